@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use weir_result::Study;
-use weir_runner::REDACTED;
+use weir_result::study::Design;
+use weir_runner::{LoadSpec, REDACTED, Warmup};
 
 use super::recorded;
 use super::study::{self, Manner, Variant, restored};
@@ -51,6 +52,19 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
 fn check(study: &Study, cell: u32, variant: &Variant) -> Result<()> {
     let Some(document) = study.documents_of(cell).next() else { return Ok(()) };
     let mut spec = variant.spec.clone();
+    if matches!(study.design, Design::Search { .. }) {
+        // The search sets the load of each trial.
+        let plan = &document.plan;
+        spec.load = LoadSpec {
+            model: plan.load,
+            connections: plan.connections,
+            warmup: Warmup { span_ns: plan.warmup_ns, is_auto: plan.warmup_is_auto },
+            duration_ns: plan.duration_ns,
+            requests: plan.requests,
+            drain_ns: plan.drain_ns,
+            ..spec.load
+        };
+    }
     recorded::settle_choices(&mut spec, document);
     let prepared = runner::of(&spec).prepare(&spec, &mut Progress::new(true))?;
     recorded::check_same(document, &prepared)
