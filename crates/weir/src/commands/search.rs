@@ -5,14 +5,14 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use weir_io::system;
-use weir_result::Arrivals;
 use weir_result::study::{Design, SearchEffort};
+use weir_result::{Arrivals, units};
 use weir_study::search::{precise, quick};
 
 use super::repeat::hooks;
 use super::study::{self, Variant, run_args};
 use crate::args::study::SearchArgs;
-use crate::args::{ArrivalsChoice, RunArgs};
+use crate::args::{ArrivalsChoice, RunArgs, spec};
 
 /// Number of connections at the start, unless -c is given.
 const CONNECTIONS: u32 = 64;
@@ -39,20 +39,29 @@ pub(crate) fn search(args: &SearchArgs) -> Result<ExitCode> {
         effort: effort(args, &run),
         arrivals: match args.arrivals {
             ArrivalsChoice::Uniform => Arrivals::Uniform,
-            ArrivalsChoice::Poisson => Arrivals::Poisson {
-                seed: args.study.study_seed.unwrap_or_else(crate::args::spec::draw_seed),
-            },
+            ArrivalsChoice::Poisson => {
+                Arrivals::Poisson { seed: args.study.study_seed.unwrap_or_else(spec::draw_seed) }
+            }
         },
         connections: if has_connections(&args.run) { run.connections } else { CONNECTIONS },
         connections_max,
         rate_max_rps: args.max_rate.map(|rate| rate.rps()),
     };
-    let mut own = vec!["search".to_owned(), args.objective.to_string()];
-    own.extend(args.precise.then(|| "--precise".to_owned()));
-    let words = study::command(&own, &variant.cell);
+    let words = study::command(&own_words(args), &variant.cell);
     let variants = vec![variant];
     let study = study::new(&args.study, design, &variants, words);
     study::conduct(study, hooks(&args.study), variants, args.study.manner(None))
+}
+
+/// Returns the words of the search for its file.
+fn own_words(args: &SearchArgs) -> Vec<String> {
+    let mut words = vec!["search".to_owned(), args.objective.to_string()];
+    words.extend(args.precise.then(|| "--precise".to_owned()));
+    words.extend(args.width.map(|share| format!("--width={}", units::fine_percent(share))));
+    words.extend(args.max_rate.map(|rate| format!("--max-rate={}", rate.rps())));
+    let is_poisson = args.arrivals == ArrivalsChoice::Poisson;
+    words.extend(is_poisson.then(|| "--arrivals=poisson".to_owned()));
+    words
 }
 
 /// Refuses flags that the search sets itself, and a timeout within the objective.
@@ -71,10 +80,7 @@ fn check(args: &SearchArgs, run: &RunArgs) -> Result<()> {
     }
     let slow_ns = args.objective.slow_ns().unwrap_or(0);
     if slow_ns >= run.timeout {
-        let (limit, timeout) = (
-            weir_result::units::exact_duration(slow_ns),
-            weir_result::units::exact_duration(run.timeout),
-        );
+        let (limit, timeout) = (units::exact_duration(slow_ns), units::exact_duration(run.timeout));
         bail!(
             "the objective allows {limit}, and requests time out after {timeout}: raise --timeout"
         );
