@@ -1,14 +1,15 @@
 //! Limits of a trial outside the server, by the document's own verdict.
 
 use weir_result::Document;
-use weir_result::document::{Grade, LimitedBy};
+use weir_result::document::{Grade, LimitedBy, RuleOutcome, Subject};
 
 use super::objective::Objective;
 
 /// Returns the evidence that the client may be the reason why a trial missed its objective.
 ///
-/// It may if its CPU time limited the throughput, if it was stopped for too long, or if a claim is
-/// met as soon as the time that the client added to its percentile is left out.
+/// It may if its CPU time limited the throughput, if a rule about it or its machine is at its second
+/// limit, or if a claim is met as soon as the time that the client added to its percentile is left
+/// out.
 ///
 /// # Errors
 /// The fault of a histogram.
@@ -22,6 +23,13 @@ pub(super) fn client_limit(
     }
     if verdict.limit.by == LimitedBy::ClientCpu {
         return Ok(Some(verdict.limit.text.clone()));
+    }
+    let is_ours = |subject| matches!(subject, Subject::Client | Subject::Machine);
+    let mut ours = verdict.rules.iter().filter(|rule| is_ours(rule.subject));
+    if let Some(rule) = ours.find(|rule| rule.outcome >= RuleOutcome::Bound) {
+        // A sentence ends with its remedy, which is that of a single run.
+        let evidence = rule.text.rsplit_once("; ").map_or(rule.text.as_str(), |(text, _)| text);
+        return Ok(Some(evidence.to_owned()));
     }
     for claim in objective.claims() {
         let client_ns = claim.client_ns(document);
