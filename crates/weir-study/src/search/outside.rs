@@ -7,9 +7,9 @@ use super::objective::Objective;
 
 /// Returns the evidence that the client may be the reason why a trial missed its objective.
 ///
-/// It may if its CPU time limited the throughput, if a rule about it or its machine is at its second
-/// limit, or if a claim is met as soon as the time that the client added to its percentile is left
-/// out.
+/// It may if its CPU time limited the throughput, if a rule about it or its machine is at its
+/// second limit, or if a claim is met as soon as the time that the client added to its percentile
+/// is left out.
 ///
 /// # Errors
 /// The fault of a histogram.
