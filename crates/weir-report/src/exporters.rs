@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use weir_result::Document;
 
-use crate::{TextOptions, json, junit, text};
+use crate::{TextOptions, json, junit, markdown, text};
 
 /// A format in which a document is written.
 #[derive(Clone, Copy, Debug)]
@@ -22,10 +22,10 @@ pub struct Exporter {
 }
 
 /// All formats; the first is the default on standard output.
-pub const EXPORTERS: [Exporter; 3] = [TEXT, JSON, JUNIT];
+pub const EXPORTERS: [Exporter; 4] = [TEXT, JSON, JUNIT, MARKDOWN];
 
 /// Names of all formats, as a flag's help has them.
-pub const NAMES: &str = "text|json|junit";
+pub const NAMES: &str = "text|json|junit|markdown";
 
 /// The report for people.
 pub const TEXT: Exporter = Exporter {
@@ -52,6 +52,15 @@ pub const JUNIT: Exporter = Exporter {
     description: "the results of --assert, as JUnit XML",
     needs_assertions: true,
     write: |document, _, mut out| junit::write(document, &mut out),
+};
+
+/// The report for a pull request, an issue or the summary of a CI job.
+pub const MARKDOWN: Exporter = Exporter {
+    name: "markdown",
+    extension: "md",
+    description: "the report, as GitHub Flavored Markdown",
+    needs_assertions: false,
+    write: |document, options, mut out| markdown::write(document, options, &mut out),
 };
 
 impl Exporter {

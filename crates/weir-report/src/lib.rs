@@ -5,13 +5,16 @@
 //! measures nothing, reads nothing from the machine and probes no terminal.
 #![forbid(unsafe_code)]
 
+pub mod annotation;
 pub mod dialect;
 pub mod exporters;
 pub mod json;
 pub mod junit;
+pub mod markdown;
 pub mod raw;
 pub mod text;
 pub mod view;
 
+pub use annotation::Annotation;
 pub use exporters::Exporter;
 pub use text::TextOptions;

@@ -14,6 +14,8 @@ use weir_result::Document;
 use crate::view::{Block, Detail, Report, Tone};
 use page::{Page, Span, Style};
 
+pub(crate) use bars::bar;
+
 /// Options of the text report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextOptions {
@@ -57,7 +59,8 @@ impl Default for TextOptions {
 }
 
 impl TextOptions {
-    fn detail(&self) -> Detail {
+    /// Parts of the report that the options choose.
+    pub(crate) fn detail(&self) -> Detail {
         let TextOptions { histogram, spectrum, verbose, verdict, rules, .. } = *self;
         Detail { histogram: histogram.is_some(), spectrum, verbose, verdict, rules }
     }

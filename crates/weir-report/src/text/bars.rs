@@ -6,7 +6,7 @@ use super::Bars;
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 /// Draws a bar of a part of `room` columns; a part above 0 always shows.
-pub(super) fn bar(part: f64, room: usize, bars: Bars) -> String {
+pub(crate) fn bar(part: f64, room: usize, bars: Bars) -> String {
     let columns = room as f64 * part;
     let least = usize::from(part > 0.0);
     match bars {

@@ -3,6 +3,7 @@
 mod dialect;
 mod fixture;
 mod html;
+mod markdown;
 mod properties;
 mod raw;
 mod text;

@@ -53,7 +53,7 @@ fn golden(name: &str, document: &Document, options: &TextOptions) {
 }
 
 #[track_caller]
-fn golden_bytes(name: &str, printed: &[u8]) {
+pub(crate) fn golden_bytes(name: &str, printed: &[u8]) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, printed).expect("the golden file is writable");

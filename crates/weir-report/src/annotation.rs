@@ -1,0 +1,181 @@
+//! Annotations of GitHub Actions: failed checks and findings as workflow commands, which GitHub
+//! shows beside the job.
+//!
+//! An error is a cause of an exit status other than 0. The format and its escapes are those of
+//! GitHub's page "Workflow commands for GitHub Actions".
+
+use std::fmt::{self, Display, Formatter};
+
+use weir_result::document::Grade;
+use weir_result::study::{Answer, Comparison, StudyResult, StudyState};
+use weir_result::{AssertionOutcome, Document, Study, is_unprintable};
+
+/// A message that GitHub shows beside the job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Annotation {
+    /// Importance.
+    pub level: Level,
+    /// Heading.
+    pub title: String,
+    /// One sentence.
+    pub message: String,
+}
+
+/// Importance of an annotation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// A cause of an exit status other than 0.
+    Error,
+    /// A finding on the numbers, or a slower system that no flag refuses.
+    Warning,
+    /// A result.
+    Notice,
+}
+
+impl Annotation {
+    /// Creates an annotation.
+    pub fn new(level: Level, title: impl Into<String>, message: impl Into<String>) -> Annotation {
+        Annotation { level, title: title.into(), message: message.into() }
+    }
+
+    /// Returns the annotations of a run: missing parts, failed assertions, the grade unless it is
+    /// clean, and the findings. Grade and findings are left out without a `verdict`, unless the
+    /// grade `is_refused`.
+    pub fn of_run(document: &Document, verdict: bool, is_refused: bool) -> Vec<Annotation> {
+        let mut found = Vec::new();
+        let missing = document.missing_parts().count();
+        if missing > 0 {
+            let message = format!("{missing} of the run's parts missing: name their documents too");
+            found.push(Annotation::new(Level::Error, "weir: incomplete", message));
+        }
+        found.extend(failed_assertions(document));
+        let is_dead = document.accounting.ok == 0 && document.throughput.good == 0;
+        if verdict || is_refused || is_dead {
+            found.extend(grade(document, is_refused || is_dead));
+        }
+        if verdict {
+            found.extend(findings(document));
+        }
+        found
+    }
+
+    /// Returns the verdict of a comparison, an error if it `is_failed`: if `--fail-on` names it.
+    pub fn of_comparison(found: &Comparison, is_failed: bool) -> Annotation {
+        let primary = found.primary();
+        let answer = primary.map_or(Answer::None, |primary| primary.verdict.answer);
+        let level = match answer {
+            _ if is_failed => Level::Error,
+            Answer::Worse => Level::Warning,
+            _ if !found.not_comparable.is_empty() => Level::Warning,
+            _ => Level::Notice,
+        };
+        if found.not_comparable.is_empty() {
+            let sentence = primary.map_or("", |primary| primary.sentence.as_str());
+            return Annotation::new(level, "weir: verdict", sentence);
+        }
+        let reasons = found.not_comparable.iter().map(|note| note.text.as_str());
+        let reasons = reasons.collect::<Vec<_>>().join("; ");
+        Annotation::new(level, "weir: not comparable", reasons)
+    }
+
+    /// Returns the annotations of a study: the reason why it stopped, and the verdict of its
+    /// comparison, an error if it `is_failed`.
+    pub fn of_study(study: &Study, is_failed: bool) -> Vec<Annotation> {
+        let stopped = match &study.state {
+            StudyState::Stopped { reason } => {
+                let message = format!("stopped at {reason}");
+                Some(Annotation::new(Level::Error, "weir: incomplete study", message))
+            }
+            _ => None,
+        };
+        let verdict = match &study.result {
+            Some(StudyResult::Comparison(found)) => {
+                Some(Annotation::of_comparison(found, is_failed))
+            }
+            _ => None,
+        };
+        stopped.into_iter().chain(verdict).collect()
+    }
+}
+
+fn failed_assertions(document: &Document) -> impl Iterator<Item = Annotation> {
+    let failed =
+        document.assertions.iter().filter(|result| result.outcome == AssertionOutcome::Fail);
+    failed.map(|result| {
+        let title = format!("weir: assertion failed: {}", result.assertion);
+        let reason = result.reason.as_ref().map(|reason| format!(": {reason}"));
+        let message = format!("measured {}{}", result.measured, reason.unwrap_or_default());
+        Annotation::new(Level::Error, title, message)
+    })
+}
+
+fn grade(document: &Document, is_error: bool) -> Option<Annotation> {
+    let verdict = &document.verdict;
+    let level = if is_error { Level::Error } else { Level::Warning };
+    let message = match verdict.reason.is_empty() {
+        true => "no successful response",
+        false => &verdict.reason,
+    };
+    let title = format!("weir: grade {}", verdict.grade.in_words());
+    (verdict.grade != Grade::Clean || is_error).then(|| Annotation::new(level, title, message))
+}
+
+/// Findings that the grade's sentence does not contain.
+fn findings(document: &Document) -> impl Iterator<Item = Annotation> {
+    let verdict = &document.verdict;
+    let fired = verdict.fired().filter(|rule| !verdict.reason.contains(&rule.text));
+    fired.map(|rule| {
+        Annotation::new(Level::Warning, format!("weir: finding {}", rule.id), &rule.text)
+    })
+}
+
+impl Display for Annotation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let command = match self.level {
+            Level::Error => "error",
+            Level::Warning => "warning",
+            Level::Notice => "notice",
+        };
+        write!(f, "::{command} title={}::{}", property(&self.title), data(&self.message))
+    }
+}
+
+/// Escapes the message of a command.
+fn data(text: &str) -> String {
+    text.chars().map(escaped).collect()
+}
+
+/// Escapes a property of a command.
+fn property(text: &str) -> String {
+    let of = |c| match c {
+        ':' => "%3A".to_owned(),
+        ',' => "%2C".to_owned(),
+        c => escaped(c),
+    };
+    text.chars().map(of).collect()
+}
+
+fn escaped(c: char) -> String {
+    match c {
+        '%' => "%25".to_owned(),
+        '\r' => "%0D".to_owned(),
+        '\n' => "%0A".to_owned(),
+        c if is_unprintable(c) => "?".to_owned(),
+        c => c.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_ends_its_command() {
+        let hostile = "a:b,c\r\n::error::50%\u{1b}\u{202e}";
+        let annotation = Annotation::new(Level::Warning, hostile, hostile);
+        assert_eq!(
+            annotation.to_string(),
+            "::warning title=a%3Ab%2Cc%0D%0A%3A%3Aerror%3A%3A50%25??::a:b,c%0D%0A::error::50%25??"
+        );
+    }
+}

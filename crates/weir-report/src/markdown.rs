@@ -1,0 +1,206 @@
+//! The report as GitHub Flavored Markdown, rendered from the [view](crate::view): for the summary
+//! of a CI job, a pull request, an issue.
+//!
+//! Text from outside (a URL, the name of a server) is never markup: it makes no link, no emphasis,
+//! no cell and no tag.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::iter;
+
+use weir_result::{Document, printable};
+
+use crate::TextOptions;
+use crate::text::{Bars, bar};
+use crate::view::{Block, Cell, Entry, Fact, Form, Line, Notice, Report, Row, Table, TableKind};
+use crate::view::{Section, Tone};
+
+/// Columns of the longest bar of a histogram.
+const BAR_COLUMNS: usize = 20;
+
+/// Writes the report of a document. Width and colour of the options do not matter.
+///
+/// # Errors
+/// Errors of `out`, or the fault of a histogram, in a document that was neither loaded nor
+/// assembled.
+pub fn write(document: &Document, options: &TextOptions, out: &mut impl Write) -> io::Result<()> {
+    let report = Report::of(document, &options.detail()).map_err(io::Error::other)?;
+    write_report(&report, out)
+}
+
+/// Writes a report that is built already, such as that of a study.
+///
+/// # Errors
+/// Errors of `out`.
+pub fn write_report(report: &Report, out: &mut impl Write) -> io::Result<()> {
+    let title = iter::once(escaped(&report.title));
+    let about = report.about.iter().map(|fact| escaped(&fact.to_text()));
+    writeln!(out, "### {}", title.chain(about).collect::<Vec<_>>().join(" · "))?;
+    let sections = report.sections.iter().filter(|section| !section.blocks.is_empty());
+    sections.into_iter().try_for_each(|section| write_section(section, out))
+}
+
+fn write_section(section: &Section, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "\n#### {}", section.title)?;
+    let mut is_in_list = false;
+    for block in &section.blocks {
+        let is_item = matches!(block, Block::Entry(_));
+        if !(is_item && is_in_list) {
+            writeln!(out)?;
+        }
+        is_in_list = is_item;
+        let text = match block {
+            Block::Line(of) => line(of) + "\n",
+            Block::Entry(of) => entry(of),
+            Block::Table(of) => table(of, section.title),
+            Block::Note(of) => format!("> note: {}\n", escaped(&of.to_text())),
+        };
+        out.write_all(text.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Formats an entry as an item of a list. Its first line is beside the label, others are below.
+fn entry(entry: &Entry) -> String {
+    let mut text = format!("* {}", strong(&escaped(&entry.label)));
+    for (index, of) in entry.lines.iter().enumerate() {
+        let is_beside = index == 0 && of.form != Form::Item;
+        text += if is_beside { " " } else { "\n  * " };
+        text += &line(of);
+    }
+    text + "\n"
+}
+
+fn line(line: &Line) -> String {
+    let facts: Vec<String> = line.facts.iter().map(fact).collect();
+    match (line.form, facts.split_first()) {
+        (Form::Sum, Some((total, terms))) => format!("{total} = {}", terms.join(" + ")),
+        (Form::Facts, _) => facts.join(" · "),
+        _ => facts.join(" "),
+    }
+}
+
+fn fact(fact: &Fact) -> String {
+    toned(&fact.to_text(), fact.tone)
+}
+
+/// Formats a table, with its heading unless it is that of the section.
+fn table(table: &Table, section: &str) -> String {
+    let title = Some(table.title).filter(|title| *title != section).unwrap_or_default();
+    let mut text = String::new();
+    let mut label = escaped(title);
+    if !table.caption.is_empty() {
+        let heading = [strong(&label), escaped(&table.caption)];
+        text = format!("{}\n\n", heading.join(" ").trim());
+        label = String::new();
+    }
+    let has_remarks = table.rows.iter().any(|row| row.remark.is_some());
+    let remark = has_remarks.then(String::new);
+    let titles = table.columns.iter().map(|title| escaped(title)).chain(remark);
+    text += &cells(iter::once(label).chain(titles));
+    let align = match table.kind {
+        TableKind::Latency | TableKind::Spectrum | TableKind::Metrics => "---:",
+        TableKind::Histogram | TableKind::Rules | TableKind::Assertions => "---",
+    };
+    let align = table.columns.iter().map(|_| align).chain(has_remarks.then_some("---"));
+    text += &cells(iter::once("---").chain(align).map(str::to_owned));
+    text.extend(table.rows.iter().map(|of| row(of, table.columns.len(), has_remarks)));
+    text.extend(table.legend.iter().map(legend));
+    text
+}
+
+/// Formats a row with all its cells; the remark has the last column.
+fn row(row: &Row, columns: usize, has_remark: bool) -> String {
+    let label = toned(&row.label.to_text(), row.tone);
+    let values = row.cells.iter().map(cell).chain(iter::repeat_with(String::new)).take(columns);
+    let remark = has_remark.then(|| row.remark.as_ref().map(fact).unwrap_or_default());
+    cells(iter::once(label).chain(values).chain(remark))
+}
+
+fn cell(cell: &Cell) -> String {
+    match cell {
+        Cell::Bar(part) => bar(*part, BAR_COLUMNS, Bars::Blocks),
+        cell => toned(&cell.to_text(), cell.tone()),
+    }
+}
+
+/// Joins escaped cells to a line of a table.
+fn cells(cells: impl Iterator<Item = String>) -> String {
+    let mut text = String::from("|");
+    for cell in cells {
+        text += &if cell.is_empty() { " |".to_owned() } else { format!(" {cell} |") };
+    }
+    text + "\n"
+}
+
+fn legend(note: &Notice) -> String {
+    format!("\n> {}\n", escaped(&note.to_text()))
+}
+
+/// Escapes text, and makes it bold if it should strike a reader.
+fn toned(text: &str, tone: Tone) -> String {
+    let text = escaped(text);
+    match tone {
+        Tone::Main | Tone::Bad => strong(&text),
+        Tone::Plain | Tone::Good | Tone::Caution | Tone::Aside => text,
+    }
+}
+
+/// Makes escaped text bold.
+fn strong(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("**{text}**") }
+}
+
+/// Escapes text so that no part of it is markup. Character references are text wherever they stand
+/// (CommonMark 0.31, 2.5), in the cells of tables too, where a backslash has a second meaning.
+fn escaped(text: &str) -> String {
+    let text = printable(text.trim());
+    let mut escaped = String::with_capacity(text.len());
+    for (at, c) in text.char_indices() {
+        let (before, after) = (&text[..at], &text[at + c.len_utf8()..]);
+        let is_markup = match c {
+            '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '|' | '&' | '#' | '~' | '$' | '@' => true,
+            '_' => {
+                !(before.ends_with(char::is_alphanumeric)
+                    && after.starts_with(char::is_alphanumeric))
+            }
+            // Renderers make links of what looks like a URL.
+            ':' => after.starts_with("//"),
+            '.' => before.ends_with("www"),
+            _ => false,
+        };
+        if is_markup {
+            write!(escaped, "&#{};", u32::from(c)).expect("a string takes all that is written");
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_renderer_would_obey_is_escaped() {
+        for (text, expected) in [
+            ("p99 < 5ms | p50", "p99 &#60; 5ms &#124; p50"),
+            ("a\\|b", "a&#92;&#124;b"),
+            ("`rm`", "&#96;rm&#96;"),
+            ("<img src=x onerror=y>", "&#60;img src=x onerror=y&#62;"),
+            ("![x](http://h/)", "!&#91;x&#93;(http&#58;//h/)"),
+            ("&lt; &#60;", "&#38;lt; &#38;&#35;60;"),
+            ("bad_response _x_ *y*", "bad_response &#95;x&#95; &#42;y&#42;"),
+            (
+                "www.h.de me@h ~~z~~ $k$ 12:30",
+                "www&#46;h.de me&#64;h &#126;&#126;z&#126;&#126; \
+              &#36;k&#36; 12:30",
+            ),
+            ("one\ntwo\r\u{1b}[1m\u{202e}", "one?two??&#91;1m?"),
+            ("  µs ± 1%  ", "µs ± 1%"),
+        ] {
+            assert_eq!(escaped(text), expected, "{text:?}");
+        }
+    }
+}
