@@ -114,6 +114,11 @@ fn arranged(argv: Vec<OsString>, command: &clap::Command) -> Vec<OsString> {
     head.chain(of_study).chain(separator).chain(of_run).collect()
 }
 
+/// True if the words of a run name its target.
+pub(crate) fn names_target(words: &[OsString]) -> bool {
+    split::has_target(words, &Cli::command())
+}
+
 /// Subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

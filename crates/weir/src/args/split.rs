@@ -36,6 +36,18 @@ pub(super) fn split(
     (of_study, of_run)
 }
 
+/// True if a word of a run names its target: neither a flag, nor the value of one, nor behind `--`.
+pub(super) fn has_target(words: &[OsString], run: &Command) -> bool {
+    let mut words = words.iter();
+    while let Some(word) = words.next().filter(|word| *word != "--") {
+        let Some(flag) = Flag::of(word) else { return true };
+        if flag.found_in(run).is_some_and(|arg| flag.lacks_value(arg, run)) {
+            words.next();
+        }
+    }
+    false
+}
+
 /// A word that is a flag.
 enum Flag {
     /// `--name` or `--name=value`.

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum};
+use weir_result::NamedMetric;
+use weir_result::study::Factor;
 use weir_result::units::parse_share;
 use weir_result::{NamedMetric, Rate};
 use weir_study::search::Objective;
@@ -144,22 +146,26 @@ pub(crate) enum FailOn {
 #[derive(Clone, Debug, Args)]
 #[command(
     override_usage = "weir sweep --vary NAME=V1,V2,… [--vary …] [study options] [options of \
-                            a run] URL"
+                            a run] URL
+       weir sweep --plan FILE [study options] [options of a run] [URL]"
 )]
 pub(crate) struct SweepArgs {
     /// Values of one option of the run: c=1,10,100, rate=1k,2k, close=none,server,client,
     /// path=/a,/b, url=http://a/,http://b/; repeatable: all combinations are made
-    #[arg(long, value_name = "NAME=V1,V2,…", value_parser = factor, required = true,
-          help_heading = "Study")]
-    pub(crate) vary: Vec<weir_result::study::Factor>,
+    #[arg(long, value_name = "NAME=V1,V2,…", value_parser = factor,
+          required_unless_present = "plan", help_heading = "Study")]
+    pub(crate) vary: Vec<Factor>,
+    /// TOML file with url, args, [vary], repetitions, metrics, before and after; flags have
+    /// precedence over it
+    #[arg(long, value_name = "FILE", help_heading = "Study")]
+    pub(crate) plan: Option<PathBuf>,
     /// Print the ratio of the primary metric between both values of this factor, for each
     /// combination of the others
     #[arg(long, value_name = "NAME", help_heading = "Study")]
     pub(crate) ratio: Option<String>,
-    /// Runs of each combination
-    #[arg(short = 'n', long, value_name = "N", value_parser = positive, default_value = "3",
-          help_heading = "Study")]
-    pub(crate) repetitions: u32,
+    /// Runs of each combination [default: 3]
+    #[arg(short = 'n', long, value_name = "N", value_parser = positive, help_heading = "Study")]
+    pub(crate) repetitions: Option<u32>,
     /// Flags of every study.
     #[command(flatten)]
     pub(crate) study: StudyFlags,
@@ -294,7 +300,10 @@ pub(crate) struct ResumeArgs {
 }
 
 /// Checks the name of a metric.
-fn metric(text: &str) -> Result<String, String> {
+///
+/// # Errors
+/// When there is no such metric; the message names similar ones.
+pub(crate) fn metric(text: &str) -> Result<String, String> {
     let metric = text.parse::<NamedMetric>().map_err(|error| error.to_string())?;
     Ok(metric.to_string())
 }
@@ -323,10 +332,17 @@ fn names(text: &str) -> Result<[String; 2], String> {
 }
 
 /// Parses `c=1,10,100`.
-fn factor(text: &str) -> Result<weir_result::study::Factor, String> {
+fn factor(text: &str) -> Result<Factor, String> {
     let (name, values) = text.split_once('=').ok_or("write it like c=1,10,100")?;
-    let values: Vec<String> = values.split(',').map(|value| value.trim().to_owned()).collect();
-    if name.trim().is_empty() || values.iter().any(String::is_empty) {
+    checked_factor(name, values.split(',').map(|value| value.trim().to_owned()).collect())
+}
+
+/// Checks the option and the values of a factor.
+///
+/// # Errors
+/// When one is empty, or a value is there twice.
+pub(crate) fn checked_factor(name: &str, values: Vec<String>) -> Result<Factor, String> {
+    if name.trim().is_empty() || values.is_empty() || values.iter().any(String::is_empty) {
         return Err("write it like c=1,10,100".to_owned());
     }
     if let Some(twice) = values.iter().enumerate().find(|(at, value)| values[..*at].contains(value))
@@ -334,5 +350,5 @@ fn factor(text: &str) -> Result<weir_result::study::Factor, String> {
         return Err(format!("{} is there twice", twice.1));
     }
     let name = name.trim().trim_start_matches('-').to_owned();
-    Ok(weir_result::study::Factor { name, values })
+    Ok(Factor { name, values })
 }

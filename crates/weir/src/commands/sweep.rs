@@ -1,5 +1,7 @@
 //! `weir sweep`: all combinations of some options.
 
+mod plan;
+
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -13,6 +15,9 @@ use crate::args::study::SweepArgs;
 /// Metrics of the result.
 const METRICS: [&str; 5] = ["rate", "p50", "p99", "p99.9", "errors"];
 
+/// Runs of each combination, unless the flag or the file of `--plan` says otherwise.
+const REPETITIONS: u32 = 3;
+
 /// Greatest number of combinations.
 const CELLS_MAX: usize = 1_000;
 
@@ -21,9 +26,19 @@ const CELLS_MAX: usize = 1_000;
 /// # Errors
 /// When the command line is wrong, or the study cannot be kept.
 pub(crate) fn sweep(args: &SweepArgs) -> Result<ExitCode> {
+    match &args.plan {
+        Some(path) => make(&plan::completed(args.clone(), path)?),
+        None => make(args),
+    }
+}
+
+fn make(args: &SweepArgs) -> Result<ExitCode> {
     let count = args.vary.iter().map(|factor| factor.values.len()).product::<usize>();
     if count > CELLS_MAX {
         bail!("--vary gives {count} combinations, more than {CELLS_MAX}: vary fewer values");
+    }
+    if args.vary.is_empty() {
+        bail!("name the options to vary: --vary c=1,10,100, or [vary] in the file of --plan");
     }
     if args.run.is_empty() {
         bail!("name the URL of the runs");
@@ -41,13 +56,14 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<ExitCode> {
         true => METRICS.map(str::to_owned).to_vec(),
         false => args.study.metrics.clone(),
     };
+    let repetitions = args.repetitions.unwrap_or(REPETITIONS);
     let design = Design::Sweep {
         factors: args.vary.clone(),
-        repetitions: args.repetitions,
+        repetitions,
         ratio: args.ratio.clone(),
         metrics,
     };
-    let mut own = vec!["sweep".to_owned(), "-n".to_owned(), args.repetitions.to_string()];
+    let mut own = vec!["sweep".to_owned(), "-n".to_owned(), repetitions.to_string()];
     for factor in &args.vary {
         own.extend(["--vary".to_owned(), format!("{}={}", factor.name, factor.values.join(","))]);
     }

@@ -252,10 +252,43 @@ fn a_sweep_divides_two_targets() {
 }
 
 #[test]
+fn a_sweep_comes_from_a_file_and_flags_win() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let (file, plan) = (directory.file("study.json"), directory.file("plan.toml"));
+    let text = "url = 'http://127.0.0.1:1/'\nargs = ['-c7', '-H', 'A: b']\nrepetitions = 4\n\
+                metrics = ['p50']\nbefore = 'echo $WEIR_VARIANT'\n[vary]\nclose = ['none', \
+                'client']\npath = ['/x', '/y']\n";
+    fs::write(&plan, text).expect("a file");
+    let words = format!(
+        "sweep {BRIEF} --requests 20 -n 1 --vary path=/a -o {file} --plan {plan} {}",
+        server.url()
+    );
+    let output = study(&words, &[]);
+    assert_eq!(output.code(), 0, "{output:?}");
+    let kept = loaded(&file);
+    let names: Vec<&str> = kept.cells.iter().map(|cell| cell.name.as_str()).collect();
+    assert_eq!(names, ["path=/a close=none", "path=/a close=client"]);
+    assert_eq!(measured(&kept), 2);
+    assert!(kept.measured().all(|(_, run)| run.plan.connections == 2), "{words}");
+    assert!(kept.cells.iter().all(|cell| cell.words.contains(&"A: b".to_owned())), "{kept:?}");
+    let said = kept.trials.iter().map(|trial| trial.before.as_ref().map(|run| run.output.clone()));
+    assert!(said.into_iter().all(|text| text.is_some_and(|text| text.starts_with("path=/a"))));
+    assert!(output.stdout.contains("p50") && !output.stdout.contains("p99"), "{output:?}");
+}
+
+#[test]
 fn what_is_wrong_is_said_before_the_first_trial() {
     let server = Serve::start(&[]);
     let url = server.url();
+    let directory = Directory::new();
+    let plan = directory.file("plan.toml");
+    fs::write(&plan, "\nrepetition = 3\n").expect("a file");
+    let empty = directory.file("empty.toml");
+    fs::write(&empty, "").expect("a file");
     for (words, parts) in [
+        (format!("sweep --plan none.toml {url}"), ["--plan none.toml", "cannot be read"]),
+        (format!("sweep --plan {plan} {url}"), ["line 2: unknown key \"repetition\"", "metrics"]),
+        (format!("sweep --plan {empty} {url}"), ["name the options to vary", "[vary]"]),
         ("repeat".to_owned(), ["name the URL", ""]),
         (format!("repeat --frob {url}"), ["--frob", ""]),
         (format!("repeat --raw x.parquet {url}"), ["--raw is for a single run", "leave it out"]),
