@@ -194,6 +194,9 @@ pub(crate) struct ReportArgs {
     /// Write the results of --assert to this file, as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
+    /// In GitHub Actions: append the report to the step's summary, and print annotations
+    #[arg(long)]
+    pub(crate) github: bool,
     /// Print this help
     #[arg(short, long, action = ArgAction::HelpShort)]
     help: Option<bool>,
@@ -434,6 +437,10 @@ pub(crate) struct RunArgs {
     /// Write the results of --assert to this file, as JUnit XML
     #[arg(long, value_name = "FILE", requires = "assertions", help_heading = "Verdict")]
     pub(crate) junit: Option<PathBuf>,
+    /// In GitHub Actions: append the report to the step's summary ($GITHUB_STEP_SUMMARY), and print
+    /// failed assertions and findings as annotations
+    #[arg(long, conflicts_with = "print_plan", help_heading = "Verdict")]
+    pub(crate) github: bool,
     /// Print every rule of the verdict with its value and limit
     #[arg(long, help_heading = "Verdict")]
     pub(crate) rules: bool,

@@ -87,8 +87,8 @@ pub(crate) fn of_document(document: &Document, strict: Option<Strict>) -> ExitCo
         return ExitCode::from(NO_SUCCESS);
     }
     let mut results = document.assertions.iter();
-    let is_refused = strict.is_some_and(|strict| document.verdict.grade > strict.worst());
-    match results.all(|result| result.outcome == AssertionOutcome::Pass) && !is_refused {
+    let has_passed = results.all(|result| result.outcome == AssertionOutcome::Pass);
+    match has_passed && !is_refused(document, strict) {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(FAILED_CHECK),
     }
@@ -100,6 +100,16 @@ pub(crate) fn of_diagnosis(diagnosis: &Diagnosis, is_strict: bool) -> ExitCode {
         true => ExitCode::from(FAILED_CHECK),
         false => ExitCode::SUCCESS,
     }
+}
+
+/// The code of a comparison: 3 for a verdict that `--fail-on` names.
+pub(crate) fn of_comparison(is_failed: bool) -> ExitCode {
+    ExitCode::from(if is_failed { FAILED_CHECK } else { 0 })
+}
+
+/// True if `--strict` refuses the grade.
+pub(crate) fn is_refused(document: &Document, strict: Option<Strict>) -> bool {
+    strict.is_some_and(|strict| document.verdict.grade > strict.worst())
 }
 
 impl Strict {

@@ -8,6 +8,7 @@ mod compat;
 mod dry_run;
 mod errors;
 mod exit;
+mod github;
 mod history;
 mod interrupts;
 mod live;

@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum};
-use weir_result::NamedMetric;
 use weir_result::study::Factor;
 use weir_result::units::parse_share;
 use weir_result::{NamedMetric, Rate};
@@ -43,9 +42,13 @@ pub(crate) struct StudyFlags {
     #[arg(short, long, value_name = "FILE", help_heading = "Study")]
     pub(crate) output: Option<PathBuf>,
     /// Format of standard output
-    #[arg(long, value_enum, default_value_t = StudyFormat::Text, value_name = "text|json",
+    #[arg(long, value_enum, default_value_t = StudyFormat::Text, value_name = FORMATS,
           hide_possible_values = true, help_heading = "Study")]
     pub(crate) format: StudyFormat,
+    /// In GitHub Actions: append the report to the step's summary ($GITHUB_STEP_SUMMARY), and print
+    /// the verdict as an annotation
+    #[arg(long, help_heading = "Study")]
+    pub(crate) github: bool,
     /// Print no progress and no report
     #[arg(short, long, help_heading = "Study")]
     pub(crate) quiet: bool,
@@ -61,7 +64,12 @@ pub(crate) enum StudyFormat {
     Text,
     /// The study as JSON.
     Json,
+    /// The report as GitHub Flavored Markdown.
+    Markdown,
 }
+
+/// Names of the formats.
+const FORMATS: &str = "text|json|markdown";
 
 /// `weir repeat`.
 #[derive(Clone, Debug, Args)]
@@ -230,9 +238,13 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_enum, value_name = "slower|undecided", hide_possible_values = true)]
     pub(crate) fail_on: Option<FailOn>,
     /// Format of standard output
-    #[arg(long, value_enum, default_value_t = StudyFormat::Text, value_name = "text|json",
+    #[arg(long, value_enum, default_value_t = StudyFormat::Text, value_name = FORMATS,
           hide_possible_values = true)]
     pub(crate) format: StudyFormat,
+    /// In GitHub Actions: append the report to the step's summary ($GITHUB_STEP_SUMMARY), and print
+    /// the verdict as an annotation
+    #[arg(long)]
+    pub(crate) github: bool,
     /// Print this help
     #[arg(short, long, action = ArgAction::HelpShort)]
     help: Option<bool>,
@@ -288,7 +300,7 @@ pub(crate) struct ResumeArgs {
     #[arg(long)]
     pub(crate) no_settle: bool,
     /// Format of standard output
-    #[arg(long, value_enum, default_value_t = StudyFormat::Text, value_name = "text|json",
+    #[arg(long, value_enum, default_value_t = StudyFormat::Text, value_name = FORMATS,
           hide_possible_values = true)]
     pub(crate) format: StudyFormat,
     /// Print no progress and no report

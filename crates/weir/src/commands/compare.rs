@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use weir_history::{History, Selector};
 use weir_report::view::Report;
+use weir_report::{Annotation, markdown};
 use weir_result::study::StudyError;
 use weir_result::{Document, Load, Study};
 use weir_study::{Question, compare_sets};
@@ -13,6 +14,8 @@ use weir_study::{Question, compare_sets};
 use super::study;
 use crate::args::study::{CompareArgs, StudyFormat};
 use crate::errors::NotWritten;
+use crate::exit;
+use crate::github::{Channel, StepSummary};
 use crate::history;
 use crate::terminal::{self, shown};
 
@@ -24,6 +27,7 @@ const METRICS: [&str; 7] = ["rate", "p50", "p90", "p99", "p99.9", "mean", "error
 /// # Errors
 /// When a file cannot be read.
 pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
+    let summary = StepSummary::of(args.github)?;
     let [base, new] = sides(args)?;
     let first = base.runs.first().context("there is no run of the base")?;
     let is_open_loop = matches!(first.plan.load, Load::OpenLoop { .. });
@@ -38,9 +42,17 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
     let printed: Result<(), NotWritten> = terminal::print(|out| match args.format {
         StudyFormat::Text => weir_report::text::render(&report, &study::text_options(), out),
         StudyFormat::Json => weir_report::json::write_comparison(&comparison, out),
+        StudyFormat::Markdown => markdown::write_report(&report, out),
     });
     printed?;
-    Ok(study::of_comparison(&comparison, args.fail_on))
+    let is_failed = study::is_failed(&comparison, args.fail_on);
+    if let Some(summary) = summary {
+        let annotation = Annotation::of_comparison(&comparison, is_failed);
+        let channel = Channel::beside(args.format == StudyFormat::Text);
+        let markdown = |out: &mut Vec<u8>| markdown::write_report(&report, out);
+        summary.publish(markdown, vec![annotation], channel)?;
+    }
+    Ok(exit::of_comparison(is_failed))
 }
 
 /// One side of the comparison.

@@ -6,8 +6,9 @@ use anyhow::{Context, Result, bail};
 use weir_result::Document;
 
 use crate::args::ReportArgs;
-use crate::commands::run::{judged, print, write_junit};
+use crate::commands::run::{judged, print, publish, write_junit};
 use crate::exit;
+use crate::github::StepSummary;
 use crate::interrupts::Interrupts;
 use crate::output::{ResultFile, check_distinct};
 use crate::terminal::shown;
@@ -22,6 +23,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
             check_distinct(&[("the document", Some(file)), ("--junit", Some(junit))])?;
         }
     }
+    let summary = StepSummary::of(args.github)?;
     let interrupts = Interrupts::await_signals()?;
     let mut documents = args
         .files
@@ -48,5 +50,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
         write_junit(&document, ResultFile::at("--junit", path, interrupts.temporaries())?)?;
     }
     print(&document, &args.form())?;
+    let is_refused = exit::is_refused(&document, args.strict);
+    publish(summary.as_ref(), &document, &args.form(), is_refused)?;
     Ok(exit::of_document(&document, args.strict))
 }

@@ -36,7 +36,7 @@ pub(crate) fn rerun(args: &RerunArgs) -> Result<ExitCode> {
     let prepared = runner::of(&spec).prepare(&spec, &mut progress)?;
     recorded::check_same(&document, &prepared)
         .with_context(|| format!("{} cannot be repeated", shown(&args.file)))?;
-    run::carry_out(&run_args, prepared, &mut progress)
+    run::carry_out(&run_args, prepared, None, &mut progress)
 }
 
 /// Parses a recorded command line, without the files that it wrote.

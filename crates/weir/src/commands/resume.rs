@@ -42,6 +42,7 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
         output: Some(&args.file),
         format: args.format,
         quiet: args.quiet,
+        github: false,
         settles: !args.no_settle,
         fail_on: None,
     };

@@ -5,13 +5,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use weir_report::TextOptions;
+use weir_report::{Annotation, TextOptions, exporters, markdown};
 use weir_result::{Assertion, AssertionResult, Document, Plan};
 use weir_runner::{Finished, Prepared, RawOutput};
 
 use crate::args::{Form, RunArgs};
 use crate::commands::selfcheck;
 use crate::errors::NotWritten;
+use crate::github::{Channel, StepSummary};
 use crate::history::Saving;
 use crate::interrupts::Interrupts;
 use crate::live::Progress;
@@ -29,11 +30,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     if args.words.is_empty() {
         return selfcheck::run(args, &spec);
     }
+    let summary = StepSummary::of(args.github)?;
     let prepared = runner::of(&spec).prepare(&spec, &mut progress)?;
     if args.print_plan {
         return print_plan(prepared.plan());
     }
-    carry_out(args, prepared, &mut progress)
+    carry_out(args, prepared, summary.as_ref(), &mut progress)
 }
 
 /// Carries out a planned run and reports it, as the flags say.
@@ -43,13 +45,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
 pub(crate) fn carry_out(
     args: &RunArgs,
     prepared: Prepared,
+    summary: Option<&StepSummary>,
     progress: &mut Progress,
 ) -> Result<ExitCode> {
     let interrupts = Interrupts::await_signals()?;
     let files = Files::at(args, interrupts.temporaries())?;
     let saving = Saving::of(args)?;
     let finished = prepared.run(interrupts.runs(), files.raw_output()?, progress);
-    report(args, finished?, files, saving.as_ref())
+    report(args, finished?, files, (summary, saving.as_ref()))
 }
 
 /// Reports a run: writes its files, prints it, saves it, and calls the `done()` of its script.
@@ -57,7 +60,7 @@ fn report(
     args: &RunArgs,
     mut finished: Finished,
     files: Files,
-    saving: Option<&Saving>,
+    (summary, saving): (Option<&StepSummary>, Option<&Saving>),
 ) -> Result<ExitCode> {
     finished.document.assertions =
         judged(&args.assertions, args.assert_confidence, &finished.document);
@@ -67,9 +70,11 @@ fn report(
         true => Ok(()),
         false => print(&finished.document, &args.form()),
     };
+    let is_refused = exit::is_refused(&finished.document, args.strict);
+    let published = publish(summary, &finished.document, &args.form(), is_refused);
     // Last, so that a history that cannot be written costs neither file nor report.
     let saved = saving.map_or(Ok(()), |saving| saving.save(&finished.document));
-    written.and(shown).and(saved)?;
+    written.and(shown).and(published).and(saved)?;
     print_errors(&finished);
     if finished.finish_script()? {
         terminal::print(|_| Ok(()))?;
@@ -182,10 +187,28 @@ pub(crate) fn print(document: &Document, form: &Form) -> Result<(), NotWritten> 
         colour: screen.colour,
         width: screen.width,
         histogram: screen.histogram,
-        spectrum: form.spectrum,
-        verdict: form.verdict,
-        rules: form.rules,
-        verbose: form.verbose,
+        ..options(form)
     };
     terminal::print(|out| form.format.write(document, &options, out))
+}
+
+/// Publishes a document in the step's summary, if there is one.
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn publish(
+    summary: Option<&StepSummary>,
+    document: &Document,
+    form: &Form,
+    is_refused: bool,
+) -> Result<(), NotWritten> {
+    let Some(summary) = summary else { return Ok(()) };
+    let annotations = Annotation::of_run(document, form.verdict, is_refused);
+    let channel = Channel::beside(form.format == exporters::TEXT);
+    summary.publish(|out| markdown::write(document, &options(form), out), annotations, channel)
+}
+
+fn options(form: &Form) -> TextOptions {
+    let Form { spectrum, verdict, rules, verbose, .. } = *form;
+    TextOptions { spectrum, verdict, rules, verbose, ..TextOptions::default() }
 }

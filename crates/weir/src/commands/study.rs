@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use weir_report::TextOptions;
 use weir_report::view::Report;
+use weir_report::{Annotation, TextOptions, markdown};
 use weir_result::document::Tool;
 use weir_result::study::{Answer, Cell, Comparison, Design, Hooks, StudyResult, StudyState};
 use weir_result::{STUDY_VERSION, Study};
@@ -21,6 +21,7 @@ pub(crate) use variant::{Variant, restored, run_args, spec_of};
 use crate::args::is_stdout;
 use crate::args::study::{FailOn, StudyFlags, StudyFormat};
 use crate::errors::NotWritten;
+use crate::github::{Channel, StepSummary};
 use crate::interrupts::Interrupts;
 use crate::output::ResultFile;
 use crate::screen::Screen;
@@ -34,6 +35,8 @@ pub(crate) struct Manner<'a> {
     pub(crate) output: Option<&'a Path>,
     /// Format of standard output.
     pub(crate) format: StudyFormat,
+    /// True if the report goes to the summary of a GitHub Actions step.
+    pub(crate) github: bool,
     /// True if neither progress nor report is printed.
     pub(crate) quiet: bool,
     /// True if trials wait until machine and target have recovered.
@@ -50,6 +53,7 @@ impl StudyFlags {
             output: self.output.as_deref().filter(|path| !is_stdout(path)),
             format: if is_document { StudyFormat::Json } else { self.format },
             quiet: self.quiet,
+            github: self.github,
             settles: !self.no_settle,
             fail_on,
         }
@@ -97,6 +101,7 @@ pub(crate) fn conduct(
     variants: Vec<Variant>,
     manner: Manner<'_>,
 ) -> Result<ExitCode> {
+    let summary = StepSummary::of(manner.github)?;
     let interrupts = Interrupts::await_signals()?;
     let file = |path: &Path| ResultFile::at("--output", path, interrupts.temporaries());
     // Checked before the first trial, and made anew for each.
@@ -109,6 +114,7 @@ pub(crate) fn conduct(
     if !manner.quiet || manner.format == StudyFormat::Json {
         print(&study, manner.format)?;
     }
+    summary.map_or(Ok(()), |summary| publish(&summary, &study, manner))?;
     kept?;
     report_end(&study, manner);
     Ok(exit_code(&study, manner, &interrupts))
@@ -141,7 +147,20 @@ pub(crate) fn print(study: &Study, format: StudyFormat) -> Result<(), NotWritten
             weir_report::text::render(&Report::of_study(study), &text_options(), out)
         }
         StudyFormat::Json => weir_report::json::write_study(study, out),
+        StudyFormat::Markdown => markdown::write_report(&Report::of_study(study), out),
     })
+}
+
+/// Publishes a study in the step's summary.
+fn publish(summary: &StepSummary, study: &Study, manner: Manner<'_>) -> Result<(), NotWritten> {
+    let is_failed = match &study.result {
+        Some(StudyResult::Comparison(comparison)) => is_failed(comparison, manner.fail_on),
+        _ => false,
+    };
+    let annotations = Annotation::of_study(study, is_failed);
+    let channel = Channel::beside(manner.format == StudyFormat::Text);
+    let markdown = |out: &mut Vec<u8>| markdown::write_report(&Report::of_study(study), out);
+    summary.publish(markdown, annotations, channel)
 }
 
 /// Options of a text report on standard output.
@@ -158,21 +177,22 @@ fn exit_code(study: &Study, manner: Manner<'_>, interrupts: &Interrupts) -> Exit
         return ExitCode::from(exit::NO_SUCCESS);
     }
     match &study.result {
-        Some(StudyResult::Comparison(comparison)) => of_comparison(comparison, manner.fail_on),
+        Some(StudyResult::Comparison(comparison)) => {
+            exit::of_comparison(is_failed(comparison, manner.fail_on))
+        }
         _ => ExitCode::SUCCESS,
     }
 }
 
-/// The exit code of a comparison: 3 for a verdict that `--fail-on` names.
-pub(crate) fn of_comparison(comparison: &Comparison, fail_on: Option<FailOn>) -> ExitCode {
+/// True if the verdict of a comparison is one that `--fail-on` names.
+pub(crate) fn is_failed(comparison: &Comparison, fail_on: Option<FailOn>) -> bool {
     let answer = comparison.primary().map_or(Answer::None, |primary| primary.verdict.answer);
-    let is_failed = match (fail_on, answer) {
+    match (fail_on, answer) {
         (None, _) => false,
         (Some(_), Answer::Worse) => true,
         (Some(FailOn::Undecided), Answer::Undecided | Answer::None) => true,
         (Some(_), _) => false,
-    };
-    ExitCode::from(if is_failed { exit::FAILED_CHECK } else { 0 })
+    }
 }
 
 /// Metrics of a study: those of the flags, or the usual ones, the primary one first. In a closed

@@ -70,6 +70,7 @@ const FLAGS: &[&str] = &[
     "--note",
     "--assert",
     "--junit",
+    "--github",
     "--rules",
     "--no-verdict",
     "-L, --latency",

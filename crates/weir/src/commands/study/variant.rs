@@ -87,6 +87,7 @@ fn check(args: &RunArgs) -> Result<()> {
         ("--save", args.save.is_some()),
         ("--assert", !args.assertions.is_empty()),
         ("--strict", args.strict.is_some()),
+        ("--github", args.github),
         ("--print-plan", args.print_plan),
         ("--part", args.part.is_some()),
         ("--compat", args.compat.is_some()),

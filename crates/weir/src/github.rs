@@ -1,0 +1,119 @@
+//! `--github`: the report appended to the summary of a GitHub Actions step, and the annotations of
+//! its checks.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use anyhow::{Context, Result};
+use weir_report::Annotation;
+use weir_report::annotation::Level;
+
+use crate::errors::NotWritten;
+use crate::terminal;
+
+/// Variable that names the file of the step's summary.
+const VARIABLE: &str = "GITHUB_STEP_SUMMARY";
+
+/// Greatest size of a step's summary in bytes; GitHub shows nothing of a longer one.
+const SUMMARY_BYTES_MAX: u64 = 1 << 20;
+
+/// The summary of the step that runs weir.
+#[derive(Debug)]
+pub(crate) struct StepSummary {
+    path: PathBuf,
+}
+
+/// Output for annotations. GitHub reads them from both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Channel {
+    /// Standard output, after the report.
+    Report,
+    /// Standard error: standard output is for a program.
+    Messages,
+}
+
+impl Channel {
+    /// Standard output, unless a format for programs is on it.
+    pub(crate) fn beside(is_text: bool) -> Channel {
+        if is_text { Channel::Report } else { Channel::Messages }
+    }
+}
+
+impl StepSummary {
+    /// Checks that the step's summary can be written; `None` without `--github`.
+    ///
+    /// # Errors
+    /// When there is no such file, or it cannot be written.
+    pub(crate) fn of(is_wanted: bool) -> Result<Option<StepSummary>> {
+        if !is_wanted {
+            return Ok(None);
+        }
+        let path = env::var_os(VARIABLE).filter(|path| !path.is_empty()).with_context(|| {
+            format!(
+                "--github needs {VARIABLE}, which GitHub Actions sets: elsewhere set it to a file \
+                 for the summary"
+            )
+        })?;
+        let summary = StepSummary { path: path.into() };
+        summary.open().with_context(|| {
+            let path = terminal::shown(&summary.path);
+            format!("--github: {VARIABLE} names {path}, which cannot be written")
+        })?;
+        Ok(Some(summary))
+    }
+
+    /// Appends Markdown to the summary, and prints the annotations.
+    ///
+    /// # Errors
+    /// When either cannot be written.
+    pub(crate) fn publish(
+        &self,
+        markdown: impl FnOnce(&mut Vec<u8>) -> io::Result<()>,
+        mut annotations: Vec<Annotation>,
+        channel: Channel,
+    ) -> Result<(), NotWritten> {
+        let mut text = Vec::new();
+        let appended = markdown(&mut text).and_then(|()| {
+            text.push(b'\n');
+            self.append(&text)
+        });
+        if matches!(appended, Ok(false)) {
+            let message = "the report is left out: GitHub shows at most 1 MiB for each step";
+            annotations.push(Annotation::new(Level::Warning, "weir: summary is full", message));
+        }
+        let printed = print(&annotations, channel);
+        appended.map_err(|error| NotWritten { place: VARIABLE, error }).and(printed)
+    }
+
+    /// Appends text in one call, so that the reports of several programs do not mix. Returns false
+    /// if there is no room for it.
+    fn append(&self, text: &[u8]) -> io::Result<bool> {
+        if length(&self.path) + text.len() as u64 > SUMMARY_BYTES_MAX {
+            return Ok(false);
+        }
+        self.open()?.write_all(text)?;
+        Ok(true)
+    }
+
+    fn open(&self) -> io::Result<fs::File> {
+        OpenOptions::new().append(true).create(true).open(&self.path)
+    }
+}
+
+fn length(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |found| found.len())
+}
+
+fn print(annotations: &[Annotation], channel: Channel) -> Result<(), NotWritten> {
+    match channel {
+        Channel::Report => terminal::print(|out| {
+            annotations.iter().try_for_each(|annotation| writeln!(out, "{annotation}"))
+        }),
+        Channel::Messages => {
+            annotations.iter().for_each(terminal::eprint_line);
+            Ok(())
+        }
+    }
+}
