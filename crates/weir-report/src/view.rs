@@ -1,5 +1,5 @@
-//! The report as a view: sections of labelled lines, tables with typed cells, and notes. Text is a
-//! renderer of it; HTML, Markdown and CSV can be others.
+//! The report as a view: sections of labelled lines, tables with typed cells, and notes. Text and
+//! Markdown are renderers of it; HTML and CSV can be others.
 //!
 //! The view is a function of a document. It has no widths, colours or markup; a renderer has no
 //! documents.

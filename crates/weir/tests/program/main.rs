@@ -8,6 +8,7 @@ mod support;
 
 mod answers;
 mod assertions;
+mod ci;
 mod cli;
 mod comparing;
 mod compat;

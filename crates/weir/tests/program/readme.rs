@@ -58,11 +58,14 @@ impl Servers {
         let authority = Authority::new();
         let unix = Endpoint::Unix(directory.path().join("app.sock"));
         fs::write(directory.file("body.json"), "{}").expect("a file");
+        let plain = Serve::start(&[]);
+        let plan = format!("url = \"{}\"\n[vary]\nc = [1, 2]\n", plain.url());
+        fs::write(directory.file("sweep.toml"), plan).expect("a file");
         fs::copy(authority.file(), directory.file("ca.pem")).expect("a file");
         let scripts = Path::new(ROOT).join("scripts");
         std::os::unix::fs::symlink(scripts, directory.file("scripts")).expect("a link");
         Servers {
-            plain: Serve::start(&[]),
+            plain,
             _unix: Served::at(unix, |_| {}),
             secure: Secure::answering(&authority.sign_loopback(), OK),
             directory,
@@ -92,6 +95,7 @@ impl Servers {
         let mut weir = Command::new(WEIR);
         weir.current_dir(self.directory.path());
         weir.env("XDG_DATA_HOME", self.directory.path()).env_remove("WEIR_HISTORY");
+        weir.env("GITHUB_STEP_SUMMARY", self.directory.file("summary.md"));
         weir.args(briefly(&words[1..]));
         let output = Process::start(&mut weir).wait();
         assert_eq!(output.code(), 0, "{command}\n{output:?}");
