@@ -24,7 +24,9 @@ pub(crate) fn run(args: &RunArgs, spec: &RunSpec) -> Result<ExitCode> {
         || args.script.is_some()
         || args.print_plan
         || args.prove_client
+        || args.github
         || args.format.needs_assertions
+        || args.format == exporters::MARKDOWN
     {
         bail!("--selfcheck alone prints the noise floor and runs no load: add a URL");
     }

@@ -211,7 +211,7 @@ fn the_action_builds_weir_where_there_is_none() {
     let job = Job::new(&server, ["url", "args"]);
     let (bin, log) = (job.directory.file("bin"), job.directory.file("log"));
     fs::create_dir(&bin).expect("a directory");
-    let cargo = format!("#!/bin/sh\nprintf '%s\\n' \"$@\" > {log}\nln -s {WEIR} {bin}/weir\n");
+    let cargo = format!("#!/bin/sh\nprintf '%s\\n' $PWD $@ > {log}\nln -s {WEIR} {bin}/weir\n");
     fs::write(format!("{bin}/cargo"), cargo).expect("a file");
     let executable = fs::Permissions::from_mode(0o755);
     fs::set_permissions(format!("{bin}/cargo"), executable).expect("permissions");
@@ -219,8 +219,8 @@ fn the_action_builds_weir_where_there_is_none() {
     assert!(found.code() == 0 && found.stdout.starts_with("weir "), "{found:?}");
     let words = fs::read_to_string(log).expect("cargo ran");
     let words: Vec<&str> = words.lines().collect();
-    assert_eq!(words[..3], ["install", "--locked", "--path"]);
-    let manifest = fs::read_to_string(Path::new(words[3]).join("Cargo.toml"));
+    assert_eq!(words[1..4], ["install", "--locked", "--path"]);
+    let manifest = fs::read_to_string(Path::new(words[0]).join(words[4]).join("Cargo.toml"));
     assert!(manifest.expect("a package").contains("name = \"weir\""), "{words:?}");
 }
 
@@ -298,6 +298,8 @@ fn without_a_summary_nothing_is_sent() {
         }
     }
     assert_eq!(server.requests(), 0);
+    let alone = with_summary(Some(&directory.file("summary.md")), &["--selfcheck", "--github"]);
+    assert!(alone.code() == 2 && alone.stderr.contains("add a URL"), "{alone:?}");
 }
 
 #[test]
