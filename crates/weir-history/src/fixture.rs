@@ -80,29 +80,15 @@ pub(crate) fn document(id: &str, epoch_unix_ns: u64, count: u64, service_ns: u64
         latency: series.take_sparse(),
         ..Interval::default()
     }];
-    let run = RunParts {
+    let mut parts = DocumentParts::bare(Plan::default(), m);
+    parts.environment = Environment::unknown("0.1.0", IoEngine::Epoll);
+    parts.run = RunParts {
         id: id.to_owned(),
         epoch: "2026-01-02T03:04:05.000000006Z".to_owned(),
         epoch_unix_ns,
         command: Some(vec!["weir".to_owned(), "http://127.0.0.1/".to_owned()]),
-        inputs: Vec::new(),
         plan_sha256: Some("3f1c".to_owned()),
-    };
-    let parts = DocumentParts {
-        plan: Plan::default(),
-        measurements: m,
-        environment: Environment::unknown("0.1.0", IoEngine::Epoll),
-        run,
-        preflight: None,
-        preflight_sent: 0,
-        probe: Default::default(),
-        network: None,
-        script_file: None,
-        client: Default::default(),
-        health: None,
-        witness: None,
-        trials: Default::default(),
-        notes: Vec::new(),
+        ..parts.run
     };
     Document::assemble(parts).expect("a fixture adds up")
 }
