@@ -86,9 +86,9 @@ mod tests {
     #[test]
     fn a_page_of_80_columns() {
         let expected = "\
-ID  Name           Time (UTC)        Grade        Rate        p99  Tags
-12  nginx-default  2026-11-23 22:12  clean  71,135.0/s    4.21 ms  main v1.2
- 7  api            2026-11-20 08:01  clean   ≥ 512.0/s  ≤ 4.20 ms
+ID  Name           Time (UTC)        Grade       Rate        p99  Tags
+12  nginx-default  2026-11-23 22:12  clean   71,135/s    4.21 ms  main v1.2
+ 7  api            2026-11-20 08:01  clean  ≥ 512.0/s  ≤ 4.20 ms
 ";
         assert_eq!(list().to_text(Layout { width: Some(80), has_blocks: true }), expected);
     }
@@ -96,9 +96,9 @@ ID  Name           Time (UTC)        Grade        Rate        p99  Tags
     #[test]
     fn a_page_without_end() {
         let expected = "\
-ID  Time (UTC)        Grade        Rate     p50        p99  Errors  Tags
-12  2026-11-23 22:12  clean  71,135.0/s  120 µs    4.21 ms      0%  main v1.2
- 7  2026-11-20 08:01  clean   ≥ 512.0/s       -  ≤ 4.20 ms       -
+ID  Time (UTC)        Grade       Rate     p50        p99  Errors  Tags
+12  2026-11-23 22:12  clean   71,135/s  120 µs    4.21 ms      0%  main v1.2
+ 7  2026-11-20 08:01  clean  ≥ 512.0/s       -  ≤ 4.20 ms       -
 ";
         let list = List { has_one_name: true, ..list() };
         assert_eq!(list.to_text(Layout::default()), expected);

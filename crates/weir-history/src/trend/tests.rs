@@ -45,15 +45,15 @@ Series: 25 runs, 2026-11-01 10:00 to 2026-11-25 10:00
   load     http://127.0.0.1:8080/, 10 connections, closed loop
   machine  bench1, kernel 6.18.0, A CPU, weir 0.1.0
 
-  ID  Time (UTC)        Grade      p99        Rate
-  23  2026-11-23 10:00  clean  4.83 ms  70,420.0/s
-  24  2026-11-24 10:00  clean  4.81 ms  70,140.0/s
-  25  2026-11-25 10:00  clean  4.85 ms  70,630.0/s
+  ID  Time (UTC)        Grade      p99      Rate
+  23  2026-11-23 10:00  clean  4.83 ms  70,420/s
+  24  2026-11-24 10:00  clean  4.81 ms  70,140/s
+  25  2026-11-25 10:00  clean  4.85 ms  70,630/s
   (22 runs before these; -n shows more)
 
   p99   ▁▁▁▁▁▁▁▁▁▁▁▁▇▇▇▇▇▇▇▇▇▇▇▇▇  4.00 ms to 4.85 ms
         +19.9% from #13 (2026-11-13) on, worse: 4.02 ms → 4.82 ms
-  Rate  ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁  70,000.0/s to 70,700.0/s; no change
+  Rate  ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁  70,000/s to 70,700/s; no change
 
 A change is a candidate: more than the server may have changed.
 To confirm it, run the old and the new version in turns: weir ab --help
@@ -91,13 +91,13 @@ Series 2 of 2: 13 runs, 2026-11-13 10:00 to 2026-11-25 10:00
   cpu: A CPU → A CPU with a long name @…
   kernel: 6.18.0 → 6.19.2
 
-  ID  Time (UTC)        Grade      p99        Rate
-  24  2026-11-24 10:00  clean  4.81 ms  70,140.0/s
-  25  2026-11-25 10:00  clean  4.85 ms  70,630.0/s
+  ID  Time (UTC)        Grade      p99      Rate
+  24  2026-11-24 10:00  clean  4.81 ms  70,140/s
+  25  2026-11-25 10:00  clean  4.85 ms  70,630/s
   (11 runs before these; -n shows more)
 
   p99   4.80 ms to 4.85 ms
-  Rate  70,000.0/s to 70,700.0/s
+  Rate  70,000/s to 70,700/s
 
 Series differ in load or machine, so they are not compared.
 ";
@@ -121,7 +121,7 @@ fn a_change_with_few_runs_after_it_is_possible() {
     assert_eq!((change.run, change.runs_since, change.point.is_possible), (24, 4, true));
     let text = trend.to_text(Layout::default(), 4);
     assert!(
-        text.contains("  25  2026-11-25 10:00  clean  6.00 ms  70,000.0/s  p99 +50%\n"),
+        text.contains("  25  2026-11-25 10:00  clean  6.00 ms  70,000/s  p99 +50%\n"),
         "{text}"
     );
     assert!(text.contains("from #25 (2026-11-25) on, worse: 4.01 ms → 6.00 ms"), "{text}");
