@@ -6,6 +6,7 @@
 
 mod accuracy;
 mod bench;
+mod guides;
 mod picture;
 mod rig;
 
@@ -23,6 +24,7 @@ fn run(words: &[&str]) -> Result<()> {
     match words {
         ["accuracy", options @ ..] => accuracy::accuracy(accuracy::Options::parse(options)?),
         ["bench", options @ ..] => bench::bench(bench::Options::parse(options)?),
+        ["guides", names @ ..] => guides::guides(names),
         ["picture"] => picture::picture(),
         _ => bail!("unknown task `{}`; `cargo xtask help` lists them", words.join(" ")),
     }

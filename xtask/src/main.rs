@@ -37,6 +37,8 @@ cargo xtask <task>
   accuracy [--quick] [--only V5,V9]
                               weir's figures against known truths, METHOD 2.1; a full run writes
                               docs/ACCURACY.md
+  guides [NAME …]             runs the commands of docs/guides against nginx, and puts their
+                              output into the pages
   picture                     draws docs/run.svg from a run of weir against nginx
   readme                      copies measured figures from docs/ into README.md
   setup test|bench|accuracy   installs what that needs and lacks
@@ -57,7 +59,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["sim", options @ ..] => sim::sim(&sim::Options::parse(options)?),
         ["demo"] => demo::demo(),
         ["readme"] => readme::readme(),
-        ["accuracy" | "bench" | "picture", ..] => lab(words),
+        ["accuracy" | "bench" | "guides" | "picture", ..] => lab(words),
         ["setup", purpose] => setup::setup(purpose.parse()?),
         [] | ["help" | "-h" | "--help"] => {
             print!("{HELP}");

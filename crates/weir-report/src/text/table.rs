@@ -29,7 +29,8 @@ const MEASURED_MAX: usize = 40;
 /// Writes a table and its legend.
 pub(super) fn write(table: &Table, bars: Bars, page: &mut Page) {
     match table.kind {
-        TableKind::Latency | TableKind::Spectrum | TableKind::Metrics => times(table, page),
+        TableKind::Latency | TableKind::Spectrum => times(table, page),
+        TableKind::Metrics => parts(table, page.width()).iter().for_each(|part| times(part, page)),
         TableKind::Histogram => histogram(table, bars, page),
         TableKind::Rules => rules(table, page),
         TableKind::Assertions => assertions(table, page),
@@ -83,6 +84,49 @@ fn times(table: &Table, page: &mut Page) {
         line.extend(remark.filter(|of| row.cells.is_empty() || used + of.width() <= page.width()));
         page.line(line);
     }
+}
+
+/// Splits a table into parts that are narrow enough for the page; every part has the labels.
+fn parts(table: &Table, width: usize) -> Vec<Table> {
+    let label = |row: &Row| of_cell(&row.label).width() + 2;
+    let labels = table.rows.iter().map(label).chain([table.title.len() + 4]).max();
+    let labels = labels.unwrap_or(0).max(LABEL_WIDTH);
+    let column = |index: usize| {
+        let cells = table.rows.iter().filter_map(|row| row.cells.get(index));
+        let widest = cells.map(|cell| of_cell(cell).width()).max().unwrap_or(0);
+        (widest.max(table.columns[index].chars().count()) + 2).max(COLUMN_WIDTH)
+    };
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut used = width;
+    for index in 0..table.columns.len() {
+        let wide = column(index);
+        match groups.last_mut().filter(|_| used + wide <= width) {
+            Some(group) => {
+                group.push(index);
+                used += wide;
+            }
+            None => {
+                groups.push(vec![index]);
+                used = labels + wide;
+            }
+        }
+    }
+    let part = |(number, group): (usize, &Vec<usize>)| {
+        let of_group = |row: &Row| -> Vec<Cell> {
+            group.iter().filter_map(|index| row.cells.get(*index)).cloned().collect()
+        };
+        Table {
+            columns: group.iter().map(|index| table.columns[*index]).collect(),
+            rows: table
+                .rows
+                .iter()
+                .map(|row| Row { cells: of_group(row), ..row.clone() })
+                .collect(),
+            caption: if number == 0 { table.caption.clone() } else { String::new() },
+            ..table.clone()
+        }
+    };
+    groups.iter().enumerate().map(part).collect()
 }
 
 /// Remarks after the cells; their counts are aligned at the right.

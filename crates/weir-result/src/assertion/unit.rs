@@ -26,6 +26,7 @@ impl Unit {
             name if name.ends_with("_s") => Unit::Seconds,
             name if name.ends_with("_rps") => Unit::PerSecond,
             "bytes_per_second" => Unit::BytesPerSecond,
+            name if name.ends_with("_per_second") => Unit::PerSecond,
             name if name.ends_with("_bytes") || name.starts_with("bytes_") => Unit::Bytes,
             _ => Unit::Number,
         }

@@ -79,7 +79,7 @@ impl HookRun {
 pub struct Settling {
     /// Time waited, in nanoseconds.
     pub waited_ns: u64,
-    /// Ports in TIME_WAIT when the wait ended.
+    /// Local ports in TIME_WAIT to the target's port when the wait ended.
     pub time_wait: u64,
     /// Median service time of a few requests one after the other when the wait ended, in
     /// nanoseconds; absent if the target could not be probed.

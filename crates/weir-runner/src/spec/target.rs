@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::target::Url;
+
 /// Server of the load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -17,4 +19,12 @@ pub struct TargetSpec {
     /// one attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ns: Option<u64>,
+}
+
+impl TargetSpec {
+    /// Returns the port of the URL; `None` for a Unix socket or a URL that cannot be parsed.
+    pub fn port(&self) -> Option<u16> {
+        let url = Url::of(self).ok().filter(|_| self.unix.is_none());
+        url.map(|url| url.port())
+    }
 }

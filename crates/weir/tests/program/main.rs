@@ -16,6 +16,7 @@ mod compat_habits;
 mod connections;
 mod credentials;
 mod doctor;
+mod guides;
 mod help;
 mod history;
 mod http2;

@@ -111,7 +111,7 @@ fn ratios(study: &Study, sweep: &Sweep) -> Table {
 
 /// Title of a metric's column. Column titles are static: the metrics of studies are few.
 fn title(name: &str) -> &'static str {
-    const TITLES: [(&str, &str); 12] = [
+    const TITLES: [(&str, &str); 13] = [
         ("rate", "Requests/s"),
         ("good", "Good/s"),
         ("bytes", "Bytes/s"),
@@ -122,7 +122,8 @@ fn title(name: &str) -> &'static str {
         ("p99.9", "p99.9"),
         ("max", "Max"),
         ("errors", "Errors"),
-        ("connects", "Connects/s"),
+        ("connections.connects_per_second", "Connects/s"),
+        ("connect.p99", "Connect p99"),
         ("service.p99", "Service p99"),
     ];
     TITLES.iter().find(|(known, _)| *known == name).map_or("Metric", |(_, title)| title)

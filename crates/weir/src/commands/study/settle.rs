@@ -29,11 +29,11 @@ pub(super) fn settle(spec: &RunSpec, idle_ns: Option<u64>, interrupts: &Interrup
     let from = Instant::now();
     let is_interrupted = || interrupts.runs().received().is_some();
     thread::sleep(PAUSE);
-    let limit = ports() / 2;
-    while time_wait() > limit && from.elapsed() < LONGEST && !is_interrupted() {
+    let (limit, port) = (ports() / 2, spec.target.port());
+    while time_wait(port) > limit && from.elapsed() < LONGEST && !is_interrupted() {
         thread::sleep(PAUSE);
     }
-    let ports_are_free = time_wait() <= limit;
+    let ports_are_free = time_wait(port) <= limit;
     let idle_from = Instant::now();
     let (mut found, mut is_idle) = (None, true);
     // A script's requests may change the target, so they are not sent between trials.
@@ -49,19 +49,24 @@ pub(super) fn settle(spec: &RunSpec, idle_ns: Option<u64>, interrupts: &Interrup
     }
     Settling {
         waited_ns: u64::try_from(from.elapsed().as_nanos()).unwrap_or(u64::MAX),
-        time_wait: time_wait(),
+        time_wait: time_wait(port),
         idle_ns: found,
         is_incomplete: !(ports_are_free && is_idle),
     }
 }
 
-/// Sockets in TIME_WAIT on this machine; 0 if unknown (proc(5), /proc/net/sockstat).
-fn time_wait() -> u64 {
-    let text = fs::read_to_string("/proc/net/sockstat").unwrap_or_default();
-    let mut words =
-        text.lines().filter(|line| line.starts_with("TCP:")).flat_map(str::split_whitespace);
-    words.find(|word| *word == "tw");
-    words.next().and_then(|count| count.parse().ok()).unwrap_or(0)
+/// Connections of this machine to `port` in TIME_WAIT, which keep the ports that they came from; 0
+/// if unknown (proc(5), /proc/net/tcp). Those that the server closed are on its side and keep none.
+fn time_wait(port: Option<u16>) -> u64 {
+    let of = |path| fs::read_to_string(path).unwrap_or_default();
+    let is_one = |line: &&str| {
+        let mut fields = line.split_whitespace().skip(2);
+        let peer = fields.next().and_then(|peer| peer.rsplit_once(':'));
+        let peer = peer.and_then(|(_, port)| u16::from_str_radix(port, 16).ok());
+        fields.next() == Some("06") && peer.is_some() && peer == port
+    };
+    let tables = [of("/proc/net/tcp"), of("/proc/net/tcp6")];
+    tables.iter().map(|table| table.lines().filter(is_one).count() as u64).sum()
 }
 
 /// Ports that connections may come from (ip(7), ip_local_port_range).

@@ -101,7 +101,7 @@ impl Nginx {
 }
 
 /// Finds the program; the search path of an ordinary user may lack its directory.
-fn program() -> &'static str {
+pub(crate) fn program() -> &'static str {
     let places = ["nginx", "/usr/sbin/nginx", "/usr/local/sbin/nginx"];
     let answers = |place: &&str| {
         let asked = Command::new(place).arg("-v").stderr(Stdio::null()).status();

@@ -1,0 +1,154 @@
+//! The commands of docs/guides, run against a real nginx for a moment instead of the time that they
+//! name.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::support::directory::Directory;
+use crate::support::nginx;
+use crate::support::process::Process;
+use crate::support::wait;
+use crate::support::weir::WEIR;
+
+/// The guides.
+const GUIDES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guides");
+
+/// Addresses of the pages.
+const SHOWN: [&str; 2] = ["127.0.0.1:8080", "127.0.0.1:8081"];
+
+/// The nginx of the guides, in a directory of its own.
+struct Rig {
+    nginx: Process,
+    directory: Directory,
+    addresses: [String; 2],
+}
+
+impl Rig {
+    fn start() -> Rig {
+        let directory = Directory::new();
+        let listeners = [(); 2].map(|()| TcpListener::bind(("127.0.0.1", 0)).expect("free ports"));
+        let addresses =
+            listeners.map(|listener| listener.local_addr().expect("it is bound").to_string());
+        let source = Path::new(GUIDES).join("nginx");
+        let text = fs::read_to_string(source.join("nginx.conf")).expect("it is there");
+        let text = addressed(&text, &addresses);
+        fs::write(directory.file("nginx.conf"), text).expect("a file");
+        fs::write(directory.file("access-log.conf"), "access_log off;").expect("a file");
+        fs::copy(source.join("access-log.sh"), directory.file("access-log.sh")).expect("a file");
+        fs::create_dir(directory.file("www")).expect("a directory");
+        fs::write(directory.file("www/index.html"), "It works").expect("a file");
+        let mut command = Command::new(nginx::program());
+        command.arg("-p").arg(directory.path()).args(["-c", "nginx.conf", "-e", "stderr"]);
+        let nginx = Process::start(&mut command);
+        wait::until("nginx to listen", || TcpStream::connect(&addresses[0]).ok());
+        Rig { nginx, directory, addresses }
+    }
+
+    /// Runs a command of a page.
+    fn run(&self, command: &str) {
+        let programs = Path::new(WEIR).parent().expect("a directory").to_owned();
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let places = [programs, PathBuf::from("/usr/sbin")];
+        let path = std::env::join_paths(places.into_iter().chain(std::env::split_paths(&path)));
+        let typed = addressed(&brief(command), &self.addresses);
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(&typed).current_dir(self.directory.path());
+        let output = Process::start(shell.env("PATH", path.expect("no colons"))).wait();
+        assert_eq!(output.code(), 0, "{typed}\n{output:?}");
+    }
+}
+
+/// Its master ends the workers, which would outlive a master that is killed.
+impl Drop for Rig {
+    fn drop(&mut self) {
+        self.nginx.signal(&["TERM"]);
+        wait::until("nginx to end", || self.nginx.has_ended().then_some(()));
+    }
+}
+
+fn addressed(text: &str, addresses: &[String; 2]) -> String {
+    let pairs = SHOWN.iter().zip(addresses);
+    pairs.fold(text.to_owned(), |text, (shown, address)| text.replace(shown, address))
+}
+
+/// Shortens a command: runs last a moment, and there are few of them.
+fn brief(command: &str) -> String {
+    let is_study =
+        ["repeat", "ab", "sweep"].iter().any(|name| command.contains(&format!("weir {name}")));
+    let mut words: Vec<String> = Vec::new();
+    for word in command.replace("\\\n", " ").split(' ').filter(|word| !word.is_empty()) {
+        let word = match word {
+            word if word.starts_with("-d") && word.ends_with('s') => "-d100ms",
+            "30" | "10" if is_study && words.last().is_some_and(|last| last == "-n") => "2",
+            "d=500ms,2s" => "d=100ms,200ms",
+            "c=1,10,100,1000" => "c=1,10",
+            "c=1,10,20,50,100,200" => "c=1,5",
+            "rate=500,1k,2k,4k,8k,16k,32k" => "rate=200,500",
+            "auto" => "auto:200ms",
+            other => other,
+        };
+        words.push(word.to_owned());
+    }
+    let mut command = words.join(" ");
+    if is_study {
+        let more = if command.contains("weir ab") { " --pairs 6" } else { "" };
+        command += " --no-settle";
+        command += more;
+    }
+    command
+}
+
+/// The commands of a page.
+fn commands(page: &str) -> Vec<String> {
+    let blocks = page.split("```sh\n").skip(1);
+    let command = |block: &str| block.split("\n```").next().map(str::to_owned);
+    blocks.filter_map(command).collect()
+}
+
+#[track_caller]
+fn check(name: &str, least: usize) {
+    let page = fs::read_to_string(Path::new(GUIDES).join(name)).expect("it is there");
+    let commands = commands(&page);
+    assert!(commands.len() >= least, "{commands:#?}");
+    let mut rig = Rig::start();
+    commands.iter().for_each(|command| rig.run(command));
+    assert!(!rig.nginx.has_ended(), "nginx served all of them");
+}
+
+#[test]
+fn tuning_nginx_takes_ten_steps() {
+    check("tuning-nginx.md", 11);
+}
+
+#[test]
+fn a_rising_rate_is_one_command() {
+    check("rising-rate.md", 1);
+}
+
+#[test]
+fn keep_alive_is_one_command() {
+    check("keep-alive.md", 1);
+}
+
+#[test]
+fn two_servers_are_one_command() {
+    check("two-servers.md", 1);
+}
+
+/// A guide without its output, or without a test, would be noticed here.
+#[test]
+fn every_guide_has_output_and_is_tested() {
+    let tested = include_str!("guides.rs");
+    for entry in fs::read_dir(GUIDES).expect("it is there") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if !name.ends_with(".md") || name == "README.md" {
+            continue;
+        }
+        assert!(tested.contains(&format!("\"{name}\"")), "{name}");
+        let page = fs::read_to_string(&path).expect("it is text");
+        assert!(!page.contains("```text\n```"), "{name}: run cargo xtask guides");
+    }
+}

@@ -1,0 +1,150 @@
+//! `cargo xtask guides [NAME …]`: runs the commands of docs/guides against an nginx, and puts their
+//! output into the pages.
+//!
+//! A page has blocks of commands (`sh`), each followed by a block of output (`text`) or by none.
+//! The nginx of the guides listens on free ports; the pages have the usual ones.
+
+use std::fs;
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use xtask::guard::Guarded;
+use xtask::shell::{cargo, find_program, root, run, target_dir};
+
+use crate::rig::servers::free_address;
+
+/// Pages, and the configuration of their nginx, from the root of the repository.
+const GUIDES: &str = "docs/guides";
+const CONFIGURATION: &str = "docs/guides/nginx";
+
+/// Addresses of the pages.
+const SHOWN: [&str; 2] = ["127.0.0.1:8080", "127.0.0.1:8081"];
+
+/// Columns of the output.
+const COLUMNS: &str = "80";
+
+/// Longest time for nginx to start.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Runs the commands of the named pages, or of all.
+pub(crate) fn guides(names: &[&str]) -> Result<()> {
+    run(&mut cargo(&["build", "--locked", "--release", "--package", "weir"])?)?;
+    for page in pages(names)? {
+        let rig = Rig::start()?;
+        let text = fs::read_to_string(&page)?;
+        fs::write(&page, rig.renewed(&text)?)?;
+        eprintln!("guides: wrote {}", page.display());
+    }
+    Ok(())
+}
+
+/// The pages with commands.
+fn pages(names: &[&str]) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(root()?.join(GUIDES)).context("failed to list the guides")? {
+        let path = entry?.path();
+        let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+        let is_wanted = names.is_empty() || names.contains(&name);
+        if path.extension().is_some_and(|end| end == "md") && name != "README" && is_wanted {
+            found.push(path);
+        }
+    }
+    ensure!(!found.is_empty(), "there is no such guide in {GUIDES}");
+    found.sort();
+    Ok(found)
+}
+
+/// An nginx in a directory of its own, in which the commands run.
+struct Rig {
+    #[expect(dead_code, reason = "ends nginx when it is dropped")]
+    nginx: Guarded,
+    directory: PathBuf,
+    addresses: [String; 2],
+}
+
+impl Rig {
+    fn start() -> Result<Rig> {
+        let directory = target_dir()?.join("guides");
+        let _older = fs::remove_dir_all(&directory);
+        fs::create_dir_all(directory.join("www"))?;
+        fs::write(directory.join("www/index.html"), "It works\n")?;
+        fs::write(directory.join("access-log.conf"), "access_log off;\n")?;
+        let addresses = [free_address()?.to_string(), free_address()?.to_string()];
+        let source = root()?.join(CONFIGURATION);
+        let mut text = fs::read_to_string(source.join("nginx.conf"))?;
+        for (shown, address) in SHOWN.iter().zip(&addresses) {
+            text = text.replace(shown, address);
+        }
+        fs::write(directory.join("nginx.conf"), text)?;
+        fs::copy(source.join("access-log.sh"), directory.join("access-log.sh"))?;
+        let program = find_program("nginx").context("failed to find nginx")?;
+        let place = directory.to_string_lossy().into_owned();
+        let words = [&*program.to_string_lossy(), "-p", &place, "-c", "nginx.conf", "-e", "stderr"];
+        let nginx = Guarded::start(&words)?;
+        let from = Instant::now();
+        while TcpStream::connect(&addresses[0]).is_err() {
+            ensure!(from.elapsed() < PATIENCE, "nginx does not listen");
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(Rig { nginx, directory, addresses })
+    }
+
+    /// Returns a page with the output of its commands.
+    fn renewed(&self, page: &str) -> Result<String> {
+        let mut renewed = String::new();
+        let mut output = None;
+        let mut lines = page.lines();
+        while let Some(line) = lines.next() {
+            let block = line.strip_prefix("```").filter(|language| !language.is_empty());
+            renewed += line;
+            renewed.push('\n');
+            let Some(language) = block else { continue };
+            let content: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+            let kept = match language {
+                "sh" => {
+                    let command = content.join("\n");
+                    output = Some(self.output(&command)?);
+                    command
+                }
+                "text" => output.take().context("a block of output follows no command")?,
+                _ => content.join("\n"),
+            };
+            renewed += kept.trim_end();
+            renewed += "\n```\n";
+        }
+        Ok(renewed)
+    }
+
+    /// Runs a command, and returns its standard output with the addresses of the page.
+    fn output(&self, command: &str) -> Result<String> {
+        eprintln!("guides: {command}");
+        let mut path = target_dir()?.join("release").into_os_string();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap_or_default());
+        let mut typed = command.to_owned();
+        for (shown, address) in SHOWN.iter().zip(&self.addresses) {
+            typed = typed.replace(shown, address);
+        }
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(&typed).current_dir(&self.directory).env("PATH", path);
+        let found = shell.env("COLUMNS", COLUMNS).env("NO_COLOR", "1").output()?;
+        let errors = String::from_utf8_lossy(&found.stderr);
+        if !found.status.success() {
+            bail!("{command}\nended with {}:\n{errors}", found.status);
+        }
+        let mut text = String::from_utf8(found.stdout).context("the output is not UTF-8")?;
+        for (shown, address) in SHOWN.iter().zip(&self.addresses) {
+            text = text.replace(address, shown);
+        }
+        Ok(without(&self.directory, &text))
+    }
+}
+
+/// Removes the directory's path from a text.
+fn without(directory: &Path, text: &str) -> String {
+    text.replace(&*directory.to_string_lossy(), ".")
+}
