@@ -163,7 +163,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "NAME=V1,V2,…", value_parser = factor,
           required_unless_present = "plan", help_heading = "Study")]
     pub(crate) vary: Vec<Factor>,
-    /// TOML file with url, args, [vary], repetitions, metrics, before and after; flags have
+    /// TOML file with url, args, a table vary, repetitions, metrics, before and after; flags have
     /// precedence over it
     #[arg(long, value_name = "FILE", help_heading = "Study")]
     pub(crate) plan: Option<PathBuf>,

@@ -34,7 +34,8 @@ Examples:
   weir doctor http://localhost:8080/
   weir doctor --strict --format json | jq '.findings[] | select(.severity == \"problem\")'")]
 pub(crate) struct DoctorArgs {
-    /// Target of the planned load: http[s]://HOST[:PORT]/PATH
+    /// Target of the planned load.
+    #[arg(help = "Target of the planned load: http[s]://HOST[:PORT]/PATH")]
     url: Option<String>,
     /// Exit with 3 if there is a problem or a warning
     #[arg(long)]
