@@ -3,7 +3,7 @@
 //! `user_version` of the file is the number of steps that were applied. A released step is never
 //! changed; a new format is a new step.
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, Row, TransactionBehavior};
 
 /// Marks an SQLite file as weir's: "weir" in ASCII.
 const APPLICATION: u32 = 0x7765_6972;
@@ -84,10 +84,11 @@ pub(crate) fn check_writable(connection: &mut Connection) -> Result<(), rusqlite
 
 /// Returns the format of the file, 0 if it is empty, and at most `newest`.
 fn version(connection: &Connection, newest: u32) -> Result<u32, Refusal> {
-    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, u32>(0));
-    let (application, version) = (pragma("application_id")?, pragma("user_version")?);
-    let count = "SELECT count(*) FROM sqlite_schema";
-    let tables: u32 = connection.query_row(count, [], |row| row.get(0))?;
+    // One statement reads one state: another program may begin the same history meanwhile.
+    let header = "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) \
+                  FROM pragma_application_id, pragma_user_version";
+    let read = |row: &Row| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+    let (application, version, tables): (u32, u32, u32) = connection.query_row(header, [], read)?;
     match (application, version) {
         (0, 0) if tables == 0 => Ok(0),
         (APPLICATION, found) if found > newest => Err(Refusal::Newer(found)),

@@ -98,7 +98,7 @@ impl History {
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags).map_err(&failed)?;
         connection.busy_timeout(PATIENCE).map_err(&failed)?;
-        // What was removed is overwritten.
+        // SQLite overwrites the content it removes (`secure_delete`).
         for (name, value) in [("foreign_keys", "ON"), ("secure_delete", "ON")] {
             connection.pragma_update(None, name, value).map_err(&failed)?;
         }
