@@ -110,7 +110,7 @@ pub struct Found {
     pub lower: Option<Bound>,
     /// Lowest rate shown to miss the objective.
     pub upper: Option<Bound>,
-    /// Rates between the two that stayed open after the maximum time that the goal allows.
+    /// Rates between the two that stayed open.
     pub undecided_rps: Vec<f64>,
     /// Reason for the end.
     pub end: End,
@@ -154,7 +154,7 @@ pub enum End {
     AboveRange,
     /// Not even the lowest rate that may be tried meets the objective.
     BelowRange,
-    /// The maximum number of trials was reached.
+    /// The number of trials was spent before the interval was as narrow as the goal.
     OutOfTrials,
 }
 
@@ -175,6 +175,10 @@ pub struct Bound {
     /// Share of requests that failed or were slow, over the deciding trials.
     pub share: ShareInterval,
 }
+
+/// Width, as a share of the goal's, to which the gap between a bound and an undecided rate is
+/// narrowed. What is undecided stays inside the interval, so both gaps get less than half.
+const GAP_MIN: f64 = 0.25;
 
 /// Lowest rate to try, relative to the guess.
 const RATE_MIN: f64 = 1e-6;
@@ -223,16 +227,33 @@ impl Search {
 
     /// Returns the next step, given the trials so far.
     pub fn next(&self) -> Step {
+        self.step(false)
+    }
+
+    /// Returns the next step of a search that shall end soon: between two bounds no more rates are
+    /// tried, and open rates get no more trials.
+    pub fn conclude(&self) -> Step {
+        self.step(true)
+    }
+
+    fn step(&self, concludes: bool) -> Step {
         if self.trials >= self.goal.trials_max {
             return self.done(End::OutOfTrials);
         }
-        if let Some(open) = self.loads.iter().find(|load| load.status() == Status::Open) {
+        let mut open = self.loads.iter().filter(|load| load.status() == Status::Open);
+        if let Some(open) = open.next().filter(|_| !concludes) {
             let longer_s = (2.0 * open.longest_s()).max(self.goal.initial_s);
             let duration_s = longer_s.min(self.goal.final_s);
             return Step::Run { rate_rps: open.rate_rps(), duration_s };
         }
         match self.bounds() {
-            (Some(lower), Some(upper)) => self.narrow(lower, upper),
+            (Some(lower), Some(upper)) => {
+                let middle = if concludes { None } else { self.middle(lower, upper) };
+                match middle {
+                    Some(rate_rps) => self.explore(rate_rps),
+                    None => self.settle(lower, upper),
+                }
+            }
             (Some(_), None) => self.rise(),
             (None, _) => self.sink(),
         }
@@ -269,26 +290,38 @@ impl Search {
         self.explore(rate_rps)
     }
 
-    /// Narrows the interval, which contains undecided rates or none: halves too wide gaps on the
-    /// logarithmic scale, then confirms both ends.
-    fn narrow(&self, lower: usize, upper: usize) -> Step {
+    /// Returns the rate to try between two bounds: the middle of the wider gap on the logarithmic
+    /// scale. `None` if the interval is narrow enough, or can hardly become narrower, since its
+    /// greatest part are undecided rates.
+    fn middle(&self, lower: usize, upper: usize) -> Option<f64> {
         let rate = |load: usize| self.loads[load].rate_rps();
-        let gaps = [(rate(lower), rate(lower + 1)), (rate(upper - 1), rate(upper))];
-        // With undecided rates in between, each side gets half of the allowed width.
-        let limit = if lower + 1 == upper { self.goal.width } else { self.goal.width / 2.0 };
-        let width = |(low, high): (f64, f64)| (high - low) / high;
-        let [below, above] = gaps;
-        let wider = if width(below) > width(above) { below } else { above };
-        if width(wider) > limit {
-            return self.explore((wider.0 * wider.1).sqrt());
+        if self.width(lower, upper) <= self.goal.width {
+            return None;
         }
-        let ends = limit_of(&self.loads[upper]).unwrap_or_else(|| {
-            match width((rate(lower), rate(upper))) <= self.goal.width {
-                true => End::WithinGoal,
-                false => End::Indistinct,
-            }
-        });
-        self.confirm(lower).or_else(|| self.confirm(upper)).unwrap_or_else(|| self.done(ends))
+        let has_undecided = lower + 1 < upper;
+        let least = if has_undecided { self.goal.width * GAP_MIN } else { 0.0 };
+        let wider = match self.width(lower, lower + 1) > self.width(upper - 1, upper) {
+            true => (lower, lower + 1),
+            false => (upper - 1, upper),
+        };
+        let middle = || (rate(wider.0) * rate(wider.1)).sqrt();
+        (self.width(wider.0, wider.1) > least).then(middle)
+    }
+
+    /// Returns the width between two rates, relative to the higher one.
+    fn width(&self, low: usize, high: usize) -> f64 {
+        1.0 - self.loads[low].rate_rps() / self.loads[high].rate_rps()
+    }
+
+    /// Confirms both ends of the interval, then ends the search.
+    fn settle(&self, lower: usize, upper: usize) -> Step {
+        let end = || match limit_of(&self.loads[upper]) {
+            Some(end) => end,
+            None if self.width(lower, upper) <= self.goal.width => End::WithinGoal,
+            None if self.middle(lower, upper).is_some() => End::OutOfTrials,
+            None => End::Indistinct,
+        };
+        self.confirm(lower).or_else(|| self.confirm(upper)).unwrap_or_else(|| self.done(end()))
     }
 
     /// Returns a full-length trial at a rate whose result is not confirmed yet.
@@ -314,7 +347,9 @@ impl Search {
             self.loads.iter().find(|load| matches!(load.status(), Status::Upper | Status::Ceiling));
         let below = |load: &&Load| edge.is_none_or(|edge| load.rate_rps() < edge.rate_rps());
         let lower = self.loads.iter().filter(below).rfind(firm(Status::Lower));
-        let inside = self.loads.iter().filter(below).filter(firm(Status::Undecided));
+        let is_undecided =
+            |load: &&Load| matches!(load.status(), Status::Undecided | Status::Open);
+        let inside = self.loads.iter().filter(below).filter(is_undecided);
         let above = |rate: &f64| lower.is_none_or(|lower| *rate > lower.rate_rps());
         Found {
             lower: lower.map(|load| load.bound(&self.goal)),

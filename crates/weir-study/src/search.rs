@@ -130,8 +130,10 @@ impl SearchRun {
     /// Returns the next step, given the trials so far.
     pub fn next(&self) -> Next {
         let Some(search) = &self.search else { return Next::Run(self.trial(None, GUESS_S)) };
-        let is_out = self.trials.len() >= self.options.effort.trials_max as usize;
-        match search.next() {
+        let (effort, trials) = (&self.options.effort, self.trials.len());
+        let is_out = trials >= effort.trials_max as usize;
+        let concludes = trials >= effort.narrow_trials as usize;
+        match if concludes { search.conclude() } else { search.next() } {
             Step::Run { rate_rps, duration_s } if !is_out => {
                 Next::Run(self.trial(Some(rate_rps), duration_s))
             }

@@ -120,18 +120,18 @@ fn hits(queue: impl Fn(u64) -> (Queue, f64), objective: &str) -> u64 {
 #[test]
 fn too_few_connections_are_raised_or_named() {
     let queue = Queue::new(1, Law::Fixed(50_000_000), Workers::Unlimited);
-    let options = SearchOptions { connections_max: 200, ..options("p99 < 60ms") };
+    let options = SearchOptions { connections_max: 300, ..options("p99 < 60ms") };
     let result = search(&queue, options);
     let SearchEnd::LimitedByConnections { rate_rps, connections, waits } = result.end else {
         panic!("{result:?}")
     };
     let lower = result.lower.expect("found");
-    assert!(connections == 200 && waits > 0.001 && result.upper.is_none(), "{result:?}");
-    assert!(lower.rate_rps > 2_500.0 && rate_rps < 4_000.0, "{result:?}");
+    assert!(connections == 300 && waits > 0.001 && result.upper.is_none(), "{result:?}");
+    assert!(lower.rate_rps > 4_000.0 && rate_rps < 6_000.0, "{result:?}");
     assert!((rate_rps - lower.rate_rps) / rate_rps <= 0.1, "{result:?}");
     let raised = |trial: &&SearchTrial| trial.used == TrialUse::TooFewConnections;
     let raised: Vec<u32> = result.trials.iter().filter(raised).map(|t| t.connections).collect();
-    assert_eq!(raised, [64, 128]);
+    assert_eq!(raised, [64, 256]);
 }
 
 /// One in 50 requests is reset, at any rate: the percentile is met and the objective is not.

@@ -56,6 +56,9 @@ pub struct SearchEffort {
     pub width: f64,
     /// Warm-up of each trial, in seconds.
     pub warmup_s: f64,
+    /// Number of trials after which the search tries no more rates between two bounds and only
+    /// confirms both.
+    pub narrow_trials: u32,
     /// Number of trials after which the search ends in any case.
     pub trials_max: u32,
 }
@@ -111,7 +114,7 @@ pub enum SearchEnd {
     AboveRange,
     /// Not even the lowest rate that trials of this length can judge meets the objective.
     BelowRange,
-    /// The maximum number of trials was reached.
+    /// The number of trials was spent before the interval was as narrow as the goal.
     OutOfTrials,
     /// The search was interrupted.
     Unfinished,

@@ -165,6 +165,32 @@ fn what_cannot_be_told_apart_stays_inside() {
     assert!(search.trials < 60, "{} trials", search.trials);
 }
 
+/// The same server, and a search that is told to end after 12 trials: the bounds are confirmed, and
+/// what is between them is named.
+#[test]
+fn a_search_that_concludes_confirms_its_bounds() {
+    for width in [0.02, 0.2] {
+        let goal = Goal { width, ..Goal::new(0.01) };
+        let mut search = Search::new(goal, 20_000.0);
+        let found = loop {
+            match if search.trials < 12 { search.next() } else { search.conclude() } {
+                Step::Run { rate_rps, duration_s } => {
+                    let share = if rate_rps < 9_000.0 { 0.001 } else { 0.05 };
+                    let share = if rate_rps == 10_000.0 { 0.01 } else { share };
+                    search.record(even(rate_rps, duration_s, share));
+                }
+                Step::Done(found) => break found,
+            }
+        };
+        let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
+        assert!(lower.rate_rps < 9_000.0 && lower.good >= 2, "{found:?}");
+        assert!(upper.rate_rps >= 9_000.0 && upper.bad >= 2, "{found:?}");
+        assert!(search.trials <= 16, "{} trials", search.trials);
+        let expected = if width == 0.02 { End::OutOfTrials } else { End::WithinGoal };
+        assert_eq!(found.end, expected, "{found:?}");
+    }
+}
+
 #[test]
 fn trials_run_out() {
     let goal = Goal { trials_max: 5, ..Goal::new(0.01) };

@@ -1,10 +1,13 @@
-//! The number of connections of a search: doubled until requests hardly wait for one, unless the
+//! The number of connections of a search: raised until requests hardly wait for one, unless the
 //! server carries no more over them.
 
 /// Share of requests that may wait for a connection (METHOD 1.3, fidelity).
 const WAITS_MAX: f64 = 0.001;
 
-/// Factor by which twice the connections must raise the throughput of an overloaded server to count
+/// Factor by which the number is raised. Each raise costs a trial.
+const RAISE: u32 = 4;
+
+/// Factor by which more connections must raise the throughput of an overloaded server to count
 /// as a help.
 const HELPS: f64 = 1.05;
 
@@ -51,7 +54,7 @@ pub(super) enum Sufficiency {
 pub(super) struct Connections {
     count: u32,
     max: u32,
-    /// The trial before the last doubling, and its number of connections.
+    /// The trial before the last raise, and its number of connections.
     before: Option<(Use, u32)>,
     /// Throughput of an overloaded server that more connections did not raise.
     capacity_rps: Option<f64>,
@@ -98,7 +101,7 @@ impl Connections {
             return Sufficiency::Short;
         }
         self.before = Some((found, self.count));
-        self.count = self.count.saturating_mul(2).min(self.max);
+        self.count = self.count.saturating_mul(RAISE).min(self.max);
         Sufficiency::Raised
     }
 }
@@ -128,15 +131,15 @@ mod tests {
         assert_eq!(connections.judge(found(1_000.0, 1_000.0, 0.2)), Sufficiency::Raised);
         assert_eq!(connections.judge(found(1_000.0, 1_000.0, 0.01)), Sufficiency::Raised);
         assert_eq!(connections.judge(found(1_000.0, 1_000.0, 0.0)), Sufficiency::Enough);
-        assert_eq!(connections.count(), 256);
+        assert_eq!(connections.count(), 1_024);
     }
 
-    /// Each connection carries 10 requests per second: doubling goes on to the maximum.
+    /// Each connection carries 10 requests per second: the number rises to the maximum.
     #[test]
     fn more_connections_that_help_are_opened_up_to_the_maximum() {
-        let mut connections = Connections::new(20, 50);
+        let mut connections = Connections::new(10, 50);
         for (count, expected) in
-            [(20, Sufficiency::Raised), (40, Sufficiency::Raised), (50, Sufficiency::Short)]
+            [(10, Sufficiency::Raised), (40, Sufficiency::Raised), (50, Sufficiency::Short)]
         {
             assert_eq!(connections.count(), count);
             let found = found(1_000.0, 10.0 * f64::from(count), 0.9);
@@ -155,7 +158,7 @@ mod tests {
         assert_eq!(connections.judge(found(1_000.0, 800.0, 0.5)), Sufficiency::Short);
     }
 
-    /// An overloaded server is tried once with twice the connections, and never again.
+    /// An overloaded server is tried once with more connections, and never again.
     #[test]
     fn more_connections_are_no_help_to_an_overloaded_server() {
         let mut connections = Connections::new(64, 10_000);
@@ -167,6 +170,6 @@ mod tests {
         // Below the capacity a queue may still need more.
         assert_eq!(connections.judge(found(950.0, 950.0, 0.01)), Sufficiency::Raised);
         assert_eq!(connections.judge(found(950.0, 950.0, 0.0)), Sufficiency::Enough);
-        assert_eq!(connections.count(), 128);
+        assert_eq!(connections.count(), 256);
     }
 }

@@ -21,6 +21,7 @@ pub fn quick() -> SearchEffort {
         violations_min: VIOLATIONS_MIN,
         width: 0.1,
         warmup_s: 1.0,
+        narrow_trials: 20,
         trials_max: 40,
     }
 }
@@ -34,6 +35,7 @@ pub fn precise() -> SearchEffort {
         violations_min: VIOLATIONS_MIN,
         width: 0.02,
         warmup_s: 3.0,
+        narrow_trials: 80,
         trials_max: 100,
     }
 }

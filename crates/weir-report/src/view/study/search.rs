@@ -208,6 +208,7 @@ mod tests {
                 violations_min: 20.0,
                 width: 0.1,
                 warmup_s: 1.0,
+                narrow_trials: 20,
                 trials_max: 40,
             },
             lower,
