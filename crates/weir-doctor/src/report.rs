@@ -27,7 +27,8 @@ pub fn report(diagnosis: &Diagnosis, verbose: bool) -> Report {
         sections.push(Section { title: "Unknown", blocks });
     }
     sections.push(Section { title: "OK", blocks: passed(diagnosis, verbose) });
-    Report { title: "weir doctor".to_owned(), about: about(diagnosis), sections }
+    let title = "weir doctor".to_owned();
+    Report { title, about: about(diagnosis), highlights: Vec::new(), sections }
 }
 
 /// The target, or the machine if there is none.

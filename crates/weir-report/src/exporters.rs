@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use weir_result::Document;
 
-use crate::{TextOptions, json, junit, markdown, text};
+use crate::{TextOptions, html, json, junit, markdown, text};
 
 /// A format in which a document is written.
 #[derive(Clone, Copy, Debug)]
@@ -22,10 +22,10 @@ pub struct Exporter {
 }
 
 /// All formats; the first is the default on standard output.
-pub const EXPORTERS: [Exporter; 4] = [TEXT, JSON, JUNIT, MARKDOWN];
+pub const EXPORTERS: [Exporter; 5] = [TEXT, JSON, JUNIT, MARKDOWN, HTML];
 
 /// Names of all formats, as a flag's help has them.
-pub const NAMES: &str = "text|json|junit|markdown";
+pub const NAMES: &str = "text|json|junit|markdown|html";
 
 /// The report for people.
 pub const TEXT: Exporter = Exporter {
@@ -61,6 +61,15 @@ pub const MARKDOWN: Exporter = Exporter {
     description: "the report, as GitHub Flavored Markdown",
     needs_assertions: false,
     write: |document, options, mut out| markdown::write(document, options, &mut out),
+};
+
+/// The report with plots, as one page.
+pub const HTML: Exporter = Exporter {
+    name: "html",
+    extension: "html",
+    description: "the report with plots, as one page",
+    needs_assertions: false,
+    write: |document, options, out| html::write(document, options, out),
 };
 
 impl Exporter {

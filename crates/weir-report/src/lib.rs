@@ -8,6 +8,7 @@
 pub mod annotation;
 pub mod dialect;
 pub mod exporters;
+pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;

@@ -53,6 +53,7 @@ fn write_section(section: &Section, out: &mut impl Write) -> io::Result<()> {
             Block::Line(of) => line(of) + "\n",
             Block::Entry(of) => entry(of),
             Block::Table(of) => table(of, section.title),
+            Block::Plot(_) => String::new(),
             Block::Note(of) => format!("> note: {}\n", escaped(&of.to_text())),
         };
         out.write_all(text.as_bytes())?;

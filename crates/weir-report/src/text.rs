@@ -62,7 +62,8 @@ impl TextOptions {
     /// Parts of the report that the options choose.
     pub(crate) fn detail(&self) -> Detail {
         let TextOptions { histogram, spectrum, verbose, verdict, rules, .. } = *self;
-        Detail { histogram: histogram.is_some(), spectrum, verbose, verdict, rules }
+        let histogram = histogram.is_some();
+        Detail { histogram, spectrum, verbose, verdict, rules, plots: false }
     }
 }
 
@@ -94,6 +95,7 @@ pub fn render(report: &Report, options: &TextOptions, out: &mut impl Write) -> i
                 Block::Table(table) => {
                     table::write(table, options.histogram.unwrap_or(Bars::Ascii), &mut page);
                 }
+                Block::Plot(_) => {}
                 Block::Note(note) => lines::note(&note.to_text(), &mut page),
             }
         }

@@ -1,5 +1,5 @@
-//! The report as a view: sections of labelled lines, tables with typed cells, and notes. Text and
-//! Markdown are renderers of it; HTML and CSV can be others.
+//! The report as a view: sections of labelled lines, tables with typed cells, plots, and notes.
+//! Text, Markdown and HTML are renderers of it.
 //!
 //! The view is a function of a document. It has no widths, colours or markup; a renderer has no
 //! documents.
@@ -10,9 +10,11 @@ mod connections;
 mod details;
 mod fact;
 mod head;
+mod highlights;
 mod histogram;
 mod notice;
 mod percentiles;
+mod plot;
 mod rules;
 mod server;
 mod spectrum;
@@ -25,9 +27,12 @@ mod verdict;
 use weir_result::study::Comparison;
 use weir_result::{Document, Study};
 
+use plot::RunPlots;
+
 pub use cell::Cell;
 pub use fact::{Fact, Tone};
 pub use notice::{Notice, Remedy};
+pub use plot::{Axis, Mark, Plot, Role, Scale, Unit};
 
 /// A report in the order of reading.
 #[derive(Clone, Debug)]
@@ -36,6 +41,8 @@ pub struct Report {
     pub title: String,
     /// Target of the run.
     pub about: Vec<Fact>,
+    /// Figures to show first, where there is room; the sections have them too.
+    pub highlights: Vec<Entry>,
     /// Sections; one without blocks has nothing to report.
     pub sections: Vec<Section>,
 }
@@ -53,6 +60,8 @@ pub struct Detail {
     pub verdict: bool,
     /// True for every rule of the verdict with its figure.
     pub rules: bool,
+    /// True for plots.
+    pub plots: bool,
 }
 
 /// A part of a report with a heading.
@@ -73,6 +82,8 @@ pub enum Block {
     Entry(Entry),
     /// A table.
     Table(Table),
+    /// A plot. Renderers of text leave it out.
+    Plot(Plot),
     /// A note.
     Note(Notice),
 }
@@ -169,8 +180,10 @@ impl Report {
             Section { title: "Run", blocks: head::blocks(document) },
             Section { title: "Verdict", blocks: verdict::blocks(document, detail) },
         ];
+        let plots = if detail.plots { RunPlots::of(document)? } else { RunPlots::default() };
         let mut results = throughput::blocks(document);
         results.extend(percentiles::blocks(document, detail.verbose)?);
+        results.extend(plots.results);
         sections.push(Section { title: "Results", blocks: results });
         if detail.histogram {
             sections.push(Section { title: "Histogram", blocks: histogram::blocks(document)? });
@@ -178,12 +191,19 @@ impl Report {
         if detail.spectrum {
             sections.push(Section { title: "Spectrum", blocks: spectrum::blocks(document)? });
         }
-        sections.push(Section { title: "Details", blocks: details::blocks(document, detail) });
+        let mut details = details::blocks(document, detail);
+        details.extend(plots.details);
+        sections.push(Section { title: "Details", blocks: details });
         if detail.rules {
             sections.push(Section { title: "Rules", blocks: rules::blocks(&document.verdict) });
         }
         sections.push(Section { title: "Assertions", blocks: assertions::blocks(document) });
-        Ok(Report { title: head::title(document), about: head::about(document), sections })
+        Ok(Report {
+            title: head::title(document),
+            about: head::about(document),
+            highlights: highlights::of(document),
+            sections,
+        })
     }
 }
 

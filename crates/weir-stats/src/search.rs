@@ -347,8 +347,7 @@ impl Search {
             self.loads.iter().find(|load| matches!(load.status(), Status::Upper | Status::Ceiling));
         let below = |load: &&Load| edge.is_none_or(|edge| load.rate_rps() < edge.rate_rps());
         let lower = self.loads.iter().filter(below).rfind(firm(Status::Lower));
-        let is_undecided =
-            |load: &&Load| matches!(load.status(), Status::Undecided | Status::Open);
+        let is_undecided = |load: &&Load| matches!(load.status(), Status::Undecided | Status::Open);
         let inside = self.loads.iter().filter(below).filter(is_undecided);
         let above = |rate: &f64| lower.is_none_or(|lower| *rate > lower.rate_rps());
         Found {

@@ -36,6 +36,8 @@ use values::{
 };
 use watch::WatchArgs;
 
+use crate::output::Export;
+
 /// HTTP load generator with accurate latency; drop-in replacement for wrk and wrk2
 #[derive(Debug, Parser)]
 #[command(
@@ -194,6 +196,12 @@ pub(crate) struct ReportArgs {
     /// Write the results of --assert to this file, as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
+    /// Write the report to a file in another format: html=report.html; repeatable
+    #[arg(long = "export", value_name = "FORMAT=FILE", value_parser = Export::parse)]
+    pub(crate) exports: Vec<Export>,
+    /// Short form of --export html=FILE, for a file that ends in .html
+    #[arg(short, long, value_name = "FILE.html")]
+    pub(crate) output: Option<PathBuf>,
     /// In GitHub Actions: append the report to the step's summary, and print annotations
     #[arg(long)]
     pub(crate) github: bool,
@@ -463,9 +471,14 @@ pub(crate) struct RunArgs {
     #[arg(long, value_parser = Exporter::named, default_value = exporters::TEXT.name,
           value_name = exporters::NAMES, help_heading = "Output")]
     pub(crate) format: Exporter,
-    /// Write the result, a JSON document, to this file; -: to standard output, without the report
+    /// Write the result, a JSON document, to this file; FILE.html: the report with plots; -: the
+    /// document to standard output, without the report
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
+    /// Write the report to a file in another format: html=report.html; repeatable
+    #[arg(long = "export", value_name = "FORMAT=FILE", value_parser = Export::parse,
+          help_heading = "Output")]
+    pub(crate) exports: Vec<Export>,
     /// Save the result in the history under this name; weir history lists saved runs
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     pub(crate) save: Option<Name>,
@@ -507,17 +520,22 @@ impl RunArgs {
         self.output.as_deref().is_some_and(is_stdout)
     }
 
-    /// The file of `--output`.
+    /// The file of `--output` for the document.
     pub(crate) fn output_file(&self) -> Option<&Path> {
-        self.output.as_deref().filter(|path| !is_stdout(path))
+        self.output.as_deref().filter(|path| !is_stdout(path) && !is_page(path))
     }
 
-    /// Where `--output` writes.
+    /// Where `--output` writes the document.
     pub(crate) fn output_place(&self) -> Option<&Path> {
         match self.prints_document() {
             true => Some(Path::new("/dev/stdout")),
-            false => self.output.as_deref(),
+            false => self.output_file(),
         }
+    }
+
+    /// Files in other formats, with those of `--junit` and of `-o FILE.html`.
+    pub(crate) fn exports(&self) -> Vec<Export> {
+        exports(&self.exports, self.output.as_deref(), self.junit.as_deref())
     }
 
     /// True if nothing is printed on standard output.
@@ -535,6 +553,21 @@ impl RunArgs {
             verbose: self.verbose,
         }
     }
+}
+
+/// True if a file of this name is for the report with plots, not for the document.
+pub(crate) fn is_page(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("html"))
+}
+
+/// The files of `--export`, and of its short forms.
+fn exports(exports: &[Export], output: Option<&Path>, junit: Option<&Path>) -> Vec<Export> {
+    let page = output.filter(|path| is_page(path));
+    let short = [("--output", page, exporters::HTML), ("--junit", junit, exporters::JUNIT)];
+    let short = short
+        .into_iter()
+        .filter_map(|(flag, path, format)| Some(Export { flag, format, path: path?.to_owned() }));
+    exports.iter().cloned().chain(short).collect()
 }
 
 /// True if a file of this name stands for standard output.
@@ -558,6 +591,11 @@ pub(crate) struct Form {
 }
 
 impl ReportArgs {
+    /// Files in other formats, with those of `--junit` and of `-o FILE.html`.
+    pub(crate) fn exports(&self) -> Vec<Export> {
+        exports(&self.exports, self.output.as_deref(), self.junit.as_deref())
+    }
+
     /// The form in which the document is printed.
     pub(crate) fn form(&self) -> Form {
         Form {

@@ -2,8 +2,10 @@
 //! one.
 
 mod distinct;
+mod exports;
 
 pub(crate) use distinct::check_distinct;
+pub(crate) use exports::{Export, ExportFiles};
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

@@ -29,7 +29,7 @@ pub(super) fn report(study: &Study) -> Report {
         None => {}
     }
     sections.push(Section { title: "Notes", blocks: notes(study) });
-    Report { title, about, sections }
+    Report { title, about, highlights: Vec::new(), sections }
 }
 
 /// Builds the report of a comparison of files.
@@ -40,6 +40,7 @@ pub(super) fn comparison_report(found: &Comparison) -> Report {
             Fact::named("A", Cell::Text(found.base.name.clone())),
             Fact::named("B", Cell::Text(found.new.name.clone())),
         ],
+        highlights: Vec::new(),
         sections: comparison::sections(found),
     }
 }

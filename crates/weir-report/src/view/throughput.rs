@@ -20,6 +20,12 @@ pub(super) fn blocks(document: &Document) -> Vec<Block> {
     vec![Block::facts("Throughput", facts)]
 }
 
+/// Returns the first of the rates; `None` without a window.
+pub(super) fn main(document: &Document) -> Option<Fact> {
+    let throughput = &document.throughput;
+    (throughput.window_s > 0.0).then(|| rates(throughput).swap_remove(0))
+}
+
 /// Returns the rate: `20,000/s ± 0.3%`, or `≥ 71,200/s` and `measured 71,500/s ± 0.3%` if it is a
 /// bound; with the rate of all responses if some were bad.
 fn rates(throughput: &Throughput) -> Vec<Fact> {

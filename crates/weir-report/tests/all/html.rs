@@ -18,6 +18,7 @@ fn html(report: &Report) -> String {
                 tag("dl", &(leaf("dt", &entry.label) + &lines.collect::<String>()))
             }
             Block::Table(of) => table(of),
+            Block::Plot(_) => String::new(),
             Block::Note(note) => leaf("p", &note.to_text()),
         };
         let blocks: String = section.blocks.iter().map(block).collect();
@@ -74,8 +75,14 @@ fn check(document: &Document) {
         verdict: true,
         rules: true,
     };
-    let detail =
-        Detail { histogram: true, spectrum: true, verbose: true, verdict: true, rules: true };
+    let detail = Detail {
+        histogram: true,
+        spectrum: true,
+        verbose: true,
+        verdict: true,
+        rules: true,
+        plots: false,
+    };
     let mut text = Vec::new();
     text::write(document, &options, &mut text).expect("memory can be written");
     let text = String::from_utf8(text).expect("a report is UTF-8");

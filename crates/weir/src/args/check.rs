@@ -36,9 +36,13 @@ pub(super) fn check(args: &mut RunArgs) -> Result<(), clap::Error> {
             return Err(wrong(format!("{flag} cannot write to standard output: {text}")));
         }
     }
-    if args.format.needs_assertions && args.assertions.is_empty() {
-        let format = args.format.name;
-        return Err(wrong(format!("--format {format} needs an assertion; add --assert")));
+    if args.assertions.is_empty() {
+        let exported = args.exports.iter().map(|export| ("--export", export.format));
+        let mut formats = exported.chain([("--format", args.format)]);
+        if let Some((flag, format)) = formats.find(|(_, format)| format.needs_assertions) {
+            let format = format.name;
+            return Err(wrong(format!("{flag} {format} needs an assertion; add --assert")));
+        }
     }
     if args.redact.iter().any(|name| name.trim().is_empty()) {
         let text = "--redact needs the name of a header or query parameter: one name is empty";

@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use weir_result::Document;
 
-use crate::args::ReportArgs;
-use crate::commands::run::{judged, print, publish, write_junit};
+use crate::args::{ReportArgs, is_page};
+use crate::commands::run::{judged, options, print, publish};
 use crate::exit;
 use crate::github::StepSummary;
 use crate::interrupts::Interrupts;
-use crate::output::{ResultFile, check_distinct};
+use crate::output::{Export, ExportFiles};
 use crate::terminal::shown;
 
 /// Prints the report.
@@ -18,10 +18,8 @@ use crate::terminal::shown;
 /// # Errors
 /// When a document cannot be read, or several do not belong together.
 pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
-    if let Some(junit) = &args.junit {
-        for file in &args.files {
-            check_distinct(&[("the document", Some(file)), ("--junit", Some(junit))])?;
-        }
+    if let Some(path) = args.output.as_deref().filter(|path| !is_page(path)) {
+        bail!("-o {} is no page: name it .html, or use --export FORMAT=FILE", shown(path));
     }
     let summary = StepSummary::of(args.github)?;
     let interrupts = Interrupts::await_signals()?;
@@ -43,12 +41,14 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
     if args.format.needs_assertions && document.assertions.is_empty() {
         bail!("--format {} needs an assertion; add --assert", args.format.name);
     }
-    if let Some(path) = &args.junit {
-        if document.assertions.is_empty() {
-            bail!("--junit needs an assertion; add --assert");
-        }
-        write_junit(&document, ResultFile::at("--junit", path, interrupts.temporaries())?)?;
+    let exports = args.exports();
+    let needs = |export: &&Export| export.format.needs_assertions;
+    if let Some(export) = exports.iter().find(needs).filter(|_| document.assertions.is_empty()) {
+        bail!("{} needs an assertion; add --assert", export.flag);
     }
+    let read = args.files.iter().map(|file| ("the document", Some(file.as_path())));
+    let exports = ExportFiles::at(exports, &read.collect::<Vec<_>>(), interrupts.temporaries())?;
+    exports.write(&document, &options(&args.form()))?;
     print(&document, &args.form())?;
     let is_refused = exit::is_refused(&document, args.strict);
     publish(summary.as_ref(), &document, &args.form(), is_refused)?;

@@ -44,5 +44,6 @@ fn parsed(words: &[String]) -> Result<RunArgs> {
     let argv = std::iter::once("weir").chain(words.iter().map(String::as_str));
     let cli = Cli::of_words(argv.map(OsString::from))
         .map_err(|error| anyhow!("the recorded command line cannot be read: {error}"))?;
-    Ok(RunArgs { raw: None, junit: None, output: None, save: None, ..cli.run })
+    let exports = Vec::new();
+    Ok(RunArgs { raw: None, junit: None, output: None, save: None, exports, ..cli.run })
 }

@@ -16,7 +16,7 @@ use crate::github::{Channel, StepSummary};
 use crate::history::Saving;
 use crate::interrupts::Interrupts;
 use crate::live::Progress;
-use crate::output::{ResultFile, Temporaries, check_distinct};
+use crate::output::{ExportFiles, ResultFile, Temporaries};
 use crate::screen::Screen;
 use crate::terminal::{self, shown};
 use crate::{exit, runner};
@@ -65,7 +65,7 @@ fn report(
     finished.document.assertions =
         judged(&args.assertions, args.assert_confidence, &finished.document);
     // Files first, because standard output may be closed.
-    let written = files.write(&mut finished);
+    let written = files.write(&mut finished, &options(&args.form()));
     let shown = match args.is_silent() {
         true => Ok(()),
         false => print(&finished.document, &args.form()),
@@ -120,26 +120,22 @@ pub(crate) fn print_script_failures(finished: &Finished) {
 /// The files that are written during and after the run.
 struct Files {
     output: Option<ResultFile>,
-    junit: Option<ResultFile>,
     raw: Option<(String, ResultFile)>,
+    exports: ExportFiles,
 }
 
 impl Files {
     /// Prepares the files that the flags name, which must be distinct.
     fn at(args: &RunArgs, temporaries: &Temporaries) -> Result<Files> {
-        check_distinct(&[
-            ("--output", args.output_place()),
-            ("--raw", args.raw.as_deref()),
-            ("--junit", args.junit.as_deref()),
-        ])?;
+        let others = [("--output", args.output_place()), ("--raw", args.raw.as_deref())];
+        let exports = ExportFiles::at(args.exports(), &others, temporaries)?;
         let at = |flag, path: Option<&Path>| {
             path.map(|path| ResultFile::at(flag, path, temporaries)).transpose()
         };
         let output = at("--output", args.output_file())?;
-        let junit = at("--junit", args.junit.as_deref())?;
         let name = args.raw.as_ref().map(|path| path.to_string_lossy().into_owned());
         let raw = name.zip(at("--raw", args.raw.as_deref())?);
-        Ok(Files { output, junit, raw })
+        Ok(Files { output, raw, exports })
     }
 
     /// Opens the file of `--raw`.
@@ -151,7 +147,7 @@ impl Files {
     }
 
     /// Writes all files, even if one fails.
-    fn write(self, finished: &mut Finished) -> Result<(), NotWritten> {
+    fn write(self, finished: &mut Finished, options: &TextOptions) -> Result<(), NotWritten> {
         let rows = std::mem::replace(&mut finished.raw_written, Ok(()));
         let rows = rows.and_then(|()| self.raw.map_or(Ok(()), |(_, file)| file.finish()));
         if rows.is_err() {
@@ -163,18 +159,9 @@ impl Files {
             let written = file.write(|mut out| weir_report::json::write(document, &mut out));
             written.map_err(|error| NotWritten { place: "--output", error })
         });
-        let junit = self.junit.map_or(Ok(()), |file| write_junit(document, file));
-        rows.map_err(|error| NotWritten { place: "--raw", error }).and(output).and(junit)
+        let exports = self.exports.write(document, options);
+        rows.map_err(|error| NotWritten { place: "--raw", error }).and(output).and(exports)
     }
-}
-
-/// Writes the results of the document's assertions as JUnit XML.
-///
-/// # Errors
-/// When the file cannot be written.
-pub(crate) fn write_junit(document: &Document, file: ResultFile) -> Result<(), NotWritten> {
-    let written = file.write(|mut out| weir_report::junit::write(document, &mut out));
-    written.map_err(|error| NotWritten { place: "--junit", error })
 }
 
 /// Prints a document on standard output, after any output of scripts.
@@ -208,7 +195,8 @@ pub(crate) fn publish(
     summary.publish(|out| markdown::write(document, &options(form), out), annotations, channel)
 }
 
-fn options(form: &Form) -> TextOptions {
+/// Options of a report that is not for a terminal.
+pub(crate) fn options(form: &Form) -> TextOptions {
     let Form { spectrum, verdict, rules, verbose, .. } = *form;
     TextOptions { spectrum, verdict, rules, verbose, ..TextOptions::default() }
 }

@@ -84,6 +84,7 @@ fn check(args: &RunArgs) -> Result<()> {
     let refused = [
         ("--raw", args.raw.is_some()),
         ("--junit", args.junit.is_some()),
+        ("--export", !args.exports.is_empty()),
         ("--save", args.save.is_some()),
         ("--assert", !args.assertions.is_empty()),
         ("--strict", args.strict.is_some()),

@@ -1,0 +1,82 @@
+//! The report as one HTML page, rendered from the [view](crate::view): text, tables and plots,
+//! without a single request to a network.
+//!
+//! Plots are data in the page, drawn by a library in the page (Observable Plot). Without scripts
+//! the text and the tables are left. Text from outside (a URL, the name of a server) is never
+//! markup, and the page's policy allows nothing but its own script and style.
+
+mod blocks;
+mod escape;
+
+use std::io::{self, Write};
+
+use weir_result::Document;
+
+use crate::TextOptions;
+use crate::view::{Block, Detail, Report, Section};
+use blocks::Page;
+use escape::escaped;
+
+/// The style of the page.
+const STYLE: &str = include_str!("html/page.css");
+
+/// The plot library: Observable Plot and the parts of d3 that it needs, with their licences.
+const LIBRARY: &str = include_str!("html/plot.js");
+
+/// The script of the page: draws the plots from their data.
+const SCRIPT: &str = include_str!("html/page.js");
+
+/// What the page may load: itself. `data:` is the icon of the page, `blob:` a download.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+                      img-src data: blob:";
+
+/// Writes the report of a document. Width and colour of the options do not matter; the page has all
+/// details.
+///
+/// # Errors
+/// Errors of `out`, or the fault of a histogram, in a document that was neither loaded nor
+/// assembled.
+pub fn write(document: &Document, options: &TextOptions, out: &mut dyn Write) -> io::Result<()> {
+    let detail = Detail {
+        histogram: false,
+        spectrum: false,
+        verbose: true,
+        verdict: options.verdict,
+        rules: options.verdict,
+        plots: true,
+    };
+    let report = Report::of(document, &detail).map_err(io::Error::other)?;
+    write_report(&report, out)
+}
+
+/// Writes a report that is built already, such as that of a study.
+///
+/// # Errors
+/// Errors of `out`.
+pub fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let target = report.about.first().map(|fact| escaped(&fact.to_text())).unwrap_or_default();
+    let title = escaped(&report.title);
+    writeln!(
+        out,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"generator\" content=\"{title}\">\n\
+         <title>{target} – {title}</title>\n<link rel=\"icon\" href=\"data:,\">\n\
+         <style>\n{STYLE}</style>\n</head>\n<body>"
+    )?;
+    let mut page = Page::default();
+    page.head(report);
+    let sections = report.sections.iter().filter(|section| !section.blocks.is_empty());
+    sections.for_each(|section| page.section(section));
+    writeln!(out, "{}</main>", page.text())?;
+    if report.sections.iter().any(has_plots) {
+        write!(out, "<script>\n{LIBRARY}</script>\n<script>\n{SCRIPT}</script>\n")?;
+    }
+    writeln!(out, "</body>\n</html>")
+}
+
+fn has_plots(section: &Section) -> bool {
+    section.blocks.iter().any(|block| matches!(block, Block::Plot(_)))
+}

@@ -1,0 +1,192 @@
+//! Pieces of the view as HTML.
+
+use std::fmt::Write as _;
+
+use super::escape::{escaped, escaped_json};
+use crate::view::{
+    Block, Cell, Entry, Fact, Form, Line, Notice, Plot, Report, Row, Section, Table, TableKind,
+    Tone,
+};
+
+/// The body of a page, as far as it is written.
+#[derive(Default)]
+pub(super) struct Page {
+    text: String,
+    tables: usize,
+}
+
+impl Page {
+    pub(super) fn text(self) -> String {
+        self.text
+    }
+
+    /// Writes the head of the page, and begins its main part.
+    pub(super) fn head(&mut self, report: &Report) {
+        let mut about = report.about.iter().map(|fact| escaped(&fact.to_text()));
+        let target = about.next().unwrap_or_default();
+        let rest: Vec<String> = about.chain([escaped(&report.title)]).collect();
+        self.text += &format!("<header>\n<h1>{target}</h1>\n<p>{}</p>\n", rest.join(" · "));
+        if !report.highlights.is_empty() {
+            self.text += "<dl class=\"highlights\">\n";
+            for entry in &report.highlights {
+                let lines: String = entry.lines.iter().map(line).collect();
+                let label = escaped(&entry.label);
+                self.text += &format!("<div><dt>{label}</dt><dd>{lines}</dd></div>\n");
+            }
+            self.text += "</dl>\n";
+        }
+        self.text += "</header>\n<main>\n";
+    }
+
+    pub(super) fn section(&mut self, section: &Section) {
+        let title = escaped(section.title);
+        let id = title.to_lowercase().replace(' ', "-");
+        self.text += &format!("<section id=\"{id}\">\n<h2>{title}</h2>\n");
+        // Entries that follow each other are one list.
+        for blocks in section.blocks.chunk_by(|one, next| is_entry(one) && is_entry(next)) {
+            match &blocks[0] {
+                Block::Entry(_) => self.entries(blocks),
+                Block::Line(of) => self.text += &format!("<p>{}</p>\n", line(of)),
+                Block::Table(of) => self.table(of, section.title),
+                Block::Plot(of) => self.plot(of),
+                Block::Note(of) => self.text += &note(of),
+            }
+        }
+        self.text += "</section>\n";
+    }
+
+    fn entries(&mut self, blocks: &[Block]) {
+        self.text += "<dl>\n";
+        for block in blocks {
+            let Block::Entry(Entry { label, lines }) = block else { continue };
+            let label = escaped(label);
+            self.text += &format!("<dt>{label}</dt>\n");
+            for of in lines {
+                let class = if of.form == Form::Item { " class=\"item\"" } else { "" };
+                self.text += &format!("<dd{class}>{}</dd>\n", line(of));
+            }
+        }
+        self.text += "</dl>\n";
+    }
+
+    /// Writes a table; that of the rules is long, and closed until it is opened.
+    fn table(&mut self, table: &Table, section: &str) {
+        self.tables += 1;
+        let title = Some(table.title).filter(|title| *title != section).unwrap_or_default();
+        let heading = format!("{} {}", escaped(title), escaped(&table.caption));
+        let heading = heading.trim();
+        let is_closed = table.kind == TableKind::Rules;
+        if is_closed {
+            let rows = table.rows.len();
+            let _ = writeln!(self.text, "<details>\n<summary>All {rows} rules</summary>");
+        }
+        let numbers = match table.kind {
+            TableKind::Latency | TableKind::Spectrum | TableKind::Metrics => " class=\"numbers\"",
+            TableKind::Histogram | TableKind::Rules | TableKind::Assertions => "",
+        };
+        self.text += &format!(
+            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"table {}\">\n\
+             <table{numbers}>\n",
+            self.tables
+        );
+        if !heading.is_empty() {
+            self.text += &format!("<caption>{heading}</caption>\n");
+        }
+        let has_remarks = table.rows.iter().any(|row| row.remark.is_some());
+        if table.columns.iter().any(|title| !title.is_empty()) {
+            let titles = table
+                .columns
+                .iter()
+                .map(|title| format!("<th scope=\"col\">{}</th>", escaped(title)));
+            let remark = if has_remarks { "<td></td>" } else { "" };
+            self.text += &format!(
+                "<thead><tr><td></td>{}{remark}</tr></thead>\n",
+                titles.collect::<String>()
+            );
+        }
+        self.text += "<tbody>\n";
+        let columns = table.columns.len();
+        self.text.extend(table.rows.iter().map(|of| row(of, columns, has_remarks)));
+        self.text += "</tbody>\n</table>\n</div>\n";
+        self.text.extend(table.legend.iter().map(note));
+        if is_closed {
+            self.text += "</details>\n";
+        }
+    }
+
+    /// Writes the data of a plot, which the script of the page draws.
+    fn plot(&mut self, plot: &Plot) {
+        let (name, title, about) =
+            (escaped(&plot.name), escaped(&plot.title), escaped(&plot.about));
+        let json = serde_json::to_string(plot).expect("a plot is JSON");
+        self.text += &format!(
+            "<figure class=\"plot\" id=\"{name}\">\n<figcaption><h3>{title}</h3>\n<p>{about}</p>\
+             </figcaption>\n<noscript><p>Plots need JavaScript.</p></noscript>\n\
+             <script type=\"application/json\">{}</script>\n</figure>\n",
+            escaped_json(&json)
+        );
+    }
+}
+
+fn is_entry(block: &Block) -> bool {
+    matches!(block, Block::Entry(_))
+}
+
+fn note(notice: &Notice) -> String {
+    format!("<p class=\"note\">{}</p>\n", escaped(&notice.to_text()))
+}
+
+/// Formats a row with all its cells; the remark has the last column.
+fn row(row: &Row, columns: usize, has_remark: bool) -> String {
+    let class = class(row.tone);
+    let label = escaped(&row.label.to_text());
+    let mut text = format!("<tr{class}><th scope=\"row\">{label}</th>");
+    for index in 0..columns {
+        text += &row.cells.get(index).map_or_else(|| "<td></td>".to_owned(), cell);
+    }
+    if has_remark {
+        let remark = row.remark.as_ref().map(fact).unwrap_or_default();
+        text += &format!("<td class=\"remark\">{remark}</td>");
+    }
+    text + "</tr>\n"
+}
+
+fn cell(cell: &Cell) -> String {
+    match cell {
+        Cell::Bar(part) => {
+            let percent = 100.0 * part;
+            format!("<td class=\"bar\"><div style=\"width:{percent:.1}%\"></div></td>")
+        }
+        cell => format!("<td{}>{}</td>", class(cell.tone()), escaped(&cell.to_text())),
+    }
+}
+
+fn line(line: &Line) -> String {
+    let facts: Vec<String> = line.facts.iter().map(fact).collect();
+    match (line.form, facts.split_first()) {
+        (Form::Sum, Some((total, terms))) => format!("{total} = {}", terms.join(" + ")),
+        (Form::Facts, _) => facts.join(" <span class=\"dot\">·</span> "),
+        (Form::Command, _) => format!("<code>{}</code>", facts.join(" ")),
+        _ => facts.join(" "),
+    }
+}
+
+fn fact(fact: &Fact) -> String {
+    let text = escaped(&fact.to_text());
+    match class(fact.tone) {
+        "" => text,
+        class => format!("<span{class}>{text}</span>"),
+    }
+}
+
+/// The class of a tone, as an attribute.
+fn class(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Plain => "",
+        Tone::Main => " class=\"main\"",
+        Tone::Good => " class=\"good\"",
+        Tone::Caution => " class=\"caution\"",
+        Tone::Bad => " class=\"bad\"",
+        Tone::Aside => " class=\"aside\"",
+    }
+}

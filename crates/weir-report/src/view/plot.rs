@@ -1,0 +1,256 @@
+//! A plot: series of numbers with axes, as a renderer with a screen draws them. Text leaves them
+//! out.
+//!
+//! Numbers have five digits: nothing that is drawn shows more, and pages stay small.
+
+mod breakdown;
+mod connections;
+mod curve;
+mod heat;
+mod server;
+mod time;
+
+use serde::Serialize;
+use weir_result::{Document, printable};
+
+use super::Block;
+
+/// Series of numbers with axes.
+#[derive(Clone, Debug, Serialize)]
+pub struct Plot {
+    /// Name in file names: `latency-percentiles`.
+    pub name: String,
+    /// Heading.
+    pub title: String,
+    /// How to read it, in one or two sentences.
+    pub about: String,
+    /// Horizontal axis.
+    pub x: Axis,
+    /// Vertical axis.
+    pub y: Axis,
+    /// Marks, each above the one before.
+    pub marks: Vec<Mark>,
+}
+
+/// An axis.
+#[derive(Clone, Debug, Serialize)]
+pub struct Axis {
+    /// Title with the unit of the ticks, if they have none.
+    pub title: &'static str,
+    /// Distances on the axis.
+    pub scale: Scale,
+    /// Meaning of the numbers.
+    pub unit: Unit,
+}
+
+/// Distances on an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// Equal differences are equally long.
+    Linear,
+    /// Equal ratios are equally long.
+    Log,
+    /// Names, in the order in which they occur.
+    Names,
+}
+
+/// Meaning of the numbers of an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// A time in nanoseconds.
+    Nanoseconds,
+    /// A time in seconds from t0.
+    Seconds,
+    /// A rate per second.
+    PerSecond,
+    /// Bytes.
+    Bytes,
+    /// A number, such as a count.
+    Number,
+    /// A percentile P, 0 to 1, as 1 / (1 - P): 100 is p99. On a logarithmic axis each nine is
+    /// equally long.
+    Nines,
+    /// A name.
+    Name,
+}
+
+/// Role of a mark, from which a renderer takes its colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The subject of the plot.
+    Main,
+    /// Beside the subject.
+    Second,
+    /// A third series, and so on; colours repeat after six.
+    Other(u8),
+    /// The plan, or another reference.
+    Reference,
+    /// Failures.
+    Bad,
+}
+
+/// A mark of a plot.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Mark {
+    /// Points joined by a line.
+    Line {
+        /// Name in the legend.
+        name: String,
+        /// Role of the line.
+        role: Role,
+        /// Positions, ascending.
+        x: Vec<f64>,
+        /// Values; null where there is none, which interrupts the line.
+        y: Vec<Option<f64>>,
+    },
+    /// An interval at each position, such as a confidence band.
+    Band {
+        /// Name in the legend.
+        name: String,
+        /// Role of the line that it belongs to.
+        role: Role,
+        /// Positions, ascending.
+        x: Vec<f64>,
+        /// Lower ends.
+        low: Vec<f64>,
+        /// Upper ends; null where the interval is unbounded.
+        high: Vec<Option<f64>>,
+    },
+    /// Counts in a grid, as shades.
+    Heat {
+        /// Meaning of the counts.
+        name: String,
+        /// Edges of the columns, one more than there are columns.
+        x: Vec<f64>,
+        /// Edges of the rows, one more than there are rows.
+        y: Vec<f64>,
+        /// Column, row and count of each cell that is not empty.
+        cells: Vec<(u32, u32, u64)>,
+    },
+    /// Marks on the upper edge.
+    Events {
+        /// Name in the legend.
+        name: String,
+        /// Positions.
+        x: Vec<f64>,
+        /// Number of events at each position.
+        count: Vec<u64>,
+    },
+    /// A range of positions that is not part of the result.
+    Span {
+        /// Name in the legend.
+        name: String,
+        /// Start.
+        from: f64,
+        /// End.
+        to: f64,
+    },
+    /// Horizontal bars, stacked in the order of the marks. The vertical axis has names.
+    Bar {
+        /// Name in the legend.
+        name: String,
+        /// Role of the part.
+        role: Role,
+        /// Names of the bars.
+        y: Vec<String>,
+        /// Lengths.
+        x: Vec<f64>,
+    },
+}
+
+/// Plots of a run, by the section that they belong to.
+#[derive(Default)]
+pub(super) struct RunPlots {
+    /// Plots of the results.
+    pub(super) results: Vec<Block>,
+    /// Plots of the details.
+    pub(super) details: Vec<Block>,
+}
+
+impl RunPlots {
+    /// Draws all plots for which the document has data.
+    ///
+    /// # Errors
+    /// The fault of a histogram, in a document that was neither loaded nor assembled.
+    pub(super) fn of(document: &Document) -> Result<RunPlots, String> {
+        let results = [
+            curve::latency(document)?,
+            heat::latency(document)?,
+            time::rates(document),
+            time::failures(document),
+            breakdown::latency(document),
+        ];
+        let mut details = vec![time::in_flight(document), connections::times(document)?];
+        details.extend(server::plots(document).into_iter().map(Some));
+        let blocks = |plots: Vec<Option<Plot>>| plots.into_iter().flatten().map(Block::Plot);
+        Ok(RunPlots {
+            results: blocks(results.into()).collect(),
+            details: blocks(details).collect(),
+        })
+    }
+}
+
+impl Axis {
+    fn linear(title: &'static str, unit: Unit) -> Axis {
+        Axis { title, scale: Scale::Linear, unit }
+    }
+
+    fn log(title: &'static str, unit: Unit) -> Axis {
+        Axis { title, scale: Scale::Log, unit }
+    }
+
+    /// Time from t0.
+    fn time() -> Axis {
+        Axis::linear("Time from the start of the window", Unit::Seconds)
+    }
+
+    /// Percentiles by nines.
+    fn nines() -> Axis {
+        Axis::log("Percentile", Unit::Nines)
+    }
+}
+
+impl Mark {
+    /// A line whose name may be foreign text.
+    fn line(name: &str, role: Role, points: impl IntoIterator<Item = (f64, Option<f64>)>) -> Mark {
+        let short = |(x, y): (f64, Option<f64>)| (short(x), y.map(short));
+        let (x, y) = points.into_iter().map(short).unzip();
+        Mark::Line { name: printable(name).into_owned(), role, x, y }
+    }
+}
+
+/// Rounds to five digits.
+fn short(value: f64) -> f64 {
+    const DIGITS: i32 = 5;
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let power = DIGITS - 1 - value.abs().log10().floor() as i32;
+    // Division by a power of ten is exact where multiplication by its inverse is not.
+    match 10_f64.powi(power.abs()) {
+        unit if power >= 0 => (value * unit).round() / unit,
+        unit => (value / unit).round() * unit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_five_digits() {
+        for (value, expected) in [
+            (0.0, 0.0),
+            (123_456.7, 123_460.0),
+            (-0.001_234_56, -0.001_234_6),
+            (99_999.9, 100_000.0),
+            (1.0 / 3.0, 0.333_33),
+        ] {
+            assert_eq!(short(value), expected, "{value}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Latency by cause: the client, waiting for a connection, the server.
+
+use weir_result::document::Metric;
+use weir_result::{Document, Load};
+
+use super::{Axis, Mark, Plot, Role, Scale, Unit, short};
+
+/// Plots the parts of the mean and of the percentiles; `None` without an `ok` request.
+pub(super) fn latency(document: &Document) -> Option<Plot> {
+    let latency = &document.latency;
+    let mean = |metric: &Metric| metric.ok.mean_ns.unwrap_or(0.0);
+    latency.response_time.ok.mean_ns?;
+    let is_open = matches!(document.plan.load, Load::OpenLoop { .. });
+    let lag = if is_open { mean(&latency.sched_lag) } else { 0.0 };
+    let wait = if is_open { mean(&latency.connection_wait) } else { 0.0 };
+    let mut rows = vec![("mean".to_owned(), lag, wait, mean(&latency.service_time))];
+    for of in &document.verdict.client_overhead {
+        let (all, client) = (of.ns as f64, of.client_ns as f64);
+        rows.push((format!("p{}", of.p), client, 0.0, (all - client).max(0.0)));
+    }
+    let part = |name: &str, role, length: fn(&(String, f64, f64, f64)) -> f64| Mark::Bar {
+        name: name.to_owned(),
+        role,
+        y: rows.iter().map(|row| row.0.clone()).collect(),
+        x: rows.iter().map(|row| short(length(row))).collect(),
+    };
+    let mut marks = vec![part("client", Role::Reference, |row| row.1)];
+    if wait > 0.0 {
+        marks.push(part("waiting for a connection", Role::Second, |row| row.2));
+    }
+    marks.push(part("server and network", Role::Main, |row| row.3));
+    let waits =
+        if wait > 0.0 { " Of the percentiles, it includes waiting for a connection." } else { "" };
+    Some(Plot {
+        name: "latency-breakdown".to_owned(),
+        title: "Latency by cause".to_owned(),
+        about: format!(
+            "Of ok requests: time that weir added, and time of the server and the network.{waits}"
+        ),
+        x: Axis::linear("Time", Unit::Nanoseconds),
+        y: Axis { title: "", scale: Scale::Names, unit: Unit::Name },
+        marks,
+    })
+}

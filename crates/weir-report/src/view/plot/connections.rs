@@ -1,0 +1,28 @@
+//! Times of connects, TLS handshakes and the settings of HTTP/2.
+
+use weir_result::Document;
+
+use super::curve::of_histogram;
+use super::{Axis, Mark, Plot, Role, Unit};
+
+/// Plots the times in which connections opened; `None` if none did.
+pub(super) fn times(document: &Document) -> Result<Option<Plot>, String> {
+    let latency = &document.latency;
+    let mut marks: Vec<Mark> = Vec::new();
+    for (name, metric, role) in [
+        ("connect", Some(&latency.connect), Role::Main),
+        ("TLS handshake", latency.tls_handshake.as_ref(), Role::Second),
+        ("HTTP/2 settings", latency.opening.as_ref(), Role::Other(0)),
+    ] {
+        let Some(metric) = metric.filter(|metric| metric.ok.count > 0) else { continue };
+        marks.push(of_histogram(name, role, &metric.by_outcome()?.ok));
+    }
+    Ok((!marks.is_empty()).then(|| Plot {
+        name: "connection-times".to_owned(),
+        title: "Connection times".to_owned(),
+        about: "Time to open a connection, warm-up and renewals included.".to_owned(),
+        x: Axis::nines(),
+        y: Axis::log("Time", Unit::Nanoseconds),
+        marks,
+    }))
+}

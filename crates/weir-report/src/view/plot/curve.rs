@@ -1,0 +1,130 @@
+//! Percentile curves: each nine has the same length, as HdrHistogram plots have it.
+
+use weir_result::document::{Metric, Summary};
+use weir_result::quantile::{AllOutcomes, Bound};
+use weir_result::{Document, Histogram, Load};
+
+use super::{Axis, Mark, Plot, Role, Unit, short};
+
+/// Points of a curve in each halving of the share beyond it.
+const STEPS: u32 = 4;
+
+/// Plots the latency of a run; `None` without a response.
+pub(super) fn latency(document: &Document) -> Result<Option<Plot>, String> {
+    if document.responses() == 0 {
+        return Ok(None);
+    }
+    let latency = &document.latency;
+    if document.accounting.ok == 0 {
+        let bad = latency.service_time.by_outcome()?.bad;
+        let curve = of_histogram("service time of bad responses", Role::Main, &bad);
+        return Ok(Some(plot(vec![curve], "No response was ok.")));
+    }
+    let (name, headline, beside) = match document.plan.load {
+        Load::OpenLoop { .. } => {
+            ("response time", &latency.response_time, ("service time", &latency.service_time))
+        }
+        Load::ClosedLoop => {
+            ("service time", &latency.service_time, ("first byte", &latency.first_byte))
+        }
+    };
+    let mut marks: Vec<Mark> = band(headline.headline()).into_iter().collect();
+    marks.extend(of_metric(beside.0, Role::Second, beside.1)?);
+    marks.extend(of_metric(name, Role::Main, headline)?);
+    let about = match document.plan.load {
+        Load::OpenLoop { .. } => {
+            "Response time counts from the planned send, service time from the actual one: where \
+             the two part, requests waited before they were sent."
+        }
+        Load::ClosedLoop => {
+            "In a closed loop a slow server delays the next send, and that time is not counted."
+        }
+    };
+    Ok(Some(plot(marks, about)))
+}
+
+fn plot(marks: Vec<Mark>, about: &str) -> Plot {
+    Plot {
+        name: "latency-percentiles".to_owned(),
+        title: "Latency by percentile".to_owned(),
+        about: format!("The share of requests that were at most this slow. {about}"),
+        x: Axis::nines(),
+        y: Axis::log("Time", Unit::Nanoseconds),
+        marks,
+    }
+}
+
+/// The curve of a metric over all outcomes; where failures hide the value, a second one from there
+/// on.
+fn of_metric(name: &str, role: Role, metric: &Metric) -> Result<Vec<Mark>, String> {
+    let by_outcome = metric.by_outcome()?;
+    let all = AllOutcomes::of(&by_outcome);
+    let values: Vec<(f64, f64, Bound)> = ranks(all.count())
+        .filter_map(|(x, rank)| {
+            let value = all.value_at_rank(rank)?;
+            Some((x, value.ns.max(1) as f64, value.bound))
+        })
+        .collect();
+    let known = values.iter().take_while(|(_, _, bound)| *bound == Bound::Exact).count();
+    let points = |part: &[(f64, f64, Bound)]| {
+        part.iter().map(|(x, y, _)| (*x, Some(*y))).collect::<Vec<_>>()
+    };
+    let mut marks = Vec::new();
+    if known > 0 {
+        marks.push(Mark::line(name, role, points(&values[..known])));
+    }
+    if known < values.len() {
+        let hidden = points(&values[known.saturating_sub(1)..]);
+        marks.push(Mark::line(&format!("{name}, at least (failures)"), Role::Bad, hidden));
+    }
+    Ok(marks)
+}
+
+/// The curve of a histogram.
+pub(super) fn of_histogram(name: &str, role: Role, histogram: &Histogram) -> Mark {
+    let at = |(x, rank): (f64, u64)| (x, histogram.value_at_rank(rank).map(|ns| ns.max(1) as f64));
+    Mark::line(name, role, ranks(histogram.count()).map(at))
+}
+
+/// Positions on the axis of nines with the ranks that they stand for, down to the last request.
+fn ranks(count: u64) -> impl Iterator<Item = (f64, u64)> {
+    let beyond = move |x: f64| (count as f64 / x) as u64;
+    let steps = (0..).map(|step| 2_f64.powf(f64::from(step) / f64::from(STEPS)));
+    let inside = steps.take_while(move |x| beyond(*x) > 0);
+    let inside = inside.map(move |x| (x, (count - beyond(x)).max(1)));
+    inside.chain((count > 0).then_some((2.0 * count as f64, count)))
+}
+
+/// The 95% intervals of the percentiles; `None` if there are fewer than two.
+fn band(summary: &Summary) -> Option<Mark> {
+    let listed = summary.percentiles.iter().filter(|value| value.p < 100.0);
+    let ends: Vec<(f64, f64, Option<f64>)> = listed
+        .filter_map(|value| {
+            let x = 100.0 / (100.0 - value.p);
+            let high = value.high_ns.map(|ns| short(ns.max(1) as f64));
+            Some((short(x), short(value.low_ns?.max(1) as f64), high))
+        })
+        .collect();
+    let is_drawn = ends.iter().filter(|(_, _, high)| high.is_some()).count() > 1;
+    is_drawn.then(|| Mark::Band {
+        name: "95% interval".to_owned(),
+        role: Role::Main,
+        x: ends.iter().map(|end| end.0).collect(),
+        low: ends.iter().map(|end| end.1).collect(),
+        high: ends.iter().map(|end| end.2).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_end_at_the_last_request() {
+        assert_eq!(ranks(0).count(), 0);
+        assert_eq!(ranks(1).collect::<Vec<_>>(), [(1.0, 1), (2.0, 1)]);
+        let ranks: Vec<(f64, u64)> = ranks(1_000).collect();
+        assert!(ranks.is_sorted_by(|a, b| a.0 < b.0 && a.1 <= b.1), "{ranks:?}");
+        assert!(ranks.contains(&(2.0, 500)) && ranks.last() == Some(&(2_000.0, 1_000)));
+    }
+}

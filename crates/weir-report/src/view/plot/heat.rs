@@ -1,0 +1,113 @@
+//! The heat map: latencies over time, with every response in a cell.
+
+use weir_result::document::SeriesEntry;
+use weir_result::histogram::middle_of;
+use weir_result::{Document, Histogram, Load};
+
+use super::time::{ends, groups, spans};
+use super::{Axis, Mark, Plot, Role, Unit, short};
+
+/// Greatest number of columns.
+const COLUMNS_MAX: usize = 200;
+
+/// Greatest number of rows.
+const ROWS_MAX: usize = 48;
+
+/// A column: its ends in seconds, and its times.
+struct Column {
+    from_s: f64,
+    to_s: f64,
+    times: Histogram,
+    failed: u64,
+}
+
+/// Plots the latency over time; `None` without a series or without a response.
+pub(super) fn latency(document: &Document) -> Result<Option<Plot>, String> {
+    let columns: Result<Vec<Column>, String> =
+        groups(document, COLUMNS_MAX).into_iter().map(Column::of).collect();
+    let columns = columns?;
+    let responses = columns.iter().filter(|column| !column.times.is_empty()).count();
+    if columns.len() < 2 || responses == 0 {
+        return Ok(None);
+    }
+    let y = edges(&columns);
+    let last = columns.last().map(|column| column.to_s);
+    let x = columns.iter().map(|column| column.from_s).chain(last).map(short).collect();
+    let cells = (0..).zip(&columns).flat_map(|(at, column)| column.cells(at, &y)).collect();
+    let (name, y) = ("responses".to_owned(), y.into_iter().map(short).collect());
+    let mut marks = spans(document);
+    marks.push(Mark::Heat { name, x, y, cells });
+    for (name, p, role) in [("p50", 50.0, Role::Reference), ("p99", 99.0, Role::Second)] {
+        let at = |column: &Column| {
+            let ns = column.times.percentile(p).map(|ns| ns.max(1) as f64);
+            ((column.from_s + column.to_s) / 2.0, ns)
+        };
+        marks.push(Mark::line(name, role, columns.iter().map(at)));
+    }
+    marks.extend(failures(&columns));
+    let time = match document.plan.load {
+        Load::OpenLoop { .. } => "response time",
+        Load::ClosedLoop => "service time",
+    };
+    Ok(Some(Plot {
+        name: "latency-over-time".to_owned(),
+        title: "Latency over time".to_owned(),
+        about: format!(
+            "The {time} of every response, by when it was complete: the darker a cell, the more \
+             responses it holds, on a logarithmic scale."
+        ),
+        x: Axis::time(),
+        y: Axis::log("Time", Unit::Nanoseconds),
+        marks,
+    }))
+}
+
+/// Failures, at the times when they happened; `None` if there were none.
+fn failures(columns: &[Column]) -> Option<Mark> {
+    let failed: Vec<&Column> = columns.iter().filter(|column| column.failed > 0).collect();
+    (!failed.is_empty()).then(|| Mark::Events {
+        name: "failures".to_owned(),
+        x: failed.iter().map(|column| short((column.from_s + column.to_s) / 2.0)).collect(),
+        count: failed.iter().map(|column| column.failed).collect(),
+    })
+}
+
+impl Column {
+    fn of(group: &[SeriesEntry]) -> Result<Column, String> {
+        let mut times = Histogram::new();
+        for packed in group.iter().filter_map(|entry| entry.latency.as_ref()) {
+            times.add(&packed.unpack()?);
+        }
+        let (from_s, to_s) = ends(group);
+        let failed = group.iter().map(|of| of.bad + of.errors + of.timed_out).sum();
+        Ok(Column { from_s, to_s, times, failed })
+    }
+
+    /// The cells of the column at index `at`.
+    fn cells(&self, at: u32, edges: &[f64]) -> Vec<(u32, u32, u64)> {
+        let mut cells: Vec<(u32, u32, u64)> = Vec::new();
+        for (bucket, count) in self.times.buckets() {
+            let ns = middle_of(bucket).max(1) as f64;
+            let row = edges.partition_point(|edge| *edge <= ns).clamp(1, edges.len() - 1) - 1;
+            match cells.last_mut().filter(|cell| cell.1 == row as u32) {
+                Some(cell) => cell.2 += count,
+                None => cells.push((at, row as u32, count)),
+            }
+        }
+        cells
+    }
+}
+
+/// Edges of the rows, of equal ratio, around all times.
+fn edges(columns: &[Column]) -> Vec<f64> {
+    let exact = columns.iter().filter(|column| !column.times.is_empty());
+    let exact = exact.map(|column| column.times.exact());
+    let (low, high) = exact.fold((u64::MAX, 1), |(low, high), exact| {
+        (low.min(exact.min_ns.max(1)), high.max(exact.max_ns))
+    });
+    let (low, high) = ((low as f64).log10(), (high as f64).log10());
+    let fits = |steps: &&f64| (high * **steps).ceil() - (low * **steps).floor() < ROWS_MAX as f64;
+    let steps = [40.0, 20.0, 10.0, 5.0].iter().find(fits).unwrap_or(&5.0);
+    let (first, last) = ((low * steps).floor() as i32, (high * steps).floor() as i32 + 1);
+    (first..=last).map(|edge| 10_f64.powf(f64::from(edge) / steps)).collect()
+}

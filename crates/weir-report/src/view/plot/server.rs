@@ -1,0 +1,150 @@
+//! The watched server over time.
+
+use weir_result::document::{
+    MetricSeries, NginxSample, NginxSection, Point, ProcessSample, ServerSection,
+};
+use weir_result::{Document, printable};
+
+use super::time::spans;
+use super::{Axis, Mark, Plot, Role, Unit};
+
+/// A count in a reading of nginx.
+type NginxCount = fn(&NginxSample) -> u64;
+
+/// Plots every series of the watched server.
+pub(super) fn plots(document: &Document) -> Vec<Plot> {
+    let Some(server) = &document.server else { return Vec::new() };
+    let mut plots: Vec<Plot> = server.nginx.iter().flat_map(nginx).collect();
+    plots.extend(processes(server));
+    let metrics = server.prometheus.iter().flat_map(|page| &page.metrics);
+    plots.extend((1..).zip(metrics).map(|(nth, metric)| self::metric(nth, metric)));
+    for (nth, command) in (1..).zip(&server.commands) {
+        let lines = lines(command.series.iter().map(|(name, points)| (name.as_str(), points)));
+        let title = printable(&command.command).into_owned();
+        plots.push(plot(format!("command-{nth}"), title, "Value", Unit::Number, lines));
+    }
+    let has_points = |mark: &Mark| matches!(mark, Mark::Line { x, .. } if x.len() > 1);
+    plots.retain(|plot| plot.marks.iter().any(has_points));
+    for plot in &mut plots {
+        plot.marks.splice(0..0, spans(document));
+    }
+    plots
+}
+
+fn plot(name: String, title: String, axis: &'static str, unit: Unit, marks: Vec<Mark>) -> Plot {
+    let about = "As the server reported it during the run.".to_owned();
+    Plot { name, title, about, x: Axis::time(), y: Axis::linear(axis, unit), marks }
+}
+
+/// Connections of nginx by state, and its requests per second.
+fn nginx(section: &NginxSection) -> [Plot; 2] {
+    let states: [(&str, NginxCount); 4] = [
+        ("active", |of| of.active),
+        ("writing", |of| of.writing),
+        ("reading", |of| of.reading),
+        ("waiting", |of| of.waiting),
+    ];
+    let connections = states.iter().enumerate().map(|(index, (name, value))| {
+        let points = section.series.iter().map(|of| (of.at_s, Some(value(of) as f64)));
+        Mark::line(name, role(index), points)
+    });
+    let requests = section.series.windows(2).map(|pair| {
+        let (elapsed_s, at_s) = (pair[1].at_s - pair[0].at_s, pair[1].at_s);
+        let count = pair[1].requests.saturating_sub(pair[0].requests) as f64;
+        (at_s, (elapsed_s > 0.0).then(|| count / elapsed_s))
+    });
+    let requests = vec![Mark::line("requests", Role::Main, requests)];
+    let name = |name: &str| format!("nginx-{name}");
+    [
+        plot(
+            name("requests"),
+            "nginx: requests".to_owned(),
+            "Requests per second",
+            Unit::PerSecond,
+            requests,
+        ),
+        plot(
+            name("connections"),
+            "nginx: connections".to_owned(),
+            "Connections",
+            Unit::Number,
+            connections.collect(),
+        ),
+    ]
+}
+
+/// CPU time and memory of the processes.
+fn processes(server: &ServerSection) -> Vec<Plot> {
+    if server.processes.is_empty() {
+        return Vec::new();
+    }
+    let line = |value: fn(&ProcessSample) -> Option<f64>| {
+        let processes = server.processes.iter().enumerate();
+        processes
+            .map(|(index, process)| {
+                let points = process.series.iter().map(|of| (of.at_s, value(of)));
+                Mark::line(&process.name, role(index), points)
+            })
+            .collect()
+    };
+    vec![
+        plot(
+            "server-cpu".to_owned(),
+            "Server: CPU time".to_owned(),
+            "CPUs in use",
+            Unit::Number,
+            line(|of| of.cpu),
+        ),
+        plot(
+            "server-memory".to_owned(),
+            "Server: memory".to_owned(),
+            "Resident memory",
+            Unit::Bytes,
+            line(|of| Some(of.resident_bytes as f64)),
+        ),
+    ]
+}
+
+/// A metric of Prometheus; a counter as its rate.
+fn metric(nth: usize, metric: &MetricSeries) -> Plot {
+    let labels: Vec<String> =
+        metric.labels.iter().map(|(name, value)| format!("{name}=\"{value}\"")).collect();
+    let labels =
+        if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+    let title = printable(&format!("{}{labels}", metric.name)).into_owned();
+    let name = format!("prometheus-{nth}");
+    let is_counter = metric.kind == "counter";
+    let points: Vec<Point> = match is_counter {
+        true => metric.points.windows(2).map(|pair| increase(&pair[0], &pair[1])).collect(),
+        false => metric.points.clone(),
+    };
+    let lines = lines([(metric.name.as_str(), &points)].into_iter());
+    let (axis, unit) = match is_counter {
+        true => ("Increase per second", Unit::PerSecond),
+        false => ("Value", Unit::Number),
+    };
+    plot(name, title, axis, unit, lines)
+}
+
+/// The increase of a counter per second; none where it was set back.
+fn increase(before: &Point, after: &Point) -> Point {
+    let elapsed_s = after.at_s - before.at_s;
+    let increase = before.value.zip(after.value).map(|(before, after)| after - before);
+    let value = increase.filter(|by| *by >= 0.0 && elapsed_s > 0.0).map(|by| by / elapsed_s);
+    Point { at_s: after.at_s, value }
+}
+
+fn lines<'d>(series: impl Iterator<Item = (&'d str, &'d Vec<Point>)>) -> Vec<Mark> {
+    let line = |(index, (name, points)): (usize, (&str, &Vec<Point>))| {
+        Mark::line(name, role(index), points.iter().map(|point| (point.at_s, point.value)))
+    };
+    series.enumerate().map(line).collect()
+}
+
+fn role(index: usize) -> Role {
+    match index {
+        0 => Role::Main,
+        1 => Role::Second,
+        _ => Role::Other(u8::try_from(index - 2).unwrap_or(0)),
+    }
+}

@@ -1,0 +1,135 @@
+//! Plots over the time of a run: rates, failures, requests in flight.
+
+use weir_result::document::{SeriesEntry, SeriesPhase};
+use weir_result::{Document, Load};
+
+use super::{Axis, Mark, Plot, Role, Unit, short};
+
+/// A count of an interval.
+type Count = fn(&SeriesEntry) -> u64;
+
+/// Greatest number of points of a line: more are not seen.
+const POINTS_MAX: usize = 600;
+
+/// Intervals of the series, several of them joined if there are many. An interval that a phase cuts
+/// to less than half of the others' length is left out: it holds too little for a rate.
+pub(super) fn groups(document: &Document, most: usize) -> Vec<&[SeriesEntry]> {
+    let longest_s = document.series.iter().map(|entry| entry.length_s).fold(0.0, f64::max);
+    let is_short = |entry: &SeriesEntry| entry.length_s < longest_s / 2.0;
+    let last = document.series.iter().rposition(|entry| !is_short(entry));
+    let series = &document.series[..last.map_or(0, |last| last + 1)];
+    let size = series.len().div_ceil(most).max(1);
+    // A group has one phase, so that a border between phases stays where it is.
+    let phases = series.chunk_by(|one, next| one.phase == next.phase);
+    phases.flat_map(|phase| phase.chunks(size)).collect()
+}
+
+/// Start and end of a group in seconds.
+pub(super) fn ends(group: &[SeriesEntry]) -> (f64, f64) {
+    let (first, last) = (&group[0], &group[group.len() - 1]);
+    (first.start_s, last.start_s + last.length_s)
+}
+
+/// The parts of the run that are not measured.
+pub(super) fn spans(document: &Document) -> Vec<Mark> {
+    let groups = groups(document, 1);
+    let named = groups.iter().filter_map(|group| {
+        let (from, to) = ends(group);
+        let name = match group[0].phase {
+            SeriesPhase::Warmup => "warm-up",
+            SeriesPhase::Measured => return None,
+            SeriesPhase::Tail => "after the window",
+        };
+        Some(Mark::Span { name: name.to_owned(), from: short(from), to: short(to) })
+    });
+    named.collect()
+}
+
+/// Plots the planned, sent and completed rate; `None` without a series.
+pub(super) fn rates(document: &Document) -> Option<Plot> {
+    if document.series.len() < 2 {
+        return None;
+    }
+    let mut marks = spans(document);
+    if let Load::OpenLoop { rate, .. } = document.plan.load {
+        let (start_s, end_s) = ends(&document.series);
+        let ends_s = [start_s, end_s.min(document.throughput.window_s)];
+        let planned = ends_s.map(|at_s| (at_s, Some(rate.rps())));
+        marks.push(Mark::line("planned", Role::Reference, planned));
+    }
+    marks.push(Mark::line("sent", Role::Second, rate(document, |of| of.sent)));
+    marks.push(Mark::line("completed", Role::Main, rate(document, |of| of.completed)));
+    Some(Plot {
+        name: "rates".to_owned(),
+        title: "Rates".to_owned(),
+        about: "Requests sent and responses completed per second. A gap between planned and sent \
+                is due to the client or to a lack of free connections; a gap between sent and \
+                completed is a growing queue."
+            .to_owned(),
+        x: Axis::time(),
+        y: Axis::linear("Requests per second", Unit::PerSecond),
+        marks,
+    })
+}
+
+/// Plots failures over time; `None` if there are none.
+pub(super) fn failures(document: &Document) -> Option<Plot> {
+    let kinds: [(&str, Count); 3] = [
+        ("bad responses", |of| of.bad),
+        ("transport errors", |of| of.errors),
+        ("timeouts", |of| of.timed_out),
+    ];
+    let occurs = |of: Count| document.series.iter().any(|entry| of(entry) > 0);
+    let found = kinds.into_iter().filter(|(_, count)| occurs(*count));
+    let lines: Vec<Mark> = (0..)
+        .zip(found)
+        .map(|(nth, (name, count))| Mark::line(name, Role::Other(nth), rate(document, count)))
+        .collect();
+    (!lines.is_empty()).then(|| Plot {
+        name: "failures".to_owned(),
+        title: "Failures".to_owned(),
+        about: "Requests that failed per second, by kind.".to_owned(),
+        x: Axis::time(),
+        y: Axis::linear("Failures per second", Unit::PerSecond),
+        marks: spans(document).into_iter().chain(lines).collect(),
+    })
+}
+
+/// Plots requests in flight and the backlog; `None` without a series.
+pub(super) fn in_flight(document: &Document) -> Option<Plot> {
+    if document.series.len() < 2 {
+        return None;
+    }
+    let last = |of: Count| {
+        let groups = groups(document, POINTS_MAX).into_iter();
+        groups.map(move |group| {
+            let value = group.iter().map(of).max().unwrap_or(0);
+            (ends(group).1, Some(value as f64))
+        })
+    };
+    let mut marks = spans(document);
+    marks.push(Mark::line("in flight", Role::Main, last(|of| of.in_flight)));
+    if document.series.iter().any(|of| of.backlog > 0) {
+        marks.push(Mark::line("due and not sent", Role::Bad, last(|of| of.backlog)));
+    }
+    Some(Plot {
+        name: "in-flight".to_owned(),
+        title: "Requests in flight".to_owned(),
+        about: "Requests without a response at the end of each interval, and requests that were \
+                due and not sent yet."
+            .to_owned(),
+        x: Axis::time(),
+        y: Axis::linear("Requests", Unit::Number),
+        marks,
+    })
+}
+
+/// Points of a count per second, each in the middle of its group.
+fn rate(document: &Document, count: Count) -> impl Iterator<Item = (f64, Option<f64>)> {
+    groups(document, POINTS_MAX).into_iter().map(move |group| {
+        let (start_s, end_s) = ends(group);
+        let total = group.iter().map(count).sum::<u64>() as f64;
+        let length_s = end_s - start_s;
+        ((start_s + end_s) / 2.0, (length_s > 0.0).then(|| total / length_s))
+    })
+}

@@ -1,0 +1,100 @@
+//! Files of `--export` and its short forms: a document in other formats.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use weir_report::{Exporter, TextOptions};
+use weir_result::Document;
+
+use super::{ResultFile, Temporaries, check_distinct};
+use crate::errors::NotWritten;
+
+/// A file and its format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Export {
+    /// Flag that names the file.
+    pub(crate) flag: &'static str,
+    /// Format of the file.
+    pub(crate) format: Exporter,
+    /// The file.
+    pub(crate) path: PathBuf,
+}
+
+impl Export {
+    /// Parses the value of `--export`: `html=report.html`.
+    ///
+    /// # Errors
+    /// When there is no such format, or no file.
+    pub(crate) fn parse(text: &str) -> Result<Export, String> {
+        let Some((format, path)) = text.split_once('=') else {
+            return Err("give a format and a file: html=report.html".to_owned());
+        };
+        let format = Exporter::named(format)?;
+        match path {
+            "" => Err(format!("give a file: {}=report.{}", format.name, format.extension)),
+            "-" => Err(format!("files only; for standard output use --format {}", format.name)),
+            path => Ok(Export { flag: "--export", format, path: PathBuf::from(path) }),
+        }
+    }
+}
+
+/// Files to write once there is a document.
+#[derive(Debug, Default)]
+pub(crate) struct ExportFiles(Vec<(Export, ResultFile)>);
+
+impl ExportFiles {
+    /// Prepares the files, which must be distinct from each other and from `others`.
+    ///
+    /// # Errors
+    /// When two are the same, or one cannot be written.
+    pub(crate) fn at(
+        exports: Vec<Export>,
+        others: &[(&str, Option<&Path>)],
+        temporaries: &Temporaries,
+    ) -> Result<ExportFiles> {
+        let mut named = others.to_vec();
+        named.extend(exports.iter().map(|export| (export.flag, Some(export.path.as_path()))));
+        check_distinct(&named)?;
+        let file = |export: Export| {
+            let file = ResultFile::at(export.flag, &export.path, temporaries)?;
+            Ok((export, file))
+        };
+        exports.into_iter().map(file).collect::<Result<_>>().map(ExportFiles)
+    }
+
+    /// Writes all files, even if one fails.
+    ///
+    /// # Errors
+    /// The first failure.
+    pub(crate) fn write(
+        self,
+        document: &Document,
+        options: &TextOptions,
+    ) -> Result<(), NotWritten> {
+        let written = self.0.into_iter().map(|(export, file)| {
+            let written = file.write(|out| export.format.write(document, options, out));
+            written.map_err(|error| NotWritten { place: export.flag, error })
+        });
+        written.fold(Ok(()), Result::and)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_export_is_a_format_and_a_file() {
+        let export = Export::parse("html=a=b.html").expect("a format and a file");
+        assert_eq!((export.format.name, export.path), ("html", PathBuf::from("a=b.html")));
+        for (text, expected) in [
+            ("report.html", "give a format and a file"),
+            ("html=", "give a file: html=report.html"),
+            ("markdown=-", "use --format markdown"),
+            ("md=x", "did you mean markdown"),
+        ] {
+            let error = Export::parse(text).expect_err("it is wrong");
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+}
