@@ -66,7 +66,7 @@ struct Need {
     wanted_by: &'static [Purpose],
 }
 
-const NEEDS: [Need; 18] = [
+const NEEDS: [Need; 19] = [
     Need {
         program: "nginx",
         reason: "its own count of requests is compared with weir's",
@@ -88,6 +88,12 @@ const NEEDS: [Need; 18] = [
     Need {
         program: "valgrind",
         reason: "instructions per request are counted with it",
+        required_by: &[Purpose::Test],
+        wanted_by: &[],
+    },
+    Need {
+        program: "chromium-headless-shell",
+        reason: "the HTML report is loaded and painted by a browser",
         required_by: &[Purpose::Test],
         wanted_by: &[],
     },
@@ -181,8 +187,17 @@ fn missing(purpose: Purpose) -> Vec<(&'static Need, bool)> {
     let missing = NEEDS
         .iter()
         .filter(|need| need.required_by.contains(&purpose) || need.wanted_by.contains(&purpose));
-    let missing = missing.filter(|need| find_program(need.program).is_none());
+    let missing = missing.filter(|need| !is_there(need.program));
     missing.map(|need| (need, need.required_by.contains(&purpose))).collect()
+}
+
+/// True if a program, or one that serves as well, is installed.
+fn is_there(program: &str) -> bool {
+    let others: &[&str] = match program {
+        "chromium-headless-shell" => &["chromium", "chromium-browser", "google-chrome"],
+        _ => &[],
+    };
+    others.iter().chain([&program]).any(|name| find_program(name).is_some())
 }
 
 /// Builds oha with cargo, since few systems have a package of it. A failure is only reported: the
@@ -259,6 +274,9 @@ impl Manager {
             ("h2load" | "nghttpd", _) => "nghttp2",
             // Its module for TLS, which brings the program.
             ("lighttpd", Manager::Apt) => "lighttpd-mod-openssl",
+            ("chromium-headless-shell", Manager::Dnf | Manager::Apk | Manager::Pacman) => {
+                "chromium"
+            }
             ("node", _) => "nodejs",
             ("python3", Manager::Pacman) => "python",
             ("ip" | "tc", Manager::Dnf) => "iproute",

@@ -10,7 +10,8 @@ trap 'rm -f "$built"' EXIT
 {
     echo '/*!'
     echo ' * Observable Plot and the packages that it needs, bundled by esbuild.'
-    for licence in node_modules/@observablehq/plot/LICENSE node_modules/{d3,interval-tree-1d,isoformat,binary-search-bounds}/LICENSE*; do
+    for package in @observablehq/plot d3 interval-tree-1d isoformat binary-search-bounds; do
+        licence=node_modules/$package/LICENSE
         echo " *"
         echo " * ${licence#node_modules/}"
         sed 's/^/ * /; s/ *$//; s/\r//' "$licence"

@@ -26,7 +26,7 @@ const LIBRARY: &str = include_str!("html/plot.js");
 /// The script of the page: draws the plots from their data.
 const SCRIPT: &str = include_str!("html/page.js");
 
-/// What the page may load: itself. `data:` is the icon of the page, `blob:` a download.
+/// Policy of the page: it loads itself alone. `data:` is its icon, `blob:` a download.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       img-src data: blob:";
 

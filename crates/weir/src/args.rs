@@ -17,6 +17,7 @@ mod hints;
 pub(crate) mod history;
 mod peers;
 mod pin;
+pub(crate) mod report;
 pub(crate) mod spec;
 mod split;
 pub(crate) mod study;
@@ -29,6 +30,7 @@ use choices::{
     CloseChoice, HttpVersionChoice, IoChoice, PacingChoice, TimestampsChoice, WaitChoice,
     WitnessChoice,
 };
+pub(crate) use report::ReportArgs;
 use tls::TlsArgs;
 use values::{
     assertion, bytes, confidence, depth, duration, part, positive, positive_duration,
@@ -158,56 +160,6 @@ pub(crate) enum Command {
     /// Check this machine for settings and programs that spoil a measurement
     #[command(hide = true)]
     Doctor(crate::commands::doctor::DoctorArgs),
-}
-
-/// `weir report`.
-#[derive(Debug, Args)]
-pub(crate) struct ReportArgs {
-    /// Documents; those of parts (weir --part) are merged
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-    /// Print the full latency distribution
-    #[arg(short = 'L', long)]
-    pub(crate) latency: bool,
-    /// Print every rule of the verdict with its value and limit
-    #[arg(long)]
-    pub(crate) rules: bool,
-    /// Hide the grade and the findings; bounds stay
-    #[arg(long, conflicts_with = "rules")]
-    pub(crate) no_verdict: bool,
-    /// Exit with 3 unless the grade is clean; =bounded: unless it is clean or bounded
-    #[arg(long, value_enum, num_args = 0..=1, require_equals = true,
-          default_missing_value = "clean", value_name = "clean|bounded",
-          hide_possible_values = true)]
-    pub(crate) strict: Option<Strict>,
-    /// Print all findings, connect, TLS and first-byte times, the machine and the threads
-    #[arg(long)]
-    pub(crate) verbose: bool,
-    /// Format of standard output: the report for people, or one for programs
-    #[arg(long, value_parser = Exporter::named, default_value = exporters::TEXT.name,
-          value_name = exporters::NAMES)]
-    pub(crate) format: Exporter,
-    /// Exit with 3 unless this holds: 'p99 < 5ms', 'errors == 0'; repeatable
-    #[arg(long = "assert", value_name = "ASSERTION", value_parser = assertion)]
-    pub(crate) assertions: Vec<Assertion>,
-    /// Fail every --assert that is less certain than this: 95 (percent)
-    #[arg(long, value_name = "PERCENT", value_parser = confidence, requires = "assertions")]
-    pub(crate) assert_confidence: Option<f64>,
-    /// Write the results of --assert to this file, as JUnit XML
-    #[arg(long, value_name = "FILE")]
-    pub(crate) junit: Option<PathBuf>,
-    /// Write the report to a file in another format: html=report.html; repeatable
-    #[arg(long = "export", value_name = "FORMAT=FILE", value_parser = Export::parse)]
-    pub(crate) exports: Vec<Export>,
-    /// Short form of --export html=FILE, for a file that ends in .html
-    #[arg(short, long, value_name = "FILE.html")]
-    pub(crate) output: Option<PathBuf>,
-    /// In GitHub Actions: append the report to the step's summary, and print annotations
-    #[arg(long)]
-    pub(crate) github: bool,
-    /// Print this help
-    #[arg(short, long, action = ArgAction::HelpShort)]
-    help: Option<bool>,
 }
 
 /// The load.
@@ -588,22 +540,4 @@ pub(crate) struct Form {
     pub(crate) rules: bool,
     /// `--verbose`.
     pub(crate) verbose: bool,
-}
-
-impl ReportArgs {
-    /// Files in other formats, with those of `--junit` and of `-o FILE.html`.
-    pub(crate) fn exports(&self) -> Vec<Export> {
-        exports(&self.exports, self.output.as_deref(), self.junit.as_deref())
-    }
-
-    /// The form in which the document is printed.
-    pub(crate) fn form(&self) -> Form {
-        Form {
-            format: self.format,
-            spectrum: self.latency,
-            verdict: !self.no_verdict,
-            rules: self.rules,
-            verbose: self.verbose,
-        }
-    }
 }

@@ -318,7 +318,9 @@
     let svg = null;
     const draw = (width) => {
       svg = svgOf(spec, width);
+      // One image for screen readers: the labels of its groups mean nothing to them.
       svg.setAttribute("role", "img");
+      svg.querySelectorAll("[aria-label]").forEach((part) => part.removeAttribute("aria-label"));
       chart.replaceChildren(svg);
     };
     const summary = element("summary", {}, "Data");

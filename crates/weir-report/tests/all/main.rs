@@ -4,6 +4,7 @@ mod dialect;
 mod fixture;
 mod html;
 mod markdown;
+mod page;
 mod properties;
 mod raw;
 mod text;

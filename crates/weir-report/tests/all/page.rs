@@ -1,0 +1,310 @@
+//! The HTML page in a browser: no error, no request, every plot painted, and accessible.
+//!
+//! The browser is headless Chromium, which `cargo xtask setup test` installs. A script in front of
+//! the page's own collects what goes wrong; one behind it runs axe-core and writes all into the
+//! page, whose text the browser prints.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use weir_report::{TextOptions, html};
+use weir_result::document::{CommandSection, Point, SeriesEntry, SeriesPhase, ServerSection};
+use weir_result::{Document, ErrorKind};
+
+use crate::fixture::{Fixture, MS, S, fine, inflated, renewing};
+
+/// The accessibility checker, as its package has it.
+const AXE: &str = include_str!("../vendor/axe.min.js");
+
+/// Collects errors, refused loads and changes by text from outside.
+const BEFORE: &str = r#"
+window.found = [];
+window.addEventListener("error", (event) => found.push(`error: ${event.message}`));
+window.addEventListener("unhandledrejection", (event) => found.push(`rejected: ${event.reason}`));
+document.addEventListener("securitypolicyviolation", (event) =>
+  found.push(`refused: ${event.violatedDirective} ${event.blockedURI}`));
+for (const name of ["error", "warn"]) {
+  console[name] = (...words) => found.push(`console: ${words.join(" ")}`);
+}
+"#;
+
+/// Writes the findings, the places of the plots, and the files that their buttons save.
+const AFTER: &str = r#"
+(async () => {
+  const opened = [...document.querySelectorAll("figure details")];
+  opened.forEach((details) => { details.open = true; });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const rows = opened.map((details) => details.querySelectorAll("tbody tr").length);
+  opened.forEach((details) => { details.open = false; });
+  const axe = await window.axe.run(document, { resultTypes: ["violations", "incomplete"] });
+  // Reading a real Blob is a task of another process, which virtual time does not await.
+  const files = {};
+  let saved = null;
+  window.Blob = class { constructor(parts) { saved = parts.join(""); } };
+  URL.createObjectURL = () => "blob:x";
+  HTMLAnchorElement.prototype.click = function () { files[this.download] = saved; };
+  document.querySelectorAll(".controls button").forEach((button) => button.click());
+  const resources = performance.getEntriesByType("resource").map((entry) => entry.name);
+  const violations = axe.violations.map((of) => `${of.id}: ${of.nodes[0].html}`);
+  const plots = [...document.querySelectorAll("figure.plot")].map((figure) => {
+    const box = figure.querySelector(".chart svg")?.getBoundingClientRect();
+    return { name: figure.id, box: box && [box.left, box.top, box.width, box.height] };
+  });
+  const width = document.documentElement.scrollWidth;
+  const probe = document.createElement("pre");
+  probe.id = "probe";
+  probe.textContent = JSON.stringify({
+    found, violations, resources, plots, rows, files, width, height: document.body.scrollHeight,
+    pwned: window.pwned ?? null,
+  });
+  document.body.append(probe);
+})().catch((error) => {
+  const probe = document.createElement("pre");
+  probe.id = "probe";
+  probe.textContent = JSON.stringify({ failed: String(error), found });
+  document.body.append(probe);
+});
+"#;
+
+/// A page on disk, which is removed afterwards.
+struct Page {
+    directory: PathBuf,
+    html: String,
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        let _gone = fs::remove_dir_all(&self.directory);
+    }
+}
+
+impl Page {
+    fn of(name: &str, document: &Document) -> Page {
+        let mut out = Vec::new();
+        html::write(document, &TextOptions::default(), &mut out).expect("memory can be written");
+        let directory =
+            std::env::temp_dir().join(format!("weir-page-{name}-{}", std::process::id()));
+        fs::create_dir_all(&directory).expect("a directory");
+        Page { directory, html: String::from_utf8(out).expect("a page is UTF-8") }
+    }
+
+    /// Loads the page with the scripts around it, and returns what they found.
+    fn probe(&self, flags: &[&str]) -> Value {
+        let (head, body) = (format!("<head><script>{BEFORE}</script>"), "</body>");
+        let probed = self.html.replacen("<head>", &head, 1);
+        let end = probed.rfind(body).expect("a body");
+        let scripts = format!("<script>{AXE}</script><script>{AFTER}</script>");
+        let probed = format!("{}{scripts}{}", &probed[..end], &probed[end..]);
+        let file = self.directory.join("probed.html");
+        fs::write(&file, probed).expect("a file");
+        let dom = browse(&self.directory, flags, &["--dump-dom"], &file);
+        let dom = String::from_utf8(dom).expect("a page is UTF-8");
+        let start = dom.rfind("<pre id=\"probe\">").expect("a result in the page");
+        let text = &dom[start + "<pre id=\"probe\">".len()..];
+        let text = text.split("</pre>").next().expect("an end");
+        let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+        let probe: Value = serde_json::from_str(&text).expect("the result is JSON");
+        assert!(probe.get("failed").is_none(), "{probe}");
+        probe
+    }
+
+    /// Paints the page, and returns the width of the picture and its pixels.
+    fn paint(&self, height: u64, flags: &[&str]) -> (usize, Vec<[u8; 3]>) {
+        let (file, picture) = (self.directory.join("page.html"), self.directory.join("page.png"));
+        fs::write(&file, &self.html).expect("a file");
+        let size = format!("--window-size=1000,{height}");
+        let shot = format!("--screenshot={}", picture.display());
+        browse(&self.directory, flags, &[&size, &shot], &file);
+        pixels(&picture)
+    }
+}
+
+/// Returns the browser's name.
+fn browser() -> &'static str {
+    let names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
+    let answers = |name: &&str| {
+        let mut version = Command::new(name);
+        version.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+        version.status().is_ok_and(|status| status.success())
+    };
+    let found = names.into_iter().find(answers);
+    found.expect("install chromium-headless-shell or chromium, or run `cargo xtask setup test`")
+}
+
+/// Loads a page and returns what the browser prints. No name resolves, so nothing is requested.
+fn browse(home: &Path, flags: &[&str], more: &[&str], file: &Path) -> Vec<u8> {
+    let mut command = Command::new(browser());
+    command.args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]);
+    command.args(["--window-size=1000,1000", "--virtual-time-budget=20000"]);
+    command.arg("--host-resolver-rules=MAP * ~NOTFOUND");
+    command.arg(format!("--user-data-dir={}", home.join("profile").display()));
+    command.args(flags).args(more).arg(format!("file://{}", file.display()));
+    let done = command.stderr(Stdio::null()).output().expect("the browser starts");
+    assert!(done.status.success(), "{command:?}: {}", done.status);
+    done.stdout
+}
+
+fn pixels(picture: &Path) -> (usize, Vec<[u8; 3]>) {
+    let file = std::io::BufReader::new(fs::File::open(picture).expect("a picture"));
+    let mut reader = png::Decoder::new(file).read_info().expect("a PNG file");
+    let mut buffer = vec![0; reader.output_buffer_size().expect("a size")];
+    let frame = reader.next_frame(&mut buffer).expect("a picture");
+    let channels = frame.color_type.samples();
+    let pixels = buffer[..frame.buffer_size()].chunks_exact(channels);
+    (frame.width as usize, pixels.map(|p| [p[0], p[1], p[2]]).collect())
+}
+
+/// Returns a series of `count` intervals of `length_s` like the only one of the document.
+fn with_series(mut document: Document, count: u32, length_s: f64) -> Document {
+    let one = document.series.pop().expect("an interval");
+    let entry = |index: u32| SeriesEntry {
+        phase: if index < 2 { SeriesPhase::Warmup } else { SeriesPhase::Measured },
+        start_s: (f64::from(index) - 2.0) * length_s,
+        length_s,
+        in_flight: u64::from(index % 7),
+        ..one.clone()
+    };
+    document.series = (0..count).map(entry).collect();
+    document
+}
+
+/// Fails unless the page is free of errors, requests and violations, and paints every plot: of the
+/// pixels in its box at least 0.2% must not have the colour of the page.
+#[track_caller]
+fn check(name: &str, document: &Document, plots: &[&str]) -> Value {
+    let page = Page::of(name, document);
+    let probe = page.probe(&[]);
+    for of in ["found", "violations", "resources"] {
+        assert_eq!(probe[of], Value::Array(Vec::new()), "{name}: {of}");
+    }
+    assert_eq!(probe["pwned"], Value::Null);
+    let names: Vec<&str> = probe["plots"]
+        .as_array()
+        .expect("plots")
+        .iter()
+        .filter_map(|plot| plot["name"].as_str())
+        .collect();
+    assert_eq!(names, plots, "{name}");
+    let height = probe["height"].as_u64().expect("a height");
+    for flags in [&[][..], &["--blink-settings=preferredColorScheme=0"]] {
+        let (width, pixels) = page.paint(height, flags);
+        let paper = pixels[2 * width + 2];
+        let is_dark = paper.iter().all(|part| *part < 60);
+        assert_eq!(is_dark, !flags.is_empty(), "{name}: the page has the colour {paper:?}");
+        for plot in probe["plots"].as_array().expect("plots") {
+            let side = |at: usize| plot["box"][at].as_f64().expect("a number") as usize;
+            let (left, top, wide, high) = (side(0), side(1), side(2), side(3));
+            let rows =
+                (top..top + high).map(|y| &pixels[y * width + left..y * width + left + wide]);
+            let painted = rows.flatten().filter(|pixel| **pixel != paper).count();
+            assert!(painted * 500 > wide * high, "{name}: {plot} has {painted} painted pixels");
+        }
+    }
+    probe
+}
+
+#[test]
+fn a_run_has_its_plots() {
+    let document = fine(Fixture::open_loop(20_000)).evidence().document();
+    let document = with_series(document, 12, 1.0);
+    let plots =
+        ["latency-percentiles", "latency-over-time", "rates", "latency-breakdown", "in-flight"];
+    let probe = check("run", &document, &plots);
+    let rows = probe["rows"].as_array().expect("rows");
+    assert!(rows.len() == plots.len() && rows.iter().all(|rows| rows.as_u64() > Some(0)));
+    let files = probe["files"].as_object().expect("files");
+    assert_eq!(files.len(), 2 * plots.len());
+    let text = |name: &str| files[name].as_str().expect("a text");
+    let rates = text("rates.csv");
+    assert!(rates.starts_with("Time from the start of the window (s),planned (1/s),sent (1/s)"));
+    assert!(text("latency-over-time.csv").lines().count() > 12);
+    for (_, svg) in files.iter().filter(|(name, _)| name.ends_with(".svg")) {
+        let svg = svg.as_str().expect("a text");
+        assert!(svg.starts_with("<svg") && !svg.contains("var("), "{svg}");
+    }
+}
+
+/// Returns the names of the plots in a page.
+fn plots(document: &Document) -> Vec<String> {
+    let page = Page::of("names", document);
+    let names = page.html.split("<figure class=\"plot\" id=\"").skip(1);
+    names.filter_map(|rest| rest.split('"').next().map(str::to_owned)).collect()
+}
+
+#[test]
+fn short_and_failed_runs_have_pages() {
+    let second = with_series(inflated().document(), 2, 0.5);
+    let errors = Fixture::closed_loop().errors(500, ErrorKind::Errno(104), MS).document();
+    let silent = Fixture::open_loop(100).timeouts(1_000, 2 * S).document();
+    let bad = Fixture::open_loop(1_000).responses(9_000, 404, MS, MS).document();
+    let [curve, cause, connects] = ["latency-percentiles", "latency-breakdown", "connection-times"];
+    for (name, document, expected) in [
+        ("second", second, &[curve, cause][..]),
+        ("errors", errors, &[]),
+        ("silent", silent, &[]),
+        ("bad", bad, &[curve]),
+        ("renewing", renewing().document(), &[curve, cause, connects]),
+    ] {
+        let shown = plots(&document);
+        let has = |plot: &&str| shown.iter().any(|shown| shown == plot);
+        assert!(expected.iter().all(|plot| has(plot)), "{name}: {shown:?}");
+        check(name, &document, &shown.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn an_hour_is_a_page_of_600_kilobytes() {
+    let document = fine(Fixture::open_loop(20_000)).evidence().document();
+    let page = Page::of("hour", &with_series(document, 3_602, 1.0));
+    assert!(page.html.len() <= 600_000, "{} bytes", page.html.len());
+    assert_eq!(page.probe(&[])["found"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn a_phone_needs_no_sideways_scrolling() {
+    let document = with_series(inflated().document(), 12, 1.0);
+    let page = Page::of("phone", &document);
+    let probe = page.probe(&["--window-size=500,900"]);
+    assert!(probe["width"].as_u64() <= Some(500), "{}", probe["width"]);
+}
+
+#[test]
+fn a_page_prints() {
+    let page = Page::of("print", &with_series(inflated().document(), 12, 1.0));
+    let (file, pdf) = (page.directory.join("page.html"), page.directory.join("page.pdf"));
+    fs::write(&file, &page.html).expect("a file");
+    browse(&page.directory, &[], &[&format!("--print-to-pdf={}", pdf.display())], &file);
+    let bytes = fs::read(&pdf).expect("a PDF file");
+    assert!(bytes.starts_with(b"%PDF") && bytes.len() > 20_000, "{} bytes", bytes.len());
+}
+
+#[test]
+fn text_from_outside_is_text() {
+    let hostile = "</script><script>window.pwned=1</script><img src=http://evil/ onerror=pwned=2>\
+                   =cmd|' /C calc'!A0 \u{202e}\u{0} \u{1b}[31m &lt;b&gt; \"'";
+    let mut document = with_series(fine(Fixture::open_loop(20_000)).evidence().document(), 12, 1.0);
+    document.plan.url = format!("http://h/{hostile}");
+    document.run.preflight.as_mut().expect("a preflight").server = Some(hostile.repeat(10_000));
+    let command = CommandSection {
+        command: hostile.to_owned(),
+        series: [(format!("={hostile}"), points()), ("value".to_owned(), points())].into(),
+        ..Default::default()
+    };
+    let server = ServerSection { commands: vec![command], ..Default::default() };
+    document.server = Some(server);
+    let page = Page::of("hostile", &document);
+    let probe = page.probe(&[]);
+    assert_eq!((&probe["pwned"], &probe["found"]), (&Value::Null, &Value::Array(Vec::new())));
+    assert_eq!(probe["violations"], Value::Array(Vec::new()));
+    let csv = probe["files"]["command-1.csv"].as_str().expect("a file");
+    let title = csv.lines().next().expect("titles");
+    assert!(title.contains(",\"'=</script>") && !title.contains(",="), "{title}");
+    assert!(!page.html.contains(['\u{202e}', '\u{0}', '\u{1b}']));
+}
+
+fn points() -> Vec<Point> {
+    let point = |at: u32| Point { at_s: f64::from(at), value: Some(1.0) };
+    (0..10).map(point).collect()
+}
