@@ -43,7 +43,8 @@ pub fn write_report(report: &Report, out: &mut impl Write) -> io::Result<()> {
 fn write_section(section: &Section, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "\n#### {}", section.title)?;
     let mut is_in_list = false;
-    for block in &section.blocks {
+    let blocks = section.blocks.iter().filter(|block| !matches!(block, Block::Plot(_)));
+    for block in blocks {
         let is_item = matches!(block, Block::Entry(_));
         if !(is_item && is_in_list) {
             writeln!(out)?;

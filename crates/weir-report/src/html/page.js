@@ -22,6 +22,7 @@
     seconds: (v) => `${digits(v)} s`,
     per_second: (v) => (v === 0 ? "0" : scaled(v, [[1e6, "M/s"], [1e3, "k/s"], [1, "/s"]])),
     bytes: (v) => (v === 0 ? "0" : scaled(v, [[1e9, " GB"], [1e6, " MB"], [1e3, " kB"], [1, " B"]])),
+    share: (v) => `${v > 0 ? "+" : v < 0 ? "−" : ""}${digits(Math.abs(100 * v))}%`,
     number: (v) => (v === 0 ? "0" : scaled(v, [[1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]])),
     // 1 / (1 - P): as many nines as the number has zeros.
     nines: (v) => `p${+(100 - 100 / v).toPrecision(9)}`,
@@ -63,6 +64,8 @@
         const fill = colour(mark.role);
         return Plot.areaY(known, { x: "x", y1: "low", y2: "high", fill, fillOpacity: 0.2 });
       }
+      case "dots":
+        return Plot.dot(points(mark), { x: "x", y: "y", fill: colour(mark.role), r: 4 });
       case "heat":
         return heat(mark);
       case "events":
@@ -135,12 +138,17 @@
       return logarithmic(label, FORMATS.nines, NINES.filter((x) => x <= last), [1, last]);
     }
     const ticks = Math.max(3, Math.floor(width / 90));
+    if (spec.x.scale === "log") {
+      const all = [...new Set(spec.marks.flatMap((mark) => mark.x))].sort((a, b) => a - b);
+      return logarithmic(label, FORMATS[unit], all, [all[0], all[all.length - 1]]);
+    }
     const grid = spec.y.scale === "names";
     return { label, tickFormat: FORMATS[unit], ticks, grid, labelArrow: "none" };
   }
 
   function axisY(spec) {
-    const { title: label, unit, scale } = spec.y;
+    const { unit, scale } = spec.y;
+    const label = spec.y.title || null;
     if (scale === "names") {
       const [first] = spec.marks;
       return { label: null, domain: first.y };
@@ -184,7 +192,7 @@
   }
 
   function legend(spec) {
-    const shown = spec.marks.filter((mark) => mark.kind !== "heat");
+    const shown = spec.marks.filter((mark) => mark.kind !== "heat" && mark.name !== "");
     const list = element("ul", { class: "legend" });
     for (const mark of shown) {
       const fill = { events: "var(--bad)", span: "var(--span)" }[mark.kind] ?? colour(mark.role);
@@ -217,7 +225,7 @@
     for (const mark of spec.marks) {
       const column = (name, values) =>
         columns.push({ name: name + unit(spec.y), at: new Map(mark.x.map((x, i) => [x, values[i]])) });
-      if (mark.kind === "line") column(mark.name, mark.y);
+      if (mark.kind === "line" || mark.kind === "dots") column(mark.name, mark.y);
       if (mark.kind === "events") column(mark.name, mark.count);
       if (mark.kind === "band") {
         column(`${mark.name}, low`, mark.low);
@@ -274,7 +282,8 @@
     copy.prepend(background);
     copy.append(text(8, -HEAD + 18, spec.title, "var(--text)", "bold"));
     let x = 8;
-    for (const mark of spec.marks.filter((mark) => mark.kind !== "heat" && mark.kind !== "span")) {
+    const unnamed = (mark) => mark.kind === "heat" || mark.kind === "span" || mark.name === "";
+    for (const mark of spec.marks.filter((mark) => !unnamed(mark))) {
       const fill = mark.kind === "events" ? "var(--bad)" : colour(mark.role);
       copy.append(text(x, -HEAD + 38, `■ ${mark.name}`, fill, "normal"));
       x += 8 * mark.name.length + 32;

@@ -8,6 +8,7 @@ mod connections;
 mod curve;
 mod heat;
 mod server;
+pub(super) mod study;
 mod time;
 
 use serde::Serialize;
@@ -69,6 +70,8 @@ pub enum Unit {
     Bytes,
     /// A number, such as a count.
     Number,
+    /// A share of 1, with its sign: 0.05 is +5%.
+    Share,
     /// A percentile P, 0 to 1, as 1 / (1 - P): 100 is p99. On a logarithmic axis each nine is
     /// equally long.
     Nines,
@@ -107,9 +110,20 @@ pub enum Mark {
         /// Values; null where there is none, which interrupts the line.
         y: Vec<Option<f64>>,
     },
+    /// Points by themselves.
+    Dots {
+        /// Name in the legend.
+        name: String,
+        /// Role of the points.
+        role: Role,
+        /// Positions.
+        x: Vec<f64>,
+        /// Values.
+        y: Vec<f64>,
+    },
     /// An interval at each position, such as a confidence band.
     Band {
-        /// Name in the legend.
+        /// Name in the legend, which leaves out an empty one.
         name: String,
         /// Role of the line that it belongs to.
         role: Role,
@@ -220,6 +234,15 @@ impl Mark {
         let short = |(x, y): (f64, Option<f64>)| (short(x), y.map(short));
         let (x, y) = points.into_iter().map(short).unzip();
         Mark::Line { name: printable(name).into_owned(), role, x, y }
+    }
+}
+
+/// Role of a series by its index.
+fn role_of(index: usize) -> Role {
+    match index {
+        0 => Role::Main,
+        1 => Role::Second,
+        _ => Role::Other(u8::try_from(index - 2).unwrap_or(0)),
     }
 }
 

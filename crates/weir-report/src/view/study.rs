@@ -8,6 +8,7 @@ mod sweep;
 use weir_result::Study;
 use weir_result::study::{Comparison, Design, StudyResult, StudyState, Trial, TrialOutcome};
 
+use super::plot::study as plot;
 use super::{Block, Cell, Fact, Line, Notice, Report, Section, Tone};
 
 /// Builds the report of a study.
@@ -17,10 +18,15 @@ pub(super) fn report(study: &Study) -> Report {
     let mut sections = vec![Section { title: "Study", blocks: design(study) }];
     match &study.result {
         Some(StudyResult::Repeat(repetition)) => {
-            sections.push(Section { title: "Results", blocks: repeat::blocks(repetition) });
+            let mut blocks = repeat::blocks(repetition);
+            let first = repetition.metrics.first();
+            blocks.extend(first.and_then(|first| plot::runs(study, &first.metric)));
+            sections.push(Section { title: "Results", blocks });
         }
         Some(StudyResult::Comparison(comparison)) => {
-            sections.extend(comparison::sections(comparison));
+            let primary = comparison.primary();
+            let runs = primary.and_then(|primary| plot::runs(study, &primary.metric));
+            sections.extend(comparison::sections(comparison, runs));
         }
         Some(StudyResult::Sweep(sweep)) => {
             sections.extend(sweep::sections(study, sweep));
@@ -41,7 +47,7 @@ pub(super) fn comparison_report(found: &Comparison) -> Report {
             Fact::named("B", Cell::Text(found.new.name.clone())),
         ],
         highlights: Vec::new(),
-        sections: comparison::sections(found),
+        sections: comparison::sections(found, None),
     }
 }
 

@@ -249,7 +249,7 @@ fn short_and_failed_runs_have_pages() {
     ] {
         let shown = plots(&document);
         let has = |plot: &&str| shown.iter().any(|shown| shown == plot);
-        assert!(expected.iter().all(|plot| has(plot)), "{name}: {shown:?}");
+        assert!(expected.iter().all(has), "{name}: {shown:?}");
         check(name, &document, &shown.iter().map(String::as_str).collect::<Vec<_>>());
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum};
+use weir_report::Exporter;
 use weir_result::study::Factor;
 use weir_result::units::parse_share;
 use weir_result::{NamedMetric, Rate};
@@ -66,10 +67,19 @@ pub(crate) enum StudyFormat {
     Json,
     /// The report as GitHub Flavored Markdown.
     Markdown,
+    /// The report with plots, as one HTML page.
+    Html,
+}
+
+impl StudyFormat {
+    /// Returns the format of the same name as one of documents, if there is one.
+    pub(crate) fn of(exporter: Exporter) -> Option<StudyFormat> {
+        StudyFormat::from_str(exporter.name, false).ok()
+    }
 }
 
 /// Names of the formats.
-const FORMATS: &str = "text|json|markdown";
+const FORMATS: &str = "text|json|markdown|html";
 
 /// `weir repeat`.
 #[derive(Clone, Debug, Args)]

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use weir_history::{History, Selector};
 use weir_report::view::Report;
-use weir_report::{Annotation, markdown};
+use weir_report::{Annotation, html, markdown};
 use weir_result::study::StudyError;
 use weir_result::{Document, Load, Study};
 use weir_study::{Question, compare_sets};
@@ -43,6 +43,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
         StudyFormat::Text => weir_report::text::render(&report, &study::text_options(), out),
         StudyFormat::Json => weir_report::json::write_comparison(&comparison, out),
         StudyFormat::Markdown => markdown::write_report(&report, out),
+        StudyFormat::Html => html::write_report(&report, out),
     });
     printed?;
     let is_failed = study::is_failed(&comparison, args.fail_on);

@@ -1,12 +1,17 @@
-//! `weir report`: prints the report of a document again, or of the parts of a run merged.
+//! `weir report`: prints the report of a document again, of the parts of a run merged, or of a
+//! study.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use weir_result::Document;
+use weir_report::Exporter;
+use weir_result::{Document, Study};
 
+use crate::args::study::StudyFormat;
 use crate::args::{ReportArgs, is_page};
 use crate::commands::run::{judged, options, print, publish};
+use crate::commands::study;
 use crate::exit;
 use crate::github::StepSummary;
 use crate::interrupts::Interrupts;
@@ -20,6 +25,11 @@ use crate::terminal::shown;
 pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
     if let Some(path) = args.output.as_deref().filter(|path| !is_page(path)) {
         bail!("-o {} is no page: name it .html, or use --export FORMAT=FILE", shown(path));
+    }
+    if let [file] = &args.files[..]
+        && let Some(study) = study_in(file)
+    {
+        return report_study(args, &study);
     }
     let summary = StepSummary::of(args.github)?;
     let interrupts = Interrupts::await_signals()?;
@@ -46,11 +56,43 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
     if let Some(export) = exports.iter().find(needs).filter(|_| document.assertions.is_empty()) {
         bail!("{} needs an assertion; add --assert", export.flag);
     }
-    let read = args.files.iter().map(|file| ("the document", Some(file.as_path())));
-    let exports = ExportFiles::at(exports, &read.collect::<Vec<_>>(), interrupts.temporaries())?;
+    let exports = files(args, exports, &interrupts)?;
     exports.write(&document, &options(&args.form()))?;
     print(&document, &args.form())?;
     let is_refused = exit::is_refused(&document, args.strict);
     publish(summary.as_ref(), &document, &args.form(), is_refused)?;
     Ok(exit::of_document(&document, args.strict))
+}
+
+/// Prepares the files of exports, none of which may be one of the documents.
+fn files(args: &ReportArgs, exports: Vec<Export>, interrupts: &Interrupts) -> Result<ExportFiles> {
+    let read = args.files.iter().map(|file| ("the document", Some(file.as_path())));
+    ExportFiles::at(exports, &read.collect::<Vec<_>>(), interrupts.temporaries())
+}
+
+/// Returns the study in a file, if it is no document of a run.
+fn study_in(file: &Path) -> Option<Study> {
+    if Document::load(file).is_ok() { None } else { Study::load(file).ok() }
+}
+
+/// Prints the report of a study.
+fn report_study(args: &ReportArgs, study: &Study) -> Result<ExitCode> {
+    if !args.assertions.is_empty() || args.strict.is_some() || args.github {
+        bail!("--assert, --strict and --github judge a run, and the file is a study");
+    }
+    let format_of = |format: Exporter| {
+        let found = StudyFormat::of(format);
+        found.with_context(|| format!("a study has no report as {}", format.name))
+    };
+    let exports = args.exports();
+    exports.iter().try_for_each(|export| format_of(export.format).map(drop))?;
+    let format = format_of(args.format)?;
+    let interrupts = Interrupts::await_signals()?;
+    let options = options(&args.form());
+    files(args, exports, &interrupts)?.write_with(|export, out| {
+        let format = StudyFormat::of(export.format).unwrap_or(StudyFormat::Text);
+        study::write(study, format, &options, out)
+    })?;
+    study::print(study, format)?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -6,12 +6,13 @@ mod hook;
 mod settle;
 mod variant;
 
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use weir_report::view::Report;
-use weir_report::{Annotation, TextOptions, markdown};
+use weir_report::{Annotation, TextOptions, html, markdown};
 use weir_result::document::Tool;
 use weir_result::study::{Answer, Cell, Comparison, Design, Hooks, StudyResult, StudyState};
 use weir_result::{STUDY_VERSION, Study};
@@ -142,13 +143,26 @@ fn report_end(study: &Study, manner: Manner<'_>) {
 /// # Errors
 /// When standard output cannot be written.
 pub(crate) fn print(study: &Study, format: StudyFormat) -> Result<(), NotWritten> {
-    terminal::print(|out| match format {
-        StudyFormat::Text => {
-            weir_report::text::render(&Report::of_study(study), &text_options(), out)
-        }
-        StudyFormat::Json => weir_report::json::write_study(study, out),
-        StudyFormat::Markdown => markdown::write_report(&Report::of_study(study), out),
-    })
+    terminal::print(|mut out| write(study, format, &text_options(), &mut out))
+}
+
+/// Writes a study in a format.
+///
+/// # Errors
+/// Those of `out`.
+pub(crate) fn write(
+    study: &Study,
+    format: StudyFormat,
+    options: &TextOptions,
+    mut out: &mut dyn Write,
+) -> io::Result<()> {
+    let report = Report::of_study(study);
+    match format {
+        StudyFormat::Text => weir_report::text::render(&report, options, &mut out),
+        StudyFormat::Json => weir_report::json::write_study(study, &mut out),
+        StudyFormat::Markdown => markdown::write_report(&report, &mut out),
+        StudyFormat::Html => html::write_report(&report, out),
+    }
 }
 
 /// Publishes a study in the step's summary.

@@ -1,5 +1,6 @@
 //! Files of `--export` and its short forms: a document in other formats.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -71,8 +72,19 @@ impl ExportFiles {
         document: &Document,
         options: &TextOptions,
     ) -> Result<(), NotWritten> {
+        self.write_with(|export, out| export.format.write(document, options, out))
+    }
+
+    /// Writes all files by a function, even if one fails.
+    ///
+    /// # Errors
+    /// The first failure.
+    pub(crate) fn write_with(
+        self,
+        write: impl Fn(&Export, &mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), NotWritten> {
         let written = self.0.into_iter().map(|(export, file)| {
-            let written = file.write(|out| export.format.write(document, options, out));
+            let written = file.write(|out| write(&export, out));
             written.map_err(|error| NotWritten { place: export.flag, error })
         });
         written.fold(Ok(()), Result::and)

@@ -6,7 +6,7 @@ use weir_result::document::{
 use weir_result::{Document, printable};
 
 use super::time::spans;
-use super::{Axis, Mark, Plot, Role, Unit};
+use super::{Axis, Mark, Plot, Role, Unit, role_of};
 
 /// A count in a reading of nginx.
 type NginxCount = fn(&NginxSample) -> u64;
@@ -46,7 +46,7 @@ fn nginx(section: &NginxSection) -> [Plot; 2] {
     ];
     let connections = states.iter().enumerate().map(|(index, (name, value))| {
         let points = section.series.iter().map(|of| (of.at_s, Some(value(of) as f64)));
-        Mark::line(name, role(index), points)
+        Mark::line(name, role_of(index), points)
     });
     let requests = section.series.windows(2).map(|pair| {
         let (elapsed_s, at_s) = (pair[1].at_s - pair[0].at_s, pair[1].at_s);
@@ -83,7 +83,7 @@ fn processes(server: &ServerSection) -> Vec<Plot> {
         processes
             .map(|(index, process)| {
                 let points = process.series.iter().map(|of| (of.at_s, value(of)));
-                Mark::line(&process.name, role(index), points)
+                Mark::line(&process.name, role_of(index), points)
             })
             .collect()
     };
@@ -136,15 +136,7 @@ fn increase(before: &Point, after: &Point) -> Point {
 
 fn lines<'d>(series: impl Iterator<Item = (&'d str, &'d Vec<Point>)>) -> Vec<Mark> {
     let line = |(index, (name, points)): (usize, (&str, &Vec<Point>))| {
-        Mark::line(name, role(index), points.iter().map(|point| (point.at_s, point.value)))
+        Mark::line(name, role_of(index), points.iter().map(|point| (point.at_s, point.value)))
     };
     series.enumerate().map(line).collect()
-}
-
-fn role(index: usize) -> Role {
-    match index {
-        0 => Role::Main,
-        1 => Role::Second,
-        _ => Role::Other(u8::try_from(index - 2).unwrap_or(0)),
-    }
 }

@@ -4,15 +4,20 @@ use weir_result::study::{Answer, Comparison, MetricComparison, Pairing, ShiftLev
 use weir_result::units;
 use weir_result::{NamedMetric, document::Note};
 
+use super::super::plot::study as plot;
 use super::super::{Block, Cell, Fact, Notice, Row, Section, Table, TableKind, Tone};
 
-pub(super) fn sections(found: &Comparison) -> Vec<Section> {
+/// The sections of a comparison; `runs` is the plot of its runs, if it has them.
+pub(super) fn sections(found: &Comparison, runs: Option<Block>) -> Vec<Section> {
+    let metrics = [Block::Table(metrics(found))].into_iter().chain(runs).collect();
     let mut sections = vec![
         Section { title: "Verdict", blocks: verdict(found) },
-        Section { title: "Metrics", blocks: vec![Block::Table(metrics(found))] },
+        Section { title: "Metrics", blocks: metrics },
     ];
     if !found.shift.is_empty() {
-        sections.push(Section { title: "Shift", blocks: vec![Block::Table(shift(found))] });
+        let table = Block::Table(shift(found));
+        let blocks = [table].into_iter().chain(plot::shift(found)).collect();
+        sections.push(Section { title: "Shift", blocks });
     }
     sections
 }

@@ -5,6 +5,7 @@ use weir_result::study::{
 };
 use weir_result::units;
 
+use super::super::plot::study as plot;
 use super::super::{Block, Cell, Fact, Line, Notice, Row, Section, Table, TableKind, Tone};
 
 /// Independent requests beyond the objective below which trials are too short (METHOD 1.11).
@@ -23,6 +24,7 @@ pub(super) fn sections(found: &SearchResult) -> Vec<Section> {
     }
     results.extend(limit(found).map(|text| Block::sentence("Limit", Fact::text(text))));
     results.extend(remarks(found).into_iter().map(|text| Block::Note(Notice::OfRun(text))));
+    results.extend(plot::path(found));
     vec![
         Section { title: "Results", blocks: results },
         Section { title: "Trials", blocks: vec![Block::Table(table(found))] },

@@ -3,6 +3,7 @@
 use weir_result::study::{Design, Fit, Knee, Level, Sweep, SweepCell, SweepRatio};
 use weir_result::{NamedMetric, Study, units};
 
+use super::super::plot::study as plot;
 use super::super::{Block, Cell, Fact, Line, Notice, Row, Section, Table, TableKind, Tone};
 
 pub(super) fn sections(study: &Study, sweep: &Sweep) -> Vec<Section> {
@@ -13,6 +14,7 @@ pub(super) fn sections(study: &Study, sweep: &Sweep) -> Vec<Section> {
     if !sweep.ratios.is_empty() {
         results.push(Block::Table(ratios(study, sweep)));
     }
+    results.extend(plot::curves(study, sweep));
     vec![Section { title: "Results", blocks: results }, Section { title: "Curve", blocks: curve }]
 }
 

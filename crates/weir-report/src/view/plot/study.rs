@@ -1,0 +1,239 @@
+//! Plots of studies: runs, the shift between two variants, curves of a sweep, the path of a search.
+
+use weir_result::study::{
+    Comparison, Design, MetricOverRuns, SearchResult, SearchTrial, ShiftLevel, Sweep, SweepCell,
+    TrialUse,
+};
+use weir_result::{NamedMetric, Study, printable, units};
+
+use super::super::Block;
+use super::{Axis, Mark, Plot, Role, Scale, Unit, role_of, short};
+
+/// Greatest number of metrics of a sweep that are plotted, and of curves in a plot.
+const PLOTS_MAX: usize = 6;
+
+/// Plots a metric over the runs of a study, one series for each variant.
+pub(in super::super) fn runs(study: &Study, metric: &str) -> Option<Block> {
+    let metric: NamedMetric = metric.parse().ok()?;
+    let marks: Vec<Mark> = (0..)
+        .zip(&study.cells)
+        .map(|(index, cell)| {
+            let runs = study.measured().filter(|(trial, _)| trial.cell == index);
+            let (x, y) = runs
+                .filter_map(|(trial, document)| {
+                    let value = metric.measure(document).ok()?.value;
+                    Some((f64::from(trial.number), short(value)))
+                })
+                .unzip();
+            let name = if cell.name.is_empty() { metric.title() } else { cell.name.clone() };
+            let role = role_of(index as usize);
+            Mark::Dots { name: printable(&name).into_owned(), role, x, y }
+        })
+        .collect();
+    Some(Block::Plot(Plot {
+        name: "runs".to_owned(),
+        title: format!("{} of each run", metric.title()),
+        about: "In the order of the runs: a trend or a jump here is a change of the machine or \
+                of the target during the study."
+            .to_owned(),
+        x: Axis::linear("Run", Unit::Number),
+        y: Axis::linear("", unit_of(&metric)),
+        marks,
+    }))
+}
+
+/// Plots the percentiles of both variants, and their difference; empty without a shift function.
+pub(in super::super) fn shift(found: &Comparison) -> Vec<Block> {
+    let levels: Vec<&ShiftLevel> = found.shift.iter().filter(|it| it.percentile < 100.0).collect();
+    if levels.len() < 2 {
+        return Vec::new();
+    }
+    let at = |level: &ShiftLevel| 100.0 / (100.0 - level.percentile);
+    let curve = |name: &str, role, value: fn(&ShiftLevel) -> u64| {
+        let points = levels.iter().map(|level| (at(level), Some(value(level).max(1) as f64)));
+        Mark::line(name, role, points)
+    };
+    let change =
+        |value: fn(&ShiftLevel) -> f64| levels.iter().map(move |level| short(value(level)));
+    let band = Mark::Band {
+        name: "95% interval".to_owned(),
+        role: Role::Main,
+        x: levels.iter().map(|level| short(at(level))).collect(),
+        low: change(|level| level.low).collect(),
+        high: change(|level| level.high).map(Some).collect(),
+    };
+    let equal = levels.iter().map(|level| (at(level), Some(0.0)));
+    let line = levels.iter().map(|level| (at(level), Some(level.change)));
+    let (a, b) = (&found.base.name, &found.new.name);
+    vec![
+        Block::Plot(Plot {
+            name: "percentiles".to_owned(),
+            title: "Latency by percentile".to_owned(),
+            about: format!(
+                "Response time of all runs of {} and of {}.",
+                printable(a),
+                printable(b)
+            ),
+            x: Axis::nines(),
+            y: Axis::log("Time", Unit::Nanoseconds),
+            marks: vec![
+                curve(a, Role::Main, |level| level.base_ns),
+                curve(b, Role::Second, |level| level.new_ns),
+            ],
+        }),
+        Block::Plot(Plot {
+            name: "shift".to_owned(),
+            title: "Difference at each percentile".to_owned(),
+            about: format!(
+                "Change from {} to {}: below 0 {} is faster. Where the band holds 0, the runs do \
+                 not show a difference.",
+                printable(a),
+                printable(b),
+                printable(b)
+            ),
+            x: Axis::nines(),
+            y: Axis::linear("Change", Unit::Share),
+            marks: vec![
+                band,
+                Mark::line("no difference", Role::Reference, equal),
+                Mark::line("change", Role::Main, line),
+            ],
+        }),
+    ]
+}
+
+/// Plots the rates of a search in the order of its trials; `None` with fewer than two.
+pub(in super::super) fn path(found: &SearchResult) -> Option<Block> {
+    let trials: Vec<(f64, &SearchTrial, f64)> = (1..)
+        .zip(&found.trials)
+        .filter_map(|(number, trial)| Some((f64::from(number), trial, trial.rate_rps?)))
+        .collect();
+    let (first, last) = (trials.first()?.0, trials.last()?.0);
+    if trials.len() < 2 {
+        return None;
+    }
+    let kinds = [
+        ("good", Role::Main, &[TrialUse::Good][..]),
+        ("bad", Role::Bad, &[TrialUse::Bad]),
+        (
+            "limited by the client or by -c",
+            Role::Reference,
+            &[TrialUse::ClientLimited, TrialUse::ConnectionLimited],
+        ),
+        (
+            "repeated with other connections",
+            Role::Other(1),
+            &[TrialUse::TooFewConnections, TrialUse::TooManyConnections],
+        ),
+    ];
+    let bounds =
+        [("highest rate that meets it", found.lower), ("lowest that misses it", found.upper)];
+    let bounds = bounds.into_iter().filter_map(|(name, bound)| {
+        let rate_rps = Some(bound?.rate_rps);
+        Some(Mark::line(name, Role::Reference, [(first, rate_rps), (last, rate_rps)]))
+    });
+    let dots = kinds.into_iter().filter_map(|(name, role, uses)| {
+        let of_kind = trials.iter().filter(|(_, trial, _)| uses.contains(&trial.used));
+        let (x, y): (Vec<f64>, Vec<f64>) = of_kind.map(|(at, _, rps)| (*at, short(*rps))).unzip();
+        (!x.is_empty()).then(|| Mark::Dots { name: name.to_owned(), role, x, y })
+    });
+    Some(Block::Plot(Plot {
+        name: "search".to_owned(),
+        title: "Path of the search".to_owned(),
+        about: "The rate of each trial, and whether it met the objective. The result lies between \
+                the two lines."
+            .to_owned(),
+        x: Axis::linear("Trial", Unit::Number),
+        y: Axis::log("Rate", Unit::PerSecond),
+        marks: bounds.chain(dots).collect(),
+    }))
+}
+
+/// Plots the metrics of a sweep over its first factor, one curve for each combination of the others.
+pub(in super::super) fn curves(study: &Study, sweep: &Sweep) -> Vec<Block> {
+    let Design::Sweep { metrics, factors, .. } = &study.design else { return Vec::new() };
+    let Some(factor) = factors.first() else { return Vec::new() };
+    let values: Option<Vec<f64>> = factor.values.iter().map(|text| number(text)).collect();
+    let Some(values) = values.filter(|values| values.len() > 1) else { return Vec::new() };
+    let is_wide = values.iter().all(|value| *value > 0.0)
+        && values.iter().copied().fold(0.0, f64::max)
+            >= 20.0 * values.iter().copied().fold(f64::INFINITY, f64::min);
+    let axis = Axis {
+        title: "Value of the first factor",
+        scale: if is_wide { Scale::Log } else { Scale::Linear },
+        unit: Unit::Number,
+    };
+    let plots = metrics.iter().take(PLOTS_MAX).enumerate().filter_map(|(nth, name)| {
+        let metric: NamedMetric = name.parse().ok()?;
+        let marks = metric_curves(study, sweep, nth);
+        (!marks.is_empty()).then(|| {
+            Block::Plot(Plot {
+                name: format!("sweep-{}", nth + 1),
+                title: format!("{} by {}", metric.title(), printable(&factor.name)),
+                about: "Means over the runs; the bands are 95% intervals.".to_owned(),
+                x: axis.clone(),
+                y: Axis::linear("", unit_of(&metric)),
+                marks,
+            })
+        })
+    });
+    plots.collect()
+}
+
+/// A point of a curve: its position, the mean, and the ends of its interval.
+type CurvePoint = (f64, f64, Option<(f64, f64)>);
+
+fn metric_curves(study: &Study, sweep: &Sweep, nth: usize) -> Vec<Mark> {
+    let mut curves: Vec<(String, Vec<CurvePoint>)> = Vec::new();
+    for found in &sweep.cells {
+        let Some((name, point)) = curve_point(study, found, nth) else { continue };
+        match curves.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, points)) => points.push(point),
+            None => curves.push((name, vec![point])),
+        }
+    }
+    let marks =
+        curves.into_iter().take(PLOTS_MAX).enumerate().flat_map(|(index, (name, points))| {
+            let (mut points, role) = (points, role_of(index));
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let ends = points.iter().filter_map(|(x, _, ends)| Some((*x, (*ends)?)));
+            let ends: Vec<(f64, (f64, f64))> = ends.collect();
+            let band = (ends.len() > 1).then(|| Mark::Band {
+                name: String::new(),
+                role,
+                x: ends.iter().map(|end| short(end.0)).collect(),
+                low: ends.iter().map(|end| short(end.1.0)).collect(),
+                high: ends.iter().map(|end| Some(short(end.1.1))).collect(),
+            });
+            let line = Mark::line(&name, role, points.iter().map(|(x, mean, _)| (*x, Some(*mean))));
+            band.into_iter().chain([line])
+        });
+    marks.collect()
+}
+
+/// Returns the curve that a cell belongs to, and its point.
+fn curve_point(study: &Study, found: &SweepCell, nth: usize) -> Option<(String, CurvePoint)> {
+    let cell = study.cells.get(found.cell as usize)?;
+    let MetricOverRuns { mean, low, high, .. } = found.metrics.get(nth)?.as_ref()?;
+    let (first, others) = cell.levels.split_first()?;
+    let others: Vec<String> =
+        others.iter().map(|level| format!("{}={}", level.factor, level.value)).collect();
+    let name = if others.is_empty() { "mean".to_owned() } else { others.join(" ") };
+    Some((name, (number(&first.value)?, *mean, low.zip(*high))))
+}
+
+/// Returns the number that a factor's value stands for: `100`, `5k`, `30s`.
+fn number(text: &str) -> Option<f64> {
+    let plain = text.parse::<f64>().ok();
+    let count = || units::parse_count(text).ok().map(|count| count as f64);
+    let span = || units::parse_duration_ns(text).ok().map(|ns| ns as f64 / 1e9);
+    plain.or_else(count).or_else(span).filter(|number| number.is_finite())
+}
+
+fn unit_of(metric: &NamedMetric) -> Unit {
+    match metric.title().as_str() {
+        _ if metric.is_time() => Unit::Nanoseconds,
+        "Requests/s" | "Good/s" => Unit::PerSecond,
+        _ => Unit::Number,
+    }
+}
