@@ -131,6 +131,16 @@
     };
   }
 
+  // Some five round values between two.
+  function even(low, high) {
+    const rough = Math.max(high - low, high / 100) / 5;
+    const unit = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((digit) => digit * unit).find((step) => step >= rough);
+    const first = Math.ceil(low / step);
+    const count = Math.floor(high / step) - first + 1;
+    return Array.from({ length: Math.max(count, 0) }, (_, i) => (first + i) * step);
+  }
+
   function axisX(spec, width) {
     const { title: label, unit } = spec.x;
     if (unit === "nines") {
@@ -165,7 +175,8 @@
     }
     const fine = decades.flatMap((decade) => [1, 2, 5].map((digit) => digit * decade));
     const inside = (ticks) => ticks.filter((value) => value >= low && value <= high);
-    const ticks = inside(fine).length > 9 ? inside(decades) : inside(fine);
+    const few = inside(fine).length < 3;
+    const ticks = few ? even(low, high) : inside(fine).length > 9 ? inside(decades) : inside(fine);
     return logarithmic(label, FORMATS[unit], ticks, [low, Math.max(high, low * 1.1)]);
   }
 

@@ -37,7 +37,7 @@ pub struct Plot {
 #[derive(Clone, Debug, Serialize)]
 pub struct Axis {
     /// Title with the unit of the ticks, if they have none.
-    pub title: &'static str,
+    pub title: String,
     /// Distances on the axis.
     pub scale: Scale,
     /// Meaning of the numbers.
@@ -209,11 +209,13 @@ impl RunPlots {
 }
 
 impl Axis {
-    fn linear(title: &'static str, unit: Unit) -> Axis {
+    fn linear(title: &str, unit: Unit) -> Axis {
+        let title = title.to_owned();
         Axis { title, scale: Scale::Linear, unit }
     }
 
-    fn log(title: &'static str, unit: Unit) -> Axis {
+    fn log(title: &str, unit: Unit) -> Axis {
+        let title = title.to_owned();
         Axis { title, scale: Scale::Log, unit }
     }
 

@@ -38,7 +38,7 @@ pub(super) fn latency(document: &Document) -> Option<Plot> {
             "Of ok requests: time that weir added, and time of the server and the network.{waits}"
         ),
         x: Axis::linear("Time", Unit::Nanoseconds),
-        y: Axis { title: "", scale: Scale::Names, unit: Unit::Name },
+        y: Axis { title: String::new(), scale: Scale::Names, unit: Unit::Name },
         marks,
     })
 }

@@ -31,7 +31,7 @@ pub(super) fn plots(document: &Document) -> Vec<Plot> {
     plots
 }
 
-fn plot(name: String, title: String, axis: &'static str, unit: Unit, marks: Vec<Mark>) -> Plot {
+fn plot(name: String, title: String, axis: &str, unit: Unit, marks: Vec<Mark>) -> Plot {
     let about = "As the server reported it during the run.".to_owned();
     Plot { name, title, about, x: Axis::time(), y: Axis::linear(axis, unit), marks }
 }

@@ -127,7 +127,7 @@ pub(in super::super) fn path(found: &SearchResult) -> Option<Block> {
         ),
     ];
     let bounds =
-        [("highest rate that meets it", found.lower), ("lowest that misses it", found.upper)];
+        [("highest rate that meets it", found.lower), ("lowest rate that misses it", found.upper)];
     let bounds = bounds.into_iter().filter_map(|(name, bound)| {
         let rate_rps = Some(bound?.rate_rps);
         Some(Mark::line(name, Role::Reference, [(first, rate_rps), (last, rate_rps)]))
@@ -149,7 +149,8 @@ pub(in super::super) fn path(found: &SearchResult) -> Option<Block> {
     }))
 }
 
-/// Plots the metrics of a sweep over its first factor, one curve for each combination of the others.
+/// Plots the metrics of a sweep over its first factor, with a curve for each combination of the
+/// others.
 pub(in super::super) fn curves(study: &Study, sweep: &Sweep) -> Vec<Block> {
     let Design::Sweep { metrics, factors, .. } = &study.design else { return Vec::new() };
     let Some(factor) = factors.first() else { return Vec::new() };
@@ -159,14 +160,16 @@ pub(in super::super) fn curves(study: &Study, sweep: &Sweep) -> Vec<Block> {
         && values.iter().copied().fold(0.0, f64::max)
             >= 20.0 * values.iter().copied().fold(f64::INFINITY, f64::min);
     let axis = Axis {
-        title: "Value of the first factor",
+        title: printable(&factor.name).into_owned(),
         scale: if is_wide { Scale::Log } else { Scale::Linear },
         unit: Unit::Number,
     };
     let plots = metrics.iter().take(PLOTS_MAX).enumerate().filter_map(|(nth, name)| {
         let metric: NamedMetric = name.parse().ok()?;
         let marks = metric_curves(study, sweep, nth);
-        (!marks.is_empty()).then(|| {
+        let means = sweep.cells.iter().filter_map(|cell| cell.metrics.get(nth)?.as_ref());
+        let has_any = means.into_iter().any(|metric| metric.mean > 0.0);
+        (has_any && !marks.is_empty()).then(|| {
             Block::Plot(Plot {
                 name: format!("sweep-{}", nth + 1),
                 title: format!("{} by {}", metric.title(), printable(&factor.name)),
@@ -219,7 +222,9 @@ fn curve_point(study: &Study, found: &SweepCell, nth: usize) -> Option<(String, 
     let others: Vec<String> =
         others.iter().map(|level| format!("{}={}", level.factor, level.value)).collect();
     let name = if others.is_empty() { "mean".to_owned() } else { others.join(" ") };
-    Some((name, (number(&first.value)?, *mean, low.zip(*high))))
+    // No metric is below 0, whatever the normal distribution says of a few runs.
+    let ends = low.map(|low| low.max(0.0)).zip(*high);
+    Some((name, (number(&first.value)?, *mean, ends)))
 }
 
 /// Returns the number that a factor's value stands for: `100`, `5k`, `30s`.
