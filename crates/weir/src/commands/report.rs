@@ -26,13 +26,16 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
     if let Some(path) = args.output.as_deref().filter(|path| !is_page(path)) {
         bail!("-o {} is no page: name it .html, or use --export FORMAT=FILE", shown(path));
     }
+    let interrupts = Interrupts::await_signals()?;
+    let read = args.files.iter().map(|file| ("the document", Some(file.as_path())));
+    let read: Vec<_> = read.collect();
+    let exports = ExportFiles::at(args.exports(), &read, interrupts.temporaries())?;
     if let [file] = &args.files[..]
         && let Some(study) = study_in(file)
     {
-        return report_study(args, &study);
+        return report_study(args, &study, exports);
     }
     let summary = StepSummary::of(args.github)?;
-    let interrupts = Interrupts::await_signals()?;
     let mut documents = args
         .files
         .iter()
@@ -51,23 +54,17 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
     if args.format.needs_assertions && document.assertions.is_empty() {
         bail!("--format {} needs an assertion; add --assert", args.format.name);
     }
-    let exports = args.exports();
-    let needs = |export: &&Export| export.format.needs_assertions;
-    if let Some(export) = exports.iter().find(needs).filter(|_| document.assertions.is_empty()) {
+    let needs = |export: &Export| export.format.needs_assertions;
+    if let Some(export) = args.exports().into_iter().find(needs)
+        && document.assertions.is_empty()
+    {
         bail!("{} needs an assertion; add --assert", export.flag);
     }
-    let exports = files(args, exports, &interrupts)?;
     exports.write(&document, &options(&args.form()))?;
     print(&document, &args.form())?;
     let is_refused = exit::is_refused(&document, args.strict);
     publish(summary.as_ref(), &document, &args.form(), is_refused)?;
     Ok(exit::of_document(&document, args.strict))
-}
-
-/// Prepares the files of exports, none of which may be one of the documents.
-fn files(args: &ReportArgs, exports: Vec<Export>, interrupts: &Interrupts) -> Result<ExportFiles> {
-    let read = args.files.iter().map(|file| ("the document", Some(file.as_path())));
-    ExportFiles::at(exports, &read.collect::<Vec<_>>(), interrupts.temporaries())
 }
 
 /// Returns the study in a file, if it is no document of a run.
@@ -76,7 +73,7 @@ fn study_in(file: &Path) -> Option<Study> {
 }
 
 /// Prints the report of a study.
-fn report_study(args: &ReportArgs, study: &Study) -> Result<ExitCode> {
+fn report_study(args: &ReportArgs, study: &Study, files: ExportFiles) -> Result<ExitCode> {
     if !args.assertions.is_empty() || args.strict.is_some() || args.github {
         bail!("--assert, --strict and --github judge a run, and the file is a study");
     }
@@ -84,12 +81,10 @@ fn report_study(args: &ReportArgs, study: &Study) -> Result<ExitCode> {
         let found = StudyFormat::of(format);
         found.with_context(|| format!("a study has no report as {}", format.name))
     };
-    let exports = args.exports();
-    exports.iter().try_for_each(|export| format_of(export.format).map(drop))?;
+    args.exports().iter().try_for_each(|export| format_of(export.format).map(drop))?;
     let format = format_of(args.format)?;
-    let interrupts = Interrupts::await_signals()?;
     let options = options(&args.form());
-    files(args, exports, &interrupts)?.write_with(|export, out| {
+    files.write_with(|export, out| {
         let format = StudyFormat::of(export.format).unwrap_or(StudyFormat::Text);
         study::write(study, format, &options, out)
     })?;

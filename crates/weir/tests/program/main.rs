@@ -22,6 +22,7 @@ mod history;
 mod http2;
 mod https;
 mod nginx;
+mod pages;
 mod parts;
 mod readme;
 mod renewing;
