@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use weir_result::Document;
 
-use crate::{TextOptions, html, json, junit, markdown, text};
+use crate::{TextOptions, csv, hlog, html, json, jsonl, junit, markdown, text};
 
 /// A format in which a document is written.
 #[derive(Clone, Copy, Debug)]
@@ -22,10 +22,12 @@ pub struct Exporter {
 }
 
 /// All formats; the first is the default on standard output.
-pub const EXPORTERS: [Exporter; 5] = [TEXT, JSON, JUNIT, MARKDOWN, HTML];
+pub const EXPORTERS: [Exporter; 9] =
+    [TEXT, JSON, JUNIT, MARKDOWN, HTML, CSV, PERCENTILES, JSONL, HLOG];
 
-/// Names of all formats, as a flag's help has them.
-pub const NAMES: &str = "text|json|junit|markdown|html";
+/// Help of the flag that chooses a format.
+pub const HELP: &str = "Format of standard output: text, json, junit, markdown, html, csv, \
+                        percentiles, jsonl or hlog";
 
 /// The report for people.
 pub const TEXT: Exporter = Exporter {
@@ -70,6 +72,42 @@ pub const HTML: Exporter = Exporter {
     description: "the report with plots, as one page",
     needs_assertions: false,
     write: |document, options, out| html::write(document, options, out),
+};
+
+/// The time series.
+pub const CSV: Exporter = Exporter {
+    name: "csv",
+    extension: "csv",
+    description: "the time series, a row for each interval",
+    needs_assertions: false,
+    write: |document, _, mut out| csv::write_series(document, &mut out),
+};
+
+/// The percentiles.
+pub const PERCENTILES: Exporter = Exporter {
+    name: "percentiles",
+    extension: "csv",
+    description: "the percentiles with their intervals, as CSV",
+    needs_assertions: false,
+    write: |document, _, mut out| csv::write_percentiles(document, &mut out),
+};
+
+/// The time series as JSON Lines.
+pub const JSONL: Exporter = Exporter {
+    name: "jsonl",
+    extension: "jsonl",
+    description: "the time series, a JSON object for each interval",
+    needs_assertions: false,
+    write: |document, _, mut out| jsonl::write(document, &mut out),
+};
+
+/// The time series as histograms.
+pub const HLOG: Exporter = Exporter {
+    name: "hlog",
+    extension: "hlog",
+    description: "the time series, as an interval log of HdrHistogram",
+    needs_assertions: false,
+    write: |document, _, mut out| hlog::write(document, &mut out),
 };
 
 impl Exporter {
@@ -123,7 +161,9 @@ mod tests {
         for exporter in EXPORTERS {
             assert_eq!(Exporter::named(exporter.name), Ok(exporter));
         }
-        assert_eq!(NAMES, EXPORTERS.map(|exporter| exporter.name).join("|"));
+        let names = EXPORTERS.map(|exporter| exporter.name).join(", ");
+        let (others, last) = names.rsplit_once(", ").expect("several formats");
+        assert!(HELP.ends_with(&format!(": {others} or {last}")), "{names}");
     }
 
     #[test]

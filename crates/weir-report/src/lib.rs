@@ -6,10 +6,13 @@
 #![forbid(unsafe_code)]
 
 pub mod annotation;
+pub mod csv;
 pub mod dialect;
 pub mod exporters;
+pub mod hlog;
 pub mod html;
 pub mod json;
+pub mod jsonl;
 pub mod junit;
 pub mod markdown;
 pub mod raw;

@@ -419,9 +419,8 @@ pub(crate) struct RunArgs {
     /// Print the full latency distribution
     #[arg(short = 'L', long, help_heading = "Output")]
     pub(crate) latency: bool,
-    /// Format of standard output: the report for people, or one for programs
     #[arg(long, value_parser = Exporter::named, default_value = exporters::TEXT.name,
-          value_name = exporters::NAMES, help_heading = "Output")]
+          value_name = "FORMAT", help = exporters::HELP, help_heading = "Output")]
     pub(crate) format: Exporter,
     /// Write the result, a JSON document, to this file; FILE.html: the report with plots; -: the
     /// document to standard output, without the report

@@ -1,6 +1,7 @@
 //! The tests of weir-report's public interface, as one program so that it is linked once.
 
 mod dialect;
+mod exports;
 mod fixture;
 mod html;
 mod markdown;

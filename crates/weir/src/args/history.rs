@@ -88,9 +88,8 @@ pub(crate) struct ShowArgs {
     /// Print all findings, connect, TLS and first-byte times, the machine and the threads
     #[arg(long)]
     pub(crate) verbose: bool,
-    /// Format of standard output: the report for people, or one for programs
     #[arg(long, value_parser = Exporter::named, default_value = exporters::TEXT.name,
-          value_name = exporters::NAMES)]
+          value_name = "FORMAT", help = exporters::HELP)]
     pub(crate) format: Exporter,
     /// Write the document to this file; -: to standard output, without the report
     #[arg(short, long, value_name = "FILE")]

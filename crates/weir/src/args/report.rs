@@ -13,7 +13,7 @@ use crate::output::Export;
 /// `weir report`.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Documents; those of parts (weir --part) are merged
+    /// Documents, of which those of parts (weir --part) are merged; or a study
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Print the full latency distribution
@@ -33,9 +33,8 @@ pub(crate) struct ReportArgs {
     /// Print all findings, connect, TLS and first-byte times, the machine and the threads
     #[arg(long)]
     pub(crate) verbose: bool,
-    /// Format of standard output: the report for people, or one for programs
     #[arg(long, value_parser = Exporter::named, default_value = exporters::TEXT.name,
-          value_name = exporters::NAMES)]
+          value_name = "FORMAT", help = exporters::HELP)]
     pub(crate) format: Exporter,
     /// Exit with 3 unless this holds: 'p99 < 5ms', 'errors == 0'; repeatable
     #[arg(long = "assert", value_name = "ASSERTION", value_parser = assertion)]

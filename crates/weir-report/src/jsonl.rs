@@ -1,0 +1,34 @@
+//! The series as JSON Lines: one object for each interval, and a last one with the result.
+
+use std::io::{self, Write};
+
+use serde_json::{Map, Value, json};
+use weir_result::Document;
+
+use crate::csv;
+
+/// Writes the intervals, each with `"type": "interval"` and the names of the document's series,
+/// then one object with `"type": "summary"`.
+///
+/// # Errors
+/// Errors of `out`.
+pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
+    for entry in &document.series {
+        let mut line = Map::from_iter([("type".to_owned(), Value::from("interval"))]);
+        line.extend(csv::fields(entry));
+        writeln!(out, "{}", Value::Object(line))?;
+    }
+    let latency = &document.latency.response_time;
+    let summary = json!({
+        "type": "summary",
+        "grade": document.verdict.grade,
+        "completed_rps": document.throughput.completed_rps,
+        "accounting": document.accounting,
+        "p50_ns": latency.p50_ns,
+        "p90_ns": latency.p90_ns,
+        "p99_ns": latency.p99_ns,
+        "p99_9_ns": latency.p99_9_ns,
+        "max_ns": latency.max_ns,
+    });
+    writeln!(out, "{}", crate::json::escaped(summary.to_string()))
+}

@@ -1,0 +1,94 @@
+//! Files for other tools: CSV, JSON Lines and the interval log of HdrHistogram.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use serde_json::Value;
+use weir_report::{Exporter, TextOptions};
+use weir_result::Document;
+
+use crate::fixture::{Fixture, MS, S, fine};
+
+fn export(name: &str, document: &Document) -> String {
+    let mut out = Vec::new();
+    let exporter = Exporter::named(name).expect("a format");
+    exporter.write(document, &TextOptions::default(), &mut out).expect("memory can be written");
+    String::from_utf8(out).expect("it is UTF-8")
+}
+
+fn run() -> Document {
+    fine(Fixture::open_loop(20_000)).evidence().document()
+}
+
+/// Every row has a cell for each title, and the cells are those of the document.
+#[test]
+fn csv_has_a_row_for_each_interval() {
+    let document = run();
+    let text = export("csv", &document);
+    let rows: Vec<Vec<&str>> =
+        text.split_terminator("\r\n").map(|row| row.split(',').collect()).collect();
+    assert_eq!(rows.len(), 1 + document.series.len());
+    assert!(rows.iter().all(|row| row.len() == rows[0].len()));
+    let at = |name: &str| rows[0].iter().position(|title| *title == name).expect(name);
+    let first = &document.series[0];
+    assert_eq!(rows[1][at("completed")], first.completed.to_string());
+    assert_eq!(rows[1][at("phase")], "measured");
+    assert_eq!(rows[1][at("p99_ns")], first.p99_ns.map_or(String::new(), |ns| ns.to_string()));
+    assert!(!rows[0].contains(&"latency"));
+}
+
+#[test]
+fn percentiles_have_their_bounds() {
+    let document = Fixture::open_loop(100).responses(990, 200, MS, MS).timeouts(10, 2 * S);
+    let text = export("percentiles", &document.document());
+    assert!(text.starts_with("time,percentile,ns,low_ns,high_ns,bound\r\n"));
+    assert!(
+        text.lines().any(|line| line.starts_with("response_time,50,") && line.ends_with(",exact"))
+    );
+    assert!(
+        text.lines()
+            .any(|line| line.starts_with("response_time,99.9,") && line.ends_with(",lower"))
+    );
+}
+
+#[test]
+fn every_line_of_jsonl_is_an_object() {
+    let document = run();
+    let text = export("jsonl", &document);
+    let lines: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let (last, intervals) = lines.split_last().expect("a summary");
+    assert_eq!(intervals.len(), document.series.len());
+    assert!(intervals.iter().all(|line| line["type"] == "interval" && line["completed"].is_u64()));
+    assert_eq!(
+        (&last["type"], &last["accounting"]["ok"]),
+        (&"summary".into(), &document.accounting.ok.into())
+    );
+}
+
+/// HdrHistogram reads the log's histograms, with the percentiles of the series.
+#[test]
+fn the_interval_log_is_read_by_hdrhistogram() {
+    let document = run();
+    let text = export("hlog", &document);
+    assert!(text.contains("#[Histogram log format version 1.3]\n"));
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with(|first: char| first.is_ascii_digit()))
+        .collect();
+    assert_eq!(lines.len(), document.series.len());
+    for (line, entry) in lines.iter().zip(&document.series) {
+        let [_, length, greatest, packed] = line.split(',').collect::<Vec<_>>()[..] else {
+            panic!("{line}")
+        };
+        assert_eq!(length.parse::<f64>(), Ok(entry.length_s));
+        let bytes = STANDARD.decode(packed).expect("base64");
+        let histogram: Histogram<u64> =
+            Deserializer::new().deserialize(&mut &bytes[..]).expect("a histogram");
+        assert_eq!(histogram.len(), entry.completed);
+        assert_eq!(Some(histogram.value_at_percentile(99.0)), entry.p99_ns);
+        let max_ms = entry.max_ns.expect("a response") as f64 / 1e6;
+        assert!((greatest.parse::<f64>().expect("a number") - max_ms).abs() < 0.001);
+    }
+}
