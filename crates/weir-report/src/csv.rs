@@ -8,6 +8,9 @@ use weir_result::Document;
 use weir_result::document::{Metric, SeriesEntry};
 use weir_result::quantile::Bound;
 
+/// Fields that name an interval.
+const PLACE: [&str; 3] = ["start_s", "length_s", "phase"];
+
 /// Writes the time series: a row for each interval. Times are in seconds from t0 and, with `_ns`,
 /// in nanoseconds; an empty cell is an unknown value.
 ///
@@ -24,11 +27,15 @@ pub fn write_series(document: &Document, out: &mut impl Write) -> io::Result<()>
     Ok(())
 }
 
-/// Fields of an interval by their names in the document, without its histogram.
+/// Fields of an interval by their names in the document, without its histogram; its place in time
+/// comes first.
 pub(crate) fn fields(entry: &SeriesEntry) -> Vec<(String, Value)> {
     let entry = SeriesEntry { latency: None, ..entry.clone() };
     let Ok(Value::Object(fields)) = serde_json::to_value(entry) else { return Vec::new() };
-    fields.into_iter().filter(|(name, _)| name != "latency").collect()
+    let place = |name: &str| PLACE.iter().position(|first| *first == name).unwrap_or(PLACE.len());
+    let mut fields: Vec<_> = fields.into_iter().filter(|(name, _)| name != "latency").collect();
+    fields.sort_by_key(|(name, _)| place(name));
+    fields
 }
 
 /// Writes the percentiles of the response time (closed loop: the service time) and of the service

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use weir_result::Document;
 
-use crate::{TextOptions, csv, hlog, html, json, jsonl, junit, markdown, text};
+use crate::{TextOptions, csv, hgrm, hlog, html, json, jsonl, junit, markdown, text};
 
 /// A format in which a document is written.
 #[derive(Clone, Copy, Debug)]
@@ -22,12 +22,12 @@ pub struct Exporter {
 }
 
 /// All formats; the first is the default on standard output.
-pub const EXPORTERS: [Exporter; 9] =
-    [TEXT, JSON, JUNIT, MARKDOWN, HTML, CSV, PERCENTILES, JSONL, HLOG];
+pub const EXPORTERS: [Exporter; 10] =
+    [TEXT, JSON, JUNIT, MARKDOWN, HTML, CSV, PERCENTILES, JSONL, HGRM, HLOG];
 
 /// Help of the flag that chooses a format.
 pub const HELP: &str = "Format of standard output: text, json, junit, markdown, html, csv, \
-                        percentiles, jsonl or hlog";
+                        percentiles, jsonl, hgrm or hlog";
 
 /// The report for people.
 pub const TEXT: Exporter = Exporter {
@@ -99,6 +99,15 @@ pub const JSONL: Exporter = Exporter {
     description: "the time series, a JSON object for each interval",
     needs_assertions: false,
     write: |document, _, mut out| jsonl::write(document, &mut out),
+};
+
+/// The percentiles for the plotters of HdrHistogram.
+pub const HGRM: Exporter = Exporter {
+    name: "hgrm",
+    extension: "hgrm",
+    description: "the latency distribution, as HdrHistogram's plotters read it",
+    needs_assertions: false,
+    write: |document, _, mut out| hgrm::write(document, &mut out),
 };
 
 /// The time series as histograms.

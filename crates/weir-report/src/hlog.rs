@@ -14,26 +14,21 @@ const MS: f64 = 1e6;
 /// # Errors
 /// Errors of `out`.
 pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
-    let t0_ns = document.phases.first().map_or(0, |phases| phases.t0_ns);
-    let t0_s = (document.run.epoch_unix_ns + t0_ns) as f64 / 1e9;
-    let start_s = document.series.first().map_or(0.0, |first| first.start_s);
+    let t0_s = document.phases.first().map_or(0.0, |phases| phases.t0_ns as f64 / 1e9);
+    let (epoch_s, epoch) = (document.run.epoch_unix_ns as f64 / 1e9, &document.run.epoch);
     writeln!(out, "#[Latencies of weir {}, in nanoseconds]", document.tool.version)?;
     writeln!(out, "#[Histogram log format version 1.3]")?;
-    writeln!(
-        out,
-        "#[StartTime: {:.3} (seconds since epoch), {}]",
-        t0_s + start_s,
-        document.run.epoch
-    )?;
+    writeln!(out, "#[StartTime: {epoch_s:.3} (seconds since epoch), {epoch}]")?;
     let titles = ["StartTimestamp", "Interval_Length", "Interval_Max"];
     let titles: Vec<String> = titles.iter().map(|title| format!("\"{title}\"")).collect();
     writeln!(out, "{},\"Interval_Compressed_Histogram\"", titles.join(","))?;
-    document.series.iter().try_for_each(|entry| interval(entry, start_s, out))
+    document.series.iter().try_for_each(|entry| interval(entry, t0_s, out))
 }
 
-fn interval(entry: &SeriesEntry, start_s: f64, out: &mut impl Write) -> io::Result<()> {
+/// Writes the line of an interval; `t0_s` is t0 in seconds since the epoch of the run.
+fn interval(entry: &SeriesEntry, t0_s: f64, out: &mut impl Write) -> io::Result<()> {
     let Some(latency) = &entry.latency else { return Ok(()) };
-    let (at_s, greatest_ms) = (entry.start_s - start_s, latency.exact.max_ns as f64 / MS);
+    let (at_s, greatest_ms) = (t0_s + entry.start_s, latency.exact.max_ns as f64 / MS);
     let (length_s, histogram) = (entry.length_s, &latency.histogram);
     writeln!(out, "{at_s:.3},{length_s:.3},{greatest_ms:.3},{histogram}")
 }

@@ -7,6 +7,7 @@ use weir_result::Histogram;
 use super::micros::Micros;
 use super::statistics::Statistics;
 use super::{Dialect, Figures, Lines, units};
+use crate::ladder::{self, Row, Step};
 
 /// Bucket counts in the footer, for an HdrHistogram from 1 µs to 24 h with three digits.
 const BUCKETS: u32 = 27;
@@ -36,7 +37,7 @@ fn write_block(title: &str, latency: &Histogram, out: &mut impl Write) -> io::Re
     let heads = ["Value", "Percentile", "TotalCount", "1/(1-Percentile)"];
     writeln!(out, "{:>12} {:>12} {:>12} {:>12}\n", heads[0], heads[1], heads[2], heads[3])?;
     for row in rows(&micros) {
-        let value = in_ms(row.us as f64);
+        let value = in_ms(row.value as f64);
         let (share, inverse) = row.step.map_or((1.0, f64::INFINITY), Step::share_and_inverse);
         writeln!(out, "{value:>12} {share:>12.6} {:>12} {inverse:>12.2}", row.reached)?;
     }
@@ -58,62 +59,9 @@ fn in_ms(us: f64) -> String {
     units::fixed(us / 1e3, 3)
 }
 
-/// A line of the spectrum.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Row {
-    /// Greatest value equivalent to those of the bucket, in microseconds.
-    us: u64,
-    /// Step that the bucket reaches; none in the last line, which stands for all values.
-    step: Option<Step>,
-    /// Number of values up to and including the bucket.
-    reached: u64,
-}
-
-/// A step on the ladder of percentiles: five steps of equal width, then five of half the width, and
-/// so on. It is a whole number, since sums of widths would drift.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Step(u32);
-
-impl Step {
-    const PER_HALVING: u32 = 5;
-
-    /// Returns the share of values beyond the step, as numerator and denominator.
-    fn beyond(self) -> (u128, u128) {
-        let (halving, within) = (self.0 / Step::PER_HALVING, self.0 % Step::PER_HALVING);
-        let whole = u128::from(2 * Step::PER_HALVING);
-        (whole - u128::from(within), whole << halving)
-    }
-
-    /// True if no more lies beyond `reached` of `count` values than beyond this step.
-    fn is_reached(self, reached: u64, count: u64) -> bool {
-        let (beyond, all) = self.beyond();
-        u128::from(count - reached) * all <= u128::from(count) * beyond
-    }
-
-    /// Returns the share of values up to the step, p, and 1 / (1 − p).
-    fn share_and_inverse(self) -> (f64, f64) {
-        let (beyond, all) = self.beyond();
-        ((all - beyond) as f64 / all as f64, all as f64 / beyond as f64)
-    }
-}
-
-/// Returns the lines: a bucket has one for each step that it is the first to reach; the last bucket
-/// has one for the first such step and one for all values.
+/// Returns the lines of the spectrum.
 fn rows(micros: &Micros) -> Vec<Row> {
-    let mut rows = Vec::new();
-    let (mut reached, mut last_us, mut step) = (0, 0, Step::default());
-    for (us, count) in micros.values() {
-        (reached, last_us) = (reached + count, us);
-        while step.is_reached(reached, micros.count()) {
-            rows.push(Row { us, step: Some(step), reached });
-            step.0 += 1;
-            if reached == micros.count() {
-                break;
-            }
-        }
-    }
-    rows.push(Row { us: last_us, step: None, reached });
-    rows
+    ladder::rows(micros.values(), micros.count())
 }
 
 #[cfg(test)]
@@ -139,7 +87,7 @@ mod tests {
         };
         let found: Vec<(u64, f64, u64)> = rows(&Micros::of(&histogram(values)))
             .iter()
-            .map(|row| (row.us, row.step.map_or(100.0, percent), row.reached))
+            .map(|row| (row.value, row.step.map_or(100.0, percent), row.reached))
             .collect();
         assert_eq!(found, expected, "{values:?}");
     }
@@ -178,20 +126,6 @@ mod tests {
         // From 2,048 µs on, values share buckets: 4,098 and 4,099 µs are in one, which ends at
         // 4,099.
         check(&[(4_098, 1), (4_099, 1)], &[(4_099, 0.0, 2), (4_099, 100.0, 2)]);
-    }
-
-    #[test]
-    fn a_step_is_a_share_and_its_inverse() {
-        for (step, share, inverse) in [
-            (0, 0.0, 1.0),
-            (1, 0.1, 10.0 / 9.0),
-            (5, 0.5, 2.0),
-            (6, 0.55, 20.0 / 9.0),
-            (10, 0.75, 4.0),
-        ] {
-            assert_eq!(Step(step).share_and_inverse(), (share, inverse), "step {step}");
-        }
-        assert_eq!(Step(77).share_and_inverse().1, 40_960.0);
     }
 
     /// Computes the same ladder in floats, as the layout is described: the next percentile is a
@@ -252,7 +186,7 @@ mod tests {
             }).collect();
             prop_assert_eq!(rows.len(), expected.len());
             for (row, (us, share, reached)) in rows.iter().zip(expected) {
-                prop_assert_eq!((row.us, row.reached), (us, reached));
+                prop_assert_eq!((row.value, row.reached), (us, reached));
                 let found = row.step.map_or(1.0, |step| step.share_and_inverse().0);
                 prop_assert!((found - share).abs() < 1e-12, "{found} is not {share}");
             }

@@ -7,6 +7,7 @@ use hdrhistogram::serialization::Deserializer;
 use serde_json::Value;
 use weir_report::{Exporter, TextOptions};
 use weir_result::Document;
+use weir_result::histogram::lowest_in;
 
 use crate::fixture::{Fixture, MS, S, fine};
 
@@ -33,7 +34,7 @@ fn csv_has_a_row_for_each_interval() {
     let at = |name: &str| rows[0].iter().position(|title| *title == name).expect(name);
     let first = &document.series[0];
     assert_eq!(rows[1][at("completed")], first.completed.to_string());
-    assert_eq!(rows[1][at("phase")], "measured");
+    assert!(text.starts_with("start_s,length_s,phase,") && rows[1][2] == "measured");
     assert_eq!(rows[1][at("p99_ns")], first.p99_ns.map_or(String::new(), |ns| ns.to_string()));
     assert!(!rows[0].contains(&"latency"));
 }
@@ -65,6 +66,44 @@ fn every_line_of_jsonl_is_an_object() {
         (&last["type"], &last["accounting"]["ok"]),
         (&"summary".into(), &document.accounting.ok.into())
     );
+}
+
+/// The lines of the table are those of HdrHistogram's own iteration, on a total at which no step is
+/// met exactly: its steps are sums of tenths in floats, which drift.
+#[test]
+fn the_distribution_is_that_of_hdrhistogram() {
+    let document = Fixture::closed_loop().spread(9_973, 20_000, 90 * MS).document();
+    let text = export("hgrm", &document);
+    let rows: Vec<Vec<&str>> = text
+        .lines()
+        .filter(|line| line.trim_start().starts_with(|first: char| first.is_ascii_digit()))
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let mut theirs =
+        Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3).expect("valid bounds");
+    let times = document.latency.response_time.by_outcome().expect("sound").ok;
+    for (bucket, count) in times.buckets() {
+        theirs.record_n(lowest_in(bucket), count).expect("in range");
+    }
+    let expected: Vec<_> = theirs.iter_quantiles(5).collect();
+    assert_eq!(rows.len(), expected.len());
+    let mut reached = 0;
+    for (row, line) in rows.iter().zip(expected) {
+        reached += line.count_since_last_iteration();
+        assert_eq!(row[0], format!("{:.3}", line.value_iterated_to() as f64 / 1e6));
+        assert_eq!(row[1], format!("{:.12}", line.quantile_iterated_to()));
+        assert_eq!(row[2], reached.to_string());
+    }
+    let number = |name: &str| {
+        let found = text.split(name).nth(1).expect(name).trim_start_matches([' ', '=']);
+        found.split([',', ']']).next().and_then(|word| word.trim().parse::<f64>().ok())
+    };
+    let near = |found: Option<f64>, ns: f64| {
+        assert!((found.expect("a number") - ns / 1e6).abs() < 0.002, "{found:?} is not {ns} ns");
+    };
+    near(number("#[Mean"), theirs.mean());
+    near(number("StdDeviation"), theirs.stdev());
+    near(number("#[Max"), theirs.max() as f64);
 }
 
 /// HdrHistogram reads the log's histograms, with the percentiles of the series.

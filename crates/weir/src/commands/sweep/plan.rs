@@ -63,7 +63,7 @@ fn words(plan: &SweepPlan, given: &[OsString]) -> Result<Vec<OsString>> {
         bail!("args names a URL, and so does the command line: write it as url, which gives way");
     }
     let url = plan.url.as_ref().filter(|_| !is_given).map(OsString::from);
-    // What follows `--` is a script's.
+    // Words after `--` are for the script.
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
     words.splice(end..end, url.into_iter().chain(given.iter().cloned()));
     Ok(words)
