@@ -22,6 +22,7 @@ pub mod quantile;
 mod raw;
 #[cfg(feature = "schema")]
 mod schema;
+mod similar;
 mod slices;
 pub mod study;
 pub mod units;
@@ -50,5 +51,6 @@ pub use plan::{
 pub use raw::{RawLog, RawOutcome, RawPhase, RawRow, RawSink, RawSource};
 #[cfg(feature = "schema")]
 pub use schema::{schema_json, study_schema_json};
+pub use similar::similar;
 pub use slices::align_slices;
 pub use study::{STUDY_VERSION, Study};

@@ -3,6 +3,7 @@
 
 use super::unit::Unit;
 use crate::quantile::PERCENTILES;
+use crate::similar;
 
 /// A number of a document.
 #[derive(Clone, Debug, PartialEq)]
@@ -262,44 +263,18 @@ fn unknown(name: &str, first: &str) -> String {
     let names = CLASSES.iter().map(|(name, _)| *name);
     let names = names.chain(RATES.iter().map(|(name, _)| *name));
     let names = names.chain(TIMES.iter().map(|(name, _)| *name)).chain(SECTIONS);
-    let nearest = names.map(|known| (distance(first, known), known)).min();
-    match nearest {
-        // At most two edits, and no more than half of the word.
-        Some((slips, known)) if slips <= 2 && slips * 2 <= first.len() => {
+    match similar(first, names) {
+        Some(known) => {
             let suggestion = name.replacen(first, known, 1);
             format!("'{name}' is not known: did you mean '{suggestion}'? {LIST}")
         }
-        _ => format!("'{name}' is not known: write p99, rate, errors or the like; {LIST}"),
+        None => format!("'{name}' is not known: write p99, rate, errors or the like; {LIST}"),
     }
-}
-
-/// Edit distance: letters to insert, remove or change to turn one word into the other.
-fn distance(from: &str, to: &str) -> usize {
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, a) in from.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in to.bytes().enumerate() {
-            let changed = diagonal + usize::from(a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[to.len()]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn distances() {
-        for (from, to, expected) in
-            [("", "", 0), ("a", "", 1), ("eror", "errors", 2), ("rate", "rate", 0), ("ab", "ba", 2)]
-        {
-            assert_eq!(distance(from, to), expected, "{from} {to}");
-        }
-    }
 
     #[test]
     fn names() {

@@ -4,10 +4,12 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use clap::CommandFactory;
+use weir_result::similar;
 use weir_runner::credentials;
 
 use super::hints::wrong;
-use super::{ArrivalsChoice, RunArgs, hints, is_stdout, peers};
+use super::{ArrivalsChoice, Cli, RunArgs, hints, is_stdout, peers};
 
 /// Maximum bytes of a Unix socket's name: `sun_path` of sockaddr_un(7) without its last NUL.
 pub(crate) const UNIX_MAX_BYTES: usize = 107;
@@ -63,6 +65,13 @@ fn check_script(args: &RunArgs) -> Result<(), clap::Error> {
         };
     }
     let Some(word) = args.script_args().next() else { return Ok(()) };
+    let (first, command) = (args.words.first(), Cli::command());
+    let commands = command.get_subcommands().map(clap::Command::get_name);
+    if let Some(first) = first
+        && let Some(known) = similar(first, commands)
+    {
+        return Err(wrong(format!("'{first}' is no command: did you mean weir {known}?")));
+    }
     let advice = "give one URL, put values with blanks into quotes, and a script after -s";
     // `-H Authorization: Bearer …` without quotes: the words are the credentials.
     let is_credentials = args.headers.iter().any(|header| {

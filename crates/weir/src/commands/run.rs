@@ -16,7 +16,7 @@ use crate::github::{Channel, StepSummary};
 use crate::history::Saving;
 use crate::interrupts::Interrupts;
 use crate::live::Progress;
-use crate::output::{ExportFiles, ResultFile, Temporaries};
+use crate::output::{ExportFiles, ResultFile, Temporaries, check_distinct};
 use crate::screen::Screen;
 use crate::terminal::{self, shown};
 use crate::{exit, runner};
@@ -128,6 +128,7 @@ impl Files {
     /// Prepares the files that the flags name, which must be distinct.
     fn at(args: &RunArgs, temporaries: &Temporaries) -> Result<Files> {
         let others = [("--output", args.output_place()), ("--raw", args.raw.as_deref())];
+        check_distinct(&others)?;
         let exports = ExportFiles::at(args.exports(), &others, temporaries)?;
         let at = |flag, path: Option<&Path>| {
             path.map(|path| ResultFile::at(flag, path, temporaries)).transpose()

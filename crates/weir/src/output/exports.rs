@@ -44,7 +44,7 @@ impl Export {
 pub(crate) struct ExportFiles(Vec<(Export, ResultFile)>);
 
 impl ExportFiles {
-    /// Prepares the files, which must be distinct from each other and from `others`.
+    /// Prepares the files, which must be distinct from each other and from each of `others`.
     ///
     /// # Errors
     /// When two are the same, or one cannot be written.
@@ -53,9 +53,10 @@ impl ExportFiles {
         others: &[(&str, Option<&Path>)],
         temporaries: &Temporaries,
     ) -> Result<ExportFiles> {
-        let mut named = others.to_vec();
-        named.extend(exports.iter().map(|export| (export.flag, Some(export.path.as_path()))));
-        check_distinct(&named)?;
+        for other in others {
+            let named = exports.iter().map(|export| (export.flag, Some(export.path.as_path())));
+            check_distinct(&[*other].into_iter().chain(named).collect::<Vec<_>>())?;
+        }
         let file = |export: Export| {
             let file = ResultFile::at(export.flag, &export.path, temporaries)?;
             Ok((export, file))

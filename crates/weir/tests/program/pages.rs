@@ -36,6 +36,9 @@ fn a_run_and_its_document_have_a_page() {
     let output = weir("report", &[&file("run.json"), "-o", &file("c.html")]);
     assert_eq!(output.code(), 0, "{output:?}");
     page(&file("c.html"));
+    let words = [&file("run.json"), "--export", &exports[0], "-o", &file("b.html")];
+    let output = weir("report", &words);
+    assert!(output.code() == 2 && output.stderr.contains("are the same file"), "{output:?}");
     let output = weir("report", &[&file("run.json"), "-o", &file("d.json")]);
     assert!(output.code() == 2 && output.stderr.contains("name it .html"), "{output:?}");
 }
