@@ -39,6 +39,46 @@ pub struct Silent;
 
 impl Observer for Silent {}
 
+/// Several observers, called in their order. Events are live if one of them is.
+impl Observer for Vec<Box<dyn Observer>> {
+    fn waiting(&mut self, failure: &str) {
+        self.iter_mut().for_each(|observer| observer.waiting(failure));
+    }
+
+    fn phase(&mut self, phase: Phase, plan: &Plan) {
+        self.iter_mut().for_each(|observer| observer.phase(phase, plan));
+    }
+
+    fn warning(&mut self, warning: &Note) {
+        self.iter_mut().for_each(|observer| observer.warning(warning));
+    }
+
+    fn is_live(&self) -> bool {
+        self.iter().any(|observer| observer.is_live())
+    }
+
+    fn worker_interval(&mut self, worker: u32, interval: &Interval) {
+        live(self).for_each(|observer| observer.worker_interval(worker, interval));
+    }
+
+    fn interval(&mut self, plan: &Plan, interval: &Interval) {
+        live(self).for_each(|observer| observer.interval(plan, interval));
+    }
+
+    fn frame(&mut self, plan: &Plan, frame: &Frame) {
+        live(self).for_each(|observer| observer.frame(plan, frame));
+    }
+
+    fn load_ended(&mut self) {
+        live(self).for_each(|observer| observer.load_ended());
+    }
+}
+
+/// The observers that want the calls during the load.
+fn live(observers: &mut [Box<dyn Observer>]) -> impl Iterator<Item = &mut Box<dyn Observer>> {
+    observers.iter_mut().filter(|observer| observer.is_live())
+}
+
 /// Phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
@@ -74,4 +114,58 @@ pub struct Frame {
     pub p50_ns: Option<u64>,
     /// 99th percentile of the interval in progress, in nanoseconds; `None` without a response.
     pub p99_ns: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    struct Counting {
+        is_live: bool,
+        calls: Arc<Mutex<Vec<&'static str>>>,
+    }
+
+    impl Counting {
+        fn note(&mut self, call: &'static str) {
+            self.calls.lock().expect("no test panics with the lock").push(call);
+        }
+    }
+
+    impl Observer for Counting {
+        fn is_live(&self) -> bool {
+            self.is_live
+        }
+
+        fn phase(&mut self, _: Phase, _: &Plan) {
+            self.note("phase");
+        }
+
+        fn interval(&mut self, _: &Plan, _: &Interval) {
+            self.note("interval");
+        }
+
+        fn load_ended(&mut self) {
+            self.note("end");
+        }
+    }
+
+    #[test]
+    fn only_live_observers_receive_the_events_of_the_load() {
+        let calls =
+            [true, false].map(|is_live| (is_live, Arc::new(Mutex::new(Vec::<&str>::new()))));
+        let of = |(is_live, calls): &(bool, Arc<Mutex<Vec<&'static str>>>)| {
+            Box::new(Counting { is_live: *is_live, calls: calls.clone() }) as Box<dyn Observer>
+        };
+        let mut both: Vec<_> = calls.iter().map(of).collect();
+        assert!(both.is_live());
+        both.phase(Phase::Load, &Plan::default());
+        both.interval(&Plan::default(), &Interval::default());
+        both.load_ended();
+        let of = |index: usize| calls[index].1.lock().expect("no panic").clone();
+        assert_eq!((of(0), of(1)), (vec!["phase", "interval", "end"], vec!["phase"]));
+        both.remove(0);
+        assert!(!both.is_live(), "without a live one, workers send nothing");
+    }
 }

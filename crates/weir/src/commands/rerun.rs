@@ -10,7 +10,6 @@ use super::study::spec_of;
 use super::{recorded, run};
 use crate::args::study::RerunArgs;
 use crate::args::{Cli, RunArgs};
-use crate::live::Progress;
 use crate::runner;
 use crate::terminal::shown;
 
@@ -32,11 +31,11 @@ pub(crate) fn rerun(args: &RerunArgs) -> Result<ExitCode> {
     run_args.quiet = args.quiet;
     let mut spec = spec_of(parsed(words)?, command, &args.secrets)?;
     recorded::settle_choices(&mut spec, &document);
-    let mut progress = Progress::new(args.quiet);
-    let prepared = runner::of(&spec).prepare(&spec, &mut progress)?;
+    let mut observers = run::observers(&run_args);
+    let prepared = runner::of(&spec).prepare(&spec, &mut observers)?;
     recorded::check_same(&document, &prepared)
         .with_context(|| format!("{} cannot be repeated", shown(&args.file)))?;
-    run::carry_out(&run_args, prepared, None, &mut progress)
+    run::carry_out(&run_args, prepared, None, &mut observers)
 }
 
 /// Parses a recorded command line, without the files that it wrote.

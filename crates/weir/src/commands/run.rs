@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use weir_report::{Annotation, TextOptions, exporters, markdown};
 use weir_result::{Assertion, AssertionResult, Document, Plan};
-use weir_runner::{Finished, Prepared, RawOutput};
+use weir_runner::{Finished, Observer, Prepared, RawOutput};
 
 use crate::args::{Form, RunArgs};
 use crate::commands::selfcheck;
@@ -26,16 +26,21 @@ use crate::{exit, runner};
 /// # Errors
 /// When the command line is wrong, or the machine fails before anything was measured.
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
-    let (spec, mut progress) = (args.spec(std::env::args_os()), Progress::new(args.quiet));
+    let (spec, mut observers) = (args.spec(std::env::args_os()), observers(args));
     if args.words.is_empty() {
         return selfcheck::run(args, &spec);
     }
     let summary = StepSummary::of(args.github)?;
-    let prepared = runner::of(&spec).prepare(&spec, &mut progress)?;
+    let prepared = runner::of(&spec).prepare(&spec, &mut observers)?;
     if args.print_plan {
         return print_plan(prepared.plan());
     }
-    carry_out(args, prepared, summary.as_ref(), &mut progress)
+    carry_out(args, prepared, summary.as_ref(), &mut observers)
+}
+
+/// The observers of a run, as the flags say.
+pub(crate) fn observers(args: &RunArgs) -> Vec<Box<dyn Observer>> {
+    vec![Box::new(Progress::new(args.quiet))]
 }
 
 /// Carries out a planned run and reports it, as the flags say.
@@ -46,12 +51,12 @@ pub(crate) fn carry_out(
     args: &RunArgs,
     prepared: Prepared,
     summary: Option<&StepSummary>,
-    progress: &mut Progress,
+    observer: &mut dyn Observer,
 ) -> Result<ExitCode> {
     let interrupts = Interrupts::await_signals()?;
     let files = Files::at(args, interrupts.temporaries())?;
     let saving = Saving::of(args)?;
-    let finished = prepared.run(interrupts.runs(), files.raw_output()?, progress);
+    let finished = prepared.run(interrupts.runs(), files.raw_output()?, observer);
     report(args, finished?, files, (summary, saving.as_ref()))
 }
 
