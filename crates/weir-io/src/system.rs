@@ -54,6 +54,17 @@ fn no_cpus() -> libc::cpu_set_t {
     unsafe { MaybeUninit::zeroed().assume_init() }
 }
 
+/// Kills all processes of a process group (kill(2)), which is named by the id of its first process.
+///
+/// # Errors
+/// When no process of the group is left, or this process must not send it signals.
+pub fn kill_group(id: u32) -> io::Result<()> {
+    let group = libc::pid_t::try_from(id).ok().filter(|group| *group > 1);
+    let group = group.ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH))?;
+    // SAFETY: kill takes no pointers.
+    check(unsafe { libc::kill(-group, libc::SIGKILL) }).map(drop)
+}
+
 /// Returns the CPU quota of this process's control groups, in processors, or `None` if there is
 /// none. Both versions of control groups are supported.
 pub fn cpu_quota() -> Option<f64> {

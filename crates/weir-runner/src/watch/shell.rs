@@ -7,6 +7,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use weir_io::system;
+
 /// Maximum bytes of output that are kept.
 const OUTPUT_MAX_BYTES: usize = 64 << 10;
 
@@ -90,9 +92,7 @@ fn read_all(mut pipe: impl Read) -> (Vec<u8>, bool) {
 
 /// Kills the process group of a child. The standard library can only kill the child itself.
 fn kill(child: &mut Child) {
-    let group = format!("kill -9 -- -{}", child.id());
-    let killed = Command::new("sh").args(["-c", &group]).stderr(Stdio::null()).status();
-    if !killed.is_ok_and(|status| status.success()) {
+    if system::kill_group(child.id()).is_err() {
         let _ended_by_itself = child.kill();
     }
     let _reaped = child.wait();
@@ -122,9 +122,28 @@ mod tests {
     #[test]
     fn a_command_that_does_not_end_is_killed_with_its_children() {
         let began = Instant::now();
-        let ran = run("echo a; sleep 1000 & sleep 1000", Duration::from_millis(50), false)
+        let ran = run("echo $$; sleep 1000 & sleep 1000", Duration::from_millis(500), false)
             .expect("a shell");
         assert!(ran.is_late && ran.exit_status.is_none(), "{ran:?}");
         assert!(began.elapsed() < GUARD);
+        let group: u32 = ran.output.trim().parse().expect("the shell's number");
+        while !living(group).is_empty() && began.elapsed() < GUARD {
+            thread::yield_now();
+        }
+        assert_eq!(living(group), Vec::<u32>::new(), "left behind");
+    }
+
+    /// Returns the processes of a group that have not ended.
+    fn living(group: u32) -> Vec<u32> {
+        let ids = std::fs::read_dir("/proc").expect("/proc");
+        let ids = ids.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        let is_living = |id: &u32| {
+            // proc_pid_stat(5): behind the name in parentheses the state, the parent, the group.
+            let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+            let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
+            let fields: Vec<&str> = fields.split(' ').collect();
+            fields.get(2) == Some(&group.to_string().as_str()) && fields[0] != "Z"
+        };
+        ids.filter(is_living).collect()
     }
 }

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use weir_io::system;
 use weir_result::study::HookRun;
 
 /// Greatest length of the output that is kept, in bytes: its end.
@@ -58,8 +59,7 @@ pub(super) fn run(
 
 /// Ends the command and its children.
 fn end(child: &mut Child) -> io::Result<Option<i32>> {
-    let group = format!("kill -KILL -- -{}", child.id());
-    let _gone = Command::new("sh").arg("-c").arg(group).stderr(Stdio::null()).status();
+    let _gone = system::kill_group(child.id());
     let _gone = child.kill();
     child.wait().map(|status| status.code())
 }
@@ -111,9 +111,19 @@ mod tests {
 
     #[test]
     fn a_command_that_hangs_is_ended_with_its_children() {
-        let found = ran("sleep 100 & sleep 100; echo no", Duration::from_millis(50));
+        // The child holds a lock, which ends with it.
+        let held = std::env::temp_dir().join(format!("weir-hook-held-{}", std::process::id()));
+        let file = File::create(&held).expect("a temporary file");
+        let child = format!("flock -s {} sleep 100", held.display());
+        let found = ran(&format!("{child} & {child}; echo no"), Duration::from_millis(500));
         assert!(found.timed_out && !found.is_success(), "{found:?}");
         assert_eq!(found.output, "");
+        let until = Instant::now() + LONG;
+        while file.try_lock().is_err() && Instant::now() < until {
+            thread::yield_now();
+        }
+        assert!(file.try_lock().is_ok(), "a child was left behind");
+        std::fs::remove_file(held).expect("it was made above");
         let interrupted = run("sleep 100", &[], LONG, || true).expect("sh");
         assert!(!interrupted.is_success() && !interrupted.timed_out, "{interrupted:?}");
     }
