@@ -20,7 +20,7 @@ pub use repeat::{MetricOverRuns, Repetition};
 pub use search::{
     SearchBound, SearchClaim, SearchEffort, SearchEnd, SearchResult, SearchTrial, TrialUse,
 };
-pub use sweep::{Fit, Knee, Sweep, SweepCell, SweepMetric, SweepRatio};
+pub use sweep::{Fit, Knee, Sweep, SweepCell, SweepCurve, SweepMetric, SweepRatio};
 pub use trial::{HookRun, Settling, Trial, TrialOutcome};
 
 use serde::{Deserialize, Serialize};

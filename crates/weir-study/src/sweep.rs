@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use weir_result::document::{Grade, LimitedBy};
-use weir_result::study::{Cell, Factor, Fit, Knee, Level, Sweep, SweepCell};
+use weir_result::study::{Cell, Factor, Fit, Knee, Level, Sweep, SweepCell, SweepCurve};
 use weir_result::units::parse_count;
 use weir_result::{Document, NamedMetric, Study};
 use weir_stats::{SweepPoint, fit_usl, mean};
@@ -37,7 +37,7 @@ pub fn cells(factors: &[Factor], words: impl Fn(&[Level]) -> Vec<String>) -> Vec
     combinations.into_iter().map(cell).collect()
 }
 
-/// Returns the metrics of each cell, and the curve if one factor varies alone.
+/// Returns the metrics of each cell, and the curves over rates or connections.
 /// `ratio` names the factor whose two values are divided.
 pub(crate) fn sweep(
     study: &Study,
@@ -47,10 +47,8 @@ pub(crate) fn sweep(
 ) -> Sweep {
     let indices = 0..study.cells.len() as u32;
     let cells: Vec<SweepCell> = indices.filter_map(|cell| of_cell(study, cell, metrics)).collect();
-    let curve = Curve::of(study, factors);
     Sweep {
-        fit: curve.as_ref().and_then(Curve::fit),
-        knee: curve.as_ref().and_then(Curve::knee),
+        curves: curves(study, factors),
         ratios: ratio
             .zip(metrics.first())
             .map_or_else(Vec::new, |(factor, metric)| ratios(study, metric, factor)),
@@ -85,10 +83,33 @@ fn most_frequent<'d>(runs: impl Iterator<Item = &'d Document>) -> Option<Limited
     (most != LimitedBy::Unknown).then_some(most)
 }
 
-/// Throughput over the values of the only factor.
+/// Names of the factors over which there are curves, the preferred ones first: over rates `-c` is
+/// one more condition.
+const OVER: [&[&str]; 2] = [&["rate", "R"], &["c", "connections"]];
+
+/// Returns the curves over rates or connections, one for each combination of the other factors.
+fn curves(study: &Study, factors: &[Factor]) -> Vec<SweepCurve> {
+    let named = |names: &&[&str]| factors.iter().find(|it| names.contains(&it.name.as_str()));
+    let Some(factor) = OVER.iter().find_map(named) else { return Vec::new() };
+    let mut curves: Vec<Curve> = Vec::new();
+    for (index, cell) in (0..).zip(&study.cells) {
+        let (own, levels): (Vec<Level>, Vec<Level>) =
+            cell.levels.iter().cloned().partition(|level| level.factor == factor.name);
+        let own = own.into_iter().next();
+        let Some(point) = own.and_then(|own| point(study, index, own.value)) else { continue };
+        match curves.iter_mut().find(|curve| curve.levels == levels) {
+            Some(curve) => curve.points.push(point),
+            None => curves.push(Curve { factor, levels, points: vec![point] }),
+        }
+    }
+    curves.into_iter().filter_map(Curve::result).collect()
+}
+
+/// Throughput over the values of one factor.
 struct Curve<'s> {
     factor: &'s Factor,
-    /// Values in ascending order.
+    /// Values of the other factors.
+    levels: Vec<Level>,
     points: Vec<Point>,
 }
 
@@ -99,35 +120,31 @@ struct Point {
     is_client_limited: bool,
 }
 
+/// Returns the point of a cell; `None` without runs.
+fn point(study: &Study, cell: u32, value: String) -> Option<Point> {
+    let runs: Vec<&Document> = study.documents_of(cell).collect();
+    let limited = |run: &&&Document| {
+        run.verdict.limit.by == LimitedBy::ClientCpu || run.verdict.grade == Grade::Void
+    };
+    let point = Point {
+        number: number(&value)?,
+        is_client_limited: 2 * runs.iter().filter(limited).count() > runs.len(),
+        rates_rps: runs.iter().map(|run| run.throughput.good_rps).collect(),
+        value,
+    };
+    (!point.rates_rps.is_empty()).then_some(point)
+}
+
 impl Curve<'_> {
-    /// Returns the curve; `None` unless connections or rates alone vary.
-    fn of<'s>(study: &'s Study, factors: &'s [Factor]) -> Option<Curve<'s>> {
-        let [factor] = factors else { return None };
-        if !["c", "connections", "rate", "R"].contains(&factor.name.as_str()) {
-            return None;
-        }
-        let point = |cell: u32| {
-            let value = study.cells.get(cell as usize)?.levels.first()?.value.clone();
-            let runs: Vec<&Document> = study.documents_of(cell).collect();
-            let limited = |run: &&&Document| {
-                run.verdict.limit.by == LimitedBy::ClientCpu || run.verdict.grade == Grade::Void
-            };
-            Some(Point {
-                number: number(&value)?,
-                is_client_limited: 2 * runs.iter().filter(limited).count() > runs.len(),
-                rates_rps: runs.iter().map(|run| run.throughput.good_rps).collect(),
-                value,
-            })
-        };
-        let mut points: Vec<Point> = (0..study.cells.len() as u32).filter_map(point).collect();
-        points.retain(|point| !point.rates_rps.is_empty());
-        points.sort_by(|a, b| a.number.total_cmp(&b.number));
-        Some(Curve { factor, points })
+    /// Returns the knee and the law of the curve.
+    fn result(mut self) -> Option<SweepCurve> {
+        self.points.sort_by(|a, b| a.number.total_cmp(&b.number));
+        Some(SweepCurve { knee: self.knee()?, fit: self.fit(), levels: self.levels })
     }
 
     /// Fits the law of scalability over connections, without points that the client limited.
     fn fit(&self) -> Option<Fit> {
-        if !["c", "connections"].contains(&self.factor.name.as_str()) {
+        if self.is_over_rates() {
             return None;
         }
         let of_server = self.points.iter().filter(|point| !point.is_client_limited);
@@ -154,10 +171,9 @@ impl Curve<'_> {
     fn knee(&self) -> Option<Knee> {
         let rates: Vec<f64> = self.points.iter().map(|point| mean(&point.rates_rps)).collect();
         let greatest = rates.iter().copied().max_by(f64::total_cmp)?;
-        let is_rate = ["rate", "R"].contains(&self.factor.name.as_str());
         let delivered =
             |index: &usize| rates[*index] >= SATURATED_RATE * self.points[*index].number;
-        let at = match is_rate {
+        let at = match self.is_over_rates() {
             true => (0..rates.len()).take_while(delivered).last(),
             false => rates.iter().position(|rate| *rate >= SATURATED * greatest),
         };
@@ -169,6 +185,10 @@ impl Curve<'_> {
             saturated_from: beyond.first().map(|point| point.value.clone()),
             is_client_limited: beyond.iter().any(|point| point.is_client_limited),
         })
+    }
+
+    fn is_over_rates(&self) -> bool {
+        OVER[0].contains(&self.factor.name.as_str())
     }
 }
 

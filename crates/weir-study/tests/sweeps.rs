@@ -9,7 +9,7 @@ use weir_http::Prepared;
 use weir_io::Endpoint;
 use weir_result::document::Tool;
 use weir_result::study::{
-    Design, Factor, HookRun, Hooks, Settling, StudyResult, StudyState, Sweep,
+    Design, Factor, HookRun, Hooks, Knee, Settling, StudyResult, StudyState, Sweep, SweepCurve,
 };
 use weir_result::{
     Arrivals, Document, DocumentParts, IoEngine, Load, Plan, Rate, STUDY_VERSION, Study,
@@ -36,8 +36,7 @@ impl Laboratory for Virtual {
     }
 
     fn run(&mut self, study: &Study, upcoming: &Upcoming) -> Result<Document, String> {
-        let level = &study.cells[upcoming.cell as usize].levels[0];
-        let number: u32 = level.value.parse().expect("a number");
+        let mut workers = self.workers;
         let mut plan = Plan {
             connections: 64,
             warmup_ns: 0,
@@ -46,16 +45,19 @@ impl Laboratory for Virtual {
             io: IoEngine::Simulated,
             ..Plan::default()
         };
-        match level.factor.as_str() {
-            "rate" => {
-                let rate = Rate { numerator: number.into(), denominator: 1 };
-                plan.load = Load::OpenLoop { rate, arrivals: Arrivals::Uniform };
+        for level in &study.cells[upcoming.cell as usize].levels {
+            let number: u32 = level.value.parse().expect("a number");
+            match level.factor.as_str() {
+                "rate" => {
+                    let rate = Rate { numerator: number.into(), denominator: 1 };
+                    plan.load = Load::OpenLoop { rate, arrivals: Arrivals::Uniform };
+                }
+                "workers" => workers = number,
+                _ => plan.connections = number,
             }
-            _ => plan.connections = number,
         }
         let service = Law::LogNormal { median_ns: 1_000_000, sigma: 0.1 };
-        let workers = Workers::Limited(self.workers);
-        let server = Server { service, workers, ..Server::default() };
+        let server = Server { service, workers: Workers::Limited(workers), ..Server::default() };
         let seed = Seed(u64::from(upcoming.number));
         Ok(document(plan, World { seed, server, ..World::default() }))
     }
@@ -82,9 +84,12 @@ fn document(plan: Plan, world: World) -> Document {
     Document::assemble(DocumentParts::bare(plan, measured)).expect("it adds up")
 }
 
-fn swept(factor: &str, values: &[u32], workers: u32) -> Sweep {
-    let values = values.iter().map(u32::to_string).collect();
-    let factors = vec![Factor { name: factor.to_owned(), values }];
+fn swept(factors: &[(&str, &[u32])], workers: u32) -> Sweep {
+    let factor = |(name, values): &(&str, &[u32])| Factor {
+        name: (*name).to_owned(),
+        values: values.iter().map(u32::to_string).collect(),
+    };
+    let factors: Vec<Factor> = factors.iter().map(factor).collect();
     let mut study = Study {
         study_version: STUDY_VERSION,
         tool: Tool { name: "weir".to_owned(), version: "0".to_owned() },
@@ -111,26 +116,46 @@ fn swept(factor: &str, values: &[u32], workers: u32) -> Sweep {
     }
 }
 
+/// The knee of the only curve.
+fn only_knee(sweep: &Sweep) -> Knee {
+    let [SweepCurve { levels, knee, .. }] = &sweep.curves[..] else { panic!("{sweep:?}") };
+    assert_eq!(levels, &[]);
+    knee.clone()
+}
+
 /// Four workers carry 4,000 requests per second, less what the spread of their times costs.
 #[test]
 fn the_knee_over_rates_is_below_the_capacity() {
-    let sweep = swept("rate", &[500, 1_000, 2_000, 3_500, 5_000, 8_000], 4);
-    let knee = sweep.knee.expect("a curve over rates");
+    let sweep = swept(&[("rate", &[500, 1_000, 2_000, 3_500, 5_000, 8_000])], 4);
+    let knee = only_knee(&sweep);
     assert_eq!(knee.value.as_deref(), Some("3500"), "{knee:?}");
     assert_eq!(knee.saturated_from.as_deref(), Some("5000"), "{knee:?}");
     assert!((knee.rate_rps - 3_500.0).abs() < 5.0 && !knee.is_client_limited, "{knee:?}");
-    let open = swept("rate", &[500, 1_000, 2_000], 4).knee.expect("a curve");
+    let open = only_knee(&swept(&[("rate", &[500, 1_000, 2_000])], 4));
     assert_eq!((open.value.as_deref(), open.saturated_from), (Some("2000"), None));
+}
+
+/// Each value of another factor has a curve of its own, with the capacity that it gives the server.
+#[test]
+fn every_combination_of_the_other_factors_has_a_knee() {
+    let sweep = swept(&[("workers", &[1, 4]), ("rate", &[500, 1_500, 3_500, 5_000])], 1);
+    let found = sweep.curves.iter().map(|curve| {
+        let knee = (curve.knee.value.as_deref(), curve.knee.saturated_from.as_deref());
+        (curve.levels[0].value.as_str(), knee)
+    });
+    let expected = [("1", (Some("500"), Some("1500"))), ("4", (Some("3500"), Some("5000")))];
+    assert!(found.eq(expected), "{:?}", sweep.curves);
+    assert!(sweep.curves.iter().all(|curve| curve.fit.is_none()), "{:?}", sweep.curves);
 }
 
 /// Each connection has one request in flight, so that as many connections as workers saturate them.
 #[test]
 fn the_knee_over_connections_is_the_number_of_workers() {
-    let sweep = swept("c", &[1, 2, 4, 8, 16, 32], 8);
-    let knee = sweep.knee.expect("a curve over connections");
+    let sweep = swept(&[("c", &[1, 2, 4, 8, 16, 32])], 8);
+    let knee = only_knee(&sweep);
     assert_eq!(knee.value.as_deref(), Some("8"), "{knee:?}");
     assert_eq!(knee.saturated_from.as_deref(), Some("16"), "{knee:?}");
-    let fit = sweep.fit.expect("six values, twice each");
+    let fit = sweep.curves[0].fit.as_ref().expect("six values, twice each");
     assert_eq!(fit.residuals.len(), 6);
     assert!((500.0..2_000.0).contains(&fit.lambda), "{fit:?}");
 }

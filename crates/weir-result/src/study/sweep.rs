@@ -15,13 +15,25 @@ pub struct Sweep {
     /// the others; empty if none were wanted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ratios: Vec<SweepRatio>,
-    /// Law of scalability fitted to the throughput; absent unless connections alone vary, with at
-    /// least five values.
+    /// Curves of the throughput over rates or, if they do not vary, over connections: one for each
+    /// combination of the other factors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curves: Vec<SweepCurve>,
+}
+
+/// Throughput over rates or connections, the other factors being equal.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SweepCurve {
+    /// Values of the other factors; empty if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<Level>,
+    /// Knee of the curve.
+    pub knee: Knee,
+    /// Law of scalability fitted to the throughput; absent unless the curve is over connections and
+    /// has at least five values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fit: Option<Fit>,
-    /// Knee of the curve over connections or rates; absent unless one of them alone varies.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub knee: Option<Knee>,
 }
 
 /// Metrics of one cell.

@@ -1,21 +1,21 @@
 //! The report of a sweep: a table of all cells, the fitted law and the knee.
 
-use weir_result::study::{Design, Fit, Knee, Level, Sweep, SweepCell, SweepRatio};
+use weir_result::study::{Design, Fit, Knee, Level, Sweep, SweepCell, SweepCurve, SweepRatio};
 use weir_result::{NamedMetric, Study, units};
 
 use super::super::plot::study as plot;
 use super::super::{Block, Cell, Fact, Line, Notice, Row, Section, Table, TableKind, Tone};
 
 pub(super) fn sections(study: &Study, sweep: &Sweep) -> Vec<Section> {
-    let mut curve = Vec::new();
-    curve.extend(sweep.knee.as_ref().map(knee));
-    curve.extend(sweep.fit.as_ref().map(fit));
     let mut results = vec![Block::Table(table(study, sweep))];
     if !sweep.ratios.is_empty() {
         results.push(Block::Table(ratios(study, sweep)));
     }
     results.extend(plot::curves(study, sweep));
-    vec![Section { title: "Results", blocks: results }, Section { title: "Curve", blocks: curve }]
+    vec![
+        Section { title: "Results", blocks: results },
+        Section { title: "Curve", blocks: curves(sweep) },
+    ]
 }
 
 fn table(study: &Study, sweep: &Sweep) -> Table {
@@ -75,10 +75,9 @@ fn ratios(study: &Study, sweep: &Sweep) -> Table {
         _ => Cell::Empty,
     };
     let row = |found: &SweepRatio| {
-        let name = |level: &Level| format!("{}={}", level.factor, level.value);
         let label = match &found.levels[..] {
             [] if found.first.is_none() => "geometric mean".to_owned(),
-            levels => levels.iter().map(name).collect::<Vec<_>>().join(" "),
+            levels => combination(levels),
         };
         let interval = found.low.zip(found.high);
         let interval = interval.map(|(low, high)| format!("{low:.2} … {high:.2}"));
@@ -131,7 +130,31 @@ fn title(name: &str) -> &'static str {
     TITLES.iter().find(|(known, _)| *known == name).map_or("Metric", |(_, title)| title)
 }
 
-fn knee(knee: &Knee) -> Block {
+/// Formats `close=none c=10`.
+fn combination(levels: &[Level]) -> String {
+    let name = |level: &Level| format!("{}={}", level.factor, level.value);
+    levels.iter().map(name).collect::<Vec<_>>().join(" ")
+}
+
+/// The knee and the law of each curve.
+fn curves(sweep: &Sweep) -> Vec<Block> {
+    let place = |curve: &SweepCurve| match &curve.levels[..] {
+        [] => String::new(),
+        levels => format!("{}: ", combination(levels)),
+    };
+    let knees = sweep.curves.iter().map(|curve| {
+        let text = format!("{}{}", place(curve), knee(&curve.knee));
+        Line::sentence(Fact::text(text).toned(Tone::Main))
+    });
+    let laws = sweep.curves.iter().filter_map(|curve| Some(fit(curve.fit.as_ref()?, place(curve))));
+    [("Knee", knees.collect::<Vec<_>>()), ("Fit", laws.flatten().collect())]
+        .into_iter()
+        .filter(|(_, lines)| !lines.is_empty())
+        .map(|(label, lines)| Block::entry(label, lines))
+        .collect()
+}
+
+fn knee(knee: &Knee) -> String {
     let rate = units::round_rate(knee.rate_rps);
     let factor = &knee.factor;
     let mut text = match (&knee.value, &knee.saturated_from) {
@@ -147,12 +170,12 @@ fn knee(knee: &Knee) -> Block {
     if knee.is_client_limited {
         text += "; beyond it the client was the limit, so the server may carry more";
     }
-    Block::sentence("Knee", Fact::text(text).toned(Tone::Main))
+    text
 }
 
-fn fit(fit: &Fit) -> Block {
+fn fit(fit: &Fit, place: String) -> Vec<Line> {
     let law = format!(
-        "λ {}, σ {:.4}, κ {:.6} (Universal Scalability Law)",
+        "{place}λ {}, σ {:.4}, κ {:.6} (Universal Scalability Law)",
         units::round_rate(fit.lambda),
         fit.sigma,
         fit.kappa
@@ -168,5 +191,5 @@ fn fit(fit: &Fit) -> Block {
         let text = "the law does not describe this system: its residuals are systematic";
         lines.push(Line::sentence(Fact::text(text).toned(Tone::Caution)));
     }
-    Block::entry("Fit", lines)
+    lines
 }
