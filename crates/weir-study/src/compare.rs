@@ -3,9 +3,9 @@
 use weir_result::document::Note;
 use weir_result::study::{Comparison, MetricComparison, MetricVerdict, Pairing, ShiftLevel, Side};
 use weir_result::{Document, NamedMetric};
-use weir_stats::{Difference, LOOK_LEVEL, RUNS_MIN, Verdict, judge, median, paired_at, unpaired};
+use weir_stats::{Difference, LOOK_LEVEL, RUNS_MIN, Verdict, judge, paired_at, unpaired};
 
-use crate::difference::{Runs, answer, is_undecided_by_bounds};
+use crate::difference::{Ranges, Runs, answer};
 use crate::pairs::values;
 use crate::sameness::{self, Allowed};
 use crate::{shift, wording};
@@ -139,14 +139,17 @@ fn entry(
     comparison: &Comparison,
 ) -> MetricComparison {
     let answered = answer(metric, runs, verdict, comparison);
-    let facts = ratio(metric, runs);
+    let ranges = Ranges::of(metric, runs);
+    let may_be_equal = ranges.as_ref().is_some_and(Ranges::may_be_equal);
+    let least = ranges.as_ref().and_then(Ranges::least_change);
     let is_test = comparison.pairing != Pairing::Single;
     let difference = difference.filter(|_| is_test);
     let mut found = MetricComparison {
         metric: metric.to_string(),
         base: text(metric, runs.a),
         new: text(metric, runs.b),
-        change: difference.map(|it| Difference::change(it.effect)).or(facts),
+        change: difference.map(|it| Difference::change(it.effect)).or(least),
+        is_least: difference.is_none() && ranges.is_some_and(|ranges| ranges.have_bounds()),
         low: difference.map(|it| Difference::change(it.low)),
         high: difference.map(|it| Difference::change(it.high)),
         p: difference.map(|it| it.p),
@@ -155,24 +158,13 @@ fn entry(
     };
     match verdict {
         Some(Verdict::Equivalent { excluded, .. }) => found.verdict.excluded = Some(*excluded),
-        Some(Verdict::Undecided { runs_needed, .. }) if !is_undecided_by_bounds(metric, runs) => {
+        Some(Verdict::Undecided { runs_needed, .. }) if !may_be_equal => {
             found.verdict.runs_needed = Some(*runs_needed);
         }
         _ => {}
     }
     found.sentence = wording::sentence(metric, &found, comparison, answered.why.as_deref());
     found
-}
-
-/// Change between the medians of both sides; `None` if there is no ratio.
-fn ratio(metric: &NamedMetric, runs: Runs<'_>) -> Option<f64> {
-    let middle = |side: &[&Document]| {
-        let measured = side.iter().filter_map(|run| Some(metric.measure(run).ok()?.value));
-        let mut values: Vec<f64> = measured.collect();
-        (!values.is_empty()).then(|| median(&mut values))
-    };
-    let (a, b) = (middle(runs.a)?, middle(runs.b)?);
-    (a > 0.0 && b > 0.0).then(|| b / a - 1.0)
 }
 
 /// Value of one side as text: that of the run in the middle, with its bound.

@@ -3,7 +3,7 @@
 
 use weir_result::quantile::Bound;
 use weir_result::study::{Answer, Comparison, Pairing};
-use weir_result::{Better, Document, NamedMetric};
+use weir_result::{Better, Document, Measured, NamedMetric};
 use weir_stats::{Verdict, median};
 
 /// Runs of both systems.
@@ -40,8 +40,14 @@ pub(crate) fn answer(
         Some(Verdict::BelowThreshold(_)) => Answer::BelowThreshold,
         Some(Verdict::Equivalent { .. }) => Answer::Equivalent,
     };
-    if is_undecided_by_bounds(metric, runs) {
-        let why = "both values are bounds, and the true ones may be equal".to_owned();
+    if let Some(Ranges { a, b }) = Ranges::of(metric, runs).filter(Ranges::may_be_equal) {
+        let why = match (a.is_bound, b.is_bound) {
+            (true, true) => "both values are bounds, and the true ones may be equal".to_owned(),
+            (is_of_a, _) => {
+                let side = if is_of_a { &comparison.base } else { &comparison.new };
+                format!("the value of {} is a bound, and the true ones may be equal", side.name)
+            }
+        };
         return Answered { answer: Answer::Undecided, why: Some(why) };
     }
     let (name, side) = match answer {
@@ -66,10 +72,10 @@ fn directed(metric: &NamedMetric, is_higher: bool) -> Answer {
     }
 }
 
-/// True if a bound leaves it open which side is greater: the ranges of the true values overlap.
-pub(crate) fn is_undecided_by_bounds(metric: &NamedMetric, runs: Runs<'_>) -> bool {
-    let (Some(a), Some(b)) = (range(metric, runs.a), range(metric, runs.b)) else { return false };
-    (a.is_bound || b.is_bound) && a.low <= b.high && b.low <= a.high
+/// Ranges of the true medians of both sides.
+pub(crate) struct Ranges {
+    a: Range,
+    b: Range,
 }
 
 /// Range of the true median of one side.
@@ -79,14 +85,48 @@ struct Range {
     is_bound: bool,
 }
 
-fn range(metric: &NamedMetric, runs: &[&Document]) -> Option<Range> {
-    let measured: Vec<_> = runs.iter().filter_map(|run| metric.measure(run).ok()).collect();
-    let mut lows: Vec<f64> = measured.iter().map(|it| it.low).collect();
-    let mut highs: Vec<f64> = measured.iter().map(|it| it.high).collect();
-    let is_bound = measured.iter().any(|it| it.bound != Bound::Exact);
-    (!measured.is_empty()).then(|| Range {
-        low: median(&mut lows),
-        high: median(&mut highs),
-        is_bound,
-    })
+impl Ranges {
+    /// Returns the ranges; `None` if a side has no value.
+    pub(crate) fn of(metric: &NamedMetric, runs: Runs<'_>) -> Option<Ranges> {
+        Some(Ranges { a: Range::of(metric, runs.a)?, b: Range::of(metric, runs.b)? })
+    }
+
+    /// True if a value is a bound.
+    pub(crate) fn have_bounds(&self) -> bool {
+        self.a.is_bound || self.b.is_bound
+    }
+
+    /// True if a bound leaves it open which side is greater: the ranges overlap.
+    pub(crate) fn may_be_equal(&self) -> bool {
+        self.have_bounds() && self.a.low <= self.b.high && self.b.low <= self.a.high
+    }
+
+    /// Returns the least relative change that the ranges allow; `None` if there is no ratio, or
+    /// bounds allow that there is no change.
+    pub(crate) fn least_change(&self) -> Option<f64> {
+        if self.may_be_equal() {
+            return None;
+        }
+        let (a, b) = match self.b.low > self.a.high {
+            true => (self.a.high, self.b.low),
+            false => (self.a.low, self.b.high),
+        };
+        (a > 0.0 && b > 0.0).then(|| b / a - 1.0)
+    }
+}
+
+impl Range {
+    fn of(metric: &NamedMetric, runs: &[&Document]) -> Option<Range> {
+        let measured: Vec<_> = runs.iter().filter_map(|run| metric.measure(run).ok()).collect();
+        let is_bound = measured.iter().any(|it| it.bound != Bound::Exact);
+        let middle = |end: fn(&Measured) -> f64| {
+            let mut ends: Vec<f64> = measured.iter().map(end).collect();
+            median(&mut ends)
+        };
+        (!measured.is_empty()).then(|| Range {
+            low: middle(|it| it.low),
+            high: middle(|it| it.high),
+            is_bound,
+        })
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use weir_result::document::{Grade, Note};
-use weir_result::{Arrivals, Document, Environment, Load, Plan};
+use weir_result::{Document, Environment, Plan, Rate, units};
 
 use crate::difference::Runs;
 
@@ -31,6 +31,10 @@ pub(crate) fn judge(runs: Runs<'_>, allowed: Allowed) -> (Vec<Note>, Vec<Note>) 
     }
     let all = || runs.a.iter().chain(runs.b);
     let Some(first) = all().next() else { return (reasons, warnings) };
+    if allowed == Allowed::SameLoad {
+        warnings.extend(grade(runs.a, "A").into_iter().chain(grade(runs.b, "B")));
+        warnings.extend(target(runs));
+    }
     let machine = of_all(all(), |run| machine(&run.environment), |run| machine_of(first, run));
     if !machine.is_empty() {
         let text = format!("the runs were made in different environments: {}", list(&machine));
@@ -47,11 +51,56 @@ pub(crate) fn judge(runs: Runs<'_>, allowed: Allowed) -> (Vec<Note>, Vec<Note>) 
     (reasons, warnings)
 }
 
-/// Returns the paths at which two JSON values differ.
+/// Returns a note on the runs of a side of which numbers are bounds.
+fn grade(side: &[&Document], name: &str) -> Option<Note> {
+    let mut bounded = side.iter().filter(|run| run.verdict.grade == Grade::Bounded);
+    let first = bounded.next()?;
+    let text = match side.len() {
+        1 => format!("{name} is graded bounded: {}", first.verdict.reason),
+        runs => format!("{} of {runs} runs of {name} are graded bounded", 1 + bounded.count()),
+    };
+    Some(Note::new("GRADE", text))
+}
+
+/// Returns a note if the sides have different targets, which may be the question.
+fn target(runs: Runs<'_>) -> Option<Note> {
+    let [a, b] = [runs.a.first()?, runs.b.first()?].map(|run| &run.plan.url);
+    (a != b).then(|| Note::new("TARGET", format!("the targets are {a} and {b}")))
+}
+
+/// Returns the paths at which two JSON values differ, with both values in the form in which people
+/// write them: `warmup is 200 ms and 100 ms`.
 pub fn differences(a: &Value, b: &Value) -> Vec<String> {
     let mut found = Vec::new();
-    collect("", a, b, &mut found);
+    collect("", &readable(a), &readable(b), &mut found);
     found
+}
+
+/// Replaces spans in nanoseconds, rates, arrival processes and headers by their text.
+fn readable(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(readable).collect(),
+        Value::Object(fields) => {
+            if let Ok(rate) = serde_json::from_value::<Rate>(value.clone()) {
+                return units::exact_rate(rate).into();
+            }
+            let text = |name| fields.get(name).and_then(Value::as_str);
+            match (fields.len(), text("process"), text("name"), text("value")) {
+                (1, Some(process), ..) => return process.into(),
+                (2, _, Some(name), Some(value)) => return format!("{name}: {value}").into(),
+                _ => {}
+            }
+            let field = |(name, value): (&String, &Value)| match (name.strip_suffix("_ns"), value) {
+                (Some(name), Value::Number(_) | Value::Null) => {
+                    let text = value.as_u64().map(units::exact_duration);
+                    (name.to_owned(), text.into())
+                }
+                _ => (name.clone(), readable(value)),
+            };
+            Value::Object(fields.iter().map(field).collect())
+        }
+        other => other.clone(),
+    }
 }
 
 fn collect(path: &str, a: &Value, b: &Value, found: &mut Vec<String>) {
@@ -70,7 +119,17 @@ fn collect(path: &str, a: &Value, b: &Value, found: &mut Vec<String>) {
             }
         }
         (a, b) if a == b => {}
-        (a, b) => found.push(format!("{path} is {a} and {b}")),
+        (a, b) => found.push(format!("{path} is {} and {}", shown(a), shown(b))),
+    }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "none".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) if items.is_empty() => "none".to_owned(),
+        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
     }
 }
 
@@ -127,11 +186,10 @@ fn machine(environment: &Environment) -> Value {
 
 /// The load of a plan without its target and without the seed of its arrivals.
 fn load(plan: &Plan) -> Value {
-    let mut plan = plan.clone();
-    if let Load::OpenLoop { arrivals: Arrivals::Poisson { seed }, .. } = &mut plan.load {
-        *seed = 0;
-    }
     let mut value = serde_json::to_value(plan).unwrap_or_default();
+    if let Some(arrivals) = value.pointer_mut("/load/arrivals").and_then(Value::as_object_mut) {
+        arrivals.remove("seed");
+    }
     if let Some(fields) = value.as_object_mut() {
         for name in ["url", "target"] {
             fields.remove(name);

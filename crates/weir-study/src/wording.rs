@@ -52,15 +52,14 @@ pub(crate) fn sentence(
 /// The facts of too few runs.
 fn single(name: &str, entry: &MetricComparison, comparison: &Comparison) -> String {
     let runs = comparison.base.runs.min(comparison.new.runs);
-    let change =
-        entry.change.map_or_else(String::new, |change| format!("{name} {}: ", signed(change)));
+    let facts = format!("{name} {}", least(entry));
     match runs {
         0 | 1 => format!(
-            "{change}two runs cannot decide, since the variation between runs is unknown; compare \
+            "{facts}: two runs cannot decide, since the variation between runs is unknown; compare \
              at least 6 runs of each, or use weir ab"
         ),
         runs => format!(
-            "{change}{runs} runs of each cannot decide; compare at least 6 of each, or use weir ab"
+            "{facts}: {runs} runs of each cannot decide; compare at least 6 of each, or use weir ab"
         ),
     }
 }
@@ -73,6 +72,16 @@ fn change(entry: &MetricComparison) -> String {
         }
         (Some(change), ..) => signed(change),
         _ => format!("{} and {}", entry.base, entry.new),
+    }
+}
+
+/// Formats the change without a test: `−12.3%`, `≥ +8.1%`, or both values.
+fn least(entry: &MetricComparison) -> String {
+    match entry.change {
+        Some(change) if entry.is_least && change < 0.0 => format!("≤ {}", signed(change)),
+        Some(change) if entry.is_least => format!("≥ {}", signed(change)),
+        Some(change) => signed(change),
+        None => format!("{} and {}", entry.base, entry.new),
     }
 }
 

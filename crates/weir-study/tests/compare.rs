@@ -4,7 +4,7 @@
 use weir_result::document::Grade;
 use weir_result::quantile::Bound;
 use weir_result::study::{Answer, Comparison, Pairing};
-use weir_result::{Document, DocumentParts, Measurements, Plan};
+use weir_result::{Arrivals, Document, DocumentParts, Header, Load, Measurements, Plan, Rate};
 use weir_study::{Question, compare_pairs, compare_sets};
 
 /// A run of this rate.
@@ -80,7 +80,32 @@ fn overlapping_bounds_are_undecided() {
     let one = sets(&runs(10_000.0, 8), &bounded(12_000.0, 8));
     check(&one, Answer::Better, "new is faster");
     let other = sets(&bounded(10_000.0, 8), &runs(12_000.0, 8));
-    check(&other, Answer::Undecided, "may be equal");
+    check(&other, Answer::Undecided, "the value of old is a bound, and the true ones may be equal");
+}
+
+/// Of two runs the change is the least one that their bounds allow.
+#[test]
+fn two_runs_with_bounds_have_the_least_change() {
+    let bounded = |rate_rps| {
+        let mut run = run(rate_rps);
+        run.throughput.bound = Bound::Lower;
+        run
+    };
+    let change = |a: Document, b: Document| {
+        let found = sets(&[a], &[b]);
+        let metric = &found.metrics[0];
+        let change = metric.change.map(|change| (100.0 * change).round() as i64);
+        (change, metric.is_least, metric.sentence.clone())
+    };
+    let (exact, is_least, text) = change(run(10_000.0), run(12_000.0));
+    assert_eq!((exact, is_least), (Some(20), false));
+    assert!(text.starts_with("Requests/s +20.0%: two runs cannot decide"), "{text}");
+    let (least, is_least, text) = change(run(10_000.0), bounded(12_000.0));
+    assert_eq!((least, is_least), (Some(20), true));
+    assert!(text.starts_with("Requests/s ≥ +20.0%: two runs cannot decide"), "{text}");
+    let (none, is_least, text) = change(bounded(10_000.0), run(12_000.0));
+    assert_eq!((none, is_least), (None, true));
+    assert!(text.starts_with("Requests/s ≥ 10,000/s and 12,000/s: two runs"), "{text}");
 }
 
 #[test]
@@ -107,11 +132,29 @@ fn what_was_measured_otherwise_is_not_compared() {
     check(&found, Answer::None, "not comparable");
     let mut elsewhere = base.clone();
     elsewhere.iter_mut().for_each(|run| run.environment.kernel = Some("6.1".to_owned()));
-    assert!(sets(&base, &elsewhere).not_comparable[0].text.contains("kernel is null and \"6.1\""));
+    assert!(sets(&base, &elsewhere).not_comparable[0].text.contains("kernel is none and 6.1"));
     let mut other = base.clone();
     other.iter_mut().for_each(|run| run.plan.connections = 99);
     let found = sets(&base, &other);
     assert!(found.not_comparable[0].text.contains("connections is 10 and 99"), "{found:?}");
+    other.iter_mut().for_each(|run| {
+        let rate = Rate { numerator: 500, denominator: 1 };
+        run.plan.load = Load::OpenLoop { rate, arrivals: Arrivals::Uniform };
+        let accept = Header { name: "Accept".to_owned(), value: "x".to_owned() };
+        run.plan.request.headers = vec![accept];
+    });
+    let text = sets(&base, &other).not_comparable[0].text.clone();
+    for part in [
+        "load.arrivals is none and uniform",
+        "load.rate is none and 500/s",
+        "request.headers is none and Accept: x",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let mut longer = base.clone();
+    longer.iter_mut().for_each(|run| run.plan.warmup_ns = 2_500_000_000);
+    let text = sets(&base, &longer).not_comparable[0].text.clone();
+    assert!(text.ends_with("the load plans differ: warmup is 0 s and 2.5 s"), "{text}");
     // A/B studies may compare two loads, and say so.
     let pairs: Vec<_> = base.iter().zip(&other).collect();
     let found = compare_pairs(&question(), &pairs, names(), 0.05);

@@ -42,6 +42,7 @@ fn comparison(name: &str, answer: Answer) -> Comparison {
         base: "10,000/s".to_owned(),
         new: "9,000/s".to_owned(),
         change: Some(change),
+        is_least: false,
         low: Some(change - 0.01),
         high: Some(change + 0.01),
         p: Some(0.002),

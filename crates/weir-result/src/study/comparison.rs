@@ -64,9 +64,14 @@ pub struct MetricComparison {
     pub base: String,
     /// Value of B, likewise.
     pub new: String,
-    /// Relative change from A to B: −0.12 is 12% less. Absent if there is no ratio.
+    /// Relative change from A to B: −0.12 is 12% less. Absent if there is no ratio. Without a test
+    /// it is the least change that the bounds of both values allow; absent if these may be equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<f64>,
+    /// True if a value is a bound, so that the change is at least as large as `change`; only
+    /// without a test.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_least: bool,
     /// Lower end of the change's interval; absent without a test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,

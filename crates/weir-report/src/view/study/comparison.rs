@@ -81,7 +81,14 @@ fn metrics(found: &Comparison) -> Table {
 fn row(entry: &MetricComparison, is_test: bool) -> Row {
     let title = entry.metric.parse::<NamedMetric>().map(|metric| metric.title());
     let label = Cell::Text(title.unwrap_or_else(|_| entry.metric.clone()));
-    let change = entry.change.map_or_else(|| "–".to_owned(), signed);
+    let change = match entry.change {
+        Some(change) if entry.is_least && change < 0.0 => format!("≤ {}", signed(change)),
+        Some(change) if entry.is_least => format!("≥ {}", signed(change)),
+        Some(change) => signed(change),
+        // Bounds that allow equal values.
+        None if entry.is_least => "may be 0%".to_owned(),
+        None => "–".to_owned(),
+    };
     let mut cells =
         vec![Cell::Text(entry.base.clone()), Cell::Text(entry.new.clone()), Cell::Text(change)];
     if is_test {
