@@ -9,8 +9,8 @@ use weir_result::{Document, Environment, Plan};
 /// The load and the machine of a run, as far as runs of one series share them (METHOD 1.16).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SeriesKey {
-    /// The plan, without the seed of random arrivals and the address that the host's name resolved
-    /// to: both may be drawn anew for each run.
+    /// The plan, without the seed of random arrivals, the address that the host's name resolved to
+    /// and the length of the request, which depends on its secrets: all may be new in each run.
     pub plan: Value,
     /// Fingerprint of the environment: host, system, kernel, CPU, CPUs online and usable, governor,
     /// version of weir. Null for facts that the machine does not provide.
@@ -43,6 +43,9 @@ fn load(plan: &Plan) -> Value {
         if !target.get("address").is_some_and(is_path) {
             target.remove("address");
         }
+    }
+    if let Some(request) = plan.get_mut("request").and_then(Value::as_object_mut) {
+        request.remove("wire_bytes");
     }
     plan
 }
@@ -96,6 +99,9 @@ mod tests {
     fn a_plan_has_neither_seed_nor_resolved_address() {
         assert_eq!(load(&poisson(1, "10.0.0.1:80")), load(&poisson(2, "10.0.0.2:80")));
         assert_ne!(load(&poisson(1, "unix:/a")), load(&poisson(1, "unix:/b")));
+        let mut token = poisson(1, "10.0.0.1:80");
+        token.request.wire_bytes += 7;
+        assert_eq!(load(&poisson(1, "10.0.0.1:80")), load(&token), "of another length");
         let more = Plan { connections: 11, ..poisson(1, "10.0.0.1:80") };
         assert_ne!(load(&poisson(1, "10.0.0.1:80")), load(&more));
     }

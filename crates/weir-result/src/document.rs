@@ -226,7 +226,8 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
     /// SHA-256 of the plan, in hexadecimal: of its JSON without blanks, the names of each object in
-    /// ascending order; absent in documents of earlier versions.
+    /// ascending order, with 0 for `request.wire_bytes`, which depends on the secrets; absent in
+    /// documents of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_sha256: Option<String>,
     /// Response of the URL before the load, if a preflight was sent.

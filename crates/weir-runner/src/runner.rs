@@ -159,9 +159,8 @@ mod tests {
         assert_eq!((&one.plan_sha256, &one.inputs), (&other.plan_sha256, &other.inputs));
         assert_eq!(one.inputs.first().map(|input| input.bytes), Some(3));
         let mut elsewhere = read;
-        elsewhere.request.basic_auth = Some("me:OTHER!".to_owned());
+        elsewhere.request.basic_auth = Some("me:ANOTHER SECRET".to_owned());
         let digest = Runner::new().prepare(&elsewhere, &mut Silent).expect("valid").plan_sha256();
-        // Authorization has the same length, so nothing but the secret differs.
         assert_eq!(Some(digest), one.plan_sha256, "a digest covers no secret");
         let error = Runner::new().run(&spec.redacted(), &mut Silent).expect_err("no secrets");
         assert!(error.to_string().contains("values of basic authentication"), "{error}");
