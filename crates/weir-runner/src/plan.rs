@@ -7,9 +7,9 @@ use weir_io::{Endpoint, Engine};
 use weir_result::document::{Input, InputRole};
 use weir_result::{
     Closer, ConnectionPlan, Header, HttpPlan, IoEngine, Load, Note, Pacing, Part, Plan,
-    RequestPlan, SuccessRule, Target,
+    RequestPlan, SuccessRule, Target, TlsPlan,
 };
-use weir_tls::{TlsConfig, TlsOptions};
+use weir_tls::TlsConfig;
 
 use crate::body::{Body, REQUEST_MAX_BYTES};
 use crate::digest::sha256;
@@ -120,6 +120,7 @@ pub(crate) fn plan_at(
         request: redaction.request(request_plan),
         threads,
         http,
+        tls: if url.is_secure { tls::plan(&spec.tls) } else { TlsPlan::default() },
         pacing: spec.engine.pacing.unwrap_or_else(|| pacing(own_threads, cpus)),
         io,
         connection: ConnectionPlan {
@@ -163,7 +164,6 @@ fn plan_of(spec: &RunSpec) -> Plan {
         tick_ns: spec.engine.tick_ns,
         stamps: spec.engine.stamps,
         success: SuccessRule::default(),
-        tls: tls::plan(&spec.tls),
         part: spec.part,
         ..Plan::default()
     }
@@ -241,14 +241,16 @@ fn tls(
     alpn: &[&[u8]],
     inputs: &mut Vec<Input>,
 ) -> Result<Option<TlsConfig>> {
-    if !url.is_secure {
-        tls::check_unused(&spec.tls)?;
-        return Ok(None);
+    if url.is_secure {
+        return tls::config(&spec.tls, url, alpn, inputs).map(Some);
     }
-    let options = tls::options(&spec.tls, url, inputs)?;
-    let alpn = alpn.iter().map(|protocol| protocol.to_vec()).collect();
-    let config = TlsConfig::new(&TlsOptions { alpn, ..options });
-    Ok(Some(config.map_err(|error| anyhow!("{}: {error}", tls::flag_of(&error, &spec.tls)))?))
+    let has_secure_page = spec.watch.has_secure_page();
+    tls::check_unused(&spec.tls, has_secure_page)?;
+    if has_secure_page {
+        // Its files are inputs of the run, though the load has no use for them.
+        tls::config(&tls::of_pages(&spec.tls), url, alpn, inputs)?;
+    }
+    Ok(None)
 }
 
 /// The header fields that the user gives, and those for basic authentication and for the server to

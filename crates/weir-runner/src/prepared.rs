@@ -136,8 +136,7 @@ impl Prepared {
 
     /// Reads the watched server for the first time, before any request of the run.
     fn watch(&self, observer: &mut dyn Observer) -> Result<Option<Watch>> {
-        let wait = ServerWait::new(&self.spec.target);
-        Watch::open(&self.spec.watch, &self.redaction, &wait, observer)
+        Watch::open(&self.spec, &self.redaction, observer)
     }
 
     /// True if a script sends no request elsewhere than to the target.

@@ -53,9 +53,9 @@ impl RunSpec {
         let args = self.script.iter().flat_map(|script| (1..).zip(&script.args));
         let args = args.filter(|(_, arg)| is_redacted(arg));
         missing.extend(args.map(|(number, _)| format!("argument {number} of the script")));
-        if self.watch.clone().texts().any(|text| is_redacted(text)) {
-            missing.push("the watched server".to_owned());
-        }
+        let watched = self.watch.sources().filter(|(_, text)| is_redacted(text));
+        missing.extend(watched.map(|(flag, _)| format!("the value of {flag}")));
+        missing.dedup();
         missing
     }
 }
@@ -397,7 +397,8 @@ mod tests {
                 "basic authentication",
                 "the body",
                 "argument 2 of the script",
-                "the watched server",
+                "the value of --watch-nginx",
+                "the value of --capture",
             ]
         );
         let kept = RunSpec { redaction: RedactionSpec { off: true, ..Default::default() }, ..spec };

@@ -2,23 +2,41 @@
 
 use std::fs;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use weir_result::document::{Input, InputRole};
 use weir_result::{TlsPlan, TlsVersion};
-use weir_tls::{ClientIdentity, TlsConfigError, TlsOptions};
+use weir_tls::{ClientIdentity, TlsConfig, TlsConfigError, TlsOptions};
 
 use crate::digest::sha256;
 use crate::errors::shown;
 use crate::spec::{InputFile, TlsSpec};
 use crate::target::Url;
 
-/// Returns the options of connections to `url`, and adds the files that were read to `inputs`, but
-/// for those that hold a private key. ALPN is left to the caller.
+/// Returns the configuration of connections to `url` that offer `alpn`, and adds the files that
+/// were read to `inputs`, but for those that hold a private key.
 ///
 /// # Errors
 /// When a file cannot be read or used, or two choices exclude each other; the message names the
 /// flag and the remedy.
-pub(crate) fn options(spec: &TlsSpec, url: &Url, inputs: &mut Vec<Input>) -> Result<TlsOptions> {
+pub(crate) fn config(
+    spec: &TlsSpec,
+    url: &Url,
+    alpn: &[&[u8]],
+    inputs: &mut Vec<Input>,
+) -> Result<TlsConfig> {
+    let alpn = alpn.iter().map(|protocol| protocol.to_vec()).collect();
+    let config = TlsConfig::new(&TlsOptions { alpn, ..options(spec, url, inputs)? });
+    config.map_err(|error| anyhow!("{}: {error}", flag_of(&error, spec)))
+}
+
+/// Returns the choices for watched pages: those of the run but for the name of its target and the
+/// sessions of its connections.
+pub(crate) fn of_pages(spec: &TlsSpec) -> TlsSpec {
+    TlsSpec { server_name: None, resume: false, ..spec.clone() }
+}
+
+/// Returns the options of connections to `url`, without ALPN.
+fn options(spec: &TlsSpec, url: &Url, inputs: &mut Vec<Input>) -> Result<TlsOptions> {
     let ca_file = spec.ca_file.as_ref();
     let ca_pem = ca_file.and_then(InputFile::content);
     if let (Some(file), Some(pem)) = (ca_file, &ca_pem) {
@@ -56,29 +74,30 @@ pub(crate) fn plan(spec: &TlsSpec) -> TlsPlan {
     }
 }
 
-/// Checks that an http URL comes with no choice of TLS. `--insecure` is a habit, and harmless.
+/// Checks that an http URL comes with no choice of TLS that nothing uses. `has_secure_page`: a
+/// watched page is read over https. `--insecure` is a habit, and harmless.
 ///
 /// # Errors
 /// When it does; the message names the flag.
-pub(crate) fn check_unused(spec: &TlsSpec) -> Result<()> {
-    let given = [
+pub(crate) fn check_unused(spec: &TlsSpec, has_secure_page: bool) -> Result<()> {
+    let of_load = [("--sni", spec.server_name.is_some()), ("--tls-resume", spec.resume)];
+    let of_all = [
         ("--cacert", spec.ca_file.is_some()),
         ("--cert", spec.cert.is_some()),
         ("--key", spec.key.is_some()),
-        ("--sni", spec.server_name.is_some()),
         ("--tls-min", spec.min_version.is_some()),
         ("--tls-max", spec.max_version.is_some()),
         ("--ciphers", !spec.ciphers.is_empty()),
-        ("--tls-resume", spec.resume),
     ];
-    match given.into_iter().find(|(_, is_given)| *is_given) {
+    let of_all = of_all.into_iter().filter(|_| !has_secure_page);
+    match of_all.chain(of_load).find(|(_, is_given)| *is_given) {
         Some((flag, _)) => bail!("{flag} needs an https URL, and the URL is http; use https://"),
         None => Ok(()),
     }
 }
 
 /// Returns the part of the command line that causes an error.
-pub(crate) fn flag_of(error: &TlsConfigError, spec: &TlsSpec) -> &'static str {
+fn flag_of(error: &TlsConfigError, spec: &TlsSpec) -> &'static str {
     match error {
         TlsConfigError::BadServerName(_) if spec.server_name.is_some() => "--sni",
         TlsConfigError::BadServerName(_) => "the URL",
@@ -111,7 +130,7 @@ fn identity(spec: &TlsSpec, inputs: &mut Vec<Input>) -> Result<Option<ClientIden
             Some(key) if !error.is_of_certificate() => ("--key", key),
             _ => ("--cert", file),
         };
-        anyhow::anyhow!("{flag} {}: {error}", shown(&file.path))
+        anyhow!("{flag} {}: {error}", shown(&file.path))
     })
 }
 

@@ -4,6 +4,7 @@
 //! fails before it ends the run, because its remedy is still cheap then.
 
 mod access_log;
+mod channel;
 mod command;
 mod http;
 mod nginx;
@@ -31,7 +32,8 @@ use crate::observer::Observer;
 use crate::preflight::PreflightResult;
 use crate::redaction::Redaction;
 use crate::server_wait::ServerWait;
-use crate::spec::WatchSpec;
+use crate::spec::{RunSpec, WatchSpec};
+use crate::tls;
 use sources::Sources;
 use statuses::Statuses;
 
@@ -75,11 +77,11 @@ impl Watch {
     /// # Errors
     /// When a source cannot be read; the message names the flag.
     pub(crate) fn open(
-        spec: &WatchSpec,
+        run: &RunSpec,
         redaction: &Redaction,
-        wait: &ServerWait,
         observer: &mut dyn Observer,
     ) -> Result<Option<Watch>> {
+        let (spec, wait) = (&run.watch, ServerWait::new(&run.target));
         if spec.is_off() {
             return Ok(None);
         }
@@ -87,7 +89,7 @@ impl Watch {
         let clock = Clock::start();
         // A page that cannot be read is the user's error: it is not the target.
         let usage = |error: Error| anyhow!("{}", redaction.text(&format!("{error:#}")));
-        let mut sources = Sources::of(spec).map_err(usage)?;
+        let mut sources = Sources::of(spec, &tls::of_pages(&run.tls)).map_err(usage)?;
         wait.retry(|| sources.open(clock).map_err(usage), observer)?;
         let captures: Result<_> =
             spec.captures.iter().map(|command| capture(command, redaction)).collect();
@@ -241,12 +243,10 @@ fn nanos(span: Duration) -> u64 {
 mod tests {
     use super::*;
     use crate::observer::Silent;
-    use crate::spec::{RunSpec, TargetSpec};
 
     fn open(watch: WatchSpec) -> Result<Option<Watch>> {
-        let wait = ServerWait::new(&TargetSpec::default());
         let spec = RunSpec { watch, ..RunSpec::new("http://h/") };
-        Watch::open(&spec.watch, &Redaction::of(&spec), &wait, &mut Silent)
+        Watch::open(&spec, &Redaction::of(&spec), &mut Silent)
     }
 
     fn words(text: &str) -> Vec<String> {
@@ -263,7 +263,7 @@ mod tests {
         let page = || Some("http://127.0.0.1:1/".to_owned());
         for (watch, part) in [
             (WatchSpec { nginx: page(), ..Default::default() }, "--watch-nginx"),
-            (WatchSpec { nginx: Some("https://h/".to_owned()), ..Default::default() }, "http URL"),
+            (WatchSpec { nginx: Some("ftp://h/".to_owned()), ..Default::default() }, "https"),
             (WatchSpec { prometheus: page(), ..Default::default() }, "--watch-metric"),
             (WatchSpec { metrics: words("a"), ..Default::default() }, "--watch-prometheus"),
             (

@@ -57,6 +57,25 @@ impl WatchSpec {
         self.nginx.iter().chain(&self.prometheus)
     }
 
+    /// The texts that say what is watched and captured, with their flags.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = (&'static str, &String)> {
+        let urls = [("--watch-nginx", &self.nginx), ("--watch-prometheus", &self.prometheus)];
+        let lists = [
+            ("--watch-metric", &self.metrics),
+            ("--watch-pid", &self.processes),
+            ("--watch-command", &self.commands),
+            ("--capture", &self.captures),
+        ];
+        let urls = urls.into_iter().flat_map(|(flag, url)| url.iter().map(move |url| (flag, url)));
+        urls.chain(lists.into_iter().flat_map(|(flag, of)| of.iter().map(move |text| (flag, text))))
+    }
+
+    /// True if a watched page is read over TLS.
+    pub(crate) fn has_secure_page(&self) -> bool {
+        let scheme = |url: &str| url.trim_start().get(..8).map(str::to_ascii_lowercase);
+        self.urls().any(|url| scheme(url).as_deref() == Some("https://"))
+    }
+
     /// All texts that may hold credentials.
     pub(crate) fn texts(&mut self) -> impl Iterator<Item = &mut String> {
         let lists = [&mut self.metrics, &mut self.processes, &mut self.commands];

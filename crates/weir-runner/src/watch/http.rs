@@ -1,18 +1,17 @@
 //! A small HTTP/1.1 client for status pages: blocking, with short timeouts, on one connection that
 //! stays open. It counts each request that it sends, because the watched server counts them too.
 
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::io;
+use std::net::SocketAddr;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use weir_io::Endpoint;
+use weir_tls::TlsConfig;
 
-use crate::credentials;
+use super::channel::Channel;
+use crate::spec::TlsSpec;
 use crate::target::Url;
-
-/// Timeout of connecting, of each send and of each receive.
-const PATIENCE: Duration = Duration::from_secs(2);
+use crate::{credentials, tls};
 
 /// Maximum bytes of a response.
 const RESPONSE_MAX_BYTES: usize = 16 << 20;
@@ -24,21 +23,22 @@ pub(super) struct Page {
     authority: String,
     path: String,
     request: Vec<u8>,
-    stream: Option<TcpStream>,
+    /// TLS of an https URL.
+    tls: Option<TlsConfig>,
+    channel: Option<Channel>,
     sent: u64,
 }
 
 impl Page {
-    /// Resolves a URL. Sends nothing.
+    /// Resolves a URL, of which `choices` are those of TLS. Sends nothing.
     ///
     /// # Errors
-    /// When it is no http URL, or its host has no address.
-    pub(super) fn of(url: &str) -> Result<Page> {
+    /// When it is no http or https URL, its host has no address, or a file of TLS cannot be used.
+    pub(super) fn of(url: &str, choices: &TlsSpec) -> Result<Page> {
         let (plain, userinfo) = credentials::split_userinfo(url);
         let url = Url::parse(&plain)?;
-        if url.is_secure {
-            bail!("status pages are read over http only; give an http URL of the page");
-        }
+        let config = || tls::config(choices, &url, &[b"http/1.1"], &mut Vec::new());
+        let tls = url.is_secure.then(config).transpose()?;
         let found = url.resolve(None)?.into_iter();
         let addresses = found.filter_map(|endpoint| match endpoint {
             Endpoint::Tcp(address) => Some(address),
@@ -60,7 +60,8 @@ impl Page {
             authority,
             path: url.path,
             request: request.into_bytes(),
-            stream: None,
+            tls,
+            channel: None,
             sent: 0,
         })
     }
@@ -87,7 +88,7 @@ impl Page {
     pub(super) fn read(&mut self) -> io::Result<String> {
         let body = self.exchange();
         if body.is_err() {
-            self.stream = None;
+            self.channel = None;
         }
         let (status, body) = body?;
         match status {
@@ -97,18 +98,18 @@ impl Page {
     }
 
     fn exchange(&mut self) -> io::Result<(u16, Vec<u8>)> {
-        let mut stream = match self.stream.take().filter(is_open) {
-            Some(stream) => stream,
+        let mut channel = match self.channel.take().and_then(Channel::if_open) {
+            Some(channel) => channel,
             None => self.connect()?,
         };
         self.sent += 1;
-        stream.write_all(&self.request)?;
+        channel.send(&self.request)?;
         let mut received = Vec::new();
         loop {
-            let is_over = receive(&mut stream, &mut received)? == 0;
+            let is_over = channel.receive(&mut received)? == 0;
             if let Some(response) = Response::parse(&received, is_over)? {
                 if response.is_kept {
-                    self.stream = Some(stream);
+                    self.channel = Some(channel);
                 }
                 return Ok((response.status, response.body));
             }
@@ -121,16 +122,11 @@ impl Page {
         }
     }
 
-    fn connect(&self) -> io::Result<TcpStream> {
+    fn connect(&self) -> io::Result<Channel> {
         let mut failure = io::Error::other(format!("{} has no address", self.authority));
         for address in &self.addresses {
-            match TcpStream::connect_timeout(address, PATIENCE) {
-                Ok(stream) => {
-                    stream.set_nodelay(true)?;
-                    stream.set_read_timeout(Some(PATIENCE))?;
-                    stream.set_write_timeout(Some(PATIENCE))?;
-                    return Ok(stream);
-                }
+            match Channel::connect(address, self.tls.as_ref()) {
+                Ok(channel) => return Ok(channel),
                 Err(error) => {
                     let text = format!("cannot connect to {}: {error}", self.authority);
                     failure = io::Error::new(error.kind(), text);
@@ -139,25 +135,6 @@ impl Page {
         }
         Err(failure)
     }
-}
-
-/// True if the server has not closed an idle connection: a request on it would be lost.
-fn is_open(stream: &TcpStream) -> bool {
-    let peeked = stream.set_nonblocking(true).and_then(|()| stream.peek(&mut [0]));
-    let is_idle = peeked.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
-    is_idle && stream.set_nonblocking(false).is_ok()
-}
-
-fn receive(stream: &mut TcpStream, received: &mut Vec<u8>) -> io::Result<usize> {
-    let mut bytes = [0; 16 << 10];
-    let count = stream.read(&mut bytes).map_err(|error| match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            io::Error::other("no response within 2 s")
-        }
-        _ => error,
-    })?;
-    received.extend_from_slice(&bytes[..count]);
-    Ok(count)
 }
 
 /// A complete response.
@@ -220,6 +197,7 @@ fn dechunked(mut rest: &[u8]) -> io::Result<Option<Vec<u8>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::InputFile;
 
     #[test]
     fn responses_end_where_their_framing_says() {
@@ -250,9 +228,13 @@ mod tests {
 
     #[test]
     fn urls_are_checked_before_anything_is_sent() {
-        let error = Page::of("https://h/").expect_err("no TLS").to_string();
-        assert!(error.contains("http URL"), "{error}");
-        let page = Page::of("http://me:p@127.0.0.1:1/s?a=b").expect("an address");
+        let choices = TlsSpec::default();
+        let error = Page::of("ftp://h/", &choices).expect_err("no HTTP").to_string();
+        assert!(error.contains("use http or https"), "{error}");
+        let missing = TlsSpec { ca_file: Some(InputFile::at("/no/such/file")), ..choices.clone() };
+        let error = Page::of("https://127.0.0.1:1/", &missing).expect_err("no file").to_string();
+        assert!(error.contains("--cacert"), "{error}");
+        let page = Page::of("http://me:p@127.0.0.1:1/s?a=b", &choices).expect("an address");
         let request = String::from_utf8(page.request.clone()).expect("text");
         assert!(request.contains("Authorization: Basic bWU6cA=="), "{request}");
         assert!(request.contains("Host: 127.0.0.1:1\r\n"), "{request}");

@@ -18,7 +18,7 @@ use super::process::{self, Processes};
 use super::prometheus::{self, Sample, Selector};
 use super::readings::Readings;
 use crate::errors::shown;
-use crate::spec::WatchSpec;
+use crate::spec::{TlsSpec, WatchSpec};
 
 /// Time without any change after which counts that differ are final.
 const SETTLED_AFTER: Duration = Duration::from_secs(1);
@@ -50,13 +50,14 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    /// Checks the sources of a specification. Reads nothing.
+    /// Checks the sources of a specification; `choices` are those of TLS for its pages. Reads
+    /// nothing.
     ///
     /// # Errors
     /// When a value is wrong, or a host has no address.
-    pub(super) fn of(spec: &WatchSpec) -> Result<Sources> {
+    pub(super) fn of(spec: &WatchSpec, choices: &TlsSpec) -> Result<Sources> {
         let page = |flag: &'static str, url: &Option<String>| {
-            let page = url.as_ref().map(|url| Page::of(url).context(flag));
+            let page = url.as_ref().map(|url| Page::of(url, choices).context(flag));
             page.transpose()
         };
         let nginx = page("--watch-nginx", &spec.nginx)?;

@@ -275,6 +275,12 @@ pub(crate) struct Secrets {
     /// Body that was redacted
     #[arg(short = 'b', long, value_name = "TEXT", help_heading = "Redacted values")]
     pub(crate) body: Option<String>,
+    /// URL of --watch-nginx with its user name and password
+    #[arg(long, value_name = "URL", help_heading = "Redacted values")]
+    pub(crate) watch_nginx: Option<String>,
+    /// URL of --watch-prometheus, likewise
+    #[arg(long, value_name = "URL", help_heading = "Redacted values")]
+    pub(crate) watch_prometheus: Option<String>,
 }
 
 /// `weir rerun`.

@@ -63,6 +63,36 @@ fn nginx_counts_the_requests_of_every_kind_of_load() {
 }
 
 #[test]
+fn pages_are_read_over_tls() {
+    let nginx = Nginx::start("");
+    let (status, ca) = (nginx.secure_status_url(), nginx.authority());
+    let metrics = format!("{}metrics", nginx.secure_url());
+    let pages = ["--watch-nginx", &status, "--watch-prometheus", &metrics, "--watch-metric", "up"];
+    for (url, trust) in [
+        (nginx.url(), &["--cacert", &ca][..]),
+        (nginx.url(), &["-k"]),
+        (nginx.secure_url(), &["--cacert", &ca, "--tls-max", "1.2"]),
+    ] {
+        let more = [&pages[..], trust, &[&url]].concat();
+        let ran = weir::load("epoll", "-c2 -t1 -n 500", &more);
+        ran.assert_all_ok();
+        let server = server(&ran);
+        let found = server.nginx.as_ref().unwrap_or_else(|| panic!("{ran}"));
+        assert_eq!((found.requests, found.difference), (Some(processed(&ran)), Some(0)), "{ran}");
+        assert_eq!((found.polls.failed, &found.polls.error), (0, &None), "{ran}");
+        let metrics = server.prometheus.as_ref().unwrap_or_else(|| panic!("{ran}"));
+        assert_eq!(metrics.metrics[0].points[0].value, Some(5.0), "{ran}");
+        // The file of the authority is an input, also if the load has no use for it.
+        let inputs = ran.document.run.inputs.iter().filter(|input| input.path == ca).count();
+        assert_eq!(inputs, usize::from(trust.contains(&ca.as_str())), "{ran}");
+    }
+    // The name of the target is no choice for the page.
+    let sni = ["--sni", "a.test", "--watch-nginx", &status, &nginx.url()];
+    let refused = weir("-c1 -n 10", &sni);
+    assert!(refused.code() == 2 && refused.stderr.contains("--sni"), "{}", refused.stderr);
+}
+
+#[test]
 fn requests_of_another_client_are_a_finding() {
     let nginx = Nginx::start("");
     let (url, status) = (nginx.url(), nginx.status_url());
@@ -193,11 +223,12 @@ fn a_part_compares_no_counts() {
 #[test]
 fn a_source_that_cannot_be_read_ends_the_run_before_the_load() {
     let nginx = Nginx::start("");
-    let url = nginx.url();
+    let (url, secure) = (nginx.url(), nginx.secure_status_url());
     let before = nginx.requests();
     for (flags, flag) in [
         (["--watch-nginx", "http://127.0.0.1:1/"], "--watch-nginx"),
         (["--watch-nginx", "https://127.0.0.1:1/"], "--watch-nginx"),
+        (["--watch-nginx", &secure], "--watch-nginx: cannot connect to"),
         (["--watch-pid", "no-such-process"], "--watch-pid"),
         (["--watch-command", "exit 1"], "--watch-command"),
         (["--access-log", "/no/such/log"], "--access-log"),
@@ -216,9 +247,27 @@ fn a_source_that_cannot_be_read_ends_the_run_before_the_load() {
     assert_eq!(nginx.requests() - before, 2);
 }
 
+const SECRET: &str = "SECRET-e3b0c442";
+
+#[test]
+fn a_watched_run_is_repeated_with_the_credentials_of_its_page() {
+    let (nginx, directory) = (Nginx::start(""), Directory::new());
+    let (first, again) = (directory.file("run.json"), directory.file("again.json"));
+    let status = nginx.status_url().replace("http://", &format!("http://me:{SECRET}@"));
+    let ran = weir("-c1 -n 100", &["--watch-nginx", &status, "-o", &first, &nginx.url()]);
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let refused = weir("rerun", &[&first]);
+    assert_eq!(refused.code(), 2, "{refused:?}");
+    let part = "for the value of --watch-nginx; give the values with --watch-nginx";
+    assert!(refused.stderr.contains(part), "{refused:?}");
+    let ran = weir("rerun", &["--watch-nginx", &status, "-o", &again, &first]);
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let text = fs::read_to_string(&again).expect("it was written");
+    assert!(!text.contains(SECRET) && text.contains("\"nginx\": {"), "{text}");
+}
+
 #[test]
 fn credentials_are_in_no_file_of_a_watched_run() {
-    const SECRET: &str = "SECRET-e3b0c442";
     let nginx = Nginx::start("");
     let directory = Directory::new();
     let (json, rows) = (directory.file("run.json"), directory.file("rows.parquet"));

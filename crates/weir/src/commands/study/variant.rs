@@ -120,15 +120,21 @@ pub(crate) fn spec_of(mut args: RunArgs, words: &[String], secrets: &Secrets) ->
     apply_secrets(&mut args, secrets)?;
     let mut spec = args.spec(std::iter::empty());
     spec.command = Some(words.to_vec());
+    let pages = [
+        (&mut spec.watch.nginx, &secrets.watch_nginx),
+        (&mut spec.watch.prometheus, &secrets.watch_prometheus),
+    ];
+    for (page, given) in pages.into_iter().filter(|(_, given)| given.is_some()) {
+        if page.as_ref().is_some_and(|url| url.contains(REDACTED)) {
+            page.clone_from(given);
+        }
+    }
     let missing = spec.missing_secrets();
     if missing.is_empty() {
         return Ok(spec);
     }
-    bail!(
-        "the recorded command line has {REDACTED} for {}; give the values with {}",
-        missing.join(", "),
-        flags_for(&missing)
-    );
+    let (missing, remedy) = (missing.join(", "), remedy(&missing));
+    bail!("the recorded command line has {REDACTED} for {missing}; {remedy}");
 }
 
 /// Puts the given values in the place of redacted ones.
@@ -161,16 +167,22 @@ fn apply_secrets(args: &mut RunArgs, secrets: &Secrets) -> Result<()> {
     Ok(())
 }
 
-/// Names the flags that give these values.
-fn flags_for(missing: &[String]) -> String {
+/// Names the flags that give these values, if there is one for each.
+fn remedy(missing: &[String]) -> String {
     let flag = |name: &String| match name.as_str() {
-        "the URL" => "--url",
-        "basic authentication" => "--user",
-        "the body" => "--body",
-        name if name.starts_with("the header") => "--header",
-        _ => "the script's words after the URL",
+        "the URL" => Some("--url"),
+        "basic authentication" => Some("--user"),
+        "the body" => Some("--body"),
+        "the value of --watch-nginx" => Some("--watch-nginx"),
+        "the value of --watch-prometheus" => Some("--watch-prometheus"),
+        name if name.starts_with("the header") => Some("--header"),
+        _ => None,
     };
-    let mut flags: Vec<&str> = missing.iter().map(flag).collect();
-    flags.dedup();
-    flags.join(", ")
+    match missing.iter().map(flag).collect::<Option<Vec<&str>>>() {
+        Some(mut flags) => {
+            flags.dedup();
+            format!("give the values with {}", flags.join(", "))
+        }
+        None => "no flag gives all of them: type the command line anew".to_owned(),
+    }
 }

@@ -27,6 +27,7 @@ pub(crate) struct Nginx {
     addresses: Addresses,
     process: Process,
     directory: Directory,
+    authority: Authority,
 }
 
 impl Nginx {
@@ -43,7 +44,8 @@ impl Nginx {
         let [plain, http2, secure] =
             listeners.map(|listener| listener.local_addr().expect("it is bound"));
         let addresses = Addresses { plain, http2, secure };
-        Authority::new().sign_loopback().write_to(&directory);
+        let authority = Authority::new();
+        authority.sign_loopback().write_to(&directory);
         let file = directory.file("nginx.conf");
         let text = configuration(addresses, directives);
         fs::write(&file, text).expect("the directory is the test's own");
@@ -54,7 +56,7 @@ impl Nginx {
         wait::until("nginx to listen, or to end", || {
             TcpStream::connect(plain).map(|_| true).ok().or(process.has_ended().then_some(false))
         })
-        .then_some(Nginx { addresses, process, directory })
+        .then_some(Nginx { addresses, process, directory, authority })
     }
 
     pub(crate) fn url(&self) -> String {
@@ -70,9 +72,19 @@ impl Nginx {
         format!("https://{}/", self.addresses.secure)
     }
 
+    /// File with the certificate of the authority that signed that of [`Nginx::secure_url`].
+    pub(crate) fn authority(&self) -> String {
+        self.authority.file()
+    }
+
     /// URL of the counts of requests and connections.
     pub(crate) fn status_url(&self) -> String {
         format!("http://{}/status", self.addresses.plain)
+    }
+
+    /// The same over TLS.
+    pub(crate) fn secure_status_url(&self) -> String {
+        format!("https://{}/status", self.addresses.secure)
     }
 
     /// Number of its only process.

@@ -1,0 +1,130 @@
+//! A blocking connection to a status page, in the clear or over TLS. It has no part in HTTP.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use weir_tls::{Session, TlsConfig};
+
+/// Timeout of connecting, of each send and of each receive.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Bytes of one receive.
+const CHUNK_BYTES: usize = 16 << 10;
+
+/// A connection, which tells a peer of TLS when it ends.
+#[derive(Debug)]
+pub(super) struct Channel {
+    stream: TcpStream,
+    session: Option<Session>,
+}
+
+impl Channel {
+    /// Connects, and performs the handshake of `tls`.
+    ///
+    /// # Errors
+    /// When one of both fails or takes too long.
+    pub(super) fn connect(address: &SocketAddr, tls: Option<&TlsConfig>) -> io::Result<Channel> {
+        let mut stream = TcpStream::connect_timeout(address, PATIENCE)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        let session = tls.map(|config| shake_hands(&mut stream, config)).transpose()?;
+        Ok(Channel { stream, session })
+    }
+
+    /// Sends bytes.
+    ///
+    /// # Errors
+    /// When the connection fails, or the time is over.
+    pub(super) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let Some(session) = &mut self.session else { return self.stream.write_all(bytes) };
+        let mut sealed = Vec::new();
+        session.send(bytes, &mut sealed).map_err(io::Error::other)?;
+        self.stream.write_all(&sealed)
+    }
+
+    /// Appends the next bytes to `received`, and returns their number; 0 at the end of the stream.
+    ///
+    /// # Errors
+    /// When the connection fails, ends within a record of TLS or without close_notify
+    /// (RFC 8446 §6.1), or the time is over.
+    pub(super) fn receive(&mut self, received: &mut Vec<u8>) -> io::Result<usize> {
+        self.fill(received).map_err(in_words)
+    }
+
+    /// Returns an idle connection unless the server has closed it: a request on it would be lost.
+    /// Session tickets that came late are no end.
+    pub(super) fn if_open(mut self) -> Option<Channel> {
+        let received = self.stream.set_nonblocking(true).and_then(|()| self.fill(&mut Vec::new()));
+        let is_idle = received.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
+        (is_idle && self.stream.set_nonblocking(false).is_ok()).then_some(self)
+    }
+
+    fn fill(&mut self, received: &mut Vec<u8>) -> io::Result<usize> {
+        let before = received.len();
+        let mut bytes = [0; CHUNK_BYTES];
+        while received.len() == before {
+            let count = self.stream.read(&mut bytes)?;
+            match (&mut self.session, count) {
+                (None, 0) => break,
+                (Some(_), 0) => {
+                    let text = "the connection ended without close_notify";
+                    return Err(io::Error::new(ErrorKind::UnexpectedEof, text));
+                }
+                (None, count) => received.extend_from_slice(&bytes[..count]),
+                (Some(session), count) => {
+                    let opened = session.receive(&mut bytes[..count], received);
+                    opened.map_err(io::Error::other)?;
+                    if session.is_closed() {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(received.len() - before)
+    }
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        let mut out = Vec::new();
+        if let Some(session) = &mut self.session {
+            session.close(&mut out);
+        }
+        // The connection may have ended already.
+        let _told = self.stream.write_all(&out);
+    }
+}
+
+/// Performs the handshake.
+fn shake_hands(stream: &mut TcpStream, config: &TlsConfig) -> io::Result<Session> {
+    let mut session = Session::new(config);
+    let (mut out, mut bytes) = (Vec::new(), [0; CHUNK_BYTES]);
+    loop {
+        session.take_output(&mut out);
+        stream.write_all(&out)?;
+        out.clear();
+        if !session.is_handshaking() {
+            return Ok(session);
+        }
+        let count = stream.read(&mut bytes).map_err(in_words)?;
+        if count == 0 {
+            return Err(io::Error::other("the connection was closed in the TLS handshake"));
+        }
+        // Nothing was requested yet, so that no data is a response.
+        if let Err(error) = session.receive(&mut bytes[..count], &mut Vec::new()) {
+            session.take_output(&mut out);
+            let _told = stream.write_all(&out);
+            return Err(io::Error::other(error));
+        }
+    }
+}
+
+/// Words the end of a receive's time.
+fn in_words(error: io::Error) -> io::Error {
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => io::Error::other("no response within 2 s"),
+        _ => error,
+    }
+}
