@@ -29,4 +29,4 @@ pub use selector::Selector;
 pub use series_key::SeriesKey;
 pub use store::{Filter, History, SavedRun};
 pub use table::Layout;
-pub use trend::{Change, MetricTrend, Series, Trend, TrendRun};
+pub use trend::{Change, MetricTrend, RecentChange, Series, Trend, TrendRun};

@@ -76,6 +76,15 @@ pub struct Change {
     pub runs_since: usize,
 }
 
+/// A recent change in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecentChange {
+    /// The sentence, with the metric, the run and both levels.
+    pub text: String,
+    /// True if the new level is the worse one.
+    pub is_worse: bool,
+}
+
 impl Trend {
     /// Measures the runs of a name, at most 1,000, the newest ones.
     ///

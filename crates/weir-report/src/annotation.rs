@@ -7,8 +7,10 @@
 use std::fmt::{self, Display, Formatter};
 
 use weir_result::document::Grade;
-use weir_result::study::{Answer, Comparison, StudyResult, StudyState};
+use weir_result::study::{Answer, Comparison, SearchEnd, SearchResult, StudyResult, StudyState};
 use weir_result::{AssertionOutcome, Document, Study, is_unprintable};
+
+use crate::view::study::search;
 
 /// A message that GitHub shows beside the job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,8 +80,22 @@ impl Annotation {
         Annotation::new(level, "weir: not comparable", reasons)
     }
 
-    /// Returns the annotations of a study: the reason why it stopped, and the verdict of its
-    /// comparison, an error if it `is_failed`.
+    /// Returns the result of a search: the interval, and the reason why nothing is known above it.
+    pub fn of_search(found: &SearchResult) -> Vec<Annotation> {
+        let level = if found.lower.is_some() { Level::Notice } else { Level::Warning };
+        let interval = Annotation::new(level, "weir: highest rate", search::interval(found));
+        let is_of_weir = matches!(
+            found.end,
+            SearchEnd::LimitedByClient { .. } | SearchEnd::LimitedByConnections { .. }
+        );
+        let level = if is_of_weir { Level::Warning } else { Level::Notice };
+        let limit = search::limit(found);
+        let limit = limit.map(|text| Annotation::new(level, "weir: limit", text));
+        std::iter::once(interval).chain(limit).collect()
+    }
+
+    /// Returns the annotations of a study: the reason why it stopped, the verdict of its
+    /// comparison, an error if it `is_failed`, and the result of its search.
     pub fn of_study(study: &Study, is_failed: bool) -> Vec<Annotation> {
         let stopped = match &study.state {
             StudyState::Stopped { reason } => {
@@ -88,13 +104,14 @@ impl Annotation {
             }
             _ => None,
         };
-        let verdict = match &study.result {
+        let result = match &study.result {
             Some(StudyResult::Comparison(found)) => {
-                Some(Annotation::of_comparison(found, is_failed))
+                vec![Annotation::of_comparison(found, is_failed)]
             }
-            _ => None,
+            Some(StudyResult::Search(found)) => Annotation::of_search(found),
+            _ => Vec::new(),
         };
-        stopped.into_iter().chain(verdict).collect()
+        stopped.into_iter().chain(result).collect()
     }
 }
 

@@ -18,7 +18,7 @@ mod plot;
 mod rules;
 mod server;
 mod spectrum;
-mod study;
+pub(crate) mod study;
 mod throughput;
 mod tls;
 mod usage;

@@ -62,6 +62,14 @@ To confirm it, run the old and the new version in turns: weir ab --help
 }
 
 #[test]
+fn a_recent_change_is_a_sentence() {
+    let text = "p99 +19.9% from #13 (2026-11-13) on, worse: 4.02 ms → 4.82 ms".to_owned();
+    let expected = [RecentChange { text, is_worse: true }];
+    assert_eq!(trend(step()).recent_changes(13), expected);
+    assert_eq!(trend(step()).recent_changes(12), [], "it began before the newest 12 runs");
+}
+
+#[test]
 fn another_machine_is_another_series() {
     let mut runs = step();
     for run in &mut runs {

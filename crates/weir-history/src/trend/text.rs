@@ -7,7 +7,7 @@ use serde_json::Value;
 use weir_result::units;
 use weir_result::{Better, Rate, printable};
 
-use super::{Change, MetricTrend, RUNS_MIN, Series, Trend};
+use super::{Change, MetricTrend, RUNS_MIN, RecentChange, Series, Trend};
 use crate::list::title;
 use crate::series_key::SeriesKey;
 use crate::spark;
@@ -43,6 +43,23 @@ impl Trend {
         }
         self.advice(&mut out);
         out
+    }
+
+    /// Returns the newest change of each metric that begins in one of the newest `rows` runs of the
+    /// load and machine of the newest run, as a sentence.
+    pub fn recent_changes(&self, rows: usize) -> Vec<RecentChange> {
+        let current = self.series.iter().filter(|series| self.is_current(series));
+        let of = |series: &Series, of: &MetricTrend| {
+            let hidden = series.runs.len().saturating_sub(rows);
+            let change = of.changes.iter().flatten().next_back();
+            let change = change.filter(|change| change.run >= hidden)?;
+            let title = title(&of.metric.to_string());
+            let text = format!("{title} {}", change_lines(series, of, change).join("; "));
+            Some(RecentChange { text, is_worse: is_worse(of, change) })
+        };
+        current
+            .flat_map(|series| series.metrics.iter().filter_map(|metric| of(series, metric)))
+            .collect()
     }
 
     fn head(&self, out: &mut String) {
@@ -242,12 +259,21 @@ fn metric_lines(out: &mut String, series: &Series, at: usize, of: &MetricTrend, 
     }
 }
 
+/// True if the new level is the worse one.
+fn is_worse(of: &MetricTrend, change: &Change) -> bool {
+    match of.metric.better() {
+        Better::Neither => false,
+        Better::Higher => change.point.change() < 0.0,
+        Better::Lower => change.point.change() > 0.0,
+    }
+}
+
 fn change_lines(series: &Series, of: &MetricTrend, change: &Change) -> Vec<String> {
     let (entry, relative) = (&series.runs[change.run].entry, change.point.change());
-    let direction = match (of.metric.better(), relative > 0.0) {
-        (Better::Neither, _) => "",
-        (Better::Higher, true) | (Better::Lower, false) => ", better",
-        (Better::Higher, false) | (Better::Lower, true) => ", worse",
+    let direction = match of.metric.better() {
+        Better::Neither => "",
+        _ if is_worse(of, change) => ", worse",
+        _ => ", better",
     };
     let (before, after) =
         (of.metric.print(change.point.before), of.metric.print(change.point.after));

@@ -2,7 +2,7 @@
 
 mod comparison;
 mod repeat;
-mod search;
+pub(crate) mod search;
 mod sweep;
 
 use weir_result::Study;

@@ -115,6 +115,10 @@ pub(crate) struct TrendArgs {
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "text|json",
           hide_possible_values = true)]
     pub(crate) format: Format,
+    /// In GitHub Actions: append the trend to the step's summary ($GITHUB_STEP_SUMMARY), and print
+    /// each metric's newest change, if it began within the runs of the table, as an annotation
+    #[arg(long)]
+    pub(crate) github: bool,
 }
 
 /// `weir history tag`.

@@ -47,7 +47,7 @@ pub(crate) struct StudyFlags {
           hide_possible_values = true, help_heading = "Study")]
     pub(crate) format: StudyFormat,
     /// In GitHub Actions: append the report to the step's summary ($GITHUB_STEP_SUMMARY), and print
-    /// the verdict as an annotation
+    /// the result as an annotation
     #[arg(long, help_heading = "Study")]
     pub(crate) github: bool,
     /// Print no progress and no report
@@ -295,6 +295,10 @@ pub(crate) struct RerunArgs {
     /// Write the result, a JSON document, to this file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// In GitHub Actions: append the report to the step's summary ($GITHUB_STEP_SUMMARY), and print
+    /// failed assertions and findings as annotations
+    #[arg(long)]
+    pub(crate) github: bool,
     /// Print no progress line and no report
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -312,13 +316,26 @@ pub(crate) struct ResumeArgs {
     /// Redacted values.
     #[command(flatten)]
     pub(crate) secrets: Secrets,
+    /// Command of --before, if the study has it redacted
+    #[arg(long, value_name = "CMD", help_heading = "Redacted values")]
+    pub(crate) before: Option<String>,
+    /// Command of --after, likewise
+    #[arg(long, value_name = "CMD", help_heading = "Redacted values")]
+    pub(crate) after: Option<String>,
     /// Begin each trial at once, without waiting until the machine and the target have recovered
     #[arg(long)]
     pub(crate) no_settle: bool,
+    /// Exit with 3 if B of an A/B study is slower, or if that is undecided too
+    #[arg(long, value_enum, value_name = "slower|undecided", hide_possible_values = true)]
+    pub(crate) fail_on: Option<FailOn>,
     /// Format of standard output
     #[arg(long, value_enum, default_value_t = StudyFormat::Text, value_name = FORMATS,
           hide_possible_values = true)]
     pub(crate) format: StudyFormat,
+    /// In GitHub Actions: append the report to the step's summary ($GITHUB_STEP_SUMMARY), and print
+    /// the result as an annotation
+    #[arg(long)]
+    pub(crate) github: bool,
     /// Print no progress and no report
     #[arg(short, long)]
     pub(crate) quiet: bool,

@@ -7,8 +7,9 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use serde_json::Value;
 use weir_history::{Filter, History, HistoryError, Layout, List, Trend};
-use weir_report::exporters;
+use weir_report::annotation::Level;
 use weir_report::text::Bars;
+use weir_report::{Annotation, exporters};
 use weir_result::Document;
 
 use crate::args::history::{
@@ -17,6 +18,7 @@ use crate::args::history::{
 use crate::args::{Form, is_stdout};
 use crate::commands::run::print;
 use crate::errors::NotWritten;
+use crate::github::{Channel, StepSummary};
 use crate::history::location;
 use crate::interrupts::Interrupts;
 use crate::output::ResultFile;
@@ -76,13 +78,24 @@ fn show(args: &ShowArgs, history: &History) -> Result<()> {
 }
 
 fn trend(args: &TrendArgs, history: &History) -> Result<()> {
+    let summary = StepSummary::of(args.github)?;
     let default = || ["p50", "p99", "rate"].map(|name| name.parse().expect("a metric")).to_vec();
     let metrics = if args.metrics.is_empty() { default() } else { args.metrics.clone() };
     let trend = Trend::load(history, &args.name, args.tag.as_ref(), &metrics)?;
+    let rows = args.count as usize;
     match args.format {
-        Format::Text => print_text(&trend.to_text(layout(), args.count as usize)),
-        Format::Json => print_json(&trend.to_json()),
+        Format::Text => print_text(&trend.to_text(layout(), rows))?,
+        Format::Json => print_json(&trend.to_json())?,
     }
+    let Some(summary) = summary else { return Ok(()) };
+    let annotations = trend.recent_changes(rows).into_iter().map(|change| {
+        let level = if change.is_worse { Level::Warning } else { Level::Notice };
+        Annotation::new(level, "weir: change", change.text)
+    });
+    let text = trend.to_text(Layout { width: None, has_blocks: true }, rows);
+    let markdown = |out: &mut Vec<u8>| write!(out, "### weir history\n\n```text\n{text}```\n");
+    let channel = Channel::beside(args.format == Format::Text);
+    Ok(summary.publish(markdown, annotations.collect(), channel)?)
 }
 
 fn tag(args: &TagArgs, history: &mut History) -> Result<()> {

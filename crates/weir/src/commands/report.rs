@@ -74,9 +74,10 @@ fn study_in(file: &Path) -> Option<Study> {
 
 /// Prints the report of a study.
 fn report_study(args: &ReportArgs, study: &Study, files: ExportFiles) -> Result<ExitCode> {
-    if !args.assertions.is_empty() || args.strict.is_some() || args.github {
-        bail!("--assert, --strict and --github judge a run, and the file is a study");
+    if !args.assertions.is_empty() || args.strict.is_some() {
+        bail!("--assert and --strict judge a run, and the file is a study");
     }
+    let summary = StepSummary::of(args.github)?;
     let format_of = |format: Exporter| {
         let found = StudyFormat::of(format);
         found.with_context(|| format!("a study has no report as {}", format.name))
@@ -89,5 +90,6 @@ fn report_study(args: &ReportArgs, study: &Study, files: ExportFiles) -> Result<
         study::write(study, format, &options, out)
     })?;
     study::print(study, format)?;
+    summary.map_or(Ok(()), |summary| study::publish(&summary, study, format, None))?;
     Ok(ExitCode::SUCCESS)
 }

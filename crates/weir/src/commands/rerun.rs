@@ -10,6 +10,7 @@ use super::study::spec_of;
 use super::{recorded, run};
 use crate::args::study::RerunArgs;
 use crate::args::{Cli, RunArgs};
+use crate::github::StepSummary;
 use crate::runner;
 use crate::terminal::shown;
 
@@ -18,6 +19,7 @@ use crate::terminal::shown;
 /// # Errors
 /// When the document cannot be read, the run would be another one, or it fails.
 pub(crate) fn rerun(args: &RerunArgs) -> Result<ExitCode> {
+    let summary = StepSummary::of(args.github)?;
     let document = Document::load(&args.file)
         .with_context(|| format!("{} cannot be repeated", shown(&args.file)))?;
     if document.plan.part.is_some() || !document.parts.is_empty() {
@@ -35,7 +37,7 @@ pub(crate) fn rerun(args: &RerunArgs) -> Result<ExitCode> {
     let prepared = runner::of(&spec).prepare(&spec, &mut observers)?;
     recorded::check_same(&document, &prepared)
         .with_context(|| format!("{} cannot be repeated", shown(&args.file)))?;
-    run::carry_out(&run_args, prepared, None, &mut observers)
+    run::carry_out(&run_args, prepared, summary.as_ref(), &mut observers)
 }
 
 /// Parses a recorded command line, without the files that it wrote.

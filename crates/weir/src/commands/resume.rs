@@ -4,12 +4,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use weir_result::Study;
-use weir_result::study::Design;
+use weir_result::study::{Design, Hooks};
 use weir_runner::{LoadSpec, REDACTED, Warmup};
 
 use super::recorded;
 use super::study::{self, Manner, Variant, restored};
 use crate::args::study::ResumeArgs;
+use crate::github::StepSummary;
 use crate::live::Progress;
 use crate::runner;
 use crate::terminal::{self, shown};
@@ -19,17 +20,27 @@ use crate::terminal::{self, shown};
 /// # Errors
 /// When the study cannot be read, or its runs would be others.
 pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
+    // Before the target is reached.
+    StepSummary::of(args.github)?;
     let mut study = Study::load(&args.file)
         .with_context(|| format!("{} cannot be resumed", shown(&args.file)))?;
+    let manner = Manner {
+        output: Some(&args.file),
+        format: args.format,
+        quiet: args.quiet,
+        github: args.github,
+        settles: !args.no_settle,
+        fail_on: args.fail_on,
+    };
     if !study.is_resumable() {
         terminal::eprint_line(format_args!("note: {} is complete", shown(&args.file)));
-        study::print(&study, args.format)?;
-        return Ok(ExitCode::SUCCESS);
+        return study::report(&study, manner);
     }
-    let hooks = study.hooks.clone();
-    if [&hooks.before, &hooks.after].into_iter().flatten().any(|hook| hook.contains(REDACTED)) {
-        bail!("the commands of --before and --after have redacted values: begin the study anew");
-    }
+    let hooks = Hooks {
+        before: restored_hook("--before", study.hooks.before.as_ref(), args.before.as_ref())?,
+        after: restored_hook("--after", study.hooks.after.as_ref(), args.after.as_ref())?,
+        ..study.hooks
+    };
     weir_study::reopen(&mut study);
     let mut variants = Vec::new();
     for (index, cell) in (0..).zip(&study.cells) {
@@ -38,15 +49,23 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
         check(&study, index, &variant)?;
         variants.push(variant);
     }
-    let manner = Manner {
-        output: Some(&args.file),
-        format: args.format,
-        quiet: args.quiet,
-        github: false,
-        settles: !args.no_settle,
-        fail_on: None,
-    };
     study::conduct(study, hooks, variants, manner)
+}
+
+/// Returns the command of a hook, which is given again if it is redacted.
+fn restored_hook(
+    flag: &str,
+    recorded: Option<&String>,
+    given: Option<&String>,
+) -> Result<Option<String>> {
+    match (recorded.filter(|command| command.contains(REDACTED)), given) {
+        (Some(command), None) => {
+            bail!("the study has {command:?} for {flag}: give the command again with {flag}")
+        }
+        (None, Some(_)) => bail!("{flag} of the study is not redacted: leave it out"),
+        (Some(_), given) => Ok(given.cloned()),
+        (None, None) => Ok(recorded.cloned()),
+    }
 }
 
 /// Checks that the runs of a cell are the same as before.

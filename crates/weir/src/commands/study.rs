@@ -112,19 +112,44 @@ pub(crate) fn conduct(
     }
     let mut bench = Bench::new(variants, hooks, &interrupts, manner);
     let kept = weir_study::conduct(&mut study, &mut bench);
-    if !manner.quiet || manner.format == StudyFormat::Json {
-        print(&study, manner.format)?;
-    }
-    summary.map_or(Ok(()), |summary| publish(&summary, &study, manner))?;
-    kept?;
+    show(&study, manner, summary.as_ref())?;
     report_end(&study, manner);
-    Ok(exit_code(&study, manner, &interrupts))
+    kept?;
+    if let (StudyState::Interrupted, Some(signal)) = (&study.state, interrupts.runs().received()) {
+        return Ok(exit::of_signalled(signal));
+    }
+    Ok(exit_code(&study, manner))
+}
+
+/// Prints the report of a study that has ended, and returns the exit code.
+///
+/// # Errors
+/// When standard output or the step's summary cannot be written.
+pub(crate) fn report(study: &Study, manner: Manner<'_>) -> Result<ExitCode> {
+    let summary = StepSummary::of(manner.github)?;
+    show(study, manner, summary.as_ref())?;
+    Ok(exit_code(study, manner))
+}
+
+/// Prints a study, and publishes it in the step's summary.
+fn show(
+    study: &Study,
+    manner: Manner<'_>,
+    summary: Option<&StepSummary>,
+) -> Result<(), NotWritten> {
+    if !manner.quiet || manner.format == StudyFormat::Json {
+        print(study, manner.format)?;
+    }
+    summary.map_or(Ok(()), |summary| publish(summary, study, manner.format, manner.fail_on))
 }
 
 /// Prints the reason of an early end.
 fn report_end(study: &Study, manner: Manner<'_>) {
     let how = match manner.output {
-        Some(path) => format!("weir resume {} continues it", terminal::shown(path)),
+        Some(path) if path.is_file() => {
+            format!("weir resume {} continues it", terminal::shown(path))
+        }
+        Some(path) => format!("{} has no trial", terminal::shown(path)),
         None => "its trials were not kept: use --output to be able to resume".to_owned(),
     };
     match &study.state {
@@ -165,14 +190,22 @@ pub(crate) fn write(
     }
 }
 
-/// Publishes a study in the step's summary.
-fn publish(summary: &StepSummary, study: &Study, manner: Manner<'_>) -> Result<(), NotWritten> {
+/// Publishes a study in the step's summary. `format` is that of standard output.
+///
+/// # Errors
+/// When the summary or an annotation cannot be written.
+pub(crate) fn publish(
+    summary: &StepSummary,
+    study: &Study,
+    format: StudyFormat,
+    fail_on: Option<FailOn>,
+) -> Result<(), NotWritten> {
     let is_failed = match &study.result {
-        Some(StudyResult::Comparison(comparison)) => is_failed(comparison, manner.fail_on),
+        Some(StudyResult::Comparison(comparison)) => is_failed(comparison, fail_on),
         _ => false,
     };
     let annotations = Annotation::of_study(study, is_failed);
-    let channel = Channel::beside(manner.format == StudyFormat::Text);
+    let channel = Channel::beside(format == StudyFormat::Text);
     let markdown = |out: &mut Vec<u8>| markdown::write_report(&Report::of_study(study), out);
     summary.publish(markdown, annotations, channel)
 }
@@ -183,10 +216,7 @@ pub(crate) fn text_options() -> TextOptions {
     TextOptions { colour: screen.colour, width: screen.width, ..TextOptions::default() }
 }
 
-fn exit_code(study: &Study, manner: Manner<'_>, interrupts: &Interrupts) -> ExitCode {
-    if let (StudyState::Interrupted, Some(signal)) = (&study.state, interrupts.runs().received()) {
-        return exit::of_signalled(signal);
-    }
+fn exit_code(study: &Study, manner: Manner<'_>) -> ExitCode {
     if matches!(study.state, StudyState::Stopped { .. }) {
         return ExitCode::from(exit::NO_SUCCESS);
     }

@@ -279,6 +279,10 @@ fn with_summary(summary: Option<&str>, words: &[&str]) -> Output {
 fn without_a_summary_nothing_is_sent() {
     let (server, directory) = (Serve::start(&[]), Directory::new());
     let url = server.url();
+    let history = directory.file("history.db");
+    let saved = weir(BRIEF, &["--save", "a", "--history", &history, &url]);
+    assert_eq!(saved.code(), 0, "{saved:?}");
+    let before = server.requests();
     let missing = directory.file("none/summary.md");
     for (summary, part) in
         [(None, "set it to a file"), (Some(""), "set it to a file"), (Some(&*missing), "none")]
@@ -288,8 +292,12 @@ fn without_a_summary_nothing_is_sent() {
             &["repeat", "-n", "2", "--github", &url],
             &["ab", "--before", "true", "--github", &url],
             &["sweep", "--vary", "c=1,2", "--github", &url],
+            &["search", "p99 < 1s", "--github", &url],
+            &["resume", "--github", "a.json"],
+            &["rerun", "--github", "a.json"],
             &["compare", "--github", "a.json", "b.json"],
             &["report", "--github", "a.json"],
+            &["history", "--history", &history, "trend", "a", "--github"],
         ] {
             let output = with_summary(summary, words);
             assert_eq!(output.code(), 2, "{words:?}: {output:?}");
@@ -297,7 +305,7 @@ fn without_a_summary_nothing_is_sent() {
             assert!(output.stderr.contains(part), "{words:?}: {output:?}");
         }
     }
-    assert_eq!(server.requests(), 0);
+    assert_eq!(server.requests(), before);
     let alone = with_summary(Some(&directory.file("summary.md")), &["--selfcheck", "--github"]);
     assert!(alone.code() == 2 && alone.stderr.contains("add a URL"), "{alone:?}");
 }
@@ -324,6 +332,42 @@ fn a_document_on_standard_output_stays_one() {
     let markdown = with_summary(None, &["report", "--format", "markdown", &file]);
     assert!(written.ends_with(&format!("{}\n", markdown.stdout)), "{markdown:?}");
     assert!(written.contains(&document.tool.version), "{written}");
+}
+
+/// Each command appends its report, and annotates its result.
+#[test]
+fn searches_resumed_studies_repeated_runs_and_trends_are_published() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let (summary, url) = (directory.file("summary.md"), server.url());
+    let (kept, run) = (directory.file("search.json"), directory.file("run.json"));
+    let history = directory.file("history.db");
+    let brief: Vec<&str> = BRIEF.split_whitespace().collect();
+    let search = ["search", "p50 < 2s and errors < 50%", "--max-rate", "100", "--no-settle"];
+    let search = [&search[..], &["-o", &kept, "--github", &url], &brief].concat();
+    let save = ["-o", &run, "--save", "a", "--history", &history, "--assert", "rate > 100M", &url];
+    assert_eq!(weir("", &[&brief[..], &save].concat()).code(), 3);
+    let found =
+        "\n::notice title=weir%3A highest rate::≥ 100.0/s with p50 < 2s and errors < 50%25\n";
+    for (words, code, annotation, heading) in [
+        (&search[..], 0, found, "### weir"),
+        // It is complete, and its result is published all the same.
+        (&["resume", "--github", &kept], 0, found, "Trials"),
+        (&["report", "--github", &kept], 0, found, "Trials"),
+        (
+            &["rerun", "--github", &run],
+            3,
+            "\n::error title=weir%3A assertion failed",
+            "#### Verdict",
+        ),
+        (&["history", "--history", &history, "trend", "a", "--github"], 0, "", "### weir history"),
+    ] {
+        let _absent = fs::remove_file(&summary);
+        let output = with_summary(Some(&summary), words);
+        assert_eq!(output.code(), code, "{words:?}: {output:?}");
+        assert!(output.stdout.contains(annotation), "{words:?}: {output:?}");
+        let written = fs::read_to_string(&summary).expect("a file");
+        assert!(written.contains(heading), "{words:?}: {written}");
+    }
 }
 
 #[test]

@@ -171,6 +171,35 @@ fn a_full_disk_loses_the_file_and_not_the_result() {
     assert!(output.stdout.contains("Requests/s"), "{output:?}");
 }
 
+/// The limit on the size of files stands for a disk that fills after some trials.
+#[test]
+fn a_disk_that_fills_keeps_the_trials_before() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let file = directory.file("study.json");
+    let load = format!("repeat {BRIEF} --requests 20 -o {file} {}", server.url());
+    let once = study(&load, &["-n", "1"]);
+    assert_eq!(once.code(), 0, "{once:?}");
+    let bytes = fs::metadata(&file).expect("it was written").len();
+    fs::remove_file(&file).expect("it is there");
+    // Blocks of 512 bytes (POSIX, ulimit): the file of two trials fits, that of four does not.
+    let limit = format!("ulimit -f {}; exec \"$0\" \"$@\"", bytes * 5 / 2 / 512);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &limit, WEIR]).args(load.split_whitespace()).args(["-n", "6"]);
+    let output = Process::start(&mut shell).wait();
+    assert_eq!(output.code(), 74, "{output:?}");
+    let kept = loaded(&file);
+    let made = measured(&kept);
+    assert!((1..4).contains(&made) && kept.is_resumable(), "{made}: {output:?}");
+    let stopped = format!("stopped at trial {}: the study cannot be written", made + 1);
+    for part in [&stopped, "weir resume", "--output cannot be written: File too large"] {
+        assert!(output.stderr.contains(part), "{part}: {output:?}");
+    }
+    assert!(output.stdout.contains(&format!("{} runs of 6", made + 1)), "{output:?}");
+    assert_eq!(directory.names(), ["study.json"], "nothing unfinished is left");
+    let output = study(&format!("resume --no-settle {file}"), &[]);
+    assert_eq!((output.code(), measured(&loaded(&file))), (0, 6), "{output:?}");
+}
+
 #[test]
 fn no_secret_reaches_the_study() {
     let (server, directory) = (Serve::start(&[]), Directory::new());
@@ -185,16 +214,19 @@ fn no_secret_reaches_the_study() {
     // The study wants one more run, as if it had been interrupted.
     let text = text.replacen("\"runs\":1", "\"runs\":2", 1);
     let text = text.replacen("\"kind\":\"complete\"", "\"kind\":\"interrupted\"", 1);
-    let text = text.replace("echo [redacted] id=[redacted]", "true");
-    let text = text.replace("echo [redacted] [redacted]", "true");
     fs::write(&file, text).expect("a file");
     let resume = format!("resume --no-settle {file}");
-    let refused = study(&resume, &[]);
+    let refused = study(&resume, &secrets);
+    assert!(refused.code() == 2 && refused.stderr.contains("for --before"), "{refused:?}");
+    let refused = study(&resume, &hook);
     assert_eq!(refused.code(), 2, "{refused:?}");
     for part in ["the header Cookie", "basic authentication", "--header, --user"] {
         assert!(refused.stderr.contains(part), "{part}: {refused:?}");
     }
-    let output = study(&resume, &secrets);
+    // A new password, of another length, makes no other run.
+    let secrets = ["-u", "me:TOPSECRET-2", "-H", "Cookie: id=HIDDEN77"];
+    let hook = ["--before", "echo TOPSECRET-2 id=HIDDEN77"];
+    let output = study(&resume, &[&secrets[..], &hook[..]].concat());
     assert_eq!(output.code(), 0, "{output:?}");
     let text = fs::read_to_string(&file).expect("it was kept");
     assert!(!text.contains("TOPSECRET") && !text.contains("HIDDEN77"), "{text}");

@@ -31,6 +31,11 @@ pub(super) fn sections(found: &SearchResult) -> Vec<Section> {
     ]
 }
 
+/// Returns the interval as a sentence.
+pub(crate) fn interval(found: &SearchResult) -> String {
+    headline(found).0
+}
+
 /// Returns the interval in words.
 fn headline(found: &SearchResult) -> (String, Tone) {
     let objective: Vec<&str> = found.claims.iter().map(|claim| claim.text.as_str()).collect();
@@ -73,7 +78,7 @@ fn violation(claim: &SearchClaim) -> String {
 }
 
 /// Returns the reason why nothing is known above the interval.
-fn limit(found: &SearchResult) -> Option<String> {
+pub(crate) fn limit(found: &SearchResult) -> Option<String> {
     match &found.end {
         SearchEnd::LimitedByClient { rate_rps, text } => {
             let rate = units::round_rate(*rate_rps);

@@ -1,5 +1,6 @@
 //! Carries out the trials of a study on this machine.
 
+use std::io;
 use std::time::{Duration, Instant};
 
 use weir_result::study::{Design, HookRun, Hooks, Settling};
@@ -149,8 +150,11 @@ impl Laboratory for Bench<'_> {
 
     fn keep(&mut self, study: &Study) -> Result<(), anyhow::Error> {
         let Some(path) = self.manner.output else { return Ok(()) };
-        let file = ResultFile::at("--output", path, self.interrupts.temporaries())?;
-        let written = file.write(|mut out| weir_report::json::write_study(study, &mut out));
+        let file = ResultFile::at("--output", path, self.interrupts.temporaries());
+        // It could be made before the first trial: that it cannot be now is no wrong usage.
+        let file = file.map_err(|error| io::Error::other(format!("{error:#}")));
+        let written = file
+            .and_then(|file| file.write(|mut out| weir_report::json::write_study(study, &mut out)));
         Ok(written.map_err(|error| NotWritten { place: "--output", error })?)
     }
 
