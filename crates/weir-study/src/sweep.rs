@@ -116,6 +116,8 @@ struct Curve<'s> {
 struct Point {
     value: String,
     number: f64,
+    /// Rate of the arrivals that were planned: random ones differ from the nominal rate.
+    planned_rps: f64,
     rates_rps: Vec<f64>,
     is_client_limited: bool,
 }
@@ -126,8 +128,11 @@ fn point(study: &Study, cell: u32, value: String) -> Option<Point> {
     let limited = |run: &&&Document| {
         run.verdict.limit.by == LimitedBy::ClientCpu || run.verdict.grade == Grade::Void
     };
+    let planned = |run: &&Document| run.accounting.planned as f64 / run.throughput.window_s;
+    let planned_rps: Vec<f64> = runs.iter().map(planned).collect();
     let point = Point {
         number: number(&value)?,
+        planned_rps: mean(&planned_rps),
         is_client_limited: 2 * runs.iter().filter(limited).count() > runs.len(),
         rates_rps: runs.iter().map(|run| run.throughput.good_rps).collect(),
         value,
@@ -172,7 +177,7 @@ impl Curve<'_> {
         let rates: Vec<f64> = self.points.iter().map(|point| mean(&point.rates_rps)).collect();
         let greatest = rates.iter().copied().max_by(f64::total_cmp)?;
         let delivered =
-            |index: &usize| rates[*index] >= SATURATED_RATE * self.points[*index].number;
+            |index: &usize| rates[*index] >= SATURATED_RATE * self.points[*index].planned_rps;
         let at = match self.is_over_rates() {
             true => (0..rates.len()).take_while(delivered).last(),
             false => rates.iter().position(|rate| *rate >= SATURATED * greatest),

@@ -118,9 +118,9 @@ fn arranged(argv: Vec<OsString>, command: &clap::Command) -> Vec<OsString> {
     head.chain(of_study).chain(separator).chain(of_run).collect()
 }
 
-/// True if the words of a run name its target.
-pub(crate) fn names_target(words: &[OsString]) -> bool {
-    split::has_target(words, &Cli::command())
+/// Index of the word of a run that names its target.
+pub(crate) fn target_at(words: &[OsString]) -> Option<usize> {
+    split::target_at(words, &Cli::command())
 }
 
 /// Subcommands.

@@ -36,16 +36,17 @@ pub(super) fn split(
     (of_study, of_run)
 }
 
-/// True if a word of a run names its target: neither a flag, nor the value of one, nor behind `--`.
-pub(super) fn has_target(words: &[OsString], run: &Command) -> bool {
-    let mut words = words.iter();
-    while let Some(word) = words.next().filter(|word| *word != "--") {
-        let Some(flag) = Flag::of(word) else { return true };
+/// Index of the word of a run that names its target: neither a flag, nor the value of one, nor
+/// behind `--`.
+pub(super) fn target_at(words: &[OsString], run: &Command) -> Option<usize> {
+    let mut words = words.iter().enumerate();
+    while let Some((index, word)) = words.next().filter(|(_, word)| *word != "--") {
+        let Some(flag) = Flag::of(word) else { return Some(index) };
         if flag.found_in(run).is_some_and(|arg| flag.lacks_value(arg, run)) {
             words.next();
         }
     }
-    false
+    None
 }
 
 /// A word that is a flag.

@@ -11,6 +11,7 @@ use weir_result::study::{Cell, Design, Level};
 use super::repeat::hooks;
 use super::study::{self, Variant};
 use crate::args::study::SweepArgs;
+use crate::args::target_at;
 
 /// Metrics of the result.
 const METRICS: [&str; 5] = ["rate", "p50", "p99", "p99.9", "errors"];
@@ -83,11 +84,14 @@ fn variant(cell: Cell, base: &[OsString]) -> Result<Variant> {
 /// The command line of a combination: its options, then the common words.
 fn words(base: &[OsString], levels: &[Level]) -> Result<Vec<OsString>> {
     let (mut own, mut base) = (Vec::new(), base.to_vec());
+    // The path is one of the URL.
+    if let Some(url) = levels.iter().find(|level| level.factor == "url") {
+        set_url(&mut base, &url.value);
+    }
     for Level { factor, value } in levels {
         match (factor.as_str(), value.as_str()) {
-            ("close", "none") => {}
+            ("close", "none") | ("url", _) => {}
             ("path", path) => set_path(&mut base, path)?,
-            ("url", url) => set_url(&mut base, url),
             (name, value) if name.chars().count() == 1 => own.push(format!("-{name}{value}")),
             (name, value) => own.push(format!("--{name}={value}")),
         }
@@ -100,23 +104,20 @@ fn words(base: &[OsString], levels: &[Level]) -> Result<Vec<OsString>> {
 
 /// Puts a URL in the place of the one that is there, or at the end.
 fn set_url(words: &mut Vec<OsString>, url: &str) {
-    let is_url = |word: &OsString| word.to_str().is_some_and(|text| text.contains("://"));
-    match words.iter_mut().find(|word| is_url(word)) {
-        Some(word) => *word = url.into(),
+    match target_at(words) {
+        Some(index) => words[index] = url.into(),
         None => words.push(url.into()),
     }
 }
 
 /// Puts a path into the URL.
 fn set_path(words: &mut [OsString], path: &str) -> Result<()> {
-    let is_url = |word: &OsString| word.to_str().is_some_and(|text| text.contains("://"));
-    let url = words.iter_mut().find(|word| is_url(word));
-    let url = url.context("--vary path=…: write the URL with http:// or https://")?;
-    let text = url.to_string_lossy().into_owned();
-    let (scheme, rest) = text.split_once("://").context("a URL has ://")?;
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    let url = target_at(words).context("--vary path=…: name the URL")?;
+    let text = words[url].to_string_lossy();
+    let start = text.find("://").map_or(0, |at| at + "://".len());
+    let end = text[start..].find(['/', '?', '#']).map_or(text.len(), |at| start + at);
     let slash = if path.starts_with('/') { "" } else { "/" };
-    *url = format!("{scheme}://{authority}{slash}{path}").into();
+    words[url] = format!("{}{slash}{path}", &text[..end]).into();
     Ok(())
 }
 
@@ -147,5 +148,9 @@ mod tests {
         check("-c5 http://h:1?q", &[("path", "/a/b?c")], "-c5 http://h:1/a/b?c");
         check("-c5 http://h/", &[("url", "http://i/")], "-c5 http://i/");
         check("-c5", &[("url", "http://i/"), ("path", "x")], "-c5 http://i/x");
+        check("-c5", &[("path", "x"), ("url", "http://i/")], "-c5 http://i/x");
+        check("h:1/a -c5", &[("path", "b")], "h:1/b -c5");
+        let watch = "--watch-nginx http://h/status http://h/";
+        check(watch, &[("path", "/a")], "--watch-nginx http://h/status http://h/a");
     }
 }

@@ -10,8 +10,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use weir_result::study::Factor;
 
-use crate::args::names_target;
 use crate::args::study::{SweepArgs, checked_factor, metric};
+use crate::args::target_at;
 use crate::terminal::shown;
 
 /// Keys of the file.
@@ -55,7 +55,7 @@ pub(super) fn completed(mut args: SweepArgs, path: &Path) -> Result<SweepArgs> {
 /// so that these win.
 fn words(plan: &SweepPlan, given: &[OsString]) -> Result<Vec<OsString>> {
     let mut words: Vec<OsString> = plan.args.iter().map(OsString::from).collect();
-    let (in_args, is_given) = (names_target(&words), names_target(given));
+    let (in_args, is_given) = (target_at(&words).is_some(), target_at(given).is_some());
     if in_args && plan.url.is_some() {
         bail!("url and args both name a URL: leave one of them out");
     }
