@@ -107,8 +107,10 @@ impl Redaction {
         for Header { name, value } in &request.headers {
             if self.is_header(name) && !value.is_empty() {
                 secrets.push(value.clone());
-                // The token without its scheme.
+                // The token without its scheme, and the value of a cookie without its name.
                 secrets.extend(value.split_once(' ').map(|(_, token)| token.trim().to_owned()));
+                let pairs = value.split(';').filter_map(|pair| pair.split_once('='));
+                secrets.extend(pairs.map(|(_, value)| value.trim().to_owned()));
             }
         }
         let decoded = self.userinfos.iter().map(|userinfo| credentials::decoded(userinfo));
@@ -414,7 +416,8 @@ mod tests {
     #[test]
     fn secrets_are_removed_from_notes() {
         let mut spec = RunSpec::new("http://h/");
-        spec.request.headers = vec![header("Authorization", "Bearer SECRET")];
+        spec.request.headers =
+            vec![header("Authorization", "Bearer SECRET"), header("Cookie", "lang=en; id=CRUMBLE")];
         spec.redaction.names = vec!["token".to_owned()];
         spec.redaction.userinfos = vec!["me:hidden".to_owned()];
         let redaction = Redaction::of(&spec);
@@ -423,6 +426,7 @@ mod tests {
             "a redirect to http://x:y@h/?token=abc: load that",
             "a word of the password: hidden",
             "sent bWU6aGlkZGVu",
+            "the session is CRUMBLE",
         ]
         .map(|text| Note::new("x", text));
         redaction.notes(&mut notes);
@@ -433,6 +437,7 @@ mod tests {
                 "a redirect to http://[redacted]@h/?token=[redacted] load that",
                 "a word of the password: [redacted]",
                 "sent [redacted]",
+                "the session is [redacted]",
             ]
         );
     }

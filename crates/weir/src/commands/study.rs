@@ -68,10 +68,8 @@ pub(crate) fn new(
     variants: &[Variant],
     words: Vec<String>,
 ) -> Study {
-    let redacted = |command: &Option<String>| {
-        let first = variants.first().zip(command.as_deref());
-        first.map(|(variant, command)| variant.redacted(command))
-    };
+    let redacted =
+        |command: &Option<String>| Some(variant::redacted(variants, command.as_deref()?));
     Study {
         study_version: STUDY_VERSION,
         tool: Tool { name: "weir".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
@@ -114,6 +112,11 @@ pub(crate) fn conduct(
     let kept = weir_study::conduct(&mut study, &mut bench);
     show(&study, manner, summary.as_ref())?;
     report_end(&study, manner);
+    if let (Err(_), StudyState::Complete, Some(path)) = (&kept, &study.state, manner.output) {
+        let path = terminal::shown(path);
+        let text = "note: the file has trials and no result: once it can be written";
+        terminal::eprint_line(format_args!("{text}, weir resume {path} adds the result"));
+    }
     kept?;
     if let (StudyState::Interrupted, Some(signal)) = (&study.state, interrupts.runs().received()) {
         return Ok(exit::of_signalled(signal));

@@ -99,6 +99,7 @@ fn a_hook_that_fails_stops_the_study_and_resuming_goes_on() {
     fs::write(stop, "").expect("a file");
     let output = study(&format!("resume --no-settle {file}"), &[]);
     assert_eq!(output.code(), 0, "{output:?}");
+    assert!(output.stderr.contains("trial 5 of 5"), "{output:?}");
     let kept = loaded(&file);
     assert_eq!((&kept.state, kept.trials.len(), measured(&kept)), (&StudyState::Complete, 5, 4));
     let again = study(&format!("resume {file}"), &[]);
@@ -233,6 +234,25 @@ fn no_secret_reaches_the_study() {
     assert_eq!(measured(&loaded(&file)), 2);
 }
 
+/// A hook and a failure may print the secrets of either variant.
+#[test]
+fn no_secret_of_a_variant_reaches_the_study_by_another() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let (file, script) = (directory.file("study.json"), directory.file("fails.lua"));
+    let text = "function response() error('bad ' .. wrk.headers['Cookie']) end";
+    fs::write(&script, text).expect("a file");
+    let words = format!("ab {BRIEF} --pairs 6 -d100ms -o {file} {}", server.url());
+    let b = format!("-s {script} -H 'Cookie: id=HIDDEN77'");
+    let variants = ["-a", "-u me:TOPSECRET", "-b", &b];
+    let output = study(&words, &[&variants[..], &["--before", "echo TOPSECRET HIDDEN77"]].concat());
+    assert_eq!(output.code(), 1, "{output:?}");
+    let text = fs::read_to_string(&file).expect("it was kept");
+    for text in [&text, &output.stdout, &output.stderr] {
+        assert!(!text.contains("TOPSECRET") && !text.contains("HIDDEN77"), "{text}");
+    }
+    assert!(text.contains("echo [redacted] [redacted]") && text.contains("bad "), "{text}");
+}
+
 #[test]
 fn a_sweep_makes_all_combinations_in_random_order() {
     let (server, directory) = (Serve::start(&[]), Directory::new());
@@ -328,6 +348,7 @@ fn what_is_wrong_is_said_before_the_first_trial() {
         (format!("sweep {url}"), ["--vary", ""]),
         (format!("sweep --vary c=1,zero {url}"), ["c=zero", "zero"]),
         (format!("sweep --vary c=1,1 {url}"), ["1 is there twice", ""]),
+        (format!("sweep --vary u=me:a,me:b {url}"), ["--vary: u=me:a", "u are credentials"]),
         (format!("repeat --metric p98 {url}"), ["p98", "p99"]),
         ("resume none.json".to_owned(), ["none.json cannot be resumed", "failed to read"]),
         ("compare one.json".to_owned(), ["name two documents", "--base"]),

@@ -9,7 +9,7 @@ use weir_runner::{LoadSpec, RunSpec, Warmup};
 use weir_study::search::{TrialPlan, next_plan};
 use weir_study::{HookKind, Laboratory, Upcoming, trials_planned};
 
-use super::variant::Variant;
+use super::variant::{Variant, redacted};
 use super::{Manner, estimate, hook, settle};
 use crate::errors::NotWritten;
 use crate::interrupts::Interrupts;
@@ -90,6 +90,9 @@ impl Laboratory for Bench<'_> {
             return;
         }
         let (least, most) = trials_planned(study);
+        // Trials that count for nothing have numbers too.
+        let lost = (study.trials.len() - study.measured().count()) as u32;
+        let (least, most) = (least + lost, most + lost);
         let of = if least == most { most.to_string() } else { format!("at most {most}") };
         let name = &self.variant(upcoming).cell.name;
         let name = if study.cells.len() > 1 { format!(": {name}") } else { String::new() };
@@ -118,16 +121,15 @@ impl Laboratory for Bench<'_> {
             HookKind::Before => self.hooks.before.as_deref(),
             HookKind::After => self.hooks.after.as_deref(),
         };
-        let variant = self.variant(upcoming);
         let variables = [
-            ("WEIR_VARIANT", variant.cell.name.clone()),
+            ("WEIR_VARIANT", self.variant(upcoming).cell.name.clone()),
             ("WEIR_TRIAL", upcoming.number.to_string()),
         ];
         let timeout = Duration::from_nanos(self.hooks.timeout_ns);
         let is_interrupted = || self.interrupts.runs().received().is_some();
         let run = hook::run(command.unwrap_or("true"), &variables, timeout, is_interrupted);
         let mut run = run.map_err(|error| format!("{} cannot be started: {error}", kind.flag()))?;
-        run.output = variant.redacted(&run.output);
+        run.output = redacted(&self.variants, &run.output);
         Ok(run)
     }
 
@@ -137,9 +139,11 @@ impl Laboratory for Bench<'_> {
         let prepared = runner::of(&spec).prepare(&spec, &mut progress);
         let ran = prepared.and_then(|run| run.run(self.interrupts.runs(), None, &mut progress));
         self.made += 1;
-        let finished = ran.map_err(|error| error.to_string())?;
+        // The reason of a failure is kept in the study.
+        let reason = |text: &str| redacted(&self.variants, text);
+        let finished = ran.map_err(|error| reason(&error.to_string()))?;
         if let Some((failure, _)) = finished.script_failures().first() {
-            return Err(failure.clone());
+            return Err(reason(failure));
         }
         let document = finished.document;
         let probed = document.probe.map(|probe| probe.service_time.p50_ns);

@@ -30,9 +30,21 @@ impl Variant {
     /// Returns the variant of a combination of a sweep.
     ///
     /// # Errors
-    /// As [`Variant::of_words`].
+    /// As [`Variant::of_words`], and when a level is a credential, which the study would hold.
     pub(crate) fn of_levels(name: &str, levels: Vec<Level>, words: &[OsString]) -> Result<Variant> {
-        Ok(Variant::of(name, levels, &run_args(words)?, words))
+        let variant = Variant::of(name, levels, &run_args(words)?, words);
+        let is_kept = |level: &&Level| {
+            let is_in = |word: &String| word.contains(level.value.as_str());
+            level.value == "none" || variant.cell.words.iter().any(is_in)
+        };
+        match variant.cell.levels.iter().find(|level| !is_kept(level)) {
+            Some(level) => bail!(
+                "the values of {} are credentials, which a study does not hold: give each in the \
+                 -a or -b of weir ab",
+                level.factor
+            ),
+            None => Ok(variant),
+        }
     }
 
     fn of(name: &str, levels: Vec<Level>, args: &RunArgs, words: &[OsString]) -> Variant {
@@ -52,11 +64,12 @@ impl Variant {
         spec.set_command(words.iter().cloned());
         spec.command.unwrap_or_default()
     }
+}
 
-    /// Returns a text without the secrets of the run.
-    pub(crate) fn redacted(&self, text: &str) -> String {
-        self.spec.redacted_text(text)
-    }
+/// Returns a text without the secrets of any of the runs.
+pub(crate) fn redacted(variants: &[Variant], text: &str) -> String {
+    let without = |text: String, variant: &Variant| variant.spec.redacted_text(&text);
+    variants.iter().fold(text.to_owned(), without)
 }
 
 /// Parses the command line of a run.
