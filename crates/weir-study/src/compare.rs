@@ -172,5 +172,5 @@ fn text(metric: &NamedMetric, runs: &[&Document]) -> String {
     let mut measured: Vec<_> = runs.iter().filter_map(|run| metric.measure(run).ok()).collect();
     measured.sort_by(|a, b| a.value.total_cmp(&b.value));
     let middle = measured.get(measured.len().saturating_sub(1) / 2);
-    middle.map_or_else(|| "–".to_owned(), |middle| metric.print_measured(middle))
+    middle.map_or_else(|| wording::UNKNOWN.to_owned(), |middle| metric.print_measured(middle))
 }

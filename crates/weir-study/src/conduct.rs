@@ -200,7 +200,9 @@ fn failure_of(document: &Document, study: &Study, upcoming: &Upcoming) -> Option
     let has_success = is_rate || document.accounting.ok > 0 || document.throughput.good > 0;
     let name = study.cells.get(upcoming.cell as usize).map_or("", |cell| cell.name.as_str());
     let of = if name.is_empty() { String::new() } else { format!(" of {name}") };
-    (!has_success).then(|| format!("no request{of} got a successful response"))
+    let reason = &document.verdict.reason;
+    let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+    (!has_success).then(|| format!("no request{of} got a successful response{why}"))
 }
 
 fn check_hook(kind: HookKind, run: &HookRun) -> Result<(), String> {

@@ -4,6 +4,9 @@ use weir_result::NamedMetric;
 use weir_result::study::{Answer, Comparison, MetricComparison, Pairing};
 use weir_result::units;
 
+/// Value of a side that has none.
+pub(crate) const UNKNOWN: &str = "–";
+
 /// Returns the verdict on a metric as a sentence.
 pub(crate) fn sentence(
     metric: &NamedMetric,
@@ -81,6 +84,7 @@ fn least(entry: &MetricComparison) -> String {
         Some(change) if entry.is_least && change < 0.0 => format!("≤ {}", signed(change)),
         Some(change) if entry.is_least => format!("≥ {}", signed(change)),
         Some(change) => signed(change),
+        None if entry.base == UNKNOWN && entry.new == UNKNOWN => "is not known".to_owned(),
         None => format!("{} and {}", entry.base, entry.new),
     }
 }

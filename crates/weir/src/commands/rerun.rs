@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
-use weir_result::Document;
+use weir_result::{Document, Study};
 
 use super::study::spec_of;
 use super::{recorded, run};
@@ -21,7 +21,11 @@ use crate::terminal::shown;
 pub(crate) fn rerun(args: &RerunArgs) -> Result<ExitCode> {
     let summary = StepSummary::of(args.github)?;
     let document = Document::load(&args.file)
-        .with_context(|| format!("{} cannot be repeated", shown(&args.file)))?;
+        .with_context(|| format!("{} cannot be repeated", shown(&args.file)));
+    if document.is_err() && Study::load(&args.file).is_ok() {
+        bail!("{} is a study of several runs: rerun repeats a single one", shown(&args.file));
+    }
+    let document = document?;
     if document.plan.part.is_some() || !document.parts.is_empty() {
         bail!("{} is of a run in parts: repeat its parts", shown(&args.file));
     }

@@ -56,8 +56,9 @@ fn legend(repetition: &Repetition) -> Vec<Notice> {
     for metric in repetition.metrics.iter().filter(|metric| !metric.outliers.is_empty()) {
         let trials: Vec<String> = metric.outliers.iter().map(u32::to_string).collect();
         notes.push(Notice::OfRun(format!(
-            "outliers of {}: trials {}; they are counted like all others",
+            "outliers of {}: {} {}; counted like all others",
             metric.metric,
+            if trials.len() == 1 { "trial" } else { "trials" },
             trials.join(", ")
         )));
     }
