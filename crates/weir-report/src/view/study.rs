@@ -5,8 +5,8 @@ mod repeat;
 pub(crate) mod search;
 mod sweep;
 
-use weir_result::Study;
 use weir_result::study::{Comparison, Design, StudyResult, StudyState, Trial, TrialOutcome};
+use weir_result::{Document, Study};
 
 use super::plot::study as plot;
 use super::{Block, Cell, Fact, Line, Notice, Report, Section, Tone};
@@ -116,9 +116,33 @@ fn notes(study: &Study) -> Vec<Block> {
             study.trials.len()
         ));
     }
+    notes.extend(with_failures(study));
     notes.extend(study.notes.iter().map(|note| note.text.clone()));
     notes.into_iter().map(|text| Block::Note(Notice::OfRun(text))).collect()
 }
+
+/// Names the runs with failed requests or connections: a server may have died within one. In a
+/// search they are its results.
+fn with_failures(study: &Study) -> Option<String> {
+    if matches!(study.design, Design::Search { .. }) {
+        return None;
+    }
+    let has_failures = |run: &Document| run.failed() > 0 || !run.connections.failures.is_empty();
+    let found = study.measured().filter(|(_, run)| has_failures(run));
+    let numbers: Vec<String> = found.map(|(trial, _)| trial.number.to_string()).collect();
+    let shown = numbers.iter().take(TRIALS_MAX).cloned().collect::<Vec<_>>().join(", ");
+    let more = match numbers.len().saturating_sub(TRIALS_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let trials = if numbers.len() == 1 { "trial" } else { "trials" };
+    (!numbers.is_empty()).then(|| {
+        format!("requests or connections failed in {trials} {shown}{more}; counted like all others")
+    })
+}
+
+/// Number of trials that a note names.
+const TRIALS_MAX: usize = 10;
 
 fn failed(trial: &Trial) -> Option<String> {
     match &trial.outcome {

@@ -117,6 +117,20 @@ fn a_run_is_repeated_exactly() {
 }
 
 #[test]
+fn another_plan_is_refused_and_named() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let file = run(&directory, "a.json", "-d1s", &server.url());
+    let text = fs::read_to_string(&file).expect("a document");
+    // As if this weir read the command line in another way.
+    let other = text.replace("\"-d1s\"", "\"-d2s\"").replace("\"-c2\"", "\"-c3\"");
+    fs::write(&file, other).expect("a file");
+    let refused = within(&directory, &["rerun", "a.json"]);
+    assert_eq!(refused.code(), 2, "{refused:?}");
+    let named = "plan.connections is 2 and 3; plan.duration is 1 s and 2 s (recorded and now)";
+    assert!(refused.stderr.contains(named), "{refused:?}");
+}
+
+#[test]
 fn redacted_values_are_given_again() {
     let (server, directory) = (Serve::start(&[]), Directory::new());
     run(&directory, "a.json", "-u me:TOPSECRET", &server.url());

@@ -53,6 +53,22 @@ fn repeat_keeps_every_run_and_prints_their_spread() {
 }
 
 #[test]
+fn trials_wait_until_the_target_is_idle_again() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let file = directory.file("study.json");
+    let words = BRIEF.replace("--no-settle", "");
+    let output =
+        study(&format!("repeat {words} -n 2 --requests 100 -o {file} {}", server.url()), &[]);
+    assert_eq!(output.code(), 0, "{output:?}");
+    let kept = loaded(&file);
+    let [first, second] = &kept.trials[..] else { panic!("{kept:?}") };
+    assert_eq!(first.settling, None, "nothing came before it");
+    let settling = second.settling.expect("it waited");
+    assert!(settling.idle_ns.is_some_and(|ns| ns > 0), "{settling:?}");
+    assert!(settling.waited_ns >= 200_000_000, "{settling:?}");
+}
+
+#[test]
 fn pairs_are_interleaved_at_random_and_hooks_know_their_variant() {
     let (server, directory) = (Serve::start(&[]), Directory::new());
     let (file, log) = (directory.file("study.json"), directory.file("log"));
@@ -120,6 +136,30 @@ fn a_server_that_dies_in_trial_7_of_10_leaves_six_runs() {
     let kept = loaded(&file);
     assert_eq!((kept.trials.len(), measured(&kept)), (7, 6));
     assert!(matches!(kept.trials[6].outcome, TrialOutcome::Failed { .. }), "{kept:?}");
+}
+
+/// Its run is measured as far as it went, and named.
+#[test]
+fn a_server_that_dies_within_a_trial_is_said() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let (file, script) = (directory.file("study.json"), directory.file("kills.lua"));
+    let text = format!(
+        "local sent = 0\nfunction request()\n  sent = sent + 1\n  if sent == 20 then \
+         os.execute('kill -KILL {}') end\n  return wrk.format()\nend\n",
+        server.process().id()
+    );
+    fs::write(&script, text).expect("a file");
+    let url = server.url();
+    let words =
+        format!("repeat {BRIEF} -n 3 -d1s --wait-for-server 100ms -s {script} -o {file} {url}");
+    let output = study(&words, &[]);
+    assert_eq!(output.code(), 1, "{output:?}");
+    let kept = loaded(&file);
+    assert!(matches!(kept.state, StudyState::Stopped { .. }), "{:?}", kept.state);
+    assert!(measured(&kept) == 1 && kept.trials.len() == 2, "{output:?}");
+    let said = "requests or connections failed in trial 1; counted like all others";
+    let text = output.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains(said), "{output:?}");
 }
 
 #[test]
@@ -280,6 +320,10 @@ fn a_sweep_makes_all_combinations_in_random_order() {
         assert_eq!(run.plan.target.path, value(2));
     }
     assert!(output.stdout.contains("c=2 close=client path=/b"), "{output:?}");
+    let Some(StudyResult::Sweep(sweep)) = &kept.result else { panic!("{:?}", kept.result) };
+    let others = sweep.curves.iter().map(|curve| curve.levels.len()).collect::<Vec<_>>();
+    assert_eq!(others, [2; 4], "a curve over c for each of the others");
+    assert!(output.stdout.contains("Knee          close=none path=/a: "), "{output:?}");
 }
 
 #[test]

@@ -59,14 +59,19 @@ pub(super) fn settle(spec: &RunSpec, idle_ns: Option<u64>, interrupts: &Interrup
 /// if unknown (proc(5), /proc/net/tcp). Those that the server closed are on its side and keep none.
 fn time_wait(port: Option<u16>) -> u64 {
     let of = |path| fs::read_to_string(path).unwrap_or_default();
+    let tables = [of("/proc/net/tcp"), of("/proc/net/tcp6")];
+    tables.iter().map(|table| waiting_in(table, port)).sum()
+}
+
+/// Connections of one table of the kernel to `port` in TIME_WAIT.
+fn waiting_in(table: &str, port: Option<u16>) -> u64 {
     let is_one = |line: &&str| {
         let mut fields = line.split_whitespace().skip(2);
         let peer = fields.next().and_then(|peer| peer.rsplit_once(':'));
         let peer = peer.and_then(|(_, port)| u16::from_str_radix(port, 16).ok());
         fields.next() == Some("06") && peer.is_some() && peer == port
     };
-    let tables = [of("/proc/net/tcp"), of("/proc/net/tcp6")];
-    tables.iter().map(|table| table.lines().filter(is_one).count() as u64).sum()
+    table.lines().filter(is_one).count() as u64
 }
 
 /// Ports that connections may come from (ip(7), ip_local_port_range).
@@ -76,5 +81,25 @@ fn ports() -> u64 {
     match range[..] {
         [low, high] if low <= high => high - low + 1,
         _ => 28_232,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_in_time_wait_are_those_to_the_target() {
+        let table = "\
+  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid
+   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0
+   1: 0100007F:C350 0100007F:1F90 06 00000000:00000000 03:00001770 00000000     0
+   2: 0100007F:C351 0100007F:1F90 06 00000000:00000000 03:00001770 00000000     0
+   3: 0100007F:C352 0100007F:1F90 01 00000000:00000000 00:00000000 00000000     0
+   4: 0100007F:C353 0100007F:1F91 06 00000000:00000000 03:00001770 00000000     0
+   5: 0100007F:1F90 0100007F:C354 06 00000000:00000000 03:00001770 00000000     0
+";
+        assert_eq!(waiting_in(table, Some(8080)), 2);
+        assert_eq!((waiting_in(table, Some(8082)), waiting_in(table, None)), (0, 0));
     }
 }
