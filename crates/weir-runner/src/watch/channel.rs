@@ -64,8 +64,10 @@ impl Channel {
     fn fill(&mut self, received: &mut Vec<u8>) -> io::Result<usize> {
         let before = received.len();
         let mut bytes = [0; CHUNK_BYTES];
-        while received.len() == before {
-            let count = self.stream.read(&mut bytes)?;
+        let is_closed =
+            |session: &Option<Session>| session.as_ref().is_some_and(Session::is_closed);
+        while received.len() == before && !is_closed(&self.session) {
+            let count = read(&mut self.stream, &mut bytes)?;
             match (&mut self.session, count) {
                 (None, 0) => break,
                 (Some(_), 0) => {
@@ -76,9 +78,6 @@ impl Channel {
                 (Some(session), count) => {
                     let opened = session.receive(&mut bytes[..count], received);
                     opened.map_err(io::Error::other)?;
-                    if session.is_closed() {
-                        break;
-                    }
                 }
             }
         }
@@ -108,7 +107,7 @@ fn shake_hands(stream: &mut TcpStream, config: &TlsConfig) -> io::Result<Session
         if !session.is_handshaking() {
             return Ok(session);
         }
-        let count = stream.read(&mut bytes).map_err(in_words)?;
+        let count = read(stream, &mut bytes).map_err(in_words)?;
         if count == 0 {
             return Err(io::Error::other("the connection was closed in the TLS handshake"));
         }
@@ -117,6 +116,17 @@ fn shake_hands(stream: &mut TcpStream, config: &TlsConfig) -> io::Result<Session
             session.take_output(&mut out);
             let _told = stream.write_all(&out);
             return Err(io::Error::other(error));
+        }
+    }
+}
+
+/// Reads once. A signal, or work of io_uring for this thread, interrupts a receive with a timeout
+/// (signal(7)).
+fn read(stream: &mut TcpStream, bytes: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match stream.read(bytes) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            result => return result,
         }
     }
 }

@@ -8,6 +8,7 @@ use weir_result::document::{RuleOutcome, ServerSection};
 use crate::support::directory::Directory;
 use crate::support::for_each_engine;
 use crate::support::nginx::Nginx;
+use crate::support::secure::{Authority, Secure};
 use crate::support::serve::Serve;
 use crate::support::weir::{self, Ran, weir};
 
@@ -90,6 +91,30 @@ fn pages_are_read_over_tls() {
     let sni = ["--sni", "a.test", "--watch-nginx", &status, &nginx.url()];
     let refused = weir("-c1 -n 10", &sni);
     assert!(refused.code() == 2 && refused.stderr.contains("--sni"), "{}", refused.stderr);
+}
+
+/// The end of a page is that of the connection: with a close_notify it is complete.
+#[test]
+fn a_page_that_ends_with_its_connection_must_end_in_order() {
+    let (authority, target) = (Authority::new(), Serve::start(&[]));
+    let page = |ends_in_order: bool| {
+        Secure::start(&authority.sign_loopback(), move |peer| {
+            peer.read_request()?;
+            peer.write("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nup 5\n")?;
+            if ends_in_order { peer.close_in_order() } else { peer.break_off() }
+        })
+    };
+    let (whole, cut) = (page(true), page(false));
+    let flags = "-c1 -n 100 --watch-metric up";
+    let (ca, url, whole_url, cut_url) = (authority.file(), target.url(), whole.url(), cut.url());
+    let ran =
+        weir::load("epoll", flags, &["--cacert", &ca, "--watch-prometheus", &whole_url, &url]);
+    ran.assert_all_ok();
+    let metrics = server(&ran).prometheus.as_ref().unwrap_or_else(|| panic!("{ran}"));
+    assert_eq!((metrics.polls.failed, metrics.metrics[0].points[0].value), (0, Some(5.0)), "{ran}");
+    let ended = weir(flags, &["--cacert", &ca, "--watch-prometheus", &cut_url, &url]);
+    assert_eq!(ended.code(), 2, "{}", ended.stderr);
+    assert!(ended.stderr.contains("ended without close_notify"), "{}", ended.stderr);
 }
 
 #[test]
