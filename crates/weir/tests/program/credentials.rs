@@ -62,6 +62,17 @@ const CASES: [Case; 14] = [
     },
 ];
 
+/// Further formats, and their files.
+const EXPORTS: [(&str, &str); 7] = [
+    ("csv", "run.csv"),
+    ("hgrm", "run.hgrm"),
+    ("hlog", "run.hlog"),
+    ("html", "run.html"),
+    ("jsonl", "run.jsonl"),
+    ("markdown", "run.markdown"),
+    ("text", "run.text"),
+];
+
 /// Everything that a run printed, wrote and sent.
 struct Left {
     output: Output,
@@ -88,6 +99,11 @@ fn run(case: &[&str], more: &[&str], answer: &'static str) -> Left {
     let mut command = Command::new(WEIR);
     command.current_dir(directory.path()).args(words).args(more);
     let files = ["-o", "run.json", "--raw", "rows.parquet", "--junit", "run.xml"];
+    for (format, _) in EXPORTS {
+        command.args(["--export", &format!("{format}=run.{format}")]);
+    }
+    command.args(["--save", "a", "--history", "history.db", "--github"]);
+    command.env("GITHUB_STEP_SUMMARY", directory.file("summary.md"));
     command.args(files).args(["--assert", "errors == 0", "-n", "2", "-c1", "--witness", "off"]);
     let output = Process::start(&mut command).wait();
     let read = |name: String| (name.clone(), fs::read(directory.file(&name)).expect("it is there"));
@@ -102,7 +118,11 @@ impl Left {
         assert!(self.sent.len() >= 2, "{:?}", self.output);
         assert!(self.sent.iter().all(|head| head.contains(sent)), "{:?}", self.sent);
         let names: Vec<&str> = self.files.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["rows.parquet", "run.json", "run.xml"], "{:?}", self.output);
+        let exported = EXPORTS.iter().map(|(_, name)| *name);
+        let others = ["history.db", "rows.parquet", "run.json", "run.xml", "summary.md"];
+        let mut expected: Vec<&str> = exported.chain(others).collect();
+        expected.sort_unstable();
+        assert_eq!(names, expected, "{:?}", self.output);
         let Output { stdout, stderr, .. } = &self.output;
         let printed = [
             ("stdout".to_owned(), stdout.clone().into()),
