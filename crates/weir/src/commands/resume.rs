@@ -36,11 +36,6 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
         terminal::eprint_line(format_args!("note: {} is complete", shown(&args.file)));
         return study::report(&study, manner);
     }
-    let hooks = Hooks {
-        before: restored_hook("--before", study.hooks.before.as_ref(), args.before.as_ref())?,
-        after: restored_hook("--after", study.hooks.after.as_ref(), args.after.as_ref())?,
-        ..study.hooks
-    };
     weir_study::reopen(&mut study);
     let mut variants = Vec::new();
     for (index, cell) in (0..).zip(&study.cells) {
@@ -49,22 +44,42 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
         check(&study, index, &variant)?;
         variants.push(variant);
     }
+    let is_redacted =
+        |variant: &&Variant| variant.cell.words.iter().any(|word| word.contains(REDACTED));
+    if variants.iter().filter(is_redacted).count() > 1 && !args.quiet {
+        terminal::eprint_line(
+            "note: all variants get the same values in the place of redacted ones",
+        );
+    }
+    let hook = |flag, recorded: &Option<String>, given: &Option<String>| {
+        restored_hook(flag, recorded.as_deref(), given.as_deref(), &variants)
+    };
+    let hooks = Hooks {
+        before: hook("--before", &study.hooks.before, &args.before)?,
+        after: hook("--after", &study.hooks.after, &args.after)?,
+        ..study.hooks
+    };
     study::conduct(study, hooks, variants, manner)
 }
 
 /// Returns the command of a hook, which is given again if it is redacted.
+///
+/// # Errors
+/// When it is redacted and not given, or another one is given.
 fn restored_hook(
     flag: &str,
-    recorded: Option<&String>,
-    given: Option<&String>,
+    recorded: Option<&str>,
+    given: Option<&str>,
+    variants: &[Variant],
 ) -> Result<Option<String>> {
-    match (recorded.filter(|command| command.contains(REDACTED)), given) {
-        (Some(command), None) => {
+    match (recorded, given) {
+        (Some(command), None) if command.contains(REDACTED) => {
             bail!("the study has {command:?} for {flag}: give the command again with {flag}")
         }
-        (None, Some(_)) => bail!("{flag} of the study is not redacted: leave it out"),
-        (Some(_), given) => Ok(given.cloned()),
-        (None, None) => Ok(recorded.cloned()),
+        (_, Some(given)) if recorded != Some(&*study::redacted(variants, given)) => {
+            bail!("{flag} is not the command of the study, {:?}", recorded.unwrap_or("none"))
+        }
+        (recorded, given) => Ok(given.or(recorded).map(str::to_owned)),
     }
 }
 

@@ -17,7 +17,7 @@ use weir_result::document::Tool;
 use weir_result::study::{Answer, Cell, Comparison, Design, Hooks, StudyResult, StudyState};
 use weir_result::{STUDY_VERSION, Study};
 
-pub(crate) use variant::{Variant, restored, run_args, spec_of};
+pub(crate) use variant::{Variant, redacted, restored, run_args, spec_of};
 
 use crate::args::is_stdout;
 use crate::args::study::{FailOn, StudyFlags, StudyFormat};
@@ -68,8 +68,7 @@ pub(crate) fn new(
     variants: &[Variant],
     words: Vec<String>,
 ) -> Study {
-    let redacted =
-        |command: &Option<String>| Some(variant::redacted(variants, command.as_deref()?));
+    let redacted = |command: &Option<String>| Some(redacted(variants, command.as_deref()?));
     Study {
         study_version: STUDY_VERSION,
         tool: Tool { name: "weir".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },

@@ -264,6 +264,9 @@ fn no_secret_reaches_the_study() {
     for part in ["the header Cookie", "basic authentication", "--header, --user"] {
         assert!(refused.stderr.contains(part), "{part}: {refused:?}");
     }
+    let other = [&secrets[..], &["--before", "echo x"]].concat();
+    let refused = study(&resume, &other);
+    assert!(refused.code() == 2 && refused.stderr.contains("not the command"), "{refused:?}");
     // A new password, of another length, makes no other run.
     let secrets = ["-u", "me:TOPSECRET-2", "-H", "Cookie: id=HIDDEN77"];
     let hook = ["--before", "echo TOPSECRET-2 id=HIDDEN77"];
