@@ -2,11 +2,12 @@
 //! package manager.
 //!
 //! As root it installs the missing programs. Otherwise it prints the commands to type, and fails if
-//! a required program is missing. It installs from no other source, with one exception: a peer of
-//! the bench that is itself a crate, which cargo builds into the build directory.
+//! a required program is missing. It installs from no other source, with two exceptions, both into
+//! the build directory: a peer of the bench that is itself a crate, which cargo builds, and the
+//! Python package of HdrHistogram, of which few systems have a package.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -40,6 +41,9 @@ pub(crate) fn setup(purpose: Purpose) -> Result<()> {
     }
     let missing = missing(purpose);
     if missing.is_empty() {
+        if purpose == Purpose::Test {
+            install_hdrhistogram()?;
+        }
         eprintln!("setup: everything is there");
         return Ok(());
     }
@@ -52,7 +56,11 @@ pub(crate) fn setup(purpose: Purpose) -> Result<()> {
             stop_nginx()?;
         }
     }
-    report(&self::missing(purpose), manager)
+    report(&self::missing(purpose), manager)?;
+    if purpose == Purpose::Test {
+        install_hdrhistogram()?;
+    }
+    Ok(())
 }
 
 /// A required program, and the reason.
@@ -66,7 +74,7 @@ struct Need {
     wanted_by: &'static [Purpose],
 }
 
-const NEEDS: [Need; 19] = [
+const NEEDS: [Need; 21] = [
     Need {
         program: "nginx",
         reason: "its own count of requests is compared with weir's",
@@ -98,6 +106,18 @@ const NEEDS: [Need; 19] = [
         wanted_by: &[],
     },
     Need {
+        program: "javac",
+        reason: "a program of HdrHistogram's Java package reads the exports of histograms",
+        required_by: &[Purpose::Test],
+        wanted_by: &[],
+    },
+    Need {
+        program: HDRHISTOGRAM_JAR,
+        reason: "HdrHistogram's Java package reads the exports of histograms",
+        required_by: &[Purpose::Test],
+        wanted_by: &[],
+    },
+    Need {
         program: "node",
         reason: "its HTTP server is one of those under load",
         required_by: &[Purpose::Bench],
@@ -105,8 +125,9 @@ const NEEDS: [Need; 19] = [
     },
     Need {
         program: "python3",
-        reason: "servers under load, spinners and the forwarder of a slow link are scripts for it",
-        required_by: &[Purpose::Bench, Purpose::Accuracy],
+        reason: "HdrHistogram's Python package reads exports of histograms; servers under load, \
+                 spinners and the forwarder of a slow link are scripts for it",
+        required_by: &[Purpose::Test, Purpose::Bench, Purpose::Accuracy],
         wanted_by: &[],
     },
     Need {
@@ -191,13 +212,46 @@ fn missing(purpose: Purpose) -> Vec<(&'static Need, bool)> {
     missing.map(|need| (need, need.required_by.contains(&purpose))).collect()
 }
 
+/// HdrHistogram's Java package.
+const HDRHISTOGRAM_JAR: &str = "hdrhistogram.jar";
+
+/// Places where distributions install it.
+const JAR_PLACES: [&str; 2] =
+    ["/usr/share/java/hdrhistogram.jar", "/usr/share/java/HdrHistogram.jar"];
+
 /// True if a program, or one that serves as well, is installed.
 fn is_there(program: &str) -> bool {
+    if program == "python3" {
+        // Debian's package leaves out what makes an environment.
+        let mut modules = Command::new(program);
+        modules.args(["-c", "import venv, ensurepip"]).stderr(Stdio::null());
+        return modules.status().is_ok_and(|status| status.success());
+    }
+    if program == HDRHISTOGRAM_JAR {
+        return JAR_PLACES.iter().any(|place| Path::new(place).exists());
+    }
     let others: &[&str] = match program {
         "chromium-headless-shell" => &["chromium", "chromium-browser", "google-chrome"],
         _ => &[],
     };
     others.iter().chain([&program]).any(|name| find_program(name).is_some())
+}
+
+/// Installs HdrHistogram's Python package into an environment in the build directory.
+fn install_hdrhistogram() -> Result<()> {
+    // The version whose log reader the tests are written for.
+    const PACKAGE: &str = "hdrhistogram==0.10.8";
+    let environment = tools_dir()?.join("hdrhistogram");
+    let python = environment.join("bin/python");
+    let mut probe = Command::new(&python);
+    probe.args(["-c", "import hdrh.log"]).stderr(Stdio::null());
+    if probe.status().is_ok_and(|status| status.success()) {
+        return Ok(());
+    }
+    eprintln!("setup: pip installs {PACKAGE} into {}", environment.display());
+    run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
+    run(Command::new(&python).args(["-m", "pip", "install", "--quiet", PACKAGE]))
+        .context("failed to install HdrHistogram's Python package from PyPI")
 }
 
 /// Builds oha with cargo, since few systems have a package of it. A failure is only reported: the
@@ -277,7 +331,14 @@ impl Manager {
             ("chromium-headless-shell", Manager::Dnf | Manager::Apk | Manager::Pacman) => {
                 "chromium"
             }
+            ("javac", Manager::Apt) => "default-jdk-headless",
+            ("javac", Manager::Dnf) => "java-latest-openjdk-devel",
+            ("javac", Manager::Apk) => "openjdk17-jdk",
+            ("javac", Manager::Pacman) => "jdk-openjdk",
+            (HDRHISTOGRAM_JAR, Manager::Apt) => "libhdrhistogram-java",
+            (HDRHISTOGRAM_JAR, _) => "HdrHistogram",
             ("node", _) => "nodejs",
+            ("python3", Manager::Apt) => "python3-venv",
             ("python3", Manager::Pacman) => "python",
             ("ip" | "tc", Manager::Dnf) => "iproute",
             ("ip" | "tc", _) => "iproute2",

@@ -1,12 +1,14 @@
-//! The series and the percentiles as CSV (RFC 4180), for spreadsheets and notebooks. Every cell is
-//! a number or a word of weir's own, so that none is a formula to a spreadsheet.
+//! The series, the percentiles and the figures of several runs as CSV (RFC 4180), for spreadsheets
+//! and notebooks. No text is a formula to a spreadsheet.
 
 use std::io::{self, Write};
 
 use serde_json::Value;
 use weir_result::Document;
 use weir_result::document::{Metric, SeriesEntry};
-use weir_result::quantile::Bound;
+use weir_result::printable;
+
+use crate::findings::Data;
 
 /// Fields that name an interval.
 const PLACE: [&str; 3] = ["start_s", "length_s", "phase"];
@@ -55,24 +57,30 @@ pub fn write_percentiles(document: &Document, out: &mut impl Write) -> io::Resul
     for (time, metric) in times {
         for value in &metric.headline().percentiles {
             let end = |ns: Option<u64>| ns.map_or_else(String::new, |ns| ns.to_string());
-            let bound = match value.bound {
-                Bound::Exact => "exact",
-                Bound::Lower => "lower",
-                Bound::Upper => "upper",
-                Bound::Unknown => "unknown",
-            };
             let cells = [
                 time.to_owned(),
                 value.p.to_string(),
                 value.ns.to_string(),
                 end(value.low_ns),
                 end(value.high_ns),
-                bound.to_owned(),
+                value.bound.in_words().to_owned(),
             ];
             row(&cells, out)?;
         }
     }
     Ok(())
+}
+
+/// Writes the figures of several runs. An empty cell is an unknown value.
+///
+/// # Errors
+/// Errors of `out`.
+pub(crate) fn write_data(data: &Data, out: &mut impl Write) -> io::Result<()> {
+    row(&data.titles, out)?;
+    data.rows.iter().try_for_each(|values| {
+        let cells: Vec<String> = values.iter().map(cell).collect();
+        row(&cells, out)
+    })
 }
 
 fn row(cells: &[impl AsRef<str>], out: &mut impl Write) -> io::Result<()> {
@@ -83,7 +91,48 @@ fn row(cells: &[impl AsRef<str>], out: &mut impl Write) -> io::Result<()> {
 fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
-        Value::String(word) => word.clone(),
+        Value::String(word) => text(word),
         value => value.to_string(),
+    }
+}
+
+/// Formats a cell of text. Spreadsheets take text that begins like a formula for one; an apostrophe
+/// before it makes it text.
+fn text(text: &str) -> String {
+    let is_number = text.parse::<f64>().is_ok_and(f64::is_finite);
+    let text = printable(text);
+    let quote = match text.chars().next() {
+        Some('=' | '+' | '-' | '@' | '\t' | '\r') if !is_number => "'",
+        _ => "",
+    };
+    let text = format!("{quote}{text}");
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_is_a_formula() {
+        for (given, expected) in [
+            ("=1+1", "'=1+1"),
+            ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("-2", "-2"),
+            ("-2+3", "'-2+3"),
+            ("+infinity", "'+infinity"),
+            ("\t=1", "?=1"),
+            ("\r=1", "?=1"),
+            ("=1,\"2\"", "\"'=1,\"\"2\"\"\""),
+            ("a\nb\u{0}\u{202e}", "a?b??"),
+            ("c=10 path=/a", "c=10 path=/a"),
+            ("漢字,", "\"漢字,\""),
+        ] {
+            assert_eq!(text(given), expected, "{given:?}");
+        }
     }
 }

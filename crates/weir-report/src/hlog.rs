@@ -3,8 +3,8 @@
 
 use std::io::{self, Write};
 
-use weir_result::Document;
 use weir_result::document::SeriesEntry;
+use weir_result::{Document, printable};
 
 /// Nanoseconds in a millisecond, the unit in which the log has the greatest value.
 const MS: f64 = 1e6;
@@ -15,8 +15,9 @@ const MS: f64 = 1e6;
 /// Errors of `out`.
 pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
     let t0_s = document.phases.first().map_or(0.0, |phases| phases.t0_ns as f64 / 1e9);
-    let (epoch_s, epoch) = (document.run.epoch_unix_ns as f64 / 1e9, &document.run.epoch);
-    writeln!(out, "#[Latencies of weir {}, in nanoseconds]", document.tool.version)?;
+    let (epoch_s, epoch) =
+        (document.run.epoch_unix_ns as f64 / 1e9, printable(&document.run.epoch));
+    writeln!(out, "#[Latencies of weir {}, in nanoseconds]", printable(&document.tool.version))?;
     writeln!(out, "#[Histogram log format version 1.3]")?;
     writeln!(out, "#[StartTime: {epoch_s:.3} (seconds since epoch), {epoch}]")?;
     let titles = ["StartTimestamp", "Interval_Length", "Interval_Max"];

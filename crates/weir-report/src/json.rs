@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use serde_json::{Map, Value};
 use weir_result::study::Comparison;
 use weir_result::{Document, STUDY_VERSION, Study, is_unprintable};
 
@@ -24,9 +25,26 @@ pub fn write_study(study: &Study, out: &mut impl Write) -> io::Result<()> {
 /// Writes a comparison that is no study, with the version of its schema.
 pub fn write_comparison(comparison: &Comparison, out: &mut impl Write) -> io::Result<()> {
     let value = serde_json::json!({ "study_version": STUDY_VERSION, "comparison": comparison });
-    let text = escaped(serde_json::to_string_pretty(&value)?);
+    write_value(&value, out)
+}
+
+/// Writes a result that is JSON already.
+pub fn write_value(value: &Value, out: &mut impl Write) -> io::Result<()> {
+    let text = escaped(serde_json::to_string_pretty(value)?);
     out.write_all(text.as_bytes())?;
     out.write_all(b"\n")
+}
+
+/// Returns the origin of a result, for formats of other tools.
+pub(crate) fn origin(document: &Document) -> Map<String, Value> {
+    let text = |name: &str, value: &str| (name.to_owned(), Value::from(value));
+    let grade = serde_json::to_value(document.verdict.grade).unwrap_or(Value::Null);
+    Map::from_iter([
+        text("version", &document.tool.version),
+        text("url", &document.plan.url),
+        ("grade".to_owned(), grade),
+        ("interrupted".to_owned(), document.run.interrupted.into()),
+    ])
 }
 
 /// Escapes all characters that a terminal would interpret, except line feeds between values.

@@ -1,10 +1,11 @@
-//! Assertions as JUnit XML, which CI servers show as tests. There is no standard; this is the
-//! common subset that all readers support.
+//! Assertions, and the verdicts of comparisons, as JUnit XML, which CI servers show as tests. There
+//! is no standard; this is the common subset that all readers support.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use weir_result::{AssertionOutcome, AssertionResult, Document, is_unprintable};
+use weir_result::study::Comparison;
+use weir_result::{AssertionOutcome, AssertionResult, Document, excerpt, is_unprintable};
 
 /// Writes the document's assertions.
 ///
@@ -41,10 +42,45 @@ fn test_case(result: &AssertionResult, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "    </testcase>")
 }
 
+/// Writes the verdict on the primary metric of a comparison as one test. It fails if B is worse;
+/// with `undecided` also if it may be. Systems that cannot be compared are an error.
+///
+/// # Errors
+/// Errors of `out`.
+pub(crate) fn write_verdict(
+    found: &Comparison,
+    undecided: bool,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let primary = found.primary();
+    let is_error = !found.not_comparable.is_empty();
+    let is_failed = primary.is_some_and(|it| it.verdict.answer.is_failure(undecided)) && !is_error;
+    let (a, b) = (escaped(&found.base.name), escaped(&found.new.name));
+    let metric = escaped(primary.map_or("", |primary| &primary.metric));
+    let (failures, errors) = (u8::from(is_failed), u8::from(is_error));
+    writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
+    writeln!(out, "<testsuites>")?;
+    write!(out, r#"  <testsuite name="weir {a} and {b}" tests="1" failures="{failures}""#)?;
+    writeln!(out, r#" errors="{errors}">"#)?;
+    write!(out, r#"    <testcase classname="weir" name="{metric}: {b} is not slower than {a}""#)?;
+    if is_error {
+        let reasons: Vec<&str> = found.not_comparable.iter().map(|it| it.text.as_str()).collect();
+        let reasons = escaped(&reasons.join("; "));
+        writeln!(out, r#"><error message="not comparable: {reasons}" type="error"/></testcase>"#)?;
+    } else if is_failed {
+        let sentence = escaped(primary.map_or("", |primary| &primary.sentence));
+        writeln!(out, r#"><failure message="{sentence}" type="fail"/></testcase>"#)?;
+    } else {
+        writeln!(out, "/>")?;
+    }
+    writeln!(out, "  </testsuite>")?;
+    writeln!(out, "</testsuites>")
+}
+
 /// Escapes text for an attribute (XML 1.0 §2.3); characters that XML cannot represent become `?`.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in excerpt(text).chars() {
         match c {
             '&' | '<' | '>' | '"' => {
                 write!(escaped, "&#{};", u32::from(c)).expect("a string takes all that is written");

@@ -8,19 +8,25 @@
 pub mod annotation;
 pub mod csv;
 pub mod dialect;
+mod distribution;
 pub mod exporters;
+pub mod findings;
 pub mod hgrm;
 pub mod hlog;
 pub mod html;
 pub mod json;
 pub mod jsonl;
 pub mod junit;
+pub mod k6;
 mod ladder;
 pub mod markdown;
 pub mod raw;
 pub mod text;
+mod trackers;
+pub mod vegeta;
 pub mod view;
 
 pub use annotation::Annotation;
-pub use exporters::Exporter;
+pub use exporters::{EXPORTERS, Exporter};
+pub use findings::Findings;
 pub use text::TextOptions;

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::iter;
 
-use weir_result::{Document, printable};
+use weir_result::{Document, excerpt, printable};
 
 use crate::TextOptions;
 use crate::text::{Bars, bar};
@@ -156,7 +156,8 @@ fn strong(text: &str) -> String {
 /// Escapes text so that no part of it is markup. Character references are text wherever they stand
 /// (CommonMark 0.31, 2.5), in the cells of tables too, where a backslash has a second meaning.
 fn escaped(text: &str) -> String {
-    let text = printable(text.trim());
+    let text = excerpt(text.trim());
+    let text = printable(&text);
     let mut escaped = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
         let (before, after) = (&text[..at], &text[at + c.len_utf8()..]);

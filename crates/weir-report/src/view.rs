@@ -32,7 +32,7 @@ use plot::RunPlots;
 pub use cell::Cell;
 pub use fact::{Fact, Tone};
 pub use notice::{Notice, Remedy};
-pub use plot::{Axis, Mark, Plot, Role, Scale, Unit};
+pub use plot::{Axis, Mark, Plot, Role, Scale, Unit, short};
 
 /// A report in the order of reading.
 #[derive(Clone, Debug)]
@@ -133,7 +133,7 @@ pub struct Table {
     /// Addition to the heading; may be empty.
     pub caption: String,
     /// Titles of the columns, without that of the labels; the last ones matter least.
-    pub columns: Vec<&'static str>,
+    pub columns: Vec<String>,
     /// Rows in order.
     pub rows: Vec<Row>,
     /// Explanations of the marks in the cells.
@@ -233,6 +233,11 @@ impl Block {
     fn entry(label: &str, lines: Vec<Line>) -> Block {
         Block::Entry(Entry { label: label.to_owned(), lines })
     }
+}
+
+/// Titles of columns.
+fn titles<const N: usize>(titles: [&str; N]) -> Vec<String> {
+    titles.map(str::to_owned).into()
 }
 
 impl Line {

@@ -14,6 +14,18 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
     replaced(text, |c| matches!(c, '\n' | '\t'))
 }
 
+/// Greatest length of a text in a report, in characters: more than any sensible URL or command.
+const SHOWN_MAX: usize = 4_096;
+
+/// Returns the text, cut with `…` if it is longer than 4,096 characters: a report is for people,
+/// and the document has the whole.
+pub fn excerpt(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(SHOWN_MAX) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
+}
+
 /// True if the character is a control character (C0, DEL, C1) or a mark, embedding, override or
 /// isolate of direction (Unicode Standard Annex 9, section 2).
 pub fn is_unprintable(c: char) -> bool {
@@ -48,6 +60,13 @@ mod tests {
             assert_eq!(printable(text), one_line, "{text:?}");
             assert_eq!(printable_lines(text), lines, "{text:?}");
         }
+    }
+
+    #[test]
+    fn long_text_is_cut_between_characters() {
+        let text = "µ".repeat(SHOWN_MAX);
+        assert!(matches!(excerpt(&text), Cow::Borrowed(_)));
+        assert_eq!(excerpt(&format!("{text}µ")), format!("{text}…"));
     }
 
     #[test]

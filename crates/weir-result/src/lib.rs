@@ -40,7 +40,7 @@ pub use evidence::{
     ClientHealth, DepartureSpan, Departures, Occupancy, RoundTrips, ServerCpu, Stamped, WorkerUsage,
 };
 pub use failures::{ErrorKind, FailureCause, FailureKind, FailurePhase};
-pub use foreign::{is_unprintable, printable, printable_lines};
+pub use foreign::{excerpt, is_unprintable, printable, printable_lines};
 pub use histogram::{Histogram, SparseHistogram, Tally};
 pub use measurements::Measurements;
 pub use plan::{

@@ -32,6 +32,18 @@ pub enum Bound {
     Unknown,
 }
 
+impl Bound {
+    /// Returns the bound as the document names it.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Bound::Exact => "exact",
+            Bound::Lower => "lower",
+            Bound::Upper => "upper",
+            Bound::Unknown => "unknown",
+        }
+    }
+}
+
 /// Value of a certain rank, or a bound of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantile {

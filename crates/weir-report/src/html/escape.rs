@@ -1,12 +1,12 @@
 //! Text from outside in HTML.
 
-use weir_result::printable;
+use weir_result::{excerpt, printable};
 
 /// Escapes text for an element or for an attribute in double quotes (HTML Living Standard, 13.3).
-/// Control characters and marks of direction become `?`.
+/// Control characters and marks of direction become `?`, and a long text is cut.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in printable(text).chars() {
+    for c in printable(&excerpt(text)).chars() {
         match c {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),

@@ -22,6 +22,8 @@
     seconds: (v) => `${digits(v)} s`,
     per_second: (v) => (v === 0 ? "0" : scaled(v, [[1e6, "M/s"], [1e3, "k/s"], [1, "/s"]])),
     bytes: (v) => (v === 0 ? "0" : scaled(v, [[1e9, " GB"], [1e6, " MB"], [1e3, " kB"], [1, " B"]])),
+    date: (v) => new Date(1e3 * v).toISOString().slice(0, 16).replace("T", " "),
+    percent: (v) => `${digits(100 * v)}%`,
     share: (v) => `${v > 0 ? "+" : v < 0 ? "−" : ""}${digits(Math.abs(100 * v))}%`,
     number: (v) => (v === 0 ? "0" : scaled(v, [[1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]])),
     // 1 / (1 - P): as many nines as the number has zeros.
@@ -66,6 +68,11 @@
       }
       case "dots":
         return Plot.dot(points(mark), { x: "x", y: "y", fill: colour(mark.role), r: 4 });
+      case "ranges": {
+        const data = mark.x.map((x, i) => ({ x, low: mark.low[i], high: mark.high[i] }));
+        const stroke = colour(mark.role);
+        return Plot.ruleX(data, { x: "x", y1: "low", y2: "high", stroke, strokeOpacity: 0.5, strokeWidth: 3 });
+      }
       case "heat":
         return heat(mark);
       case "events":
@@ -88,8 +95,19 @@
     return [Plot.barX(data, { x: "x", y: "y", fill: "fill", insetTop: 3, insetBottom: 3 })];
   }
 
+  // The point at the pointer, with its name.
+  function pointTip(spec, marks) {
+    const data = marks.flatMap((mark) => mark.x.map((x, i) => ({ x, y: mark.y[i], label: mark.labels[i] })));
+    const text = (point) => `${point.label}\n${FORMATS[spec.y.unit](point.y)}`;
+    return [Plot.tip(data, Plot.pointerX({
+      x: "x", y: "y", title: text, fill: "var(--page)", stroke: "var(--rule)", fontSize: 12,
+    }))];
+  }
+
   // Values of all lines at the pointer.
   function tip(spec) {
+    const named = spec.marks.filter((mark) => mark.labels);
+    if (named.length > 0) return pointTip(spec, named);
     const [main] = lines(spec).slice(-1);
     if (!main) return [];
     const at = (mark, x) => {
@@ -148,11 +166,22 @@
       return logarithmic(label, FORMATS.nines, NINES.filter((x) => x <= last), [1, last]);
     }
     const ticks = Math.max(3, Math.floor(width / 90));
+    if (unit === "date") {
+      const transform = (seconds) => new Date(1e3 * seconds);
+      // Tick labels have two lines, below which there is no room.
+      return { label: null, type: "utc", transform, ticks };
+    }
     if (spec.x.scale === "log") {
       const all = [...new Set(spec.marks.flatMap((mark) => mark.x))].sort((a, b) => a - b);
       return logarithmic(label, FORMATS[unit], all, [all[0], all[all.length - 1]]);
     }
     const grid = spec.y.scale === "names";
+    const places = spec.marks.flatMap((mark) => mark.x ?? []);
+    if (unit === "number" && places.every(Number.isInteger)) {
+      const [low, high] = [Math.min(...places), Math.max(...places)];
+      const whole = even(low, high).filter(Number.isInteger);
+      return { label, ticks: whole, tickFormat: FORMATS[unit], grid, labelArrow: "none" };
+    }
     return { label, tickFormat: FORMATS[unit], ticks, grid, labelArrow: "none" };
   }
 
@@ -168,7 +197,10 @@
       return { label, tickFormat, grid: true, labelArrow: "none", nice: true, zero: true, ticks: 5 };
     }
     const values = (mark) => mark.kind === "band" ? [...mark.low, ...mark.high] : mark.y ?? [];
-    const [low, high] = ends(spec, values);
+    const [least, most] = ends(spec, values);
+    // Values that are close together get room above and below.
+    const room = most < least * 1.1 ? 1.1 : 1;
+    const [low, high] = [least / room, most * room];
     const decades = [];
     for (let power = Math.floor(Math.log10(low)); 10 ** power <= high; power += 1) {
       decades.push(10 ** power);
@@ -177,7 +209,7 @@
     const inside = (ticks) => ticks.filter((value) => value >= low && value <= high);
     const few = inside(fine).length < 3;
     const ticks = few ? even(low, high) : inside(fine).length > 9 ? inside(decades) : inside(fine);
-    return logarithmic(label, FORMATS[unit], ticks, [low, Math.max(high, low * 1.1)]);
+    return logarithmic(label, FORMATS[unit], ticks, [low, high]);
   }
 
   function svgOf(spec, width) {
@@ -237,15 +269,22 @@
       const column = (name, values) =>
         columns.push({ name: name + unit(spec.y), at: new Map(mark.x.map((x, i) => [x, values[i]])) });
       if (mark.kind === "line" || mark.kind === "dots") column(mark.name, mark.y);
+      if (mark.labels) columns.push({ name: "run", at: new Map(mark.x.map((x, i) => [x, mark.labels[i]])) });
       if (mark.kind === "events") column(mark.name, mark.count);
-      if (mark.kind === "band") {
-        column(`${mark.name}, low`, mark.low);
-        column(`${mark.name}, high`, mark.high);
+      if (mark.kind === "band" || mark.kind === "ranges") {
+        // A band without a name belongs to the line of its colour.
+        const line = lines(spec).find((other) => colour(other.role) === colour(mark.role));
+        const name = mark.name || line?.name;
+        column(`${name}, low`, mark.low);
+        column(`${name}, high`, mark.high);
       }
     }
     const xs = [...new Set(columns.flatMap(({ at }) => [...at.keys()]))].sort((a, b) => a - b);
     const first = spec.x.unit === "nines" ? "percentile" : spec.x.title + unit(spec.x);
-    const shown = (x) => spec.x.unit === "nines" ? +(100 - 100 / x).toPrecision(9) : x;
+    const shown = (x) => {
+      if (spec.x.unit === "date") return new Date(1e3 * x).toISOString();
+      return spec.x.unit === "nines" ? +(100 - 100 / x).toPrecision(9) : x;
+    };
     const rows = xs.map((x) => [shown(x), ...columns.map(({ at }) => at.get(x) ?? "")]);
     return { titles: [first, ...columns.map(({ name }) => name)], rows };
   }

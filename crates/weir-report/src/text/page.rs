@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use weir_result::printable;
+use weir_result::{excerpt, printable};
 
 const WIDTH_MIN: usize = 60;
 const WIDTH_MAX: usize = 120;
@@ -59,7 +59,7 @@ impl Style {
 impl Span {
     /// Creates text in a style; characters that a terminal would interpret become `?`.
     pub(super) fn new(text: impl Into<String>, style: Style) -> Span {
-        Span { text: printable(&text.into()).into_owned(), style }
+        Span { text: printable(&excerpt(&text.into())).into_owned(), style }
     }
 
     /// Creates text without a style.

@@ -60,7 +60,7 @@ fn times(table: &Table, page: &mut Page) {
     }
     let cells: Vec<Vec<Span>> =
         table.rows.iter().map(|row| row.cells.iter().map(of_cell).collect()).collect();
-    let width = |(index, title): (usize, &&str)| {
+    let width = |(index, title): (usize, &String)| {
         let widest = cells.iter().filter_map(|row| row.get(index)).map(Span::width).max();
         (widest.unwrap_or(0).max(title.chars().count()) + 2).max(COLUMN_WIDTH)
     };
@@ -72,7 +72,7 @@ fn times(table: &Table, page: &mut Page) {
         widths.pop();
     }
     let used = label_width + widths.iter().sum::<usize>();
-    let titles = table.columns.iter().map(|title| Span::new(*title, Style::Bold));
+    let titles = table.columns.iter().map(|title| Span::new(title.clone(), Style::Bold));
     let blanks = " ".repeat(label_width.saturating_sub(label.width()));
     page.line([label, Span::plain(blanks)].into_iter().chain(aligned(titles, &widths)));
     let remarks = remarks(table);
@@ -116,7 +116,7 @@ fn parts(table: &Table, width: usize) -> Vec<Table> {
             group.iter().filter_map(|index| row.cells.get(*index)).cloned().collect()
         };
         Table {
-            columns: group.iter().map(|index| table.columns[*index]).collect(),
+            columns: group.iter().map(|index| table.columns[*index].clone()).collect(),
             rows: table
                 .rows
                 .iter()

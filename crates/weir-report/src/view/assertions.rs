@@ -2,7 +2,7 @@
 
 use weir_result::{AssertionOutcome, AssertionResult, Document};
 
-use super::{Block, Cell, Row, Table, TableKind, Tone};
+use super::{Block, Cell, Row, Table, TableKind, Tone, titles};
 
 pub(super) fn blocks(document: &Document) -> Vec<Block> {
     if document.assertions.is_empty() {
@@ -12,7 +12,7 @@ pub(super) fn blocks(document: &Document) -> Vec<Block> {
         kind: TableKind::Assertions,
         title: "",
         caption: String::new(),
-        columns: vec!["assertion", "measured"],
+        columns: titles(["assertion", "measured"]),
         rows: document.assertions.iter().map(row).collect(),
         legend: Vec::new(),
     })]

@@ -7,7 +7,7 @@
 use weir_result::histogram::middle_of;
 use weir_result::{Document, Histogram, Load};
 
-use super::{Block, Cell, Row, Table, TableKind, Tone};
+use super::{Block, Cell, Row, Table, TableKind, Tone, titles};
 
 /// Greatest number of rows with both ends; the open one comes on top.
 const CLOSED_ROWS_MAX: usize = 9;
@@ -38,7 +38,7 @@ pub(super) fn blocks(document: &Document) -> Result<Vec<Block>, String> {
         kind: TableKind::Histogram,
         title: "Histogram",
         caption: format!("{name}{of}"),
-        columns: vec!["share", ""],
+        columns: titles(["share", ""]),
         rows: bins.iter().map(|bin| bin.row(shown.count(), most)).collect(),
         legend: Vec::new(),
     })])

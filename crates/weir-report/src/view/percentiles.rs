@@ -171,7 +171,7 @@ fn table(document: &Document, times: &[Times<'_>], lines: &[f64]) -> Table {
         kind: TableKind::Latency,
         title: "Latency",
         caption: String::new(),
-        columns: columns.iter().map(|column| column.title).collect(),
+        columns: columns.iter().map(|column| column.title.to_owned()).collect(),
         rows,
         legend: legend(document, times, lines),
     }

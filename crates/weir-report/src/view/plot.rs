@@ -12,7 +12,7 @@ pub(super) mod study;
 mod time;
 
 use serde::Serialize;
-use weir_result::{Document, printable};
+use weir_result::{Document, NamedMetric, excerpt, printable};
 
 use super::Block;
 
@@ -64,6 +64,8 @@ pub enum Unit {
     Nanoseconds,
     /// A time in seconds from t0.
     Seconds,
+    /// An instant in seconds since 1970, UTC.
+    Date,
     /// A rate per second.
     PerSecond,
     /// Bytes.
@@ -72,6 +74,8 @@ pub enum Unit {
     Number,
     /// A share of 1, with its sign: 0.05 is +5%.
     Share,
+    /// A share of 1 without a sign.
+    Percent,
     /// A percentile P, 0 to 1, as 1 / (1 - P): 100 is p99. On a logarithmic axis each nine is
     /// equally long.
     Nines,
@@ -120,6 +124,22 @@ pub enum Mark {
         x: Vec<f64>,
         /// Values.
         y: Vec<f64>,
+        /// Names of the points; empty if they have none.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        labels: Vec<String>,
+    },
+    /// An interval at each of some positions that are not joined.
+    Ranges {
+        /// Name in the legend.
+        name: String,
+        /// Role of the points that they belong to.
+        role: Role,
+        /// Positions.
+        x: Vec<f64>,
+        /// Lower ends.
+        low: Vec<f64>,
+        /// Upper ends.
+        high: Vec<f64>,
     },
     /// An interval at each position, such as a confidence band.
     Band {
@@ -208,8 +228,22 @@ impl RunPlots {
     }
 }
 
+impl Unit {
+    /// Returns the unit of a metric's values.
+    pub fn of(metric: &NamedMetric) -> Unit {
+        match metric.unit() {
+            "ns" => Unit::Nanoseconds,
+            "1/s" => Unit::PerSecond,
+            "B" => Unit::Bytes,
+            "share" => Unit::Percent,
+            _ => Unit::Number,
+        }
+    }
+}
+
 impl Axis {
-    fn linear(title: &str, unit: Unit) -> Axis {
+    /// An axis on which equal differences are equally long.
+    pub fn linear(title: &str, unit: Unit) -> Axis {
         let title = title.to_owned();
         Axis { title, scale: Scale::Linear, unit }
     }
@@ -231,12 +265,22 @@ impl Axis {
 }
 
 impl Mark {
+    /// Points without names.
+    fn dots(name: &str, role: Role, x: Vec<f64>, y: Vec<f64>) -> Mark {
+        Mark::Dots { name: named(name), role, x, y, labels: Vec::new() }
+    }
+
     /// A line whose name may be foreign text.
     fn line(name: &str, role: Role, points: impl IntoIterator<Item = (f64, Option<f64>)>) -> Mark {
         let short = |(x, y): (f64, Option<f64>)| (short(x), y.map(short));
         let (x, y) = points.into_iter().map(short).unzip();
-        Mark::Line { name: printable(name).into_owned(), role, x, y }
+        Mark::Line { name: named(name), role, x, y }
     }
+}
+
+/// Returns foreign text as a name.
+pub(super) fn named(text: &str) -> String {
+    printable(&excerpt(text)).into_owned()
 }
 
 /// Role of a series by its index.
@@ -248,8 +292,8 @@ fn role_of(index: usize) -> Role {
     }
 }
 
-/// Rounds to five digits.
-fn short(value: f64) -> f64 {
+/// Rounds to five digits, which is all that a plot shows.
+pub fn short(value: f64) -> f64 {
     const DIGITS: i32 = 5;
     if value == 0.0 || !value.is_finite() {
         return value;

@@ -2,14 +2,14 @@
 
 use weir_result::document::{Rule, RuleOutcome, Verdict};
 
-use super::{Block, Cell, Row, Table, TableKind, Tone};
+use super::{Block, Cell, Row, Table, TableKind, Tone, titles};
 
 pub(super) fn blocks(verdict: &Verdict) -> Vec<Block> {
     vec![Block::Table(Table {
         kind: TableKind::Rules,
         title: "Rules",
         caption: String::new(),
-        columns: vec!["rule", "figure", "evidence"],
+        columns: titles(["rule", "figure", "evidence"]),
         rows: verdict.rules.iter().map(row).collect(),
         legend: Vec::new(),
     })]

@@ -53,7 +53,7 @@ pub(super) fn blocks(document: &Document) -> Result<Vec<Block>, String> {
         kind: TableKind::Spectrum,
         title: "Spectrum",
         caption: String::new(),
-        columns: metrics.iter().map(|(title, _)| *title).collect(),
+        columns: metrics.iter().map(|(title, _)| (*title).to_owned()).collect(),
         rows,
         legend: Vec::new(),
     })])

@@ -14,7 +14,7 @@ use super::{Block, Cell, Fact, Line, Notice, Report, Section, Tone};
 /// Builds the report of a study.
 pub(super) fn report(study: &Study) -> Report {
     let title = format!("{} {}", study.tool.name, study.tool.version);
-    let about = vec![Fact::text(kind(study)), Fact::text(&study.started)];
+    let about = vec![Fact::text(kind(study)), Fact::text(to_the_second(&study.started))];
     let mut sections = vec![Section { title: "Study", blocks: design(study) }];
     match &study.result {
         Some(StudyResult::Repeat(repetition)) => {
@@ -48,6 +48,14 @@ pub(super) fn comparison_report(found: &Comparison) -> Report {
         ],
         highlights: Vec::new(),
         sections: comparison::sections(found, None),
+    }
+}
+
+/// Shortens a time as RFC 3339 to the second: `2026-11-24 08:55:18 UTC`.
+fn to_the_second(time: &str) -> String {
+    match (time.get(..10), time.get(11..19), time.ends_with('Z')) {
+        (Some(day), Some(second), true) => format!("{day} {second} UTC"),
+        _ => time.to_owned(),
     }
 }
 

@@ -11,7 +11,7 @@ use weir_result::histogram::lowest_in;
 
 use crate::fixture::{Fixture, MS, S, fine};
 
-fn export(name: &str, document: &Document) -> String {
+pub(crate) fn export(name: &str, document: &Document) -> String {
     let mut out = Vec::new();
     let exporter = Exporter::named(name).expect("a format");
     exporter.write(document, &TextOptions::default(), &mut out).expect("memory can be written");

@@ -33,7 +33,8 @@ fn table(table: &Table) -> String {
         let remark = row.remark.as_ref().map(|remark| leaf("td", &remark.to_text()));
         tag("tr", &(leaf("th", &row.label.to_text()) + &cells + &remark.unwrap_or_default()))
     };
-    let titles: String = [""].iter().chain(&table.columns).map(|title| leaf("th", title)).collect();
+    let titles: String =
+        [String::new()].iter().chain(&table.columns).map(|title| leaf("th", title)).collect();
     let rows: String = table.rows.iter().map(row).collect();
     let legend: String = table.legend.iter().map(|note| leaf("p", &note.to_text())).collect();
     let caption = leaf("caption", &format!("{} {}", table.title, table.caption));

@@ -3,9 +3,13 @@
 mod dialect;
 mod exports;
 mod fixture;
+mod hostile;
 mod html;
 mod markdown;
 mod page;
 mod properties;
 mod raw;
+mod readers;
+mod studies;
 mod text;
+mod tools;

@@ -1,13 +1,12 @@
 //! The Markdown report against golden files, and with text from outside that tries to be markup.
 
 use crate::fixture::{Fixture, MS, S, fine, inflated, renewing};
+use crate::studies::compared as comparison;
 use crate::text::golden_bytes;
 use weir_report::annotation::Level;
 use weir_report::view::Report;
 use weir_report::{Annotation, TextOptions, markdown};
-use weir_result::study::{
-    Answer, Comparison, MetricComparison, MetricVerdict, Pairing, ShiftLevel, Side,
-};
+use weir_result::study::Answer;
 use weir_result::{Assertion, Document, Note};
 
 fn print(document: &Document, options: &TextOptions) -> String {
@@ -33,40 +32,6 @@ fn claimed() -> Document {
     let claims = claims.map(|claim| claim.parse::<Assertion>().expect("a claim"));
     document.assertions = claims.map(|claim| claim.judge(&document)).into();
     document
-}
-
-/// A comparison of two variants by ten pairs.
-fn comparison(name: &str, answer: Answer) -> Comparison {
-    let metric = |metric: &str, answer, change: f64| MetricComparison {
-        metric: metric.to_owned(),
-        base: "10,000/s".to_owned(),
-        new: "9,000/s".to_owned(),
-        change: Some(change),
-        is_least: false,
-        low: Some(change - 0.01),
-        high: Some(change + 0.01),
-        p: Some(0.002),
-        verdict: MetricVerdict::of(answer),
-        sentence: format!("{name} is slower: Requests/s −10.0% [−11.0%, −9.0%]"),
-    };
-    Comparison {
-        base: Side { name: "old".to_owned(), runs: 10 },
-        new: Side { name: name.to_owned(), runs: 10 },
-        pairing: Pairing::Pairs,
-        threshold: 0.02,
-        confidence: 0.95,
-        metrics: vec![metric("rate", answer, -0.1), metric("p99", Answer::Undecided, 0.001)],
-        shift: vec![ShiftLevel {
-            percentile: 99.0,
-            base_ns: 2 * MS,
-            new_ns: 3 * MS,
-            change: 0.5,
-            low: 0.4,
-            high: 0.6,
-        }],
-        not_comparable: Vec::new(),
-        warnings: vec![Note::new("NOT_INTERLEAVED", "the runs of A and B were made apart")],
-    }
 }
 
 #[test]

@@ -9,11 +9,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use weir_report::view::Report;
 use weir_report::{TextOptions, html};
 use weir_result::document::{CommandSection, Point, SeriesEntry, SeriesPhase, ServerSection};
 use weir_result::{Document, ErrorKind};
 
 use crate::fixture::{Fixture, MS, S, fine, inflated, renewing};
+use crate::studies;
 
 /// The accessibility checker, as its package has it.
 const AXE: &str = include_str!("../vendor/axe.min.js");
@@ -33,10 +35,16 @@ for (const name of ["error", "warn"]) {
 /// Writes the findings, the places of the plots, and the files that their buttons save.
 const AFTER: &str = r#"
 (async () => {
-  const opened = [...document.querySelectorAll("figure details")];
+  const opened = [...document.querySelectorAll("details")];
   opened.forEach((details) => { details.open = true; });
   await new Promise((resolve) => setTimeout(resolve, 50));
-  const rows = opened.map((details) => details.querySelectorAll("tbody tr").length);
+  const data = [...document.querySelectorAll("figure details")];
+  const rows = data.map((details) => details.querySelectorAll("tbody tr").length);
+  const controls = [...document.querySelectorAll(".controls button, figure summary, .scroll")];
+  const unreachable = controls.filter((control) => {
+    control.focus();
+    return control.tabIndex < 0 || document.activeElement !== control;
+  }).map((control) => control.outerHTML.slice(0, 120));
   opened.forEach((details) => { details.open = false; });
   const axe = await window.axe.run(document, { resultTypes: ["violations", "incomplete"] });
   // Reading a real Blob is a task of another process, which virtual time does not await.
@@ -52,11 +60,14 @@ const AFTER: &str = r#"
     const box = figure.querySelector(".chart svg")?.getBoundingClientRect();
     return { name: figure.id, box: box && [box.left, box.top, box.width, box.height] };
   });
+  const labels = [...document.querySelectorAll(".controls button")].map((of) => of.ariaLabel);
+  const ambiguous = labels.filter((label, i) => !label || labels.indexOf(label) !== i);
   const width = document.documentElement.scrollWidth;
   const probe = document.createElement("pre");
   probe.id = "probe";
   probe.textContent = JSON.stringify({
     found, violations, resources, plots, rows, files, width, height: document.body.scrollHeight,
+    unreachable, ambiguous,
     pwned: window.pwned ?? null,
   });
   document.body.append(probe);
@@ -84,6 +95,16 @@ impl Page {
     fn of(name: &str, document: &Document) -> Page {
         let mut out = Vec::new();
         html::write(document, &TextOptions::default(), &mut out).expect("memory can be written");
+        Page::of_bytes(name, out)
+    }
+
+    fn of_report(name: &str, report: &Report) -> Page {
+        let mut out = Vec::new();
+        html::write_report(report, &mut out).expect("memory can be written");
+        Page::of_bytes(name, out)
+    }
+
+    fn of_bytes(name: &str, out: Vec<u8>) -> Page {
         let directory =
             std::env::temp_dir().join(format!("weir-page-{name}-{}", std::process::id()));
         fs::create_dir_all(&directory).expect("a directory");
@@ -157,7 +178,7 @@ fn pixels(picture: &Path) -> (usize, Vec<[u8; 3]>) {
 }
 
 /// Returns a series of `count` intervals of `length_s` like the only one of the document.
-fn with_series(mut document: Document, count: u32, length_s: f64) -> Document {
+pub(crate) fn with_series(mut document: Document, count: u32, length_s: f64) -> Document {
     let one = document.series.pop().expect("an interval");
     let entry = |index: u32| SeriesEntry {
         phase: if index < 2 { SeriesPhase::Warmup } else { SeriesPhase::Measured },
@@ -170,29 +191,47 @@ fn with_series(mut document: Document, count: u32, length_s: f64) -> Document {
     document
 }
 
-/// Fails unless the page is free of errors, requests and violations, and paints every plot: of the
-/// pixels in its box at least 0.2% must not have the colour of the page.
+/// Fails unless the page is free of errors, requests and violations, a keyboard reaches every
+/// control, and every plot is painted: of the pixels in its box at least 0.2% must not have the
+/// colour of the page.
 #[track_caller]
 fn check(name: &str, document: &Document, plots: &[&str]) -> Value {
-    let page = Page::of(name, document);
-    let probe = page.probe(&[]);
-    for of in ["found", "violations", "resources"] {
-        assert_eq!(probe[of], Value::Array(Vec::new()), "{name}: {of}");
+    Page::of(name, document).check(name, plots, &[LIGHT, DARK])
+}
+
+/// Flags of the browser for each colour scheme.
+const LIGHT: &[&str] = &[];
+const DARK: &[&str] = &["--blink-settings=preferredColorScheme=0"];
+
+impl Page {
+    #[track_caller]
+    fn check(&self, name: &str, plots: &[&str], schemes: &[&[&str]]) -> Value {
+        let probe = self.probe(&[]);
+        for of in ["found", "violations", "resources", "unreachable", "ambiguous"] {
+            assert_eq!(probe[of], Value::Array(Vec::new()), "{name}: {of}");
+        }
+        assert_eq!(probe["pwned"], Value::Null);
+        let names: Vec<&str> = probe["plots"]
+            .as_array()
+            .expect("plots")
+            .iter()
+            .filter_map(|plot| plot["name"].as_str())
+            .collect();
+        assert_eq!(names, plots, "{name}");
+        for flags in schemes {
+            self.assert_painted(name, &probe, flags, !flags.is_empty());
+        }
+        probe
     }
-    assert_eq!(probe["pwned"], Value::Null);
-    let names: Vec<&str> = probe["plots"]
-        .as_array()
-        .expect("plots")
-        .iter()
-        .filter_map(|plot| plot["name"].as_str())
-        .collect();
-    assert_eq!(names, plots, "{name}");
-    let height = probe["height"].as_u64().expect("a height");
-    for flags in [&[][..], &["--blink-settings=preferredColorScheme=0"]] {
-        let (width, pixels) = page.paint(height, flags);
+
+    /// Fails unless every plot is painted on a page that is dark or light.
+    #[track_caller]
+    fn assert_painted(&self, name: &str, probe: &Value, flags: &[&str], dark: bool) {
+        let height = probe["height"].as_u64().expect("a height");
+        let (width, pixels) = self.paint(height, flags);
         let paper = pixels[2 * width + 2];
         let is_dark = paper.iter().all(|part| *part < 60);
-        assert_eq!(is_dark, !flags.is_empty(), "{name}: the page has the colour {paper:?}");
+        assert_eq!(is_dark, dark, "{name}: the page has the colour {paper:?}");
         for plot in probe["plots"].as_array().expect("plots") {
             let side = |at: usize| plot["box"][at].as_f64().expect("a number") as usize;
             let (left, top, wide, high) = (side(0), side(1), side(2), side(3));
@@ -202,7 +241,6 @@ fn check(name: &str, document: &Document, plots: &[&str]) -> Value {
             assert!(painted * 500 > wide * high, "{name}: {plot} has {painted} painted pixels");
         }
     }
-    probe
 }
 
 #[test]
@@ -255,11 +293,33 @@ fn short_and_failed_runs_have_pages() {
 }
 
 #[test]
+fn studies_and_trends_have_pages() {
+    let comparison = studies::comparison("new");
+    let pages = [
+        ("compare", Report::of_comparison(&comparison), &["percentiles", "shift"][..]),
+        ("ab", Report::of_study(&studies::ab("new")), &["runs", "percentiles", "shift"]),
+        ("repeat", Report::of_study(&studies::repeat()), &["runs"]),
+        ("sweep", Report::of_study(&studies::sweep()), &["sweep-1", "sweep-2"]),
+        ("search", Report::of_study(&studies::search()), &["search"]),
+        ("trend", studies::trend(), &["trend-1-1"]),
+    ];
+    // The colours are those of the pages of runs, so that each is painted in one scheme.
+    for ((name, report, plots), scheme) in pages.into_iter().zip([LIGHT, DARK].into_iter().cycle())
+    {
+        let probe = Page::of_report(name, &report).check(name, plots, &[scheme]);
+        let files = probe["files"].as_object().expect("files");
+        assert_eq!(files.len(), 2 * plots.len(), "{name}");
+    }
+}
+
+#[test]
 fn an_hour_is_a_page_of_600_kilobytes() {
     let document = fine(Fixture::open_loop(20_000)).evidence().document();
     let page = Page::of("hour", &with_series(document, 3_602, 1.0));
     assert!(page.html.len() <= 600_000, "{} bytes", page.html.len());
-    assert_eq!(page.probe(&[])["found"], Value::Array(Vec::new()));
+    let plots =
+        ["latency-percentiles", "latency-over-time", "rates", "latency-breakdown", "in-flight"];
+    page.check("hour", &plots, &[LIGHT]);
 }
 
 #[test]
@@ -272,12 +332,17 @@ fn a_phone_needs_no_sideways_scrolling() {
 
 #[test]
 fn a_page_prints() {
-    let page = Page::of("print", &with_series(inflated().document(), 12, 1.0));
+    let mut page = Page::of("print", &with_series(inflated().document(), 12, 1.0));
     let (file, pdf) = (page.directory.join("page.html"), page.directory.join("page.pdf"));
     fs::write(&file, &page.html).expect("a file");
     browse(&page.directory, &[], &[&format!("--print-to-pdf={}", pdf.display())], &file);
     let bytes = fs::read(&pdf).expect("a PDF file");
     assert!(bytes.starts_with(b"%PDF") && bytes.len() > 20_000, "{} bytes", bytes.len());
+    // The style of prints on the screen, where its pixels can be counted; also in the dark.
+    page.html = page.html.replacen("@media print", "@media all", 1);
+    let probe = page.probe(DARK);
+    assert_eq!(probe["unreachable"].as_array().map(Vec::is_empty), Some(false), "controls show");
+    page.assert_painted("print", &probe, DARK, false);
 }
 
 #[test]

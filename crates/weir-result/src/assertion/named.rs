@@ -7,7 +7,7 @@ use super::estimate::estimate;
 use super::metric::{Class, Figure, Metric, Rate, Time};
 use super::unit::Unit;
 use super::{AssertionError, in_words};
-use crate::document::Document;
+use crate::document::{Document, RateInterval};
 use crate::quantile::Bound;
 use crate::units;
 
@@ -78,6 +78,27 @@ impl NamedMetric {
         Ok(Measured { value, bound: estimate.bound, low, high })
     }
 
+    /// Returns the ends of the metric's 95% interval within a run, in its unit; `None` if the
+    /// document has none. The upper end is infinite if the interval is unbounded.
+    pub fn interval(&self, document: &Document) -> Option<(f64, f64)> {
+        let of_rate = |interval: Option<RateInterval>| {
+            interval.map(|interval| (interval.low_rps, interval.high_rps))
+        };
+        let times = match self.metric {
+            Metric::Time(Time::Response, _) => &document.latency.response_time,
+            Metric::Time(Time::Service, _) => &document.latency.service_time,
+            Metric::Rate(Rate::Completed) => {
+                return of_rate(document.throughput.completed_interval);
+            }
+            Metric::Rate(Rate::Good) => return of_rate(document.throughput.good_interval),
+            _ => return None,
+        };
+        let Metric::Time(_, Figure::Percentile(p)) = self.metric else { return None };
+        let found = times.headline().percentile(p)?;
+        let high = found.high_ns.map_or(f64::INFINITY, |ns| ns as f64);
+        Some((found.low_ns? as f64, high))
+    }
+
     /// Returns the direction in which the metric is better.
     pub fn better(&self) -> Better {
         match &self.metric {
@@ -97,6 +118,20 @@ impl NamedMetric {
     /// True if the metric is a time.
     pub fn is_time(&self) -> bool {
         self.metric_unit() == Unit::Nanoseconds
+    }
+
+    /// Unit of the metric's values, as a word for files: `ns`, `1/s`, `B/s`, `share`; empty for a
+    /// plain number.
+    pub fn unit(&self) -> &'static str {
+        match self.metric_unit() {
+            Unit::Nanoseconds => "ns",
+            Unit::Seconds => "s",
+            Unit::PerSecond => "1/s",
+            Unit::BytesPerSecond => "B/s",
+            Unit::Bytes => "B",
+            Unit::Share => "share",
+            Unit::Count | Unit::Number => "",
+        }
     }
 
     /// Formats a value of the metric with its unit: `4.21 ms`, `20,000/s`, `0.12%`.
@@ -128,6 +163,11 @@ impl NamedMetric {
             Metric::Share(Class::Errors) => "Errors".to_owned(),
             Metric::Time(Time::Response, Figure::Mean) => "Mean".to_owned(),
             Metric::Time(Time::Response, Figure::Max) => "Max".to_owned(),
+            Metric::Time(Time::Connect, Figure::Percentile(p)) => format!("Connect p{p}"),
+            Metric::Time(Time::Service, Figure::Percentile(p)) => format!("Service p{p}"),
+            Metric::Path(path) if path.last().is_some_and(|it| it == "connects_per_second") => {
+                "Connects/s".to_owned()
+            }
             _ => self.name.clone(),
         }
     }

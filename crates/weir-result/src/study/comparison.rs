@@ -140,6 +140,32 @@ pub struct ShiftLevel {
     pub high: f64,
 }
 
+impl Answer {
+    /// Returns the answer in one word or two.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Answer::Better => "faster",
+            Answer::Worse => "slower",
+            Answer::Different => "different",
+            Answer::BelowThreshold => "small",
+            Answer::Equivalent => "equal",
+            Answer::Undecided => "undecided",
+            Answer::None => "no verdict",
+        }
+    }
+
+    /// True if the answer is a failure: B is worse, or with `undecided` may be.
+    pub fn is_failure(self, undecided: bool) -> bool {
+        match self {
+            Answer::Worse => true,
+            Answer::Undecided | Answer::None => undecided,
+            Answer::Better | Answer::Different | Answer::BelowThreshold | Answer::Equivalent => {
+                false
+            }
+        }
+    }
+}
+
 impl MetricVerdict {
     /// Returns an answer without figures.
     pub fn of(answer: Answer) -> MetricVerdict {

@@ -1,12 +1,12 @@
 //! The watched server over time.
 
+use weir_result::Document;
 use weir_result::document::{
     MetricSeries, NginxSample, NginxSection, Point, ProcessSample, ServerSection,
 };
-use weir_result::{Document, printable};
 
 use super::time::spans;
-use super::{Axis, Mark, Plot, Role, Unit, role_of};
+use super::{Axis, Mark, Plot, Role, Unit, named, role_of};
 
 /// A count in a reading of nginx.
 type NginxCount = fn(&NginxSample) -> u64;
@@ -20,7 +20,7 @@ pub(super) fn plots(document: &Document) -> Vec<Plot> {
     plots.extend((1..).zip(metrics).map(|(nth, metric)| self::metric(nth, metric)));
     for (nth, command) in (1..).zip(&server.commands) {
         let lines = lines(command.series.iter().map(|(name, points)| (name.as_str(), points)));
-        let title = printable(&command.command).into_owned();
+        let title = named(&command.command);
         plots.push(plot(format!("command-{nth}"), title, "Value", Unit::Number, lines));
     }
     let has_points = |mark: &Mark| matches!(mark, Mark::Line { x, .. } if x.len() > 1);
@@ -111,7 +111,7 @@ fn metric(nth: usize, metric: &MetricSeries) -> Plot {
         metric.labels.iter().map(|(name, value)| format!("{name}=\"{value}\"")).collect();
     let labels =
         if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-    let title = printable(&format!("{}{labels}", metric.name)).into_owned();
+    let title = named(&format!("{}{labels}", metric.name));
     let name = format!("prometheus-{nth}");
     let is_counter = metric.kind == "counter";
     let points: Vec<Point> = match is_counter {

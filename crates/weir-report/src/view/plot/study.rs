@@ -4,32 +4,34 @@ use weir_result::study::{
     Comparison, Design, MetricOverRuns, SearchResult, SearchTrial, ShiftLevel, Sweep, SweepCell,
     TrialUse,
 };
-use weir_result::{NamedMetric, Study, printable, units};
+use weir_result::{NamedMetric, Study, units};
 
 use super::super::Block;
-use super::{Axis, Mark, Plot, Role, Scale, Unit, role_of, short};
+use super::{Axis, Mark, Plot, Role, Scale, Unit, named, role_of, short};
 
 /// Greatest number of metrics of a sweep that are plotted, and of curves in a plot.
 const PLOTS_MAX: usize = 6;
 
-/// Plots a metric over the runs of a study, one series for each variant.
+/// Plots a metric over the runs of a study, one series for each variant; `None` if no run has it.
 pub(in super::super) fn runs(study: &Study, metric: &str) -> Option<Block> {
     let metric: NamedMetric = metric.parse().ok()?;
     let marks: Vec<Mark> = (0..)
         .zip(&study.cells)
-        .map(|(index, cell)| {
+        .filter_map(|(index, cell)| {
             let runs = study.measured().filter(|(trial, _)| trial.cell == index);
-            let (x, y) = runs
+            let (x, y): (Vec<f64>, Vec<f64>) = runs
                 .filter_map(|(trial, document)| {
                     let value = metric.measure(document).ok()?.value;
                     Some((f64::from(trial.number), short(value)))
                 })
                 .unzip();
             let name = if cell.name.is_empty() { metric.title() } else { cell.name.clone() };
-            let role = role_of(index as usize);
-            Mark::Dots { name: printable(&name).into_owned(), role, x, y }
+            (!x.is_empty()).then(|| Mark::dots(&name, role_of(index as usize), x, y))
         })
         .collect();
+    if marks.is_empty() {
+        return None;
+    }
     Some(Block::Plot(Plot {
         name: "runs".to_owned(),
         title: format!("{} of each run", metric.title()),
@@ -37,7 +39,7 @@ pub(in super::super) fn runs(study: &Study, metric: &str) -> Option<Block> {
                 of the target during the study."
             .to_owned(),
         x: Axis::linear("Run", Unit::Number),
-        y: Axis::linear("", unit_of(&metric)),
+        y: Axis::linear("", Unit::of(&metric)),
         marks,
     }))
 }
@@ -69,11 +71,7 @@ pub(in super::super) fn shift(found: &Comparison) -> Vec<Block> {
         Block::Plot(Plot {
             name: "percentiles".to_owned(),
             title: "Latency by percentile".to_owned(),
-            about: format!(
-                "Response time of all runs of {} and of {}.",
-                printable(a),
-                printable(b)
-            ),
+            about: format!("Response time of all runs of {} and of {}.", named(a), named(b)),
             x: Axis::nines(),
             y: Axis::log("Time", Unit::Nanoseconds),
             marks: vec![
@@ -87,9 +85,9 @@ pub(in super::super) fn shift(found: &Comparison) -> Vec<Block> {
             about: format!(
                 "Change from {} to {}: below 0 {} is faster. Where the band holds 0, the runs do \
                  not show a difference.",
-                printable(a),
-                printable(b),
-                printable(b)
+                named(a),
+                named(b),
+                named(b)
             ),
             x: Axis::nines(),
             y: Axis::linear("Change", Unit::Share),
@@ -135,7 +133,7 @@ pub(in super::super) fn path(found: &SearchResult) -> Option<Block> {
     let dots = kinds.into_iter().filter_map(|(name, role, uses)| {
         let of_kind = trials.iter().filter(|(_, trial, _)| uses.contains(&trial.used));
         let (x, y): (Vec<f64>, Vec<f64>) = of_kind.map(|(at, _, rps)| (*at, short(*rps))).unzip();
-        (!x.is_empty()).then(|| Mark::Dots { name: name.to_owned(), role, x, y })
+        (!x.is_empty()).then(|| Mark::dots(name, role, x, y))
     });
     Some(Block::Plot(Plot {
         name: "search".to_owned(),
@@ -160,7 +158,7 @@ pub(in super::super) fn curves(study: &Study, sweep: &Sweep) -> Vec<Block> {
         && values.iter().copied().fold(0.0, f64::max)
             >= 20.0 * values.iter().copied().fold(f64::INFINITY, f64::min);
     let axis = Axis {
-        title: printable(&factor.name).into_owned(),
+        title: named(&factor.name),
         scale: if is_wide { Scale::Log } else { Scale::Linear },
         unit: Unit::Number,
     };
@@ -172,10 +170,10 @@ pub(in super::super) fn curves(study: &Study, sweep: &Sweep) -> Vec<Block> {
         (has_any && !marks.is_empty()).then(|| {
             Block::Plot(Plot {
                 name: format!("sweep-{}", nth + 1),
-                title: format!("{} by {}", metric.title(), printable(&factor.name)),
+                title: format!("{} by {}", metric.title(), named(&factor.name)),
                 about: "Means over the runs; the bands are 95% intervals.".to_owned(),
                 x: axis.clone(),
-                y: Axis::linear("", unit_of(&metric)),
+                y: Axis::linear("", Unit::of(&metric)),
                 marks,
             })
         })
@@ -233,12 +231,4 @@ fn number(text: &str) -> Option<f64> {
     let count = || units::parse_count(text).ok().map(|count| count as f64);
     let span = || units::parse_duration_ns(text).ok().map(|ns| ns as f64 / 1e9);
     plain.or_else(count).or_else(span).filter(|number| number.is_finite())
-}
-
-fn unit_of(metric: &NamedMetric) -> Unit {
-    match metric.title().as_str() {
-        _ if metric.is_time() => Unit::Nanoseconds,
-        "Requests/s" | "Good/s" => Unit::PerSecond,
-        _ => Unit::Number,
-    }
 }

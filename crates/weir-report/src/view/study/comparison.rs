@@ -5,7 +5,7 @@ use weir_result::units;
 use weir_result::{NamedMetric, document::Note};
 
 use super::super::plot::study as plot;
-use super::super::{Block, Cell, Fact, Notice, Row, Section, Table, TableKind, Tone};
+use super::super::{Block, Cell, Fact, Notice, Row, Section, Table, TableKind, Tone, titles};
 
 /// The sections of a comparison; `runs` is the plot of its runs, if it has them.
 pub(super) fn sections(found: &Comparison, runs: Option<Block>) -> Vec<Section> {
@@ -64,8 +64,8 @@ fn tone(answer: Answer) -> Tone {
 fn metrics(found: &Comparison) -> Table {
     let is_test = found.pairing != Pairing::Single;
     let columns = match is_test {
-        true => vec!["A", "B", "Change", "Interval", "Verdict"],
-        false => vec!["A", "B", "Change"],
+        true => titles(["A", "B", "Change", "Interval", "Verdict"]),
+        false => titles(["A", "B", "Change"]),
     };
     let interval = format!("{} intervals", units::short_percent(found.confidence));
     Table {
@@ -93,22 +93,13 @@ fn row(entry: &MetricComparison, is_test: bool) -> Row {
         vec![Cell::Text(entry.base.clone()), Cell::Text(entry.new.clone()), Cell::Text(change)];
     if is_test {
         cells.push(Cell::Text(range(entry.low, entry.high)));
-        cells.push(Cell::Text(answer(entry.verdict.answer).to_owned()));
+        let answer = match entry.verdict.answer {
+            Answer::None => "–",
+            answer => answer.in_words(),
+        };
+        cells.push(Cell::Text(answer.to_owned()));
     }
     Row { label, cells, remark: None, tone: tone(entry.verdict.answer) }
-}
-
-/// Name of an answer in a table.
-fn answer(answer: Answer) -> &'static str {
-    match answer {
-        Answer::Better => "faster",
-        Answer::Worse => "slower",
-        Answer::Different => "different",
-        Answer::BelowThreshold => "small",
-        Answer::Equivalent => "equal",
-        Answer::Undecided => "undecided",
-        Answer::None => "–",
-    }
 }
 
 fn shift(found: &Comparison) -> Table {
@@ -127,7 +118,7 @@ fn shift(found: &Comparison) -> Table {
         kind: TableKind::Metrics,
         title: "Response time",
         caption: "difference at each percentile, 95% intervals".to_owned(),
-        columns: vec!["A", "B", "Change", "Interval"],
+        columns: titles(["A", "B", "Change", "Interval"]),
         rows: found.shift.iter().map(row).collect(),
         legend: Vec::new(),
     }

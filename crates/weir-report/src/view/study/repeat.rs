@@ -3,7 +3,7 @@
 use weir_result::NamedMetric;
 use weir_result::study::{MetricOverRuns, Repetition};
 
-use super::super::{Block, Cell, Notice, Row, Table, TableKind, Tone};
+use super::super::{Block, Cell, Notice, Row, Table, TableKind, Tone, titles};
 
 pub(super) fn blocks(repetition: &Repetition) -> Vec<Block> {
     let rows = repetition.metrics.iter().filter_map(row).collect();
@@ -11,7 +11,7 @@ pub(super) fn blocks(repetition: &Repetition) -> Vec<Block> {
         kind: TableKind::Metrics,
         title: "Metric",
         caption: String::new(),
-        columns: vec!["Mean", "95% interval", "SD", "Min", "Max"],
+        columns: titles(["Mean", "95% interval", "SD", "Min", "Max"]),
         rows,
         legend: legend(repetition),
     };

@@ -6,7 +6,7 @@ use weir_result::study::{
 use weir_result::units;
 
 use super::super::plot::study as plot;
-use super::super::{Block, Cell, Fact, Line, Notice, Row, Section, Table, TableKind, Tone};
+use super::super::{Block, Cell, Fact, Line, Notice, Row, Section, Table, TableKind, Tone, titles};
 
 /// Independent requests beyond the objective below which trials are too short (METHOD 1.11).
 const SUPPORT: f64 = 10.0;
@@ -168,7 +168,7 @@ fn table(found: &SearchResult) -> Table {
         kind: TableKind::Metrics,
         title: "Trial",
         caption: String::new(),
-        columns: vec!["Rate", "Connections", "Completed", "Violations", "Result"],
+        columns: titles(["Rate", "Connections", "Completed", "Violations", "Result"]),
         rows: (1..).zip(&found.trials).map(row).collect(),
         legend: vec![Notice::OfRun(legend)],
     }

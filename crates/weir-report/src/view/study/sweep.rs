@@ -4,7 +4,7 @@ use weir_result::study::{Design, Fit, Knee, Level, Sweep, SweepCell, SweepCurve,
 use weir_result::{NamedMetric, Study, units};
 
 use super::super::plot::study as plot;
-use super::super::{Block, Cell, Fact, Line, Notice, Row, Section, Table, TableKind, Tone};
+use super::super::{Block, Cell, Fact, Line, Notice, Row, Section, Table, TableKind, Tone, titles};
 
 pub(super) fn sections(study: &Study, sweep: &Sweep) -> Vec<Section> {
     let mut results = vec![Block::Table(table(study, sweep))];
@@ -43,7 +43,7 @@ fn table(study: &Study, sweep: &Sweep) -> Table {
             tone: Tone::Plain,
         }
     };
-    let columns = metrics.iter().map(|name| title(name)).chain(["Limit"]).collect();
+    let columns = named.iter().map(NamedMetric::title).chain(["Limit".to_owned()]).collect();
     let has_bounds =
         sweep.cells.iter().flat_map(|cell| cell.metrics.iter().flatten()).any(|it| it.bounds > 0);
     let mut legend = vec![Notice::OfRun(
@@ -104,30 +104,10 @@ fn ratios(study: &Study, sweep: &Sweep) -> Table {
             metric.as_ref().map_or_else(String::new, NamedMetric::title),
             values.join(", 2 is ")
         ),
-        columns: vec!["1", "2", "2 / 1", "Interval"],
+        columns: titles(["1", "2", "2 / 1", "Interval"]),
         rows: sweep.ratios.iter().map(row).collect(),
         legend: Vec::new(),
     }
-}
-
-/// Title of a metric's column. Column titles are static: the metrics of studies are few.
-fn title(name: &str) -> &'static str {
-    const TITLES: [(&str, &str); 13] = [
-        ("rate", "Requests/s"),
-        ("good", "Good/s"),
-        ("bytes", "Bytes/s"),
-        ("mean", "Mean"),
-        ("p50", "p50"),
-        ("p90", "p90"),
-        ("p99", "p99"),
-        ("p99.9", "p99.9"),
-        ("max", "Max"),
-        ("errors", "Errors"),
-        ("connections.connects_per_second", "Connects/s"),
-        ("connect.p99", "Connect p99"),
-        ("service.p99", "Service p99"),
-    ];
-    TITLES.iter().find(|(known, _)| *known == name).map_or("Metric", |(_, title)| title)
 }
 
 /// Formats `close=none c=10`.

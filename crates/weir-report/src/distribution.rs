@@ -1,0 +1,117 @@
+//! A time over all requests as other load generators count it: a failure has the age that it
+//! reached. Their formats have one number for each figure, so the certainty of each is a word
+//! beside it.
+
+use std::io;
+
+use serde::Serialize;
+use weir_result::Histogram;
+use weir_result::document::{Metric, Summary};
+use weir_result::quantile::{Bound, rank_of};
+
+/// A time over all requests; there is at least one.
+pub(crate) struct Distribution<'d> {
+    summary: &'d Summary,
+    /// All requests, failures at their age.
+    all: Histogram,
+    /// True if a request got no response, so that its time is a lower bound.
+    is_cut: bool,
+}
+
+/// A figure in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Figure {
+    /// Value.
+    pub(crate) ns: u64,
+    /// Relation of the value to the true one.
+    pub(crate) certainty: Certainty,
+}
+
+/// Relation of a figure to the true value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Certainty {
+    /// The figure is the value.
+    Exact,
+    /// The true value is at least this.
+    Lower,
+    /// The true value is at most this.
+    Upper,
+    /// Too few independent requests lie beyond the percentile.
+    Uncertain,
+    /// Nothing is known.
+    Unknown,
+}
+
+impl<'d> Distribution<'d> {
+    /// Takes the distribution of a time; `None` if no request has it.
+    ///
+    /// # Errors
+    /// The fault of a histogram, in a document that was neither loaded nor assembled.
+    pub(crate) fn of(metric: &'d Metric) -> io::Result<Option<Distribution<'d>>> {
+        let classes = metric.by_outcome().map_err(io::Error::other)?;
+        let is_cut = !classes.failed_at.is_empty() || !classes.censored.is_empty();
+        let mut all = classes.ok;
+        for class in [&classes.bad, &classes.failed_at, &classes.censored] {
+            all.add(class);
+        }
+        let summary = metric.headline();
+        Ok((!all.is_empty()).then_some(Distribution { summary, all, is_cut }))
+    }
+
+    /// Returns the least time of a response, or the least age without one.
+    pub(crate) fn min(&self) -> Figure {
+        match self.summary.min_ns {
+            Some(ns) => Figure { ns, certainty: Certainty::Exact },
+            None => Figure { ns: self.all.exact().min_ns, certainty: Certainty::Lower },
+        }
+    }
+
+    /// Returns the greatest time.
+    pub(crate) fn max(&self) -> Figure {
+        let bound = self.summary.percentile(100.0).map_or(Bound::Exact, |value| value.bound);
+        Figure { ns: self.all.exact().max_ns, certainty: bound.into() }
+    }
+
+    /// Returns the sum of all times.
+    pub(crate) fn total(&self) -> Figure {
+        let ns = u64::try_from(self.all.exact().sum_ns).unwrap_or(u64::MAX);
+        let certainty = match (self.is_cut, self.summary.mean_bound) {
+            (false, bound) => bound.into(),
+            (true, Bound::Exact | Bound::Lower) => Certainty::Lower,
+            (true, Bound::Upper | Bound::Unknown) => Certainty::Unknown,
+        };
+        Figure { ns, certainty }
+    }
+
+    /// Returns the mean, which has the certainty of the sum.
+    pub(crate) fn mean_ns(&self) -> f64 {
+        self.all.exact().sum_ns as f64 / self.all.count() as f64
+    }
+
+    /// Returns percentile `p`, also if no request lies beyond it.
+    pub(crate) fn percentile(&self, p: f64) -> Figure {
+        match self.summary.percentile(p) {
+            Some(found) if found.bound == Bound::Exact && found.imprecise => {
+                Figure { ns: found.ns, certainty: Certainty::Uncertain }
+            }
+            Some(found) => Figure { ns: found.ns, certainty: found.bound.into() },
+            None => {
+                let rank = rank_of(p, self.all.count());
+                let ns = self.all.value_at_rank(rank).unwrap_or(self.all.exact().max_ns);
+                Figure { ns, certainty: Certainty::Uncertain }
+            }
+        }
+    }
+}
+
+impl From<Bound> for Certainty {
+    fn from(bound: Bound) -> Certainty {
+        match bound {
+            Bound::Exact => Certainty::Exact,
+            Bound::Lower => Certainty::Lower,
+            Bound::Upper => Certainty::Upper,
+            Bound::Unknown => Certainty::Unknown,
+        }
+    }
+}

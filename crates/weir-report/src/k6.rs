@@ -1,0 +1,238 @@
+//! The result as k6's summary at the end of a test: the object that k6 gives to `handleSummary()`,
+//! and the flat form of its `--summary-export`. Times are in milliseconds.
+//!
+//! Both have one number for each figure. The member `weir`, which readers of k6's summary ignore,
+//! says which of them are no exact values.
+
+use std::io::{self, Write};
+
+use serde_json::{Map, Value, json};
+use weir_result::document::Metric;
+use weir_result::{AssertionOutcome, AssertionResult, Document};
+
+use crate::distribution::{Certainty, Distribution, Figure};
+use crate::json::{self, origin};
+
+/// Percentiles of a trend.
+const PERCENTILES: [(&str, f64); 4] =
+    [("p(90)", 90.0), ("p(95)", 95.0), ("p(99)", 99.0), ("p(99.9)", 99.9)];
+
+/// Nanoseconds in a millisecond.
+const MS: f64 = 1e6;
+
+/// Writes the object of `handleSummary()`.
+///
+/// # Errors
+/// Errors of `out`, or the fault of a histogram, in a document that was neither loaded nor
+/// assembled.
+pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
+    let summary = Summary::of(document)?;
+    let metrics = summary.metrics.into_iter().map(|metric| {
+        let mut entry = Map::from_iter([
+            ("type".to_owned(), metric.kind.into()),
+            ("contains".to_owned(), metric.contains.into()),
+            ("values".to_owned(), Value::Object(metric.values)),
+        ]);
+        if let Some(thresholds) = metric.thresholds {
+            let ok = thresholds.into_iter().map(|(claim, ok)| (claim, json!({ "ok": ok })));
+            entry.insert("thresholds".to_owned(), ok.collect());
+        }
+        (metric.name.to_owned(), Value::Object(entry))
+    });
+    let trend_stats = ["avg", "min", "med", "max"].into_iter();
+    let trend_stats: Vec<&str> = trend_stats.chain(PERCENTILES.map(|(name, _)| name)).collect();
+    let object = json!({
+        "root_group": group(summary.checks.into()),
+        "options": {
+            "summaryTrendStats": trend_stats,
+            "summaryTimeUnit": "ms",
+            "noColor": true,
+        },
+        "state": {
+            "isStdOutTTY": false,
+            "isStdErrTTY": false,
+            "testRunDurationMs": document.throughput.window_s * 1e3,
+        },
+        "metrics": metrics.collect::<Map<_, _>>(),
+        "weir": summary.weir,
+    });
+    json::write_value(&object, out)
+}
+
+/// Writes the form of `--summary-export`.
+///
+/// # Errors
+/// Those of [`write`].
+pub fn write_flat(document: &Document, out: &mut impl Write) -> io::Result<()> {
+    let summary = Summary::of(document)?;
+    let metrics = summary.metrics.into_iter().map(|metric| {
+        let mut entry = metric.values;
+        if metric.kind == "rate"
+            && let Some(share) = entry.remove("rate")
+        {
+            entry.insert("value".to_owned(), share);
+        }
+        if let Some(thresholds) = metric.thresholds {
+            // In this form, true means that the threshold was crossed.
+            let crossed = thresholds.into_iter().map(|(claim, ok)| (claim, Value::from(!ok)));
+            entry.insert("thresholds".to_owned(), crossed.collect());
+        }
+        (metric.name.to_owned(), Value::Object(entry))
+    });
+    let checks = summary.checks.into_iter();
+    let by_name = checks.map(|check| (check["name"].as_str().unwrap_or("").to_owned(), check));
+    let mut root = group(by_name.collect::<Map<_, _>>().into());
+    root["groups"] = json!({});
+    let object = json!({
+        "root_group": root,
+        "metrics": metrics.collect::<Map<_, _>>(),
+        "weir": summary.weir,
+    });
+    json::write_value(&object, out)
+}
+
+/// The group that holds all checks.
+fn group(checks: Value) -> Value {
+    // The MD5 of its path, which is empty.
+    let id = "d41d8cd98f00b204e9800998ecf8427e";
+    json!({ "name": "", "path": "", "id": id, "groups": [], "checks": checks })
+}
+
+/// The content that both forms share.
+struct Summary {
+    metrics: Vec<K6Metric>,
+    checks: Vec<Value>,
+    weir: Map<String, Value>,
+}
+
+/// A metric of k6.
+struct K6Metric {
+    name: &'static str,
+    kind: &'static str,
+    contains: &'static str,
+    values: Map<String, Value>,
+    /// Claims, and true for those that hold.
+    thresholds: Option<Vec<(String, bool)>>,
+}
+
+impl K6Metric {
+    fn new(
+        name: &'static str,
+        kind: &'static str,
+        contains: &'static str,
+        values: Value,
+    ) -> K6Metric {
+        let values = if let Value::Object(values) = values { values } else { Map::new() };
+        K6Metric { name, kind, contains, values, thresholds: None }
+    }
+
+    fn counter(name: &'static str, contains: &'static str, count: u64, rate: f64) -> K6Metric {
+        K6Metric::new(name, "counter", contains, json!({ "count": count, "rate": rate }))
+    }
+
+    fn share(name: &'static str, hits: u64, of: u64) -> K6Metric {
+        let rate = if of == 0 { 0.0 } else { hits as f64 / of as f64 };
+        let values = json!({ "rate": rate, "passes": hits, "fails": of - hits });
+        K6Metric::new(name, "rate", "default", values)
+    }
+
+    fn gauge(name: &'static str, value: u64) -> K6Metric {
+        let values = json!({ "value": value, "min": value, "max": value });
+        K6Metric::new(name, "gauge", "default", values)
+    }
+}
+
+impl Summary {
+    fn of(document: &Document) -> io::Result<Summary> {
+        let mut metrics = Vec::new();
+        let mut certainty = Map::new();
+        let latency = &document.latency;
+        let trends: [(&str, &Metric); 5] = [
+            ("http_req_duration", &latency.response_time),
+            ("iteration_duration", &latency.response_time),
+            ("http_req_waiting", &latency.first_byte),
+            ("service_time", &latency.service_time),
+            ("send_lag", &latency.send_lag),
+        ];
+        for (name, times) in trends {
+            let Some(times) = Distribution::of(times)? else { continue };
+            let (values, uncertain) = trend(&times);
+            metrics.push(K6Metric::new(name, "trend", "time", values));
+            if !uncertain.is_empty() {
+                certainty.insert(name.to_owned(), uncertain.into());
+            }
+        }
+        metrics.extend(counts(document));
+        if !document.assertions.is_empty() {
+            metrics.push(checked(&document.assertions));
+        }
+        let mut weir = origin(document);
+        weir.insert("certainty".to_owned(), certainty.into());
+        Ok(Summary { metrics, checks: document.assertions.iter().map(check).collect(), weir })
+    }
+}
+
+/// Returns the values of a trend, and the certainty of those that are not exact.
+fn trend(times: &Distribution<'_>) -> (Value, Map<String, Value>) {
+    let (total, median) = (times.total(), times.percentile(50.0));
+    let mut figures = vec![("min", times.min()), ("med", median), ("max", times.max())];
+    figures.extend(PERCENTILES.map(|(name, p)| (name, times.percentile(p))));
+    let certainty = figures.iter().copied().chain([("avg", total)]);
+    let certainty = certainty.filter(|(_, figure)| figure.certainty != Certainty::Exact);
+    let certainty = certainty.map(|(name, Figure { certainty, .. })| {
+        (name.to_owned(), serde_json::to_value(certainty).unwrap_or(Value::Null))
+    });
+    let mean = ("avg".to_owned(), Value::from(times.mean_ns() / MS));
+    let values = figures.iter().map(|(name, figure)| {
+        let ms = figure.ns as f64 / MS;
+        ((*name).to_owned(), Value::from(ms))
+    });
+    (Value::Object(values.chain([mean]).collect()), certainty.collect())
+}
+
+fn counts(document: &Document) -> [K6Metric; 7] {
+    let (accounting, throughput) = (&document.accounting, &document.throughput);
+    let connections = document.plan.connections.into();
+    let per_second = |count: u64| match throughput.window_s {
+        window_s if window_s > 0.0 => count as f64 / window_s,
+        _ => 0.0,
+    };
+    let dropped = accounting.never_sent;
+    [
+        K6Metric::counter("http_reqs", "default", throughput.completed, throughput.completed_rps),
+        K6Metric::share("http_req_failed", document.failed(), accounting.planned),
+        K6Metric::counter(
+            "data_received",
+            "data",
+            throughput.bytes_received,
+            throughput.bytes_per_second,
+        ),
+        K6Metric::counter("iterations", "default", throughput.sent, throughput.sent_rps),
+        K6Metric::counter("dropped_iterations", "default", dropped, per_second(dropped)),
+        K6Metric::gauge("vus", connections),
+        K6Metric::gauge("vus_max", connections),
+    ]
+}
+
+/// The assertions as one metric with a threshold for each.
+fn checked(assertions: &[AssertionResult]) -> K6Metric {
+    let held = |result: &AssertionResult| result.outcome == AssertionOutcome::Pass;
+    let passes = assertions.iter().filter(|result| held(result)).count() as u64;
+    let claims = assertions.iter().map(|result| (result.assertion.clone(), held(result)));
+    K6Metric {
+        thresholds: Some(claims.collect()),
+        ..K6Metric::share("checks", passes, assertions.len() as u64)
+    }
+}
+
+/// An assertion as a check.
+fn check(result: &AssertionResult) -> Value {
+    let (name, passes) = (&result.assertion, u64::from(result.outcome == AssertionOutcome::Pass));
+    json!({
+        "name": name,
+        "path": format!("::{name}"),
+        "id": name,
+        "passes": passes,
+        "fails": 1 - passes,
+    })
+}

@@ -1,0 +1,120 @@
+//! The result as vegeta's JSON report, for programs that read one. Times are in nanoseconds.
+//!
+//! The report has one number for each figure. Its member `weir`, which readers of vegeta's report
+//! ignore, says which of them are no exact values.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+use weir_result::Document;
+use weir_result::document::Accounting;
+
+use crate::distribution::{Certainty, Distribution, Figure};
+use crate::json::{self, origin};
+
+/// Status code of requests without a response.
+const NO_RESPONSE: &str = "0";
+
+/// Writes the report.
+///
+/// # Errors
+/// Errors of `out`, or the fault of a histogram, in a document that was neither loaded nor
+/// assembled.
+pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
+    let (accounting, throughput) = (&document.accounting, &document.throughput);
+    let (latencies, uncertain) = latencies(document)?;
+    let sent = accounting.sent.measured;
+    // Requests of a script differ in length.
+    let bytes_out = document.script.is_none().then_some(sent * document.plan.request.body_bytes);
+    let mut weir = origin(document);
+    weir.insert("never_sent".to_owned(), accounting.never_sent.into());
+    weir.insert("certainty".to_owned(), json!({ "latencies": uncertain }));
+    let [earliest, latest, end] = instants(document);
+    let report = json!({
+        "latencies": latencies,
+        "bytes_in": bytes(Some(throughput.bytes_received), throughput.completed),
+        "bytes_out": bytes(bytes_out, sent),
+        "earliest": timestamp(document, earliest),
+        "latest": timestamp(document, latest),
+        "end": timestamp(document, end),
+        "duration": latest - earliest,
+        "wait": end - latest,
+        "requests": accounting.planned,
+        "rate": throughput.sent_rps,
+        "throughput": throughput.good_rps,
+        "success": share(accounting.ok, accounting.planned),
+        "status_codes": statuses(accounting),
+        "errors": errors(accounting),
+        "weir": weir,
+    });
+    json::write_value(&report, out)
+}
+
+/// Returns the latencies, and those that are no exact values.
+fn latencies(document: &Document) -> io::Result<(Value, BTreeMap<&'static str, Certainty>)> {
+    const PERCENTILES: [(&str, f64); 4] =
+        [("50th", 50.0), ("90th", 90.0), ("95th", 95.0), ("99th", 99.0)];
+    let Some(times) = Distribution::of(&document.latency.response_time)? else {
+        return Ok((Value::Object(Map::new()), BTreeMap::new()));
+    };
+    let total = times.total();
+    let mean = Figure { ns: times.mean_ns().round() as u64, ..total };
+    let mut figures = vec![("total", total), ("mean", mean)];
+    figures.extend(PERCENTILES.map(|(name, p)| (name, times.percentile(p))));
+    figures.extend([("max", times.max()), ("min", times.min())]);
+    let uncertain = figures.iter().filter(|(_, figure)| figure.certainty != Certainty::Exact);
+    let uncertain = uncertain.map(|(name, figure)| (*name, figure.certainty)).collect();
+    let values = figures.iter().map(|(name, figure)| ((*name).to_owned(), figure.ns.into()));
+    Ok((Value::Object(values.collect()), uncertain))
+}
+
+/// Start and end of the window, and the end of the drain, in nanoseconds since the epoch.
+fn instants(document: &Document) -> [u64; 3] {
+    let phases = &document.phases;
+    let start = phases.first().map_or(0, |of| of.t0_ns);
+    let end = start + (document.throughput.window_s * 1e9).round() as u64;
+    // Parts have epochs of their own, so that only spans can be compared.
+    let drain = phases.iter().map(|of| of.drained_ns.saturating_sub(of.t1_ns)).max();
+    [start, end, end + drain.unwrap_or(0)]
+}
+
+/// Formats an instant as RFC 3339; null if it is out of range.
+fn timestamp(document: &Document, at_ns: u64) -> Option<String> {
+    let unix_ns = i128::from(document.run.epoch_unix_ns) + i128::from(at_ns);
+    Some(Timestamp::from_nanosecond(unix_ns).ok()?.to_string())
+}
+
+/// Bytes in all and per message; null if unknown.
+fn bytes(total: Option<u64>, messages: u64) -> Value {
+    let mean = total.map(|total| share(total, messages));
+    json!({ "total": total, "mean": mean })
+}
+
+fn share(part: u64, of: u64) -> f64 {
+    if of == 0 { 0.0 } else { part as f64 / of as f64 }
+}
+
+fn statuses(accounting: &Accounting) -> BTreeMap<String, u64> {
+    let none = accounting.planned - accounting.ok - accounting.bad_response;
+    let none = (none > 0).then(|| (NO_RESPONSE.to_owned(), none));
+    let codes = accounting.status.iter().map(|(code, count)| (code.to_string(), *count));
+    codes.chain(none).collect()
+}
+
+/// Kinds of failure that occurred, as vegeta lists the texts of its errors.
+fn errors(accounting: &Accounting) -> Vec<String> {
+    let codes = accounting.status.keys().filter(|code| **code >= 400);
+    let classes = [
+        ("timed out", accounting.timed_out),
+        ("in flight at the end", accounting.in_flight_at_end),
+        ("never sent", accounting.never_sent),
+    ];
+    let classes = classes.iter().filter(|(_, count)| *count > 0);
+    codes
+        .map(|code| format!("status {code}"))
+        .chain(accounting.errors.keys().cloned())
+        .chain(classes.map(|(name, _)| (*name).to_owned()))
+        .collect()
+}
