@@ -1,6 +1,7 @@
 //! A metric's history: the runs of a name in series of the same load and machine, and the changes
 //! within each series (METHOD 1.16, docs/HISTORY.md).
 
+mod built;
 mod json;
 mod text;
 
@@ -52,8 +53,12 @@ pub struct Series {
 pub struct TrendRun {
     /// The run in the history.
     pub entry: Entry,
+    /// Time of the run's epoch, in nanoseconds since 1970.
+    pub epoch_unix_ns: u64,
     /// Values of the metrics; `None` if the document has none.
     pub values: Vec<Option<Measured>>,
+    /// Ends of the 95% intervals of the values within the run; `None` if the document has none.
+    pub intervals: Vec<Option<(f64, f64)>>,
 }
 
 /// A metric over the runs of a series.
@@ -106,7 +111,9 @@ impl Trend {
         for entry in entries.into_iter().rev().filter(|entry| entry.grade <= Grade::Bounded) {
             let document = history.document(entry.id)?;
             let values = metrics.iter().map(|metric| metric.measure(&document).ok()).collect();
-            runs.push(TrendRun { entry, values });
+            let intervals = metrics.iter().map(|metric| metric.interval(&document)).collect();
+            let epoch_unix_ns = document.run.epoch_unix_ns;
+            runs.push(TrendRun { entry, epoch_unix_ns, values, intervals });
         }
         let series = series_of(runs, metrics);
         Ok(Trend { name: name.clone(), series, failed, void, has_more })

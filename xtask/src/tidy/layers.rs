@@ -95,7 +95,7 @@ const LAYERS: [Layer; 17] = [
     Layer { name: "weir-result", imports: &["weir-stats"], foreign: SYSTEM, banned: MACHINE },
     Layer {
         name: "weir-history",
-        imports: &["weir-result", "weir-stats"],
+        imports: &["weir-report", "weir-result", "weir-stats"],
         foreign: SYSTEM,
         banned: MACHINE,
     },

@@ -41,10 +41,17 @@ fn of_series(series: &Series) -> Value {
 }
 
 fn of_run(series: &Series, run: &TrendRun) -> Value {
-    let value = |measured: &Measured| json!({ "value": measured.value, "bound": measured.bound });
-    let metrics = series.metrics.iter().zip(&run.values);
+    let value = |measured: &Measured, interval: Option<(f64, f64)>| {
+        let (low, high) = interval.unzip();
+        let high = high.filter(|high| high.is_finite());
+        json!({ "value": measured.value, "bound": measured.bound, "low": low, "high": high })
+    };
+    let metrics = series.metrics.iter().zip(&run.values).zip(&run.intervals);
     let values: Map<String, Value> = metrics
-        .map(|(of, measured)| (of.metric.to_string(), measured.as_ref().map(value).into()))
+        .map(|((of, measured), interval)| {
+            let value = measured.as_ref().map(|measured| value(measured, *interval));
+            (of.metric.to_string(), value.into())
+        })
         .collect();
     json!({
         "id": run.entry.id,

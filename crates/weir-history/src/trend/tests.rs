@@ -3,6 +3,7 @@
 use super::*;
 use crate::fixture::{entry, key};
 use crate::table::Layout;
+use weir_report::view::{Block, Mark, Plot};
 use weir_result::quantile::Bound;
 
 fn metrics(names: &[&str]) -> Vec<NamedMetric> {
@@ -17,7 +18,12 @@ fn run(id: i64, p99: f64, rate: f64) -> TrendRun {
     if id == 20 {
         entry.tags = vec!["v2".to_owned()];
     }
-    TrendRun { entry, values: vec![measured(p99), measured(rate)] }
+    TrendRun {
+        entry,
+        epoch_unix_ns: 1_761_991_200_000_000_000 + id as u64 * 86_400_000_000_000,
+        values: vec![measured(p99), measured(rate)],
+        intervals: vec![Some((0.99 * p99, 1.01 * p99)), None],
+    }
 }
 
 /// Runs 1 to 25: p99 is 20% higher from run 13 on, and run-to-run noise is within 1%.
@@ -166,4 +172,62 @@ fn json_has_every_run_and_change() {
     assert_eq!((&change["id"], &change["p"]), (&13.into(), &0.001.into()));
     let relative = change["change"].as_f64().expect("a number");
     assert!((relative - 0.2).abs() < 0.01, "{change}");
+}
+
+/// The result for exporters has the plots, the change in words, and a row for each metric of each
+/// run.
+#[test]
+fn a_trend_is_built_for_exporters() {
+    let built = trend(step()).built(3);
+    let blocks = &built.report.sections[0].blocks;
+    let plots: Vec<&Plot> = blocks
+        .iter()
+        .filter_map(|block| if let Block::Plot(plot) = block { Some(plot) } else { None })
+        .collect();
+    let names: Vec<&str> = plots.iter().map(|plot| plot.name.as_str()).collect();
+    assert_eq!(names, ["trend-1-1", "trend-1-2"]);
+    let [p99, rate] = [plots[0], plots[1]];
+    let (mut dots, mut levels, mut events) = (0, Vec::new(), Vec::new());
+    for mark in &p99.marks {
+        match mark {
+            Mark::Dots { x, labels, .. } => {
+                dots = x.len();
+                assert_eq!(labels[19], "#20 2026-11-20 10:00 v2");
+            }
+            Mark::Line { y, .. } => levels = y.iter().flatten().copied().collect(),
+            Mark::Events { x, .. } => events = x.clone(),
+            Mark::Ranges { low, .. } => assert_eq!(low.len(), 25),
+            _ => panic!("{mark:?}"),
+        }
+    }
+    assert_eq!(dots, 25);
+    assert_eq!(levels, [4.022e6, 4.022e6, 4.824e6, 4.824e6]);
+    assert_eq!(events, [1_761_991_200.0 + 13.0 * 86_400.0]);
+    assert!(!rate.marks.iter().any(|mark| matches!(mark, Mark::Events { .. } | Mark::Line { .. })));
+    assert_eq!(built.data.rows.len(), 50);
+    let row = &built.data.rows[24];
+    assert_eq!((&row[1], &row[5], &row[6]), (&13.into(), &"p99".into(), &"ns".into()));
+    assert!(row[11].as_f64().is_some_and(|change| (change - 0.199).abs() < 0.01), "{row:?}");
+    assert!(built.text.contains("+19.9% from #13") && built.json["kind"] == "history_trend");
+}
+
+/// A metric that no run has is no plot, and series have numbers in the titles of their plots.
+#[test]
+fn a_plot_needs_values() {
+    let mut runs = step();
+    for run in &mut runs[..3] {
+        run.entry.key = key("6.19.2", 10);
+        run.values[0] = None;
+    }
+    let built = trend(runs).built(3);
+    let plots = built.report.sections[0].blocks.iter().filter_map(|block| match block {
+        Block::Plot(plot) => Some(plot.title.as_str()),
+        _ => None,
+    });
+    let expected = [
+        "Requests/s over time, series 1",
+        "p99 over time, series 2",
+        "Requests/s over time, series 2",
+    ];
+    assert_eq!(plots.collect::<Vec<_>>(), expected);
 }

@@ -22,6 +22,9 @@ const VALUE_MAX: usize = 24;
 /// Greatest number of differences between two series that are printed.
 const DIFFERENCES_MAX: usize = 5;
 
+/// Remark on a series with fewer than [`RUNS_MIN`] runs.
+pub(super) const TOO_FEW: &str = "too few runs to find changes: 16 are needed";
+
 impl Trend {
     /// Returns the trend as text. `rows` is the greatest number of runs in the table.
     pub fn to_text(&self, layout: Layout, rows: usize) -> String {
@@ -63,8 +66,13 @@ impl Trend {
     }
 
     fn head(&self, out: &mut String) {
+        put(out, &format!("{}: {}", self.name, self.extent()));
+    }
+
+    /// Returns the number of runs, and of those that are left out.
+    pub(super) fn extent(&self) -> String {
         let runs: usize = self.series.iter().map(|series| series.runs.len()).sum();
-        let mut line = format!("{}: {}", self.name, counted(runs, "run"));
+        let mut line = counted(runs, "run");
         let left_out = [(self.failed, "failed"), (self.void, "void")];
         let left_out: Vec<String> = left_out
             .iter()
@@ -77,16 +85,58 @@ impl Trend {
         if self.has_more {
             line += "; older runs are left out";
         }
-        put(out, &line);
+        line
     }
 
     fn series_head(&self, out: &mut String, index: usize) {
-        let series = &self.series[index];
-        let number = match self.series.len() {
+        put(out, &format!("{}: {}", self.title(index), self.series[index].extent()));
+        if self.series[index].runs.len() < RUNS_MIN {
+            put(out, &format!("  {TOO_FEW}"));
+        }
+    }
+
+    /// Returns the title of a series: `Series 2 of 3`.
+    pub(super) fn title(&self, index: usize) -> String {
+        match self.series.len() {
             1 => "Series".to_owned(),
             count => format!("Series {} of {count}", index + 1),
-        };
-        let times = match &series.runs[..] {
+        }
+    }
+
+    /// True if the series has the newest run: its runs are listed.
+    pub(super) fn is_current(&self, series: &Series) -> bool {
+        let newest = |series: &Series| series.runs.last().map(|run| run.entry.time.clone());
+        self.series.iter().all(|other| newest(other) <= newest(series))
+    }
+
+    fn advice(&self, out: &mut String) {
+        for sentences in self.remarks() {
+            put(out, "");
+            sentences.iter().for_each(|sentence| put(out, sentence));
+        }
+    }
+
+    /// Returns remarks on the whole, each of some sentences.
+    pub(super) fn remarks(&self) -> Vec<Vec<&'static str>> {
+        let mut remarks = Vec::new();
+        if self.series.len() > 1 {
+            remarks.push(vec!["Series differ in load or machine, so they are not compared."]);
+        }
+        let mut metrics = self.series.iter().flat_map(|series| &series.metrics);
+        if metrics.any(|of| of.changes.as_ref().is_some_and(|changes| !changes.is_empty())) {
+            remarks.push(vec![
+                "A change is a candidate: more than the server may have changed.",
+                "To confirm it, run the old and the new version in turns: weir ab --help",
+            ]);
+        }
+        remarks
+    }
+}
+
+impl Series {
+    /// Returns the number of runs, and the times of the first and the last.
+    pub(super) fn extent(&self) -> String {
+        let times = match &self.runs[..] {
             [only] => only.entry.minute(),
             [first, .., last] => match (first.entry.minute(), last.entry.minute()) {
                 (first, last) if first == last => first,
@@ -94,29 +144,7 @@ impl Trend {
             },
             [] => String::new(),
         };
-        put(out, &format!("{number}: {}, {times}", counted(series.runs.len(), "run")));
-        if series.runs.len() < RUNS_MIN {
-            put(out, &format!("  too few runs to find changes: {RUNS_MIN} are needed"));
-        }
-    }
-
-    /// True if the series has the newest run: its runs are listed.
-    fn is_current(&self, series: &Series) -> bool {
-        let newest = |series: &Series| series.runs.last().map(|run| run.entry.time.clone());
-        self.series.iter().all(|other| newest(other) <= newest(series))
-    }
-
-    fn advice(&self, out: &mut String) {
-        if self.series.len() > 1 {
-            put(out, "");
-            put(out, "Series differ in load or machine, so they are not compared.");
-        }
-        let mut metrics = self.series.iter().flat_map(|series| &series.metrics);
-        if metrics.any(|of| of.changes.as_ref().is_some_and(|changes| !changes.is_empty())) {
-            put(out, "");
-            put(out, "A change is a candidate: more than the server may have changed.");
-            put(out, "To confirm it, run the old and the new version in turns: weir ab --help");
-        }
+        format!("{}, {times}", counted(self.runs.len(), "run"))
     }
 }
 
@@ -125,29 +153,39 @@ fn put(out: &mut String, line: &str) {
     writeln!(out, "{line}").expect("a string takes all that is written");
 }
 
-fn counted(count: usize, noun: &str) -> String {
+pub(super) fn counted(count: usize, noun: &str) -> String {
     format!("{} {noun}{}", units::count(count as u64), if count == 1 { "" } else { "s" })
 }
 
 /// Appends the load and the machine of the first series, or the differences from the one before.
 fn facts(out: &mut String, key: &SeriesKey, before: Option<&SeriesKey>) {
-    let Some(before) = before else {
-        put(out, &format!("  load     {}", load_of(&key.plan)));
-        put(out, &format!("  machine  {}", machine_of(&key.machine)));
-        return;
-    };
+    match before {
+        None => {
+            put(out, &format!("  load     {}", load_of(&key.plan)));
+            put(out, &format!("  machine  {}", machine_of(&key.machine)));
+        }
+        Some(before) => {
+            differences(before, key).iter().for_each(|line| put(out, &format!("  {line}")));
+        }
+    }
+}
+
+/// Returns the differences between two series, one in each line.
+pub(super) fn differences(before: &SeriesKey, key: &SeriesKey) -> Vec<String> {
     let differences = before.differences(key);
-    for (field, old, new) in differences.iter().take(DIFFERENCES_MAX) {
+    let line = |(field, old, new): &(String, Value, Value)| {
         let span = |value: &Value| value.as_u64().map(units::exact_duration);
         let (field, old, new) = match (field.strip_suffix("_ns"), span(old), span(new)) {
             (Some(field), Some(old), Some(new)) => (field, old, new),
             _ => (field.as_str(), cut(shown(old)), cut(shown(new))),
         };
-        put(out, &format!("  {field}: {old} → {new}"));
-    }
+        format!("{field}: {old} → {new}")
+    };
+    let mut lines: Vec<String> = differences.iter().take(DIFFERENCES_MAX).map(line).collect();
     if differences.len() > DIFFERENCES_MAX {
-        put(out, &format!("  and {} more differences", differences.len() - DIFFERENCES_MAX));
+        lines.push(format!("and {} more differences", differences.len() - DIFFERENCES_MAX));
     }
+    lines
 }
 
 /// Shortens a text that would fill a line.
@@ -158,15 +196,16 @@ fn cut(text: String) -> String {
     }
 }
 
-fn load_of(plan: &Value) -> String {
+pub(super) fn load_of(plan: &Value) -> String {
     let text = |name: &str| plan.get(name).map(shown).unwrap_or_default();
     let rate = plan.pointer("/load/rate").cloned();
     let rate = rate.and_then(|rate| serde_json::from_value::<Rate>(rate).ok());
     let load = rate.map_or_else(|| "closed loop".to_owned(), units::exact_rate);
-    format!("{}, {} connections, {load}", text("url"), text("connections"))
+    let connections = plan.get("connections").and_then(Value::as_u64).unwrap_or(0);
+    format!("{}, {}, {load}", text("url"), counted(connections as usize, "connection"))
 }
 
-fn machine_of(machine: &Value) -> String {
+pub(super) fn machine_of(machine: &Value) -> String {
     let fact = |(name, label): (&str, &str)| {
         let value = machine.get(name).filter(|value| !value.is_null())?;
         Some(format!("{label}{}", shown(value)))
@@ -215,7 +254,7 @@ fn table(out: &mut String, series: &Series, layout: Layout, rows: usize) {
 }
 
 /// The changes that begin with a run: `p99 +12%`.
-fn changes_at(series: &Series, run: usize) -> String {
+pub(super) fn changes_at(series: &Series, run: usize) -> String {
     let change = |of: &MetricTrend| {
         let found = of.changes.iter().flatten().find(|change| change.run == run)?;
         let percent = 100.0 * found.point.change();
@@ -237,6 +276,18 @@ fn metric_lines(out: &mut String, series: &Series, at: usize, of: &MetricTrend, 
         true => format!("{}  ", spark::line(newest)),
         false => String::new(),
     };
+    let label = title(&of.metric.to_string());
+    let range = range(of, &values);
+    put(out, format!("  {label:<width$}  {sparks}{range}").trim_end());
+    for change in of.changes.iter().flatten() {
+        for line in change_lines(series, of, change) {
+            put(out, &format!("  {:width$}  {line}", ""));
+        }
+    }
+}
+
+/// Returns the range of a metric, and why there is no change.
+pub(super) fn range(of: &MetricTrend, values: &[Option<f64>]) -> String {
     let known = || values.iter().flatten().copied();
     let (least, greatest) = (known().fold(f64::MAX, f64::min), known().fold(f64::MIN, f64::max));
     let range = match known().count() {
@@ -250,13 +301,7 @@ fn metric_lines(out: &mut String, series: &Series, at: usize, of: &MetricTrend, 
         Some(_) if known().count() < RUNS_MIN => "",
         Some(_) => "; no change",
     };
-    let label = title(&of.metric.to_string());
-    put(out, format!("  {label:<width$}  {sparks}{range}{result}").trim_end());
-    for change in of.changes.iter().flatten() {
-        for line in change_lines(series, of, change) {
-            put(out, &format!("  {:width$}  {line}", ""));
-        }
-    }
+    format!("{range}{result}")
 }
 
 /// True if the new level is the worse one.
@@ -268,7 +313,8 @@ fn is_worse(of: &MetricTrend, change: &Change) -> bool {
     }
 }
 
-fn change_lines(series: &Series, of: &MetricTrend, change: &Change) -> Vec<String> {
+/// Returns a change in words: the change itself, and whether it is only possible.
+pub(super) fn change_lines(series: &Series, of: &MetricTrend, change: &Change) -> Vec<String> {
     let (entry, relative) = (&series.runs[change.run].entry, change.point.change());
     let direction = match of.metric.better() {
         Better::Neither => "",
