@@ -39,6 +39,7 @@ use values::{
 use watch::WatchArgs;
 
 use crate::output::Export;
+use crate::terminal::shown;
 
 /// HTTP load generator with accurate latency; drop-in replacement for wrk and wrk2
 #[derive(Debug, Parser)]
@@ -426,7 +427,7 @@ pub(crate) struct RunArgs {
     /// document to standard output, without the report
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
-    /// Write the report to a file in another format: html=report.html; repeatable
+    /// Write the result to a file in a format of --format: html=report.html; repeatable
     #[arg(long = "export", value_name = "FORMAT=FILE", value_parser = Export::parse,
           help_heading = "Output")]
     pub(crate) exports: Vec<Export>,
@@ -511,8 +512,23 @@ pub(crate) fn is_page(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("html"))
 }
 
+/// Checks that the file of an `-o` that writes a page alone is one.
+///
+/// # Errors
+/// When it is not.
+pub(crate) fn check_page(output: Option<&Path>) -> anyhow::Result<()> {
+    if let Some(path) = output.filter(|path| !is_page(path)) {
+        anyhow::bail!("-o {} is no page: name it .html, or use --export FORMAT=FILE", shown(path));
+    }
+    Ok(())
+}
+
 /// The files of `--export`, and of its short forms.
-fn exports(exports: &[Export], output: Option<&Path>, junit: Option<&Path>) -> Vec<Export> {
+pub(crate) fn exports(
+    exports: &[Export],
+    output: Option<&Path>,
+    junit: Option<&Path>,
+) -> Vec<Export> {
     let page = output.filter(|path| is_page(path));
     let short = [("--output", page, exporters::HTML), ("--junit", junit, exporters::JUNIT)];
     let short = short

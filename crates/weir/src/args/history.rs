@@ -8,6 +8,7 @@ use weir_report::{Exporter, exporters};
 use weir_result::NamedMetric;
 
 use super::values::positive;
+use crate::output::Export;
 
 /// `weir history`.
 #[derive(Debug, Args)]
@@ -112,9 +113,15 @@ pub(crate) struct TrendArgs {
           default_value = "20")]
     pub(crate) count: u32,
     /// Format of standard output
-    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "text|json",
-          hide_possible_values = true)]
-    pub(crate) format: Format,
+    #[arg(long, value_parser = Exporter::named_of_findings, default_value = exporters::TEXT.name,
+          value_name = "text|json|markdown|html|csv")]
+    pub(crate) format: Exporter,
+    /// Write the trend to a file in another format: html=trend.html; repeatable
+    #[arg(long = "export", value_name = "FORMAT=FILE", value_parser = Export::parse_of_findings)]
+    pub(crate) exports: Vec<Export>,
+    /// Short form of --export html=FILE, for a file that ends in .html
+    #[arg(short, long, value_name = "FILE.html")]
+    pub(crate) output: Option<PathBuf>,
     /// In GitHub Actions: append the trend to the step's summary ($GITHUB_STEP_SUMMARY), and print
     /// each metric's newest change, if it began within the runs of the table, as an annotation
     #[arg(long)]
@@ -156,7 +163,7 @@ pub(crate) struct RemoveArgs {
     pub(crate) ids: Vec<i64>,
 }
 
-/// `--format` of a list or a trend.
+/// `--format` of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// A table

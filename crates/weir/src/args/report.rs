@@ -45,7 +45,7 @@ pub(crate) struct ReportArgs {
     /// Write the results of --assert to this file, as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
-    /// Write the report to a file in another format: html=report.html; repeatable
+    /// Write the result to a file in a format of --format: html=report.html; repeatable
     #[arg(long = "export", value_name = "FORMAT=FILE", value_parser = Export::parse)]
     pub(crate) exports: Vec<Export>,
     /// Short form of --export html=FILE, for a file that ends in .html

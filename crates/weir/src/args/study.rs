@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum};
-use weir_report::Exporter;
+use weir_report::{Exporter, exporters};
 use weir_result::study::Factor;
 use weir_result::units::parse_share;
 use weir_result::{NamedMetric, Rate};
@@ -12,6 +12,7 @@ use weir_study::search::Objective;
 
 use super::choices::ArrivalsChoice;
 use super::values::{positive, positive_duration, rate};
+use crate::output::Export;
 
 /// Flags of every study.
 #[derive(Clone, Debug, Args)]
@@ -39,13 +40,18 @@ pub(crate) struct StudyFlags {
     #[arg(long, value_name = "N", help_heading = "Study")]
     pub(crate) study_seed: Option<u64>,
     /// Write the study, a JSON document with all runs, to this file after each trial; weir resume
-    /// continues it
+    /// continues it. FILE.html: the report with plots instead, at the end
     #[arg(short, long, value_name = "FILE", help_heading = "Study")]
     pub(crate) output: Option<PathBuf>,
+    /// Write the result to a file in another format at the end: html=study.html, csv=trials.csv;
+    /// repeatable
+    #[arg(long = "export", value_name = "FORMAT=FILE", value_parser = Export::parse_of_findings,
+          help_heading = "Study")]
+    pub(crate) exports: Vec<Export>,
     /// Format of standard output
-    #[arg(long, value_enum, default_value_t = StudyFormat::Text, value_name = FORMATS,
-          hide_possible_values = true, help_heading = "Study")]
-    pub(crate) format: StudyFormat,
+    #[arg(long, value_parser = Exporter::named_of_findings, default_value = exporters::TEXT.name,
+          value_name = FORMATS, help_heading = "Study")]
+    pub(crate) format: Exporter,
     /// In GitHub Actions: append the report to the step's summary ($GITHUB_STEP_SUMMARY), and print
     /// the result as an annotation
     #[arg(long, help_heading = "Study")]
@@ -58,28 +64,8 @@ pub(crate) struct StudyFlags {
     help: Option<bool>,
 }
 
-/// Format of the result of a study.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StudyFormat {
-    /// The report for people.
-    Text,
-    /// The study as JSON.
-    Json,
-    /// The report as GitHub Flavored Markdown.
-    Markdown,
-    /// The report with plots, as one HTML page.
-    Html,
-}
-
-impl StudyFormat {
-    /// Returns the format of the same name as one of documents, if there is one.
-    pub(crate) fn of(exporter: Exporter) -> Option<StudyFormat> {
-        StudyFormat::from_str(exporter.name, false).ok()
-    }
-}
-
-/// Names of the formats.
-const FORMATS: &str = "text|json|markdown|html";
+/// Names of the formats, for the result of several runs.
+const FORMATS: &str = "text|json|markdown|html|csv|junit";
 
 /// `weir repeat`.
 #[derive(Clone, Debug, Args)]
@@ -248,9 +234,15 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_enum, value_name = "slower|undecided", hide_possible_values = true)]
     pub(crate) fail_on: Option<FailOn>,
     /// Format of standard output
-    #[arg(long, value_enum, default_value_t = StudyFormat::Text, value_name = FORMATS,
-          hide_possible_values = true)]
-    pub(crate) format: StudyFormat,
+    #[arg(long, value_parser = Exporter::named_of_findings, default_value = exporters::TEXT.name,
+          value_name = FORMATS)]
+    pub(crate) format: Exporter,
+    /// Write the result to a file in another format: html=comparison.html; repeatable
+    #[arg(long = "export", value_name = "FORMAT=FILE", value_parser = Export::parse_of_findings)]
+    pub(crate) exports: Vec<Export>,
+    /// Short form of --export html=FILE, for a file that ends in .html
+    #[arg(short, long, value_name = "FILE.html")]
+    pub(crate) output: Option<PathBuf>,
     /// In GitHub Actions: append the report to the step's summary ($GITHUB_STEP_SUMMARY), and print
     /// the verdict as an annotation
     #[arg(long)]
@@ -329,9 +321,13 @@ pub(crate) struct ResumeArgs {
     #[arg(long, value_enum, value_name = "slower|undecided", hide_possible_values = true)]
     pub(crate) fail_on: Option<FailOn>,
     /// Format of standard output
-    #[arg(long, value_enum, default_value_t = StudyFormat::Text, value_name = FORMATS,
-          hide_possible_values = true)]
-    pub(crate) format: StudyFormat,
+    #[arg(long, value_parser = Exporter::named_of_findings, default_value = exporters::TEXT.name,
+          value_name = FORMATS)]
+    pub(crate) format: Exporter,
+    /// Write the result to a file in another format at the end: html=study.html, csv=trials.csv;
+    /// repeatable
+    #[arg(long = "export", value_name = "FORMAT=FILE", value_parser = Export::parse_of_findings)]
+    pub(crate) exports: Vec<Export>,
     /// In GitHub Actions: append the report to the step's summary ($GITHUB_STEP_SUMMARY), and print
     /// the result as an annotation
     #[arg(long)]

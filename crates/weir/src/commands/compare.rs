@@ -5,19 +5,20 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use weir_history::{History, Selector};
-use weir_report::view::Report;
-use weir_report::{Annotation, html, markdown};
+use weir_report::{Annotation, Findings, TextOptions, exporters, markdown};
 use weir_result::study::StudyError;
 use weir_result::{Document, Load, Study};
 use weir_study::{Question, compare_sets};
 
 use super::study;
-use crate::args::study::{CompareArgs, StudyFormat};
-use crate::errors::NotWritten;
+use crate::args::study::{CompareArgs, FailOn};
+use crate::args::{check_page, exports};
 use crate::exit;
 use crate::github::{Channel, StepSummary};
 use crate::history;
-use crate::terminal::{self, shown};
+use crate::interrupts::Interrupts;
+use crate::output::ExportFiles;
+use crate::terminal::shown;
 
 /// Metrics of the result.
 const METRICS: [&str; 7] = ["rate", "p50", "p90", "p99", "p99.9", "mean", "errors"];
@@ -27,6 +28,11 @@ const METRICS: [&str; 7] = ["rate", "p50", "p90", "p99", "p99.9", "mean", "error
 /// # Errors
 /// When a file cannot be read.
 pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
+    check_page(args.output.as_deref())?;
+    let interrupts = Interrupts::await_signals()?;
+    let read: Vec<_> = args.files.iter().map(|file| ("the file", Some(file.as_path()))).collect();
+    let exports = exports(&args.exports, args.output.as_deref(), None);
+    let exports = ExportFiles::at(exports, &read, interrupts.temporaries())?;
     let summary = StepSummary::of(args.github)?;
     let [base, new] = sides(args)?;
     let first = base.runs.first().context("there is no run of the base")?;
@@ -38,19 +44,15 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
     };
     let (a, b): (Vec<_>, Vec<_>) = (base.runs.iter().collect(), new.runs.iter().collect());
     let comparison = compare_sets(&question, &a, &b, [base.name, new.name]);
-    let report = Report::of_comparison(&comparison);
-    let printed: Result<(), NotWritten> = terminal::print(|out| match args.format {
-        StudyFormat::Text => weir_report::text::render(&report, &study::text_options(), out),
-        StudyFormat::Json => weir_report::json::write_comparison(&comparison, out),
-        StudyFormat::Markdown => markdown::write_report(&report, out),
-        StudyFormat::Html => html::write_report(&report, out),
-    });
-    printed?;
+    let undecided = args.fail_on == Some(FailOn::Undecided);
+    let findings = Findings::of_comparison(&comparison).failing_undecided(undecided);
+    exports.write_findings(&findings, &TextOptions::default())?;
+    study::print(&findings, args.format)?;
     let is_failed = study::is_failed(&comparison, args.fail_on);
     if let Some(summary) = summary {
         let annotation = Annotation::of_comparison(&comparison, is_failed);
-        let channel = Channel::beside(args.format == StudyFormat::Text);
-        let markdown = |out: &mut Vec<u8>| markdown::write_report(&report, out);
+        let channel = Channel::beside(args.format == exporters::TEXT);
+        let markdown = |out: &mut Vec<u8>| markdown::write_report(&findings.report(), out);
         summary.publish(markdown, vec![annotation], channel)?;
     }
     Ok(exit::of_comparison(is_failed))

@@ -9,19 +9,20 @@ use serde_json::Value;
 use weir_history::{Filter, History, HistoryError, Layout, List, Trend};
 use weir_report::annotation::Level;
 use weir_report::text::Bars;
-use weir_report::{Annotation, exporters};
+use weir_report::{Annotation, Findings, TextOptions, exporters};
 use weir_result::Document;
 
 use crate::args::history::{
     Action, AddArgs, Format, HistoryArgs, ListArgs, RemoveArgs, ShowArgs, TagArgs, TrendArgs,
 };
-use crate::args::{Form, is_stdout};
+use crate::args::{Form, check_page, exports, is_stdout};
 use crate::commands::run::print;
+use crate::commands::study;
 use crate::errors::NotWritten;
 use crate::github::{Channel, StepSummary};
 use crate::history::location;
 use crate::interrupts::Interrupts;
-use crate::output::ResultFile;
+use crate::output::{ExportFiles, ResultFile};
 use crate::screen::Screen;
 use crate::terminal::{self, shown};
 
@@ -81,20 +82,29 @@ fn trend(args: &TrendArgs, history: &History) -> Result<()> {
     let summary = StepSummary::of(args.github)?;
     let default = || ["p50", "p99", "rate"].map(|name| name.parse().expect("a metric")).to_vec();
     let metrics = if args.metrics.is_empty() { default() } else { args.metrics.clone() };
+    check_page(args.output.as_deref())?;
+    let interrupts = Interrupts::await_signals()?;
+    let exports = exports(&args.exports, args.output.as_deref(), None);
     let trend = Trend::load(history, &args.name, args.tag.as_ref(), &metrics)?;
     let rows = args.count as usize;
-    match args.format {
-        Format::Text => print_text(&trend.to_text(layout(), rows))?,
-        Format::Json => print_json(&trend.to_json())?,
+    let built = trend.built(rows);
+    let findings = Findings::of_built(&built);
+    study::check_formats(&findings, args.format, &exports)?;
+    let files = ExportFiles::at(exports, &[], interrupts.temporaries())?;
+    files.write_findings(&findings, &TextOptions::default())?;
+    if args.format == exporters::TEXT {
+        print_text(&trend.to_text(layout(), rows))?;
+    } else {
+        study::print(&findings, args.format)?;
     }
     let Some(summary) = summary else { return Ok(()) };
     let annotations = trend.recent_changes(rows).into_iter().map(|change| {
         let level = if change.is_worse { Level::Warning } else { Level::Notice };
         Annotation::new(level, "weir: change", change.text)
     });
-    let text = trend.to_text(Layout { width: None, has_blocks: true }, rows);
+    let text = &built.text;
     let markdown = |out: &mut Vec<u8>| write!(out, "### weir history\n\n```text\n{text}```\n");
-    let channel = Channel::beside(args.format == Format::Text);
+    let channel = Channel::beside(args.format == exporters::TEXT);
     Ok(summary.publish(markdown, annotations.collect(), channel)?)
 }
 

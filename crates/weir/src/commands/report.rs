@@ -5,11 +5,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use weir_report::Exporter;
+use weir_report::Findings;
 use weir_result::{Document, Study};
 
-use crate::args::study::StudyFormat;
-use crate::args::{ReportArgs, is_page};
+use crate::args::{ReportArgs, check_page};
 use crate::commands::run::{judged, options, print, publish};
 use crate::commands::study;
 use crate::exit;
@@ -23,9 +22,7 @@ use crate::terminal::shown;
 /// # Errors
 /// When a document cannot be read, or several do not belong together.
 pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
-    if let Some(path) = args.output.as_deref().filter(|path| !is_page(path)) {
-        bail!("-o {} is no page: name it .html, or use --export FORMAT=FILE", shown(path));
-    }
+    check_page(args.output.as_deref())?;
     let interrupts = Interrupts::await_signals()?;
     let read = args.files.iter().map(|file| ("the document", Some(file.as_path())));
     let read: Vec<_> = read.collect();
@@ -78,18 +75,10 @@ fn report_study(args: &ReportArgs, study: &Study, files: ExportFiles) -> Result<
         bail!("--assert and --strict judge a run, and the file is a study");
     }
     let summary = StepSummary::of(args.github)?;
-    let format_of = |format: Exporter| {
-        let found = StudyFormat::of(format);
-        found.with_context(|| format!("a study has no report as {}", format.name))
-    };
-    args.exports().iter().try_for_each(|export| format_of(export.format).map(drop))?;
-    let format = format_of(args.format)?;
-    let options = options(&args.form());
-    files.write_with(|export, out| {
-        let format = StudyFormat::of(export.format).unwrap_or(StudyFormat::Text);
-        study::write(study, format, &options, out)
-    })?;
-    study::print(study, format)?;
-    summary.map_or(Ok(()), |summary| study::publish(&summary, study, format, None))?;
+    let findings = Findings::of_study(study);
+    study::check_formats(&findings, args.format, &args.exports())?;
+    files.write_findings(&findings, &options(&args.form()))?;
+    study::print(&findings, args.format)?;
+    summary.map_or(Ok(()), |summary| study::publish(&summary, study, args.format, None))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -26,6 +26,7 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
         .with_context(|| format!("{} cannot be resumed", shown(&args.file)))?;
     let manner = Manner {
         output: Some(&args.file),
+        exports: args.exports.clone(),
         format: args.format,
         quiet: args.quiet,
         github: args.github,

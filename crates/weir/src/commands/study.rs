@@ -6,36 +6,37 @@ mod hook;
 mod settle;
 mod variant;
 
-use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use weir_report::view::Report;
-use weir_report::{Annotation, TextOptions, html, markdown};
+use weir_report::{Annotation, Exporter, Findings, TextOptions, exporters, markdown};
 use weir_result::document::Tool;
 use weir_result::study::{Answer, Cell, Comparison, Design, Hooks, StudyResult, StudyState};
 use weir_result::{STUDY_VERSION, Study};
 
 pub(crate) use variant::{Variant, redacted, restored, run_args, spec_of};
 
-use crate::args::is_stdout;
-use crate::args::study::{FailOn, StudyFlags, StudyFormat};
+use crate::args::study::{FailOn, StudyFlags};
+use crate::args::{is_page, is_stdout};
 use crate::errors::NotWritten;
 use crate::github::{Channel, StepSummary};
 use crate::interrupts::Interrupts;
-use crate::output::ResultFile;
+use crate::output::{Export, ExportFiles, ResultFile};
 use crate::screen::Screen;
 use crate::{exit, terminal};
 use bench::Bench;
 
 /// How a study is made and shown.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Manner<'a> {
     /// File that the study is kept in.
     pub(crate) output: Option<&'a Path>,
+    /// Files in other formats.
+    pub(crate) exports: Vec<Export>,
     /// Format of standard output.
-    pub(crate) format: StudyFormat,
+    pub(crate) format: Exporter,
     /// True if the report goes to the summary of a GitHub Actions step.
     pub(crate) github: bool,
     /// True if neither progress nor report is printed.
@@ -49,10 +50,11 @@ pub(crate) struct Manner<'a> {
 impl StudyFlags {
     /// How the study is made and shown.
     pub(crate) fn manner(&self, fail_on: Option<FailOn>) -> Manner<'_> {
-        let is_document = self.output.as_deref().is_some_and(is_stdout);
+        let output = self.output.as_deref();
         Manner {
-            output: self.output.as_deref().filter(|path| !is_stdout(path)),
-            format: if is_document { StudyFormat::Json } else { self.format },
+            output: output.filter(|path| !is_stdout(path) && !is_page(path)),
+            exports: crate::args::exports(&self.exports, output, None),
+            format: if output.is_some_and(is_stdout) { exporters::JSON } else { self.format },
             quiet: self.quiet,
             github: self.github,
             settles: !self.no_settle,
@@ -99,60 +101,91 @@ pub(crate) fn conduct(
     variants: Vec<Variant>,
     manner: Manner<'_>,
 ) -> Result<ExitCode> {
+    check_formats(&Findings::of_study(&study), manner.format, &manner.exports)?;
     let summary = StepSummary::of(manner.github)?;
     let interrupts = Interrupts::await_signals()?;
     let file = |path: &Path| ResultFile::at("--output", path, interrupts.temporaries());
     // Checked before the first trial, and made anew for each.
     manner.output.map(file).transpose()?;
+    let kept = [("--output", manner.output)];
+    let exports = ExportFiles::at(manner.exports.clone(), &kept, interrupts.temporaries())?;
     if !manner.quiet {
         terminal::eprint_line(estimate::of_study(&study, &variants));
     }
-    let mut bench = Bench::new(variants, hooks, &interrupts, manner);
+    let mut bench = Bench::new(variants, hooks, &interrupts, &manner);
     let kept = weir_study::conduct(&mut study, &mut bench);
-    show(&study, manner, summary.as_ref())?;
-    report_end(&study, manner);
+    let shown = show(&study, &manner, exports, summary.as_ref());
+    report_end(&study, &manner);
     if let (Err(_), StudyState::Complete, Some(path)) = (&kept, &study.state, manner.output) {
         let path = terminal::shown(path);
         let text = "note: the file has trials and no result: once it can be written";
         terminal::eprint_line(format_args!("{text}, weir resume {path} adds the result"));
     }
+    shown?;
     kept?;
     if let (StudyState::Interrupted, Some(signal)) = (&study.state, interrupts.runs().received()) {
         return Ok(exit::of_signalled(signal));
     }
-    Ok(exit_code(&study, manner))
+    Ok(exit_code(&study, &manner))
 }
 
 /// Prints the report of a study that has ended, and returns the exit code.
 ///
 /// # Errors
-/// When standard output or the step's summary cannot be written.
+/// When standard output, a file or the step's summary cannot be written.
 pub(crate) fn report(study: &Study, manner: Manner<'_>) -> Result<ExitCode> {
+    check_formats(&Findings::of_study(study), manner.format, &manner.exports)?;
     let summary = StepSummary::of(manner.github)?;
-    show(study, manner, summary.as_ref())?;
-    Ok(exit_code(study, manner))
+    let interrupts = Interrupts::await_signals()?;
+    let kept = [("the study", manner.output)];
+    let exports = ExportFiles::at(manner.exports.clone(), &kept, interrupts.temporaries())?;
+    show(study, &manner, exports, summary.as_ref())?;
+    Ok(exit_code(study, &manner))
 }
 
-/// Prints a study, and publishes it in the step's summary.
+/// Writes the files of a study, prints it, and publishes it in the step's summary.
 fn show(
     study: &Study,
-    manner: Manner<'_>,
+    manner: &Manner<'_>,
+    exports: ExportFiles,
     summary: Option<&StepSummary>,
 ) -> Result<(), NotWritten> {
-    if !manner.quiet || manner.format == StudyFormat::Json {
-        print(study, manner.format)?;
+    let undecided = manner.fail_on == Some(FailOn::Undecided);
+    let findings = Findings::of_study(study).failing_undecided(undecided);
+    // Files first, because standard output may be closed.
+    let written = exports.write_findings(&findings, &TextOptions::default());
+    if !manner.quiet || manner.format == exporters::JSON {
+        print(&findings, manner.format)?;
     }
-    summary.map_or(Ok(()), |summary| publish(summary, study, manner.format, manner.fail_on))
+    let published =
+        summary.map_or(Ok(()), |summary| publish(summary, study, manner.format, manner.fail_on));
+    written.and(published)
+}
+
+/// Checks that a result can be written in these formats.
+///
+/// # Errors
+/// When a format is for single runs, or holds a verdict, of which the result has none.
+pub(crate) fn check_formats(
+    findings: &Findings<'_>,
+    format: Exporter,
+    exports: &[Export],
+) -> Result<()> {
+    let flags = exports.iter().map(|export| (export.flag, export.format));
+    for (flag, format) in flags.chain([("--format", format)]) {
+        format.check(findings).map_err(|lack| anyhow!("{flag} {lack}"))?;
+    }
+    Ok(())
 }
 
 /// Prints the reason of an early end.
-fn report_end(study: &Study, manner: Manner<'_>) {
+fn report_end(study: &Study, manner: &Manner<'_>) {
     let how = match manner.output {
         Some(path) if path.is_file() => {
             format!("weir resume {} continues it", terminal::shown(path))
         }
         Some(path) => format!("{} has no trial", terminal::shown(path)),
-        None => "its trials were not kept: use --output to be able to resume".to_owned(),
+        None => "its trials were not kept: use -o FILE.json to be able to resume".to_owned(),
     };
     match &study.state {
         StudyState::Stopped { reason } => {
@@ -165,31 +198,12 @@ fn report_end(study: &Study, manner: Manner<'_>) {
     }
 }
 
-/// Prints the report of a study, or the study.
+/// Prints the result of several runs.
 ///
 /// # Errors
 /// When standard output cannot be written.
-pub(crate) fn print(study: &Study, format: StudyFormat) -> Result<(), NotWritten> {
-    terminal::print(|mut out| write(study, format, &text_options(), &mut out))
-}
-
-/// Writes a study in a format.
-///
-/// # Errors
-/// Those of `out`.
-pub(crate) fn write(
-    study: &Study,
-    format: StudyFormat,
-    options: &TextOptions,
-    mut out: &mut dyn Write,
-) -> io::Result<()> {
-    let report = Report::of_study(study);
-    match format {
-        StudyFormat::Text => weir_report::text::render(&report, options, &mut out),
-        StudyFormat::Json => weir_report::json::write_study(study, &mut out),
-        StudyFormat::Markdown => markdown::write_report(&report, &mut out),
-        StudyFormat::Html => html::write_report(&report, out),
-    }
+pub(crate) fn print(findings: &Findings<'_>, format: Exporter) -> Result<(), NotWritten> {
+    terminal::print(|out| format.write_findings(findings, &text_options(), out))
 }
 
 /// Publishes a study in the step's summary. `format` is that of standard output.
@@ -199,7 +213,7 @@ pub(crate) fn write(
 pub(crate) fn publish(
     summary: &StepSummary,
     study: &Study,
-    format: StudyFormat,
+    format: Exporter,
     fail_on: Option<FailOn>,
 ) -> Result<(), NotWritten> {
     let is_failed = match &study.result {
@@ -207,7 +221,7 @@ pub(crate) fn publish(
         _ => false,
     };
     let annotations = Annotation::of_study(study, is_failed);
-    let channel = Channel::beside(format == StudyFormat::Text);
+    let channel = Channel::beside(format == exporters::TEXT);
     let markdown = |out: &mut Vec<u8>| markdown::write_report(&Report::of_study(study), out);
     summary.publish(markdown, annotations, channel)
 }
@@ -218,7 +232,7 @@ pub(crate) fn text_options() -> TextOptions {
     TextOptions { colour: screen.colour, width: screen.width, ..TextOptions::default() }
 }
 
-fn exit_code(study: &Study, manner: Manner<'_>) -> ExitCode {
+fn exit_code(study: &Study, manner: &Manner<'_>) -> ExitCode {
     if matches!(study.state, StudyState::Stopped { .. }) {
         return ExitCode::from(exit::NO_SUCCESS);
     }
@@ -233,12 +247,7 @@ fn exit_code(study: &Study, manner: Manner<'_>) -> ExitCode {
 /// True if the verdict of a comparison is one that `--fail-on` names.
 pub(crate) fn is_failed(comparison: &Comparison, fail_on: Option<FailOn>) -> bool {
     let answer = comparison.primary().map_or(Answer::None, |primary| primary.verdict.answer);
-    match (fail_on, answer) {
-        (None, _) => false,
-        (Some(_), Answer::Worse) => true,
-        (Some(FailOn::Undecided), Answer::Undecided | Answer::None) => true,
-        (Some(_), _) => false,
-    }
+    fail_on.is_some_and(|fail_on| answer.is_failure(fail_on == FailOn::Undecided))
 }
 
 /// Metrics of a study: those of the flags, or the usual ones, the primary one first. In a closed

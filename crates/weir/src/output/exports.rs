@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use weir_report::{Exporter, TextOptions};
+use weir_report::{Exporter, Findings, TextOptions};
 use weir_result::Document;
 
 use super::{ResultFile, Temporaries, check_distinct};
@@ -37,6 +37,15 @@ impl Export {
             path => Ok(Export { flag: "--export", format, path: PathBuf::from(path) }),
         }
     }
+
+    /// Parses the value of `--export`, for the result of several runs.
+    ///
+    /// # Errors
+    /// When there is no such format, or it is for single runs, or there is no file.
+    pub(crate) fn parse_of_findings(text: &str) -> Result<Export, String> {
+        let export = Export::parse(text)?;
+        export.format.for_findings().map(|_| export)
+    }
 }
 
 /// Files to write once there is a document.
@@ -53,9 +62,11 @@ impl ExportFiles {
         others: &[(&str, Option<&Path>)],
         temporaries: &Temporaries,
     ) -> Result<ExportFiles> {
+        let named: Vec<(&str, Option<&Path>)> =
+            exports.iter().map(|export| (export.flag, Some(export.path.as_path()))).collect();
+        check_distinct(&named)?;
         for other in others {
-            let named = exports.iter().map(|export| (export.flag, Some(export.path.as_path())));
-            check_distinct(&[*other].into_iter().chain(named).collect::<Vec<_>>())?;
+            check_distinct(&[&[*other], &named[..]].concat())?;
         }
         let file = |export: Export| {
             let file = ResultFile::at(export.flag, &export.path, temporaries)?;
@@ -76,11 +87,19 @@ impl ExportFiles {
         self.write_with(|export, out| export.format.write(document, options, out))
     }
 
-    /// Writes all files by a function, even if one fails.
+    /// Writes the result of several runs to all files, even if one fails.
     ///
     /// # Errors
     /// The first failure.
-    pub(crate) fn write_with(
+    pub(crate) fn write_findings(
+        self,
+        findings: &Findings<'_>,
+        options: &TextOptions,
+    ) -> Result<(), NotWritten> {
+        self.write_with(|export, out| export.format.write_findings(findings, options, out))
+    }
+
+    fn write_with(
         self,
         write: impl Fn(&Export, &mut dyn Write) -> io::Result<()>,
     ) -> Result<(), NotWritten> {

@@ -63,7 +63,7 @@ const CASES: [Case; 14] = [
 ];
 
 /// Further formats, and their files.
-const EXPORTS: [(&str, &str); 7] = [
+const EXPORTS: [(&str, &str); 13] = [
     ("csv", "run.csv"),
     ("hgrm", "run.hgrm"),
     ("hlog", "run.hlog"),
@@ -71,6 +71,12 @@ const EXPORTS: [(&str, &str); 7] = [
     ("jsonl", "run.jsonl"),
     ("markdown", "run.markdown"),
     ("text", "run.text"),
+    ("k6", "run.k6"),
+    ("k6-flat", "run.k6-flat"),
+    ("vegeta", "run.vegeta"),
+    ("bencher", "run.bencher"),
+    ("benchmark-smaller", "run.benchmark-smaller"),
+    ("benchmark-bigger", "run.benchmark-bigger"),
 ];
 
 /// Everything that a run printed, wrote and sent.

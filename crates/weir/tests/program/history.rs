@@ -230,3 +230,27 @@ fn runs_at_the_same_time_all_save() {
     }
     assert_eq!(ids(&home.json("list a")).len(), 4);
 }
+
+#[test]
+fn a_trend_has_a_page_and_a_table() {
+    let (home, server) = (Home::new(), Served::plainly());
+    for tag in ["v1", "v2"] {
+        let saved = home.run(&format!("-q --save a --tag {tag}"), &server.url());
+        assert_eq!(saved.code(), 0, "{saved:?}");
+    }
+    let [page, csv] = ["t.html", "t.csv"].map(|name| home.0.file(name));
+    let text = home.history(&format!("trend a --metric p50 -o {page} --export csv={csv}"));
+    assert!(text.starts_with("a: 2 runs\n"), "{text}");
+    let page = fs::read_to_string(page).expect("a page");
+    assert!(page.contains("<figure class=\"plot\" id=\"trend-1-1\">") && page.contains("v2"));
+    let csv = fs::read_to_string(csv).expect("a table");
+    assert_eq!(csv.lines().count(), 3, "{csv}");
+    assert!(
+        csv.starts_with("series,id,time,grade,tags,metric,unit,value,low,high,bound,change\r\n")
+    );
+    let markdown = home.history("trend a --metric p50 --format markdown");
+    assert!(markdown.starts_with("### Trend · a · 2 runs\n"), "{markdown}");
+    home.check_wrong("trend a -o t.json", "is no page: name it .html");
+    home.check_wrong("trend a --format junit", "the result has no verdict");
+    home.check_wrong("trend a --export hlog=x", "hlog is for single runs");
+}

@@ -55,5 +55,68 @@ fn a_study_has_a_page() {
     assert!(page(&html).contains("<figure class=\"plot\" id=\"runs\">"));
     let junit = format!("junit={}", directory.file("x.xml"));
     let output = weir("report", &[&study, "--export", &junit]);
-    assert!(output.code() == 2 && output.stderr.contains("no report as junit"), "{output:?}");
+    assert!(output.code() == 2 && output.stderr.contains("no verdict"), "{output:?}");
+}
+
+/// Studies and comparisons write their files themselves, with the same content as `weir report`.
+#[test]
+fn studies_and_comparisons_export_their_result() {
+    let (server, directory) = (Served::plainly(), Directory::new());
+    let file = |name: &str| directory.file(name);
+    let study = file("study.json");
+    let exports = ["html=a.html", "csv=a.csv", "markdown=a.md", "json=a.json", "text=a.txt"];
+    let exports = exports.map(|export| {
+        let (format, name) = export.split_once('=').expect("a format and a file");
+        format!("{format}={}", file(name))
+    });
+    let mut words: Vec<&str> = exports.iter().flat_map(|export| ["--export", export]).collect();
+    let url = server.url();
+    words.extend(["-o", &study, "-c1", "-d", "100ms", "--warmup", "0", &url]);
+    let output = weir("repeat -n 2 --no-settle -q", &words);
+    assert_eq!(output.code(), 0, "{output:?}");
+    assert!(page(&file("a.html")).contains("<figure class=\"plot\" id=\"runs\">"));
+    let csv = fs::read_to_string(file("a.csv")).expect("a file");
+    assert!(csv.starts_with("row,cell,trial,runs,metric,unit,value,low,high,note\r\n"), "{csv}");
+    assert_eq!(csv.lines().filter(|line| line.starts_with("trial,,1,,")).count(), 10, "{csv}");
+    assert!(csv.contains("\r\nmean,,,2,rate,1/s,"), "{csv}");
+    let read = |name: &str| fs::read_to_string(file(name)).expect("a file");
+    assert_eq!(read("a.json"), fs::read_to_string(&study).expect("the study"));
+    assert!(read("a.md").starts_with("### weir ") && read("a.txt").contains("2 runs"));
+
+    let page_of = file("pair.html");
+    let words = ["-o", &page_of, "-c1", "-d", "100ms", "--warmup", "0", &url];
+    let output = weir("repeat -n 1 --no-settle -q", &words);
+    assert_eq!(output.code(), 0, "{output:?}");
+    page(&page_of);
+
+    let junit = format!("junit={}", file("a.xml"));
+    let words = [study.as_str(), &study, "-o", &file("c.html"), "--export", &junit];
+    let output = weir("compare --fail-on undecided", &words);
+    assert_eq!(output.code(), 3, "{output:?}");
+    page(&file("c.html"));
+    let xml = read("a.xml");
+    assert!(xml.contains("tests=\"1\" failures=\"1\" errors=\"0\""), "{xml}");
+    let output = weir("compare", &[study.as_str(), &study, "--export", &junit]);
+    assert_eq!(output.code(), 0, "{output:?}");
+    assert!(read("a.xml").contains("failures=\"0\""));
+}
+
+#[test]
+fn a_format_that_a_study_lacks_is_refused_before_the_load() {
+    let directory = Directory::new();
+    for (words, expected) in [
+        ("repeat --export hgrm=FILE http://h/", "hgrm is for single runs; those of several runs"),
+        ("sweep --vary c=1,2 --export bencher=FILE http://h/", "and for weir repeat"),
+        ("repeat --export junit=FILE http://h/", "no verdict to write; weir ab and weir compare"),
+        (
+            "sweep --vary c=1,2 --format junit http://h/",
+            "--format junit: the result has no verdict",
+        ),
+        ("compare a.json b.json -o FILE", "is no page: name it .html"),
+    ] {
+        let words = words.replace("FILE", &directory.file("x"));
+        let output = weir(&words, &[]);
+        assert_eq!(output.code(), 2, "{words}: {output:?}");
+        assert!(output.stderr.contains(expected), "{words}: {output:?}");
+    }
 }

@@ -29,7 +29,7 @@ pub(super) struct Bench<'a> {
     /// The commands themselves; those of the study have no secrets.
     hooks: Hooks,
     interrupts: &'a Interrupts,
-    manner: Manner<'a>,
+    manner: &'a Manner<'a>,
     /// Idle latency of each cell before its first trial, in nanoseconds.
     idle_ns: Vec<Option<u64>>,
     begun: Instant,
@@ -42,7 +42,7 @@ impl<'a> Bench<'a> {
         variants: Vec<Variant>,
         hooks: Hooks,
         interrupts: &'a Interrupts,
-        manner: Manner<'a>,
+        manner: &'a Manner<'a>,
     ) -> Bench<'a> {
         let idle_ns = vec![None; variants.len()];
         Bench { variants, hooks, interrupts, manner, idle_ns, begun: Instant::now(), made: 0 }
