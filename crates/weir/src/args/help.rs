@@ -13,7 +13,7 @@ Common options (--help lists and explains all):
   -H, --header <HEADER>       Add a header, \"Name: value\"; repeatable
   -b, --body <TEXT|@FILE>     Request body
   -L, --latency               Print the full latency distribution
-  -o, --output <FILE>         Write the result as JSON; - for standard output
+  -o, --output <FILE>         Write the result as JSON; FILE.html: with plots
 
 Examples:
   weir http://localhost:8080/
@@ -54,8 +54,11 @@ Commands:
   weir serve     Reference server with programmable responses, delays, stalls and faults
 
 Examples:
-  weir http://localhost:8080/
-  weir -c100 -d30s -R 20k -o run.json http://localhost:8080/index.html
+  weir serve -l 127.0.0.1:8080 -l 127.0.0.1:8081   # in another terminal: servers to try this with
+  weir http://localhost:8080/                      # how much does it carry?
+  weir -R 2k -o report.html http://localhost:8080/   # latency at 2,000/s, as a page with plots
+  weir ab -d2s -a http://localhost:8080/ -b http://localhost:8081/   # which one is faster?
+  weir -R 500 --assert 'p99 < 50ms' --assert 'errors == 0' http://localhost:8080/   # in CI
   weir -s scripts/counter.lua https://localhost:8443/
   weir -u me:secret -X PUT -b @item.json https://localhost:8443/item
   weir -o - http://localhost:8080/ | jq .accounting";

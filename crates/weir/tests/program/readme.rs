@@ -1,5 +1,5 @@
-//! The commands of README.md and docs/COMMANDS.md, run as they stand there against servers of this
-//! test, for a moment instead of the time that they name; and the picture in README.md.
+//! The commands of README.md, docs/COMMANDS.md and `weir --help`, run as they stand there against
+//! servers of this test, for a moment instead of the time that they name; and the picture in README.md.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::support::raw::OK;
 use crate::support::secure::{Authority, Secure};
 use crate::support::serve::Serve;
 use crate::support::served::Served;
-use crate::support::weir::WEIR;
+use crate::support::weir::{WEIR, weir};
 
 /// The pages whose commands are run, and the heading above them.
 const PAGES: [(&str, &str); 2] =
@@ -79,6 +79,8 @@ impl Servers {
         command
             .replace("https://localhost:8443/", &self.secure.url())
             .replace("http://localhost:8080", plain.trim_end_matches('/'))
+            .replace("http://localhost:8081", plain.trim_end_matches('/'))
+            .replace("-l 127.0.0.1:8080 -l 127.0.0.1:8081", "-l 127.0.0.1:0")
             .replace("127.0.0.1:8080,127.0.0.2:8080", authority)
     }
 
@@ -121,7 +123,8 @@ fn briefly(words: &[String]) -> Vec<String> {
         _ => BRIEFLY.to_vec(),
     };
     let flags = flags.into_iter().map(str::to_owned);
-    let at = words.iter().position(|word| word.starts_with("http")).unwrap_or(words.len());
+    let is_target = |word: &String| word.starts_with("http") || word == "-a";
+    let at = words.iter().position(is_target).unwrap_or(words.len());
     words[..at].iter().cloned().chain(flags).chain(words[at..].iter().cloned()).collect()
 }
 
@@ -186,6 +189,22 @@ fn the_commands_of_the_readme_work() {
         PAGES.iter().flat_map(|(page, heading)| commands(page, heading)).collect();
     assert!(commands.len() >= 25, "{commands:#?}");
     commands.iter().for_each(|command| servers.run(command));
+}
+
+/// From nothing to a page, a verdict of two servers and a check for CI.
+#[test]
+fn the_first_five_examples_of_the_help_work() {
+    let servers = Servers::start();
+    let help = weir("--help", &[]).stdout;
+    let examples = help.split("\nExamples:\n").nth(1).expect("there are examples");
+    let first: Vec<&str> = examples.lines().take(5).collect();
+    for command in &first {
+        let command = command.split(" # ").next().unwrap_or_default();
+        servers.run(command.trim());
+    }
+    let page = fs::read_to_string(servers.directory.file("report.html")).expect("a page");
+    assert!(page.starts_with("<!doctype html>"), "{first:#?}");
+    assert!(first[3].contains("weir ab") && first[4].contains("--assert"), "{first:#?}");
 }
 
 #[test]
