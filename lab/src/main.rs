@@ -26,6 +26,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["bench", options @ ..] => bench::bench(bench::Options::parse(options)?),
         ["guides", names @ ..] => guides::guides(names),
         ["picture"] => picture::picture(),
+        ["picture", "report"] => picture::report::pictures(),
         _ => bail!("unknown task `{}`; `cargo xtask help` lists them", words.join(" ")),
     }
 }

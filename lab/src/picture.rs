@@ -3,6 +3,8 @@
 //! The text is the program's own output: only the server's port is replaced, so that the command
 //! reads as people would type it.
 
+pub(crate) mod report;
+
 use std::fmt::Write;
 use std::fs;
 use std::process::Command;

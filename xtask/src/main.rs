@@ -40,6 +40,7 @@ cargo xtask <task>
   guides [NAME …]             runs the commands of docs/guides against nginx, and puts their
                               output into the pages
   picture                     draws docs/run.svg from a run of weir against nginx
+  picture report              paints the pictures of docs/guides/reading-the-report.md
   readme                      copies measured figures from docs/ into README.md
   setup test|bench|accuracy   installs what that needs and lacks
 ";

@@ -36,7 +36,11 @@
 
   const colour = (role) => {
     if (typeof role === "object") return `var(--other-${role.other % OTHERS})`;
-    return `var(--${role})`;
+    return `var(--${role.replace("_at_least", "")})`;
+  };
+  const dashes = (role) => {
+    if (role === "reference") return "5 4";
+    return String(role).endsWith("_at_least") ? "2 3" : null;
   };
   const points = (mark) => mark.x.map((x, i) => ({ x, y: mark.y[i] }));
   const lines = (spec) => spec.marks.filter((mark) => mark.kind === "line");
@@ -57,7 +61,7 @@
     switch (mark.kind) {
       case "line": {
         const stroke = colour(mark.role);
-        const strokeDasharray = mark.role === "reference" ? "5 4" : null;
+        const strokeDasharray = dashes(mark.role);
         return Plot.line(points(mark), { x: "x", y: "y", stroke, strokeDasharray, strokeWidth: 2 });
       }
       case "band": {
@@ -239,7 +243,7 @@
     const list = element("ul", { class: "legend" });
     for (const mark of shown) {
       const fill = { events: "var(--bad)", span: "var(--span)" }[mark.kind] ?? colour(mark.role);
-      const dashed = mark.kind === "line" && mark.role === "reference" ? " dashed" : "";
+      const dashed = mark.kind === "line" && dashes(mark.role) ? " dashed" : "";
       const key = element("span", { class: `key ${mark.kind}${dashed}` });
       key.style.setProperty("--key", fill);
       list.append(element("li", {}, key, mark.name));

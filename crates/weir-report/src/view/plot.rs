@@ -93,6 +93,10 @@ pub enum Role {
     Second,
     /// A third series, and so on; colours repeat after six.
     Other(u8),
+    /// The subject, where its values are lower bounds.
+    MainAtLeast,
+    /// Beside the subject, where its values are lower bounds.
+    SecondAtLeast,
     /// The plan, or another reference.
     Reference,
     /// Failures.

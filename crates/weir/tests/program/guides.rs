@@ -137,6 +137,28 @@ fn two_servers_are_one_command() {
     check("two-servers.md", 1);
 }
 
+/// `cargo xtask picture report` takes its commands from the guide.
+#[test]
+fn the_report_is_read_by_its_pictures() {
+    let place = Path::new(GUIDES);
+    let page = fs::read_to_string(place.join("reading-the-report.md")).expect("it is there");
+    let pictures = page.split("](report/").skip(1).filter_map(|rest| rest.split(')').next());
+    let pictures: Vec<&str> = pictures.collect();
+    assert_eq!(pictures.len(), 7, "{pictures:?}");
+    for picture in pictures {
+        let bytes = fs::read(place.join("report").join(picture)).expect(picture);
+        assert!(bytes.starts_with(b"\x89PNG"), "{picture}");
+    }
+    let load = page.lines().find(|line| line.starts_with("weir -t1")).expect("the load");
+    let load = load.replace(" PID", " 1") + " --print-plan";
+    let plan = Command::new(WEIR).args(load.split(' ').skip(1)).output().expect("weir starts");
+    assert!(plan.status.success(), "{plan:?}");
+    let server = page.lines().find(|line| line.starts_with("weir serve")).expect("the server");
+    let server = server.to_owned() + " --duration 1ms --listen 127.0.0.1:0";
+    let served = Command::new(WEIR).args(server.split(' ').skip(1)).output().expect("weir starts");
+    assert!(served.status.success(), "{served:?}");
+}
+
 /// A guide without its output, or without a test, would be noticed here.
 #[test]
 fn every_guide_has_output_and_is_tested() {

@@ -1,5 +1,6 @@
 //! The commands of README.md, docs/COMMANDS.md and `weir --help`, run as they stand there against
-//! servers of this test, for a moment instead of the time that they name; and the picture in README.md.
+//! servers of this test, for a moment instead of the time that they name; and the picture in
+//! README.md.
 
 use std::fs;
 use std::path::Path;

@@ -29,8 +29,8 @@ pub(super) fn latency(document: &Document) -> Result<Option<Plot>, String> {
         }
     };
     let mut marks: Vec<Mark> = band(headline.headline()).into_iter().collect();
-    marks.extend(of_metric(beside.0, Role::Second, beside.1)?);
-    marks.extend(of_metric(name, Role::Main, headline)?);
+    marks.extend(of_metric(beside.0, [Role::Second, Role::SecondAtLeast], beside.1)?);
+    marks.extend(of_metric(name, [Role::Main, Role::MainAtLeast], headline)?);
     let about = match document.plan.load {
         Load::OpenLoop { .. } => {
             "Response time counts from the planned send, service time from the actual one: where \
@@ -56,7 +56,7 @@ fn plot(marks: Vec<Mark>, about: &str) -> Plot {
 
 /// The curve of a metric over all outcomes; where failures hide the value, a second one from there
 /// on.
-fn of_metric(name: &str, role: Role, metric: &Metric) -> Result<Vec<Mark>, String> {
+fn of_metric(name: &str, [role, at_least]: [Role; 2], metric: &Metric) -> Result<Vec<Mark>, String> {
     let by_outcome = metric.by_outcome()?;
     let all = AllOutcomes::of(&by_outcome);
     let values: Vec<(f64, f64, Bound)> = ranks(all.count())
@@ -75,7 +75,7 @@ fn of_metric(name: &str, role: Role, metric: &Metric) -> Result<Vec<Mark>, Strin
     }
     if known < values.len() {
         let hidden = points(&values[known.saturating_sub(1)..]);
-        marks.push(Mark::line(&format!("{name}, at least (failures)"), Role::Bad, hidden));
+        marks.push(Mark::line(&format!("{name}, at least (failures)"), at_least, hidden));
     }
     Ok(marks)
 }

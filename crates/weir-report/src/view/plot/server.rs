@@ -78,11 +78,12 @@ fn processes(server: &ServerSection) -> Vec<Plot> {
     if server.processes.is_empty() {
         return Vec::new();
     }
-    let line = |value: fn(&ProcessSample) -> Option<f64>| {
+    let lines = |value: fn(&[ProcessSample], usize) -> Option<f64>| {
         let processes = server.processes.iter().enumerate();
         processes
             .map(|(index, process)| {
-                let points = process.series.iter().map(|of| (of.at_s, value(of)));
+                let series = &process.series;
+                let points = (0..series.len()).map(|at| (series[at].at_s, value(series, at)));
                 Mark::line(&process.name, role_of(index), points)
             })
             .collect()
@@ -93,16 +94,24 @@ fn processes(server: &ServerSection) -> Vec<Plot> {
             "Server: CPU time".to_owned(),
             "CPUs in use",
             Unit::Number,
-            line(|of| of.cpu),
+            lines(cpu),
         ),
         plot(
             "server-memory".to_owned(),
             "Server: memory".to_owned(),
             "Resident memory",
             Unit::Bytes,
-            line(|of| Some(of.resident_bytes as f64)),
+            lines(|series, at| Some(series[at].resident_bytes as f64)),
         ),
     ]
+}
+
+/// The CPU time of a reading; none if it is too soon after the one before.
+fn cpu(series: &[ProcessSample], at: usize) -> Option<f64> {
+    /// The kernel counts hundredths of a second.
+    const SPAN_MIN_S: f64 = 0.5;
+    let before = series.get(at.checked_sub(1)?)?;
+    series[at].cpu.filter(|_| series[at].at_s - before.at_s >= SPAN_MIN_S)
 }
 
 /// A metric of Prometheus; a counter as its rate.
