@@ -128,7 +128,7 @@ impl Fixture {
     fn new(options: Options) -> Result<Fixture> {
         let nginx =
             find_program("nginx").context("failed to find nginx: cargo xtask setup bench")?;
-        run(&mut cargo(&["build", "--locked", "--release", "--package", "weir"])?)?;
+        run(&mut cargo(&["build", "--locked", "--release", "--package", "weir-load"])?)?;
         let weir = target_dir()?.join("release").join("weir");
         let help = Command::new(&weir).arg("--help").output().context("failed to start weir")?;
         let directory = target_dir()?.join("bench");

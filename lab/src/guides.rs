@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Runs the commands of the named pages, or of all.
 pub(crate) fn guides(names: &[&str]) -> Result<()> {
-    run(&mut cargo(&["build", "--locked", "--release", "--package", "weir"])?)?;
+    run(&mut cargo(&["build", "--locked", "--release", "--package", "weir-load"])?)?;
     for page in pages(names)? {
         let rig = Rig::start()?;
         let text = fs::read_to_string(&page)?;

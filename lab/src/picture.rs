@@ -33,7 +33,7 @@ const COLUMNS: usize = 80;
 
 /// Runs weir and draws its output.
 pub(crate) fn picture() -> Result<()> {
-    run(&mut cargo(&["build", "--locked", "--release", "--package", "weir"])?)?;
+    run(&mut cargo(&["build", "--locked", "--release", "--package", "weir-load"])?)?;
     let weir = target_dir()?.join("release").join("weir");
     let nginx = find_program("nginx").context("failed to find nginx: cargo xtask setup bench")?;
     let server = Server::nginx(&nginx, None, 1)?;

@@ -32,7 +32,7 @@ What to look at: the server stopped for 1.4 s, once, in the middle of the second
 
 /// Builds weir, starts the server, runs the loads, and explains the results.
 pub(crate) fn demo() -> Result<()> {
-    run(&mut cargo(&["build", "--locked", "--release", "--package", "weir"])?)?;
+    run(&mut cargo(&["build", "--locked", "--release", "--package", "weir-load"])?)?;
     let weir = target_dir()?.join("release").join("weir");
     let documents = root()?.join(DOCUMENTS);
     fs::create_dir_all(&documents).context("failed to make the directory of the documents")?;

@@ -7,8 +7,8 @@ use std::sync::{Mutex, OnceLock};
 
 use weir_io::{Nanos, Waker};
 use weir_result::{Callback, Part, Plan};
+use weir_script::ScriptError;
 
-use crate::scripting::ScriptError;
 use crate::timeline::Timeline;
 use crate::warmup::WarmupBoard;
 

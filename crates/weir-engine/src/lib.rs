@@ -32,7 +32,6 @@ mod run;
 mod sampler;
 mod schedule;
 mod script;
-mod scripting;
 mod series;
 mod slices;
 mod stamps;

@@ -9,11 +9,11 @@ use std::{io, thread};
 
 use weir_io::{Backend, BackendOptions, Clock, Engine, Nanos, OnBackend};
 use weir_result::{IoEngine, Measurements, Plan, Slice, align_slices};
+use weir_script::{ScriptError, Worker};
 
 use crate::control::{Control, ScriptFailure};
 use crate::job::Job;
 use crate::live::LiveSender;
-use crate::scripting::{self, ScriptError};
 use crate::worker::run_on;
 
 /// Stack of a worker's thread. Its state is on the heap, and there may be thousands of threads.
@@ -66,7 +66,7 @@ pub struct Finished {
     /// Measurements over all workers.
     pub measurements: Measurements,
     /// Scripts by worker number, except those of lost workers.
-    pub scripts: Vec<(u32, scripting::Worker)>,
+    pub scripts: Vec<(u32, Worker)>,
     /// Workers whose script did not return, and whose measurements are lost.
     pub lost: Vec<ScriptFailure>,
 }
@@ -81,7 +81,7 @@ pub fn run(
     clock: Clock,
     control: &Arc<Control>,
     live: Option<&LiveSender>,
-    scripts: Vec<scripting::Worker>,
+    scripts: Vec<Worker>,
 ) -> Result<Finished, RunError> {
     // Each worker has dozens of histograms, sparse ones if there are many workers.
     weir_io::system::map_large_blocks();
@@ -120,7 +120,7 @@ pub fn run(
 struct Ended {
     worker: u32,
     result: Result<Measurements, RunError>,
-    script: Option<scripting::Worker>,
+    script: Option<Worker>,
 }
 
 /// Waits for every worker in `waiting`. If a script does not return, the other workers are stopped,
@@ -219,7 +219,7 @@ struct Work<'a> {
     worker: u32,
     control: &'a Control,
     live: Option<LiveSender>,
-    script: Option<&'a mut scripting::Worker>,
+    script: Option<&'a mut Worker>,
 }
 
 impl OnBackend for Work<'_> {
@@ -237,7 +237,7 @@ struct WorkerThread {
     clock: Clock,
     control: Arc<Control>,
     live: Option<LiveSender>,
-    script: Option<scripting::Worker>,
+    script: Option<Worker>,
 }
 
 impl WorkerThread {

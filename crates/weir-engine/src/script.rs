@@ -11,9 +11,9 @@ use std::sync::Arc;
 use weir_http::{Interest, RawRequest, RawRequestError, ReceivedResponse, Request, read_requests};
 use weir_io::{Backend, ConnId, Nanos};
 use weir_result::{Callback, CallbackUsage, ScriptUsage};
+use weir_script::{About, Calls, ScriptError, Worker};
 
 use crate::control::{Control, Watch};
-use crate::scripting::{About, Calls, ScriptError, Worker};
 
 /// Calls of at least this length count as long, in nanoseconds: all connections of the worker wait
 /// meanwhile.

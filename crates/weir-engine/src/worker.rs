@@ -27,7 +27,6 @@ use crate::recorder::{Planned, Recorder};
 use crate::requests::RequestSource;
 use crate::schedule::Schedule;
 use crate::script::Script;
-use crate::scripting;
 use crate::stamps::Stamping;
 use crate::thread_stalls::ThreadStalls;
 use crate::timeline::Timeline;
@@ -61,7 +60,7 @@ pub fn run_on<B: Backend>(
     control: &Control,
     backend: B,
     live: Option<LiveSender>,
-    script: Option<&mut scripting::Worker>,
+    script: Option<&mut weir_script::Worker>,
 ) -> io::Result<Measurements> {
     Worker::new(job, number, control, backend, live, script).run()
 }
@@ -94,7 +93,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         control: &'a Control,
         mut backend: B,
         live: Option<LiveSender>,
-        script: Option<&'a mut scripting::Worker>,
+        script: Option<&'a mut weir_script::Worker>,
     ) -> Worker<'a, B> {
         let partition = job.partition(number);
         let plan = &job.plan;

@@ -35,6 +35,15 @@ pub struct Entry {
     pub command: Option<Vec<String>>,
 }
 
+/// A saved run with its document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SavedRun {
+    /// The run in the history.
+    pub entry: Entry,
+    /// Its document.
+    pub document: Document,
+}
+
 /// A metric of a run, as lists have it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
@@ -48,6 +57,7 @@ pub struct Figure {
 
 impl Figure {
     /// Returns the figures of a document that lists have.
+    #[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "the store uses it"))]
     pub(crate) fn all_of(document: &Document) -> Vec<Figure> {
         let measure = |name: &&str| {
             let metric: NamedMetric = name.parse().ok()?;

@@ -1,9 +1,9 @@
 //! Errors of the history. Each message names the file and the remedy.
 
+use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rusqlite::ErrorCode;
 use weir_result::{LoadError, printable};
 
 use crate::name::Name;
@@ -12,6 +12,9 @@ use crate::selector::Selector;
 /// Reason why the history cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
+    /// A build without SQLite.
+    #[error("this build has no history: install weir with the feature `history`")]
+    Unsupported,
     /// No environment variable names a place for the file.
     #[error("the history has no place: set HOME or XDG_DATA_HOME, or give --history FILE")]
     NoPlace,
@@ -54,12 +57,14 @@ pub enum HistoryError {
         path: PathBuf,
     },
     /// SQLite cannot read or write the file.
-    #[error("history {}: {cause}; {}", shown(path), remedy(cause))]
+    #[error("history {}: {cause}; {remedy}", shown(path))]
     Unusable {
         /// Path of the history.
         path: PathBuf,
         /// Error of SQLite.
-        cause: rusqlite::Error,
+        cause: Box<dyn Error + Send + Sync>,
+        /// The remedy.
+        remedy: &'static str,
     },
     /// No run has this name.
     #[error("no run is saved as {name}: {}", known(names))]
@@ -120,13 +125,6 @@ pub enum HistoryError {
     },
 }
 
-impl HistoryError {
-    /// Returns the conversion of SQLite's errors on the file at `path`.
-    pub(crate) fn at(path: &Path) -> impl Fn(rusqlite::Error) -> HistoryError + '_ {
-        |cause| HistoryError::Unusable { path: path.to_owned(), cause }
-    }
-}
-
 fn shown(path: &Path) -> String {
     printable(&path.to_string_lossy()).into_owned()
 }
@@ -137,21 +135,5 @@ fn known(names: &[String]) -> String {
         [] => "the history is empty".to_owned(),
         [.., _] if names.len() > 10 => format!("{} names are; weir history list", names.len()),
         names => format!("saved are {}", names.join(", ")),
-    }
-}
-
-/// The remedy for an error of SQLite.
-fn remedy(error: &rusqlite::Error) -> &'static str {
-    match error.sqlite_error_code() {
-        Some(ErrorCode::DiskFull) => {
-            "free space on its disk, or choose another place with --history FILE"
-        }
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            "another program uses it: try again"
-        }
-        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
-            "it is damaged or no history: move it away, or give another file with --history"
-        }
-        _ => "make the file and its directory writable, or choose another with --history FILE",
     }
 }

@@ -5,6 +5,8 @@
 //! stores nothing that is not in them.
 #![forbid(unsafe_code)]
 
+#[cfg(not(feature = "sqlite"))]
+mod absent;
 mod entry;
 mod error;
 #[cfg(test)]
@@ -12,21 +14,26 @@ mod fixture;
 mod list;
 mod location;
 mod name;
+#[cfg(feature = "sqlite")]
 mod schema;
 mod selector;
 mod series_key;
 mod spark;
+#[cfg(feature = "sqlite")]
 mod store;
 mod table;
 mod trend;
 
-pub use entry::{Entry, Figure};
+#[cfg(not(feature = "sqlite"))]
+pub use absent::History;
+pub use entry::{Entry, Figure, SavedRun};
 pub use error::HistoryError;
 pub use list::List;
 pub use location::{VARIABLE, location};
 pub use name::{Name, NameError, Tag};
-pub use selector::Selector;
+pub use selector::{Filter, Selector};
 pub use series_key::SeriesKey;
-pub use store::{Filter, History, SavedRun};
+#[cfg(feature = "sqlite")]
+pub use store::History;
 pub use table::Layout;
 pub use trend::{Change, MetricTrend, RecentChange, Series, Trend, TrendRun};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::name::{Name, NameError};
+use crate::name::{Name, NameError, Tag};
 
 /// A selection of saved runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +14,17 @@ pub enum Selector {
     Name(Name),
     /// The run of a name at this place, counted back in time: 1 is the newest.
     Nth(Name, u32),
+}
+
+/// Runs that a list or a trend is about.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Filter<'a> {
+    /// Name of the runs; all names without it.
+    pub name: Option<&'a Name>,
+    /// Tag that the runs have.
+    pub tag: Option<&'a Tag>,
+    /// Greatest number of runs, the newest ones; all without it.
+    pub count: Option<u32>,
 }
 
 impl FromStr for Selector {

@@ -3,6 +3,8 @@
 //! The journal is SQLite's rollback journal, not its write-ahead log: a save is one short
 //! transaction, so readers gain nothing, and home directories on network file systems work.
 
+mod failure;
+
 use std::fmt::Display;
 use std::fs::DirBuilder;
 use std::io::{Read, Write};
@@ -17,11 +19,11 @@ use flate2::write::ZlibEncoder;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, TransactionBehavior, params};
 use weir_result::Document;
 
-use crate::entry::{Entry, Figure};
+use crate::entry::{Entry, Figure, SavedRun};
 use crate::error::HistoryError;
 use crate::name::{Name, NameError, Tag};
 use crate::schema::{self, Refusal, STEPS};
-use crate::selector::Selector;
+use crate::selector::{Filter, Selector};
 use crate::series_key::SeriesKey;
 
 /// Time to wait while another program writes.
@@ -43,26 +45,6 @@ const NEWEST: &str = "ORDER BY unix_ns DESC, id DESC";
 pub struct History {
     connection: Connection,
     path: PathBuf,
-}
-
-/// Runs that a list or a trend is about.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Filter<'a> {
-    /// Name of the runs; all names without it.
-    pub name: Option<&'a Name>,
-    /// Tag that the runs have.
-    pub tag: Option<&'a Tag>,
-    /// Greatest number of runs, the newest ones; all without it.
-    pub count: Option<u32>,
-}
-
-/// A saved run with its document.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SavedRun {
-    /// The run in the history.
-    pub entry: Entry,
-    /// Its document.
-    pub document: Document,
 }
 
 impl History {

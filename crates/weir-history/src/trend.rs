@@ -9,11 +9,12 @@ use weir_result::document::Grade;
 use weir_result::{Measured, NamedMetric};
 use weir_stats::{ChangePoint, Sensitivity, change_points};
 
+use crate::History;
 use crate::entry::Entry;
 use crate::error::HistoryError;
 use crate::name::{Name, Tag};
+use crate::selector::Filter;
 use crate::series_key::SeriesKey;
-use crate::store::{Filter, History};
 
 /// Greatest number of runs of a trend, the newest ones: the time that changes take grows with the
 /// square of it.

@@ -7,7 +7,11 @@ mod columns;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use parquet::basic::{Compression, Encoding, ZstdLevel};
+#[cfg(not(feature = "zstd"))]
+use parquet::basic::GzipLevel;
+#[cfg(feature = "zstd")]
+use parquet::basic::ZstdLevel;
+use parquet::basic::{Compression, Encoding};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -126,12 +130,9 @@ fn write_group<W: Write + Send>(
 }
 
 fn properties() -> WriterProperties {
-    // The lowest level: others take several times the CPU time, on the measuring machine, for a
-    // tenth of the size.
-    let level = ZstdLevel::try_new(1).expect("a level that zstd has");
     let mut properties = WriterProperties::builder()
         .set_created_by(format!("weir version {}", env!("CARGO_PKG_VERSION")))
-        .set_compression(Compression::ZSTD(level))
+        .set_compression(compression())
         .set_statistics_enabled(EnabledStatistics::Chunk);
     for column in COLUMNS.iter().filter(|column| column.is_instant()) {
         // Rows are nearly in the order of time: differences are small, and values seldom repeat.
@@ -141,6 +142,19 @@ fn properties() -> WriterProperties {
             .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
     }
     properties.build()
+}
+
+/// The lowest level: others take several times the CPU time, on the measuring machine, for a tenth
+/// of the size.
+#[cfg(feature = "zstd")]
+fn compression() -> Compression {
+    Compression::ZSTD(ZstdLevel::try_new(1).expect("a level that zstd has"))
+}
+
+/// The lowest level, in a build without C code for this.
+#[cfg(not(feature = "zstd"))]
+fn compression() -> Compression {
+    Compression::GZIP(GzipLevel::try_new(1).expect("a level that gzip has"))
 }
 
 fn metadata(about: &RawAbout, rows: u64) -> io::Result<Vec<(&'static str, String)>> {

@@ -12,6 +12,29 @@ pub struct About<'a> {
     pub request: &'a [u8],
 }
 
+/// Callbacks that the script defines in this state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Calls {
+    /// True if there is a `request()`; otherwise the run sends
+    /// [`Worker::static_request`](crate::Worker::static_request).
+    pub request: bool,
+    /// True if there is a `delay()`.
+    pub delay: bool,
+    /// Parts of a response that `response()` declares; none if there is no `response()`.
+    pub response: Option<Wants>,
+    /// True if a callback declares the connection, or the request behind a response.
+    pub knows_connections: bool,
+}
+
+/// Parts of a response that the script reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wants {
+    /// Names and values of the header fields.
+    pub fields: bool,
+    /// The decoded body.
+    pub body: bool,
+}
+
 /// Number of arguments passed to each callback; also 0 if the script does not define it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arities {

@@ -1,7 +1,7 @@
 //! Script errors: the message, its place in the file and the callback that raised it.
 
-use crate::memory::NOT_ENOUGH;
-
+/// LuaJIT's message for a failed allocation; it is preallocated.
+pub(crate) const NOT_ENOUGH: &str = "not enough memory";
 /// Prefix of traceback frames in this crate's own Lua files; see `State`.
 const OWN_FRAME: &str = "\twrk:";
 /// Prefixes of traceback frames of library functions, written in C or in assembly.

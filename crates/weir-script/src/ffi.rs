@@ -13,8 +13,8 @@ use mlua::ffi as lua;
 use mlua::{Function, IntoLuaMulti};
 
 use crate::callback::{About, Arities, Flags};
-use crate::error::ScriptError;
-use crate::memory::{HEADROOM_BYTES, NOT_ENOUGH};
+use crate::error::{NOT_ENOUGH, ScriptError};
+use crate::memory::HEADROOM_BYTES;
 use crate::state::State;
 
 /// A worker's state with its callbacks at fixed stack indices.

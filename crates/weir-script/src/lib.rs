@@ -12,31 +12,54 @@
 //! operation that a script can make fail therefore fails inside Lua (`src/lua/`), below a protected
 //! call. Functions written in Rust return their error as a value, which Lua code then raises.
 
+//!
+//! Without the feature `luajit` there is no engine: [`Main::load`] fails, and its error names the
+//! remedy. No other item then has a value that needs LuaJIT, so code that calls it is never
+//! reached.
+
 #![deny(unsafe_code)]
 
+#[cfg(feature = "luajit")]
 mod main_state;
+#[cfg(feature = "luajit")]
 mod worker;
 
+#[cfg(not(feature = "luajit"))]
+mod absent;
+
+#[cfg_attr(not(feature = "luajit"), expect(dead_code, reason = "the engine uses it"))]
 mod callback;
+#[cfg_attr(not(feature = "luajit"), expect(dead_code, reason = "the engine uses it"))]
 mod calling;
 mod options;
 mod statistics;
+#[cfg(feature = "luajit")]
 mod thread;
+#[cfg(feature = "luajit")]
 mod transfer;
 
+#[cfg(feature = "luajit")]
 mod memory;
+#[cfg(feature = "luajit")]
 mod network;
+#[cfg(feature = "luajit")]
 mod state;
 
+#[cfg(feature = "luajit")]
 #[expect(unsafe_code, reason = "the raw calls per request, and moving a state between threads")]
 mod ffi;
 
+#[cfg_attr(not(feature = "luajit"), expect(dead_code, reason = "the engine uses it"))]
 mod error;
 
-pub use callback::About;
+#[cfg(not(feature = "luajit"))]
+pub use absent::{Main, Worker};
+pub use callback::{About, Calls, Wants};
 pub use calling::{Call, Calling};
 pub use error::ScriptError;
+#[cfg(feature = "luajit")]
 pub use main_state::Main;
 pub use options::{Mode, Options};
 pub use statistics::{Errors, Statistics, Summary};
-pub use worker::{Calls, Wants, Worker};
+#[cfg(feature = "luajit")]
+pub use worker::Worker;

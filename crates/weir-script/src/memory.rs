@@ -8,9 +8,6 @@ use mlua::Lua;
 /// Bytes that one call from Rust may allocate beyond those it passes: tables and string headers.
 pub(crate) const HEADROOM_BYTES: usize = 64 * 1024;
 
-/// LuaJIT's message for a failed allocation; it is preallocated.
-pub(crate) const NOT_ENOUGH: &str = "not enough memory";
-
 /// True if `bytes` and the headroom can be allocated, after a collection if necessary. A limit of 0
 /// means none.
 pub(crate) fn has_room(lua: &Lua, limit_bytes: usize, bytes: usize) -> bool {

@@ -8,9 +8,8 @@ use std::sync::Arc;
 use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, LuaString, MultiValue, Table, Value};
 
 use crate::calling::Calling;
-use crate::error::ScriptError;
+use crate::error::{NOT_ENOUGH, ScriptError};
 use crate::ffi::open::full_lua;
-use crate::memory::NOT_ENOUGH;
 use crate::options::{Mode, Options};
 use crate::{memory, network};
 

@@ -8,7 +8,8 @@ use std::rc::Rc;
 use mlua::{Lua, LuaString, Table, Value};
 
 use crate::callback::Flags;
-use crate::memory::{self, NOT_ENOUGH};
+use crate::error::NOT_ENOUGH;
+use crate::memory;
 use crate::transfer::Datum;
 use crate::worker::Worker;
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use mlua::{Function, Lua, LuaString, Table};
 
-use crate::callback::{About, Arities, Flags};
+use crate::callback::{About, Arities, Calls, Flags, Wants};
 use crate::error::ScriptError;
 use crate::ffi::Caller;
 use crate::options::Options;
@@ -19,28 +19,6 @@ pub struct Worker {
     caller: Caller,
     calls: Calls,
     static_request: Vec<u8>,
-}
-
-/// Callbacks that the script defines in this state.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Calls {
-    /// True if there is a `request()`; otherwise the run sends [`Worker::static_request`].
-    pub request: bool,
-    /// True if there is a `delay()`.
-    pub delay: bool,
-    /// Parts of a response that `response()` declares; none if there is no `response()`.
-    pub response: Option<Wants>,
-    /// True if a callback declares the connection, or the request behind a response.
-    pub knows_connections: bool,
-}
-
-/// Parts of a response that the script reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wants {
-    /// Names and values of the header fields.
-    pub fields: bool,
-    /// The decoded body.
-    pub body: bool,
 }
 
 /// Makes the functions behind a state's own thread object, within a memory limit in bytes.

@@ -36,7 +36,7 @@ impl Saving {
     pub(crate) fn of(args: &RunArgs) -> Result<Option<Saving>> {
         let Some(name) = args.save.clone() else { return Ok(None) };
         let path = location(args.history.as_deref())?;
-        drop(History::create(&path)?);
+        History::create(&path)?;
         Ok(Some(Saving { path, name, tags: args.tags.clone(), is_quiet: args.quiet }))
     }
 

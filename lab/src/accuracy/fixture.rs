@@ -91,7 +91,7 @@ impl Fixture {
     pub(super) fn new(options: Options) -> Result<Fixture> {
         let nginx =
             find_program("nginx").context("failed to find nginx: cargo xtask setup accuracy")?;
-        run(&mut cargo(&["build", "--locked", "--release", "--package", "weir"])?)?;
+        run(&mut cargo(&["build", "--locked", "--release", "--package", "weir-load"])?)?;
         let directory = target_dir()?.join("accuracy");
         fs::create_dir_all(&directory).context("failed to make a directory for logs")?;
         Ok(Fixture {
