@@ -15,6 +15,7 @@ pub(crate) mod choices;
 mod help;
 mod hints;
 pub(crate) mod history;
+pub(crate) mod pages;
 mod peers;
 mod pin;
 pub(crate) mod report;
@@ -22,6 +23,7 @@ pub(crate) mod spec;
 mod split;
 pub(crate) mod study;
 mod tls;
+pub(crate) mod tree;
 mod values;
 mod watch;
 
@@ -106,7 +108,7 @@ impl Cli {
 }
 
 /// Commands whose words are those of a study and of its runs, in any order.
-const STUDIES: [&str; 4] = ["repeat", "ab", "sweep", "search"];
+pub(crate) const STUDIES: [&str; 4] = ["repeat", "ab", "sweep", "search"];
 
 /// Moves the words of a study's runs behind `--`, where its command expects them.
 fn arranged(argv: Vec<OsString>, command: &clap::Command) -> Vec<OsString> {
@@ -161,6 +163,12 @@ pub(crate) enum Command {
     /// Check this machine for settings and programs that spoil a measurement
     #[command(hide = true)]
     Doctor(crate::commands::doctor::DoctorArgs),
+    /// Print the completions of a shell
+    #[command(hide = true)]
+    Completions(pages::CompletionsArgs),
+    /// Print a man page, as roff
+    #[command(hide = true)]
+    Man(pages::ManArgs),
 }
 
 /// The load.

@@ -2,8 +2,10 @@
 
 pub(crate) mod ab;
 pub(crate) mod compare;
+pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod history;
+pub(crate) mod man;
 mod recorded;
 pub(crate) mod repeat;
 pub(crate) mod report;

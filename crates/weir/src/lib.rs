@@ -60,6 +60,8 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         Some(Command::Resume(args)) => commands::resume::resume(args),
         Some(Command::History(args)) => commands::history::history(args),
         Some(Command::Doctor(args)) => commands::doctor::doctor(args),
+        Some(Command::Completions(args)) => commands::completions::completions(args),
+        Some(Command::Man(args)) => commands::man::man(args),
         None => commands::run::run(&cli.run),
     }
 }

@@ -52,6 +52,7 @@ Commands:
   weir history   Saved runs: list, show, trend, tag
   weir doctor    Check of this machine for what spoils a measurement
   weir serve     Reference server with programmable responses, delays, stalls and faults
+  weir man       Man pages; weir completions: those of bash, zsh and fish
 
 Examples:
   weir serve -l 127.0.0.1:8080 -l 127.0.0.1:8081   # in another terminal: servers to try this with

@@ -11,9 +11,20 @@ use weir_result::units::parse_rate;
 use super::{Cli, RunArgs, peers};
 
 /// Subcommands, which have flags of their own.
-const SUBCOMMANDS: [&str; 11] = [
-    "serve", "report", "repeat", "ab", "sweep", "search", "compare", "rerun", "resume", "history",
+const SUBCOMMANDS: [&str; 13] = [
+    "serve",
+    "report",
+    "repeat",
+    "ab",
+    "sweep",
+    "search",
+    "compare",
+    "rerun",
+    "resume",
+    "history",
     "doctor",
+    "completions",
+    "man",
 ];
 
 /// Returns `error`, or one with a hint if another tool has the flag.
