@@ -3,7 +3,7 @@
 # rustup's directory, for shells that were started before Rust was installed.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help demo test bench accuracy rust
+.PHONY: help demo test bench accuracy dist rust
 .DEFAULT_GOAL := help
 
 help:
@@ -11,6 +11,7 @@ help:
 	@echo 'make test    everything a change must pass; installs nginx when root'
 	@echo 'make bench   weir beside its peers: the committed page, in about an hour'
 	@echo 'make accuracy  weir against known truths: the committed page, in half an hour'
+	@echo 'make dist    packages in target/dist, installed and checked, in about half an hour'
 	@echo 'More tasks: cargo xtask help'
 
 demo: rust
@@ -29,6 +30,10 @@ bench: rust
 accuracy: rust
 	cargo xtask setup accuracy
 	cargo xtask accuracy
+
+dist: rust
+	cargo xtask setup dist
+	cargo xtask dist
 
 rust:
 	@command -v cargo >/dev/null || { \

@@ -8,6 +8,7 @@
 
 mod ci;
 mod demo;
+mod dist;
 mod instructions;
 mod readme;
 mod setup;
@@ -37,12 +38,15 @@ cargo xtask <task>
   accuracy [--quick] [--only V5,V9]
                               weir's figures against known truths, METHOD 2.1; a full run writes
                               docs/ACCURACY.md
+  dist [--only PART,…]        the packages in target/dist, installed and run in clean systems and
+                              built twice; parts: deny, packages, trial, minimal, crates, reproduce
   guides [NAME …]             runs the commands of docs/guides against nginx, and puts their
                               output into the pages
   picture                     draws docs/run.svg from a run of weir against nginx
   picture report              paints the pictures of docs/guides/reading-the-report.md
   readme                      copies measured figures from docs/ into README.md
-  setup test|bench|accuracy   installs what that needs and lacks
+  setup test|bench|accuracy|dist
+                              installs what that needs and lacks
 ";
 
 fn main() -> ExitCode {
@@ -59,6 +63,7 @@ fn run(words: &[&str]) -> Result<()> {
         }
         ["sim", options @ ..] => sim::sim(&sim::Options::parse(options)?),
         ["demo"] => demo::demo(),
+        ["dist", options @ ..] => dist::dist(&dist::Options::parse(options)?),
         ["readme"] => readme::readme(),
         ["accuracy" | "bench" | "guides" | "picture", ..] => lab(words),
         ["setup", purpose] => setup::setup(purpose.parse()?),

@@ -3,8 +3,8 @@
 //!
 //! As root it installs the missing programs. Otherwise it prints the commands to type, and fails if
 //! a required program is missing. It installs from no other source, with two exceptions, both into
-//! the build directory: a peer of the bench that is itself a crate, which cargo builds, and the
-//! Python package of HdrHistogram, of which few systems have a package.
+//! the build directory: programs that are crates, which cargo builds, and the Python package of
+//! HdrHistogram, of which few systems have a package.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -20,6 +20,7 @@ pub(crate) enum Purpose {
     Test,
     Bench,
     Accuracy,
+    Dist,
 }
 
 impl FromStr for Purpose {
@@ -29,15 +30,25 @@ impl FromStr for Purpose {
             "test" => Ok(Purpose::Test),
             "bench" => Ok(Purpose::Bench),
             "accuracy" => Ok(Purpose::Accuracy),
-            _ => bail!("failed to read `{text}` as a purpose: use test, bench or accuracy"),
+            "dist" => Ok(Purpose::Dist),
+            _ => bail!("failed to read `{text}` as a purpose: use test, bench, accuracy or dist"),
         }
     }
 }
 
 /// Installs the missing programs, or lists them.
 pub(crate) fn setup(purpose: Purpose) -> Result<()> {
-    if purpose == Purpose::Bench {
-        build_oha()?;
+    match purpose {
+        // Few systems have a package of it. Without it the bench has one peer less.
+        Purpose::Bench => build("oha", None).or_else(|error| {
+            eprintln!("setup: oha is missing, but not required: {error:#}");
+            Ok::<(), anyhow::Error>(())
+        })?,
+        Purpose::Dist => {
+            build("cargo-deny", Some("0.20.2"))?;
+            build("cargo-cyclonedx", Some("0.5.9"))?;
+        }
+        Purpose::Test | Purpose::Accuracy => {}
     }
     let missing = missing(purpose);
     if missing.is_empty() {
@@ -74,7 +85,7 @@ struct Need {
     wanted_by: &'static [Purpose],
 }
 
-const NEEDS: [Need; 21] = [
+const NEEDS: [Need; 27] = [
     Need {
         program: "nginx",
         reason: "its own count of requests is compared with weir's",
@@ -202,6 +213,42 @@ const NEEDS: [Need; 21] = [
         required_by: &[],
         wanted_by: &[Purpose::Accuracy],
     },
+    Need {
+        program: "mmdebstrap",
+        reason: "it makes the Debian in which the .deb is installed",
+        required_by: &[Purpose::Dist],
+        wanted_by: &[],
+    },
+    Need {
+        program: "dpkg-deb",
+        reason: "it builds the .deb",
+        required_by: &[Purpose::Dist],
+        wanted_by: &[],
+    },
+    Need {
+        program: "dpkg-shlibdeps",
+        reason: "it finds the libraries that the .deb depends on",
+        required_by: &[Purpose::Dist],
+        wanted_by: &[],
+    },
+    Need {
+        program: "skopeo",
+        reason: "it reads the container image",
+        required_by: &[Purpose::Dist],
+        wanted_by: &[],
+    },
+    Need {
+        program: "zsh",
+        reason: "it checks the syntax of its completions",
+        required_by: &[],
+        wanted_by: &[Purpose::Dist],
+    },
+    Need {
+        program: "fish",
+        reason: "it checks the syntax of its completions",
+        required_by: &[],
+        wanted_by: &[Purpose::Dist],
+    },
 ];
 
 fn missing(purpose: Purpose) -> Vec<(&'static Need, bool)> {
@@ -254,19 +301,16 @@ fn install_hdrhistogram() -> Result<()> {
         .context("failed to install HdrHistogram's Python package from PyPI")
 }
 
-/// Builds oha with cargo, since few systems have a package of it. A failure is only reported: the
-/// bench then has one peer less.
-fn build_oha() -> Result<()> {
+/// Builds a program with cargo, unless it is there.
+fn build(name: &str, version: Option<&str>) -> Result<()> {
     let tools = tools_dir()?;
-    if find_program("oha").or_else(|| find_tool("oha")).is_some() {
+    if find_program(name).or_else(|| find_tool(name)).is_some() {
         return Ok(());
     }
-    eprintln!("setup: cargo builds oha, a peer of the bench, into {}", tools.display());
+    eprintln!("setup: cargo builds {name} into {}", tools.display());
     let mut install = cargo(&["install", "--locked", "--root"])?;
-    if let Err(error) = run(install.arg(&tools).arg("oha")) {
-        eprintln!("setup: oha is missing, but not required: {error:#}");
-    }
-    Ok(())
+    install.arg(&tools).arg(name);
+    run(install.args(version.map(|version| format!("--version={version}"))))
 }
 
 /// Prints the programs that are still missing; an error if one is required.
@@ -340,6 +384,9 @@ impl Manager {
             ("node", _) => "nodejs",
             ("python3", Manager::Apt) => "python3-venv",
             ("python3", Manager::Pacman) => "python",
+            ("dpkg-deb", _) => "dpkg",
+            ("dpkg-shlibdeps", Manager::Apt | Manager::Dnf) => "dpkg-dev",
+            ("dpkg-shlibdeps", _) => "dpkg",
             ("ip" | "tc", Manager::Dnf) => "iproute",
             ("ip" | "tc", _) => "iproute2",
             _ => program,

@@ -3,7 +3,7 @@
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
@@ -62,6 +62,16 @@ pub fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("failed to start `{shown}`"))?;
     ensure!(status.success(), "`{shown}` ended with {status}");
     Ok(())
+}
+
+/// Runs a command and returns its standard output without the line end; fails as [`run`] does.
+pub fn output(command: &mut Command) -> Result<String> {
+    let shown = show(command);
+    let output = command.stderr(Stdio::inherit()).output();
+    let output = output.with_context(|| format!("failed to start `{shown}`"))?;
+    ensure!(output.status.success(), "`{shown}` ended with {}", output.status);
+    let text = String::from_utf8(output.stdout);
+    Ok(text.with_context(|| format!("`{shown}` printed no text"))?.trim_end().to_owned())
 }
 
 /// Formats a command as typed, without the directory of its program.

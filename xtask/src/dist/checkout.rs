@@ -1,0 +1,115 @@
+//! A clone of the commit and the programs built in it. Nothing of its place is in them: cargo's
+//! and the C compiler's paths are replaced, so two clones give the same bytes.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use super::Release;
+use crate::shell::{cargo, output, root, run};
+
+/// Package of the program.
+pub(super) const PACKAGE: &str = "weir-load";
+
+/// How the program is linked with the C library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Linking {
+    /// With the C library of the machine: `ffi.C` and Lua modules in C find their functions.
+    Dynamic,
+    /// With all libraries inside: runs on any Linux, and scripts have no `ffi.C`.
+    Static,
+}
+
+impl Linking {
+    fn flags(self) -> &'static [&'static str] {
+        match self {
+            Linking::Dynamic => &[],
+            Linking::Static => &["-Ctarget-feature=+crt-static"],
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Linking::Dynamic => "dynamic",
+            Linking::Static => "static",
+        }
+    }
+}
+
+/// A clone of the commit.
+#[derive(Debug)]
+pub(super) struct Checkout {
+    pub(super) source: PathBuf,
+    /// Directory for what is built, not below the source.
+    pub(super) work: PathBuf,
+    epoch: String,
+    /// Target triple of the machine.
+    pub(super) triple: String,
+}
+
+impl Checkout {
+    /// Clones the commit into the directory of this name, or updates the clone there.
+    pub(super) fn of(release: &Release, name: &str) -> Result<Checkout> {
+        let work = release.work.join(name);
+        let source = work.join("source");
+        if !source.join(".git").exists() {
+            run(Command::new("git")
+                .args(["clone", "--quiet", "--shared", "--no-checkout"])
+                .args([&root()?, &source]))?;
+        }
+        let git = |words: &[&str]| {
+            run(Command::new("git").args(words).arg(&release.commit).current_dir(&source))
+        };
+        git(&["fetch", "--quiet", "origin"])?;
+        git(&["checkout", "--quiet", "--force", "--detach"])?;
+        run(Command::new("git").args(["clean", "-dffxq"]).current_dir(&source))?;
+        let rustc = output(Command::new("rustc").arg("-vV").current_dir(&source))?;
+        let host = rustc.lines().find_map(|line| line.strip_prefix("host: "));
+        let triple = host.context("failed to find the target of rustc")?.to_owned();
+        Ok(Checkout { source, work, epoch: release.epoch.clone(), triple })
+    }
+
+    /// Returns cargo in the clone, for reproducible output into the directory `target` of the work.
+    pub(super) fn cargo(&self, words: &[&str], target: &str, flags: &[&str]) -> Result<Command> {
+        let target = self.work.join(target);
+        let prefixes =
+            [(&*self.source, "/weir"), (&*target, "/build"), (&*cargo_home()?, "/cargo")];
+        let remap = prefixes
+            .iter()
+            .map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display()));
+        let c_flags: Vec<String> = prefixes
+            .iter()
+            .map(|(from, to)| format!("-ffile-prefix-map={}={to}", from.display()))
+            .collect();
+        let flags = flags.iter().map(|flag| (*flag).to_owned());
+        let rust_flags: Vec<String> = remap.chain(flags).collect();
+        let mut command = cargo(words)?;
+        command
+            .current_dir(&self.source)
+            .env("CARGO_TARGET_DIR", &target)
+            .env("CARGO_INCREMENTAL", "0")
+            .env("CARGO_ENCODED_RUSTFLAGS", rust_flags.join("\x1f"))
+            .env("CFLAGS", c_flags.join(" "))
+            .env("SOURCE_DATE_EPOCH", &self.epoch)
+            .env("LC_ALL", "C")
+            .env_remove("RUSTFLAGS");
+        Ok(command)
+    }
+
+    /// Builds the program and returns its path.
+    pub(super) fn build(&self, linking: Linking) -> Result<PathBuf> {
+        let words = ["build", "--locked", "--release", "--package", PACKAGE, "--target"];
+        let mut command = self.cargo(&words, linking.name(), linking.flags())?;
+        run(command.arg(&self.triple))?;
+        let built = self.work.join(linking.name()).join(&self.triple);
+        Ok(built.join("release").join("weir"))
+    }
+}
+
+fn cargo_home() -> Result<PathBuf> {
+    let home = || Some(Path::new(&env::var_os("HOME")?).join(".cargo"));
+    let named = env::var_os("CARGO_HOME").map(PathBuf::from);
+    named.or_else(home).context("failed to find cargo's directory: set CARGO_HOME")
+}

@@ -1,0 +1,141 @@
+//! The package of Debian and its relatives, built by dpkg-deb. Its C library is the machine's, so
+//! scripts have all of LuaJIT.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use super::Release;
+use super::checkout::Checkout;
+use super::files::{Files, LICENCES, gzip, install, renew, write};
+use crate::shell::{output, run};
+
+const COPYRIGHT: &str = "\
+Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+
+Files: *
+Copyright: the contributors to weir
+License: MIT or Apache-2.0
+Comment: The program contains other software, whose licences are in
+ /usr/share/doc/weir/THIRD-PARTY-LICENSES.txt.gz.
+
+License: MIT
+";
+
+const DESCRIPTION: &str = "\
+HTTP load generator with accurate latency
+ weir measures throughput and latency of HTTP servers, at a constant rate from
+ the time when each request was due. It is a drop-in replacement for wrk and
+ wrk2, runs their scripts, and reports whether the client was the limit.
+";
+
+/// Makes `weir_VERSION_ARCH.deb`.
+pub(super) fn make(
+    release: &Release,
+    checkout: &Checkout,
+    files: &Files,
+    program: &Path,
+    packages: &Path,
+) -> Result<()> {
+    let root = checkout.work.join("deb");
+    renew(&root)?;
+    let binary = root.join("usr/bin/weir");
+    install(program, &binary, 0o755)?;
+    install_documents(files, &root)?;
+    let architecture = output(Command::new("dpkg").arg("--print-architecture"))?;
+    let control = control(release, &architecture, &depends(checkout, &binary)?, &root)?;
+    write(&root.join("DEBIAN/control"), &control)?;
+    write(&root.join("DEBIAN/md5sums"), &md5sums(&root)?)?;
+    run(Command::new("chmod").args(["--recursive", "u+rwX,go=rX"]).arg(&root))?;
+    let package = packages.join(format!("weir_{}_{architecture}.deb", release.version));
+    // One thread, as the number of threads is visible in what xz writes.
+    let fixed = ["--root-owner-group", "-Zxz", "--threads-max=1", "--build"];
+    let mut build = Command::new("dpkg-deb");
+    run(build.args(fixed).args([&root, &package]).env("SOURCE_DATE_EPOCH", &release.epoch))
+}
+
+fn install_documents(files: &Files, root: &Path) -> Result<()> {
+    let share = root.join("usr/share");
+    let documents = share.join("doc/weir");
+    for page in files.man_pages()? {
+        let name = page.file_name().context("a page has a name")?.to_string_lossy().into_owned();
+        gzip(&page, &share.join("man/man1").join(format!("{name}.gz")))?;
+    }
+    files.install_completions(&share)?;
+    install(&files.place.join("README.md"), &documents.join("README.md"), 0o644)?;
+    for (text, name) in [("CHANGELOG.md", "changelog"), (LICENCES, LICENCES)] {
+        gzip(&files.place.join(text), &documents.join(format!("{name}.gz")))?;
+    }
+    let mit = fs::read_to_string(files.place.join("LICENSE-MIT"))?;
+    let apache = "License: Apache-2.0\n On Debian systems the text is in \
+                  /usr/share/common-licenses/Apache-2.0.\n";
+    write(&documents.join("copyright"), &format!("{COPYRIGHT}{}\n{apache}", indented(&mit)))
+}
+
+/// A text as a field of a control file, in which an empty line is a dot.
+fn indented(text: &str) -> String {
+    let line =
+        |line: &str| if line.trim().is_empty() { " .\n".into() } else { format!(" {line}\n") };
+    text.trim().lines().map(line).collect()
+}
+
+/// The libraries that the program needs, with their least versions, by dpkg-shlibdeps.
+fn depends(checkout: &Checkout, binary: &Path) -> Result<String> {
+    // It expects the source package of Debian around it.
+    let place = checkout.work.join("shlibdeps");
+    renew(&place)?;
+    write(&place.join("debian/control"), "Source: weir\n\nPackage: weir\nArchitecture: any\n")?;
+    let mut command = Command::new("dpkg-shlibdeps");
+    let found = output(command.args(["-O", "-e"]).arg(binary).current_dir(&place))?;
+    let depends = found.strip_prefix("shlibs:Depends=").map(str::to_owned);
+    let depends = depends.with_context(|| format!("failed to read dpkg-shlibdeps: {found}"))?;
+    ensure!(depends.contains("libc6"), "the program is not linked with the C library: {depends}");
+    Ok(depends)
+}
+
+fn control(release: &Release, architecture: &str, depends: &str, root: &Path) -> Result<String> {
+    let size = output(Command::new("du").args(["--summarize", "--apparent-size", "-k"]).arg(root))?;
+    let size = size.split_whitespace().next().unwrap_or_default();
+    Ok(format!(
+        "Package: weir\nVersion: {}\nArchitecture: {architecture}\nMaintainer: the contributors \
+         to weir <weir@localhost>\nInstalled-Size: {size}\nDepends: {depends}\nRecommends: \
+         ca-certificates\nSection: web\nPriority: optional\nDescription: {DESCRIPTION}",
+        release.version
+    ))
+}
+
+fn md5sums(root: &Path) -> Result<String> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    collect(&root.join("usr"), &mut files)?;
+    files.sort();
+    let mut lines = String::new();
+    for file in files {
+        let name = file.strip_prefix(root)?;
+        lines += &output(Command::new("md5sum").arg(name).current_dir(root))?;
+        lines.push('\n');
+    }
+    Ok(lines)
+}
+
+fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        match path.is_dir() {
+            true => collect(&path, files)?,
+            false => files.push(path),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_lines_of_a_field_are_dots() {
+        assert_eq!(indented("\na\n\nb\n"), " a\n .\n b\n");
+    }
+}

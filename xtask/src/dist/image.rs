@@ -1,0 +1,107 @@
+//! The container image, as an OCI image layout in a tar file: no daemon builds it. Its only layer
+//! has the static program, so it needs no distribution below it.
+
+use std::env::consts::ARCH;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::Release;
+use super::checkout::Checkout;
+use super::files::{Files, LICENCES, gzip, install, renew, sha256, tar, write};
+
+const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
+const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
+
+/// The user of the program, who is not root and owns nothing.
+const USER: &str = "65532:65532";
+
+/// Makes `weir-VERSION-ARCH-oci.tar`.
+pub(super) fn make(
+    release: &Release,
+    checkout: &Checkout,
+    files: &Files,
+    program: &Path,
+    packages: &Path,
+) -> Result<()> {
+    let layout = Layout { place: checkout.work.join("image") };
+    renew(&layout.place)?;
+    let root = checkout.work.join("image-root");
+    renew(&root)?;
+    install(program, &root.join("usr/bin/weir"), 0o755)?;
+    for text in ["LICENSE-MIT", "LICENSE-APACHE", LICENCES] {
+        install(&files.place.join(text), &root.join("usr/share/doc/weir").join(text), 0o644)?;
+    }
+    let layer = checkout.work.join("layer.tar");
+    tar(release, &root, &["usr"], &layer)?;
+    let content = sha256(&layer)?;
+    let packed = checkout.work.join("layer.tar.gz");
+    gzip(&layer, &packed)?;
+    let layer = layout.add(&packed, LAYER)?;
+    let config = layout.add_json(&config(release, &content), CONFIG)?;
+    let manifest = json!({
+        "schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": [layer],
+    });
+    let mut manifest = layout.add_json(&manifest, MANIFEST)?;
+    manifest["platform"] = json!({ "architecture": architecture(), "os": "linux" });
+    manifest["annotations"] = json!({ "org.opencontainers.image.ref.name": release.version });
+    let index = json!({ "schemaVersion": 2, "manifests": [manifest] });
+    write(&layout.place.join("index.json"), &index.to_string())?;
+    write(&layout.place.join("oci-layout"), r#"{"imageLayoutVersion":"1.0.0"}"#)?;
+    let image = packages.join(format!("weir-{}-{ARCH}-oci.tar", release.version));
+    tar(release, &layout.place, &["oci-layout", "index.json", "blobs"], &image)
+}
+
+fn config(release: &Release, content: &str) -> Value {
+    json!({
+        "created": release.created,
+        "architecture": architecture(),
+        "os": "linux",
+        "config": {
+            "User": USER,
+            "Entrypoint": ["/usr/bin/weir"],
+            "Labels": {
+                "org.opencontainers.image.title": "weir",
+                "org.opencontainers.image.description": "HTTP load generator with accurate latency",
+                "org.opencontainers.image.version": release.version,
+                "org.opencontainers.image.revision": release.commit,
+                "org.opencontainers.image.licenses": "MIT OR Apache-2.0",
+            },
+        },
+        "rootfs": { "type": "layers", "diff_ids": [format!("sha256:{content}")] },
+        "history": [{ "created": release.created, "created_by": "cargo xtask dist" }],
+    })
+}
+
+/// The machine as Go names it, and so the specification of images.
+fn architecture() -> &'static str {
+    match ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}
+
+/// The directory of an image layout.
+struct Layout {
+    place: PathBuf,
+}
+
+impl Layout {
+    /// Adds a file to the blobs, and returns its descriptor.
+    fn add(&self, file: &Path, media_type: &str) -> Result<Value> {
+        let digest = sha256(file)?;
+        install(file, &self.place.join("blobs/sha256").join(&digest), 0o644)?;
+        let (digest, size) = (format!("sha256:{digest}"), fs::metadata(file)?.len());
+        Ok(json!({ "mediaType": media_type, "digest": digest, "size": size }))
+    }
+
+    fn add_json(&self, value: &Value, media_type: &str) -> Result<Value> {
+        let file = self.place.with_extension("json");
+        write(&file, &value.to_string())?;
+        self.add(&file, media_type)
+    }
+}

@@ -1,0 +1,106 @@
+//! The supply chain: what weir may depend on, and what it depends on.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use super::Release;
+use super::checkout::Checkout;
+use super::files::write;
+use crate::shell::{find_program, find_tool, root, run};
+
+/// Names the directory of a copy of the RustSec database.
+const DATABASE: &str = "WEIR_ADVISORY_DB";
+
+/// Checks licences, sources and duplicates as deny.toml has them, and advisories if there is a copy
+/// of the database.
+pub(super) fn deny() -> Result<()> {
+    let check = |what: &[&str]| {
+        let mut command = Command::new(tool("cargo-deny")?);
+        command.args(["--offline", "--locked", "check", "--hide-inclusion-graph"]).args(what);
+        run(command.current_dir(root()?))
+    };
+    check(&["licenses", "bans", "sources"])?;
+    match env::var_os(DATABASE) {
+        Some(database) => {
+            let command = &mut Command::new(tool("cargo-deny")?);
+            let config = with_database(Path::new(&database))?;
+            command.args(["--offline", "--locked", "check", "--config"]).arg(config);
+            run(command.args(["--disable-fetch", "advisories"]).current_dir(root()?))
+        }
+        None => {
+            eprintln!("dist: advisories are unchecked: {DATABASE} names no copy of the database");
+            Ok(())
+        }
+    }
+}
+
+/// deny.toml with the directory of the database.
+fn with_database(database: &Path) -> Result<PathBuf> {
+    let config = fs::read_to_string(root()?.join("deny.toml"))?;
+    let line = format!("[advisories]\ndb-path = {:?}", database.display().to_string());
+    let path = crate::shell::target_dir()?.join("dist-work/deny.toml");
+    write(&path, &config.replace("[advisories]", &line))?;
+    Ok(path)
+}
+
+/// Writes the bill of materials: every package of the lock file that is built for the program, with
+/// its licence and its digest.
+pub(super) fn sbom(release: &Release, checkout: &Checkout, packages: &Path) -> Result<()> {
+    tool("cargo-cyclonedx")?;
+    let words = ["cyclonedx", "--format=json", "--spec-version=1.5", "--override-filename=sbom"];
+    let mut command = checkout.cargo(&words, "metadata", &[])?;
+    let path = env::join_paths(
+        [crate::shell::tools_dir()?.join("bin")]
+            .into_iter()
+            .chain(env::split_paths(&env::var_os("PATH").unwrap_or_default())),
+    )?;
+    command.args(["--target", &checkout.triple, "--quiet", "--manifest-path"]);
+    run(command.arg("crates/weir/Cargo.toml").env("PATH", path))?;
+    let text = fs::read_to_string(checkout.source.join("crates/weir/sbom.json"))?;
+    // Packages of the workspace are named by the directory they are in.
+    let text = text.replace(&checkout.source.display().to_string(), "/weir");
+    check_sbom(&text)?;
+    write(&packages.join(format!("weir-{}.cdx.json", release.version)), &text)
+}
+
+/// Checks that the bill has what is linked in, and digests of all that comes from a registry.
+fn check_sbom(text: &str) -> Result<()> {
+    let bill: Value = serde_json::from_str(text).context("the bill of materials is no JSON")?;
+    let components = bill["components"].as_array().context("the bill has no components")?;
+    for name in ["rustls", "aws-lc-sys", "mlua", "rusqlite"] {
+        ensure!(components.iter().any(|part| part["name"] == name), "the bill lacks {name}");
+    }
+    for part in components {
+        let is_ours = part["purl"].as_str().is_some_and(|purl| purl.contains("download_url=file:"));
+        ensure!(is_ours || part["hashes"].is_array(), "{} has no digest", part["name"]);
+    }
+    Ok(())
+}
+
+/// The path of a tool that `cargo xtask setup dist` builds.
+fn tool(name: &str) -> Result<PathBuf> {
+    let found = find_tool(name).or_else(|| find_program(name));
+    found.with_context(|| format!("{name} is missing: cargo xtask setup dist"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bill_without_a_digest_is_refused() {
+        let bill = |extra: &str| {
+            let part = |name: &str| format!(r#"{{"name":"{name}","purl":"p","hashes":[]}}"#);
+            let parts = ["rustls", "aws-lc-sys", "mlua", "rusqlite"].map(part).join(",");
+            format!(r#"{{"components":[{parts}{extra}]}}"#)
+        };
+        check_sbom(&bill("")).expect("all is there");
+        check_sbom(&bill(r#",{"name":"x","purl":"pkg:cargo/x"}"#)).expect_err("no digest");
+        check_sbom(r#"{"components":[]}"#).expect_err("nothing is there");
+    }
+}
