@@ -26,6 +26,9 @@ const EVERYTHING: [&str; 3] = ["--locked", "--workspace", "--all-features"];
 /// The engine without its features, as it is measured.
 const BARE_ENGINE: [&str; 4] = ["--locked", "--package", "weir-engine", "--no-default-features"];
 
+/// The program without its features. Its tests need them.
+const BARE_PROGRAM: [&str; 4] = ["--locked", "--package", "weir-load", "--no-default-features"];
+
 /// Tests that mostly wait for servers, timeouts and the ends of runs. They assert nothing about
 /// speed.
 const WAITING: [&str; 2] = ["--test", "program"];
@@ -81,7 +84,8 @@ fn fmt() -> Result<()> {
 fn clippy() -> Result<()> {
     let lints = ["--all-targets", "--", "-D", "warnings"];
     run(cargo(&["clippy"])?.args(EVERYTHING).args(lints))?;
-    run(cargo(&["clippy"])?.args(BARE_ENGINE).args(lints))
+    run(cargo(&["clippy"])?.args(BARE_ENGINE).args(lints))?;
+    run(cargo(&["clippy"])?.args(BARE_PROGRAM).args(&lints[1..]))
 }
 
 fn docs() -> Result<()> {

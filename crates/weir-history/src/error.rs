@@ -13,7 +13,10 @@ use crate::selector::Selector;
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
     /// A build without SQLite.
-    #[error("this build has no history: install weir with the feature `history`")]
+    #[error(
+        "--save and weir history: this build has no history: cargo install weir-load --features \
+         history"
+    )]
     Unsupported,
     /// No environment variable names a place for the file.
     #[error("the history has no place: set HOME or XDG_DATA_HOME, or give --history FILE")]

@@ -13,7 +13,9 @@ use weir_io::Endpoint;
 use weir_report::dialect::Figures;
 use weir_result::document::{Input, InputRole};
 use weir_result::{Callback, Histogram, Load, Measurements, Note, Plan, units};
-use weir_script::{Calling, Errors, Main, Mode, Options, ScriptError, Statistics, Summary};
+use weir_script::{
+    Calling, Errors, Main, Mode, NO_ENGINE, Options, ScriptError, Statistics, Summary,
+};
 
 use crate::digest::{sha256, sha256_of};
 use crate::environment;
@@ -293,6 +295,7 @@ fn sampled(count: u64) -> f64 {
 fn failed(error: ScriptError) -> anyhow::Error {
     let ScriptError { callback, message } = error;
     match callback {
+        NO_ENGINE => anyhow!("--script: {message}"),
         "load" => anyhow!("the script does not load: {message}"),
         _ => anyhow!("{callback}() of the script failed: {message}"),
     }

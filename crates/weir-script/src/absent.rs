@@ -4,9 +4,11 @@
 use std::net::SocketAddr;
 
 use crate::callback::{About, Calls};
-use crate::error::ScriptError;
+use crate::error::{NO_ENGINE, ScriptError};
 use crate::options::Options;
 use crate::statistics::{Statistics, Summary};
+
+const MESSAGE: &str = "this build has no script engine: cargo install weir-load --features script";
 
 /// The main state, of which there is none.
 #[derive(Debug)]
@@ -22,8 +24,7 @@ impl Main {
     /// # Errors
     /// Always.
     pub fn load(_options: Options) -> Result<Main, ScriptError> {
-        let message = "this build has no script engine: install weir with the feature `script`";
-        Err(ScriptError { callback: "load", message: message.to_owned() })
+        Err(ScriptError { callback: NO_ENGINE, message: MESSAGE.to_owned() })
     }
 
     /// Never called.

@@ -1,5 +1,8 @@
 //! Script errors: the message, its place in the file and the callback that raised it.
 
+/// The callback of the error of a build without the feature `luajit`.
+pub const NO_ENGINE: &str = "engine";
+
 /// LuaJIT's message for a failed allocation; it is preallocated.
 pub(crate) const NOT_ENOUGH: &str = "not enough memory";
 /// Prefix of traceback frames in this crate's own Lua files; see `State`.
@@ -12,7 +15,7 @@ const LIBRARY_FRAMES: [&str; 2] = ["\t[C]:", "\t[builtin#"];
 #[error("{callback}: {message}")]
 pub struct ScriptError {
     /// Callback that ran: `load` for the file itself, `resolve`, `setup`, `init`, `request`,
-    /// `delay`, `response`, `done` or `teardown`.
+    /// `delay`, `response`, `done` or `teardown`; or [`NO_ENGINE`].
     pub callback: &'static str,
     /// `FILE:LINE: TEXT`, followed by the traceback, one call per line, if there is one.
     pub message: String,

@@ -56,7 +56,7 @@ mod error;
 pub use absent::{Main, Worker};
 pub use callback::{About, Calls, Wants};
 pub use calling::{Call, Calling};
-pub use error::ScriptError;
+pub use error::{NO_ENGINE, ScriptError};
 #[cfg(feature = "luajit")]
 pub use main_state::Main;
 pub use options::{Mode, Options};

@@ -12,6 +12,9 @@ use super::checkout::Checkout;
 use super::files::{Files, LICENCES, gzip, install, renew, write};
 use crate::shell::{output, run};
 
+/// Debian requires an address; the project has none.
+const MAINTAINER: &str = "the contributors to weir <weir@localhost>";
+
 const COPYRIGHT: &str = "\
 Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 
@@ -43,7 +46,7 @@ pub(super) fn make(
     renew(&root)?;
     let binary = root.join("usr/bin/weir");
     install(program, &binary, 0o755)?;
-    install_documents(files, &root)?;
+    install_documents(release, files, &root)?;
     let architecture = output(Command::new("dpkg").arg("--print-architecture"))?;
     let control = control(release, &architecture, &depends(checkout, &binary)?, &root)?;
     write(&root.join("DEBIAN/control"), &control)?;
@@ -56,7 +59,7 @@ pub(super) fn make(
     run(build.args(fixed).args([&root, &package]).env("SOURCE_DATE_EPOCH", &release.epoch))
 }
 
-fn install_documents(files: &Files, root: &Path) -> Result<()> {
+fn install_documents(release: &Release, files: &Files, root: &Path) -> Result<()> {
     let share = root.join("usr/share");
     let documents = share.join("doc/weir");
     for page in files.man_pages()? {
@@ -65,13 +68,27 @@ fn install_documents(files: &Files, root: &Path) -> Result<()> {
     }
     files.install_completions(&share)?;
     install(&files.place.join("README.md"), &documents.join("README.md"), 0o644)?;
-    for (text, name) in [("CHANGELOG.md", "changelog"), (LICENCES, LICENCES)] {
-        gzip(&files.place.join(text), &documents.join(format!("{name}.gz")))?;
+    for text in ["CHANGELOG.md", LICENCES] {
+        gzip(&files.place.join(text), &documents.join(format!("{text}.gz")))?;
     }
+    let log = files.place.with_file_name("changelog");
+    write(&log, &changelog(release)?)?;
+    gzip(&log, &documents.join("changelog.gz"))?;
     let mit = fs::read_to_string(files.place.join("LICENSE-MIT"))?;
     let apache = "License: Apache-2.0\n On Debian systems the text is in \
                   /usr/share/common-licenses/Apache-2.0.\n";
     write(&documents.join("copyright"), &format!("{COPYRIGHT}{}\n{apache}", indented(&mit)))
+}
+
+/// The log of versions in Debian's form, which refers to the whole one.
+fn changelog(release: &Release) -> Result<String> {
+    let time = format!("--date=@{}", release.epoch);
+    let date = output(Command::new("date").args(["--utc", "--rfc-email", &time]))?;
+    Ok(format!(
+        "weir ({}) unstable; urgency=medium\n\n  * Changes are in CHANGELOG.md.gz.\n\n -- \
+         {MAINTAINER}  {date}\n",
+        release.version
+    ))
 }
 
 /// A text as a field of a control file, in which an empty line is a dot.
@@ -99,8 +116,8 @@ fn control(release: &Release, architecture: &str, depends: &str, root: &Path) ->
     let size = output(Command::new("du").args(["--summarize", "--apparent-size", "-k"]).arg(root))?;
     let size = size.split_whitespace().next().unwrap_or_default();
     Ok(format!(
-        "Package: weir\nVersion: {}\nArchitecture: {architecture}\nMaintainer: the contributors \
-         to weir <weir@localhost>\nInstalled-Size: {size}\nDepends: {depends}\nRecommends: \
+        "Package: weir\nVersion: {}\nArchitecture: {architecture}\nMaintainer: \
+         {MAINTAINER}\nInstalled-Size: {size}\nDepends: {depends}\nRecommends: \
          ca-certificates\nSection: web\nPriority: optional\nDescription: {DESCRIPTION}",
         release.version
     ))

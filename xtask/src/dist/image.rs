@@ -47,7 +47,8 @@ pub(super) fn make(
     });
     let mut manifest = layout.add_json(&manifest, MANIFEST)?;
     manifest["platform"] = json!({ "architecture": architecture(), "os": "linux" });
-    manifest["annotations"] = json!({ "org.opencontainers.image.ref.name": release.version });
+    manifest["annotations"] =
+        json!({ "org.opencontainers.image.ref.name": format!("weir:{}", release.version) });
     let index = json!({ "schemaVersion": 2, "manifests": [manifest] });
     write(&layout.place.join("index.json"), &index.to_string())?;
     write(&layout.place.join("oci-layout"), r#"{"imageLayoutVersion":"1.0.0"}"#)?;

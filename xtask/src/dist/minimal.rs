@@ -46,9 +46,10 @@ pub(super) fn minimal(checkout: &Checkout) -> Result<()> {
         "C is compiled for {callers:?}, and not for {TLS_LIBRARY} alone"
     );
     let program = place.join("debug/weir");
-    refuses(&program, &["-s", "/dev/null", "http://127.0.0.1:1/"], "feature `script`")?;
-    refuses(&program, &["--save", "a", "http://127.0.0.1:1/"], "feature `history`")?;
-    refuses(&program, &["history", "trend", "a"], "feature `history`")
+    let refuses = |words: &[&str], flag, feature| refuses(&program, words, flag, feature);
+    refuses(&["-s", "/dev/null", "http://127.0.0.1:1/"], "--script", "script")?;
+    refuses(&["--save", "a", "http://127.0.0.1:1/"], "--save", "history")?;
+    refuses(&["history", "trend", "a"], "weir history", "history")
 }
 
 /// A compiler that writes down the package if it compiles; the linker is called by the same name.
@@ -61,12 +62,14 @@ fn wrapper(real: &Path, log: &Path) -> String {
     )
 }
 
-/// Checks that the program ends with 2 and names the remedy.
-fn refuses(program: &Path, words: &[&str], remedy: &str) -> Result<()> {
+/// Checks that the program ends with 2, names the flag and, as the remedy, the feature.
+fn refuses(program: &Path, words: &[&str], flag: &str, feature: &str) -> Result<()> {
     let output = Command::new(program).args(words).env("WEIR_HISTORY", "/nowhere").output();
     let output = output.with_context(|| format!("failed to start {}", program.display()))?;
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
-    let is_refused = output.status.code() == Some(2) && error.contains(remedy);
+    let remedy = format!("cargo install {PACKAGE} --features {feature}");
+    let is_refused =
+        output.status.code() == Some(2) && error.contains(flag) && error.contains(&remedy);
     ensure!(is_refused, "weir {} gives {}: {error}", words.join(" "), output.status);
     eprintln!("dist: {}", error.trim());
     Ok(())
