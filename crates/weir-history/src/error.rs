@@ -14,8 +14,7 @@ use crate::selector::Selector;
 pub enum HistoryError {
     /// A build without SQLite.
     #[error(
-        "--save and weir history: this build has no history: cargo install weir-load --features \
-         history"
+        "--save and weir history: this build has no SQLite: build weir with --features history"
     )]
     Unsupported,
     /// No environment variable names a place for the file.

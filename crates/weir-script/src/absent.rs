@@ -8,7 +8,7 @@ use crate::error::{NO_ENGINE, ScriptError};
 use crate::options::Options;
 use crate::statistics::{Statistics, Summary};
 
-const MESSAGE: &str = "this build has no script engine: cargo install weir-load --features script";
+const MESSAGE: &str = "this build has no script engine: build weir with --features script";
 
 /// The main state, of which there is none.
 #[derive(Debug)]

@@ -67,7 +67,7 @@ fn refuses(program: &Path, words: &[&str], flag: &str, feature: &str) -> Result<
     let output = Command::new(program).args(words).env("WEIR_HISTORY", "/nowhere").output();
     let output = output.with_context(|| format!("failed to start {}", program.display()))?;
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
-    let remedy = format!("cargo install {PACKAGE} --features {feature}");
+    let remedy = format!("build weir with --features {feature}");
     let is_refused =
         output.status.code() == Some(2) && error.contains(flag) && error.contains(&remedy);
     ensure!(is_refused, "weir {} gives {}: {error}", words.join(" "), output.status);

@@ -105,6 +105,8 @@ fn the_long_help_fits_its_page_and_has_every_flag_in_a_group() {
         "compare --help",
         "rerun --help",
         "resume --help",
+        "completions --help",
+        "man -h",
     ] {
         let output = weir(words, &[]);
         assert_eq!((output.code(), output.stderr.as_str()), (0, ""), "{words}");
