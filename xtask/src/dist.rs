@@ -156,7 +156,8 @@ impl Release {
         deb::make(self, checkout, &files, &program, packages)?;
         image::make(self, checkout, &files, &fixed, packages)?;
         supply::sbom(self, checkout, packages)?;
-        files::write_sums(packages)
+        files::write_sums(packages)?;
+        files::write(&checkout.made(), &self.commit)
     }
 
     /// The finished packages with their sizes and digests.

@@ -71,6 +71,11 @@ impl Checkout {
         Ok(Checkout { source, work, epoch: release.epoch.clone(), triple })
     }
 
+    /// Path of the file with the commit of which packages were last made here.
+    pub(super) fn made(&self) -> PathBuf {
+        self.work.join("made")
+    }
+
     /// Returns cargo in the clone, for reproducible output into the directory `target` of the work.
     pub(super) fn cargo(&self, words: &[&str], target: &str, flags: &[&str]) -> Result<Command> {
         let target = self.work.join(target);

@@ -11,7 +11,9 @@ use super::files::SUMS;
 
 /// Makes all packages again and compares the checksums.
 pub(super) fn reproduce(release: &Release) -> Result<()> {
-    let first = sums(&release.packages).context("there is nothing to compare with")?;
+    let made = fs::read_to_string(release.checkout()?.made()).unwrap_or_default();
+    ensure!(made == release.commit, "target/dist is not of this commit: make the packages first");
+    let first = sums(&release.packages)?;
     let checkout = Checkout::of(release, "another-directory")?;
     let packages = checkout.work.join("packages");
     release.make(&checkout, &packages)?;
