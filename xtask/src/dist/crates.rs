@@ -16,20 +16,23 @@ use crate::shell::{cargo, output, run};
 /// Packages all crates, and installs the program from its package.
 pub(super) fn crates(release: &Release, checkout: &Checkout) -> Result<()> {
     let members = members()?;
-    let mut package = checkout.cargo(&["package", "--locked", "--workspace"], "crates", &[])?;
+    // cargo keeps what it once unpacked from this directory under a version, whatever has changed.
+    renew(&checkout.work.join("crates"))?;
+    let target = format!("crates/{}", release.commit);
+    let mut package = checkout.cargo(&["package", "--locked", "--workspace"], &target, &[])?;
     for private in names(&members, false) {
         package.args(["--exclude", private]);
     }
     run(&mut package)?;
-    install(release, checkout, &names(&members, true))
+    install(release, checkout, &target, &names(&members, true))
 }
 
 /// Installs the program. The packages that it needs are not in the registry yet, so cargo is told
 /// where they are unpacked.
-fn install(release: &Release, checkout: &Checkout, crates: &[&str]) -> Result<()> {
+fn install(release: &Release, checkout: &Checkout, target: &str, crates: &[&str]) -> Result<()> {
     let unpacked = checkout.work.join("unpacked");
     renew(&unpacked)?;
-    let packaged = checkout.work.join("crates/package");
+    let packaged = checkout.work.join(target).join("package");
     let place = |name: &str| unpacked.join(format!("{name}-{}", release.version));
     let mut patches: Vec<String> = Vec::new();
     for name in crates {
@@ -43,7 +46,7 @@ fn install(release: &Release, checkout: &Checkout, crates: &[&str]) -> Result<()
     }
     let installed = checkout.work.join("installed");
     renew(&installed)?;
-    let mut command = checkout.cargo(&["install", "--debug", "--path"], "crates", &[])?;
+    let mut command = checkout.cargo(&["install", "--debug", "--path"], target, &[])?;
     command.arg(place(PACKAGE)).arg("--root").arg(&installed);
     run(command.args(patches.iter().flat_map(|patch| ["--config", patch])))?;
     let program: PathBuf = installed.join("bin/weir");
