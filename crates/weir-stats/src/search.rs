@@ -191,6 +191,8 @@ pub struct Search {
     trials: usize,
     /// Loads by ascending rate.
     loads: Vec<Load>,
+    /// Highest rate of a trial that the client did not limit; 0 before the first.
+    carried_rps: f64,
 }
 
 impl Search {
@@ -202,7 +204,7 @@ impl Search {
         assert!(!goal.shares_max.is_empty() && goal.shares_max.iter().all(is_share), "{goal:?}");
         assert!((0.0..1.0).contains(&goal.exceed_ratio) && goal.width > 0.0);
         assert!(goal.initial_s > 0.0 && goal.initial_s <= goal.final_s);
-        Search { goal, guess_rps, trials: 0, loads: Vec::new() }
+        Search { goal, guess_rps, trials: 0, loads: Vec::new(), carried_rps: 0.0 }
     }
 
     /// Returns the goal.
@@ -222,7 +224,11 @@ impl Search {
         if self.loads.get(at).is_none_or(|load| load.rate_rps() != trial.rate_rps) {
             self.loads.insert(at, Load::new(trial.rate_rps, &self.goal));
         }
+        if trial.limited_by != Some(Limiter::Client) {
+            self.carried_rps = self.carried_rps.max(trial.rate_rps);
+        }
         self.loads[at].push(trial, &self.goal);
+        self.loads.iter_mut().for_each(|load| load.carried(self.carried_rps));
     }
 
     /// Returns the next step, given the trials so far.

@@ -33,7 +33,7 @@ const PARTS: [(&str, &str); 6] = [
 
 /// Runs weir and paints the parts of its page.
 pub(crate) fn pictures() -> Result<()> {
-    run(&mut cargo(&["build", "--locked", "--release", "--package", "weir"])?)?;
+    run(&mut cargo(&["build", "--locked", "--release", "--package", "weir-load"])?)?;
     let directory = target_dir()?.join("pictures");
     fs::create_dir_all(&directory)?;
     let page = page(&directory)?;

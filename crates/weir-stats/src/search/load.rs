@@ -7,6 +7,10 @@ use super::{Bound, Goal, Limiter, Trial, share_interval};
 /// work of a neighbour on the client's machine.
 const CLIENT_LIMITED_MAX: usize = 2;
 
+/// The same at a rate below one that the client has carried: there it takes more to believe that the
+/// rate is too high for the client.
+const CARRIED_LIMITED_MAX: usize = 4;
+
 /// A rate and its trials.
 #[derive(Clone, Debug)]
 pub(super) struct Load {
@@ -17,6 +21,8 @@ pub(super) struct Load {
     /// One for each share that the objective limits.
     evidence: Vec<Evidence>,
     client_limited: usize,
+    /// True if the client was not the limit of a trial at a higher rate.
+    is_carried: bool,
     is_connection_limited: bool,
 }
 
@@ -29,6 +35,7 @@ impl Load {
             bad: 0,
             evidence: vec![Evidence::new(); goal.shares_max.len()],
             client_limited: 0,
+            is_carried: false,
             is_connection_limited: false,
         }
     }
@@ -46,7 +53,13 @@ impl Load {
         if self.is_connection_limited {
             return Some(Limiter::Connections);
         }
-        (self.client_limited >= CLIENT_LIMITED_MAX).then_some(Limiter::Client)
+        let most = if self.is_carried { CARRIED_LIMITED_MAX } else { CLIENT_LIMITED_MAX };
+        (self.client_limited >= most).then_some(Limiter::Client)
+    }
+
+    /// Notes that the client was not the limit of a trial at `rate_rps`.
+    pub(super) fn carried(&mut self, rate_rps: f64) {
+        self.is_carried |= self.rate_rps < rate_rps;
     }
 
     /// Returns the status over all shares: the rate misses the objective if it misses one share,

@@ -1,5 +1,7 @@
 //! Searches with known results: V21 of METHOD 2.1, and simple synthetic systems.
 
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::shuffle::Shuffle;
 
@@ -101,6 +103,26 @@ fn a_client_that_was_the_limit_once_is_tried_again() {
     let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
     assert_eq!(found.end, End::WithinGoal);
     assert!(lower.rate_rps < 10_000.0 && upper.rate_rps >= 10_000.0, "{found:?}");
+}
+
+/// Neighbours spoil the first two trials at each rate below one that the client has carried. They
+/// are no ceiling: the client can send more than that.
+#[test]
+fn a_client_that_has_carried_a_higher_rate_is_no_ceiling() {
+    let (mut server, mut highest, mut spoilt) = (cliff(10_000.0), 0.0_f64, BTreeMap::new());
+    let (found, _) = run(Goal::new(0.01), 9_000.0, |rate_rps, duration_s| {
+        let times = spoilt.entry(rate_rps.to_bits()).or_insert(0);
+        let limited_by = (rate_rps < highest && *times < 2).then_some(Limiter::Client);
+        match limited_by {
+            Some(_) => *times += 1,
+            None => highest = highest.max(rate_rps),
+        }
+        Trial { limited_by, ..server(rate_rps, duration_s) }
+    });
+    assert_eq!(found.end, End::WithinGoal, "{found:?}");
+    let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
+    assert!(lower.rate_rps < 10_000.0 && upper.rate_rps >= 10_000.0, "{found:?}");
+    assert!(spoilt.values().any(|times| *times == 2), "none was spoilt");
 }
 
 /// The first share is missed from 8,000 on, the second from 5,000 on, or the reverse: a rate is an

@@ -55,8 +55,12 @@ fn plot(marks: Vec<Mark>, about: &str) -> Plot {
 }
 
 /// The curve of a metric over all outcomes; where failures hide the value, a second one from there
-/// on.
-fn of_metric(name: &str, [role, at_least]: [Role; 2], metric: &Metric) -> Result<Vec<Mark>, String> {
+/// on, with the second role.
+fn of_metric(
+    name: &str,
+    [role, at_least]: [Role; 2],
+    metric: &Metric,
+) -> Result<Vec<Mark>, String> {
     let by_outcome = metric.by_outcome()?;
     let all = AllOutcomes::of(&by_outcome);
     let values: Vec<(f64, f64, Bound)> = ranks(all.count())
