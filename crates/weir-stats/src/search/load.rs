@@ -7,8 +7,8 @@ use super::{Bound, Goal, Limiter, Trial, share_interval};
 /// work of a neighbour on the client's machine.
 const CLIENT_LIMITED_MAX: usize = 2;
 
-/// The same at a rate below one that the client has carried: there it takes more to believe that the
-/// rate is too high for the client.
+/// The same at a rate below one that the client has carried: there it takes more to believe that
+/// the rate is too high for the client.
 const CARRIED_LIMITED_MAX: usize = 4;
 
 /// A rate and its trials.
