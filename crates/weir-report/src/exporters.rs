@@ -8,7 +8,8 @@ use weir_result::Document;
 use crate::findings::Findings;
 use crate::trackers::Runs;
 use crate::{
-    TextOptions, csv, hgrm, hlog, html, json, jsonl, junit, k6, markdown, text, trackers, vegeta,
+    TextOptions, csv, hgrm, hlog, html, json, jsonl, junit, k6, markdown, prometheus, text,
+    trackers, vegeta,
 };
 
 /// A format in which a document is written.
@@ -45,7 +46,7 @@ type WriteDocument = fn(&Document, &TextOptions, &mut dyn Write) -> io::Result<(
 type WriteFindings = fn(&Findings<'_>, &TextOptions, &mut dyn Write) -> io::Result<()>;
 
 /// All formats; the first is the default on standard output.
-pub const EXPORTERS: [Exporter; 16] = [
+pub const EXPORTERS: [Exporter; 17] = [
     TEXT,
     JSON,
     JUNIT,
@@ -62,12 +63,13 @@ pub const EXPORTERS: [Exporter; 16] = [
     BENCHER,
     BENCHMARK_SMALLER,
     BENCHMARK_BIGGER,
+    PROMETHEUS,
 ];
 
 /// Help of the flag that chooses a format.
 pub const HELP: &str = "Format of standard output: text, json, junit, markdown, html, csv, \
                         percentiles, jsonl, hgrm, hlog, k6, k6-flat, vegeta, bencher, \
-                        benchmark-smaller or benchmark-bigger";
+                        benchmark-smaller, benchmark-bigger or prometheus";
 
 /// The report for people.
 pub const TEXT: Exporter = Exporter {
@@ -223,6 +225,14 @@ pub const BENCHMARK_BIGGER: Exporter = Exporter {
         trackers::write_bigger(&findings.repeated(), &mut out)
     }),
 };
+
+/// The result for Prometheus.
+pub const PROMETHEUS: Exporter = of_one_run(
+    "prometheus",
+    "prom",
+    "the result as metrics of Prometheus",
+    |document, _, mut out| prometheus::write(document, &mut out),
+);
 
 /// Names of tools, and the formats that they read.
 const ALIASES: [(&str, &str); 4] = [

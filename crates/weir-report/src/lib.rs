@@ -20,6 +20,7 @@ pub mod junit;
 pub mod k6;
 mod ladder;
 pub mod markdown;
+pub mod prometheus;
 pub mod raw;
 pub mod text;
 mod trackers;

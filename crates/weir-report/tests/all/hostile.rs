@@ -136,6 +136,11 @@ fn check(exporter: Exporter, found: &str, plain: &str, what: &str) {
         }
         "txt" => {}
         "hgrm" | "hlog" => assert_eq!(count(found, "\n"), count(plain, "\n"), "{what}"),
+        "prom" => {
+            assert_eq!(count(found, "\n"), count(plain, "\n"), "{what}");
+            let bare = |text: &str| text.replace("\\\\", "").replace("\\\"", "");
+            assert_eq!(count(&bare(found), "\""), count(&bare(plain), "\""), "{what}");
+        }
         other => panic!("say here what a hostile text could do in a file of the kind {other}"),
     }
 }

@@ -1,4 +1,4 @@
-//! Formats of other tools: k6, vegeta, Bencher, github-action-benchmark.
+//! Formats of other tools: k6, vegeta, Bencher, github-action-benchmark, Prometheus.
 
 use serde_json::Value;
 use weir_report::{Exporter, Findings, TextOptions};
@@ -28,6 +28,7 @@ fn each_has_its_golden_file() {
     for name in NAMES {
         golden_bytes(&format!("{name}.json"), export(name, &document).as_bytes());
     }
+    golden_bytes("prometheus.prom", export("prometheus", &document).as_bytes());
 }
 
 /// Of 1,000 requests one in a hundred fails: p99 is exact, p99.9 and the maximum are lower bounds,
@@ -36,6 +37,37 @@ fn failing() -> Document {
     let fixture = Fixture::open_loop(100).responses(900, 200, 4 * MS, 4 * MS);
     let fixture = fixture.responses(90, 404, 5 * MS, 5 * MS).timeouts(9, 2 * S);
     fixture.errors(1, ErrorKind::Errno(104), MS).document()
+}
+
+/// Value of a sample of Prometheus by its name and labels.
+fn sample(page: &str, name: &str) -> Option<f64> {
+    let mut lines = page.lines().filter(|line| !line.starts_with('#'));
+    let line = lines.find(|line| line.rsplit_once(' ').is_some_and(|(found, _)| found == name))?;
+    line.rsplit_once(' ')?.1.parse().ok()
+}
+
+#[test]
+fn prometheus_has_each_outcome_once_and_marks_bounds() {
+    let document = failing();
+    let page = export("prometheus", &document);
+    let value = |name: &str| sample(&page, name).unwrap_or_else(|| panic!("{name}\n{page}"));
+    let outcomes = page.lines().filter(|line| line.starts_with("weir_requests_total{"));
+    let sum: f64 = outcomes.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum();
+    assert_eq!(sum, document.accounting.planned as f64);
+    assert_eq!(value("weir_responses_total{code=\"404\"}"), 90.0);
+    assert_eq!(value("weir_errors_total{error=\"ECONNRESET\"}"), 1.0);
+    let bucket = |le: &str| value(&format!("weir_response_time_seconds_bucket{{le=\"{le}\"}}"));
+    assert_eq!(["0.0025", "0.01", "+Inf"].map(bucket), [0.0, 990.0, 990.0], "responses alone");
+    assert_eq!(value("weir_response_time_seconds_count"), 990.0);
+    let total_s = (900 * 4 * MS + 90 * 5 * MS) as f64 / S as f64;
+    assert_eq!(value("weir_response_time_seconds_sum"), total_s);
+    let of = |percentile: &str, certainty: &str| {
+        value(&format!(
+            "weir_response_time_percentile_seconds{{percentile=\"{percentile}\",\
+             certainty=\"{certainty}\"}}"
+        ))
+    };
+    assert!(of("99.9", "lower") >= 1.9 && of("50", "exact") < 0.005, "{page}");
 }
 
 #[test]

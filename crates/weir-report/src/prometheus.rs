@@ -1,0 +1,192 @@
+//! The result as metrics in Prometheus' text format 0.0.4, as node_exporter's textfile collector and
+//! a Pushgateway read them. Base units are seconds and bytes; names end in their unit, counters in
+//! `_total` (<https://prometheus.io/docs/practices/naming/>).
+
+use std::io::{self, Write};
+
+use weir_result::document::Metric;
+use weir_result::{Document, Histogram, histogram, printable};
+
+use crate::distribution::{Certainty, Distribution};
+
+/// Upper bounds of the buckets of times, in nanoseconds.
+const BOUNDS_NS: [u64; 18] = [
+    50_000,
+    100_000,
+    250_000,
+    500_000,
+    1_000_000,
+    2_500_000,
+    5_000_000,
+    10_000_000,
+    25_000_000,
+    50_000_000,
+    100_000_000,
+    250_000_000,
+    500_000_000,
+    1_000_000_000,
+    2_500_000_000,
+    5_000_000_000,
+    10_000_000_000,
+    25_000_000_000,
+];
+
+/// Percentiles with a metric.
+const PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
+
+const NS_PER_S: f64 = 1e9;
+
+/// Writes the metrics of a run.
+///
+/// # Errors
+/// Errors of `out`, or the fault of a histogram, in a document that was neither loaded nor
+/// assembled.
+pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
+    let mut page = Page::default();
+    about(document, &mut page);
+    counts(document, &mut page);
+    rates(document, &mut page);
+    let latency = &document.latency;
+    let times: [(&str, &str, &Metric); 3] = [
+        ("response_time", "Time from the planned send to the response", &latency.response_time),
+        ("service_time", "Time from the send to the response", &latency.service_time),
+        ("send_lag", "Time from the planned send to the send", &latency.send_lag),
+    ];
+    for (name, help, metric) in times {
+        time(name, help, metric, &mut page)?;
+    }
+    out.write_all(page.text.as_bytes())
+}
+
+fn about(document: &Document, page: &mut Page) {
+    let grade = serde_json::to_value(document.verdict.grade).unwrap_or_default();
+    let labels = [
+        ("version", document.tool.version.as_str()),
+        ("url", document.plan.url.as_str()),
+        ("method", document.plan.request.method.as_str()),
+        ("grade", grade.as_str().unwrap_or_default()),
+    ];
+    page.family("weir_run_info", "gauge", "The run; always 1");
+    page.sample("weir_run_info", &labels, 1.0);
+    let began_s = document.run.epoch_unix_ns as f64 / NS_PER_S;
+    page.single("weir_run_start_time_seconds", "gauge", "Begin of the run, since 1970", began_s);
+    let window_s = document.throughput.window_s;
+    page.single("weir_window_seconds", "gauge", "Length of the measured window", window_s);
+    let connections = document.plan.connections.into();
+    page.single("weir_connections", "gauge", "Connections of the plan", connections);
+}
+
+/// Counts of measured requests: each ends in exactly one outcome.
+fn counts(document: &Document, page: &mut Page) {
+    let of = &document.accounting;
+    let help = "Measured requests by outcome; their sum is the number planned";
+    page.family("weir_requests_total", "counter", help);
+    for (outcome, count) in [
+        ("ok", of.ok),
+        ("bad_response", of.bad_response),
+        ("transport_error", of.transport_error),
+        ("timed_out", of.timed_out),
+        ("in_flight_at_end", of.in_flight_at_end),
+        ("never_sent", of.never_sent),
+    ] {
+        page.sample("weir_requests_total", &[("outcome", outcome)], count as f64);
+    }
+    page.family("weir_responses_total", "counter", "Measured responses by status code");
+    for (code, count) in &of.status {
+        page.sample("weir_responses_total", &[("code", &code.to_string())], *count as f64);
+    }
+    page.family("weir_errors_total", "counter", "Requests without a complete response by error");
+    for (kind, count) in &of.errors {
+        page.sample("weir_errors_total", &[("error", kind)], *count as f64);
+    }
+    let bytes = document.throughput.bytes_received as f64;
+    let help = "Bytes received in the window, heads included";
+    page.single("weir_received_bytes_total", "counter", help, bytes);
+}
+
+fn rates(document: &Document, page: &mut Page) {
+    let of = &document.throughput;
+    if let Some(rps) = of.offered_rps {
+        let help = "Planned requests per second; absent in a closed loop";
+        page.single("weir_planned_requests_per_second", "gauge", help, rps);
+    }
+    let help = "Requests sent per second in the window";
+    page.single("weir_sent_requests_per_second", "gauge", help, of.sent_rps);
+    let help = "Complete responses per second in the window";
+    page.single("weir_completed_requests_per_second", "gauge", help, of.completed_rps);
+}
+
+/// A time as a histogram of the responses, and as percentiles of all requests.
+fn time(name: &str, help: &str, metric: &Metric, page: &mut Page) -> io::Result<()> {
+    let classes = metric.by_outcome().map_err(io::Error::other)?;
+    let mut responses = classes.ok;
+    responses.add(&classes.bad);
+    page.histogram(&format!("weir_{name}_seconds"), &format!("{help}, of responses"), &responses);
+    let Some(all) = Distribution::of(metric)? else { return Ok(()) };
+    let family = format!("weir_{name}_percentile_seconds");
+    let help = format!("{help}, of all requests; certainty says how it relates to the true value");
+    page.family(&family, "gauge", &help);
+    for percentile in PERCENTILES {
+        let figure = all.percentile(percentile);
+        if figure.certainty == Certainty::Unknown {
+            continue;
+        }
+        let certainty = serde_json::to_value(figure.certainty).unwrap_or_default();
+        let labels = [
+            ("percentile", &*percentile.to_string()),
+            ("certainty", certainty.as_str().unwrap_or_default()),
+        ];
+        page.sample(&family, &labels, figure.ns as f64 / NS_PER_S);
+    }
+    Ok(())
+}
+
+/// A page of metrics, as far as it is written.
+#[derive(Default)]
+struct Page {
+    text: String,
+}
+
+impl Page {
+    /// Begins the samples of a metric.
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        self.text += &format!("# HELP {name} {help}.\n# TYPE {name} {kind}\n");
+    }
+
+    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
+        let labels: Vec<String> =
+            labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+        let labels = match labels.is_empty() {
+            true => String::new(),
+            false => format!("{{{}}}", labels.join(",")),
+        };
+        self.text += &format!("{name}{labels} {value}\n");
+    }
+
+    /// Writes a metric with one sample.
+    fn single(&mut self, name: &str, kind: &str, help: &str, value: f64) {
+        self.family(name, kind, help);
+        self.sample(name, &[], value);
+    }
+
+    /// Writes a histogram. A value counts in a bucket if all of the values that the histogram does
+    /// not tell from it are within its bound.
+    fn histogram(&mut self, name: &str, help: &str, of: &Histogram) {
+        self.family(name, "histogram", help);
+        let bucket = format!("{name}_bucket");
+        for bound_ns in BOUNDS_NS {
+            let within = of.buckets().filter(|(at, _)| histogram::highest_in(*at) <= bound_ns);
+            let count: u64 = within.map(|(_, count)| count).sum();
+            let bound = (bound_ns as f64 / NS_PER_S).to_string();
+            self.sample(&bucket, &[("le", &bound)], count as f64);
+        }
+        self.sample(&bucket, &[("le", "+Inf")], of.count() as f64);
+        self.sample(&format!("{name}_sum"), &[], of.exact().sum_ns as f64 / NS_PER_S);
+        self.sample(&format!("{name}_count"), &[], of.count() as f64);
+    }
+}
+
+/// Escapes the value of a label; what a terminal would interpret is made visible first.
+fn escaped(value: &str) -> String {
+    printable(value).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
