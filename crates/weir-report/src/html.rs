@@ -39,6 +39,7 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
 pub fn write(document: &Document, options: &TextOptions, out: &mut dyn Write) -> io::Result<()> {
     let detail = Detail {
         histogram: false,
+        course: false,
         spectrum: false,
         verbose: true,
         verdict: options.verdict,

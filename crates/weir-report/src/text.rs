@@ -23,7 +23,8 @@ pub struct TextOptions {
     pub colour: bool,
     /// Columns of the terminal; at most 120 are used, and at least 60.
     pub width: u16,
-    /// Bar style of a compact histogram of the latencies; none leaves the histogram out.
+    /// Bar style of a compact histogram of the latencies; none leaves the histogram out. With blocks
+    /// there are sparklines of the run too.
     pub histogram: Option<Bars>,
     /// True if the whole spectrum of latencies is printed, not only a few percentiles.
     pub spectrum: bool,
@@ -62,8 +63,9 @@ impl TextOptions {
     /// Parts of the report that the options choose.
     pub(crate) fn detail(&self) -> Detail {
         let TextOptions { histogram, spectrum, verbose, verdict, rules, .. } = *self;
-        let histogram = histogram.is_some();
-        Detail { histogram, spectrum, verbose, verdict, rules, plots: false }
+        // Only a terminal gets a histogram; a sparkline needs its block elements.
+        let (histogram, course) = (histogram.is_some(), histogram == Some(Bars::Blocks));
+        Detail { histogram, course, spectrum, verbose, verdict, rules, plots: false }
     }
 }
 

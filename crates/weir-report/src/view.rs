@@ -7,6 +7,7 @@
 mod assertions;
 mod cell;
 mod connections;
+mod course;
 mod details;
 mod fact;
 mod head;
@@ -52,6 +53,8 @@ pub struct Report {
 pub struct Detail {
     /// True for a compact histogram of the latencies.
     pub histogram: bool,
+    /// True for rate and p99 over time, as sparklines.
+    pub course: bool,
     /// True for the whole spectrum of latencies, not only a few percentiles.
     pub spectrum: bool,
     /// True for all findings, the machine, the workers, connect and first-byte times.
@@ -182,6 +185,9 @@ impl Report {
         ];
         let plots = if detail.plots { RunPlots::of(document)? } else { RunPlots::default() };
         let mut results = throughput::blocks(document);
+        if detail.course {
+            results.extend(course::blocks(document));
+        }
         results.extend(percentiles::blocks(document, detail.verbose)?);
         results.extend(plots.results);
         sections.push(Section { title: "Results", blocks: results });

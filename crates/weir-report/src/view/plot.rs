@@ -16,6 +16,8 @@ use weir_result::{Document, NamedMetric, excerpt, printable};
 
 use super::Block;
 
+pub(super) use time::groups;
+
 /// Series of numbers with axes.
 #[derive(Clone, Debug, Serialize)]
 pub struct Plot {

@@ -78,6 +78,7 @@ fn check(document: &Document) {
     };
     let detail = Detail {
         histogram: true,
+        course: false,
         spectrum: true,
         verbose: true,
         verdict: true,

@@ -13,7 +13,7 @@ const POINTS_MAX: usize = 600;
 
 /// Intervals of the series, several of them joined if there are many. An interval that a phase cuts
 /// to less than half of the others' length is left out: it holds too little for a rate.
-pub(super) fn groups(document: &Document, most: usize) -> Vec<&[SeriesEntry]> {
+pub(in crate::view) fn groups(document: &Document, most: usize) -> Vec<&[SeriesEntry]> {
     let longest_s = document.series.iter().map(|entry| entry.length_s).fold(0.0, f64::max);
     let is_short = |entry: &SeriesEntry| entry.length_s < longest_s / 2.0;
     let last = document.series.iter().rposition(|entry| !is_short(entry));

@@ -1,0 +1,83 @@
+//! The line `Over time`: rate and p99 of the window as sparklines, for a terminal that shows them.
+
+use weir_result::Document;
+use weir_result::document::{SeriesEntry, SeriesPhase};
+
+use super::plot::groups;
+use super::{Block, Cell, Fact};
+
+/// Fewest intervals of which a course is shown.
+const INTERVALS_MIN: usize = 8;
+
+/// Most characters of a sparkline: two fit into one line of 80 columns.
+const POINTS_MAX: usize = 24;
+
+/// Characters from the least to the greatest value.
+const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+pub(super) fn blocks(document: &Document) -> Vec<Block> {
+    let is_measured = |group: &&[SeriesEntry]| group[0].phase == SeriesPhase::Measured;
+    let measured = groups(document, usize::MAX).into_iter().filter(is_measured).flatten();
+    let measured: Vec<&SeriesEntry> = measured.collect();
+    if measured.len() < INTERVALS_MIN {
+        return Vec::new();
+    }
+    let points: Vec<&[&SeriesEntry]> =
+        measured.chunks(measured.len().div_ceil(POINTS_MAX)).collect();
+    let rate = |point: &&[&SeriesEntry]| {
+        let length_s: f64 = point.iter().map(|entry| entry.length_s).sum();
+        point.iter().map(|entry| entry.completed).sum::<u64>() as f64 / length_s
+    };
+    let p99 = |point: &&[&SeriesEntry]| {
+        point.iter().filter_map(|entry| entry.p99_ns).max().unwrap_or(0) as f64
+    };
+    let fact =
+        |name: &'static str, values: Vec<f64>| Fact::named(name, Cell::Text(sparkline(&values)));
+    let rate = fact("rate", points.iter().map(rate).collect());
+    let p99 = fact("p99", points.iter().map(p99).collect());
+    vec![Block::facts("Over time", vec![rate, p99])]
+}
+
+/// Returns one character for each value: its share of the greatest one.
+fn sparkline(values: &[f64]) -> String {
+    let most = values.iter().copied().fold(0.0, f64::max);
+    let level = |value: &f64| match most > 0.0 {
+        true => ((value / most * 8.0).ceil() as usize).saturating_sub(1).min(7),
+        false => 0,
+    };
+    values.iter().map(|value| LEVELS[level(value)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sparkline_begins_at_zero() {
+        assert_eq!(sparkline(&[0.0, 1.0, 4.0, 8.0]), "▁▁▄█");
+        assert_eq!(sparkline(&[5.0, 5.0]), "██");
+        assert_eq!(sparkline(&[0.0, 0.0]), "▁▁");
+        assert_eq!(sparkline(&[]), "");
+    }
+
+    #[test]
+    fn points_share_the_intervals_out() {
+        for (intervals, points) in [(0, 0), (7, 0), (8, 8), (24, 24), (25, 13), (3_600, 24)] {
+            let entry = SeriesEntry {
+                phase: SeriesPhase::Measured,
+                length_s: 1.0,
+                completed: 10,
+                p99_ns: Some(5),
+                ..SeriesEntry::default()
+            };
+            let document = Document { series: vec![entry; intervals], ..Document::default() };
+            let blocks = blocks(&document);
+            let Some(Block::Entry(entry)) = blocks.first() else {
+                assert_eq!(points, 0, "{intervals}");
+                continue;
+            };
+            let texts = entry.lines[0].facts.iter().map(|fact| fact.value.to_text());
+            assert_eq!(texts.collect::<Vec<_>>(), ["█".repeat(points), "█".repeat(points)]);
+        }
+    }
+}
