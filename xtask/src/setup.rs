@@ -85,7 +85,7 @@ struct Need {
     wanted_by: &'static [Purpose],
 }
 
-const NEEDS: [Need; 27] = [
+const NEEDS: [Need; 28] = [
     Need {
         program: "nginx",
         reason: "its own count of requests is compared with weir's",
@@ -125,6 +125,12 @@ const NEEDS: [Need; 27] = [
     Need {
         program: HDRHISTOGRAM_JAR,
         reason: "HdrHistogram's Java package reads the exports of histograms",
+        required_by: &[Purpose::Test],
+        wanted_by: &[],
+    },
+    Need {
+        program: "tmux",
+        reason: "the screen of --tui is shown by a terminal of a known size",
         required_by: &[Purpose::Test],
         wanted_by: &[],
     },

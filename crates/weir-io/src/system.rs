@@ -54,6 +54,15 @@ fn no_cpus() -> libc::cpu_set_t {
     unsafe { MaybeUninit::zeroed().assume_init() }
 }
 
+/// Sends this process the signal of Ctrl-C (kill(2)), as a terminal in raw mode does not.
+///
+/// # Errors
+/// None that kill(2) documents for the process itself.
+pub fn interrupt_self() -> io::Result<()> {
+    // SAFETY: kill and getpid take no pointers.
+    check(unsafe { libc::kill(libc::getpid(), libc::SIGINT) }).map(drop)
+}
+
 /// Kills all processes of a process group (kill(2)), which is named by the id of its first process.
 ///
 /// # Errors

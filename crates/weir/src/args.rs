@@ -455,6 +455,9 @@ pub(crate) struct RunArgs {
     /// Print the plan as JSON and send nothing
     #[arg(long, help_heading = "Output")]
     pub(crate) print_plan: bool,
+    /// While the load runs, show rate, percentiles, heat map and errors on the whole terminal
+    #[arg(long, conflicts_with_all = ["quiet", "print_plan"], help_heading = "Output")]
+    pub(crate) tui: bool,
     /// Print no progress line and no report
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,

@@ -9,7 +9,7 @@ use weir_runner::{NoThread, Stage};
 
 use crate::exit;
 use crate::output::Temporaries;
-use crate::terminal;
+use crate::{terminal, tui};
 
 /// State shared by the thread that waits for signals and the rest of the program.
 #[derive(Clone, Debug, Default)]
@@ -60,6 +60,7 @@ impl Interrupts {
             };
             // Until the exit, the locks keep other threads from the next stage and from new files.
             let _none_left = self.temporaries.remove();
+            tui::restore();
             terminal::eprint_lines(format_args!("\n{message}"));
             std::process::exit(exit::of_signal(signal).into());
         });

@@ -12,10 +12,14 @@ mod github;
 mod history;
 mod interrupts;
 mod live;
+#[cfg(not(feature = "tui"))]
+mod no_tui;
 mod output;
 mod runner;
 mod screen;
 mod terminal;
+#[cfg(feature = "tui")]
+mod tui;
 
 use std::env;
 use std::ffi::OsString;
@@ -25,6 +29,9 @@ use anyhow::Result;
 use weir_io::Signals;
 
 use crate::args::{Cli, Command};
+
+#[cfg(not(feature = "tui"))]
+use no_tui as tui;
 
 pub use dry_run::dry_run;
 

@@ -85,7 +85,7 @@ fn is_dumb() -> bool {
 }
 
 /// Remaining time of the drain, in nanoseconds, at `now_ns` from t0; `None` before it begins.
-fn drain_left_ns(plan: &Plan, now_ns: i64) -> Option<u64> {
+pub(crate) fn drain_left_ns(plan: &Plan, now_ns: i64) -> Option<u64> {
     let window_ns = plan.duration_ns?;
     let now_ns = u64::try_from(now_ns).ok().filter(|now_ns| *now_ns >= window_ns)?;
     Some(window_ns.saturating_add(plan.drain_limit_ns()).saturating_sub(now_ns))

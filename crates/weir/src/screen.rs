@@ -42,15 +42,29 @@ impl Screen {
         let is_dumb = text("TERM").is_some_and(|name| name == "dumb");
         let is_forced = text("CLICOLOR_FORCE").is_some_and(|value| value != "0");
         let is_refused = text("NO_COLOR").is_some();
-        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(text).unwrap_or_default();
-        let locale = locale.to_ascii_lowercase().replace('-', "");
-        let bars = if locale.contains("utf8") { Bars::Blocks } else { Bars::Ascii };
+        let bars = if is_utf8_locale(text) { Bars::Blocks } else { Bars::Ascii };
         Screen {
             colour: !is_refused && (is_forced || is_terminal && !is_dumb),
             width: columns.flatten().unwrap_or(COLUMNS),
             histogram: is_terminal.then_some(bars),
         }
     }
+}
+
+/// True if the user's locale is one of UTF-8.
+#[cfg(feature = "tui")]
+pub(crate) fn is_utf8() -> bool {
+    let text = |name: &str| {
+        let value = std::env::var_os(name)?.to_string_lossy().into_owned();
+        Some(value).filter(|value| !value.is_empty())
+    };
+    is_utf8_locale(text)
+}
+
+/// True if a locale is one of UTF-8. `variable` returns the variables that are not empty.
+fn is_utf8_locale(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default();
+    locale.to_ascii_lowercase().replace('-', "").contains("utf8")
 }
 
 #[cfg(test)]

@@ -37,18 +37,19 @@ pub(crate) fn rerun(args: &RerunArgs) -> Result<ExitCode> {
     run_args.quiet = args.quiet;
     let mut spec = spec_of(parsed(words)?, command, &args.secrets)?;
     recorded::settle_choices(&mut spec, &document);
-    let mut observers = run::observers(&run_args);
+    let mut observers = run::observers(&run_args)?;
     let prepared = runner::of(&spec).prepare(&spec, &mut observers)?;
     recorded::check_same(&document, &prepared)
         .with_context(|| format!("{} cannot be repeated", shown(&args.file)))?;
     run::carry_out(&run_args, prepared, summary.as_ref(), &mut observers)
 }
 
-/// Parses a recorded command line, without the files that it wrote.
+/// Parses a recorded command line, without the files that it wrote and its screen.
 fn parsed(words: &[String]) -> Result<RunArgs> {
     let argv = std::iter::once("weir").chain(words.iter().map(String::as_str));
     let cli = Cli::of_words(argv.map(OsString::from))
         .map_err(|error| anyhow!("the recorded command line cannot be read: {error}"))?;
     let exports = Vec::new();
-    Ok(RunArgs { raw: None, junit: None, output: None, save: None, exports, ..cli.run })
+    let (raw, junit, output, save) = (None, None, None, None);
+    Ok(RunArgs { raw, junit, output, save, exports, tui: false, ..cli.run })
 }

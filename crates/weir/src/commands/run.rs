@@ -19,14 +19,14 @@ use crate::live::Progress;
 use crate::output::{ExportFiles, ResultFile, Temporaries, check_distinct};
 use crate::screen::Screen;
 use crate::terminal::{self, shown};
-use crate::{exit, runner};
+use crate::{exit, runner, tui};
 
 /// Runs the load.
 ///
 /// # Errors
 /// When the command line is wrong, or the machine fails before anything was measured.
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
-    let (spec, mut observers) = (args.spec(std::env::args_os()), observers(args));
+    let (spec, mut observers) = (args.spec(std::env::args_os()), observers(args)?);
     if args.words.is_empty() {
         return selfcheck::run(args, &spec);
     }
@@ -39,8 +39,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
 }
 
 /// The observers of a run, as the flags say.
-pub(crate) fn observers(args: &RunArgs) -> Vec<Box<dyn Observer>> {
-    vec![Box::new(Progress::new(args.quiet))]
+///
+/// # Errors
+/// When `--tui` has no terminal.
+pub(crate) fn observers(args: &RunArgs) -> Result<Vec<Box<dyn Observer>>> {
+    Ok(vec![match args.tui {
+        true => tui::observer()?,
+        false => Box::new(Progress::new(args.quiet)),
+    }])
 }
 
 /// Carries out a planned run and reports it, as the flags say.

@@ -23,6 +23,7 @@ pub(crate) fn run(args: &RunArgs, spec: &RunSpec) -> Result<ExitCode> {
         || args.save.is_some()
         || args.script.is_some()
         || args.print_plan
+        || args.tui
         || args.prove_client
         || args.github
         || args.format.needs_assertions

@@ -103,6 +103,7 @@ fn check(args: &RunArgs) -> Result<()> {
         ("--strict", args.strict.is_some()),
         ("--github", args.github),
         ("--print-plan", args.print_plan),
+        ("--tui", args.tui),
         ("--part", args.part.is_some()),
         ("--compat", args.compat.is_some()),
     ];

@@ -1,0 +1,164 @@
+//! The screen of `--tui`: rate, percentiles, heat map, errors and connections while the load runs.
+//!
+//! It is an observer of the run. Drawing and keys are on the observer's thread, at the frames;
+//! threads of the load do nothing for it.
+
+mod draw;
+mod glyphs;
+mod heat;
+mod screen;
+mod state;
+
+use anyhow::{Result, bail};
+use weir_io::system;
+use weir_result::{Interval, Note, Plan};
+use weir_runner::{Frame, Observer, Phase};
+
+use crate::terminal;
+use draw::View;
+use glyphs::Glyphs;
+use screen::{Key, Screen};
+use state::State;
+
+pub(crate) use screen::restore;
+
+/// Returns the screen of a run.
+///
+/// # Errors
+/// When there is no terminal to draw on.
+pub(crate) fn observer() -> Result<Box<dyn Observer>> {
+    if !screen::has_terminal() {
+        bail!("--tui needs a terminal on standard error or standard output: leave --tui out");
+    }
+    if std::env::var_os("TERM").is_some_and(|name| name == "dumb") {
+        bail!("--tui needs a terminal that moves the cursor, but TERM is dumb: leave --tui out");
+    }
+    Ok(Box::new(Tui::new(Glyphs::of_environment())))
+}
+
+/// The screen, and the state that it shows.
+struct Tui {
+    glyphs: Glyphs,
+    state: State,
+    /// State at the pause, which is shown in place of the present one.
+    paused: Option<State>,
+    is_help_open: bool,
+    /// Open during the load.
+    screen: Option<Screen>,
+    /// Warnings while the screen is open; printed after it.
+    warnings: Vec<String>,
+    /// True if the key that ends the run was pressed: it must not abandon the run when repeated.
+    has_quit: bool,
+}
+
+impl Tui {
+    fn new(glyphs: Glyphs) -> Tui {
+        Tui {
+            glyphs,
+            state: State::default(),
+            paused: None,
+            is_help_open: false,
+            screen: None,
+            warnings: Vec::new(),
+            has_quit: false,
+        }
+    }
+
+    /// Handles the keys pressed so far, and draws the state.
+    fn refresh(&mut self) {
+        let Some(screen) = &mut self.screen else { return };
+        let keys = screen.keys();
+        if keys.contains(&Key::Redraw) {
+            screen.clear();
+        }
+        keys.into_iter().for_each(|key| self.press(key));
+        let view = View {
+            state: self.paused.as_ref().unwrap_or(&self.state),
+            glyphs: self.glyphs,
+            is_paused: self.paused.is_some(),
+            is_help_open: self.is_help_open,
+        };
+        if let Some(screen) = &mut self.screen
+            && let Err(error) = screen.draw(&view)
+        {
+            self.screen = None;
+            self.warn(format!("the screen of --tui failed: {error}; the run continues"));
+        }
+    }
+
+    fn press(&mut self, key: Key) {
+        match key {
+            Key::Quit if self.has_quit => {}
+            Key::Quit | Key::Interrupt => {
+                self.has_quit = true;
+                let _always_allowed = system::interrupt_self();
+            }
+            Key::Pause => {
+                self.paused = match self.paused {
+                    Some(_) => None,
+                    None => Some(self.state.clone()),
+                };
+            }
+            Key::Help => self.is_help_open = !self.is_help_open,
+            Key::Redraw => {}
+        }
+    }
+
+    /// Prints a warning, or keeps it while the screen is open.
+    fn warn(&mut self, text: String) {
+        match self.screen {
+            Some(_) => self.warnings.push(text),
+            None => terminal::eprint_line(format_args!("warning: {text}")),
+        }
+    }
+}
+
+impl Observer for Tui {
+    fn waiting(&mut self, failure: &str) {
+        if self.screen.is_none() {
+            terminal::eprint_line(format_args!("waiting for the server: {failure}"));
+        }
+    }
+
+    fn warning(&mut self, warning: &Note) {
+        self.warn(warning.text.clone());
+    }
+
+    fn phase(&mut self, phase: Phase, plan: &Plan) {
+        if phase != Phase::Load {
+            return;
+        }
+        self.state = State::of(plan);
+        match Screen::open() {
+            Ok(screen) => self.screen = Some(screen),
+            Err(error) => self.warn(format!("--tui cannot use the terminal: {error}")),
+        }
+        self.refresh();
+    }
+
+    fn is_live(&self) -> bool {
+        true
+    }
+
+    fn interval(&mut self, plan: &Plan, interval: &Interval) {
+        self.state.interval(plan, interval);
+    }
+
+    fn frame(&mut self, plan: &Plan, frame: &Frame) {
+        self.state.frame(plan, frame);
+        self.refresh();
+    }
+
+    fn load_ended(&mut self) {
+        self.screen = None;
+        for warning in std::mem::take(&mut self.warnings) {
+            self.warn(warning);
+        }
+    }
+}
+
+impl Drop for Tui {
+    fn drop(&mut self) {
+        self.load_ended();
+    }
+}

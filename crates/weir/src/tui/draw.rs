@@ -1,0 +1,353 @@
+//! The picture of a state, for any size of the terminal.
+
+use ratatui::Frame;
+use ratatui::layout::{Alignment, Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Clear, Paragraph, RenderDirection, Sparkline};
+use weir_result::{Histogram, units};
+
+use super::glyphs::Glyphs;
+use super::heat::{Column, Rows};
+use super::state::{PERCENTILES, State};
+
+/// Least size of the picture, in columns and rows.
+const LEAST: (u16, u16) = (60, 16);
+
+/// Columns of a label.
+const LABEL: usize = 10;
+
+/// A state, and how it is shown.
+pub(super) struct View<'s> {
+    pub(super) state: &'s State,
+    pub(super) glyphs: Glyphs,
+    pub(super) is_paused: bool,
+    pub(super) is_help_open: bool,
+}
+
+/// Draws a view on the whole terminal.
+pub(super) fn view(frame: &mut Frame, view: &View) {
+    let area = frame.area();
+    if area.width < LEAST.0 || area.height < LEAST.1 {
+        let text = format!("needs {}x{}; the run goes on, q ends it", LEAST.0, LEAST.1);
+        frame.render_widget(Paragraph::new(text), area);
+        return;
+    }
+    // A taller terminal gives the plots more rows.
+    let rate = match area.height {
+        0..20 => 1,
+        20..32 => 3,
+        _ => 6,
+    };
+    let rows = [1, rate, 1, 3, 1, 1].map(Constraint::Length);
+    let rows = rows.into_iter().chain([Constraint::Min(1), Constraint::Length(1)]);
+    let areas = Layout::vertical(rows).split(area);
+    let state = view.state;
+    header(frame, view, areas[0]);
+    rates(frame, view, areas[1]);
+    frame.render_widget(load_line(state), areas[2]);
+    frame.render_widget(Paragraph::new(percentiles(view)), areas[3]);
+    frame.render_widget(failures(state), areas[4]);
+    frame.render_widget(label("Heat map"), areas[5]);
+    heat_map(frame, view, areas[6]);
+    let keys = match view.is_paused {
+        true => "paused: the load goes on   p continues   q ends the run   ? help",
+        false => "q ends the run   p pauses the picture   ? help",
+    };
+    frame.render_widget(Line::from(keys).style(dim()), areas[7]);
+    if view.is_help_open {
+        help(frame, area);
+    }
+}
+
+fn header(frame: &mut Frame, view: &View, area: Rect) {
+    let right = view.glyphs.text(&view.state.phase);
+    let areas = [Constraint::Min(1), Constraint::Length(right.chars().count() as u16 + 1)];
+    let [left_area, right_area] = Layout::horizontal(areas).areas(area);
+    let left = format!("weir   {}", view.state.target);
+    let left = view.glyphs.text(&left).into_owned();
+    frame.render_widget(Line::from(left).style(bold()), left_area);
+    frame.render_widget(Line::from(right).alignment(Alignment::Right), right_area);
+}
+
+/// The rate, and its course.
+fn rates(frame: &mut Frame, view: &View, area: Rect) {
+    let state = view.state;
+    let now = state.rate_rps();
+    let planned = state.planned.as_ref().map(|rate| format!("planned {rate}"));
+    let mut text = vec![Line::from(vec![
+        label("Rate"),
+        Span::styled(format!("{:<18}", units::rate(now)), bold()),
+    ])];
+    let beside = match (planned, area.height) {
+        (Some(planned), 2..) => {
+            text.push(Line::from(format!("{:LABEL$}{planned}", "")));
+            0
+        }
+        (Some(planned), _) => {
+            text[0].push_span(format!("  {planned}"));
+            planned.chars().count() as u16 + 2
+        }
+        (None, _) => 0,
+    };
+    let width = (LABEL as u16 + 18 + beside).max(LABEL as u16 + 22);
+    let areas = Layout::horizontal([Constraint::Length(width), Constraint::Min(0)]);
+    let [text_area, plot] = areas.areas(area);
+    frame.render_widget(Paragraph::new(text), text_area);
+    let newest_first = state.past.iter().rev().map(|past| Some(past.rate_rps.round() as u64));
+    let bars = Sparkline::default()
+        .data(newest_first.collect::<Vec<_>>())
+        .direction(RenderDirection::RightToLeft)
+        .bar_set(view.glyphs.bars())
+        .style(Style::new().fg(Color::Cyan));
+    frame.render_widget(bars, plot);
+}
+
+fn load_line(state: &State) -> Line<'static> {
+    let frame = state.frame_now();
+    let mut facts = format!(
+        "at most {}   in flight {}",
+        units::count(state.connections.into()),
+        units::count(frame.in_flight)
+    );
+    if state.planned.is_some() {
+        facts += &format!("   backlog {}", units::count(frame.backlog));
+    }
+    Line::from(vec![label("Conns"), Span::raw(facts)])
+}
+
+/// The table of percentiles: of the last interval, and of the run.
+fn percentiles(view: &View) -> Vec<Line<'static>> {
+    let state = view.state;
+    let mut heads: Vec<String> = PERCENTILES.iter().map(|p| format!("p{p}")).collect();
+    heads.push("max".to_owned());
+    let head: String = heads.iter().map(|head| format!("{head:>10}")).collect();
+    let row = |name: String, times: &Histogram| {
+        let all = PERCENTILES.into_iter().chain([100.0]);
+        let cells = all.map(|p| times.percentile(p).map_or("-".to_owned(), units::duration));
+        let cells: String = cells.map(|cell| format!("{:>10}", view.glyphs.text(&cell))).collect();
+        Line::from(vec![label(&name), Span::raw(cells)])
+    };
+    let last = match state.last_ns {
+        0 => "last 1 s".to_owned(),
+        ns => format!("last {} s", ns.div_ceil(1_000_000_000)),
+    };
+    vec![
+        Line::from(vec![label("Latency"), Span::styled(head, dim())]),
+        row(last, &state.last),
+        row("run".to_owned(), &state.all),
+    ]
+}
+
+fn failures(state: &State) -> Line<'static> {
+    let failures = state.failures;
+    let counts = [
+        ("bad responses", failures.bad),
+        ("errors", failures.errors),
+        ("timed out", failures.timed_out),
+    ];
+    let spans = counts.into_iter().enumerate().map(|(index, (name, count))| {
+        let gap = if index > 0 { "   " } else { "" };
+        let style = if count > 0 { Style::new().fg(Color::Red) } else { Style::new() };
+        Span::styled(format!("{gap}{name} {}", units::count(count)), style)
+    });
+    Line::from_iter([label("Failures")].into_iter().chain(spans))
+}
+
+/// Latency over time: the latest interval on the right, the slowest responses on top.
+fn heat_map(frame: &mut Frame, view: &View, area: Rect) {
+    let areas = Layout::horizontal([Constraint::Length(LABEL as u16), Constraint::Min(0)]);
+    let [labels, plot] = areas.areas(area);
+    let skipped = view.state.past.len().saturating_sub(plot.width.into());
+    let columns: Vec<&Column> =
+        view.state.past.iter().skip(skipped).map(|past| &past.latency).collect();
+    let Some(rows) = Rows::of(columns.iter().copied(), plot.height) else { return };
+    let counts = |row: u16| {
+        let (from, to) = rows.steps(row);
+        columns.iter().map(move |column| column.count(from, to))
+    };
+    let most = (0..rows.count).flat_map(counts).max().unwrap_or(0);
+    let lines = |row: &dyn Fn(u16) -> Line<'static>| -> Vec<Line<'static>> {
+        (0..rows.count).rev().map(row).collect()
+    };
+    let shades = view.glyphs.shades();
+    let picture = lines(&|row| {
+        counts(row).map(|count| shades[level(count, most)]).collect::<String>().into()
+    });
+    let begins = lines(&|row| {
+        let begin = units::short_duration(rounded(rows.begin_ns(row)));
+        format!("{:>1$} ", view.glyphs.text(&begin), LABEL - 1).into()
+    });
+    // The latest interval is at the right edge, as in the plot of the rate.
+    let picture = Paragraph::new(picture).alignment(Alignment::Right);
+    frame.render_widget(picture.style(Style::new().fg(Color::Cyan)), plot);
+    frame.render_widget(Paragraph::new(begins).style(dim()), labels);
+}
+
+/// Returns the shade of a cell: by the logarithm, because a few slow responses matter.
+fn level(count: u64, most: u64) -> usize {
+    let share = (count as f64).ln_1p() / (most.max(1) as f64).ln_1p();
+    ((share * 4.0).ceil() as usize).min(4)
+}
+
+/// Rounds to two digits.
+fn rounded(ns: u64) -> u64 {
+    let unit = 10_u64.pow(ns.max(1).ilog10().saturating_sub(1));
+    (ns + unit / 2) / unit * unit
+}
+
+fn help(frame: &mut Frame, area: Rect) {
+    let text = [
+        "q, Ctrl-C   end the run, then print the report",
+        "Ctrl-C      pressed again: abandon the run",
+        "p, space    pause the picture; the load goes on",
+        "Ctrl-L      draw everything anew",
+        "?           close this list",
+    ];
+    let height = text.len() as u16;
+    let [rows] = Layout::vertical([Constraint::Length(height)])
+        .flex(ratatui::layout::Flex::Center)
+        .areas(area);
+    let [place] = Layout::horizontal([Constraint::Length(50)])
+        .flex(ratatui::layout::Flex::Center)
+        .areas(rows);
+    frame.render_widget(Clear, place);
+    let lines: Vec<Line> =
+        text.into_iter().map(|line| Line::from(format!(" {line:<49}"))).collect();
+    frame.render_widget(
+        Paragraph::new(lines).style(Style::new().add_modifier(Modifier::REVERSED)),
+        place,
+    );
+}
+
+fn label(name: &str) -> Span<'static> {
+    Span::styled(format!("{name:LABEL$}"), dim())
+}
+
+fn dim() -> Style {
+    Style::new().add_modifier(Modifier::DIM)
+}
+
+fn bold() -> Style {
+    Style::new().add_modifier(Modifier::BOLD)
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+    use weir_result::{Interval, Plan, Tally};
+
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// Returns the state 12 s into a run, with a response in 1,000 that takes 100 times as long.
+    fn state() -> State {
+        let url = "http://localhost:8080/index.html".to_owned();
+        let duration_ns = Some(30 * SECOND);
+        let plan = Plan { url, duration_ns, connections: 64, threads: 1, ..Plan::default() };
+        let mut state = State::of(&plan);
+        for second in 0..12 {
+            let mut latency = Tally::new();
+            latency.record_times(100_000, 9_990);
+            latency.record_times(10_000_000, 10);
+            let interval = Interval {
+                start_ns: second * SECOND as i64,
+                length_ns: SECOND,
+                completed: 10_000 - 500 * second as u64,
+                timed_out: 1,
+                latency: latency.take_sparse(),
+                ..Interval::default()
+            };
+            state.interval(&plan, &interval);
+        }
+        for quarter in 0..=48 {
+            let frame = weir_runner::Frame {
+                at_ns: Some(quarter * SECOND as i64 / 4),
+                completed: 1_128 * quarter as u64,
+                in_flight: 63,
+                ..weir_runner::Frame::default()
+            };
+            state.frame(&plan, &frame);
+        }
+        state
+    }
+
+    /// Returns the rows of a picture.
+    fn picture(size: (u16, u16), view: &View) -> Vec<String> {
+        let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).expect("a test");
+        terminal.draw(|frame| super::view(frame, view)).expect("no terminal is involved");
+        let buffer = terminal.backend().buffer();
+        let cells: Vec<&str> = buffer.content().iter().map(|cell| cell.symbol()).collect();
+        cells.chunks(size.0.into()).map(|row| row.concat().trim_end().to_owned()).collect()
+    }
+
+    fn running(state: &State, glyphs: Glyphs) -> View<'_> {
+        View { state, glyphs, is_paused: false, is_help_open: false }
+    }
+
+    #[test]
+    fn every_size_has_all_figures() {
+        let state = state();
+        for size in [(60, 16), (80, 24), (140, 40)] {
+            let rows = picture(size, &running(&state, Glyphs::Blocks));
+            let text = rows.join("\n");
+            assert!(rows[0].starts_with("weir   http://localhost:8080/index.html"), "{text}");
+            assert!(rows[0].ends_with("12 s of 30 s"), "{text}");
+            for part in [
+                "Rate      4,512.0/s",
+                "at most 64   in flight 63",
+                "p50       p90       p99     p99.9       max",
+                "last 1 s      100 µs    100 µs    100 µs",
+                "timed out 12",
+                "q ends the run",
+            ] {
+                assert!(text.contains(part), "{size:?} lacks {part:?}\n{text}");
+            }
+            let map = rows.iter().skip_while(|row| *row != "Heat map");
+            let shades = |shade: &str| map.clone().filter(|row| row.ends_with(shade)).count();
+            assert_eq!(shades(&"█".repeat(12)), 1, "one row has the fast responses\n{text}");
+            assert_eq!(shades(&"▒".repeat(12)), 1, "the few slow ones are lighter\n{text}");
+        }
+    }
+
+    #[test]
+    fn an_ascii_terminal_gets_ascii() {
+        let state = state();
+        for size in [(60, 16), (80, 24), (140, 40)] {
+            let text = picture(size, &running(&state, Glyphs::Ascii)).join("\n");
+            assert!(text.is_ascii(), "{text}");
+            assert!(text.contains("100 us") && text.contains("############"), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_picture_of_a_small_terminal() {
+        let text = picture((60, 16), &running(&state(), Glyphs::Ascii)).join("\n");
+        assert_eq!(text, include_str!("small.txt").trim_end());
+    }
+
+    #[test]
+    fn a_terminal_that_is_too_small_is_told_the_size() {
+        let state = state();
+        for size in [(59, 16), (60, 15), (1, 1)] {
+            let text = picture(size, &running(&state, Glyphs::Blocks)).join("\n");
+            assert!(!text.contains("p99"), "{size:?}\n{text}");
+            assert!(size.0 < 40 || text.contains("needs 60x16"), "{size:?}\n{text}");
+        }
+    }
+
+    #[test]
+    fn every_size_and_state_can_be_drawn() {
+        let (full, empty) = (state(), State::default());
+        for state in [&full, &empty] {
+            for size in [(60, 16), (61, 17), (80, 20), (300, 100), (1_000, 16)] {
+                let view =
+                    View { is_help_open: true, is_paused: true, ..running(state, Glyphs::Blocks) };
+                let text = picture(size, &view).join("\n");
+                assert!(text.contains("abandon the run") && text.contains("p continues"), "{text}");
+            }
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The load as the screen shows it: fed by intervals and frames, independent of a terminal.
+
+use std::collections::VecDeque;
+
+use weir_result::{Histogram, Interval, Load, Plan, units};
+use weir_runner::Frame;
+
+use super::heat::Column;
+use crate::live;
+
+/// Most intervals that are kept for the plots: more than a terminal has columns.
+const KEPT_MAX: usize = 512;
+
+/// Frames in one second.
+const FRAMES: usize = 4;
+
+/// Percentiles of the table.
+pub(super) const PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
+
+/// One finished interval, for the plots.
+#[derive(Clone, Debug)]
+pub(super) struct Past {
+    /// Responses per second.
+    pub(super) rate_rps: f64,
+    /// Latencies of the responses.
+    pub(super) latency: Column,
+}
+
+/// Requests without success since the load began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Failures {
+    /// Responses that do not count as success.
+    pub(super) bad: u64,
+    /// Transport errors.
+    pub(super) errors: u64,
+    /// Timeouts.
+    pub(super) timed_out: u64,
+}
+
+/// The load so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct State {
+    /// URL without its query, which may have secrets.
+    pub(super) target: String,
+    /// Planned requests per second, as text; `None` in a closed loop.
+    pub(super) planned: Option<String>,
+    /// Connections of the plan.
+    pub(super) connections: u32,
+    /// Phase and time: `12 s of 30 s`.
+    pub(super) phase: String,
+    /// The frames of the last second, the latest last. One alone may miss what a busy worker sends
+    /// late.
+    frames: VecDeque<Frame>,
+    /// Failures in finished intervals.
+    pub(super) failures: Failures,
+    /// Finished intervals, the latest last.
+    pub(super) past: VecDeque<Past>,
+    /// Latencies of the last interval, and its length in nanoseconds.
+    pub(super) last: Histogram,
+    pub(super) last_ns: u64,
+    /// Latencies since t0, or before it since the load began.
+    pub(super) all: Histogram,
+    /// True from t0 on.
+    is_measured: bool,
+}
+
+impl State {
+    /// Returns the state at the begin of the load.
+    pub(super) fn of(plan: &Plan) -> State {
+        let planned = match plan.load {
+            Load::ClosedLoop => None,
+            Load::OpenLoop { rate, .. } => Some(units::exact_rate(rate)),
+        };
+        State {
+            target: plan.url.split(['?', '#']).next().unwrap_or_default().to_owned(),
+            planned,
+            connections: plan.own_connections(),
+            phase: "connecting".to_owned(),
+            ..State::default()
+        }
+    }
+
+    /// Adds a finished interval.
+    pub(super) fn interval(&mut self, plan: &Plan, interval: &Interval) {
+        self.failures.bad += interval.bad;
+        self.failures.errors += interval.errors;
+        self.failures.timed_out += interval.timed_out;
+        if interval.start_ns >= 0 && !self.is_measured {
+            self.is_measured = true;
+            self.all = Histogram::new();
+        }
+        let is_drain = live::drain_left_ns(plan, interval.start_ns).is_some();
+        if is_drain || interval.length_ns == 0 {
+            return;
+        }
+        self.all.add_sparse(&interval.latency);
+        self.last = Histogram::new();
+        self.last.add_sparse(&interval.latency);
+        self.last_ns = interval.length_ns;
+        if self.past.len() == KEPT_MAX {
+            self.past.pop_front();
+        }
+        self.past.push_back(Past {
+            rate_rps: interval.completed as f64 / (interval.length_ns as f64 / 1e9),
+            latency: Column::of(&interval.latency),
+        });
+    }
+
+    /// Returns the responses per second in the frames of the last second.
+    pub(super) fn rate_rps(&self) -> f64 {
+        let is_timed = |frame: &&Frame| frame.at_ns.is_some();
+        let (Some(first), Some(last)) = (self.frames.iter().find(is_timed), self.frames.back())
+        else {
+            return 0.0;
+        };
+        let at_ns = |frame: &Frame| frame.at_ns.unwrap_or(0);
+        let span_ns = at_ns(last).saturating_sub(at_ns(first));
+        let completed = last.completed.saturating_sub(first.completed);
+        if span_ns > 0 { completed as f64 / (span_ns as f64 / 1e9) } else { 0.0 }
+    }
+
+    /// Returns the latest frame.
+    pub(super) fn frame_now(&self) -> Frame {
+        self.frames.back().copied().unwrap_or_default()
+    }
+
+    /// Adds a frame.
+    pub(super) fn frame(&mut self, plan: &Plan, frame: &Frame) {
+        if self.frames.len() > FRAMES {
+            self.frames.pop_front();
+        }
+        self.frames.push_back(*frame);
+        if let Some(now_ns) = frame.at_ns {
+            self.phase = phase(plan, now_ns);
+        }
+    }
+}
+
+/// Describes the phase at `now_ns` from t0.
+fn phase(plan: &Plan, now_ns: i64) -> String {
+    let seconds = |ns: u64| format!("{} s", ns / 1_000_000_000);
+    if let Some(left_ns) = live::drain_left_ns(plan, now_ns) {
+        return format!("drain, at most {} s left", left_ns.div_ceil(1_000_000_000));
+    }
+    match (u64::try_from(now_ns), plan.duration_ns) {
+        (Err(_), _) => "warm-up".to_owned(),
+        (Ok(now_ns), Some(all_ns)) => {
+            format!("{} of {}", seconds(now_ns), units::short_duration(all_ns))
+        }
+        (Ok(now_ns), None) => seconds(now_ns),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn plan() -> Plan {
+        let url = "http://localhost/a?token=1".to_owned();
+        Plan { url, duration_ns: Some(30 * SECOND), connections: 7, threads: 1, ..Plan::default() }
+    }
+
+    fn interval(start_s: i64, completed: u64) -> Interval {
+        let mut latency = weir_result::Tally::new();
+        latency.record_times(1_000_000 * start_s.unsigned_abs().max(1), completed as u32);
+        let (start_ns, length_ns) = (start_s * SECOND as i64, SECOND);
+        let latency = latency.take_sparse();
+        Interval { start_ns, length_ns, completed, bad: 1, latency, ..Interval::default() }
+    }
+
+    #[test]
+    fn the_warm_up_counts_until_the_window_begins() {
+        let (plan, mut state) = (plan(), State::of(&plan()));
+        assert_eq!(
+            (state.target.as_str(), state.phase.as_str()),
+            ("http://localhost/a", "connecting")
+        );
+        state.interval(&plan, &interval(-1, 50));
+        assert_eq!(state.all.count(), 50);
+        state.interval(&plan, &interval(0, 20));
+        state.interval(&plan, &interval(1, 30));
+        assert_eq!((state.all.count(), state.last.count(), state.past.len()), (50, 30, 3));
+        assert_eq!(state.past[2].rate_rps, 30.0);
+        // Late responses of the drain are no part of the rate, but their failures count.
+        state.interval(&plan, &interval(30, 9));
+        assert_eq!((state.past.len(), state.failures.bad), (3, 4));
+    }
+
+    #[test]
+    fn the_phase_follows_the_time() {
+        let plan = plan();
+        let phase = |now_s: i64| super::phase(&plan, now_s * SECOND as i64);
+        assert_eq!(phase(-1), "warm-up");
+        assert_eq!(phase(12), "12 s of 30 s");
+        assert_eq!(phase(31), "drain, at most 5 s left");
+        let counted = Plan { duration_ns: None, ..plan.clone() };
+        assert_eq!(super::phase(&counted, 2 * SECOND as i64), "2 s");
+    }
+
+    #[test]
+    fn a_long_run_keeps_the_latest_intervals() {
+        let plan = Plan { duration_ns: None, ..plan() };
+        let mut state = State::of(&plan);
+        (0..600).for_each(|second| state.interval(&plan, &interval(second, 1 + second as u64)));
+        assert_eq!((state.past.len(), state.past[511].rate_rps), (KEPT_MAX, 600.0));
+    }
+}
