@@ -23,8 +23,8 @@ pub struct TextOptions {
     pub colour: bool,
     /// Columns of the terminal; at most 120 are used, and at least 60.
     pub width: u16,
-    /// Bar style of a compact histogram of the latencies; none leaves the histogram out. With blocks
-    /// there are sparklines of the run too.
+    /// Bar style of a compact histogram of the latencies; none leaves the histogram out. Blocks
+    /// bring sparklines of the run too.
     pub histogram: Option<Bars>,
     /// True if the whole spectrum of latencies is printed, not only a few percentiles.
     pub spectrum: bool,

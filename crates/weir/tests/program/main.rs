@@ -41,5 +41,6 @@ mod studies;
 mod time;
 mod tls;
 mod trials;
+mod tui;
 mod verdict;
 mod watching;
