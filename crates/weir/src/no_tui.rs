@@ -8,7 +8,7 @@ use weir_runner::Observer;
 /// # Errors
 /// Always.
 pub(crate) fn observer() -> Result<Box<dyn Observer>> {
-    bail!("--tui is not in this build of weir: build it with the feature `tui`");
+    bail!("--tui: this build has no screen: build weir with --features tui");
 }
 
 /// Does nothing: no screen was opened.
