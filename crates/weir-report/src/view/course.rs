@@ -18,7 +18,12 @@ const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 pub(super) fn blocks(document: &Document) -> Vec<Block> {
     let is_measured = |group: &&[SeriesEntry]| group[0].phase == SeriesPhase::Measured;
     let measured = groups(document, usize::MAX).into_iter().filter(is_measured).flatten();
-    let measured: Vec<&SeriesEntry> = measured.collect();
+    let facts = facts(&measured.collect::<Vec<_>>());
+    if facts.is_empty() { Vec::new() } else { vec![Block::facts("Over time", facts)] }
+}
+
+/// Returns rate and p99 of the measured intervals; nothing if they are too few.
+fn facts(measured: &[&SeriesEntry]) -> Vec<Fact> {
     if measured.len() < INTERVALS_MIN {
         return Vec::new();
     }
@@ -35,7 +40,7 @@ pub(super) fn blocks(document: &Document) -> Vec<Block> {
         |name: &'static str, values: Vec<f64>| Fact::named(name, Cell::Text(sparkline(&values)));
     let rate = fact("rate", points.iter().map(rate).collect());
     let p99 = fact("p99", points.iter().map(p99).collect());
-    vec![Block::facts("Over time", vec![rate, p99])]
+    vec![rate, p99]
 }
 
 /// Returns one character for each value: its share of the greatest one.
@@ -70,14 +75,10 @@ mod tests {
                 p99_ns: Some(5),
                 ..SeriesEntry::default()
             };
-            let document = Document { series: vec![entry; intervals], ..Document::default() };
-            let blocks = blocks(&document);
-            let Some(Block::Entry(entry)) = blocks.first() else {
-                assert_eq!(points, 0, "{intervals}");
-                continue;
-            };
-            let texts = entry.lines[0].facts.iter().map(|fact| fact.value.to_text());
-            assert_eq!(texts.collect::<Vec<_>>(), ["█".repeat(points), "█".repeat(points)]);
+            let facts = facts(&vec![&entry; intervals]);
+            let texts: Vec<String> = facts.iter().map(|fact| fact.value.to_text()).collect();
+            let expected = vec!["█".repeat(points); if points > 0 { 2 } else { 0 }];
+            assert_eq!(texts, expected, "{intervals} intervals");
         }
     }
 }
