@@ -1,6 +1,6 @@
-//! The result as metrics in Prometheus' text format 0.0.4, as node_exporter's textfile collector and
-//! a Pushgateway read them. Base units are seconds and bytes; names end in their unit, counters in
-//! `_total` (<https://prometheus.io/docs/practices/naming/>).
+//! The result as metrics in Prometheus' text format 0.0.4, as node_exporter's textfile collector
+//! and a Pushgateway read them. Base units are seconds and bytes; names end in their unit, counters
+//! in `_total` (<https://prometheus.io/docs/practices/naming/>).
 
 use std::io::{self, Write};
 
