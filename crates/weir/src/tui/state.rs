@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn the_phase_follows_the_time() {
         let plan = plan();
-        let phase = |now_s: i64| super::phase(&plan, now_s * SECOND as i64);
+        let phase = |now_s: i64| phase(&plan, now_s * SECOND as i64);
         assert_eq!(phase(-1), "warm-up");
         assert_eq!(phase(12), "12 s of 30 s");
         assert_eq!(phase(31), "drain, at most 5 s left");

@@ -51,7 +51,7 @@ fn wrong_values_are_told_with_their_flag_and_the_remedy() {
         ("--format", "xml", "--format", "did you mean junit"),
         ("--format", "pdf", "--format", "json"),
         ("--export", "report.html", "--export", "html=report.html"),
-        ("--export", "pdf=x", "--export", "html (the report with plots"),
+        ("--export", "pdf=x", "--export", "the formats are text, json"),
         ("--close", "both", "--close", "server"),
         ("--requests-per-connection", "0", "--requests-per-connection", "at least 1"),
         ("--connection-lifetime", "0", "--connection-lifetime", "longer than 0"),
