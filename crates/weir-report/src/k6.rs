@@ -62,7 +62,7 @@ pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
 /// Writes the form of `--summary-export`.
 ///
 /// # Errors
-/// Those of [`write`].
+/// Those of [`write()`].
 pub fn write_flat(document: &Document, out: &mut impl Write) -> io::Result<()> {
     let summary = Summary::of(document)?;
     let metrics = summary.metrics.into_iter().map(|metric| {
