@@ -116,7 +116,8 @@ fn cpu_in_window(series: &[ProcessSample], window_s: f64) -> Option<(f64, f64)> 
         span += after.at_s - before.at_s;
         greatest = greatest.max(cpu);
     }
-    (span > 0.0).then(|| (spent / span, greatest))
+    // Rounding must not put the mean above the greatest value.
+    (span > 0.0).then(|| ((spent / span).min(greatest), greatest))
 }
 
 /// The processes of a name, or of a number.
