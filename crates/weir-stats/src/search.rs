@@ -177,8 +177,12 @@ pub struct Bound {
 }
 
 /// Width, as a share of the goal's, to which the gap between a bound and an undecided rate is
-/// narrowed. What is undecided stays inside the interval, so both gaps get less than half.
-const GAP_MIN: f64 = 0.25;
+/// narrowed. A narrower interval then needs a decision at that rate.
+const GAP_MIN: f64 = 0.5;
+
+/// Multiple of [`Goal::sum_s`] up to which an undecided rate gets further trials, if they can be
+/// expected to decide it.
+const REOPENED: f64 = 4.0;
 
 /// Lowest rate to try, relative to the guess.
 const RATE_MIN: f64 = 1e-6;
@@ -253,13 +257,11 @@ impl Search {
             return Step::Run { rate_rps: open.rate_rps(), duration_s };
         }
         match self.bounds() {
-            (Some(lower), Some(upper)) => {
-                let middle = if concludes { None } else { self.middle(lower, upper) };
-                match middle {
-                    Some(rate_rps) => self.explore(rate_rps),
-                    None => self.settle(lower, upper),
-                }
-            }
+            (Some(lower), Some(upper)) if concludes => self.settle(lower, upper),
+            (Some(lower), Some(upper)) => match self.middle(lower, upper) {
+                Some(rate_rps) => self.explore(rate_rps),
+                None => self.reopen(lower, upper).unwrap_or_else(|| self.settle(lower, upper)),
+            },
             (Some(_), None) => self.rise(),
             (None, _) => self.sink(),
         }
@@ -317,6 +319,20 @@ impl Search {
     /// Returns the width between two rates, relative to the higher one.
     fn width(&self, low: usize, high: usize) -> f64 {
         1.0 - self.loads[low].rate_rps() / self.loads[high].rate_rps()
+    }
+
+    /// Returns a further trial at an undecided rate, if the interval is too wide because of such
+    /// rates: at the one that is nearest to a decision.
+    fn reopen(&self, lower: usize, upper: usize) -> Option<Step> {
+        if self.width(lower, upper) <= self.goal.width {
+            return None;
+        }
+        let longest_s = REOPENED * self.goal.sum_s;
+        let inside = self.loads[lower + 1..upper].iter();
+        let within = |load: &&Load| load.full_s().max(load.needed_s(&self.goal)) < longest_s;
+        let needed_s = |load: &&Load| load.needed_s(&self.goal);
+        let nearest = inside.filter(within).min_by(|a, b| needed_s(a).total_cmp(&needed_s(b)))?;
+        Some(Step::Run { rate_rps: nearest.rate_rps(), duration_s: self.goal.final_s })
     }
 
     /// Confirms both ends of the interval, then ends the search.

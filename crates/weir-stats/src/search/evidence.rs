@@ -77,6 +77,20 @@ impl Evidence {
         self.slices.iter().map(|slice| slice.count).sum()
     }
 
+    /// Returns the total duration of full-length trials, in seconds.
+    pub(super) fn full_s(&self) -> f64 {
+        self.durations.full_good_s + self.durations.full_bad_s
+    }
+
+    /// Returns the total duration of full-length trials with which the share's interval should
+    /// exclude the limit, in seconds: it narrows with the square root of the time.
+    pub(super) fn needed_s(&self, share_max: f64) -> f64 {
+        let ShareInterval { share, low, high, .. } = self.share;
+        let end = if share > share_max { low } else { high };
+        let (to_limit, to_end) = ((share / share_max).ln().abs(), (share / end).ln().abs());
+        self.full_s() * (to_end / to_limit).powi(2)
+    }
+
     /// Adds a trial. `share_max` is the limit of the share.
     pub(super) fn push(
         &mut self,
@@ -107,11 +121,10 @@ impl Evidence {
     fn judge(&self, share_max: f64, goal: &Goal) -> Status {
         let class = self.durations.classify(goal.sum_s, goal.exceed_ratio);
         let (meets, misses) = (self.share.high < share_max, self.share.low > share_max);
-        let full_s = self.durations.full_good_s + self.durations.full_bad_s;
         match class {
             Class::Lower if meets => Status::Lower,
             Class::Upper if misses && self.has_full => Status::Upper,
-            _ if full_s >= goal.sum_s => Status::Undecided,
+            _ if self.full_s() >= goal.sum_s => Status::Undecided,
             _ if meets => Status::LikelyLower,
             _ if misses => Status::LikelyUpper,
             _ => Status::Open,

@@ -48,6 +48,18 @@ impl Load {
         self.longest_s
     }
 
+    /// Returns the total duration of its full-length trials, in seconds.
+    pub(super) fn full_s(&self) -> f64 {
+        self.evidence[0].full_s()
+    }
+
+    /// Returns the total duration of full-length trials that should decide an undecided rate, in
+    /// seconds, if its shares stay as they are.
+    pub(super) fn needed_s(&self, goal: &Goal) -> f64 {
+        let shares = self.evidence.iter().zip(&goal.shares_max);
+        shares.map(|(evidence, limit)| evidence.needed_s(*limit)).fold(0.0, f64::max)
+    }
+
     /// Returns what makes the rate a ceiling.
     pub(super) fn limiter(&self) -> Option<Limiter> {
         if self.is_connection_limited {

@@ -187,6 +187,31 @@ fn what_cannot_be_told_apart_stays_inside() {
     assert!(search.trials < 60, "{} trials", search.trials);
 }
 
+/// From 7,600 to 9,300 slow requests come in clusters, less than the limit in all: three trials
+/// cannot decide that, further ones can, and the interval becomes as narrow as the goal.
+#[test]
+fn undecided_rates_get_further_trials() {
+    let goal = Goal { width: 0.1, initial_s: 5.0, final_s: 5.0, sum_s: 15.0, ..Goal::new(0.01) };
+    let mut trials = BTreeMap::new();
+    let (found, _) = run(goal, 20_000.0, |rate_rps, duration_s| {
+        let number = trials.entry(rate_rps.to_bits()).or_insert(0);
+        *number += 1;
+        let share = match rate_rps {
+            ..7_600.0 => 0.001,
+            7_600.0..9_300.0 if *number % 3 == 2 => 0.02,
+            7_600.0..9_300.0 => 0.002,
+            _ => 0.1,
+        };
+        even(rate_rps, duration_s, share)
+    });
+    let most = trials.values().max();
+    assert_eq!(found.end, End::WithinGoal, "{found:?} {most:?}");
+    assert!(
+        found.lower.expect("found").rate_rps >= 7_600.0 && most > Some(&3),
+        "{found:?} {most:?}"
+    );
+}
+
 /// The same server, and a search that is told to end after 12 trials: the bounds are confirmed, and
 /// what is between them is named.
 #[test]

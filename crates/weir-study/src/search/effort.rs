@@ -21,7 +21,7 @@ pub fn quick() -> SearchEffort {
         violations_min: VIOLATIONS_MIN,
         width: 0.1,
         warmup_s: 1.0,
-        narrow_trials: 20,
+        narrow_trials: 25,
         trials_max: 40,
     }
 }
