@@ -152,7 +152,7 @@ pub enum End {
     Limited(Limiter, f64),
     /// The highest rate that may be tried meets the objective.
     AboveRange,
-    /// Not even the lowest rate that may be tried meets the objective.
+    /// No rate that may be tried is known to meet the objective.
     BelowRange,
     /// The number of trials was spent before the interval was as narrow as the goal.
     OutOfTrials,
@@ -293,7 +293,8 @@ impl Search {
         };
         let rate_rps = lowest.rate_rps() / 2.0;
         if rate_rps < self.goal.rate_min_rps.max(self.guess_rps * RATE_MIN) {
-            return self.done(limit_of(lowest).unwrap_or(End::BelowRange));
+            let edge = self.bounds().1.and_then(|upper| limit_of(&self.loads[upper]));
+            return self.done(edge.unwrap_or(End::BelowRange));
         }
         self.explore(rate_rps)
     }

@@ -112,7 +112,7 @@ pub enum SearchEnd {
     },
     /// The highest rate allowed meets the objective.
     AboveRange,
-    /// Not even the lowest rate that trials of this length can judge meets the objective.
+    /// No rate that trials of this length can judge is known to meet the objective.
     BelowRange,
     /// The number of trials was spent before the interval was as narrow as the goal.
     OutOfTrials,

@@ -90,6 +90,20 @@ fn a_client_that_is_always_the_limit_ends_a_search() {
     assert_eq!((found.lower, found.upper), (None, None));
 }
 
+/// The client spoils all trials but some at low rates, which cannot decide: the server is not said
+/// to miss the objective.
+#[test]
+fn a_client_that_spoils_the_search_is_named() {
+    let goal = Goal { rate_min_rps: 2_000.0, ..Goal::new(0.01) };
+    let (found, _) = run(goal, 200_000.0, |rate_rps, duration_s| Trial {
+        limited_by: (rate_rps > 5_000.0).then_some(Limiter::Client),
+        ..even(rate_rps, duration_s, 0.01)
+    });
+    assert!(matches!(found.end, End::Limited(Limiter::Client, _)), "{found:?}");
+    assert_eq!((found.lower, found.upper), (None, None));
+    assert!(!found.undecided_rps.is_empty(), "{found:?}");
+}
+
 /// Every seventh trial is spoilt by a neighbour of the client. It is repeated, and the server's
 /// limit is found all the same.
 #[test]

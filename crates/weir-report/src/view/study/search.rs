@@ -95,12 +95,15 @@ pub(crate) fn limit(found: &SearchResult) -> Option<String> {
         SearchEnd::AboveRange => Some("the highest rate of --max-rate meets it".to_owned()),
         SearchEnd::BelowRange => {
             let lowest = found.trials.iter().filter_map(|trial| trial.rate_rps);
-            let lowest = lowest.min_by(f64::total_cmp).map(units::round_rate);
+            let lowest_rps = lowest.min_by(f64::total_cmp);
+            let is_bad = found.upper.is_some_and(|upper| Some(upper.rate_rps) == lowest_rps);
+            let lowest = lowest_rps.map(units::round_rate).unwrap_or_default();
+            let meets = match is_bad {
+                true => format!("not even {lowest} meets it"),
+                false => format!("no rate down to {lowest} is shown to meet it"),
+            };
             let trial_s = units::short_duration((found.effort.final_s * 1e9) as u64);
-            Some(format!(
-                "not even {} meets it, and trials of {trial_s} cannot judge lower rates",
-                lowest.unwrap_or_default()
-            ))
+            Some(format!("{meets}, and trials of {trial_s} cannot judge lower rates"))
         }
         SearchEnd::WithinGoal
         | SearchEnd::Indistinct
