@@ -21,6 +21,7 @@ mod peers;
 mod scripts;
 mod serving;
 mod tls;
+mod watching;
 mod window;
 
 use std::fs;
@@ -60,6 +61,7 @@ const CASES: &[Case] = &[
     Case { name: "pacing", run: pacing::pacing },
     Case { name: "connections", run: connections::connections },
     Case { name: "million", run: million::million },
+    Case { name: "watching", run: watching::watching },
     Case { name: "window", run: window::window },
     Case { name: "serve", run: serving::serving },
     Case { name: "scripts", run: scripts::scripts },
