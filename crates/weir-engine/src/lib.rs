@@ -41,6 +41,7 @@ mod tls;
 mod waiting;
 mod warmup;
 mod worker;
+mod worker_frame;
 
 pub use completion::{Completion, KernelTimes, Outcome, Response};
 pub use control::{Control, ScriptFailure};
@@ -50,3 +51,4 @@ pub use live::{LiveMessage, LiveSender};
 pub use observer::{Observer, ObserverFactory, RunEnd, Scope};
 pub use run::{Finished, RunError, run};
 pub use worker::run_on;
+pub use worker_frame::WorkerFrame;

@@ -1,10 +1,12 @@
-//! Intervals of the time series, sent to the program during the run: whole ones as they end, and
-//! four times per second the one in progress.
+//! Messages to the program during the run: the intervals of the time series as they end, and four
+//! times per second the state of the worker.
 
 use std::sync::mpsc::Sender;
 
 use weir_io::Nanos;
 use weir_result::Interval;
+
+use crate::worker_frame::WorkerFrame;
 
 /// Span between two frames, in nanoseconds.
 const FRAME_NS: u64 = 250_000_000;
@@ -17,8 +19,8 @@ pub type LiveSender = Sender<LiveMessage>;
 pub enum LiveMessage {
     /// A worker, by its number from 0, has finished an interval.
     Interval(u32, Interval),
-    /// The interval in progress of a worker, cut at the instant of the message.
-    Frame(u32, Interval),
+    /// The state of a worker, by its number from 0, at the instant of the message.
+    Frame(u32, Box<WorkerFrame>),
     /// The run is over. The program itself sends this after all others.
     End,
 }
@@ -53,13 +55,13 @@ impl Live {
         self.frame_at
     }
 
-    /// Sends the interval in progress as it is at `now`, and sets the time of the next frame.
-    /// Missed frames are left out.
+    /// Sends the state of the worker, and sets the time of the next frame. Missed frames are left
+    /// out.
     #[cold]
-    pub(crate) fn send_frame(&mut self, now: Nanos, interval: Interval) {
-        let missed = now.since(self.frame_at) / FRAME_NS;
+    pub(crate) fn send_frame(&mut self, frame: WorkerFrame) {
+        let missed = frame.at.since(self.frame_at) / FRAME_NS;
         self.frame_at = self.frame_at.after((missed + 1) * FRAME_NS);
-        self.send(LiveMessage::Frame(self.worker, interval));
+        self.send(LiveMessage::Frame(self.worker, Box::new(frame)));
     }
 
     /// Sends a finished interval.

@@ -10,6 +10,7 @@ use weir_result::{FailurePhase, Measurements};
 use crate::completion::Completion;
 use crate::schedule::Schedule;
 use crate::timeline::Timeline;
+use crate::worker_frame::WorkerFrame;
 
 /// Sees the exchanges of one worker one by one.
 pub trait Observer: Debug + Send {
@@ -27,6 +28,9 @@ pub trait Observer: Debug + Send {
 
     /// Called when a connection failed.
     fn connection_failed(&mut self, _conn: ConnId, _phase: FailurePhase) {}
+
+    /// Adds the observations so far to a frame, which the worker sends four times per second.
+    fn add_to_frame(&self, _frame: &mut WorkerFrame) {}
 
     /// Adds the observations to the worker's measurements, after the run has ended.
     fn finish(self: Box<Self>, _end: &RunEnd<'_>, _measurements: &mut Measurements) {}

@@ -15,6 +15,7 @@ use crate::completion::Completion;
 use crate::job::Job;
 use crate::observer::{Observer, RunEnd, Scope};
 use crate::stamps::Stamping;
+use crate::worker_frame::WorkerFrame;
 use destinations::Destinations;
 use raw_writer::RawWriter;
 use stamp_tallies::StampTallies;
@@ -66,6 +67,11 @@ impl Observers {
 
     pub(crate) fn connection_failed(&mut self, conn: ConnId, phase: FailurePhase) {
         self.all.iter_mut().for_each(|observer| observer.connection_failed(conn, phase));
+    }
+
+    /// Adds each observer's state to a frame.
+    pub(crate) fn add_to_frame(&self, frame: &mut WorkerFrame) {
+        self.all.iter().for_each(|observer| observer.add_to_frame(frame));
     }
 
     /// Adds each observer's results to the worker's measurements.

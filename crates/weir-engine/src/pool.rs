@@ -32,6 +32,7 @@ use crate::protocol_slots::{NONE, ProtocolSlots};
 use crate::ready_queue::ReadyQueue;
 use crate::recorder::Recorder;
 use crate::stamps::{EventStamps, Stamping};
+use crate::worker_frame::WorkerFrame;
 use batches::ScriptBridge;
 use layers::Layers;
 pub(crate) use limits::Limits;
@@ -193,6 +194,14 @@ impl ConnectionPool {
             self.finish_streams(end);
         }
         (self.recorder, self.observers)
+    }
+
+    /// Returns the worker's frame at `now`, with `backlog` slots due and unsent.
+    pub(crate) fn frame(&self, now: Nanos, backlog: u64) -> WorkerFrame {
+        let mut frame = self.recorder.frame(now, self.counts.in_flight, backlog);
+        frame.open = self.counts.open;
+        self.observers.add_to_frame(&mut frame);
+        frame
     }
 
     /// Returns a connection.

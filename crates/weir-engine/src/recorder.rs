@@ -11,7 +11,7 @@ use weir_http::WindowWaits;
 use weir_io::Nanos;
 use weir_result::document::Certificate;
 use weir_result::{
-    Connections, ErrorKind, FailureKind, Interval, Load, Outcomes, Sent, Tally, TlsCounts, Window,
+    Connections, ErrorKind, FailureKind, Load, Outcomes, Sent, Tally, TlsCounts, Window,
 };
 
 use crate::completion::Outcome;
@@ -26,6 +26,7 @@ use crate::series::Series;
 use crate::slices::Slices;
 use crate::timeline::Timeline;
 use crate::warmup::WarmupDetector;
+use crate::worker_frame::{COARSENESS, WorkerFrame};
 
 /// Status codes counted one by one; HTTP has only three-digit codes.
 const STATUS_CODES: usize = 1000;
@@ -537,14 +538,17 @@ impl Recorder {
         self.series.current_end()
     }
 
-    /// Returns the interval in progress, cut at `now`.
-    pub(crate) fn interval_in_progress(
-        &self,
-        now: Nanos,
-        in_flight: u64,
-        backlog: u64,
-    ) -> Interval {
-        self.series.in_progress(now, in_flight, backlog)
+    /// Returns the worker's frame at `now`, without what others know.
+    pub(crate) fn frame(&self, now: Nanos, in_flight: u64, backlog: u64) -> WorkerFrame {
+        let mut send_lag = self.times.unwaited.lag.sparse(COARSENESS);
+        send_lag.add(&self.times.waited.send_lag.sparse(COARSENESS));
+        WorkerFrame {
+            at: now,
+            interval: self.series.in_progress(now, in_flight, backlog),
+            send_lag,
+            errors: self.counts.errors.clone(),
+            ..WorkerFrame::default()
+        }
     }
 
     /// Closes the intervals that end at or before `now`.

@@ -1,7 +1,7 @@
 //! The time series: events per interval, by the time of the event.
 
 use weir_io::Nanos;
-use weir_result::{Histogram, Interval, SparseHistogram, Tally};
+use weir_result::{Interval, Tally};
 
 use crate::live::Live;
 use crate::timeline::Timeline;
@@ -95,12 +95,11 @@ impl Series {
     /// Returns the current interval, cut at `now`.
     pub(crate) fn in_progress(&self, now: Nanos, in_flight: u64, backlog: u64) -> Interval {
         let left_ns = self.current_end().since(now).min(self.current.length_ns);
-        let latency = SparseHistogram::from_histogram(&Histogram::from(&self.latency));
         Interval {
             length_ns: self.current.length_ns - left_ns,
             in_flight,
             backlog,
-            latency: latency.unwrap_or_default(),
+            latency: self.latency.sparse(0),
             ..self.current.clone()
         }
     }

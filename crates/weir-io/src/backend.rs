@@ -284,6 +284,13 @@ pub trait Backend {
         ThreadUsage::default()
     }
 
+    /// Returns the CPU time of the calling thread so far, less the time spent polling without an
+    /// event, in nanoseconds. Takes one system call. Zero by default, without
+    /// [`Capabilities::usage`].
+    fn busy_ns(&self) -> u64 {
+        0
+    }
+
     /// Returns the bytes given to `send` that the kernel had not taken from the connection of the
     /// last [`EventKind::Failed`]. Valid until the next event is taken. Zero by default, without
     /// [`Capabilities::unsent_bytes`].

@@ -344,6 +344,10 @@ impl Backend for Epoll {
         self.core.spinning.usage()
     }
 
+    fn busy_ns(&self) -> u64 {
+        self.core.spinning.busy_ns()
+    }
+
     fn unsent_bytes(&mut self) -> u64 {
         self.core.unsent_bytes()
     }

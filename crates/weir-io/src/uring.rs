@@ -421,6 +421,10 @@ impl Backend for Uring {
         self.core.spinning.usage()
     }
 
+    fn busy_ns(&self) -> u64 {
+        self.core.spinning.busy_ns()
+    }
+
     fn unsent_bytes(&mut self) -> u64 {
         self.core.unsent_bytes()
     }

@@ -58,6 +58,11 @@ impl Spinning {
         }
     }
 
+    /// Returns the calling thread's CPU time so far, less the time spent polling in vain.
+    pub(crate) fn busy_ns(&self) -> u64 {
+        thread_cpu_ns().saturating_sub(self.spun_ns)
+    }
+
     /// Returns the calling thread's usage so far.
     pub(crate) fn usage(&self) -> ThreadUsage {
         ThreadUsage {

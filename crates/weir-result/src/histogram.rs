@@ -154,12 +154,21 @@ impl Tally {
         self.counts.within(self.exact.buckets())
     }
 
+    /// Returns the values recorded so far, with the buckets of [`SparseHistogram::coarsen`].
+    pub fn sparse(&self, level: u32) -> SparseHistogram {
+        SparseHistogram { buckets: coarse(self.hit(), level, &self.exact), exact: self.exact }
+    }
+
+    /// Returns the non-empty buckets, as a sparse histogram holds them.
+    fn hit(&self) -> impl Iterator<Item = (u16, u32)> + '_ {
+        self.buckets().map(|(bucket, count)| {
+            (u16::try_from(bucket).expect("33,792 buckets fit 16 bits"), count)
+        })
+    }
+
     /// Returns the values recorded since the last call, and empties the tally.
     pub fn take_sparse(&mut self) -> SparseHistogram {
-        let hit = self.buckets().map(|(bucket, count)| {
-            (u16::try_from(bucket).expect("33,792 buckets fit 16 bits"), count)
-        });
-        let mut buckets: Vec<(u16, u32)> = hit.collect();
+        let mut buckets: Vec<(u16, u32)> = self.hit().collect();
         // The list lives to the end of the run, so its spare capacity is released.
         buckets.shrink_to_fit();
         self.counts.forget(&buckets);
@@ -212,17 +221,8 @@ impl SparseHistogram {
         if level == 0 || self.buckets.is_empty() {
             return;
         }
-        let highest = bucket_of(self.exact.max_ns.min(HIGHEST_NS));
-        let among = |bucket: u16| (usize::from(bucket) | ((1 << level) - 1)).min(highest) as u16;
-        let mut coarse: Vec<(u16, u32)> = Vec::new();
-        for (bucket, count) in self.buckets.drain(..) {
-            match coarse.last_mut() {
-                Some((last, sum)) if *last == among(bucket) => *sum = sum.saturating_add(count),
-                _ => coarse.push((among(bucket), count)),
-            }
-        }
-        coarse.shrink_to_fit();
-        self.buckets = coarse;
+        self.buckets = coarse(self.buckets.drain(..), level, &self.exact);
+        self.buckets.shrink_to_fit();
     }
 
     /// Adds another sparse histogram.
@@ -247,6 +247,24 @@ impl SparseHistogram {
         }
         self.exact.add(&other.exact);
     }
+}
+
+/// Merges `2^level` neighbouring buckets of each octave into the highest of them.
+fn coarse(
+    buckets: impl Iterator<Item = (u16, u32)>,
+    level: u32,
+    exact: &Exact,
+) -> Vec<(u16, u32)> {
+    let highest = bucket_of(exact.max_ns.min(HIGHEST_NS));
+    let among = |bucket: u16| (usize::from(bucket) | ((1 << level) - 1)).min(highest) as u16;
+    let mut coarse: Vec<(u16, u32)> = Vec::new();
+    for (bucket, count) in buckets {
+        match coarse.last_mut() {
+            Some((last, sum)) if *last == among(bucket) => *sum = sum.saturating_add(count),
+            _ => coarse.push((among(bucket), count)),
+        }
+    }
+    coarse
 }
 
 /// A histogram that results are read from, with 64-bit counts.
@@ -532,8 +550,12 @@ mod tests {
             let mut twice = tally.clone();
             twice.add(&tally);
             added.add(&table);
+            let mut coarse = twice.sparse(0);
+            let coarser = twice.sparse(3);
             let sparse = twice.take_sparse();
-            assert_eq!(sparse.to_histogram(), added);
+            assert_eq!((&coarse, sparse.to_histogram()), (&sparse, added));
+            coarse.coarsen(3);
+            assert_eq!(coarser, coarse);
             assert_eq!(twice.take_sparse(), SparseHistogram::default());
             tally.take_sparse();
             values.clone().for_each(|ns| tally.record(ns));

@@ -1,14 +1,17 @@
 //! The messages of all workers during the load, summed for an observer: whole intervals, and four
 //! frames per second.
 
+mod client;
+
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use weir_engine::LiveMessage;
+use weir_engine::{LiveMessage, WorkerFrame};
 use weir_result::{Histogram, Interval, Plan};
 
 use crate::observer::{Frame, Observer};
+use client::{SendLag, WorkerClient};
 
 /// Span between two frames.
 const EVERY: Duration = Duration::from_millis(250);
@@ -27,8 +30,8 @@ pub(crate) fn follow(plan: &Plan, messages: &Receiver<LiveMessage>, observer: &m
                     observer.interval(plan, &whole);
                 }
             }
-            Ok(LiveMessage::Frame(worker, interval)) => {
-                live.progressed(worker, interval, Instant::now());
+            Ok(LiveMessage::Frame(worker, frame)) => {
+                live.progressed(worker, *frame, Instant::now());
             }
             Ok(LiveMessage::End) | Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {}
@@ -49,6 +52,7 @@ struct Live {
     /// Intervals that some workers have finished, by their start: the number of workers, the sum.
     pending: BTreeMap<i64, (u32, Interval)>,
     workers: BTreeMap<u32, Progress>,
+    send_lag: SendLag,
     /// Latest time of a message, in nanoseconds from t0, and the instant at which it arrived. When
     /// the end of the warm-up is detected, t0 moves back, so that times only grow.
     border: Option<(i64, Instant)>,
@@ -59,11 +63,11 @@ struct Live {
 /// The progress of one worker.
 #[derive(Debug, Default)]
 struct Progress {
-    /// Counts of finished intervals: responses, and requests without success.
-    completed: u64,
-    errors: u64,
+    /// Counts of finished intervals, without their latencies.
+    finished: Interval,
     /// The interval in progress, as it was at the last message.
     current: Interval,
+    client: WorkerClient,
 }
 
 impl Live {
@@ -76,8 +80,10 @@ impl Live {
         now: Instant,
     ) -> Option<Interval> {
         let progress = self.workers.entry(worker).or_default();
-        progress.completed += interval.completed;
-        progress.errors += errors(&interval);
+        progress.finished.completed += interval.completed;
+        progress.finished.bad += interval.bad;
+        progress.finished.errors += interval.errors;
+        progress.finished.timed_out += interval.timed_out;
         let (in_flight, backlog) = (interval.in_flight, interval.backlog);
         progress.current =
             Interval { start_ns: end_ns(&interval), in_flight, backlog, ..Interval::default() };
@@ -98,10 +104,12 @@ impl Live {
         Some(whole)
     }
 
-    /// Replaces the interval in progress of a worker.
-    fn progressed(&mut self, worker: u32, interval: Interval, now: Instant) {
-        self.reached(end_ns(&interval), now);
-        self.workers.entry(worker).or_default().current = interval;
+    /// Replaces the state of a worker.
+    fn progressed(&mut self, worker: u32, mut frame: WorkerFrame, now: Instant) {
+        self.reached(end_ns(&frame.interval), now);
+        let progress = self.workers.entry(worker).or_default();
+        progress.current = std::mem::take(&mut frame.interval);
+        progress.client.progressed(frame);
     }
 
     /// Notes that `at_ns` from t0 has passed.
@@ -115,13 +123,26 @@ impl Live {
     fn frame(&mut self, now: Instant) -> Frame {
         let mut latency = Histogram::new();
         let mut frame = Frame { at_ns: self.now_ns(now), ..Frame::default() };
-        for Progress { completed, errors: failed, current } in self.workers.values() {
-            frame.completed += completed + current.completed;
-            frame.errors += failed + errors(current);
+        for Progress { finished, current, client } in self.workers.values() {
+            for part in [finished, current] {
+                frame.completed += part.completed;
+                frame.errors += errors(part);
+                frame.bad += part.bad;
+                frame.timed_out += part.timed_out;
+            }
             frame.in_flight += current.in_flight;
             frame.backlog += current.backlog;
+            frame.open_connections += client.open();
             latency.add_sparse(&current.latency);
         }
+        let clients: Vec<&WorkerClient> =
+            self.workers.values().map(|progress| &progress.client).collect();
+        frame.frequent_error = client::frequent_error(&clients);
+        frame.client_overhead = client::overhead(&clients);
+        frame.worker_cpu = client::busiest(&clients);
+        self.send_lag.add(&clients);
+        frame.send_lag_p99_ns = self.send_lag.recent_p99_ns();
+        frame.send_lag_p99_all_ns = self.send_lag.p99_ns();
         frame.p50_ns = latency.percentile(50.0);
         frame.p99_ns = latency.percentile(99.0);
         if let Some((completed, at)) = self.last.replace((frame.completed, now)) {
@@ -174,11 +195,13 @@ mod tests {
         let (mut live, began) = (Live::default(), Instant::now());
         assert_eq!(live.frame(began), Frame::default(), "still connecting");
         live.finished(0, interval(-1, SECOND, 100, 1), 2, began);
-        live.progressed(0, interval(0, SECOND / 4, 25, 2), began);
-        live.progressed(1, interval(-1, SECOND / 2, 50, 0), began);
+        let frame = |interval| WorkerFrame { interval, open: 5, ..WorkerFrame::default() };
+        live.progressed(0, frame(interval(0, SECOND / 4, 25, 2)), began);
+        live.progressed(1, frame(interval(-1, SECOND / 2, 50, 0)), began);
         let now = began + Duration::from_millis(500);
         let frame = live.frame(now);
         assert_eq!((frame.completed, frame.errors, frame.in_flight), (175, 3, 6));
+        assert_eq!((frame.bad, frame.timed_out, frame.open_connections), (3, 0, 10));
         assert_eq!(frame.at_ns, Some((SECOND / 4 + SECOND / 2) as i64));
         assert_eq!(frame.rate_rps, 350.0);
         // A finished interval replaces the one in progress, and counts once.

@@ -6,6 +6,7 @@ use weir_result::{Histogram, Measurements, Stamped, Tally};
 use crate::completion::{Completion, KernelTimes, Outcome};
 use crate::exchange::{Exchange, Phase};
 use crate::observer::{Observer, RunEnd, Scope};
+use crate::worker_frame::{COARSENESS, WorkerFrame};
 
 /// The times of successful, measured exchanges on stamped connections.
 #[derive(Debug, Default)]
@@ -58,6 +59,11 @@ impl Observer for StampTallies {
         if let (Phase::Measured, Outcome::Ok(_), Some(kernel)) = (exchange.phase, outcome, kernel) {
             self.record(exchange, *at, *kernel);
         }
+    }
+
+    fn add_to_frame(&self, frame: &mut WorkerFrame) {
+        frame.stamped = self.response.sparse(COARSENESS);
+        frame.stamped_outside = self.outside.sparse(COARSENESS);
     }
 
     fn finish(self: Box<Self>, _end: &RunEnd<'_>, measurements: &mut Measurements) {

@@ -75,11 +75,17 @@ impl<B: Backend> Worker<'_, B> {
             self.pool.recorder.roll(now, self.pool.counts.in_flight, backlog, &self.live);
         }
         if self.live.frame_at() <= now {
-            let (in_flight, backlog) =
-                (self.pool.counts.in_flight, self.schedule.backlog(now.since(start)));
-            let interval = self.pool.recorder.interval_in_progress(now, in_flight, backlog);
-            self.live.send_frame(now, interval);
+            self.send_frame(now);
         }
+    }
+
+    /// Sends the worker's state to the program.
+    #[cold]
+    fn send_frame(&mut self, now: Nanos) {
+        let backlog = self.schedule.backlog(now.since(self.timeline.start));
+        let mut frame = self.pool.frame(now, backlog);
+        frame.busy_ns = self.backend.busy_ns();
+        self.live.send_frame(frame);
     }
 
     /// Records the requests in flight and the backlog at the ends of slices.

@@ -1,0 +1,33 @@
+//! The state of a worker during the load, for the program to show. The worker copies it four times
+//! per second, and sends nothing meanwhile: it holds few buckets.
+
+use std::collections::BTreeMap;
+
+use weir_io::Nanos;
+use weir_result::{ErrorKind, Interval, SparseHistogram};
+
+/// Doublings of the bucket width of a frame's histograms: their percentiles exceed the exact ones by
+/// at most 8 thousandths.
+pub(crate) const COARSENESS: u32 = 3;
+
+/// State of a worker at one instant of the load. The times are those of measured requests, which a
+/// warm-up has none of.
+#[derive(Clone, Debug, Default)]
+pub struct WorkerFrame {
+    /// The instant, on the run's clock.
+    pub at: Nanos,
+    /// The interval in progress, cut at the instant.
+    pub interval: Interval,
+    /// Open connections.
+    pub open: u64,
+    /// CPU time of the worker's thread so far, less idle spinning, in nanoseconds.
+    pub busy_ns: u64,
+    /// Send lags so far; none in a closed loop.
+    pub send_lag: SparseHistogram,
+    /// Response times so far of successful requests with kernel time stamps.
+    pub stamped: SparseHistogram,
+    /// The same times without scheduling lag and rx delay, the client's share of each.
+    pub stamped_outside: SparseHistogram,
+    /// Transport errors so far, by kind.
+    pub errors: BTreeMap<ErrorKind, u64>,
+}
