@@ -23,6 +23,7 @@ mod trials;
 mod watch;
 mod witness;
 
+mod background;
 mod body;
 mod connections;
 pub mod credentials;
@@ -48,7 +49,7 @@ pub use errors::{Error, ErrorKind, NoThread};
 pub use finished::Finished;
 pub use interrupts::{Interrupts, Stage};
 pub use location::Location;
-pub use observer::{Frame, Observer, Phase, Silent};
+pub use observer::{ClientOverhead, Frame, Observer, Phase, Silent};
 pub use prepared::Prepared;
 pub use raw::RawOutput;
 pub use redaction::REDACTED;

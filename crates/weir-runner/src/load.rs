@@ -11,6 +11,7 @@ use weir_io::{Clock, Nanos, Signal, Waker};
 use weir_result::document::{ClientUsage, NetworkSection, Probed, ServerSection, Trials};
 use weir_result::{ClientHealth, Measurements};
 
+use crate::background;
 use crate::errors::NoThread;
 use crate::health::{Watched, Watcher};
 use crate::interrupts::Interrupts;
@@ -111,7 +112,10 @@ pub(crate) fn carry_out(
         }
         let (sender, receiver) = mpsc::channel();
         let builder = thread::Builder::new().name("weir-live".to_owned());
-        let follow = move || live::follow(&job.plan, &receiver, observer);
+        let follow = move || {
+            background::stand_back();
+            live::follow(&job.plan, &receiver, observer);
+        };
         let watcher = builder.spawn_scoped(scope, follow).map_err(NoThread)?;
         let finished = weir_engine::run(job, clock, &control, Some(&sender), states);
         // A worker whose script never returns keeps its sender, so the channel stays open.

@@ -5,20 +5,17 @@ use std::io;
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, Result};
-use weir_io::system;
 use weir_report::raw::{RawAbout, RawWriter};
 use weir_result::document::RawSection;
 use weir_result::{Measurements, Note, Part, Plan, RawLog, printable, units};
 
+use crate::background;
 use crate::errors::NoThread;
 use crate::load::Epoch;
 
 /// Size of the buffer between the workers and the writer, in bytes: a third of a million rows. The
 /// disk may pause for the time in which as many requests are sent.
 const BUFFER_BYTES: usize = 32 << 20;
-
-/// Nice value of the writer, so that workers go first on a shared CPU (nice(2)).
-const NICENESS: i32 = 10;
 
 /// An open file for the rows of all requests, in Parquet.
 #[derive(Debug)]
@@ -47,8 +44,7 @@ impl RawOutput {
             .with_context(|| format!("--raw {} cannot be written", printable(&name)))?;
         let (log, source) = RawLog::new(BUFFER_BYTES, workers);
         let write = move || {
-            // Without this call the writer costs precision, but no result becomes false.
-            let _as_others = system::stand_back(NICENESS);
+            background::stand_back();
             source.receive(|rows| writer.write(rows)).map(|()| writer)
         };
         let builder = thread::Builder::new().name("weir-raw".to_owned());

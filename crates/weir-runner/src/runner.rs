@@ -166,9 +166,9 @@ mod tests {
         assert!(error.to_string().contains("values of basic authentication"), "{error}");
     }
 
-    /// Keeps the frames.
+    /// Keeps the frames, and the names and nice values of the threads on which they came.
     #[derive(Default)]
-    struct Frames(Vec<Frame>);
+    struct Frames(Vec<Frame>, Vec<(String, String)>);
 
     impl Observer for Frames {
         fn is_live(&self) -> bool {
@@ -177,6 +177,11 @@ mod tests {
 
         fn frame(&mut self, _plan: &Plan, frame: &Frame) {
             self.0.push(*frame);
+            let stat = std::fs::read_to_string("/proc/thread-self/stat").expect("Linux has it");
+            // proc(5): the nice value is the 19th field; the 2nd ends with the last parenthesis.
+            let nice = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(16));
+            let name = std::thread::current().name().unwrap_or_default().to_owned();
+            self.1.push((name, nice.unwrap_or_default().to_owned()));
         }
     }
 
@@ -188,5 +193,7 @@ mod tests {
         Runner::new().run(&spec, &mut frames).expect("a server");
         let seen = frames.0.iter().any(|frame| frame.completed > 0 && frame.p50_ns.is_some());
         assert!(seen, "{frames:?}", frames = frames.0);
+        let is_aside = |(name, nice): &(String, String)| name == "weir-live" && nice == "10";
+        assert!(frames.1.iter().all(is_aside), "no worker does it: {:?}", frames.1);
     }
 }

@@ -22,10 +22,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
 use weir_engine::ObserverFactory;
-use weir_io::{Clock, Nanos, system};
+use weir_io::{Clock, Nanos};
 use weir_result::document::{Capture, ServerLoad, ServerSection};
 use weir_result::{Measurements, Plan};
 
+use crate::background;
 use crate::errors::NoThread;
 use crate::load::Outcome;
 use crate::observer::Observer;
@@ -42,9 +43,6 @@ const EVERY: Duration = Duration::from_secs(1);
 
 /// Time limit of a captured command.
 const CAPTURE_PATIENCE: Duration = Duration::from_secs(10);
-
-/// Nice value of the watching thread: it yields to the load's.
-const NICENESS: i32 = 10;
 
 /// The sources of a run, read once.
 #[derive(Debug)]
@@ -112,8 +110,7 @@ impl Watch {
         let is_over = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&is_over);
         let watch = move || {
-            // Without the right to a lower priority the thread has the usual one.
-            let _usual = system::stand_back(NICENESS);
+            background::stand_back();
             let mut due = clock.now();
             while !over.load(Ordering::Acquire) {
                 sources.poll(clock);
