@@ -540,12 +540,15 @@ impl Recorder {
 
     /// Returns the worker's frame at `now`, without what others know.
     pub(crate) fn frame(&self, now: Nanos, in_flight: u64, backlog: u64) -> WorkerFrame {
-        let mut send_lag = self.times.unwaited.lag.sparse(COARSENESS);
-        send_lag.add(&self.times.waited.send_lag.sparse(COARSENESS));
+        let (unwaited, waited) = (&self.times.unwaited, &self.times.waited);
+        let mut send_lag = unwaited.lag.sparse(COARSENESS);
+        send_lag.add(&waited.send_lag.sparse(COARSENESS));
         WorkerFrame {
             at: now,
             interval: self.series.in_progress(now, in_flight, backlog),
             send_lag,
+            connection_wait: waited.connection_wait.sparse(COARSENESS),
+            sched_lag_max_ns: unwaited.lag.exact().max_ns.max(waited.sched_lag.exact().max_ns),
             errors: self.counts.errors.clone(),
             ..WorkerFrame::default()
         }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use weir_io::Nanos;
 use weir_result::{ErrorKind, Interval, SparseHistogram};
 
-/// Doublings of the bucket width of a frame's histograms: their percentiles exceed the exact ones by
-/// at most 8 thousandths.
+/// Doublings of the bucket width of a frame's histograms: their percentiles exceed the exact ones
+/// by at most 8 thousandths.
 pub(crate) const COARSENESS: u32 = 3;
 
 /// State of a worker at one instant of the load. The times are those of measured requests, which a
@@ -24,6 +24,10 @@ pub struct WorkerFrame {
     pub busy_ns: u64,
     /// Send lags so far; none in a closed loop.
     pub send_lag: SparseHistogram,
+    /// Times so far that requests waited for a connection, without those that did not wait.
+    pub connection_wait: SparseHistogram,
+    /// Greatest scheduling lag so far, in nanoseconds.
+    pub sched_lag_max_ns: u64,
     /// Response times so far of successful requests with kernel time stamps.
     pub stamped: SparseHistogram,
     /// The same times without scheduling lag and rx delay, the client's share of each.

@@ -250,11 +250,7 @@ impl SparseHistogram {
 }
 
 /// Merges `2^level` neighbouring buckets of each octave into the highest of them.
-fn coarse(
-    buckets: impl Iterator<Item = (u16, u32)>,
-    level: u32,
-    exact: &Exact,
-) -> Vec<(u16, u32)> {
+fn coarse(buckets: impl Iterator<Item = (u16, u32)>, level: u32, exact: &Exact) -> Vec<(u16, u32)> {
     let highest = bucket_of(exact.max_ns.min(HIGHEST_NS));
     let among = |bucket: u16| (usize::from(bucket) | ((1 << level) - 1)).min(highest) as u16;
     let mut coarse: Vec<(u16, u32)> = Vec::new();

@@ -134,14 +134,22 @@ pub struct Frame {
     pub worker_cpu: Option<f64>,
 }
 
-/// Client overhead of a percentile of the response time of successful requests, estimated from those
-/// with kernel time stamps. Waiting for connections that the client itself delayed is not in it.
+/// Client overhead of a percentile of the response time of successful requests, estimated from
+/// those with kernel time stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientOverhead {
-    /// Client overhead in nanoseconds: scheduling lag and rx delay.
+    /// Client overhead in nanoseconds: scheduling lag, rx delay, and the waits for connections that
+    /// the client may have caused.
     pub ns: u64,
     /// The percentile in nanoseconds.
     pub of_ns: u64,
+}
+
+impl ClientOverhead {
+    /// Returns its share of the percentile, 0 to 1.
+    pub fn share(self) -> f64 {
+        self.ns as f64 / self.of_ns.max(1) as f64
+    }
 }
 
 #[cfg(test)]

@@ -69,12 +69,20 @@ pub(super) fn frequent_error(clients: &[&WorkerClient]) -> Option<(ErrorKind, u6
     errors.into_iter().max_by_key(|(_, count)| *count)
 }
 
-/// Returns the client's part of the 99th percentile of the stamped requests (METHOD 1.9).
+/// Returns the client overhead of the 99th percentile, all but the waits over the stamped requests
+/// (METHOD 1.9).
 pub(super) fn overhead(clients: &[&WorkerClient]) -> Option<ClientOverhead> {
-    let all = sum(clients.iter().map(|client| &client.frame.stamped));
-    let outside = sum(clients.iter().map(|client| &client.frame.stamped_outside));
+    let sum = |part: fn(&WorkerFrame) -> &SparseHistogram| {
+        sum(clients.iter().map(|client| part(&client.frame)))
+    };
+    let (all, outside) = (sum(|frame| &frame.stamped), sum(|frame| &frame.stamped_outside));
     let (of_ns, outside_ns) = (all.percentile(P)?, outside.percentile(P)?);
-    let ns = of_ns.saturating_sub(outside_ns);
+    let (sent, mut waits) = (sum(|frame| &frame.send_lag), sum(|frame| &frame.connection_wait));
+    let unwaited = sent.count().saturating_sub(waits.count());
+    waits.record_range(0, 0, unwaited, 0);
+    let lag_max_ns = clients.iter().map(|client| client.frame.sched_lag_max_ns).max();
+    let waited_ns = waits.percentile(P).unwrap_or(0).min(lag_max_ns.unwrap_or(0));
+    let ns = of_ns.saturating_sub(outside_ns).saturating_add(waited_ns).min(of_ns);
     (all.count() >= STAMPED_MIN).then_some(ClientOverhead { ns, of_ns })
 }
 
@@ -179,6 +187,14 @@ mod tests {
         let enough = client(frame(100));
         let overhead = overhead(&[&enough, &few[0]]).expect("109 requests");
         assert_eq!((overhead.ns, overhead.of_ns), (30_000, 130_000));
+        // One request in ten waited for a connection, for 50 µs, because of the client.
+        let late = client(WorkerFrame {
+            send_lag: coarse(&[(50_000, 10), (0, 90)]),
+            connection_wait: coarse(&[(50_000, 10)]),
+            sched_lag_max_ns: 20_000,
+            ..frame(100)
+        });
+        assert_eq!(super::overhead(&[&late]).map(|overhead| overhead.ns), Some(50_000));
     }
 
     #[test]

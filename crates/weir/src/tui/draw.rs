@@ -1,21 +1,23 @@
 //! The picture of a state, for any size of the terminal.
 
+mod figures;
+mod heat_map;
+
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph, RenderDirection, Sparkline};
-use weir_result::{Histogram, units};
+use weir_result::units;
 
 use super::glyphs::Glyphs;
-use super::heat::{Column, Rows};
-use super::state::{PERCENTILES, State};
+use super::state::State;
 
 /// Least size of the picture, in columns and rows.
 const LEAST: (u16, u16) = (60, 16);
 
 /// Columns of a label.
-const LABEL: usize = 10;
+const LABEL: usize = 12;
 
 /// A state, and how it is shown.
 pub(super) struct View<'s> {
@@ -39,22 +41,26 @@ pub(super) fn view(frame: &mut Frame, view: &View) {
         20..32 => 3,
         _ => 6,
     };
-    let rows = [1, rate, 1, 3, 1, 1].map(Constraint::Length);
+    let (state, columns) = (view.state, area.width);
+    // A closed loop sends when it can: it has no send lag.
+    let lag = u16::from(state.planned.is_some());
+    let rows = [1, rate, 1, 3, lag, 1, 1, 1].map(Constraint::Length);
     let rows = rows.into_iter().chain([Constraint::Min(1), Constraint::Length(1)]);
     let areas = Layout::vertical(rows).split(area);
-    let state = view.state;
     header(frame, view, areas[0]);
     rates(frame, view, areas[1]);
-    frame.render_widget(load_line(state), areas[2]);
-    frame.render_widget(Paragraph::new(percentiles(view)), areas[3]);
-    frame.render_widget(failures(state), areas[4]);
-    frame.render_widget(label("Heat map"), areas[5]);
-    heat_map(frame, view, areas[6]);
+    frame.render_widget(figures::connections(state, columns), areas[2]);
+    frame.render_widget(Paragraph::new(figures::percentiles(view)), areas[3]);
+    frame.render_widget(figures::send_lag(view, columns), areas[4]);
+    frame.render_widget(figures::client(view, columns), areas[5]);
+    frame.render_widget(figures::failures(state, columns), areas[6]);
+    frame.render_widget(heat_map::title(view, columns - LABEL as u16), areas[7]);
+    heat_map::plot(frame, view, areas[8]);
     let keys = match view.is_paused {
         true => "paused: the load goes on   p continues   q ends the run   ? help",
         false => "q ends the run   p pauses the picture   ? help",
     };
-    frame.render_widget(Line::from(keys).style(dim()), areas[7]);
+    frame.render_widget(Line::from(keys).style(dim()), areas[9]);
     if view.is_help_open {
         help(frame, area);
     }
@@ -77,7 +83,7 @@ fn rates(frame: &mut Frame, view: &View, area: Rect) {
     let planned = state.planned.as_ref().map(|rate| format!("planned {rate}"));
     let mut text = vec![Line::from(vec![
         label("Rate"),
-        Span::styled(format!("{:<18}", units::rate(now)), bold()),
+        Span::styled(format!("{:<14}", units::round_rate(now)), bold()),
     ])];
     let beside = match (planned, area.height) {
         (Some(planned), 2..) => {
@@ -90,7 +96,7 @@ fn rates(frame: &mut Frame, view: &View, area: Rect) {
         }
         (None, _) => 0,
     };
-    let width = (LABEL as u16 + 18 + beside).max(LABEL as u16 + 22);
+    let width = (LABEL as u16 + 16 + beside).max(LABEL as u16 + 20);
     let areas = Layout::horizontal([Constraint::Length(width), Constraint::Min(0)]);
     let [text_area, plot] = areas.areas(area);
     frame.render_widget(Paragraph::new(text), text_area);
@@ -101,99 +107,6 @@ fn rates(frame: &mut Frame, view: &View, area: Rect) {
         .bar_set(view.glyphs.bars())
         .style(Style::new().fg(Color::Cyan));
     frame.render_widget(bars, plot);
-}
-
-fn load_line(state: &State) -> Line<'static> {
-    let frame = state.frame_now();
-    let mut facts = format!(
-        "at most {}   in flight {}",
-        units::count(state.connections.into()),
-        units::count(frame.in_flight)
-    );
-    if state.planned.is_some() {
-        facts += &format!("   backlog {}", units::count(frame.backlog));
-    }
-    Line::from(vec![label("Conns"), Span::raw(facts)])
-}
-
-/// The table of percentiles: of the last interval, and of the run.
-fn percentiles(view: &View) -> Vec<Line<'static>> {
-    let state = view.state;
-    let mut heads: Vec<String> = PERCENTILES.iter().map(|p| format!("p{p}")).collect();
-    heads.push("max".to_owned());
-    let head: String = heads.iter().map(|head| format!("{head:>10}")).collect();
-    let row = |name: String, times: &Histogram| {
-        let all = PERCENTILES.into_iter().chain([100.0]);
-        let cells = all.map(|p| times.percentile(p).map_or("-".to_owned(), units::duration));
-        let cells: String = cells.map(|cell| format!("{:>10}", view.glyphs.text(&cell))).collect();
-        Line::from(vec![label(&name), Span::raw(cells)])
-    };
-    let last = match state.last_ns {
-        0 => "last 1 s".to_owned(),
-        ns => format!("last {} s", ns.div_ceil(1_000_000_000)),
-    };
-    vec![
-        Line::from(vec![label("Latency"), Span::styled(head, dim())]),
-        row(last, &state.last),
-        row("run".to_owned(), &state.all),
-    ]
-}
-
-fn failures(state: &State) -> Line<'static> {
-    let failures = state.failures;
-    let counts = [
-        ("bad responses", failures.bad),
-        ("errors", failures.errors),
-        ("timed out", failures.timed_out),
-    ];
-    let spans = counts.into_iter().enumerate().map(|(index, (name, count))| {
-        let gap = if index > 0 { "   " } else { "" };
-        let style = if count > 0 { Style::new().fg(Color::Red) } else { Style::new() };
-        Span::styled(format!("{gap}{name} {}", units::count(count)), style)
-    });
-    Line::from_iter([label("Failures")].into_iter().chain(spans))
-}
-
-/// Latency over time: the latest interval on the right, the slowest responses on top.
-fn heat_map(frame: &mut Frame, view: &View, area: Rect) {
-    let areas = Layout::horizontal([Constraint::Length(LABEL as u16), Constraint::Min(0)]);
-    let [labels, plot] = areas.areas(area);
-    let skipped = view.state.past.len().saturating_sub(plot.width.into());
-    let columns: Vec<&Column> =
-        view.state.past.iter().skip(skipped).map(|past| &past.latency).collect();
-    let Some(rows) = Rows::of(columns.iter().copied(), plot.height) else { return };
-    let counts = |row: u16| {
-        let (from, to) = rows.steps(row);
-        columns.iter().map(move |column| column.count(from, to))
-    };
-    let most = (0..rows.count).flat_map(counts).max().unwrap_or(0);
-    let lines = |row: &dyn Fn(u16) -> Line<'static>| -> Vec<Line<'static>> {
-        (0..rows.count).rev().map(row).collect()
-    };
-    let shades = view.glyphs.shades();
-    let picture = lines(&|row| {
-        counts(row).map(|count| shades[level(count, most)]).collect::<String>().into()
-    });
-    let begins = lines(&|row| {
-        let begin = units::short_duration(rounded(rows.begin_ns(row)));
-        format!("{:>1$} ", view.glyphs.text(&begin), LABEL - 1).into()
-    });
-    // The latest interval is at the right edge, as in the plot of the rate.
-    let picture = Paragraph::new(picture).alignment(Alignment::Right);
-    frame.render_widget(picture.style(Style::new().fg(Color::Cyan)), plot);
-    frame.render_widget(Paragraph::new(begins).style(dim()), labels);
-}
-
-/// Returns the shade of a cell: by the logarithm, because a few slow responses matter.
-fn level(count: u64, most: u64) -> usize {
-    let share = (count as f64).ln_1p() / (most.max(1) as f64).ln_1p();
-    ((share * 4.0).ceil() as usize).min(4)
-}
-
-/// Rounds to two digits.
-fn rounded(ns: u64) -> u64 {
-    let unit = 10_u64.pow(ns.max(1).ilog10().saturating_sub(1));
-    (ns + unit / 2) / unit * unit
 }
 
 fn help(frame: &mut Frame, area: Rect) {
@@ -236,7 +149,8 @@ fn bold() -> Style {
 mod tests {
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
-    use weir_result::{Interval, Plan, Tally};
+    use weir_result::{ErrorKind, Interval, Plan, Tally};
+    use weir_runner::ClientOverhead;
 
     use super::*;
 
@@ -256,7 +170,6 @@ mod tests {
                 start_ns: second * SECOND as i64,
                 length_ns: SECOND,
                 completed: 10_000 - 500 * second as u64,
-                timed_out: 1,
                 latency: latency.take_sparse(),
                 ..Interval::default()
             };
@@ -266,7 +179,15 @@ mod tests {
             let frame = weir_runner::Frame {
                 at_ns: Some(quarter * SECOND as i64 / 4),
                 completed: 1_128 * quarter as u64,
+                errors: quarter as u64 / 4,
+                timed_out: quarter as u64 / 4,
+                open_connections: 64,
                 in_flight: 63,
+                backlog: 7,
+                send_lag_p99_ns: Some(12_000),
+                send_lag_p99_all_ns: Some(35_000),
+                client_overhead: Some(ClientOverhead { ns: 27_000, of_ns: 100_000 }),
+                worker_cpu: Some(0.344),
                 ..weir_runner::Frame::default()
             };
             state.frame(&plan, &frame);
@@ -296,20 +217,72 @@ mod tests {
             assert!(rows[0].starts_with("weir   http://localhost:8080/index.html"), "{text}");
             assert!(rows[0].ends_with("12 s of 30 s"), "{text}");
             for part in [
-                "Rate      4,512.0/s",
-                "at most 64   in flight 63",
-                "p50       p90       p99     p99.9       max",
-                "last 1 s      100 µs    100 µs    100 µs",
+                "Rate        4,512/s",
+                "Connections 64 open   in flight 63",
+                "overhead 27% of p99 (limit: 5%)   worker CPU 34%",
+                "p50      p90      p99    p99.9      max",
+                "last 1 s       100 µs   100 µs   100 µs",
                 "timed out 12",
                 "q ends the run",
             ] {
                 assert!(text.contains(part), "{size:?} lacks {part:?}\n{text}");
             }
-            let map = rows.iter().skip_while(|row| *row != "Heat map");
+            let map = rows.iter().skip_while(|row| !row.starts_with("Heat map"));
             let shades = |shade: &str| map.clone().filter(|row| row.ends_with(shade)).count();
             assert_eq!(shades(&"█".repeat(12)), 1, "one row has the fast responses\n{text}");
             assert_eq!(shades(&"▒".repeat(12)), 1, "the few slow ones are lighter\n{text}");
         }
+    }
+
+    #[test]
+    fn an_open_loop_shows_what_it_planned_and_its_send_lag() {
+        let mut state = state();
+        state.planned = Some("10,000/s".to_owned());
+        for (size, rate) in [
+            ((60, 16), "Rate        4,512/s         planned 10,000/s  "),
+            ((80, 24), "            planned 10,000/s"),
+        ] {
+            let text = picture(size, &running(&state, Glyphs::Blocks)).join("\n");
+            assert!(text.contains(rate) && text.contains("in flight 63   backlog 7"), "{text}");
+            let lag = "Send lag    p99 of last 1 s 12 µs   of run 35 µs";
+            assert!(text.lines().any(|row| row == lag), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_row_keeps_the_figures_that_fit() {
+        let mut state = state();
+        let frame = weir_runner::Frame {
+            at_ns: Some(13 * SECOND as i64),
+            errors: 1_000_000,
+            frequent_error: Some((ErrorKind::Errno(104), 900_000)),
+            ..weir_runner::Frame::default()
+        };
+        state.frame(&Plan::default(), &frame);
+        let row = |size| {
+            let rows = picture(size, &running(&state, Glyphs::Ascii));
+            rows.into_iter().find(|row| row.starts_with("Failures")).expect("every size has it")
+        };
+        let all = "Failures    bad responses 0   errors 1,000,000   timed out 0";
+        assert_eq!(row((60, 16)), all);
+
+        assert_eq!(row((80, 24)), format!("{all}   mostly ECONNRESET"));
+    }
+
+    #[test]
+    fn silence_takes_the_place_of_the_last_second() {
+        let mut state = state();
+        for second in 12..=16 {
+            let frame = weir_runner::Frame {
+                at_ns: Some(second * SECOND as i64),
+                completed: 1_128 * 48,
+                in_flight: 64,
+                ..weir_runner::Frame::default()
+            };
+            state.frame(&Plan { duration_ns: Some(30 * SECOND), ..Plan::default() }, &frame);
+        }
+        let text = picture((60, 16), &running(&state, Glyphs::Ascii)).join("\n");
+        assert!(text.contains("last 1 s      no response for 4 s"), "{text}");
     }
 
     #[test]

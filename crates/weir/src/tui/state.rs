@@ -26,17 +26,6 @@ pub(super) struct Past {
     pub(super) latency: Column,
 }
 
-/// Requests without success since the load began.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Failures {
-    /// Responses that do not count as success.
-    pub(super) bad: u64,
-    /// Transport errors.
-    pub(super) errors: u64,
-    /// Timeouts.
-    pub(super) timed_out: u64,
-}
-
 /// The load so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
@@ -51,13 +40,14 @@ pub(super) struct State {
     /// The frames of the last second, the latest last. One alone may miss what a busy worker sends
     /// late.
     frames: VecDeque<Frame>,
-    /// Failures in finished intervals.
-    pub(super) failures: Failures,
+    /// Time of the last frame with a new response, in nanoseconds from t0; `None` before the first
+    /// timed frame.
+    answered_at_ns: Option<i64>,
     /// Finished intervals, the latest last.
     pub(super) past: VecDeque<Past>,
     /// Latencies of the last interval, and its length in nanoseconds.
     pub(super) last: Histogram,
-    pub(super) last_ns: u64,
+    last_ns: u64,
     /// Latencies since t0, or before it since the load began.
     pub(super) all: Histogram,
     /// True from t0 on.
@@ -82,9 +72,6 @@ impl State {
 
     /// Adds a finished interval.
     pub(super) fn interval(&mut self, plan: &Plan, interval: &Interval) {
-        self.failures.bad += interval.bad;
-        self.failures.errors += interval.errors;
-        self.failures.timed_out += interval.timed_out;
         if interval.start_ns >= 0 && !self.is_measured {
             self.is_measured = true;
             self.all = Histogram::new();
@@ -119,13 +106,30 @@ impl State {
         if span_ns > 0 { completed as f64 / (span_ns as f64 / 1e9) } else { 0.0 }
     }
 
+    /// Returns the length of the last interval in seconds, rounded up; 1 before the first one.
+    pub(super) fn interval_s(&self) -> u64 {
+        self.last_ns.div_ceil(1_000_000_000).max(1)
+    }
+
     /// Returns the latest frame.
     pub(super) fn frame_now(&self) -> Frame {
         self.frames.back().copied().unwrap_or_default()
     }
 
+    /// Returns the time without a response while requests are in flight, in seconds; `None` if it
+    /// is short.
+    pub(super) fn silence_s(&self) -> Option<u64> {
+        let now = self.frames.back()?;
+        let silent_ns = now.at_ns?.checked_sub(self.answered_at_ns?)?;
+        let silent_s = u64::try_from(silent_ns).ok()? / 1_000_000_000;
+        (now.in_flight > 0 && silent_s > 0).then_some(silent_s)
+    }
+
     /// Adds a frame.
     pub(super) fn frame(&mut self, plan: &Plan, frame: &Frame) {
+        if frame.completed > self.frame_now().completed || self.answered_at_ns.is_none() {
+            self.answered_at_ns = frame.at_ns;
+        }
         if self.frames.len() > FRAMES {
             self.frames.pop_front();
         }
@@ -183,9 +187,9 @@ mod tests {
         state.interval(&plan, &interval(1, 30));
         assert_eq!((state.all.count(), state.last.count(), state.past.len()), (50, 30, 3));
         assert_eq!(state.past[2].rate_rps, 30.0);
-        // Late responses of the drain are no part of the rate, but their failures count.
+        // Late responses of the drain are no part of the rate.
         state.interval(&plan, &interval(30, 9));
-        assert_eq!((state.past.len(), state.failures.bad), (3, 4));
+        assert_eq!(state.past.len(), 3);
     }
 
     #[test]
@@ -197,6 +201,22 @@ mod tests {
         assert_eq!(phase(31), "drain, at most 5 s left");
         let counted = Plan { duration_ns: None, ..plan.clone() };
         assert_eq!(super::phase(&counted, 2 * SECOND as i64), "2 s");
+    }
+
+    #[test]
+    fn silence_is_counted_while_requests_are_in_flight() {
+        let (plan, mut state) = (plan(), State::of(&plan()));
+        let mut silence = |quarter: i64, completed, in_flight| {
+            let at_ns = Some(quarter * SECOND as i64 / 4);
+            state.frame(&plan, &Frame { at_ns, completed, in_flight, ..Frame::default() });
+            state.silence_s()
+        };
+        assert_eq!(silence(-8, 0, 3), None);
+        assert_eq!(silence(-1, 0, 3), Some(1), "no response yet");
+        assert_eq!(silence(0, 9, 3), None);
+        assert_eq!(silence(3, 9, 3), None);
+        assert_eq!(silence(9, 9, 3), Some(2));
+        assert_eq!(silence(10, 9, 0), None, "all have their response");
     }
 
     #[test]
