@@ -45,8 +45,6 @@ struct Tui {
     is_help_open: bool,
     /// Open during the load.
     screen: Option<Screen>,
-    /// Warnings while the screen is open; printed after it.
-    warnings: Vec<String>,
     /// True if the key that ends the run was pressed: it must not abandon the run when repeated.
     has_quit: bool,
 }
@@ -59,18 +57,15 @@ impl Tui {
             paused: None,
             is_help_open: false,
             screen: None,
-            warnings: Vec::new(),
             has_quit: false,
         }
     }
 
     /// Handles the keys pressed so far, and draws the state.
     fn refresh(&mut self) {
-        let Some(screen) = &mut self.screen else { return };
+        let Some(screen) = &self.screen else { return };
         let keys = screen.keys();
-        if keys.contains(&Key::Redraw) {
-            screen.clear();
-        }
+        let is_anew = keys.contains(&Key::Redraw);
         keys.into_iter().for_each(|key| self.press(key));
         let view = View {
             state: self.paused.as_ref().unwrap_or(&self.state),
@@ -79,10 +74,10 @@ impl Tui {
             is_help_open: self.is_help_open,
         };
         if let Some(screen) = &mut self.screen
-            && let Err(error) = screen.draw(&view)
+            && let Err(error) = screen.draw(&view, is_anew)
         {
             self.screen = None;
-            self.warn(format!("the screen of --tui failed: {error}; the run continues"));
+            warn(&format!("the screen of --tui failed: {error}; the run continues"));
         }
     }
 
@@ -103,14 +98,11 @@ impl Tui {
             Key::Redraw => {}
         }
     }
+}
 
-    /// Prints a warning, or keeps it while the screen is open.
-    fn warn(&mut self, text: String) {
-        match self.screen {
-            Some(_) => self.warnings.push(text),
-            None => terminal::eprint_line(format_args!("warning: {text}")),
-        }
-    }
+/// Prints a warning. While the screen is open, it is held back with all other output.
+fn warn(text: &str) {
+    terminal::eprint_line(format_args!("warning: {text}"));
 }
 
 impl Observer for Tui {
@@ -121,7 +113,7 @@ impl Observer for Tui {
     }
 
     fn warning(&mut self, warning: &Note) {
-        self.warn(warning.text.clone());
+        warn(&warning.text);
     }
 
     fn phase(&mut self, phase: Phase, plan: &Plan) {
@@ -131,7 +123,7 @@ impl Observer for Tui {
         self.state = State::of(plan);
         match Screen::open() {
             Ok(screen) => self.screen = Some(screen),
-            Err(error) => self.warn(format!("--tui cannot use the terminal: {error}")),
+            Err(error) => warn(&format!("--tui cannot use the terminal: {error}")),
         }
         self.refresh();
     }
@@ -151,9 +143,6 @@ impl Observer for Tui {
 
     fn load_ended(&mut self) {
         self.screen = None;
-        for warning in std::mem::take(&mut self.warnings) {
-            self.warn(warning);
-        }
     }
 }
 

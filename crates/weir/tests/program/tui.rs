@@ -157,6 +157,33 @@ fn a_terminal_that_shrinks_is_told_the_size() {
 }
 
 #[test]
+fn output_of_a_script_waits_for_the_end_of_the_screen() {
+    let server = Serve::start(&[]);
+    let tmux = Tmux::new((80, 24), "C.UTF-8");
+    let script = tmux.directory.file("script.lua");
+    let text =
+        "function request() print('printed') io.stderr:write('warned\\n') return wrk.format() end";
+    std::fs::write(&script, text).expect("a new directory");
+    let out = tmux.directory.file("out");
+    let line = format!("{WEIR} --tui -c2 -t1 -d600s --warmup 0 -R 50 -s {script} {}", server.url());
+    for (redirection, at_terminal) in [("", true), (&*format!(" > {out}"), false)] {
+        tmux.enter(&format!("clear; {line}{redirection}; echo code $?"));
+        let screen = tmux.await_screen("figure", has_figures);
+        assert!(!screen.contains("printed") && !screen.contains("warned"), "{screen}");
+        tmux.press("q");
+        tmux.await_text("code 130");
+        let lines = tmux.run(&["capture-pane", "-p", "-S", "-20000"]);
+        assert!(lines.contains("warned\n"), "{lines}");
+        assert_eq!(lines.contains("printed\n"), at_terminal, "{lines}");
+        tmux.assert_restored();
+        tmux.run(&["clear-history"]);
+    }
+    let out = std::fs::read_to_string(out).expect("the shell made it");
+    assert!(out.contains("printed\n") && out.contains("Throughput"), "{out}");
+    assert!(!out.contains('\x1b'), "the screen is on standard error: {out}");
+}
+
+#[test]
 fn without_a_terminal_the_flag_is_refused() {
     let output = weir("--tui http://127.0.0.1:9/", &[]);
     assert_eq!(output.code(), 2, "{output:?}");
