@@ -12,8 +12,8 @@ use weir_result::document::{
 };
 use weir_result::{
     Arrivals, Assertion, Callback, CallbackUsage, Document, ErrorKind, FailureCause, FailurePhase,
-    HandshakeKind, Load, Measurements, Occupancy, Rate, ScriptUsage, StampChoice, TlsCounts,
-    TlsParameters,
+    HandshakeKind, Interval, Load, Measurements, Occupancy, Rate, ScriptUsage, StampChoice, Tally,
+    TlsCounts, TlsParameters,
 };
 
 const PLAIN: TextOptions = TextOptions {
@@ -211,6 +211,34 @@ fn histogram() {
     let document = Fixture::closed_loop().spread(300_000, 3 * MS, 4 * MS).document();
     let ascii = TextOptions { histogram: Some(Bars::Ascii), ..PLAIN };
     golden("histogram_ascii", &document, &ascii);
+}
+
+#[test]
+fn over_time() {
+    let fixture = Fixture::closed_loop().spread(300_000, 3 * MS, 4 * MS).with(|parts| {
+        // The rate falls by half in the second half of the window, and one interval is slow. The
+        // two sparklines do not fit into 60 columns.
+        let interval = |index: u64| {
+            let completed = if index < 10 { 20_000 } else { 10_000 };
+            let mut latency = Tally::new();
+            latency.record_times(if index == 15 { 30 * MS } else { 4 * MS }, completed);
+            Interval {
+                start_ns: (index * S / 2) as i64,
+                length_ns: S / 2,
+                completed: completed.into(),
+                latency: latency.take_sparse(),
+                ..Interval::default()
+            }
+        };
+        parts.measurements.intervals = (0..20).map(interval).collect();
+    });
+    let document = fixture.document();
+    let blocks = TextOptions { histogram: Some(Bars::Blocks), ..PLAIN };
+    golden("over_time", &document, &blocks);
+    golden("over_time_narrow", &document, &TextOptions { width: 60, ..blocks });
+    // Eight levels need characters that ASCII lacks.
+    golden("over_time_ascii", &document, &TextOptions { histogram: Some(Bars::Ascii), ..PLAIN });
+    assert!(!print(&document, &PLAIN).contains("Over time"), "a file is no terminal");
 }
 
 #[test]
