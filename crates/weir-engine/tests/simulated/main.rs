@@ -6,6 +6,7 @@ mod conservation;
 mod cut;
 mod drain;
 mod faults;
+mod frames;
 mod h2;
 mod observers;
 mod open_loop;
