@@ -16,6 +16,9 @@ use super::state::State;
 /// Least size of the picture, in columns and rows.
 const LEAST: (u16, u16) = (60, 16);
 
+/// Columns of the list of keys.
+const HELP: u16 = 52;
+
 /// Columns of a label.
 const LABEL: usize = 12;
 
@@ -116,17 +119,23 @@ fn help(frame: &mut Frame, area: Rect) {
         "p, space    pause the picture; the load goes on",
         "Ctrl-L      draw everything anew",
         "?           close this list",
+        "",
+        "Send lag    requests were sent later than planned",
+        "overhead    weir's own part of the latency",
+        "worker CPU  of the busiest thread that sends",
+        "Failures    since the load began, warm-up included",
     ];
     let height = text.len() as u16;
     let [rows] = Layout::vertical([Constraint::Length(height)])
         .flex(ratatui::layout::Flex::Center)
         .areas(area);
-    let [place] = Layout::horizontal([Constraint::Length(50)])
+    let [place] = Layout::horizontal([Constraint::Length(HELP)])
         .flex(ratatui::layout::Flex::Center)
         .areas(rows);
     frame.render_widget(Clear, place);
+    let width = usize::from(HELP) - 1;
     let lines: Vec<Line> =
-        text.into_iter().map(|line| Line::from(format!(" {line:<49}"))).collect();
+        text.into_iter().map(|line| Line::from(format!(" {line:<width$}"))).collect();
     frame.render_widget(
         Paragraph::new(lines).style(Style::new().add_modifier(Modifier::REVERSED)),
         place,
@@ -219,7 +228,7 @@ mod tests {
             for part in [
                 "Rate        4,512/s",
                 "Connections 64 open   in flight 63",
-                "overhead 27% of p99 (limit: 5%)   worker CPU 34%",
+                "27% of p99 (limit: 5%)   worker CPU 34%",
                 "p50      p90      p99    p99.9      max",
                 "last 1 s       100 µs   100 µs   100 µs",
                 "timed out 12",

@@ -147,7 +147,10 @@ fn phase(plan: &Plan, now_ns: i64) -> String {
         return format!("drain, at most {} s left", left_ns.div_ceil(1_000_000_000));
     }
     match (u64::try_from(now_ns), plan.duration_ns) {
-        (Err(_), _) => "warm-up".to_owned(),
+        (Err(_), _) => {
+            let most = if plan.warmup_is_auto { "at most " } else { "" };
+            format!("warm-up, {most}{} s left", now_ns.unsigned_abs().div_ceil(1_000_000_000))
+        }
         (Ok(now_ns), Some(all_ns)) => {
             format!("{} of {}", seconds(now_ns), units::short_duration(all_ns))
         }
@@ -196,7 +199,9 @@ mod tests {
     fn the_phase_follows_the_time() {
         let plan = plan();
         let phase = |now_s: i64| phase(&plan, now_s * SECOND as i64);
-        assert_eq!(phase(-1), "warm-up");
+        assert_eq!(phase(-3), "warm-up, 3 s left");
+        let detected = Plan { warmup_is_auto: true, ..plan.clone() };
+        assert_eq!(super::phase(&detected, -1), "warm-up, at most 1 s left");
         assert_eq!(phase(12), "12 s of 30 s");
         assert_eq!(phase(31), "drain, at most 5 s left");
         let counted = Plan { duration_ns: None, ..plan.clone() };

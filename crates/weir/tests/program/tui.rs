@@ -10,6 +10,9 @@ use crate::support::weir::{WEIR, weir};
 /// Sizes of the terminal, in columns and rows.
 const SIZES: [(u16, u16); 3] = [(60, 16), (80, 24), (140, 40)];
 
+/// End of the escape sequence of the plots' colour.
+const CYAN: &str = "38;5;6m";
+
 /// A tmux server with one terminal, in which a shell runs. It ends with its test.
 struct Tmux {
     directory: Directory,
@@ -101,12 +104,15 @@ fn the_screen_shows_the_run_and_q_ends_into_the_report() {
     let server = Serve::start(&[]);
     for size in SIZES {
         let tmux = Tmux::new(size, "C.UTF-8");
+        let no_colour = if size == SIZES[0] { "NO_COLOR=1 " } else { "" };
         tmux.enter(&format!(
-            "{WEIR} --tui -c2 -t1 -d600s --warmup 0 -R 500 --no-verdict {}; echo code $?",
+            "{no_colour}{WEIR} --tui -c2 -t1 -d600s --warmup 0 -R 500 {}; echo code $?",
             server.url()
         ));
         tmux.await_screen("figure", has_figures);
         assert!(tmux.is_alternate());
+        let colours = tmux.run(&["capture-pane", "-p", "-e"]);
+        assert_eq!(colours.contains(CYAN), size != SIZES[0], "{colours}");
         tmux.press("p");
         let paused = tmux.await_text("paused");
         assert!(paused.contains("planned 500/s"), "{paused}");

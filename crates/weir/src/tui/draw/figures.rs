@@ -3,13 +3,15 @@
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use weir_result::{Histogram, units};
-use weir_runner::ClientOverhead;
 
 use super::{LABEL, View, bold, dim, label};
 use crate::tui::state::{PERCENTILES, State};
 
 /// Gap between two figures of a row.
 const GAP: usize = 3;
+
+/// Columns from which on the client overhead is also shown in time.
+const WIDE: u16 = 80;
 
 /// Client overhead beyond this share of a percentile, and of this many nanoseconds, is marked: the
 /// report may call the percentile inflated (METHOD 1.9).
@@ -84,26 +86,23 @@ pub(super) fn send_lag(view: &View, columns: u16) -> Line<'static> {
 /// The client's part of the latency, and its CPU use.
 pub(super) fn client(view: &View, columns: u16) -> Line<'static> {
     let frame = view.state.frame_now();
-    let share = frame.client_overhead.map_or(0.0, ClientOverhead::share);
-    let is_high = share > OVERHEAD_SHARE
-        && frame.client_overhead.is_some_and(|overhead| overhead.ns > OVERHEAD_NS);
     let overhead = match frame.client_overhead {
         None => Span::raw("overhead of p99 unknown"),
-        Some(_) if is_high => {
-            let text = format!("overhead {} of p99 (limit: 5%)", rounded_percent(share));
-            Span::styled(text, Style::new().fg(Color::Yellow).add_modifier(Modifier::BOLD))
+        Some(overhead) => {
+            let share = overhead.share();
+            let is_high = share > OVERHEAD_SHARE && overhead.ns > OVERHEAD_NS;
+            let time = match columns {
+                WIDE.. => format!("{}: ", units::duration(overhead.ns)),
+                _ => String::new(),
+            };
+            let limit = if is_high { " (limit: 5%)" } else { "" };
+            let text = format!("overhead {time}{} of p99{limit}", rounded_percent(share));
+            let text = view.glyphs.text(&text).into_owned();
+            Span::styled(text, if is_high { warning() } else { Style::new() })
         }
-        Some(_) => Span::raw(format!("overhead {} of p99", rounded_percent(share))),
     };
-    let mut figures = vec![overhead];
-    if let Some(cpu) = frame.worker_cpu {
-        figures.push(Span::raw(format!("worker CPU {}", rounded_percent(cpu))));
-    }
-    // The same in time, where there is room.
-    if let Some(overhead) = frame.client_overhead {
-        let time = units::duration(overhead.ns);
-        figures.push(Span::raw(format!("{} of overhead", view.glyphs.text(&time))));
-    }
+    let cpu = frame.worker_cpu.map(|cpu| format!("worker CPU {}", rounded_percent(cpu)));
+    let figures = [overhead].into_iter().chain(cpu.map(Span::raw)).collect();
     row("Client", figures, columns)
 }
 
@@ -135,4 +134,8 @@ pub(super) fn failures(state: &State, columns: u16) -> Line<'static> {
 /// Formats a share in whole percent.
 fn rounded_percent(share: f64) -> String {
     units::short_percent((share * 100.0).round() / 100.0)
+}
+
+fn warning() -> Style {
+    Style::new().fg(Color::Yellow).add_modifier(Modifier::BOLD)
 }

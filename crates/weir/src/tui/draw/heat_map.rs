@@ -13,9 +13,12 @@ use crate::tui::heat::{Column, Rows};
 /// Describes the map in the columns beside its label.
 pub(super) fn title(view: &View, columns: u16) -> Line<'static> {
     let [.., full] = view.glyphs.shades();
-    let short = format!("responses by latency; a column is {} s", view.state.interval_s());
-    let long = format!("{short}; {full} has the most");
-    let text = if long.chars().count() <= usize::from(columns) { long } else { short };
+    let mut text = format!("responses by latency; a column is {} s", view.state.interval_s());
+    for more in [", the newest on the right", &format!("; {full} has the most")] {
+        if text.chars().count() + more.chars().count() <= usize::from(columns) {
+            text += more;
+        }
+    }
     Line::from(vec![label("Heat map"), Span::styled(text, dim())])
 }
 
