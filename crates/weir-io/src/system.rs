@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
@@ -326,6 +326,15 @@ pub fn terminal_columns() -> Option<u16> {
         check(unsafe { libc::ioctl(fd, libc::TIOCGWINSZ, &mut size) }).ok()?;
         (size.ws_col > 0).then_some(size.ws_col)
     })
+}
+
+/// True if the other end of a terminal is gone, for example the window that showed it (`POLLHUP`,
+/// poll(2)). From then on reads return at once, with nothing.
+pub fn has_hung_up(terminal: BorrowedFd<'_>) -> bool {
+    let mut entry = libc::pollfd { fd: terminal.as_raw_fd(), events: 0, revents: 0 };
+    // SAFETY: the kernel reads and writes one entry.
+    let ready = check(unsafe { libc::poll(&mut entry, 1, 0) });
+    ready.is_ok() && entry.revents & (libc::POLLHUP | libc::POLLERR) != 0
 }
 
 /// Connects to `to` from `source`, an address of this machine, and blocks until connected.

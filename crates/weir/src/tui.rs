@@ -9,6 +9,8 @@ mod heat;
 mod screen;
 mod state;
 
+use std::io;
+
 use anyhow::{Result, bail};
 use weir_io::system;
 use weir_result::{Interval, Note, Plan};
@@ -64,7 +66,10 @@ impl Tui {
     /// Handles the keys pressed so far, and draws the state.
     fn refresh(&mut self) {
         let Some(screen) = &self.screen else { return };
-        let keys = screen.keys();
+        let keys = match screen.keys() {
+            Ok(keys) => keys,
+            Err(error) => return self.give_up(&error),
+        };
         let is_anew = keys.contains(&Key::Redraw);
         keys.into_iter().for_each(|key| self.press(key));
         let view = View {
@@ -76,9 +81,14 @@ impl Tui {
         if let Some(screen) = &mut self.screen
             && let Err(error) = screen.draw(&view, is_anew)
         {
-            self.screen = None;
-            warn(&format!("the screen of --tui failed: {error}; the run continues"));
+            self.give_up(&error);
         }
+    }
+
+    /// Closes a screen that failed. The run continues.
+    fn give_up(&mut self, error: &io::Error) {
+        self.screen = None;
+        warn(&format!("the screen of --tui failed: {error}; the run continues"));
     }
 
     fn press(&mut self, key: Key) {

@@ -1,5 +1,5 @@
 //! Cost of watching a run: the screen, metrics that are scraped, and a line per second, against a
-//! run that nobody watches.
+//! run that no one watches.
 
 use std::ffi::OsString;
 use std::fs;
@@ -68,12 +68,12 @@ pub(super) fn watching(fixture: &Fixture) -> Result<Section> {
     }
     let text = format!(
         "`{LOAD}` on `weir serve`, {PAIRS} pairs of runs of {} s one after the other, in an order \
-         that alternates. One run is watched in three ways at once: `--tui` on a terminal of 140 × \
-         40, `--listen` with a reader that fetches the metrics once per second, and `--format \
-         jsonl`. The other is not watched (`--quiet`). Medians; in brackets the 95% interval of the \
-         median difference. CPU time is that of the whole process and of script(1), which makes \
-         the terminal, in percent of one CPU. Wanted: at most {LAG_MAX_US:.0} µs and \
-         {CPU_MAX_PERCENT:.0} points more.\n\n{}",
+         that alternates. One run is watched in three ways at once: `--tui` on a terminal of \
+         140 × 40, `--listen` with a reader that fetches the metrics once per second, and \
+         `--format jsonl`. The other is not watched (`--quiet`). Medians; in brackets the 95% \
+         interval of the median difference. CPU time is that of the whole process and of \
+         script(1), which makes the terminal, in percent of one CPU. Wanted: at most \
+         {LAG_MAX_US:.0} µs and {CPU_MAX_PERCENT:.0} points more.\n\n{}",
         seconds(fixture),
         table.finish()
     );
@@ -138,7 +138,7 @@ fn run(fixture: &Fixture, cpu: Option<u32>, url: &str, is_watched: bool) -> Resu
     let json = fs::read(&document).context("failed to read weir's document")?;
     let document = Document::from_json(&json).context("failed to read weir's document")?;
     if is_watched {
-        // A run that nobody reads costs less.
+        // A run that no one reads costs less.
         let lines = fs::read_to_string(&lines).context("failed to read weir's lines")?;
         ensure!(lines.lines().count() > seconds as usize, "too few lines: {lines}");
         ensure!(fetched + 1 >= seconds, "the metrics were fetched {fetched} times only");

@@ -95,9 +95,16 @@ impl Screen {
     }
 
     /// Returns the keys pressed since the last call. Without readable keys there are none.
-    pub(super) fn keys(&self) -> Vec<Key> {
+    ///
+    /// # Errors
+    /// When the terminal is gone: crossterm would then read its end again and again, and never
+    /// return.
+    pub(super) fn keys(&self) -> io::Result<Vec<Key>> {
         let mut keys = Vec::new();
         for _ in 0..KEYS_MAX {
+            if has_hung_up() {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
             match event::poll(Duration::ZERO)
                 .and_then(|is_ready| is_ready.then(event::read).transpose())
             {
@@ -106,7 +113,7 @@ impl Screen {
                 Ok(None) | Err(_) => break,
             }
         }
-        keys
+        Ok(keys)
     }
 
     /// Clears the terminal, so that the next picture is drawn whole. [`Terminal::clear`] would
@@ -164,6 +171,14 @@ fn printed(HeldText { mut bytes, dropped }: HeldText) -> Vec<u8> {
 /// Locks the open terminal. Nothing panics with the lock.
 fn lock() -> MutexGuard<'static, Option<Open>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// True if the terminal that is drawn on, or that keys come from, is gone.
+fn has_hung_up() -> bool {
+    let stdin = io::stdin();
+    let gives_keys = stdin.is_terminal() && system::has_hung_up(stdin.as_fd());
+    let is_drawn_on = |open: &Open| system::has_hung_up(open.terminal.as_fd());
+    gives_keys || lock().as_ref().is_some_and(is_drawn_on)
 }
 
 /// True if there is a terminal to draw on.

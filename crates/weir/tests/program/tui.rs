@@ -149,6 +149,27 @@ fn a_signal_restores_the_terminal() {
 }
 
 #[test]
+fn a_run_whose_terminal_is_closed_still_reports() {
+    let server = Serve::start(&[]);
+    let tmux = Tmux::new((80, 24), "C.UTF-8");
+    // Kept apart from the terminal, which is removed below.
+    let directory = Directory::new();
+    let (pid, document) = (directory.file("pid"), directory.file("run.json"));
+    tmux.enter(&format!(
+        "sh -c 'echo $$ > {pid}; exec {WEIR} --tui -c2 -t1 -d600s -R 500 -o {document} {}'",
+        server.url()
+    ));
+    tmux.await_screen("figure", has_figures);
+    let id = std::fs::read_to_string(&pid).expect("the shell has written it");
+    drop(tmux);
+    let process = std::path::Path::new("/proc").join(id.trim());
+    let ended = wait::within(wait::GUARD, || (!process.exists()).then_some(()));
+    assert!(ended.is_some(), "weir goes on without its terminal");
+    let text = std::fs::read_to_string(&document).expect("an interrupted run writes its document");
+    assert!(text.contains("\"interrupted\": true"), "{text}");
+}
+
+#[test]
 fn a_terminal_that_shrinks_is_told_the_size() {
     let server = Serve::start(&[]);
     let tmux = Tmux::new((80, 24), "C.UTF-8");
