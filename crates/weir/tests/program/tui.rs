@@ -1,6 +1,8 @@
 //! `--tui` on a real terminal: tmux gives it one of a known size, and shows what is on it.
 
+use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use crate::support::directory::Directory;
 use crate::support::serve::Serve;
@@ -148,21 +150,28 @@ fn a_signal_restores_the_terminal() {
     }
 }
 
+/// Under nohup(1) a run outlives its terminal. Reading keys from what is left of it must not keep
+/// the program from its end.
 #[test]
-fn a_run_whose_terminal_is_closed_still_reports() {
+fn a_run_outlives_its_terminal() {
     let server = Serve::start(&[]);
     let tmux = Tmux::new((80, 24), "C.UTF-8");
     // Kept apart from the terminal, which is removed below.
     let directory = Directory::new();
     let (pid, document) = (directory.file("pid"), directory.file("run.json"));
     tmux.enter(&format!(
-        "sh -c 'echo $$ > {pid}; exec {WEIR} --tui -c2 -t1 -d600s -R 500 -o {document} {}'",
+        "sh -c 'trap \"\" HUP; echo $$ > {pid}; exec {WEIR} --tui -c2 -t1 -d600s -R 500 \
+         -o {document} {}'",
         server.url()
     ));
     tmux.await_screen("figure", has_figures);
     let id = std::fs::read_to_string(&pid).expect("the shell has written it");
     drop(tmux);
-    let process = std::path::Path::new("/proc").join(id.trim());
+    // Some frames without a terminal.
+    wait::let_pass(Duration::from_millis(600));
+    let ended = Command::new("sh").args(["-c", &format!("kill -s TERM {id}")]).status();
+    assert!(ended.is_ok_and(|status| status.success()), "{id} has ended with its terminal");
+    let process = Path::new("/proc").join(id.trim());
     let ended = wait::within(wait::GUARD, || (!process.exists()).then_some(()));
     assert!(ended.is_some(), "weir goes on without its terminal");
     let text = std::fs::read_to_string(&document).expect("an interrupted run writes its document");
