@@ -1,13 +1,16 @@
-//! A run while it goes: the progress line for people, the totals for programs.
+//! A run while it goes: the progress line for people; metrics and lines for programs.
 
+mod endpoint;
+mod lines;
+mod metrics;
 mod progress;
-#[expect(dead_code, reason = "the metrics of a run, which read it, follow")]
 mod totals;
 
 use weir_result::{Interval, Plan};
 
+pub(crate) use endpoint::Endpoint;
+pub(crate) use lines::Lines;
 pub(crate) use progress::Progress;
-#[expect(unused_imports, reason = "the metrics of a run, which read them, follow")]
 pub(crate) use totals::{SharedTotals, Stage, Totals};
 
 /// Remaining time of the drain, in nanoseconds, at `now_ns` from t0; `None` before it begins.

@@ -21,9 +21,15 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Returns the progress of a run; with `is_quiet` it shows warnings alone.
+    /// Returns the progress of a trial; with `is_quiet` it shows warnings alone.
     pub(crate) fn new(is_quiet: bool) -> Progress {
-        let is_drawn = !is_quiet && io::stderr().is_terminal() && !is_dumb();
+        Progress::of_run(is_quiet, false)
+    }
+
+    /// Returns the progress of a run. Without its line if the run prints lines of its own on the
+    /// same terminal.
+    pub(crate) fn of_run(is_quiet: bool, has_lines: bool) -> Progress {
+        let is_drawn = !is_quiet && !has_lines && io::stderr().is_terminal() && !is_dumb();
         Progress { is_quiet, is_drawn, errors: 0 }
     }
 }
