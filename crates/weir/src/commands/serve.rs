@@ -252,7 +252,10 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
             check_unix(path).map_err(anyhow::Error::msg)?;
             vec![Endpoint::Unix(path.clone())]
         }
-        None => listeners(&args.listen)?,
+        None => {
+            let address = |text: &String| listen_address(text).map(Endpoint::Tcp);
+            args.listen.iter().map(address).collect::<Result<_>>()?
+        }
     };
     let framing = match args.chunked {
         Some(chunk) => Framing::Chunked {
@@ -298,10 +301,6 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
     };
     options.check()?;
     Ok(options)
-}
-
-fn listeners(addresses: &[String]) -> Result<Vec<Endpoint>> {
-    addresses.iter().map(|text| Ok(Endpoint::Tcp(listen_address(text)?))).collect()
 }
 
 fn http2(args: &ServeArgs) -> Result<Http2Options> {

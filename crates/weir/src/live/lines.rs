@@ -24,8 +24,9 @@ struct State {
     printed_ns: Vec<i64>,
     /// Starts and lines of those that standard output had no room for yet.
     waiting: VecDeque<(i64, Vec<u8>)>,
-    /// True if standard output cannot be written. The end of the run reports why.
-    has_failed: bool,
+    /// Reason why standard output could not be written. Nothing is printed after that until the end
+    /// of the run, which reports it.
+    failure: Option<NotWritten>,
 }
 
 impl Lines {
@@ -34,15 +35,15 @@ impl Lines {
     /// # Errors
     /// When standard output cannot be written.
     pub(crate) fn finish(&self, document: &Document) -> Result<(), NotWritten> {
+        let mut state = self.lock();
         let first_ns = document.series.first().map_or(0, start_ns);
-        let printed = as_in_document(first_ns, document.plan.warmup_ns, &self.lock().printed_ns);
-        terminal::print(|out| {
-            for entry in document.series.iter().filter(|entry| !printed.contains(&start_ns(entry)))
-            {
-                jsonl::write_interval(entry, out)?;
-            }
+        let printed = as_in_document(first_ns, document.plan.warmup_ns, &state.printed_ns);
+        let mut left = document.series.iter().filter(|entry| !printed.contains(&start_ns(entry)));
+        let end = terminal::print(|out| {
+            left.try_for_each(|entry| jsonl::write_interval(entry, out))?;
             jsonl::write_summary(document, out)
-        })
+        });
+        state.failure.take().map_or(end, Err)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -74,10 +75,11 @@ impl State {
     /// Prints lines while standard output has room for them: a reader that pauses must hold up
     /// neither the other observers nor the end of the run.
     fn print(&mut self) {
-        while !self.has_failed && !self.waiting.is_empty() && readiness::is_stdout_writable() {
+        while self.failure.is_none() && !self.waiting.is_empty() && readiness::is_stdout_writable()
+        {
             let Some((start_ns, line)) = self.waiting.pop_front() else { return };
-            // The line may be there in part, so that it is never printed again.
-            self.has_failed = terminal::print(|out| out.write_all(&line)).is_err();
+            // It may be there in part after a failure, so that it is not printed again.
+            self.failure = terminal::print(|out| out.write_all(&line)).err();
             self.printed_ns.push(start_ns);
         }
     }

@@ -130,7 +130,7 @@ fn prometheus_scrapes_a_run_and_answers_the_dashboard() {
     let variables = dashboard["templating"]["list"].as_array().expect("it has variables");
     assert_eq!(variables[1]["definition"], "label_values(weir_live_phase, instance)");
     prometheus.await_result("weir_live_phase{phase=\"measured\"} == 1");
-    let rate = "abs(sum(rate(weir_live_responses_total[10s])) - 200) < 100";
+    let rate = "abs(sum(rate(weir_live_responses_total[4s])) - 200) < 100";
     prometheus.await_result(rate);
 
     let page = curl(&["--fail", &metrics]).expect("it is served");
@@ -272,4 +272,15 @@ fn a_reader_that_pauses_gets_every_line() {
     reader.read_to_string(&mut text).expect("it is text");
     assert!(run.wait().is_ok_and(|status| status.success()));
     assert_eq!(text.trim_start(), lines_of(&file));
+}
+
+/// Without room on the disk, the exit status says that lines are missing.
+#[test]
+fn lines_that_cannot_be_written_are_an_error() {
+    let server = Serve::start(&[]);
+    let load = "-c2 -t1 -R 200 -d 1200ms --warmup 0 --witness off --format jsonl";
+    let script = format!("{WEIR} {load} {} >/dev/full", server.url());
+    let output = Process::start(Command::new("sh").args(["-c", &script])).wait();
+    assert_eq!(output.code(), 74, "{output:?}");
+    assert!(output.stderr.contains("standard output cannot be written"), "{output:?}");
 }
