@@ -393,6 +393,7 @@ impl Manager {
             (HDRHISTOGRAM_JAR, Manager::Apt) => "libhdrhistogram-java",
             (HDRHISTOGRAM_JAR, _) => "HdrHistogram",
             ("node", _) => "nodejs",
+            ("prometheus", Manager::Dnf) => "golang-github-prometheus",
             ("python3", Manager::Apt) => "python3-venv",
             ("python3", Manager::Pacman) => "python",
             ("dpkg-deb", _) => "dpkg",
@@ -454,6 +455,9 @@ impl Service {
     /// before, so no other service can be hit.
     fn stop(&self) -> Result<()> {
         let program = self.program;
+        if find_program(program).is_none() {
+            return Ok(());
+        }
         if Path::new("/run/systemd/system").is_dir() {
             return run(Command::new("systemctl").args(["disable", "--now", program]));
         }
