@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_clients_hold_nobody_up() {
+    fn slow_clients_do_not_delay_others() {
         let (mut endpoint, address) = endpoint();
         let connect = || TcpStream::connect(address).expect("it listens");
         let mut slow: Vec<TcpStream> = (0..20).map(|_| connect()).collect();
