@@ -63,9 +63,8 @@ pub(crate) fn setup(purpose: Purpose) -> Result<()> {
         && let Some(manager) = manager
     {
         manager.install(&missing);
-        if missing.iter().any(|(need, _)| need.program == "nginx") {
-            stop_nginx()?;
-        }
+        let is_new = |program| missing.iter().any(|(need, _)| need.program == program);
+        SERVICES.iter().filter(|service| is_new(service.program)).try_for_each(Service::stop)?;
     }
     report(&self::missing(purpose), manager)?;
     if purpose == Purpose::Test {
@@ -85,7 +84,7 @@ struct Need {
     wanted_by: &'static [Purpose],
 }
 
-const NEEDS: [Need; 28] = [
+const NEEDS: [Need; 29] = [
     Need {
         program: "nginx",
         reason: "its own count of requests is compared with weir's",
@@ -131,6 +130,12 @@ const NEEDS: [Need; 28] = [
     Need {
         program: "tmux",
         reason: "the screen of --tui is shown by a terminal of a known size",
+        required_by: &[Purpose::Test],
+        wanted_by: &[],
+    },
+    Need {
+        program: "prometheus",
+        reason: "it scrapes a run, and answers the queries of the Grafana dashboard",
         required_by: &[Purpose::Test],
         wanted_by: &[],
     },
@@ -388,6 +393,7 @@ impl Manager {
             (HDRHISTOGRAM_JAR, Manager::Apt) => "libhdrhistogram-java",
             (HDRHISTOGRAM_JAR, _) => "HdrHistogram",
             ("node", _) => "nodejs",
+            ("prometheus", Manager::Dnf) => "golang-github-prometheus",
             ("python3", Manager::Apt) => "python3-venv",
             ("python3", Manager::Pacman) => "python",
             ("dpkg-deb", _) => "dpkg",
@@ -432,18 +438,35 @@ fn complain(need: &Need, outcome: Result<()>) {
     }
 }
 
-/// Stops the service that the package's installation may have started despite that. There was no
-/// nginx before, so no other service can be hit.
-fn stop_nginx() -> Result<()> {
-    if !Path::new("/run/nginx.pid").exists() {
-        return Ok(());
+/// A program whose package installs it as a service.
+struct Service {
+    program: &'static str,
+    /// File that exists while it runs.
+    pid_file: &'static str,
+}
+
+const SERVICES: [Service; 2] = [
+    Service { program: "nginx", pid_file: "/run/nginx.pid" },
+    Service { program: "prometheus", pid_file: "/run/prometheus/prometheus.pid" },
+];
+
+impl Service {
+    /// Stops the service if the installation has started it despite that. The program was not there
+    /// before, so no other service can be hit.
+    fn stop(&self) -> Result<()> {
+        let program = self.program;
+        if find_program(program).is_none() {
+            return Ok(());
+        }
+        if Path::new("/run/systemd/system").is_dir() {
+            return run(Command::new("systemctl").args(["disable", "--now", program]));
+        }
+        if !Path::new(self.pid_file).exists() {
+            return Ok(());
+        }
+        eprintln!("setup: the installation started {program} as a service; stopping it");
+        run(Command::new("service").args([program, "stop"]))
     }
-    eprintln!("setup: the installation started nginx as a service; stopping it");
-    if Path::new("/run/systemd/system").is_dir() {
-        return run(Command::new("systemctl").args(["stop", "nginx"]));
-    }
-    let nginx = find_program("nginx").context("failed to find nginx after its installation")?;
-    run(Command::new(nginx).args(["-s", "stop"]))
 }
 
 #[cfg(test)]

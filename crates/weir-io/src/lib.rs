@@ -20,6 +20,7 @@ mod numbers;
 mod open;
 mod outgoing;
 mod raw_event;
+pub mod readiness;
 mod signals;
 mod slab;
 mod socket;

@@ -4,20 +4,35 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 use weir_result::Document;
+use weir_result::document::SeriesEntry;
 
 use crate::csv;
 
-/// Writes the intervals, each with `"type": "interval"` and the names of the document's series,
-/// then one object with `"type": "summary"`.
+/// Writes the intervals, and then the result.
 ///
 /// # Errors
 /// Errors of `out`.
 pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
-    for entry in &document.series {
-        let mut line = Map::from_iter([("type".to_owned(), Value::from("interval"))]);
-        line.extend(csv::fields(entry));
-        writeln!(out, "{}", Value::Object(line))?;
-    }
+    document.series.iter().try_for_each(|entry| write_interval(entry, out))?;
+    write_summary(document, out)
+}
+
+/// Writes one interval, as an object with `"type": "interval"` and the names of the document's
+/// series.
+///
+/// # Errors
+/// Errors of `out`.
+pub fn write_interval(entry: &SeriesEntry, out: &mut impl Write) -> io::Result<()> {
+    let mut line = Map::from_iter([("type".to_owned(), Value::from("interval"))]);
+    line.extend(csv::fields(entry));
+    writeln!(out, "{}", Value::Object(line))
+}
+
+/// Writes the result, as an object with `"type": "summary"`.
+///
+/// # Errors
+/// Errors of `out`.
+pub fn write_summary(document: &Document, out: &mut impl Write) -> io::Result<()> {
     let latency = &document.latency.response_time;
     let summary = json!({
         "type": "summary",

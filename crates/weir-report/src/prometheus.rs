@@ -2,38 +2,21 @@
 //! and a Pushgateway read them. Base units are seconds and bytes; names end in their unit, counters
 //! in `_total` (<https://prometheus.io/docs/practices/naming/>).
 
+mod page;
+
 use std::io::{self, Write};
 
+use weir_result::Document;
 use weir_result::document::Metric;
-use weir_result::{Document, Histogram, histogram, printable};
 
 use crate::distribution::{Certainty, Distribution};
 
-/// Upper bounds of the buckets of times, in nanoseconds.
-const BOUNDS_NS: [u64; 18] = [
-    50_000,
-    100_000,
-    250_000,
-    500_000,
-    1_000_000,
-    2_500_000,
-    5_000_000,
-    10_000_000,
-    25_000_000,
-    50_000_000,
-    100_000_000,
-    250_000_000,
-    500_000_000,
-    1_000_000_000,
-    2_500_000_000,
-    5_000_000_000,
-    10_000_000_000,
-    25_000_000_000,
-];
+pub use page::Page;
 
 /// Percentiles with a metric.
 const PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 
+/// Nanoseconds of the unit of times.
 const NS_PER_S: f64 = 1e9;
 
 /// Writes the metrics of a run.
@@ -55,7 +38,7 @@ pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
     for (name, help, metric) in times {
         time(name, help, metric, &mut page)?;
     }
-    out.write_all(page.text.as_bytes())
+    out.write_all(page.text().as_bytes())
 }
 
 fn about(document: &Document, page: &mut Page) {
@@ -139,54 +122,4 @@ fn time(name: &str, help: &str, metric: &Metric, page: &mut Page) -> io::Result<
         page.sample(&family, &labels, figure.ns as f64 / NS_PER_S);
     }
     Ok(())
-}
-
-/// A page of metrics, as far as it is written.
-#[derive(Default)]
-struct Page {
-    text: String,
-}
-
-impl Page {
-    /// Begins the samples of a metric.
-    fn family(&mut self, name: &str, kind: &str, help: &str) {
-        self.text += &format!("# HELP {name} {help}.\n# TYPE {name} {kind}\n");
-    }
-
-    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
-        let labels: Vec<String> =
-            labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
-        let labels = match labels.is_empty() {
-            true => String::new(),
-            false => format!("{{{}}}", labels.join(",")),
-        };
-        self.text += &format!("{name}{labels} {value}\n");
-    }
-
-    /// Writes a metric with one sample.
-    fn single(&mut self, name: &str, kind: &str, help: &str, value: f64) {
-        self.family(name, kind, help);
-        self.sample(name, &[], value);
-    }
-
-    /// Writes a histogram. A value counts in a bucket if all of the values that the histogram does
-    /// not tell from it are within its bound.
-    fn histogram(&mut self, name: &str, help: &str, of: &Histogram) {
-        self.family(name, "histogram", help);
-        let bucket = format!("{name}_bucket");
-        for bound_ns in BOUNDS_NS {
-            let within = of.buckets().filter(|(at, _)| histogram::highest_in(*at) <= bound_ns);
-            let count: u64 = within.map(|(_, count)| count).sum();
-            let bound = (bound_ns as f64 / NS_PER_S).to_string();
-            self.sample(&bucket, &[("le", &bound)], count as f64);
-        }
-        self.sample(&bucket, &[("le", "+Inf")], of.count() as f64);
-        self.sample(&format!("{name}_sum"), &[], of.exact().sum_ns as f64 / NS_PER_S);
-        self.sample(&format!("{name}_count"), &[], of.count() as f64);
-    }
-}
-
-/// Escapes the value of a label; what a terminal would interpret is made visible first.
-fn escaped(value: &str) -> String {
-    printable(value).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -15,6 +15,7 @@ pub(crate) mod choices;
 mod help;
 mod hints;
 pub(crate) mod history;
+pub(crate) mod live;
 pub(crate) mod pages;
 mod peers;
 mod pin;
@@ -24,7 +25,7 @@ mod split;
 pub(crate) mod study;
 mod tls;
 pub(crate) mod tree;
-mod values;
+pub(crate) mod values;
 mod watch;
 
 pub(crate) use choices::{ArrivalsChoice, Strict};
@@ -32,6 +33,7 @@ use choices::{
     CloseChoice, HttpVersionChoice, IoChoice, PacingChoice, TimestampsChoice, WaitChoice,
     WitnessChoice,
 };
+use live::LiveArgs;
 pub(crate) use report::ReportArgs;
 use tls::TlsArgs;
 use values::{
@@ -458,6 +460,9 @@ pub(crate) struct RunArgs {
     /// While the load runs, show rate, percentiles, heat map and errors on the whole terminal
     #[arg(long, conflicts_with_all = ["quiet", "print_plan"], help_heading = "Output")]
     pub(crate) tui: bool,
+    /// The figures for programs.
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
     /// Print no progress line and no report
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,

@@ -14,6 +14,7 @@ mod interrupts;
 mod live;
 #[cfg(not(feature = "tui"))]
 mod no_tui;
+mod observers;
 mod output;
 mod runner;
 mod screen;

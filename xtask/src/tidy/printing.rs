@@ -9,7 +9,7 @@ use super::tree::{File, Tree};
 /// Files that may name standard output and standard error.
 const HOMES: [&str; 4] = [
     "crates/weir/src/terminal.rs",
-    "crates/weir/src/live.rs",
+    "crates/weir/src/live/progress.rs",
     "crates/weir/src/tui/screen.rs",
     "crates/weir-io/src/stdout.rs",
 ];

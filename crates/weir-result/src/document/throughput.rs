@@ -72,7 +72,7 @@ pub(super) fn window_ns(plan: &Plan, is_cut: bool, phases: &[Phases]) -> u64 {
 }
 
 /// End of the window by the plan, in nanoseconds from t0.
-fn planned_ns(plan: &Plan) -> Option<u64> {
+pub(super) fn planned_ns(plan: &Plan) -> Option<u64> {
     plan.duration_ns.into_iter().chain(by_count_ns(plan)).min()
 }
 

@@ -1,10 +1,11 @@
 //! The run over time: slices by planned time, for statistics, and the series by when things
 //! happened, for display.
 
-use super::throughput::{per_second, seconds};
+use super::throughput::{per_second, planned_ns, seconds};
 use super::{PackedHistogram, SeriesEntry, SeriesPhase, SliceEntry};
 use crate::counters::{Interval, Slice};
 use crate::histogram::{Histogram, SparseHistogram};
+use crate::plan::Plan;
 
 impl SliceEntry {
     pub(super) fn of(slice: &Slice) -> SliceEntry {
@@ -32,7 +33,21 @@ impl SliceEntry {
 }
 
 impl SeriesEntry {
+    /// Returns the entry of an interval of a run that still lasts, without its histogram. It is
+    /// that of the document, except for two things that are known at the end alone: where an
+    /// automatic warm-up ended, and where a window ended that its length does not end.
+    pub fn of_running(interval: &Interval, plan: &Plan) -> SeriesEntry {
+        SeriesEntry::without_histogram(interval, planned_ns(plan).map_or(f64::INFINITY, seconds))
+    }
+
     pub(super) fn of(interval: &Interval, window_s: f64) -> SeriesEntry {
+        SeriesEntry {
+            latency: PackedHistogram::of_sparse(&interval.latency),
+            ..SeriesEntry::without_histogram(interval, window_s)
+        }
+    }
+
+    fn without_histogram(interval: &Interval, window_s: f64) -> SeriesEntry {
         let start_s = signed_seconds(interval.start_ns);
         let phase = match start_s {
             s if s < 0.0 => SeriesPhase::Warmup,
@@ -52,7 +67,6 @@ impl SeriesEntry {
             p99_ns: latency.percentile(99.0),
             max_ns: (!latency.is_empty()).then_some(latency.exact().max_ns),
             mean_ns: latency.mean_ns(),
-            latency: PackedHistogram::of_sparse(&interval.latency),
             ..SeriesEntry::from(interval)
         }
     }

@@ -1,5 +1,8 @@
 //! Values of flags: text to numbers, or an error message.
 
+use std::net::{SocketAddr, ToSocketAddrs};
+
+use anyhow::Context;
 use weir_result::units::{parse_bytes, parse_count, parse_duration_ns, parse_number, parse_rate};
 use weir_result::{Assertion, Part, Rate};
 use weir_runner::Warmup;
@@ -53,6 +56,21 @@ pub(super) fn positive_duration(text: &str) -> Result<u64, String> {
 
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
     parse_bytes(text).map_err(|error| error.to_string())
+}
+
+/// Parses and resolves the value of `--listen`: `ADDRESS:PORT`, or a port alone on the loopback
+/// address.
+///
+/// # Errors
+/// When it is no such address.
+pub(crate) fn listen_address(text: &str) -> anyhow::Result<SocketAddr> {
+    if let Ok(port) = text.parse::<u16>() {
+        return Ok(([127, 0, 0, 1], port).into());
+    }
+    let found = text.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
+    found.with_context(|| {
+        format!("invalid --listen {text:?}; use ADDRESS:PORT, such as 127.0.0.1:8080")
+    })
 }
 
 /// Greatest flow-control window (RFC 9113 §6.9.1), in bytes.

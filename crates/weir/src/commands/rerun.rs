@@ -8,9 +8,11 @@ use weir_result::{Document, Study};
 
 use super::study::spec_of;
 use super::{recorded, run};
+use crate::args::live::LiveArgs;
 use crate::args::study::RerunArgs;
 use crate::args::{Cli, RunArgs};
 use crate::github::StepSummary;
+use crate::observers::Observers;
 use crate::runner;
 use crate::terminal::shown;
 
@@ -37,19 +39,21 @@ pub(crate) fn rerun(args: &RerunArgs) -> Result<ExitCode> {
     run_args.quiet = args.quiet;
     let mut spec = spec_of(parsed(words)?, command, &args.secrets)?;
     recorded::settle_choices(&mut spec, &document);
-    let mut observers = run::observers(&run_args)?;
-    let prepared = runner::of(&spec).prepare(&spec, &mut observers)?;
+    let mut observers = Observers::of(&run_args)?;
+    let prepared = runner::of(&spec).prepare(&spec, &mut observers.all)?;
     recorded::check_same(&document, &prepared)
         .with_context(|| format!("{} cannot be repeated", shown(&args.file)))?;
     run::carry_out(&run_args, prepared, summary.as_ref(), &mut observers)
 }
 
-/// Parses a recorded command line, without the files that it wrote and its screen.
+/// Parses a recorded command line, without the files that it wrote, its screen and its
+/// endpoint.
 fn parsed(words: &[String]) -> Result<RunArgs> {
     let argv = std::iter::once("weir").chain(words.iter().map(String::as_str));
     let cli = Cli::of_words(argv.map(OsString::from))
         .map_err(|error| anyhow!("the recorded command line cannot be read: {error}"))?;
     let exports = Vec::new();
     let (raw, junit, output, save) = (None, None, None, None);
-    Ok(RunArgs { raw, junit, output, save, exports, tui: false, ..cli.run })
+    let live = LiveArgs::default();
+    Ok(RunArgs { raw, junit, output, save, exports, tui: false, live, ..cli.run })
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use weir_report::{Annotation, TextOptions, exporters, markdown};
 use weir_result::{Assertion, AssertionResult, Document, Plan};
-use weir_runner::{Finished, Observer, Prepared, RawOutput};
+use weir_runner::{Finished, Prepared, RawOutput};
 
 use crate::args::{Form, RunArgs};
 use crate::commands::selfcheck;
@@ -15,38 +15,29 @@ use crate::errors::NotWritten;
 use crate::github::{Channel, StepSummary};
 use crate::history::Saving;
 use crate::interrupts::Interrupts;
-use crate::live::Progress;
+use crate::live::Lines;
+use crate::observers::Observers;
 use crate::output::{ExportFiles, ResultFile, Temporaries, check_distinct};
 use crate::screen::Screen;
 use crate::terminal::{self, shown};
-use crate::{exit, runner, tui};
+use crate::{exit, runner};
 
 /// Runs the load.
 ///
 /// # Errors
 /// When the command line is wrong, or the machine fails before anything was measured.
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
-    let (spec, mut observers) = (args.spec(std::env::args_os()), observers(args)?);
+    let spec = args.spec(std::env::args_os());
     if args.words.is_empty() {
         return selfcheck::run(args, &spec);
     }
+    let mut observers = Observers::of(args)?;
     let summary = StepSummary::of(args.github)?;
-    let prepared = runner::of(&spec).prepare(&spec, &mut observers)?;
+    let prepared = runner::of(&spec).prepare(&spec, &mut observers.all)?;
     if args.print_plan {
         return print_plan(prepared.plan());
     }
     carry_out(args, prepared, summary.as_ref(), &mut observers)
-}
-
-/// The observers of a run, as the flags say.
-///
-/// # Errors
-/// When `--tui` has no terminal.
-pub(crate) fn observers(args: &RunArgs) -> Result<Vec<Box<dyn Observer>>> {
-    Ok(vec![match args.tui {
-        true => tui::observer()?,
-        false => Box::new(Progress::new(args.quiet)),
-    }])
 }
 
 /// Carries out a planned run and reports it, as the flags say.
@@ -57,13 +48,15 @@ pub(crate) fn carry_out(
     args: &RunArgs,
     prepared: Prepared,
     summary: Option<&StepSummary>,
-    observer: &mut dyn Observer,
+    observers: &mut Observers,
 ) -> Result<ExitCode> {
     let interrupts = Interrupts::await_signals()?;
     let files = Files::at(args, interrupts.temporaries())?;
     let saving = Saving::of(args)?;
-    let finished = prepared.run(interrupts.runs(), files.raw_output()?, observer);
-    report(args, finished?, files, (summary, saving.as_ref()))
+    observers.start()?;
+    let finished = prepared.run(interrupts.runs(), files.raw_output()?, &mut observers.all);
+    let lines = observers.lines.as_ref();
+    report(args, finished?, files, (summary, saving.as_ref(), lines))
 }
 
 /// Reports a run: writes its files, prints it, saves it, and calls the `done()` of its script.
@@ -71,15 +64,16 @@ fn report(
     args: &RunArgs,
     mut finished: Finished,
     files: Files,
-    (summary, saving): (Option<&StepSummary>, Option<&Saving>),
+    (summary, saving, lines): (Option<&StepSummary>, Option<&Saving>, Option<&Lines>),
 ) -> Result<ExitCode> {
     finished.document.assertions =
         judged(&args.assertions, args.assert_confidence, &finished.document);
     // Files first, because standard output may be closed.
     let written = files.write(&mut finished, &options(&args.form()));
-    let shown = match args.is_silent() {
-        true => Ok(()),
-        false => print(&finished.document, &args.form()),
+    let shown = match lines {
+        Some(lines) => lines.finish(&finished.document),
+        None if args.is_silent() => Ok(()),
+        None => print(&finished.document, &args.form()),
     };
     let is_refused = exit::is_refused(&finished.document, args.strict);
     let published = publish(summary, &finished.document, &args.form(), is_refused);

@@ -24,6 +24,7 @@ pub(crate) fn run(args: &RunArgs, spec: &RunSpec) -> Result<ExitCode> {
         || args.script.is_some()
         || args.print_plan
         || args.tui
+        || args.live.listen.is_some()
         || args.prove_client
         || args.github
         || args.format.needs_assertions

@@ -19,6 +19,7 @@ use weir_serve::{
 };
 
 use crate::args::check::check_unix;
+use crate::args::values::listen_address;
 use crate::errors::NotWritten;
 use crate::terminal::{self, shown};
 use tls::TlsArgs;
@@ -251,7 +252,10 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
             check_unix(path).map_err(anyhow::Error::msg)?;
             vec![Endpoint::Unix(path.clone())]
         }
-        None => args.listen.iter().map(|text| address(text)).collect::<Result<_>>()?,
+        None => {
+            let address = |text: &String| listen_address(text).map(Endpoint::Tcp);
+            args.listen.iter().map(address).collect::<Result<_>>()?
+        }
     };
     let framing = match args.chunked {
         Some(chunk) => Framing::Chunked {
@@ -307,19 +311,6 @@ fn http2(args: &ServeArgs) -> Result<Http2Options> {
     };
     let settings_delay = args.h2_settings_delay;
     Ok(Http2Options { streams: args.h2_streams, window_bytes, settings_delay })
-}
-
-/// Parses `ADDRESS:PORT`, or a port alone on the loopback address.
-fn address(text: &str) -> Result<Endpoint> {
-    use std::net::ToSocketAddrs;
-    if let Ok(port) = text.parse::<u16>() {
-        return Ok(Endpoint::Tcp(([127, 0, 0, 1], port).into()));
-    }
-    let found = text.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
-    let found = found.with_context(|| {
-        format!("invalid --listen {text:?}; use ADDRESS:PORT, such as 127.0.0.1:8080")
-    })?;
-    Ok(Endpoint::Tcp(found))
 }
 
 fn span(text: &str) -> Result<Duration, String> {

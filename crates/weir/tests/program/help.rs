@@ -81,6 +81,8 @@ const FLAGS: &[&str] = &[
     "--history",
     "--raw",
     "--print-plan",
+    "--tui",
+    "--listen",
     "-q, --quiet",
     "--compat",
     "-v, --version",

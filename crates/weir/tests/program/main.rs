@@ -21,6 +21,7 @@ mod help;
 mod history;
 mod http2;
 mod https;
+mod live;
 mod nginx;
 mod pages;
 mod parts;

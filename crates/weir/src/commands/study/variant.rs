@@ -104,6 +104,7 @@ fn check(args: &RunArgs) -> Result<()> {
         ("--github", args.github),
         ("--print-plan", args.print_plan),
         ("--tui", args.tui),
+        ("--listen", args.live.listen.is_some()),
         ("--part", args.part.is_some()),
         ("--compat", args.compat.is_some()),
     ];

@@ -1,0 +1,17 @@
+//! The flags of the figures that programs read while a run goes.
+
+use clap::Args;
+
+/// The flags.
+#[derive(Debug, Default, Args)]
+pub(crate) struct LiveArgs {
+    /// Serve metrics to Prometheus while weir runs, at http://ADDRESS:PORT/metrics; port 0 takes a
+    /// free one
+    #[arg(
+        long,
+        value_name = "ADDRESS:PORT",
+        conflicts_with = "print_plan",
+        help_heading = "Output"
+    )]
+    pub(crate) listen: Option<String>,
+}

@@ -1,0 +1,277 @@
+//! The HTTP endpoint of `--listen`: one thread of low priority that serves `/metrics` to a few
+//! clients, and waits for none of them. Threads of the load do nothing for it.
+
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use weir_io::{readiness, system};
+use weir_runner::NoThread;
+
+use super::{SharedTotals, metrics};
+use crate::terminal;
+
+/// Nice value of the thread: it yields to those of the load.
+const NICENESS: i32 = 10;
+
+/// Most connections. A further one closes the oldest.
+const CLIENTS_MAX: usize = 8;
+
+/// Time in which a client sends its request, and receives the response.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Longest head of a request, in bytes.
+const HEAD_BYTES_MAX: usize = 8 * 1024;
+
+/// Pause after events. It limits the CPU time that any number of clients can cause.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// The listening socket and its clients.
+pub(crate) struct Endpoint {
+    listener: TcpListener,
+    /// Connections whose request is not complete, the oldest first.
+    clients: VecDeque<Client>,
+    totals: SharedTotals,
+}
+
+impl Endpoint {
+    /// Opens the endpoint. Clients may connect, and wait until it starts.
+    ///
+    /// # Errors
+    /// When the address cannot be listened on.
+    pub(crate) fn open(address: SocketAddr, totals: SharedTotals) -> Result<Endpoint> {
+        let listener = TcpListener::bind(address).with_context(|| {
+            format!("--listen {address} cannot be opened: choose another port, or 0 for a free one")
+        })?;
+        listener.set_nonblocking(true)?;
+        Ok(Endpoint { listener, clients: VecDeque::new(), totals })
+    }
+
+    /// Starts the thread, which serves until the program ends, and prints the address. Signals are
+    /// blocked by then: one that this thread received would end the program.
+    ///
+    /// # Errors
+    /// When no thread is left.
+    pub(crate) fn start(mut self) -> Result<()> {
+        let address = self.listener.local_addr()?;
+        let serve = move || {
+            // Where it is forbidden, the thread runs like all others.
+            let _as_others = system::stand_back(NICENESS);
+            while self.turn().is_ok() {}
+        };
+        // This thread outlives the run: nothing ends its wait.
+        let builder = thread::Builder::new().name("weir-metrics".to_owned());
+        let _detached = builder.spawn(serve).map_err(NoThread)?;
+        terminal::eprint_line(format_args!("metrics at http://{address}/metrics"));
+        Ok(())
+    }
+
+    /// Waits for events, and handles them.
+    fn turn(&mut self) -> io::Result<()> {
+        let first = self.clients.iter().map(|client| client.until).min();
+        let timeout = first.map(|until| until.saturating_duration_since(Instant::now()));
+        let sockets = self.clients.iter().map(|client| client.stream.as_fd());
+        let sources: Vec<_> = sockets.chain([self.listener.as_fd()]).collect();
+        let mut ready = readiness::await_readable(&sources, timeout)?;
+        let is_calling = ready.pop().unwrap_or(false);
+        let now = Instant::now();
+        for (mut client, is_ready) in std::mem::take(&mut self.clients).into_iter().zip(ready) {
+            let request = match is_ready {
+                true => client.receive(),
+                false => Request::Partial,
+            };
+            match request {
+                Request::Partial if now < client.until => self.clients.push_back(client),
+                Request::Partial | Request::Gone => client.close(),
+                Request::Complete => client.respond(&self.totals),
+            }
+        }
+        if is_calling {
+            self.accept(now);
+        }
+        thread::sleep(PAUSE);
+        Ok(())
+    }
+
+    /// Accepts the connections that wait.
+    fn accept(&mut self, now: Instant) {
+        for _ in 0..CLIENTS_MAX {
+            let Ok((stream, _)) = self.listener.accept() else { return };
+            if stream.set_nonblocking(true).is_err() {
+                continue;
+            }
+            if self.clients.len() == CLIENTS_MAX {
+                self.clients.pop_front().into_iter().for_each(Client::close);
+            }
+            self.clients.push_back(Client { stream, head: Vec::new(), until: now + PATIENCE });
+        }
+    }
+}
+
+/// A connection.
+struct Client {
+    stream: TcpStream,
+    /// Bytes of its request so far.
+    head: Vec<u8>,
+    until: Instant,
+}
+
+/// State of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Request {
+    Partial,
+    /// Its head is complete, or too long.
+    Complete,
+    /// The client has left.
+    Gone,
+}
+
+impl Client {
+    /// Reads the bytes that are there.
+    fn receive(&mut self) -> Request {
+        let mut bytes = [0; HEAD_BYTES_MAX];
+        match self.stream.read(&mut bytes) {
+            Ok(0) => return Request::Gone,
+            Ok(count) => self.head.extend_from_slice(&bytes[..count]),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Request::Partial,
+            Err(_) => return Request::Gone,
+        }
+        let is_complete = self.head.windows(4).any(|end| end == b"\r\n\r\n");
+        match is_complete || self.head.len() > HEAD_BYTES_MAX {
+            true => Request::Complete,
+            false => Request::Partial,
+        }
+    }
+
+    /// Sends the response. It fits the socket's buffer, so that this seldom waits.
+    fn respond(mut self, totals: &SharedTotals) {
+        let response = response(&self.head, || totals.read(metrics::page));
+        let is_limited = self.stream.set_nonblocking(false).is_ok()
+            && self.stream.set_write_timeout(Some(PATIENCE)).is_ok();
+        if is_limited {
+            let _gone = self.stream.write_all(response.as_bytes());
+        }
+        self.close();
+    }
+
+    /// Closes the connection, also if another process has a copy of the socket.
+    fn close(self) {
+        let _gone = self.stream.shutdown(Shutdown::Both);
+    }
+}
+
+/// Returns the response to a request with this head.
+fn response(head: &[u8], page: impl FnOnce() -> String) -> String {
+    let line = head.split(|byte| *byte == b'\r').next().unwrap_or_default();
+    let line = String::from_utf8_lossy(line);
+    let words: Vec<&str> = line.split(' ').collect();
+    let [method, target, version] = words[..] else { return refusal("400 Bad Request", "") };
+    if !version.starts_with("HTTP/1.") {
+        return refusal("400 Bad Request", "");
+    }
+    if head.len() > HEAD_BYTES_MAX {
+        return refusal("431 Request Header Fields Too Large", "");
+    }
+    if target.split('?').next() != Some("/metrics") {
+        return refusal("404 Not Found", "");
+    }
+    let body = match method {
+        "GET" | "HEAD" => page(),
+        _ => return refusal("405 Method Not Allowed", "Allow: GET, HEAD\r\n"),
+    };
+    let head = head_of("200 OK", "", body.len());
+    if method == "HEAD" { head } else { head + &body }
+}
+
+/// Returns a response without metrics.
+fn refusal(status: &str, field: &str) -> String {
+    let body = format!("{status}; the metrics are at /metrics\n");
+    head_of(status, field, body.len()) + &body
+}
+
+fn head_of(status: &str, field: &str, body_bytes: usize) -> String {
+    format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n\
+         Content-Length: {body_bytes}\r\n{field}Connection: close\r\n\r\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(request: &str, status: &str, body: &str) {
+        let response = response(request.as_bytes(), || "page\n".to_owned());
+        assert!(response.starts_with(&format!("HTTP/1.1 {status}")), "{request}: {response}");
+        let (head, found) = response.split_once("\r\n\r\n").expect("a head");
+        assert!(found.contains(body), "{request}: {response}");
+        let length = format!("Content-Length: {}\r\n", found.len());
+        assert!(request.starts_with("HEAD /metrics ") || head.contains(&length), "{response}");
+    }
+
+    #[test]
+    fn one_page_can_be_read() {
+        check("GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n", "200 OK", "page\n");
+        check("GET /metrics?x=1 HTTP/1.0\r\n\r\n", "200 OK", "page\n");
+        let head = response(b"HEAD /metrics HTTP/1.1\r\n\r\n", || "page\n".to_owned());
+        assert!(head.contains("Content-Length: 5\r\n") && head.ends_with("\r\n\r\n"), "{head}");
+        for (request, status) in [
+            ("GET / HTTP/1.1\r\n\r\n", "404"),
+            ("GET /metrics/x HTTP/1.1\r\n\r\n", "404"),
+            ("POST /metrics HTTP/1.1\r\n\r\n", "405 Method Not Allowed\r\n"),
+            ("GET /metrics\r\n\r\n", "400"),
+            ("GET /metrics HTTP/2.0\r\n\r\n", "400"),
+            ("\r\n\r\n", "400"),
+            ("\u{1}\u{0}\r\n\r\n", "400"),
+        ] {
+            check(request, status, "/metrics");
+        }
+        let long = format!("GET /metrics HTTP/1.1\r\nX: {}", "x".repeat(HEAD_BYTES_MAX));
+        check(&long, "431", "/metrics");
+    }
+
+    /// An endpoint without its thread: the test calls its turns.
+    fn endpoint() -> (Endpoint, SocketAddr) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        listener.set_nonblocking(true).expect("a socket");
+        let address = listener.local_addr().expect("it is bound");
+        let totals = SharedTotals::default();
+        (Endpoint { listener, clients: VecDeque::new(), totals }, address)
+    }
+
+    #[test]
+    fn slow_clients_do_not_delay_others() {
+        let (mut endpoint, address) = endpoint();
+        let connect = || TcpStream::connect(address).expect("it listens");
+        let mut slow: Vec<TcpStream> = (0..20).map(|_| connect()).collect();
+        while endpoint.clients.len() < CLIENTS_MAX {
+            endpoint.turn().expect("it can poll");
+        }
+        slow.iter_mut().for_each(|stream| {
+            let _closed = stream.write_all(b"GET /metr");
+        });
+        let mut quick = connect();
+        quick.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").expect("there is room");
+        quick.set_nonblocking(true).expect("a socket");
+        let mut response = String::new();
+        loop {
+            endpoint.turn().expect("it can poll");
+            assert!(endpoint.clients.len() <= CLIENTS_MAX);
+            match quick.read_to_string(&mut response) {
+                Ok(_) => break,
+                Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
+            }
+        }
+        assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
+        assert!(response.ends_with("weir_live_backlog 0\n"), "{response}");
+        // Those that stay silent are closed at the end of their time.
+        endpoint.clients.iter_mut().for_each(|client| client.until = Instant::now());
+        while !endpoint.clients.is_empty() {
+            endpoint.turn().expect("it can poll");
+        }
+    }
+}

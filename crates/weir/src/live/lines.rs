@@ -1,0 +1,142 @@
+//! The lines of `--format jsonl` on standard output: those of intervals while the run goes, then
+//! those that are left and the summary.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::io::Write;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use weir_io::readiness;
+use weir_report::jsonl;
+use weir_result::document::SeriesEntry;
+use weir_result::{Document, Interval, Plan};
+use weir_runner::Observer;
+
+use crate::errors::NotWritten;
+use crate::terminal;
+
+/// The lines of a run. Copies share them: one observes the run, the other prints the end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lines(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// Starts of the intervals that were printed, in nanoseconds from t0 as it was then.
+    printed_ns: Vec<i64>,
+    /// Starts and lines of those that standard output had no room for yet.
+    waiting: VecDeque<(i64, Vec<u8>)>,
+    /// Reason why standard output could not be written. Nothing is printed after that until the end
+    /// of the run, which reports it.
+    failure: Option<NotWritten>,
+}
+
+impl Lines {
+    /// Prints the intervals that were not printed during the run, and the summary.
+    ///
+    /// # Errors
+    /// When standard output cannot be written.
+    pub(crate) fn finish(&self, document: &Document) -> Result<(), NotWritten> {
+        let mut state = self.lock();
+        let first_ns = document.series.first().map_or(0, start_ns);
+        let printed = as_in_document(first_ns, document.plan.warmup_ns, &state.printed_ns);
+        let mut left = document.series.iter().filter(|entry| !printed.contains(&start_ns(entry)));
+        let end = terminal::print(|out| {
+            left.try_for_each(|entry| jsonl::write_interval(entry, out))?;
+            jsonl::write_summary(document, out)
+        });
+        state.failure.take().map_or(end, Err)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Observer for Lines {
+    fn is_live(&self) -> bool {
+        true
+    }
+
+    fn interval(&mut self, plan: &Plan, interval: &Interval) {
+        let mut line = Vec::new();
+        let entry = SeriesEntry::of_running(interval, plan);
+        if jsonl::write_interval(&entry, &mut line).is_ok() {
+            let mut state = self.lock();
+            state.waiting.push_back((interval.start_ns, line));
+            state.print();
+        }
+    }
+
+    fn frame(&mut self, _: &Plan, _: &weir_runner::Frame) {
+        self.lock().print();
+    }
+}
+
+impl State {
+    /// Prints lines while standard output has room for them: a reader that pauses must hold up
+    /// neither the other observers nor the end of the run.
+    fn print(&mut self) {
+        while self.failure.is_none() && !self.waiting.is_empty() && readiness::is_stdout_writable()
+        {
+            let Some((start_ns, line)) = self.waiting.pop_front() else { return };
+            // It may be there in part after a failure, so that it is not printed again.
+            self.failure = terminal::print(|out| out.write_all(&line)).err();
+            self.printed_ns.push(start_ns);
+        }
+    }
+}
+
+/// Returns the starts of printed intervals as the document has them, whose first one starts at
+/// `first_ns`. An automatic warm-up may end early: t0 is then earlier than planned, and intervals
+/// until then were printed with starts that are too early by as much.
+fn as_in_document(first_ns: i64, warmup_ns: u64, printed_ns: &[i64]) -> BTreeSet<i64> {
+    let planned_ns = 0_i64.saturating_sub_unsigned(warmup_ns);
+    let earlier_ns = first_ns.saturating_sub(planned_ns);
+    if earlier_ns <= 0 {
+        return printed_ns.iter().copied().collect();
+    }
+    // Where t0 moved, the starts leap by that much.
+    let mut before_ns = planned_ns;
+    let moved = printed_ns.iter().position(|start_ns| {
+        let leap_ns = *start_ns - std::mem::replace(&mut before_ns, *start_ns);
+        leap_ns >= earlier_ns
+    });
+    let (old, new) = printed_ns.split_at(moved.unwrap_or(printed_ns.len()));
+    old.iter().map(|start_ns| start_ns + earlier_ns).chain(new.iter().copied()).collect()
+}
+
+/// Start of an interval, in nanoseconds from t0.
+fn start_ns(entry: &SeriesEntry) -> i64 {
+    (entry.start_s * 1e9).round() as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    /// Checks starts in a run whose warm-up was planned with one length and took another.
+    fn check((planned_s, taken_s): (u64, i64), printed_s: &[i64], expected_s: &[i64]) {
+        let ns = |starts_s: &[i64]| starts_s.iter().map(|s| s * SECOND).collect::<Vec<_>>();
+        let warmup_ns = planned_s * SECOND.unsigned_abs();
+        let found = as_in_document(-taken_s * SECOND, warmup_ns, &ns(printed_s));
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), ns(expected_s), "{printed_s:?}");
+    }
+
+    #[test]
+    fn a_warm_up_of_fixed_length_leaves_starts_as_they_are() {
+        check((2, 2), &[-2, -1, 0, 1], &[-2, -1, 0, 1]);
+        check((2, 2), &[-2, 1], &[-2, 1]);
+        // Nothing was measured.
+        check((2, 0), &[], &[]);
+    }
+
+    #[test]
+    fn starts_before_the_end_of_an_automatic_warm_up_are_moved() {
+        check((60, 4), &[-60, -59, -58, -1, 0], &[-4, -3, -2, -1, 0]);
+        // The one in which t0 moved is missing, as it had two names.
+        check((60, 4), &[-60, -59, -58, 0, 1], &[-4, -3, -2, 0, 1]);
+        check((60, 4), &[-60, -59], &[-4, -3]);
+        check((60, 4), &[-1, 0, 1], &[-1, 0, 1]);
+    }
+}

@@ -1,0 +1,157 @@
+//! The metrics of a run while it goes, in Prometheus' text format. Their names are their own:
+//! `weir_live_…` counts by time, while `weir_…` of `--export prometheus` counts by plan.
+
+use std::time::UNIX_EPOCH;
+
+use weir_report::prometheus::Page;
+use weir_result::{Load, Plan};
+
+use super::{Stage, Totals};
+
+const NS_PER_S: f64 = 1e9;
+
+/// Returns the page of these totals.
+pub(super) fn page(totals: &Totals) -> String {
+    let mut page = Page::default();
+    if let Some((plan, began)) = &totals.load {
+        about(plan, &mut page);
+        let began_s = began.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
+        let help = "Begin of the load, since 1970";
+        page.single("weir_live_start_time_seconds", "gauge", help, began_s);
+    }
+    page.family("weir_live_phase", "gauge", "1 for the present phase of the run, else 0");
+    for stage in Stage::ALL {
+        let is_now = if stage == totals.stage { 1.0 } else { 0.0 };
+        page.sample("weir_live_phase", &[("phase", stage.name())], is_now);
+    }
+    if let Some(at_ns) = totals.at_ns {
+        let help = "Time since the begin of the measured window; negative in the warm-up";
+        page.single("weir_live_window_seconds", "gauge", help, at_ns as f64 / NS_PER_S);
+    }
+    counters(totals, &mut page);
+    let help = "Time from the planned send to the response, in a closed loop from the send, of \
+                responses";
+    page.histogram("weir_live_latency_seconds", help, &totals.latency);
+    let gauges = [
+        ("weir_live_in_flight", "Requests in flight", totals.in_flight),
+        ("weir_live_backlog", "Requests due and not yet sent", totals.backlog),
+    ];
+    for (name, help, value) in gauges {
+        page.single(name, "gauge", help, value as f64);
+    }
+    page.text().to_owned()
+}
+
+fn about(plan: &Plan, page: &mut Page) {
+    let labels = [
+        ("version", env!("CARGO_PKG_VERSION")),
+        ("url", plan.url.as_str()),
+        ("method", plan.request.method.as_str()),
+    ];
+    page.family("weir_live_run_info", "gauge", "The run; always 1");
+    page.sample("weir_live_run_info", &labels, 1.0);
+    let connections = plan.own_connections().into();
+    page.single("weir_live_connections", "gauge", "Connections of the plan", connections);
+    if let Load::OpenLoop { rate, .. } = plan.load {
+        let own = f64::from(plan.own_connections()) / f64::from(plan.connections);
+        let help = "Planned requests per second; absent in a closed loop";
+        page.single("weir_live_planned_requests_per_second", "gauge", help, own * rate.rps());
+    }
+}
+
+/// Counters since the begin of the load. They grow once per second.
+fn counters(totals: &Totals, page: &mut Page) {
+    let sent = totals.sent as f64;
+    page.single("weir_live_requests_sent_total", "counter", "Requests sent", sent);
+    let completed = totals.completed as f64;
+    page.single("weir_live_responses_total", "counter", "Complete responses", completed);
+    let help = "Requests without success, by their outcome; bad responses are complete ones";
+    page.family("weir_live_failures_total", "counter", help);
+    for (kind, count) in [
+        ("bad_response", totals.bad),
+        ("transport_error", totals.errors),
+        ("timed_out", totals.timed_out),
+    ] {
+        page.sample("weir_live_failures_total", &[("kind", kind)], count as f64);
+    }
+    let help = "Bytes received, heads included";
+    let bytes = totals.bytes_received as f64;
+    page.single("weir_live_received_bytes_total", "counter", help, bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_result::{Arrivals, Interval, Rate, Tally};
+    use weir_runner::{Frame, Observer, Phase};
+
+    use super::*;
+
+    fn totals() -> Totals {
+        let rate = Rate { numerator: 500, denominator: 1 };
+        let plan = Plan {
+            url: "http://h/?a=\"b\\\u{1b}".to_owned(),
+            load: Load::OpenLoop { rate, arrivals: Arrivals::Uniform },
+            connections: 8,
+            ..Plan::default()
+        };
+        let mut latency = Tally::new();
+        [40_000, 60_000, 3_000_000, 30_000_000_000].into_iter().for_each(|ns| latency.record(ns));
+        let interval = Interval {
+            sent: 9,
+            completed: 4,
+            bad: 1,
+            errors: 2,
+            timed_out: 3,
+            bytes_received: 480,
+            latency: latency.take_sparse(),
+            ..Interval::default()
+        };
+        let mut totals = Totals::default();
+        totals.phase(Phase::Load, &plan);
+        totals.worker_interval(0, &interval);
+        totals.interval(&plan, &interval);
+        let at_ns = Some(-1_500_000_000);
+        totals.frame(&plan, &Frame { at_ns, in_flight: 5, backlog: 6, ..Frame::default() });
+        totals
+    }
+
+    #[test]
+    fn the_page_has_each_figure_in_base_units() {
+        let page = page(&totals());
+        for line in [
+            "weir_live_planned_requests_per_second 500",
+            "weir_live_connections 8",
+            "weir_live_phase{phase=\"connecting\"} 0",
+            "weir_live_phase{phase=\"warmup\"} 1",
+            "weir_live_window_seconds -1.5",
+            "weir_live_requests_sent_total 9",
+            "weir_live_responses_total 4",
+            "weir_live_failures_total{kind=\"bad_response\"} 1",
+            "weir_live_failures_total{kind=\"transport_error\"} 2",
+            "weir_live_failures_total{kind=\"timed_out\"} 3",
+            "weir_live_received_bytes_total 480",
+            "weir_live_latency_seconds_bucket{le=\"0.00005\"} 1",
+            "weir_live_latency_seconds_bucket{le=\"0.0001\"} 2",
+            "weir_live_latency_seconds_bucket{le=\"0.0025\"} 2",
+            "weir_live_latency_seconds_bucket{le=\"0.005\"} 3",
+            "weir_live_latency_seconds_bucket{le=\"25\"} 3",
+            "weir_live_latency_seconds_bucket{le=\"+Inf\"} 4",
+            "weir_live_latency_seconds_sum 30.0031",
+            "weir_live_latency_seconds_count 4",
+            "weir_live_in_flight 5",
+            "weir_live_backlog 6",
+        ] {
+            assert!(page.lines().any(|found| found == line), "no {line} in\n{page}");
+        }
+        assert!(page.contains("url=\"http://h/?a=\\\"b\\\\?\""), "{page}");
+    }
+
+    #[test]
+    fn counters_are_there_from_the_start() {
+        // Else the first rate would lack what was counted before the first scrape.
+        let page = page(&Totals::default());
+        assert!(page.contains("weir_live_responses_total 0\n"), "{page}");
+        assert!(page.contains("weir_live_phase{phase=\"checks\"} 1\n"), "{page}");
+        assert!(!page.contains("run_info"), "{page}");
+    }
+}

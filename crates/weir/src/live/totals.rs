@@ -1,0 +1,305 @@
+//! The load so far as numbers, for programs that read it while it runs. Independent of any format.
+//!
+//! Counters count by time, warm-up and drain included: a reader that takes rates of them needs
+//! counters that only grow. The stage says to which phase the newest counts belong. A document
+//! counts by plan and within the window, so that its counts are less.
+
+use std::mem;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use weir_result::{Histogram, Interval, Plan};
+use weir_runner::{Frame, Observer, Phase};
+
+use super::drain_left_ns;
+
+/// A stage of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Before the load: checks of the target and of this machine.
+    #[default]
+    Checks,
+    /// Connections are opened.
+    Connecting,
+    /// Load before t0.
+    Warmup,
+    /// Load within the window.
+    Measured,
+    /// Load after the window, until every measured request has its response. Unknown while a run
+    /// lasts whose window ends with its requests (`-n`), which stays `Measured`.
+    Drain,
+    /// After the load.
+    Ended,
+}
+
+impl Stage {
+    /// All stages, in their order.
+    pub(crate) const ALL: [Stage; 6] = [
+        Stage::Checks,
+        Stage::Connecting,
+        Stage::Warmup,
+        Stage::Measured,
+        Stage::Drain,
+        Stage::Ended,
+    ];
+
+    /// Returns the name for programs.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Stage::Checks => "checks",
+            Stage::Connecting => "connecting",
+            Stage::Warmup => "warmup",
+            Stage::Measured => "measured",
+            Stage::Drain => "drain",
+            Stage::Ended => "ended",
+        }
+    }
+
+    /// Returns the stage of the load at `at_ns` from t0.
+    fn at(plan: &Plan, at_ns: i64) -> Stage {
+        match at_ns {
+            before if before < 0 => Stage::Warmup,
+            _ if drain_left_ns(plan, at_ns).is_some() => Stage::Drain,
+            _ => Stage::Measured,
+        }
+    }
+}
+
+/// The load so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Totals {
+    /// Plan of the load, without secrets, and the begin of the load; `None` before it.
+    pub(crate) load: Option<(Plan, SystemTime)>,
+    /// Stage at the latest frame.
+    pub(crate) stage: Stage,
+    /// Time of the latest frame, in nanoseconds from t0; `None` before the warm-up.
+    pub(crate) at_ns: Option<i64>,
+    /// Requests sent, in whole intervals.
+    pub(crate) sent: u64,
+    /// Complete responses, in whole intervals.
+    pub(crate) completed: u64,
+    /// Of `completed`: responses that do not count as success.
+    pub(crate) bad: u64,
+    /// Requests that ended in a transport error, in whole intervals.
+    pub(crate) errors: u64,
+    /// Requests that timed out, in whole intervals.
+    pub(crate) timed_out: u64,
+    /// Bytes received, in whole intervals.
+    pub(crate) bytes_received: u64,
+    /// Response times (closed loop: service times) of `completed`.
+    pub(crate) latency: Histogram,
+    /// Requests in flight at the latest frame.
+    pub(crate) in_flight: u64,
+    /// Requests due and unsent at the latest frame.
+    pub(crate) backlog: u64,
+    /// Intervals that some workers have finished and others have not.
+    parts: Vec<Interval>,
+}
+
+impl Totals {
+    /// Adds the intervals that began at or before `start_ns` from t0. Among them may be some that
+    /// no other worker has finished under the same start: those of an automatic warm-up change it.
+    fn add_until(&mut self, start_ns: i64) {
+        for part in mem::take(&mut self.parts) {
+            match part.start_ns <= start_ns {
+                true => self.add(&part),
+                false => self.parts.push(part),
+            }
+        }
+    }
+
+    fn add(&mut self, part: &Interval) {
+        self.sent += part.sent;
+        self.completed += part.completed;
+        self.bad += part.bad;
+        self.errors += part.errors;
+        self.timed_out += part.timed_out;
+        self.bytes_received += part.bytes_received;
+        self.latency.add_sparse(&part.latency);
+    }
+}
+
+impl Observer for Totals {
+    fn phase(&mut self, phase: Phase, plan: &Plan) {
+        if phase == Phase::Load {
+            self.load = Some((plan.clone(), SystemTime::now()));
+            self.stage = Stage::Connecting;
+        }
+    }
+
+    fn is_live(&self) -> bool {
+        true
+    }
+
+    fn worker_interval(&mut self, _: u32, interval: &Interval) {
+        self.parts.push(interval.clone());
+    }
+
+    fn interval(&mut self, _: &Plan, interval: &Interval) {
+        // All workers at once, so that a reader between two of them finds no half of a second.
+        self.add_until(interval.start_ns);
+    }
+
+    fn frame(&mut self, plan: &Plan, frame: &Frame) {
+        self.in_flight = frame.in_flight;
+        self.backlog = frame.backlog;
+        self.at_ns = frame.at_ns;
+        self.stage = frame.at_ns.map_or(Stage::Connecting, |at_ns| Stage::at(plan, at_ns));
+    }
+
+    fn load_ended(&mut self) {
+        self.add_until(i64::MAX);
+        (self.in_flight, self.backlog) = (0, 0);
+        self.stage = Stage::Ended;
+    }
+}
+
+/// Totals that threads share: the observer's thread feeds them, others read them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SharedTotals(Arc<Mutex<Totals>>);
+
+impl SharedTotals {
+    /// Calls `read` with the totals. The observer's thread waits meanwhile, so it must be short;
+    /// the threads of the load never wait.
+    pub(crate) fn read<T>(&self, read: impl FnOnce(&Totals) -> T) -> T {
+        read(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn feed(&self, feed: impl FnOnce(&mut Totals)) {
+        feed(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Observer for SharedTotals {
+    fn phase(&mut self, phase: Phase, plan: &Plan) {
+        self.feed(|totals| totals.phase(phase, plan));
+    }
+
+    fn is_live(&self) -> bool {
+        true
+    }
+
+    fn worker_interval(&mut self, worker: u32, interval: &Interval) {
+        self.feed(|totals| totals.worker_interval(worker, interval));
+    }
+
+    fn interval(&mut self, plan: &Plan, interval: &Interval) {
+        self.feed(|totals| totals.interval(plan, interval));
+    }
+
+    fn frame(&mut self, plan: &Plan, frame: &Frame) {
+        self.feed(|totals| totals.frame(plan, frame));
+    }
+
+    fn load_ended(&mut self) {
+        self.feed(Totals::load_ended);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn plan() -> Plan {
+        Plan { duration_ns: Some(10 * SECOND), ..Plan::default() }
+    }
+
+    fn interval(start_s: i64, completed: u64) -> Interval {
+        let mut latency = weir_result::Tally::new();
+        latency.record_times(1_000_000, completed as u32);
+        Interval {
+            start_ns: start_s * SECOND as i64,
+            length_ns: SECOND,
+            sent: completed + 3,
+            completed,
+            bad: 2,
+            errors: 1,
+            timed_out: 1,
+            bytes_received: 100 * completed,
+            latency: latency.take_sparse(),
+            ..Interval::default()
+        }
+    }
+
+    /// Passes an interval of each of two workers, as the runner does.
+    fn both(totals: &mut Totals, start_s: i64, completed: u64) {
+        let mut whole = interval(start_s, completed);
+        totals.worker_interval(0, &whole);
+        totals.worker_interval(1, &whole);
+        whole.add(&whole.clone());
+        totals.interval(&plan(), &whole);
+    }
+
+    #[test]
+    fn intervals_of_all_workers_are_summed_warm_up_included() {
+        let mut totals = Totals::default();
+        totals.phase(Phase::Load, &plan());
+        both(&mut totals, -1, 10);
+        both(&mut totals, 0, 20);
+        assert_eq!((totals.sent, totals.completed, totals.bad), (72, 60, 8));
+        assert_eq!((totals.errors, totals.timed_out, totals.bytes_received), (4, 4, 6_000));
+        assert_eq!(
+            (totals.latency.count(), totals.latency.percentile(50.0)),
+            (60, Some(1_000_000))
+        );
+    }
+
+    #[test]
+    fn half_a_second_is_not_counted_before_the_other_half() {
+        let mut totals = Totals::default();
+        both(&mut totals, 0, 10);
+        totals.worker_interval(0, &interval(1, 7));
+        assert_eq!(totals.completed, 20);
+        // The other worker never finishes it.
+        totals.load_ended();
+        assert_eq!((totals.completed, totals.latency.count()), (27, 27));
+    }
+
+    #[test]
+    fn an_interval_that_an_automatic_warm_up_has_renamed_is_counted() {
+        let mut totals = Totals::default();
+        totals.worker_interval(0, &interval(-55, 4));
+        totals.worker_interval(1, &interval(-2, 5));
+        assert_eq!(totals.completed, 0, "neither is whole");
+        both(&mut totals, -1, 10);
+        assert_eq!(totals.completed, 29);
+    }
+
+    #[test]
+    fn the_stage_follows_the_time() {
+        let mut totals = Totals::default();
+        assert_eq!(totals.stage, Stage::Checks);
+        totals.phase(Phase::Preflight, &plan());
+        assert_eq!((totals.stage, totals.load.is_none()), (Stage::Checks, true));
+        totals.phase(Phase::Load, &plan());
+        assert_eq!((totals.stage, totals.load.is_some()), (Stage::Connecting, true));
+        for (at_s, stage) in [
+            (None, Stage::Connecting),
+            (Some(-1), Stage::Warmup),
+            (Some(0), Stage::Measured),
+            (Some(10), Stage::Drain),
+        ] {
+            let at_ns = at_s.map(|at_s: i64| at_s * SECOND as i64);
+            let frame = Frame { at_ns, in_flight: 5, backlog: 6, ..Frame::default() };
+            totals.frame(&plan(), &frame);
+            assert_eq!((totals.stage, totals.in_flight, totals.backlog), (stage, 5, 6));
+        }
+        totals.load_ended();
+        // What follows is no part of the load.
+        totals.phase(Phase::ProveClient, &plan());
+        assert_eq!((totals.stage, totals.in_flight, totals.backlog), (Stage::Ended, 0, 0));
+    }
+
+    #[test]
+    fn threads_share_the_totals() {
+        let mut fed = SharedTotals::default();
+        let read = fed.clone();
+        assert!(fed.is_live());
+        fed.phase(Phase::Load, &plan());
+        fed.worker_interval(0, &interval(0, 3));
+        fed.interval(&plan(), &interval(0, 3));
+        assert_eq!(read.read(|totals| totals.completed), 3);
+    }
+}

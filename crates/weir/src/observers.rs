@@ -1,0 +1,53 @@
+//! The observers of a run, as its flags name them.
+
+use anyhow::Result;
+use weir_report::exporters;
+use weir_runner::Observer;
+
+use crate::args::RunArgs;
+use crate::args::values::listen_address;
+use crate::live::{Endpoint, Lines, Progress, SharedTotals};
+use crate::{terminal, tui};
+
+/// The observers of a run.
+pub(crate) struct Observers {
+    /// All of them.
+    pub(crate) all: Vec<Box<dyn Observer>>,
+    /// The lines that the report continues, if its format has lines.
+    pub(crate) lines: Option<Lines>,
+    /// The endpoint of `--listen`, until it is started.
+    endpoint: Option<Endpoint>,
+}
+
+impl Observers {
+    /// Returns the observers that the flags name.
+    ///
+    /// # Errors
+    /// When `--tui` has no terminal, or `--listen` no address.
+    pub(crate) fn of(args: &RunArgs) -> Result<Observers> {
+        let has_lines = args.form().format == exporters::JSONL && !args.is_silent();
+        // On one terminal, lines and a picture would overwrite each other.
+        let is_shared = has_lines && terminal::is_stdout_terminal();
+        let lines = (has_lines && !(is_shared && args.tui)).then(Lines::default);
+        let mut all: Vec<Box<dyn Observer>> = vec![match args.tui {
+            true => tui::observer()?,
+            false => Box::new(Progress::of_run(args.quiet, is_shared)),
+        }];
+        all.extend(lines.clone().map(|lines| Box::new(lines) as Box<dyn Observer>));
+        let mut endpoint = None;
+        if let Some(address) = &args.live.listen {
+            let totals = SharedTotals::default();
+            endpoint = Some(Endpoint::open(listen_address(address)?, totals.clone())?);
+            all.push(Box::new(totals));
+        }
+        Ok(Observers { all, lines, endpoint })
+    }
+
+    /// Starts the threads that serve the figures. Signals must be blocked by then.
+    ///
+    /// # Errors
+    /// When no thread is left.
+    pub(crate) fn start(&mut self) -> Result<()> {
+        self.endpoint.take().map_or(Ok(()), Endpoint::start)
+    }
+}
