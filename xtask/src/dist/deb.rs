@@ -12,14 +12,15 @@ use super::checkout::Checkout;
 use super::files::{Files, LICENCES, gzip, install, renew, write};
 use crate::shell::{output, run};
 
-/// Debian requires an address; the project has none.
-const MAINTAINER: &str = "the contributors to weir <weir@localhost>";
+/// Debian Policy 5.6.2 requires an address. The project has none, so this one is below a domain that
+/// is reserved never to exist (RFC 6761 §6.4): mail to it fails at once.
+const MAINTAINER: &str = "weir contributors <contributors@weir.invalid>";
 
 const COPYRIGHT: &str = "\
 Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 
 Files: *
-Copyright: the contributors to weir
+Copyright: 2026 The weir authors
 License: MIT or Apache-2.0
 Comment: The program contains other software, whose licences are in
  /usr/share/doc/weir/THIRD-PARTY-LICENSES.txt.gz.
