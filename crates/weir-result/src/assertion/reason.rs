@@ -38,6 +38,10 @@ pub(super) fn of_bound(
 pub(super) fn of_failed_target(document: &Document) -> Option<String> {
     let target = &document.verdict.target;
     (target.state == TargetState::Failed).then(|| {
+        // A target that is gone gets few requests.
+        if target.fell_silent() {
+            return format!("over successful responses alone, and the target gave {}", target.text);
+        }
         let failed = units::short_percent(target.failed_share);
         format!("over successful responses alone, and {failed} of requests failed")
     })

@@ -4,7 +4,10 @@ use crate::fixture;
 use crate::fixture::{End, Request};
 use weir_result::document::{DocumentParts, Trials};
 use weir_result::quantile::Bound;
-use weir_result::{Assertion, AssertionOutcome, AssertionResult, Document};
+use weir_result::{
+    Assertion, AssertionOutcome, AssertionResult, Document, FailureCause, FailureKind,
+    FailurePhase, Load,
+};
 
 use AssertionOutcome::{Fail, Pass};
 
@@ -265,6 +268,23 @@ fn fast_failures_pass_no_claim_about_latency() {
     }
     let reason = judge("mean < 5ms", &document).reason.expect("it fails");
     assert_eq!(reason, "over successful responses alone, and 98% of requests failed");
+}
+
+/// The server is gone for the last two thirds of a closed loop, and refuses connections.
+#[test]
+fn a_server_that_goes_away_passes_no_claim_over_responses() {
+    let document = assembled(&[1; 20], (End::Bad, 1, 0), |parts| {
+        clean(parts);
+        parts.plan.load = Load::ClosedLoop;
+        let m = &mut parts.measurements;
+        let cause = FailureCause::Errno(111);
+        m.connections.failures.insert(FailureKind { phase: FailurePhase::Connect, cause }, 9);
+        m.slices[0].completed = 20;
+        m.slices[1..].iter_mut().for_each(|slice| slice.completed = 0);
+    });
+    let reason = judge("mean < 5ms", &document).reason.expect("it fails");
+    let silent = "the target gave no response for 66.7% of the window: connection refused";
+    assert_eq!(reason, format!("over successful responses alone, and {silent}"));
 }
 
 /// Half of each service time is spent in the client's socket buffers.

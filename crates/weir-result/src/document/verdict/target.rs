@@ -2,10 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::{Accounting, Document};
+use super::super::{Accounting, Document, SliceEntry};
 use super::thresholds::{TARGET_DEGRADED, TARGET_FAILED};
+use crate::counters::Callback;
 use crate::errno;
 use crate::failures::FailurePhase;
+use crate::plan::Load;
 use crate::units;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -19,7 +21,8 @@ pub struct TargetLine {
     /// Share of the measured requests that were sent and failed, 0 to 1: `bad_response`,
     /// `transport_error`, `timed_out` and `in_flight_at_end`.
     pub failed_share: f64,
-    /// Most frequent failure, with its share; empty if the target is `ok`.
+    /// Most frequent failure with its share, or the share of the window without a response; empty
+    /// if the target is `ok`.
     pub text: String,
 }
 
@@ -28,12 +31,13 @@ pub struct TargetLine {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TargetState {
-    /// Less than 0.1% of the requests failed.
+    /// Less than 0.1% of the requests failed, and the target did not fall silent.
     #[default]
     Ok,
-    /// At least 0.1% of the requests failed.
+    /// At least 0.1% of the requests failed, or the target was silent for a part of the window.
     Degraded,
-    /// At least half of the requests failed, or none succeeded.
+    /// At least half of the requests failed, none succeeded, or the target was silent for at least
+    /// half of the window.
     Failed,
 }
 
@@ -46,12 +50,21 @@ impl TargetLine {
             return unsent(document);
         }
         let failed_share = failed as f64 / sent as f64;
-        let state = TargetState::of(failed_share, accounting.ok > 0);
+        let of_requests = TargetState::of(failed_share, accounting.ok > 0);
+        let silent_share = silent_share(document);
+        let of_time = TargetState::of(silent_share, accounting.ok > 0);
+        let state = of_requests.max(of_time);
         let text = match state {
             TargetState::Ok => String::new(),
+            _ if of_time > of_requests => silence(document, silent_share),
             _ => most_frequent(document, sent),
         };
         TargetLine { state, failed_share, text }
+    }
+
+    /// True if the target failed by the time without a response, and few requests failed.
+    pub(crate) fn fell_silent(&self) -> bool {
+        self.state == TargetState::Failed && self.failed_share < TARGET_FAILED
     }
 }
 
@@ -95,6 +108,45 @@ fn unsent(document: &Document) -> TargetLine {
     let waited_ns =
         if waited_ns < SECOND_NS { waited_ns } else { waited_ns / SECOND_NS * SECOND_NS };
     failed(format!("no response within {}", units::short_duration(waited_ns)))
+}
+
+/// Share of the window in which the target was silent: slices without a response although requests
+/// waited for one, in a run with failures. A target that is gone gets few requests, so their share
+/// does not show it. Stretches that a slow response explains do not count.
+fn silent_share(document: &Document) -> f64 {
+    let accounting = &document.accounting;
+    let lost = [accounting.transport_error, accounting.timed_out, accounting.in_flight_at_end];
+    let has_failures =
+        lost.iter().any(|count| *count > 0) || !document.connections.failures.is_empty();
+    let pauses = document.script.as_ref().and_then(|of| of.callbacks.get(&Callback::Delay));
+    // Older documents lack the counts of slices, and connections rest in a script's delay().
+    let has_counts = document.slices.iter().any(|slice| slice.completed > 0);
+    if !has_failures || !has_counts || pauses.is_some_and(|usage| usage.calls > 0) {
+        return 0.0;
+    }
+    let slowest_s = document.latency.service_time.ok.max_ns.unwrap_or(0) as f64 / 1e9;
+    let window_s = document.throughput.window_s;
+    let whole: Vec<&SliceEntry> =
+        document.slices.iter().filter(|slice| slice.end_s <= window_s).collect();
+    let is_closed = matches!(document.plan.load, Load::ClosedLoop);
+    let is_silent = |slice: &SliceEntry| {
+        slice.completed == 0 && (is_closed || slice.in_flight > 0 || slice.backlog > 0)
+    };
+    let stretches = whole.chunk_by(|a, b| is_silent(a) == is_silent(b));
+    let silent_s: f64 = stretches
+        .filter_map(|stretch| Some((stretch.first()?, stretch.last()?)))
+        .filter(|(first, _)| is_silent(first))
+        .map(|(first, last)| last.end_s - first.start_s)
+        .filter(|length_s| *length_s > slowest_s)
+        .sum();
+    if silent_s > 0.0 { silent_s / window_s } else { 0.0 }
+}
+
+/// Formats `no response for 50% of the window: connection refused`.
+fn silence(document: &Document, share: f64) -> String {
+    let worst = document.connections.failures.iter().max_by_key(|failure| failure.count);
+    let why = worst.map_or_else(String::new, |failure| format!(": {}", failure.text));
+    format!("no response for {} of the window{why}", units::short_percent(share))
 }
 
 /// Formats `3.1% timed out`, `100% of responses were 404`, `no response within 10 s`.

@@ -3,7 +3,7 @@
 use weir_result::document::{TargetLine, TargetState};
 use weir_result::{DocumentParts, FailureCause, FailureKind, FailurePhase};
 
-use super::run::{Failure, S, failing, no_success, well};
+use super::run::{EACH, Failure, MS, S, answer, closed, failing, no_success, well};
 
 #[track_caller]
 fn check(target: &TargetLine, state: TargetState, text: &str) {
@@ -109,4 +109,74 @@ fn a_server_that_is_silent_from_the_start_failed() {
         TargetState::Degraded,
         "1% of responses have a status of 400 or above",
     );
+}
+
+/// Leaves the slices from this one on without requests, as in a closed loop whose server is gone.
+fn gone_from(first: usize, parts: &mut DocumentParts) {
+    let m = &mut parts.measurements;
+    for slice in &mut m.slices[first..] {
+        (slice.sent, slice.completed, slice.good, slice.in_flight) = (0, 0, 0, 0);
+    }
+}
+
+fn refused(parts: &mut DocumentParts) {
+    let refused = FailureKind { phase: FailurePhase::Connect, cause: FailureCause::Errno(111) };
+    parts.measurements.connections.failures.insert(refused, 64);
+}
+
+/// A target that is gone gets no requests that could fail.
+#[test]
+fn a_server_that_goes_away_in_a_closed_loop() {
+    let gone = |first| {
+        let document = well(|parts| {
+            closed(parts);
+            refused(parts);
+            gone_from(first, parts);
+        });
+        document.verdict.target
+    };
+    let text = "no response for 50% of the window: connection refused";
+    check(&gone(15), TargetState::Failed, text);
+    assert_eq!(gone(15).failed_share, 0.0);
+    let text = "no response for 3.33% of the window: connection refused";
+    check(&gone(29), TargetState::Degraded, text);
+    check(&gone(30), TargetState::Ok, "");
+}
+
+#[test]
+fn a_server_that_goes_away_in_an_open_loop() {
+    let gone = |backlog| {
+        let document = well(|parts| {
+            refused(parts);
+            gone_from(15, parts);
+            parts.measurements.slices[15..].iter_mut().for_each(|slice| slice.backlog = backlog);
+        });
+        document.verdict.target
+    };
+    let text = "no response for 50% of the window: connection refused";
+    check(&gone(EACH), TargetState::Failed, text);
+    // Nothing was due.
+    check(&gone(0), TargetState::Ok, "");
+}
+
+#[test]
+fn a_slow_or_unused_server_is_not_silent() {
+    let silent = |change: fn(&mut DocumentParts)| {
+        let document = well(|parts| {
+            closed(parts);
+            gone_from(29, parts);
+            change(parts);
+        });
+        document.verdict.target.state
+    };
+    assert_eq!(silent(refused), TargetState::Degraded);
+    assert_eq!(silent(|_| ()), TargetState::Ok, "nothing failed");
+    // A response of this length leaves a slice of 333 ms empty.
+    let slow = well(|parts| {
+        answer(&mut parts.measurements, 0, 0, 400 * MS);
+        closed(parts);
+        gone_from(29, parts);
+        refused(parts);
+    });
+    assert_eq!(slow.verdict.target.state, TargetState::Ok, "it is slow");
 }
