@@ -12,8 +12,8 @@ use super::checkout::Checkout;
 use super::files::{Files, LICENCES, gzip, install, renew, write};
 use crate::shell::{output, run};
 
-/// Debian Policy 5.6.2 requires an address. The project has none, so this one is below a domain that
-/// is reserved never to exist (RFC 6761 §6.4): mail to it fails at once.
+/// Debian Policy 5.6.2 requires an address. The project has none, so this one is below a domain
+/// that is reserved never to exist (RFC 6761 §6.4): mail to it fails at once.
 const MAINTAINER: &str = "weir contributors <contributors@weir.invalid>";
 
 const COPYRIGHT: &str = "\
