@@ -9,12 +9,12 @@ use weir_result::study::{Comparison, Design, StudyResult, StudyState, Trial, Tri
 use weir_result::{Document, Study};
 
 use super::plot::study as plot;
-use super::{Block, Cell, Fact, Line, Notice, Report, Section, Tone};
+use super::{Block, Fact, Line, Notice, Report, Section, Tone};
 
 /// Builds the report of a study.
 pub(super) fn report(study: &Study) -> Report {
     let title = format!("{} {}", study.tool.name, study.tool.version);
-    let about = vec![Fact::text(kind(study)), Fact::text(to_the_second(&study.started))];
+    let about = vec![Fact::text(subject(study)), Fact::text(to_the_second(&study.started))];
     let mut sections = vec![Section { title: "Study", blocks: design(study) }];
     match &study.result {
         Some(StudyResult::Repeat(repetition)) => {
@@ -42,10 +42,7 @@ pub(super) fn report(study: &Study) -> Report {
 pub(super) fn comparison_report(found: &Comparison) -> Report {
     Report {
         title: "Comparison".to_owned(),
-        about: vec![
-            Fact::named("A", Cell::Text(found.base.name.clone())),
-            Fact::named("B", Cell::Text(found.new.name.clone())),
-        ],
+        about: vec![Fact::text(format!("A {}, B {}", found.base.name, found.new.name))],
         highlights: Vec::new(),
         sections: comparison::sections(found, None),
     }
@@ -59,13 +56,26 @@ fn to_the_second(time: &str) -> String {
     }
 }
 
-/// Name of the study's kind.
-fn kind(study: &Study) -> &'static str {
-    match study.design {
-        Design::Repeat { .. } => "repeat",
-        Design::Ab { .. } => "A/B",
+/// Formats `A/B comparison of http://a/`, `sweep of http://a/ and 2 other targets`; without a run
+/// the kind of the study alone.
+fn subject(study: &Study) -> String {
+    let kind = match study.design {
+        Design::Repeat { .. } => "repeated runs",
+        Design::Ab { .. } => "A/B comparison",
         Design::Sweep { .. } => "sweep",
-        Design::Search { .. } => "search",
+        Design::Search { .. } => "search for the highest rate",
+    };
+    let mut targets: Vec<&str> = Vec::new();
+    for (_, document) in study.measured() {
+        if !targets.contains(&document.plan.url.as_str()) {
+            targets.push(&document.plan.url);
+        }
+    }
+    match targets[..] {
+        [] => kind.to_owned(),
+        [one] => format!("{kind} of {one}"),
+        [one, other] => format!("{kind} of {one} and {other}"),
+        [one, ref others @ ..] => format!("{kind} of {one} and {} other targets", others.len()),
     }
 }
 
@@ -100,11 +110,14 @@ fn of(measured: u64, planned: u64) -> String {
     if measured == planned { String::new() } else { format!(" of {planned}") }
 }
 
+/// A report does not know if its study is in a file.
+const RESUME: &str = "weir resume FILE continues it, if -o FILE kept the study";
+
 fn state(study: &Study) -> Option<Fact> {
     let text = match &study.state {
         StudyState::Complete => return None,
-        StudyState::Running => "incomplete: weir resume continues the study".to_owned(),
-        StudyState::Interrupted => "interrupted: weir resume continues the study".to_owned(),
+        StudyState::Running => format!("incomplete; {RESUME}"),
+        StudyState::Interrupted => format!("interrupted; {RESUME}"),
         StudyState::Stopped { reason } => format!("stopped at {reason}"),
     };
     Some(Fact::text(text).toned(Tone::Bad))

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::fixture::{Fixture, MS, S, fine, inflated, renewing};
+use crate::studies;
 use weir_report::text::{self, Bars, TextOptions};
 use weir_report::view::{Block, Detail, Fact, Report, Row, Table};
-use weir_result::{Assertion, Callback, CallbackUsage, Document, ErrorKind, ScriptUsage};
+use weir_result::study::{StudyState, TrialOutcome};
+use weir_result::{Assertion, Callback, CallbackUsage, Document, ErrorKind, ScriptUsage, Study};
 
 /// Renders a report as HTML.
 fn html(report: &Report) -> String {
@@ -131,4 +133,41 @@ fn a_page_has_what_only_some_runs_have() {
         m.interrupted = true;
     });
     check(&fixture.document());
+}
+
+/// The heading of the page of a study names what was studied.
+#[test]
+fn a_study_is_named_by_its_target() {
+    let headings = [
+        (Report::of_study(&studies::ab("new")), "A/B comparison of "),
+        (Report::of_study(&studies::repeat()), "repeated runs of "),
+        (Report::of_study(&studies::sweep()), "sweep of "),
+        (Report::of_study(&studies::search()), "search for the highest rate of "),
+    ];
+    for (report, kind) in headings {
+        let heading = leaf("h1", &format!("{kind}http://127.0.0.1:8080/index.html"));
+        let mut written = Vec::new();
+        weir_report::html::write_report(&report, &mut written).expect("memory");
+        let page = String::from_utf8(written).expect("text");
+        assert!(page.contains(&heading), "{heading} is not in the page");
+    }
+    let mut apart = studies::ab("new");
+    for trial in apart.trials.iter_mut().filter(|trial| trial.cell == 1) {
+        let TrialOutcome::Measured(document) = &mut trial.outcome else { continue };
+        document.plan.url = "http://other/".to_owned();
+    }
+    let report = Report::of_study(&apart);
+    let both = "A/B comparison of http://127.0.0.1:8080/index.html and http://other/";
+    assert_eq!(report.about[0].to_text(), both);
+    apart.trials.clear();
+    assert_eq!(Report::of_study(&apart).about[0].to_text(), "A/B comparison");
+}
+
+/// A report cannot know if its study was kept.
+#[test]
+fn an_interrupted_study_is_resumed_if_it_was_kept() {
+    let study = Study { state: StudyState::Interrupted, ..studies::repeat() };
+    let page = html(&Report::of_study(&study));
+    let state = "interrupted; weir resume FILE continues it, if -o FILE kept the study";
+    assert!(page.contains(state), "{page}");
 }
