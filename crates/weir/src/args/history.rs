@@ -7,8 +7,8 @@ use weir_history::{Name, Selector, Tag};
 use weir_report::{Exporter, exporters};
 use weir_result::NamedMetric;
 
+use super::study::ResultFiles;
 use super::values::positive;
-use crate::output::Export;
 
 /// `weir history`.
 #[derive(Debug, Args)]
@@ -116,12 +116,9 @@ pub(crate) struct TrendArgs {
     #[arg(long, value_parser = Exporter::named_of_findings, default_value = exporters::TEXT.name,
           value_name = "text|json|markdown|html|csv")]
     pub(crate) format: Exporter,
-    /// Write the trend to a file in another format: html=trend.html; repeatable
-    #[arg(long = "export", value_name = "FORMAT=FILE", value_parser = Export::parse_of_findings)]
-    pub(crate) exports: Vec<Export>,
-    /// Short form of --export html=FILE, for a file that ends in .html
-    #[arg(short, long, value_name = "FILE.html")]
-    pub(crate) output: Option<PathBuf>,
+    /// Files with the result.
+    #[command(flatten)]
+    pub(crate) result_files: ResultFiles,
     /// In GitHub Actions: append the trend to the step's summary ($GITHUB_STEP_SUMMARY), and print
     /// each metric's newest change, if it began within the runs of the table, as an annotation
     #[arg(long)]

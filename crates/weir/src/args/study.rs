@@ -12,6 +12,7 @@ use weir_study::search::Objective;
 
 use super::choices::ArrivalsChoice;
 use super::values::{positive, positive_duration, rate};
+use super::{check_page, exports};
 use crate::output::Export;
 
 /// Flags of every study.
@@ -62,6 +63,28 @@ pub(crate) struct StudyFlags {
     /// Print this help
     #[arg(short, long, action = ArgAction::HelpShort, help_heading = "Study")]
     help: Option<bool>,
+}
+
+/// Files with a result that is kept in no document.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ResultFiles {
+    /// Write the result to a file in another format: html=result.html; repeatable
+    #[arg(long = "export", value_name = "FORMAT=FILE", value_parser = Export::parse_of_findings)]
+    exports: Vec<Export>,
+    /// Short form of --export html=FILE, for a file that ends in .html
+    #[arg(short, long, value_name = "FILE.html")]
+    output: Option<PathBuf>,
+}
+
+impl ResultFiles {
+    /// Files in other formats, with that of `-o FILE.html`.
+    ///
+    /// # Errors
+    /// When the file of `-o` is no page.
+    pub(crate) fn exports(&self) -> anyhow::Result<Vec<Export>> {
+        check_page(self.output.as_deref())?;
+        Ok(exports(&self.exports, self.output.as_deref(), None))
+    }
 }
 
 /// Names of the formats, for the result of several runs.
@@ -237,12 +260,9 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_parser = Exporter::named_of_findings, default_value = exporters::TEXT.name,
           value_name = FORMATS)]
     pub(crate) format: Exporter,
-    /// Write the result to a file in another format: html=comparison.html; repeatable
-    #[arg(long = "export", value_name = "FORMAT=FILE", value_parser = Export::parse_of_findings)]
-    pub(crate) exports: Vec<Export>,
-    /// Short form of --export html=FILE, for a file that ends in .html
-    #[arg(short, long, value_name = "FILE.html")]
-    pub(crate) output: Option<PathBuf>,
+    /// Files with the result.
+    #[command(flatten)]
+    pub(crate) result_files: ResultFiles,
     /// In GitHub Actions: append the report to the step's summary ($GITHUB_STEP_SUMMARY), and print
     /// the verdict as an annotation
     #[arg(long)]

@@ -12,7 +12,6 @@ use weir_study::{Question, compare_sets};
 
 use super::study;
 use crate::args::study::{CompareArgs, FailOn};
-use crate::args::{check_page, exports};
 use crate::exit;
 use crate::github::{Channel, StepSummary};
 use crate::history;
@@ -28,10 +27,9 @@ const METRICS: [&str; 7] = ["rate", "p50", "p90", "p99", "p99.9", "mean", "error
 /// # Errors
 /// When a file cannot be read.
 pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
-    check_page(args.output.as_deref())?;
+    let exports = args.result_files.exports()?;
     let interrupts = Interrupts::await_signals()?;
     let read: Vec<_> = args.files.iter().map(|file| ("the file", Some(file.as_path()))).collect();
-    let exports = exports(&args.exports, args.output.as_deref(), None);
     let exports = ExportFiles::at(exports, &read, interrupts.temporaries())?;
     let summary = StepSummary::of(args.github)?;
     let [base, new] = sides(args)?;

@@ -15,7 +15,7 @@ use weir_result::Document;
 use crate::args::history::{
     Action, AddArgs, Format, HistoryArgs, ListArgs, RemoveArgs, ShowArgs, TagArgs, TrendArgs,
 };
-use crate::args::{Form, check_page, exports, is_stdout};
+use crate::args::{Form, is_stdout};
 use crate::commands::run::print;
 use crate::commands::study;
 use crate::errors::NotWritten;
@@ -82,9 +82,8 @@ fn trend(args: &TrendArgs, history: &History) -> Result<()> {
     let summary = StepSummary::of(args.github)?;
     let default = || ["p50", "p99", "rate"].map(|name| name.parse().expect("a metric")).to_vec();
     let metrics = if args.metrics.is_empty() { default() } else { args.metrics.clone() };
-    check_page(args.output.as_deref())?;
+    let exports = args.result_files.exports()?;
     let interrupts = Interrupts::await_signals()?;
-    let exports = exports(&args.exports, args.output.as_deref(), None);
     let trend = Trend::load(history, &args.name, args.tag.as_ref(), &metrics)?;
     let rows = args.count as usize;
     let built = trend.built(rows);
