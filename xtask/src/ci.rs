@@ -6,6 +6,7 @@
 //! they compute, so they begin after that build. The output of both follows that of the others.
 
 mod beside;
+mod fuzz_lock;
 mod steps;
 mod suites;
 
@@ -50,6 +51,7 @@ pub(crate) fn ci(is_quick: bool) -> Result<()> {
 fn all(steps: &mut Steps) {
     steps.take("fmt", fmt);
     steps.take("tidy", tidy::tidy);
+    steps.take("fuzz/Cargo.lock", fuzz_lock::check);
     let waiting = steps.take("build program", || suites::build(&EVERYTHING, &WAITING));
     let waiting = waiting.unwrap_or_default();
     let start = |suite: &Suite| steps.start(suite.name(), || Ok(suite.command()));
@@ -69,6 +71,7 @@ fn all(steps: &mut Steps) {
 fn quick(steps: &mut Steps) {
     steps.take("fmt", fmt);
     steps.take("tidy", tidy::tidy);
+    steps.take("fuzz/Cargo.lock", fuzz_lock::check);
     steps.take("clippy", clippy);
     // With the features of the whole workspace, or much would be built once more.
     let fast = ["--lib", "--bins", "--test", "simulated"];
