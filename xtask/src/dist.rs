@@ -105,6 +105,15 @@ struct Release {
     packages: PathBuf,
 }
 
+/// Parts of every package, and the directory of the packages.
+#[derive(Clone, Copy, Debug)]
+struct Order<'a> {
+    release: &'a Release,
+    checkout: &'a Checkout,
+    files: &'a files::Files,
+    packages: &'a Path,
+}
+
 impl Release {
     fn of_head() -> Result<Release> {
         let git = |words: &[&str]| output(Command::new("git").args(words).current_dir(root()?));
@@ -151,10 +160,11 @@ impl Release {
         let program = checkout.build(checkout::Linking::Dynamic)?;
         let fixed = checkout.build(checkout::Linking::Static)?;
         let files = files::Files::generate(checkout, &program)?;
-        archive::make(self, &files, &program, "gnu", packages)?;
-        archive::make(self, &files, &fixed, "static", packages)?;
-        deb::make(self, checkout, &files, &program, packages)?;
-        image::make(self, checkout, &files, &fixed, packages)?;
+        let order = Order { release: self, checkout, files: &files, packages };
+        archive::make(&order, &program, "gnu")?;
+        archive::make(&order, &fixed, "static")?;
+        deb::make(&order, &program)?;
+        image::make(&order, &fixed)?;
         supply::sbom(self, checkout, packages)?;
         files::write_sums(packages)?;
         files::write(&checkout.made(), &self.commit)

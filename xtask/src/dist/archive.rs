@@ -6,18 +6,13 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::Release;
-use super::files::{Files, gzip, install, renew, tar};
+use super::Order;
+use super::files::{gzip, install, renew, tar};
 use crate::shell::run;
 
 /// Makes `weir-VERSION-ARCH-linux-KIND.tar.gz`.
-pub(super) fn make(
-    release: &Release,
-    files: &Files,
-    program: &Path,
-    kind: &str,
-    packages: &Path,
-) -> Result<()> {
+pub(super) fn make(order: &Order<'_>, program: &Path, kind: &str) -> Result<()> {
+    let Order { release, files, packages, .. } = *order;
     let name = format!("weir-{}-{ARCH}-linux-{kind}", release.version);
     let place = files.place.with_file_name("archive");
     renew(&place)?;

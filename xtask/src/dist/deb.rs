@@ -7,9 +7,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::Release;
 use super::checkout::Checkout;
 use super::files::{Files, LICENCES, gzip, install, renew, write};
+use super::{Order, Release};
 use crate::shell::{output, run};
 
 /// Debian Policy 5.6.2 requires an address. The project has none, so this one is below a domain
@@ -36,13 +36,8 @@ HTTP load generator with accurate latency
 ";
 
 /// Makes `weir_VERSION_ARCH.deb`.
-pub(super) fn make(
-    release: &Release,
-    checkout: &Checkout,
-    files: &Files,
-    program: &Path,
-    packages: &Path,
-) -> Result<()> {
+pub(super) fn make(order: &Order<'_>, program: &Path) -> Result<()> {
+    let Order { release, checkout, files, packages } = *order;
     let root = checkout.work.join("deb");
     renew(&root)?;
     let binary = root.join("usr/bin/weir");

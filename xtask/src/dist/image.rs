@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::Release;
-use super::checkout::Checkout;
-use super::files::{Files, LICENCES, gzip, install, renew, sha256, tar, write};
+use super::files::{LICENCES, gzip, install, renew, sha256, tar, write};
+use super::{Order, Release};
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
@@ -20,13 +19,8 @@ const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 const USER: &str = "65532:65532";
 
 /// Makes `weir-VERSION-ARCH-oci.tar`.
-pub(super) fn make(
-    release: &Release,
-    checkout: &Checkout,
-    files: &Files,
-    program: &Path,
-    packages: &Path,
-) -> Result<()> {
+pub(super) fn make(order: &Order<'_>, program: &Path) -> Result<()> {
+    let Order { release, checkout, files, packages } = *order;
     let layout = Layout { place: checkout.work.join("image") };
     renew(&layout.place)?;
     let root = checkout.work.join("image-root");
