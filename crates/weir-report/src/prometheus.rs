@@ -11,7 +11,7 @@ use weir_result::document::Metric;
 
 use crate::distribution::{Certainty, Distribution};
 
-pub use page::Page;
+pub use page::{BOUNDS_NS, Page, buckets};
 
 /// Percentiles with a metric.
 const PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];

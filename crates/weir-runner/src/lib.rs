@@ -17,6 +17,7 @@ mod prepared;
 
 mod load;
 mod plan;
+mod post;
 mod preflight;
 mod probe;
 mod trials;
@@ -50,6 +51,7 @@ pub use finished::Finished;
 pub use interrupts::{Interrupts, Stage};
 pub use location::Location;
 pub use observer::{ClientOverhead, Frame, Observer, Phase, Silent};
+pub use post::Post;
 pub use prepared::Prepared;
 pub use raw::RawOutput;
 pub use redaction::REDACTED;

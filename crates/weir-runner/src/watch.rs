@@ -6,7 +6,7 @@
 mod access_log;
 mod channel;
 mod command;
-mod http;
+pub(crate) mod http;
 mod nginx;
 mod process;
 mod prometheus;

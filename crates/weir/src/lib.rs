@@ -12,9 +12,13 @@ mod github;
 mod history;
 mod interrupts;
 mod live;
+#[cfg(not(feature = "otlp"))]
+mod no_otlp;
 #[cfg(not(feature = "tui"))]
 mod no_tui;
 mod observers;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod output;
 mod runner;
 mod screen;
@@ -31,6 +35,8 @@ use weir_io::Signals;
 
 use crate::args::{Cli, Command};
 
+#[cfg(not(feature = "otlp"))]
+use no_otlp as otlp;
 #[cfg(not(feature = "tui"))]
 use no_tui as tui;
 

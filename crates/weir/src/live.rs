@@ -1,12 +1,14 @@
 //! A run while it goes: the progress line for people; metrics and lines for programs.
 
 mod endpoint;
+#[cfg(test)]
+pub(crate) mod fixture;
 mod lines;
 mod metrics;
 mod progress;
 mod totals;
 
-use weir_result::{Interval, Plan};
+use weir_result::{Interval, Load, Plan};
 
 pub(crate) use endpoint::Endpoint;
 pub(crate) use lines::Lines;
@@ -18,6 +20,12 @@ pub(crate) fn drain_left_ns(plan: &Plan, now_ns: i64) -> Option<u64> {
     let window_ns = plan.duration_ns?;
     let now_ns = u64::try_from(now_ns).ok().filter(|now_ns| *now_ns >= window_ns)?;
     Some(window_ns.saturating_add(plan.drain_limit_ns()).saturating_sub(now_ns))
+}
+
+/// Planned rate of this part of the run, in requests per second; `None` in a closed loop.
+pub(crate) fn own_rate_rps(plan: &Plan) -> Option<f64> {
+    let Load::OpenLoop { rate, .. } = plan.load else { return None };
+    Some(rate.rps() * f64::from(plan.own_connections()) / f64::from(plan.connections))
 }
 
 /// End of an interval, in nanoseconds from t0.

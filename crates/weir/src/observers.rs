@@ -7,7 +7,7 @@ use weir_runner::Observer;
 use crate::args::RunArgs;
 use crate::args::values::listen_address;
 use crate::live::{Endpoint, Lines, Progress, SharedTotals};
-use crate::{terminal, tui};
+use crate::{otlp, terminal, tui};
 
 /// The observers of a run.
 pub(crate) struct Observers {
@@ -23,7 +23,7 @@ impl Observers {
     /// Returns the observers that the flags name.
     ///
     /// # Errors
-    /// When `--tui` has no terminal, or `--listen` no address.
+    /// When `--tui` has no terminal, `--listen` no address, or `--otlp` no URL.
     pub(crate) fn of(args: &RunArgs) -> Result<Observers> {
         let has_lines = args.form().format == exporters::JSONL && !args.is_silent();
         // On one terminal, lines and a picture would overwrite each other.
@@ -34,11 +34,17 @@ impl Observers {
             false => Box::new(Progress::of_run(args.quiet, is_shared)),
         }];
         all.extend(lines.clone().map(|lines| Box::new(lines) as Box<dyn Observer>));
+        let (totals, flags) = (SharedTotals::default(), &args.live);
+        if flags.listen.is_some() || flags.otlp.is_some() {
+            // Before those that read them.
+            all.push(Box::new(totals.clone()));
+        }
+        if let Some(url) = &flags.otlp {
+            all.push(otlp::observer(url, &args.tls.spec(), args.tui, totals.clone())?);
+        }
         let mut endpoint = None;
-        if let Some(address) = &args.live.listen {
-            let totals = SharedTotals::default();
-            endpoint = Some(Endpoint::open(listen_address(address)?, totals.clone())?);
-            all.push(Box::new(totals));
+        if let Some(address) = &flags.listen {
+            endpoint = Some(Endpoint::open(listen_address(address)?, totals)?);
         }
         Ok(Observers { all, lines, endpoint })
     }

@@ -49,6 +49,7 @@ pub(super) fn minimal(checkout: &Checkout) -> Result<()> {
     let refuses = |words: &[&str], flag, feature| refuses(&program, words, flag, feature);
     refuses(&["-s", "/dev/null", "http://127.0.0.1:1/"], "--script", "script")?;
     refuses(&["--save", "a", "http://127.0.0.1:1/"], "--save", "history")?;
+    refuses(&["--otlp", "http://127.0.0.1:1", "http://127.0.0.1:1/"], "--otlp", "otlp")?;
     refuses(&["--tui", "http://127.0.0.1:1/"], "--tui", "tui")?;
     refuses(&["history", "trend", "a"], "weir history", "history")
 }

@@ -5,7 +5,7 @@ use weir_result::{Histogram, histogram, printable};
 use super::NS_PER_S;
 
 /// Upper bounds of the buckets of times, in nanoseconds.
-const BOUNDS_NS: [u64; 18] = [
+pub const BOUNDS_NS: [u64; 18] = [
     50_000,
     100_000,
     250_000,
@@ -61,20 +61,12 @@ impl Page {
         self.sample(name, &[], value);
     }
 
-    /// Writes a histogram. A value counts in a bucket if all of the values that the histogram does
-    /// not tell from it are within its bound.
+    /// Writes a histogram.
     pub fn histogram(&mut self, name: &str, help: &str, of: &Histogram) {
         self.family(name, "histogram", help);
         let bucket = format!("{name}_bucket");
-        let mut counts = [0_u64; BOUNDS_NS.len()];
-        for (at, count) in of.buckets() {
-            let first = BOUNDS_NS.partition_point(|bound_ns| *bound_ns < histogram::highest_in(at));
-            if let Some(within) = counts.get_mut(first) {
-                *within += count;
-            }
-        }
         let mut count = 0;
-        for (bound_ns, within) in BOUNDS_NS.iter().zip(counts) {
+        for (bound_ns, within) in BOUNDS_NS.iter().zip(buckets(of)) {
             count += within;
             let bound = (*bound_ns as f64 / NS_PER_S).to_string();
             self.sample(&bucket, &[("le", &bound)], count as f64);
@@ -83,6 +75,17 @@ impl Page {
         self.sample(&format!("{name}_sum"), &[], of.exact().sum_ns as f64 / NS_PER_S);
         self.sample(&format!("{name}_count"), &[], of.count() as f64);
     }
+}
+
+/// Counts the times up to each of [`BOUNDS_NS`] and above the one before, and last those above all.
+/// A time counts in a bucket if all of the times that the histogram does not tell from it are
+/// within its bound.
+pub fn buckets(of: &Histogram) -> [u64; BOUNDS_NS.len() + 1] {
+    let mut counts = [0; BOUNDS_NS.len() + 1];
+    for (at, count) in of.buckets() {
+        counts[BOUNDS_NS.partition_point(|bound| *bound < histogram::highest_in(at))] += count;
+    }
+    counts
 }
 
 /// Escapes the value of a label; what a terminal would interpret is made visible first.

@@ -1,5 +1,5 @@
-//! A small HTTP/1.1 client for status pages: blocking, with short timeouts, on one connection that
-//! stays open. It counts each request that it sends, because the watched server counts them too.
+//! A small HTTP/1.1 client beside the load: blocking, with short timeouts, on one connection that
+//! stays open. It counts each request that it sends, because a watched server counts them too.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,14 +19,8 @@ const RESPONSE_MAX_BYTES: usize = 16 << 20;
 /// A status page.
 #[derive(Debug)]
 pub(super) struct Page {
-    addresses: Vec<SocketAddr>,
-    authority: String,
-    path: String,
+    site: Site,
     request: Vec<u8>,
-    /// TLS of an https URL.
-    tls: Option<TlsConfig>,
-    channel: Option<Channel>,
-    sent: u64,
 }
 
 impl Page {
@@ -35,50 +29,26 @@ impl Page {
     /// # Errors
     /// When it is no http or https URL, its host has no address, or a file of TLS cannot be used.
     pub(super) fn of(url: &str, choices: &TlsSpec) -> Result<Page> {
-        let (plain, userinfo) = credentials::split_userinfo(url);
-        let url = Url::parse(&plain)?;
-        let config = || tls::config(choices, &url, &[b"http/1.1"], &mut Vec::new());
-        let tls = url.is_secure.then(config).transpose()?;
-        let found = url.resolve(None)?.into_iter();
-        let addresses = found.filter_map(|endpoint| match endpoint {
-            Endpoint::Tcp(address) => Some(address),
-            Endpoint::Unix(_) => None,
-        });
-        let authority = url.authority();
-        let mut request = format!(
-            "GET {} HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: weir-watch/{}\r\nAccept: */*\r\n",
-            url.path,
-            env!("CARGO_PKG_VERSION"),
-        );
-        if let Some(userinfo) = userinfo.filter(|userinfo| !userinfo.is_empty()) {
-            let value = credentials::basic(&credentials::decoded(userinfo));
-            request += &format!("Authorization: {value}\r\n");
-        }
-        request += "\r\n";
-        Ok(Page {
-            addresses: addresses.collect(),
-            authority,
-            path: url.path,
-            request: request.into_bytes(),
-            tls,
-            channel: None,
-            sent: 0,
-        })
+        let mut site = Site::of(url, choices)?;
+        site.resolve()?;
+        let request = site.head("GET", &site.url.path, "weir-watch") + "Accept: */*\r\n\r\n";
+        Ok(Page { site, request: request.into_bytes() })
     }
 
     /// Requests sent so far.
     pub(super) fn sent(&self) -> u64 {
-        self.sent
+        self.site.sent
     }
 
     /// Path and query of the request.
     pub(super) fn path(&self) -> &str {
-        &self.path
+        &self.site.url.path
     }
 
     /// True if both pages are on the same host and port.
     pub(super) fn is_beside(&self, other: &Page) -> bool {
-        self.addresses.iter().any(|address| other.addresses.contains(address))
+        let others = &other.site.addresses;
+        self.site.addresses.iter().any(|address| others.contains(address))
     }
 
     /// Reads the page.
@@ -86,24 +56,83 @@ impl Page {
     /// # Errors
     /// When it cannot be read, or the status is not 200.
     pub(super) fn read(&mut self) -> io::Result<String> {
-        let body = self.exchange();
-        if body.is_err() {
-            self.channel = None;
-        }
-        let (status, body) = body?;
-        match status {
-            200 => Ok(String::from_utf8_lossy(&body).into_owned()),
-            status => Err(io::Error::other(format!("the page has status {status}"))),
+        match self.site.exchange(&self.request)? {
+            (200, body) => Ok(String::from_utf8_lossy(&body).into_owned()),
+            (status, _) => Err(io::Error::other(format!("the page has status {status}"))),
         }
     }
+}
 
-    fn exchange(&mut self) -> io::Result<(u16, Vec<u8>)> {
+/// The server of a URL, and a connection to it that is opened when it is needed.
+#[derive(Debug)]
+pub(crate) struct Site {
+    pub(crate) url: Url,
+    /// Value of the header `Authorization`, if the URL has a user.
+    authorization: Option<String>,
+    /// TLS of an https URL.
+    tls: Option<TlsConfig>,
+    /// Empty until the host is resolved.
+    addresses: Vec<SocketAddr>,
+    channel: Option<Channel>,
+    sent: u64,
+}
+
+impl Site {
+    /// Parses a URL, of which `choices` are those of TLS. Resolves nothing.
+    ///
+    /// # Errors
+    /// When it is no http or https URL, or a file of TLS cannot be used.
+    pub(crate) fn of(url: &str, choices: &TlsSpec) -> Result<Site> {
+        let (plain, userinfo) = credentials::split_userinfo(url);
+        let url = Url::parse(&plain)?;
+        let config = || tls::config(choices, &url, &[b"http/1.1"], &mut Vec::new());
+        let tls = url.is_secure.then(config).transpose()?;
+        let userinfo = userinfo.filter(|userinfo| !userinfo.is_empty());
+        let authorization =
+            userinfo.map(|userinfo| credentials::basic(&credentials::decoded(userinfo)));
+        let (addresses, channel) = (Vec::new(), None);
+        Ok(Site { url, authorization, tls, addresses, channel, sent: 0 })
+    }
+
+    /// Resolves the host.
+    ///
+    /// # Errors
+    /// When it has no address.
+    pub(crate) fn resolve(&mut self) -> Result<()> {
+        let found = self.url.resolve(None)?.into_iter();
+        let addresses = found.filter_map(|endpoint| match endpoint {
+            Endpoint::Tcp(address) => Some(address),
+            Endpoint::Unix(_) => None,
+        });
+        self.addresses = addresses.collect();
+        Ok(())
+    }
+
+    /// True if the host is resolved.
+    pub(crate) fn is_resolved(&self) -> bool {
+        !self.addresses.is_empty()
+    }
+
+    /// Begins the head of a request.
+    pub(crate) fn head(&self, method: &str, path: &str, agent: &str) -> String {
+        let (authority, version) = (self.url.authority(), env!("CARGO_PKG_VERSION"));
+        let user = self.authorization.iter().map(|value| format!("Authorization: {value}\r\n"));
+        let user: String = user.collect();
+        let agent = format!("{agent}/{version}");
+        format!("{method} {path} HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: {agent}\r\n{user}")
+    }
+
+    /// Sends a request, and returns the status and the body of its response.
+    ///
+    /// # Errors
+    /// When there is no complete response.
+    pub(crate) fn exchange(&mut self, request: &[u8]) -> io::Result<(u16, Vec<u8>)> {
         let mut channel = match self.channel.take().and_then(Channel::if_open) {
             Some(channel) => channel,
             None => self.connect()?,
         };
         self.sent += 1;
-        channel.send(&self.request)?;
+        channel.send(request)?;
         let mut received = Vec::new();
         loop {
             let is_over = channel.receive(&mut received)? == 0;
@@ -123,12 +152,13 @@ impl Page {
     }
 
     fn connect(&self) -> io::Result<Channel> {
-        let mut failure = io::Error::other(format!("{} has no address", self.authority));
+        let authority = self.url.authority();
+        let mut failure = io::Error::other(format!("{authority} has no address"));
         for address in &self.addresses {
             match Channel::connect(address, self.tls.as_ref()) {
                 Ok(channel) => return Ok(channel),
                 Err(error) => {
-                    let text = format!("cannot connect to {}: {error}", self.authority);
+                    let text = format!("cannot connect to {authority}: {error}");
                     failure = io::Error::new(error.kind(), text);
                 }
             }

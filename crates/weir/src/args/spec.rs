@@ -32,6 +32,8 @@ impl RunArgs {
     /// Returns the specification of the load. `argv` is the command line for the document.
     pub(crate) fn spec(&self, argv: impl IntoIterator<Item = OsString>) -> RunSpec {
         let url = self.words.first().map_or(NO_URL, String::as_str);
+        let collector = self.live.otlp.as_deref().unwrap_or_default();
+        let of_collector = credentials::split_userinfo(collector).1.map(str::to_owned);
         let mut spec = RunSpec {
             target: TargetSpec {
                 url: url.to_owned(),
@@ -80,7 +82,7 @@ impl RunArgs {
                 off: self.no_redact,
                 names: self.redact.clone(),
                 users: self.user.clone(),
-                userinfos: self.userinfo.iter().cloned().collect(),
+                userinfos: self.userinfo.iter().cloned().chain(of_collector).collect(),
             },
             part: self.part,
             start_at_unix_ns: self.start_at,

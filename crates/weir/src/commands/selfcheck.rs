@@ -25,6 +25,7 @@ pub(crate) fn run(args: &RunArgs, spec: &RunSpec) -> Result<ExitCode> {
         || args.print_plan
         || args.tui
         || args.live.listen.is_some()
+        || args.live.otlp.is_some()
         || args.prove_client
         || args.github
         || args.format.needs_assertions

@@ -4,9 +4,9 @@
 use std::time::UNIX_EPOCH;
 
 use weir_report::prometheus::Page;
-use weir_result::{Load, Plan};
+use weir_result::Plan;
 
-use super::{Stage, Totals};
+use super::{Stage, Totals, own_rate_rps};
 
 const NS_PER_S: f64 = 1e9;
 
@@ -52,10 +52,9 @@ fn about(plan: &Plan, page: &mut Page) {
     page.sample("weir_live_run_info", &labels, 1.0);
     let connections = plan.own_connections().into();
     page.single("weir_live_connections", "gauge", "Connections of the plan", connections);
-    if let Load::OpenLoop { rate, .. } = plan.load {
-        let own = f64::from(plan.own_connections()) / f64::from(plan.connections);
+    if let Some(rate_rps) = own_rate_rps(plan) {
         let help = "Planned requests per second; absent in a closed loop";
-        page.single("weir_live_planned_requests_per_second", "gauge", help, own * rate.rps());
+        page.single("weir_live_planned_requests_per_second", "gauge", help, rate_rps);
     }
 }
 
@@ -67,11 +66,7 @@ fn counters(totals: &Totals, page: &mut Page) {
     page.single("weir_live_responses_total", "counter", "Complete responses", completed);
     let help = "Requests without success, by their outcome; bad responses are complete ones";
     page.family("weir_live_failures_total", "counter", help);
-    for (kind, count) in [
-        ("bad_response", totals.bad),
-        ("transport_error", totals.errors),
-        ("timed_out", totals.timed_out),
-    ] {
+    for (kind, count) in totals.failures() {
         page.sample("weir_live_failures_total", &[("kind", kind)], count as f64);
     }
     let help = "Bytes received, heads included";
@@ -81,39 +76,8 @@ fn counters(totals: &Totals, page: &mut Page) {
 
 #[cfg(test)]
 mod tests {
-    use weir_result::{Arrivals, Interval, Rate, Tally};
-    use weir_runner::{Frame, Observer, Phase};
-
+    use super::super::fixture::totals;
     use super::*;
-
-    fn totals() -> Totals {
-        let rate = Rate { numerator: 500, denominator: 1 };
-        let plan = Plan {
-            url: "http://h/?a=\"b\\\u{1b}".to_owned(),
-            load: Load::OpenLoop { rate, arrivals: Arrivals::Uniform },
-            connections: 8,
-            ..Plan::default()
-        };
-        let mut latency = Tally::new();
-        [40_000, 60_000, 3_000_000, 30_000_000_000].into_iter().for_each(|ns| latency.record(ns));
-        let interval = Interval {
-            sent: 9,
-            completed: 4,
-            bad: 1,
-            errors: 2,
-            timed_out: 3,
-            bytes_received: 480,
-            latency: latency.take_sparse(),
-            ..Interval::default()
-        };
-        let mut totals = Totals::default();
-        totals.phase(Phase::Load, &plan);
-        totals.worker_interval(0, &interval);
-        totals.interval(&plan, &interval);
-        let at_ns = Some(-1_500_000_000);
-        totals.frame(&plan, &Frame { at_ns, in_flight: 5, backlog: 6, ..Frame::default() });
-        totals
-    }
 
     #[test]
     fn the_page_has_each_figure_in_base_units() {

@@ -97,6 +97,15 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
+    /// Requests without success, by the name of their outcome.
+    pub(crate) fn failures(&self) -> [(&'static str, u64); 3] {
+        [
+            ("bad_response", self.bad),
+            ("transport_error", self.errors),
+            ("timed_out", self.timed_out),
+        ]
+    }
+
     /// Adds the intervals that began at or before `start_ns` from t0. Among them may be some that
     /// no other worker has finished under the same start: those of an automatic warm-up change it.
     fn add_until(&mut self, start_ns: i64) {

@@ -23,6 +23,7 @@ mod http2;
 mod https;
 mod live;
 mod nginx;
+mod otlp;
 mod pages;
 mod parts;
 mod readme;

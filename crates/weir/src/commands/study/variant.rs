@@ -105,6 +105,7 @@ fn check(args: &RunArgs) -> Result<()> {
         ("--print-plan", args.print_plan),
         ("--tui", args.tui),
         ("--listen", args.live.listen.is_some()),
+        ("--otlp", args.live.otlp.is_some()),
         ("--part", args.part.is_some()),
         ("--compat", args.compat.is_some()),
     ];

@@ -1,0 +1,36 @@
+//! Totals for the tests of formats: each figure has another value.
+
+use weir_result::{Arrivals, Interval, Load, Plan, Rate, Tally};
+use weir_runner::{Frame, Observer, Phase};
+
+use super::Totals;
+
+/// Totals in the warm-up of an open loop.
+pub(crate) fn totals() -> Totals {
+    let rate = Rate { numerator: 500, denominator: 1 };
+    let plan = Plan {
+        url: "http://h/?a=\"b\\\u{1b}".to_owned(),
+        load: Load::OpenLoop { rate, arrivals: Arrivals::Uniform },
+        connections: 8,
+        ..Plan::default()
+    };
+    let mut latency = Tally::new();
+    [40_000, 60_000, 3_000_000, 30_000_000_000].into_iter().for_each(|ns| latency.record(ns));
+    let interval = Interval {
+        sent: 9,
+        completed: 4,
+        bad: 1,
+        errors: 2,
+        timed_out: 3,
+        bytes_received: 480,
+        latency: latency.take_sparse(),
+        ..Interval::default()
+    };
+    let mut totals = Totals::default();
+    totals.phase(Phase::Load, &plan);
+    totals.worker_interval(0, &interval);
+    totals.interval(&plan, &interval);
+    let at_ns = Some(-1_500_000_000);
+    totals.frame(&plan, &Frame { at_ns, in_flight: 5, backlog: 6, ..Frame::default() });
+    totals
+}
