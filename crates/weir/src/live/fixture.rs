@@ -1,7 +1,7 @@
 //! Totals for the tests of formats: each figure has another value.
 
 use weir_result::{Arrivals, Interval, Load, Plan, Rate, Tally};
-use weir_runner::{Frame, Observer, Phase};
+use weir_runner::{ClientOverhead, Frame, Observer, Phase};
 
 use super::Totals;
 
@@ -30,7 +30,16 @@ pub(crate) fn totals() -> Totals {
     totals.phase(Phase::Load, &plan);
     totals.worker_interval(0, &interval);
     totals.interval(&plan, &interval);
-    let at_ns = Some(-1_500_000_000);
-    totals.frame(&plan, &Frame { at_ns, in_flight: 5, backlog: 6, ..Frame::default() });
+    let frame = Frame {
+        at_ns: Some(-1_500_000_000),
+        in_flight: 5,
+        backlog: 6,
+        open_connections: 7,
+        send_lag_p99_ns: Some(20_000),
+        client_overhead: Some(ClientOverhead { ns: 10_000, of_ns: 40_000 }),
+        worker_cpu: Some(0.5),
+        ..Frame::default()
+    };
+    totals.frame(&plan, &frame);
     totals
 }

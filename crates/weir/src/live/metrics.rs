@@ -5,6 +5,7 @@ use std::time::UNIX_EPOCH;
 
 use weir_report::prometheus::Page;
 use weir_result::Plan;
+use weir_runner::{ClientOverhead, Frame};
 
 use super::{Stage, Totals, own_rate_rps};
 
@@ -24,7 +25,7 @@ pub(super) fn page(totals: &Totals) -> String {
         let is_now = if stage == totals.stage { 1.0 } else { 0.0 };
         page.sample("weir_live_phase", &[("phase", stage.name())], is_now);
     }
-    if let Some(at_ns) = totals.at_ns {
+    if let Some(at_ns) = totals.frame.at_ns {
         let help = "Time since the begin of the measured window; negative in the warm-up";
         page.single("weir_live_window_seconds", "gauge", help, at_ns as f64 / NS_PER_S);
     }
@@ -32,9 +33,11 @@ pub(super) fn page(totals: &Totals) -> String {
     let help = "Time from the planned send to the response, in a closed loop from the send, of \
                 responses";
     page.histogram("weir_live_latency_seconds", help, &totals.latency);
+    client(&totals.frame, &mut page);
     let gauges = [
-        ("weir_live_in_flight", "Requests in flight", totals.in_flight),
-        ("weir_live_backlog", "Requests due and not yet sent", totals.backlog),
+        ("weir_live_open_connections", "Open connections", totals.frame.open_connections),
+        ("weir_live_in_flight", "Requests in flight", totals.frame.in_flight),
+        ("weir_live_backlog", "Requests due and not yet sent", totals.frame.backlog),
     ];
     for (name, help, value) in gauges {
         page.single(name, "gauge", help, value as f64);
@@ -55,6 +58,31 @@ fn about(plan: &Plan, page: &mut Page) {
     if let Some(rate_rps) = own_rate_rps(plan) {
         let help = "Planned requests per second; absent in a closed loop";
         page.single("weir_live_planned_requests_per_second", "gauge", help, rate_rps);
+    }
+}
+
+/// What the client itself adds, as far as it is known.
+fn client(frame: &Frame, page: &mut Page) {
+    for (name, help, value) in [
+        (
+            "weir_live_send_lag_p99_seconds",
+            "99th percentile of the time from the planned send to the send, of the last second",
+            frame.send_lag_p99_ns.map(|ns| ns as f64 / NS_PER_S),
+        ),
+        (
+            "weir_live_client_overhead_ratio",
+            "Share of the 99th percentile of the latency that the client caused",
+            frame.client_overhead.map(ClientOverhead::share),
+        ),
+        (
+            "weir_live_worker_cpu_ratio",
+            "CPU use of the busiest worker; 1 is a whole CPU",
+            frame.worker_cpu,
+        ),
+    ] {
+        if let Some(value) = value {
+            page.single(name, "gauge", help, value);
+        }
     }
 }
 
@@ -102,6 +130,10 @@ mod tests {
             "weir_live_latency_seconds_bucket{le=\"+Inf\"} 4",
             "weir_live_latency_seconds_sum 30.0031",
             "weir_live_latency_seconds_count 4",
+            "weir_live_send_lag_p99_seconds 0.00002",
+            "weir_live_client_overhead_ratio 0.25",
+            "weir_live_worker_cpu_ratio 0.5",
+            "weir_live_open_connections 7",
             "weir_live_in_flight 5",
             "weir_live_backlog 6",
         ] {

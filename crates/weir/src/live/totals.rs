@@ -72,8 +72,8 @@ pub(crate) struct Totals {
     pub(crate) load: Option<(Plan, SystemTime)>,
     /// Stage at the latest frame.
     pub(crate) stage: Stage,
-    /// Time of the latest frame, in nanoseconds from t0; `None` before the warm-up.
-    pub(crate) at_ns: Option<i64>,
+    /// The latest frame; without requests in flight after the load.
+    pub(crate) frame: Frame,
     /// Requests sent, in whole intervals.
     pub(crate) sent: u64,
     /// Complete responses, in whole intervals.
@@ -88,10 +88,6 @@ pub(crate) struct Totals {
     pub(crate) bytes_received: u64,
     /// Response times (closed loop: service times) of `completed`.
     pub(crate) latency: Histogram,
-    /// Requests in flight at the latest frame.
-    pub(crate) in_flight: u64,
-    /// Requests due and unsent at the latest frame.
-    pub(crate) backlog: u64,
     /// Intervals that some workers have finished and others have not.
     parts: Vec<Interval>,
 }
@@ -150,15 +146,13 @@ impl Observer for Totals {
     }
 
     fn frame(&mut self, plan: &Plan, frame: &Frame) {
-        self.in_flight = frame.in_flight;
-        self.backlog = frame.backlog;
-        self.at_ns = frame.at_ns;
+        self.frame = *frame;
         self.stage = frame.at_ns.map_or(Stage::Connecting, |at_ns| Stage::at(plan, at_ns));
     }
 
     fn load_ended(&mut self) {
         self.add_until(i64::MAX);
-        (self.in_flight, self.backlog) = (0, 0);
+        self.frame = Frame { at_ns: self.frame.at_ns, ..Frame::default() };
         self.stage = Stage::Ended;
     }
 }
@@ -293,12 +287,15 @@ mod tests {
             let at_ns = at_s.map(|at_s: i64| at_s * SECOND as i64);
             let frame = Frame { at_ns, in_flight: 5, backlog: 6, ..Frame::default() };
             totals.frame(&plan(), &frame);
-            assert_eq!((totals.stage, totals.in_flight, totals.backlog), (stage, 5, 6));
+            assert_eq!((totals.stage, totals.frame.in_flight, totals.frame.backlog), (stage, 5, 6));
         }
         totals.load_ended();
         // What follows is no part of the load.
         totals.phase(Phase::ProveClient, &plan());
-        assert_eq!((totals.stage, totals.in_flight, totals.backlog), (Stage::Ended, 0, 0));
+        assert_eq!(
+            (totals.stage, totals.frame.in_flight, totals.frame.backlog),
+            (Stage::Ended, 0, 0)
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 use weir_report::prometheus::{BOUNDS_NS, buckets};
 use weir_result::{Histogram, Plan, printable};
+use weir_runner::{ClientOverhead, Frame};
 
 use crate::live::{Stage, Totals, own_rate_rps};
 
@@ -67,12 +68,23 @@ fn metrics(totals: &Totals, plan: &Plan, times: &Times) -> Vec<Value> {
             "Time from the planned send to the response, in a closed loop from the send",
             Data::Histogram(times.histogram(&totals.latency)),
         ),
-        ("weir.requests.in_flight", "{request}", "Requests in flight", state(totals.in_flight)),
+        (
+            "weir.requests.in_flight",
+            "{request}",
+            "Requests in flight",
+            state(totals.frame.in_flight),
+        ),
         (
             "weir.requests.backlog",
             "{request}",
             "Requests due and not yet sent",
-            state(totals.backlog),
+            state(totals.frame.backlog),
+        ),
+        (
+            "weir.connections.open",
+            "{connection}",
+            "Open connections",
+            state(totals.frame.open_connections),
         ),
         (
             "weir.run.phase",
@@ -91,7 +103,35 @@ fn metrics(totals: &Totals, plan: &Plan, times: &Times) -> Vec<Value> {
         let help = "Planned requests per second";
         ("weir.plan.rate", "{request}/s", help, Data::Gauge(json!({ "asDouble": rps })))
     });
-    rows.into_iter().chain(rate).map(|row| metric(row, times)).collect()
+    let rows = rows.into_iter().chain(rate).chain(client(&totals.frame));
+    rows.map(|row| metric(row, times)).collect()
+}
+
+/// What the client itself adds, as far as it is known.
+fn client(frame: &Frame) -> impl Iterator<Item = (&'static str, &'static str, &'static str, Data)> {
+    let rows = [
+        (
+            "weir.client.send_lag.p99",
+            "s",
+            "99th percentile of the time from the planned send to the send, of the last second",
+            frame.send_lag_p99_ns.map(|ns| ns as f64 / NS_PER_S),
+        ),
+        (
+            "weir.client.overhead",
+            "1",
+            "Share of the 99th percentile of the latency that the client caused",
+            frame.client_overhead.map(ClientOverhead::share),
+        ),
+        (
+            "weir.client.worker.cpu",
+            "1",
+            "CPU use of the busiest worker; 1 is a whole CPU",
+            frame.worker_cpu,
+        ),
+    ];
+    rows.into_iter().filter_map(|(name, unit, help, value)| {
+        Some((name, unit, help, Data::Gauge(json!({ "asDouble": value? }))))
+    })
 }
 
 fn failures(totals: &Totals, times: &Times) -> Vec<Value> {
