@@ -61,7 +61,7 @@ fn about(plan: &Plan, page: &mut Page) {
     }
 }
 
-/// What the client itself adds, as far as it is known.
+/// Figures of the client itself, as far as they are known.
 fn client(frame: &Frame, page: &mut Page) {
     for (name, help, value) in [
         (

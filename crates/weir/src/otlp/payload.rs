@@ -107,7 +107,7 @@ fn metrics(totals: &Totals, plan: &Plan, times: &Times) -> Vec<Value> {
     rows.map(|row| metric(row, times)).collect()
 }
 
-/// What the client itself adds, as far as it is known.
+/// Figures of the client itself, as far as they are known.
 fn client(frame: &Frame) -> impl Iterator<Item = (&'static str, &'static str, &'static str, Data)> {
     let rows = [
         (
