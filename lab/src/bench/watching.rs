@@ -20,7 +20,7 @@ use crate::rig::table::Table;
 use crate::rig::timed::timed;
 
 /// Pairs of a comparison.
-const PAIRS: u32 = 10;
+const PAIRS: u32 = 20;
 
 /// Flags of the load, common to both sides.
 const LOAD: &str = "-t1 -c20 -R10k --warmup 1s";
