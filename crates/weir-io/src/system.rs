@@ -174,6 +174,17 @@ pub fn stand_back(niceness: i32) -> io::Result<()> {
     check(result).map(drop)
 }
 
+/// Lets the calling thread run only while nothing else wants its CPU (`SCHED_IDLE`, sched(7)). Any
+/// other thread that wakes there takes the CPU at once, which a nice value does not ensure.
+///
+/// # Errors
+/// Those of sched_setscheduler(2).
+pub fn run_when_idle() -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the kernel reads the parameters; 0 is the calling thread.
+    check(unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &parameters) }).map(drop)
+}
+
 /// Smallest block that is mapped from the kernel on its own, in bytes: the default at program
 /// start.
 #[cfg(target_env = "gnu")]

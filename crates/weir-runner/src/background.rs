@@ -10,3 +10,9 @@ const NICENESS: i32 = 10;
 pub(crate) fn stand_back() {
     let _usual = system::stand_back(NICENESS);
 }
+
+/// Lets the calling thread run only on a CPU that no worker wants. For short work that may be late,
+/// beside a load whose send times count.
+pub(crate) fn yield_to_workers() {
+    let _usual = system::run_when_idle();
+}

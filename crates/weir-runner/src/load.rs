@@ -9,7 +9,7 @@ use weir_engine::{Control, Job, LiveMessage, ScriptFailure};
 use weir_io::system::{self, CpuTime};
 use weir_io::{Clock, Nanos, Signal, Waker};
 use weir_result::document::{ClientUsage, NetworkSection, Probed, ServerSection, Trials};
-use weir_result::{ClientHealth, Measurements};
+use weir_result::{ClientHealth, Load, Measurements};
 
 use crate::background;
 use crate::errors::NoThread;
@@ -114,6 +114,10 @@ pub(crate) fn carry_out(
         let builder = thread::Builder::new().name("weir-live".to_owned());
         let follow = move || {
             background::stand_back();
+            // In a closed loop workers may never rest, and the picture would stand still.
+            if matches!(job.plan.load, Load::OpenLoop { .. }) {
+                background::yield_to_workers();
+            }
             live::follow(&job.plan, &receiver, observer);
         };
         let watcher = builder.spawn_scoped(scope, follow).map_err(NoThread)?;
