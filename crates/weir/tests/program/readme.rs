@@ -124,8 +124,12 @@ fn briefly(words: &[String]) -> Vec<String> {
         _ => BRIEFLY.to_vec(),
     };
     let flags = flags.into_iter().map(str::to_owned);
-    let is_target = |word: &String| word.starts_with("http") || word == "-a";
-    let at = words.iter().position(is_target).unwrap_or(words.len());
+    let is_target = |at: &usize| {
+        let word = &words[*at];
+        let is_of_a_collector = *at > 0 && words[at - 1] == "--otlp";
+        word == "-a" || (word.starts_with("http") && !is_of_a_collector)
+    };
+    let at = (0..words.len()).find(is_target).unwrap_or(words.len());
     words[..at].iter().cloned().chain(flags).chain(words[at..].iter().cloned()).collect()
 }
 
