@@ -163,14 +163,17 @@ pub(crate) fn nap(ns: u64) {
     unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &span, std::ptr::null_mut()) };
 }
 
-/// Lowers the priority of the calling thread: sets its nice value, 1 to 19 (setpriority(2), which
-/// on Linux applies to a thread).
+/// Nice value of threads that run beside the load.
+const NICENESS: i32 = 10;
+
+/// Lowers the priority of the calling thread, so that workers go first on a shared CPU: sets its
+/// nice value to 10 (setpriority(2), which on Linux applies to a thread).
 ///
 /// # Errors
 /// Those of setpriority(2).
-pub fn stand_back(niceness: i32) -> io::Result<()> {
+pub fn stand_back() -> io::Result<()> {
     // SAFETY: setpriority takes no pointers.
-    let result = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, niceness) };
+    let result = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICENESS) };
     check(result).map(drop)
 }
 

@@ -2,13 +2,10 @@
 
 use weir_io::system;
 
-/// Nice value of such a thread (nice(2)).
-const NICENESS: i32 = 10;
-
 /// Lowers the priority of the calling thread, so that workers go first on a shared CPU. Without the
 /// right to do so it has the usual one: that costs precision, but no result becomes false.
 pub(crate) fn stand_back() {
-    let _usual = system::stand_back(NICENESS);
+    let _usual = system::stand_back();
 }
 
 /// Lets the calling thread run only on a CPU that no worker wants. For short work that may be late,

@@ -27,9 +27,6 @@ const EVERY: Duration = Duration::from_secs(5);
 /// Longest time that the end of the program waits for the last request.
 const LAST: Duration = Duration::from_secs(2);
 
-/// Nice value of the thread, so that workers go first on a shared CPU (nice(2)).
-const NICENESS: i32 = 10;
-
 /// Path of metrics below the collector's address.
 const PATH: &str = "/v1/metrics";
 
@@ -156,7 +153,7 @@ impl Pusher {
     /// Pushes until the observer ends it, and then once more. `working` is dropped at the end.
     fn run(mut self, ended: &Receiver<()>, working: SyncSender<()>) {
         // Without the right to a lower priority the thread has the usual one.
-        let _usual = system::stand_back(NICENESS);
+        let _usual = system::stand_back();
         while matches!(ended.recv_timeout(EVERY), Err(RecvTimeoutError::Timeout)) {
             self.push();
         }

@@ -15,9 +15,6 @@ use weir_runner::NoThread;
 use super::{SharedTotals, metrics};
 use crate::terminal;
 
-/// Nice value of the thread: it yields to those of the load.
-const NICENESS: i32 = 10;
-
 /// Most connections. A further one closes the oldest.
 const CLIENTS_MAX: usize = 8;
 
@@ -60,7 +57,7 @@ impl Endpoint {
         let address = self.listener.local_addr()?;
         let serve = move || {
             // Where it is forbidden, the thread runs like all others.
-            let _as_others = system::stand_back(NICENESS);
+            let _as_others = system::stand_back();
             while self.turn().is_ok() {}
         };
         // This thread outlives the run: nothing ends its wait.

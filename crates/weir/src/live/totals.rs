@@ -290,7 +290,7 @@ mod tests {
             assert_eq!((totals.stage, totals.frame.in_flight, totals.frame.backlog), (stage, 5, 6));
         }
         totals.load_ended();
-        // What follows is no part of the load.
+        // Later calls are no part of the load.
         totals.phase(Phase::ProveClient, &plan());
         assert_eq!(
             (totals.stage, totals.frame.in_flight, totals.frame.backlog),

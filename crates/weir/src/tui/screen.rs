@@ -150,7 +150,7 @@ pub(crate) fn restore() {
     let Some(Open { mut terminal, held }) = open else { return };
     let _gone = execute!(terminal, LeaveAlternateScreen, Show);
     let _gone = disable_raw_mode();
-    // What the C library still has of a script's text precedes all that is printed from now on.
+    // A script's text that the C library still holds precedes all later text.
     let _written_later = system::flush_c_stdout();
     let text = held.map(HeldOutput::end).unwrap_or_default();
     let _gone = terminal.write_all(&printed(text));
