@@ -48,6 +48,11 @@ impl Contention {
         self.score >= CONTENDED
     }
 
+    /// Takes no samples until `until`: the threads that run meanwhile are the program's own.
+    pub(crate) fn pause(&mut self, until: Nanos) {
+        self.sample_at = self.sample_at.max(until);
+    }
+
     /// Records the duration of one spin iteration, its yield included.
     #[inline]
     pub(crate) fn spun(&mut self, span_ns: u64) {
@@ -103,6 +108,15 @@ mod tests {
         let mut contention = Contention::default();
         let runnable = contention.runnable();
         assert!(runnable >= 1 && contention.cpus >= 1, "{contention:?}");
+    }
+
+    #[test]
+    fn a_pause_takes_no_samples() {
+        let mut contention = Contention::default();
+        contention.pause(Nanos(500));
+        assert!(!contention.is_present(Nanos(499), Nanos::MAX) && contention.loadavg.is_none());
+        contention.is_present(Nanos(500), Nanos::MAX);
+        assert!(contention.loadavg.is_some(), "{contention:?}");
     }
 
     #[test]

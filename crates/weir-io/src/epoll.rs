@@ -348,6 +348,10 @@ impl Backend for Epoll {
         self.core.spinning.busy_ns()
     }
 
+    fn keep_cpu(&mut self, until: Nanos) {
+        self.core.spinning.keep_cpu(until);
+    }
+
     fn unsent_bytes(&mut self) -> u64 {
         self.core.unsent_bytes()
     }

@@ -425,6 +425,10 @@ impl Backend for Uring {
         self.core.spinning.busy_ns()
     }
 
+    fn keep_cpu(&mut self, until: Nanos) {
+        self.core.spinning.keep_cpu(until);
+    }
+
     fn unsent_bytes(&mut self) -> u64 {
         self.core.unsent_bytes()
     }

@@ -21,6 +21,8 @@ const NO_YIELD_NS: u64 = 2_000;
 pub(crate) struct Spinning {
     spun_ns: u64,
     contention: Contention,
+    /// Time until which the thread does not yield.
+    kept_until: Nanos,
 }
 
 impl Spinning {
@@ -49,13 +51,21 @@ impl Spinning {
         self.contention.is_present(now, until)
     }
 
-    /// Yields the CPU to another runnable thread (sched_yield(2)), unless `until` is near. Returns
-    /// at once if there is none.
+    /// Yields the CPU to another runnable thread (sched_yield(2)), unless `until` is near or the
+    /// CPU is kept. Returns at once if there is none.
     #[inline]
     pub(crate) fn give_way(&self, now: Nanos, until: Nanos) {
-        if until.since(now) > NO_YIELD_NS {
+        if until.since(now) > NO_YIELD_NS && now >= self.kept_until {
             thread::yield_now();
         }
+    }
+
+    /// Keeps the CPU until `until`, in waits that spin. A thread that yields stays runnable, so
+    /// that it does not take the CPU back by waking up: even a thread of `SCHED_IDLE` would then
+    /// run to the end of its time slice.
+    pub(crate) fn keep_cpu(&mut self, until: Nanos) {
+        self.kept_until = until;
+        self.contention.pause(until);
     }
 
     /// Returns the calling thread's CPU time so far, less the time spent polling in vain.

@@ -78,6 +78,29 @@ impl Exact {
         self.clipped += other.clipped;
     }
 
+    /// Returns the value that stands for those of a non-empty bucket: the bucket's upper edge, or
+    /// the greatest value if that is less. It is never less than any of them.
+    fn upper_in(&self, bucket: usize) -> u64 {
+        // Clipped values have no upper edge but the greatest value.
+        let is_clipped = self.clipped > 0 && bucket == bucket_of(HIGHEST_NS);
+        if is_clipped { self.max_ns } else { highest_in(bucket).min(self.max_ns) }
+    }
+
+    /// Returns the one of `buckets`, which are ascending, that holds the given rank: 1 is the least
+    /// value, `count` the greatest; higher ranks count as `count`.
+    fn bucket_at_rank(
+        &self,
+        mut buckets: impl Iterator<Item = (usize, u64)>,
+        rank: u64,
+    ) -> Option<usize> {
+        let rank = rank.clamp(1, self.count.max(1));
+        let mut reached = 0;
+        buckets.find_map(|(bucket, count)| {
+            reached += count;
+            (reached >= rank).then_some(bucket)
+        })
+    }
+
     /// Returns the range of buckets that holds all values.
     fn buckets(&self) -> Range<usize> {
         if self.count == 0 {
@@ -194,6 +217,17 @@ impl SparseHistogram {
         self.buckets.iter().map(|(bucket, count)| (usize::from(*bucket), u64::from(*count)))
     }
 
+    /// Returns the number of values.
+    pub fn count(&self) -> u64 {
+        self.exact.count
+    }
+
+    /// Returns the value of the given rank, as [`Histogram::value_at_rank`] does.
+    pub fn value_at_rank(&self, rank: u64) -> Option<u64> {
+        let bucket = self.exact.bucket_at_rank(self.buckets(), rank)?;
+        Some(self.exact.upper_in(bucket))
+    }
+
     /// Converts to the form that results are read from.
     pub fn to_histogram(&self) -> Histogram {
         let mut histogram = Histogram::new();
@@ -233,7 +267,7 @@ impl SparseHistogram {
         loop {
             let next = match (left.peek(), right.peek()) {
                 (Some(a), Some(b)) if a.0 == b.0 => {
-                    let sum = (a.0, a.1 + b.1);
+                    let sum = (a.0, a.1.saturating_add(b.1));
                     left.next();
                     right.next();
                     sum
@@ -396,19 +430,12 @@ impl Histogram {
     /// Returns the value that stands for those of a non-empty bucket: the bucket's upper edge, or
     /// the exact greatest value if that is less. It is never less than any of them.
     pub(crate) fn upper_in(&self, bucket: usize) -> u64 {
-        // Clipped values have no upper edge but the exact greatest value.
-        let is_clipped = self.exact.clipped > 0 && bucket == bucket_of(HIGHEST_NS);
-        if is_clipped { self.exact.max_ns } else { highest_in(bucket).min(self.exact.max_ns) }
+        self.exact.upper_in(bucket)
     }
 
     /// Returns the bucket that holds the given rank.
     pub(crate) fn bucket_at_rank(&self, rank: u64) -> Option<usize> {
-        let rank = rank.clamp(1, self.exact.count.max(1));
-        let mut reached = 0;
-        self.buckets().find_map(|(bucket, count)| {
-            reached += count;
-            (reached >= rank).then_some(bucket)
-        })
+        self.exact.bucket_at_rank(self.buckets(), rank)
     }
 
     /// True if the bucket is not empty.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub use weir_stats::{count_needed, has_beyond, is_supported, least_count, rank_of};
 
 use crate::counters::ByOutcome;
-use crate::histogram::{Histogram, lowest_in};
+use crate::histogram::{Histogram, SparseHistogram, lowest_in};
 
 /// Percentiles that a document lists, in percent, as far as there are enough samples.
 pub const PERCENTILES: [f64; 13] =
@@ -133,6 +133,13 @@ impl<'h> AllOutcomes<'h> {
 impl Histogram {
     /// Returns the value of percentile `p` (0 to 100), never less than the true one. `None` if
     /// nothing was recorded.
+    pub fn percentile(&self, p: f64) -> Option<u64> {
+        self.value_at_rank(rank_of(p, self.count()))
+    }
+}
+
+impl SparseHistogram {
+    /// Returns the value of percentile `p`, as [`Histogram::percentile`] does.
     pub fn percentile(&self, p: f64) -> Option<u64> {
         self.value_at_rank(rank_of(p, self.count()))
     }

@@ -8,18 +8,20 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use weir_engine::{LiveMessage, WorkerFrame};
-use weir_result::{Histogram, Interval, Plan};
+use weir_result::{Interval, Plan, SparseHistogram};
 
 use crate::observer::{Frame, Observer};
 use client::{SendLag, WorkerClient};
 
-/// Span between two frames.
-const EVERY: Duration = Duration::from_millis(250);
+/// Longest time from one frame to the next. Workers send theirs every 250 ms; one of them may be
+/// silent.
+const LONGEST: Duration = Duration::from_millis(300);
 
-/// Passes the messages to the observer until the run is over.
+/// Passes the messages to the observer until the run is over. A frame follows those of the workers
+/// at once: they keep their CPUs for a moment then (`Backend::keep_cpu`).
 pub(crate) fn follow(plan: &Plan, messages: &Receiver<LiveMessage>, observer: &mut dyn Observer) {
     let mut live = Live::default();
-    let mut due = Instant::now() + EVERY;
+    let mut due = Instant::now() + LONGEST;
     loop {
         match messages.recv_timeout(due.saturating_duration_since(Instant::now())) {
             Ok(LiveMessage::Interval(worker, interval)) => {
@@ -36,11 +38,11 @@ pub(crate) fn follow(plan: &Plan, messages: &Receiver<LiveMessage>, observer: &m
             Ok(LiveMessage::End) | Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {}
         }
-        // Messages in quick succession must not hold a frame up. One that was missed is left out.
+        // Messages in quick succession must not hold a frame up.
         let now = Instant::now();
-        if now >= due {
+        if now >= due || live.is_complete(plan.own_threads()) {
             observer.frame(plan, &live.frame(now));
-            due = (due + EVERY).max(now);
+            due = now + LONGEST;
         }
     }
     observer.load_ended();
@@ -68,6 +70,8 @@ struct Progress {
     /// The interval in progress, as it was at the last message.
     current: Interval,
     client: WorkerClient,
+    /// True if there was a frame of the worker since the last one of all.
+    is_fresh: bool,
 }
 
 impl Live {
@@ -110,6 +114,13 @@ impl Live {
         let progress = self.workers.entry(worker).or_default();
         progress.current = std::mem::take(&mut frame.interval);
         progress.client.progressed(frame);
+        progress.is_fresh = true;
+    }
+
+    /// True if all workers have sent a frame since the last one of all.
+    fn is_complete(&self, workers: u32) -> bool {
+        let fresh = self.workers.values().filter(|progress| progress.is_fresh).count();
+        fresh >= workers as usize
     }
 
     /// Notes that `at_ns` from t0 has passed.
@@ -121,10 +132,11 @@ impl Live {
 
     /// Returns the frame of this instant.
     fn frame(&mut self, now: Instant) -> Frame {
-        let mut latency = Histogram::new();
+        let mut latency = SparseHistogram::default();
         let mut frame = Frame { at_ns: self.now_ns(now), ..Frame::default() };
-        for Progress { finished, current, client } in self.workers.values() {
-            for part in [finished, current] {
+        for Progress { finished, current, client, is_fresh } in self.workers.values_mut() {
+            *is_fresh = false;
+            for part in [&*finished, &*current] {
                 frame.completed += part.completed;
                 frame.errors += errors(part);
                 frame.bad += part.bad;
@@ -133,7 +145,7 @@ impl Live {
             frame.in_flight += current.in_flight;
             frame.backlog += current.backlog;
             frame.open_connections += client.open();
-            latency.add_sparse(&current.latency);
+            latency.add(&current.latency);
         }
         let clients: Vec<&WorkerClient> =
             self.workers.values().map(|progress| &progress.client).collect();
@@ -197,13 +209,16 @@ mod tests {
         live.finished(0, interval(-1, SECOND, 100, 1), 2, began);
         let frame = |interval| WorkerFrame { interval, open: 5, ..WorkerFrame::default() };
         live.progressed(0, frame(interval(0, SECOND / 4, 25, 2)), began);
+        assert!(!live.is_complete(2), "one is missing");
         live.progressed(1, frame(interval(-1, SECOND / 2, 50, 0)), began);
+        assert!(live.is_complete(2));
         let now = began + Duration::from_millis(500);
         let frame = live.frame(now);
         assert_eq!((frame.completed, frame.errors, frame.in_flight), (175, 3, 6));
         assert_eq!((frame.bad, frame.timed_out, frame.open_connections), (3, 0, 10));
         assert_eq!(frame.at_ns, Some((SECOND / 4 + SECOND / 2) as i64));
         assert_eq!(frame.rate_rps, 350.0);
+        assert!(!live.is_complete(2), "no news since");
         // A finished interval replaces the one in progress, and counts once.
         live.finished(0, interval(0, SECOND, 100, 2), 2, now);
         let frame = live.frame(now + Duration::from_secs(1));

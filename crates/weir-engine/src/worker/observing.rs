@@ -11,6 +11,10 @@ use crate::timeline::Timeline;
 /// nanoseconds: every worker must have read it by then.
 const WINDOW_LEAD_NS: u64 = 100_000_000;
 
+/// Time after a frame in which the program is likely to be busy with it, in nanoseconds: to draw
+/// a screen takes 1 to 2 ms of CPU time.
+const FRAME_WORK_NS: u64 = 5_000_000;
+
 impl<B: Backend> Worker<'_, B> {
     /// Sets the begin of the window once an automatic warm-up has ended.
     pub(super) fn check_window(&mut self) {
@@ -86,6 +90,7 @@ impl<B: Backend> Worker<'_, B> {
         let mut frame = self.pool.frame(now, backlog);
         frame.busy_ns = self.backend.busy_ns();
         self.live.send_frame(frame);
+        self.backend.keep_cpu(now.after(FRAME_WORK_NS));
     }
 
     /// Records the requests in flight and the backlog at the ends of slices.

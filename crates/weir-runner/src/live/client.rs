@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, VecDeque};
 use weir_engine::WorkerFrame;
 use weir_io::Nanos;
 use weir_result::histogram::highest_in;
-use weir_result::{ErrorKind, Histogram, SparseHistogram};
+use weir_result::quantile::rank_of;
+use weir_result::{ErrorKind, SparseHistogram};
 
 use crate::observer::ClientOverhead;
 
@@ -77,18 +78,20 @@ pub(super) fn overhead(clients: &[&WorkerClient]) -> Option<ClientOverhead> {
     };
     let (all, outside) = (sum(|frame| &frame.stamped), sum(|frame| &frame.stamped_outside));
     let (of_ns, outside_ns) = (all.percentile(P)?, outside.percentile(P)?);
-    let (sent, mut waits) = (sum(|frame| &frame.send_lag), sum(|frame| &frame.connection_wait));
+    let (sent, waits) = (sum(|frame| &frame.send_lag), sum(|frame| &frame.connection_wait));
+    // Requests that did not wait are in no bucket, and have the lowest ranks.
     let unwaited = sent.count().saturating_sub(waits.count());
-    waits.record_range(0, 0, unwaited, 0);
+    let rank = rank_of(P, unwaited + waits.count()).checked_sub(unwaited).filter(|rank| *rank > 0);
+    let waited_ns = rank.and_then(|rank| waits.value_at_rank(rank)).unwrap_or(0);
     let lag_max_ns = clients.iter().map(|client| client.frame.sched_lag_max_ns).max();
-    let waited_ns = waits.percentile(P).unwrap_or(0).min(lag_max_ns.unwrap_or(0));
+    let waited_ns = waited_ns.min(lag_max_ns.unwrap_or(0));
     let ns = of_ns.saturating_sub(outside_ns).saturating_add(waited_ns).min(of_ns);
     (all.count() >= STAMPED_MIN).then_some(ClientOverhead { ns, of_ns })
 }
 
 /// Send lags of all measured requests, at the frames of the last second, the latest last.
 #[derive(Debug, Default)]
-pub(super) struct SendLag(VecDeque<Histogram>);
+pub(super) struct SendLag(VecDeque<SparseHistogram>);
 
 impl SendLag {
     /// Adds the send lags as they are now.
@@ -128,9 +131,9 @@ impl SendLag {
     }
 }
 
-fn sum<'a>(parts: impl Iterator<Item = &'a SparseHistogram>) -> Histogram {
-    let mut sum = Histogram::new();
-    parts.for_each(|part| sum.add_sparse(part));
+fn sum<'a>(parts: impl Iterator<Item = &'a SparseHistogram>) -> SparseHistogram {
+    let mut sum = SparseHistogram::default();
+    parts.for_each(|part| sum.add(part));
     sum
 }
 

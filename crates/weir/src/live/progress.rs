@@ -4,7 +4,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use weir_io::system;
-use weir_result::{Histogram, Interval, Note, Plan, units};
+use weir_result::{Interval, Note, Plan, units};
 use weir_runner::{Frame, Observer, Phase};
 
 use super::{drain_left_ns, end_ns};
@@ -104,8 +104,7 @@ fn describe(plan: &Plan, interval: &Interval, errors: u64) -> String {
         Some(duration_ns) => format!("{} of {}", seconds(end_ns), seconds(duration_ns as i64)),
         None => seconds(end_ns),
     };
-    let mut latency = Histogram::new();
-    latency.add_sparse(&interval.latency);
+    let latency = &interval.latency;
     let rate = interval.completed as f64 / (interval.length_ns as f64 / 1e9);
     let mut line = format!("{phase}   {}", units::rate(rate));
     if let (Some(p50), Some(p99)) = (latency.percentile(50.0), latency.percentile(99.0)) {

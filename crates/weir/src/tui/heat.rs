@@ -31,7 +31,8 @@ impl Column {
 
     /// Returns the responses of the steps from `from` on, `to` excluded.
     pub(super) fn count(&self, from: u16, to: u16) -> u64 {
-        let within = self.0.iter().filter(|(step, _)| (from..to).contains(step));
+        let begin = self.0.partition_point(|(step, _)| *step < from);
+        let within = self.0[begin..].iter().take_while(|(step, _)| *step < to);
         within.map(|(_, count)| count).sum()
     }
 }

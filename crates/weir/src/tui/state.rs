@@ -14,8 +14,11 @@ const KEPT_MAX: usize = 512;
 /// Frames in one second.
 const FRAMES: usize = 4;
 
-/// Percentiles of the table.
-pub(super) const PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
+/// Percentiles of the table; the last is the maximum.
+pub(super) const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 100.0];
+
+/// Latencies at [`PERCENTILES`], in nanoseconds.
+pub(super) type Latencies = [Option<u64>; PERCENTILES.len()];
 
 /// One finished interval, for the plots.
 #[derive(Clone, Debug)]
@@ -46,10 +49,11 @@ pub(super) struct State {
     /// Finished intervals, the latest last.
     pub(super) past: VecDeque<Past>,
     /// Latencies of the last interval, and its length in nanoseconds.
-    pub(super) last: Histogram,
+    pub(super) last: Latencies,
     last_ns: u64,
     /// Latencies since t0, or before it since the load began.
-    pub(super) all: Histogram,
+    pub(super) run: Latencies,
+    all: Histogram,
     /// True from t0 on.
     is_measured: bool,
 }
@@ -81,8 +85,8 @@ impl State {
             return;
         }
         self.all.add_sparse(&interval.latency);
-        self.last = Histogram::new();
-        self.last.add_sparse(&interval.latency);
+        self.last = PERCENTILES.map(|p| interval.latency.percentile(p));
+        self.run = PERCENTILES.map(|p| self.all.percentile(p));
         self.last_ns = interval.length_ns;
         if self.past.len() == KEPT_MAX {
             self.past.pop_front();
@@ -187,9 +191,12 @@ mod tests {
         state.interval(&plan, &interval(-1, 50));
         assert_eq!(state.all.count(), 50);
         state.interval(&plan, &interval(0, 20));
-        state.interval(&plan, &interval(1, 30));
-        assert_eq!((state.all.count(), state.last.count(), state.past.len()), (50, 30, 3));
-        assert_eq!(state.past[2].rate_rps, 30.0);
+        state.interval(&plan, &interval(2, 15));
+        assert_eq!((state.all.count(), state.past.len()), (35, 3));
+        assert_eq!(state.last, [Some(2_000_000); 5]);
+        let milliseconds = state.run.map(|ns| ns.map(|ns| ns / 1_000_000));
+        assert_eq!(milliseconds, [1, 2, 2, 2, 2].map(Some));
+        assert_eq!(state.past[2].rate_rps, 15.0);
         // Late responses of the drain are no part of the rate.
         state.interval(&plan, &interval(30, 9));
         assert_eq!(state.past.len(), 3);

@@ -2,10 +2,10 @@
 
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use weir_result::{Histogram, units};
+use weir_result::units;
 
 use super::{LABEL, View, bold, dim, label};
-use crate::tui::state::{PERCENTILES, State};
+use crate::tui::state::{Latencies, PERCENTILES, State};
 
 /// Gap between two figures of a row.
 const GAP: usize = 3;
@@ -49,12 +49,9 @@ pub(super) fn connections(state: &State, columns: u16) -> Line<'static> {
 /// The table of percentiles: of the last interval, and of the run.
 pub(super) fn percentiles(view: &View) -> Vec<Line<'static>> {
     let state = view.state;
-    let mut heads: Vec<String> = PERCENTILES.iter().map(|p| format!("p{p}")).collect();
-    heads.push("max".to_owned());
-    let head: String = heads.iter().map(|head| format!("{head:>9}")).collect();
-    let cells = |times: &Histogram| {
-        let all = PERCENTILES.into_iter().chain([100.0]);
-        let cells = all.map(|p| times.percentile(p).map_or("-".to_owned(), units::duration));
+    let head: String = PERCENTILES.iter().map(|p| format!("{:>9}", head_of(*p))).collect();
+    let cells = |latencies: &Latencies| {
+        let cells = latencies.iter().map(|ns| ns.map_or("-".to_owned(), units::duration));
         cells.map(|cell| format!("{:>9}", view.glyphs.text(&cell))).collect::<String>()
     };
     let last_name = format!("last {} s", state.interval_s());
@@ -65,8 +62,12 @@ pub(super) fn percentiles(view: &View) -> Vec<Line<'static>> {
     vec![
         Line::from(vec![label("Latency"), Span::styled(head, dim())]),
         Line::from(vec![label(&last_name), last]),
-        Line::from(vec![label("run"), Span::raw(cells(&state.all))]),
+        Line::from(vec![label("run"), Span::raw(cells(&state.run))]),
     ]
+}
+
+fn head_of(p: f64) -> String {
+    if p == 100.0 { "max".to_owned() } else { format!("p{p}") }
 }
 
 /// The send lag of an open loop.
