@@ -13,25 +13,21 @@ use super::checkout::Checkout;
 use super::files::write;
 use crate::shell::{find_program, find_tool, root, run};
 
-/// Names the directory of a copy of the RustSec database.
+/// Names the directory of copies of the RustSec database, as `cargo deny fetch db` fills it.
 const DATABASE: &str = "WEIR_ADVISORY_DB";
 
 /// Checks licences, sources and duplicates as deny.toml has them, and advisories if there is a copy
 /// of the database.
 pub(super) fn deny() -> Result<()> {
-    let check = |what: &[&str]| {
+    let check = |config: &Path, what: &[&str]| {
         let mut command = Command::new(tool("cargo-deny")?);
-        command.args(["--offline", "--locked", "check", "--hide-inclusion-graph"]).args(what);
+        command.args(["--offline", "--locked", "--config"]).arg(config);
+        command.args(["check", "--hide-inclusion-graph"]).args(what);
         run(command.current_dir(root()?))
     };
-    check(&["licenses", "bans", "sources"])?;
+    check(Path::new("deny.toml"), &["licenses", "bans", "sources"])?;
     match env::var_os(DATABASE) {
-        Some(database) => {
-            let command = &mut Command::new(tool("cargo-deny")?);
-            let config = with_database(Path::new(&database))?;
-            command.args(["--offline", "--locked", "check", "--config"]).arg(config);
-            run(command.args(["--disable-fetch", "advisories"]).current_dir(root()?))
-        }
+        Some(database) => check(&with_database(Path::new(&database))?, &["advisories"]),
         None => {
             eprintln!("dist: advisories are unchecked: {DATABASE} names no copy of the database");
             Ok(())
