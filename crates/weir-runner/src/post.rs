@@ -2,17 +2,25 @@
 
 use std::io;
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
+use weir_http::Prepared;
 
+use crate::credentials::percent_decoded;
 use crate::spec::TlsSpec;
 use crate::tls;
 use crate::watch::http::Site;
+
+/// Headers that a request has anyway, in lower case.
+const OWN: [&str; 6] =
+    ["connection", "content-length", "content-type", "host", "transfer-encoding", "user-agent"];
 
 /// A URL that receives data by POST, and a connection to it that is opened when it is needed. All
 /// calls block, with timeouts of 2 s for connecting, each send and each receive.
 #[derive(Debug)]
 pub struct Post {
     site: Site,
+    /// Lines of further headers.
+    headers: String,
 }
 
 impl Post {
@@ -21,7 +29,31 @@ impl Post {
     /// # Errors
     /// When it is no http or https URL, or a file of TLS cannot be used.
     pub fn of(url: &str, choices: &TlsSpec) -> Result<Post> {
-        Ok(Post { site: Site::of(url, &tls::of_pages(choices))? })
+        Ok(Post { site: Site::of(url, &tls::of_pages(choices))?, headers: String::new() })
+    }
+
+    /// Sends these headers too: `name=value` pairs with commas between them, the values
+    /// percent-encoded, as in `OTEL_EXPORTER_OTLP_HEADERS` (W3C Baggage §3.2).
+    ///
+    /// # Errors
+    /// When a pair is no header, or one that a request has anyway. The error has no value: it may
+    /// be a secret.
+    pub fn set_headers(&mut self, list: &str) -> Result<()> {
+        let pairs = list.split(',').map(str::trim).filter(|pair| !pair.is_empty());
+        let headers = pairs.map(|pair| {
+            let (name, value) = pair.split_once('=').context("not a list of NAME=VALUE")?;
+            Ok((name.trim().to_owned(), percent_decoded(value.trim())))
+        });
+        let headers = headers.collect::<Result<Vec<(String, String)>>>()?;
+        for (name, _) in &headers {
+            let name = name.to_ascii_lowercase();
+            ensure!(!OWN.contains(&name.as_str()), "header {name:?} is weir's own: leave it out");
+            let is_twice = name == "authorization" && self.site.has_user();
+            ensure!(!is_twice, "the URL has a user too: leave one of them out");
+        }
+        Prepared::http1("POST", "/", "localhost", &headers, None)?;
+        self.headers = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        Ok(())
     }
 
     /// The URL without its user name and password.
@@ -56,8 +88,44 @@ impl Post {
         }
         let head = self.site.head("POST", &self.site.url.path, "weir");
         let length = body.len();
-        let request =
-            format!("{head}Content-Type: {content_type}\r\nContent-Length: {length}\r\n\r\n{body}");
+        let request = format!(
+            "{head}Content-Type: {content_type}\r\nContent-Length: {length}\r\n{}\r\n{body}",
+            self.headers
+        );
         self.site.exchange(request.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn post(url: &str) -> Post {
+        Post::of(url, &TlsSpec::default()).expect(url)
+    }
+
+    #[test]
+    fn headers_are_decoded() {
+        let mut post = post("http://h");
+        let list = "Authorization=Basic%20bWU6cHc=, x-scope = a%2Cb ,";
+        post.set_headers(list).expect("two headers");
+        assert_eq!(post.headers, "Authorization: Basic bWU6cHc=\r\nx-scope: a,b\r\n");
+        post.set_headers("").expect("none");
+        assert_eq!(post.headers, "");
+    }
+
+    #[test]
+    fn an_error_tells_no_secret() {
+        for (url, wrong, reason) in [
+            ("http://h", "hunter2", "not a list of NAME=VALUE"),
+            ("http://h", "a b=hunter2", "header name \"a b\""),
+            ("http://h", "=hunter2", "header name \"\""),
+            ("http://h", "a=hunter2%0d%0ab: c", "value of header \"a\""),
+            ("http://h", "Host=hunter2", "header \"host\" is weir's own"),
+            ("http://me:pw@h", "authorization=hunter2", "the URL has a user too"),
+        ] {
+            let error = post(url).set_headers(wrong).expect_err(wrong).to_string();
+            assert!(error.starts_with(reason) && !error.contains("hunter2"), "{wrong}: {error}");
+        }
     }
 }

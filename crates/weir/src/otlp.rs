@@ -5,6 +5,7 @@
 
 mod payload;
 
+use std::env;
 use std::fmt::Display;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
@@ -30,6 +31,10 @@ const LAST: Duration = Duration::from_secs(2);
 /// Path of metrics below the collector's address.
 const PATH: &str = "/v1/metrics";
 
+/// Variables of further headers, as the specification of the OTLP exporter names them. The first one
+/// that is set counts.
+const HEADERS: [&str; 2] = ["OTEL_EXPORTER_OTLP_METRICS_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"];
+
 /// Port of OTLP over gRPC, which has no HTTP/1.1.
 const GRPC_PORT: u16 = 4317;
 
@@ -37,7 +42,7 @@ const GRPC_PORT: u16 = 4317;
 /// `is_screen_taken`: messages wait for the end of the run.
 ///
 /// # Errors
-/// When `url` is no URL of a collector.
+/// When `url` is no URL of a collector, or a variable has no headers.
 pub(crate) fn observer(
     url: &str,
     tls: &TlsSpec,
@@ -45,7 +50,11 @@ pub(crate) fn observer(
     totals: SharedTotals,
 ) -> Result<Box<dyn Observer>> {
     let warning = Warning { is_late: is_screen_taken, given: Arc::default() };
-    let post = collector(url, tls)?;
+    let mut post = collector(url, tls)?;
+    let list = |name: &&str| env::var(name).ok().filter(|list| !list.is_empty());
+    if let Some((name, list)) = HEADERS.iter().find_map(|name| Some((name, list(name)?))) {
+        post.set_headers(&list).with_context(|| format!("--otlp: {name}"))?;
+    }
     let pusher = Pusher { post, totals, warning, instance: Instance::new() };
     Ok(Box::new(Otlp::Idle(Some(Box::new(pusher)))))
 }

@@ -122,6 +122,11 @@ impl Site {
         format!("{method} {path} HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: {agent}\r\n{user}")
     }
 
+    /// True if the URL has a user, whose credentials each request carries.
+    pub(crate) fn has_user(&self) -> bool {
+        self.authorization.is_some()
+    }
+
     /// Sends a request, and returns the status and the body of its response.
     ///
     /// # Errors

@@ -1,13 +1,14 @@
 //! `--otlp` against collectors of a few lines. The types below are the JSON encoding of OTLP: a
 //! field of another name or type is an error.
 
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use serde::Deserialize;
 
 use crate::support::raw::{OK, Peer, Raw};
 use crate::support::serve::Serve;
-use crate::support::weir::{load, weir};
+use crate::support::weir::{WEIR, load, start_by, weir};
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -310,4 +311,24 @@ fn no_password_of_a_collector_reaches_the_document() {
     let received = collector.received.lock().expect("no panic");
     let (head, _) = received.first().expect("a request");
     assert!(head.contains("Authorization: Basic bWU6cHc=\r\n"), "{head}");
+}
+
+#[test]
+fn headers_come_from_the_environment_and_reach_no_document() {
+    let (server, collector) = (Serve::start(&[]), Collector::start());
+    let run = |list: &str| {
+        let mut command = Command::new(WEIR);
+        command.env("OTEL_EXPORTER_OTLP_HEADERS", list);
+        let more = ["--otlp", &collector.url(), &server.url()];
+        start_by(command, "auto", "-n 5 -c1 -t1 --warmup 0", &more)
+    };
+    let ran = run("api-key=hunter%202,x-scope-orgid=7").finish();
+    assert!(!format!("{ran} {:?}", ran.document).contains("hunter"), "{ran}");
+    let received = collector.received.lock().expect("no panic");
+    let (head, _) = received.first().expect("a request");
+    assert!(head.contains("api-key: hunter 2\r\nx-scope-orgid: 7\r\n"), "{head}");
+    let refused = run("hunter2").process.wait();
+    assert_eq!(refused.code(), 2, "{refused:?}");
+    let error = "error: --otlp: OTEL_EXPORTER_OTLP_HEADERS: not a list of NAME=VALUE\n";
+    assert_eq!(refused.stderr, error);
 }
