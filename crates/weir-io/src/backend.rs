@@ -291,8 +291,8 @@ pub trait Backend {
         0
     }
 
-    /// Lets waits until `until` spin without yielding the CPU: what another thread of the program is
-    /// about to do can wait. By default nothing changes: a backend need not spin.
+    /// Lets waits until `until` spin without yielding the CPU: what another thread of the program
+    /// is about to do can wait. By default nothing changes: a backend need not spin.
     fn keep_cpu(&mut self, _until: Nanos) {}
 
     /// Returns the bytes given to `send` that the kernel had not taken from the connection of the

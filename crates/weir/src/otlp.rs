@@ -31,8 +31,8 @@ const LAST: Duration = Duration::from_secs(2);
 /// Path of metrics below the collector's address.
 const PATH: &str = "/v1/metrics";
 
-/// Variables of further headers, as the specification of the OTLP exporter names them. The first one
-/// that is set counts.
+/// Variables of further headers, as the specification of the OTLP exporter names them. The first
+/// one that is set counts.
 const HEADERS: [&str; 2] = ["OTEL_EXPORTER_OTLP_METRICS_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"];
 
 /// Port of OTLP over gRPC, which has no HTTP/1.1.
