@@ -33,6 +33,10 @@ pub(crate) fn never_returns_early<B: Machine>() {
             driver.backend.wait(until, policy).expect("wait");
             assert!(driver.backend.now() >= until, "{policy:?}");
         }
+        let now = driver.backend.now();
+        driver.backend.keep_cpu(now.after(1_000_000));
+        driver.backend.wait(now.after(2_000_000), policy).expect("wait");
+        assert!(driver.backend.now() >= now.after(2_000_000), "{policy:?} with the CPU kept");
     }
 }
 
