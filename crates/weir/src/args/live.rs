@@ -14,8 +14,8 @@ pub(crate) struct LiveArgs {
         help_heading = "Output"
     )]
     pub(crate) listen: Option<String>,
-    /// Push metrics to this OpenTelemetry collector while the load runs, as OTLP over HTTP, with
-    /// the headers in OTEL_EXPORTER_OTLP_HEADERS: http://127.0.0.1:4318
+    /// Push metrics to this OpenTelemetry collector while the load runs, as OTLP over HTTP:
+    /// http://127.0.0.1:4318; headers for it go into OTEL_EXPORTER_OTLP_HEADERS
     #[arg(long, value_name = "URL", conflicts_with = "print_plan", help_heading = "Output")]
     pub(crate) otlp: Option<String>,
 }
