@@ -51,9 +51,9 @@ pub(crate) fn observer(
 ) -> Result<Box<dyn Observer>> {
     let warning = Warning { is_late: is_screen_taken, given: Arc::default() };
     let mut post = collector(url, tls)?;
-    let list = |name: &&str| env::var(name).ok().filter(|list| !list.is_empty());
+    let list = |name: &&str| env::var_os(name).filter(|list| !list.is_empty());
     if let Some((name, list)) = HEADERS.iter().find_map(|name| Some((name, list(name)?))) {
-        post.set_headers(&list).with_context(|| format!("--otlp: {name}"))?;
+        post.set_headers(&list.to_string_lossy()).with_context(|| format!("--otlp: {name}"))?;
     }
     let pusher = Pusher { post, totals, warning, instance: Instance::new() };
     Ok(Box::new(Otlp::Idle(Some(Box::new(pusher)))))

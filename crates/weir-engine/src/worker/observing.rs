@@ -11,8 +11,8 @@ use crate::timeline::Timeline;
 /// nanoseconds: every worker must have read it by then.
 const WINDOW_LEAD_NS: u64 = 100_000_000;
 
-/// Time after a frame in which the program is likely to be busy with it, in nanoseconds: to draw
-/// a screen takes 1 to 2 ms of CPU time.
+/// Time after a frame in which the program is likely to be busy with it, in nanoseconds. To draw a
+/// screen takes below 1 ms of CPU time, but beside a worker only what the worker leaves.
 const FRAME_WORK_NS: u64 = 5_000_000;
 
 impl<B: Backend> Worker<'_, B> {
