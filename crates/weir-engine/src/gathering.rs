@@ -88,6 +88,12 @@ impl Gathering {
         self.is_many.then_some(self.span_ns)
     }
 
+    /// Begins the block anew: what follows is a turn of another kind.
+    #[inline]
+    pub(crate) fn interrupt(&mut self) {
+        self.turns = SETTLING_TURNS + BLOCK_TURNS;
+    }
+
     /// Chooses the next block after one has ended.
     fn ended(&mut self, busy: u32) {
         if !self.is_many {

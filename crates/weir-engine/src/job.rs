@@ -40,6 +40,9 @@ pub struct Job {
     /// Earliest start of the schedule on the run's clock; [`Nanos::ZERO`] for as soon as all
     /// connections are open.
     pub not_before: Nanos,
+    /// True if workers may busy-poll in a closed loop with [`Wait::Auto`](weir_result::Wait::Auto):
+    /// the server runs on this machine, and a CPU is left for it.
+    pub may_poll: bool,
     /// Optional measurements.
     pub extras: Extras,
     /// Destination of the raw log, which has one row per slot; `None` for no log.
@@ -92,6 +95,7 @@ impl Job {
             body_budget: BodyBudget::default(),
             ending: Ending::default(),
             not_before: Nanos::ZERO,
+            may_poll: false,
             extras: Extras::default(),
             raw: None,
             observers: Vec::new(),

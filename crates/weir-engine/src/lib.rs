@@ -21,6 +21,7 @@ mod occupancy;
 mod open_queue;
 mod pace;
 mod partition;
+mod polling;
 mod pool;
 mod protocol_slots;
 mod random;

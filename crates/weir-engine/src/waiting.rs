@@ -4,9 +4,11 @@
 //! each one, to coalesce many, or to busy-poll.
 
 use weir_io::{Nanos, WaitPolicy};
-use weir_result::{Load, Pacing, Plan, Wait};
+use weir_result::{Load, Pacing, Wait};
 
+use crate::Job;
 use crate::gathering::Gathering;
+use crate::polling::Polling;
 
 /// Least number of busy connections or streams for coalescing. With fewer, a response that is held
 /// back reduces the load.
@@ -68,6 +70,8 @@ pub(crate) struct Waiting {
     responses: u64,
     /// Trials that decide whether `auto` coalesces as much as `throughput`.
     gathering: Gathering,
+    /// Trials that decide whether `auto` busy-polls in a closed loop.
+    polling: Polling,
     /// Turns since a wait for more events than came last.
     modest: u32,
     /// Budget of busy-polling in `auto`, in nanoseconds.
@@ -90,8 +94,9 @@ pub(crate) struct Seen {
 }
 
 impl Waiting {
-    /// Returns the strategy for a plan; `is_multiplexed`: with streams.
-    pub(crate) fn new(plan: &Plan, is_multiplexed: bool) -> Waiting {
+    /// Returns the strategy for a job.
+    pub(crate) fn new(job: &Job) -> Waiting {
+        let plan = &job.plan;
         let is_open_loop = plan.load != Load::ClosedLoop;
         let pacing = match plan.pacing {
             _ if plan.wait == Wait::Spin => WaitPolicy::Spin,
@@ -100,8 +105,10 @@ impl Waiting {
             _ => WaitPolicy::Sleep,
         };
         let is_pipelined = plan.depth() > 1;
-        let has_streams = is_pipelined && is_multiplexed;
-        Waiting { is_pipelined, has_streams, ..Waiting::with(plan.wait, pacing, is_open_loop) }
+        let has_streams = is_pipelined && job.protocol.is_multiplexed();
+        let polling = Polling::new(job.may_poll && pacing == WaitPolicy::Sleep);
+        let waiting = Waiting::with(plan.wait, pacing, is_open_loop);
+        Waiting { is_pipelined, has_streams, polling, ..waiting }
     }
 
     fn with(choice: Wait, pacing: WaitPolicy, is_open_loop: bool) -> Waiting {
@@ -115,6 +122,7 @@ impl Waiting {
             late: 0,
             responses: 0,
             gathering: Gathering::new(),
+            polling: Polling::new(false),
             modest: 0,
             savings_ns: 0,
             turned_at: Nanos::ZERO,
@@ -141,6 +149,10 @@ impl Waiting {
             }
             Wait::Latency => WaitPolicy::Attentive { awake_until: now.after(ATTENTION_NS) },
             Wait::Auto if self.is_open_loop => self.attend(now, until),
+            Wait::Auto if self.polling.turned(now, self.responses) => {
+                self.gathering.interrupt();
+                WaitPolicy::Attentive { awake_until: now.after(ATTENTION_NS) }
+            }
             // A worker that finds several responses per wait is late already. Waiting until a few
             // have arrived makes it hardly later. With streams the trials begin at once: requests
             // that are sent together are often answered together, so that both sides gain.

@@ -127,7 +127,7 @@ impl<'a, B: Backend> Worker<'a, B> {
             stalls: ThreadStalls::default(),
             outbox: Outbox::default(),
             stage: Stage::new(quota.map(|requests| partition.owned_below(requests))),
-            waiting: Waiting::new(plan, job.protocol.is_multiplexed()),
+            waiting: Waiting::new(job),
             job,
             control,
             backend,

@@ -38,6 +38,9 @@ pub struct Plan {
     pub connections: u32,
     /// Number of workers, 1 up to `connections`.
     pub threads: u32,
+    /// True if `threads` is a default that leaves CPUs to a server on this machine (METHOD 1.8).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub leaves_cpus: bool,
     /// Version of HTTP; null in a plan that is only printed, if the server chooses.
     #[serde(default = "http11")]
     pub http: Option<HttpPlan>,
@@ -102,6 +105,7 @@ impl Default for Plan {
             load: Load::ClosedLoop,
             connections: 10,
             threads: 1,
+            leaves_cpus: false,
             http: http11(),
             pipeline: 1,
             warmup_ns: 0,

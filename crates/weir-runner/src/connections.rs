@@ -7,7 +7,7 @@ use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
 use anyhow::{Context, Result, bail};
 use weir_engine::Job;
 use weir_io::Endpoint;
-use weir_io::system::DescriptorLimit;
+use weir_io::system::{self, DescriptorLimit};
 use weir_result::document::ConnectionFailure;
 use weir_result::{FailureCause, FailurePhase, Histogram, Measurements, Note, Plan, units};
 
@@ -128,6 +128,17 @@ fn check_source(source: IpAddr) -> Result<()> {
         ),
         // Other errors concern datagrams, and not the load's TCP connections.
         _ => Ok(()),
+    }
+}
+
+/// Returns the least number of threads whose descriptor tables hold the connections; 1 with scripts,
+/// whose threads share one table.
+pub(crate) fn threads_min(connections: u32, has_scripts: bool) -> u32 {
+    let limit = system::descriptor_limit().map_or(u64::MAX, |limit| limit.hard);
+    let of_thread = limit.saturating_sub(RESERVED).max(1);
+    match has_scripts {
+        true => 1,
+        false => u32::try_from(u64::from(connections).div_ceil(of_thread)).unwrap_or(u32::MAX),
     }
 }
 

@@ -43,6 +43,7 @@ mod remarks;
 mod script;
 mod server_wait;
 mod target;
+mod threads;
 mod tls;
 mod watchdog;
 

@@ -1,24 +1,26 @@
 //! Conversion of a specification to a plan, and of the plan to a job: complete, ready to print.
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use weir_engine::{Extras, Job};
 use weir_http::{BodyBudget, Prepared, RequestError};
 use weir_io::{Endpoint, Engine};
 use weir_result::document::{Input, InputRole};
 use weir_result::{
-    Closer, ConnectionPlan, Header, HttpPlan, IoEngine, Load, Note, Pacing, Part, Plan,
-    RequestPlan, SuccessRule, Target, TlsPlan,
+    Closer, ConnectionPlan, Header, HttpPlan, IoEngine, Load, Note, Plan, RequestPlan, SuccessRule,
+    Target, TlsPlan,
 };
 use weir_tls::TlsConfig;
 
 use crate::body::{Body, REQUEST_MAX_BYTES};
 use crate::digest::sha256;
+use crate::health::network::is_local;
 use crate::observer::Observer;
 use crate::redaction::Redaction;
 use crate::script::Scripts;
 use crate::server_wait::ServerWait;
-use crate::spec::{BodySpec, HttpChoice, IoChoice, Pin, RunSpec, SPEC_VERSION};
+use crate::spec::{BodySpec, HttpChoice, IoChoice, RunSpec, SPEC_VERSION};
 use crate::target::Url;
+use crate::threads::Cpus;
 use crate::watchdog::OnStuck;
 use crate::{connections, credentials, http, parts, reach, tls};
 
@@ -89,13 +91,8 @@ pub(crate) fn plan_at(
     let body = spec.request.body.as_ref().map(Body::of).transpose()?;
     let http = http::version(spec, url)?;
     let tls = tls(spec, url, http::alpn(http), &mut inputs)?;
-    let pinned = pinned_cpus(spec.engine.pin.as_ref())?;
-    let cpus = match spec.engine.pin {
-        Some(Pin::Cpus(_)) => pinned.len(),
-        _ => usable_cpus().len(),
-    };
-    let (threads, own_threads) = threads(spec, cpus, &mut notes);
-    let mut scripts = Scripts::load(spec, url, &headers, own_threads, on_stuck)?;
+    let cpus = Cpus::of(spec.engine.pin.as_ref())?;
+    let mut scripts = Scripts::load(spec, url, &headers, cpus.threads_max(spec), on_stuck)?;
     inputs.extend(scripts.as_ref().and_then(Scripts::input).cloned());
     let destinations = connections::destinations(&spec.connection.destinations, url)?;
     let endpoint = match (destinations.first(), &mut scripts) {
@@ -103,6 +100,11 @@ pub(crate) fn plan_at(
         (None, Some(scripts)) if spec.target.unix.is_none() => scripts.resolve()?,
         _ => resolve(url)?,
     };
+    let shares_cpus = destinations.iter().chain([&endpoint]).any(|to| is_local(to) == Some(true));
+    let least = connections::threads_min(spec.load.connections, scripts.is_some());
+    let threads = cpus.threads(spec, shares_cpus, least);
+    notes.extend(cpus.notes(spec, &threads));
+    let own_threads = threads.own;
     let (method, request) = match &mut scripts {
         Some(scripts) => scripts.set_up(own_threads)?,
         None => request(spec, url, &headers, body.as_ref(), &mut inputs)?,
@@ -118,10 +120,11 @@ pub(crate) fn plan_at(
         url: redaction.url(&spec.target.url),
         target: Target { path: redaction.path(&url.path), ..url.target(&endpoint) },
         request: redaction.request(request_plan),
-        threads,
+        threads: threads.all,
+        leaves_cpus: threads.leaves_cpus,
         http,
         tls: if url.is_secure { tls::plan(&spec.tls) } else { TlsPlan::default() },
-        pacing: spec.engine.pacing.unwrap_or_else(|| pacing(own_threads, cpus)),
+        pacing: spec.engine.pacing.unwrap_or_else(|| cpus.pacing(own_threads)),
         io,
         connection: ConnectionPlan {
             destinations: destinations.iter().map(Endpoint::to_string).collect(),
@@ -135,12 +138,14 @@ pub(crate) fn plan_at(
     let body_budget = script_memory.map_or_else(BodyBudget::default, |bytes| {
         BodyBudget::new(usize::try_from(bytes).unwrap_or(usize::MAX))
     });
+    let may_poll = shares_cpus && spec.compat.is_none() && cpus.may_poll(&plan);
     let mut job = Job {
         destinations,
-        cpus: pinned,
+        cpus: cpus.pinned,
         tls,
         extras: Extras { thread_rates, ..Extras::default() },
         body_budget,
+        may_poll,
         ..Job::new(plan, endpoint, request)
     };
     http.into_iter().for_each(|version| http::set(&mut job, version));
@@ -324,65 +329,6 @@ fn is_sparse(plan: &Plan) -> bool {
         (Load::OpenLoop { rate, .. }, Some(span_ns)) => rate.rps() * (span_ns as f64 / 1e9) < 10.0,
         _ => false,
     }
-}
-
-/// The CPUs to run on: those of the affinity mask, at most as many as the cgroup's quota grants.
-pub(crate) fn usable_cpus() -> Vec<u32> {
-    let mut cpus = weir_io::system::usable_cpus().unwrap_or_default();
-    if let Some(quota) = weir_io::system::cpu_quota() {
-        cpus.truncate((quota.ceil() as usize).max(1));
-    }
-    cpus
-}
-
-/// The CPUs to which workers are pinned, in turn: none without `--pin`.
-fn pinned_cpus(pin: Option<&Pin>) -> Result<Vec<u32>> {
-    let Some(pin) = pin else { return Ok(Vec::new()) };
-    let usable = weir_io::system::usable_cpus().context("--pin: the usable CPUs are unknown")?;
-    let Pin::Cpus(cpus) = pin else { return Ok(usable) };
-    match cpus.iter().find(|cpu| !usable.contains(cpu)) {
-        Some(cpu) => bail!(
-            "--pin: CPU {cpu} is not usable by this process: usable are {}",
-            Pin::list(&usable)
-        ),
-        None => Ok(cpus.clone()),
-    }
-}
-
-/// Number of worker threads, at most one per connection: a thread without a connection would be
-/// idle. Returns that of all parts, and that of this one.
-fn threads(spec: &RunSpec, cpus: usize, notes: &mut Vec<Note>) -> (u32, u32) {
-    let usable = u32::try_from(cpus.max(1)).unwrap_or(u32::MAX);
-    let (given, connections) = (spec.engine.threads, spec.load.connections);
-    let requested = given.unwrap_or(usable);
-    if given.is_some_and(|given| given > connections) {
-        notes.push(Note::new(
-            "fewer_threads",
-            format!(
-                "{requested} threads for {connections} connections: each thread needs one; \
-                 {connections} threads run"
-            ),
-        ));
-    }
-    let threads = requested.min(connections);
-    let own = spec.part.map_or(threads, |part| part.share_of(threads));
-    if own > usable {
-        // -t counts the threads of all parts.
-        let enough = usable.saturating_mul(spec.part.map_or(1, Part::count));
-        notes.push(Note::new(
-            "more_threads_than_cpus",
-            format!(
-                "{own} threads share {usable} CPUs: they delay each other, and sends are late; use \
-                 -t{enough}, enough for any number of connections"
-            ),
-        ));
-    }
-    (threads, own)
-}
-
-/// The send strategy by default: threads that spin on a shared CPU take it from each other.
-fn pacing(threads: u32, cpus: usize) -> Pacing {
-    if threads as usize > cpus { Pacing::Sleep } else { Pacing::Hybrid }
 }
 
 /// Maximum threads for which `auto` uses io_uring. Setting up 5,000 rings took 3.2 s, as many epoll

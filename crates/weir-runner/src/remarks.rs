@@ -5,7 +5,7 @@ use weir_result::document::Trials;
 use weir_result::{Measurements, Note, units};
 
 use crate::load::Outcome;
-use crate::plan::usable_cpus;
+use crate::threads::usable_cpus;
 use crate::trials::{prove_client, selfcheck};
 use crate::{connections, parts, script};
 

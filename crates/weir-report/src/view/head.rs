@@ -55,8 +55,9 @@ fn load(plan: &Plan) -> Vec<Fact> {
         }
         _ => connections,
     };
-    let mut facts =
-        vec![kind.toned(Tone::Main), connections, Fact::counted(plan.threads.into(), "thread")];
+    let threads = Fact::counted(plan.threads.into(), "thread");
+    let threads = if plan.leaves_cpus { threads.then(" (local server)") } else { threads };
+    let mut facts = vec![kind.toned(Tone::Main), connections, threads];
     if plan.pipeline > 1 {
         facts.push(Fact::named("pipeline", Cell::Text(plan.pipeline.to_string())));
     }

@@ -1,0 +1,131 @@
+//! The number of worker threads, and the CPUs they run on.
+
+use anyhow::{Context, Result, bail};
+use weir_io::system;
+use weir_result::{Note, Pacing, Part, Plan};
+
+use crate::spec::{Pin, RunSpec};
+
+/// CPUs that the workers may use.
+#[derive(Debug)]
+pub(crate) struct Cpus {
+    /// CPUs to which workers are pinned, in turn: none without `--pin`.
+    pub(crate) pinned: Vec<u32>,
+    /// Number of CPUs to run on, at least 1.
+    count: u32,
+    /// True if the user chose them.
+    are_chosen: bool,
+}
+
+/// Number of worker threads, at most one per connection: a thread without a connection would be
+/// idle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Threads {
+    /// Those of all parts.
+    pub(crate) all: u32,
+    /// Those of this part.
+    pub(crate) own: u32,
+    /// True if CPUs are left to a server on this machine.
+    pub(crate) leaves_cpus: bool,
+}
+
+impl Cpus {
+    /// Returns the CPUs for a choice of `--pin`.
+    ///
+    /// # Errors
+    /// When this process may not use one of them.
+    pub(crate) fn of(pin: Option<&Pin>) -> Result<Cpus> {
+        let pinned = pinned(pin)?;
+        let count = match pin {
+            Some(Pin::Cpus(_)) => pinned.len(),
+            _ => usable_cpus().len(),
+        };
+        let count = u32::try_from(count.max(1)).unwrap_or(u32::MAX);
+        Ok(Cpus { pinned, count, are_chosen: pin.is_some() })
+    }
+
+    /// Returns the most threads that this part of a run may have, before the place of its server is
+    /// known.
+    pub(crate) fn threads_max(&self, spec: &RunSpec) -> u32 {
+        self.threads(spec, false, 1).own
+    }
+
+    /// Returns the number of threads of a run. By default it is one per CPU, or one per two CPUs if
+    /// the server runs on this machine (`is_server_local`): it needs the others (METHOD 1.8). Every
+    /// part of a run has to come to the same number, so parts do without the second rule; so do
+    /// runs whose user chose the CPUs. `least` threads can open the connections.
+    pub(crate) fn threads(&self, spec: &RunSpec, is_server_local: bool, least: u32) -> Threads {
+        let connections = spec.load.connections;
+        let leaves_cpus = is_server_local
+            && spec.engine.threads.is_none()
+            && spec.part.is_none()
+            && !self.are_chosen
+            && self.count > 1;
+        let requested = match spec.engine.threads {
+            Some(given) => given,
+            None if leaves_cpus => least.clamp(self.count / 2, self.count),
+            None => self.count,
+        };
+        let all = requested.min(connections);
+        let own = spec.part.map_or(all, |part| part.share_of(all));
+        Threads { all, own, leaves_cpus: leaves_cpus && all < self.count.min(connections) }
+    }
+
+    /// Returns the notes on a number of threads that cannot be, or does harm.
+    pub(crate) fn notes(&self, spec: &RunSpec, threads: &Threads) -> Vec<Note> {
+        let mut notes = Vec::new();
+        let connections = spec.load.connections;
+        if let Some(given) = spec.engine.threads.filter(|given| *given > connections) {
+            let text = format!(
+                "{given} threads for {connections} connections: each thread needs one; \
+                 {connections} threads run"
+            );
+            notes.push(Note::new("fewer_threads", text));
+        }
+        let (own, usable) = (threads.own, self.count);
+        if own > usable {
+            // -t counts the threads of all parts.
+            let enough = usable.saturating_mul(spec.part.map_or(1, Part::count));
+            let text = format!(
+                "{own} threads share {usable} CPUs: they delay each other, and sends are late; use \
+                 -t{enough}, enough for any number of connections"
+            );
+            notes.push(Note::new("more_threads_than_cpus", text));
+        }
+        notes
+    }
+
+    /// Returns the send strategy by default: threads that spin on a shared CPU take it from each
+    /// other.
+    pub(crate) fn pacing(&self, threads: u32) -> Pacing {
+        if threads > self.count { Pacing::Sleep } else { Pacing::Hybrid }
+    }
+
+    /// Returns true if the workers of a plan for a server on this machine may busy-poll in a closed
+    /// loop: they leave it a CPU.
+    pub(crate) fn may_poll(&self, plan: &Plan) -> bool {
+        plan.pacing == Pacing::Hybrid && !self.are_chosen && plan.own_threads() < self.count
+    }
+}
+
+/// The CPUs to run on: those of the affinity mask, at most as many as the cgroup's quota grants.
+pub(crate) fn usable_cpus() -> Vec<u32> {
+    let mut cpus = system::usable_cpus().unwrap_or_default();
+    if let Some(quota) = system::cpu_quota() {
+        cpus.truncate((quota.ceil() as usize).max(1));
+    }
+    cpus
+}
+
+fn pinned(pin: Option<&Pin>) -> Result<Vec<u32>> {
+    let Some(pin) = pin else { return Ok(Vec::new()) };
+    let usable = system::usable_cpus().context("--pin: the usable CPUs are unknown")?;
+    let Pin::Cpus(cpus) = pin else { return Ok(usable) };
+    match cpus.iter().find(|cpu| !usable.contains(cpu)) {
+        Some(cpu) => bail!(
+            "--pin: CPU {cpu} is not usable by this process: usable are {}",
+            Pin::list(&usable)
+        ),
+        None => Ok(cpus.clone()),
+    }
+}
