@@ -18,7 +18,8 @@ pub use design::{Cell, Design, Factor, Level};
 pub use load::StudyError;
 pub use repeat::{MetricOverRuns, Repetition};
 pub use search::{
-    SearchBound, SearchClaim, SearchEffort, SearchEnd, SearchResult, SearchTrial, TrialUse,
+    BacklogGrowth, SearchBound, SearchClaim, SearchEffort, SearchEnd, SearchResult, SearchTrial,
+    TrialUse,
 };
 pub use sweep::{Fit, Knee, Sweep, SweepCell, SweepCurve, SweepMetric, SweepRatio};
 pub use trial::{HookRun, Settling, Trial, TrialOutcome};

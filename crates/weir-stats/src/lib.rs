@@ -34,7 +34,7 @@ pub use interval::{
 };
 pub use moments::{mean, median, variance};
 pub use search::{
-    Bound, Class, Durations, End, Found, Goal, Limiter, Search, ShareInterval, Step, Trial,
+    Bound, Class, Durations, End, Found, Goal, Limiter, Rise, Search, ShareInterval, Step, Trial,
     share_interval,
 };
 pub use shuffle::Shuffle;

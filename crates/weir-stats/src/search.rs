@@ -6,15 +6,18 @@
 
 mod class;
 mod evidence;
+mod growth;
 mod load;
 mod share;
+mod standing;
 
 pub use class::{Class, Durations};
+pub use growth::Rise;
 pub use share::{ShareInterval, share_interval};
 
 use crate::interval::SliceTail;
-use evidence::Status;
 use load::Load;
+use standing::{Next, Standing};
 
 /// Objective and effort of a search.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,6 +67,17 @@ impl Goal {
             trials_max: 100,
         }
     }
+
+    /// Returns the rise of the response time over a trial if the backlog grew: if the rise is
+    /// beyond chance, and large enough to tell the rate from the capacity. A server may well get
+    /// slower by some microseconds in a trial.
+    pub fn growth(&self, rises: &[f64]) -> Option<Rise> {
+        Some(Rise::of(rises)).filter(|rise| self.grows(*rise))
+    }
+
+    fn grows(&self, rise: Rise) -> bool {
+        rise.low > RISE_MAX * self.width
+    }
 }
 
 /// Next step of a search.
@@ -77,7 +91,7 @@ pub enum Step {
         duration_s: f64,
     },
     /// The search is complete.
-    Done(Found),
+    Done(Box<Found>),
 }
 
 /// Result of one trial.
@@ -90,6 +104,9 @@ pub struct Trial {
     /// Measured requests of each slice, and of them those that failed or were slow, for each share
     /// of the goal in its order.
     pub shares: Vec<Vec<SliceTail>>,
+    /// For two consecutive slices, the difference of their mean response times per second between
+    /// them, both in seconds.
+    pub rises: Vec<f64>,
     /// Limit outside the server, by its own evidence: the trial says nothing about the server.
     pub limited_by: Option<Limiter>,
 }
@@ -117,6 +134,12 @@ pub struct Found {
 }
 
 impl Found {
+    /// Returns the width of the interval, relative to its upper end; 1 without both ends.
+    pub fn width(&self) -> f64 {
+        let ends = self.lower.zip(self.upper);
+        ends.map_or(1.0, |(lower, upper)| 1.0 - lower.rate_rps / upper.rate_rps)
+    }
+
     /// Returns the expected number of independent requests beyond the objective, at the limit, in
     /// the trials at the lower bound (METHOD 1.11, support). Below ten, the interval misses the
     /// true rate more often than its confidence allows: a rate looks good as long as no slow spell
@@ -174,15 +197,15 @@ pub struct Bound {
     pub claim: usize,
     /// Share of requests that failed or were slow, over the deciding trials.
     pub share: ShareInterval,
+    /// Rise of the response time, over the same trials, if the backlog grew beyond chance.
+    pub rise: Option<Rise>,
+    /// Rate, furthest from this one, of the trials that count. A lower bound counts those at higher
+    /// rates and an upper bound those at lower ones: fewer requests do no harm.
+    pub reach_rps: f64,
 }
 
-/// Width, as a share of the goal's, to which the gap between a bound and an undecided rate is
-/// narrowed. A narrower interval then needs a decision at that rate.
-const GAP_MIN: f64 = 0.5;
-
-/// Multiple of [`Goal::sum_s`] up to which an undecided rate gets further trials, if they can be
-/// expected to decide it.
-const REOPENED: f64 = 4.0;
+/// Share of the target width by which a rate may exceed the capacity and count as equal to it.
+const RISE_MAX: f64 = 0.01;
 
 /// Lowest rate to try, relative to the guess.
 const RATE_MIN: f64 = 1e-6;
@@ -218,7 +241,7 @@ impl Search {
 
     /// Returns the result of a search that ends before it is done.
     pub fn give_up(&self) -> Found {
-        self.found(End::OutOfTrials)
+        Standing::of(&self.loads, &self.goal).found(End::OutOfTrials)
     }
 
     /// Records a trial.
@@ -226,7 +249,7 @@ impl Search {
         self.trials += 1;
         let at = self.loads.partition_point(|load| load.rate_rps() < trial.rate_rps);
         if self.loads.get(at).is_none_or(|load| load.rate_rps() != trial.rate_rps) {
-            self.loads.insert(at, Load::new(trial.rate_rps, &self.goal));
+            self.loads.insert(at, Load::new(trial.rate_rps));
         }
         if trial.limited_by != Some(Limiter::Client) {
             self.carried_rps = self.carried_rps.max(trial.rate_rps);
@@ -247,144 +270,61 @@ impl Search {
     }
 
     fn step(&self, concludes: bool) -> Step {
+        let standing = Standing::of(&self.loads, &self.goal);
         if self.trials >= self.goal.trials_max {
-            return self.done(End::OutOfTrials);
+            return Step::Done(Box::new(standing.found(End::OutOfTrials)));
         }
-        let mut open = self.loads.iter().filter(|load| load.status() == Status::Open);
-        if let Some(open) = open.next().filter(|_| !concludes) {
-            let longer_s = (2.0 * open.longest_s()).max(self.goal.initial_s);
-            let duration_s = longer_s.min(self.goal.final_s);
-            return Step::Run { rate_rps: open.rate_rps(), duration_s };
-        }
-        match self.bounds() {
-            (Some(lower), Some(upper)) if concludes => self.settle(lower, upper),
-            (Some(lower), Some(upper)) => match self.middle(lower, upper) {
-                Some(rate_rps) => self.explore(rate_rps),
-                None => self.reopen(lower, upper).unwrap_or_else(|| self.settle(lower, upper)),
-            },
-            (Some(_), None) => self.rise(),
-            (None, _) => self.sink(),
+        let repeat = standing.to_repeat().filter(|_| !concludes);
+        let next = repeat.unwrap_or_else(|| match standing.bracket() {
+            (Some(lower), Some(upper)) if concludes => standing.conclude(lower, upper),
+            (Some(lower), Some(upper)) => standing.narrow(lower, upper),
+            (Some(lower), None) => self.rise(&standing, lower),
+            (None, upper) => self.sink(&standing, upper),
+        });
+        match next {
+            Next::Explore(rate_rps) => {
+                let rate_rps = rounded(rate_rps).min(self.goal.rate_max_rps);
+                Step::Run { rate_rps, duration_s: self.goal.initial_s }
+            }
+            Next::Bound(rate_rps) => {
+                Step::Run { rate_rps: rounded(rate_rps), duration_s: self.goal.final_s }
+            }
+            Next::Confirm(nth) => {
+                let rate_rps = self.loads[nth].rate_rps();
+                Step::Run { rate_rps, duration_s: self.goal.final_s }
+            }
+            Next::Done(end) => Step::Done(Box::new(standing.found(end))),
         }
     }
 
-    /// Returns the relevant bounds, as far as known: the smallest upper or ceiling, and the largest
-    /// lower below it. Good results above an upper bound are therefore ignored.
-    fn bounds(&self) -> (Option<usize>, Option<usize>) {
-        let upper = self.loads.iter().position(|load| load.status().is_upper());
-        let below = &self.loads[..upper.unwrap_or(self.loads.len())];
-        (below.iter().rposition(|load| load.status().is_lower()), upper)
-    }
-
-    /// Raises the rate: every rate so far meets the objective, or may.
-    fn rise(&self) -> Step {
-        let highest = self.loads.last().expect("the lower bound").rate_rps();
-        if highest >= self.goal.rate_max_rps {
-            return self
-                .confirm(self.loads.len() - 1)
-                .unwrap_or_else(|| self.done(End::AboveRange));
+    /// Raises the rate: no rate so far misses the objective.
+    fn rise(&self, standing: &Standing<'_>, lower: usize) -> Next {
+        let highest_rps = self.loads.last().expect("the lower bound").rate_rps();
+        match standing.is_lower_bound(lower) {
+            _ if highest_rps < self.goal.rate_max_rps => Next::Explore(2.0 * highest_rps),
+            true => Next::Done(End::AboveRange),
+            false => Next::Confirm(lower),
         }
-        self.explore((2.0 * highest).min(self.goal.rate_max_rps))
     }
 
-    /// Lowers the rate: no rate so far is known to meet the objective.
-    fn sink(&self) -> Step {
+    /// Lowers the rate: no rate so far meets the objective.
+    fn sink(&self, standing: &Standing<'_>, upper: Option<usize>) -> Next {
         let Some(lowest) = self.loads.first() else {
-            return self.explore((self.guess_rps / 2.0).min(self.goal.rate_max_rps));
+            return Next::Explore(self.guess_rps / 2.0);
         };
         let rate_rps = lowest.rate_rps() / 2.0;
-        if rate_rps < self.goal.rate_min_rps.max(self.guess_rps * RATE_MIN) {
-            let edge = self.bounds().1.and_then(|upper| limit_of(&self.loads[upper]));
-            return self.done(edge.unwrap_or(End::BelowRange));
+        if rate_rps >= self.goal.rate_min_rps.max(self.guess_rps * RATE_MIN) {
+            return Next::Explore(rate_rps);
         }
-        self.explore(rate_rps)
-    }
-
-    /// Returns the rate to try between two bounds: the middle of the wider gap on the logarithmic
-    /// scale. `None` if the interval is narrow enough, or can hardly become narrower, since its
-    /// greatest part are undecided rates.
-    fn middle(&self, lower: usize, upper: usize) -> Option<f64> {
-        let rate = |load: usize| self.loads[load].rate_rps();
-        if self.width(lower, upper) <= self.goal.width {
-            return None;
-        }
-        let has_undecided = lower + 1 < upper;
-        let least = if has_undecided { self.goal.width * GAP_MIN } else { 0.0 };
-        let wider = match self.width(lower, lower + 1) > self.width(upper - 1, upper) {
-            true => (lower, lower + 1),
-            false => (upper - 1, upper),
-        };
-        let middle = || (rate(wider.0) * rate(wider.1)).sqrt();
-        (self.width(wider.0, wider.1) > least).then(middle)
-    }
-
-    /// Returns the width between two rates, relative to the higher one.
-    fn width(&self, low: usize, high: usize) -> f64 {
-        1.0 - self.loads[low].rate_rps() / self.loads[high].rate_rps()
-    }
-
-    /// Returns a further trial at an undecided rate, if the interval is too wide because of such
-    /// rates: at the one that is nearest to a decision.
-    fn reopen(&self, lower: usize, upper: usize) -> Option<Step> {
-        if self.width(lower, upper) <= self.goal.width {
-            return None;
-        }
-        let longest_s = REOPENED * self.goal.sum_s;
-        let inside = self.loads[lower + 1..upper].iter();
-        let within = |load: &&Load| load.full_s().max(load.needed_s(&self.goal)) < longest_s;
-        let needed_s = |load: &&Load| load.needed_s(&self.goal);
-        let nearest = inside.filter(within).min_by(|a, b| needed_s(a).total_cmp(&needed_s(b)))?;
-        Some(Step::Run { rate_rps: nearest.rate_rps(), duration_s: self.goal.final_s })
-    }
-
-    /// Confirms both ends of the interval, then ends the search.
-    fn settle(&self, lower: usize, upper: usize) -> Step {
-        let end = || match limit_of(&self.loads[upper]) {
-            Some(end) => end,
-            None if self.width(lower, upper) <= self.goal.width => End::WithinGoal,
-            None if self.middle(lower, upper).is_some() => End::OutOfTrials,
-            None => End::Indistinct,
-        };
-        self.confirm(lower).or_else(|| self.confirm(upper)).unwrap_or_else(|| self.done(end()))
-    }
-
-    /// Returns a full-length trial at a rate whose result is not confirmed yet.
-    fn confirm(&self, load: usize) -> Option<Step> {
-        let load = &self.loads[load];
-        let step = Step::Run { rate_rps: load.rate_rps(), duration_s: self.goal.final_s };
-        load.status().is_likely().then_some(step)
-    }
-
-    fn explore(&self, rate_rps: f64) -> Step {
-        let rate_rps = rounded(rate_rps).min(self.goal.rate_max_rps);
-        Step::Run { rate_rps, duration_s: self.goal.initial_s }
-    }
-
-    fn done(&self, end: End) -> Step {
-        Step::Done(self.found(end))
-    }
-
-    fn found(&self, end: End) -> Found {
-        let firm = |wanted: Status| move |load: &&Load| load.status() == wanted;
-        let upper = self.loads.iter().find(firm(Status::Upper));
-        let edge =
-            self.loads.iter().find(|load| matches!(load.status(), Status::Upper | Status::Ceiling));
-        let below = |load: &&Load| edge.is_none_or(|edge| load.rate_rps() < edge.rate_rps());
-        let lower = self.loads.iter().filter(below).rfind(firm(Status::Lower));
-        let is_undecided = |load: &&Load| matches!(load.status(), Status::Undecided | Status::Open);
-        let inside = self.loads.iter().filter(below).filter(is_undecided);
-        let above = |rate: &f64| lower.is_none_or(|lower| *rate > lower.rate_rps());
-        Found {
-            lower: lower.map(|load| load.bound(&self.goal)),
-            upper: upper.map(|load| load.bound(&self.goal)),
-            undecided_rps: inside.map(Load::rate_rps).filter(above).collect(),
-            end,
+        match upper {
+            Some(upper) => match self.loads[upper].limiter() {
+                Some(limiter) => Next::Done(End::Limited(limiter, self.loads[upper].rate_rps())),
+                None if standing.is_upper_bound(upper) => Next::Done(End::BelowRange),
+                None => Next::Confirm(upper),
+            },
+            None => Next::Done(End::BelowRange),
         }
     }
-}
-
-/// Returns the end at a ceiling.
-fn limit_of(load: &Load) -> Option<End> {
-    load.limiter().map(|limiter| End::Limited(limiter, load.rate_rps()))
 }
 
 /// Rounds a rate to four digits: reports print it as it was tried.

@@ -7,6 +7,7 @@
 
 mod connections;
 mod effort;
+mod growth;
 mod objective;
 mod outside;
 mod result;
@@ -19,7 +20,7 @@ pub(crate) use study::result_of;
 
 use weir_result::study::{SearchEffort, SearchResult, SearchTrial, TrialUse};
 use weir_result::{Document, Load, Rate};
-use weir_stats::{Limiter, Search, SliceTail, Step, Trial};
+use weir_stats::{Limiter, Rise, Search, SliceTail, Step, Trial};
 
 use connections::{Connections, Sufficiency, Use};
 use outside::{client_limit, connection_waits};
@@ -138,7 +139,7 @@ impl SearchRun {
                 Next::Run(self.trial(Some(rate_rps), duration_s))
             }
             Step::Run { .. } => Next::Done(Box::new(self.result(search, search.give_up()))),
-            Step::Done(found) => Next::Done(Box::new(self.result(search, found))),
+            Step::Done(found) => Next::Done(Box::new(self.result(search, *found))),
         }
     }
 
@@ -179,6 +180,7 @@ impl SearchRun {
             completed_rps: document.throughput.completed_rps,
             shares: judged.shares,
             waits: judged.waits,
+            growth: judged.growth.map(growth::in_result),
             used: judged.used,
             text: judged.text,
         });
@@ -195,7 +197,13 @@ impl SearchRun {
         options.effort = effort::long_enough(options.effort, &options.objective, completed_rps);
         let goal = effort::goal(&options.effort, &options.objective, options.rate_max_rps);
         self.search = Some(Search::new(goal, GUESS_FACTOR * completed_rps));
-        Ok(Judged { used: TrialUse::Guess, shares: Vec::new(), waits: None, text: String::new() })
+        Ok(Judged {
+            used: TrialUse::Guess,
+            shares: Vec::new(),
+            waits: None,
+            growth: None,
+            text: String::new(),
+        })
     }
 
     /// Judges a trial of an open loop. The search for rates gets it unless it is repeated with
@@ -210,7 +218,10 @@ impl SearchRun {
         let tails = objective.tails(document).map_err(SearchError::Unreadable)?;
         let shares: Vec<f64> = tails.iter().map(|slices| share_of(slices)).collect();
         let mut limits = shares.iter().zip(objective.claims());
-        let is_good = limits.all(|(share, claim)| *share <= claim.share_max());
+        let rises = growth::rises(document);
+        let growth = self.search.as_ref().and_then(|search| search.goal().growth(&rises));
+        let keeps = limits.all(|(share, claim)| *share <= claim.share_max());
+        let is_good = keeps && growth.is_none();
         // Reported times are never below the true ones: a good trial is good, whatever the client
         // did.
         let client = match is_good {
@@ -238,9 +249,9 @@ impl SearchRun {
         let is_repeated =
             matches!(used, TrialUse::TooFewConnections | TrialUse::TooManyConnections);
         if let Some(search) = self.search.as_mut().filter(|_| !is_repeated) {
-            search.record(Trial { rate_rps, duration_s, shares: tails, limited_by });
+            search.record(Trial { rate_rps, duration_s, shares: tails, rises, limited_by });
         }
-        Ok(Judged { used, shares, waits, text: client.unwrap_or_default() })
+        Ok(Judged { used, shares, waits, growth, text: client.unwrap_or_default() })
     }
 }
 
@@ -251,6 +262,8 @@ struct Judged {
     shares: Vec<f64>,
     /// Share of requests that waited for a connection, if known.
     waits: Option<f64>,
+    /// Rise of the response time, if the backlog grew.
+    growth: Option<Rise>,
     /// Evidence against the client.
     text: String,
 }

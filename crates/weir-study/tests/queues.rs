@@ -190,3 +190,16 @@ fn the_highest_rate_of_dd1_is_inside() {
     let hits = hits(queue, "p99 < 10ms");
     assert!(hits >= 19, "{hits} of {SEEDS}");
 }
+
+/// D/D/1 with limits of 15 to 40 service times, which no trial reaches at a rate slightly above the
+/// capacity: its backlog grows, and it is not good.
+#[test]
+fn a_loose_limit_does_not_hide_a_growing_backlog() {
+    for (objective, seed) in [("p95 < 75ms", 1), ("p95 < 100ms", 2), ("p99 < 200ms", 3)] {
+        let queue = Queue::new(seed, Law::Fixed(5_000_000), Workers::Limited(1));
+        let result = search(&Queue { is_poisson: false, ..queue }, options(objective));
+        let (lower, upper) = (result.lower.expect("found"), result.upper.expect("found"));
+        assert!(lower.rate_rps <= 200.0 && upper.rate_rps >= 200.0, "{objective}: {result:?}");
+        assert!(result.trials.iter().any(|trial| trial.growth.is_some()), "{result:?}");
+    }
+}

@@ -177,6 +177,7 @@ pub(crate) fn search() -> Study {
         completed_rps: rate_rps.unwrap_or(50_000.0),
         shares: vec![0.005],
         waits: Some(0.0),
+        growth: None,
         used,
         text: String::new(),
     };
@@ -189,6 +190,8 @@ pub(crate) fn search() -> Study {
         share,
         share_low: 0.8 * share,
         share_high: 1.2 * share,
+        reach_rps: None,
+        growth: None,
     };
     let found = SearchResult {
         claims: vec![SearchClaim {

@@ -69,9 +69,14 @@ pub struct SearchEffort {
 pub struct SearchBound {
     /// Rate in requests per second.
     pub rate_rps: f64,
-    /// Trials at the rate that met the objective.
+    /// Rate, furthest from this one, of the trials that count: higher ones for a lower bound, lower
+    /// ones for an upper bound, since fewer requests do no harm. Absent if only trials at the rate
+    /// itself count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reach_rps: Option<f64>,
+    /// Trials that count and met the objective.
     pub good: u32,
-    /// Trials at the rate that missed the objective.
+    /// Trials that count and missed the objective.
     pub bad: u32,
     /// Requests of the deciding trials.
     pub requests: u64,
@@ -83,6 +88,22 @@ pub struct SearchBound {
     pub share_low: f64,
     /// Upper end of the 99% interval of the share.
     pub share_high: f64,
+    /// Growth of the backlog; absent unless it is beyond chance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub growth: Option<BacklogGrowth>,
+}
+
+/// Rise of the response time during trials, which shows a growing backlog: at a rate R above the
+/// capacity C it is R/C − 1, whatever the limit of the objective.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BacklogGrowth {
+    /// Rise of the mean response time, in seconds per second.
+    pub rise: f64,
+    /// Lower end of its 99% interval.
+    pub low: f64,
+    /// Upper end of its 99% interval.
+    pub high: f64,
 }
 
 /// Reason for the end of a search.
@@ -137,6 +158,9 @@ pub struct SearchTrial {
     pub shares: Vec<f64>,
     /// Share of requests that waited for a connection, 0 to 1; null if not known.
     pub waits: Option<f64>,
+    /// Growth of the backlog; absent unless it is beyond chance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub growth: Option<BacklogGrowth>,
     /// Use of the trial in the search.
     pub used: TrialUse,
     /// Evidence against the client; empty unless it was the limit.

@@ -1,11 +1,11 @@
-//! The evidence at one rate for one share that the objective limits.
+//! The evidence of some trials: at one rate, or at several of which the others only add to it.
 
 use crate::interval::SliceTail;
 
 use super::class::{Class, Durations};
-use super::{Goal, ShareInterval, share_interval};
+use super::{Goal, Rise, ShareInterval, Trial, share_interval};
 
-/// Status of a rate, for one share or for the whole objective.
+/// Status of a rate, for one share, for the growth of the backlog, or for the whole objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
     /// The rate meets the objective by its class, and the interval of its full-length trials
@@ -17,117 +17,138 @@ pub(super) enum Status {
     LikelyLower,
     /// The interval is above the limit, but the class still lacks full-length trials.
     LikelyUpper,
-    /// The interval still contains the limit.
+    /// The interval contains the limit, or class and interval contradict each other.
     Open,
-    /// The rate stayed open, or class and interval contradicted each other, until the time was
-    /// spent.
-    Undecided,
-    /// The trials were limited from outside the server: neither the rate nor any above it can be
-    /// judged.
-    Ceiling,
 }
 
-impl Status {
-    pub(super) fn is_lower(self) -> bool {
-        matches!(self, Status::Lower | Status::LikelyLower)
+/// A trial that tells of the server.
+#[derive(Clone, Debug)]
+pub(super) struct Measured {
+    pub(super) duration_s: f64,
+    shares: Vec<Vec<SliceTail>>,
+    rises: Vec<f64>,
+    /// True if it met the objective.
+    pub(super) is_good: bool,
+}
+
+impl Measured {
+    pub(super) fn new(trial: Trial, goal: &Goal) -> Measured {
+        assert_eq!(trial.shares.len(), goal.shares_max.len(), "each share has its slices");
+        let mut shares = trial.shares.iter().zip(&goal.shares_max);
+        let keeps = shares.all(|(slices, limit)| share_interval(slices).share <= *limit);
+        let is_good = keeps && goal.growth(&trial.rises).is_none();
+        Measured { duration_s: trial.duration_s, shares: trial.shares, rises: trial.rises, is_good }
     }
 
-    /// True if the search stays below the rate.
-    pub(super) fn is_upper(self) -> bool {
-        matches!(self, Status::Upper | Status::LikelyUpper | Status::Ceiling)
-    }
-
-    pub(super) fn is_likely(self) -> bool {
-        matches!(self, Status::LikelyLower | Status::LikelyUpper)
+    fn is_full(&self, goal: &Goal) -> bool {
+        self.duration_s >= goal.final_s
     }
 }
 
-/// Trials at one rate, with respect to one share.
+/// The evidence of one or more trials.
 #[derive(Clone, Debug)]
 pub(super) struct Evidence {
-    durations: Durations,
-    /// Slices of full-length trials, once there is one; until then of all trials.
-    slices: Vec<SliceTail>,
-    has_full: bool,
-    share: ShareInterval,
-    status: Status,
+    /// Trials that met the objective.
+    pub(super) good: usize,
+    /// Trials that missed it.
+    pub(super) bad: usize,
+    /// Requests of the deciding trials: the full-length ones, once there is one.
+    pub(super) requests: u64,
+    /// For each share of the goal.
+    pub(super) shares: Vec<ShareInterval>,
+    pub(super) rise: Rise,
+    /// Duration of the deciding trials in seconds.
+    decided_s: f64,
+    pub(super) status: Status,
 }
 
 impl Evidence {
-    pub(super) fn new() -> Evidence {
-        Evidence {
-            durations: Durations::default(),
-            slices: Vec::new(),
-            has_full: false,
-            share: share_interval(&[]),
+    /// Judges trials.
+    pub(super) fn of(trials: &[&Measured], goal: &Goal) -> Evidence {
+        let has_full = trials.iter().any(|trial| trial.is_full(goal));
+        let deciding: Vec<&Measured> =
+            trials.iter().copied().filter(|trial| trial.is_full(goal) || !has_full).collect();
+        let share = |nth: usize| {
+            let slices: Vec<SliceTail> =
+                deciding.iter().flat_map(|trial| &trial.shares[nth]).copied().collect();
+            share_interval(&slices)
+        };
+        let shares: Vec<ShareInterval> = (0..goal.shares_max.len()).map(share).collect();
+        let steps: Vec<f64> = deciding.iter().flat_map(|trial| &trial.rises).copied().collect();
+        let slices = deciding.iter().flat_map(|trial| &trial.shares[0]);
+        let good = trials.iter().filter(|trial| trial.is_good).count();
+        let mut evidence = Evidence {
+            good,
+            bad: trials.len() - good,
+            requests: slices.map(|slice| slice.count).sum(),
+            shares,
+            rise: Rise::of(&steps),
+            decided_s: deciding.iter().map(|trial| trial.duration_s).sum(),
             status: Status::Open,
-        }
+        };
+        evidence.status = evidence.judged(trials, has_full, goal);
+        evidence
     }
 
-    pub(super) fn share(&self) -> ShareInterval {
-        self.share
+    /// Returns the status over all shares and the growth of the backlog: the objective is missed
+    /// with one of them, and met with all.
+    fn judged(&self, trials: &[&Measured], has_full: bool, goal: &Goal) -> Status {
+        let status = |is_good: &dyn Fn(&Measured) -> bool, meets: bool, misses: bool| {
+            let class = durations(trials, goal, is_good).classify(goal.sum_s, goal.exceed_ratio);
+            match class {
+                Class::Lower if meets => Status::Lower,
+                Class::Upper if misses && has_full => Status::Upper,
+                Class::Undecided if meets => Status::LikelyLower,
+                Class::Undecided | Class::Upper if misses => Status::LikelyUpper,
+                _ => Status::Open,
+            }
+        };
+        let of_share = |nth: usize| {
+            let (limit, found) = (goal.shares_max[nth], self.shares[nth]);
+            let is_good = |trial: &Measured| share_interval(&trial.shares[nth]).share <= limit;
+            status(&is_good, found.high < limit, found.low > limit)
+        };
+        let grows = goal.grows(self.rise);
+        let of_growth = status(&|trial| goal.growth(&trial.rises).is_none(), !grows, grows);
+        let all: Vec<Status> = (0..self.shares.len()).map(of_share).chain([of_growth]).collect();
+        let ranked = [Status::Upper, Status::LikelyUpper, Status::Open, Status::LikelyLower];
+        ranked.into_iter().find(|status| all.contains(status)).unwrap_or(Status::Lower)
     }
 
-    pub(super) fn status(&self) -> Status {
-        self.status
+    /// True if the shares keep their limits and the backlog does not grow, by the values alone.
+    pub(super) fn leans_good(&self, goal: &Goal) -> bool {
+        let mut shares = self.shares.iter().zip(&goal.shares_max);
+        let keeps = shares.all(|(found, limit)| found.share <= *limit);
+        keeps && self.requests > 0 && !goal.grows(self.rise)
     }
 
-    /// Returns the requests of the deciding trials.
-    pub(super) fn requests(&self) -> u64 {
-        self.slices.iter().map(|slice| slice.count).sum()
+    /// Returns the duration of further full-length trials with which each interval should exclude
+    /// its limit, in seconds, if the shares stay as they are: an interval narrows with the square
+    /// root of the time.
+    pub(super) fn missing_s(&self, goal: &Goal) -> f64 {
+        let shares = self.shares.iter().zip(&goal.shares_max);
+        let needed = |(found, limit): (&ShareInterval, &f64)| {
+            let ShareInterval { low, share, high, .. } = *found;
+            if share == 0.0 {
+                return self.decided_s * high / limit;
+            }
+            let end = if share > *limit { low } else { high };
+            self.decided_s * ((share / end).ln() / (share / limit).ln()).powi(2)
+        };
+        shares.map(needed).fold(0.0, f64::max) - self.decided_s
     }
+}
 
-    /// Returns the total duration of full-length trials, in seconds.
-    pub(super) fn full_s(&self) -> f64 {
-        self.durations.full_good_s + self.durations.full_bad_s
+/// Sums the durations of trials by length and outcome.
+fn durations(trials: &[&Measured], goal: &Goal, is_good: impl Fn(&Measured) -> bool) -> Durations {
+    let mut durations = Durations::default();
+    for trial in trials {
+        *match (trial.is_full(goal), is_good(trial)) {
+            (true, true) => &mut durations.full_good_s,
+            (true, false) => &mut durations.full_bad_s,
+            (false, true) => &mut durations.short_good_s,
+            (false, false) => &mut durations.short_bad_s,
+        } += trial.duration_s;
     }
-
-    /// Returns the total duration of full-length trials with which the share's interval should
-    /// exclude the limit, in seconds: it narrows with the square root of the time.
-    pub(super) fn needed_s(&self, share_max: f64) -> f64 {
-        let ShareInterval { share, low, high, .. } = self.share;
-        let end = if share > share_max { low } else { high };
-        let (to_limit, to_end) = ((share / share_max).ln().abs(), (share / end).ln().abs());
-        self.full_s() * (to_end / to_limit).powi(2)
-    }
-
-    /// Adds a trial. `share_max` is the limit of the share.
-    pub(super) fn push(
-        &mut self,
-        slices: Vec<SliceTail>,
-        duration_s: f64,
-        share_max: f64,
-        goal: &Goal,
-    ) {
-        let is_good = share_interval(&slices).share <= share_max;
-        let is_full = duration_s >= goal.final_s;
-        *match (is_full, is_good) {
-            (true, true) => &mut self.durations.full_good_s,
-            (true, false) => &mut self.durations.full_bad_s,
-            (false, true) => &mut self.durations.short_good_s,
-            (false, false) => &mut self.durations.short_bad_s,
-        } += duration_s;
-        if is_full && !self.has_full {
-            self.slices.clear();
-        }
-        if is_full || !self.has_full {
-            self.slices.extend(slices);
-        }
-        self.has_full |= is_full;
-        self.share = share_interval(&self.slices);
-        self.status = self.judge(share_max, goal);
-    }
-
-    fn judge(&self, share_max: f64, goal: &Goal) -> Status {
-        let class = self.durations.classify(goal.sum_s, goal.exceed_ratio);
-        let (meets, misses) = (self.share.high < share_max, self.share.low > share_max);
-        match class {
-            Class::Lower if meets => Status::Lower,
-            Class::Upper if misses && self.has_full => Status::Upper,
-            _ if self.full_s() >= goal.sum_s => Status::Undecided,
-            _ if meets => Status::LikelyLower,
-            _ if misses => Status::LikelyUpper,
-            _ => Status::Open,
-        }
-    }
+    durations
 }

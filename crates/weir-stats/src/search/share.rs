@@ -6,7 +6,7 @@ use crate::student::t_quantile;
 /// Tail probability of the intervals, on each side. A search tests some rates near the true one,
 /// each more than once, and fails if one of these tests does. With 99% per test, 95% of searches
 /// are right (verified by the tests of the search).
-const TAIL: f64 = 0.005;
+pub(super) const TAIL: f64 = 0.005;
 
 /// A share of requests, 0 to 1, and its 99% interval.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -11,7 +11,7 @@ fn run(goal: Goal, guess_rps: f64, mut trial: impl FnMut(f64, f64) -> Trial) -> 
     loop {
         match search.next() {
             Step::Run { rate_rps, duration_s } => search.record(trial(rate_rps, duration_s)),
-            Step::Done(found) => return (found, search),
+            Step::Done(found) => return (*found, search),
         }
     }
 }
@@ -21,7 +21,7 @@ fn even(rate_rps: f64, duration_s: f64, share: f64) -> Trial {
     let count = (rate_rps * duration_s / 30.0) as u64;
     let beyond = (count as f64 * share).round() as u64;
     let slices = vec![SliceTail { count, beyond }; 30];
-    Trial { rate_rps, duration_s, shares: vec![slices], limited_by: None }
+    Trial { rate_rps, duration_s, shares: vec![slices], rises: Vec::new(), limited_by: None }
 }
 
 /// A server that meets the objective for all requests below its limit and misses it above.
@@ -201,29 +201,127 @@ fn what_cannot_be_told_apart_stays_inside() {
     assert!(search.trials < 60, "{} trials", search.trials);
 }
 
-/// From 7,600 to 9,300 slow requests come in clusters, less than the limit in all: three trials
-/// cannot decide that, further ones can, and the interval becomes as narrow as the goal.
+/// A search as wide as that of the command line.
+fn quick(share_max: f64) -> Goal {
+    Goal { width: 0.1, initial_s: 5.0, final_s: 5.0, sum_s: 15.0, ..Goal::new(share_max) }
+}
+
+/// A server that keeps 9,000/s for sure: each bound counts the trials on its side of the true rate,
+/// and neither rate is tried more than twice.
+#[test]
+fn trials_at_other_rates_count_for_a_bound() {
+    let (found, search) = run(quick(0.01), 20_000.0, cliff(9_000.0));
+    let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
+    assert_eq!(found.end, End::WithinGoal);
+    assert!(lower.reach_rps > lower.rate_rps && lower.reach_rps < 9_000.0, "{lower:?}");
+    assert!(upper.reach_rps < upper.rate_rps && upper.reach_rps >= 9_000.0, "{upper:?}");
+    assert!((lower.good, lower.bad) == (2, 0) && (upper.good, upper.bad) == (0, 2), "{found:?}");
+    assert!(search.trials <= 9, "{} trials", search.trials);
+}
+
+/// From 7,600 to 9,300 the slow requests of a trial, less than the limit, are in three of its 30
+/// slices: two trials cannot decide that, further ones can.
 #[test]
 fn undecided_rates_get_further_trials() {
-    let goal = Goal { width: 0.1, initial_s: 5.0, final_s: 5.0, sum_s: 15.0, ..Goal::new(0.01) };
     let mut trials = BTreeMap::new();
-    let (found, _) = run(goal, 20_000.0, |rate_rps, duration_s| {
-        let number = trials.entry(rate_rps.to_bits()).or_insert(0);
-        *number += 1;
-        let share = match rate_rps {
-            ..7_600.0 => 0.001,
-            7_600.0..9_300.0 if *number % 3 == 2 => 0.02,
-            7_600.0..9_300.0 => 0.002,
-            _ => 0.1,
+    let (found, _) = run(quick(0.01), 20_000.0, |rate_rps, duration_s| {
+        *trials.entry(rate_rps.to_bits()).or_insert(0) += 1;
+        let clustered = |nth: usize| if nth.is_multiple_of(10) { 0.045 } else { 0.0 };
+        let share_of: &dyn Fn(usize) -> f64 = match rate_rps {
+            ..7_600.0 => &|_| 0.0001,
+            7_600.0..9_300.0 => &clustered,
+            _ => &|_| 0.1,
         };
-        even(rate_rps, duration_s, share)
+        let count = (rate_rps * duration_s / 30.0) as u64;
+        let slice =
+            |nth| SliceTail { count, beyond: (count as f64 * share_of(nth)).round() as u64 };
+        Trial { shares: vec![(0..30).map(slice).collect()], ..even(rate_rps, duration_s, 0.0) }
     });
     let most = trials.values().max();
-    assert_eq!(found.end, End::WithinGoal, "{found:?} {most:?}");
-    assert!(
-        found.lower.expect("found").rate_rps >= 7_600.0 && most > Some(&3),
-        "{found:?} {most:?}"
-    );
+    let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
+    assert_eq!(found.end, End::WithinGoal, "{found:?} {trials:?}");
+    assert!((7_600.0..9_300.0).contains(&lower.rate_rps) && upper.rate_rps >= 9_300.0);
+    assert!((Some(&3)..=Some(&9)).contains(&most), "{found:?} {most:?}");
+}
+
+/// The first trial at the first rate is spoilt and looks bad: higher rates contradict it, it is
+/// tried again, and the search is not misled.
+#[test]
+fn a_rate_that_contradicts_higher_ones_is_tried_again() {
+    let (mut server, mut trials) = (cliff(10_000.0), 0);
+    let (found, search) = run(quick(0.01), 18_500.0, |rate_rps, duration_s| {
+        trials += 1;
+        let trial = server(rate_rps, duration_s);
+        if trials == 3 { even(rate_rps, duration_s, 0.02) } else { trial }
+    });
+    let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
+    assert!(lower.rate_rps < 10_000.0 && upper.rate_rps >= 10_000.0, "{found:?}");
+    assert!(search.trials <= 20, "{} trials", search.trials);
+}
+
+/// A server that serves one request after the other, 200 per second: with a loose limit the trials
+/// are too short for the queue to exceed it, at rates above the capacity too.
+fn fifo(limit_s: f64) -> impl FnMut(f64, f64) -> Trial {
+    const SERVICE_S: f64 = 0.005;
+    move |rate_rps, duration_s| {
+        let mut free_at = 0.0_f64;
+        let mut response_s = |nth: usize| {
+            let due_at = nth as f64 / rate_rps;
+            free_at = free_at.max(due_at) + SERVICE_S;
+            free_at - due_at
+        };
+        (0..rate_rps as usize).for_each(|nth| _ = response_s(nth));
+        let count = (rate_rps * duration_s) as usize;
+        let times: Vec<f64> = (0..count).map(|nth| response_s(rate_rps as usize + nth)).collect();
+        trial_of(rate_rps, duration_s, times.chunks(count.div_ceil(30)), limit_s)
+    }
+}
+
+/// Returns the trial with these response times by slice.
+fn trial_of<'t>(
+    rate_rps: f64,
+    duration_s: f64,
+    slices: impl Iterator<Item = &'t [f64]> + Clone,
+    limit_s: f64,
+) -> Trial {
+    let tail = |times: &[f64]| SliceTail {
+        count: times.len() as u64,
+        beyond: times.iter().filter(|time| **time > limit_s).count() as u64,
+    };
+    let means: Vec<f64> = slices.clone().map(crate::mean).collect();
+    let slice_s = duration_s / means.len() as f64;
+    Trial {
+        rate_rps,
+        duration_s,
+        shares: vec![slices.map(tail).collect()],
+        rises: means.windows(2).map(|pair| (pair[1] - pair[0]) / slice_s).collect(),
+        limited_by: None,
+    }
+}
+
+/// Limits of 15 to 40 service times, each from several first guesses.
+#[test]
+fn no_rate_is_good_while_its_backlog_grows() {
+    for limit_s in [0.075, 0.1, 0.15, 0.2] {
+        for guess_rps in [190.0, 200.0, 201.5, 210.0, 221.0, 240.0] {
+            let (found, search) = run(quick(0.05), guess_rps, fifo(limit_s));
+            let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
+            assert!(lower.rate_rps <= 200.2 && upper.rate_rps >= 200.0, "{limit_s} {found:?}");
+            assert_eq!(found.end, End::WithinGoal, "{limit_s} from {guess_rps}: {found:?}");
+            assert!(search.trials <= 12, "{} trials", search.trials);
+        }
+    }
+}
+
+/// The same with a limit that no trial reaches: the growth alone is the evidence.
+#[test]
+fn growth_alone_is_an_upper_bound() {
+    let (found, _) = run(quick(0.05), 200.0, fifo(10.0));
+    let upper = found.upper.expect("found");
+    let rise = upper.rise.expect("the backlog grew");
+    assert!((200.0..220.0).contains(&upper.rate_rps) && upper.share.share == 0.0, "{found:?}");
+    let known = upper.reach_rps / 200.0 - 1.0..=upper.rate_rps / 200.0 - 1.0;
+    assert!(known.contains(&rise.mean), "{known:?} {rise:?}");
 }
 
 /// The same server, and a search that is told to end after 12 trials: the bounds are confirmed, and
@@ -283,19 +381,18 @@ impl Queue {
 
     /// Simulates response times by Lindley's recursion, in slices by arrival.
     fn trial(&mut self, rate_rps: f64, duration_s: f64) -> Trial {
-        let mut slices = vec![SliceTail { count: 0, beyond: 0 }; 30];
+        let mut slices = vec![Vec::new(); 30];
         let (mut now_s, mut waiting_s) = (-Queue::WARM_UP_S, 0.0);
         loop {
             let gap_s = self.exponential() / rate_rps;
             now_s += gap_s;
             waiting_s = f64::max(waiting_s - gap_s, 0.0) + self.exponential() / Queue::SERVICE_RPS;
             if now_s >= duration_s {
-                return Trial { rate_rps, duration_s, shares: vec![slices], limited_by: None };
+                let slices = slices.iter().map(Vec::as_slice);
+                return trial_of(rate_rps, duration_s, slices, Queue::OBJECTIVE_S);
             }
             if now_s >= 0.0 {
-                let slice = &mut slices[(now_s / duration_s * 30.0) as usize];
-                slice.count += 1;
-                slice.beyond += u64::from(waiting_s > Queue::OBJECTIVE_S);
+                slices[(now_s / duration_s * 30.0) as usize].push(waiting_s);
             }
         }
     }
@@ -327,7 +424,7 @@ fn queue_searches(goal: &Goal, searches: u32) -> (u32, u32) {
 fn the_interval_contains_the_truth() {
     let goal = Goal { initial_s: 37.5, final_s: 300.0, sum_s: 900.0, ..Goal::new(0.01) };
     let (hits, supported) = queue_searches(&goal, 40);
-    assert!(hits >= 38 && supported >= 24, "{hits} {supported}");
+    assert!(hits >= 38 && supported >= 16, "{hits} {supported}");
 }
 
 /// In 30 s there are one or two slow spells. Fewer intervals contain the true limit; each search

@@ -3,7 +3,7 @@
 use weir_result::study::{SearchBound, SearchEnd, SearchResult};
 use weir_stats::{Bound, End, Found, Limiter, Search};
 
-use super::SearchRun;
+use super::{SearchRun, growth};
 
 impl SearchRun {
     /// Returns the result so far of a search that is not done; `None` before the first trial at a
@@ -54,6 +54,7 @@ fn bound(bound: Bound) -> SearchBound {
     let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
     SearchBound {
         rate_rps: bound.rate_rps,
+        reach_rps: Some(bound.reach_rps).filter(|reach_rps| *reach_rps != bound.rate_rps),
         good: count(bound.good),
         bad: count(bound.bad),
         requests: bound.requests,
@@ -61,5 +62,6 @@ fn bound(bound: Bound) -> SearchBound {
         share: bound.share.share,
         share_low: bound.share.low,
         share_high: bound.share.high,
+        growth: bound.rise.map(growth::in_result),
     }
 }

@@ -1,7 +1,7 @@
 //! The report of a search: the interval with its evidence, and every trial.
 
 use weir_result::study::{
-    SearchBound, SearchClaim, SearchEnd, SearchResult, SearchTrial, TrialUse,
+    BacklogGrowth, SearchBound, SearchClaim, SearchEnd, SearchResult, SearchTrial, TrialUse,
 };
 use weir_result::units;
 
@@ -53,19 +53,42 @@ fn headline(found: &SearchResult) -> (String, Tone) {
 
 /// Formats `41,200/s: 3 of 3 trials good; 0.42% of 618,000 requests took more than 10 ms or failed
 /// [0.31%, 0.57%], limit 1%`.
+///
+/// Trials at other rates count if fewer requests do no harm, and are named; a backlog that grows
+/// within the limits is told in the place of the share.
 fn evidence(found: &SearchResult, bound: &SearchBound, is_lower: bool) -> String {
     let trials = bound.good + bound.bad;
     let (of, word) = if is_lower { (bound.good, "good") } else { (bound.bad, "bad") };
+    let reach = bound.reach_rps.map_or_else(String::new, |reach_rps| {
+        let (to, others) = if is_lower { ("up", "higher") } else { ("down", "lower") };
+        format!(" at this rate and {others} ones, {to} to {}", units::round_rate(reach_rps))
+    });
+    let trials =
+        format!("{}: {of} of {trials} trials {word}{reach}", units::round_rate(bound.rate_rps));
     let claim = found.claims.get(bound.claim as usize);
+    let is_missed = claim.is_some_and(|claim| bound.share_low > claim.share_max);
+    if let Some(growth) = bound.growth.filter(|_| !is_missed) {
+        return format!("{trials}; the backlog grew: {}", rise(&growth));
+    }
     format!(
-        "{}: {of} of {trials} trials {word}; {} of {} requests {} [{}, {}], limit {}",
-        units::round_rate(bound.rate_rps),
+        "{trials}; {} of {} requests {} [{}, {}], limit {}",
         units::fine_percent(bound.share),
         units::count(bound.requests),
         claim.map_or_else(String::new, violation),
         units::fine_percent(bound.share_low),
         units::fine_percent(bound.share_high),
         claim.map_or_else(String::new, |claim| units::short_percent(claim.share_max)),
+    )
+}
+
+/// Formats `responses took 8.5 ms longer with each second [8.1 ms, 8.9 ms]`.
+fn rise(growth: &BacklogGrowth) -> String {
+    let time = |per_second: f64| units::short_duration((per_second.max(0.0) * 1e9) as u64);
+    format!(
+        "responses took {} longer with each second [{}, {}]",
+        time(growth.rise),
+        time(growth.low),
+        time(growth.high)
     )
 }
 
@@ -150,6 +173,7 @@ fn table(found: &SearchResult) -> Table {
         let rate = trial.rate_rps.map_or("closed loop".to_owned(), units::round_rate);
         let outcome = match trial.used {
             TrialUse::Guess => String::new(),
+            TrialUse::Bad if trial.growth.is_some() => "bad: backlog grew".to_owned(),
             used => used.in_words().to_owned(),
         };
         Row {
@@ -193,6 +217,8 @@ mod tests {
             share: 0.0042,
             share_low: 0.0031,
             share_high: 0.0057,
+            reach_rps: None,
+            growth: None,
         }
     }
 
@@ -241,6 +267,27 @@ mod tests {
         assert_eq!(evidence(&found, &lower, true), expected);
         assert!(evidence(&found, &upper, false).starts_with("42,000/s: 2 of 3 trials bad; "));
         assert_eq!((limit(&found), remarks(&found)), (None, Vec::new()));
+    }
+
+    #[test]
+    fn trials_at_other_rates_and_a_growing_backlog_are_told() {
+        let lower = SearchBound { reach_rps: Some(41_600.0), ..bound(41_200.0, 3, 0) };
+        let growth = BacklogGrowth { rise: 0.0085, low: 0.0081, high: 0.00891 };
+        let upper = SearchBound {
+            reach_rps: Some(41_900.0),
+            growth: Some(growth),
+            ..bound(42_000.0, 0, 2)
+        };
+        let found = found(Some(lower), Some(upper), SearchEnd::WithinGoal);
+        let expected = "41,200/s: 3 of 3 trials good at this rate and higher ones, up to 41,600/s; \
+                        0.42% of 618,000 requests ";
+        assert!(evidence(&found, &lower, true).starts_with(expected));
+        let expected = "42,000/s: 2 of 2 trials bad at this rate and lower ones, down to 41,900/s; \
+                        the backlog grew: responses took 8.5 ms longer with each second \
+                        [8.1 ms, 8.91 ms]";
+        assert_eq!(evidence(&found, &upper, false), expected);
+        let missed = SearchBound { share_low: 0.02, ..upper };
+        assert!(evidence(&found, &missed, false).contains("; 0.42% of 618,000 requests "));
     }
 
     #[test]
