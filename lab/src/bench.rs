@@ -5,6 +5,7 @@
 //! order that alternates. The result is the median of the rounds' ratios. The sections of the
 //! measured cases are replaced in `docs/PERFORMANCE.md`; with `--print`, none.
 
+mod bare;
 mod client;
 mod connections;
 mod defaults;
@@ -197,10 +198,8 @@ impl Fixture {
             ("places", self.placement.describe()),
             ("weir", machine::version(&self.weir, "--version")?),
             ("nginx", machine::version(&self.nginx, "-v")?),
+            ("wrk", Peer::Wrk.version()?),
         ]);
-        for peer in [&[Peer::Wrk], &peers::OTHERS[..]].concat() {
-            lines.push((peer.name(), peer.version()?));
-        }
         let mut text = INTRODUCTION.to_owned();
         for (name, value) in lines {
             text.push_str(&format!("- {name}: {value}\n"));
@@ -216,10 +215,11 @@ Written by `make bench`, which may also measure some of the cases anew; each end
 measured and what else the machine did meanwhile. Costs are CPU time as the kernel accounts it to a
 process, start and end included, by the same method for every program; requests are counted by the
 server. A ratio is the median over paired rounds (both sides within seconds of each other, in an
-order that turns round each time), with an interval that holds the true median with 95 % confidence
-whatever the distribution (order statistics). Absolute figures belong to this machine; the ratios
-travel better. weir runs as it comes: with the kernel's stamps on its sample of connections, its
-health sampling and its verdict. In the first section nothing is pinned; in all others the clients
-run on the same one CPU.
+order that changes from round to round), with an interval that holds the true median with 95 %
+confidence whatever the distribution (order statistics). Absolute figures belong to this machine;
+the ratios travel better. weir runs as it comes: with the kernel's stamps on its sample of
+connections, its health sampling and its verdict. In the first section nothing is pinned; in all
+others the clients run on the same one CPU. The list is of the machine that measured last; a section
+with programs that are not in it has their versions.
 
 ";

@@ -16,12 +16,12 @@ pub(crate) const README: &str = "README.md";
 const BEGIN: &str = "<!-- measured: written by `cargo xtask readme` -->\n";
 const END: &str = "<!-- end of measured -->\n";
 
-/// The programs, in the order of the columns.
-const PROGRAMS: [&str; 6] = ["weir", "wrk", "wrk2", "oha", "hey", "h2load"];
-
-/// The server, the threads and the connections of the figures.
+/// The server and the connections of the figures.
 const SERVER: &str = "nginx, 1 worker";
 const CONNECTIONS: &str = "50";
+
+/// The separator of a program's figure and the ratio of weir to it, in a cell.
+const RATIO: &str = " · ";
 
 /// A cell without a figure.
 const NONE: &str = "–";
@@ -44,91 +44,89 @@ pub(crate) fn updated(readme: &str, performance: &str, accuracy: &str) -> Option
     Some(format!("{before}{BEGIN}{}{END}{after}", table(performance, accuracy)))
 }
 
+/// Returns the table. A row on speed comes from one row of one table, whose programs ran in the
+/// same rounds, and every program that was measured there has a column.
 fn table(performance: &str, accuracy: &str) -> String {
-    let measured = Measured::of(performance);
-    let row = |what: &str, cell: &dyn Fn(&str) -> Option<String>| {
-        let cells = PROGRAMS.map(|program| cell(program).unwrap_or_else(|| NONE.to_owned()));
-        format!("| {what} | {} |\n", cells.join(" | "))
+    let section = section(performance, "## defaults");
+    let throughput = measured(section, "### Requests/s");
+    let efficiency = measured(section, "### Requests per client CPU-second");
+    let stall = stalled(accuracy);
+    let programs = programs(&throughput, &stall);
+    let row = |what: &str, of: &dyn Fn(&str) -> Option<String>| {
+        let cells = programs.iter().map(|program| of(program).unwrap_or_else(|| NONE.to_owned()));
+        format!("| {what} | {} |\n", cells.collect::<Vec<_>>().join(" | "))
     };
-    let heads = format!("| measured | {} |\n|{}\n", PROGRAMS.join(" | "), "---|".repeat(7));
-    let rps = row("requests/s, 50 connections to nginx", &|program| measured.rps(program));
-    let efficiency =
-        row("requests per client CPU-second, weir = 1", &|program| measured.efficiency(program));
-    let truth = p99(accuracy, "**true, by plan**").unwrap_or_else(|| NONE.to_owned());
-    let what = format!("printed p99 when the true p99 is {truth}");
-    let stall = row(&what, &|program| p99(accuracy, program));
-    [heads, rps, efficiency, stall].concat()
+    let truth = cell(&stall, "**true, by plan**").unwrap_or(NONE);
+    [
+        format!(
+            "| measured | {} |\n|{}\n",
+            programs.join(" | "),
+            "---|".repeat(programs.len() + 1)
+        ),
+        row("requests/s, 50 connections to nginx", &|program| own(&throughput, program)),
+        row("weir's requests/s ÷ the program's, with its 95% interval", &|program| {
+            ratio(&throughput, program)
+        }),
+        row("the same of requests per client CPU-second", &|program| ratio(&efficiency, program)),
+        row(&format!("printed p99 when the true p99 is {truth}"), &|program| {
+            cell(&stall, program).map(str::to_owned)
+        }),
+    ]
+    .concat()
 }
 
 /// The cells of a table's row, each with its head.
 type Row<'a> = Vec<(&'a str, &'a str)>;
 
-/// The section of docs/PERFORMANCE.md on runs as people do them.
-struct Measured<'a> {
-    /// Of weir and the other programs: `65,000 (120k)`.
-    others: Row<'a>,
-    /// Beside wrk.
-    wrk: Row<'a>,
+/// Returns the row of the figures in the table below this heading.
+fn measured<'a>(defaults: &'a str, heading: &str) -> Row<'a> {
+    let rows = rows(section(defaults, heading), "| server | connections | weir |");
+    let is_meant = |row: &Row<'_>| {
+        cell(row, "server") == Some(SERVER) && cell(row, "connections") == Some(CONNECTIONS)
+    };
+    rows.into_iter().find(is_meant).unwrap_or_default()
 }
 
-impl<'a> Measured<'a> {
-    fn of(performance: &'a str) -> Measured<'a> {
-        let section = section(performance, "## defaults");
-        let find = |head: &str, is_meant: &dyn Fn(&Row<'_>) -> bool| {
-            let rows = rows(section, head);
-            rows.into_iter().find(|row| is_meant(row)).unwrap_or_default()
-        };
-        let is_server = |row: &Row<'_>| cell(row, "server") == Some(SERVER);
-        Measured {
-            others: find("| server | weir |", &is_server),
-            wrk: find("| server | threads |", &|row| {
-                is_server(row)
-                    && cell(row, "connections") == Some(CONNECTIONS)
-                    && cell(row, "threads").is_some_and(|threads| threads.starts_with("default"))
-            }),
-        }
-    }
-
-    fn rps(&self, program: &str) -> Option<String> {
-        let rps = match program {
-            "wrk" => cell(&self.wrk, "wrk requests/s"),
-            _ => cell(&self.others, program).and_then(|both| both.split(' ').next()),
-        };
-        rps.map(str::to_owned)
-    }
-
-    fn efficiency(&self, program: &str) -> Option<String> {
-        if program == "weir" {
-            return Some("1".to_owned());
-        }
-        let ratio = match program {
-            "wrk" => {
-                let ratio = cell(&self.wrk, "requests per CPU-second ÷ wrk's")?;
-                1.0 / ratio.split(' ').next()?.trim_matches('*').parse::<f64>().ok()?
-            }
-            _ => thousands(cell(&self.others, program)?)? / thousands(cell(&self.others, "weir")?)?,
-        };
-        Some(format!("{ratio:.2}"))
-    }
-}
-
-/// The number in `65,000 (120k)` that is in parentheses.
-fn thousands(both: &str) -> Option<f64> {
-    both.split_once('(')?.1.strip_suffix("k)")?.parse().ok()
-}
-
-/// The p99 that a program prints after a stall.
-fn p99(accuracy: &str, program: &str) -> Option<String> {
+/// Returns what each program prints as p99 after a stall, and the truth.
+fn stalled(accuracy: &str) -> Row<'_> {
     let rows = rows(section(accuracy, "## V26"), "|  | p50 |");
-    let row = rows.into_iter().find(|row| cell(row, "") == Some(program))?;
-    cell(&row, "p99").map(str::to_owned)
+    rows.iter().filter_map(|row| Some((cell(row, "")?, cell(row, "p99")?))).collect()
 }
 
-/// A section of a page, from its heading to the next of its level.
+/// Returns the programs with a figure: weir, then those that ran beside it, then the rest.
+fn programs<'a>(throughput: &Row<'a>, stall: &Row<'a>) -> Vec<&'a str> {
+    let mut programs = vec!["weir"];
+    let stalled = stall.iter().filter(|(name, p99)| !name.contains('*') && *p99 != NONE);
+    for (name, _) in throughput.iter().skip(3).chain(stalled) {
+        if !programs.contains(name) {
+            programs.push(name);
+        }
+    }
+    programs
+}
+
+/// Returns a program's own figure.
+fn own(row: &Row<'_>, program: &str) -> Option<String> {
+    Some(cell(row, program)?.split(RATIO).next()?.to_owned())
+}
+
+/// Returns the ratio of weir to a program, with its interval; none without one.
+fn ratio(row: &Row<'_>, program: &str) -> Option<String> {
+    let both = cell(row, program)?;
+    if program == "weir" {
+        return Some("1".to_owned());
+    }
+    let (_, ratio) = both.split_once(RATIO)?;
+    let has_interval = ratio.contains('–');
+    has_interval.then(|| ratio.replace('*', ""))
+}
+
+/// A section of a page, from the line that begins with this heading to the next of its level.
 fn section<'a>(page: &'a str, heading: &str) -> &'a str {
     let from = page.find(heading).unwrap_or(page.len());
     let rest = &page[from..];
-    let end = rest[heading.len().min(rest.len())..].find("\n## ");
+    let level = heading.split(' ').next().unwrap_or_default();
+    let end = rest[heading.len().min(rest.len())..].find(&format!("\n{level} "));
     end.map_or(rest, |end| &rest[..heading.len() + end])
 }
 
@@ -155,32 +153,45 @@ mod tests {
     use super::*;
 
     const PAGE: &str = "\
-## defaults: as people run it
+## defaults: bare commands
 
-| server | threads | connections | wrk requests/s | requests per CPU-second ÷ wrk's | again |
+### Requests/s
+
+| server | connections | weir | wrk | ab | hey |
 | --- | ---: | ---: | ---: | ---: | ---: |
-| nginx, 1 worker | 1 | 50 | 1,000 | **1.10** (1.00–1.20) |  |
-| nginx, 1 worker | default (2) | 50 | 60,000 | **1.25** (1.20–1.30) |  |
+| nginx, 1 worker | 10 | 1,000 | 1,000 · **1.00** (0.90–1.20) | failed | failed |
+| nginx, 1 worker | 50 | 66,680 | 60,659 · **1.18** (0.93–1.41) | 7 · **0.95** (0.9–1.0) | failed |
 
-| server | weir | hey |
-| --- | ---: | ---: |
-| nginx, 1 worker | 65,000 (120k) | 20,000 (30k) |
+### Requests per client CPU-second
+
+| server | connections | weir | wrk | ab | hey |
+| --- | ---: | ---: | ---: | ---: | ---: |
+| nginx, 1 worker | 50 | 100 | 90 · **1.17** (1.06–1.37) | 80 · **1.25** (too few rounds) | failed |
 
 ## depth
+
+### Requests/s
 ";
 
     const TRUTH: &str = "## V26: others\n\n|  | p50 | p99 |\n| --- | --- | --- |\n\
                          | **true, by plan** | 1 ms | 461 ms |\n| weir | 1 ms | 460 ms |\n\
-                         | hey | 1 ms | 3.5 ms |\n\n## V27: bounds\n";
+                         | ab | 1 ms | 3.5 ms |\n| h2load | – | – |\n| oha | 1 ms | 2 ms |\n\n\
+                         ## V27: bounds\n";
 
     #[test]
-    fn figures_come_from_the_pages() {
+    fn figures_come_from_one_table_with_a_column_for_each_program() {
         let readme = format!("# weir\n{BEGIN}old\n{END}rest\n");
         let new = updated(&readme, PAGE, TRUTH).expect("it has the place");
-        let expected = "| requests/s, 50 connections to nginx | 65,000 | 60,000 | – | – | 20,000 |";
-        assert!(new.contains(expected), "{new}");
-        assert!(new.contains("weir = 1 | 1 | 0.80 | – | – | 0.25 | – |"), "{new}");
-        assert!(new.contains("true p99 is 461 ms | 460 ms | – | – | – | 3.5 ms | – |"), "{new}");
+        let rows = [
+            "| measured | weir | wrk | ab | hey | oha |",
+            "| requests/s, 50 connections to nginx | 66,680 | 60,659 | 7 | failed | – |",
+            "interval | 1 | 1.18 (0.93–1.41) | 0.95 (0.9–1.0) | – | – |",
+            "CPU-second | 1 | 1.17 (1.06–1.37) | – | – | – |",
+            "true p99 is 461 ms | 460 ms | – | 3.5 ms | – | 2 ms |",
+        ];
+        for row in rows {
+            assert!(new.contains(row), "{row} in {new}");
+        }
         assert!(new.starts_with("# weir\n") && new.ends_with("rest\n"));
         assert_eq!(updated(&new, PAGE, TRUTH), Some(new), "it is stable");
     }
@@ -188,7 +199,7 @@ mod tests {
     #[test]
     fn pages_without_figures_leave_dashes() {
         let new = updated(&format!("{BEGIN}{END}"), "", "").expect("it has the place");
-        assert!(new.contains("| – | – | – | – | – | – |"), "{new}");
+        assert!(new.contains("| requests/s, 50 connections to nginx | – |"), "{new}");
         assert_eq!(updated("# weir\n", PAGE, TRUTH), None);
     }
 }

@@ -6,7 +6,7 @@ use super::client::Client;
 use super::load::Load;
 use super::matrix::LOADS;
 use super::paired::Paired;
-use super::peers::{OTHERS, Peer};
+use super::peers::{OTHERS, Peer, versions};
 use super::{Fixture, Section};
 use crate::rig::servers::Server;
 use crate::rig::table::{self, Table};
@@ -23,15 +23,11 @@ pub(super) fn others(fixture: &Fixture) -> Result<Section> {
     }
     let mut text = format!(
         "weir's requests per CPU-second over each program's, on nginx; weir's own µs of CPU per \
-         request beside them. {} A dash: the program cannot do this load.\n",
-        fixture.method(seconds(fixture), "every program on the same one CPU")
+         request beside them. {} A dash: the program cannot do this load.\n\n{}\n\n{}",
+        fixture.method(seconds(fixture), "every program on the same one CPU"),
+        versions(&OTHERS)?,
+        table.finish()
     );
-    let absent = OTHERS.into_iter().filter(|peer| !present.contains(peer)).map(Peer::name);
-    let absent: Vec<&str> = absent.collect();
-    if !absent.is_empty() {
-        text.push_str(&format!("\nAbsent here: {}.\n", absent.join(", ")));
-    }
-    text.push_str(&format!("\n{}", table.finish()));
     for note in notes {
         text.push_str(&format!("\n{note}\n"));
     }

@@ -64,6 +64,11 @@ impl Paired {
         self.estimate(|round| round[at].rps / round[0].rps)
     }
 
+    /// Returns the requests per second of the first side divided by those of another.
+    pub(super) fn throughput_of_first(&self, at: usize) -> Estimate {
+        self.estimate(|round| round[0].rps / round[at].rps)
+    }
+
     /// Returns a side's median CPU time per request, in microseconds.
     pub(super) fn cost_us(&self, at: usize) -> f64 {
         self.median_of(at, Run::cost_us)
@@ -79,6 +84,15 @@ impl Paired {
         self.rounds.iter().filter_map(|round| round[at].resident_bytes).max()
     }
 
+    pub(super) fn rounds(&self) -> usize {
+        self.rounds.len()
+    }
+
+    /// Returns the number of sides.
+    pub(super) fn sides(&self) -> usize {
+        self.rounds.first().map_or(0, Vec::len)
+    }
+
     /// Returns the rounds in which a side failed, which have no figures ([`Run::FAILED`]).
     pub(super) fn failures(&self, at: usize) -> usize {
         self.rounds.iter().filter(|round| round[at].rps.is_nan()).count()
@@ -91,8 +105,14 @@ impl Paired {
         if known.is_empty() { f64::NAN } else { median(&mut known) }
     }
 
+    /// Returns the estimate of the rounds that have figures; NaN if none has.
     fn estimate(&self, of: impl Fn(&[Run]) -> f64) -> Estimate {
-        Estimate::of(self.rounds.iter().map(|round| of(round)).collect())
+        let all = self.rounds.iter().map(|round| of(round));
+        let known: Vec<f64> = all.filter(|value| !value.is_nan()).collect();
+        match known.is_empty() {
+            true => Estimate { median: f64::NAN, interval: None },
+            false => Estimate::of(known),
+        }
     }
 }
 
@@ -135,7 +155,23 @@ mod tests {
         assert_eq!(paired.efficiency_of_first(1).median, 0.5);
         assert_eq!(paired.resident_bytes(1), Some(1));
         assert_eq!(paired.throughput(1).median, 1.25);
+        assert_eq!(paired.throughput_of_first(1).median, 0.8);
         assert_eq!(paired.requests_per_second(0), 800_000.0);
+    }
+
+    #[test]
+    fn rounds_without_figures_do_not_count() {
+        let sides = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
+        let mut runs_of_b = 0;
+        let paired = Paired::run("test", 2, &sides, |at| {
+            runs_of_b += u32::from(at == 1);
+            let good = Run { requests: 1, cpu_s: 1.0, wall_s: 1.0, rps: 1.0, resident_bytes: None };
+            Ok(if at == 2 || (at == 1 && runs_of_b == 2) { Run::FAILED } else { good })
+        });
+        let paired = paired.expect("no run fails");
+        assert_eq!((paired.failures(0), paired.failures(1), paired.failures(2)), (0, 1, 2));
+        assert_eq!(paired.throughput_of_first(1).median, 1.0);
+        assert!(paired.throughput_of_first(2).median.is_nan());
     }
 
     #[test]

@@ -126,6 +126,20 @@ impl Peer {
     }
 }
 
+/// Returns the versions of the programs that a section measured, and the absent ones, in a sentence
+/// or two.
+pub(super) fn versions(peers: &[Peer]) -> Result<String> {
+    let (present, absent): (Vec<Peer>, Vec<Peer>) =
+        peers.iter().partition(|peer| peer.find().is_some());
+    let versions: Result<Vec<String>> = present.into_iter().map(Peer::version).collect();
+    let mut text = format!("Programs: {}.", versions?.join(", "));
+    if !absent.is_empty() {
+        let absent: Vec<&str> = absent.into_iter().map(Peer::name).collect();
+        text.push_str(&format!(" Not installed, so not measured: {}.", absent.join(", ")));
+    }
+    Ok(text)
+}
+
 /// Writes a script with which wrk sends `depth` requests at once.
 fn pipeline_script(depth: u32, directory: &Path) -> Result<PathBuf> {
     let script = format!(

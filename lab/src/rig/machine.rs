@@ -187,9 +187,11 @@ pub(crate) fn version(program: &Path, flag: &str) -> Result<String> {
     let printed = [output.stdout, output.stderr].concat();
     let printed = String::from_utf8_lossy(&printed);
     let line = printed.lines().find(|line| !line.trim().is_empty()).unwrap_or("unknown");
-    // wrk appends its copyright, and nginx prints its name twice.
+    // wrk appends its copyright, ab a mark of its sources, and both nginx and ab an introduction.
     let line = line.split(" Copyright").next().unwrap_or(line);
-    Ok(line.trim_start_matches("nginx version: ").trim().to_owned())
+    let line = line.split(" <$").next().unwrap_or(line);
+    let line = line.trim_start_matches("nginx version: ").trim_start_matches("This is ");
+    Ok(line.trim().to_owned())
 }
 
 fn line_of(path: &str) -> Option<String> {

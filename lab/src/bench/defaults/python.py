@@ -5,9 +5,10 @@ import asyncio
 import json
 
 BODY = b"Hello, World!\n"
-ANSWER = (
-    b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(BODY)
-) + BODY
+FIELDS = b"Content-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(BODY)
+ANSWER = b"HTTP/1.1 200 OK\r\n" + FIELDS + BODY
+# ab speaks HTTP/1.0, and without this field it waits until the connection is closed.
+ANSWER_1_0 = b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n" + FIELDS + BODY
 
 
 class Answering(asyncio.Protocol):
@@ -30,7 +31,7 @@ class Answering(asyncio.Protocol):
                 self.transport.close()
                 return
             Answering.requests += 1
-            self.transport.write(ANSWER)
+            self.transport.write(ANSWER_1_0 if b" HTTP/1.0\r\n" in head else ANSWER)
 
 
 async def main():

@@ -1,0 +1,174 @@
+//! Bare commands: load generators with their default flags, given nothing but the number of
+//! connections and, where the program needs one, a length. This module runs each once and reads
+//! what it prints.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use weir_result::Document;
+
+use super::Fixture;
+use super::peers::Peer;
+use crate::rig::clients::{Run, failures, wrk_rate};
+use crate::rig::servers::Server;
+use crate::rig::timed::{Timed, show, timed};
+
+/// Largest relative difference of a client's own count from the server's: requests in flight at the
+/// end.
+const MISCOUNT_MAX: f64 = 0.01;
+
+/// The other programs, in the order of the columns. The first is the one of the floors.
+pub(super) const PEERS: [Peer; 4] = [Peer::Wrk, Peer::Ab, Peer::Oha, Peer::Hey];
+
+/// Runs weir once. Its rate is that of its window, and the count covers the warm-up too.
+pub(super) fn run_weir(fixture: &Fixture, server: &Server, connections: u32) -> Result<Run> {
+    let place = fixture.directory.join("defaults.json");
+    let is_quick = fixture.options.is_quick;
+    let words = weir_words(&fixture.weir, connections, is_quick, &place, &server.url);
+    let (requests, timed) = counted(server, &words, &[0, 3])?;
+    let document = Document::load(&place).context("failed to read weir's document")?;
+    let failures = failures(&document);
+    ensure!(failures == 0, "{failures} requests failed: {}", show(&words));
+    check_count(document.accounting.sent.total, requests, &words)?;
+    let rps = document.throughput.completed_rps;
+    Ok(Run { rps, ..Run::of(requests, &timed) })
+}
+
+/// Runs another program once.
+pub(super) fn run_peer(
+    fixture: &Fixture,
+    server: &Server,
+    peer: Peer,
+    connections: u32,
+) -> Result<Run> {
+    let program = peer.find().with_context(|| format!("failed to find {}", peer.name()))?;
+    let words = peer_words(peer, &program, connections, fixture.options.is_quick, &server.url);
+    let (requests, timed) = counted(server, &words, &[0])?;
+    let (said, rps) = reported(peer, &timed.stdout)
+        .with_context(|| format!("failed to read what {} printed", peer.name()))?;
+    check_count(said, requests, &words)?;
+    Ok(Run { rps, ..Run::of(requests, &timed) })
+}
+
+fn weir_words(
+    program: &Path,
+    connections: u32,
+    is_quick: bool,
+    document: &Path,
+    url: &str,
+) -> Vec<OsString> {
+    let mut words = vec![program.into(), format!("-c{connections}").into(), url.into()];
+    words.extend(["-o".into(), document.into()]);
+    if is_quick {
+        words.extend(["-d300ms", "--warmup", "0"].map(OsString::from));
+    }
+    words
+}
+
+/// Returns the command line of another program; a quick one takes a second.
+fn peer_words(
+    peer: Peer,
+    program: &Path,
+    connections: u32,
+    is_quick: bool,
+    url: &str,
+) -> Vec<OsString> {
+    let seconds = if is_quick { 1 } else { 5 };
+    let options = match peer {
+        Peer::Wrk if is_quick => format!("-c{connections} -d1s"),
+        Peer::Wrk => format!("-c{connections}"),
+        // The flag `-t` alone limits ab to 50,000 requests.
+        Peer::Ab => format!("-k -t {seconds} -n 99999999 -c {connections}"),
+        _ => format!("-z {seconds}s -c {connections}"),
+    };
+    let options = options.split(' ').map(OsString::from);
+    [program.into()].into_iter().chain(options).chain([url.into()]).collect()
+}
+
+/// Returns a program's count of good responses, and its requests per second.
+fn reported(peer: Peer, stdout: &str) -> Option<(u64, f64)> {
+    let number = |after: &str| stdout.split_once(after)?.1.split_whitespace().next();
+    match peer {
+        Peer::Wrk if stdout.contains("errors") => None,
+        Peer::Wrk => wrk_rate(stdout),
+        Peer::Ab if number("Failed requests:")? != "0" => None,
+        Peer::Ab => {
+            let completed = number("Complete requests:")?.parse().ok()?;
+            Some((completed, number("Requests per second:")?.parse().ok()?))
+        }
+        // oha and hey print alike.
+        _ => Some((number("[200]")?.parse().ok()?, number("Requests/sec:")?.parse().ok()?)),
+    }
+}
+
+/// Runs this command line; returns the server's count of its requests.
+fn counted(server: &Server, words: &[OsString], good: &[i32]) -> Result<(u64, Timed)> {
+    let before = server.counts()?;
+    let timed = timed(words, good)?;
+    let requests = server.counts_since(before)?.requests;
+    ensure!(requests > 0, "{} has seen no request: {}", server.name, show(words));
+    Ok((requests, timed))
+}
+
+fn check_count(said: u64, counted: u64, words: &[OsString]) -> Result<()> {
+    // A small count may differ by the requests in flight.
+    let most = (counted as f64 * MISCOUNT_MAX).max(600.0);
+    let is_right = (said as f64 - counted as f64).abs() <= most;
+    ensure!(is_right, "{}: it says {said} requests, the server {counted}", show(words));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_bare() {
+        let check = |is_quick, weir: &str, peers: [&str; 4]| {
+            let document = Path::new("FILE");
+            let words = weir_words(Path::new("weir"), 50, is_quick, document, "URL");
+            assert_eq!(show(&words).to_string(), weir);
+            for (peer, expected) in PEERS.into_iter().zip(peers) {
+                let words = peer_words(peer, Path::new(peer.name()), 50, is_quick, "URL");
+                assert_eq!(show(&words).to_string(), expected);
+            }
+        };
+        let bare = ["wrk -c50 URL", "ab -k -t 5 -n 99999999 -c 50 URL", "oha -z 5s -c 50 URL"];
+        let [wrk, ab, oha] = bare;
+        check(false, "weir -c50 URL -o FILE", [wrk, ab, oha, "hey -z 5s -c 50 URL"]);
+        let quick = ["wrk -c50 -d1s URL", "ab -k -t 1 -n 99999999 -c 50 URL"];
+        let weir = "weir -c50 URL -o FILE -d300ms --warmup 0";
+        check(true, weir, [quick[0], quick[1], "oha -z 1s -c 50 URL", "hey -z 1s -c 50 URL"]);
+    }
+
+    #[test]
+    fn figures_of_each_program_are_read() {
+        let check = |peer, stdout: &str, expected| assert_eq!(reported(peer, stdout), expected);
+        check(
+            Peer::Wrk,
+            "  98 requests in 3.00s, 1.00MB read\nRequests/sec: 32.7",
+            Some((98, 32.7)),
+        );
+        check(Peer::Wrk, "  98 requests in 3.00s\nSocket errors: 1\nRequests/sec: 32.7", None);
+        let ab = "Complete requests:      500\nFailed requests:        0\n\
+                  Requests per second:    100.25 [#/sec] (mean)\n";
+        check(Peer::Ab, ab, Some((500, 100.25)));
+        check(Peer::Ab, &ab.replace("  0\n", "  7\n"), None);
+        let oha = "Summary:\n  Success rate: 100.00%\n  Requests/sec:\t64020.5\n\n\
+                   Status code distribution:\n  [200] 320103 responses\n";
+        check(Peer::Oha, oha, Some((320_103, 64_020.5)));
+        let hey = "  Requests/sec:\t28674.1\n\nStatus code distribution:\n  \
+                   [200]\t143371 responses\n";
+        check(Peer::Hey, hey, Some((143_371, 28_674.1)));
+        check(Peer::Hey, "", None);
+    }
+
+    #[test]
+    fn a_client_that_miscounts_is_found() {
+        assert!(check_count(100_000, 100_900, &[]).is_ok());
+        assert!(check_count(1_000, 1_500, &[]).is_ok());
+        assert!(check_count(100_000, 110_000, &[]).is_err());
+        assert!(check_count(0, 1_000, &[]).is_err());
+    }
+}
