@@ -37,6 +37,6 @@ fn name(cell: &Cell) -> &str {
 }
 
 /// Parses the names of metrics. A design holds only names that were parsed before.
-fn named(metrics: &[String]) -> Vec<NamedMetric> {
+pub(crate) fn named(metrics: &[String]) -> Vec<NamedMetric> {
     metrics.iter().filter_map(|name| name.parse().ok()).collect()
 }
