@@ -6,13 +6,10 @@ use weir_result::{Document, NamedMetric};
 use weir_stats::{Difference, LOOK_LEVEL, RUNS_MIN, Verdict, judge, paired_at, unpaired};
 
 use crate::difference::{Ranges, Runs, answer, values_in_words};
-use crate::pairs::{too_few, values};
+use crate::pairs::{LEVEL, too_few, values};
 use crate::primary::{self, Ordered};
 use crate::sameness::{self, Allowed};
 use crate::{shift, wording};
-
-/// Error level of a comparison that is made once.
-pub(crate) const LEVEL: f64 = 0.05;
 
 /// Metrics to compare, and the least change that matters.
 #[derive(Clone, Debug, PartialEq)]

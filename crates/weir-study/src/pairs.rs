@@ -4,9 +4,10 @@ use weir_result::study::{Design, Trial};
 use weir_result::{Document, NamedMetric, Study};
 use weir_stats::{GroupSequential, Look, pairs_needed};
 
-use crate::compare::LEVEL;
-use crate::evaluate::named;
-use crate::primary;
+use crate::primary::{self, named};
+
+/// Error level of a comparison that is made once.
+pub(crate) const LEVEL: f64 = 0.05;
 
 /// Returns the documents of A and B of each complete pair, in order.
 pub(crate) fn pairs_of(study: &Study) -> Vec<(&Document, &Document)> {

@@ -47,8 +47,13 @@ pub(crate) fn of_runs(metrics: &[NamedMetric], runs: Runs<'_>) -> Ordered {
     Ordered { metrics, why: Some(Note::new("PRIMARY_METRIC", text)) }
 }
 
+/// Parses the names of metrics. A design holds only names that were parsed before.
+pub(crate) fn named(metrics: &[String]) -> Vec<NamedMetric> {
+    metrics.iter().filter_map(|name| name.parse().ok()).collect()
+}
+
 /// Names the limit of the rate.
-pub(crate) fn limits(runs: Runs<'_>) -> &'static str {
+fn limits(runs: Runs<'_>) -> &'static str {
     let all = || runs.a.iter().chain(runs.b);
     let count = |by: LimitedBy| all().filter(|run| run.verdict.limit.by == by).count();
     match (count(LimitedBy::Connections), count(LimitedBy::ClientCpu)) {

@@ -199,8 +199,8 @@ fn the_change_is_the_ratio_of_the_values() {
     let pairs: Vec<_> = a.iter().zip(&b).collect();
     agree(&compare_pairs(&question(), &pairs, names(), 0.05));
     // The rates of an open loop: mostly as planned.
-    let a = of([500.0, 420.0, 500.0, 455.0, 500.0, 410.0]);
-    let b = of([500.0; 6]);
+    let a = of([50_000.0, 42_000.0, 50_000.0, 45_500.0, 50_000.0, 41_000.0]);
+    let b = of([50_000.0; 6]);
     agree(&compare_pairs(&question(), &a.iter().zip(&b).collect::<Vec<_>>(), names(), 0.05));
     agree(&sets(&a, &b));
 }
