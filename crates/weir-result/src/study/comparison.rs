@@ -60,7 +60,8 @@ pub enum Pairing {
 pub struct MetricComparison {
     /// Name of the metric.
     pub metric: String,
-    /// Value of A, the median of its runs, as text with its unit and bound.
+    /// Typical value of A, as text with its unit and bound. With a test the change is the ratio of
+    /// both values; without one it is the median of the runs.
     pub base: String,
     /// Value of B, likewise.
     pub new: String,
@@ -96,7 +97,8 @@ pub struct MetricVerdict {
     /// Greatest change that the data allow, for `equivalent`; relative.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excluded: Option<f64>,
-    /// Number of pairs, or of runs of each, that would resolve the threshold, for `undecided`.
+    /// Number of pairs in all, or of runs of each, that would tell a change of the threshold, for
+    /// `undecided`; absent if more would not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs_needed: Option<u64>,
 }
@@ -128,15 +130,15 @@ pub enum Answer {
 pub struct ShiftLevel {
     /// Percentile, in percent.
     pub percentile: f64,
-    /// Median of A in nanoseconds.
+    /// Typical value of A in nanoseconds; the change is the ratio of both.
     pub base_ns: u64,
-    /// Median of B in nanoseconds.
+    /// Typical value of B in nanoseconds.
     pub new_ns: u64,
     /// Relative change from A to B.
     pub change: f64,
-    /// Lower end of its 95% interval.
+    /// Lower end of its interval, at the confidence of the comparison.
     pub low: f64,
-    /// Upper end of its 95% interval.
+    /// Upper end of its interval.
     pub high: f64,
 }
 
@@ -154,16 +156,28 @@ impl Answer {
         }
     }
 
-    /// True if the answer is a failure: B is worse, or with `undecided` may be.
-    pub fn is_failure(self, undecided: bool) -> bool {
+    /// Returns the outcome of the test that B is not slower, which `fails_undecided` or not.
+    pub fn gate(self, fails_undecided: bool) -> Gate {
         match self {
-            Answer::Worse => true,
-            Answer::Undecided | Answer::None => undecided,
+            Answer::Worse => Gate::Failed,
+            Answer::Undecided | Answer::None if fails_undecided => Gate::Failed,
+            Answer::Undecided | Answer::None => Gate::Open,
             Answer::Better | Answer::Different | Answer::BelowThreshold | Answer::Equivalent => {
-                false
+                Gate::Passed
             }
         }
     }
+}
+
+/// Outcome of the test that B is not slower (`--fail-on`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// B is not slower, or nothing tests it.
+    Passed,
+    /// B is slower, or may be where that fails too.
+    Failed,
+    /// The runs do not show it.
+    Open,
 }
 
 impl MetricVerdict {
@@ -177,5 +191,20 @@ impl Comparison {
     /// The primary metric.
     pub fn primary(&self) -> Option<&MetricComparison> {
         self.metrics.first()
+    }
+
+    /// Returns the outcome of the test that B is not slower in the primary metric.
+    pub fn gate(&self, fails_undecided: bool) -> Gate {
+        let answer = self.primary().map_or(Answer::None, |primary| primary.verdict.answer);
+        answer.gate(fails_undecided)
+    }
+
+    /// The verdict in a sentence: on the primary metric, or the reasons why there is none.
+    pub fn sentence(&self) -> String {
+        if self.not_comparable.is_empty() {
+            return self.primary().map_or_else(String::new, |primary| primary.sentence.clone());
+        }
+        let reasons = self.not_comparable.iter().map(|note| note.text.as_str());
+        format!("not comparable: {}", reasons.collect::<Vec<_>>().join("; "))
     }
 }
