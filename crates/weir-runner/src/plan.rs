@@ -20,7 +20,7 @@ use crate::server_wait::ServerWait;
 use crate::spec::{BodySpec, HttpChoice, IoChoice, Pin, RunSpec, SPEC_VERSION};
 use crate::target::Url;
 use crate::watchdog::OnStuck;
-use crate::{connections, credentials, http, parts, reach, tls};
+use crate::{addresses, connections, credentials, http, parts, reach, tls};
 
 /// A job, and notes on its planning.
 #[derive(Debug)]
@@ -48,7 +48,8 @@ pub(crate) fn plan(
 ) -> Result<Planned> {
     let url = Url::of(&spec.target)?;
     if let Some(compat) = spec.compat {
-        let mut planned = plan_at(spec, &url, on_stuck, reach::reach)?;
+        let reach = |url: &Url| Ok(vec![reach::reach(url)?]);
+        let mut planned = plan_at(spec, &url, on_stuck, reach)?;
         let Planned { job, scripts, .. } = &mut planned;
         if let (true, Endpoint::Tcp(address)) = (scripts.is_some(), &job.endpoint) {
             reach::first_of(&url, [*address])?;
@@ -63,16 +64,19 @@ pub(crate) fn plan(
     let mut note = None;
     let mut planned = plan_at(spec, &url, on_stuck, |url| {
         let found = wait.retry(|| url.resolve(spec.target.unix.as_deref()), observer);
-        let mut addresses = found.map_err(|failure| wait.give_up(failure, "check the name"))?;
-        note = connections::other_addresses(url, &addresses);
-        Ok(addresses.swap_remove(0))
+        let all = found.map_err(|failure| wait.give_up(failure, "check the name"))?;
+        let all = addresses::of_family(&url.host, all, spec.target.family)?;
+        let chosen = addresses::choose(&url.host, all, spec.load.connections);
+        note = chosen.note;
+        Ok(chosen.taken)
     })?;
     planned.notes.extend(note);
     planned.job.ending.needs_connection = true;
     Ok(planned)
 }
 
-/// Builds the job of a specification, with the server address that `resolve` returns.
+/// Builds the job of a specification, with the server addresses that `resolve` returns, at least
+/// one.
 ///
 /// # Errors
 /// As [`plan`], or when there is no address.
@@ -80,7 +84,7 @@ pub(crate) fn plan_at(
     spec: &RunSpec,
     url: &Url,
     on_stuck: &OnStuck,
-    resolve: impl FnOnce(&Url) -> Result<Endpoint>,
+    resolve: impl FnOnce(&Url) -> Result<Vec<Endpoint>>,
 ) -> Result<Planned> {
     check_spec(spec)?;
     let (mut notes, mut inputs) = (Vec::new(), Vec::new());
@@ -97,12 +101,7 @@ pub(crate) fn plan_at(
     let (threads, own_threads) = threads(spec, cpus, &mut notes);
     let mut scripts = Scripts::load(spec, url, &headers, own_threads, on_stuck)?;
     inputs.extend(scripts.as_ref().and_then(Scripts::input).cloned());
-    let destinations = connections::destinations(&spec.connection.destinations, url)?;
-    let endpoint = match (destinations.first(), &mut scripts) {
-        (Some(first), _) => first.clone(),
-        (None, Some(scripts)) if spec.target.unix.is_none() => scripts.resolve()?,
-        _ => resolve(url)?,
-    };
+    let (endpoint, destinations) = endpoints(spec, url, scripts.as_mut(), resolve)?;
     let (method, request) = match &mut scripts {
         Some(scripts) => scripts.set_up(own_threads)?,
         None => request(spec, url, &headers, body.as_ref(), &mut inputs)?,
@@ -145,6 +144,24 @@ pub(crate) fn plan_at(
     };
     http.into_iter().for_each(|version| http::set(&mut job, version));
     Ok(Planned { job, scripts, notes, redaction, inputs })
+}
+
+/// The address of the target, and the destinations of the connections, if these are partitioned.
+fn endpoints(
+    spec: &RunSpec,
+    url: &Url,
+    scripts: Option<&mut Scripts>,
+    resolve: impl FnOnce(&Url) -> Result<Vec<Endpoint>>,
+) -> Result<(Endpoint, Vec<Endpoint>)> {
+    let named = &spec.connection.destinations;
+    let all = match scripts {
+        _ if !named.is_empty() => connections::destinations(named, url, spec.target.family)?,
+        Some(scripts) if spec.target.unix.is_none() => vec![scripts.resolve()?],
+        _ => resolve(url)?,
+    };
+    let first = all.first().context("the host of the URL has no address")?.clone();
+    let is_partitioned = all.len() > 1 || !named.is_empty();
+    Ok((first, if is_partitioned { all } else { Vec::new() }))
 }
 
 /// The fields of a plan that depend on nothing but the specification.
