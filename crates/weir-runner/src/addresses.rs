@@ -43,7 +43,8 @@ pub(crate) fn choose(host: &str, all: Vec<Endpoint>, connections: u32) -> Addres
         return Addresses { taken: all.into_iter().take(1).collect(), note: None };
     };
     let is_alike = |address: &SocketAddr| address.is_ipv4() == first.is_ipv4();
-    let accepting = results.iter().filter(|(address, failure)| failure.is_none() && is_alike(address));
+    let accepting =
+        results.iter().filter(|(address, failure)| failure.is_none() && is_alike(address));
     let mut taken: Vec<SocketAddr> = accepting.map(|(address, _)| *address).collect();
     // Resolvers rotate their results, and two runs against one host are alike.
     taken.sort_unstable();
@@ -174,7 +175,8 @@ mod tests {
         let (taken, note) = chosen(&["127.0.0.4", "127.0.0.3", "127.0.0.2"], port, 10);
         assert_eq!((taken, note.as_deref()), (both(), Some(refused)));
         let (taken, note) = chosen(&["127.0.0.3", "127.0.0.2"], port, 1);
-        let text = "1 address of h.test carries no load: 127.0.0.2 (it has no connection: raise -c)";
+        let text =
+            "1 address of h.test carries no load: 127.0.0.2 (it has no connection: raise -c)";
         assert_eq!((taken, note.as_deref()), (vec!["127.0.0.3".to_owned()], Some(text)));
         drop(listeners);
         let (taken, note) = chosen(&["127.0.0.3", "127.0.0.2"], port, 10);

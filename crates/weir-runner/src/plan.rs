@@ -48,8 +48,7 @@ pub(crate) fn plan(
 ) -> Result<Planned> {
     let url = Url::of(&spec.target)?;
     if let Some(compat) = spec.compat {
-        let reach = |url: &Url| Ok(vec![reach::reach(url)?]);
-        let mut planned = plan_at(spec, &url, on_stuck, reach)?;
+        let mut planned = plan_at(spec, &url, on_stuck, |url| Ok(vec![reach::reach(url)?]))?;
         let Planned { job, scripts, .. } = &mut planned;
         if let (true, Endpoint::Tcp(address)) = (scripts.is_some(), &job.endpoint) {
             reach::first_of(&url, [*address])?;

@@ -126,7 +126,10 @@ fn the_runner_of_istio_reads_the_file() {
     assert_eq!(result["RetCodes"], codes);
     assert_eq!((&result["Sizes"]["Count"], &result["NumThreads"]), (&1_000.into(), &100.into()));
     assert_eq!(result["ErrorsDurationHistogram"]["Count"], 100);
-    assert_eq!((&result["RequestedQPS"], &result["RequestedDuration"]), (&"100".into(), &"10s".into()));
+    assert_eq!(
+        (&result["RequestedQPS"], &result["RequestedDuration"]),
+        (&"100".into(), &"10s".into())
+    );
     assert_eq!((&result["RunType"], &result["ActualDuration"]), (&"HTTP".into(), &(10 * S).into()));
     assert_eq!(result["weir"]["certainty"]["DurationHistogram"]["Max"], "lower");
 

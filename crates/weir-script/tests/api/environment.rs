@@ -56,7 +56,12 @@ fn socket_is_built_in_where_no_module_is_found() {
     check(slept, "true");
     let says = |body: &str| returned(&format!("return select(2, pcall({body}))"), |_| ());
     let tcp = says("function() return require('socket').tcp() end");
-    assert!(tcp.ends_with("has only gettime and sleep, not tcp; install LuaSocket for LuaJIT to use it"), "{tcp}");
+    assert!(
+        tcp.ends_with(
+            "has only gettime and sleep, not tcp; install LuaSocket for LuaJIT to use it"
+        ),
+        "{tcp}"
+    );
     assert!(says("require('socket').sleep, {}").ends_with("takes seconds, not a table"));
     assert!(says("require, 'socket.http'").starts_with("module 'socket.http' not found"));
 }
@@ -76,7 +81,9 @@ fn a_socket_module_that_loads_takes_precedence() {
     // LuaSocket of the system, whose part in C does not load.
     let built_in = with("local core = require('socket.core') return core");
     assert!(built_in.unwrap_err().message.contains("has only gettime and sleep, not name"));
-    for (module, says) in [("error('boom')", "boom"), ("function (", "error loading module 'socket'")] {
+    for (module, says) in
+        [("error('boom')", "boom"), ("function (", "error loading module 'socket'")]
+    {
         let error = with(module).unwrap_err();
         assert!(error.message.contains(says), "{error}");
     }

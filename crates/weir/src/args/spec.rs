@@ -10,8 +10,8 @@ use weir_result::{
 };
 use weir_runner::credentials;
 use weir_runner::{
-    AddressFamily, BodySpec, CheckSpec, EngineSpec, HttpChoice, HttpSpec, InputFile, IoChoice, LoadSpec,
-    RedactionSpec, RequestSpec, RunSpec, ScriptSpec, TargetSpec, Warmup, WitnessChoice,
+    AddressFamily, BodySpec, CheckSpec, EngineSpec, HttpChoice, HttpSpec, InputFile, IoChoice,
+    LoadSpec, RedactionSpec, RequestSpec, RunSpec, ScriptSpec, TargetSpec, Warmup, WitnessChoice,
 };
 
 use super::RunArgs;

@@ -100,7 +100,7 @@ fn unsent(document: &Document) -> TargetLine {
     if throughput.completed == 0
         && let Some(why) = refusal(document)
     {
-        return failed(format!("no request could be sent: {why}"));
+        return failed(why);
     }
     let responses: u64 = document.series.iter().map(|entry| entry.completed).sum();
     let is_silent = document.accounting.sent.warmup > 0 && responses == 0;

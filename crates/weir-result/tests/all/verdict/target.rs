@@ -160,6 +160,7 @@ fn a_server_that_goes_away_in_an_open_loop() {
 }
 
 const NO_STREAMS: &str = "the server allows no streams (MAX_CONCURRENT_STREAMS 0)";
+const ENDED: &str = "the server ended connections (GOAWAY: ENHANCE_YOUR_CALM)";
 
 fn without_streams(parts: &mut DocumentParts) {
     parts.measurements.connections.without_streams = 10;
@@ -183,10 +184,8 @@ fn a_server_that_takes_no_request_failed() {
         });
         document.verdict.target
     };
-    let text = format!("no request could be sent: {NO_STREAMS}");
-    check(&unsent(without_streams), TargetState::Failed, &text);
-    let text = "no request could be sent: the server ended connections (GOAWAY: ENHANCE_YOUR_CALM)";
-    check(&unsent(ended), TargetState::Failed, text);
+    check(&unsent(without_streams), TargetState::Failed, NO_STREAMS);
+    check(&unsent(ended), TargetState::Failed, ENDED);
 }
 
 /// From then on it lets no request be sent.
@@ -202,9 +201,8 @@ fn a_server_that_refuses_from_mid_run_on_fell_silent() {
     };
     let text = format!("no response for 80% of the window: {NO_STREAMS}");
     check(&from(6, without_streams), TargetState::Failed, &text);
-    let text =
-        "no response for 80% of the window: the server ended connections (GOAWAY: ENHANCE_YOUR_CALM)";
-    check(&from(6, ended), TargetState::Failed, text);
+    let text = format!("no response for 80% of the window: {ENDED}");
+    check(&from(6, ended), TargetState::Failed, &text);
     check(&from(30, ended), TargetState::Ok, "");
 }
 
