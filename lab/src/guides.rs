@@ -80,7 +80,9 @@ impl Rig {
             text = text.replace(shown, address);
         }
         fs::write(directory.join("nginx.conf"), text)?;
-        fs::copy(source.join("access-log.sh"), directory.join("access-log.sh"))?;
+        for hook in ["access-log.sh", "workers.sh"] {
+            fs::copy(source.join(hook), directory.join(hook))?;
+        }
         let program = find_program("nginx").context("failed to find nginx")?;
         let place = directory.to_string_lossy().into_owned();
         let words = [&*program.to_string_lossy(), "-p", &place, "-c", "nginx.conf", "-e", "stderr"];

@@ -485,6 +485,11 @@ impl Recorder {
         *self.connects.connections.goaways.entry(reason).or_default() += 1;
     }
 
+    /// Counts a connection whose peer allows no streams.
+    pub(crate) fn without_streams(&mut self) {
+        self.connects.connections.without_streams += 1;
+    }
+
     /// Adds the waits of request bodies on a connection for its peer's windows.
     pub(crate) fn window_waits(&mut self, waits: WindowWaits) {
         self.connects.connections.window_waits += waits.waits;

@@ -103,6 +103,11 @@ pub trait Multiplexed: Debug + Send {
         None
     }
 
+    /// True if the peer allows no stream at all on this connection.
+    fn allows_no_streams(&self) -> bool {
+        false
+    }
+
     /// Returns the waits of request bodies for the peer's flow-control windows since creation,
     /// including before resets. Those that have not ended count up to `now_ns`.
     fn window_waits(&self, _now_ns: u64) -> WindowWaits {

@@ -59,6 +59,11 @@ impl<'d> Distribution<'d> {
         Ok((!all.is_empty()).then_some(Distribution { summary, all, is_cut }))
     }
 
+    /// Returns the times of all requests, failures at their age.
+    pub(crate) fn all(&self) -> &Histogram {
+        &self.all
+    }
+
     /// Returns the least time of a response, or the least age without one.
     pub(crate) fn min(&self) -> Figure {
         match self.summary.min_ns {

@@ -8,7 +8,7 @@ use weir_result::Document;
 use crate::findings::Findings;
 use crate::trackers::Runs;
 use crate::{
-    TextOptions, csv, hgrm, hlog, html, json, jsonl, junit, k6, markdown, prometheus, text,
+    TextOptions, csv, fortio, hgrm, hlog, html, json, jsonl, junit, k6, markdown, prometheus, text,
     trackers, vegeta,
 };
 
@@ -46,7 +46,7 @@ type WriteDocument = fn(&Document, &TextOptions, &mut dyn Write) -> io::Result<(
 type WriteFindings = fn(&Findings<'_>, &TextOptions, &mut dyn Write) -> io::Result<()>;
 
 /// All formats; the first is the default on standard output.
-pub const EXPORTERS: [Exporter; 17] = [
+pub const EXPORTERS: [Exporter; 18] = [
     TEXT,
     JSON,
     JUNIT,
@@ -60,6 +60,7 @@ pub const EXPORTERS: [Exporter; 17] = [
     K6,
     K6_FLAT,
     VEGETA,
+    FORTIO,
     BENCHER,
     BENCHMARK_SMALLER,
     BENCHMARK_BIGGER,
@@ -68,8 +69,8 @@ pub const EXPORTERS: [Exporter; 17] = [
 
 /// Help of the flag that chooses a format.
 pub const HELP: &str = "Format of standard output: text, json, junit, markdown, html, csv, \
-                        percentiles, jsonl, hgrm, hlog, k6, k6-flat, vegeta, bencher, \
-                        benchmark-smaller, benchmark-bigger or prometheus";
+                        percentiles, jsonl, hgrm, hlog, k6, k6-flat, vegeta, fortio, \
+                        bencher, benchmark-smaller, benchmark-bigger or prometheus";
 
 /// The report for people.
 pub const TEXT: Exporter = Exporter {
@@ -188,6 +189,12 @@ pub const K6_FLAT: Exporter =
 pub const VEGETA: Exporter =
     of_one_run("vegeta", "json", "the result as vegeta's JSON report", |document, _, mut out| {
         vegeta::write(document, &mut out)
+    });
+
+/// The result for programs that read Fortio's JSON.
+pub const FORTIO: Exporter =
+    of_one_run("fortio", "json", "the result as Fortio's JSON", |document, _, mut out| {
+        fortio::write(document, &mut out)
     });
 
 /// The result for Bencher.

@@ -11,11 +11,12 @@ use weir_io::system::{self, DescriptorLimit};
 use weir_result::document::ConnectionFailure;
 use weir_result::{FailureCause, FailurePhase, Histogram, Measurements, Note, Plan, units};
 
+use crate::addresses;
 use crate::errors::NoServer;
 use crate::health::ephemeral_port_count;
 use crate::load::Outcome;
 use crate::server_wait::ServerWait;
-use crate::spec::RunSpec;
+use crate::spec::{AddressFamily, RunSpec};
 use crate::target::{Url, split_port};
 
 /// Maximum source addresses that are checked before the load. A wrong one is rarely alone, so the
@@ -29,37 +30,24 @@ const RESERVED: u64 = 8;
 ///
 /// # Errors
 /// When one of them is no host, or has no address.
-pub(crate) fn destinations(named: &[String], url: &Url) -> Result<Vec<Endpoint>> {
+pub(crate) fn destinations(
+    named: &[String],
+    url: &Url,
+    family: Option<AddressFamily>,
+) -> Result<Vec<Endpoint>> {
     let resolve = |text: &String| {
         let (host, port) = split_port(text)
             .with_context(|| format!("invalid --connect-to {text:?}, not HOST[:PORT]"))?;
         let port = port.unwrap_or_else(|| url.port());
-        let mut addresses = (host, port)
+        let addresses = (host, port)
             .to_socket_addrs()
             .map_err(|error| NoServer(error.to_string()))
             .with_context(|| format!("the host {host:?} of --connect-to cannot be resolved"))?;
-        let first = addresses.next();
-        first.map(Endpoint::Tcp).with_context(|| format!("{host:?} has no address"))
+        let addresses = addresses.map(Endpoint::Tcp).collect();
+        let addresses = addresses::of_family(host, addresses, family)?;
+        addresses.into_iter().next().with_context(|| format!("{host:?} has no address"))
     };
     named.iter().map(resolve).collect()
-}
-
-/// The note on a host with several addresses: the load uses only one of them.
-pub(crate) fn other_addresses(url: &Url, all: &[Endpoint]) -> Option<Note> {
-    let is_v4 = |endpoint: &Endpoint| match endpoint {
-        Endpoint::Tcp(address) => Some(address.is_ipv4()),
-        Endpoint::Unix(_) => None,
-    };
-    let taken = all.first()?;
-    // An IPv4 and an IPv6 address usually belong to one machine, so only addresses of one family
-    // count.
-    let alike = all.iter().filter(|other| is_v4(other).is_some() && is_v4(other) == is_v4(taken));
-    let count = alike.count();
-    let text = format!(
-        "{} has {count} addresses, and all of the load goes to {taken}; --connect-to names others",
-        url.host
-    );
-    (count > 1).then(|| Note::new("several_addresses", text))
 }
 
 /// The error of a run that ended before its warm-up because no connection could be opened.

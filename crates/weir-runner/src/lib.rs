@@ -24,6 +24,7 @@ mod trials;
 mod watch;
 mod witness;
 
+mod addresses;
 mod background;
 mod body;
 mod connections;
@@ -58,7 +59,7 @@ pub use raw::RawOutput;
 pub use redaction::REDACTED;
 pub use runner::Runner;
 pub use spec::{
-    BodySpec, CheckSpec, CompatSpec, Dialect, EngineSpec, HttpChoice, HttpSpec, InputFile,
+    AddressFamily, BodySpec, CheckSpec, CompatSpec, Dialect, EngineSpec, HttpChoice, HttpSpec, InputFile,
     IoChoice, LoadSpec, Pin, RedactionSpec, RequestSpec, RunSpec, SPEC_VERSION, ScriptSpec,
     TargetSpec, TlsSpec, Warmup, WatchSpec, WitnessChoice,
 };

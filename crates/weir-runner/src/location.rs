@@ -3,6 +3,7 @@
 use anyhow::Context;
 use weir_io::Endpoint;
 
+use crate::addresses;
 use crate::errors::Error;
 use crate::health::network::is_local;
 use crate::spec::TargetSpec;
@@ -27,6 +28,7 @@ impl Location {
     pub fn of(target: &TargetSpec) -> Result<Location, Error> {
         let url = Url::of(target)?;
         let endpoints = url.resolve(target.unix.as_deref()).map_err(anyhow::Error::from)?;
+        let endpoints = addresses::of_family(&url.host, endpoints, target.family)?;
         let endpoint = endpoints.into_iter().next().context("the host has no address")?;
         Ok(Location {
             origin: format!("{}://{}", url.scheme(), url.authority()),

@@ -22,7 +22,7 @@ use crate::spec::{BodySpec, HttpChoice, IoChoice, RunSpec, SPEC_VERSION};
 use crate::target::Url;
 use crate::threads::Cpus;
 use crate::watchdog::OnStuck;
-use crate::{connections, credentials, http, parts, reach, tls};
+use crate::{addresses, connections, credentials, http, parts, reach, tls};
 
 /// A job, and notes on its planning.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub(crate) fn plan(
 ) -> Result<Planned> {
     let url = Url::of(&spec.target)?;
     if let Some(compat) = spec.compat {
-        let mut planned = plan_at(spec, &url, on_stuck, reach::reach)?;
+        let mut planned = plan_at(spec, &url, on_stuck, |url| Ok(vec![reach::reach(url)?]))?;
         let Planned { job, scripts, .. } = &mut planned;
         if let (true, Endpoint::Tcp(address)) = (scripts.is_some(), &job.endpoint) {
             reach::first_of(&url, [*address])?;
@@ -65,16 +65,19 @@ pub(crate) fn plan(
     let mut note = None;
     let mut planned = plan_at(spec, &url, on_stuck, |url| {
         let found = wait.retry(|| url.resolve(spec.target.unix.as_deref()), observer);
-        let mut addresses = found.map_err(|failure| wait.give_up(failure, "check the name"))?;
-        note = connections::other_addresses(url, &addresses);
-        Ok(addresses.swap_remove(0))
+        let all = found.map_err(|failure| wait.give_up(failure, "check the name"))?;
+        let all = addresses::of_family(&url.host, all, spec.target.family)?;
+        let chosen = addresses::choose(&url.host, all, spec.load.connections);
+        note = chosen.note;
+        Ok(chosen.taken)
     })?;
     planned.notes.extend(note);
     planned.job.ending.needs_connection = true;
     Ok(planned)
 }
 
-/// Builds the job of a specification, with the server address that `resolve` returns.
+/// Builds the job of a specification, with the server addresses that `resolve` returns, at least
+/// one.
 ///
 /// # Errors
 /// As [`plan`], or when there is no address.
@@ -82,7 +85,7 @@ pub(crate) fn plan_at(
     spec: &RunSpec,
     url: &Url,
     on_stuck: &OnStuck,
-    resolve: impl FnOnce(&Url) -> Result<Endpoint>,
+    resolve: impl FnOnce(&Url) -> Result<Vec<Endpoint>>,
 ) -> Result<Planned> {
     check_spec(spec)?;
     let (mut notes, mut inputs) = (Vec::new(), Vec::new());
@@ -94,12 +97,7 @@ pub(crate) fn plan_at(
     let cpus = Cpus::of(spec.engine.pin.as_ref())?;
     let mut scripts = Scripts::load(spec, url, &headers, cpus.threads_max(spec), on_stuck)?;
     inputs.extend(scripts.as_ref().and_then(Scripts::input).cloned());
-    let destinations = connections::destinations(&spec.connection.destinations, url)?;
-    let endpoint = match (destinations.first(), &mut scripts) {
-        (Some(first), _) => first.clone(),
-        (None, Some(scripts)) if spec.target.unix.is_none() => scripts.resolve()?,
-        _ => resolve(url)?,
-    };
+    let (endpoint, destinations) = endpoints(spec, url, scripts.as_mut(), resolve)?;
     let shares_cpus = destinations.iter().chain([&endpoint]).any(|to| is_local(to) == Some(true));
     let least = connections::threads_min(spec.load.connections, scripts.is_some());
     let threads = cpus.threads(spec, shares_cpus, least);
@@ -150,6 +148,24 @@ pub(crate) fn plan_at(
     };
     http.into_iter().for_each(|version| http::set(&mut job, version));
     Ok(Planned { job, scripts, notes, redaction, inputs })
+}
+
+/// The address of the target, and the destinations of the connections, if these are partitioned.
+fn endpoints(
+    spec: &RunSpec,
+    url: &Url,
+    scripts: Option<&mut Scripts>,
+    resolve: impl FnOnce(&Url) -> Result<Vec<Endpoint>>,
+) -> Result<(Endpoint, Vec<Endpoint>)> {
+    let named = &spec.connection.destinations;
+    let all = match scripts {
+        _ if !named.is_empty() => connections::destinations(named, url, spec.target.family)?,
+        Some(scripts) if spec.target.unix.is_none() => vec![scripts.resolve()?],
+        _ => resolve(url)?,
+    };
+    let first = all.first().context("the host of the URL has no address")?.clone();
+    let is_partitioned = all.len() > 1 || !named.is_empty();
+    Ok((first, if is_partitioned { all } else { Vec::new() }))
 }
 
 /// The fields of a plan that depend on nothing but the specification.

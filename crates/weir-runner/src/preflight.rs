@@ -35,6 +35,8 @@ pub(crate) struct PreflightResult {
     pub(crate) response: Option<Preflight>,
     /// Requests sent.
     pub(crate) sent: u64,
+    /// Of them: requests that the server returned unprocessed.
+    pub(crate) returned: u64,
     /// Warning for the user before the load.
     pub(crate) warning: Option<Note>,
     /// HTTP version of the load, unless no handshake could decide it.
@@ -196,13 +198,13 @@ impl OnBackend for Attempt<'_> {
         if !may_send {
             return Ok(None);
         }
-        result.sent += 1;
         let response = match version {
             HttpPlan::Http2(http2) => {
                 let request = Arc::new(job.request.request(job.plan.target.scheme.as_str()));
-                streams::exchange(&mut link, &request, http2, started)
+                streams::exchange(&mut link, &request, http2, started, result)
             }
             HttpPlan::Http10 | HttpPlan::Http11 => {
+                result.sent += 1;
                 exchange(&mut link, &job.request, started).map_err(streams::Failure::Io)
             }
         };

@@ -312,6 +312,7 @@ impl Prepared {
             },
             preflight: preflight.response,
             preflight_sent: preflight.sent,
+            preflight_returned: preflight.returned,
             probe: outcome.probe,
             network: outcome.network,
             client: outcome.client,

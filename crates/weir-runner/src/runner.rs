@@ -55,8 +55,8 @@ impl Runner {
         self.prepare(spec, observer)?.run(&Interrupts::default(), None, observer)
     }
 
-    /// Plans a run: resolves the target, reads the files, and loads and sets up the script. Nothing
-    /// is sent.
+    /// Plans a run: resolves the target, reads the files, and loads and sets up the script. If the
+    /// target has several addresses, it connects to each. Nothing is sent.
     ///
     /// # Errors
     /// When the specification cannot be carried out.
@@ -99,7 +99,7 @@ impl Runner {
         spec.engine.io = IoChoice::Epoll;
         let url = Url::of(&spec.target)?;
         let address = Endpoint::Tcp(([127, 0, 0, 1], url.port()).into());
-        let planned = plan_at(&spec, &url, &OnStuck::default(), |_| Ok(address))?;
+        let planned = plan_at(&spec, &url, &OnStuck::default(), |_| Ok(vec![address]))?;
         Ok(planned.job.plan)
     }
 

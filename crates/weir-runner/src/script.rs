@@ -20,7 +20,7 @@ use weir_script::{
 use crate::digest::{sha256, sha256_of};
 use crate::environment;
 use crate::errors::shown;
-use crate::spec::{InputFile, RunSpec};
+use crate::spec::{AddressFamily, InputFile, RunSpec};
 use crate::target::Url;
 use crate::watchdog::{OnStuck, Watchdog};
 
@@ -93,6 +93,7 @@ impl Scripts {
             scheme: url.scheme().to_owned(),
             host: url.host.clone(),
             port: url.port.map(|port| port.to_string()),
+            is_ipv4: spec.target.family.map(|family| family == AddressFamily::Ipv4),
             path: url.path.clone(),
             headers: headers.to_vec(),
             args: script.args.clone(),

@@ -24,7 +24,7 @@ pub use load::{LoadSpec, Warmup};
 pub use redaction::RedactionSpec;
 pub use request::{BodySpec, RequestSpec};
 pub use script::ScriptSpec;
-pub use target::TargetSpec;
+pub use target::{AddressFamily, TargetSpec};
 pub use tls::TlsSpec;
 pub use watch::WatchSpec;
 

@@ -122,6 +122,7 @@ fn options(file: PathBuf) -> Options {
         scheme: "http".to_owned(),
         host: "example.test".to_owned(),
         port: None,
+        is_ipv4: None,
         path: "/".to_owned(),
         headers: Vec::new(),
         args: Vec::new(),

@@ -10,14 +10,26 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Returns the addresses of `host`, in the resolver's order; `service` is a port or a service name.
-pub(crate) fn lookup(host: &str, service: &str) -> Result<Vec<SocketAddr>, String> {
+/// All are of one family if `is_ipv4` chooses it.
+pub(crate) fn lookup(
+    host: &str,
+    service: &str,
+    is_ipv4: Option<bool>,
+) -> Result<Vec<SocketAddr>, String> {
     let unable = |reason: &str| format!("unable to resolve {host}:{service} {reason}");
     let port = port(service).ok_or_else(|| unable("Servname not supported"))?;
     let found = (host, port).to_socket_addrs().map_err(|error| {
         let text = error.to_string();
         unable(text.rsplit(": ").next().unwrap_or(&text))
     })?;
-    Ok(found.collect())
+    let found: Vec<SocketAddr> =
+        found.filter(|address| is_ipv4.is_none_or(|wanted| address.is_ipv4() == wanted)).collect();
+    match (found.is_empty(), is_ipv4) {
+        (false, _) => Ok(found),
+        (true, Some(true)) => Err(unable("it has no IPv4 address")),
+        (true, Some(false)) => Err(unable("it has no IPv6 address")),
+        (true, None) => Err(unable("it has no address")),
+    }
 }
 
 /// True if the address accepts a TCP connection.
@@ -72,17 +84,19 @@ mod tests {
 
     #[test]
     fn literal_addresses_resolve_to_themselves() {
-        assert_eq!(lookup("127.0.0.1", "80"), Ok(vec!["127.0.0.1:80".parse().unwrap()]));
-        assert_eq!(lookup("::1", "http"), Ok(vec!["[::1]:80".parse().unwrap()]));
+        assert_eq!(lookup("127.0.0.1", "80", None), Ok(vec!["127.0.0.1:80".parse().unwrap()]));
+        assert_eq!(lookup("::1", "http", Some(false)), Ok(vec!["[::1]:80".parse().unwrap()]));
     }
 
     #[test]
     fn failures_name_host_and_service() {
-        let error = lookup("127.0.0.1", "no-such-service").unwrap_err();
+        let error = lookup("::1", "80", Some(true)).unwrap_err();
+        assert_eq!(error, "unable to resolve ::1:80 it has no IPv4 address");
+        let error = lookup("127.0.0.1", "no-such-service", None).unwrap_err();
         assert_eq!(error, "unable to resolve 127.0.0.1:no-such-service Servname not supported");
         // A label of more than 63 octets (RFC 1035 §2.3.4) needs no name server to fail.
         let host = "a".repeat(64);
-        let error = lookup(&host, "80").unwrap_err();
+        let error = lookup(&host, "80", None).unwrap_err();
         assert!(error.starts_with(&format!("unable to resolve {host}:80 ")), "{error}");
         assert!(!error.contains("failed to lookup"), "{error}");
     }

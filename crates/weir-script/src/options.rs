@@ -30,6 +30,8 @@ pub struct Options {
     pub host: String,
     /// Port as given in the URL; none if it had none.
     pub port: Option<String>,
+    /// Family of the addresses that `wrk.lookup` returns: true for IPv4; none is either.
+    pub is_ipv4: Option<bool>,
     /// Path and query.
     pub path: String,
     /// Names and values of the user's header fields; the last of one name wins.

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, LuaString, MultiValue, Table, Value};
 
@@ -54,9 +56,12 @@ impl State {
         // A pipe has no directory.
         let beside = if options.source.is_some() { Path::new("") } else { &options.file };
         search_beside(&lua, beside)?;
-        let wrk = lua.load(include_str!("lua/wrk.lua")).set_name(OWN_CHUNK);
         let limit = options.memory_limit_bytes;
-        let hooks: Table = wrk.call((natives(&lua, limit)?, given(&lua, options, number)?))?;
+        let natives = natives(&lua, limit, options.is_ipv4)?;
+        let own = |source: &'static str| lua.load(source).set_name(OWN_CHUNK);
+        own(include_str!("lua/socket.lua")).call::<()>(&natives)?;
+        let wrk = own(include_str!("lua/wrk.lua"));
+        let hooks: Table = wrk.call((natives, given(&lua, options, number)?))?;
         let guard = hooks.raw_get("guard")?;
         lua.set_memory_limit(limit)?;
         let calling = Arc::clone(&options.calling);
@@ -165,13 +170,13 @@ fn given(lua: &Lua, options: &Options, number: u32) -> mlua::Result<Table> {
 }
 
 /// Makes the native functions for Lua code. They never raise; see the crate's documentation.
-fn natives(lua: &Lua, limit_bytes: usize) -> mlua::Result<Table> {
+fn natives(lua: &Lua, limit_bytes: usize, is_ipv4: Option<bool>) -> mlua::Result<Table> {
     let natives = lua.create_table()?;
     let lookup = move |lua: &Lua, (host, service): (LuaString, LuaString)| {
         if !memory::has_room(lua, limit_bytes, 0) {
             return Ok((Some(NOT_ENOUGH.to_owned()), None));
         }
-        let found = network::lookup(&host.to_string_lossy(), &service.to_string_lossy());
+        let found = network::lookup(&host.to_string_lossy(), &service.to_string_lossy(), is_ipv4);
         Ok(match found {
             Ok(addresses) => (None, Some(texts(&addresses))),
             Err(problem) => (Some(problem), None),
@@ -182,6 +187,12 @@ fn natives(lua: &Lua, limit_bytes: usize) -> mlua::Result<Table> {
     natives.raw_set("connect", lua.create_function(connect)?)?;
     let time_us = |_: &Lua, ()| Ok(network::wall_clock_us());
     natives.raw_set("time_us", lua.create_function(time_us)?)?;
+    let sleep = |_: &Lua, seconds: f64| {
+        // A negative time is none, and an endless one ends with the program.
+        thread::sleep(Duration::try_from_secs_f64(seconds.clamp(0.0, 1e9)).unwrap_or_default());
+        Ok(())
+    };
+    natives.raw_set("sleep", lua.create_function(sleep)?)?;
     Ok(natives)
 }
 

@@ -340,6 +340,12 @@ pub(crate) struct RunArgs {
         help_heading = "Connections"
     )]
     pub(crate) connect_to: Vec<String>,
+    /// Connect to IPv4 addresses alone
+    #[arg(long, conflicts_with_all = ["ipv6", "unix"], help_heading = "Connections")]
+    pub(crate) ipv4: bool,
+    /// Connect to IPv6 addresses alone
+    #[arg(long, conflicts_with = "unix", help_heading = "Connections")]
+    pub(crate) ipv6: bool,
     /// Connect to this Unix socket instead of the URL's host; @NAME: an abstract one
     #[arg(long, value_name = "PATH", help_heading = "Connections")]
     pub(crate) unix: Option<PathBuf>,

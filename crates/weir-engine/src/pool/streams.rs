@@ -262,33 +262,37 @@ impl ConnectionPool {
         }
     }
 
-    /// Records the end of the socket of `conn`: it allows no streams, and its peer may have
-    /// announced the end with a reason.
+    /// Records the end of the socket of `conn`, and how its peer refused requests.
     pub(super) fn forget_streams(&mut self, conn: ConnId, at: Nanos) {
         self.record_capacity(conn, at);
         let place = self.connections[conn.index()].place;
         if place != NONE {
-            let protocol = self.places.multiplexed(place);
-            let reason = protocol.goaway();
-            protocol.reset();
-            if let Some(reason) = reason {
-                self.recorder.goaway(reason.name());
-            }
+            self.record_refusals(place);
+            self.places.multiplexed(place).reset();
+        }
+    }
+
+    /// Records that the peer of a socket, which ends, announced the end with a reason, or allows no
+    /// streams.
+    fn record_refusals(&mut self, place: u32) {
+        let protocol = self.places.multiplexed(place);
+        let (reason, allows_none) = (protocol.goaway(), protocol.allows_no_streams());
+        if let Some(reason) = reason {
+            self.recorder.goaway(reason.name());
+        }
+        if allows_none {
+            self.recorder.without_streams();
         }
     }
 
     /// Records the state of the sockets that are open at the end of the run, and the waits of all
     /// request bodies.
     pub(super) fn finish_streams(&mut self, now: Nanos) {
-        for connection in &self.connections {
-            if connection.place == NONE {
-                continue;
-            }
-            let protocol = self.places.multiplexed(connection.place);
-            self.recorder.window_waits(protocol.window_waits(now.0));
-            if let Some(reason) = protocol.goaway() {
-                self.recorder.goaway(reason.name());
-            }
+        let places: Vec<u32> = self.connections.iter().map(|connection| connection.place).collect();
+        for place in places.into_iter().filter(|place| *place != NONE) {
+            let waits = self.places.multiplexed(place).window_waits(now.0);
+            self.recorder.window_waits(waits);
+            self.record_refusals(place);
         }
     }
 

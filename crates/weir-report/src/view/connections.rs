@@ -23,6 +23,11 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
     };
     some("renewed as planned", connections.renewed);
     some("closed by the server", connections.closed_by_peer);
+    if connections.without_streams > 0 {
+        let without = units::count(connections.without_streams);
+        let text = format!("without streams (MAX_CONCURRENT_STREAMS 0): {without} of {all}");
+        facts.push(Fact::text(text).toned(Tone::Bad));
+    }
     let returned = document.accounting.sent.returned;
     if returned > 0 {
         let requests = Fact::counted(returned, "request");

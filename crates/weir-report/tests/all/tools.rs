@@ -1,4 +1,4 @@
-//! Formats of other tools: k6, vegeta, Bencher, github-action-benchmark, Prometheus.
+//! Formats of other tools: k6, vegeta, Fortio, Bencher, github-action-benchmark, Prometheus.
 
 use serde_json::Value;
 use weir_report::{Exporter, Findings, TextOptions};
@@ -19,8 +19,8 @@ fn claimed(mut document: Document) -> Document {
     document
 }
 
-const NAMES: [&str; 6] =
-    ["k6", "k6-flat", "vegeta", "bencher", "benchmark-smaller", "benchmark-bigger"];
+const NAMES: [&str; 7] =
+    ["k6", "k6-flat", "vegeta", "fortio", "bencher", "benchmark-smaller", "benchmark-bigger"];
 
 #[test]
 fn each_has_its_golden_file() {
@@ -101,6 +101,44 @@ fn times_are_exact_and_failures_have_their_age() {
     let flat = &json("k6-flat", &document)["metrics"];
     assert_eq!(flat["http_req_duration"], duration["values"]);
     assert_eq!(flat["http_req_failed"]["value"], 0.1);
+}
+
+/// Istio's benchmark runner reads these members, and names a column after the text of each
+/// percentile: `p50`, and `p999` of 99.9.
+#[test]
+fn the_runner_of_istio_reads_the_file() {
+    let result = json("fortio", &failing());
+    let times = &result["DurationHistogram"];
+    let percentiles = times["Percentiles"].as_array().expect("a list").iter();
+    let columns: Vec<String> =
+        percentiles.map(|of| of["Percentile"].to_string().replace('.', "")).collect();
+    assert_eq!(columns, ["50", "75", "90", "95", "99", "999"]);
+    assert_eq!((&times["Min"], &times["Max"]), (&0.004.into(), &2.0.into()));
+    assert_eq!(times["Count"], 1_000);
+    let data = times["Data"].as_array().expect("a list");
+    let of = |entry: &Value, name: &str| entry[name].as_f64().expect("a number");
+    let counts: f64 = data.iter().map(|entry| of(entry, "Count")).sum();
+    assert_eq!((counts, of(&data[0], "Start")), (1_000.0, 0.004));
+    let last = data.last().expect("a bucket");
+    assert_eq!((of(last, "End"), of(last, "Percent")), (2.0, 100.0));
+    assert!(data.iter().all(|entry| of(entry, "Start") <= of(entry, "End")), "{data:?}");
+    let codes = serde_json::json!({ "-1": 10, "200": 900, "404": 90 });
+    assert_eq!(result["RetCodes"], codes);
+    assert_eq!((&result["Sizes"]["Count"], &result["NumThreads"]), (&1_000.into(), &100.into()));
+    assert_eq!(result["ErrorsDurationHistogram"]["Count"], 100);
+    assert_eq!(
+        (&result["RequestedQPS"], &result["RequestedDuration"]),
+        (&"100".into(), &"10s".into())
+    );
+    assert_eq!((&result["RunType"], &result["ActualDuration"]), (&"HTTP".into(), &(10 * S).into()));
+    assert_eq!(result["weir"]["certainty"]["DurationHistogram"]["Max"], "lower");
+
+    let mut named = Fixture::closed_loop().document();
+    assert_eq!(json("fortio", &named)["Labels"], named.plan.url);
+    named.run.annotations.insert("labels".to_owned(), "qps_100".to_owned());
+    let empty = json("fortio", &named);
+    assert_eq!((&empty["Labels"], &empty["RequestedQPS"]), (&"qps_100".into(), &"max".into()));
+    assert_eq!(empty["DurationHistogram"]["Data"], serde_json::json!([]));
 }
 
 /// A run without a response has lower bounds alone, and a run without a request no times.

@@ -40,6 +40,8 @@ pub struct DocumentParts {
     pub preflight: Option<Preflight>,
     /// Requests put on the wire by the preflight, redirects and retries included.
     pub preflight_sent: u64,
+    /// Of them: requests that the peer returned without processing them.
+    pub preflight_returned: u64,
     /// The one-connection probe before the load.
     pub probe: Probed,
     /// This run's TCP sockets, if there were any.
@@ -80,6 +82,7 @@ impl DocumentParts {
             },
             preflight: None,
             preflight_sent: 0,
+            preflight_returned: 0,
             probe: Probed::default(),
             network: None,
             script_file: None,
@@ -142,6 +145,7 @@ impl Document {
         let tool =
             Tool { name: "weir".to_owned(), version: parts.environment.weir_version.clone() };
         let mut measurements = parts.measurements;
+        measurements.sent.returned += parts.preflight_returned;
         if parts.plan.load == Load::ClosedLoop {
             keep_both_times(&mut measurements);
         }

@@ -11,8 +11,8 @@ use weir_io::{Backend, Nanos};
 use weir_result::Http2Plan;
 use weir_result::document::Preflight;
 
-use super::READ_MAX_BYTES;
 use super::link::Link;
+use super::{PreflightResult, READ_MAX_BYTES};
 use crate::http;
 
 /// The reason for a missing response.
@@ -30,7 +30,7 @@ impl From<io::Error> for Failure {
 }
 
 /// Sends the request and describes the response, as soon as its head and the first bytes of a long
-/// body have arrived.
+/// body have arrived. Counts the request in `result`, once it is sent.
 ///
 /// # Errors
 /// When there is no valid response.
@@ -39,6 +39,7 @@ pub(super) fn exchange<B: Backend>(
     request: &Arc<Request>,
     http2: Http2Plan,
     started: Nanos,
+    result: &mut PreflightResult,
 ) -> Result<Preflight, Failure> {
     let mut client = H2Client::new(1, &http::options(http2));
     client.set_interest(Interest::Head, &BodyBudget::default());
@@ -49,13 +50,14 @@ pub(super) fn exchange<B: Backend>(
         if !is_sent && client.capacity() > 0 {
             client.request(request, link.now().0);
             is_sent = true;
+            result.sent += 1;
         }
         let mut out = Vec::new();
         client.poll_transmit(&mut out);
         if !out.is_empty() {
             link.send_made(&out)?;
         }
-        let bytes = link.receive()?;
+        let bytes = link.receive().map_err(|error| refusal(&client).unwrap_or(error))?;
         received += bytes.len();
         let read = client.receive(&bytes, link.now().0, &mut events);
         for event in events.drain(..) {
@@ -72,7 +74,9 @@ pub(super) fn exchange<B: Backend>(
                     return Err(io::Error::other(text).into());
                 }
                 StreamEventKind::Returned => {
-                    return Err(io::Error::other("the server refused the request").into());
+                    result.returned += 1;
+                    let refused = || io::Error::other("the server refused the request");
+                    return Err(refusal(&client).unwrap_or_else(refused).into());
                 }
             }
         }
@@ -81,10 +85,14 @@ pub(super) fn exchange<B: Backend>(
             Err(error) => return Err(io::Error::other(error).into()),
             Ok(()) if bytes.is_empty() && !client.is_open() => return Err(Failure::NotHttp2),
             Ok(()) if bytes.is_empty() => {
-                let text = "the connection was closed before a response";
-                return Err(io::Error::other(text).into());
+                let closed = || io::Error::other("the connection was closed before a response");
+                return Err(refusal(&client).unwrap_or_else(closed).into());
             }
             Ok(()) => {}
+        }
+        if !is_sent && client.is_retiring() {
+            let ended = || io::Error::other("the connection takes no request");
+            return Err(refusal(&client).unwrap_or_else(ended).into());
         }
         if received > READ_MAX_BYTES
             && let Some(begun) = begun.take()
@@ -92,6 +100,16 @@ pub(super) fn exchange<B: Backend>(
             return Ok(begun);
         }
     }
+}
+
+/// The error of a server that ended the connection or allows no streams; `None` if it did neither.
+fn refusal(client: &H2Client) -> Option<io::Error> {
+    if let Some(reason) = client.goaway() {
+        let text = format!("the server ended the connection (GOAWAY: {})", reason.name());
+        return Some(io::Error::other(text));
+    }
+    let text = "the server allows no streams (MAX_CONCURRENT_STREAMS 0)";
+    client.allows_no_streams().then(|| io::Error::other(text))
 }
 
 fn describe(head: &ReceivedResponse<'_>, elapsed_ns: u64) -> Preflight {

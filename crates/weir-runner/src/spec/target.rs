@@ -1,5 +1,7 @@
 //! The server of a run, as the user names it.
 
+use std::fmt;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -15,10 +17,47 @@ pub struct TargetSpec {
     /// Unix socket to connect to instead of the URL's host; `@NAME` is an abstract one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unix: Option<PathBuf>,
+    /// Family of the addresses to connect to; absent: either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub family: Option<AddressFamily>,
     /// Longest time to try to resolve and reach the server before the load, in nanoseconds; absent:
     /// one attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ns: Option<u64>,
+}
+
+/// A family of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AddressFamily {
+    /// IPv4.
+    Ipv4,
+    /// IPv6.
+    Ipv6,
+}
+
+impl AddressFamily {
+    /// True if the address is of this family.
+    pub fn has(self, address: IpAddr) -> bool {
+        address.is_ipv4() == (self == AddressFamily::Ipv4)
+    }
+
+    /// Returns the flag that chooses it.
+    pub(crate) fn flag(self) -> &'static str {
+        match self {
+            AddressFamily::Ipv4 => "--ipv4",
+            AddressFamily::Ipv6 => "--ipv6",
+        }
+    }
+}
+
+impl fmt::Display for AddressFamily {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            AddressFamily::Ipv4 => "IPv4",
+            AddressFamily::Ipv6 => "IPv6",
+        })
+    }
 }
 
 impl TargetSpec {

@@ -161,10 +161,17 @@ local function host_of(headers)
   return host or host_field()
 end
 
+-- In older versions of wrk this was the default of `init`, so scripts call it in theirs.
+local in_init = false
+
 function wrk.init(args)
   wrk.headers.Host = host_of(wrk.headers)
   local init = global_function("init")
-  if init then init(args) end
+  if init and not in_init then
+    in_init = true
+    init(args)
+    in_init = false
+  end
   local request = wrk.format()
   function wrk.request()
     return request

@@ -43,6 +43,52 @@ fn modules_beside_the_script_are_found_first() {
     assert_eq!(request(&mut main.take_workers()[0]), "beside within");
 }
 
+/// DeathStarBench's workloads begin with these lines.
+#[test]
+fn socket_is_built_in_where_no_module_is_found() {
+    let script = "local socket = require(\"socket\")
+                  math.randomseed(socket.gettime()*1000)
+                  function request() return require('socket') == socket and 'GET' end";
+    assert_eq!(request(&mut worker_of(script)), "GET");
+    check("math.abs(require('socket').gettime() - os.time()) < 60", "true");
+    let slept = "(function() local socket, before = require('socket'), wrk.time_us()
+                 socket.sleep(-1) socket.sleep('0.01') return wrk.time_us() - before >= 1e4 end)()";
+    check(slept, "true");
+    let says = |body: &str| returned(&format!("return select(2, pcall({body}))"), |_| ());
+    let tcp = says("function() return require('socket').tcp() end");
+    assert!(
+        tcp.ends_with(
+            "has only gettime and sleep, not tcp; install LuaSocket for LuaJIT to use it"
+        ),
+        "{tcp}"
+    );
+    assert!(says("require('socket').sleep, {}").ends_with("takes seconds, not a table"));
+    assert!(says("require, 'socket.http'").starts_with("module 'socket.http' not found"));
+}
+
+#[test]
+fn a_socket_module_that_loads_takes_precedence() {
+    let with = |module: &str| {
+        let directory = Directory::new();
+        directory.write("socket.lua", module);
+        let script = "local socket = require('socket')
+                      function request() return type(socket) .. ' ' .. tostring(socket.name) end";
+        let mut main = Main::load(options(directory.write("script.lua", script)))?;
+        main.add_worker()?;
+        Ok::<_, ScriptError>(request(&mut main.take_workers()[0]))
+    };
+    assert_eq!(with("return { name = 'mine' }").unwrap(), "table mine");
+    // LuaSocket of the system, whose part in C does not load.
+    let built_in = with("local core = require('socket.core') return core");
+    assert!(built_in.unwrap_err().message.contains("has only gettime and sleep, not name"));
+    for (module, says) in
+        [("error('boom')", "boom"), ("function (", "error loading module 'socket'")]
+    {
+        let error = with(module).unwrap_err();
+        assert!(error.message.contains(says), "{error}");
+    }
+}
+
 #[test]
 fn a_first_line_for_the_shell_is_skipped() {
     assert_eq!(

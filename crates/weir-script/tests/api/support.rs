@@ -43,6 +43,7 @@ pub(crate) fn options(file: PathBuf) -> Options {
         scheme: "http".to_owned(),
         host: "example.test".to_owned(),
         port: Some("8080".to_owned()),
+        is_ipv4: None,
         path: "/a?b=c".to_owned(),
         headers: Vec::new(),
         args: Vec::new(),

@@ -266,6 +266,21 @@ fn resolve_may_be_replaced() {
     assert_eq!(error.unwrap_err(), "wrk.addrs holds a number, not only address objects");
 }
 
+/// Scripts for old versions of wrk do so: `wrk.init` was the default of `init`.
+#[test]
+fn init_may_call_the_init_of_wrk() {
+    let script = "local calls = 0
+                  function init(args)
+                    calls = calls + 1
+                    wrk.init(args)
+                    static = wrk.request()
+                    wrk.path = '/later'
+                  end
+                  function request() return calls .. static .. wrk.request() end";
+    let sent = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: example.test:8080\r\n\r\n");
+    assert_eq!(request_of(script), format!("1{}{}", sent("/a?b=c"), sent("/later")));
+}
+
 #[test]
 fn setup_and_init_may_be_replaced() {
     let script = "function wrk.setup(thread) thread.addr = wrk.addrs[2] thread:set('x', 'set') end

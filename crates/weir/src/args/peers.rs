@@ -226,8 +226,6 @@ const PEERS: &str = "\
   any: curl's other address; use --connect-to HOST[:PORT]
 --no-pre-lookup --dns --dns-ttl
   any: another tool's name resolution; weir resolves once, or use --connect-to HOST[:PORT]
---ipv4 --ipv6
-  any: oha's choice of address family; use --connect-to with an address of that family
 --unix-socket --socketPath --socket-path
   any: another tool's Unix socket; use --unix {PATH}
 --local-ips --local-addr --interface --bind

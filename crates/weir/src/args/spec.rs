@@ -10,8 +10,8 @@ use weir_result::{
 };
 use weir_runner::credentials;
 use weir_runner::{
-    BodySpec, CheckSpec, EngineSpec, HttpChoice, HttpSpec, InputFile, IoChoice, LoadSpec,
-    RedactionSpec, RequestSpec, RunSpec, ScriptSpec, TargetSpec, Warmup, WitnessChoice,
+    AddressFamily, BodySpec, CheckSpec, EngineSpec, HttpChoice, HttpSpec, InputFile, IoChoice,
+    LoadSpec, RedactionSpec, RequestSpec, RunSpec, ScriptSpec, TargetSpec, Warmup, WitnessChoice,
 };
 
 use super::RunArgs;
@@ -38,6 +38,7 @@ impl RunArgs {
             target: TargetSpec {
                 url: url.to_owned(),
                 unix: self.unix.clone(),
+                family: self.family(),
                 wait_ns: self.wait_for_server,
             },
             request: self.request(),
@@ -90,6 +91,14 @@ impl RunArgs {
         };
         spec.set_command(argv);
         spec
+    }
+
+    fn family(&self) -> Option<AddressFamily> {
+        match (self.ipv4, self.ipv6) {
+            (true, _) => Some(AddressFamily::Ipv4),
+            (_, true) => Some(AddressFamily::Ipv6),
+            (false, false) => None,
+        }
     }
 
     fn request(&self) -> RequestSpec {

@@ -86,6 +86,7 @@ fn options(values: &[u8]) -> Options {
         scheme: "http".to_owned(),
         host: "localhost".to_owned(),
         port: None,
+        is_ipv4: None,
         path: values.iter().map(|byte| format!("{byte:02x}")).collect(),
         headers: vec![("accept".to_owned(), "*/*".to_owned())],
         args: vec!["a".to_owned()],

@@ -63,7 +63,7 @@ const CASES: [Case; 14] = [
 ];
 
 /// Further formats, and their files.
-const EXPORTS: [(&str, &str); 13] = [
+const EXPORTS: [(&str, &str); 14] = [
     ("csv", "run.csv"),
     ("hgrm", "run.hgrm"),
     ("hlog", "run.hlog"),
@@ -74,6 +74,7 @@ const EXPORTS: [(&str, &str); 13] = [
     ("k6", "run.k6"),
     ("k6-flat", "run.k6-flat"),
     ("vegeta", "run.vegeta"),
+    ("fortio", "run.fortio"),
     ("bencher", "run.bencher"),
     ("benchmark-smaller", "run.benchmark-smaller"),
     ("benchmark-bigger", "run.benchmark-bigger"),

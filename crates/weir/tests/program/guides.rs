@@ -36,7 +36,9 @@ impl Rig {
         let text = addressed(&text, &addresses);
         fs::write(directory.file("nginx.conf"), text).expect("a file");
         fs::write(directory.file("access-log.conf"), "access_log off;").expect("a file");
-        fs::copy(source.join("access-log.sh"), directory.file("access-log.sh")).expect("a file");
+        for hook in ["access-log.sh", "workers.sh"] {
+            fs::copy(source.join(hook), directory.file(hook)).expect("a file");
+        }
         fs::create_dir(directory.file("www")).expect("a directory");
         fs::write(directory.file("www/index.html"), "It works").expect("a file");
         let mut command = Command::new(nginx::program());
@@ -84,7 +86,7 @@ fn brief(command: &str) -> String {
             "30" | "10" if is_study && words.last().is_some_and(|last| last == "-n") => "2",
             "d=500ms,2s" => "d=100ms,200ms",
             "c=1,10,100,1000" => "c=1,10",
-            "c=1,10,20,50,100,200" => "c=1,5",
+            "c=1,10,20,50,100,200" | "c=10,50" => "c=1,5",
             "rate=500,1k,2k,4k,8k,16k,32k" => "rate=200,500",
             "auto" => "auto:200ms",
             other => other,
@@ -130,6 +132,11 @@ fn a_rising_rate_is_one_command() {
 #[test]
 fn keep_alive_is_one_command() {
     check("keep-alive.md", 1);
+}
+
+#[test]
+fn server_workers_are_one_command() {
+    check("server-workers.md", 1);
 }
 
 #[test]

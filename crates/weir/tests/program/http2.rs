@@ -1,12 +1,161 @@
 //! HTTP versions against a real nginx, whose limit of requests per connection stays at its default,
 //! so that HTTP/2 connections end with GOAWAY: its count of requests equals weir's.
 
+use std::io::{self, Read, Write};
+
+use weir_http::h2::ErrorCode;
+use weir_http::h2::frame::{self, FrameKind, Settings};
+use weir_result::FailurePhase::{Idle, InUse};
 use weir_result::HttpPlan;
+use weir_result::document::TargetState;
 
 use crate::support::directory::Directory;
 use crate::support::for_each_engine;
 use crate::support::nginx::Nginx;
+use crate::support::raw::Raw;
 use crate::support::weir::{self, weir};
+
+/// Length of the client's preface, and of a frame's header (RFC 9113 §3.4, §4.1).
+const PREFACE_BYTES: usize = 24;
+const HEADER_BYTES: usize = 9;
+
+/// A server of HTTP/2 that begins each connection with the bytes of `open`, and responds to each
+/// request with those of `respond`, which gets the number of requests so far and the stream.
+fn serving(
+    open: impl Fn(&mut Vec<u8>) + Send + Sync + 'static,
+    respond: impl Fn(u64, u32, &mut Vec<u8>) + Send + Sync + 'static,
+) -> Raw {
+    Raw::start(move |peer| {
+        let mut stream = peer.stream()?;
+        stream.read_exact(&mut [0; PREFACE_BYTES])?;
+        let mut out = Vec::new();
+        open(&mut out);
+        stream.write_all(&out)?;
+        while let Some((kind, flags, number)) = read_frame(&mut stream)? {
+            let mut out = Vec::new();
+            match kind {
+                FrameKind::SETTINGS if flags == 0 => frame::push_settings_ack(&mut out),
+                FrameKind::HEADERS => {
+                    peer.count_request();
+                    respond(peer.requests(), number, &mut out);
+                }
+                _ => {}
+            }
+            stream.write_all(&out)?;
+        }
+        Ok(())
+    })
+}
+
+/// Reads a frame; returns its type, its flags and its stream, or `None` if the client has closed.
+fn read_frame(stream: &mut impl Read) -> io::Result<Option<(FrameKind, u8, u32)>> {
+    let mut header = [0; HEADER_BYTES];
+    match stream.read_exact(&mut header) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        read => read?,
+    }
+    let [a, b, c, kind, flags, number @ ..] = header;
+    let length = u32::from_be_bytes([0, a, b, c]) as usize;
+    stream.read_exact(&mut vec![0; length])?;
+    Ok(Some((FrameKind(kind), flags, u32::from_be_bytes(number))))
+}
+
+fn settings(streams_max: Option<u32>, out: &mut Vec<u8>) {
+    let settings = Settings { max_concurrent_streams: streams_max, ..Settings::default() };
+    frame::push_settings(out, &settings, &Settings::default());
+}
+
+/// A whole response: the status 200, as an index of the table (RFC 7541 appendix A).
+fn ok(stream: u32, out: &mut Vec<u8>) {
+    frame::push_headers(out, stream, &[0x88], true, 16_384);
+}
+
+#[test]
+fn a_server_without_streams_failed() {
+    for_each_engine(|engine| {
+        let server = serving(|out| settings(Some(0), out), |_, _, _| ());
+        let ran = weir::load(engine, "-d1s -c2 -t1 --http 2", &[&server.url()]);
+        let target = &ran.document.verdict.target;
+        assert_eq!(target.state, TargetState::Failed, "{ran}");
+        let text = "the server allows no streams (MAX_CONCURRENT_STREAMS 0)";
+        assert_eq!(target.text, text, "{ran}");
+        assert_eq!((ran.code, ran.document.accounting.sent.total), (1, 0), "{ran}");
+        assert!(ran.stderr.contains(text), "the preflight says so: {ran}");
+        assert_eq!(ran.document.connections.without_streams, 2, "{ran}");
+        assert_eq!(server.finish(), 0);
+    });
+}
+
+#[test]
+fn a_server_that_ends_each_connection_at_once_failed() {
+    for_each_engine(|engine| {
+        let open = |out: &mut Vec<u8>| {
+            settings(None, out);
+            frame::push_goaway(out, 0, ErrorCode::ENHANCE_YOUR_CALM);
+        };
+        let server = serving(open, |_, _, _| ());
+        let ran = weir::load(engine, "-d500ms -c2 -t1 --http 2", &[&server.url()]);
+        let target = &ran.document.verdict.target;
+        assert_eq!(target.state, TargetState::Failed, "{ran}");
+        let text = "the server ended connections (GOAWAY: ENHANCE_YOUR_CALM)";
+        assert_eq!((target.text.as_str(), ran.code), (text, 1), "{ran}");
+        assert!(ran.stderr.contains("GOAWAY: ENHANCE_YOUR_CALM"), "{ran}");
+        assert_eq!(ran.document.accounting.sent.total, 0, "{ran}");
+    });
+}
+
+/// After some responses it allows no stream any more.
+#[test]
+fn a_server_that_withdraws_its_streams_fell_silent() {
+    for_each_engine(|engine| {
+        let respond = |requests: u64, stream, out: &mut Vec<u8>| {
+            ok(stream, out);
+            if requests >= 100 {
+                settings(Some(0), out);
+            }
+        };
+        let server = serving(|out| settings(None, out), respond);
+        let ran = weir::load(engine, "-d1s -c1 -t1 --http 2 --no-preflight", &[&server.url()]);
+        let target = &ran.document.verdict.target;
+        assert_eq!(target.state, TargetState::Failed, "{ran}");
+        assert!(target.text.contains("MAX_CONCURRENT_STREAMS 0"), "{ran}");
+        assert_eq!(ran.document.connections.without_streams, 1, "{ran}");
+        assert!(ran.document.accounting.ok > 0, "{ran}");
+    });
+}
+
+#[test]
+fn a_refused_preflight_is_counted_as_returned() {
+    let respond = |requests: u64, stream, out: &mut Vec<u8>| match requests {
+        1 => frame::push_reset(out, stream, ErrorCode::REFUSED_STREAM),
+        _ => ok(stream, out),
+    };
+    let server = serving(|out| settings(None, out), respond);
+    let ran = weir::load("epoll", "-n 10 -c1 -t1 --http 2", &[&server.url()]);
+    let sent = &ran.document.accounting.sent;
+    assert_eq!((sent.preflight, sent.returned, sent.total), (1, 1, 11), "{ran}");
+    assert_eq!(server.finish(), 11);
+}
+
+/// Frames of a response that has ended (RFC 9113 §5.1) cost the connection and not the response.
+#[test]
+fn frames_behind_the_end_of_a_response_leave_a_trace() {
+    let data: fn(u32, &mut Vec<u8>) = |stream, out| frame::push_data(out, stream, b"more", true);
+    for late in [data, ok] {
+        for_each_engine(|engine| {
+            let respond = move |_, stream, out: &mut Vec<u8>| {
+                ok(stream, out);
+                late(stream, out);
+            };
+            let server = serving(|out| settings(None, out), respond);
+            let ran = weir::load(engine, "-n 8 -c2 -t1 --http 2", &[&server.url()]);
+            let kind = "protocol_stream_closed";
+            let failed = ran.failures(Idle, kind) + ran.failures(InUse, kind);
+            assert!(failed >= 7, "{ran}");
+            ran.assert_says("broke HTTP: stream_closed");
+        });
+    }
+}
 
 #[test]
 fn nginx_counts_the_same_requests_over_every_version() {

@@ -26,6 +26,7 @@ mod nginx;
 mod otlp;
 mod pages;
 mod parts;
+mod preload;
 mod readme;
 mod renewing;
 mod requests;

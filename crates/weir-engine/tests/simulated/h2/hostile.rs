@@ -190,6 +190,7 @@ fn limits_and_windows_of_zero() {
     let no_streams = Settings { max_concurrent_streams: Some(0), ..Settings::default() };
     let run = attacked(no_streams, |_, _| ());
     assert_eq!(run.measured.outcomes.never_sent, 200);
+    assert_eq!(run.measured.connections.without_streams, 2, "of the two at the end");
     let no_window = Settings { initial_window_bytes: 0, ..Settings::default() };
     let run = attacked(no_window, |_, _| ());
     let outcomes = run.measured.outcomes;

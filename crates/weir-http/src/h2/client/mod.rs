@@ -197,6 +197,10 @@ impl Multiplexed for H2Client {
         self.session.goaway()
     }
 
+    fn allows_no_streams(&self) -> bool {
+        self.session.allows_no_streams()
+    }
+
     fn window_waits(&self, now_ns: u64) -> WindowWaits {
         self.session.uploads.waits(now_ns)
     }

@@ -189,6 +189,10 @@ impl Session {
         self.goaway
     }
 
+    pub(super) fn allows_no_streams(&self) -> bool {
+        self.link.peer.is_some_and(|peer| peer.max_concurrent_streams == Some(0))
+    }
+
     pub(super) fn interim_responses(&self) -> u64 {
         self.interim_responses
     }

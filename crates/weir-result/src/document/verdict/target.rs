@@ -97,6 +97,11 @@ fn unsent(document: &Document) -> TargetLine {
     if let Some(worst) = connecting.max_by_key(|failure| failure.count) {
         return failed(format!("no connection: {}", worst.text));
     }
+    if throughput.completed == 0
+        && let Some(why) = refusal(document)
+    {
+        return failed(why);
+    }
     let responses: u64 = document.series.iter().map(|entry| entry.completed).sum();
     let is_silent = document.accounting.sent.warmup > 0 && responses == 0;
     if !is_silent || document.run.interrupted {
@@ -116,8 +121,9 @@ fn unsent(document: &Document) -> TargetLine {
 fn silent_share(document: &Document) -> f64 {
     let accounting = &document.accounting;
     let lost = [accounting.transport_error, accounting.timed_out, accounting.in_flight_at_end];
-    let has_failures =
-        lost.iter().any(|count| *count > 0) || !document.connections.failures.is_empty();
+    let has_failures = lost.iter().any(|count| *count > 0)
+        || !document.connections.failures.is_empty()
+        || refusal(document).is_some();
     let pauses = document.script.as_ref().and_then(|of| of.callbacks.get(&Callback::Delay));
     // Older documents lack the counts of slices, and connections rest in a script's delay().
     let has_counts = document.slices.iter().any(|slice| slice.completed > 0);
@@ -145,8 +151,19 @@ fn silent_share(document: &Document) -> f64 {
 /// Formats `no response for 50% of the window: connection refused`.
 fn silence(document: &Document, share: f64) -> String {
     let worst = document.connections.failures.iter().max_by_key(|failure| failure.count);
-    let why = worst.map_or_else(String::new, |failure| format!(": {}", failure.text));
+    let why = worst.map(|failure| failure.text.clone()).or_else(|| refusal(document));
+    let why = why.map_or_else(String::new, |why| format!(": {why}"));
     format!("no response for {} of the window{why}", units::short_percent(share))
+}
+
+/// How the server refused streams of HTTP/2, by the name that RFC 9113 has for it.
+fn refusal(document: &Document) -> Option<String> {
+    let connections = &document.connections;
+    if connections.without_streams > 0 {
+        return Some("the server allows no streams (MAX_CONCURRENT_STREAMS 0)".to_owned());
+    }
+    let (reason, _) = connections.goaways.iter().max_by_key(|(_, count)| **count)?;
+    Some(format!("the server ended connections (GOAWAY: {reason})"))
 }
 
 /// Formats `3.1% timed out`, `100% of responses were 404`, `no response within 10 s`.

@@ -159,6 +159,53 @@ fn a_server_that_goes_away_in_an_open_loop() {
     check(&gone(0), TargetState::Ok, "");
 }
 
+const NO_STREAMS: &str = "the server allows no streams (MAX_CONCURRENT_STREAMS 0)";
+const ENDED: &str = "the server ended connections (GOAWAY: ENHANCE_YOUR_CALM)";
+
+fn without_streams(parts: &mut DocumentParts) {
+    parts.measurements.connections.without_streams = 10;
+    parts.measurements.connections.goaways.insert("NO_ERROR", 1);
+}
+
+fn ended(parts: &mut DocumentParts) {
+    let goaways = &mut parts.measurements.connections.goaways;
+    goaways.insert("ENHANCE_YOUR_CALM", 7);
+    goaways.insert("NO_ERROR", 2);
+}
+
+/// No request fails where a server of HTTP/2 lets none be sent.
+#[test]
+fn a_server_that_takes_no_request_failed() {
+    let unsent = |refuse: fn(&mut DocumentParts)| {
+        let document = well(|parts| {
+            no_success(parts);
+            refuse(parts);
+            failing(parts, 20, Failure::NeverSent);
+        });
+        document.verdict.target
+    };
+    check(&unsent(without_streams), TargetState::Failed, NO_STREAMS);
+    check(&unsent(ended), TargetState::Failed, ENDED);
+}
+
+/// From then on it lets no request be sent.
+#[test]
+fn a_server_that_refuses_from_mid_run_on_fell_silent() {
+    let from = |first, refuse: fn(&mut DocumentParts)| {
+        let document = well(|parts| {
+            closed(parts);
+            refuse(parts);
+            gone_from(first, parts);
+        });
+        document.verdict.target
+    };
+    let text = format!("no response for 80% of the window: {NO_STREAMS}");
+    check(&from(6, without_streams), TargetState::Failed, &text);
+    let text = format!("no response for 80% of the window: {ENDED}");
+    check(&from(6, ended), TargetState::Failed, &text);
+    check(&from(30, ended), TargetState::Ok, "");
+}
+
 #[test]
 fn a_slow_or_unused_server_is_not_silent() {
     let silent = |change: fn(&mut DocumentParts)| {

@@ -181,6 +181,11 @@ impl Peer {
         self.shared.requests.fetch_add(1, Ordering::AcqRel);
     }
 
+    /// Requests that the server has read so far, over all connections.
+    pub(crate) fn requests(&self) -> u64 {
+        self.shared.requests.load(Ordering::Acquire)
+    }
+
     pub(crate) fn write(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
         self.stream.write_all(bytes.as_ref())
     }
