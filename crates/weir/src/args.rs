@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use weir_history::{Name, Tag};
 use weir_report::{Exporter, exporters};
 use weir_result::{AddressRange, Assertion, Part, Rate};
@@ -59,8 +59,6 @@ use crate::terminal::shown;
     disable_version_flag = true,
     disable_help_flag = true,
     disable_help_subcommand = true,
-    args_override_self = true,
-    infer_long_args = true,
     max_term_width = 100,
     after_help = help::ALL,
     after_long_help = help::COMMON
@@ -96,7 +94,25 @@ impl Cli {
     pub(crate) fn of_words(
         argv: impl IntoIterator<Item = impl Into<OsString>>,
     ) -> Result<Cli, clap::Error> {
-        let command = Cli::command().mut_args(|arg| arg.hide_long_help(true));
+        Cli::parsed(with_repeated_switches(Cli::command()), argv)
+    }
+
+    /// A recorded command line. Older versions of weir accepted abbreviated flags, and of a
+    /// repeated one the last.
+    ///
+    /// # Errors
+    /// As [`Cli::of_words`].
+    pub(crate) fn of_recorded(
+        argv: impl IntoIterator<Item = impl Into<OsString>>,
+    ) -> Result<Cli, clap::Error> {
+        Cli::parsed(Cli::command().args_override_self(true).infer_long_args(true), argv)
+    }
+
+    fn parsed(
+        command: clap::Command,
+        argv: impl IntoIterator<Item = impl Into<OsString>>,
+    ) -> Result<Cli, clap::Error> {
+        let command = command.mut_args(|arg| arg.hide_long_help(true));
         let argv = arranged(pin::joined(argv), &command);
         let matches = command.try_get_matches_from(&argv);
         let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
@@ -107,6 +123,19 @@ impl Cli {
         }
         Ok(cli)
     }
+}
+
+/// Accepts `-q -q`: a flag without a value says the same twice. Of two values the last would win
+/// without a word, so a flag with a value is a list, or an error if it is repeated.
+fn with_repeated_switches(command: clap::Command) -> clap::Command {
+    let repeated = |arg: Arg| match arg.get_action() {
+        ArgAction::SetTrue => {
+            let id = arg.get_id().clone();
+            arg.overrides_with(id)
+        }
+        _ => arg,
+    };
+    command.mut_args(repeated).mut_subcommands(with_repeated_switches)
 }
 
 /// Commands whose words are those of a study and of its runs, in any order.
@@ -126,6 +155,12 @@ fn arranged(argv: Vec<OsString>, command: &clap::Command) -> Vec<OsString> {
 /// Index of the word of a run that names its target.
 pub(crate) fn target_at(words: &[OsString]) -> Option<usize> {
     split::target_at(words, &Cli::command())
+}
+
+/// Returns the words of a run without the flags that `own` gives too: those of a variant replace
+/// the common ones. Lists stay.
+pub(crate) fn without_those_of(words: &[OsString], own: &[OsString]) -> Vec<OsString> {
+    split::without_those_of(words, own, &Cli::command())
 }
 
 /// Subcommands.
@@ -275,9 +310,8 @@ pub(crate) struct RunArgs {
     pub(crate) wait_for_server: Option<u64>,
 
     /// Basic authentication; replaces a user name and password in the URL
-    #[arg(short, long, value_name = "USER:PASS", action = ArgAction::Append,
-          help_heading = "TLS and credentials")]
-    pub(crate) user: Vec<String>,
+    #[arg(short, long, value_name = "USER:PASS", help_heading = "TLS and credentials")]
+    pub(crate) user: Option<String>,
     /// TLS.
     #[command(flatten)]
     pub(crate) tls: TlsArgs,

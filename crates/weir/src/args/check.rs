@@ -134,15 +134,10 @@ fn check_part(args: &RunArgs) -> Result<(), String> {
 }
 
 fn check_user(args: &RunArgs) -> Result<(), clap::Error> {
-    if args.user.is_empty() {
-        return Ok(());
-    }
-    for user in &args.user {
-        // A recorded command line: the value is refused later, unless it is given again.
-        let is_redacted = user == weir_runner::REDACTED;
-        if is_redacted || user.contains(':') && !user.contains(char::is_control) {
-            continue;
-        }
+    let Some(user) = &args.user else { return Ok(()) };
+    // A recorded command line: the value is refused later, unless it is given again.
+    let is_redacted = user == weir_runner::REDACTED;
+    if !is_redacted && (!user.contains(':') || user.contains(char::is_control)) {
         let hint = hints::of_one_dash(&format!("-u{user}"), None);
         let hint = hint.or_else(|| peers::tip("-u", user).map(|tip| format!("--user: {tip}")));
         let text = "--user needs USER:PASS without control characters; write 'USER:' for no \

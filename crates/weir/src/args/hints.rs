@@ -27,20 +27,27 @@ const SUBCOMMANDS: [&str; 13] = [
     "man",
 ];
 
-/// Returns `error`, or one with a hint if another tool has the flag.
+/// Returns `error`, or one of ours: a flag that is repeated or abbreviated, or that another tool
+/// has.
 pub(super) fn explain(error: clap::Error, argv: &[OsString]) -> clap::Error {
     let words = flag_words(argv);
-    if words.first().is_some_and(|word| SUBCOMMANDS.contains(word)) {
-        return error;
-    }
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),
         _ => String::new(),
     };
     let (flag, value) = (text(ContextKind::InvalidArg), text(ContextKind::InvalidValue));
+    if error.kind() == ErrorKind::ArgumentConflict && flag == text(ContextKind::PriorArg) {
+        return wrong(format!("{} is given twice: leave one out", without_value(&flag)));
+    }
+    let is_unknown = error.kind() == ErrorKind::UnknownArgument;
+    if words.first().is_some_and(|word| SUBCOMMANDS.contains(word)) {
+        let abbreviated = is_unknown.then(|| of_abbreviated(&flag, &words)).flatten();
+        return abbreviated.map_or(error, wrong);
+    }
     match error.kind() {
         ErrorKind::UnknownArgument => wrong(
             of_unknown(&flag, &words)
+                .or_else(|| of_abbreviated(&flag, &[]))
                 .unwrap_or_else(|| misspelled(&flag, &text(ContextKind::SuggestedArg))),
         ),
         ErrorKind::ValueValidation | ErrorKind::InvalidValue => {
@@ -57,6 +64,33 @@ pub(super) fn explain(error: clap::Error, argv: &[OsString]) -> clap::Error {
             of_quiet(&value).map_or(error, wrong)
         }
         _ => error,
+    }
+}
+
+/// The name of a flag without that of its value: `--duration` of `--duration <T>`.
+fn without_value(flag: &str) -> &str {
+    flag.split([' ', '[', '=']).next().unwrap_or(flag)
+}
+
+/// The error for the beginning of a flag's name. It would mean another flag once a new one begins
+/// likewise. `words` are those of the command line, from its commands on.
+fn of_abbreviated(flag: &str, words: &[&str]) -> Option<String> {
+    let root = built();
+    let command = words.iter().try_fold(&root, |command, word| {
+        // The flags of the innermost command.
+        command.find_subcommand(word).ok_or(command)
+    });
+    let command = command.unwrap_or_else(|innermost| innermost);
+    let begun = flag.strip_prefix("--").filter(|begun| !begun.is_empty())?;
+    let longs = command.get_arguments().filter_map(Arg::get_long);
+    let meant: Vec<String> =
+        longs.filter(|long| long.starts_with(begun)).map(|long| format!("--{long}")).collect();
+    match &meant[..] {
+        [] => None,
+        [one] => Some(format!("unknown flag {flag}: write {one} in full")),
+        [several @ .., last] => {
+            Some(format!("unknown flag {flag}: write {} or {last} in full", several.join(", ")))
+        }
     }
 }
 
@@ -266,9 +300,53 @@ mod tests {
     }
 
     #[test]
+    fn a_flag_with_a_value_is_given_once_or_is_a_list() {
+        for (line, flag) in [
+            ("-c 5 --connections=6 http://h/", "--connections"),
+            ("-Lc5 -c6 http://h/", "--connections"),
+            ("-u a:SECRET -u b:SECRET http://h/", "--user"),
+            ("-b x -b y http://h/", "--body"),
+            ("--strict --strict=bounded http://h/", "--strict"),
+            ("--pin 2 --pin http://h/", "--pin"),
+            ("--listen 1 --listen 2 http://h/", "--listen"),
+            ("http://h/ --http 2 --http 2", "--http"),
+            ("serve -d 1s -d 2s", "--duration"),
+            ("repeat -n 5 -n 6 http://h/", "--runs"),
+            ("ab -a x -a y http://h/", "--a"),
+            ("history list -n 5 -n 6", "--count"),
+            ("rerun x.json --url http://h/ --url http://i/", "--url"),
+        ] {
+            let expected = format!("error: {flag} is given twice: leave one out\n");
+            assert_eq!(message(line), expected, "{line}");
+        }
+        for line in [
+            "-q -q -k -L -k http://h/",
+            "-H A:b -H A:b --connect-to h --connect-to i http://h/",
+            "--assert p99<1s --assert p99<1s --export html=a --export html=b http://h/",
+            "repeat -q --quiet --metric p50 --metric p99 http://h/",
+        ] {
+            Cli::of_words(std::iter::once("weir").chain(line.split(' '))).expect(line);
+        }
+    }
+
+    #[test]
+    fn a_recorded_command_line_may_be_of_an_older_version() {
+        let cli = Cli::of_recorded(["weir", "-c5", "--conn", "6", "http://h/"]);
+        assert_eq!(cli.expect("it was accepted").run.connections, 6);
+    }
+
+    #[test]
     fn clap_speaks_of_what_it_knows() {
         for (line, expected) in [
             ("--no-such-flag http://h/", "unknown flag --no-such-flag: weir --help lists all"),
+            ("--dur 5s http://h/", "unknown flag --dur: write --duration in full\n"),
+            ("--dur=5s http://h/", "unknown flag --dur: write --duration in full\n"),
+            ("--wait- 5s http://h/", "write --wait-for-server in full"),
+            ("--cert-x http://h/", "unknown flag --cert-x"),
+            ("--tls-m 1.3 http://h/", "write --tls-min or --tls-max in full\n"),
+            ("report --verb x.json", "unknown flag --verb: write --verbose in full\n"),
+            ("history list --cou 5", "unknown flag --cou: write --count in full\n"),
+            ("repeat --no-set http://h/", "unknown flag --no-set: write --no-settle in full\n"),
             ("-c 1x http://h/", "invalid value '1x' for '--connections <N>'"),
             ("-t 30s http://h/", "invalid value '30s' for '--threads <N>'"),
             ("-t 30s http://h/", "use -T 30s, or -d 30s"),

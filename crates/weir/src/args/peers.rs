@@ -440,11 +440,7 @@ mod tests {
         for (flag, ..) in meanings(PEERS) {
             let longs = || command.get_arguments().filter_map(Arg::get_long);
             let is_known = match flag.strip_prefix("--") {
-                // A unique prefix of a long flag is that flag.
-                Some(name) => {
-                    longs().any(|long| long == name)
-                        || longs().filter(|long| long.starts_with(name)).count() == 1
-                }
+                Some(name) => longs().any(|long| long == name),
                 None if flag.len() > 2 => false,
                 None => command.get_arguments().any(|arg| arg.get_short() == flag.chars().nth(1)),
             };

@@ -82,7 +82,7 @@ impl RunArgs {
             redaction: RedactionSpec {
                 off: self.no_redact,
                 names: self.redact.clone(),
-                users: self.user.clone(),
+                users: self.user.iter().cloned().collect(),
                 userinfos: self.userinfo.iter().cloned().chain(of_collector).collect(),
             },
             part: self.part,
@@ -111,7 +111,7 @@ impl RunArgs {
         RequestSpec {
             method: self.method.clone(),
             headers: headers.map(header).collect(),
-            basic_auth: self.user.last().cloned().or(of_url),
+            basic_auth: self.user.clone().or(of_url),
             body: self.body(),
         }
     }
@@ -229,6 +229,12 @@ mod tests {
         Cli::of_words(argv()).expect("valid flags").run.spec(argv().skip(1))
     }
 
+    /// Likewise, of a recorded command line.
+    fn recorded(words: &[&str]) -> RunSpec {
+        let argv = || std::iter::once("weir").chain(words.iter().copied()).map(OsString::from);
+        Cli::of_recorded(argv()).expect("valid flags").run.spec(argv().skip(1))
+    }
+
     #[test]
     fn no_flags_are_the_defaults_of_a_specification() {
         let expected =
@@ -253,12 +259,12 @@ mod tests {
     }
 
     #[test]
-    fn the_last_user_is_sent_and_replaces_that_of_the_url() {
+    fn a_user_replaces_that_of_the_url() {
         let check = |words: &[&str], user: &str| {
             assert_eq!(spec(words).request.basic_auth.as_deref(), Some(user), "{words:?}");
         };
         check(&["http://m%65:p@h/"], "me:p");
-        check(&["-u", "a:b", "-u", "c:d", "http://me:p@h/"], "c:d");
+        check(&["-u", "c:d", "http://me:p@h/"], "c:d");
     }
 
     #[test]
@@ -272,7 +278,7 @@ mod tests {
 
     /// Checks the stored form of a command line, redacted by its own flags.
     fn check(words: &[&str], expected: &[&str]) {
-        assert_eq!(spec(words).command.unwrap_or_default(), expected, "{words:?}");
+        assert_eq!(recorded(words).command.unwrap_or_default(), expected, "{words:?}");
     }
 
     const URL: &str = "http://h/";
@@ -311,8 +317,6 @@ mod tests {
         check(&["-Lqume:p", URL], &["-Lqu[redacted]", URL]);
         check(&["--user=me:p", URL], &["--user=[redacted]", URL]);
         check(&["--us", "me:p", URL], &["--us", "[redacted]", URL]);
-        // The last one counts, and none is written.
-        check(&["-u", "a:b", "-u", "c:d", URL], &["-u", "[redacted]", "-u", "[redacted]", URL]);
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Splits the command line of a study into flags of the study and flags of its runs. Both may stand
-//! in any order; a flag that both have is the study's.
+//! in any order; a flag that both have is the study's. Abbreviated flags are sorted too, so that
+//! the error names them and not their values.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 
-use clap::{Arg, Command};
+use clap::{Arg, ArgAction, Command};
 
 /// Splits the words after the subcommand. Words of the runs keep their order.
 pub(super) fn split(
@@ -49,6 +51,69 @@ pub(super) fn target_at(words: &[OsString], run: &Command) -> Option<usize> {
     None
 }
 
+/// Returns the words of a run without the flags with one value that `own` gives too. Words behind
+/// `--` stay.
+pub(super) fn without_those_of(
+    words: &[OsString],
+    own: &[OsString],
+    run: &Command,
+) -> Vec<OsString> {
+    let replaced: Vec<_> = Values::of(own, run).map(|value| value.arg.get_id()).collect();
+    let mut kept = words.to_vec();
+    let given: Vec<_> = Values::of(words, run).collect();
+    // From the end, so that the indexes before stay right.
+    for value in given.iter().rev().filter(|value| replaced.contains(&value.arg.get_id())) {
+        let before = &words[value.word].as_bytes()[..value.at];
+        // Of `-Lc5` the letters before the flag stay.
+        let letters = (before.len() > 1).then(|| OsStr::from_bytes(before).to_owned());
+        kept.splice(value.word..value.word + value.words, letters);
+    }
+    kept
+}
+
+/// A flag with one value within words.
+struct Value<'c> {
+    arg: &'c Arg,
+    /// Index of its word.
+    word: usize,
+    /// Offset in this word at which the flag begins; 0 for a long one.
+    at: usize,
+    /// Number of words: 2 if the value is one of its own.
+    words: usize,
+}
+
+/// The flags with one value within words, up to `--`.
+struct Values<'w, 'c> {
+    words: &'w [OsString],
+    next: usize,
+    run: &'c Command,
+}
+
+impl<'w, 'c> Values<'w, 'c> {
+    fn of(words: &'w [OsString], run: &'c Command) -> Values<'w, 'c> {
+        Values { words, next: 0, run }
+    }
+}
+
+impl<'c> Iterator for Values<'_, 'c> {
+    type Item = Value<'c>;
+
+    fn next(&mut self) -> Option<Value<'c>> {
+        loop {
+            let word = self.next;
+            let flag = self.words.get(word).filter(|word| *word != "--").map(|word| Flag::of(word))?;
+            self.next += 1;
+            let found = flag.and_then(|flag| flag.value(flag.found_in(self.run)?, self.run));
+            let Some(found) = found else { continue };
+            let words = 1 + usize::from(found.is_next_word);
+            self.next = word + words;
+            if matches!(found.arg.get_action(), ArgAction::Set) {
+                return Some(Value { arg: found.arg, word, at: found.at, words });
+            }
+        }
+    }
+}
+
 /// A word that is a flag.
 enum Flag {
     /// `--name` or `--name=value`.
@@ -77,23 +142,41 @@ impl Flag {
         }
     }
 
-    /// True if the value of the flag is the next word.
-    fn lacks_value(&self, arg: &Arg, run: &Command) -> bool {
+    /// The flag that takes a value: `first`, with which the word begins, or of several letters the
+    /// first that does.
+    fn value<'c>(&self, first: &'c Arg, run: &'c Command) -> Option<Found<'c>> {
+        let takes_value = |arg: &Arg| arg.get_action().takes_values();
         match self {
-            Flag::Long { has_value, .. } => !has_value && takes_word(arg),
+            Flag::Long { has_value, .. } => takes_value(first).then(|| Found {
+                arg: first,
+                at: 0,
+                is_next_word: !has_value && takes_word(first),
+            }),
             Flag::Short { letters } => {
-                let mut letters = letters.chars();
-                let mut arg = letters.next().map(|_| arg);
-                while let Some(current) = arg {
-                    if current.get_action().takes_values() {
-                        return letters.as_str().is_empty() && takes_word(current);
-                    }
-                    arg = letters.next().and_then(|letter| short(run, letter));
-                }
-                false
+                let mut known = letters.char_indices().map_while(|(at, letter)| {
+                    let arg = if at == 0 { Some(first) } else { short(run, letter) };
+                    Some((at, at + letter.len_utf8(), arg?))
+                });
+                let (at, end, arg) = known.find(|(.., arg)| takes_value(arg))?;
+                let is_next_word = end == letters.len() && takes_word(arg);
+                Some(Found { arg, at: "-".len() + at, is_next_word })
             }
         }
     }
+
+    /// True if the value of the flag is the next word. The word begins with `first`.
+    fn lacks_value(&self, first: &Arg, run: &Command) -> bool {
+        self.value(first, run).is_some_and(|found| found.is_next_word)
+    }
+}
+
+/// A flag that takes a value, within a word.
+struct Found<'c> {
+    arg: &'c Arg,
+    /// Offset in the word at which it begins.
+    at: usize,
+    /// True if its value is the next word.
+    is_next_word: bool,
 }
 
 fn short(command: &Command, letter: char) -> Option<&Arg> {
@@ -144,5 +227,22 @@ mod tests {
         check("-s x.lua http://h/ -- -n 5", "", "-s x.lua http://h/ -- -n 5");
         check("--pin -c5 http://h/", "", "--pin -c5 http://h/");
         check("-b -n http://h/ -n 4", "-n 4", "-b -n http://h/");
+    }
+
+    #[test]
+    fn flags_of_a_variant_replace_the_common_ones() {
+        let check = |words: &str, own: &str, expected: &str| {
+            let split = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+            let left = without_those_of(&split(words), &split(own), &Cli::command());
+            let left: Vec<_> = left.iter().filter_map(|word| word.to_str()).collect();
+            assert_eq!(left.join(" "), expected, "{words}, {own}");
+        };
+        check("-c 5 -d2s http://h/", "-c6", "-d2s http://h/");
+        check("--connections=5 -Lc 5 -q http://h/", "-c6", "-L -q http://h/");
+        check("-Lc5 http://h/ --connections 7", "-Lqc 6", "-L http://h/");
+        check("-H a:b -d 2s", "-H c:d --duration=3s", "-H a:b");
+        check("-H -c5 http://h/", "-c6", "-H -c5 http://h/");
+        check("-c5 http://h/ -- -c5", "-c6 -- -d5", "http://h/ -- -c5");
+        check("--strict --pin=2 http://h/", "--strict=bounded", "--pin=2 http://h/");
     }
 }

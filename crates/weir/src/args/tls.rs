@@ -99,7 +99,7 @@ mod tests {
             resume: true,
         };
         assert_eq!(spec(all), expected);
-        assert!(!spec("--tls-resume on --tls-resume off").resume);
+        assert!(!spec("--tls-resume off").resume);
         assert_eq!(spec("--cacert a.pem").ca_file, Some(InputFile::at("a.pem")));
     }
 

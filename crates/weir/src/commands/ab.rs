@@ -9,6 +9,7 @@ use weir_result::study::Design;
 use super::repeat::hooks;
 use super::study::{self, Variant};
 use crate::args::study::AbArgs;
+use crate::args::without_those_of;
 
 /// Metrics of the result.
 const METRICS: [&str; 6] = ["rate", "p50", "p90", "p99", "p99.9", "mean"];
@@ -44,15 +45,16 @@ pub(crate) fn ab(args: &AbArgs) -> Result<ExitCode> {
     study::conduct(study, hooks(&args.study), variants, args.study.manner(args.fail_on))
 }
 
-/// The common words, then those of one variant.
+/// The words of one variant, then the common ones that it does not replace.
 fn joined(common: &[OsString], own: Option<&str>) -> Result<Vec<OsString>> {
     let own = match own {
         Some(text) => shlex::split(text).context("a quote is not closed")?,
         None => Vec::new(),
     };
     // Options first: words after the URL are the script's.
-    let own = own.into_iter().map(OsString::from);
-    Ok(own.chain(common.iter().cloned()).collect())
+    let own: Vec<OsString> = own.into_iter().map(OsString::from).collect();
+    let common = without_those_of(common, &own);
+    Ok(own.into_iter().chain(common).collect())
 }
 
 /// The command line with each variant in full, without secrets.

@@ -50,7 +50,7 @@ pub(crate) fn rerun(args: &RerunArgs) -> Result<ExitCode> {
 /// endpoint.
 fn parsed(words: &[String]) -> Result<RunArgs> {
     let argv = std::iter::once("weir").chain(words.iter().map(String::as_str));
-    let cli = Cli::of_words(argv.map(OsString::from))
+    let cli = Cli::of_recorded(argv.map(OsString::from))
         .map_err(|error| anyhow!("the recorded command line cannot be read: {error}"))?;
     let exports = Vec::new();
     let (raw, junit, output, save) = (None, None, None, None);

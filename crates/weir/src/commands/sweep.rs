@@ -11,7 +11,7 @@ use weir_result::study::{Cell, Design, Level};
 use super::repeat::hooks;
 use super::study::{self, Variant};
 use crate::args::study::SweepArgs;
-use crate::args::target_at;
+use crate::args::{target_at, without_those_of};
 
 /// Metrics of the result.
 const METRICS: [&str; 5] = ["rate", "p50", "p99", "p99.9", "errors"];
@@ -81,7 +81,7 @@ fn variant(cell: Cell, base: &[OsString]) -> Result<Variant> {
         .with_context(|| format!("--vary: {}", cell.name))
 }
 
-/// The command line of a combination: its options, then the common words.
+/// The command line of a combination: the common words that it does not replace, then its options.
 fn words(base: &[OsString], levels: &[Level]) -> Result<Vec<OsString>> {
     let (mut own, mut base) = (Vec::new(), base.to_vec());
     // The path is one of the URL.
@@ -90,15 +90,18 @@ fn words(base: &[OsString], levels: &[Level]) -> Result<Vec<OsString>> {
     }
     for Level { factor, value } in levels {
         match (factor.as_str(), value.as_str()) {
-            ("close", "none") | ("url", _) => {}
+            ("url", _) => {}
+            ("close", "none") => base = without_those_of(&base, &["--close=none".into()]),
             ("path", path) => set_path(&mut base, path)?,
             (name, value) if name.chars().count() == 1 => own.push(format!("-{name}{value}")),
             (name, value) => own.push(format!("--{name}={value}")),
         }
     }
-    // After the common ones, so that they win, and before what a script gets.
+    let own: Vec<OsString> = own.into_iter().map(OsString::from).collect();
+    let mut base = without_those_of(&base, &own);
+    // Before what a script gets.
     let end = base.iter().position(|word| word == "--").unwrap_or(base.len());
-    base.splice(end..end, own.into_iter().map(OsString::from));
+    base.splice(end..end, own);
     Ok(base)
 }
 
@@ -145,6 +148,8 @@ mod tests {
             &[("rate", "5k"), ("close", "server")],
             "http://h/x --rate=5k --close=server -- a",
         );
+        check("-c 5 -Ld1s http://h/", &[("c", "10"), ("d", "2s")], "-L http://h/ -c10 -d2s");
+        check("--close client http://h/", &[("close", "none")], "http://h/");
         check("-c5 http://h:1?q", &[("path", "/a/b?c")], "-c5 http://h:1/a/b?c");
         check("-c5 http://h/", &[("url", "http://i/")], "-c5 http://i/");
         check("-c5", &[("url", "http://i/"), ("path", "x")], "-c5 http://i/x");

@@ -371,8 +371,6 @@ fn flags_and_suffixes_are_as_in_wrk() {
     assert_eq!(print_plan("-t2 -c1k -d1m -R20k -T500ms -L", &[NOWHERE]), plan);
     let bare = print_plan("-d 2 -T 3", &[NOWHERE]);
     assert_eq!((bare.duration_ns, bare.timeout_ns), (Some(2_000_000_000), 3_000_000_000));
-    // The last one counts, so that a script's own flags can be overridden.
-    assert_eq!(print_plan("-c 5 -c 6", &[NOWHERE]).connections, 6);
 }
 
 #[test]

@@ -80,8 +80,16 @@ pub(crate) fn run_args(words: &[OsString]) -> Result<RunArgs> {
     if words.is_empty() {
         bail!("name the URL of the runs");
     }
-    let argv = std::iter::once(OsString::from("weir")).chain(words.iter().cloned());
-    let cli = Cli::of_words(argv).map_err(|error| {
+    checked(Cli::of_words(argv(words)))
+}
+
+fn argv(words: &[OsString]) -> impl Iterator<Item = OsString> {
+    std::iter::once(OsString::from("weir")).chain(words.iter().cloned())
+}
+
+/// Checks that a command line is that of a study's run.
+fn checked(cli: Result<Cli, clap::Error>) -> Result<RunArgs> {
+    let cli = cli.map_err(|error| {
         let text = error.to_string();
         anyhow!("{}", text.strip_prefix("error: ").unwrap_or(&text).trim_end())
     })?;
@@ -124,7 +132,7 @@ fn check(args: &RunArgs) -> Result<()> {
 /// When the command line is wrong, or a redacted value is missing.
 pub(crate) fn restored(words: &[String], secrets: &Secrets) -> Result<RunSpec> {
     let given: Vec<OsString> = words.iter().map(OsString::from).collect();
-    spec_of(run_args(&given)?, words, secrets)
+    spec_of(checked(Cli::of_recorded(argv(&given)))?, words, secrets)
 }
 
 /// Returns the specification of parsed flags, with redacted values from `secrets`, and `words` as
@@ -170,7 +178,7 @@ fn apply_secrets(args: &mut RunArgs, secrets: &Secrets) -> Result<()> {
         }
     }
     if let Some(user) = &secrets.user {
-        args.user = vec![user.clone()];
+        args.user = Some(user.clone());
     }
     if let Some(body) = secrets.body.as_ref().filter(|_| args.body.is_some()) {
         args.body = Some(body.clone());

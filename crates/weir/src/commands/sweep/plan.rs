@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 use weir_result::study::Factor;
 
 use crate::args::study::{SweepArgs, checked_factor, metric};
-use crate::args::target_at;
+use crate::args::{target_at, without_those_of};
 use crate::terminal::shown;
 
 /// Keys of the file.
@@ -51,10 +51,11 @@ pub(super) fn completed(mut args: SweepArgs, path: &Path) -> Result<SweepArgs> {
     Ok(args)
 }
 
-/// The command line of the runs: options of the file, the URL, then the words of the command line,
-/// so that these win.
+/// The command line of the runs: options of the file that the command line does not replace, the
+/// URL, then the words of the command line.
 fn words(plan: &SweepPlan, given: &[OsString]) -> Result<Vec<OsString>> {
-    let mut words: Vec<OsString> = plan.args.iter().map(OsString::from).collect();
+    let words: Vec<OsString> = plan.args.iter().map(OsString::from).collect();
+    let mut words = without_those_of(&words, given);
     let (in_args, is_given) = (target_at(&words).is_some(), target_at(given).is_some());
     if in_args && plan.url.is_some() {
         bail!("url and args both name a URL: leave one of them out");
@@ -239,8 +240,9 @@ mod tests {
 
     #[test]
     fn the_command_line_wins() {
-        check_words(Some("http://a/"), "-c5 -d 1s", "-d2s", "-c5 -d 1s http://a/ -d2s");
+        check_words(Some("http://a/"), "-c5 -d 1s", "-d2s", "-c5 http://a/ -d2s");
         check_words(Some("http://a/"), "-c5", "-d 2s http://b/", "-c5 -d 2s http://b/");
+        check_words(Some("http://a/"), "-c5 -d 1s", "-d2s -c 6", "http://a/ -d2s -c 6");
         check_words(None, "-s x http://a/ -- y", "-c2", "-s x http://a/ -c2 -- y");
         let both = "url and args both name a URL: leave one of them out";
         check_words(Some("http://a/"), "http://b/", "", both);
