@@ -1,6 +1,6 @@
 //! Conversion of a specification to a plan, and of the plan to a job: complete, ready to print.
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::{Extras, Job};
 use weir_http::{BodyBudget, Prepared, RequestError};
 use weir_io::{Endpoint, Engine};

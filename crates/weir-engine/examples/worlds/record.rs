@@ -88,6 +88,7 @@ fn script_state(text: &str) -> Worker {
         args: Vec::new(),
         mode: Mode::ClosedLoop,
         memory_limit_bytes: 0,
+        is_ipv4: None,
         calling: Arc::default(),
     };
     let mut main = Main::load(options).expect("the script is Lua");
