@@ -115,7 +115,7 @@ impl Runner {
         // Nothing is ever sent there.
         let nowhere = Endpoint::Tcp(([127, 0, 0, 1], 9).into());
         let url = Url::of(&spec.target)?;
-        let job = plan_at(spec, &url, &OnStuck::default(), |_| Ok(nowhere))?.job;
+        let job = plan_at(spec, &url, &OnStuck::default(), |_| Ok(vec![nowhere]))?.job;
         let floor = selfcheck::measure(&job, interrupts)?;
         Ok(floor.map(|section| NoiseFloor { section, io: job.plan.io }))
     }
