@@ -84,7 +84,7 @@ fn durations(document: &Document) -> io::Result<(Value, Value, BTreeMap<String, 
     };
     let percentiles = PERCENTILES.map(|p| (p, times.percentile(p)));
     let named = percentiles.map(|(p, figure)| (format!("p{p}"), figure));
-    let others = [("Min", times.min()), ("Max", times.max()), ("Sum", times.total())];
+    let others = [("Max", times.max()), ("Sum", times.total())];
     let others = others.map(|(name, figure)| (name.to_owned(), figure));
     let is_uncertain = |(_, figure): &(String, Figure)| figure.certainty != Certainty::Exact;
     let uncertain = others.into_iter().chain(named).filter(is_uncertain);

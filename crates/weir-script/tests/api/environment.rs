@@ -72,7 +72,8 @@ fn a_socket_module_that_loads_takes_precedence() {
         let directory = Directory::new();
         directory.write("socket.lua", module);
         let script = "local socket = require('socket')
-                      function request() return type(socket) .. ' ' .. tostring(socket.name) end";
+                      local found = type(socket) .. ' ' .. tostring(socket.name)
+                      function request() return found end";
         let mut main = Main::load(options(directory.write("script.lua", script)))?;
         main.add_worker()?;
         Ok::<_, ScriptError>(request(&mut main.take_workers()[0]))
