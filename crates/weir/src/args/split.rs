@@ -101,7 +101,8 @@ impl<'c> Iterator for Values<'_, 'c> {
     fn next(&mut self) -> Option<Value<'c>> {
         loop {
             let word = self.next;
-            let flag = self.words.get(word).filter(|word| *word != "--").map(|word| Flag::of(word))?;
+            let flag =
+                self.words.get(word).filter(|word| *word != "--").map(|word| Flag::of(word))?;
             self.next += 1;
             let found = flag.and_then(|flag| flag.value(flag.found_in(self.run)?, self.run));
             let Some(found) = found else { continue };
