@@ -125,9 +125,12 @@ fn failed_assertions(document: &Document) -> impl Iterator<Item = Annotation> {
 fn grade(document: &Document, is_error: bool) -> Option<Annotation> {
     let verdict = &document.verdict;
     let level = if is_error { Level::Error } else { Level::Warning };
-    let message = match verdict.reason.is_empty() {
-        true => "no successful response",
-        false => &verdict.reason,
+    let is_dead = document.accounting.ok == 0 && document.throughput.good == 0;
+    let cause = &verdict.target.text;
+    let message = match verdict.reason.is_empty() || is_dead {
+        true if cause.is_empty() => "no successful response".to_owned(),
+        true => format!("no successful response: {cause}"),
+        false => verdict.reason.clone(),
     };
     let title = format!("weir: grade {}", verdict.grade.in_words());
     (verdict.grade != Grade::Clean || is_error).then(|| Annotation::new(level, title, message))

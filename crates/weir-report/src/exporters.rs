@@ -241,6 +241,15 @@ pub const PROMETHEUS: Exporter = of_one_run(
     |document, _, mut out| prometheus::write(document, &mut out),
 );
 
+/// Formats that the extension of a file stands for. Of several formats with one extension, the one
+/// that people mean.
+const OF_EXTENSIONS: [Exporter; 7] = [JSON, HTML, MARKDOWN, CSV, JUNIT, HLOG, HGRM];
+
+/// Returns the format that a file's extension stands for, if it stands for one.
+pub fn of_extension(extension: &str) -> Option<Exporter> {
+    OF_EXTENSIONS.into_iter().find(|known| known.extension.eq_ignore_ascii_case(extension))
+}
+
 /// Names of tools, and the formats that they read.
 const ALIASES: [(&str, &str); 4] = [
     ("github-action-benchmark", "benchmark-smaller"),

@@ -122,8 +122,13 @@ impl Assertion {
         let estimate = match estimate(&self.metric, document) {
             Ok(estimate) => estimate,
             Err(missing) => {
-                let (measured, reason) = (missing.why, missing.advice);
-                return AssertionResult { measured, reason, ..result };
+                return match reason::of_no_load(document) {
+                    Some(measured) => AssertionResult { measured, ..result },
+                    None => {
+                        let (measured, reason) = (missing.why, missing.advice);
+                        AssertionResult { measured, reason, ..result }
+                    }
+                };
             }
         };
         let confidence = self
@@ -140,7 +145,10 @@ impl Assertion {
             bound: estimate.bound,
             confidence,
             measured: with_confidence(&estimate, self.metric.unit(), confidence),
-            reason: reason.filter(|reason| !reason.is_empty()),
+            reason: reason.and_then(|reason| match reason.is_empty() {
+                true => reason::of_no_load(document),
+                false => Some(reason),
+            }),
             ..result
         }
     }

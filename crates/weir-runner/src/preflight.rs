@@ -41,6 +41,9 @@ pub(crate) struct PreflightResult {
     pub(crate) warning: Option<Note>,
     /// HTTP version of the load, unless no handshake could decide it.
     pub(crate) http: Option<HttpPlan>,
+    /// True if the response to a request without TLS has status 400 and names HTTPS or SSL, as those
+    /// of nginx, Apache and Go to a request on a port for TLS do.
+    blames_scheme: bool,
 }
 
 /// The reason for a missing response.
@@ -82,9 +85,7 @@ impl Failure {
             return Failure::Tls(error.clone());
         }
         match cause.and_then(|cause| cause.downcast_ref()) {
-            Some(ProtocolError::TlsRecord) => {
-                Failure::PlainToTls { address: job.endpoint.to_string() }
-            }
+            Some(ProtocolError::TlsRecord) => plain_to_tls(job),
             _ => {
                 let reason = reason(error, patience_ns);
                 let text = format!("no valid response from {}: {reason}", job.plan.url);
@@ -92,6 +93,10 @@ impl Failure {
             }
         }
     }
+}
+
+fn plain_to_tls(job: &Job) -> Failure {
+    Failure::PlainToTls { address: job.endpoint.to_string() }
 }
 
 /// True if a method is safe (RFC 9110 §9.2.1), so that an additional request does no harm.
@@ -117,10 +122,12 @@ pub(crate) fn run(
     }
     let mut result = PreflightResult::default();
     let failure = match wait.retry(|| attempt(job, http, may_send, &mut result), observer) {
+        Ok(_) if result.blames_scheme && speaks_tls(job) => plain_to_tls(job),
         Ok(response) => {
             let warning = response.as_ref().and_then(status_note);
             return Ok(PreflightResult { response, warning, ..result });
         }
+        Err(Failure::NoResponse(_)) if job.tls.is_none() && speaks_tls(job) => plain_to_tls(job),
         Err(failure) => failure,
     };
     match failure {
@@ -205,7 +212,12 @@ impl OnBackend for Attempt<'_> {
             }
             HttpPlan::Http10 | HttpPlan::Http11 => {
                 result.sent += 1;
-                exchange(&mut link, &job.request, started).map_err(streams::Failure::Io)
+                let exchanged = exchange(&mut link, &job.request, started);
+                exchanged.map_err(streams::Failure::Io).map(|(response, received)| {
+                    let is_plain = job.tls.is_none() && response.status == 400;
+                    result.blames_scheme = is_plain && names_tls(&received);
+                    response
+                })
             }
         };
         let response = response.map_err(|failure| match failure {
@@ -237,11 +249,12 @@ fn status_note(response: &Preflight) -> Option<Note> {
     ))
 }
 
+/// Sends a request over HTTP/1, and returns its response with the received bytes.
 fn exchange<B: Backend>(
     link: &mut Link<B>,
     request: &Prepared,
     started: Nanos,
-) -> io::Result<Preflight> {
+) -> io::Result<(Preflight, Vec<u8>)> {
     link.send(request.bytes())?;
     let mut protocol = Protocol::http1(1);
     protocol.request(request.traits());
@@ -261,7 +274,55 @@ fn exchange<B: Backend>(
         }
     }
     let elapsed_ns = link.now().since(started);
-    describe(&received, responses.first().map(|response| response.body_bytes), protocol, elapsed_ns)
+    let body_bytes = responses.first().map(|response| response.body_bytes);
+    let response = describe(&received, body_bytes, protocol, elapsed_ns)?;
+    Ok((response, received))
+}
+
+/// True if a text names HTTPS or SSL.
+fn names_tls(received: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(received).to_ascii_lowercase();
+    text.contains("https") || text.contains("ssl")
+}
+
+/// True if the target responds to the beginning of a TLS handshake with a record of TLS. It is
+/// checked only once a request without TLS has failed.
+fn speaks_tls(job: &Job) -> bool {
+    let options =
+        BackendOptions { clock: Clock::start(), connections: 1, backends: 1, waker: None };
+    weir_io::open(Engine::Epoll, options, Hello { job }).unwrap_or(false)
+}
+
+/// A ClientHello of TLS 1.2 (RFC 5246 §7.4.1.2) with one cipher and no extension: a server responds
+/// to it with a ServerHello or with an alert.
+const HELLO: [u8; 50] = {
+    let mut hello = [0; 50];
+    // The record, its version and length, the handshake message and its length, the version.
+    let head = [0x16, 3, 1, 0, 45, 1, 0, 0, 41, 3, 3];
+    // After 32 bytes of randomness: no session, one cipher, one method of compression.
+    let tail = [0, 0, 2, 0xc0, 0x2f, 1, 0];
+    hello.split_at_mut(head.len()).0.copy_from_slice(&head);
+    hello.split_at_mut(head.len() + 32).1.copy_from_slice(&tail);
+    hello
+};
+
+/// Sends a ClientHello on whatever backend it gets.
+struct Hello<'a> {
+    job: &'a Job,
+}
+
+impl OnBackend for Hello<'_> {
+    type Output = bool;
+
+    fn run<B: Backend>(self, mut backend: B) -> bool {
+        let until = backend.now().after(PATIENCE_NS.min(self.job.plan.timeout_ns));
+        let received = Link::connect(backend, self.job, until).and_then(|mut link| {
+            link.send_made(&HELLO)?;
+            link.receive()
+        });
+        // An alert or a handshake message (RFC 8446 §5.1).
+        received.is_ok_and(|bytes| matches!(bytes[..], [0x15 | 0x16, 3, ..]))
+    }
 }
 
 /// Describes the final response head among the received bytes.

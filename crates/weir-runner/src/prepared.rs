@@ -80,6 +80,10 @@ impl Prepared {
         parts::check_start(self.spec.start_at_unix_ns)?;
         self.check_machine()?;
         let watch = self.watch(observer)?;
+        for note in watch.iter().flat_map(Watch::notes) {
+            observer.warning(&note);
+            self.notes.push(note);
+        }
         let preflight = self.preflight(observer)?;
         let floor = self.noise_floor(interrupts, observer)?;
         if let Some(signal) = interrupts.received() {

@@ -24,7 +24,7 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 use weir_engine::ObserverFactory;
 use weir_io::{Clock, Nanos};
 use weir_result::document::{Capture, ServerLoad, ServerSection};
-use weir_result::{Measurements, Plan};
+use weir_result::{Measurements, Note, Plan};
 
 use crate::background;
 use crate::errors::NoThread;
@@ -94,6 +94,11 @@ impl Watch {
         let statuses = spec.access_log.is_some().then(Statuses::default);
         let (captures, redaction) = (captures?, redaction.clone());
         Ok(Some(Watch { clock, sources, captures, statuses, redaction }))
+    }
+
+    /// Notes on what is watched, after the first reading.
+    pub(crate) fn notes(&self) -> Vec<Note> {
+        self.sources.notes()
     }
 
     /// The factory of observers that the load needs for this watch, if any.

@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use weir_history::{Name, Tag};
 use weir_report::{Exporter, exporters};
@@ -38,12 +39,11 @@ pub(crate) use report::ReportArgs;
 use tls::TlsArgs;
 use values::{
     assertion, bytes, confidence, depth, duration, part, positive, positive_duration,
-    positive_long, rate, table, unix_time, warmup, window,
+    positive_long, rate, table, threads, unix_time, warmup, window,
 };
 use watch::WatchArgs;
 
-use crate::output::Export;
-use crate::terminal::shown;
+use crate::output::{Export, Output, Outputs};
 
 /// HTTP load generator with accurate latency; drop-in replacement for wrk and wrk2
 #[derive(Debug, Parser)]
@@ -113,7 +113,7 @@ impl Cli {
         argv: impl IntoIterator<Item = impl Into<OsString>>,
     ) -> Result<Cli, clap::Error> {
         let command = command.mut_args(|arg| arg.hide_long_help(true));
-        let argv = arranged(pin::joined(argv), &command);
+        let argv = arranged(hints::with_help_flag(pin::joined(argv), &command), &command);
         let matches = command.try_get_matches_from(&argv);
         let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
         let mut cli = parsed.map_err(|error| hints::explain(error, &argv))?;
@@ -223,7 +223,7 @@ pub(crate) struct RunArgs {
     pub(crate) userinfo: Option<String>,
 
     /// Worker threads [default: one per usable CPU]
-    #[arg(short, long, value_name = "N", value_parser = positive, help_heading = "Load")]
+    #[arg(short, long, value_name = "N", value_parser = threads, help_heading = "Load")]
     pub(crate) threads: Option<u32>,
     /// Connections over all threads
     #[arg(short, long, value_name = "N", value_parser = positive, default_value = "10",
@@ -473,10 +473,12 @@ pub(crate) struct RunArgs {
     #[arg(long, value_parser = Exporter::named, default_value = exporters::TEXT.name,
           value_name = "FORMAT", help = exporters::HELP, help_heading = "Output")]
     pub(crate) format: Exporter,
-    /// Write the result, a JSON document, to this file; FILE.html: the report with plots; -: the
-    /// document to standard output, without the report
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) output: Option<PathBuf>,
+    /// Write the result to this file: the JSON document, or by its extension .html (the report with
+    /// plots), .md, .csv, .xml (JUnit), .hlog, .hgrm or .parquet (every request); -: the document to
+    /// standard output, without the report; repeatable
+    #[arg(short, long, value_name = "FILE", value_parser = output(Output::of_run),
+          help_heading = "Output")]
+    pub(crate) output: Vec<Output>,
     /// Write the result to a file in a format of --format: html=report.html; repeatable
     #[arg(long = "export", value_name = "FORMAT=FILE", value_parser = Export::parse,
           help_heading = "Output")]
@@ -491,7 +493,7 @@ pub(crate) struct RunArgs {
     /// ~/.local/share if not set]
     #[arg(long, value_name = "FILE", requires = "save", help_heading = "Output")]
     pub(crate) history: Option<PathBuf>,
-    /// Write every request with its timestamps to this file, as Parquet
+    /// Write every request with its timestamps to this file, as Parquet; as -o FILE.parquet
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) raw: Option<PathBuf>,
     /// Print the plan as JSON and send nothing
@@ -525,25 +527,24 @@ impl RunArgs {
 
     /// True if `--output` is `-`: the document goes to standard output in the report's place.
     pub(crate) fn prints_document(&self) -> bool {
-        self.output.as_deref().is_some_and(is_stdout)
+        self.output.has_stdout()
     }
 
-    /// The file of `--output` for the document.
-    pub(crate) fn output_file(&self) -> Option<&Path> {
-        self.output.as_deref().filter(|path| !is_stdout(path) && !is_page(path))
+    /// The files of `--output` for the document, and standard output if that is one of them.
+    pub(crate) fn document_places(&self) -> impl Iterator<Item = &Path> {
+        let stdout = self.prints_document().then_some(Path::new("/dev/stdout"));
+        self.output.documents().chain(stdout)
     }
 
-    /// Where `--output` writes the document.
-    pub(crate) fn output_place(&self) -> Option<&Path> {
-        match self.prints_document() {
-            true => Some(Path::new("/dev/stdout")),
-            false => self.output_file(),
-        }
+    /// The file for every request, of `--raw` or `--output`, and its flag.
+    pub(crate) fn rows(&self) -> Option<(&'static str, &Path)> {
+        let raw = self.raw.as_deref().map(|path| ("--raw", path));
+        raw.or_else(|| self.output.rows().next().map(|path| ("--output", path)))
     }
 
-    /// Files in other formats, with those of `--junit` and of `-o FILE.html`.
+    /// Files in other formats, with those of `--junit` and of `--output`.
     pub(crate) fn exports(&self) -> Vec<Export> {
-        exports(&self.exports, self.output.as_deref(), self.junit.as_deref())
+        exports(&self.exports, self.output.exports(), self.junit.as_deref())
     }
 
     /// True if nothing is printed on standard output.
@@ -554,7 +555,7 @@ impl RunArgs {
     /// The form in which the document is printed.
     pub(crate) fn form(&self) -> Form {
         Form {
-            format: if self.prints_document() { exporters::JSON } else { self.format },
+            format: self.output.format(self.format),
             spectrum: self.latency,
             verdict: !self.no_verdict,
             rules: self.rules,
@@ -563,34 +564,23 @@ impl RunArgs {
     }
 }
 
-/// True if a file of this name is for the report with plots, not for the document.
-pub(crate) fn is_page(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("html"))
+/// Parser of the values of `--output`. A file's name need not be UTF-8.
+fn output(of_path: fn(PathBuf) -> Result<Output, String>) -> impl TypedValueParser<Value = Output> {
+    PathBufValueParser::new().try_map(of_path)
 }
 
-/// Checks that the file of an `-o` that writes a page alone is one.
-///
-/// # Errors
-/// When it is not.
-pub(crate) fn check_page(output: Option<&Path>) -> anyhow::Result<()> {
-    if let Some(path) = output.filter(|path| !is_page(path)) {
-        anyhow::bail!("-o {} is no page: name it .html, or use --export FORMAT=FILE", shown(path));
-    }
-    Ok(())
-}
-
-/// The files of `--export`, and of its short forms.
+/// The files of `--export`, `--output` and `--junit`.
 pub(crate) fn exports(
     exports: &[Export],
-    output: Option<&Path>,
+    outputs: impl Iterator<Item = Export>,
     junit: Option<&Path>,
 ) -> Vec<Export> {
-    let page = output.filter(|path| is_page(path));
-    let short = [("--output", page, exporters::HTML), ("--junit", junit, exporters::JUNIT)];
-    let short = short
-        .into_iter()
-        .filter_map(|(flag, path, format)| Some(Export { flag, format, path: path?.to_owned() }));
-    exports.iter().cloned().chain(short).collect()
+    let junit = junit.map(|path| Export {
+        flag: "--junit",
+        format: exporters::JUNIT,
+        path: path.to_owned(),
+    });
+    exports.iter().cloned().chain(outputs).chain(junit).collect()
 }
 
 /// True if a file of this name stands for standard output.

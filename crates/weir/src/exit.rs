@@ -6,7 +6,7 @@ use weir_doctor::Diagnosis;
 use weir_io::Signal;
 use weir_result::document::{BrokenInvariant, Grade};
 use weir_result::study::Gate;
-use weir_result::{AssertionOutcome, Document};
+use weir_result::{AssertionOutcome, AssertionResult, Document};
 use weir_runner::{ErrorKind, Finished, NoThread};
 use weir_serve::ServeError;
 
@@ -80,21 +80,51 @@ pub(crate) fn of_run(finished: &Finished, strict: Option<Strict>) -> ExitCode {
     }
 }
 
-/// The code of a document, measured now or loaded: 4 if parts are missing, since no check of the
-/// others says anything about the whole; then 1 and 3.
+/// The code of a document, measured now or loaded.
 pub(crate) fn of_document(document: &Document, strict: Option<Strict>) -> ExitCode {
-    if document.missing_parts().next().is_some() {
-        return ExitCode::from(MISSING_PART);
+    failure(document, strict).map_or(ExitCode::SUCCESS, |failure| ExitCode::from(failure.code))
+}
+
+/// A code other than 0, and its reason.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: u8,
+    /// The reason in one sentence.
+    pub(crate) text: String,
+}
+
+/// Returns the failure of a document: 4 if parts are missing, since no check of the others says
+/// anything about the whole; then 1 without any success; then 3.
+pub(crate) fn failure(document: &Document, strict: Option<Strict>) -> Option<Failure> {
+    let missing = document.missing_parts().count();
+    if missing > 0 {
+        let text = format!("{missing} of the run's parts missing: name their documents too");
+        return Some(Failure { code: MISSING_PART, text });
     }
     if document.accounting.ok == 0 && document.throughput.good == 0 {
-        return ExitCode::from(NO_SUCCESS);
+        let why = document.verdict.target.text.as_str();
+        let separator = if why.is_empty() { "" } else { ": " };
+        let text = format!("no successful response{separator}{why}");
+        return Some(Failure { code: NO_SUCCESS, text });
     }
-    let mut results = document.assertions.iter();
-    let has_passed = results.all(|result| result.outcome == AssertionOutcome::Pass);
-    match has_passed && !is_refused(document, strict) {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::from(FAILED_CHECK),
-    }
+    let mut failed = document.assertions.iter().filter(|it| it.outcome != AssertionOutcome::Pass);
+    let text = match failed.next() {
+        Some(first) => {
+            let AssertionResult { assertion, measured, .. } = first;
+            let reason = first.reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+            let more = match failed.count() {
+                0 => String::new(),
+                count => format!("; {count} more failed"),
+            };
+            format!("--assert '{assertion}' failed: {measured}{reason}{more}")
+        }
+        None if is_refused(document, strict) => {
+            let verdict = &document.verdict;
+            format!("--strict: the grade is {}: {}", verdict.grade.in_words(), verdict.reason)
+        }
+        None => return None,
+    };
+    Some(Failure { code: FAILED_CHECK, text })
 }
 
 /// The code of a diagnosis: 3 if `--strict` refuses its problems and warnings.

@@ -1,11 +1,14 @@
 //! Result files: written under a temporary name and renamed, so that readers never see a partial
 //! one.
 
+mod destination;
 mod distinct;
 mod exports;
 
+pub(crate) use destination::{Output, Outputs};
 pub(crate) use distinct::check_distinct;
 pub(crate) use exports::{Export, ExportFiles};
+use exports::{ROWS_EXTENSION, extension_of};
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

@@ -47,6 +47,13 @@ pub(super) fn of_failed_target(document: &Document) -> Option<String> {
     })
 }
 
+/// Reason why no request was planned: the target failed, such as by refusing all connections.
+pub(super) fn of_no_load(document: &Document) -> Option<String> {
+    let target = &document.verdict.target;
+    let is_unreached = target.state == TargetState::Failed && document.accounting.planned == 0;
+    (is_unreached && !target.text.is_empty()).then(|| target.text.clone())
+}
+
 /// Reason for an upper bound beyond the limit: the client overhead, and if the rest satisfies the
 /// claim.
 fn of_client(estimate: &Estimate, comparison: Comparison, limit: f64) -> String {

@@ -70,7 +70,7 @@ pub fn parse_duration_ns(text: &str) -> Result<u64, ParseError> {
             Some((_, ns)) => *ns,
             None if unit.is_empty() && total == 0 && last_unit_ns == u64::MAX => 1_000_000_000,
             None if unit.is_empty() => return DURATION.refuse(text, "its last number has no unit"),
-            None => return DURATION.refuse(text, format!("there is no unit '{unit}'")),
+            None => return DURATION.refuse(text, unknown_unit(unit)),
         };
         if unit_ns >= last_unit_ns {
             return DURATION.refuse(text, "its units must get smaller");
@@ -89,6 +89,21 @@ pub fn parse_duration_ns(text: &str) -> Result<u64, ParseError> {
         Ok(ns) => Ok(ns),
         Err(_) => DURATION.refuse(text, "it is longer than 584 years"),
     }
+}
+
+/// The reason that a duration has a wrong unit.
+fn unknown_unit(unit: &str) -> String {
+    let lower = unit.to_lowercase();
+    let (name, symbol) = match lower.as_str() {
+        "hr" | "hrs" | "hour" | "hours" => ("hours", "h"),
+        "min" | "mins" | "minute" | "minutes" => ("minutes", "m"),
+        "sec" | "secs" | "second" | "seconds" => ("seconds", "s"),
+        "msec" | "msecs" | "millisecond" | "milliseconds" => ("milliseconds", "ms"),
+        "usec" | "usecs" | "microsecond" | "microseconds" => ("microseconds", "us"),
+        "d" | "day" | "days" => ("days", "24h"),
+        _ => return format!("there is no unit '{unit}'"),
+    };
+    format!("there is no unit '{unit}', {name} are {symbol}")
 }
 
 /// Parses a count: `10000`, `10,000`, `10k`, `1.5M`, `1G`. Refuses fractions.

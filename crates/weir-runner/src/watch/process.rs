@@ -58,6 +58,26 @@ impl Processes {
         }
     }
 
+    /// Returns the advice if the processes of a name are those of several servers: some of them were
+    /// started by others of the name, as workers by a master, and there are several such groups.
+    pub(super) fn several_servers(&self) -> Option<String> {
+        let is_first = |pid: &&u32| !parent(**pid).is_some_and(|of| self.pids.contains(&of));
+        let masters: Vec<u32> = self.pids.iter().filter(is_first).copied().collect();
+        if masters.len() < 2 || masters.len() == self.pids.len() {
+            return None;
+        }
+        let name = &self.name;
+        let numbers: Vec<String> = masters.iter().map(u32::to_string).collect();
+        Some(format!(
+            "--watch-pid {name} adds up {} processes of {} servers, begun by {}; name the processes \
+             of one by their numbers, as pgrep -P {} prints them",
+            self.pids.len(),
+            masters.len(),
+            numbers.join(", "),
+            masters[0],
+        ))
+    }
+
     /// Makes the section of these readings; `at_s` converts their times to seconds from t0.
     pub(super) fn section(
         self,
@@ -154,6 +174,17 @@ fn read_all(pids: &[u32]) -> Reading {
     sum
 }
 
+/// The process that started another one.
+fn parent(pid: u32) -> Option<u32> {
+    parent_in(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// The number of the parent. The name before it may hold anything.
+fn parent_in(stat: &str) -> Option<u32> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_whitespace().nth(1)?.parse().ok()
+}
+
 /// Time in user space and in the kernel, in ticks. The name before them may hold anything.
 fn cpu_ticks(stat: &str) -> Option<u64> {
     let (_, fields) = stat.rsplit_once(')')?;
@@ -175,6 +206,7 @@ mod tests {
     fn proc_is_parsed() {
         let stat = "7 (a) b) S 1 7 7 0 -1 4194560 1 2 3 4 250 50 6 7 20 0 9 0 55 1 2 3";
         assert_eq!(cpu_ticks(stat), Some(300));
+        assert_eq!(parent_in(stat), Some(1));
         assert_eq!(cpu_ticks(""), None);
         let status = "Name:\tx\nVmRSS:\t    1234 kB\nThreads:\t9\n";
         assert_eq!(number_of(status, "VmRSS:"), Some(1_234));

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use weir_io::{Clock, Nanos};
+use weir_result::Note;
 use weir_result::document::{
     AccessLogSection, CommandSection, MetricSeries, NginxSample, Point, ProcessSection,
     PrometheusSection, ServerLoad, ServerSection,
@@ -118,6 +119,13 @@ impl Sources {
             first(&flag, readings.polls.error.take(), "print a number, or name=value pairs")?;
         }
         Ok(())
+    }
+
+    /// Notes on what is watched.
+    pub(super) fn notes(&self) -> Vec<Note> {
+        let several =
+            self.processes.iter().filter_map(|(processes, _)| processes.several_servers());
+        several.map(|text| Note::new("several_servers", text)).collect()
     }
 
     /// Reads every source. nginx comes last, so that its last reading covers the requests of all.

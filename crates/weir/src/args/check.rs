@@ -10,6 +10,7 @@ use weir_runner::credentials;
 
 use super::hints::wrong;
 use super::{ArrivalsChoice, Cli, RunArgs, hints, is_stdout, peers};
+use crate::output::{Output, Outputs};
 
 /// Maximum bytes of a Unix socket's name: `sun_path` of sockaddr_un(7) without its last NUL.
 pub(crate) const UNIX_MAX_BYTES: usize = 107;
@@ -31,6 +32,7 @@ pub(super) fn check(args: &mut RunArgs) -> Result<(), clap::Error> {
     }
     check_user(args)?;
     check_part(args).map_err(wrong)?;
+    args.watch.check().map_err(wrong)?;
     let named = [("--raw", &args.raw), ("--junit", &args.junit)];
     for (flag, path) in named {
         if path.as_deref().is_some_and(is_stdout) {
@@ -38,8 +40,14 @@ pub(super) fn check(args: &mut RunArgs) -> Result<(), clap::Error> {
             return Err(wrong(format!("{flag} cannot write to standard output: {text}")));
         }
     }
+    let rows: Vec<&str> = args.raw.iter().map(|_| "--raw").chain(rows_of(&args.output)).collect();
+    if let [one, other, ..] = rows[..] {
+        let text = "the rows of all requests go to one file";
+        return Err(wrong(format!("{one} and {other}: {text}; leave one out")));
+    }
     if args.assertions.is_empty() {
-        let exported = args.exports.iter().map(|export| ("--export", export.format));
+        let exports = args.exports();
+        let exported = exports.iter().map(|export| (export.flag, export.format));
         let mut formats = exported.chain([("--format", args.format)]);
         if let Some((flag, format)) = formats.find(|(_, format)| format.needs_assertions) {
             let format = format.name;
@@ -53,20 +61,30 @@ pub(super) fn check(args: &mut RunArgs) -> Result<(), clap::Error> {
     args.unix.as_deref().map_or(Ok(()), |path| check_unix(path).map_err(wrong))
 }
 
+/// The names of the outputs for rows.
+fn rows_of(outputs: &[Output]) -> impl Iterator<Item = &'static str> {
+    outputs.rows().map(|_| "-o FILE.parquet")
+}
+
 fn check_script(args: &RunArgs) -> Result<(), clap::Error> {
     if args.script.is_some() {
-        return match args.method.is_some() || args.body.is_some() {
-            true => Err(wrong(
-                "--method and --body cannot be used with --script; set wrk.method and wrk.body in \
-                 the script"
-                    .to_owned(),
-            )),
-            false => Ok(()),
+        let (flag, remedy) = match args {
+            RunArgs { method: Some(_), .. } => ("--method", "set wrk.method"),
+            RunArgs { body: Some(_), .. } => ("--body", "set wrk.body"),
+            RunArgs { body_size: Some(_), .. } => {
+                ("--body-size", "set wrk.body = string.rep('x', BYTES)")
+            }
+            _ => return Ok(()),
         };
+        let text = "cannot be used with --script, which makes the requests";
+        return Err(wrong(format!("{flag} {text}: {remedy} in the script")));
     }
     let Some(word) = args.script_args().next() else { return Ok(()) };
     let (first, command) = (args.words.first(), Cli::command());
     let commands = command.get_subcommands().map(clap::Command::get_name);
+    if let Some(text) = first.and_then(|first| of_verb(first, &mut args.script_args())) {
+        return Err(wrong(text));
+    }
     if let Some(first) = first
         && let Some(known) = similar(first, commands)
     {
@@ -81,6 +99,22 @@ fn check_script(args: &RunArgs) -> Result<(), clap::Error> {
         true => format!("too many words: {advice}"),
         false => format!("'{word}' is one word too many: {advice}"),
     }))
+}
+
+/// Commands of other tools that begin a load.
+const VERBS: [&str; 8] = ["run", "attack", "start", "load", "bench", "test", "http", "loadtest"];
+
+/// The error for `weir run URL`: a load needs no command.
+fn of_verb<'a>(first: &str, others: &mut impl Iterator<Item = &'a String>) -> Option<String> {
+    if first == "help" {
+        let command = others.next()?;
+        return Some(format!("there is no help for '{command}': weir --help lists all commands"));
+    }
+    VERBS.contains(&first).then(|| {
+        let url = others.find(|word| word.contains(['/', '.', ':']));
+        let url = url.filter(|url| !url.contains('@')).map_or("URL", String::as_str);
+        format!("'{first}' is no command, and a load needs none: weir [options] {url}")
+    })
 }
 
 /// Checks that a header has a name that RFC 9110 §5.1 allows. The error does not repeat its value.
@@ -200,6 +234,38 @@ mod tests {
     }
 
     #[test]
+    fn a_script_makes_the_requests() {
+        let body = "set wrk.body = string.rep('x', BYTES) in the script";
+        check_wrong(&["-s", "x.lua", "--body-size", "1k", "http://h/"], body);
+        check_wrong(
+            &["-s", "x.lua", "-b", "x", "http://h/"],
+            "--body cannot be used with --script",
+        );
+        check_wrong(&["-s", "x.lua", "-X", "PUT", "http://h/"], "set wrk.method in the script");
+    }
+
+    #[test]
+    fn a_load_has_no_command() {
+        let text = "is no command, and a load needs none: weir [options]";
+        for verb in ["run", "attack", "start"] {
+            check_wrong(&[verb, "http://h/"], &format!("'{verb}' {text} http://h/"));
+        }
+        check_wrong(&["-c5", "run", "-d2s", "https://me:SECRET@h/"], &format!("{text} URL"));
+        check_wrong(&["serach", "http://h/"], "did you mean weir search?");
+        parsed(&["run"]).expect("a host of this name");
+    }
+
+    #[test]
+    fn help_is_a_word_too() {
+        let text = |words: &[&str]| parsed(words).expect_err("the help");
+        assert_eq!(text(&["help"]), text(&["--help"]));
+        assert_eq!(text(&["help", "search"]), text(&["search", "--help"]));
+        assert_eq!(text(&["help", "history", "trend"]), text(&["history", "trend", "--help"]));
+        let none = "there is no help for 'serach': weir --help lists all commands";
+        check_wrong(&["help", "serach"], none);
+    }
+
+    #[test]
     fn credentials_leave_the_url() {
         let args = parsed(&["http://me:p%40ss@h:80/a@b"]).expect("a URL with a user name");
         assert_eq!(args.words[0], "http://h:80/a@b");
@@ -225,7 +291,8 @@ mod tests {
         check_wrong(&["--raw", "-", "http://h/"], "--raw cannot write to standard output");
         check_wrong(&["--assert", "p99 < 1s", "--junit", "-", "http://h/"], "--junit cannot write");
         let args = parsed(&["-q", "-o", "-", "http://h/"]).expect("standard output");
-        assert!(args.prints_document() && !args.is_silent() && args.output_file().is_none());
+        assert!(args.prints_document() && !args.is_silent());
+        assert_eq!(args.output.documents().count(), 0);
     }
 
     #[test]

@@ -13,7 +13,7 @@ Common options (--help lists and explains all):
   -H, --header <HEADER>       Add a header, \"Name: value\"; repeatable
   -b, --body <TEXT|@FILE>     Request body
   -L, --latency               Print the full latency distribution
-  -o, --output <FILE>         Write the result as JSON; FILE.html: with plots
+  -o, --output <FILE>         Write the result; .json, .html, .csv, .md, …
 
 Examples:
   weir http://localhost:8080/

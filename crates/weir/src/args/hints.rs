@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command, CommandFactory};
+use weir_result::similar;
 use weir_result::units::parse_rate;
 
 use super::{Cli, RunArgs, peers};
@@ -48,7 +49,7 @@ pub(super) fn explain(error: clap::Error, argv: &[OsString]) -> clap::Error {
         ErrorKind::UnknownArgument => wrong(
             of_unknown(&flag, &words)
                 .or_else(|| of_abbreviated(&flag, &[]))
-                .unwrap_or_else(|| misspelled(&flag, &text(ContextKind::SuggestedArg))),
+                .unwrap_or_else(|| misspelled(&flag)),
         ),
         ErrorKind::ValueValidation | ErrorKind::InvalidValue => {
             let letter = letter_of(&flag);
@@ -124,6 +125,18 @@ fn of_quiet(value: &str) -> Option<String> {
     ))
 }
 
+/// Rewrites `weir help`, and `weir help search`, to the flag that prints it.
+pub(super) fn with_help_flag(mut argv: Vec<OsString>, command: &Command) -> Vec<OsString> {
+    let Some((_, of)) = argv.get(1..).and_then(<[OsString]>::split_first) else { return argv };
+    let mut commands = of.iter().map(|word| word.to_str());
+    let found = commands.try_fold(command, |command, word| command.find_subcommand(word?));
+    if argv[1] == "help" && found.is_some() {
+        argv.remove(1);
+        argv.push("--help".into());
+    }
+    argv
+}
+
 /// The words before `--`, without the program's name. A word that is not UTF-8 becomes empty, as it
 /// is no flag.
 fn flag_words(argv: &[OsString]) -> Vec<&str> {
@@ -131,11 +144,14 @@ fn flag_words(argv: &[OsString]) -> Vec<&str> {
     words.map(|word| word.to_str().unwrap_or_default()).collect()
 }
 
-/// The error for a flag that no tool has. clap's own is long, and advises to pass it as a value.
-fn misspelled(flag: &str, similar: &str) -> String {
-    match similar {
-        "" => format!("unknown flag {flag}: weir --help lists all flags"),
-        similar => format!("unknown flag {flag}: did you mean {similar}?"),
+/// The error for a flag that no tool has. clap's own is long, advises to pass it as a value, and
+/// names flags that have little in common with it.
+fn misspelled(flag: &str) -> String {
+    let command = built();
+    let longs = command.get_arguments().filter_map(Arg::get_long);
+    match flag.strip_prefix("--").and_then(|name| similar(name, longs)) {
+        None => format!("unknown flag {flag}: weir --help lists all flags"),
+        Some(similar) => format!("unknown flag {flag}: did you mean --{similar}?"),
     }
 }
 
@@ -331,7 +347,7 @@ mod tests {
 
     #[test]
     fn a_recorded_command_line_may_be_of_an_older_version() {
-        let cli = Cli::of_recorded(["weir", "-c5", "--conn", "6", "http://h/"]);
+        let cli = Cli::of_recorded(["weir", "-c5", "--dur", "1", "-c", "6", "http://h/"]);
         assert_eq!(cli.expect("it was accepted").run.connections, 6);
     }
 
@@ -350,11 +366,15 @@ mod tests {
             ("-c 1x http://h/", "invalid value '1x' for '--connections <N>'"),
             ("-t 30s http://h/", "invalid value '30s' for '--threads <N>'"),
             ("-t 30s http://h/", "use -T 30s, or -d 30s"),
+            ("-t 1m http://h/", "use -T 1m, or -d 1m"),
+            ("-d 10min http://h/", "there is no unit 'min', minutes are m"),
             ("-T text/plain http://h/", "use -H 'Content-Type: text/plain'"),
             ("-d {} http://h/", "use -b TEXT"),
             ("--requests POST http://h/", "use -X POST"),
             ("serve -z 30s", "unexpected argument '-z'"),
             ("-c5 http://h/ --latnecy", "unknown flag --latnecy: did you mean --latency?"),
+            ("--threshold 5ms http://h/", "use --assert, as in --assert 'p99 < 5ms'\n"),
+            ("--thread-count 5 http://h/", "unknown flag --thread-count: weir --help lists all"),
         ] {
             check_hint(line, expected);
         }

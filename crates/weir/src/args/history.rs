@@ -7,8 +7,10 @@ use weir_history::{Name, Selector, Tag};
 use weir_report::{Exporter, exporters};
 use weir_result::NamedMetric;
 
+use super::output;
 use super::study::ResultFiles;
 use super::values::positive;
+use crate::output::Output;
 
 /// `weir history`.
 #[derive(Debug, Args)]
@@ -92,9 +94,10 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_parser = Exporter::named, default_value = exporters::TEXT.name,
           value_name = "FORMAT", help = exporters::HELP)]
     pub(crate) format: Exporter,
-    /// Write the document to this file; -: to standard output, without the report
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    /// Write the result to this file: the JSON document, or by its extension .html, .md, .csv, .xml,
+    /// .hlog or .hgrm; -: the document to standard output, without the report; repeatable
+    #[arg(short, long, value_name = "FILE", value_parser = output(Output::of_document))]
+    pub(crate) output: Vec<Output>,
 }
 
 /// `weir history trend`.

@@ -254,7 +254,7 @@ const PEERS: &str = "\
   any: oha's wait for late responses; weir does so by default
 --bailout --abort-on
   any: another tool's end after errors; use --assert 'errors == 0'
---thresholds --slo
+--threshold --thresholds --slo --sla
   any: another tool's threshold; use --assert, as in --assert 'p99 < 5ms'
 --open-loop
   any: nighthawk's open loop; weir's -R N is an open loop

@@ -7,8 +7,8 @@ use weir_report::{Exporter, exporters};
 use weir_result::Assertion;
 
 use super::values::{assertion, confidence};
-use super::{Form, Strict, exports};
-use crate::output::Export;
+use super::{Form, Strict, exports, output};
+use crate::output::{Export, Output, Outputs};
 
 /// `weir report`.
 #[derive(Debug, Args)]
@@ -48,9 +48,11 @@ pub(crate) struct ReportArgs {
     /// Write the result to a file in a format of --format: html=report.html; repeatable
     #[arg(long = "export", value_name = "FORMAT=FILE", value_parser = Export::parse)]
     pub(crate) exports: Vec<Export>,
-    /// Short form of --export html=FILE, for a file that ends in .html
-    #[arg(short, long, value_name = "FILE.html")]
-    pub(crate) output: Option<PathBuf>,
+    /// Write the result to this file: the JSON document, which is merged of parts, or by its
+    /// extension .html, .md, .csv, .xml, .hlog or .hgrm; -: the document to standard output,
+    /// without the report; repeatable
+    #[arg(short, long, value_name = "FILE", value_parser = output(Output::of_document))]
+    pub(crate) output: Vec<Output>,
     /// In GitHub Actions: append the report to the step's summary, and print annotations
     #[arg(long)]
     pub(crate) github: bool,
@@ -60,15 +62,15 @@ pub(crate) struct ReportArgs {
 }
 
 impl ReportArgs {
-    /// Files in other formats, with those of `--junit` and of `-o FILE.html`.
+    /// Files with the result, with those of `--junit` and of `-o`.
     pub(crate) fn exports(&self) -> Vec<Export> {
-        exports(&self.exports, self.output.as_deref(), self.junit.as_deref())
+        exports(&self.exports, self.output.all_exports(), self.junit.as_deref())
     }
 
     /// The form in which the document is printed.
     pub(crate) fn form(&self) -> Form {
         Form {
-            format: self.format,
+            format: self.output.format(self.format),
             spectrum: self.latency,
             verdict: !self.no_verdict,
             rules: self.rules,

@@ -12,8 +12,8 @@ use weir_study::search::Objective;
 
 use super::choices::ArrivalsChoice;
 use super::values::{positive, positive_duration, rate};
-use super::{check_page, exports};
-use crate::output::Export;
+use super::{exports, output};
+use crate::output::{Export, Output, Outputs};
 
 /// Flags of every study.
 #[derive(Clone, Debug, Args)]
@@ -41,9 +41,11 @@ pub(crate) struct StudyFlags {
     #[arg(long, value_name = "N", help_heading = "Study")]
     pub(crate) study_seed: Option<u64>,
     /// Write the study, a JSON document with all runs, to this file after each trial; weir resume
-    /// continues it. FILE.html: the report with plots instead, at the end
-    #[arg(short, long, value_name = "FILE", help_heading = "Study")]
-    pub(crate) output: Option<PathBuf>,
+    /// continues it. FILE.html, .md, .csv or .xml: the result in that format, at the end;
+    /// repeatable
+    #[arg(short, long, value_name = "FILE", value_parser = output(Output::of_findings),
+          help_heading = "Study")]
+    pub(crate) output: Vec<Output>,
     /// Write the result to a file in another format at the end: html=study.html, csv=trials.csv;
     /// repeatable
     #[arg(long = "export", value_name = "FORMAT=FILE", value_parser = Export::parse_of_findings,
@@ -71,19 +73,21 @@ pub(crate) struct ResultFiles {
     /// Write the result to a file in another format: html=result.html; repeatable
     #[arg(long = "export", value_name = "FORMAT=FILE", value_parser = Export::parse_of_findings)]
     exports: Vec<Export>,
-    /// Short form of --export html=FILE, for a file that ends in .html
-    #[arg(short, long, value_name = "FILE.html")]
-    output: Option<PathBuf>,
+    /// Write the result to this file: JSON, or by its extension .html, .md, .csv or .xml; -: JSON
+    /// to standard output, without the report; repeatable
+    #[arg(short, long, value_name = "FILE", value_parser = output(Output::of_findings))]
+    output: Vec<Output>,
 }
 
 impl ResultFiles {
-    /// Files in other formats, with that of `-o FILE.html`.
-    ///
-    /// # Errors
-    /// When the file of `-o` is no page.
-    pub(crate) fn exports(&self) -> anyhow::Result<Vec<Export>> {
-        check_page(self.output.as_deref())?;
-        Ok(exports(&self.exports, self.output.as_deref(), None))
+    /// Files with the result, with those of `-o`.
+    pub(crate) fn exports(&self) -> Vec<Export> {
+        exports(&self.exports, self.output.all_exports(), None)
+    }
+
+    /// The format of standard output.
+    pub(crate) fn format(&self, format: Exporter) -> Exporter {
+        self.output.format(format)
     }
 }
 
@@ -295,6 +299,24 @@ pub(crate) struct Secrets {
     pub(crate) watch_prometheus: Option<String>,
 }
 
+/// The commands of a recorded run that the user wants.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Consent {
+    /// Run the commands and the script that the file names, which may be a stranger's; or give each
+    /// again with its flag
+    #[arg(long, help_heading = "Commands of the file")]
+    pub(crate) run_commands: bool,
+    /// Script that the file names
+    #[arg(short, long, value_name = "FILE", help_heading = "Commands of the file")]
+    pub(crate) script: Vec<PathBuf>,
+    /// Command of --capture that the file names; repeatable
+    #[arg(long, value_name = "COMMAND", help_heading = "Commands of the file")]
+    pub(crate) capture: Vec<String>,
+    /// Command of --watch-command that the file names; repeatable
+    #[arg(long, value_name = "COMMAND", help_heading = "Commands of the file")]
+    pub(crate) watch_command: Vec<String>,
+}
+
 /// `weir rerun`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RerunArgs {
@@ -304,9 +326,12 @@ pub(crate) struct RerunArgs {
     /// Redacted values.
     #[command(flatten)]
     pub(crate) secrets: Secrets,
-    /// Write the result, a JSON document, to this file
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    /// Commands of the file.
+    #[command(flatten)]
+    pub(crate) consent: Consent,
+    /// Write the result to this file, in the format of its extension; repeatable
+    #[arg(short, long, value_name = "FILE", value_parser = output(Output::of_run))]
+    pub(crate) output: Vec<Output>,
     /// In GitHub Actions: append the report to the step's summary ($GITHUB_STEP_SUMMARY), and print
     /// failed assertions and findings as annotations
     #[arg(long)]
@@ -328,11 +353,14 @@ pub(crate) struct ResumeArgs {
     /// Redacted values.
     #[command(flatten)]
     pub(crate) secrets: Secrets,
-    /// Command of --before, if the study has it redacted
-    #[arg(long, value_name = "CMD", help_heading = "Redacted values")]
+    /// Commands of the file.
+    #[command(flatten)]
+    pub(crate) consent: Consent,
+    /// Command of --before that the file names, with its redacted values
+    #[arg(long, value_name = "CMD", help_heading = "Commands of the file")]
     pub(crate) before: Option<String>,
     /// Command of --after, likewise
-    #[arg(long, value_name = "CMD", help_heading = "Redacted values")]
+    #[arg(long, value_name = "CMD", help_heading = "Commands of the file")]
     pub(crate) after: Option<String>,
     /// Begin each trial at once, without waiting until the machine and the target have recovered
     #[arg(long)]

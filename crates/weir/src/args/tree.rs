@@ -61,7 +61,7 @@ fn with_values(arg: Arg) -> Arg {
         return arg.value_parser(parser).hide_possible_values(true);
     }
     let hint = match (name.as_str(), arg.get_value_hint()) {
-        (_, ValueHint::AnyPath) => ValueHint::FilePath,
+        ("FILE", _) | (_, ValueHint::AnyPath) => ValueHint::FilePath,
         ("URL", _) => ValueHint::Url,
         ("CMD", _) => ValueHint::CommandString,
         // A number, a name or a text, for which files would be wrong.

@@ -18,6 +18,17 @@ pub(super) fn positive(text: &str) -> Result<u32, String> {
     u32::try_from(positive_long(text)?).map_err(|_| "is too large".to_owned())
 }
 
+/// Greatest number of threads. More is a duration: `-t 1m`, as of other tools.
+const THREADS_MAX: u32 = 65_536;
+
+/// Parses a number of threads.
+pub(super) fn threads(text: &str) -> Result<u32, String> {
+    match positive(text)? {
+        threads @ 1..=THREADS_MAX => Ok(threads),
+        _ => Err("must be at most 65,536".to_owned()),
+    }
+}
+
 /// Parses a number of requests in flight on one connection.
 pub(super) fn depth(text: &str) -> Result<u16, String> {
     match positive(text)? {

@@ -42,6 +42,17 @@ pub(crate) struct WatchArgs {
 }
 
 impl WatchArgs {
+    /// Checks that each note has a name of its own.
+    ///
+    /// # Errors
+    /// When two have the same.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let names: Vec<&String> = self.note.iter().map(|(name, _)| name).collect();
+        let twice = (1..names.len()).find(|at| names[..*at].contains(&names[*at]));
+        twice
+            .map_or(Ok(()), |at| Err(format!("--note {} is there twice: leave one out", names[at])))
+    }
+
     /// Returns the specification.
     pub(crate) fn spec(&self) -> WatchSpec {
         WatchSpec {

@@ -27,7 +27,7 @@ const METRICS: [&str; 7] = ["rate", "p50", "p90", "p99", "p99.9", "mean", "error
 /// # Errors
 /// When a file cannot be read.
 pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
-    let exports = args.result_files.exports()?;
+    let (exports, format) = (args.result_files.exports(), args.result_files.format(args.format));
     let interrupts = Interrupts::await_signals()?;
     let read: Vec<_> = args.files.iter().map(|file| ("the file", Some(file.as_path()))).collect();
     let exports = ExportFiles::at(exports, &read, interrupts.temporaries())?;
@@ -45,11 +45,11 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
     let undecided = args.fail_on == Some(FailOn::Undecided);
     let findings = Findings::of_comparison(&comparison).failing_undecided(undecided);
     exports.write_findings(&findings, &TextOptions::default())?;
-    study::print(&findings, args.format)?;
+    study::print(&findings, format)?;
     let gate = study::gate(&comparison, args.fail_on);
     if let Some(summary) = summary {
         let annotation = Annotation::of_comparison(&comparison, gate);
-        let channel = Channel::beside(args.format == exporters::TEXT);
+        let channel = Channel::beside(format == exporters::TEXT);
         let markdown = |out: &mut Vec<u8>| markdown::write_report(&findings.report(), out);
         summary.publish(markdown, vec![annotation], channel)?;
     }

@@ -12,17 +12,17 @@ use weir_report::text::Bars;
 use weir_report::{Annotation, Findings, TextOptions, exporters};
 use weir_result::Document;
 
+use crate::args::Form;
 use crate::args::history::{
     Action, AddArgs, Format, HistoryArgs, ListArgs, RemoveArgs, ShowArgs, TagArgs, TrendArgs,
 };
-use crate::args::{Form, is_stdout};
-use crate::commands::run::print;
+use crate::commands::report::check_assertions;
+use crate::commands::run::{options, print};
 use crate::commands::study;
-use crate::errors::NotWritten;
 use crate::github::{Channel, StepSummary};
 use crate::history::location;
 use crate::interrupts::Interrupts;
-use crate::output::{ExportFiles, ResultFile};
+use crate::output::{Export, ExportFiles, Outputs};
 use crate::screen::Screen;
 use crate::terminal::{self, shown};
 
@@ -62,19 +62,17 @@ fn show(args: &ShowArgs, history: &History) -> Result<()> {
     let interrupts = Interrupts::await_signals()?;
     let entry = history.newest(&args.run)?;
     let document = history.document(entry.id)?;
-    let prints_document = args.output.as_deref().is_some_and(is_stdout);
-    if let Some(path) = args.output.as_deref().filter(|path| !is_stdout(path)) {
-        let file = ResultFile::at("--output", path, interrupts.temporaries())?;
-        let written = file.write(|mut out| weir_report::json::write(&document, &mut out));
-        written.map_err(|error| NotWritten { place: "--output", error })?;
-    }
+    let exports: Vec<Export> = args.output.all_exports().collect();
     let form = Form {
-        format: if prints_document { exporters::JSON } else { args.format },
+        format: args.output.format(args.format),
         spectrum: args.latency,
         verdict: true,
         rules: args.rules,
         verbose: args.verbose,
     };
+    check_assertions(&document, form.format, &exports)?;
+    let files = ExportFiles::at(exports, &[], interrupts.temporaries())?;
+    files.write(&document, &options(&form))?;
     Ok(print(&document, &form)?)
 }
 
@@ -82,19 +80,19 @@ fn trend(args: &TrendArgs, history: &History) -> Result<()> {
     let summary = StepSummary::of(args.github)?;
     let default = || ["p50", "p99", "rate"].map(|name| name.parse().expect("a metric")).to_vec();
     let metrics = if args.metrics.is_empty() { default() } else { args.metrics.clone() };
-    let exports = args.result_files.exports()?;
+    let (exports, format) = (args.result_files.exports(), args.result_files.format(args.format));
     let interrupts = Interrupts::await_signals()?;
     let trend = Trend::load(history, &args.name, args.tag.as_ref(), &metrics)?;
     let rows = args.count as usize;
     let built = trend.built(rows);
     let findings = Findings::of_built(&built);
-    study::check_formats(&findings, args.format, &exports)?;
+    study::check_formats(&findings, format, &exports)?;
     let files = ExportFiles::at(exports, &[], interrupts.temporaries())?;
     files.write_findings(&findings, &TextOptions::default())?;
-    if args.format == exporters::TEXT {
+    if format == exporters::TEXT {
         print_text(&trend.to_text(layout(), rows))?;
     } else {
-        study::print(&findings, args.format)?;
+        study::print(&findings, format)?;
     }
     let Some(summary) = summary else { return Ok(()) };
     let annotations = trend.recent_changes(rows).into_iter().map(|change| {
@@ -103,7 +101,7 @@ fn trend(args: &TrendArgs, history: &History) -> Result<()> {
     });
     let text = &built.text;
     let markdown = |out: &mut Vec<u8>| write!(out, "### weir history\n\n```text\n{text}```\n");
-    let channel = Channel::beside(args.format == exporters::TEXT);
+    let channel = Channel::beside(format == exporters::TEXT);
     Ok(summary.publish(markdown, annotations.collect(), channel)?)
 }
 

@@ -52,7 +52,19 @@ pub(crate) fn check_same(document: &Document, prepared: &Prepared) -> Result<()>
     }
 }
 
+/// Returns the files that a run reads now and none of `recorded` is. A file may name any: its
+/// content would go to the server.
+pub(crate) fn new_inputs<'a>(recorded: &[Input], now: &'a [Input]) -> Vec<&'a str> {
+    let is_new = |input: &&Input| {
+        !recorded.iter().any(|other| other.path == input.path && other.sha256 == input.sha256)
+    };
+    now.iter().filter(is_new).map(|input| input.path.as_str()).collect()
+}
+
 fn changed_inputs(recorded: &[Input], now: &[Input]) -> Vec<String> {
+    let is_named = |path: &str| recorded.iter().any(|input| input.path == path);
+    let new = new_inputs(recorded, now).into_iter().filter(|path| !is_named(path));
+    let new = new.map(|path| format!("{path} was not read then")).collect::<Vec<_>>();
     let changed = |input: &Input| {
         let found = now.iter().find(|other| other.path == input.path && other.role == input.role);
         match found {
@@ -61,5 +73,5 @@ fn changed_inputs(recorded: &[Input], now: &[Input]) -> Vec<String> {
             None => Some(format!("{} is not read any more", input.path)),
         }
     };
-    recorded.iter().filter_map(changed).collect()
+    recorded.iter().filter_map(changed).chain(new).collect()
 }

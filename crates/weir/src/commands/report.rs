@@ -5,11 +5,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use weir_report::Findings;
+use weir_report::{Exporter, Findings};
 use weir_result::{Document, Study};
 
-use crate::args::{ReportArgs, check_page};
-use crate::commands::run::{judged, options, print, publish};
+use crate::args::ReportArgs;
+use crate::commands::run::{judged, options, print, print_failure, publish};
 use crate::commands::study;
 use crate::exit;
 use crate::github::StepSummary;
@@ -22,7 +22,6 @@ use crate::terminal::shown;
 /// # Errors
 /// When a document cannot be read, or several do not belong together.
 pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
-    check_page(args.output.as_deref())?;
     let interrupts = Interrupts::await_signals()?;
     let read = args.files.iter().map(|file| ("the document", Some(file.as_path())));
     let read: Vec<_> = read.collect();
@@ -48,20 +47,32 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
     if !args.assertions.is_empty() {
         document.assertions = judged(&args.assertions, args.assert_confidence, &document);
     }
-    if args.format.needs_assertions && document.assertions.is_empty() {
-        bail!("--format {} needs an assertion; add --assert", args.format.name);
-    }
-    let needs = |export: &Export| export.format.needs_assertions;
-    if let Some(export) = args.exports().into_iter().find(needs)
-        && document.assertions.is_empty()
-    {
-        bail!("{} needs an assertion; add --assert", export.flag);
-    }
+    check_assertions(&document, args.format, &args.exports())?;
     exports.write(&document, &options(&args.form()))?;
     print(&document, &args.form())?;
     let is_refused = exit::is_refused(&document, args.strict);
     publish(summary.as_ref(), &document, &args.form(), is_refused)?;
+    print_failure(&document, args.strict);
     Ok(exit::of_document(&document, args.strict))
+}
+
+/// Checks that a document has assertions if a format holds them alone.
+///
+/// # Errors
+/// When it has none.
+pub(crate) fn check_assertions(
+    document: &Document,
+    format: Exporter,
+    exports: &[Export],
+) -> Result<()> {
+    let flags = exports.iter().map(|export| (export.flag, export.format));
+    let mut needing = flags.chain([("--format", format)]).filter(|(_, it)| it.needs_assertions);
+    match needing.next() {
+        Some((flag, format)) if document.assertions.is_empty() => {
+            bail!("{flag} {} needs an assertion; add --assert", format.name)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Returns the study in a file, if it is no document of a run.
@@ -76,9 +87,10 @@ fn report_study(args: &ReportArgs, study: &Study, files: ExportFiles) -> Result<
     }
     let summary = StepSummary::of(args.github)?;
     let findings = Findings::of_study(study);
-    study::check_formats(&findings, args.format, &args.exports())?;
+    let format = args.form().format;
+    study::check_formats(&findings, format, &args.exports())?;
     files.write_findings(&findings, &options(&args.form()))?;
-    study::print(&findings, args.format)?;
-    summary.map_or(Ok(()), |summary| study::publish(&summary, study, args.format, None))?;
+    study::print(&findings, format)?;
+    summary.map_or(Ok(()), |summary| study::publish(&summary, study, format, None))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -4,10 +4,11 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
+use weir_result::study::Hooks;
 use weir_result::{Document, Study};
 
 use super::study::spec_of;
-use super::{recorded, run};
+use super::{consent, recorded, run};
 use crate::args::live::LiveArgs;
 use crate::args::study::RerunArgs;
 use crate::args::{Cli, RunArgs};
@@ -35,6 +36,8 @@ pub(crate) fn rerun(args: &RerunArgs) -> Result<ExitCode> {
     let words = command.get(1..).filter(|words| !words.is_empty());
     let words = words.with_context(|| format!("{} has no command line", shown(&args.file)))?;
     let mut run_args = parsed(words)?;
+    let hooks = Hooks::default();
+    consent::check(&args.file, &consent::of_run(&run_args), &args.consent, &hooks, args.quiet)?;
     run_args.output.clone_from(&args.output);
     run_args.quiet = args.quiet;
     let mut spec = spec_of(parsed(words)?, command, &args.secrets)?;
@@ -52,8 +55,8 @@ fn parsed(words: &[String]) -> Result<RunArgs> {
     let argv = std::iter::once("weir").chain(words.iter().map(String::as_str));
     let cli = Cli::of_recorded(argv.map(OsString::from))
         .map_err(|error| anyhow!("the recorded command line cannot be read: {error}"))?;
-    let exports = Vec::new();
-    let (raw, junit, output, save) = (None, None, None, None);
+    let (output, exports) = (Vec::new(), Vec::new());
+    let (raw, junit, save) = (None, None, None);
     let live = LiveArgs::default();
     Ok(RunArgs { raw, junit, output, save, exports, tui: false, live, ..cli.run })
 }

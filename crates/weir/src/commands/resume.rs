@@ -7,9 +7,9 @@ use weir_result::Study;
 use weir_result::study::{Design, Hooks};
 use weir_runner::{LoadSpec, REDACTED, Warmup};
 
-use super::recorded;
 use super::study::{self, Manner, Variant, restored};
-use crate::args::study::ResumeArgs;
+use super::{consent, recorded};
+use crate::args::study::{Consent, ResumeArgs};
 use crate::github::StepSummary;
 use crate::live::Progress;
 use crate::runner;
@@ -37,12 +37,13 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
         terminal::eprint_line(format_args!("note: {} is complete", shown(&args.file)));
         return study::report(&study, manner);
     }
+    check_commands(&study, args)?;
     weir_study::reopen(&mut study);
     let mut variants = Vec::new();
     for (index, cell) in (0..).zip(&study.cells) {
         let spec = restored(&cell.words, &args.secrets)?;
         let variant = Variant { cell: cell.clone(), spec };
-        check(&study, index, &variant)?;
+        check(&study, index, &variant, &args.consent)?;
         variants.push(variant);
     }
     let is_redacted =
@@ -61,6 +62,24 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
         ..study.hooks
     };
     study::conduct(study, hooks, variants, manner)
+}
+
+/// Checks that the user wants the commands of the study.
+fn check_commands(study: &Study, args: &ResumeArgs) -> Result<()> {
+    let mut named = consent::of_hooks(&study.hooks);
+    for cell in &study.cells {
+        named.extend(consent::of_run(&study::recorded_args(&cell.words)?));
+    }
+    // A hook that is given again takes the place of the recorded one, which may be redacted.
+    let again = |given: &Option<String>, recorded: &Option<String>| {
+        given.as_ref().and_then(|_| recorded.clone())
+    };
+    let hooks = Hooks {
+        before: again(&args.before, &study.hooks.before),
+        after: again(&args.after, &study.hooks.after),
+        ..Hooks::default()
+    };
+    consent::check(&args.file, &named, &args.consent, &hooks, args.quiet)
 }
 
 /// Returns the command of a hook, which is given again if it is redacted.
@@ -84,9 +103,12 @@ fn restored_hook(
     }
 }
 
-/// Checks that the runs of a cell are the same as before.
-fn check(study: &Study, cell: u32, variant: &Variant) -> Result<()> {
-    let Some(document) = study.documents_of(cell).next() else { return Ok(()) };
+/// Checks that the runs of a cell are the same as before, or read no other files than the study's
+/// runs did.
+fn check(study: &Study, cell: u32, variant: &Variant, consent: &Consent) -> Result<()> {
+    let Some(document) = study.documents_of(cell).next() else {
+        return check_inputs(study, variant, consent);
+    };
     let mut spec = variant.spec.clone();
     if matches!(study.design, Design::Search { .. }) {
         // The search sets the load of each trial.
@@ -104,4 +126,21 @@ fn check(study: &Study, cell: u32, variant: &Variant) -> Result<()> {
     recorded::settle_choices(&mut spec, document);
     let prepared = runner::of(&spec).prepare(&spec, &mut Progress::new(true))?;
     recorded::check_same(document, &prepared)
+}
+
+/// Checks the files of a cell without a run: one that no run has read is a file that the study
+/// names and its reader may not know.
+fn check_inputs(study: &Study, variant: &Variant, consent: &Consent) -> Result<()> {
+    if consent.run_commands {
+        return Ok(());
+    }
+    let prepared = runner::of(&variant.spec).prepare(&variant.spec, &mut Progress::new(true))?;
+    let documents = study.measured().map(|(_, document)| document);
+    let recorded: Vec<_> = documents.flat_map(|document| document.run.inputs.clone()).collect();
+    match recorded::new_inputs(&recorded, prepared.inputs())[..] {
+        [] => Ok(()),
+        [path, ..] => {
+            bail!("no run of the study has read {path} yet: add --run-commands to read it")
+        }
+    }
 }

@@ -9,7 +9,7 @@ use weir_report::{Annotation, TextOptions, exporters, markdown};
 use weir_result::{Assertion, AssertionResult, Document, Plan};
 use weir_runner::{Finished, Prepared, RawOutput};
 
-use crate::args::{Form, RunArgs};
+use crate::args::{Form, RunArgs, Strict};
 use crate::commands::selfcheck;
 use crate::errors::NotWritten;
 use crate::github::{Channel, StepSummary};
@@ -17,7 +17,7 @@ use crate::history::Saving;
 use crate::interrupts::Interrupts;
 use crate::live::Lines;
 use crate::observers::Observers;
-use crate::output::{ExportFiles, ResultFile, Temporaries, check_distinct};
+use crate::output::{ExportFiles, Outputs, ResultFile, Temporaries, check_distinct};
 use crate::screen::Screen;
 use crate::terminal::{self, shown};
 use crate::{exit, runner};
@@ -80,7 +80,7 @@ fn report(
     // Last, so that a history that cannot be written costs neither file nor report.
     let saved = saving.map_or(Ok(()), |saving| saving.save(&finished.document));
     written.and(shown).and(published).and(saved)?;
-    print_errors(&finished);
+    print_errors(&finished, args.strict);
     if finished.finish_script()? {
         terminal::print(|_| Ok(()))?;
     }
@@ -104,12 +104,22 @@ fn print_plan(plan: &Plan) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the errors of a run that was reported.
-fn print_errors(finished: &Finished) {
-    if let Some(note) = &finished.no_server {
-        terminal::eprint_line(format_args!("error: {}", note.text));
-    }
+/// Prints the reason of an exit code other than 0, of a run that was reported: with `--quiet`
+/// nothing else tells it.
+fn print_errors(finished: &Finished, strict: Option<Strict>) {
     print_script_failures(finished);
+    match &finished.no_server {
+        Some(note) => terminal::eprint_line(format_args!("error: {}", note.text)),
+        None if finished.has_script_failed() || finished.signal().is_some() => {}
+        None => print_failure(&finished.document, strict),
+    }
+}
+
+/// Prints the failure of a document, if there is one.
+pub(crate) fn print_failure(document: &Document, strict: Option<Strict>) {
+    if let Some(failure) = exit::failure(document, strict) {
+        terminal::eprint_line(format_args!("error: {}", failure.text));
+    }
 }
 
 /// Prints the failures of the script during the load, with the calls that led to them.
@@ -124,49 +134,65 @@ pub(crate) fn print_script_failures(finished: &Finished) {
 
 /// The files that are written during and after the run.
 struct Files {
-    output: Option<ResultFile>,
-    raw: Option<(String, ResultFile)>,
+    documents: Vec<ResultFile>,
+    rows: Option<Rows>,
     exports: ExportFiles,
+}
+
+/// The file for every request.
+struct Rows {
+    /// Flag that names it.
+    flag: &'static str,
+    name: String,
+    file: ResultFile,
 }
 
 impl Files {
     /// Prepares the files that the flags name, which must be distinct.
     fn at(args: &RunArgs, temporaries: &Temporaries) -> Result<Files> {
-        let others = [("--output", args.output_place()), ("--raw", args.raw.as_deref())];
+        let documents = args.document_places().map(|path| ("--output", path));
+        let others: Vec<_> =
+            documents.chain(args.rows()).map(|(flag, path)| (flag, Some(path))).collect();
         check_distinct(&others)?;
         let exports = ExportFiles::at(args.exports(), &others, temporaries)?;
-        let at = |flag, path: Option<&Path>| {
-            path.map(|path| ResultFile::at(flag, path, temporaries)).transpose()
-        };
-        let output = at("--output", args.output_file())?;
-        let name = args.raw.as_ref().map(|path| path.to_string_lossy().into_owned());
-        let raw = name.zip(at("--raw", args.raw.as_deref())?);
-        Ok(Files { output, raw, exports })
+        let at = |path: &Path| ResultFile::at("--output", path, temporaries);
+        let documents = args.output.documents().map(at).collect::<Result<_>>()?;
+        let rows = args.rows().map(|(flag, path)| {
+            let name = path.to_string_lossy().into_owned();
+            Ok::<_, anyhow::Error>(Rows {
+                flag,
+                name,
+                file: ResultFile::at(flag, path, temporaries)?,
+            })
+        });
+        Ok(Files { documents, rows: rows.transpose()?, exports })
     }
 
-    /// Opens the file of `--raw`.
+    /// Opens the file for every request.
     fn raw_output(&self) -> Result<Option<RawOutput>> {
-        let Some((name, file)) = &self.raw else { return Ok(None) };
+        let Some(Rows { flag, name, file }) = &self.rows else { return Ok(None) };
         let begun = file.begin();
-        let file = begun.with_context(|| format!("--raw {} cannot be written", shown(name)))?;
+        let file = begun.with_context(|| format!("{flag} {} cannot be written", shown(name)))?;
         Ok(Some(RawOutput { name: name.clone(), file }))
     }
 
     /// Writes all files, even if one fails.
     fn write(self, finished: &mut Finished, options: &TextOptions) -> Result<(), NotWritten> {
         let rows = std::mem::replace(&mut finished.raw_written, Ok(()));
-        let rows = rows.and_then(|()| self.raw.map_or(Ok(()), |(_, file)| file.finish()));
+        let flag = self.rows.as_ref().map_or("--raw", |rows| rows.flag);
+        let rows = rows.and_then(|()| self.rows.map_or(Ok(()), |rows| rows.file.finish()));
         if rows.is_err() {
             // The document names no file that is not there.
             finished.document.raw.clear();
         }
         let document = &finished.document;
-        let output = self.output.map_or(Ok(()), |file| {
+        let written = self.documents.into_iter().map(|file| {
             let written = file.write(|mut out| weir_report::json::write(document, &mut out));
             written.map_err(|error| NotWritten { place: "--output", error })
         });
+        let written = written.fold(Ok(()), Result::and);
         let exports = self.exports.write(document, options);
-        rows.map_err(|error| NotWritten { place: "--raw", error }).and(output).and(exports)
+        rows.map_err(|error| NotWritten { place: flag, error }).and(written).and(exports)
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{exit, terminal};
 /// # Errors
 /// When it cannot be measured, or the flags require the report of a load.
 pub(crate) fn run(args: &RunArgs, spec: &RunSpec) -> Result<ExitCode> {
-    if args.output.is_some()
+    if !args.output.is_empty()
         || args.raw.is_some()
         || args.save.is_some()
         || args.script.is_some()

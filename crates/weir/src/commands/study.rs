@@ -16,14 +16,13 @@ use weir_result::document::Tool;
 use weir_result::study::{Cell, Comparison, Design, Gate, Hooks, StudyResult, StudyState};
 use weir_result::{STUDY_VERSION, Study};
 
-pub(crate) use variant::{Variant, redacted, restored, run_args, spec_of};
+pub(crate) use variant::{Variant, recorded_args, redacted, restored, run_args, spec_of};
 
 use crate::args::study::{FailOn, StudyFlags};
-use crate::args::{is_page, is_stdout};
 use crate::errors::NotWritten;
 use crate::github::{Channel, StepSummary};
 use crate::interrupts::Interrupts;
-use crate::output::{Export, ExportFiles, ResultFile};
+use crate::output::{Export, ExportFiles, Outputs, ResultFile};
 use crate::screen::Screen;
 use crate::{exit, terminal};
 use bench::Bench;
@@ -50,11 +49,12 @@ pub(crate) struct Manner<'a> {
 impl StudyFlags {
     /// How the study is made and shown.
     pub(crate) fn manner(&self, fail_on: Option<FailOn>) -> Manner<'_> {
-        let output = self.output.as_deref();
+        // The first document is kept after each trial; the others are written at the end.
+        let at_end = self.output.exports().chain(self.output.later_documents());
         Manner {
-            output: output.filter(|path| !is_stdout(path) && !is_page(path)),
-            exports: crate::args::exports(&self.exports, output, None),
-            format: if output.is_some_and(is_stdout) { exporters::JSON } else { self.format },
+            output: self.output.documents().next(),
+            exports: crate::args::exports(&self.exports, at_end, None),
+            format: self.output.format(self.format),
             quiet: self.quiet,
             github: self.github,
             settles: !self.no_settle,

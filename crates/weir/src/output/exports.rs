@@ -4,11 +4,20 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use weir_report::{Exporter, Findings, TextOptions};
+use weir_report::{Exporter, Findings, TextOptions, exporters};
 use weir_result::Document;
 
 use super::{ResultFile, Temporaries, check_distinct};
 use crate::errors::NotWritten;
+use crate::terminal::shown;
+
+/// Extension of the files that hold every request.
+pub(super) const ROWS_EXTENSION: &str = "parquet";
+
+/// Returns the extension of a file's name in lower case.
+pub(super) fn extension_of(path: &Path) -> Option<String> {
+    Some(path.extension()?.to_str()?.to_ascii_lowercase())
+}
 
 /// A file and its format.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,8 +43,23 @@ impl Export {
         match path {
             "" => Err(format!("give a file: {}=report.{}", format.name, format.extension)),
             "-" => Err(format!("files only; for standard output use --format {}", format.name)),
-            path => Ok(Export { flag: "--export", format, path: PathBuf::from(path) }),
+            path => Export { flag: "--export", format, path: PathBuf::from(path) }.checked(),
         }
+    }
+
+    /// Checks that the file's extension is not that of another format.
+    fn checked(self) -> Result<Export, String> {
+        let extension = extension_of(&self.path).unwrap_or_default();
+        let is_rows = extension == ROWS_EXTENSION;
+        let is_known = is_rows || exporters::of_extension(&extension).is_some();
+        if !is_known || extension == self.format.extension {
+            return Ok(self);
+        }
+        let (name, own) = (self.format.name, self.format.extension);
+        let path = shown(&self.path);
+        Err(format!(
+            "{name} does not go into a .{extension} file: name it .{own}, or use -o {path}"
+        ))
     }
 
     /// Parses the value of `--export`, for the result of several runs.
@@ -124,9 +148,15 @@ mod tests {
             ("html=", "give a file: html=report.html"),
             ("markdown=-", "use --format markdown"),
             ("md=x", "did you mean markdown"),
+            ("k6=x.html", "k6 does not go into a .html file: name it .json, or use -o x.html"),
+            ("html=x.JSON", "name it .html"),
+            ("csv=x.parquet", "name it .csv"),
         ] {
             let error = Export::parse(text).expect_err("it is wrong");
             assert!(error.contains(expected), "{text}: {error}");
+        }
+        for text in ["k6=x.json", "html=x", "hgrm=x.txt", "percentiles=x.csv", "html=x.HTML"] {
+            Export::parse(text).expect(text);
         }
     }
 }

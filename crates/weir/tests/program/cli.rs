@@ -113,6 +113,20 @@ fn parts_that_could_not_be_merged_are_refused() {
 }
 
 #[test]
+fn a_flag_with_a_value_is_given_once() {
+    for flag in ["-c", "-d", "-R", "-T", "-X", "-b", "-u", "-s", "--raw", "--junit", "--save"] {
+        check_wrong(&[flag, "1", flag, "1", NOWHERE], &["is given twice: leave one out"]);
+    }
+    for flag in ["--listen", "--otlp", "--watch-nginx", "--access-log", "--unix", "--history"] {
+        check_wrong(&[flag, "a", flag, "b", NOWHERE], &[flag, "is given twice: leave one out"]);
+    }
+    check_wrong(&["--note", "a=1", "--note", "a=2", NOWHERE], &["--note a", "twice"]);
+    check_wrong(&["--conn", "5", NOWHERE], &["--conn", "--connections", "in full"]);
+    check_wrong(&["ab", "-a", "-c5 -c6", NOWHERE], &["variant A", "--connections is given twice"]);
+    check_wrong(&["repeat", "-c5", "--connections=6", NOWHERE], &["--connections is given twice"]);
+}
+
+#[test]
 fn output_files_are_different_files() {
     let directory = Directory::new();
     let (run, link) = (directory.file("run.json"), directory.file("link.json"));

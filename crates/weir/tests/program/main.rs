@@ -16,6 +16,7 @@ mod compat_habits;
 mod connections;
 mod credentials;
 mod doctor;
+mod errors;
 mod guides;
 mod help;
 mod history;

@@ -39,8 +39,55 @@ fn a_run_and_its_document_have_a_page() {
     let words = [&file("run.json"), "--export", &exports[0], "-o", &file("b.html")];
     let output = weir("report", &words);
     assert!(output.code() == 2 && output.stderr.contains("are the same file"), "{output:?}");
-    let output = weir("report", &[&file("run.json"), "-o", &file("d.json")]);
-    assert!(output.code() == 2 && output.stderr.contains("name it .html"), "{output:?}");
+    let output = weir("report", &[&file("run.json"), "-o", &file("d.json"), "-q"]);
+    assert!(output.code() == 2 && output.stderr.contains("unexpected"), "{output:?}");
+}
+
+#[test]
+fn a_result_goes_to_each_file_in_the_format_of_its_name() {
+    let (server, directory) = (Served::plainly(), Directory::new());
+    let names =
+        ["a.json", "b", "c.html", "d.md", "e.csv", "f.xml", "g.hlog", "h.hgrm", "i.parquet"];
+    let files = names.map(|name| directory.file(name));
+    let mut words: Vec<&str> = files.iter().flat_map(|file| ["-o", file.as_str()]).collect();
+    let (url, given) = (server.url(), directory.file("a.json"));
+    words.extend(["--assert", "errors == 0", "-o", "-", &url]);
+    let output = weir(LOAD, &words);
+    assert_eq!(output.code(), 0, "{output:?}");
+    assert_eq!(directory.names(), names);
+    let content = |name: &str| fs::read(directory.file(name)).expect("it was written");
+    assert_eq!(output.stdout.as_bytes(), content("a.json"), "-o - is the document too");
+    assert_eq!(content("b"), content("a.json"));
+    for (name, start) in [
+        ("c.html", "<!doctype html>"),
+        ("d.md", "### weir "),
+        ("e.csv", "start_s,"),
+        ("f.xml", "<?xml "),
+        ("g.hlog", "#[Histogram log format version 1.3]"),
+        ("h.hgrm", "       Value"),
+        ("i.parquet", "PAR1"),
+    ] {
+        let found = content(name);
+        assert!(found.starts_with(start.as_bytes()), "{name}: {:?}", found.get(..40));
+    }
+    let later = ["x.json", "y.html", "z.hgrm"].map(|name| directory.file(name));
+    let words = later.iter().flat_map(|file| ["-o", file.as_str()]);
+    let output = weir("report", &[&[given.as_str()][..], &words.collect::<Vec<_>>()].concat());
+    assert_eq!(output.code(), 0, "{output:?}");
+    assert_eq!(content("z.hgrm"), content("h.hgrm"));
+    page(&later[1]);
+    for (words, part) in [
+        (["--export", "k6=x.html"], "k6 does not go into a .html file: name it .json"),
+        (["-o", "x.xml"], "--output junit needs an assertion; add --assert"),
+    ] {
+        let output = weir(LOAD, &[&words[..], &[&url]].concat());
+        assert!(output.code() == 2 && output.stderr.contains(part), "{output:?}");
+    }
+    let rows = directory.file("y.parquet");
+    let output = weir(LOAD, &["--raw", &directory.file("z.parquet"), "-o", &rows, &url]);
+    assert!(output.code() == 2 && output.stderr.contains("one file"), "{output:?}");
+    let output = weir("report", &[&given, "-o", &rows]);
+    assert!(output.code() == 2 && output.stderr.contains("during a run"), "{output:?}");
 }
 
 #[test]
@@ -53,6 +100,14 @@ fn a_study_has_a_page() {
     let output = weir("report", &[&study, "-o", &html]);
     assert!(output.code() == 0 && output.stdout.contains("2 runs"), "{output:?}");
     assert!(page(&html).contains("<figure class=\"plot\" id=\"runs\">"));
+    let [json, csv, again] = ["all.json", "all.csv", "all.html"].map(|name| directory.file(name));
+    let outputs = ["-o", &json, "-o", &csv, "-o", &again];
+    let words = ["-c1", "-d", "100ms", "--warmup", "0", &server.url()];
+    let output = weir("repeat -n 2 --no-settle -q", &[&outputs[..], &words].concat());
+    assert_eq!(output.code(), 0, "{output:?}");
+    page(&again);
+    assert!(fs::read_to_string(&csv).expect("it was written").contains("trial"));
+    assert!(weir("report", &[&json]).stdout.contains("2 runs"));
     let junit = format!("junit={}", directory.file("x.xml"));
     let output = weir("report", &[&study, "--export", &junit]);
     assert!(output.code() == 2 && output.stderr.contains("no verdict"), "{output:?}");

@@ -104,6 +104,7 @@ fn checked(cli: Result<Cli, clap::Error>) -> Result<RunArgs> {
 fn check(args: &RunArgs) -> Result<()> {
     let refused = [
         ("--raw", args.raw.is_some()),
+        ("--output", !args.output.is_empty()),
         ("--junit", args.junit.is_some()),
         ("--export", !args.exports.is_empty()),
         ("--save", args.save.is_some()),
@@ -131,8 +132,16 @@ fn check(args: &RunArgs) -> Result<()> {
 /// # Errors
 /// When the command line is wrong, or a redacted value is missing.
 pub(crate) fn restored(words: &[String], secrets: &Secrets) -> Result<RunSpec> {
+    spec_of(recorded_args(words)?, words, secrets)
+}
+
+/// Parses the recorded command line of a run.
+///
+/// # Errors
+/// As [`run_args`].
+pub(crate) fn recorded_args(words: &[String]) -> Result<RunArgs> {
     let given: Vec<OsString> = words.iter().map(OsString::from).collect();
-    spec_of(checked(Cli::of_recorded(argv(&given)))?, words, secrets)
+    checked(Cli::of_recorded(argv(&given)))
 }
 
 /// Returns the specification of parsed flags, with redacted values from `secrets`, and `words` as

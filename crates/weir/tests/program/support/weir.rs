@@ -43,12 +43,17 @@ pub(crate) fn start(engine: &str, words: &str, more: &[&str]) -> Running {
 /// Starts a load through `by`, a command that passes its further arguments to weir.
 pub(crate) fn start_by(mut by: Command, engine: &str, words: &str, more: &[&str]) -> Running {
     let directory = Directory::new();
-    let words = words.split_whitespace().chain(more.iter().copied());
+    let words: Vec<&str> = words.split_whitespace().chain(more.iter().copied()).collect();
     let output = directory.file("run.json");
-    // Two busy CPUs would spoil the verdict, and servers would count the requests of a witness.
-    by.args(["--no-verdict", "--witness", "off", "--io", engine, "--output", &output]);
-    // Long enough for every response of a window, even on busy CPUs.
-    by.args(["--drain", "10s"]).args(words);
+    by.args(["--no-verdict", "--io", engine, "--output", &output]);
+    // Two busy CPUs would spoil the verdict, and servers would count the requests of a witness. The
+    // drain is long enough for every response of a window, even on busy CPUs.
+    for (flag, value) in [("--witness", "off"), ("--drain", "10s")] {
+        if !words.contains(&flag) {
+            by.args([flag, value]);
+        }
+    }
+    by.args(words);
     Running { process: Process::start(&mut by), directory }
 }
 

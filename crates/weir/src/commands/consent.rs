@@ -1,0 +1,135 @@
+//! The commands that a document or a study names. The file may be a stranger's, so `weir rerun` and
+//! `weir resume` show them, and run them only if the user says so.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use weir_result::study::Hooks;
+
+use crate::args::RunArgs;
+use crate::args::study::Consent;
+use crate::terminal::{self, shown};
+
+/// A command that a file names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Named {
+    flag: &'static str,
+    /// The command, or the file of a script, which is a program too.
+    command: String,
+}
+
+impl Named {
+    fn new(flag: &'static str, command: &str) -> Named {
+        Named { flag, command: command.to_owned() }
+    }
+}
+
+/// The commands of a run.
+pub(crate) fn of_run(args: &RunArgs) -> Vec<Named> {
+    let watch = args.watch.spec();
+    let script = args.script.as_ref().map(|file| file.to_string_lossy());
+    let captures = watch.captures.iter().map(|command| Named::new("--capture", command));
+    let watched = watch.commands.iter().map(|command| Named::new("--watch-command", command));
+    let script = script.iter().map(|file| Named::new("--script", file));
+    captures.chain(watched).chain(script).collect()
+}
+
+/// The commands of a study's hooks.
+pub(crate) fn of_hooks(hooks: &Hooks) -> Vec<Named> {
+    let flags = [("--before", &hooks.before), ("--after", &hooks.after)];
+    flags.into_iter().filter_map(|(flag, it)| Some(Named::new(flag, it.as_deref()?))).collect()
+}
+
+/// Checks that the user wants all commands of a file, and shows them: with `--run-commands`, or
+/// with the flag given again.
+///
+/// # Errors
+/// When the user said nothing of one, or gives one that the file does not name.
+pub(crate) fn check(
+    file: &Path,
+    named: &[Named],
+    consent: &Consent,
+    hooks: &Hooks,
+    is_quiet: bool,
+) -> Result<()> {
+    let given = [consent.named(), of_hooks(hooks)].concat();
+    if let Some(other) = given.iter().find(|given| !named.contains(given)) {
+        let Named { flag, command } = other;
+        bail!("{flag} {command:?} is not in {}: leave it out", shown(file));
+    }
+    let mut unknown: Vec<&Named> = Vec::new();
+    for command in named.iter().filter(|command| !given.contains(command)) {
+        // The variants of a study share most of them.
+        if !unknown.contains(&command) {
+            unknown.push(command);
+        }
+    }
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let lines: Vec<String> =
+        unknown.iter().map(|Named { flag, command }| format!("  {flag} {command:?}")).collect();
+    let lines = lines.join("\n");
+    if !consent.run_commands {
+        bail!(
+            "{} names commands that would run on this machine; to run them, add --run-commands or \
+             give each again:\n{lines}",
+            shown(file)
+        );
+    }
+    if !is_quiet {
+        terminal::eprint_lines(format_args!(
+            "note: running the commands of {}:\n{lines}",
+            shown(file)
+        ));
+    }
+    Ok(())
+}
+
+impl Consent {
+    /// The commands that were given again.
+    fn named(&self) -> Vec<Named> {
+        let captures = self.capture.iter().map(|command| Named::new("--capture", command));
+        let watched = self.watch_command.iter().map(|it| Named::new("--watch-command", it));
+        let script = self.script.iter().map(|file| Named::new("--script", &file.to_string_lossy()));
+        captures.chain(watched).chain(script).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Cli;
+
+    fn checked(given: &[&str], hooks: Hooks) -> Result<(), String> {
+        let words = "weir --capture a --watch-command b -s c.lua http://h/".split(' ');
+        let recorded = Cli::of_words(words).expect("a command line").run;
+        let before = Hooks { before: Some("./restart".to_owned()), ..Hooks::default() };
+        let named = [of_run(&recorded), of_hooks(&before), of_run(&recorded)].concat();
+        let words = [&["weir", "rerun", "x.json"], given].concat();
+        let cli = Cli::of_words(words).expect("flags of weir rerun");
+        let Some(crate::args::Command::Rerun(args)) = cli.command else { panic!("{given:?}") };
+        let found = check(Path::new("x.json"), &named, &args.consent, &hooks, true);
+        found.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn commands_of_a_file_are_shown_and_not_run() {
+        let error = checked(&[], Hooks::default()).expect_err("nobody said so");
+        let shown = "again:\n  --capture \"a\"\n  --watch-command \"b\"\n  --script \"c.lua\"\n  \
+                     --before \"./restart\"";
+        assert!(error.contains("--run-commands") && error.ends_with(shown), "{error}");
+        let error = checked(&["-s", "c.lua"], Hooks::default()).expect_err("three are left");
+        assert!(!error.contains("c.lua") && error.contains("restart"), "{error}");
+        let error = checked(&["--capture", "z"], Hooks::default()).expect_err("another command");
+        assert_eq!(error, "--capture \"z\" is not in x.json: leave it out");
+    }
+
+    #[test]
+    fn commands_that_the_user_wants_run() {
+        assert_eq!(checked(&["--run-commands"], Hooks::default()), Ok(()));
+        let hooks = Hooks { before: Some("./restart".to_owned()), ..Hooks::default() };
+        let given = ["--capture", "a", "--watch-command", "b", "--script", "c.lua"];
+        assert_eq!(checked(&given, hooks), Ok(()));
+    }
+}

@@ -1,0 +1,179 @@
+//! Files of `-o`: the extension of a name is its format. It opens no file.
+
+use std::path::{Path, PathBuf};
+
+use weir_report::{Exporter, exporters};
+
+use super::{Export, ROWS_EXTENSION, extension_of};
+
+/// Where `-o` writes a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// `-`: the document on standard output, in the report's place.
+    Stdout,
+    /// The document, in a file with the extension `.json`, or one that no other format has.
+    Document(PathBuf),
+    /// Every request of a run.
+    Rows(PathBuf),
+    /// Another format.
+    Export(Export),
+}
+
+impl Output {
+    /// Returns the output of a run.
+    #[expect(clippy::unnecessary_wraps, reason = "clap's parsers of values may fail")]
+    pub(crate) fn of_run(path: PathBuf) -> Result<Output, String> {
+        if path.as_os_str() == "-" {
+            return Ok(Output::Stdout);
+        }
+        let extension = extension_of(&path).unwrap_or_default();
+        Ok(match exporters::of_extension(&extension) {
+            _ if extension == ROWS_EXTENSION => Output::Rows(path),
+            Some(format) if format != exporters::JSON => {
+                Output::Export(Export { flag: FLAG, format, path })
+            }
+            _ => Output::Document(path),
+        })
+    }
+
+    /// Returns the output of a document that was read.
+    ///
+    /// # Errors
+    /// When it is for rows, which exist only during a run.
+    pub(crate) fn of_document(path: PathBuf) -> Result<Output, String> {
+        match Output::of_run(path)? {
+            Output::Rows(_) => {
+                Err("rows are written during a run: weir -o FILE.parquet URL".into())
+            }
+            output => Ok(output),
+        }
+    }
+
+    /// Returns the output of the result of several runs.
+    ///
+    /// # Errors
+    /// When it is for a single run.
+    pub(crate) fn of_findings(path: PathBuf) -> Result<Output, String> {
+        let output = Output::of_run(path)?;
+        match &output {
+            Output::Rows(_) => Err("rows are of a single run: name it .json, .html or .csv".into()),
+            Output::Export(export) => export.format.for_findings().map(|_| output),
+            Output::Stdout | Output::Document(_) => Ok(output),
+        }
+    }
+}
+
+/// Flag of the outputs.
+const FLAG: &str = "--output";
+
+/// The files of `--output`, in the order given.
+pub(crate) trait Outputs {
+    /// True if the document goes to standard output.
+    fn has_stdout(&self) -> bool;
+
+    /// The files for the document.
+    fn documents(&self) -> impl Iterator<Item = &Path>;
+
+    /// The files for rows.
+    fn rows(&self) -> impl Iterator<Item = &Path>;
+
+    /// The files in other formats.
+    fn exports(&self) -> impl Iterator<Item = Export>;
+
+    /// The files for the document but the first one.
+    fn later_documents(&self) -> impl Iterator<Item = Export>;
+
+    /// The files in all formats, the document's included.
+    fn all_exports(&self) -> impl Iterator<Item = Export>;
+
+    /// The format of standard output, `format` unless the document goes there.
+    fn format(&self, format: Exporter) -> Exporter;
+}
+
+impl Outputs for [Output] {
+    fn has_stdout(&self) -> bool {
+        self.contains(&Output::Stdout)
+    }
+
+    fn documents(&self) -> impl Iterator<Item = &Path> {
+        self.iter().filter_map(|output| match output {
+            Output::Document(path) => Some(path.as_path()),
+            _ => None,
+        })
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &Path> {
+        self.iter().filter_map(|output| match output {
+            Output::Rows(path) => Some(path.as_path()),
+            _ => None,
+        })
+    }
+
+    fn exports(&self) -> impl Iterator<Item = Export> {
+        self.iter().filter_map(|output| match output {
+            Output::Export(export) => Some(export.clone()),
+            _ => None,
+        })
+    }
+
+    fn later_documents(&self) -> impl Iterator<Item = Export> {
+        self.documents().skip(1).map(json)
+    }
+
+    fn all_exports(&self) -> impl Iterator<Item = Export> {
+        self.exports().chain(self.documents().map(json))
+    }
+
+    fn format(&self, format: Exporter) -> Exporter {
+        if self.has_stdout() { exporters::JSON } else { format }
+    }
+}
+
+/// A file for the document.
+fn json(path: &Path) -> Export {
+    Export { flag: FLAG, format: exporters::JSON, path: path.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_extension_is_the_format() {
+        let format = |name: &str| match Output::of_run(name.into()).expect("a file") {
+            Output::Stdout => "stdout",
+            Output::Document(_) => "document",
+            Output::Rows(_) => "rows",
+            Output::Export(export) => export.format.name,
+        };
+        for (name, expected) in [
+            ("-", "stdout"),
+            ("a.json", "document"),
+            ("a", "document"),
+            ("a.html/b", "document"),
+            (".html", "document"),
+            ("a.out", "document"),
+            ("a.txt", "document"),
+            ("a.html", "html"),
+            ("a.b.HTML", "html"),
+            ("a.md", "markdown"),
+            ("a.csv", "csv"),
+            ("a.xml", "junit"),
+            ("a.hlog", "hlog"),
+            ("a.hgrm", "hgrm"),
+            ("a.parquet", "rows"),
+        ] {
+            assert_eq!(format(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_format_of_a_run_is_refused_elsewhere() {
+        let refusal = |name: &str| Output::of_findings(name.into()).expect_err(name);
+        assert!(refusal("a.hlog").contains("hlog is for single runs"));
+        assert!(refusal("a.parquet").contains("rows are of a single run"));
+        assert!(Output::of_document("a.parquet".into()).is_err());
+        assert!(Output::of_findings("a.csv".into()).is_ok());
+        assert!(Output::of_document("a.hlog".into()).is_ok());
+    }
+}

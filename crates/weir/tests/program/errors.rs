@@ -1,0 +1,65 @@
+//! Ends other than 0: the reason is on standard error, also of a run that prints nothing else.
+
+use std::fs;
+
+use crate::support::directory::Directory;
+use crate::support::process::Output;
+use crate::support::served::Served;
+use crate::support::weir::weir;
+
+const LOAD: &str = "-c2 -t1 -n 20 --warmup 0 --witness off";
+
+/// Returns a port of the loopback address on which nothing listens.
+fn closed_port() -> String {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
+    format!("http://{}/", listener.local_addr().expect("it is bound"))
+}
+
+/// Checks that a silent run prints one line, the error.
+#[track_caller]
+fn check(output: &Output, code: i32, parts: &[&str]) {
+    assert_eq!((output.code(), output.stdout.as_str()), (code, ""), "{output:?}");
+    assert_eq!(output.stderr.lines().count(), 1, "{output:?}");
+    assert!(output.stderr.starts_with("error: "), "{output:?}");
+    for part in parts {
+        assert!(output.stderr.contains(part), "{part}: {output:?}");
+    }
+}
+
+#[test]
+fn a_silent_run_tells_why_it_failed() {
+    let good = Served::plainly();
+    let bad = Served::with(|programme| programme.status = 500);
+    let run = |words: &[&str]| weir(&format!("-q {LOAD}"), words);
+    let none = "no successful response: 100% of responses were 500";
+    check(&run(&["--no-preflight", &bad.url()]), 1, &[none]);
+    check(&run(&["-R", "100", &closed_port()]), 1, &["cannot connect", "Connection refused"]);
+    let claims = ["--assert", "p50 < 1ns", "--assert", "errors == 1", "--assert", "errors == 0"];
+    let failed = run(&[&claims[..], &[&good.url()]].concat());
+    check(&failed, 3, &["--assert 'p50 < 1ns' failed: ", "; 1 more failed"]);
+    // Few requests are not clean.
+    let words = ["-R", "20k", "--tick", "50ms", "--strict", &good.url()];
+    check(&run(&words), 3, &["--strict: the grade is "]);
+}
+
+#[test]
+fn a_server_that_is_down_is_the_cause_in_each_result() {
+    let directory = Directory::new();
+    let [junit, summary] = ["junit.xml", "summary.md"].map(|name| directory.file(name));
+    let url = closed_port();
+    let claims = ["--assert", "p99 < 5ms", "--assert", "errors < 1%", "--assert", "rate > 5"];
+    let mut command = std::process::Command::new(crate::support::weir::WEIR);
+    command.args(LOAD.split(' ')).args(claims).args(["--junit", &junit, "--github", &url]);
+    command.env("GITHUB_STEP_SUMMARY", &summary);
+    let output = crate::support::process::Process::start(&mut command).wait();
+    assert_eq!(output.code(), 1, "{output:?}");
+    let junit = fs::read_to_string(&junit).expect("it was written");
+    let causes = junit.matches("no connection: Connection refused").count();
+    assert_eq!(causes, 3, "{junit}");
+    let annotations: Vec<&str> =
+        output.stdout.lines().filter(|line| line.starts_with("::error")).collect();
+    assert!(annotations.len() >= 4, "{output:?}");
+    for annotation in annotations {
+        assert!(annotation.contains("Connection refused"), "{annotation}");
+    }
+}
