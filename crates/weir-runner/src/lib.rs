@@ -46,6 +46,7 @@ mod target;
 mod tls;
 mod watchdog;
 
+pub use credentials::REDACTED;
 pub use errors::{Error, ErrorKind, NoThread};
 pub use finished::Finished;
 pub use interrupts::{Interrupts, Stage};
@@ -54,7 +55,6 @@ pub use observer::{ClientOverhead, Frame, Observer, Phase, Silent};
 pub use post::Post;
 pub use prepared::Prepared;
 pub use raw::RawOutput;
-pub use redaction::REDACTED;
 pub use runner::Runner;
 pub use spec::{
     BodySpec, CheckSpec, CompatSpec, Dialect, EngineSpec, HttpChoice, HttpSpec, InputFile,
