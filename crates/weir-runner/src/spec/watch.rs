@@ -27,6 +27,9 @@ pub struct WatchSpec {
     /// Access log of the server, in nginx's format `combined` or one that begins like it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access_log: Option<PathBuf>,
+    /// Time limit of one reading in nanoseconds; by default that of its source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_ns: Option<u64>,
     /// Shell commands whose output is kept, called once before the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub captures: Vec<String>,
@@ -49,7 +52,7 @@ impl WatchSpec {
 
     /// True if all fields are empty.
     pub(super) fn is_empty(&self) -> bool {
-        self.is_off() && self.notes.is_empty()
+        self.is_off() && self.notes.is_empty() && self.timeout_ns.is_none()
     }
 
     /// The URLs of watched pages.

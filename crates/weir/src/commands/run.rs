@@ -68,8 +68,10 @@ fn report(
 ) -> Result<ExitCode> {
     finished.document.assertions =
         judged(&args.assertions, args.assert_confidence, &finished.document);
-    // Files first, because standard output may be closed.
+    // Files first, because standard output may be closed, or nothing may read it.
+    finished.interrupts().begin_wait();
     let written = files.write(&mut finished, &options(&args.form()));
+    finished.interrupts().printing();
     let shown = match lines {
         Some(lines) => lines.finish(&finished.document),
         None if args.is_silent() => Ok(()),
