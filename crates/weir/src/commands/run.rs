@@ -56,7 +56,11 @@ pub(crate) fn carry_out(
     observers.start()?;
     let finished = prepared.run(interrupts.runs(), files.raw_output()?, &mut observers.all);
     let lines = observers.lines.as_ref();
-    report(args, finished?, files, (summary, saving.as_ref(), lines))
+    let code = report(args, finished?, files, (summary, saving.as_ref(), lines));
+    if code.is_ok() {
+        observers.await_scrapers(&interrupts);
+    }
+    code
 }
 
 /// Reports a run: writes its files, prints it, saves it, and calls the `done()` of its script.
