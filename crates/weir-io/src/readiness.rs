@@ -23,6 +23,17 @@ pub fn await_readable(
     Ok(entries.iter().map(|entry| entry.revents != 0).collect())
 }
 
+/// Waits until the target takes bytes, or for `timeout`. Returns true if it does, or has failed so
+/// that a write returns the error. A signal may end the wait early.
+///
+/// # Errors
+/// Those of poll(2).
+pub fn await_writable(target: BorrowedFd<'_>, timeout: Duration) -> io::Result<bool> {
+    let mut entries = [entry(target.as_raw_fd(), libc::POLLOUT)];
+    poll(&mut entries, Some(timeout))?;
+    Ok(entries[0].revents != 0)
+}
+
 /// True if a write of up to 4,096 bytes to standard output does not block: it is a file, a closed
 /// pipe, or one with that much room (`PIPE_BUF`, pipe(7)).
 pub fn is_stdout_writable() -> bool {
@@ -49,7 +60,7 @@ fn poll(entries: &mut [libc::pollfd], timeout: Option<Duration>) -> io::Result<(
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
     use std::os::fd::AsFd;
 
@@ -73,6 +84,21 @@ mod tests {
         silent.write_all(b"y").expect("there is room");
         let sources = [accepted[0].as_fd()];
         assert_eq!(await_readable(&sources, None).expect("one descriptor"), [true]);
+    }
+
+    #[test]
+    fn a_full_pipe_takes_nothing_until_it_is_read() {
+        let (mut read, mut written) = std::io::pipe().expect("two descriptors");
+        let is_ready = |written: &std::io::PipeWriter| {
+            await_writable(written.as_fd(), Duration::from_nanos(1)).expect("a descriptor")
+        };
+        while is_ready(&written) {
+            written.write_all(&[0; 4_096]).expect("there is room");
+        }
+        read.read_exact(&mut [0; 4_096]).expect("there are bytes");
+        assert!(is_ready(&written));
+        drop(read);
+        assert!(is_ready(&written), "a write returns the error");
     }
 
     #[test]

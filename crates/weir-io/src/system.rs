@@ -1,11 +1,12 @@
 //! Operating system functions other than connections: processors, limits, CPU time and memory, the
 //! terminal's width, C's standard output. Each function is independent; there is no state.
 
-use std::fs;
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -317,6 +318,18 @@ pub fn memory() -> io::Result<Memory> {
     // The kernel updates its high-water mark only occasionally.
     let peak_bytes = peak_kib.map_or(0, |kib| kib * 1024).max(current_bytes);
     Ok(Memory { current_bytes, peak_bytes })
+}
+
+/// Opens a pipe by name for writing without waiting; `None` if it has no reader (fifo(7)). A write
+/// for which it has no room is one that would block.
+///
+/// # Errors
+/// Those of open(2).
+pub fn open_pipe(path: &Path) -> io::Result<Option<File>> {
+    match OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(path) {
+        Err(error) if error.raw_os_error() == Some(libc::ENXIO) => Ok(None),
+        opened => opened.map(Some),
+    }
 }
 
 /// Flushes C's standard output (stdio(3)), so that text printed next follows the text of C code.

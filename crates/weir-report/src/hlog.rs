@@ -1,9 +1,10 @@
 //! The series as an interval log of HdrHistogram, version 1.3, which its tools and plotters read:
-//! one histogram of nanoseconds for each interval.
+//! one histogram of nanoseconds for each interval. Those outside the window have a tag, by which
+//! the tools leave them out.
 
 use std::io::{self, Write};
 
-use weir_result::document::SeriesEntry;
+use weir_result::document::{SeriesEntry, SeriesPhase};
 use weir_result::{Document, printable};
 
 /// Nanoseconds in a millisecond, the unit in which the log has the greatest value.
@@ -31,5 +32,10 @@ fn interval(entry: &SeriesEntry, t0_s: f64, out: &mut impl Write) -> io::Result<
     let Some(latency) = &entry.latency else { return Ok(()) };
     let (at_s, greatest_ms) = (t0_s + entry.start_s, latency.exact.max_ns as f64 / MS);
     let (length_s, histogram) = (entry.length_s, &latency.histogram);
-    writeln!(out, "{at_s:.3},{length_s:.3},{greatest_ms:.3},{histogram}")
+    let tag = match entry.phase {
+        SeriesPhase::Warmup => "Tag=warmup,",
+        SeriesPhase::Measured => "",
+        SeriesPhase::Tail => "Tag=tail,",
+    };
+    writeln!(out, "{tag}{at_s:.3},{length_s:.3},{greatest_ms:.3},{histogram}")
 }

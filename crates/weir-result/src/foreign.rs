@@ -26,6 +26,27 @@ pub fn excerpt(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Greatest length of a text in an error, in characters.
+const BRIEF_MAX: usize = 200;
+
+/// Returns the text in one line, cut with `…` if it is longer than 200 characters: an error may
+/// repeat any text of a damaged file.
+pub(crate) fn brief(text: &str) -> String {
+    match text.char_indices().nth(BRIEF_MAX) {
+        Some((end, _)) => printable(&text[..end]).into_owned() + "…",
+        None => printable(text).into_owned(),
+    }
+}
+
+/// Returns an error of JSON in one line, without the list of the names that would be right; its
+/// place in the file stays.
+pub(crate) fn brief_json(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let (reason, place) = text.split_at(text.rfind(" at line ").unwrap_or(text.len()));
+    let reason = reason.split(", expected one of ").next().unwrap_or_default();
+    brief(reason) + place
+}
+
 /// True if the character is a control character (C0, DEL, C1) or a mark, embedding, override or
 /// isolate of direction (Unicode Standard Annex 9, section 2).
 pub fn is_unprintable(c: char) -> bool {
@@ -46,6 +67,28 @@ fn replaced(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_of_json_are_one_short_line() {
+        #[derive(Debug, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Known {
+            #[expect(dead_code, reason = "it is only parsed")]
+            one: u32,
+            #[expect(dead_code, reason = "it is only parsed")]
+            two: u32,
+            #[expect(dead_code, reason = "it is only parsed")]
+            three: u32,
+        }
+        let error =
+            |text: &str| brief_json(&serde_json::from_str::<Known>(text).expect_err("it is wrong"));
+        assert_eq!(error("{\"a\\nb\": 1}"), "unknown field `a?b` at line 1 column 7");
+        let long = error(&format!("{{\"{}\": 1}}", "x".repeat(100_000)));
+        assert!(
+            long.ends_with("… at line 1 column 100003") && long.chars().count() < 250,
+            "{long}"
+        );
+    }
 
     #[test]
     fn what_moves_or_reorders_text_is_replaced() {

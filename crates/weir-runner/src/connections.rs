@@ -4,7 +4,7 @@
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use weir_engine::Job;
 use weir_io::Endpoint;
 use weir_io::system::{self, DescriptorLimit};
@@ -36,6 +36,9 @@ pub(crate) fn destinations(
     family: Option<AddressFamily>,
 ) -> Result<Vec<Endpoint>> {
     let resolve = |text: &String| {
+        // The text before the `@` may be a password, which is not printed.
+        let what = "--connect-to has a user name or a scheme: write HOST[:PORT] alone";
+        ensure!(!text.contains('@') && !text.contains('/'), what);
         let (host, port) = split_port(text)
             .with_context(|| format!("invalid --connect-to {text:?}, not HOST[:PORT]"))?;
         let port = port.unwrap_or_else(|| url.port());
@@ -268,11 +271,14 @@ mod tests {
             ("127.0.0.1:0", "not a number from 1"),
             ("127.0.0.1:x", "not a number from 1"),
             ("host.invalid:80", "cannot be resolved"),
+            ("me:SECRET@h:80", "write HOST[:PORT] alone"),
+            ("http://me:SECRET/x@h", "write HOST[:PORT] alone"),
         ] {
             let error = job(URL, |spec| spec.connection.destinations = vec![text.to_owned()]);
             let error = error.expect_err(text);
             let error = format!("{error:#}");
             assert!(error.contains(part) && error.contains("--connect-to"), "{text}: {error}");
+            assert!(!error.contains("SECRET"), "{text}: {error}");
         }
     }
 

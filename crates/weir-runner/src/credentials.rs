@@ -1,20 +1,103 @@
-//! User names and passwords: their place in a URL, and the headers that carry them (RFC 7617). The
-//! `redaction` module removes them from output.
+//! Credentials: user names and passwords, their place in a URL and the headers that carry them
+//! (RFC 7617), and the names and forms by which other ones are recognised. The `redaction` module
+//! removes them from output.
+
+use std::ffi::OsString;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-/// Request headers whose values are credentials, in lower case.
-const HEADERS: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
+/// Replacement of a credential.
+pub const REDACTED: &str = "[redacted]";
 
-/// True if the value of this header is a credential.
-pub fn is_header(name: &str) -> bool {
-    HEADERS.iter().any(|header| name.eq_ignore_ascii_case(header))
+/// Minimum length in bytes of credentials that are removed wherever they occur. A shorter one may
+/// be a common word in a note; it is removed if it is a header, a parameter or a flag.
+pub(crate) const ANYWHERE_MIN_BYTES: usize = 6;
+
+/// Ends of names whose values are credentials, in lower case, without `-`, `_` and the like:
+/// `X-Api-Key`, `access_token`, `clientSecret`.
+const NAME_ENDS: [&str; 20] = [
+    "accesskey",
+    "apikey",
+    "authkey",
+    "authorization",
+    "cookie",
+    "credential",
+    "credentials",
+    "functionskey",
+    "passphrase",
+    "passwd",
+    "password",
+    "privatekey",
+    "secret",
+    "secretkey",
+    "sessionid",
+    "sharedkey",
+    "signature",
+    "signingkey",
+    "subscriptionkey",
+    "token",
+];
+
+/// Last words of names whose values are credentials: `pass`, `DB_PASS`, but not `bypass`.
+const NAME_WORDS: [&str; 4] = ["jwt", "pass", "pwd", "sig"];
+
+/// Names that end like credentials and are none: positions in a list, and the working directory.
+const HARMLESS: [&str; 6] =
+    ["continuationtoken", "nexttoken", "pagetoken", "nextpagetoken", "pwd", "oldpwd"];
+
+/// Beginnings of tokens that say by themselves what they are.
+const TOKEN_STARTS: [&str; 13] = [
+    "AKIA",
+    "ASIA",
+    "AIza",
+    "eyJ",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "github_pat_",
+    "glpat-",
+    "sk-",
+    "sk_live_",
+    "xoxb-",
+    "xoxp-",
+];
+
+/// Minimum length of a token that is recognised by its beginning, in bytes.
+const TOKEN_MIN_BYTES: usize = 16;
+
+/// True if the value of a header, a parameter or a variable with this name is a credential.
+pub fn is_name(name: &str) -> bool {
+    let is_separator = |c: char| !c.is_ascii_alphanumeric();
+    let flat: String = name.chars().filter(|c| !is_separator(*c)).collect();
+    let flat = flat.to_ascii_lowercase();
+    let word = name.rsplit(is_separator).next().unwrap_or_default();
+    let is_collector = flat.starts_with("otel") && flat.ends_with("headers");
+    let is_known = NAME_ENDS.iter().any(|end| flat.ends_with(end))
+        || NAME_WORDS.iter().any(|known| word.eq_ignore_ascii_case(known));
+    (is_known || is_collector) && !HARMLESS.contains(&flat.as_str())
 }
 
-/// The header names for which [`is_header`] is true, in lower case.
-pub(crate) fn headers() -> impl Iterator<Item = String> {
-    HEADERS.into_iter().map(str::to_owned)
+/// Returns the credentials in an environment, longest first: the values of variables with the name
+/// of one, and those in a collector's list of headers.
+pub(crate) fn of_environment(variables: impl Iterator<Item = (OsString, OsString)>) -> Vec<String> {
+    let mut found = Vec::new();
+    for (name, value) in variables {
+        if is_name(&name.to_string_lossy()) {
+            let value = value.to_string_lossy().into_owned();
+            let pairs = value.split(',').filter_map(|pair| pair.split_once('='));
+            found.extend(pairs.map(|(_, value)| percent_decoded(value.trim())));
+            found.push(value);
+        }
+    }
+    found.retain(|secret| secret.len() >= ANYWHERE_MIN_BYTES);
+    found.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    found
+}
+
+/// True if a word has the form of a token: `ghp_…`, a JSON Web Token.
+pub(crate) fn is_token(word: &str) -> bool {
+    word.len() >= TOKEN_MIN_BYTES && TOKEN_STARTS.iter().any(|start| word.starts_with(start))
 }
 
 /// Splits a URL into the URL without its userinfo, and the userinfo as written (RFC 3986 §3.2.1).
@@ -27,6 +110,32 @@ pub fn split_userinfo(url: &str) -> (String, Option<&str>) {
         Some((userinfo, host)) => (format!("{scheme}{host}{path}"), Some(userinfo)),
         None => (url.to_owned(), None),
     }
+}
+
+/// Returns the text with `[redacted]` for the user names and passwords of the URLs in it.
+pub fn without_userinfo(text: &str) -> String {
+    let mut written = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let (before, behind) = rest.split_at(at + "://".len());
+        written += before;
+        let is_end = |c: char| "/?#\"'".contains(c) || c.is_whitespace();
+        let (authority, after) = behind.split_at(behind.find(is_end).unwrap_or(behind.len()));
+        match authority.rsplit_once('@') {
+            Some((_, host)) => written += &format!("{REDACTED}@{host}"),
+            None => written += authority,
+        }
+        rest = after;
+    }
+    written + rest
+}
+
+/// Returns a word that was to be a URL with `[redacted]` for all that may be a user name and a
+/// password: in a malformed URL, they may hold any character.
+pub fn without_any_userinfo(word: &str) -> String {
+    let Some((before, host)) = word.rsplit_once('@') else { return word.to_owned() };
+    let scheme = before.find("://").map_or("", |at| &before[..at + "://".len()]);
+    format!("{scheme}{REDACTED}@{host}")
 }
 
 /// `USER:PASS` of a URL's userinfo, without percent-encoding; the password may be missing.
@@ -77,6 +186,77 @@ mod tests {
             ("http://h", "http://h", None),
         ] {
             assert_eq!(split_userinfo(url), (plain.to_owned(), userinfo), "{url}");
+        }
+    }
+
+    #[test]
+    fn credentials_are_recognised_by_their_names() {
+        for name in [
+            "Authorization",
+            "proxy-authorization",
+            "Cookie",
+            "Set-Cookie",
+            "X-Api-Key",
+            "api-key",
+            "APIKEY",
+            "x-goog-api-key",
+            "access_token",
+            "token",
+            "X-Auth-Token",
+            "clientSecret",
+            "PGPASSWORD",
+            "DB_PASS",
+            "MYSQL_PWD",
+            "AWS_SECRET_ACCESS_KEY",
+            "OTEL_EXPORTER_OTLP_HEADERS",
+            "OTEL_EXPORTER_OTLP_METRICS_HEADERS",
+            "X-Amz-Signature",
+            "sig",
+            "JSESSIONID",
+        ] {
+            assert!(is_name(name), "{name}");
+        }
+        for name in [
+            "",
+            "Accept",
+            "key",
+            "Idempotency-Key",
+            "Sec-WebSocket-Key",
+            "PWD",
+            "OLDPWD",
+            "max_tokens",
+            "nextPageToken",
+            "page-token",
+            "bypass",
+            "SSH_AUTH_SOCK",
+            "OTEL_SERVICE_NAME",
+            "tokenizer",
+        ] {
+            assert!(!is_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_environment_has_credentials_by_name() {
+        let variables = [
+            ("HOME", "/home/somebody"),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Basic%20SECRET,a=b"),
+            ("PGPASSWORD", "postgres"),
+            ("PIN_TOKEN", "1234"),
+        ];
+        let variables = variables.map(|(name, value)| (name.into(), value.into()));
+        let expected = ["Authorization=Basic%20SECRET,a=b", "Basic SECRET", "postgres"];
+        assert_eq!(of_environment(variables.into_iter()), expected);
+    }
+
+    #[test]
+    fn malformed_urls_keep_their_hosts_alone() {
+        for (word, shown) in [
+            ("http://me:pa ss@h/", "http://[redacted]@h/"),
+            ("me:p@ss/w@h", "[redacted]@h"),
+            ("http:/h", "http:/h"),
+        ] {
+            assert_eq!(without_any_userinfo(word), shown);
         }
     }
 

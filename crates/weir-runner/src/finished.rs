@@ -33,6 +33,11 @@ impl Finished {
         self.interrupts.received().filter(|_| !self.outcome.is_drain_cut)
     }
 
+    /// The signals of the run and of what follows it.
+    pub fn interrupts(&self) -> &Interrupts {
+        &self.interrupts
+    }
+
     /// True if the script failed during the load: the document covers the time until then.
     pub fn has_script_failed(&self) -> bool {
         !self.outcome.failures.is_empty()

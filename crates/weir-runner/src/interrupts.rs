@@ -3,14 +3,20 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use std::time::Duration;
+
 use weir_engine::Control;
 use weir_io::{Clock, Signal};
+
+use crate::patience::{Hurry, Patience};
 
 /// State that a run shares with the thread that receives signals. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupts {
     received: Arc<OnceLock<Signal>>,
     watched: Arc<Mutex<Watched>>,
+    /// Set by a signal that ends a wait.
+    hurry: Hurry,
 }
 
 /// The stage of a run at which a signal came that does not end it in order.
@@ -18,8 +24,10 @@ pub struct Interrupts {
 pub enum Stage {
     /// Nothing has been measured.
     Ahead,
-    /// A run is in progress, and an earlier signal is ending it.
+    /// A run or a wait after it is in progress, and an earlier signal is ending it.
     Running,
+    /// The results are being printed; the files are written.
+    Printing,
     /// The results are reported.
     Reported,
 }
@@ -32,21 +40,27 @@ enum Watched {
     Ahead,
     /// The run of this control and clock.
     Running { control: Arc<Control>, clock: Clock },
+    /// None, but a wait after its load.
+    Waiting,
+    /// None any more: its results are printed.
+    Printing,
     /// None any more.
     Reported,
 }
 
 impl Interrupts {
-    /// Receives a signal. The first one ends the run in progress in order. If there is none, or the
-    /// signal is a later one, calls `otherwise` with the stage; until that returns, no run and no
-    /// stage begins.
+    /// Receives a signal. The first one ends the run in progress in order, and one after the load
+    /// ends the wait in progress. Otherwise, calls `otherwise` with the stage; until that returns,
+    /// no run and no stage begins.
     pub fn receive(&self, signal: Signal, otherwise: impl FnOnce(Stage)) {
         let is_first = self.received.set(signal).is_ok();
         let watched = self.watched();
         otherwise(match &*watched {
             Watched::Running { control, clock } if is_first => return control.stop(clock.now()),
-            Watched::Running { .. } => Stage::Running,
+            Watched::Waiting if !self.hurry.set() => return,
+            Watched::Running { .. } | Watched::Waiting => Stage::Running,
             Watched::Ahead => Stage::Ahead,
+            Watched::Printing => Stage::Printing,
             Watched::Reported => Stage::Reported,
         });
     }
@@ -56,9 +70,32 @@ impl Interrupts {
         self.received.get().copied()
     }
 
+    /// Begins a wait after the load: the next signal ends it, and nothing else.
+    pub fn begin_wait(&self) {
+        let mut watched = self.watched();
+        self.hurry.reset();
+        *watched = Watched::Waiting;
+    }
+
+    /// Returns the limits of a wait that lasts at most this long. [`begin_wait`](Self::begin_wait)
+    /// must have been called for a signal to end it.
+    pub fn patience(&self, limit: Duration) -> Patience {
+        Patience::new(limit, &self.hurry)
+    }
+
+    /// Marks the results as being printed: a signal has nothing to end in order from now on.
+    pub fn printing(&self) {
+        *self.watched() = Watched::Printing;
+    }
+
     /// Marks the results as reported: a signal has no run to end from now on.
     pub fn reported(&self) {
         *self.watched() = Watched::Reported;
+    }
+
+    /// The wish of signals that waits end.
+    pub(crate) fn hurry(&self) -> &Hurry {
+        &self.hurry
     }
 
     /// Sets the run that a signal ends from now on. A signal received earlier ends it at once.
@@ -94,6 +131,23 @@ mod tests {
         assert_eq!(stage(&interrupts, Signal::Interrupt), None);
         assert_eq!(stage(&interrupts, Signal::Terminate), Some(Stage::Running));
         assert_eq!(interrupts.received(), Some(Signal::Interrupt));
+    }
+
+    #[test]
+    fn a_signal_after_the_load_ends_one_wait() {
+        let interrupts = Interrupts::default();
+        interrupts.watch_over(&Arc::new(Control::new(1, None)), Clock::start());
+        assert_eq!(stage(&interrupts, Signal::Interrupt), None);
+        for _ in 0..2 {
+            interrupts.begin_wait();
+            let patience = interrupts.patience(Duration::from_secs(60));
+            assert!(patience.left().is_ok(), "an earlier signal ended something else");
+            assert_eq!(stage(&interrupts, Signal::Interrupt), None);
+            assert!(patience.left().is_err());
+        }
+        assert_eq!(stage(&interrupts, Signal::Interrupt), Some(Stage::Running));
+        interrupts.printing();
+        assert_eq!(stage(&interrupts, Signal::Interrupt), Some(Stage::Printing));
     }
 
     #[test]

@@ -37,6 +37,7 @@ mod health;
 mod http;
 mod live;
 mod parts;
+mod patience;
 mod raw;
 mod reach;
 mod redaction;
@@ -48,15 +49,16 @@ mod threads;
 mod tls;
 mod watchdog;
 
+pub use credentials::REDACTED;
 pub use errors::{Error, ErrorKind, NoThread};
 pub use finished::Finished;
 pub use interrupts::{Interrupts, Stage};
 pub use location::Location;
 pub use observer::{ClientOverhead, Frame, Observer, Phase, Silent};
+pub use patience::{Over, Patience};
 pub use post::Post;
 pub use prepared::Prepared;
 pub use raw::RawOutput;
-pub use redaction::REDACTED;
 pub use runner::Runner;
 pub use spec::{
     AddressFamily, BodySpec, CheckSpec, CompatSpec, Dialect, EngineSpec, HttpChoice, HttpSpec,

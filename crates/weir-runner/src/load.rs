@@ -78,7 +78,8 @@ pub(crate) struct Outcome {
     pub(crate) witness: Option<Measurements>,
     /// Signal that ended the run early.
     pub(crate) signal: Option<Signal>,
-    /// True if a signal ended the drain: the window was complete.
+    /// True if a signal ended the drain, or the last readings of the watched server: the window was
+    /// complete.
     pub(crate) is_drain_cut: bool,
     /// True if the run ended before its warm-up because no connection could be opened.
     pub(crate) is_unconnected: bool,

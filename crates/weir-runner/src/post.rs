@@ -1,14 +1,19 @@
 //! A receiver of data beside the load, such as a collector of metrics: one POST at a time.
 
 use std::io;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use weir_http::{Prepared, RequestError};
 
 use crate::credentials::percent_decoded;
+use crate::patience::{Hurry, Patience};
 use crate::spec::TlsSpec;
 use crate::tls;
 use crate::watch::http::Site;
+
+/// Time limit of one POST.
+const LIMIT: Duration = Duration::from_secs(5);
 
 /// Why a list has no headers.
 const NO_LIST: &str = "not a list of NAME=VALUE";
@@ -18,7 +23,7 @@ const OWN: [&str; 6] =
     ["connection", "content-length", "content-type", "host", "transfer-encoding", "user-agent"];
 
 /// A URL that receives data by POST, and a connection to it that is opened when it is needed. All
-/// calls block, with timeouts of 2 s for connecting, each send and each receive.
+/// calls block, for at most 5 s from connecting to the end of the response.
 #[derive(Debug)]
 pub struct Post {
     site: Site,
@@ -99,7 +104,7 @@ impl Post {
             "{head}Content-Type: {content_type}\r\nContent-Length: {length}\r\n{}\r\n{body}",
             self.headers
         );
-        self.site.exchange(request.as_bytes())
+        self.site.exchange(request.as_bytes(), &Patience::new(LIMIT, &Hurry::default()))
     }
 }
 

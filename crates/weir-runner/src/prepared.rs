@@ -6,7 +6,7 @@ use anyhow::Result;
 use weir_engine::Job;
 use weir_io::{Signal, system};
 use weir_result::document::{
-    DocumentParts, Input, Probed, ProveClientSection, RunParts, SelfcheckSection,
+    DocumentParts, Input, Probed, ProveClientSection, RunParts, SelfcheckSection, ServerSection,
 };
 use weir_result::{Document, HttpPlan, Note, Plan};
 
@@ -24,7 +24,7 @@ use crate::script::Scripts;
 use crate::server_wait::ServerWait;
 use crate::spec::{RunSpec, WitnessChoice};
 use crate::trials::{prove_client, selfcheck};
-use crate::watch::Watch;
+use crate::watch::{Watch, Watching};
 use crate::witness::{self, Witness};
 use crate::{connections, digest, environment, http, parts, probe};
 
@@ -79,7 +79,7 @@ impl Prepared {
     ) -> Result<Finished, Error> {
         parts::check_start(self.spec.start_at_unix_ns)?;
         self.check_machine()?;
-        let watch = self.watch(observer)?;
+        let watch = self.watch(interrupts, observer)?;
         for note in watch.iter().flat_map(Watch::notes) {
             observer.warning(&note);
             self.notes.push(note);
@@ -101,11 +101,10 @@ impl Prepared {
         let watching = watch.map(|watch| watch.start(epoch.clock)).transpose()?;
         let mut outcome = self.load(&epoch, interrupts, observer)?;
         outcome.probe = probe;
-        outcome.server = watching.and_then(|watching| {
-            watching.finish(&self.job.plan, &outcome, &preflight, !self.goes_there())
-        });
+        outcome.server = self.last_readings(watching, &mut outcome, &preflight, interrupts);
         outcome.trials.selfcheck = floor;
         outcome.trials.prove_client = self.proof(&outcome, interrupts, observer);
+        interrupts.begin_wait();
         let no_server = self.add_notes(&outcome, preflight.response.is_some());
         let raw = raw.map(|raw| raw.finish(&self.job.plan, &epoch, &outcome.measurements));
         let raw = raw.transpose();
@@ -139,8 +138,24 @@ impl Prepared {
     }
 
     /// Reads the watched server for the first time, before any request of the run.
-    fn watch(&self, observer: &mut dyn Observer) -> Result<Option<Watch>> {
-        Watch::open(&self.spec, &self.redaction, observer)
+    fn watch(&self, interrupts: &Interrupts, observer: &mut dyn Observer) -> Result<Option<Watch>> {
+        Watch::open(&self.spec, &self.redaction, interrupts, observer)
+    }
+
+    /// Reads the watched server for the last time. A signal that ends this leaves the window
+    /// complete, as one in the drain does.
+    fn last_readings(
+        &self,
+        watching: Option<Watching>,
+        outcome: &mut Outcome,
+        preflight: &PreflightResult,
+        interrupts: &Interrupts,
+    ) -> Option<ServerSection> {
+        let is_signalled = interrupts.received().is_some();
+        interrupts.begin_wait();
+        let section = watching?.finish(&self.job.plan, outcome, preflight, !self.goes_there());
+        outcome.is_drain_cut |= !is_signalled && interrupts.received().is_some();
+        section
     }
 
     /// True if a script sends no request elsewhere than to the target.

@@ -1,7 +1,7 @@
 //! A file with a row for every request, written by its own thread while the load runs.
 
-use std::fs::File;
-use std::io;
+use std::fmt;
+use std::io::{self, Write};
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, Result};
@@ -18,19 +18,24 @@ use crate::load::Epoch;
 const BUFFER_BYTES: usize = 32 << 20;
 
 /// An open file for the rows of all requests, in Parquet.
-#[derive(Debug)]
 pub struct RawOutput {
     /// Name of the file, for the document and for messages.
     pub name: String,
     /// The file, empty and open for writing.
-    pub file: File,
+    pub file: Box<dyn Write + Send>,
+}
+
+impl fmt::Debug for RawOutput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawOutput").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 /// A file that is being written.
 pub(crate) struct RawRun {
     name: String,
     log: RawLog,
-    writer: JoinHandle<io::Result<RawWriter<File>>>,
+    writer: JoinHandle<io::Result<RawWriter<Box<dyn Write + Send>>>>,
 }
 
 impl RawOutput {

@@ -7,15 +7,8 @@ use std::ffi::{OsStr, OsString};
 use weir_result::document::{Input, Polls, Preflight, ServerSection};
 use weir_result::{Header, Note, RequestPlan};
 
-use crate::credentials;
+use crate::credentials::{self, REDACTED};
 use crate::spec::{BodySpec, RequestSpec, RunSpec};
-
-/// Replacement of a credential.
-pub const REDACTED: &str = "[redacted]";
-
-/// Minimum length in bytes of credentials that are removed wherever they occur. A shorter one may
-/// be a common word in a note; it is removed if it is a header, a parameter or a flag.
-const ANYWHERE_MIN_BYTES: usize = 6;
 
 impl RunSpec {
     /// Sets the command line of the document, without the credentials in it.
@@ -65,14 +58,14 @@ impl RunSpec {
 pub(crate) struct Redaction {
     /// True if everything is written as given.
     is_off: bool,
-    /// Headers whose values are credentials, in lower case.
-    headers: Vec<String>,
-    /// Query parameters whose values are credentials, in lower case.
-    parameters: Vec<String>,
+    /// Further headers and query parameters whose values are credentials, in lower case.
+    names: Vec<String>,
     /// `USER:PASS` of flags: a word of the command line ends with its flag's value.
     users: Vec<String>,
     /// User names and passwords from the URL.
     userinfos: Vec<String>,
+    /// Credentials in the environment, which commands may print, longest first.
+    of_environment: Vec<String>,
     /// Known credentials that are long enough to search for, longest first.
     secrets: Vec<String>,
 }
@@ -88,13 +81,13 @@ impl Redaction {
         let userinfos = given.userinfos.iter().map(String::as_str).chain(of_url).chain(of_pages);
         let mut redaction = Redaction {
             is_off: given.off,
-            headers: credentials::headers().chain(names.iter().cloned()).collect(),
-            parameters: names,
+            names,
             users: given.users.clone(),
             userinfos: userinfos
                 .filter(|userinfo| !userinfo.is_empty())
                 .map(str::to_owned)
                 .collect(),
+            of_environment: credentials::of_environment(std::env::vars_os()),
             secrets: Vec::new(),
         };
         redaction.secrets = redaction.secrets_of(&spec.request, &url);
@@ -127,19 +120,19 @@ impl Redaction {
         let mut values = Vec::new();
         self.parameters_of(url, false, |value| values.push(value.to_owned()));
         secrets.extend(values);
-        secrets.retain(|secret| secret.len() >= ANYWHERE_MIN_BYTES);
+        secrets.retain(|secret| secret.len() >= credentials::ANYWHERE_MIN_BYTES);
         secrets.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
         secrets.dedup();
         secrets
     }
 
     fn is_header(&self, name: &str) -> bool {
-        self.headers.iter().any(|header| name.eq_ignore_ascii_case(header))
+        credentials::is_name(name)
+            || self.names.iter().any(|known| name.eq_ignore_ascii_case(known))
     }
 
     fn is_parameter(&self, name: &str) -> bool {
-        let name = credentials::percent_decoded(name);
-        self.parameters.iter().any(|parameter| name.eq_ignore_ascii_case(parameter))
+        self.is_header(&credentials::percent_decoded(name))
     }
 
     /// Redacts a URL or path for the plan.
@@ -222,6 +215,7 @@ impl Redaction {
             *arg = self.without_secrets(self.parameters_of(arg, false, |_| ()));
         }
         spec.watch.texts().for_each(|text| *text = self.text(text));
+        spec.watch.shell_commands().for_each(|text| *text = self.lines(text));
         spec.tls.forget_keys();
         // They serve to find credentials, and there is none left.
         spec.redaction.users.clear();
@@ -252,7 +246,7 @@ impl Redaction {
             page.metrics.iter_mut().flat_map(|m| m.labels.values_mut()).for_each(redact);
         }
         for command in &mut section.commands {
-            redact(&mut command.command);
+            command.command = self.lines(&command.command);
             redact_polls(&mut command.polls);
         }
         section.access_log.iter_mut().for_each(|log| redact(&mut log.path));
@@ -274,28 +268,81 @@ impl Redaction {
         for secret in &self.secrets {
             text = text.replace(secret, REDACTED);
         }
-        without_userinfo(&text)
+        credentials::without_userinfo(&text)
     }
 
     /// Removes the value after `Authorization:` and similar names from a word, and keeps a flag
     /// before it.
     fn without_headers(&self, word: &str) -> String {
-        let lower = word.to_ascii_lowercase();
-        let mut end = word.len();
-        for name in &self.headers {
-            for (at, _) in lower.match_indices(name.as_str()) {
-                let behind = &lower[at + name.len()..];
-                let blanks = behind.len() - behind.trim_start().len();
-                // A host may have the name of such a header.
-                let is_host = word[..at].ends_with("://");
-                if behind[blanks..].starts_with(':') && !is_host {
-                    end = end.min(at + name.len() + blanks + 1);
-                }
-            }
-        }
+        let values = word.match_indices(':').filter(|(at, _)| {
+            let before = word[..*at].trim_end();
+            let name = before.rsplit(|c: char| !is_name_char(c)).next().unwrap_or_default();
+            // A host may have the name of such a header.
+            let is_host = before[..before.len() - name.len()].ends_with("://");
+            let is_header = self.is_header(name) || self.names.iter().any(|of| ends_with(name, of));
+            is_header && !is_host
+        });
+        let end = values.map(|(at, _)| at + 1).next().unwrap_or(word.len());
         match word[end..].trim().is_empty() {
             true => word.to_owned(),
             false => format!("{} {REDACTED}", &word[..end]),
+        }
+    }
+
+    /// Redacts the output of a command, or the command: besides known secrets all that looks like
+    /// one. The rest of a line after `NAME=` or `NAME:` goes if the name is that of a credential.
+    pub(crate) fn lines(&self, text: &str) -> String {
+        if self.is_off {
+            return text.to_owned();
+        }
+        let (mut written, mut is_key) = (String::with_capacity(text.len()), false);
+        for line in text.split_inclusive('\n') {
+            let end = if line.ends_with('\n') { "\n" } else { "" };
+            let is_border = line.contains("-----") && line.contains("PRIVATE KEY");
+            is_key |= is_border && line.contains("BEGIN");
+            if !is_key {
+                let line = self.line(line.trim_end_matches('\n'));
+                written += &line;
+                written += end;
+            } else if is_border {
+                written += &format!("{REDACTED}{end}");
+            }
+            is_key &= !(is_border && line.contains("END"));
+        }
+        for secret in &self.of_environment {
+            written = written.replace(secret, REDACTED);
+        }
+        self.text(&written)
+    }
+
+    fn line(&self, line: &str) -> String {
+        let is_name = |at: usize| {
+            let before = line[..at].trim_end_matches([' ', '\t', '"', '\'']);
+            let name = before.rsplit(|c: char| !is_name_char(c)).next().unwrap_or_default();
+            self.is_header(name) && !line[at..].starts_with("://")
+        };
+        let ends = line.match_indices([':', '=']).filter(|(at, _)| is_name(*at));
+        let end = ends.map(|(at, _)| at + 1).next().unwrap_or(line.len());
+        let (kept, value) = line.split_at(end);
+        let is_end = |c: char| c.is_whitespace() || "\"'=,;&".contains(c);
+        let mut is_after_scheme = false;
+        let words = kept.split_inclusive(is_end).map(|word| {
+            let bare = word.trim_end_matches(is_end);
+            if bare.is_empty() {
+                return word.to_owned();
+            }
+            let is_secret = credentials::is_token(bare) || is_after_scheme;
+            is_after_scheme = bare == "Basic" || bare.eq_ignore_ascii_case("bearer");
+            match is_secret {
+                true => format!("{REDACTED}{}", &word[bare.len()..]),
+                false => word.to_owned(),
+            }
+        });
+        let kept: String = words.collect();
+        let blank = if value.starts_with(' ') { " " } else { "" };
+        match value.trim().is_empty() {
+            true => kept + value,
+            false => format!("{kept}{blank}{REDACTED}"),
         }
     }
 
@@ -326,22 +373,14 @@ impl Redaction {
     }
 }
 
-/// Removes user names and passwords from the URLs in a text.
-fn without_userinfo(text: &str) -> String {
-    let mut written = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find("://") {
-        let (before, behind) = rest.split_at(at + "://".len());
-        written += before;
-        let is_end = |c: char| "/?#\"'".contains(c) || c.is_whitespace();
-        let (authority, after) = behind.split_at(behind.find(is_end).unwrap_or(behind.len()));
-        match authority.rsplit_once('@') {
-            Some((_, host)) => written += &format!("{REDACTED}@{host}"),
-            None => written += authority,
-        }
-        rest = after;
-    }
-    written + rest
+/// True for the characters of a header's or a variable's name.
+fn is_name_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
+}
+
+/// True if a name ends with another, whatever their case: `-HX-Key` has the flag before it.
+fn ends_with(name: &str, end: &str) -> bool {
+    name.to_ascii_lowercase().ends_with(end)
 }
 
 #[cfg(test)]
@@ -440,6 +479,59 @@ mod tests {
                 "the session is [redacted]",
             ]
         );
+    }
+
+    #[test]
+    fn output_of_commands_keeps_nothing_that_looks_like_a_credential() {
+        let mut spec = RunSpec::new("http://h/");
+        let of_environment = vec!["x-scope=COLLECTOR".to_owned()];
+        let redaction = Redaction { of_environment, ..Redaction::of(&spec) };
+        for (text, expected) in [
+            ("HOME=/root\nPWD=/root\n", "HOME=/root\nPWD=/root\n"),
+            (
+                "OTEL_EXPORTER_OTLP_HEADERS=Authorization=Bearer SECRET,b=c d\nA=b\n",
+                "OTEL_EXPORTER_OTLP_HEADERS=[redacted]\nA=b\n",
+            ),
+            ("DB_PASSWORD=SEC RET", "DB_PASSWORD=[redacted]"),
+            ("declare -x GITHUB_TOKEN=\"SECRET\"", "declare -x GITHUB_TOKEN=[redacted]"),
+            ("  password: SECRET", "  password: [redacted]"),
+            (
+                "{\"user\": \"me\", \"api-key\": \"SECRET\"}",
+                "{\"user\": \"me\", \"api-key\": [redacted]",
+            ),
+            ("curl -H 'X-Api-Key: SECRET' h", "curl -H 'X-Api-Key: [redacted]"),
+            ("sent Bearer SECRET, then", "sent Bearer [redacted], then"),
+            ("url=http://me:SECRET@h/", "url=http://[redacted]@h/"),
+            ("X=ghp_SECRETSECRETSECRET y", "X=[redacted] y"),
+            ("headers: x-scope=COLLECTOR", "headers: [redacted]"),
+            (
+                "K=-----BEGIN RSA PRIVATE KEY-----\nSECRET\n-----END RSA PRIVATE KEY-----\nA=b\n",
+                "[redacted]\n[redacted]\nA=b\n",
+            ),
+            (
+                "nginx: built with --with-http_ssl_module",
+                "nginx: built with --with-http_ssl_module",
+            ),
+        ] {
+            assert_eq!(redaction.lines(text), expected);
+        }
+        spec.redaction.off = true;
+        assert_eq!(Redaction::of(&spec).lines("token=a"), "token=a");
+    }
+
+    #[test]
+    fn words_of_the_command_line_lose_headers() {
+        let redaction = Redaction::of(&RunSpec::new("http://h/"));
+        let check = |word: &str, expected: &str| {
+            assert_eq!(redaction.command([OsString::from(word)]), [expected]);
+        };
+        check("-HX-Api-Key: SECRET", "-HX-Api-Key: [redacted]");
+        check("--header=access-token:SECRET", "--header=access-token: [redacted]");
+        check(
+            "http://token:80/?access_token=SECRET&a=b",
+            "http://token:80/?access_token=[redacted]&a=b",
+        );
+        check("Accept: a", "Accept: a");
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod statuses;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result, anyhow, bail};
 use weir_engine::ObserverFactory;
@@ -28,8 +28,10 @@ use weir_result::{Measurements, Note, Plan};
 
 use crate::background;
 use crate::errors::NoThread;
+use crate::interrupts::Interrupts;
 use crate::load::Outcome;
 use crate::observer::Observer;
+use crate::patience::{Hurry, Patience};
 use crate::preflight::PreflightResult;
 use crate::redaction::Redaction;
 use crate::server_wait::ServerWait;
@@ -77,6 +79,7 @@ impl Watch {
     pub(crate) fn open(
         run: &RunSpec,
         redaction: &Redaction,
+        interrupts: &Interrupts,
         observer: &mut dyn Observer,
     ) -> Result<Option<Watch>> {
         let (spec, wait) = (&run.watch, ServerWait::new(&run.target));
@@ -87,7 +90,8 @@ impl Watch {
         let clock = Clock::start();
         // A page that cannot be read is the user's error: it is not the target.
         let usage = |error: Error| anyhow!("{}", redaction.text(&format!("{error:#}")));
-        let mut sources = Sources::of(spec, &tls::of_pages(&run.tls)).map_err(usage)?;
+        let sources = Sources::of(spec, &tls::of_pages(&run.tls), interrupts.hurry());
+        let mut sources = sources.map_err(usage)?;
         wait.retry(|| sources.open(clock).map_err(usage), observer)?;
         let captures: Result<_> =
             spec.captures.iter().map(|command| capture(command, redaction)).collect();
@@ -118,7 +122,7 @@ impl Watch {
             background::stand_back();
             let mut due = clock.now();
             while !over.load(Ordering::Acquire) {
-                sources.poll(clock);
+                sources.poll(clock, || over.load(Ordering::Acquire));
                 due = due.after(nanos(EVERY));
                 // A source that takes longer delays the next reading, and adds none later.
                 due = due.max(clock.now());
@@ -138,7 +142,8 @@ impl Watch {
 
 impl Watching {
     /// Ends the watch after the drain with a last reading, and returns its section. Servers count
-    /// and log a request after its response, so counts may take up to a second to settle.
+    /// and log a request after its response, so counts take some time to settle. Each reading has a
+    /// limit, and a signal ends them.
     pub(crate) fn finish(
         mut self,
         plan: &Plan,
@@ -146,6 +151,7 @@ impl Watching {
         preflight: &PreflightResult,
         goes_elsewhere: bool,
     ) -> Option<ServerSection> {
+        let ended_at = Instant::now();
         self.stop();
         let sources = self.thread.take()?.join().ok()?;
         if let (Some(statuses), Some(response)) = (&self.statuses, &preflight.response) {
@@ -164,7 +170,7 @@ impl Watching {
         };
         let window_s = t1_ns.saturating_sub(t0_ns) as f64 / 1e9;
         let compared = not_compared.is_none().then_some(&load);
-        let mut section = sources.finish(self.clock, compared, &at_s, window_s);
+        let mut section = sources.finish((self.clock, ended_at), compared, &at_s, window_s);
         section.captures = std::mem::take(&mut self.captures);
         (section.weir, section.not_compared) = (load, not_compared);
         self.redaction.server(&mut section);
@@ -197,12 +203,13 @@ fn check(spec: &WatchSpec) -> Result<()> {
 
 /// Runs a command and keeps its output.
 fn capture(command: &str, redaction: &Redaction) -> Result<Capture> {
-    let ran = shell::run(command, CAPTURE_PATIENCE, true)
+    let patience = Patience::new(CAPTURE_PATIENCE, &Hurry::default());
+    let ran = shell::run(command, &patience, true)
         .with_context(|| format!("--capture {command:?}: no shell can be started"))?;
     Ok(Capture {
-        command: redaction.text(command),
+        command: redaction.lines(command),
         exit_status: ran.exit_status,
-        output: redaction.text(&ran.output),
+        output: redaction.lines(&ran.output),
         truncated: ran.truncated,
     })
 }
@@ -248,7 +255,7 @@ mod tests {
 
     fn open(watch: WatchSpec) -> Result<Option<Watch>> {
         let spec = RunSpec { watch, ..RunSpec::new("http://h/") };
-        Watch::open(&spec, &Redaction::of(&spec), &mut Silent)
+        Watch::open(&spec, &Redaction::of(&spec), &Interrupts::default(), &mut Silent)
     }
 
     fn words(text: &str) -> Vec<String> {

@@ -42,6 +42,13 @@ pub enum TlsError {
     /// The issuer has revoked the certificate.
     #[error("the certificate was revoked: replace it, or --insecure to accept any certificate")]
     Revoked,
+    /// The certificate is of a version without extensions, and so names no host (RFC 5280
+    /// §4.1.2.1).
+    #[error(
+        "the certificate is of X.509 version 1, which names no host: replace it by one of version 3 \
+         with subjectAltName, or --insecure to accept any certificate"
+    )]
+    OldCertificate,
     /// The certificate, or a signature made with its key, is unacceptable for another reason.
     #[error(
         "the certificate cannot be accepted ({0}): replace it, or --insecure to accept any \
@@ -92,7 +99,7 @@ impl TlsError {
             TlsError::NotYetValidCertificate(_) => "not_yet_valid_certificate",
             TlsError::UnknownIssuer => "unknown_issuer",
             TlsError::Revoked => "revoked",
-            TlsError::BadCertificate(_) => "bad_certificate",
+            TlsError::OldCertificate | TlsError::BadCertificate(_) => "bad_certificate",
             TlsError::NotTls { .. } => "not_tls",
             TlsError::Alert(code) => code,
             TlsError::NoCommonVersionOrCipher(_) => "no_common_version_or_cipher",
@@ -110,6 +117,9 @@ impl TlsError {
         TlsError::NotTls { first_line }
     }
 }
+
+/// Error name in webpki for a certificate of X.509 version 1 or 2.
+const OLD_VERSION: &str = "UnsupportedCertVersion";
 
 /// Error name in webpki for a CA certificate used as a server's. rustls has no variant for it.
 pub(crate) const AUTHORITY_AS_SERVER: &str = "CaUsedAsEndEntity";
@@ -162,6 +172,7 @@ fn of_certificate(error: CertificateError) -> TlsError {
         CertificateError::Other(error) => match error.to_string() {
             // A self-signed server certificate: no trusted issuer.
             text if text.contains(AUTHORITY_AS_SERVER) => return TlsError::UnknownIssuer,
+            text if text.contains(OLD_VERSION) => return TlsError::OldCertificate,
             text => text,
         },
         error => format!("{error:?}"),
@@ -293,6 +304,9 @@ mod tests {
     use std::collections::BTreeSet;
     use std::time::Duration;
 
+    use rustls::pki_types::CertificateDer;
+    use rustls::server::ParsedCertificate;
+
     #[test]
     fn codes_of_alerts_are_distinct_and_in_snake_case() {
         let codes: BTreeSet<_> =
@@ -345,6 +359,14 @@ mod tests {
             "bad_certificate",
             "the certificate cannot be accepted (it is malformed): replace it, or --insecure to \
              accept any certificate",
+        );
+        // By `openssl x509 -req`, without a file of extensions.
+        let version_1 = CertificateDer::from(&include_bytes!("../tests/version_1.der")[..]);
+        check(
+            ParsedCertificate::try_from(&version_1).err().expect("it is too old"),
+            "bad_certificate",
+            "the certificate is of X.509 version 1, which names no host: replace it by one of \
+             version 3 with subjectAltName, or --insecure to accept any certificate",
         );
         check(
             RustlsError::DecryptError,

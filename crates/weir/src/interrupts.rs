@@ -2,6 +2,7 @@
 //! the program if there is none; the second one ends the program.
 
 use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use weir_io::{Signal, Signals};
@@ -10,6 +11,9 @@ use weir_runner::{NoThread, Stage};
 use crate::exit;
 use crate::output::Temporaries;
 use crate::{terminal, tui};
+
+/// Time for printing a report after a signal.
+const PRINTING: Duration = Duration::from_millis(300);
 
 /// State shared by the thread that waits for signals and the rest of the program.
 #[derive(Clone, Debug, Default)]
@@ -26,7 +30,8 @@ impl Interrupts {
     /// When signals cannot be waited for.
     pub(crate) fn await_signals() -> Result<Interrupts> {
         let signals = Signals::block().context("signals cannot be waited for")?;
-        let interrupts = Interrupts::default();
+        let runs = weir_runner::Interrupts::default();
+        let interrupts = Interrupts { temporaries: Temporaries::new(runs.clone()), runs };
         let theirs = interrupts.clone();
         let wait = move || {
             while let Ok(signal) = signals.wait() {
@@ -54,6 +59,11 @@ impl Interrupts {
             let message = match stage {
                 Stage::Ahead => "interrupted before the load: nothing was measured",
                 Stage::Running => "abandoned without a report",
+                Stage::Printing => {
+                    // Without a reader that has stopped, the program ends by itself in this time.
+                    thread::sleep(PRINTING);
+                    "interrupted while the report was printed"
+                }
                 Stage::Reported => {
                     "interrupted after the report: done() of the script was not awaited"
                 }

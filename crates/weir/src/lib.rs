@@ -32,6 +32,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use weir_io::Signals;
+use weir_runner::credentials;
 
 use crate::args::{Cli, Command};
 
@@ -56,7 +57,8 @@ pub fn main() -> ExitCode {
     };
     result.unwrap_or_else(|error| {
         let prefix = if exit::is_of_signal(&error) { "" } else { "error: " };
-        terminal::eprint_lines(format_args!("{prefix}{error:#}"));
+        let error_text = credentials::without_userinfo(&format!("{error:#}"));
+        terminal::eprint_lines(format_args!("{prefix}{error_text}"));
         ExitCode::from(exit::of_error(&error))
     })
 }

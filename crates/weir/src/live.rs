@@ -6,6 +6,7 @@ pub(crate) mod fixture;
 mod lines;
 mod metrics;
 mod progress;
+mod scrapers;
 mod totals;
 
 use weir_result::{Interval, Load, Plan};
@@ -13,6 +14,7 @@ use weir_result::{Interval, Load, Plan};
 pub(crate) use endpoint::Endpoint;
 pub(crate) use lines::Lines;
 pub(crate) use progress::Progress;
+pub(crate) use scrapers::Scrapers;
 pub(crate) use totals::{SharedTotals, Stage, Totals};
 
 /// Remaining time of the drain, in nanoseconds, at `now_ns` from t0; `None` before it begins.

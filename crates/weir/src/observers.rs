@@ -2,11 +2,13 @@
 
 use anyhow::Result;
 use weir_report::exporters;
+use weir_result::units;
 use weir_runner::Observer;
 
 use crate::args::RunArgs;
 use crate::args::values::listen_address;
-use crate::live::{Endpoint, Lines, Progress, SharedTotals};
+use crate::interrupts::Interrupts;
+use crate::live::{Endpoint, Lines, Progress, Scrapers, SharedTotals};
 use crate::{otlp, terminal, tui};
 
 /// The observers of a run.
@@ -17,6 +19,7 @@ pub(crate) struct Observers {
     pub(crate) lines: Option<Lines>,
     /// The endpoint of `--listen`, until it is started.
     endpoint: Option<Endpoint>,
+    scrapers: Scrapers,
 }
 
 impl Observers {
@@ -42,11 +45,12 @@ impl Observers {
         if let Some(url) = &flags.otlp {
             all.push(otlp::observer(url, &args.tls.spec(), args.tui, totals.clone())?);
         }
-        let mut endpoint = None;
+        let (mut endpoint, scrapers) = (None, Scrapers::default());
         if let Some(address) = &flags.listen {
-            endpoint = Some(Endpoint::open(listen_address(address)?, totals)?);
+            let address = listen_address(address)?;
+            endpoint = Some(Endpoint::open(address, totals, scrapers.clone())?);
         }
-        Ok(Observers { all, lines, endpoint })
+        Ok(Observers { all, lines, endpoint, scrapers })
     }
 
     /// Starts the threads that serve the figures. Signals must be blocked by then.
@@ -55,5 +59,14 @@ impl Observers {
     /// When no thread is left.
     pub(crate) fn start(&mut self) -> Result<()> {
         self.endpoint.take().map_or(Ok(()), Endpoint::start)
+    }
+    /// Waits at the end of the program until those who scrape the figures have seen the last ones.
+    pub(crate) fn await_scrapers(&self, interrupts: &Interrupts) {
+        self.scrapers.await_last(interrupts.runs(), |span| {
+            let span = units::short_duration(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX));
+            terminal::eprint_line(format_args!(
+                "metrics stay until the next scrape, at most {span}; Ctrl-C ends the wait"
+            ));
+        });
     }
 }

@@ -248,10 +248,10 @@ mod tests {
 
     #[test]
     fn the_port_of_grpc_has_advice() {
-        let text = complaint("http://h:4317/v1/metrics", GRPC_PORT, "no response within 2 s");
+        let text = complaint("http://h:4317/v1/metrics", GRPC_PORT, "no complete response");
         assert_eq!(
             text,
-            "--otlp: http://h:4317/v1/metrics does not take metrics: no response within 2 s; OTLP \
+            "--otlp: http://h:4317/v1/metrics does not take metrics: no complete response; OTLP \
              over HTTP usually has port 4318"
         );
     }

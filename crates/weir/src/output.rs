@@ -4,6 +4,7 @@
 mod destination;
 mod distinct;
 mod exports;
+mod pipe;
 
 pub(crate) use destination::{Output, Outputs};
 pub(crate) use distinct::check_distinct;
@@ -17,8 +18,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result};
+use weir_runner::Interrupts;
 
 use crate::terminal::shown;
+use pipe::Pipe;
 
 /// A file that appears complete or not at all: a run that is killed leaves no part of it under its
 /// name.
@@ -28,14 +31,25 @@ pub(crate) struct ResultFile {
     /// Name until the file is complete; `None` for a place that must not be replaced: `/dev/null`,
     /// a pipe.
     temporary: Option<PathBuf>,
+    /// The place, if it is a pipe.
+    pipe: Option<Pipe>,
     temporaries: Temporaries,
 }
 
 /// The temporary names in use, for removal if the program ends while files are written.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Temporaries(Arc<Mutex<BTreeSet<PathBuf>>>);
+pub(crate) struct Temporaries {
+    names: Arc<Mutex<BTreeSet<PathBuf>>>,
+    /// Signals, which end the writing of a pipe.
+    interrupts: Interrupts,
+}
 
 impl Temporaries {
+    /// Returns no names.
+    pub(crate) fn new(interrupts: Interrupts) -> Temporaries {
+        Temporaries { interrupts, ..Temporaries::default() }
+    }
+
     /// Removes the files. No file can be created while the guard lives.
     pub(crate) fn remove(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
         let paths = self.lock();
@@ -46,7 +60,7 @@ impl Temporaries {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn create(&self, path: &Path) -> io::Result<File> {
@@ -65,7 +79,8 @@ impl Temporaries {
 }
 
 impl ResultFile {
-    /// Checks before the load that the file named by `flag` can be written.
+    /// Checks before the load that the file named by `flag` can be written. A pipe is opened, which
+    /// waits a while for its reader.
     ///
     /// # Errors
     /// When it cannot.
@@ -77,8 +92,9 @@ impl ResultFile {
             anyhow::bail!("{flag} {} is a directory: give a file name", shown(path));
         }
         let temporaries = temporaries.clone();
+        let pipe = Pipe::at(flag, path, &temporaries.interrupts)?;
         if path.starts_with("/dev") || fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-            return Ok(ResultFile { path: path.to_owned(), temporary: None, temporaries });
+            return Ok(ResultFile { path: path.to_owned(), temporary: None, pipe, temporaries });
         }
         // A link is kept, and its target is replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -90,7 +106,7 @@ impl ResultFile {
         created.with_context(|| {
             format!("{flag} {} cannot be written: choose another place", shown(&path))
         })?;
-        Ok(ResultFile { path, temporary: Some(temporary), temporaries })
+        Ok(ResultFile { path, temporary: Some(temporary), pipe: None, temporaries })
     }
 
     /// Writes the content and renames the file to its final name.
@@ -112,11 +128,12 @@ impl ResultFile {
     ///
     /// # Errors
     /// When the file cannot be created.
-    pub(crate) fn begin(&self) -> io::Result<File> {
-        match &self.temporary {
-            Some(temporary) => self.temporaries.create(temporary),
-            None => File::create(&self.path),
-        }
+    pub(crate) fn begin(&self) -> io::Result<Box<dyn Write + Send>> {
+        Ok(match (&self.temporary, &self.pipe) {
+            (Some(temporary), _) => Box::new(self.temporaries.create(temporary)?),
+            (None, Some(pipe)) => Box::new(pipe.try_clone()?),
+            (None, None) => Box::new(File::create(&self.path)?),
+        })
     }
 
     /// Renames the complete file to its final name.

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use weir_io::{Stdout, system};
 use weir_result::{printable, printable_lines};
+use weir_runner::credentials;
 
 use crate::errors::NotWritten;
 use crate::exit;
@@ -60,8 +61,8 @@ pub(crate) fn shown(name: impl AsRef<OsStr>) -> String {
 /// standard error.
 pub(crate) fn print_parse_result(error: &clap::Error) -> ExitCode {
     let text = error.render();
-    let plain = text.to_string();
-    let is_clean = printable_lines(&plain) == plain;
+    let plain = credentials::without_userinfo(&text.to_string());
+    let is_clean = plain == text.to_string() && printable_lines(&plain) == plain;
     if error.use_stderr() {
         match is_clean && io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
             true => to_stderr(&text.ansi().to_string()),

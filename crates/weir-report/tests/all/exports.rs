@@ -6,11 +6,13 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use serde_json::Value;
 use weir_report::{Exporter, Findings, TextOptions};
+use weir_result::document::SeriesPhase;
 use weir_result::histogram::lowest_in;
 use weir_result::study::Answer;
 use weir_result::{Document, Note};
 
 use crate::fixture::{Fixture, MS, S, fine};
+use crate::page::with_series;
 use crate::studies::compared;
 
 pub(crate) fn export(name: &str, document: &Document) -> String {
@@ -111,15 +113,16 @@ fn the_distribution_is_that_of_hdrhistogram() {
 /// HdrHistogram reads the log's histograms, with the percentiles of the series.
 #[test]
 fn the_interval_log_is_read_by_hdrhistogram() {
-    let document = run();
+    let mut document = with_series(run(), 4, 1.0);
+    document.series[3].phase = SeriesPhase::Tail;
     let text = export("hlog", &document);
     assert!(text.contains("#[Histogram log format version 1.3]\n"));
-    let lines: Vec<&str> = text
-        .lines()
-        .filter(|line| line.starts_with(|first: char| first.is_ascii_digit()))
-        .collect();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with(['#', '"'])).collect();
     assert_eq!(lines.len(), document.series.len());
-    for (line, entry) in lines.iter().zip(&document.series) {
+    // HistogramLogProcessor reads lines without a tag, unless it is told otherwise.
+    let tags = ["Tag=warmup,", "Tag=warmup,", "", "Tag=tail,"];
+    for ((line, entry), tag) in lines.iter().zip(&document.series).zip(tags) {
+        let line = line.strip_prefix(tag).unwrap_or_else(|| panic!("{line}"));
         let [_, length, greatest, packed] = line.split(',').collect::<Vec<_>>()[..] else {
             panic!("{line}")
         };

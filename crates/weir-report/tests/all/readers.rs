@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use weir_result::Document;
-use weir_result::document::SeriesEntry;
+use weir_result::document::{SeriesEntry, SeriesPhase};
 
 use crate::exports::export;
 use crate::fixture::{Fixture, MS, fine};
@@ -73,8 +73,13 @@ fn expected(document: &Document, entry: &SeriesEntry) -> String {
     let t0_ms = document.phases[0].t0_ns as f64 / 1e6;
     let start = epoch_ms + t0_ms + 1e3 * entry.start_s;
     let known = |ns: Option<u64>| ns.expect("the interval has responses");
+    let tag = match entry.phase {
+        SeriesPhase::Warmup => "warmup",
+        SeriesPhase::Measured => "-",
+        SeriesPhase::Tail => "tail",
+    };
     format!(
-        "{:.0} {:.0} {} {} {} {}",
+        "{tag} {:.0} {:.0} {} {} {} {}",
         start,
         start + 1e3 * entry.length_s,
         entry.completed,

@@ -19,7 +19,8 @@ public class ReadHistograms {
         while ((next = log.nextIntervalHistogram()) != null) {
             Histogram interval = (Histogram) next;
             System.out.printf(
-                "%d %d %d %d %d %d%n",
+                "%s %d %d %d %d %d %d%n",
+                interval.getTag() == null ? "-" : interval.getTag(),
                 interval.getStartTimeStamp(),
                 interval.getEndTimeStamp(),
                 interval.getTotalCount(),

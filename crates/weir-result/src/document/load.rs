@@ -12,6 +12,7 @@ use super::check::{BrokenInvariant, check};
 use super::recorded::Recorded;
 use super::{Document, SCHEMA_VERSION, Trials, Verdict};
 use crate::assertion::Assertion;
+use crate::foreign::{brief, brief_json};
 use crate::printable;
 
 /// Greatest file that is read: an hour's series of a thousand buckets an interval is 10 MB.
@@ -45,7 +46,7 @@ pub enum LoadError {
     #[error("it does not end within 64 MiB: give the file that --output has written")]
     Endless,
     /// Not JSON.
-    #[error("it is not JSON: {0}")]
+    #[error("it is not JSON: {}", brief_json(.0))]
     NotJson(serde_json::Error),
     /// JSON, but not a document.
     #[error("it is JSON, but not a document of weir: it has no schema_version")]
@@ -66,19 +67,19 @@ pub enum LoadError {
         found: u64,
     },
     /// A field is missing, unknown or of another type.
-    #[error("it is damaged: {0}")]
+    #[error("it is damaged: {}", brief_json(.0))]
     Shape(serde_json::Error),
     /// A number out of range.
-    #[error("it is damaged: {place} is out of range")]
+    #[error("it is damaged: {} is out of range", brief(place))]
     Number {
         /// Its path in the document.
         place: String,
     },
     /// A histogram or a time that is invalid.
-    #[error("it is damaged: {0}")]
+    #[error("it is damaged: {}", brief(.0))]
     Content(String),
     /// Numbers that do not add up.
-    #[error("it is damaged: {0}")]
+    #[error("it is damaged: {}", brief(&.0.to_string()))]
     Broken(BrokenInvariant),
 }
 

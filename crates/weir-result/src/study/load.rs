@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::trial::TrialOutcome;
 use super::{STUDY_VERSION, Study};
 use crate::document::{Document, LoadError};
+use crate::foreign::brief_json;
 use crate::printable;
 
 /// Greatest file that is read: a thousand trials of one megabyte.
@@ -29,7 +30,7 @@ pub enum StudyError {
     #[error("it is longer than 1 GiB, more than a study can be")]
     TooLong,
     /// Not JSON, or a field is missing or of another type.
-    #[error("it is damaged: {0}")]
+    #[error("it is damaged: {}", brief_json(.0))]
     Shape(serde_json::Error),
     /// JSON, but not a study.
     #[error("it is not a study of weir: it has no study_version")]

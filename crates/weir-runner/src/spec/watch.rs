@@ -27,6 +27,9 @@ pub struct WatchSpec {
     /// Access log of the server, in nginx's format `combined` or one that begins like it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access_log: Option<PathBuf>,
+    /// Time limit of one reading in nanoseconds; by default that of its source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_ns: Option<u64>,
     /// Shell commands whose output is kept, called once before the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub captures: Vec<String>,
@@ -49,7 +52,7 @@ impl WatchSpec {
 
     /// True if all fields are empty.
     pub(super) fn is_empty(&self) -> bool {
-        self.is_off() && self.notes.is_empty()
+        self.is_off() && self.notes.is_empty() && self.timeout_ns.is_none()
     }
 
     /// The URLs of watched pages.
@@ -74,6 +77,11 @@ impl WatchSpec {
     pub(crate) fn has_secure_page(&self) -> bool {
         let scheme = |url: &str| url.trim_start().get(..8).map(str::to_ascii_lowercase);
         self.urls().any(|url| scheme(url).as_deref() == Some("https://"))
+    }
+
+    /// The shell commands.
+    pub(crate) fn shell_commands(&mut self) -> impl Iterator<Item = &mut String> {
+        self.commands.iter_mut().chain(&mut self.captures)
     }
 
     /// All texts that may hold credentials.

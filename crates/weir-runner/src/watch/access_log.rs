@@ -39,6 +39,10 @@ impl AccessLog {
     /// # Errors
     /// When it cannot be read.
     pub(super) fn open(path: &Path, pages: Vec<String>) -> io::Result<AccessLog> {
+        // To open a pipe without a writer would wait for one.
+        if !fs::metadata(path)?.is_file() {
+            return Err(io::Error::other("it is no regular file"));
+        }
         let mut file = File::open(path)?;
         file.seek(SeekFrom::End(0))?;
         Ok(AccessLog {
@@ -77,6 +81,11 @@ impl AccessLog {
             left -= count as u64;
         }
         Ok(appended - left)
+    }
+
+    /// Notes why the last lines were not awaited: then the log is not compared.
+    pub(super) fn give_up(&mut self, reason: String) {
+        self.error.get_or_insert(reason);
     }
 
     /// Lines so far, without those of `polls` requests for watched pages.

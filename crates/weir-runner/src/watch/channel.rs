@@ -1,13 +1,12 @@
-//! A blocking connection to a status page, in the clear or over TLS. It has no part in HTTP.
+//! A blocking connection to a status page, in the clear or over TLS. Every call has its limits. It
+//! has no part in HTTP.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
 
 use weir_tls::{Session, TlsConfig};
 
-/// Timeout of connecting, of each send and of each receive.
-const PATIENCE: Duration = Duration::from_secs(2);
+use crate::patience::{Over, Patience, text_of};
 
 /// Bytes of one receive.
 const CHUNK_BYTES: usize = 16 << 10;
@@ -24,12 +23,14 @@ impl Channel {
     ///
     /// # Errors
     /// When one of both fails or takes too long.
-    pub(super) fn connect(address: &SocketAddr, tls: Option<&TlsConfig>) -> io::Result<Channel> {
-        let mut stream = TcpStream::connect_timeout(address, PATIENCE)?;
+    pub(super) fn connect(
+        address: &SocketAddr,
+        tls: Option<&TlsConfig>,
+        patience: &Patience,
+    ) -> io::Result<Channel> {
+        let mut stream = TcpStream::connect_timeout(address, patience.left().map_err(in_words)?)?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        let session = tls.map(|config| shake_hands(&mut stream, config)).transpose()?;
+        let session = tls.map(|config| shake_hands(&mut stream, config, patience)).transpose()?;
         Ok(Channel { stream, session })
     }
 
@@ -37,11 +38,13 @@ impl Channel {
     ///
     /// # Errors
     /// When the connection fails, or the time is over.
-    pub(super) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let Some(session) = &mut self.session else { return self.stream.write_all(bytes) };
+    pub(super) fn send(&mut self, bytes: &[u8], patience: &Patience) -> io::Result<()> {
+        let Some(session) = &mut self.session else {
+            return write(&mut self.stream, bytes, patience);
+        };
         let mut sealed = Vec::new();
         session.send(bytes, &mut sealed).map_err(io::Error::other)?;
-        self.stream.write_all(&sealed)
+        write(&mut self.stream, &sealed, patience)
     }
 
     /// Appends the next bytes to `received`, and returns their number; 0 at the end of the stream.
@@ -49,19 +52,29 @@ impl Channel {
     /// # Errors
     /// When the connection fails, ends within a record of TLS or without close_notify
     /// (RFC 8446 §6.1), or the time is over.
-    pub(super) fn receive(&mut self, received: &mut Vec<u8>) -> io::Result<usize> {
-        self.fill(received).map_err(in_words)
+    pub(super) fn receive(
+        &mut self,
+        received: &mut Vec<u8>,
+        patience: &Patience,
+    ) -> io::Result<usize> {
+        self.fill(received, |stream, bytes| read(stream, bytes, patience))
     }
 
     /// Returns an idle connection unless the server has closed it: a request on it would be lost.
     /// Session tickets that came late are no end.
     pub(super) fn if_open(mut self) -> Option<Channel> {
-        let received = self.stream.set_nonblocking(true).and_then(|()| self.fill(&mut Vec::new()));
+        let at_once = |stream: &mut TcpStream, bytes: &mut [u8]| stream.read(bytes);
+        let received = self.stream.set_nonblocking(true);
+        let received = received.and_then(|()| self.fill(&mut Vec::new(), at_once));
         let is_idle = received.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
         (is_idle && self.stream.set_nonblocking(false).is_ok()).then_some(self)
     }
 
-    fn fill(&mut self, received: &mut Vec<u8>) -> io::Result<usize> {
+    fn fill(
+        &mut self,
+        received: &mut Vec<u8>,
+        read: impl Fn(&mut TcpStream, &mut [u8]) -> io::Result<usize>,
+    ) -> io::Result<usize> {
         let before = received.len();
         let mut bytes = [0; CHUNK_BYTES];
         let is_closed =
@@ -91,50 +104,74 @@ impl Drop for Channel {
         if let Some(session) = &mut self.session {
             session.close(&mut out);
         }
-        // The connection may have ended already.
-        let _told = self.stream.write_all(&out);
+        // The connection may have ended already, or the peer reads nothing.
+        let _told = self.stream.set_nonblocking(true).and_then(|()| self.stream.write_all(&out));
     }
 }
 
 /// Performs the handshake.
-fn shake_hands(stream: &mut TcpStream, config: &TlsConfig) -> io::Result<Session> {
+fn shake_hands(
+    stream: &mut TcpStream,
+    config: &TlsConfig,
+    patience: &Patience,
+) -> io::Result<Session> {
     let mut session = Session::new(config);
     let (mut out, mut bytes) = (Vec::new(), [0; CHUNK_BYTES]);
     loop {
         session.take_output(&mut out);
-        stream.write_all(&out)?;
+        write(stream, &out, patience)?;
         out.clear();
         if !session.is_handshaking() {
             return Ok(session);
         }
-        let count = read(stream, &mut bytes).map_err(in_words)?;
+        let count = read(stream, &mut bytes, patience)?;
         if count == 0 {
             return Err(io::Error::other("the connection was closed in the TLS handshake"));
         }
         // Nothing was requested yet, so that no data is a response.
         if let Err(error) = session.receive(&mut bytes[..count], &mut Vec::new()) {
             session.take_output(&mut out);
-            let _told = stream.write_all(&out);
+            let _told = write(stream, &out, patience);
             return Err(io::Error::other(error));
         }
     }
 }
 
-/// Reads once. A signal, or work of io_uring for this thread, interrupts a receive with a timeout
-/// (signal(7)).
-fn read(stream: &mut TcpStream, bytes: &mut [u8]) -> io::Result<usize> {
+/// Reads once, within the limits of `patience`.
+fn read(stream: &mut TcpStream, bytes: &mut [u8], patience: &Patience) -> io::Result<usize> {
     loop {
+        stream.set_read_timeout(Some(patience.slice().map_err(in_words)?))?;
         match stream.read(bytes) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if is_unready(&error) => {}
             result => return result,
         }
     }
 }
 
-/// Words the end of a receive's time.
-fn in_words(error: io::Error) -> io::Error {
-    match error.kind() {
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => io::Error::other("no response within 2 s"),
-        _ => error,
+/// Writes all bytes, within the limits of `patience`.
+fn write(stream: &mut TcpStream, mut bytes: &[u8], patience: &Patience) -> io::Result<()> {
+    while !bytes.is_empty() {
+        stream.set_write_timeout(Some(patience.slice().map_err(in_words)?))?;
+        match stream.write(bytes) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(count) => bytes = &bytes[count..],
+            Err(error) if is_unready(&error) => {}
+            Err(error) => return Err(error),
+        }
     }
+    Ok(())
+}
+
+/// True if a socket's timeout has passed. A signal, or work of io_uring for this thread, interrupts
+/// a receive with a timeout (signal(7)).
+fn is_unready(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+/// The error of an exchange that has reached a limit.
+pub(super) fn in_words(over: Over) -> io::Error {
+    io::Error::other(match over {
+        Over::Late(limit) => format!("no complete response within {}", text_of(limit)),
+        Over::Signal => over.to_string(),
+    })
 }

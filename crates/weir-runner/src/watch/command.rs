@@ -1,12 +1,8 @@
 //! Commands that print numbers: a single one, or `name=value` pairs, on the last line.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
 use super::shell;
-
-/// Time limit of one call. A slow one delays the next readings of all sources.
-const PATIENCE: Duration = Duration::from_secs(5);
+use crate::patience::Patience;
+use std::collections::BTreeMap;
 
 /// Name of a single number.
 const SINGLE: &str = "value";
@@ -14,14 +10,16 @@ const SINGLE: &str = "value";
 /// Maximum pairs of one line.
 const PAIRS_MAX: usize = 64;
 
-/// Calls a command and returns its numbers.
+/// Calls a command and returns its numbers. A slow one delays the next readings of all sources.
 ///
 /// # Errors
 /// When it fails, takes too long, or prints no number.
-pub(super) fn call(command: &str) -> Result<BTreeMap<String, f64>, String> {
-    let ran = shell::run(command, PATIENCE, false).map_err(|error| error.to_string())?;
+pub(super) fn call(command: &str, patience: &Patience) -> Result<BTreeMap<String, f64>, String> {
+    let ran = shell::run(command, patience, false).map_err(|error| error.to_string())?;
+    if let Some(over) = ran.over {
+        return Err(over.to_string());
+    }
     match ran.exit_status {
-        _ if ran.is_late => Err("it took longer than 5 s".to_owned()),
         Some(0) => parse(&ran.output)
             .ok_or_else(|| "its last line is neither a number nor name=value pairs".to_owned()),
         Some(status) => Err(format!("it ended with status {status}")),
@@ -45,7 +43,10 @@ fn parse(output: &str) -> Option<BTreeMap<String, f64>> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::patience::Hurry;
 
     #[test]
     fn the_last_line_has_the_numbers() {
@@ -63,6 +64,9 @@ mod tests {
 
     #[test]
     fn a_failed_call_says_why() {
+        let call = |command: &str| {
+            super::call(command, &Patience::new(Duration::from_secs(60), &Hurry::default()))
+        };
         assert_eq!(call("echo 5").map(|values| values["value"]), Ok(5.0));
         assert_eq!(call("exit 7"), Err("it ended with status 7".to_owned()));
         assert_eq!(call("kill -9 $$"), Err("a signal ended it".to_owned()));

@@ -1,20 +1,25 @@
-//! A small HTTP/1.1 client beside the load: blocking, with short timeouts, on one connection that
-//! stays open. It counts each request that it sends, because a watched server counts them too.
+//! A small HTTP/1.1 client beside the load: blocking, with a limit of each exchange, on one
+//! connection that stays open. It counts each request that it sends, because a watched server counts them too.
 
 use std::io;
 use std::net::SocketAddr;
 
 use anyhow::Result;
+use weir_http::Head;
 use weir_io::Endpoint;
 use weir_tls::TlsConfig;
 
-use super::channel::Channel;
+use super::channel::{Channel, in_words};
+use crate::patience::Patience;
 use crate::spec::TlsSpec;
 use crate::target::Url;
 use crate::{credentials, tls};
 
 /// Maximum bytes of a response.
 const RESPONSE_MAX_BYTES: usize = 16 << 20;
+
+/// Maximum interim responses (1xx, RFC 9110 §15.2) before a response.
+const INTERIM_MAX: usize = 16;
 
 /// A status page.
 #[derive(Debug)]
@@ -55,8 +60,8 @@ impl Page {
     ///
     /// # Errors
     /// When it cannot be read, or the status is not 200.
-    pub(super) fn read(&mut self) -> io::Result<String> {
-        match self.site.exchange(&self.request)? {
+    pub(super) fn read(&mut self, patience: &Patience) -> io::Result<String> {
+        match self.site.exchange(&self.request, patience)? {
             (200, body) => Ok(String::from_utf8_lossy(&body).into_owned()),
             (status, _) => Err(io::Error::other(format!("the page has status {status}"))),
         }
@@ -130,17 +135,23 @@ impl Site {
     /// Sends a request, and returns the status and the body of its response.
     ///
     /// # Errors
-    /// When there is no complete response.
-    pub(crate) fn exchange(&mut self, request: &[u8]) -> io::Result<(u16, Vec<u8>)> {
+    /// When there is no complete response, or not in time.
+    pub(crate) fn exchange(
+        &mut self,
+        request: &[u8],
+        patience: &Patience,
+    ) -> io::Result<(u16, Vec<u8>)> {
         let mut channel = match self.channel.take().and_then(Channel::if_open) {
             Some(channel) => channel,
-            None => self.connect()?,
+            None => self.connect(patience)?,
         };
         self.sent += 1;
-        channel.send(request)?;
+        channel.send(request, patience)?;
         let mut received = Vec::new();
         loop {
-            let is_over = channel.receive(&mut received)? == 0;
+            // Also if the bytes never pause.
+            patience.left().map_err(in_words)?;
+            let is_over = channel.receive(&mut received, patience)? == 0;
             if let Some(response) = Response::parse(&received, is_over)? {
                 if response.is_kept {
                     self.channel = Some(channel);
@@ -156,11 +167,11 @@ impl Site {
         }
     }
 
-    fn connect(&self) -> io::Result<Channel> {
+    fn connect(&self, patience: &Patience) -> io::Result<Channel> {
         let authority = self.url.authority();
         let mut failure = io::Error::other(format!("{authority} has no address"));
         for address in &self.addresses {
-            match Channel::connect(address, self.tls.as_ref()) {
+            match Channel::connect(address, self.tls.as_ref(), patience) {
                 Ok(channel) => return Ok(channel),
                 Err(error) => {
                     let text = format!("cannot connect to {authority}: {error}");
@@ -184,13 +195,22 @@ struct Response {
 impl Response {
     /// Parses a response; `None` if it is incomplete. `is_over`: the server has closed.
     fn parse(received: &[u8], is_over: bool) -> io::Result<Option<Response>> {
-        let Some(head) = weir_http::read_head(received).map_err(io::Error::other)? else {
-            return Ok(None);
-        };
-        let rest = &received[head.bytes..];
-        if (100..200).contains(&head.status) {
-            return Response::parse(rest, is_over);
+        let mut rest = received;
+        for _ in 0..=INTERIM_MAX {
+            let Some(head) = weir_http::read_head(rest).map_err(io::Error::other)? else {
+                return Ok(None);
+            };
+            rest = &rest[head.bytes..];
+            if !(100..200).contains(&head.status) {
+                return Response::of(&head, rest, is_over);
+            }
         }
+        let text = format!("more than {INTERIM_MAX} interim responses (1xx) before the final one");
+        Err(io::Error::other(text))
+    }
+
+    /// Parses what follows the head of a final response.
+    fn of(head: &Head<'_>, rest: &[u8], is_over: bool) -> io::Result<Option<Response>> {
         let text = |name| head.header(name).map(|value| String::from_utf8_lossy(value));
         let has = |name, word: &str| {
             text(name).is_some_and(|value| value.to_ascii_lowercase().contains(word))
@@ -259,6 +279,20 @@ mod tests {
         check(&format!("{chunked}2\r\nab\r\n1;x=y\r\nc\r\n0\r\n\r\n"), false, Some(("abc", true)));
         let wrong = format!("{chunked}zz\r\n");
         assert!(Response::parse(wrong.as_bytes(), false).is_err());
+    }
+
+    #[test]
+    fn interim_responses_have_a_limit() {
+        let interim = |count| "HTTP/1.1 100 Continue\r\n\r\n".repeat(count);
+        let last = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na";
+        let text = interim(INTERIM_MAX) + last;
+        assert!(Response::parse(text.as_bytes(), false).expect("allowed").is_some());
+        // As many as a response may have bytes: one call for each would overflow the stack.
+        for count in [INTERIM_MAX + 1, RESPONSE_MAX_BYTES / interim(1).len()] {
+            let text = interim(count);
+            let error = Response::parse(text.as_bytes(), false).expect_err("too many").to_string();
+            assert_eq!(error, "more than 16 interim responses (1xx) before the final one");
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Readings of one source over time: values, failures, and the first error.
 
-use weir_io::Nanos;
+use std::time::Instant;
+
+use weir_io::{Clock, Nanos};
 use weir_result::document::Polls;
 
 /// Maximum readings that are kept: more than a day of one per second.
@@ -13,15 +15,20 @@ pub(super) struct Readings<T> {
     pub(super) values: Vec<(Nanos, T)>,
     /// The last reading, if it did not fail.
     pub(super) last: Option<T>,
+    /// End of the last reading.
+    pub(super) ended_at: Option<Instant>,
 }
 
 impl<T: Clone> Readings<T> {
     pub(super) fn new() -> Readings<T> {
-        Readings { polls: Polls::default(), values: Vec::new(), last: None }
+        Readings { polls: Polls::default(), values: Vec::new(), last: None, ended_at: None }
     }
 
-    /// Records a reading.
-    pub(super) fn record(&mut self, at: Nanos, reading: Result<T, String>) {
+    /// Reads, and records the reading at the time at which it began.
+    pub(super) fn record(&mut self, clock: Clock, read: impl FnOnce() -> Result<T, String>) {
+        let at = clock.now();
+        let reading = read();
+        self.ended_at = Some(Instant::now());
         self.polls.begun += 1;
         self.last = reading.as_ref().ok().cloned();
         match reading {
@@ -41,12 +48,14 @@ mod tests {
 
     #[test]
     fn failures_are_counted_and_the_first_error_is_kept() {
-        let mut readings = Readings::new();
+        let (mut readings, clock) = (Readings::new(), Clock::start());
         for reading in [Ok(1), Err("one".to_owned()), Ok(2), Err("two".to_owned())] {
-            readings.record(Nanos(5), reading);
+            readings.record(clock, || reading);
         }
         let expected = Polls { begun: 4, failed: 2, error: Some("one".to_owned()) };
         assert_eq!(readings.polls, expected);
-        assert_eq!((readings.values, readings.last), (vec![(Nanos(5), 1), (Nanos(5), 2)], None));
+        let values: Vec<i32> = readings.values.iter().map(|(_, value)| *value).collect();
+        assert_eq!((values, readings.last), (vec![1, 2], None));
+        assert!(readings.values.is_sorted_by_key(|(at, _)| *at));
     }
 }

@@ -5,9 +5,11 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use weir_io::system;
+
+use crate::patience::{Over, Patience};
 
 /// Maximum bytes of output that are kept.
 const OUTPUT_MAX_BYTES: usize = 64 << 10;
@@ -24,17 +26,16 @@ pub(super) struct Ran {
     pub(super) output: String,
     /// True if the output was longer.
     pub(super) truncated: bool,
-    /// True if the time limit ended it.
-    pub(super) is_late: bool,
+    /// The limit that ended it, if one did.
+    pub(super) over: Option<Over>,
 }
 
 /// Runs `command` in `sh`, in a process group of its own, which a signal to weir does not reach and
-/// which is killed after `patience`. With `errors`, its standard error is part of the output.
+/// which is killed at the end of `patience`. With `errors`, its standard error is part of the output.
 ///
 /// # Errors
 /// When the shell or a thread cannot be started.
-pub(super) fn run(command: &str, patience: Duration, errors: bool) -> io::Result<Ran> {
-    let until = Instant::now() + patience;
+pub(super) fn run(command: &str, patience: &Patience, errors: bool) -> io::Result<Ran> {
     let text = match errors {
         true => format!("exec 2>&1\n{command}"),
         false => command.to_owned(),
@@ -57,25 +58,31 @@ pub(super) fn run(command: &str, patience: Duration, errors: bool) -> io::Result
         kill(&mut child);
         return Err(error);
     }
-    let left = || until.saturating_duration_since(Instant::now());
-    let read = receiver.recv_timeout(left());
-    let mut status = None;
-    while status.is_none() && read.is_ok() && !left().is_zero() {
-        status = child.try_wait()?;
-        if status.is_none() {
+    let mut read = None;
+    let status = loop {
+        let slice = match patience.slice() {
+            Ok(slice) => slice,
+            Err(over) => break Err(over),
+        };
+        if read.is_none() {
+            read = receiver.recv_timeout(slice).ok();
+        } else if let Some(status) = child.try_wait()? {
+            break Ok(status);
+        } else {
             thread::sleep(EVERY);
         }
-    }
-    if status.is_none() {
+    };
+    if status.is_err() {
         kill(&mut child);
     }
     // After the kill nothing holds the pipe open, unless a process has left the group.
-    let (output, truncated) = read.or_else(|_| receiver.recv_timeout(EVERY)).unwrap_or_default();
+    let read = read.or_else(|| receiver.recv_timeout(EVERY).ok());
+    let (output, truncated) = read.unwrap_or_default();
     Ok(Ran {
-        exit_status: status.and_then(|status| status.code()),
+        exit_status: status.ok().and_then(|status| status.code()),
         output: String::from_utf8_lossy(&output).into_owned(),
         truncated,
-        is_late: status.is_none(),
+        over: status.err(),
     })
 }
 
@@ -100,15 +107,22 @@ fn kill(child: &mut Child) {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
+    use crate::patience::Hurry;
 
     const GUARD: Duration = Duration::from_secs(60);
+
+    fn run(command: &str, limit: Duration, errors: bool) -> io::Result<Ran> {
+        super::run(command, &Patience::new(limit, &Hurry::default()), errors)
+    }
 
     #[test]
     fn output_and_status_are_kept() {
         let ran = run("echo one; echo two >&2; exit 3", GUARD, true).expect("a shell");
         assert_eq!((ran.exit_status, ran.output.as_str()), (Some(3), "one\ntwo\n"));
-        assert!(!ran.is_late && !ran.truncated);
+        assert!(ran.over.is_none() && !ran.truncated);
         let ran = run("echo one; echo two >&2", GUARD, false).expect("a shell");
         assert_eq!((ran.exit_status, ran.output.as_str()), (Some(0), "one\n"));
     }
@@ -124,13 +138,21 @@ mod tests {
         let began = Instant::now();
         let ran = run("echo $$; sleep 1000 & sleep 1000", Duration::from_millis(500), false)
             .expect("a shell");
-        assert!(ran.is_late && ran.exit_status.is_none(), "{ran:?}");
+        assert!(ran.over.is_some() && ran.exit_status.is_none(), "{ran:?}");
         assert!(began.elapsed() < GUARD);
         let group: u32 = ran.output.trim().parse().expect("the shell's number");
         while !living(group).is_empty() && began.elapsed() < GUARD {
             thread::yield_now();
         }
         assert_eq!(living(group), Vec::<u32>::new(), "left behind");
+    }
+
+    #[test]
+    fn a_signal_ends_a_command() {
+        let hurry = Hurry::default();
+        hurry.set();
+        let ran = super::run("sleep 1000", &Patience::new(GUARD, &hurry), false);
+        assert_eq!(ran.expect("a shell").over, Some(Over::Signal));
     }
 
     /// Returns the processes of a group that have not ended.

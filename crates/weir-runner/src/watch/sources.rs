@@ -13,15 +13,17 @@ use weir_result::document::{
 };
 
 use super::access_log::AccessLog;
+use super::command;
 use super::http::Page;
 use super::nginx;
 use super::process::{self, Processes};
 use super::prometheus::{self, Sample, Selector};
 use super::readings::Readings;
 use crate::errors::shown;
+use crate::patience::{Hurry, Over, Patience, text_of};
 use crate::spec::{TlsSpec, WatchSpec};
 
-/// Time without any change after which counts that differ are final.
+/// Time without any change after which nginx's count is final.
 const SETTLED_AFTER: Duration = Duration::from_secs(1);
 
 /// Interval between two looks at counts that have not settled.
@@ -29,6 +31,52 @@ const SETTLING_EVERY: Duration = Duration::from_millis(50);
 
 /// Maximum series of one metric's name: one for each set of labels.
 const SERIES_MAX: usize = 64;
+
+/// The limits of readings.
+#[derive(Clone, Debug)]
+struct Limits {
+    page: Duration,
+    command: Duration,
+    /// Time without a new line after which the access log is complete.
+    log_pause: Duration,
+    /// All readings after the load.
+    end: Duration,
+    /// End of the load, once it has come.
+    ended_at: Option<Instant>,
+    hurry: Hurry,
+}
+
+impl Limits {
+    fn of(spec: &WatchSpec, hurry: &Hurry) -> Limits {
+        let given = spec.timeout_ns.map(Duration::from_nanos);
+        let seconds = |default| given.unwrap_or(Duration::from_secs(default));
+        Limits {
+            page: seconds(2),
+            command: seconds(5),
+            log_pause: seconds(2),
+            end: seconds(5).saturating_mul(2),
+            ended_at: None,
+            hurry: hurry.clone(),
+        }
+    }
+
+    fn for_page(&self) -> Patience {
+        let until = self.ended_at.map(|ended_at| ended_at + self.end);
+        Patience::new(self.page, &self.hurry).capped(until)
+    }
+
+    /// Commands may not take the time of the pages that are read after them.
+    fn for_command(&self) -> Patience {
+        let until = self.ended_at.map(|ended_at| ended_at + self.command);
+        Patience::new(self.command, &self.hurry).capped(until)
+    }
+
+    /// Limits of all that follows the load.
+    fn for_end(&self) -> Patience {
+        let until = self.ended_at.map(|ended_at| ended_at + self.end);
+        Patience::new(self.end, &self.hurry).capped(until)
+    }
+}
 
 /// Numbers of a command, by name.
 type Numbers = BTreeMap<String, f64>;
@@ -48,15 +96,16 @@ pub(super) struct Sources {
     access_log: Option<AccessLog>,
     /// Requests for pages of nginx up to its first reading.
     sent_before: u64,
+    limits: Limits,
 }
 
 impl Sources {
-    /// Checks the sources of a specification; `choices` are those of TLS for its pages. Reads
-    /// nothing.
+    /// Checks the sources of a specification; `choices` are those of TLS for its pages, and `hurry`
+    /// ends a reading. Reads nothing.
     ///
     /// # Errors
     /// When a value is wrong, or a host has no address.
-    pub(super) fn of(spec: &WatchSpec, choices: &TlsSpec) -> Result<Sources> {
+    pub(super) fn of(spec: &WatchSpec, choices: &TlsSpec, hurry: &Hurry) -> Result<Sources> {
         let page = |flag: &'static str, url: &Option<String>| {
             let page = url.as_ref().map(|url| Page::of(url, choices).context(flag));
             page.transpose()
@@ -77,6 +126,7 @@ impl Sources {
             commands: commands.map(|command| (command, Readings::new())).collect(),
             access_log: None,
             sent_before: 0,
+            limits: Limits::of(spec, hurry),
             spec: spec.clone(),
         })
     }
@@ -93,28 +143,31 @@ impl Sources {
             })?;
             self.access_log = Some(log);
         }
+        let limits = &self.limits;
         if let Some((page, readings)) = &mut self.nginx {
             *readings = Readings::new();
-            readings.record(clock.now(), read_nginx(page));
+            readings.record(clock, || read_nginx(page, &limits.for_page()));
             let error = readings.polls.error.take();
             first("--watch-nginx", error, "give the URL of a location with stub_status")?;
         }
         self.sent_before = self.sent_to_nginx();
+        let limits = &self.limits;
         if let Some((page, readings)) = &mut self.prometheus {
             *readings = Readings::new();
-            readings.record(clock.now(), read_metrics(page, &self.selectors));
+            let selectors = &self.selectors;
+            readings.record(clock, || read_metrics(page, selectors, &limits.for_page()));
             let error = readings.polls.error.take();
             first("--watch-prometheus", error, "give the URL of a page with the metric")?;
         }
         for (processes, readings) in &mut self.processes {
             *readings = Readings::new();
-            readings.record(clock.now(), processes.read());
+            readings.record(clock, || processes.read());
             let flag = format!("--watch-pid {}", processes.name());
             first(&flag, readings.polls.error.take(), "start the server, or give its number")?;
         }
         for (command, readings) in &mut self.commands {
             *readings = Readings::new();
-            readings.record(clock.now(), super::command::call(command));
+            readings.record(clock, || command::call(command, &limits.for_command()));
             let flag = format!("--watch-command {command:?}");
             first(&flag, readings.polls.error.take(), "print a number, or name=value pairs")?;
         }
@@ -128,32 +181,41 @@ impl Sources {
         several.map(|text| Note::new("several_servers", text)).collect()
     }
 
-    /// Reads every source. nginx comes last, so that its last reading covers the requests of all.
-    pub(super) fn poll(&mut self, clock: Clock) {
+    /// Reads every source until `is_over`. nginx comes last, so that its last reading covers the
+    /// requests of all.
+    pub(super) fn poll(&mut self, clock: Clock, is_over: impl Fn() -> bool) {
+        let limits = &self.limits;
         for (processes, readings) in &mut self.processes {
-            readings.record(clock.now(), processes.read());
+            readings.record(clock, || processes.read());
         }
-        if let Some((page, readings)) = &mut self.prometheus {
-            readings.record(clock.now(), read_metrics(page, &self.selectors));
+        if let Some((page, readings)) = self.prometheus.as_mut().filter(|_| !is_over()) {
+            let selectors = &self.selectors;
+            readings.record(clock, || read_metrics(page, selectors, &limits.for_page()));
         }
         for (command, readings) in &mut self.commands {
-            readings.record(clock.now(), super::command::call(command));
+            // A call that ended after the load was the last one: it may have taken all its time.
+            let is_done = limits.ended_at.is_some_and(|end| readings.ended_at > Some(end));
+            if !is_over() && !is_done && limits.for_command().left().is_ok() {
+                readings.record(clock, || command::call(command, &limits.for_command()));
+            }
         }
-        if let Some((page, readings)) = &mut self.nginx {
-            readings.record(clock.now(), read_nginx(page));
+        if let Some((page, readings)) = self.nginx.as_mut().filter(|_| !is_over()) {
+            readings.record(clock, || read_nginx(page, &limits.for_page()));
         }
     }
 
     /// Reads every source for the last time, waits until the counts that are compared with `load`
-    /// have settled, and makes the section. `at_s` converts times to seconds from t0.
+    /// have settled, and makes the section. The load has ended at `ended_at`. `at_s` converts times
+    /// to seconds from t0.
     pub(super) fn finish(
         mut self,
-        clock: Clock,
+        (clock, ended_at): (Clock, Instant),
         load: Option<&ServerLoad>,
         at_s: &impl Fn(Nanos) -> f64,
         window_s: f64,
     ) -> ServerSection {
-        self.poll(clock);
+        self.limits.ended_at = Some(ended_at);
+        self.poll(clock, || false);
         if let Some(load) = load {
             self.settle_nginx(clock, load.requests);
         }
@@ -189,6 +251,7 @@ impl Sources {
         let mut counted = 0;
         loop {
             let own = self.sent_to_nginx() - self.sent_before;
+            let limits = &self.limits;
             let Some((page, readings)) = &mut self.nginx else { return };
             let before = readings.values.first().map_or(0, |(_, sample)| sample.requests);
             // After a failed reading the count is not known, and it is repeated likewise.
@@ -197,26 +260,32 @@ impl Sources {
             if now != counted {
                 (counted, changed_at) = (now, Instant::now());
             }
-            if counted >= requests || changed_at.elapsed() >= SETTLED_AFTER {
+            let is_settled = counted >= requests || changed_at.elapsed() >= SETTLED_AFTER;
+            if is_settled || limits.for_end().left().is_err() {
                 return;
             }
             thread::sleep(SETTLING_EVERY);
-            readings.record(clock.now(), read_nginx(page));
+            readings.record(clock, || read_nginx(page, &limits.for_page()));
         }
     }
 
-    /// Reads the access log until it has a line for each request, or grows no longer.
+    /// Reads the access log until it has a line for each request, or grows no longer. A log that
+    /// other lines keep growing has a limit.
     fn finish_log(&mut self, requests: u64, load: Option<&ServerLoad>) -> Option<AccessLogSection> {
         let polls = self.polls_of_pages();
         let mut log = self.access_log.take()?;
-        let mut changed_at = Instant::now();
-        while log.lines_without(&polls) < requests && changed_at.elapsed() < SETTLED_AFTER {
-            match log.read() {
-                true => changed_at = Instant::now(),
-                false => thread::sleep(SETTLING_EVERY),
+        let (mut changed_at, patience) = (Instant::now(), self.limits.for_end());
+        log.read();
+        while log.lines_without(&polls) < requests && changed_at.elapsed() < self.limits.log_pause {
+            if let Err(over) = patience.left() {
+                log.give_up(unfinished_log(over));
+                break;
+            }
+            thread::sleep(SETTLING_EVERY);
+            if log.read() {
+                changed_at = Instant::now();
             }
         }
-        log.read();
         Some(log.section(load, &polls))
     }
 
@@ -247,19 +316,35 @@ impl Sources {
     }
 }
 
+/// Reason why the last lines of the access log were not awaited.
+fn unfinished_log(over: Over) -> String {
+    match over {
+        Over::Late(limit) => format!(
+            "the access log was still growing {} after the load: give more time with \
+             --watch-timeout",
+            text_of(limit)
+        ),
+        Over::Signal => "a signal ended the wait for the last lines".to_owned(),
+    }
+}
+
 /// The error of a first reading.
 fn first(flag: &str, error: Option<String>, remedy: &str) -> Result<()> {
     error.map_or(Ok(()), |error| Err(anyhow!("{flag}: {error}; {remedy}")))
 }
 
-fn read_nginx(page: &mut Page) -> Result<NginxSample, String> {
-    let text = page.read().map_err(|error| error.to_string())?;
+fn read_nginx(page: &mut Page, patience: &Patience) -> Result<NginxSample, String> {
+    let text = page.read(patience).map_err(|error| error.to_string())?;
     nginx::parse(&text).ok_or_else(|| "the page is not that of stub_status".to_owned())
 }
 
 /// Reads a metrics page; each selector must choose at least one of its samples.
-fn read_metrics(page: &mut Page, selectors: &[Selector]) -> Result<Metrics, String> {
-    let text = page.read().map_err(|error| error.to_string())?;
+fn read_metrics(
+    page: &mut Page,
+    selectors: &[Selector],
+    patience: &Patience,
+) -> Result<Metrics, String> {
+    let text = page.read(patience).map_err(|error| error.to_string())?;
     let mut chosen = Metrics::new();
     for selector in selectors {
         let samples = prometheus::samples(&text).filter(|sample| selector.matches(sample));

@@ -93,7 +93,7 @@ fn check_script(args: &RunArgs) -> Result<(), clap::Error> {
     let advice = "give one URL, put values with blanks into quotes, and a script after -s";
     // `-H Authorization: Bearer …` without quotes: the words are the credentials.
     let is_credentials = args.headers.iter().any(|header| {
-        header.split_once(':').is_some_and(|(name, _)| credentials::is_header(name.trim()))
+        header.split_once(':').is_some_and(|(name, _)| credentials::is_name(name.trim()))
     });
     Err(wrong(match is_credentials {
         true => format!("too many words: {advice}"),

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use weir_runner::WatchSpec;
 
+use super::values::positive_duration;
+
 /// Heading of the flags.
 const HEADING: &str = "Server";
 
@@ -33,6 +35,10 @@ pub(crate) struct WatchArgs {
     /// codes
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     access_log: Option<PathBuf>,
+    /// Time limit of one reading [default: 2s for a page, 5s for a command, 2s beyond the last new
+    /// line for the access log]; all readings after the load end within twice this time, or 10 s
+    #[arg(long, value_name = "T", value_parser = positive_duration, help_heading = HEADING)]
+    watch_timeout: Option<u64>,
     /// Keep the output of this shell command, called before the load: 'nginx -V'; repeatable
     #[arg(long, value_name = "COMMAND", help_heading = HEADING)]
     capture: Vec<String>,
@@ -62,6 +68,7 @@ impl WatchArgs {
             processes: self.watch_pid.clone(),
             commands: self.watch_command.clone(),
             access_log: self.access_log.clone(),
+            timeout_ns: self.watch_timeout,
             captures: self.capture.clone(),
             notes: self.note.iter().cloned().collect(),
         }
@@ -101,6 +108,7 @@ mod tests {
             ["--watch-pid", "nginx"],
             ["--watch-command", "echo 1"],
             ["--access-log", "access.log"],
+            ["--watch-timeout", "3s"],
             ["--capture", "nginx -V"],
             ["--note", "kernel = new=er"],
             ["--note", "run=1"],
@@ -114,6 +122,7 @@ mod tests {
             processes: text("nginx"),
             commands: text("echo 1"),
             access_log: Some("access.log".into()),
+            timeout_ns: Some(3_000_000_000),
             captures: text("nginx -V"),
             notes: [note("kernel", "new=er"), note("run", "1")].into(),
         };
@@ -125,6 +134,7 @@ mod tests {
         for (words, part) in [
             (&["--note", "x"][..], "NAME=VALUE"),
             (&["--note", "=x"], "NAME=VALUE"),
+            (&["--watch-timeout", "0"], "--watch-timeout"),
             (&["--watch-metric", "a"], "--watch-prometheus"),
             (&["--watch-prometheus", "http://h/"], "--watch-metric"),
         ] {

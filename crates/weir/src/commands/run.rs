@@ -56,7 +56,11 @@ pub(crate) fn carry_out(
     observers.start()?;
     let finished = prepared.run(interrupts.runs(), files.raw_output()?, &mut observers.all);
     let lines = observers.lines.as_ref();
-    report(args, finished?, files, (summary, saving.as_ref(), lines))
+    let code = report(args, finished?, files, (summary, saving.as_ref(), lines));
+    if code.is_ok() {
+        observers.await_scrapers(&interrupts);
+    }
+    code
 }
 
 /// Reports a run: writes its files, prints it, saves it, and calls the `done()` of its script.
@@ -68,8 +72,10 @@ fn report(
 ) -> Result<ExitCode> {
     finished.document.assertions =
         judged(&args.assertions, args.assert_confidence, &finished.document);
-    // Files first, because standard output may be closed.
+    // Files first, because standard output may be closed, or nothing may read it.
+    finished.interrupts().begin_wait();
     let written = files.write(&mut finished, &options(&args.form()));
+    finished.interrupts().printing();
     let shown = match lines {
         Some(lines) => lines.finish(&finished.document),
         None if args.is_silent() => Ok(()),

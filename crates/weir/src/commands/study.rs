@@ -117,6 +117,7 @@ pub(crate) fn conduct(
     }
     let mut bench = Bench::new(variants, hooks, &interrupts, &manner);
     let kept = weir_study::conduct(&mut study, &mut bench);
+    interrupts.runs().begin_wait();
     let shown = show(&study, &manner, exports, summary.as_ref());
     report_end(&study, &manner);
     if let (Err(_), StudyState::Complete, Some(path)) = (&kept, &study.state, manner.output) {

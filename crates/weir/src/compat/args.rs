@@ -4,6 +4,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
+use weir_runner::{REDACTED, credentials};
+
 use super::Dialect;
 use super::flags::{Flag, hint, specs, usage};
 use super::getopt::{Complaint, Options};
@@ -157,6 +159,7 @@ fn read(dialect: Dialect, words: &[OsString], stdout: &mut String) -> Result<Com
     if let (true, Some(other)) = (is_separate, args.script_args.first())
         && has_scheme_and_host(other)
     {
+        let other = credentials::without_any_userinfo(other);
         let complaint = format!("invalid --separate: {other} is a second URL; run wrk2 per URL");
         return Err(Refusal::Value(complaint));
     }
@@ -214,8 +217,10 @@ fn positive(name: &str, number: u64) -> Result<(), Refusal> {
 /// they are keys of a table in scripts. Host is the exception: RFC 9112 §3.2 forbids a request with
 /// two Host fields.
 fn add_header(headers: &mut Vec<(String, String)>, line: &OsStr) -> Result<(), Refusal> {
-    let wrong =
-        || Refusal::Value(format!("invalid header: {} (write \"Name: value\")", shown(line)));
+    let wrong = || {
+        let line = without_value(&shown(line));
+        Refusal::Value(format!("invalid header: {line} (write \"Name: value\")"))
+    };
     let (name, value) = line.to_str().and_then(|line| line.split_once(':')).ok_or_else(wrong)?;
     if name.is_empty() {
         return Err(wrong());
@@ -229,10 +234,21 @@ fn add_header(headers: &mut Vec<(String, String)>, line: &OsStr) -> Result<(), R
     Ok(())
 }
 
+/// Returns a malformed header for a message, without the value of a credential.
+fn without_value(line: &str) -> String {
+    match line.split_once([' ', ':', '=']) {
+        Some((name, _)) if credentials::is_name(name) => format!("{name} {REDACTED}"),
+        _ => line.to_owned(),
+    }
+}
+
 fn valid_url(word: &OsStr) -> Result<String, Refusal> {
     match word.to_str() {
         Some(url) if has_scheme_and_host(url) => Ok(url.to_owned()),
-        _ => Err(Refusal::Value(format!("invalid URL: {}", shown(word)))),
+        _ => {
+            let url = credentials::without_any_userinfo(&shown(word));
+            Err(Refusal::Value(format!("invalid URL: {url}")))
+        }
     }
 }
 

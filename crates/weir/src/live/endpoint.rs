@@ -1,9 +1,11 @@
 //! The HTTP endpoint of `--listen`: one thread of low priority that serves `/metrics` to a few
-//! clients, and waits for none of them. Threads of the load do nothing for it.
+//! clients, and waits for none of them. Threads of the load do nothing for it. On the loopback it
+//! answers no foreign host name: a page in a browser could have its own name resolve to this
+//! machine, and read the metrics (DNS rebinding).
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,7 +14,8 @@ use anyhow::{Context, Result};
 use weir_io::{readiness, system};
 use weir_runner::NoThread;
 
-use super::{SharedTotals, metrics};
+use super::scrapers::Scrapers;
+use super::{SharedTotals, Stage, metrics};
 use crate::terminal;
 
 /// Most connections. A further one closes the oldest.
@@ -24,6 +27,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Longest head of a request, in bytes.
 const HEAD_BYTES_MAX: usize = 8 * 1024;
 
+/// Advice of most refusals.
+const PLACE: &str = "the metrics are at /metrics";
+
 /// Pause after events. It limits the CPU time that any number of clients can cause.
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -33,6 +39,8 @@ pub(crate) struct Endpoint {
     /// Connections whose request is not complete, the oldest first.
     clients: VecDeque<Client>,
     totals: SharedTotals,
+    scrapers: Scrapers,
+    is_on_loopback: bool,
 }
 
 impl Endpoint {
@@ -40,12 +48,17 @@ impl Endpoint {
     ///
     /// # Errors
     /// When the address cannot be listened on.
-    pub(crate) fn open(address: SocketAddr, totals: SharedTotals) -> Result<Endpoint> {
+    pub(crate) fn open(
+        address: SocketAddr,
+        totals: SharedTotals,
+        scrapers: Scrapers,
+    ) -> Result<Endpoint> {
         let listener = TcpListener::bind(address).with_context(|| {
             format!("--listen {address} cannot be opened: choose another port, or 0 for a free one")
         })?;
         listener.set_nonblocking(true)?;
-        Ok(Endpoint { listener, clients: VecDeque::new(), totals })
+        let is_on_loopback = address.ip().is_loopback();
+        Ok(Endpoint { listener, clients: VecDeque::new(), totals, scrapers, is_on_loopback })
     }
 
     /// Starts the thread, which serves until the program ends, and prints the address. Signals are
@@ -84,7 +97,7 @@ impl Endpoint {
             match request {
                 Request::Partial if now < client.until => self.clients.push_back(client),
                 Request::Partial | Request::Gone => client.close(),
-                Request::Complete => client.respond(&self.totals),
+                Request::Complete => self.respond(client),
             }
         }
         if is_calling {
@@ -97,21 +110,45 @@ impl Endpoint {
     /// Accepts the connections that wait.
     fn accept(&mut self, now: Instant) {
         for _ in 0..CLIENTS_MAX {
-            let Ok((stream, _)) = self.listener.accept() else { return };
+            let Ok((stream, peer)) = self.listener.accept() else { return };
             if stream.set_nonblocking(true).is_err() {
                 continue;
             }
             if self.clients.len() == CLIENTS_MAX {
                 self.clients.pop_front().into_iter().for_each(Client::close);
             }
-            self.clients.push_back(Client { stream, head: Vec::new(), until: now + PATIENCE });
+            let (address, until) = (peer.ip(), now + PATIENCE);
+            self.clients.push_back(Client { stream, address, head: Vec::new(), until });
         }
+    }
+
+    /// Sends the response to a client, and closes its connection. A response fits the socket's
+    /// buffer, so that this seldom waits.
+    fn respond(&self, mut client: Client) {
+        let (mut stage, is_foreign) = (None, self.is_on_loopback && client.is_foreign());
+        let response = match is_foreign {
+            true => refusal("421 Misdirected Request", "", "the Host must be localhost"),
+            false => response(&client.head, || {
+                self.totals.read(|totals| {
+                    stage = Some(totals.stage);
+                    metrics::page(totals)
+                })
+            }),
+        };
+        if client.send(&response).is_ok()
+            && let Some(stage) = stage
+        {
+            let agent = header(&client.head, "user-agent");
+            self.scrapers.seen(client.address, agent, stage == Stage::Ended, Instant::now());
+        }
+        client.close();
     }
 }
 
 /// A connection.
 struct Client {
     stream: TcpStream,
+    address: IpAddr,
     /// Bytes of its request so far.
     head: Vec<u8>,
     until: Instant,
@@ -144,15 +181,23 @@ impl Client {
         }
     }
 
-    /// Sends the response. It fits the socket's buffer, so that this seldom waits.
-    fn respond(mut self, totals: &SharedTotals) {
-        let response = response(&self.head, || totals.read(metrics::page));
-        let is_limited = self.stream.set_nonblocking(false).is_ok()
-            && self.stream.set_write_timeout(Some(PATIENCE)).is_ok();
-        if is_limited {
-            let _gone = self.stream.write_all(response.as_bytes());
-        }
-        self.close();
+    /// True if the request is for another host than this one. A client without a name for it, and
+    /// one that uses an address, reached it without the DNS.
+    fn is_foreign(&self) -> bool {
+        let Some(host) = header(&self.head, "host") else { return false };
+        let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((address, _)) => address,
+            None => host.split(':').next().unwrap_or_default(),
+        };
+        let name = name.trim_end_matches('.').to_ascii_lowercase();
+        let is_local = name == "localhost" || name.ends_with(".localhost");
+        !is_local && name.parse::<IpAddr>().is_err()
+    }
+
+    fn send(&mut self, response: &str) -> io::Result<()> {
+        self.stream.set_nonblocking(false)?;
+        self.stream.set_write_timeout(Some(PATIENCE))?;
+        self.stream.write_all(response.as_bytes())
     }
 
     /// Closes the connection, also if another process has a copy of the socket.
@@ -161,32 +206,39 @@ impl Client {
     }
 }
 
+/// Returns the value of the first field with this name, in lower case, in a request's head.
+fn header<'a>(head: &'a [u8], name: &str) -> Option<&'a str> {
+    let lines = std::str::from_utf8(head).ok()?.split("\r\n").skip(1);
+    let mut fields = lines.filter_map(|line| line.split_once(':'));
+    fields.find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
+}
+
 /// Returns the response to a request with this head.
 fn response(head: &[u8], page: impl FnOnce() -> String) -> String {
     let line = head.split(|byte| *byte == b'\r').next().unwrap_or_default();
     let line = String::from_utf8_lossy(line);
     let words: Vec<&str> = line.split(' ').collect();
-    let [method, target, version] = words[..] else { return refusal("400 Bad Request", "") };
+    let [method, target, version] = words[..] else { return refusal("400 Bad Request", "", PLACE) };
     if !version.starts_with("HTTP/1.") {
-        return refusal("400 Bad Request", "");
+        return refusal("400 Bad Request", "", PLACE);
     }
     if head.len() > HEAD_BYTES_MAX {
-        return refusal("431 Request Header Fields Too Large", "");
+        return refusal("431 Request Header Fields Too Large", "", PLACE);
     }
     if target.split('?').next() != Some("/metrics") {
-        return refusal("404 Not Found", "");
+        return refusal("404 Not Found", "", PLACE);
     }
     let body = match method {
         "GET" | "HEAD" => page(),
-        _ => return refusal("405 Method Not Allowed", "Allow: GET, HEAD\r\n"),
+        _ => return refusal("405 Method Not Allowed", "Allow: GET, HEAD\r\n", PLACE),
     };
     let head = head_of("200 OK", "", body.len());
     if method == "HEAD" { head } else { head + &body }
 }
 
 /// Returns a response without metrics.
-fn refusal(status: &str, field: &str) -> String {
-    let body = format!("{status}; the metrics are at /metrics\n");
+fn refusal(status: &str, field: &str, advice: &str) -> String {
+    let body = format!("{status}; {advice}\n");
     head_of(status, field, body.len()) + &body
 }
 
@@ -236,8 +288,44 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         listener.set_nonblocking(true).expect("a socket");
         let address = listener.local_addr().expect("it is bound");
-        let totals = SharedTotals::default();
-        (Endpoint { listener, clients: VecDeque::new(), totals }, address)
+        let (totals, scrapers) = (SharedTotals::default(), Scrapers::default());
+        let clients = VecDeque::new();
+        (Endpoint { listener, clients, totals, scrapers, is_on_loopback: true }, address)
+    }
+
+    /// Returns the response to a request that is sent to `endpoint`.
+    fn answered(endpoint: &mut Endpoint, address: SocketAddr, request: &str) -> String {
+        let mut client = TcpStream::connect(address).expect("it listens");
+        client.write_all(request.as_bytes()).expect("there is room");
+        client.set_nonblocking(true).expect("a socket");
+        let mut response = String::new();
+        loop {
+            endpoint.turn().expect("it can poll");
+            match client.read_to_string(&mut response) {
+                Ok(_) => return response,
+                Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
+            }
+        }
+    }
+
+    #[test]
+    fn on_the_loopback_only_its_own_names_are_answered() {
+        let (mut endpoint, address) = endpoint();
+        let mut check = |host: &str, status: &str| {
+            let request = format!("GET /metrics HTTP/1.1\r\nX: y\r\n{host}\r\n");
+            let response = answered(&mut endpoint, address, &request);
+            assert!(response.starts_with(&format!("HTTP/1.1 {status}")), "{host}: {response}");
+            assert_eq!(response.contains("weir_live"), status == "200", "{host}: {response}");
+        };
+        for own in ["", "Host: localhost:9\r\n", "host: LOCALHOST.\r\n", "Host: a.localhost\r\n"] {
+            check(own, "200");
+        }
+        for own in ["Host: 127.0.0.1:9900\r\n", "Host: [::1]:9900\r\n", "Host:127.0.0.2\r\n"] {
+            check(own, "200");
+        }
+        for foreign in ["evil.example:9900", "localhost.evil.example", "", "127.0.0.1.nip.io"] {
+            check(&format!("Host: {foreign}\r\n"), "421");
+        }
     }
 
     #[test]

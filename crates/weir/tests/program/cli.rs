@@ -277,6 +277,11 @@ fn results_do_not_replace_links_and_pipes() {
     let reader = Process::start(Command::new("cat").arg(&pipe)).wait();
     Document::from_json(reader.stdout.as_bytes()).expect("the pipe carried the document");
     assert_eq!(writer.wait().code(), 0);
+
+    // Without a reader, to open it would wait for ever.
+    let output = weir("-q -n 1 -o", &[&pipe, &url]);
+    let error = format!("error: --output {pipe} is a pipe without a reader: start it first\n");
+    assert_eq!((output.code(), output.stderr), (2, error));
 }
 
 #[test]

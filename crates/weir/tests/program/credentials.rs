@@ -24,7 +24,7 @@ struct Case {
 /// Basic authentication of `me:SECRET-e3b0c442`.
 const BASIC: &str = "Authorization: Basic bWU6U0VDUkVULWUzYjBjNDQy\r\n";
 
-const CASES: [Case; 14] = [
+const CASES: [Case; 18] = [
     Case {
         words: &["-H", "Authorization: Bearer SECRET-e3b0c442", "URL"],
         sent: "Authorization: Bearer SECRET-e3b0c442\r\n",
@@ -55,6 +55,19 @@ const CASES: [Case; 14] = [
     Case {
         words: &["--redact", "x-api-key", "-H", "X-API-Key: SECRET-e3b0c442", "URL"],
         sent: "X-API-Key: SECRET-e3b0c442\r\n",
+    },
+    Case {
+        words: &["-H", "X-Api-Key: SECRET-e3b0c442", "URL"],
+        sent: "X-Api-Key: SECRET-e3b0c442\r\n",
+    },
+    Case { words: &["-Hapi-key:SECRET-e3b0c442", "URL"], sent: "api-key: SECRET-e3b0c442\r\n" },
+    Case {
+        words: &["URL?a=b&access_token=SECRET-e3b0c442&c=d"],
+        sent: "GET /?a=b&access_token=SECRET-e3b0c442&c=d HTTP/1.1\r\n",
+    },
+    Case {
+        words: &["--redact=mine", "URL?a=b&mine=SECRET-e3b0c442&c=d"],
+        sent: "GET /?a=b&mine=SECRET-e3b0c442&c=d HTTP/1.1\r\n",
     },
     Case {
         words: &["--redact=token", "URL?a=b&token=SECRET-e3b0c442&c=d"],
@@ -236,12 +249,32 @@ fn errors_repeat_no_credentials() {
         &["http://me:SECRET-e3b0c442@h:x/"],
         &["http://me:SECRET-e3b0c442/@h/"],
         &["http://me:SECRET-e3b0c442@no.such.host.invalid/"],
+        &["--connect-to", "me:SECRET-e3b0c442@h:80", "http://h/"],
+        &["-c", "http://me:SECRET-e3b0c442@h/"],
     ] {
         let mut command = Command::new(WEIR);
         let output = Process::start(command.args(words)).wait();
         // Wrong usage, or an unknown host.
         assert!([1, 2].contains(&output.code()), "{words:?}: {output:?}");
         assert!(output.stderr.starts_with("error: "), "{words:?}: {output:?}");
+        check_clean("stderr", output.stderr.as_bytes());
+    }
+}
+
+#[test]
+fn errors_of_dialects_repeat_none_either() {
+    for words in [
+        &["http://me:SECRET-e3b0c442@/"][..],
+        &["me:SECRET-e3b0c442@h"],
+        &["http://me:SECRET -e3b0c442@h/"],
+        &["http://me:SECRET-e3b0c442@h:x/"],
+        &["http://me:SECRET-e3b0c442@no.such.host.invalid/"],
+        &["-H", "Authorization SECRET-e3b0c442", "http://127.0.0.1:1/"],
+    ] {
+        let mut command = Command::new(WEIR);
+        let output = Process::start(command.args(["wrk", "-t1", "-c1", "-d1s"]).args(words)).wait();
+        assert_eq!(output.code(), 1, "{words:?}: {output:?}");
+        check_clean("stdout", output.stdout.as_bytes());
         check_clean("stderr", output.stderr.as_bytes());
     }
 }

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 use weir_result::Document;
@@ -142,6 +143,33 @@ fn prometheus_scrapes_a_run_and_answers_the_dashboard() {
     );
     assert_eq!(curl(&["--fail", &metrics.replace("/metrics", "/")]), None);
 
+    run.signal(&["INT"]);
+    assert_eq!(run.wait().code(), 130);
+}
+
+#[test]
+fn a_scraper_sees_the_end_of_the_run() {
+    let server = Serve::start(&[]);
+    let (mut run, metrics) =
+        start(&["-c1", "-d600s", "--warmup", "0", "--witness", "off", &server.url()]);
+    let scrape = || curl(&["--fail", &metrics]).expect("it is served");
+    scrape();
+    wait::let_pass(Duration::from_secs(5));
+    scrape();
+    run.signal(&["INT"]);
+    let line = run.next_line();
+    assert!(line.starts_with("metrics stay until the next scrape, at most 1"), "{line}");
+    assert!(scrape().contains("weir_live_phase{phase=\"ended\"} 1"));
+    assert_eq!(run.wait().code(), 130);
+}
+
+#[test]
+fn a_foreign_name_of_the_loopback_is_refused() {
+    let server = Serve::start(&[]);
+    let (run, metrics) = start(&["-c1", "-d600s", "--witness", "off", &server.url()]);
+    assert!(curl(&["--fail", &metrics]).is_some());
+    let refused = curl(&["-H", "Host: evil.example:9900", &metrics]).expect("a response");
+    assert_eq!(refused, "421 Misdirected Request; the Host must be localhost\n");
     run.signal(&["INT"]);
     assert_eq!(run.wait().code(), 130);
 }

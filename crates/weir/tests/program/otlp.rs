@@ -286,6 +286,18 @@ fn a_collector_that_never_answers_costs_a_warning() {
 }
 
 #[test]
+fn a_collector_with_endless_interim_responses_costs_a_warning() {
+    let endless = Raw::start(|peer| {
+        peer.read_request()?;
+        loop {
+            peer.write("HTTP/1.1 100 Continue\r\n\r\n".repeat(10_000))?;
+        }
+    });
+    let warning = warning_of(&format!("http://{}", endless.authority()));
+    assert!(warning.ends_with("more than 16 interim responses (1xx) before the final one"));
+}
+
+#[test]
 fn a_wrong_address_is_found_before_the_load() {
     for (url, reason) in [
         ("grpc://127.0.0.1:4317", "use http or https"),

@@ -1,0 +1,133 @@
+//! The programs that scrape the metrics of a run again and again, and the wait for their last scrape
+//! at its end. Independent of sockets.
+
+use std::net::IpAddr;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use weir_runner::Interrupts;
+
+/// Most scrapers that are known. Further ones are not waited for.
+const SCRAPERS_MAX: usize = 8;
+
+/// Longest wait, whatever the interval of a scraper.
+const WAIT_MAX: Duration = Duration::from_secs(60);
+
+/// The scrapers of a run. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scrapers(Arc<(Mutex<Vec<Scraper>>, Condvar)>);
+
+/// One of them: an address and a `User-Agent`.
+#[derive(Debug)]
+struct Scraper {
+    address: IpAddr,
+    agent: String,
+    last_at: Instant,
+    /// Time between its last two scrapes.
+    interval: Option<Duration>,
+    /// True if its last scrape had the end of the load.
+    has_end: bool,
+}
+
+impl Scraper {
+    /// Returns the end of the wait for it, for a load that has ended at `now`. `None` if it has seen
+    /// the end, came once, or has left.
+    fn until(&self, now: Instant) -> Option<Instant> {
+        let span = self.interval?.saturating_mul(2).min(WAIT_MAX);
+        let has_left = now.saturating_duration_since(self.last_at) > span;
+        (!self.has_end && !has_left).then(|| now + span)
+    }
+}
+
+impl Scrapers {
+    /// Notes a scrape; `has_end` if it had the end of the load.
+    pub(super) fn seen(&self, address: IpAddr, agent: Option<&str>, has_end: bool, now: Instant) {
+        let (mut scrapers, agent) = (self.lock(), agent.unwrap_or_default());
+        let known = scrapers.iter().position(|one| one.address == address && one.agent == agent);
+        match known {
+            Some(index) => {
+                let scraper = &mut scrapers[index];
+                scraper.interval = Some(now.saturating_duration_since(scraper.last_at));
+                (scraper.last_at, scraper.has_end) = (now, has_end);
+            }
+            None if scrapers.len() < SCRAPERS_MAX => {
+                let agent = agent.to_owned();
+                let (last_at, interval) = (now, None);
+                scrapers.push(Scraper { address, agent, last_at, interval, has_end });
+            }
+            None => {}
+        }
+        self.0.1.notify_all();
+    }
+
+    /// Waits until each scraper has seen the end of the load, for two of its intervals at most. A
+    /// signal ends the wait. `announce` is called before it, with its longest time.
+    pub(crate) fn await_last(&self, interrupts: &Interrupts, announce: impl FnOnce(Duration)) {
+        let now = Instant::now();
+        let ends: Vec<Option<Instant>> =
+            self.lock().iter().map(|scraper| scraper.until(now)).collect();
+        let Some(last) = ends.iter().flatten().max() else { return };
+        interrupts.begin_wait();
+        let patience = interrupts.patience(*last - now);
+        announce(*last - now);
+        let mut scrapers = self.lock();
+        while let Ok(slice) = patience.slice() {
+            let now = Instant::now();
+            let is_awaited = |(scraper, until): (&Scraper, &Option<Instant>)| {
+                !scraper.has_end && until.is_some_and(|until| now < until)
+            };
+            if !scrapers.iter().zip(&ends).any(is_awaited) {
+                return;
+            }
+            let waited = self.0.1.wait_timeout(scrapers, slice);
+            scrapers = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Scraper>> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+
+    #[test]
+    fn a_scraper_is_awaited_for_two_of_its_intervals() {
+        let (scrapers, begun) = (Scrapers::default(), Instant::now());
+        let at = |ms: u64| begun + Duration::from_millis(ms);
+        let until = |index: usize, now: Instant| scrapers.lock()[index].until(now);
+        let see = |agent, ms, has_end| scrapers.seen(ADDRESS, agent, has_end, at(ms));
+        see(Some("Prometheus"), 0, false);
+        see(None, 500, false);
+        assert_eq!(until(0, at(900)), None, "it came once");
+        see(Some("Prometheus"), 1_000, false);
+        assert_eq!(until(0, at(1_900)), Some(at(3_900)));
+        assert_eq!(until(0, at(3_001)), None, "it has left");
+        assert_eq!(until(1, at(1_000)), None, "another one came once");
+        see(Some("Prometheus"), 2_000, true);
+        assert_eq!(until(0, at(2_100)), None, "it has seen the end");
+        see(None, 600_500, false);
+        assert_eq!(until(1, at(600_500)), Some(at(660_500)), "no wait is longer");
+    }
+
+    #[test]
+    fn the_wait_ends_when_each_scraper_has_seen_the_end() {
+        let (scrapers, now) = (Scrapers::default(), Instant::now());
+        let mut announced = None;
+        scrapers.await_last(&Interrupts::default(), |span| announced = Some(span));
+        assert_eq!(announced, None, "nobody scraped");
+        let early = now.checked_sub(Duration::from_secs(20)).expect("this machine runs longer");
+        scrapers.seen(ADDRESS, None, false, early);
+        scrapers.seen(ADDRESS, None, false, now);
+        let theirs = scrapers.clone();
+        scrapers.await_last(&Interrupts::default(), |span| {
+            announced = Some(span);
+            std::thread::spawn(move || theirs.seen(ADDRESS, None, true, Instant::now()));
+        });
+        assert_eq!(announced, Some(Duration::from_secs(40)));
+    }
+}
