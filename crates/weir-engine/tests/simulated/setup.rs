@@ -120,6 +120,7 @@ pub(crate) fn script(text: &str) -> Worker {
         args: Vec::new(),
         mode: Mode::ClosedLoop,
         memory_limit_bytes: 0,
+        is_ipv4: None,
         source: None,
         calling: Arc::default(),
     };
