@@ -88,8 +88,8 @@ mod tests {
 
     #[test]
     fn a_full_pipe_takes_nothing_until_it_is_read() {
-        let (mut read, mut written) = std::io::pipe().expect("two descriptors");
-        let is_ready = |written: &std::io::PipeWriter| {
+        let (mut read, mut written) = io::pipe().expect("two descriptors");
+        let is_ready = |written: &io::PipeWriter| {
             await_writable(written.as_fd(), Duration::from_nanos(1)).expect("a descriptor")
         };
         while is_ready(&written) {

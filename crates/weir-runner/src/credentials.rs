@@ -75,7 +75,8 @@ pub fn is_name(name: &str) -> bool {
     let is_collector = flat.starts_with("otel") && flat.ends_with("headers");
     let is_known = NAME_ENDS.iter().any(|end| flat.ends_with(end))
         || NAME_WORDS.iter().any(|known| word.eq_ignore_ascii_case(known));
-    (is_known || is_collector) && !HARMLESS.contains(&flat.as_str())
+    // `http://h/token` before an equals sign is no name.
+    (is_known || is_collector) && !name.contains('/') && !HARMLESS.contains(&flat.as_str())
 }
 
 /// Returns the credentials in an environment, longest first: the values of variables with the name
@@ -135,7 +136,10 @@ pub fn without_userinfo(text: &str) -> String {
 pub fn without_any_userinfo(word: &str) -> String {
     let Some((before, host)) = word.rsplit_once('@') else { return word.to_owned() };
     let scheme = before.find("://").map_or("", |at| &before[..at + "://".len()]);
-    format!("{scheme}{REDACTED}@{host}")
+    match before.len() > scheme.len() {
+        true => format!("{scheme}{REDACTED}@{host}"),
+        false => word.to_owned(),
+    }
 }
 
 /// `USER:PASS` of a URL's userinfo, without percent-encoding; the password may be missing.
@@ -231,6 +235,7 @@ mod tests {
             "SSH_AUTH_SOCK",
             "OTEL_SERVICE_NAME",
             "tokenizer",
+            "http://h/token",
         ] {
             assert!(!is_name(name), "{name}");
         }
@@ -239,7 +244,7 @@ mod tests {
     #[test]
     fn the_environment_has_credentials_by_name() {
         let variables = [
-            ("HOME", "/home/somebody"),
+            ("HOME", "/root"),
             ("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Basic%20SECRET,a=b"),
             ("PGPASSWORD", "postgres"),
             ("PIN_TOKEN", "1234"),
@@ -255,6 +260,7 @@ mod tests {
             ("http://me:pa ss@h/", "http://[redacted]@h/"),
             ("me:p@ss/w@h", "[redacted]@h"),
             ("http:/h", "http:/h"),
+            ("http://@/", "http://@/"),
         ] {
             assert_eq!(without_any_userinfo(word), shown);
         }

@@ -45,8 +45,8 @@ pub enum TlsError {
     /// The certificate is of a version without extensions, and so names no host (RFC 5280
     /// §4.1.2.1).
     #[error(
-        "the certificate is of X.509 version 1, which names no host: replace it by one of version 3 \
-         with subjectAltName, or --insecure to accept any certificate"
+        "the certificate is of X.509 version 1, which names no host: replace it by one of version \
+         3 with subjectAltName, or --insecure to accept any certificate"
     )]
     OldCertificate,
     /// The certificate, or a signature made with its key, is unacceptable for another reason.

@@ -62,14 +62,15 @@ mod tests {
         }
     }
 
+    fn patient(command: &str) -> Result<BTreeMap<String, f64>, String> {
+        call(command, &Patience::new(Duration::from_secs(60), &Hurry::default()))
+    }
+
     #[test]
     fn a_failed_call_says_why() {
-        let call = |command: &str| {
-            super::call(command, &Patience::new(Duration::from_secs(60), &Hurry::default()))
-        };
-        assert_eq!(call("echo 5").map(|values| values["value"]), Ok(5.0));
-        assert_eq!(call("exit 7"), Err("it ended with status 7".to_owned()));
-        assert_eq!(call("kill -9 $$"), Err("a signal ended it".to_owned()));
-        assert!(call("echo many").expect_err("no number").contains("name=value"));
+        assert_eq!(patient("echo 5").map(|values| values["value"]), Ok(5.0));
+        assert_eq!(patient("exit 7"), Err("it ended with status 7".to_owned()));
+        assert_eq!(patient("kill -9 $$"), Err("a signal ended it".to_owned()));
+        assert!(patient("echo many").expect_err("no number").contains("name=value"));
     }
 }

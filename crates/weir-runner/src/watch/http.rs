@@ -1,5 +1,5 @@
 //! A small HTTP/1.1 client beside the load: blocking, with a limit of each exchange, on one
-//! connection that stays open. It counts each request that it sends, because a watched server counts them too.
+//! connection that stays open. It counts the requests, because a watched server counts them too.
 
 use std::io;
 use std::net::SocketAddr;

@@ -31,7 +31,7 @@ pub(super) struct Ran {
 }
 
 /// Runs `command` in `sh`, in a process group of its own, which a signal to weir does not reach and
-/// which is killed at the end of `patience`. With `errors`, its standard error is part of the output.
+/// which is killed at the end of `patience`. With `errors`, the output has its standard error too.
 ///
 /// # Errors
 /// When the shell or a thread cannot be started.

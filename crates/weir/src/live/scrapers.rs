@@ -1,5 +1,5 @@
-//! The programs that scrape the metrics of a run again and again, and the wait for their last scrape
-//! at its end. Independent of sockets.
+//! The programs that scrape the metrics of a run, and the wait for their last scrape at its end.
+//! Independent of sockets.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -30,8 +30,8 @@ struct Scraper {
 }
 
 impl Scraper {
-    /// Returns the end of the wait for it, for a load that has ended at `now`. `None` if it has seen
-    /// the end, came once, or has left.
+    /// Returns the end of the wait for it, for a load that has ended at `now`. `None` if it has the
+    /// end, came once, or has left.
     fn until(&self, now: Instant) -> Option<Instant> {
         let span = self.interval?.saturating_mul(2).min(WAIT_MAX);
         let has_left = now.saturating_duration_since(self.last_at) > span;
@@ -119,7 +119,7 @@ mod tests {
         let (scrapers, now) = (Scrapers::default(), Instant::now());
         let mut announced = None;
         scrapers.await_last(&Interrupts::default(), |span| announced = Some(span));
-        assert_eq!(announced, None, "nobody scraped");
+        assert_eq!(announced, None, "without a scraper");
         let early = now.checked_sub(Duration::from_secs(20)).expect("this machine runs longer");
         scrapers.seen(ADDRESS, None, false, early);
         scrapers.seen(ADDRESS, None, false, now);

@@ -1,5 +1,5 @@
-//! A pipe by name (fifo(7)) as a result file. To open or to write one may wait for its reader without
-//! end; here both have a limit, and a signal ends them.
+//! A pipe by name (fifo(7)) as a result file. To open or to write one may wait for its reader
+//! without end; here both have a limit, and a signal ends them.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
@@ -21,7 +21,7 @@ const OPEN_LIMIT: Duration = Duration::from_secs(5);
 /// Longest wait for a reader to read on.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The same for a pipe of the shell, which may lead to a pager: a person reads on, or nobody.
+/// The same for a pipe of the shell, which may lead to a pager: its reader is a person.
 const PAGER_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Interval between two attempts to open a pipe.

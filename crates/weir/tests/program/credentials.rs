@@ -272,7 +272,9 @@ fn errors_of_dialects_repeat_none_either() {
         &["-H", "Authorization SECRET-e3b0c442", "http://127.0.0.1:1/"],
     ] {
         let mut command = Command::new(WEIR);
-        let output = Process::start(command.args(["wrk", "-t1", "-c1", "-d1s"]).args(words)).wait();
+        let output =
+            Process::start(command.args(["--compat", "wrk", "-t1", "-c1", "-d1s"]).args(words))
+                .wait();
         assert_eq!(output.code(), 1, "{words:?}: {output:?}");
         check_clean("stdout", output.stdout.as_bytes());
         check_clean("stderr", output.stderr.as_bytes());
