@@ -117,6 +117,7 @@ impl Cli {
         let matches = command.try_get_matches_from(&argv);
         let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
         let mut cli = parsed.map_err(|error| hints::explain(error, &argv))?;
+        hints::check_history(&argv)?;
         if cli.command.is_none() {
             hints::check_quiet(&cli.run, &argv)?;
             check::check(&mut cli.run)?;

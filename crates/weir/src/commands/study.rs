@@ -27,6 +27,8 @@ use crate::screen::Screen;
 use crate::{exit, terminal};
 use bench::Bench;
 
+use super::consent;
+
 /// How a study is made and shown.
 #[derive(Clone, Debug)]
 pub(crate) struct Manner<'a> {
@@ -182,7 +184,8 @@ pub(crate) fn check_formats(
 fn report_end(study: &Study, manner: &Manner<'_>) {
     let how = match manner.output {
         Some(path) if path.is_file() => {
-            format!("weir resume {} continues it", terminal::shown(path))
+            let flag = if consent::is_needed(study) { " --run-commands" } else { "" };
+            format!("weir resume {}{flag} continues it", terminal::shown(path))
         }
         Some(path) => format!("{} has no trial", terminal::shown(path)),
         None => "its trials were not kept: use -o FILE.json to be able to resume".to_owned(),
