@@ -7,8 +7,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use weir_result::study::Hooks;
 use weir_result::{Document, Study};
 
-use super::study::spec_of;
-use super::{consent, recorded, run};
+use super::study::{consent, spec_of};
+use super::{recorded, run};
 use crate::args::live::LiveArgs;
 use crate::args::study::RerunArgs;
 use crate::args::{Cli, RunArgs};

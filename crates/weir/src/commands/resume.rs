@@ -8,8 +8,8 @@ use weir_result::Study;
 use weir_result::study::{Design, Hooks, StudyError};
 use weir_runner::{LoadSpec, REDACTED, Warmup};
 
-use super::study::{self, Manner, Variant, restored};
-use super::{consent, recorded};
+use super::recorded;
+use super::study::{self, Manner, Variant, consent, restored};
 use crate::args::study::{Consent, ResumeArgs};
 use crate::github::StepSummary;
 use crate::live::Progress;
@@ -68,8 +68,8 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
 fn load(file: &Path) -> Result<Study> {
     match Study::load(file) {
         Err(StudyError::SingleRun) => bail!(
-            "{0} is the document of one run, and resume continues a study of several: weir rerun {0} \
-             repeats the run",
+            "{0} is the document of one run, and resume continues a study of several: \
+             weir rerun {0} repeats the run",
             shown(file)
         ),
         study => study.with_context(|| format!("{} cannot be resumed", shown(file))),

@@ -1,6 +1,7 @@
 //! Studies: what `weir repeat`, `ab`, `sweep` and `resume` share.
 
 mod bench;
+pub(crate) mod consent;
 mod estimate;
 mod hook;
 mod settle;
@@ -16,7 +17,7 @@ use weir_result::document::Tool;
 use weir_result::study::{Answer, Cell, Comparison, Design, Hooks, StudyResult, StudyState};
 use weir_result::{STUDY_VERSION, Study};
 
-pub(crate) use variant::{Variant, recorded_args, redacted, restored, run_args, spec_of};
+pub(crate) use variant::{Variant, redacted, restored, run_args, spec_of};
 
 use crate::args::study::{FailOn, StudyFlags};
 use crate::errors::NotWritten;
@@ -26,8 +27,6 @@ use crate::output::{Export, ExportFiles, Outputs, ResultFile};
 use crate::screen::Screen;
 use crate::{exit, terminal};
 use bench::Bench;
-
-use super::consent;
 
 /// How a study is made and shown.
 #[derive(Clone, Debug)]

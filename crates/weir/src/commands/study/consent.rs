@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use weir_result::Study;
 use weir_result::study::Hooks;
 
-use super::study::recorded_args;
+use super::variant::recorded_args;
 use crate::args::RunArgs;
 use crate::args::study::Consent;
 use crate::terminal::{self, shown};
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn commands_of_a_file_are_shown_and_not_run() {
-        let error = checked(&[], Hooks::default()).expect_err("nobody said so");
+        let error = checked(&[], Hooks::default()).expect_err("no flag allows them");
         let shown = "again:\n  --capture \"a\"\n  --watch-command \"b\"\n  --script \"c.lua\"\n  \
                      --before \"./restart\"";
         assert!(error.contains("--run-commands") && error.ends_with(shown), "{error}");
