@@ -41,8 +41,8 @@ pub(crate) struct PreflightResult {
     pub(crate) warning: Option<Note>,
     /// HTTP version of the load, unless no handshake could decide it.
     pub(crate) http: Option<HttpPlan>,
-    /// True if the response to a request without TLS has status 400 and names HTTPS or SSL, as those
-    /// of nginx, Apache and Go to a request on a port for TLS do.
+    /// True if the response to a request without TLS has status 400 and names HTTPS or SSL: nginx,
+    /// Apache and Go do so on a port for TLS.
     blames_scheme: bool,
 }
 

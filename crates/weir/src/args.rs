@@ -117,6 +117,7 @@ impl Cli {
         let matches = command.try_get_matches_from(&argv);
         let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
         let mut cli = parsed.map_err(|error| hints::explain(error, &argv))?;
+        hints::check_history(&argv)?;
         if cli.command.is_none() {
             hints::check_quiet(&cli.run, &argv)?;
             check::check(&mut cli.run)?;
@@ -473,9 +474,9 @@ pub(crate) struct RunArgs {
     #[arg(long, value_parser = Exporter::named, default_value = exporters::TEXT.name,
           value_name = "FORMAT", help = exporters::HELP, help_heading = "Output")]
     pub(crate) format: Exporter,
-    /// Write the result to this file: the JSON document, or by its extension .html (the report with
-    /// plots), .md, .csv, .xml (JUnit), .hlog, .hgrm or .parquet (every request); -: the document to
-    /// standard output, without the report; repeatable
+    /// Write the result to this file: the JSON document, or by its extension .html (the report
+    /// with plots), .md, .csv, .xml (JUnit), .hlog, .hgrm or .parquet (every request); -: the
+    /// document to standard output, without the report; repeatable
     #[arg(short, long, value_name = "FILE", value_parser = output(Output::of_run),
           help_heading = "Output")]
     pub(crate) output: Vec<Output>,

@@ -3,7 +3,6 @@
 pub(crate) mod ab;
 pub(crate) mod compare;
 pub(crate) mod completions;
-mod consent;
 pub(crate) mod doctor;
 pub(crate) mod history;
 pub(crate) mod man;

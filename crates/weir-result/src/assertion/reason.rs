@@ -47,10 +47,11 @@ pub(super) fn of_failed_target(document: &Document) -> Option<String> {
     })
 }
 
-/// Reason why no request was planned: the target failed, such as by refusing all connections.
+/// Reason why no measured request was sent: the target failed, such as by refusing connections.
 pub(super) fn of_no_load(document: &Document) -> Option<String> {
-    let target = &document.verdict.target;
-    let is_unreached = target.state == TargetState::Failed && document.accounting.planned == 0;
+    let (target, accounting) = (&document.verdict.target, &document.accounting);
+    let is_unsent = accounting.planned == accounting.never_sent;
+    let is_unreached = target.state == TargetState::Failed && is_unsent;
     (is_unreached && !target.text.is_empty()).then(|| target.text.clone())
 }
 

@@ -58,8 +58,8 @@ impl Processes {
         }
     }
 
-    /// Returns the advice if the processes of a name are those of several servers: some of them were
-    /// started by others of the name, as workers by a master, and there are several such groups.
+    /// Returns the advice if the processes of a name are those of several servers: some of them
+    /// were started by others of the name, as workers by a master, and there are several masters.
     pub(super) fn several_servers(&self) -> Option<String> {
         let is_first = |pid: &&u32| !parent(**pid).is_some_and(|of| self.pids.contains(&of));
         let masters: Vec<u32> = self.pids.iter().filter(is_first).copied().collect();
@@ -69,8 +69,8 @@ impl Processes {
         let name = &self.name;
         let numbers: Vec<String> = masters.iter().map(u32::to_string).collect();
         Some(format!(
-            "--watch-pid {name} adds up {} processes of {} servers, begun by {}; name the processes \
-             of one by their numbers, as pgrep -P {} prints them",
+            "--watch-pid {name} adds up {} processes of {} servers, begun by {}; name the \
+             processes of one by their numbers, as pgrep -P {} prints them",
             self.pids.len(),
             masters.len(),
             numbers.join(", "),

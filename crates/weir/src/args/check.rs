@@ -79,12 +79,13 @@ fn check_script(args: &RunArgs) -> Result<(), clap::Error> {
         let text = "cannot be used with --script, which makes the requests";
         return Err(wrong(format!("{flag} {text}: {remedy} in the script")));
     }
-    let Some(word) = args.script_args().next() else { return Ok(()) };
-    let (first, command) = (args.words.first(), Cli::command());
-    let commands = command.get_subcommands().map(clap::Command::get_name);
+    let first = args.words.first();
     if let Some(text) = first.and_then(|first| of_verb(first, &mut args.script_args())) {
         return Err(wrong(text));
     }
+    let Some(word) = args.script_args().next() else { return Ok(()) };
+    let command = Cli::command();
+    let commands = command.get_subcommands().map(clap::Command::get_name);
     if let Some(first) = first
         && let Some(known) = similar(first, commands)
     {
@@ -110,11 +111,17 @@ fn of_verb<'a>(first: &str, others: &mut impl Iterator<Item = &'a String>) -> Op
         let command = others.next()?;
         return Some(format!("there is no help for '{command}': weir --help lists all commands"));
     }
-    VERBS.contains(&first).then(|| {
-        let url = others.find(|word| word.contains(['/', '.', ':']));
-        let url = url.filter(|url| !url.contains('@')).map_or("URL", String::as_str);
-        format!("'{first}' is no command, and a load needs none: weir [options] {url}")
-    })
+    if !VERBS.contains(&first) {
+        return None;
+    }
+    let text = format!("'{first}' is no command, and a load needs none: weir [options]");
+    let others: Vec<&String> = others.collect();
+    if others.is_empty() {
+        return Some(format!("{text} URL; for a host of this name http://{first}/"));
+    }
+    let url = others.into_iter().find(|word| word.contains(['/', '.', ':']));
+    let url = url.filter(|url| !url.contains('@')).map_or("URL", String::as_str);
+    Some(format!("{text} {url}"))
 }
 
 /// Checks that a header has a name that RFC 9110 §5.1 allows. The error does not repeat its value.
@@ -252,7 +259,8 @@ mod tests {
         }
         check_wrong(&["-c5", "run", "-d2s", "https://me:SECRET@h/"], &format!("{text} URL"));
         check_wrong(&["serach", "http://h/"], "did you mean weir search?");
-        parsed(&["run"]).expect("a host of this name");
+        check_wrong(&["run"], &format!("{text} URL; for a host of this name http://run/"));
+        parsed(&["http://run/"]).expect("a host of this name");
     }
 
     #[test]

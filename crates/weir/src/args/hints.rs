@@ -38,7 +38,7 @@ pub(super) fn explain(error: clap::Error, argv: &[OsString]) -> clap::Error {
     };
     let (flag, value) = (text(ContextKind::InvalidArg), text(ContextKind::InvalidValue));
     if error.kind() == ErrorKind::ArgumentConflict && flag == text(ContextKind::PriorArg) {
-        return wrong(format!("{} is given twice: leave one out", without_value(&flag)));
+        return given_twice(without_value(&flag));
     }
     let is_unknown = error.kind() == ErrorKind::UnknownArgument;
     if words.first().is_some_and(|word| SUBCOMMANDS.contains(word)) {
@@ -89,6 +89,7 @@ fn of_abbreviated(flag: &str, words: &[&str]) -> Option<String> {
     match &meant[..] {
         [] => None,
         [one] => Some(format!("unknown flag {flag}: write {one} in full")),
+        several if several.len() > 5 => None,
         [several @ .., last] => {
             Some(format!("unknown flag {flag}: write {} or {last} in full", several.join(", ")))
         }
@@ -115,6 +116,25 @@ pub(super) fn check_quiet(args: &RunArgs, argv: &[OsString]) -> Result<(), clap:
         (last == 'q' && rest.is_empty()).then(|| of_quiet(pair[1]))?
     });
     number.map_or(Ok(()), |hint| Err(wrong(hint)))
+}
+
+/// Refuses `weir history --history A list --history B`. clap accepts a flag of all actions on each
+/// side of the action, and takes one of them.
+///
+/// # Errors
+/// When it is there twice.
+pub(super) fn check_history(argv: &[OsString]) -> Result<(), clap::Error> {
+    let words = flag_words(argv);
+    let is_flag = |word: &&&str| **word == "--history" || word.starts_with("--history=");
+    match words.first() == Some(&"history") && words.iter().filter(is_flag).count() > 1 {
+        true => Err(given_twice("--history")),
+        false => Ok(()),
+    }
+}
+
+/// The error for a flag that is repeated and no list.
+fn given_twice(flag: &str) -> clap::Error {
+    wrong(format!("{flag} is given twice: leave one out"))
 }
 
 fn of_quiet(value: &str) -> Option<String> {
@@ -330,6 +350,7 @@ mod tests {
             ("repeat -n 5 -n 6 http://h/", "--runs"),
             ("ab -a x -a y http://h/", "--a"),
             ("history list -n 5 -n 6", "--count"),
+            ("history --history a list --history=b", "--history"),
             ("rerun x.json --url http://h/ --url http://i/", "--url"),
         ] {
             let expected = format!("error: {flag} is given twice: leave one out\n");

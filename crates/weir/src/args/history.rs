@@ -94,8 +94,8 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_parser = Exporter::named, default_value = exporters::TEXT.name,
           value_name = "FORMAT", help = exporters::HELP)]
     pub(crate) format: Exporter,
-    /// Write the result to this file: the JSON document, or by its extension .html, .md, .csv, .xml,
-    /// .hlog or .hgrm; -: the document to standard output, without the report; repeatable
+    /// Write the result to this file: the JSON document, or by its extension .html, .md, .csv,
+    /// .xml, .hlog or .hgrm; -: the document to standard output, without the report; repeatable
     #[arg(short, long, value_name = "FILE", value_parser = output(Output::of_document))]
     pub(crate) output: Vec<Output>,
 }

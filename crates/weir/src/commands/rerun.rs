@@ -7,8 +7,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use weir_result::study::Hooks;
 use weir_result::{Document, Study};
 
-use super::study::spec_of;
-use super::{consent, recorded, run};
+use super::study::{consent, spec_of};
+use super::{recorded, run};
 use crate::args::live::LiveArgs;
 use crate::args::study::RerunArgs;
 use crate::args::{Cli, RunArgs};
@@ -26,7 +26,11 @@ pub(crate) fn rerun(args: &RerunArgs) -> Result<ExitCode> {
     let document = Document::load(&args.file)
         .with_context(|| format!("{} cannot be repeated", shown(&args.file)));
     if document.is_err() && Study::load(&args.file).is_ok() {
-        bail!("{} is a study of several runs: rerun repeats a single one", shown(&args.file));
+        let file = shown(&args.file);
+        bail!(
+            "{file} is a study of several runs, and rerun repeats a single one: weir resume {file} \
+             continues a study"
+        );
     }
     let document = document?;
     if document.plan.part.is_some() || !document.parts.is_empty() {

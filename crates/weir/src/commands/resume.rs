@@ -1,14 +1,15 @@
 //! `weir resume`: continues a study.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use weir_result::Study;
-use weir_result::study::{Design, Hooks};
+use weir_result::study::{Design, Hooks, StudyError};
 use weir_runner::{LoadSpec, REDACTED, Warmup};
 
-use super::study::{self, Manner, Variant, restored};
-use super::{consent, recorded};
+use super::recorded;
+use super::study::{self, Manner, Variant, consent, restored};
 use crate::args::study::{Consent, ResumeArgs};
 use crate::github::StepSummary;
 use crate::live::Progress;
@@ -22,8 +23,7 @@ use crate::terminal::{self, shown};
 pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
     // Before the target is reached.
     StepSummary::of(args.github)?;
-    let mut study = Study::load(&args.file)
-        .with_context(|| format!("{} cannot be resumed", shown(&args.file)))?;
+    let mut study = load(&args.file)?;
     let manner = Manner {
         output: Some(&args.file),
         exports: args.exports.clone(),
@@ -64,12 +64,21 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
     study::conduct(study, hooks, variants, manner)
 }
 
+/// Reads the study.
+fn load(file: &Path) -> Result<Study> {
+    match Study::load(file) {
+        Err(StudyError::SingleRun) => bail!(
+            "{0} is the document of one run, and resume continues a study of several: \
+             weir rerun {0} repeats the run",
+            shown(file)
+        ),
+        study => study.with_context(|| format!("{} cannot be resumed", shown(file))),
+    }
+}
+
 /// Checks that the user wants the commands of the study.
 fn check_commands(study: &Study, args: &ResumeArgs) -> Result<()> {
-    let mut named = consent::of_hooks(&study.hooks);
-    for cell in &study.cells {
-        named.extend(consent::of_run(&study::recorded_args(&cell.words)?));
-    }
+    let named = consent::of_study(study)?;
     // A hook that is given again takes the place of the recorded one, which may be redacted.
     let again = |given: &Option<String>, recorded: &Option<String>| {
         given.as_ref().and_then(|_| recorded.clone())

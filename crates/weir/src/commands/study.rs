@@ -1,6 +1,7 @@
 //! Studies: what `weir repeat`, `ab`, `sweep` and `resume` share.
 
 mod bench;
+pub(crate) mod consent;
 mod estimate;
 mod hook;
 mod settle;
@@ -16,7 +17,7 @@ use weir_result::document::Tool;
 use weir_result::study::{Cell, Comparison, Design, Gate, Hooks, StudyResult, StudyState};
 use weir_result::{STUDY_VERSION, Study};
 
-pub(crate) use variant::{Variant, recorded_args, redacted, restored, run_args, spec_of};
+pub(crate) use variant::{Variant, redacted, restored, run_args, spec_of};
 
 use crate::args::study::{FailOn, StudyFlags};
 use crate::errors::NotWritten;
@@ -186,7 +187,8 @@ pub(crate) fn check_formats(
 fn report_end(study: &Study, manner: &Manner<'_>) {
     let how = match manner.output {
         Some(path) if path.is_file() => {
-            format!("weir resume {} continues it", terminal::shown(path))
+            let flag = if consent::is_needed(study) { " --run-commands" } else { "" };
+            format!("weir resume {}{flag} continues it", terminal::shown(path))
         }
         Some(path) => format!("{} has no trial", terminal::shown(path)),
         None => "its trials were not kept: use -o FILE.json to be able to resume".to_owned(),

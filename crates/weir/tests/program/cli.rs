@@ -114,10 +114,10 @@ fn parts_that_could_not_be_merged_are_refused() {
 
 #[test]
 fn a_flag_with_a_value_is_given_once() {
-    for flag in ["-c", "-d", "-R", "-T", "-X", "-b", "-u", "-s", "--raw", "--junit", "--save"] {
+    for flag in ["-c", "-d", "-R", "-T", "-X", "-b", "-u", "-s", "--raw", "--junit"] {
         check_wrong(&[flag, "1", flag, "1", NOWHERE], &["is given twice: leave one out"]);
     }
-    for flag in ["--listen", "--otlp", "--watch-nginx", "--access-log", "--unix", "--history"] {
+    for flag in ["--listen", "--otlp", "--watch-nginx", "--access-log", "--unix", "--save"] {
         check_wrong(&[flag, "a", flag, "b", NOWHERE], &[flag, "is given twice: leave one out"]);
     }
     check_wrong(&["--note", "a=1", "--note", "a=2", NOWHERE], &["--note a", "twice"]);

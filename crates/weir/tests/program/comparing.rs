@@ -11,12 +11,13 @@ use crate::support::serve::Serve;
 use crate::support::weir::{WEIR, weir};
 
 /// A short run of one thread.
-const BRIEF: &str = "-q -t1 -c2 --warmup 0 --witness off -n 200";
+const BRIEF: &str = "-q -t1 --warmup 0 --witness off -n 200";
 
 /// Runs a load whose document goes to a file of the directory.
 fn run(directory: &Directory, name: &str, words: &str, url: &str) -> String {
     let file = directory.file(name);
-    let output = weir(&format!("{BRIEF} {words} -o {file} {url}"), &[]);
+    let connections = if words.contains("-c") { "" } else { "-c2" };
+    let output = weir(&format!("{BRIEF} {connections} {words} -o {file} {url}"), &[]);
     assert_eq!(output.code(), 0, "{output:?}");
     file
 }
@@ -114,6 +115,29 @@ fn a_run_is_repeated_exactly() {
     let changed = within(&directory, &["rerun", "a.json"]);
     assert_eq!(changed.code(), 2, "{changed:?}");
     assert!(changed.stderr.contains("the content of") && changed.stderr.contains("has changed"));
+}
+
+#[test]
+fn commands_of_a_file_are_shown_before_they_run() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    fs::write(directory.file("s.lua"), "os.execute('touch ' .. 'ran')").expect("a file");
+    let capture = "touch ran; echo ok";
+    let words = ["--capture", capture, "-s", "s.lua", "-o", "a.json", &server.url()];
+    let output = within(&directory, &[&BRIEF.split(' ').collect::<Vec<_>>()[..], &words].concat());
+    assert_eq!(output.code(), 0, "{output:?}");
+    let has_run = || fs::remove_file(directory.file("ran")).is_ok();
+    assert!(has_run());
+    let refused = within(&directory, &["rerun", "a.json"]);
+    assert!(refused.code() == 2 && !has_run(), "{refused:?}");
+    for part in ["--capture \"touch ran; echo ok\"\n", "--script \"s.lua\"\n"] {
+        assert!(refused.stderr.contains(part), "{part}: {refused:?}");
+    }
+    let refused = within(&directory, &["rerun", "--capture", capture, "a.json"]);
+    assert!(refused.code() == 2 && !has_run(), "{refused:?}");
+    for words in [&["--run-commands"][..], &["--capture", capture, "--script", "s.lua"]] {
+        let output = within(&directory, &[&["rerun"], words, &["a.json"]].concat());
+        assert!(output.code() == 0 && has_run(), "{output:?}");
+    }
 }
 
 #[test]

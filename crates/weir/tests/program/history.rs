@@ -27,7 +27,8 @@ impl Home {
 
     /// Runs a short load with these words.
     fn run(&self, words: &str, url: &str) -> Output {
-        let words = format!("-n 200 -c2 --witness off {words}");
+        let connections = if words.contains("-c") { "" } else { "-c2" };
+        let words = format!("-n 200 {connections} --witness off {words}");
         self.weir(&words, &[url])
     }
 
@@ -250,7 +251,12 @@ fn a_trend_has_a_page_and_a_table() {
     );
     let markdown = home.history("trend a --metric p50 --format markdown");
     assert!(markdown.starts_with("### Trend · a · 2 runs\n"), "{markdown}");
-    home.check_wrong("trend a -o t.json", "is no page: name it .html");
+    let json = home.0.file("t.json");
+    home.history(&format!("trend a --metric p50 -o {json}"));
+    let json: Value =
+        serde_json::from_str(&fs::read_to_string(json).expect("a file")).expect("JSON");
+    assert_eq!(json["series"].as_array().map(Vec::len), Some(1), "{json}");
+    home.check_wrong("trend a -o t.hgrm", "hgrm is for single runs");
     home.check_wrong("trend a --format junit", "the result has no verdict");
     home.check_wrong("trend a --export hlog=x", "hlog is for single runs");
 }

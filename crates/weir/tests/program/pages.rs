@@ -63,7 +63,7 @@ fn a_result_goes_to_each_file_in_the_format_of_its_name() {
         ("d.md", "### weir "),
         ("e.csv", "start_s,"),
         ("f.xml", "<?xml "),
-        ("g.hlog", "#[Histogram log format version 1.3]"),
+        ("g.hlog", "#[Latencies of weir "),
         ("h.hgrm", "       Value"),
         ("i.parquet", "PAR1"),
     ] {
@@ -167,7 +167,8 @@ fn a_format_that_a_study_lacks_is_refused_before_the_load() {
             "sweep --vary c=1,2 --format junit http://h/",
             "--format junit: the result has no verdict",
         ),
-        ("compare a.json b.json -o FILE", "is no page: name it .html"),
+        ("compare a.json b.json -o FILE.hgrm", "hgrm is for single runs"),
+        ("repeat -o FILE.parquet http://h/", "rows are of a single run"),
     ] {
         let words = words.replace("FILE", &directory.file("x"));
         let output = weir(&words, &[]);

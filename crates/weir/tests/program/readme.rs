@@ -39,7 +39,7 @@ const LABELS: [&str; 11] = [
     "mean",
 ];
 
-/// Flags that shorten a load: the last of two equal flags counts.
+/// Flags that shorten a load.
 const BRIEFLY: [&str; 4] = ["-d300ms", "--warmup", "0", "-c4"];
 
 /// The repository's root.
@@ -105,10 +105,41 @@ impl Servers {
     }
 }
 
-/// The words with the flags that shorten them, before the URL and the words of a script.
+/// The words with the flags that shorten them, before the URL and the words of a script, in the
+/// place of those with the same letter.
 fn briefly(words: &[String]) -> Vec<String> {
+    let flags = shortening(words);
+    let letter = |word: &str| match word.as_bytes() {
+        [b'-', letter, ..] if *letter != b'-' => Some(*letter),
+        _ => None,
+    };
+    let letters: Vec<u8> = flags.iter().filter_map(|flag| letter(flag)).collect();
+    let is_replaced = |word: &str| letter(word).is_some_and(|letter| letters.contains(&letter));
+    let mut kept: Vec<String> = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let is_of_a_variant = kept.last().is_some_and(|flag| flag == "-a" || flag == "-b");
+        match is_replaced(word) && !is_of_a_variant {
+            true if word.len() == 2 => drop(words.next()),
+            true => {}
+            false if word == "auto" => kept.push("auto:300ms".to_owned()),
+            false => kept.push(word.clone()),
+        }
+    }
+    let flags = flags.into_iter().map(str::to_owned);
+    let is_target = |at: &usize| {
+        let word = &kept[*at];
+        let is_of_a_collector = *at > 0 && kept[at - 1] == "--otlp";
+        word == "-a" || (word.starts_with("http") && !is_of_a_collector)
+    };
+    let at = (0..kept.len()).find(is_target).unwrap_or(kept.len());
+    kept[..at].iter().cloned().chain(flags).chain(kept[at..].iter().cloned()).collect()
+}
+
+/// The flags that shorten a command.
+fn shortening(words: &[String]) -> Vec<&'static str> {
     let is = |name: &str| words.iter().any(|word| word == name);
-    let flags: Vec<&str> = match words.first().map(String::as_str) {
+    match words.first().map(String::as_str) {
         Some("report" | "compare" | "rerun" | "resume" | "history" | "doctor") => Vec::new(),
         Some("repeat") => vec!["-n", "2", "--no-settle", "-d100ms", "--warmup", "0"],
         Some("ab") => vec!["--pairs", "6", "--no-settle", "-d100ms", "--warmup", "0"],
@@ -120,17 +151,9 @@ fn briefly(words: &[String]) -> Vec<String> {
         // The dialects have whole seconds, and no warm-up.
         _ if is("--compat") => vec!["-d1", "-t1", "-c4"],
         _ if is("-n") => Vec::new(),
-        _ if is("auto") => vec!["-d300ms", "--warmup", "auto:300ms"],
+        _ if is("auto") => vec!["-d300ms"],
         _ => BRIEFLY.to_vec(),
-    };
-    let flags = flags.into_iter().map(str::to_owned);
-    let is_target = |at: &usize| {
-        let word = &words[*at];
-        let is_of_a_collector = *at > 0 && words[at - 1] == "--otlp";
-        word == "-a" || (word.starts_with("http") && !is_of_a_collector)
-    };
-    let at = (0..words.len()).find(is_target).unwrap_or(words.len());
-    words[..at].iter().cloned().chain(flags).chain(words[at..].iter().cloned()).collect()
+    }
 }
 
 /// The commands of a page below a heading, without their comments.

@@ -452,7 +452,7 @@ fn words_for_the_script_come_after_the_url() {
         (&["--", "LOG", "a", "-c", "b"][..], "4 a -c b"),
         (&["--", "LOG", "-c", "--", "b"], "4 -c -- b"),
         (&["LOG", "a b", "", "c"], "4 a b  c"),
-        (&["LOG", "a", "-c", "1", "b"], "3 a b"),
+        (&["LOG", "a", "-T", "9", "b"], "3 a b"),
     ] {
         let bench = Bench::new(script);
         let log = bench.directory.file("log");

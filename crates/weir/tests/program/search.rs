@@ -79,7 +79,8 @@ fn a_search_is_resumed_where_it_stopped() {
     assert_eq!(output.code(), 1, "{output:?}");
     assert_eq!(loaded(&file).measured().count(), 2, "{output:?}");
     std::fs::write(&ready, "").expect("a file");
-    let resumed = Process::start(Command::new(WEIR).args(["resume", "--no-settle", &file])).wait();
+    let words = ["resume", "--no-settle", "--run-commands", &file];
+    let resumed = Process::start(Command::new(WEIR).args(words)).wait();
     assert_eq!(resumed.code(), 0, "{resumed:?}");
     assert!(resumed.stdout.contains("≥ 100.0/s"), "{resumed:?}");
     assert_eq!(loaded(&file).measured().count(), 3, "{resumed:?}");

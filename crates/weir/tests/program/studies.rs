@@ -113,8 +113,17 @@ fn a_hook_that_fails_stops_the_study_and_resuming_goes_on() {
     assert!(matches!(kept.state, StudyState::Stopped { .. }), "{:?}", kept.state);
     assert_eq!((kept.trials.len(), measured(&kept)), (3, 2));
     fs::write(stop, "").expect("a file");
-    let output = study(&format!("resume --no-settle {file}"), &[]);
+    let advice = format!("weir resume {file} --run-commands continues it");
+    assert!(output.stderr.contains(&advice), "{output:?}");
+    // The file may be a stranger's.
+    let refused = study(&format!("resume --no-settle {file}"), &[]);
+    assert_eq!(refused.code(), 2, "{refused:?}");
+    for part in ["commands that would run", "--run-commands", &format!("--before {hook:?}")] {
+        assert!(refused.stderr.contains(part), "{part}: {refused:?}");
+    }
+    let output = study(&format!("resume --no-settle {file} --run-commands"), &[]);
     assert_eq!(output.code(), 0, "{output:?}");
+    assert!(output.stderr.contains(&format!("  --before {hook:?}\n")), "{output:?}");
     assert!(output.stderr.contains("trial 5 of 5"), "{output:?}");
     let kept = loaded(&file);
     assert_eq!((&kept.state, kept.trials.len(), measured(&kept)), (&StudyState::Complete, 5, 4));
@@ -257,7 +266,7 @@ fn no_secret_reaches_the_study() {
     let text = text.replacen("\"kind\":\"complete\"", "\"kind\":\"interrupted\"", 1);
     fs::write(&file, text).expect("a file");
     let resume = format!("resume --no-settle {file}");
-    let refused = study(&resume, &secrets);
+    let refused = study(&resume, &[&secrets[..], &["--run-commands"]].concat());
     assert!(refused.code() == 2 && refused.stderr.contains("for --before"), "{refused:?}");
     let refused = study(&resume, &hook);
     assert_eq!(refused.code(), 2, "{refused:?}");

@@ -12,6 +12,7 @@ use weir_result::document::{InputRole, TlsSection};
 
 use crate::support::directory::Directory;
 use crate::support::for_each_engine;
+use crate::support::nginx::Nginx;
 use crate::support::raw::{OK, Raw};
 use crate::support::secure::{Authority, Secure, SecurePeer};
 use crate::support::weir::{self, Ran, weir};
@@ -99,6 +100,24 @@ fn each_failure_has_its_message_its_remedy_and_its_class() {
     }
     let says = ["TLS: reset in handshake", "check the server's TLS"];
     check_failure(&resetting(), "-k", &says, "tls_reset_in_handshake");
+}
+
+/// nginx responds to a request without TLS on such a port, with status 400 and a sentence.
+#[test]
+fn a_page_about_https_is_told_from_a_port_for_tls() {
+    let nginx = Nginx::start("");
+    let url = nginx.secure_url().replace("https://", "http://");
+    let output = weir("-n 5", &[&url]);
+    assert_eq!((output.code(), output.stdout.as_str()), (1, ""), "{output:?}");
+    assert!(output.stderr.contains("speaks TLS, and the URL is http; use https://"), "{output:?}");
+
+    let text = "this is not the HTTPS port";
+    let head = format!("HTTP/1.1 400 Bad Request\r\nContent-Length: {}\r\n\r\n", text.len());
+    let plain = Raw::answering(head + text);
+    let output = weir("-n 5 -t1 -c1", &[&plain.url()]);
+    assert_eq!(output.code(), 1, "{output:?}");
+    assert!(!output.stderr.contains("speaks TLS"), "{output:?}");
+    assert!(output.stderr.contains("100% of responses were 400"), "{output:?}");
 }
 
 #[test]

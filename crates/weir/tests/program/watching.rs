@@ -187,6 +187,20 @@ fn the_access_log_has_a_line_with_the_status_of_every_request() {
 }
 
 #[test]
+fn several_servers_of_one_name_are_said() {
+    let (nginx, other) = (Nginx::start(""), Nginx::start(""));
+    let ran = weir::load("epoll", "-c1 -n 20", &["--watch-pid", "nginx", &nginx.url()]);
+    ran.assert_all_ok();
+    let note = ran.document.notes.iter().find(|note| note.code == "several_servers");
+    let text = &note.unwrap_or_else(|| panic!("{ran}")).text;
+    assert!(text.starts_with("--watch-pid nginx adds up ") && text.contains(" servers"), "{text}");
+    assert!(ran.stderr.contains(text), "{ran}");
+    for pid in [nginx.pid(), other.pid()] {
+        assert!(text.contains(&pid), "{pid}: {text}");
+    }
+}
+
+#[test]
 fn processes_and_metrics_are_series() {
     let nginx = Nginx::start("");
     let (url, status, pid) = (nginx.url(), nginx.status_url(), nginx.pid());

@@ -4,8 +4,10 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use weir_result::Study;
 use weir_result::study::Hooks;
 
+use super::variant::recorded_args;
 use crate::args::RunArgs;
 use crate::args::study::Consent;
 use crate::terminal::{self, shown};
@@ -38,6 +40,23 @@ pub(crate) fn of_run(args: &RunArgs) -> Vec<Named> {
 pub(crate) fn of_hooks(hooks: &Hooks) -> Vec<Named> {
     let flags = [("--before", &hooks.before), ("--after", &hooks.after)];
     flags.into_iter().filter_map(|(flag, it)| Some(Named::new(flag, it.as_deref()?))).collect()
+}
+
+/// The commands of a study.
+///
+/// # Errors
+/// When a recorded command line is wrong.
+pub(crate) fn of_study(study: &Study) -> Result<Vec<Named>> {
+    let mut named = of_hooks(&study.hooks);
+    for cell in &study.cells {
+        named.extend(of_run(&recorded_args(&cell.words)?));
+    }
+    Ok(named)
+}
+
+/// True if a study names commands.
+pub(crate) fn is_needed(study: &Study) -> bool {
+    of_study(study).is_ok_and(|named| !named.is_empty())
 }
 
 /// Checks that the user wants all commands of a file, and shows them: with `--run-commands`, or
@@ -115,7 +134,7 @@ mod tests {
 
     #[test]
     fn commands_of_a_file_are_shown_and_not_run() {
-        let error = checked(&[], Hooks::default()).expect_err("nobody said so");
+        let error = checked(&[], Hooks::default()).expect_err("no flag allows them");
         let shown = "again:\n  --capture \"a\"\n  --watch-command \"b\"\n  --script \"c.lua\"\n  \
                      --before \"./restart\"";
         assert!(error.contains("--run-commands") && error.ends_with(shown), "{error}");
