@@ -73,7 +73,16 @@ pub(crate) fn no_server(
     let mut reasons: Vec<String> =
         failures.iter().map(|(kind, count)| ConnectionFailure::of(*kind, *count).text).collect();
     reasons.dedup();
-    let remedy = if is_tls { "check the server's TLS" } else { "start the server" };
+    let goaways = outcome.measurements.connections.goaways.keys();
+    let ended: Vec<String> = goaways
+        .map(|reason| format!("the server ended the connection (GOAWAY: {reason})"))
+        .collect();
+    let remedy = match reasons.is_empty() && !ended.is_empty() {
+        _ if is_tls => "check the server's TLS",
+        true => "check the server's limits of HTTP/2",
+        false => "start the server",
+    };
+    reasons.extend(ended);
     let failure = format!("cannot connect to {address}: {}", reasons.join(", "));
     let error = ServerWait::new(&spec.target).give_up(failure, remedy);
     notes.push(Note::new("no_server", error.to_string()));

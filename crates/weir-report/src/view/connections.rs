@@ -31,7 +31,11 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
     let returned = document.accounting.sent.returned;
     if returned > 0 {
         let requests = Fact::counted(returned, "request");
-        facts.push(requests.then(" returned unprocessed by the server, and sent again"));
+        let again = match document.accounting.sent.resent {
+            resent if resent == returned => "and sent again".to_owned(),
+            resent => format!("{} sent again", units::count(resent)),
+        };
+        facts.push(requests.then(&format!(" returned unprocessed by the server, {again}")));
     }
     facts.extend(goaways(connections));
     facts.extend(window_waits(connections));

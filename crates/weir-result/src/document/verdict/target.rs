@@ -12,6 +12,9 @@ use crate::units;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
+/// Error of a request that the peer returned each time it was sent.
+const RETURNED: &str = "protocol_returned";
+
 /// State of the target, with the most frequent failure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -189,7 +192,9 @@ fn most_frequent(document: &Document, sent: u64) -> String {
         (accounting.bad_response, format!("{of_responses} of responses were {code}"))
     }));
     causes.extend(worst_error.map(|(kind, count)| {
-        (transport_error, format!("{} failed: {}", share(*count), error_in_words(kind)))
+        let goaway = refusal(document).filter(|_| kind == RETURNED);
+        let why = goaway.unwrap_or_else(|| error_in_words(kind));
+        (transport_error, format!("{} failed: {why}", share(*count)))
     }));
     let worst = causes.into_iter().max_by_key(|(count, _)| *count);
     worst.map_or_else(String::new, |(_, text)| text)
