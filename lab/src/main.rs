@@ -9,6 +9,7 @@ mod bench;
 mod guides;
 mod picture;
 mod rig;
+mod statistics;
 
 use std::process::ExitCode;
 
@@ -27,6 +28,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["guides", names @ ..] => guides::guides(names),
         ["picture"] => picture::picture(),
         ["picture", "report"] => picture::report::pictures(),
+        ["statistics"] => statistics::statistics(),
         _ => bail!("unknown task `{}`; `cargo xtask help` lists them", words.join(" ")),
     }
 }

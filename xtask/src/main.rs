@@ -40,6 +40,7 @@ cargo xtask <task>
                               docs/ACCURACY.md
   dist [--only PART,…]        the packages in target/dist, installed and run in clean systems and
                               built twice; parts: deny, packages, trial, minimal, crates, reproduce
+  statistics                  SciPy's intervals, which tests of weir-stats compare with theirs
   guides [NAME …]             runs the commands of docs/guides against nginx, and puts their
                               output into the pages
   picture                     draws docs/run.svg from a run of weir against nginx
@@ -65,7 +66,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["demo"] => demo::demo(),
         ["dist", options @ ..] => dist::dist(&dist::Options::parse(options)?),
         ["readme"] => readme::readme(),
-        ["accuracy" | "bench" | "guides" | "picture", ..] => lab(words),
+        ["accuracy" | "bench" | "guides" | "picture" | "statistics", ..] => lab(words),
         ["setup", purpose] => setup::setup(purpose.parse()?),
         [] | ["help" | "-h" | "--help"] => {
             print!("{HELP}");

@@ -3,8 +3,8 @@
 //!
 //! As root it installs the missing programs. Otherwise it prints the commands to type, and fails if
 //! a required program is missing. It installs from no other source, with two exceptions, both into
-//! the build directory: programs that are crates, which cargo builds, and the Python package of
-//! HdrHistogram, of which few systems have a package.
+//! the build directory: programs that are crates, which cargo builds, and the Python packages of
+//! HdrHistogram and SciPy, of which few systems have the version that is needed.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -52,9 +52,7 @@ pub(crate) fn setup(purpose: Purpose) -> Result<()> {
     }
     let missing = missing(purpose);
     if missing.is_empty() {
-        if purpose == Purpose::Test {
-            install_hdrhistogram()?;
-        }
+        install_packages(purpose)?;
         eprintln!("setup: everything is there");
         return Ok(());
     }
@@ -67,10 +65,7 @@ pub(crate) fn setup(purpose: Purpose) -> Result<()> {
         SERVICES.iter().filter(|service| is_new(service.program)).try_for_each(Service::stop)?;
     }
     report(&self::missing(purpose), manager)?;
-    if purpose == Purpose::Test {
-        install_hdrhistogram()?;
-    }
-    Ok(())
+    install_packages(purpose)
 }
 
 /// A required program, and the reason.
@@ -295,21 +290,52 @@ fn is_there(program: &str) -> bool {
     others.iter().chain([&program]).any(|name| find_program(name).is_some())
 }
 
-/// Installs HdrHistogram's Python package into an environment in the build directory.
-fn install_hdrhistogram() -> Result<()> {
-    // The version whose log reader the tests are written for.
-    const PACKAGE: &str = "hdrhistogram==0.10.8";
-    let environment = tools_dir()?.join("hdrhistogram");
-    let python = environment.join("bin/python");
-    let mut probe = Command::new(&python);
-    probe.args(["-c", "import hdrh.log"]).stderr(Stdio::null());
-    if probe.status().is_ok_and(|status| status.success()) {
-        return Ok(());
+/// A package from PyPI, in an environment of its own in the build directory.
+struct PythonPackage {
+    /// Name of the environment.
+    name: &'static str,
+    /// Package and version.
+    package: &'static str,
+    /// Module by which it is found.
+    module: &'static str,
+}
+
+/// Its log reader reads exports; the version is that for which the tests are written.
+const HDRHISTOGRAM: PythonPackage =
+    PythonPackage { name: "hdrhistogram", package: "hdrhistogram==0.10.8", module: "hdrh.log" };
+
+/// The second opinion on intervals; another version may draw other random numbers.
+const SCIPY: PythonPackage =
+    PythonPackage { name: "scipy", package: "scipy==1.17.1", module: "scipy" };
+
+impl PythonPackage {
+    /// Installs it unless it is there.
+    fn install(&self) -> Result<()> {
+        let environment = tools_dir()?.join(self.name);
+        let python = environment.join("bin/python");
+        let mut probe = Command::new(&python);
+        probe.args(["-c", &format!("import {}", self.module)]).stderr(Stdio::null());
+        if probe.status().is_ok_and(|status| status.success()) {
+            return Ok(());
+        }
+        eprintln!("setup: pip installs {} into {}", self.package, environment.display());
+        run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
+        run(Command::new(&python).args(["-m", "pip", "install", "--quiet", self.package]))
+            .with_context(|| format!("failed to install {} from PyPI", self.package))
     }
-    eprintln!("setup: pip installs {PACKAGE} into {}", environment.display());
-    run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
-    run(Command::new(&python).args(["-m", "pip", "install", "--quiet", PACKAGE]))
-        .context("failed to install HdrHistogram's Python package from PyPI")
+}
+
+/// Installs the Python packages of a purpose. SciPy needs a newer Python than some systems have,
+/// and only writing its figures anew takes it.
+fn install_packages(purpose: Purpose) -> Result<()> {
+    match purpose {
+        Purpose::Test => HDRHISTOGRAM.install(),
+        Purpose::Accuracy => SCIPY.install().or_else(|error| {
+            eprintln!("setup: SciPy is missing, but not required: {error:#}");
+            Ok(())
+        }),
+        Purpose::Bench | Purpose::Dist => Ok(()),
+    }
 }
 
 /// Builds a program with cargo, unless it is there.
