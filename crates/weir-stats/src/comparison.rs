@@ -31,6 +31,11 @@ const LEVEL: f64 = 0.05;
 /// differ only in sign.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
+    /// Typical value of A. Both values come from the estimator of the effect, so that their ratio
+    /// is the effect; the ratio of two medians would be another estimate, and could contradict it.
+    pub a: f64,
+    /// Typical value of B.
+    pub b: f64,
     /// Estimate of ln(B/A).
     pub effect: f64,
     /// Lower end of the interval of ln(B/A).
@@ -60,8 +65,9 @@ impl Difference {
 
 /// Estimates the difference over pairs of runs (A, B) made next to each other, in random order.
 ///
-/// Estimate: the median of the Walsh averages of d = ln(B/A) (Hodges and Lehmann, 1963). Interval:
-/// all values that the exact signed-rank test does not reject. p: exact sign flips up to 16 pairs,
+/// Estimate: the median of the Walsh averages of d = ln(B/A) (Hodges and Lehmann, 1963); the values
+/// are that far apart, around the same median of ln √(AB). Interval: all values that the exact
+/// signed-rank test does not reject. p: exact sign flips up to 16 pairs,
 /// otherwise 100,000 random ones from a fixed seed. `None`: fewer than [`RUNS_MIN`] pairs, or a
 /// value that is not a positive number.
 pub fn paired(pairs: &[(f64, f64)]) -> Option<Difference> {
@@ -73,22 +79,41 @@ pub fn paired(pairs: &[(f64, f64)]) -> Option<Difference> {
 /// 2/2ᵏ, so that [`LOOK_LEVEL`] takes 7.
 pub fn paired_at(pairs: &[(f64, f64)], level: f64) -> Option<Difference> {
     assert!(level > 0.0 && level < 1.0, "{level} is not an error level");
-    let logs = pairs.iter().map(|&(a, b)| Some(log(b)? - log(a)?)).collect::<Option<Vec<_>>>()?;
-    let p_least = 2.0 * 0.5_f64.powf(logs.len() as f64);
-    if logs.len() < RUNS_MIN || p_least > level {
+    let logs = pairs.iter().map(|&(a, b)| Some((log(a)?, log(b)?))).collect::<Option<Vec<_>>>()?;
+    if logs.len() < pairs_needed(level, 1) {
         return None;
     }
-    let (low, effect, high) = signed_rank::interval(&logs, 1.0 - level);
-    Some(Difference { effect, low, high, level, p: sign_flip::p(&logs), runs: logs.len() })
+    let differences: Vec<_> = logs.iter().map(|(a, b)| b - a).collect();
+    let (low, effect, high) = signed_rank::interval(&differences, 1.0 - level);
+    let centres: Vec<_> = logs.iter().map(|&(a, b)| f64::midpoint(a, b)).collect();
+    let centre = signed_rank::centre(&centres);
+    let [a, b] = [centre - effect / 2.0, centre + effect / 2.0].map(f64::exp);
+    Some(Difference {
+        a,
+        b,
+        effect,
+        low,
+        high,
+        level,
+        p: sign_flip::p(&differences),
+        runs: logs.len(),
+    })
+}
+
+/// Returns the least number of pairs with which all of `tests` metrics that [`holm`] adjusts
+/// together can differ at this level: the least two-sided p of k pairs is 2/2ᵏ.
+pub fn pairs_needed(level: f64, tests: usize) -> usize {
+    let is_enough = |pairs: &usize| tests as f64 * 2.0 * 0.5_f64.powi(*pairs as i32) <= level;
+    (RUNS_MIN..).find(is_enough).expect("the least p falls with each pair")
 }
 
 /// Estimates the difference between runs that were made at separate times, such as those of files
 /// from elsewhere. The caller must report that they were not interleaved: drift between them looks
 /// like a difference.
 ///
-/// Estimate: ln of the ratio of medians. Interval: percentile bootstrap, 10,000 times, from a fixed
-/// seed. p: Mann and Whitney's test, exact up to 64 runs in all. `None`: fewer than [`RUNS_MIN`]
-/// runs of either, or a value that is not a positive number.
+/// Estimate: ln of the ratio of medians, which are the values. Interval: percentile bootstrap,
+/// 10,000 times, from a fixed seed. p: Mann and Whitney's test, exact up to 64 runs in all. `None`:
+/// fewer than [`RUNS_MIN`] runs of either, or a value that is not a positive number.
 pub fn unpaired(a: &[f64], b: &[f64]) -> Option<Difference> {
     let mut a = a.iter().map(|&value| log(value)).collect::<Option<Vec<_>>>()?;
     let mut b = b.iter().map(|&value| log(value)).collect::<Option<Vec<_>>>()?;
@@ -98,7 +123,9 @@ pub fn unpaired(a: &[f64], b: &[f64]) -> Option<Difference> {
     }
     let p = rank_sum::p(&a, &b);
     let (low, high) = rank_sum::interval_of_medians(&a, &b, 1.0 - LEVEL);
-    Some(Difference { effect: median(&mut b) - median(&mut a), low, high, level: LEVEL, p, runs })
+    let (a, b) = (median(&mut a), median(&mut b));
+    let effect = b - a;
+    Some(Difference { a: a.exp(), b: b.exp(), effect, low, high, level: LEVEL, p, runs })
 }
 
 /// Adjusts the p-values of several tests for multiple testing and returns them in the order given

@@ -25,8 +25,8 @@ pub use binomial::{binomial_at_least, binomial_at_most};
 pub use changes::{ChangePoint, Sensitivity, change_points};
 pub use comparison::{
     Difference, GroupSequential, Incomparable, LOOK_LEVEL, LOOKS, Levels, Look, RUNS_MIN,
-    SHIFT_LEVELS, Variances, Verdict, holm, judge, outliers, paired, paired_at, shift_function,
-    slices_per_run, unpaired,
+    SHIFT_LEVELS, Variances, Verdict, holm, judge, outliers, paired, paired_at, pairs_needed,
+    shift_function, slices_per_run, unpaired,
 };
 pub use interval::{
     MeanInterval, PercentileInterval, RatioInterval, SliceTail, Standing, guard_of, mean_interval,

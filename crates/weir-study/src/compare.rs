@@ -5,13 +5,11 @@ use weir_result::study::{Comparison, MetricComparison, MetricVerdict, Pairing, S
 use weir_result::{Document, NamedMetric};
 use weir_stats::{Difference, LOOK_LEVEL, RUNS_MIN, Verdict, judge, paired_at, unpaired};
 
-use crate::difference::{Ranges, Runs, answer};
-use crate::pairs::values;
+use crate::difference::{Ranges, Runs, answer, values_in_words};
+use crate::pairs::{LEVEL, too_few, values};
+use crate::primary::{self, Ordered};
 use crate::sameness::{self, Allowed};
 use crate::{shift, wording};
-
-/// Error level of a comparison that is made once.
-pub(crate) const LEVEL: f64 = 0.05;
 
 /// Metrics to compare, and the least change that matters.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,12 +31,19 @@ pub fn compare_pairs(
 ) -> Comparison {
     let (a, b): (Vec<&Document>, Vec<&Document>) = pairs.iter().copied().unzip();
     let runs = Runs { a: &a, b: &b };
+    let Ordered { metrics, why } = primary::of_pairs(&question.metrics, pairs);
+    let question = Question { metrics, ..*question };
     let differences: Vec<Option<Difference>> =
         question.metrics.iter().map(|metric| paired_at(&values(metric, pairs), level)).collect();
     let enough = differences.iter().flatten().next().is_some();
     let pairing = if enough { Pairing::Pairs } else { Pairing::Single };
-    let sampling = Sampling { pairing, level, shift: shift::of_pairs(pairs) };
-    comparison(question, runs, names, &differences, sampling, Allowed::OtherLoad)
+    let sampling = Sampling { pairing, level, shift: shift::of_pairs(pairs, level) };
+    let mut found = comparison(&question, runs, names, &differences, sampling, Allowed::OtherLoad);
+    found.warnings.extend(why);
+    let too_few = too_few(question.metrics.len(), pairs.len() as u32, level);
+    let too_few = too_few.filter(|_| pairing == Pairing::Pairs);
+    found.warnings.extend(too_few.map(|text| Note::new("FEW_PAIRS", text)));
+    found
 }
 
 /// Compares two systems by two sets of runs that were made apart. Without six runs of each the
@@ -53,16 +58,22 @@ pub fn compare_sets(
         let value = |run: &&Document| metric.measure(run).map_or(f64::NAN, |it| it.value);
         runs.iter().map(value).collect()
     };
+    let runs = Runs { a, b };
+    let enough = a.len().min(b.len()) >= RUNS_MIN;
+    let pairing = if enough { Pairing::Sets } else { Pairing::Single };
+    let Ordered { metrics, why } = match enough {
+        true => primary::of_runs(&question.metrics, runs),
+        false => Ordered { metrics: question.metrics.clone(), why: None },
+    };
+    let question = Question { metrics, ..*question };
     let differences: Vec<Option<Difference>> = question
         .metrics
         .iter()
         .map(|metric| unpaired(&measure(metric, a), &measure(metric, b)))
         .collect();
-    let enough = a.len().min(b.len()) >= RUNS_MIN;
-    let pairing = if enough { Pairing::Sets } else { Pairing::Single };
     let sampling = Sampling { pairing, level: LEVEL, shift: shift::of_sets(a, b) };
-    let mut found =
-        comparison(question, Runs { a, b }, names, &differences, sampling, Allowed::SameLoad);
+    let mut found = comparison(&question, runs, names, &differences, sampling, Allowed::SameLoad);
+    found.warnings.extend(why);
     if pairing == Pairing::Sets {
         found.warnings.insert(
             0,
@@ -118,8 +129,16 @@ fn comparison(
 /// Verdicts in the order of the metrics. The first metric is the primary one also if it has no
 /// difference, so that the others are corrected all the same.
 fn verdicts(differences: &[Option<Difference>], threshold: f64) -> Vec<Option<Verdict>> {
-    let neutral =
-        Difference { effect: 0.0, low: 0.0, high: 0.0, level: LOOK_LEVEL, p: 1.0, runs: RUNS_MIN };
+    let neutral = Difference {
+        a: 1.0,
+        b: 1.0,
+        effect: 0.0,
+        low: 0.0,
+        high: 0.0,
+        level: LOOK_LEVEL,
+        p: 1.0,
+        runs: RUNS_MIN,
+    };
     let first = differences.first().map(|first| first.unwrap_or(neutral));
     let given: Vec<Difference> =
         first.into_iter().chain(differences.iter().skip(1).flatten().copied()).collect();
@@ -144,10 +163,11 @@ fn entry(
     let least = ranges.as_ref().and_then(Ranges::least_change);
     let is_test = comparison.pairing != Pairing::Single;
     let difference = difference.filter(|_| is_test);
+    let [base, new] = values_in_words(metric, runs, difference);
     let mut found = MetricComparison {
         metric: metric.to_string(),
-        base: text(metric, runs.a),
-        new: text(metric, runs.b),
+        base,
+        new,
         change: difference.map(|it| Difference::change(it.effect)).or(least),
         is_least: difference.is_none() && ranges.is_some_and(|ranges| ranges.have_bounds()),
         low: difference.map(|it| Difference::change(it.low)),
@@ -165,12 +185,4 @@ fn entry(
     }
     found.sentence = wording::sentence(metric, &found, comparison, answered.why.as_deref());
     found
-}
-
-/// Value of one side as text: that of the run in the middle, with its bound.
-fn text(metric: &NamedMetric, runs: &[&Document]) -> String {
-    let mut measured: Vec<_> = runs.iter().filter_map(|run| metric.measure(run).ok()).collect();
-    measured.sort_by(|a, b| a.value.total_cmp(&b.value));
-    let middle = measured.get(measured.len().saturating_sub(1) / 2);
-    middle.map_or_else(|| wording::UNKNOWN.to_owned(), |middle| metric.print_measured(middle))
 }

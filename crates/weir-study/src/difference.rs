@@ -4,7 +4,9 @@
 use weir_result::quantile::Bound;
 use weir_result::study::{Answer, Comparison, Pairing};
 use weir_result::{Better, Document, Measured, NamedMetric};
-use weir_stats::{Verdict, median};
+use weir_stats::{Difference, Verdict, median};
+
+use crate::wording::UNKNOWN;
 
 /// Runs of both systems.
 #[derive(Clone, Copy, Debug)]
@@ -40,15 +42,9 @@ pub(crate) fn answer(
         Some(Verdict::BelowThreshold(_)) => Answer::BelowThreshold,
         Some(Verdict::Equivalent { .. }) => Answer::Equivalent,
     };
-    if let Some(Ranges { a, b }) = Ranges::of(metric, runs).filter(Ranges::may_be_equal) {
-        let why = match (a.is_bound, b.is_bound) {
-            (true, true) => "both values are bounds, and the true ones may be equal".to_owned(),
-            (is_of_a, _) => {
-                let side = if is_of_a { &comparison.base } else { &comparison.new };
-                format!("the value of {} is a bound, and the true ones may be equal", side.name)
-            }
-        };
-        return Answered { answer: Answer::Undecided, why: Some(why) };
+    if let Some(ranges) = Ranges::of(metric, runs).filter(Ranges::may_be_equal) {
+        let why = Some(ranges.why_open(metric, comparison));
+        return Answered { answer: Answer::Undecided, why };
     }
     let (name, side) = match answer {
         Answer::Better => (&comparison.new.name, runs.b),
@@ -80,9 +76,12 @@ pub(crate) struct Ranges {
 
 /// Range of the true median of one side.
 struct Range {
+    value: f64,
     low: f64,
     high: f64,
-    is_bound: bool,
+    /// Relation of the value to the true one: that of most runs which are bounds, if these move an
+    /// end of the range.
+    bound: Bound,
 }
 
 impl Ranges {
@@ -91,9 +90,34 @@ impl Ranges {
         Some(Ranges { a: Range::of(metric, runs.a)?, b: Range::of(metric, runs.b)? })
     }
 
+    /// Returns the ranges; `None` if a run has no value.
+    pub(crate) fn of_all(metric: &NamedMetric, runs: Runs<'_>) -> Option<Ranges> {
+        let mut all = runs.a.iter().chain(runs.b);
+        Ranges::of(metric, runs).filter(|_| all.all(|run| metric.measure(run).is_ok()))
+    }
+
     /// True if a value is a bound.
     pub(crate) fn have_bounds(&self) -> bool {
-        self.a.is_bound || self.b.is_bound
+        self.a.bound != Bound::Exact || self.b.bound != Bound::Exact
+    }
+
+    /// True if both true values have an upper limit.
+    pub(crate) fn are_finite(&self) -> bool {
+        self.a.high.is_finite() && self.b.high.is_finite()
+    }
+
+    /// The reason why the true values may be equal, and what to do.
+    fn why_open(&self, metric: &NamedMetric, comparison: &Comparison) -> String {
+        let what = match (self.a.bound, self.b.bound) {
+            (Bound::Exact, _) => format!("the value of {} is a bound", comparison.new.name),
+            (_, Bound::Exact) => format!("the value of {} is a bound", comparison.base.name),
+            _ => "both values are bounds".to_owned(),
+        };
+        let remedy = match metric.is_rate() {
+            true => "a time can decide: --metric p50",
+            false => "docs/READING.md names the causes of bounds",
+        };
+        format!("{what}, so that the true ones may be equal; {remedy}")
     }
 
     /// True if a bound leaves it open which side is greater: the ranges overlap.
@@ -118,15 +142,37 @@ impl Ranges {
 impl Range {
     fn of(metric: &NamedMetric, runs: &[&Document]) -> Option<Range> {
         let measured: Vec<_> = runs.iter().filter_map(|run| metric.measure(run).ok()).collect();
-        let is_bound = measured.iter().any(|it| it.bound != Bound::Exact);
         let middle = |end: fn(&Measured) -> f64| {
             let mut ends: Vec<f64> = measured.iter().map(end).collect();
             median(&mut ends)
         };
-        (!measured.is_empty()).then(|| Range {
-            low: middle(|it| it.low),
-            high: middle(|it| it.high),
-            is_bound,
-        })
+        let (value, low, high) = (middle(|it| it.value), middle(|it| it.low), middle(|it| it.high));
+        let bounds = [Bound::Lower, Bound::Upper, Bound::Unknown];
+        let count = |bound: &Bound| measured.iter().filter(|it| it.bound == *bound).count();
+        let bound = match low == value && value == high {
+            true => Bound::Exact,
+            false => bounds.into_iter().max_by_key(count)?,
+        };
+        (!measured.is_empty()).then_some(Range { value, low, high, bound })
     }
+
+    /// The range as that of one run of this value.
+    fn at(&self, value: f64) -> Measured {
+        Measured { value, bound: self.bound, low: self.low, high: self.high }
+    }
+}
+
+/// Returns the values of both sides as texts with their bounds: those of the difference, so that
+/// they agree with it, or the medians without one.
+pub(crate) fn values_in_words(
+    metric: &NamedMetric,
+    runs: Runs<'_>,
+    difference: Option<&Difference>,
+) -> [String; 2] {
+    let text = |runs: &[&Document], value: Option<f64>| {
+        let range = Range::of(metric, runs);
+        let measured = range.map(|range| range.at(value.unwrap_or(range.value)));
+        measured.map_or_else(|| UNKNOWN.to_owned(), |it| metric.print_measured(&it))
+    };
+    [text(runs.a, difference.map(|it| it.a)), text(runs.b, difference.map(|it| it.b))]
 }

@@ -1,11 +1,12 @@
 //! The result of a study, as a function of its trials.
 
+use weir_result::Study;
 use weir_result::study::{Cell, Design, StudyResult};
-use weir_result::{NamedMetric, Study};
 use weir_stats::LOOK_LEVEL;
 
-use crate::compare::{LEVEL, Question, compare_pairs};
-use crate::pairs::pairs_of;
+use crate::compare::{Question, compare_pairs};
+use crate::pairs::{LEVEL, pairs_of};
+use crate::primary::named;
 use crate::repeat::repetition;
 use crate::search;
 use crate::sweep::sweep;
@@ -34,9 +35,4 @@ pub fn evaluate(study: &Study) -> Option<StudyResult> {
 
 fn name(cell: &Cell) -> &str {
     &cell.name
-}
-
-/// Parses the names of metrics. A design holds only names that were parsed before.
-fn named(metrics: &[String]) -> Vec<NamedMetric> {
-    metrics.iter().filter_map(|name| name.parse().ok()).collect()
 }

@@ -2,7 +2,12 @@
 
 use weir_result::study::{Design, Trial};
 use weir_result::{Document, NamedMetric, Study};
-use weir_stats::{GroupSequential, Look};
+use weir_stats::{GroupSequential, Look, pairs_needed};
+
+use crate::primary::{self, named};
+
+/// Error level of a comparison that is made once.
+pub(crate) const LEVEL: f64 = 0.05;
 
 /// Returns the documents of A and B of each complete pair, in order.
 pub(crate) fn pairs_of(study: &Study) -> Vec<(&Document, &Document)> {
@@ -22,10 +27,36 @@ pub(crate) fn is_decided(study: &Study) -> bool {
     if let Some(pairs) = pairs {
         return made.len() >= *pairs as usize;
     }
-    let primary = metrics.first().and_then(|name| name.parse::<NamedMetric>().ok());
-    let Some(primary) = primary else { return true };
-    let look = GroupSequential::new(*threshold).look(&values(&primary, &made));
+    let metrics = primary::of_pairs(&named(metrics), &made).metrics;
+    let Some(primary) = metrics.first() else { return true };
+    let look = GroupSequential::new(*threshold).look(&values(primary, &made));
     matches!(look, Look::Done { .. })
+}
+
+/// Returns a note on the metrics that the pairs asked for can never decide; `None` if there are
+/// none.
+pub fn undecidable(study: &Study) -> Option<String> {
+    match &study.design {
+        Design::Ab { metrics, pairs: Some(pairs), .. } => too_few(metrics.len(), *pairs, LEVEL),
+        _ => None,
+    }
+}
+
+/// Returns a note on the metrics beside the primary one, if so many pairs cannot decide them at
+/// this error level, whatever their values.
+pub(crate) fn too_few(metrics: usize, pairs: u32, level: f64) -> Option<String> {
+    let others = metrics.saturating_sub(1);
+    let needed = pairs_needed(level, others.max(1));
+    (others > 0 && (pairs as usize) < needed).then(|| {
+        let rest = match others {
+            1 => "the other metric takes".to_owned(),
+            others => format!("the other {others} metrics take"),
+        };
+        format!(
+            "{pairs} pairs can show a difference in the first metric alone: {rest} {needed} \
+             (--pairs {needed}), or name fewer (--metric)"
+        )
+    })
 }
 
 /// Returns the values of a metric in each pair. A run without a value has NaN, which no comparison

@@ -3,36 +3,32 @@
 use weir_result::Document;
 use weir_result::quantile::{AllOutcomes, Bound};
 use weir_result::study::ShiftLevel;
-use weir_stats::{Difference, Levels, SHIFT_LEVELS, has_beyond, median, shift_function, unpaired};
+use weir_stats::{Difference, Levels, SHIFT_LEVELS, is_supported, shift_function, unpaired};
 
 const LEVELS: usize = SHIFT_LEVELS.len();
 
-/// Returns the differences over pairs of runs, at the levels that enough pairs have.
-pub(crate) fn of_pairs(pairs: &[(&Document, &Document)]) -> Vec<ShiftLevel> {
+/// Returns the differences over pairs of runs, at the levels that enough pairs have, with intervals
+/// of the error level `error`.
+pub(crate) fn of_pairs(pairs: &[(&Document, &Document)], error: f64) -> Vec<ShiftLevel> {
     let levels: Vec<_> = pairs.iter().map(|(a, b)| (levels(a), levels(b))).collect();
-    let (a, b): (Vec<_>, Vec<_>) = levels.iter().copied().unzip();
-    let found = shift_function(&levels);
-    entries(&a, &b, |level| found[level])
+    let found = shift_function(&levels, error);
+    entries(|level| found[level])
 }
 
 /// Returns the differences between two sets of runs.
 pub(crate) fn of_sets(a: &[&Document], b: &[&Document]) -> Vec<ShiftLevel> {
     let (a, b): (Vec<_>, Vec<_>) =
         (a.iter().map(|run| levels(run)).collect(), b.iter().map(|run| levels(run)).collect());
-    entries(&a, &b, |level| unpaired(&at(&a, level), &at(&b, level)))
+    entries(|level| unpaired(&at(&a, level), &at(&b, level)))
 }
 
-fn entries(
-    a: &[Levels<LEVELS>],
-    b: &[Levels<LEVELS>],
-    difference: impl Fn(usize) -> Option<Difference>,
-) -> Vec<ShiftLevel> {
+fn entries(difference: impl Fn(usize) -> Option<Difference>) -> Vec<ShiftLevel> {
     let entry = |level: usize| {
         let found = difference(level)?;
         Some(ShiftLevel {
             percentile: 100.0 * SHIFT_LEVELS[level],
-            base_ns: median(&mut at(a, level)).round() as u64,
-            new_ns: median(&mut at(b, level)).round() as u64,
+            base_ns: found.a.round() as u64,
+            new_ns: found.b.round() as u64,
             change: Difference::change(found.effect),
             low: Difference::change(found.low),
             high: Difference::change(found.high),
@@ -50,7 +46,8 @@ fn levels(run: &Document) -> Levels<LEVELS> {
     let Ok(times) = run.latency.response_time.by_outcome() else { return [None; LEVELS] };
     let all = AllOutcomes::of(&times);
     SHIFT_LEVELS.map(|level| {
-        let found = all.percentile(100.0 * level).filter(|_| has_beyond(level, all.count()))?;
+        let p = 100.0 * level;
+        let found = all.percentile(p).filter(|_| is_supported(p, all.count()))?;
         (found.bound == Bound::Exact).then_some(found.ns as f64)
     })
 }

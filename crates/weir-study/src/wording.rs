@@ -38,15 +38,9 @@ pub(crate) fn sentence(
         (Answer::Undecided, Some(why)) => {
             format!("undecided: {name} {change}, {evidence}; {why}")
         }
-        (Answer::Undecided, None) => format!(
-            "undecided: {name} {change}, {evidence}; about {} more {} would resolve ±{}",
-            units::count(more(entry, comparison)),
-            match comparison.pairing {
-                Pairing::Pairs => "pairs",
-                _ => "runs of each",
-            },
-            units::short_percent(comparison.threshold)
-        ),
+        (Answer::Undecided, None) => {
+            format!("undecided: {name} {change}, {evidence}; {}", remedy(entry, comparison))
+        }
         (Answer::None, Some(why)) => format!("no verdict: {name} {change}, but {why}"),
         (Answer::None, None) => format!("no verdict: {name} has no ratio in some run"),
     }
@@ -104,9 +98,31 @@ fn evidence(entry: &MetricComparison, comparison: &Comparison) -> String {
     format!("{} CI, {runs}{p}", units::short_percent(comparison.confidence))
 }
 
-fn more(entry: &MetricComparison, comparison: &Comparison) -> u64 {
-    let made = u64::from(comparison.base.runs.min(comparison.new.runs));
-    entry.verdict.runs_needed.unwrap_or(made + 1).saturating_sub(made).max(1)
+/// Largest number of pairs, or of runs of each, that is worth a recommendation.
+const RUNS_MAX: u64 = 100;
+
+/// Returns what would decide an undecided metric: more runs, or others if that takes very many.
+fn remedy(entry: &MetricComparison, comparison: &Comparison) -> String {
+    let threshold = units::short_percent(comparison.threshold);
+    let (runs, flag) = match comparison.pairing {
+        Pairing::Pairs => ("pairs", " (--pairs N)"),
+        _ => ("runs of each", ""),
+    };
+    match entry.verdict.runs_needed {
+        Some(needed) if needed <= RUNS_MAX => {
+            let flag = flag.replace('N', &needed.to_string());
+            format!("about {needed} {runs} in all can show a change of {threshold}{flag}")
+        }
+        _ => {
+            let ends = [entry.low, entry.high].into_iter().flatten();
+            let excluded = ends.map(f64::abs).fold(comparison.threshold, f64::max);
+            format!(
+                "the runs vary too much to show a change of {threshold}, only one above {}: use \
+                 longer runs (-d), or a quieter machine",
+                percent(excluded)
+            )
+        }
+    }
 }
 
 /// Formats a relative change with its sign: `+8.1%`, `−0.6%`.

@@ -52,8 +52,14 @@ fn every_answer_has_its_wording() {
     check(&equal, Answer::Equivalent, "no difference larger than ");
     let spread: Vec<Document> = (0..8).map(|n| run(8_000.0 + 600.0 * f64::from(n))).collect();
     let open = sets(&base, &spread);
-    check(&open, Answer::Undecided, "more runs of each would resolve ±2%");
-    assert!(open.metrics[0].verdict.runs_needed > Some(8), "{open:?}");
+    let remedy = "the runs vary too much to show a change of 2%, only one above ";
+    check(&open, Answer::Undecided, remedy);
+    let near: Vec<Document> = (0..8).map(|n| run(9_500.0 + 140.0 * f64::from(n))).collect();
+    let open_near = sets(&base, &near);
+    let needed = open_near.metrics[0].verdict.runs_needed.expect("a number");
+    assert!((9..=100).contains(&needed), "{open_near:?}");
+    let remedy = format!("about {needed} runs of each in all can show a change of 2%");
+    check(&open_near, Answer::Undecided, &remedy);
     assert_eq!(open.warnings[0].code, "NOT_INTERLEAVED");
 }
 
@@ -75,12 +81,20 @@ fn overlapping_bounds_are_undecided() {
         runs
     };
     let both = sets(&bounded(10_000.0, 8), &bounded(12_000.0, 8));
-    check(&both, Answer::Undecided, "both values are bounds");
+    check(
+        &both,
+        Answer::Undecided,
+        "both values are bounds, so that the true ones may be equal; a time",
+    );
     // The base carries 10,000/s and no more; the other at least 12,000/s.
     let one = sets(&runs(10_000.0, 8), &bounded(12_000.0, 8));
     check(&one, Answer::Better, "new is faster");
     let other = sets(&bounded(10_000.0, 8), &runs(12_000.0, 8));
-    check(&other, Answer::Undecided, "the value of old is a bound, and the true ones may be equal");
+    check(
+        &other,
+        Answer::Undecided,
+        "the value of old is a bound, so that the true ones may be equal",
+    );
 }
 
 /// Of two runs the change is the least one that their bounds allow.
@@ -163,4 +177,30 @@ fn what_was_measured_otherwise_is_not_compared() {
     let mut target = base.clone();
     target.iter_mut().for_each(|run| run.plan.url = "http://other/".to_owned());
     assert!(sets(&base, &target).not_comparable.is_empty());
+}
+
+/// Two runs in the middle that are far apart: the value of a side lies between them, and the change
+/// is the ratio of the values.
+#[test]
+fn the_change_is_the_ratio_of_the_values() {
+    let of = |rates: [f64; 6]| rates.map(run).to_vec();
+    let a = of([40_000.0, 45_000.0, 53_584.0, 72_000.0, 73_000.0, 74_000.0]);
+    let b = of([50_000.0, 55_000.0, 59_827.0, 59_900.0, 60_000.0, 61_000.0]);
+    let number = |text: &str| -> f64 {
+        text.trim_end_matches("/s").replace(',', "").parse().expect("a rate")
+    };
+    let agree = |found: &Comparison| {
+        let metric = &found.metrics[0];
+        let change = number(&metric.new) / number(&metric.base) - 1.0;
+        let given = metric.change.expect("a change");
+        assert!((change - given).abs() < 1e-4, "{metric:?}");
+    };
+    agree(&sets(&a, &b));
+    let pairs: Vec<_> = a.iter().zip(&b).collect();
+    agree(&compare_pairs(&question(), &pairs, names(), 0.05));
+    // The rates of an open loop: mostly as planned.
+    let a = of([50_000.0, 42_000.0, 50_000.0, 45_500.0, 50_000.0, 41_000.0]);
+    let b = of([50_000.0; 6]);
+    agree(&compare_pairs(&question(), &a.iter().zip(&b).collect::<Vec<_>>(), names(), 0.05));
+    agree(&sets(&a, &b));
 }

@@ -7,14 +7,15 @@ use std::net::{Ipv4Addr, SocketAddr};
 use weir_engine::{Control, Job, run_on};
 use weir_http::Prepared;
 use weir_io::Endpoint;
-use weir_result::document::Tool;
+use weir_result::document::{LimitedBy, Tool};
+use weir_result::quantile::Bound;
 use weir_result::study::{
     Answer, Cell, Comparison, Design, HookRun, Hooks, Settling, StudyResult, StudyState,
 };
-use weir_result::{Document, DocumentParts, IoEngine, Plan, STUDY_VERSION, Study};
+use weir_result::{Document, DocumentParts, IoEngine, Plan, STUDY_VERSION, Study, units};
 use weir_sim::{Law, Seed, Server, Sim, Workers, World};
 use weir_stats::{Shuffle, normal_quantile};
-use weir_study::{HookKind, Laboratory, Upcoming, conduct, next_trial, reopen};
+use weir_study::{HookKind, Laboratory, Upcoming, conduct, next_trial, reopen, undecidable};
 
 /// Median service time of the base in nanoseconds, and the spread of its logarithm.
 const SERVICE_NS: f64 = 100_000.0;
@@ -36,6 +37,8 @@ struct Virtual {
     /// Service time of B relative to A.
     slower: f64,
     random: Shuffle,
+    /// True if the connections limit the rate of each run.
+    has_bounds: bool,
     /// Trials after which a signal arrives.
     trials_max: u32,
     trials: u32,
@@ -44,7 +47,7 @@ struct Virtual {
 impl Virtual {
     fn new(seed: u64, slower: f64) -> Virtual {
         let random = Shuffle::seeded(seed);
-        Virtual { seed, slower, random, trials_max: u32::MAX, trials: 0 }
+        Virtual { seed, slower, random, has_bounds: false, trials_max: u32::MAX, trials: 0 }
     }
 
     /// A normal deviate.
@@ -76,7 +79,12 @@ impl Laboratory for Virtual {
             Law::LogNormal { median_ns: (SERVICE_NS * own * noise.exp()) as u64, sigma: SIGMA };
         let server = Server { service, workers: Workers::Limited(1), ..Server::default() };
         let seed = Seed(1_000 * self.seed + u64::from(number));
-        Ok(document(World { seed, server, ..World::default() }))
+        let mut document = document(World { seed, server, ..World::default() });
+        if self.has_bounds {
+            document.throughput.bound = Bound::Lower;
+            document.verdict.limit.by = LimitedBy::Connections;
+        }
+        Ok(document)
     }
 
     fn keep(&mut self, _: &Study) -> Result<(), Infallible> {
@@ -133,8 +141,12 @@ fn study(seed: u64) -> Study {
 }
 
 fn conducted(seed: u64, slower: f64) -> Comparison {
-    let mut study = study(seed);
-    let Ok(()) = conduct(&mut study, &mut Virtual::new(seed, slower));
+    conducted_in(Virtual::new(seed, slower))
+}
+
+fn conducted_in(mut machine: Virtual) -> Comparison {
+    let mut study = study(machine.seed);
+    let Ok(()) = conduct(&mut study, &mut machine);
     assert_eq!(study.state, StudyState::Complete);
     match study.result {
         Some(StudyResult::Comparison(comparison)) => comparison,
@@ -165,6 +177,54 @@ fn equal_servers_are_rarely_called_different() {
         |answer: &Answer| matches!(answer, Answer::Better | Answer::Worse | Answer::BelowThreshold);
     let different = answers(200, 1.0).iter().filter(|answer| is_different(answer)).count();
     assert!(different <= 16, "{different} of 200");
+}
+
+/// Rates that the connections limit tell nothing about the servers, however much they differ: the
+/// first time among the metrics has the verdict, and the report says so.
+#[test]
+fn a_rate_that_is_a_bound_leaves_the_verdict_to_a_time() {
+    let found = conducted_in(Virtual { has_bounds: true, ..Virtual::new(3, 1.1) });
+    let names: Vec<&str> = found.metrics.iter().map(|it| it.metric.as_str()).collect();
+    assert_eq!(names, ["p50", "rate", "p99"]);
+    assert_eq!(found.metrics[0].verdict.answer, Answer::Worse, "{found:?}");
+    let rate = &found.metrics[1];
+    assert!(rate.verdict.answer == Answer::Undecided && rate.base.starts_with("≥ "), "{rate:?}");
+    assert!(rate.sentence.ends_with("a time can decide: --metric p50"), "{}", rate.sentence);
+    let text = "Requests/s cannot decide, since the number of connections limits it, not the \
+                server; p50 decides instead";
+    assert!(found.warnings.iter().any(|note| note.text == text), "{:?}", found.warnings);
+    let equal = conducted_in(Virtual { has_bounds: true, ..Virtual::new(3, 1.0) });
+    assert_eq!(equal.metrics[0].metric, "p50");
+    assert_ne!(equal.metrics[0].verdict.answer, Answer::Worse, "{equal:?}");
+}
+
+/// A percentile has one row in the table of metrics and one in the shift function.
+#[test]
+fn both_tables_have_the_same_figures() {
+    let found = conducted(5, 1.05);
+    let metric = found.metrics.iter().find(|it| it.metric == "p50").expect("a metric");
+    let level = found.shift.iter().find(|it| it.percentile == 50.0).expect("a level");
+    let of_level = (Some(level.change), Some(level.low), Some(level.high));
+    assert_eq!((metric.change, metric.low, metric.high), of_level);
+    assert_eq!(metric.base, units::duration(level.base_ns));
+    assert_eq!(metric.new, units::duration(level.new_ns));
+    // 600 requests have six beyond p99, which are too few for a level.
+    assert_eq!(found.shift.last().map(|level| level.percentile), Some(95.0));
+}
+
+/// Six pairs have a p of 0.031 at best, and two metrics beside the first need half of 5%.
+#[test]
+fn metrics_that_no_pairs_decide_are_named_before_the_study() {
+    let with = |pairs, metrics: &[&str]| {
+        let metrics = metrics.iter().map(|name| (*name).to_owned()).collect();
+        undecidable(&Study { design: Design::Ab { metrics, threshold: 0.02, pairs }, ..study(1) })
+    };
+    let text = "6 pairs can show a difference in the first metric alone: the other 2 metrics take \
+                7 (--pairs 7), or name fewer (--metric)";
+    assert_eq!(with(Some(6), &["rate", "p50", "p99"]).as_deref(), Some(text));
+    assert_eq!(with(Some(7), &["rate", "p50", "p99"]), None);
+    assert_eq!(with(Some(6), &["rate", "p50"]), None);
+    assert_eq!(with(None, &["rate", "p50", "p99"]), None);
 }
 
 #[test]

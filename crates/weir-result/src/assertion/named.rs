@@ -115,6 +115,11 @@ impl NamedMetric {
         self.metric.is_measured()
     }
 
+    /// True if the metric is a rate.
+    pub fn is_rate(&self) -> bool {
+        matches!(self.metric, Metric::Rate(_))
+    }
+
     /// True if the metric is a time.
     pub fn is_time(&self) -> bool {
         self.metric_unit() == Unit::Nanoseconds

@@ -60,7 +60,8 @@ pub enum Pairing {
 pub struct MetricComparison {
     /// Name of the metric.
     pub metric: String,
-    /// Value of A, the median of its runs, as text with its unit and bound.
+    /// Typical value of A, as text with its unit and bound. With a test the change is the ratio of
+    /// both values; without one it is the median of the runs.
     pub base: String,
     /// Value of B, likewise.
     pub new: String,
@@ -96,7 +97,8 @@ pub struct MetricVerdict {
     /// Greatest change that the data allow, for `equivalent`; relative.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excluded: Option<f64>,
-    /// Number of pairs, or of runs of each, that would resolve the threshold, for `undecided`.
+    /// Number of pairs in all, or of runs of each, that would tell a change of the threshold, for
+    /// `undecided`; absent if more would not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs_needed: Option<u64>,
 }
@@ -128,15 +130,15 @@ pub enum Answer {
 pub struct ShiftLevel {
     /// Percentile, in percent.
     pub percentile: f64,
-    /// Median of A in nanoseconds.
+    /// Typical value of A in nanoseconds; the change is the ratio of both.
     pub base_ns: u64,
-    /// Median of B in nanoseconds.
+    /// Typical value of B in nanoseconds.
     pub new_ns: u64,
     /// Relative change from A to B.
     pub change: f64,
-    /// Lower end of its 95% interval.
+    /// Lower end of its interval, at the confidence of the comparison.
     pub low: f64,
-    /// Upper end of its 95% interval.
+    /// Upper end of its interval.
     pub high: f64,
 }
 

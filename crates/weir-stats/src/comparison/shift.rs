@@ -1,7 +1,7 @@
 //! The difference at every level of the distribution: the percentiles at which B is faster or
 //! slower (Doksum's shift function, Annals of Statistics 2, 1974).
 
-use super::{Difference, paired};
+use super::{Difference, paired_at};
 
 /// The percentiles, as shares, at which a shift function is printed.
 pub const SHIFT_LEVELS: [f64; 12] =
@@ -11,15 +11,17 @@ pub const SHIFT_LEVELS: [f64; 12] =
 pub type Levels<const LEVELS: usize> = [Option<f64>; LEVELS];
 
 /// Estimates ln(B/A) at each level, from pairs of runs: percentiles of A and of B at the same
-/// levels. A level is `None` if too few pairs have it.
+/// levels. `level` is the error level of the intervals. An entry is `None` if too few pairs have
+/// it.
 ///
 /// The samples are pairs of runs, never requests: requests of one run are not independent.
 pub fn shift_function<const LEVELS: usize>(
     pairs: &[(Levels<LEVELS>, Levels<LEVELS>)],
+    level: f64,
 ) -> [Option<Difference>; LEVELS] {
-    std::array::from_fn(|level| {
-        let at_level = pairs.iter().filter_map(|(a, b)| a[level].zip(b[level]));
-        paired(&at_level.collect::<Vec<_>>())
+    std::array::from_fn(|at| {
+        let both = pairs.iter().filter_map(|(a, b)| a[at].zip(b[at]));
+        paired_at(&both.collect::<Vec<_>>(), level)
     })
 }
 
@@ -37,7 +39,7 @@ mod tests {
                 ([Some(1.0), Some(2.0), last], [Some(noise), Some(2.2 * noise), last])
             })
             .collect();
-        let [median, tail, last] = shift_function(&pairs);
+        let [median, tail, last] = shift_function(&pairs, 0.05);
         let (median, tail) = (median.expect("8 pairs"), tail.expect("8 pairs"));
         assert!(Difference::change(median.effect).abs() < 0.005, "{median:?}");
         assert!((Difference::change(tail.effect) - 0.1).abs() < 0.005, "{tail:?}");

@@ -6,9 +6,17 @@
 pub(super) fn interval(differences: &[f64], confidence: f64) -> (f64, f64, f64) {
     let walsh = walsh_averages(differences);
     let outside = outside(differences.len(), (1.0 - confidence) / 2.0);
+    (walsh[outside], middle(&walsh), walsh[walsh.len() - 1 - outside])
+}
+
+/// Returns the estimate alone, of at least one value.
+pub(super) fn centre(values: &[f64]) -> f64 {
+    middle(&walsh_averages(values))
+}
+
+fn middle(walsh: &[f64]) -> f64 {
     let last = walsh.len() - 1;
-    let middle = f64::midpoint(walsh[last / 2], walsh[last.div_ceil(2)]);
-    (walsh[outside], middle, walsh[last - outside])
+    f64::midpoint(walsh[last / 2], walsh[last.div_ceil(2)])
 }
 
 /// The means of all pairs of values, each value with itself included, in ascending order.

@@ -128,11 +128,36 @@ fn constants() {
     let twice = paired(&[(1.0, 2.0); 6]).expect("6 pairs");
     assert_eq!((twice.low, twice.effect, twice.high), (2_f64.ln(), 2_f64.ln(), 2_f64.ln()));
     assert_eq!((twice.p, Difference::change(twice.effect)), (2.0 / 64.0, 1.0));
+    assert!((twice.a - 1.0).abs() < 1e-12 && (twice.b - 2.0).abs() < 1e-12, "{twice:?}");
     let same = paired(&[(3.0, 3.0); 6]).expect("6 pairs");
     assert_eq!((same.low, same.high, same.p), (0.0, 0.0, 1.0));
     assert!(matches!(judge(&[same], 0.02)[..], [Verdict::Equivalent { excluded: 0.0, .. }]));
     let same = unpaired(&[3.0; 6], &[3.0; 8]).expect("6 runs");
     assert_eq!((same.low, same.high, same.p, same.runs), (0.0, 0.0, 1.0, 6));
+}
+
+/// The ratio of the values is the estimate, also where that of the medians says the opposite: here
+/// both medians are 500, and A is lower in some pairs.
+#[test]
+fn the_values_agree_with_the_change() {
+    let pairs: Vec<_> = (0..9).map(|n| (if n % 9 < 4 { 400.0 } else { 500.0 }, 500.0)).collect();
+    let found = paired(&pairs).expect("9 pairs");
+    assert!(found.effect > 0.0 && (found.b / found.a - found.effect.exp()).abs() < 1e-12);
+    assert!((400.0..500.0).contains(&found.a) && found.b <= 560.0, "{found:?}");
+    let (a, b) = ([1.0, 2.0, 4.0, 8.0, 16.0, 32.0], [3.0; 7]);
+    let found = unpaired(&a, &b).expect("6 runs");
+    assert!((found.a - 32_f64.sqrt()).abs() < 1e-12 && (found.b - 3.0).abs() < 1e-12);
+    assert!((found.b / found.a - found.effect.exp()).abs() < 1e-12, "{found:?}");
+}
+
+/// Six pairs have a p of 0.031 at best: enough for one metric, and for no two that are adjusted.
+#[test]
+fn more_metrics_take_more_pairs() {
+    for (level, tests, pairs) in
+        [(0.05, 1, 6), (0.05, 2, 7), (0.05, 3, 7), (0.05, 5, 8), (0.018, 1, 7)]
+    {
+        assert_eq!(pairs_needed(level, tests), pairs, "{tests} at {level}");
+    }
 }
 
 /// The worked example of Holm's procedure: 0.01, 0.04, 0.03, 0.005 become 3·, last, 2·, 4·.

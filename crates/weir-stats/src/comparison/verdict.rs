@@ -1,6 +1,6 @@
 //! Verdicts derived from differences (METHOD 1.15, the table of wordings).
 
-use super::{Difference, holm};
+use super::{Difference, holm, pairs_needed};
 
 /// Verdict on one metric. Effects are of B relative to A.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,16 +15,16 @@ pub enum Verdict {
     Equivalent {
         /// The estimate with its interval.
         difference: Difference,
-        /// Largest change that the data allow; anything beyond it, in either direction, is
-        /// excluded. Relative: 0.014 is 1.4%.
+        /// Largest change that the data allow, the farther end of the interval; anything beyond it
+        /// is excluded. Relative to A, as the ends are: 0.014 is 1.4%.
         excluded: f64,
     },
     /// The data show neither a difference nor its absence.
     Undecided {
         /// The estimate with its interval.
         difference: Difference,
-        /// Approximate number of pairs (or runs of each) that would distinguish a change of the
-        /// threshold from none.
+        /// Approximate number of pairs (or runs of each) in all that would distinguish a change of
+        /// the threshold from none.
         runs_needed: u64,
     },
     /// The runs are not comparable, for these reasons.
@@ -57,16 +57,18 @@ pub fn judge(differences: &[Difference], threshold: f64) -> Vec<Verdict> {
     assert!(threshold > 0.0, "a threshold of {threshold} would make every difference matter");
     let Some((first, others)) = differences.split_first() else { return Vec::new() };
     let adjusted = holm(&others.iter().map(|difference| difference.p).collect::<Vec<_>>());
-    let others = others.iter().zip(adjusted);
-    std::iter::once((first, first.p))
+    let tests = others.len().max(1);
+    let others = others.iter().zip(adjusted).map(|(other, p)| (other, p, tests));
+    std::iter::once((first, first.p, 1))
         .chain(others)
-        .map(|(difference, p)| verdict(*difference, p, threshold.ln_1p()))
+        .map(|(difference, p, tests)| verdict(*difference, p, tests, threshold.ln_1p()))
         .collect()
 }
 
-/// Returns the verdict on one metric. `threshold` is an effect here: a logarithm, so that it is the
-/// same upwards and downwards.
-fn verdict(difference: Difference, p: f64, threshold: f64) -> Verdict {
+/// Returns the verdict on one metric, whose `p` was adjusted with that of others: so many `tests`
+/// in all. `threshold` is an effect here: a logarithm, so that it is the same upwards and
+/// downwards.
+fn verdict(difference: Difference, p: f64, tests: usize, threshold: f64) -> Verdict {
     let Difference { effect, low, high, level, runs, .. } = difference;
     let is_different = difference.excludes_none() && p <= level;
     match (is_different, effect.abs() >= threshold) {
@@ -77,12 +79,14 @@ fn verdict(difference: Difference, p: f64, threshold: f64) -> Verdict {
     }
     let allowed = low.abs().max(high.abs());
     if allowed < threshold {
-        return Verdict::Equivalent { difference, excluded: Difference::change(allowed) };
+        let excluded = Difference::change(low).abs().max(Difference::change(high).abs());
+        return Verdict::Equivalent { difference, excluded };
     }
     // The half-width shrinks with the root of the runs: (t·s/δ)², derived from the interval itself.
     let half_width = (high - low) / 2.0;
     let needed = (runs as f64 * (half_width / threshold).powi(2)).ceil() as u64;
-    Verdict::Undecided { difference, runs_needed: needed.max(runs as u64 + 1) }
+    let least = pairs_needed(level, tests).max(runs + 1) as u64;
+    Verdict::Undecided { difference, runs_needed: needed.max(least) }
 }
 
 #[cfg(test)]
@@ -90,7 +94,8 @@ mod tests {
     use super::*;
 
     fn difference(low: f64, effect: f64, high: f64, p: f64) -> Difference {
-        Difference { effect, low, high, level: 0.05, p, runs: 10 }
+        let (a, b) = (100.0, 100.0 * effect.exp());
+        Difference { a, b, effect, low, high, level: 0.05, p, runs: 10 }
     }
 
     #[test]
@@ -105,7 +110,7 @@ mod tests {
         let small = difference(-0.009, -0.006, -0.003, 0.01);
         check(small, Verdict::BelowThreshold(small));
         let none = difference(-0.014, -0.002, 0.01, 0.6);
-        let excluded = Difference::change(0.014);
+        let excluded = -Difference::change(-0.014);
         check(none, Verdict::Equivalent { difference: none, excluded });
         let wide = difference(-0.08, 0.01, 0.08, 0.6);
         // 10 · (0.08/ln 1.02)² = 163.2.

@@ -111,6 +111,9 @@ pub(crate) fn conduct(
     let exports = ExportFiles::at(manner.exports.clone(), &kept, interrupts.temporaries())?;
     if !manner.quiet {
         terminal::eprint_line(estimate::of_study(&study, &variants));
+        if let Some(text) = weir_study::undecidable(&study) {
+            terminal::eprint_line(format_args!("note: {text}"));
+        }
     }
     let mut bench = Bench::new(variants, hooks, &interrupts, &manner);
     let kept = weir_study::conduct(&mut study, &mut bench);

@@ -407,3 +407,15 @@ fn a_verdict_is_an_error_if_it_fails_the_job() {
     let written = fs::read_to_string(&summary).expect("a file");
     assert!(headings(&written) == 2 && written.contains("Requests/s"), "{written}");
 }
+
+/// Six pairs decide two metrics; the others are named before the first trial.
+#[test]
+fn metrics_that_no_pairs_decide_are_named_before_the_first_trial() {
+    let server = Serve::start(&[]);
+    let words = "ab --before true --pairs 6 --no-settle --requests 40 -c1 -t1 --warmup 0";
+    let output = weir(words, &[&server.url()]);
+    let note = output.stderr.find("note: 6 pairs can show a difference in the first metric alone");
+    let first = output.stderr.find("trial 1 of 12");
+    assert!(note.is_some() && note < first, "{output:?}");
+    assert!(output.stderr.contains("take 8 (--pairs 8)"), "{output:?}");
+}

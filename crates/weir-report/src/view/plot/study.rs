@@ -58,7 +58,7 @@ pub(in super::super) fn shift(found: &Comparison) -> Vec<Block> {
     let change =
         |value: fn(&ShiftLevel) -> f64| levels.iter().map(move |level| short(value(level)));
     let band = Mark::Band {
-        name: "95% interval".to_owned(),
+        name: format!("{} interval", units::short_percent(found.confidence)),
         role: Role::Main,
         x: levels.iter().map(|level| short(at(level))).collect(),
         low: change(|level| level.low).collect(),

@@ -117,7 +117,10 @@ fn shift(found: &Comparison) -> Table {
     Table {
         kind: TableKind::Metrics,
         title: "Response time",
-        caption: "difference at each percentile, 95% intervals".to_owned(),
+        caption: format!(
+            "difference at each percentile, {} intervals",
+            units::short_percent(found.confidence)
+        ),
         columns: titles(["A", "B", "Change", "Interval"]),
         rows: found.shift.iter().map(row).collect(),
         legend: Vec::new(),
