@@ -43,9 +43,23 @@ fn stationary(document: &Document) -> Rule {
         more => format!(", and {more} more series"),
     };
     let (size, when) = change_of(first);
-    let evidence = format!("{} {} {when}{others}", in_words(first.series), by_how_much(size));
+    let evidence = format!("{} {} {when}{others}", in_words(first.series), how(first.series, size));
     let measure = measure.weight(size.abs());
     measure.fired(RuleOutcome::Finding, Some(size), &evidence, "see the series, or run longer")
+}
+
+/// Formats the change of a series: of a number, or of how often requests are slow. A share that
+/// fell by some percent would be a percentage of a percentage.
+fn how(series: SliceSeries, size: f64) -> String {
+    match series {
+        SliceSeries::Throughput | SliceSeries::Mean => by_how_much(size),
+        SliceSeries::BeyondP50 | SliceSeries::BeyondP90 | SliceSeries::BeyondP99 => match size {
+            size if size >= 1.0 => format!("became {:.1} times as frequent", 1.0 + size),
+            size if size >= 0.0 => format!("became {} more frequent", units::percent(size)),
+            size if size > -1.0 => format!("became {} less frequent", units::percent(-size)),
+            _ => "almost ceased".to_owned(),
+        },
+    }
 }
 
 /// Formats `rose by 15.6%`, `fell by 20.0%`; from a factor of two on as a multiple, since a rise by
@@ -86,9 +100,9 @@ fn in_words(series: SliceSeries) -> &'static str {
     match series {
         SliceSeries::Throughput => "throughput",
         SliceSeries::Mean => "mean latency",
-        SliceSeries::BeyondP50 => "the share of requests beyond p50",
-        SliceSeries::BeyondP90 => "the share of requests beyond p90",
-        SliceSeries::BeyondP99 => "the share of requests beyond p99",
+        SliceSeries::BeyondP50 => "requests slower than p50",
+        SliceSeries::BeyondP90 => "requests slower than p90",
+        SliceSeries::BeyondP99 => "requests slower than p99",
     }
 }
 
@@ -167,4 +181,22 @@ fn warmup_s(document: &Document) -> f64 {
 fn mean_ns(slice: &SliceEntry) -> Option<f64> {
     let exact = slice.ok.as_ref()?.exact;
     Some(exact.sum_ns as f64 / exact.count as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_requests_become_more_or_less_frequent() {
+        for (size, expected) in [
+            (-0.0865, "became 8.65% less frequent"),
+            (0.156, "became 15.6% more frequent"),
+            (2.1, "became 3.1 times as frequent"),
+            (-1.0, "almost ceased"),
+        ] {
+            assert_eq!(how(SliceSeries::BeyondP99, size), expected);
+        }
+        assert_eq!(how(SliceSeries::Mean, -0.0865), "fell by 8.65%");
+    }
 }
