@@ -7,7 +7,9 @@
 use std::fmt::{self, Display, Formatter};
 
 use weir_result::document::Grade;
-use weir_result::study::{Answer, Comparison, SearchEnd, SearchResult, StudyResult, StudyState};
+use weir_result::study::{
+    Answer, Comparison, Gate, SearchEnd, SearchResult, StudyResult, StudyState,
+};
 use weir_result::{AssertionOutcome, Document, Study, is_unprintable};
 
 use crate::view::study::search;
@@ -28,7 +30,7 @@ pub struct Annotation {
 pub enum Level {
     /// A cause of an exit status other than 0.
     Error,
-    /// A finding on the numbers, or a slower system that no flag refuses.
+    /// A finding on the numbers, a slower system that no flag refuses, or an open verdict.
     Warning,
     /// A result.
     Notice,
@@ -61,23 +63,17 @@ impl Annotation {
         found
     }
 
-    /// Returns the verdict of a comparison, an error if it `is_failed`: if `--fail-on` names it.
-    pub fn of_comparison(found: &Comparison, is_failed: bool) -> Annotation {
-        let primary = found.primary();
-        let answer = primary.map_or(Answer::None, |primary| primary.verdict.answer);
-        let level = match answer {
-            _ if is_failed => Level::Error,
-            Answer::Worse => Level::Warning,
+    /// Returns the verdict of a comparison: an error if `--fail-on` names it, a warning if it
+    /// leaves open what `--fail-on` asks.
+    pub fn of_comparison(found: &Comparison, gate: Gate) -> Annotation {
+        let answer = found.primary().map_or(Answer::None, |primary| primary.verdict.answer);
+        let level = match (gate, answer) {
+            (Gate::Failed, _) => Level::Error,
+            (Gate::Open, _) | (_, Answer::Worse) => Level::Warning,
             _ if !found.not_comparable.is_empty() => Level::Warning,
             _ => Level::Notice,
         };
-        if found.not_comparable.is_empty() {
-            let sentence = primary.map_or("", |primary| primary.sentence.as_str());
-            return Annotation::new(level, "weir: verdict", sentence);
-        }
-        let reasons = found.not_comparable.iter().map(|note| note.text.as_str());
-        let reasons = reasons.collect::<Vec<_>>().join("; ");
-        Annotation::new(level, "weir: not comparable", reasons)
+        Annotation::new(level, "weir: verdict", found.sentence())
     }
 
     /// Returns the result of a search: the interval, and the reason why nothing is known above it.
@@ -95,8 +91,8 @@ impl Annotation {
     }
 
     /// Returns the annotations of a study: the reason why it stopped, the verdict of its
-    /// comparison, an error if it `is_failed`, and the result of its search.
-    pub fn of_study(study: &Study, is_failed: bool) -> Vec<Annotation> {
+    /// comparison by what `--fail-on` makes of it, and the result of its search.
+    pub fn of_study(study: &Study, gate: Gate) -> Vec<Annotation> {
         let stopped = match &study.state {
             StudyState::Stopped { reason } => {
                 let message = format!("stopped at {reason}");
@@ -106,7 +102,7 @@ impl Annotation {
         };
         let result = match &study.result {
             Some(StudyResult::Comparison(found)) => {
-                vec![Annotation::of_comparison(found, is_failed)]
+                vec![Annotation::of_comparison(found, gate)]
             }
             Some(StudyResult::Search(found)) => Annotation::of_search(found),
             _ => Vec::new(),

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use weir_result::study::Comparison;
+use weir_result::study::{Comparison, Gate};
 use weir_result::{AssertionOutcome, AssertionResult, Document, excerpt, is_unprintable};
 
 /// Writes the document's assertions.
@@ -42,8 +42,9 @@ fn test_case(result: &AssertionResult, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "    </testcase>")
 }
 
-/// Writes the verdict on the primary metric of a comparison as one test. It fails if B is worse;
-/// with `undecided` also if it may be. Systems that cannot be compared are an error.
+/// Writes the verdict on the primary metric of a comparison as one test. It fails if B is worse,
+/// and is skipped if that is open, which fails with `undecided`. Systems that cannot be compared
+/// are an error.
 ///
 /// # Errors
 /// Errors of `out`.
@@ -54,24 +55,26 @@ pub(crate) fn write_verdict(
 ) -> io::Result<()> {
     let primary = found.primary();
     let is_error = !found.not_comparable.is_empty();
-    let is_failed = primary.is_some_and(|it| it.verdict.answer.is_failure(undecided)) && !is_error;
+    let gate = found.gate(undecided);
     let (a, b) = (escaped(&found.base.name), escaped(&found.new.name));
     let metric = escaped(primary.map_or("", |primary| &primary.metric));
-    let (failures, errors) = (u8::from(is_failed), u8::from(is_error));
+    let is = |outcome| u8::from(gate == outcome && !is_error);
+    let (failures, skipped, errors) = (is(Gate::Failed), is(Gate::Open), u8::from(is_error));
     writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
     writeln!(out, "<testsuites>")?;
     write!(out, r#"  <testsuite name="weir {a} and {b}" tests="1" failures="{failures}""#)?;
-    writeln!(out, r#" errors="{errors}">"#)?;
+    writeln!(out, r#" errors="{errors}" skipped="{skipped}">"#)?;
     write!(out, r#"    <testcase classname="weir" name="{metric}: {b} is not slower than {a}""#)?;
-    if is_error {
-        let reasons: Vec<&str> = found.not_comparable.iter().map(|it| it.text.as_str()).collect();
-        let reasons = escaped(&reasons.join("; "));
-        writeln!(out, r#"><error message="not comparable: {reasons}" type="error"/></testcase>"#)?;
-    } else if is_failed {
-        let sentence = escaped(primary.map_or("", |primary| &primary.sentence));
-        writeln!(out, r#"><failure message="{sentence}" type="fail"/></testcase>"#)?;
-    } else {
-        writeln!(out, "/>")?;
+    let sentence = escaped(&found.sentence());
+    match gate {
+        _ if is_error => {
+            writeln!(out, r#"><error message="{sentence}" type="error"/></testcase>"#)?;
+        }
+        Gate::Failed => {
+            writeln!(out, r#"><failure message="{sentence}" type="fail"/></testcase>"#)?;
+        }
+        Gate::Open => writeln!(out, r#"><skipped message="{sentence}"/></testcase>"#)?,
+        Gate::Passed => writeln!(out, "/>")?,
     }
     writeln!(out, "  </testsuite>")?;
     writeln!(out, "</testsuites>")

@@ -12,7 +12,7 @@ mod sweep;
 mod trial;
 
 pub use comparison::{
-    Answer, Comparison, MetricComparison, MetricVerdict, Pairing, ShiftLevel, Side,
+    Answer, Comparison, Gate, MetricComparison, MetricVerdict, Pairing, ShiftLevel, Side,
 };
 pub use design::{Cell, Design, Factor, Level};
 pub use load::StudyError;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use weir_doctor::Diagnosis;
 use weir_io::Signal;
 use weir_result::document::{BrokenInvariant, Grade};
+use weir_result::study::Gate;
 use weir_result::{AssertionOutcome, Document};
 use weir_runner::{ErrorKind, Finished, NoThread};
 use weir_serve::ServeError;
@@ -22,6 +23,8 @@ pub(crate) const NO_SUCCESS: u8 = 1;
 pub(crate) const FAILED_CHECK: u8 = 3;
 /// A merged document that lacks parts of the run.
 const MISSING_PART: u8 = 4;
+/// A comparison that leaves open what `--fail-on slower` asks.
+const OPEN: u8 = 5;
 /// Inconsistent numbers, or another internal error: no output would be true.
 const BROKEN: u8 = 70;
 /// A system resource that weir could not get: a thread, an io_uring instance.
@@ -102,9 +105,13 @@ pub(crate) fn of_diagnosis(diagnosis: &Diagnosis, is_strict: bool) -> ExitCode {
     }
 }
 
-/// The code of a comparison: 3 for a verdict that `--fail-on` names.
-pub(crate) fn of_comparison(is_failed: bool) -> ExitCode {
-    ExitCode::from(if is_failed { FAILED_CHECK } else { 0 })
+/// The code of a comparison: 3 for a verdict that `--fail-on` names, 5 if it is open.
+pub(crate) fn of_comparison(gate: Gate) -> ExitCode {
+    ExitCode::from(match gate {
+        Gate::Passed => 0,
+        Gate::Failed => FAILED_CHECK,
+        Gate::Open => OPEN,
+    })
 }
 
 /// True if `--strict` refuses the grade.

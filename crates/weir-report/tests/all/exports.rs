@@ -5,11 +5,13 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use serde_json::Value;
-use weir_report::{Exporter, TextOptions};
-use weir_result::Document;
+use weir_report::{Exporter, Findings, TextOptions};
 use weir_result::histogram::lowest_in;
+use weir_result::study::Answer;
+use weir_result::{Document, Note};
 
 use crate::fixture::{Fixture, MS, S, fine};
+use crate::studies::compared;
 
 pub(crate) fn export(name: &str, document: &Document) -> String {
     let mut out = Vec::new();
@@ -130,4 +132,35 @@ fn the_interval_log_is_read_by_hdrhistogram() {
         let max_ms = entry.max_ns.expect("a response") as f64 / 1e6;
         assert!((greatest.parse::<f64>().expect("a number") - max_ms).abs() < 0.001);
     }
+}
+
+/// JUnit has no word for "not known": a test that was not decided did not run.
+#[test]
+fn a_verdict_is_a_test_that_passes_fails_or_is_skipped() {
+    let junit = |comparison, undecided| {
+        let mut out = Vec::new();
+        let findings = Findings::of_comparison(&comparison).failing_undecided(undecided);
+        let exporter = Exporter::named_of_findings("junit").expect("a format");
+        exporter.write_findings(&findings, &TextOptions::default(), &mut out).expect("memory");
+        String::from_utf8(out).expect("it is UTF-8")
+    };
+    for (answer, undecided, counts, element) in [
+        (Answer::Equivalent, false, [0, 0, 0], "/>"),
+        (Answer::Worse, false, [1, 0, 0], "><failure message=\"new is slower: Requests/s "),
+        (Answer::Undecided, false, [0, 0, 1], "><skipped message=\"new is slower: Requests/s "),
+        (Answer::None, false, [0, 0, 1], "><skipped message="),
+        (Answer::Undecided, true, [1, 0, 0], "><failure message="),
+    ] {
+        let text = junit(compared("new", answer), undecided);
+        let [failures, errors, skipped] = counts;
+        let counts = format!("failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\"");
+        assert!(text.contains(&counts), "{answer:?}: {text}");
+        let case = format!("name=\"rate: new is not slower than old\"{element}");
+        assert!(text.contains(&case), "{answer:?}: {text}");
+    }
+    let mut apart = compared("new", Answer::None);
+    apart.not_comparable = vec![Note::new("x", "another load")];
+    let text = junit(apart, false);
+    assert!(text.contains("failures=\"0\" errors=\"1\" skipped=\"0\""), "{text}");
+    assert!(text.contains("<error message=\"not comparable: another load\""), "{text}");
 }

@@ -6,7 +6,7 @@ use crate::text::golden_bytes;
 use weir_report::annotation::Level;
 use weir_report::view::Report;
 use weir_report::{Annotation, TextOptions, markdown};
-use weir_result::study::Answer;
+use weir_result::study::{Answer, Gate};
 use weir_result::{Assertion, Document, Note};
 
 fn print(document: &Document, options: &TextOptions) -> String {
@@ -138,19 +138,20 @@ fn a_grade_is_an_error_if_it_fails_the_job() {
 
 #[test]
 fn a_slower_system_is_a_warning_unless_it_fails_the_job() {
-    let of = |answer, is_failed| {
-        let annotation = Annotation::of_comparison(&comparison("new", answer), is_failed);
+    let of = |answer, gate| {
+        let annotation = Annotation::of_comparison(&comparison("new", answer), gate);
         assert!(annotation.message.starts_with("new is slower"), "{annotation:?}");
         annotation.level
     };
-    assert_eq!(of(Answer::Worse, true), Level::Error);
-    assert_eq!(of(Answer::Worse, false), Level::Warning);
-    assert_eq!(of(Answer::Undecided, true), Level::Error);
-    assert_eq!(of(Answer::Undecided, false), Level::Notice);
-    assert_eq!(of(Answer::Better, false), Level::Notice);
+    assert_eq!(of(Answer::Worse, Gate::Failed), Level::Error);
+    assert_eq!(of(Answer::Worse, Gate::Passed), Level::Warning);
+    assert_eq!(of(Answer::Undecided, Gate::Failed), Level::Error);
+    assert_eq!(of(Answer::Undecided, Gate::Open), Level::Warning);
+    assert_eq!(of(Answer::Undecided, Gate::Passed), Level::Notice);
+    assert_eq!(of(Answer::Better, Gate::Passed), Level::Notice);
     let mut apart = comparison("new", Answer::None);
     apart.not_comparable = vec![Note::new("x", "another load")];
-    let annotation = Annotation::of_comparison(&apart, false);
+    let annotation = Annotation::of_comparison(&apart, Gate::Passed);
     let shown = (annotation.level, annotation.message.as_str());
-    assert_eq!(shown, (Level::Warning, "another load"));
+    assert_eq!(shown, (Level::Warning, "not comparable: another load"));
 }

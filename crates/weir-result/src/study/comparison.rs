@@ -156,16 +156,28 @@ impl Answer {
         }
     }
 
-    /// True if the answer is a failure: B is worse, or with `undecided` may be.
-    pub fn is_failure(self, undecided: bool) -> bool {
+    /// Returns the outcome of the test that B is not slower, which `fails_undecided` or not.
+    pub fn gate(self, fails_undecided: bool) -> Gate {
         match self {
-            Answer::Worse => true,
-            Answer::Undecided | Answer::None => undecided,
+            Answer::Worse => Gate::Failed,
+            Answer::Undecided | Answer::None if fails_undecided => Gate::Failed,
+            Answer::Undecided | Answer::None => Gate::Open,
             Answer::Better | Answer::Different | Answer::BelowThreshold | Answer::Equivalent => {
-                false
+                Gate::Passed
             }
         }
     }
+}
+
+/// Outcome of the test that B is not slower (`--fail-on`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// B is not slower, or nothing tests it.
+    Passed,
+    /// B is slower, or may be where that fails too.
+    Failed,
+    /// The runs do not show it.
+    Open,
 }
 
 impl MetricVerdict {
@@ -179,5 +191,20 @@ impl Comparison {
     /// The primary metric.
     pub fn primary(&self) -> Option<&MetricComparison> {
         self.metrics.first()
+    }
+
+    /// Returns the outcome of the test that B is not slower in the primary metric.
+    pub fn gate(&self, fails_undecided: bool) -> Gate {
+        let answer = self.primary().map_or(Answer::None, |primary| primary.verdict.answer);
+        answer.gate(fails_undecided)
+    }
+
+    /// The verdict in a sentence: on the primary metric, or the reasons why there is none.
+    pub fn sentence(&self) -> String {
+        if self.not_comparable.is_empty() {
+            return self.primary().map_or_else(String::new, |primary| primary.sentence.clone());
+        }
+        let reasons = self.not_comparable.iter().map(|note| note.text.as_str());
+        format!("not comparable: {}", reasons.collect::<Vec<_>>().join("; "))
     }
 }

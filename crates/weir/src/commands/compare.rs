@@ -46,14 +46,15 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
     let findings = Findings::of_comparison(&comparison).failing_undecided(undecided);
     exports.write_findings(&findings, &TextOptions::default())?;
     study::print(&findings, args.format)?;
-    let is_failed = study::is_failed(&comparison, args.fail_on);
+    let gate = study::gate(&comparison, args.fail_on);
     if let Some(summary) = summary {
-        let annotation = Annotation::of_comparison(&comparison, is_failed);
+        let annotation = Annotation::of_comparison(&comparison, gate);
         let channel = Channel::beside(args.format == exporters::TEXT);
         let markdown = |out: &mut Vec<u8>| markdown::write_report(&findings.report(), out);
         summary.publish(markdown, vec![annotation], channel)?;
     }
-    Ok(exit::of_comparison(is_failed))
+    study::report_gate(&comparison, gate);
+    Ok(exit::of_comparison(gate))
 }
 
 /// One side of the comparison.

@@ -13,7 +13,7 @@ use anyhow::{Result, anyhow};
 use weir_report::view::Report;
 use weir_report::{Annotation, Exporter, Findings, TextOptions, exporters, markdown};
 use weir_result::document::Tool;
-use weir_result::study::{Answer, Cell, Comparison, Design, Hooks, StudyResult, StudyState};
+use weir_result::study::{Cell, Comparison, Design, Gate, Hooks, StudyResult, StudyState};
 use weir_result::{STUDY_VERSION, Study};
 
 pub(crate) use variant::{Variant, redacted, restored, run_args, spec_of};
@@ -43,7 +43,7 @@ pub(crate) struct Manner<'a> {
     pub(crate) quiet: bool,
     /// True if trials wait until machine and target have recovered.
     pub(crate) settles: bool,
-    /// Verdict that makes the program end with 3.
+    /// Verdict that makes the program end with 3 or 5.
     pub(crate) fail_on: Option<FailOn>,
 }
 
@@ -219,11 +219,11 @@ pub(crate) fn publish(
     format: Exporter,
     fail_on: Option<FailOn>,
 ) -> Result<(), NotWritten> {
-    let is_failed = match &study.result {
-        Some(StudyResult::Comparison(comparison)) => is_failed(comparison, fail_on),
-        _ => false,
+    let gate = match &study.result {
+        Some(StudyResult::Comparison(comparison)) => gate(comparison, fail_on),
+        _ => Gate::Passed,
     };
-    let annotations = Annotation::of_study(study, is_failed);
+    let annotations = Annotation::of_study(study, gate);
     let channel = Channel::beside(format == exporters::TEXT);
     let markdown = |out: &mut Vec<u8>| markdown::write_report(&Report::of_study(study), out);
     summary.publish(markdown, annotations, channel)
@@ -241,16 +241,30 @@ fn exit_code(study: &Study, manner: &Manner<'_>) -> ExitCode {
     }
     match &study.result {
         Some(StudyResult::Comparison(comparison)) => {
-            exit::of_comparison(is_failed(comparison, manner.fail_on))
+            let gate = gate(comparison, manner.fail_on);
+            report_gate(comparison, gate);
+            exit::of_comparison(gate)
         }
         _ => ExitCode::SUCCESS,
     }
 }
 
-/// True if the verdict of a comparison is one that `--fail-on` names.
-pub(crate) fn is_failed(comparison: &Comparison, fail_on: Option<FailOn>) -> bool {
-    let answer = comparison.primary().map_or(Answer::None, |primary| primary.verdict.answer);
-    fail_on.is_some_and(|fail_on| answer.is_failure(fail_on == FailOn::Undecided))
+/// Returns what `--fail-on` makes of a comparison.
+pub(crate) fn gate(comparison: &Comparison, fail_on: Option<FailOn>) -> Gate {
+    fail_on.map_or(Gate::Passed, |fail_on| comparison.gate(fail_on == FailOn::Undecided))
+}
+
+/// Prints the cause of an exit status that `--fail-on` makes.
+pub(crate) fn report_gate(comparison: &Comparison, gate: Gate) {
+    let sentence = comparison.sentence();
+    let text = match gate {
+        Gate::Passed => return,
+        Gate::Failed => format!("--fail-on: {sentence}"),
+        Gate::Open => {
+            format!("it is open whether {} is slower: {sentence}", comparison.new.name)
+        }
+    };
+    terminal::eprint_line(format_args!("error: {text}"));
 }
 
 /// Metrics of a study: those of the flags, or the usual ones, the primary one first. In a closed

@@ -186,19 +186,23 @@ fn the_action_runs_repeats_and_compares() {
     let study = Study::load(job.directory.file("weir-runs.json")).expect("a study");
     assert_eq!(study.measured().count(), 6);
 
-    // Equal runs are never slower.
+    // Equal runs are never slower: not, or that is open.
     fs::copy(job.directory.file("weir-runs.json"), job.directory.file("main.json"))
         .expect("a file");
     job.set("base", "main.json");
     let compared = job.step("Compare");
     assert_eq!(compared.code(), 0, "{compared:?}");
     let notice = compared.stdout.lines().find(|line| line.starts_with("::"));
-    assert!(notice.is_some_and(|line| line.starts_with("::notice title=weir%3A verdict::")));
+    assert!(notice.is_some_and(|line| line.contains(" title=weir%3A verdict::")), "{compared:?}");
+    assert!(!compared.stdout.contains("::error"), "{compared:?}");
     let all = job.read("summary.md");
     assert!(all.starts_with(&summary) && headings(&all) == 4, "{all}");
 
-    // Too few runs decide nothing.
+    // Too few runs decide nothing, which is a warning unless it fails the job.
     job.set("base", "weir.json");
+    let open = job.step("Compare");
+    assert_eq!(open.code(), 0, "{open:?}");
+    assert!(open.stdout.contains("\n::warning title=weir%3A verdict::"), "{open:?}");
     job.set("fail-on", "undecided");
     let undecided = job.step("Compare");
     assert_eq!(undecided.code(), 3, "{undecided:?}");
@@ -236,8 +240,11 @@ fn the_gitlab_template_runs_and_compares() {
 
     job.set("WEIR_RUNS", "2");
     job.set("WEIR_BASE", "weir.json");
+    // Two runs decide nothing, which the template allows with a warning.
     let compared = job.gitlab();
-    assert_eq!(compared.code(), 0, "{compared:?}");
+    assert_eq!(compared.code(), 5, "{compared:?}");
+    let allowed = below(&file("ci/gitlab/weir.gitlab-ci.yml"), "allow_failure:");
+    assert_eq!(value(&allowed, "exit_codes").as_deref(), Some("5"));
     assert!(job.read("weir-comparison.md").starts_with("### Comparison"));
     job.set("WEIR_FAIL_ON", "undecided");
     assert_eq!(job.gitlab().code(), 3);
@@ -406,6 +413,42 @@ fn a_verdict_is_an_error_if_it_fails_the_job() {
     assert!(failed.stdout.contains("\n::error title=weir%3A verdict::"), "{failed:?}");
     let written = fs::read_to_string(&summary).expect("a file");
     assert!(headings(&written) == 2 && written.contains("Requests/s"), "{written}");
+}
+
+/// The connections limit the rate of both servers, so that it cannot tell which is slower: the
+/// study finds out by a time, or says that it is open. It must not pass.
+#[test]
+fn a_server_three_times_as_slow_never_passes() {
+    let (fast, slow) = (Serve::start(&["--delay", "1ms"]), Serve::start(&["--delay", "3ms"]));
+    let directory = Directory::new();
+    let (a, b) = (fast.url(), slow.url());
+    let junit = directory.file("weir.xml");
+    let export = format!("junit={junit}");
+    let words = ["--fail-on", "slower", "--export", &export, "-a", &a, "-b", &b];
+    let output = weir("ab --pairs 6 --no-settle -q -c5 -t1 -d200ms --warmup 0", &words);
+    let xml = fs::read_to_string(&junit).expect("a file");
+    let element = match output.code() {
+        3 => "<failure ",
+        5 => "<skipped ",
+        code => panic!("{code}: {output:?}"),
+    };
+    assert!(xml.contains(element), "{xml}");
+    // Without a report the reason is on standard error.
+    assert_eq!(output.stderr.lines().filter(|line| line.starts_with("error: ")).count(), 1);
+}
+
+/// Runs that decide nothing are neither good nor bad: exit status 5 and a remedy.
+#[test]
+fn an_open_verdict_has_a_status_of_its_own() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let (file, url) = (directory.file("run.json"), server.url());
+    assert_eq!(weir("-q -n 200 -c2 --warmup 0", &["-o", &file, &url]).code(), 0);
+    let open = weir("compare --fail-on slower", &[&file, &file]);
+    assert_eq!(open.code(), 5, "{open:?}");
+    assert!(open.stderr.starts_with("error: it is open whether "), "{open:?}");
+    assert!(open.stderr.contains("at least 6 runs of each, or use weir ab"), "{open:?}");
+    assert_eq!(weir("compare", &[&file, &file]).code(), 0);
+    assert_eq!(weir("compare --fail-on undecided", &[&file, &file]).code(), 3);
 }
 
 /// Six pairs decide two metrics; the others are named before the first trial.

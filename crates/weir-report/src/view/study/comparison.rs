@@ -31,17 +31,11 @@ fn verdict(found: &Comparison) -> Vec<Block> {
         let tone = primary.map_or(Tone::Plain, |primary| tone(primary.verdict.answer));
         blocks.push(Block::sentence("Verdict", Fact::text(sentence).toned(tone)));
     } else {
-        let reasons: Vec<String> = found.not_comparable.iter().map(text).collect();
-        let text = format!("not comparable: {}", reasons.join("; "));
-        blocks.push(Block::sentence("Verdict", Fact::text(text).toned(Tone::Bad)));
+        blocks.push(Block::sentence("Verdict", Fact::text(found.sentence()).toned(Tone::Bad)));
     }
     let warnings = found.warnings.iter().map(|note| Block::Note(Notice::OfRun(coded(note))));
     blocks.extend(warnings);
     blocks
-}
-
-fn text(note: &Note) -> String {
-    note.text.clone()
 }
 
 /// Formats a warning with its code if it is one that METHOD names.
