@@ -325,8 +325,8 @@ impl PythonPackage {
     }
 }
 
-/// Installs the Python packages of a purpose. SciPy needs a newer Python than some systems have, and
-/// only writing its figures anew takes it.
+/// Installs the Python packages of a purpose. SciPy needs a newer Python than some systems have,
+/// and only writing its figures anew takes it.
 fn install_packages(purpose: Purpose) -> Result<()> {
     match purpose {
         Purpose::Test => HDRHISTOGRAM.install(),

@@ -63,8 +63,8 @@ impl Annotation {
         found
     }
 
-    /// Returns the verdict of a comparison: an error if `--fail-on` names it, a warning if it leaves
-    /// open what `--fail-on` asks.
+    /// Returns the verdict of a comparison: an error if `--fail-on` names it, a warning if it
+    /// leaves open what `--fail-on` asks.
     pub fn of_comparison(found: &Comparison, gate: Gate) -> Annotation {
         let answer = found.primary().map_or(Answer::None, |primary| primary.verdict.answer);
         let level = match (gate, answer) {

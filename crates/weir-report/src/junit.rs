@@ -42,9 +42,9 @@ fn test_case(result: &AssertionResult, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "    </testcase>")
 }
 
-/// Writes the verdict on the primary metric of a comparison as one test. It fails if B is worse, and
-/// is skipped if that is open, which fails with `undecided`. Systems that cannot be compared are an
-/// error.
+/// Writes the verdict on the primary metric of a comparison as one test. It fails if B is worse,
+/// and is skipped if that is open, which fails with `undecided`. Systems that cannot be compared
+/// are an error.
 ///
 /// # Errors
 /// Errors of `out`.

@@ -31,8 +31,8 @@ const LEVEL: f64 = 0.05;
 /// differ only in sign.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// Typical value of A. Both values come from the estimator of the effect, so that their ratio is
-    /// the effect; the ratio of two medians would be another estimate, and could contradict it.
+    /// Typical value of A. Both values come from the estimator of the effect, so that their ratio
+    /// is the effect; the ratio of two medians would be another estimate, and could contradict it.
     pub a: f64,
     /// Typical value of B.
     pub b: f64,
@@ -111,9 +111,9 @@ pub fn pairs_needed(level: f64, tests: usize) -> usize {
 /// from elsewhere. The caller must report that they were not interleaved: drift between them looks
 /// like a difference.
 ///
-/// Estimate: ln of the ratio of medians, which are the values. Interval: percentile bootstrap, 10,000 times, from a fixed
-/// seed. p: Mann and Whitney's test, exact up to 64 runs in all. `None`: fewer than [`RUNS_MIN`]
-/// runs of either, or a value that is not a positive number.
+/// Estimate: ln of the ratio of medians, which are the values. Interval: percentile bootstrap,
+/// 10,000 times, from a fixed seed. p: Mann and Whitney's test, exact up to 64 runs in all. `None`:
+/// fewer than [`RUNS_MIN`] runs of either, or a value that is not a positive number.
 pub fn unpaired(a: &[f64], b: &[f64]) -> Option<Difference> {
     let mut a = a.iter().map(|&value| log(value)).collect::<Option<Vec<_>>>()?;
     let mut b = b.iter().map(|&value| log(value)).collect::<Option<Vec<_>>>()?;

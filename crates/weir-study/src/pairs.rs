@@ -42,8 +42,8 @@ pub fn undecidable(study: &Study) -> Option<String> {
     }
 }
 
-/// Returns a note on the metrics beside the primary one, if so many pairs cannot decide them at this
-/// error level, whatever their values.
+/// Returns a note on the metrics beside the primary one, if so many pairs cannot decide them at
+/// this error level, whatever their values.
 pub(crate) fn too_few(metrics: usize, pairs: u32, level: f64) -> Option<String> {
     let others = metrics.saturating_sub(1);
     let needed = pairs_needed(level, others.max(1));

@@ -21,10 +21,10 @@ pub(crate) fn of_pairs(metrics: &[NamedMetric], pairs: &[(&Document, &Document)]
     of_runs(metrics, Runs { a: &a, b: &b })
 }
 
-/// Orders the metrics of two sets of runs. The first metric named is the primary one, unless it is a
-/// rate that something other than the server limits: it is a lower bound of what the server can do,
-/// and however much two such rates differ, the servers may be equal. The first time that both sides
-/// have then takes its place: at the same load a slower server has longer times.
+/// Orders the metrics of two sets of runs. The first metric named is the primary one, unless it is
+/// a rate that something other than the server limits: it is a lower bound of what the server can
+/// do, and however much two such rates differ, the servers may be equal. The first time that both
+/// sides have then takes its place: at the same load a slower server has longer times.
 pub(crate) fn of_runs(metrics: &[NamedMetric], runs: Runs<'_>) -> Ordered {
     let named = Ordered { metrics: metrics.to_vec(), why: None };
     let Some(first) = metrics.first().filter(|metric| metric.is_rate()) else { return named };

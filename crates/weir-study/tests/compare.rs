@@ -54,7 +54,7 @@ fn every_answer_has_its_wording() {
     let open = sets(&base, &spread);
     let remedy = "the runs vary too much to show a change of 2%, only one above ";
     check(&open, Answer::Undecided, remedy);
-    let near: Vec<Document> = (0..8).map(|n| run(9_800.0 + 60.0 * f64::from(n))).collect();
+    let near: Vec<Document> = (0..8).map(|n| run(9_500.0 + 140.0 * f64::from(n))).collect();
     let open_near = sets(&base, &near);
     let needed = open_near.metrics[0].verdict.runs_needed.expect("a number");
     assert!((9..=100).contains(&needed), "{open_near:?}");

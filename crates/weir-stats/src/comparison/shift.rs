@@ -11,7 +11,8 @@ pub const SHIFT_LEVELS: [f64; 12] =
 pub type Levels<const LEVELS: usize> = [Option<f64>; LEVELS];
 
 /// Estimates ln(B/A) at each level, from pairs of runs: percentiles of A and of B at the same
-/// levels. `level` is the error level of the intervals. An entry is `None` if too few pairs have it.
+/// levels. `level` is the error level of the intervals. An entry is `None` if too few pairs have
+/// it.
 ///
 /// The samples are pairs of runs, never requests: requests of one run are not independent.
 pub fn shift_function<const LEVELS: usize>(

@@ -29,10 +29,10 @@ fn walsh_averages(values: &[f64]) -> Vec<f64> {
     averages
 }
 
-/// Returns the number of Walsh averages outside the interval on each side: the critical value of the
-/// test, the largest w with P(W ≤ w) ≤ `tail`, where W is the sum of the positive ranks of `count`
-/// symmetric values. The test rejects a centre with w averages or fewer on one side, so that the
-/// next average is the first centre that it does not reject.
+/// Returns the number of Walsh averages outside the interval on each side: the critical value of
+/// the test, the largest w with P(W ≤ w) ≤ `tail`, where W is the sum of the positive ranks of
+/// `count` symmetric values. The test rejects a centre with w averages or fewer on one side, so
+/// that the next average is the first centre that it does not reject.
 fn outside(count: usize, tail: f64) -> usize {
     let mut below = 0.0;
     let rejected = distribution(count).into_iter().take_while(|probability| {
@@ -79,8 +79,8 @@ mod tests {
         assert_eq!(walsh_averages(&[1.0, 3.0]), [1.0, 2.0, 3.0]);
     }
 
-    /// All signs of differences that are symmetric around 0: the interval covers 0 in at least 95% of
-    /// cases, and one that left out one more average on each side would not.
+    /// All signs of differences that are symmetric around 0: the interval covers 0 in at least 95%
+    /// of cases, and one that left out one more average on each side would not.
     #[test]
     fn the_interval_covers_as_often_as_it_says() {
         for (count, rejected) in [(6, 2), (7, 6), (8, 10), (9, 20), (10, 50)] {

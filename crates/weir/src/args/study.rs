@@ -147,7 +147,8 @@ pub(crate) struct AbArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=1000),
           help_heading = "Study")]
     pub(crate) pairs: Option<u32>,
-    /// Exit with 3 if B is slower, and with 5 if that is undecided; =undecided: with 3 in both cases
+    /// Exit with 3 if B is slower, and with 5 if that is undecided; =undecided: with 3 in both
+    /// cases
     #[arg(
         long,
         value_enum,
@@ -257,7 +258,8 @@ pub(crate) struct CompareArgs {
     /// Least change of a metric that matters
     #[arg(long, value_name = "PERCENT", value_parser = threshold, default_value = "2%")]
     pub(crate) threshold: f64,
-    /// Exit with 3 if B is slower, and with 5 if that is undecided; =undecided: with 3 in both cases
+    /// Exit with 3 if B is slower, and with 5 if that is undecided; =undecided: with 3 in both
+    /// cases
     #[arg(long, value_enum, value_name = "slower|undecided", hide_possible_values = true)]
     pub(crate) fail_on: Option<FailOn>,
     /// Format of standard output
@@ -365,8 +367,8 @@ pub(crate) struct ResumeArgs {
     /// Begin each trial at once, without waiting until the machine and the target have recovered
     #[arg(long)]
     pub(crate) no_settle: bool,
-    /// Exit with 3 if B of an A/B study is slower, and with 5 if that is undecided; =undecided: with 3
-    /// in both cases
+    /// Exit with 3 if B of an A/B study is slower, and with 5 if that is undecided; =undecided:
+    /// with 3 in both cases
     #[arg(long, value_enum, value_name = "slower|undecided", hide_possible_values = true)]
     pub(crate) fail_on: Option<FailOn>,
     /// Format of standard output

@@ -415,8 +415,8 @@ fn a_verdict_is_an_error_if_it_fails_the_job() {
     assert!(headings(&written) == 2 && written.contains("Requests/s"), "{written}");
 }
 
-/// The connections limit the rate of both servers, so that it cannot tell which is slower: the study
-/// finds out by a time, or says that it is open. It must not pass.
+/// The connections limit the rate of both servers, so that it cannot tell which is slower: the
+/// study finds out by a time, or says that it is open. It must not pass.
 #[test]
 fn a_server_three_times_as_slow_never_passes() {
     let (fast, slow) = (Serve::start(&["--delay", "1ms"]), Serve::start(&["--delay", "3ms"]));
@@ -455,9 +455,8 @@ fn an_open_verdict_has_a_status_of_its_own() {
 #[test]
 fn metrics_that_no_pairs_decide_are_named_before_the_first_trial() {
     let server = Serve::start(&[]);
-    let words = "ab --before true --pairs 6 --no-settle -n 40 -c1 -t1 --warmup 0";
-    let words = words.replace("-n 40", "--requests 40");
-    let output = weir(&words, &[&server.url()]);
+    let words = "ab --before true --pairs 6 --no-settle --requests 40 -c1 -t1 --warmup 0";
+    let output = weir(words, &[&server.url()]);
     let note = output.stderr.find("note: 6 pairs can show a difference in the first metric alone");
     let first = output.stderr.find("trial 1 of 12");
     assert!(note.is_some() && note < first, "{output:?}");

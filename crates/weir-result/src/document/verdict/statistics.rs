@@ -48,8 +48,8 @@ fn stationary(document: &Document) -> Rule {
     measure.fired(RuleOutcome::Finding, Some(size), &evidence, "see the series, or run longer")
 }
 
-/// Formats the change of a series: of a number, or of how often requests are slow. A share that fell
-/// by some percent would be a percentage of a percentage.
+/// Formats the change of a series: of a number, or of how often requests are slow. A share that
+/// fell by some percent would be a percentage of a percentage.
 fn how(series: SliceSeries, size: f64) -> String {
     match series {
         SliceSeries::Throughput | SliceSeries::Mean => by_how_much(size),
