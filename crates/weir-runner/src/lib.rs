@@ -58,9 +58,9 @@ pub use raw::RawOutput;
 pub use redaction::REDACTED;
 pub use runner::Runner;
 pub use spec::{
-    AddressFamily, BodySpec, CheckSpec, CompatSpec, Dialect, EngineSpec, HttpChoice, HttpSpec, InputFile,
-    IoChoice, LoadSpec, Pin, RedactionSpec, RequestSpec, RunSpec, SPEC_VERSION, ScriptSpec,
-    TargetSpec, TlsSpec, Warmup, WatchSpec, WitnessChoice,
+    AddressFamily, BodySpec, CheckSpec, CompatSpec, Dialect, EngineSpec, HttpChoice, HttpSpec,
+    InputFile, IoChoice, LoadSpec, Pin, RedactionSpec, RequestSpec, RunSpec, SPEC_VERSION,
+    ScriptSpec, TargetSpec, TlsSpec, Warmup, WatchSpec, WitnessChoice,
 };
 pub use trials::selfcheck::NoiseFloor;
 

@@ -115,7 +115,11 @@ fn a_server_that_withdraws_its_streams_fell_silent() {
             }
         };
         let server = serving(|out| settings(None, out), respond);
-        let ran = weir::load(engine, "-d1s -c1 -t1 --http 2 --no-preflight --warmup 0s", &[&server.url()]);
+        let ran = weir::load(
+            engine,
+            "-d1s -c1 -t1 --http 2 --no-preflight --warmup 0s",
+            &[&server.url()],
+        );
         let target = &ran.document.verdict.target;
         assert_eq!(target.state, TargetState::Failed, "{ran}");
         assert!(target.text.contains("MAX_CONCURRENT_STREAMS 0"), "{ran}");
