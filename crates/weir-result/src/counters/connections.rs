@@ -48,9 +48,10 @@ counters! {
     /// `failures`. Absent if there are none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     stored goaways: BTreeMap<String, u64>;
-    /// Connections of HTTP/2 on which the server allowed no stream (`MAX_CONCURRENT_STREAMS` 0) when
-    /// they ended, or at the end of the run; absent if there are none.
-    counter without_streams: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_zero")];
+    /// Connections of HTTP/2 on which the server allowed no stream (`MAX_CONCURRENT_STREAMS` 0)
+    /// when they ended, or at the end of the run; absent if there are none.
+    counter without_streams: u64 => rules::sum,
+        #[serde(default, skip_serializing_if = "is_zero")];
     /// Request bodies that waited for the server's flow-control windows, over the whole run; absent
     /// if there are none.
     counter window_waits: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_zero")];

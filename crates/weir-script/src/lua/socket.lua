@@ -5,7 +5,7 @@
 
 local native = ...
 
-local error, loaders, pcall = error, package.loaders, pcall
+local error, globals, loaders, pcall, rawget = error, _G, package.loaders, pcall, rawget
 local setmetatable, tonumber, tostring, type = setmetatable, tonumber, tostring, type
 
 local socket = {}
@@ -27,6 +27,12 @@ setmetatable(socket, {
   end,
 })
 
+-- LuaSocket 2 sets the global of this name too, and scripts for it use that.
+local function built_in()
+  if rawget(globals, "socket") == nil then globals.socket = socket end
+  return socket
+end
+
 -- LuaSocket without its part in C: not installed, or this build of weir is static and loads none.
 local function lacks_core(problem)
   return type(problem) == "string" and problem:find("module 'socket.core'", 1, true)
@@ -36,7 +42,7 @@ end
 local function loaded(found, name)
   local worked, module = pcall(found, name)
   if worked then return module end
-  if lacks_core(module) then return socket end
+  if lacks_core(module) then return built_in() end
   error(module, 0)
 end
 
@@ -51,7 +57,5 @@ table.insert(loaders, 2, function(name)
       end
     end
   end
-  return function()
-    return socket
-  end
+  return built_in
 end)

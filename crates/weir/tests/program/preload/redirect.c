@@ -64,6 +64,14 @@ ssize_t recv(int socket, void *bytes, size_t length, int flags)
     return next(socket, bytes, length, flags);
 }
 
+ssize_t recvmsg(int socket, struct msghdr *message, int flags)
+{
+    ssize_t (*next)(int, struct msghdr *, int) = dlsym(RTLD_NEXT, "recvmsg");
+
+    count(&receives);
+    return next(socket, message, flags);
+}
+
 __attribute__((destructor)) static void report(void)
 {
     const char *path = getenv("PRELOAD_COUNTS");
