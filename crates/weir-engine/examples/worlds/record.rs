@@ -83,7 +83,6 @@ fn script_state(text: &str) -> Worker {
         scheme: "http".to_owned(),
         host: "sim".to_owned(),
         port: None,
-        is_ipv4: None,
         path: "/".to_owned(),
         headers: Vec::new(),
         args: Vec::new(),

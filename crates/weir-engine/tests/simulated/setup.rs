@@ -115,7 +115,6 @@ pub(crate) fn script(text: &str) -> Worker {
         scheme: "http".to_owned(),
         host: "sim".to_owned(),
         port: None,
-        is_ipv4: None,
         path: "/".to_owned(),
         headers: Vec::new(),
         args: Vec::new(),
