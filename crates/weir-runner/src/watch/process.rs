@@ -58,24 +58,21 @@ impl Processes {
         }
     }
 
-    /// Returns the advice if the processes of a name are those of several servers: some of them
-    /// were started by others of the name, as workers by a master, and there are several masters.
+    /// Returns the advice if the processes of a name may be those of several servers: two or more
+    /// of them were not started by another of the name, as a worker is by its master.
     pub(super) fn several_servers(&self) -> Option<String> {
         let is_first = |pid: &&u32| !parent(**pid).is_some_and(|of| self.pids.contains(&of));
-        let masters: Vec<u32> = self.pids.iter().filter(is_first).copied().collect();
-        if masters.len() < 2 || masters.len() == self.pids.len() {
-            return None;
-        }
-        let name = &self.name;
-        let numbers: Vec<String> = masters.iter().map(u32::to_string).collect();
-        Some(format!(
-            "--watch-pid {name} adds up {} processes of {} servers, begun by {}; name the \
-             processes of one by their numbers, as pgrep -P {} prints them",
-            self.pids.len(),
-            masters.len(),
-            numbers.join(", "),
-            masters[0],
-        ))
+        let first: Vec<String> = self.pids.iter().filter(is_first).map(u32::to_string).collect();
+        (first.len() > 1).then(|| {
+            format!(
+                "--watch-pid {} adds up {} processes, and {} of them were started apart ({}); if \
+                 these are different servers, give --watch-pid the numbers of one",
+                self.name,
+                self.pids.len(),
+                first.len(),
+                first.join(", "),
+            )
+        })
     }
 
     /// Makes the section of these readings; `at_s` converts their times to seconds from t0.
