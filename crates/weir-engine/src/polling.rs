@@ -23,7 +23,7 @@ const GO_ON: u32 = 4;
 
 /// Time from one trial to the next in nanoseconds: at first, and at last. It grows by `REST_GROWTH`
 /// each time, so that a short run has a trial, and a long one spends little on them.
-const REST_MIN_NS: u64 = 50_000_000;
+const REST_MIN_NS: u64 = 100_000_000;
 const REST_MAX_NS: u64 = 3_200_000_000;
 const REST_GROWTH: u64 = 4;
 
@@ -47,7 +47,7 @@ pub(crate) struct Polling {
     first: Throughput,
     /// Pairs of this trial that are for busy-polling.
     wins: u32,
-    /// True if the last trial was for busy-polling.
+    /// True if the last trial was for busy-polling, and before the first.
     is_chosen: bool,
     rest_ns: u64,
 }
@@ -79,7 +79,8 @@ impl Polling {
             responses: 0,
             first: Throughput::default(),
             wins: 0,
-            is_chosen: false,
+            // Most servers on the same machine gain, so a short run begins with it.
+            is_chosen: may_poll,
             rest_ns: REST_MIN_NS,
         }
     }
@@ -196,7 +197,7 @@ mod tests {
     fn who_gains_by_polling_polls() {
         let (mut polling, mut now) = (Polling::new(true), Nanos::ZERO);
         let at_first = share(&mut polling, &mut now, SECOND_NS / 5, 20_000, 18_000);
-        assert!(at_first > 0.3, "{at_first}");
+        assert!(at_first > 0.7, "{at_first}");
         let later = share(&mut polling, &mut now, 20 * SECOND_NS, 20_000, 18_000);
         assert!(later > 0.95, "{later}");
     }

@@ -300,7 +300,7 @@ pub enum Pacing {
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
     /// Adapts: wakes up for the first response, coalesces wake-ups if many responses are ready, and
-    /// busy-polls if that takes next to no CPU time.
+    /// busy-polls if that takes next to no CPU time, or makes more of a server on this machine.
     #[default]
     Auto,
     /// Wakes up for the first response, and busy-polls while it may come within 100 µs.

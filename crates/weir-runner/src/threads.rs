@@ -129,3 +129,50 @@ fn pinned(pin: Option<&Pin>) -> Result<Vec<u32>> {
         None => Ok(cpus.clone()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the threads for `connections` on `count` CPUs, with `-t`, a part or `--pin` as given.
+    fn threads(count: u32, change: impl Fn(&mut RunSpec), is_server_local: bool) -> Threads {
+        let mut spec = RunSpec::new("http://h/");
+        spec.load.connections = 50;
+        change(&mut spec);
+        let are_chosen = spec.engine.pin.is_some();
+        let cpus = Cpus { pinned: Vec::new(), count, are_chosen };
+        cpus.threads(&spec, is_server_local, 1)
+    }
+
+    #[test]
+    fn a_server_on_this_machine_is_left_half_of_the_cpus() {
+        for (count, expected) in [(1, 1), (2, 1), (3, 1), (4, 2), (9, 4), (64, 32), (128, 50)] {
+            let chosen = threads(count, |_| (), true);
+            let leaves_cpus = count > 1 && expected < 50;
+            assert_eq!(chosen, Threads { all: expected, own: expected, leaves_cpus }, "{count}");
+            assert_eq!(threads(count, |_| (), false).all, count.min(50), "a remote server");
+        }
+    }
+
+    #[test]
+    fn a_user_s_own_choice_and_parts_stay() {
+        let all = Threads { all: 8, own: 8, leaves_cpus: false };
+        assert_eq!(threads(8, |spec| spec.engine.threads = Some(8), true), all);
+        assert_eq!(threads(8, |spec| spec.engine.pin = Some(Pin::All), true), all);
+        let part = |spec: &mut RunSpec| spec.part = Part::new(2, 4);
+        assert_eq!(threads(8, part, true), Threads { own: 2, ..all });
+        // As many threads would run with any server.
+        let few = |spec: &mut RunSpec| spec.load.connections = 3;
+        assert_eq!(threads(8, few, true), Threads { all: 3, own: 3, leaves_cpus: false });
+    }
+
+    #[test]
+    fn as_many_run_as_can_open_the_connections() {
+        let mut spec = RunSpec::new("http://h/");
+        spec.load.connections = 50_000;
+        let cpus = Cpus { pinned: Vec::new(), count: 8, are_chosen: false };
+        for (least, expected) in [(1, 4), (6, 6), (9, 8)] {
+            assert_eq!(cpus.threads(&spec, true, least).all, expected, "{least}");
+        }
+    }
+}

@@ -223,7 +223,7 @@ pub(crate) struct RunArgs {
     #[arg(skip)]
     pub(crate) userinfo: Option<String>,
 
-    /// Worker threads [default: one per usable CPU]
+    /// Worker threads [default: one per usable CPU; half as many beside a server on this machine]
     #[arg(short, long, value_name = "N", value_parser = threads, help_heading = "Load")]
     pub(crate) threads: Option<u32>,
     /// Connections over all threads
@@ -396,7 +396,8 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) pacing: Option<PacingChoice>,
     /// Receive strategy. latency: busy-poll for up to 100 µs; throughput: coalesce wake-ups for up
-    /// to 100 µs; spin: never sleep, whole cores; auto: adapt, at next to no CPU time
+    /// to 100 µs; spin: never sleep, whole cores; auto: adapt, and busy-poll a server on this
+    /// machine where that makes more requests
     #[arg(long, value_enum, default_value_t = WaitChoice::Auto,
           value_name = "auto|latency|throughput|spin", hide_possible_values = true,
           help_heading = STRATEGY)]

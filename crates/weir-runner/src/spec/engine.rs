@@ -9,7 +9,8 @@ use weir_result::{Pacing, StampChoice, Wait};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EngineSpec {
-    /// Worker threads; absent: one per usable CPU. At most one per connection runs.
+    /// Worker threads; absent: one per usable CPU, or half as many beside a server on this machine
+    /// (METHOD 1.8). At most one per connection runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
     /// CPUs to pin threads to; absent: not pinned.

@@ -70,7 +70,7 @@ pub(crate) enum Switch {
 /// `--wait`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum WaitChoice {
-    /// Low latency where it costs next to no CPU time
+    /// What makes most requests, and low latency where it costs next to no CPU time
     Auto,
     /// Busy-poll before sleeping
     Latency,

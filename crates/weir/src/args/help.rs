@@ -5,7 +5,7 @@
 pub(super) const COMMON: &str = "\
 Common options (--help lists and explains all):
   -c, --connections <N>       Connections over all threads [default: 10]
-  -t, --threads <N>           Worker threads [default: one per usable CPU]
+  -t, --threads <N>           Worker threads [default: one per CPU, see --help]
   -d, --duration <T>          Length of the measured window [default: 10s]
   -n, --requests <N>          End after this many measured requests
   -R, --rate <N>              Requests per second [default: closed loop]
