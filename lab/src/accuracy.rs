@@ -37,6 +37,7 @@ mod overload;
 mod queues;
 mod slots;
 mod stall;
+mod stops;
 
 use std::fs;
 use std::time::Instant;
@@ -97,6 +98,7 @@ const CASES: &[Case] = &[
     Case::new("V28", attribution::attribution),
     Case::new("V29", everyday::everyday_commands),
     Case::new("V30", foreign::foreign),
+    Case::new("V31", stops::stops),
     Case::new("V2", delivery::delivery).over("V2-tls", Over::Tls),
     Case::new("V2", delivery::delivery).over("V2-http2", Over::Http2 { streams: 10 }),
     Case::new("V5", stall::open_loop).over("V5-tls", Over::Tls),

@@ -5,6 +5,7 @@
 //! runs on io_uring, on epoll and in virtual time.
 #![forbid(unsafe_code)]
 
+mod catch_up;
 mod completion;
 mod connection;
 mod control;
@@ -13,6 +14,7 @@ mod departures;
 mod exchange;
 mod gathering;
 mod handshake;
+mod heartbeat;
 mod job;
 mod live;
 mod observer;
@@ -47,6 +49,7 @@ mod worker_frame;
 pub use completion::{Completion, KernelTimes, Outcome, Response};
 pub use control::{Control, ScriptFailure};
 pub use exchange::{Exchange, Phase};
+pub use heartbeat::{BEAT_NS, Heartbeat};
 pub use job::{Ending, Extras, Job, planned_slots};
 pub use live::{LiveMessage, LiveSender};
 pub use observer::{Observer, ObserverFactory, RunEnd, Scope};

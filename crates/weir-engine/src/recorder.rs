@@ -14,6 +14,7 @@ use weir_result::{
     Connections, ErrorKind, FailureKind, Load, Outcomes, Sent, Tally, TlsCounts, Window,
 };
 
+use crate::catch_up::CatchUp;
 use crate::completion::Outcome;
 use crate::departures::DepartureCounts;
 use crate::exchange::{Exchange, Phase};
@@ -47,6 +48,8 @@ pub(crate) struct Recorder {
     slices: Slices,
     series: Series,
     departures: DepartureCounts,
+    /// Requests of an open loop that late sends delayed.
+    pub(crate) catch_up: CatchUp,
     occupancy: OccupancyCount,
     /// Streams that the connections allow; 0 with HTTP/1.
     capacity: Integral,
@@ -184,6 +187,7 @@ impl Recorder {
             slices: Slices::new(&timeline),
             series: Series::new(&timeline, workers),
             departures: DepartureCounts::new(&timeline, workers, gap_ns),
+            catch_up: CatchUp::default(),
             occupancy: OccupancyCount::default(),
             capacity: Integral::default(),
             warmup: job.plan.warmup_is_auto.then(WarmupDetector::default),
@@ -243,7 +247,12 @@ impl Recorder {
             self.slices.counts(exchange.sent_at).sent += count;
         }
         match exchange.phase {
-            Phase::Warmup => self.counts.sent.warmup += count,
+            Phase::Warmup => {
+                self.counts.sent.warmup += count;
+                if self.is_open_loop {
+                    self.catch_up.sent(exchange, exchange.sched_lag(), 0);
+                }
+            }
             Phase::Tail => self.counts.sent.tail += count,
             Phase::Measured => {
                 self.counts.sent.measured += count;
@@ -294,6 +303,7 @@ impl Recorder {
             self.times.waited.connection_wait.record(wait);
         }
         self.departures.count(exchange, sched_lag);
+        self.catch_up.sent(exchange, sched_lag, 1);
     }
 
     /// Counts the end of `exchanges` identical exchanges, at least one, with the same outcome.

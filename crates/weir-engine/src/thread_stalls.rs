@@ -13,8 +13,6 @@ pub(crate) struct Window {
     pub(crate) t0: Nanos,
     /// Time at which the worker detected the end of the window.
     pub(crate) t1: Nanos,
-    /// Planned begin of the window.
-    pub(crate) from: Nanos,
 }
 
 /// One worker's CPU time and stalls.
@@ -22,6 +20,7 @@ pub(crate) struct Window {
 pub(crate) struct ThreadStalls {
     gap_max_ns: u64,
     gap_at: Nanos,
+    t0: Nanos,
     at_t0: (ThreadUsage, Seen),
     usage: WorkerUsage,
 }
@@ -45,10 +44,13 @@ impl ThreadStalls {
         (self.gap_max_ns, self.gap_at) = (gap_ns, at);
     }
 
-    /// Begins the window. `usage` is the thread's usage so far and `seen` the work done for it. A
-    /// turn that began earlier does not count.
-    pub(crate) fn begin(&mut self, usage: ThreadUsage, seen: Seen) {
-        *self = ThreadStalls { at_t0: (usage, seen), ..ThreadStalls::default() };
+    /// Begins the window, planned for `t0`, at `now`. `usage` is the thread's usage so far and
+    /// `seen` the work done for it. Of earlier turns only the last one counts, from t0 on: it had
+    /// to wake then.
+    pub(crate) fn begin(&mut self, t0: Nanos, now: Nanos, usage: ThreadUsage, seen: Seen) {
+        let (gap_max_ns, gap_at) = (now.since(t0), t0);
+        let at_t0 = (usage, seen);
+        *self = ThreadStalls { gap_max_ns, gap_at, t0, at_t0, ..ThreadStalls::default() };
     }
 
     /// Ends the window and fixes the thread's usage in it.
@@ -62,14 +64,15 @@ impl ThreadStalls {
             wakes: seen.wakes - seen_before.wakes,
             events: seen.events - seen_before.events,
             run_delay_ns: run_delay.map(|(now, before)| now.saturating_sub(before)),
-            gap_max_ns: self.gap_max_ns,
-            gap_at_ns: self.gap_at.since(window.from),
+            ..WorkerUsage::default()
         };
     }
 
-    /// Returns the thread's usage in the window.
+    /// Returns the thread's usage in the window, with the longest stretch of all turns since its
+    /// begin: in the drain a stop delays the responses that the window still awaits.
     pub(crate) fn usage(&self) -> WorkerUsage {
-        self.usage
+        let (gap_max_ns, gap_at_ns) = (self.gap_max_ns, self.gap_at.since(self.t0));
+        WorkerUsage { gap_max_ns, gap_at_ns, ..self.usage }
     }
 }
 
@@ -96,14 +99,17 @@ mod tests {
         let mut stalls = ThreadStalls::default();
         stalls.turn(Nanos(0), Nanos(10), Nanos(90), Nanos(95));
         let usage = |cpu_ns, run_delay_ns| ThreadUsage { cpu_ns, spun_ns: 0, run_delay_ns };
-        stalls.begin(usage(5, Some(3)), Seen { wakes: 1, events: 2 });
+        stalls.begin(Nanos(100), Nanos(110), usage(5, Some(3)), Seen { wakes: 1, events: 2 });
+        assert_eq!((stalls.usage().gap_max_ns, stalls.usage().gap_at_ns), (10, 0));
         stalls.turn(Nanos(200), Nanos(300), Nanos(350), Nanos(360));
         stalls.turn(Nanos(400), Nanos(500), Nanos(500), Nanos(501));
-        let window = Window { t0: Nanos(110), t1: Nanos(910), from: Nanos(100) };
+        let window = Window { t0: Nanos(110), t1: Nanos(910) };
         stalls.end(window, usage(55, Some(10)), Seen { wakes: 4, events: 9 });
         let usage = stalls.usage();
         assert_eq!((usage.gap_max_ns, usage.gap_at_ns), (60, 200));
         assert_eq!((usage.wall_ns, usage.cpu_ns, usage.run_delay_ns), (800, 50, Some(7)));
         assert_eq!((usage.wakes, usage.events), (3, 7));
+        stalls.turn(Nanos(910), Nanos(920), Nanos(1000), Nanos(1000));
+        assert_eq!((stalls.usage().gap_max_ns, stalls.usage().cpu_ns), (80, 50), "in the drain");
     }
 }

@@ -139,14 +139,17 @@ impl<'a, B: Backend> Worker<'a, B> {
     /// # Errors
     /// If the backend itself fails.
     pub(crate) fn run(mut self) -> io::Result<Measurements> {
+        let mut is_resolved = true;
         if self.connect()? {
             self.load()?;
+            is_resolved = self.is_resolved();
             self.drain()?;
         }
         let end = self.close_all();
         let tcp = self.backend.tcp();
         self.pool.abandon(end);
         self.phases.drained_ns = end.0;
+        self.phases.resolved_ns = if is_resolved { self.phases.tail_end_ns } else { end.0 };
         self.phases.usage = self.stalls.usage();
         let Timeline { t0, t1, .. } = self.timeline;
         // A window without an end of its own ended with the run.
@@ -240,13 +243,14 @@ impl<'a, B: Backend> Worker<'a, B> {
 
     /// Runs one turn of the loop; returns the time at its end.
     fn turn(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<Nanos> {
-        let from = self.turn.now;
+        let (from, in_flight) = (self.turn.now, self.pool.counts.in_flight);
         self.backend.wait(until, policy)?;
         self.check_window();
         self.check_stop();
         let called_at = self.process_events();
         let mut now = self.backend.now();
         let woken_at = mem::replace(&mut self.turn.woken_at, Nanos::MAX).min(now);
+        self.pool.recorder.catch_up.begin_turn(woken_at.since(from));
         // A response that arrived while callbacks ran is handled in the next turn, so it is not
         // overdue now.
         if self.expire(now.min(called_at)) {
@@ -262,7 +266,18 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.turn.now = now;
         self.make_ahead();
         self.stalls.turn(from, until, woken_at, self.turn.now);
+        if self.pool.recorder.catch_up.is_on() {
+            self.follow_catch_up(in_flight);
+        }
         Ok(self.turn.now)
+    }
+
+    /// Ends a catch-up that is over; `before` requests were in flight at the begin of the turn.
+    #[cold]
+    fn follow_catch_up(&mut self, before: u64) {
+        let now = self.turn.now;
+        let (in_flight, is_overdue) = (self.pool.counts.in_flight, self.has_due(now));
+        self.pool.recorder.catch_up.follow(now, before, in_flight, is_overdue);
     }
 
     /// Cuts the window if a stop is requested, or ends the drain if the window is over. Checked

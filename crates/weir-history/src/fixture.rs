@@ -104,6 +104,7 @@ fn worker() -> WorkerPhases {
         t0_ns: 5_000_000,
         t1_ns: 10 * S + 5_000_000,
         tail_end_ns: 10 * S + 6_000_000,
+        resolved_ns: 10 * S + 6_000_000,
         drained_ns: 10 * S + 10_000_000,
         window_ns: Default::default(),
         cpu_time_ns: S,

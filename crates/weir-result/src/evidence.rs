@@ -219,10 +219,46 @@ pub struct WorkerUsage {
     #[serde(default)]
     pub events: u64,
     /// Longest stretch in which the thread could not act, in nanoseconds: from its wake-up
-    /// deadline, or its wake-up by an event, to the end of that turn of its loop.
+    /// deadline, or its wake-up by an event, to the end of that turn of its loop. Counts from t0 to
+    /// the end of the window's last request.
     pub gap_max_ns: u64,
     /// Start of that stretch, in nanoseconds from t0.
     pub gap_at_ns: u64,
+    /// Requests of an open loop's window that were sent during catch-ups: from a send more than 2
+    /// ms late until nothing was overdue and no more requests were in flight than before.
+    #[serde(default)]
+    pub catch_up_requests: u64,
+    /// Requests of an open loop's window that were sent during catch-ups after a silence: for more
+    /// than 2 ms no response came while all connections were busy. If the client was not stopped
+    /// then, the server was slow.
+    #[serde(default)]
+    pub after_silence_requests: u64,
+    /// Greatest lateness of one of the catch-ups, in nanoseconds; several stops in it add up.
+    #[serde(default)]
+    pub catch_up_lag_ns: u64,
+    /// Time before t0 at which the first late request of a catch-up was due that reached the
+    /// window, in nanoseconds; 0 if there was none.
+    #[serde(default)]
+    pub carried_ns: u64,
+}
+
+/// Stops of the whole program that could delay requests of the window: SIGSTOP, a frozen control
+/// group, a paused machine. Lengths are less up to 2.5 ms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Stops {
+    /// Number of stops.
+    pub count: u32,
+    /// Whole length of the longest one, in nanoseconds.
+    pub longest_ns: u64,
+    /// Start of the longest one, in nanoseconds from t0; negative in the warm-up.
+    pub longest_at_ns: i64,
+    /// Sum of the parts that could delay requests of the window, in nanoseconds: from t0, or the
+    /// due time of the first late request whose catch-up reached the window, to the end of the
+    /// window's last request.
+    pub effective_ns: u64,
+    /// Of `effective_ns`: inside the window.
+    pub window_ns: u64,
 }
 
 /// Health of the client's machine between t0 and t1. Fields are null if this kernel does not report
@@ -267,11 +303,14 @@ pub struct ClientHealth {
     /// Greatest change of CLOCK_REALTIME against CLOCK_MONOTONIC between two checks, in
     /// nanoseconds: a step of the wall clock, which spoils kernel time stamps.
     pub clock_step_ns: Option<u64>,
-    /// Greatest lateness of a thread that only sleeps, 5 ms at a time, in nanoseconds: the whole
-    /// program or the machine was stopped.
+    /// Greatest lateness, inside the window, of a thread that only sleeps, 2.5 ms at a time, in
+    /// nanoseconds: the whole program or the machine was stopped, or short of CPU time.
     pub heartbeat_gap_ns: Option<u64>,
     /// Start of that lateness, in nanoseconds from t0.
     pub heartbeat_gap_at_ns: Option<u64>,
+    /// Stops of the whole program; absent in documents that do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stops: Option<Stops>,
 }
 
 #[cfg(test)]

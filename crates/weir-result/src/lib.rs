@@ -37,7 +37,8 @@ pub use document::{
     AssertionOutcome, AssertionResult, Document, DocumentParts, Environment, LoadError, Note,
 };
 pub use evidence::{
-    ClientHealth, DepartureSpan, Departures, Occupancy, RoundTrips, ServerCpu, Stamped, WorkerUsage,
+    ClientHealth, DepartureSpan, Departures, Occupancy, RoundTrips, ServerCpu, Stamped, Stops,
+    WorkerUsage,
 };
 pub use failures::{ErrorKind, FailureCause, FailureKind, FailurePhase};
 pub use foreign::{excerpt, is_unprintable, printable, printable_lines};

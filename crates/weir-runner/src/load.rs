@@ -128,7 +128,9 @@ pub(crate) fn carry_out(
         let _panicked = watcher.join();
         Ok::<_, anyhow::Error>(finished?)
     });
-    let seen = watcher.and_then(Watcher::finish);
+    let nothing = Measurements::default();
+    let measured = finished.as_ref().map_or(&nothing, |finished| &finished.measurements);
+    let seen = watcher.and_then(|watcher| watcher.finish(measured));
     let round_trips = seen.map(|seen| seen.round_trips).unwrap_or_default();
     let finished = finished?;
     let mut failures = finished.lost;

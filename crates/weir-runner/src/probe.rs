@@ -10,6 +10,7 @@ use weir_io::{Clock, Waker};
 use weir_result::document::Probed;
 use weir_result::{ConnectionPlan, HttpPlan, Load, Plan, StampChoice};
 
+use crate::health;
 use crate::interrupts::Interrupts;
 
 /// Maximum duration, connecting included. Requests in flight at its end are abandoned.
@@ -18,21 +19,42 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// Maximum requests: enough for a median, and soon over against a fast server.
 const REQUESTS_MAX: u64 = 1_000;
 
+/// Attempts, if the client is stopped for long during each.
+const ATTEMPTS: u32 = 3;
+
 /// Minimum requests of a load that is probed. A smaller load must not cause many more requests.
 const LOAD_MIN: u64 = 100;
 
-/// Probes the target of `job`. A failed probe has no result, and does not prevent the load.
+/// Probes the target of `job`. A failed probe has no result, and does not prevent the load; one
+/// during which the client was stopped is repeated.
 pub(crate) fn run(job: &Job, interrupts: &Interrupts) -> Probed {
     let Some(requests) = requests(&job.plan) else { return Probed::default() };
+    let job = Arc::new(single(job, requests));
+    let mut sum = Probed::default();
+    for _ in 0..ATTEMPTS {
+        let (probed, is_stopped) = attempt(&job, interrupts);
+        sum.sent += probed.sent;
+        sum.failed += probed.failed;
+        sum.connects += probed.connects;
+        if !is_stopped || interrupts.received().is_some() {
+            sum.section = probed.section;
+            break;
+        }
+    }
+    sum
+}
+
+/// Probes once; returns also whether the client was stopped for long.
+fn attempt(job: &Arc<Job>, interrupts: &Interrupts) -> (Probed, bool) {
     let clock = Clock::start();
     let control = Arc::new(Control::new(1, Waker::new().ok()));
     interrupts.watch_over(&control, clock);
     control.stop_exactly_at(clock.now() + PATIENCE);
-    let job = Arc::new(single(job, requests));
-    let Ok(finished) = weir_engine::run(&job, clock, &control, None, Vec::new()) else {
-        return Probed::default();
-    };
-    Probed::of(&finished.measurements, clock.now().0)
+    let load = || weir_engine::run(job, clock, &control, None, Vec::new());
+    let (finished, heartbeat) = health::with_heartbeat(clock, load);
+    let Ok(finished) = finished else { return (Probed::default(), false) };
+    let stops = heartbeat.stops(&finished.measurements);
+    (Probed::of(&finished.measurements, clock.now().0), health::is_long(stops))
 }
 
 /// The load of `job` over one connection, as a closed loop.

@@ -24,11 +24,12 @@ impl Recorder {
     /// Returns the worker's measurements. Takes the slots of M that were never sent from
     /// `schedule`.
     pub(crate) fn finish(
-        self,
+        mut self,
         schedule: &mut Schedule,
         Planned { quota, is_cut, unsent_until }: Planned,
-        phases: WorkerPhases,
+        mut phases: WorkerPhases,
     ) -> Measurements {
+        self.catch_up.finish(self.timeline.t0, &mut phases.usage);
         let end = Nanos(phases.drained_ns);
         let never = self.never_sent(schedule, quota, unsent_until);
         let planned = match self.is_open_loop {

@@ -58,7 +58,7 @@ impl<B: Backend> Worker<'_, B> {
         if self.phases.t0_ns == 0 && now >= t0 {
             self.phases.t0_ns = now.0;
             self.pool.recorder.open_at_t0(self.pool.counts.open);
-            self.stalls.begin(self.backend.usage(), self.waiting.seen());
+            self.stalls.begin(t0, now, self.backend.usage(), self.waiting.seen());
         }
         if self.pool.recorder.warmup.is_some() {
             self.settle_in(now);
@@ -68,7 +68,7 @@ impl<B: Backend> Worker<'_, B> {
         }
         if self.phases.t1_ns == 0 && now >= t1 {
             self.phases.t1_ns = now.0;
-            let window = Window { t0: Nanos(self.phases.t0_ns), t1: now, from: t0 };
+            let window = Window { t0: Nanos(self.phases.t0_ns), t1: now };
             self.stalls.end(window, self.backend.usage(), self.waiting.seen());
         }
         if self.pool.recorder.sample_at() <= now {

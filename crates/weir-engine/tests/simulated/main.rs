@@ -18,5 +18,6 @@ mod rows;
 mod scripts;
 mod setup;
 mod stalls;
+mod stops;
 mod streams;
 mod toy;

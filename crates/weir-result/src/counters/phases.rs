@@ -36,6 +36,9 @@ counters! {
     /// End of the load: every measured slot was resolved, or the drain's limit was reached; under
     /// the flags of wrk and wrk2 at t1.
     counter tail_end_ns: u64 => rules::own;
+    /// End of the window's last request: it had a response, or was given up; 0 in documents that do
+    /// not tell.
+    counter resolved_ns: u64 => rules::own, #[serde(default)];
     /// End of the drain: all that was sent got a response, or the drain's limit was reached. The
     /// sockets were closed.
     counter drained_ns: u64 => rules::own;

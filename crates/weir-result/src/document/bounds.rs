@@ -6,7 +6,7 @@
 
 use super::latency::Metric;
 use super::summary::{PercentileValue, Range, Summary};
-use super::verdict::{ClientOverhead, LimitedBy, limit_of};
+use super::verdict::{ClientOverhead, Delayed, LimitedBy, limit_of};
 use super::{Document, Throughput};
 use crate::histogram::Histogram;
 use crate::quantile::Bound;
@@ -47,6 +47,8 @@ struct Evidence {
     is_contended: bool,
     /// Mean client overhead of a response, in nanoseconds; 0 if it is not known.
     mean_ns: f64,
+    /// Requests that stops and late sends of the client delayed.
+    delayed: Delayed,
 }
 
 impl Evidence {
@@ -61,6 +63,7 @@ impl Evidence {
             wire: wire.and_then(|wire| wire.alone("wire").ok()).unwrap_or_default(),
             is_contended: super::verdict::is_contended(document),
             mean_ns: before + after,
+            delayed: Delayed::of(document),
         }
     }
 
@@ -126,10 +129,13 @@ impl Evidence {
     fn mean_bound(&self, summary: &Summary) -> Bound {
         let is_inflated = summary.mean_ns.is_some_and(|mean_ns| {
             let median = PercentileValue::new(50.0, mean_ns as u64, Bound::Exact);
-            let client_ns = self.mean_ns.min(mean_ns);
+            let delayed_ns = self.delayed.mean_ns(summary.count);
+            let client_ns = self.mean_ns.max(delayed_ns).min(mean_ns);
             let share = client_ns / mean_ns.max(1.0);
-            let (p, ns, client_ns) = (50.0, median.ns, client_ns as u64);
-            ClientOverhead { p, ns, client_ns, share, is_partial: false }.inflates(&median)
+            // A mean has no interval, so that the cause makes no difference.
+            let (p, ns, client_ns, stopped_ns) = (50.0, median.ns, client_ns as u64, 0);
+            let of = ClientOverhead { p, ns, client_ns, stopped_ns, share, is_partial: false };
+            of.inflates(&median)
         });
         if is_inflated { Bound::Upper } else { Bound::Exact }
     }

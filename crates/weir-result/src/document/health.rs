@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-use crate::evidence::{ClientHealth, ServerCpu};
+use crate::evidence::{ClientHealth, ServerCpu, Stops};
 
 /// Returns the worse of each figure; a figure that only one part has is that part's.
 pub(super) fn worst(
@@ -36,6 +36,22 @@ pub(super) fn worst(
         clock_step_ns: mine.clock_step_ns.max(theirs.clock_step_ns),
         heartbeat_gap_ns: with_gap.heartbeat_gap_ns,
         heartbeat_gap_at_ns: with_gap.heartbeat_gap_at_ns,
+        stops: worst_stops(mine.stops, theirs.stops),
+    })
+}
+
+/// Returns the worse of each figure. None may be less than a part's: percentiles of the whole are
+/// bounds as far as these figures reach.
+fn worst_stops(mine: Option<Stops>, theirs: Option<Stops>) -> Option<Stops> {
+    let (Some(mine), Some(theirs)) = (mine, theirs) else { return mine.or(theirs) };
+    let by_length = |stops: &&Stops| (stops.longest_ns, Reverse(stops.longest_at_ns));
+    let with_longest = std::cmp::max_by_key(&mine, &theirs, by_length);
+    Some(Stops {
+        count: mine.count.max(theirs.count),
+        longest_ns: with_longest.longest_ns,
+        longest_at_ns: with_longest.longest_at_ns,
+        effective_ns: mine.effective_ns.max(theirs.effective_ns),
+        window_ns: mine.window_ns.max(theirs.window_ns),
     })
 }
 
@@ -91,5 +107,17 @@ mod tests {
         assert_eq!(worst(Some(theirs), Some(mine)), Some(both));
         assert_eq!(worst(None, Some(mine)), Some(mine));
         assert_eq!(worst(None, None), None);
+    }
+
+    #[test]
+    fn stops_of_a_part_hide_none_of_another() {
+        let long =
+            Stops { count: 1, longest_ns: 90, longest_at_ns: -40, effective_ns: 50, window_ns: 20 };
+        let many =
+            Stops { count: 3, longest_ns: 30, longest_at_ns: 7, effective_ns: 60, window_ns: 10 };
+        let both = Stops { count: 3, effective_ns: 60, ..long };
+        assert_eq!(worst_stops(Some(long), Some(many)), Some(both));
+        assert_eq!(worst_stops(Some(many), Some(long)), Some(both));
+        assert_eq!(worst_stops(None, Some(many)), Some(many));
     }
 }

@@ -6,6 +6,7 @@
 
 mod arrivals;
 mod client;
+mod delayed;
 mod findings;
 mod grade;
 mod limit;
@@ -16,6 +17,7 @@ mod overhead;
 mod parts;
 mod server;
 mod statistics;
+mod stops;
 mod target;
 mod thresholds;
 mod watched;
@@ -24,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Document;
 
+pub(super) use delayed::Delayed;
 pub use grade::Grade;
 pub use limit::{Limit, LimitedBy};
 pub use load::{Delivery, LoadLine};

@@ -8,7 +8,7 @@ use weir_result::document::{
 };
 use weir_result::quantile::Bound;
 use weir_result::{
-    ClientHealth, DepartureSpan, Document, DocumentParts, Load, Measurements, Note, Part,
+    ClientHealth, DepartureSpan, Document, DocumentParts, Load, Measurements, Note, Part, Stops,
 };
 
 use crate::document::requests;
@@ -252,10 +252,13 @@ proptest! {
         let mut witness = fixture::witness(1);
         witness.merge(&fixture::witness(2));
         whole_parts.witness = Some(witness);
-        // The worst of both parts: the gap of the first, the steal of the second.
+        // The worst of both parts: the gap of the first, the steal of the second, the number of its
+        // stops.
+        let stops = fixture::health(1).stops.expect("it has some");
         whole_parts.health =
             Some(ClientHealth {
                 steal: Some(0.002),
+                stops: Some(Stops { count: 2, longest_at_ns: -2, ..stops }),
                 server_cpu: fixture::health(2).server_cpu,
                 ..fixture::health(1)
             });

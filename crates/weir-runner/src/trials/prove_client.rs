@@ -8,11 +8,15 @@ use weir_io::system;
 use weir_result::document::{ProofPair, ProveClientSection, RatioEstimate};
 use weir_result::{Measurements, Pacing, Plan};
 
+use crate::health;
 use crate::interrupts::Interrupts;
 use crate::spec::RunSpec;
 
 /// Pairs of short runs.
 const PAIRS: u64 = 2;
+
+/// Attempts at a short run, if the client is stopped for long during each.
+const ATTEMPTS: u32 = 3;
 
 /// Length of the run, in short runs.
 const SHARE: u64 = 10;
@@ -51,21 +55,25 @@ pub(crate) fn is_provable(spec: &RunSpec, plan: &Plan) -> Result<()> {
 pub(crate) fn prove(job: &Job, interrupts: &Interrupts) -> Result<Option<ProveClientSection>> {
     let threads = (job.plan.threads, job.plan.threads + 1);
     let window_ns = (job.plan.duration_ns.unwrap_or_default() / SHARE).max(1);
-    let mut pairs = Vec::new();
+    let (mut pairs, mut dropped) = (Vec::new(), 0);
     for _ in 0..PAIRS {
-        let Some(as_many) = shortly(job, threads.0, window_ns, interrupts)? else {
-            return Ok(None);
-        };
-        let Some(more) = shortly(job, threads.1, window_ns, interrupts)? else { return Ok(None) };
+        let mut run = |threads| shortly(job, threads, window_ns, &mut dropped, interrupts);
+        let Some(as_many) = run(threads.0)? else { return Ok(None) };
+        let Some(more) = run(threads.1)? else { return Ok(None) };
         pairs.push(ProofPair { as_many, more });
     }
-    Ok(Some(ProveClientSection::of(threads, window_ns, &pairs)))
+    let mut section = ProveClientSection::of(threads, window_ns, &pairs);
+    section.sent += dropped;
+    Ok(Some(section))
 }
 
+/// Runs the load for a short time. A run during which the client was stopped is repeated, and its
+/// requests are added to `dropped`.
 fn shortly(
     job: &Job,
     threads: u32,
     window_ns: u64,
+    dropped: &mut u64,
     interrupts: &Interrupts,
 ) -> Result<Option<Measurements>> {
     let mut job = job.clone();
@@ -83,7 +91,15 @@ fn shortly(
         // Two threads on one CPU prove nothing.
         job.cpus = Vec::new();
     }
-    Ok(super::carry_out(job, interrupts)?.map(|outcome| outcome.measurements))
+    for attempt in 1.. {
+        let Some(outcome) = super::carry_out(job.clone(), interrupts)? else { break };
+        let stops = outcome.health.and_then(|health| health.stops);
+        if attempt == ATTEMPTS || !stops.is_some_and(health::is_long) {
+            return Ok(Some(outcome.measurements));
+        }
+        *dropped += outcome.measurements.sent.total();
+    }
+    Ok(None)
 }
 
 /// Describes the result of the short runs in one sentence.

@@ -41,6 +41,7 @@ mod serving;
 mod signals;
 mod slowness;
 mod stall;
+mod stops;
 mod studies;
 mod time;
 mod tls;

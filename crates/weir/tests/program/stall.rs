@@ -22,9 +22,9 @@ const STALL: Duration = Duration::from_millis(420);
 
 /// A span of wall-clock time, in nanoseconds since 1970.
 #[derive(Clone, Copy, Debug)]
-struct Span {
-    from: u64,
-    until: u64,
+pub(crate) struct Span {
+    pub(crate) from: u64,
+    pub(crate) until: u64,
 }
 
 fn now() -> u64 {
@@ -32,14 +32,14 @@ fn now() -> u64 {
     u64::try_from(now.as_nanos()).expect("it is before 2554")
 }
 
-/// Stops the process for a while. Returns the span in which it was certainly stopped, and the one
+/// Stops the process for a time. Returns the span in which it was certainly stopped, and the one
 /// outside which it certainly was not.
-fn stall(process: &Process) -> (Span, Span) {
+pub(crate) fn stall(process: &Process, length: Duration) -> (Span, Span) {
     let before = now();
     process.signal(&["STOP"]);
     await_standstill(process.id());
     let stopped = now();
-    let_pass(STALL);
+    let_pass(length);
     let going_on = now();
     process.signal(&["CONT"]);
     (Span { from: stopped, until: going_on }, Span { from: before, until: now() })
@@ -85,7 +85,7 @@ fn response_times_follow_a_stall_and_service_times_do_not() {
         let running = weir::start(engine, &flags, &[&server.url()]);
         // The load is running, and the window has room for the stall and the time after it.
         server.await_requests(300);
-        let (inner, outer) = stall(server.process());
+        let (inner, outer) = stall(server.process(), STALL);
         let ran = running.finish();
         ran.assert_all_ok();
         ran.assert_no_failure();
@@ -117,7 +117,7 @@ fn a_stopped_client_charges_itself() {
         let flags = format!("-c10 -t2 -R {RATE} -d3s --warmup 0 --no-preflight");
         let running = weir::start(engine, &flags, &[&server.url()]);
         server.await_requests(300);
-        let (inner, outer) = stall(&running.process);
+        let (inner, outer) = stall(&running.process, STALL);
         let ran = running.finish();
         ran.assert_all_ok();
         let curve = curve(&ran.document, inner);

@@ -105,7 +105,8 @@ fn late(document: &Document) -> Option<String> {
         return None;
     }
     // Requests that came due while the client was stopped wait for connections for about as long.
-    let of_client = latency.sched_lag.ok.max_ns.unwrap_or(0);
+    let caught_up = document.phases.iter().map(|phases| phases.usage.catch_up_lag_ns).max();
+    let of_client = latency.sched_lag.ok.max_ns.max(caught_up).unwrap_or(0);
     let why = match of_client >= lag / 2 {
         true => "the client was late",
         false => "they waited for a free connection",

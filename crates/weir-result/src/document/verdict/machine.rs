@@ -1,12 +1,11 @@
 //! Rules about the client's machine: stops, CPU time taken by others, losses, clocks (METHOD 1.9).
 
 use super::super::Document;
-use super::client::worker;
 use super::measure::{Measure, Rule, Subject, Unit};
+use super::stops;
 use super::thresholds::{
     CLOCK_STEP_NOTE_NS, DROPPED_FINDING, FULL_FINDING, IDLE_EXIT_NOTE, LOSS_FINDING, LOSSES_LEAST,
-    PRESSURE_FINDING, QUOTA_BOUND, QUOTA_FINDING, STEAL_FINDING, STOP_BOUND_NS, STOP_BOUND_SHARE,
-    STOP_FINDING_NS, STOP_VOID_SHARE,
+    PRESSURE_FINDING, QUOTA_BOUND, QUOTA_FINDING, STEAL_FINDING,
 };
 use crate::evidence::ClientHealth;
 use crate::units;
@@ -17,7 +16,7 @@ const FAST_CLOCKS: [&str; 4] =
 
 pub(super) fn judge(document: &Document, rules: &mut Vec<Rule>) {
     let health = document.health.as_ref();
-    rules.push(stops(document));
+    rules.push(stops::judge(document));
     rules.push(steal(health));
     rules.push(quota(document));
     rules.push(pressure(health));
@@ -33,35 +32,6 @@ pub(super) fn judge(document: &Document, rules: &mut Vec<Rule>) {
 
 fn measure(id: &'static str, what: &'static str, unit: Unit) -> Measure {
     Measure::new(id, what, Subject::Machine, unit)
-}
-
-/// Judges the longest stretch in which the program, or one of its threads, could not run.
-fn stops(document: &Document) -> Rule {
-    let window_ns = document.throughput.window_s * 1e9;
-    let measure = Measure::new("client-stopped", "client stopped", Subject::Client, Unit::Ns)
-        .finding_at(STOP_FINDING_NS)
-        .bound_at(STOP_BOUND_NS.max(STOP_BOUND_SHARE * window_ns))
-        .void_at((STOP_VOID_SHARE * window_ns).max(STOP_BOUND_NS));
-    let workers = document.phases.iter().filter(|phases| phases.usage.wall_ns > 0);
-    let of_worker = workers.map(|phases| {
-        let usage = &phases.usage;
-        (usage.gap_max_ns, usage.gap_at_ns, worker(document, phases))
-    });
-    let health = document.health.as_ref();
-    let of_program = health.and_then(|health| {
-        let at_ns = health.heartbeat_gap_at_ns.unwrap_or(0);
-        health.heartbeat_gap_ns.map(|gap_ns| (gap_ns, at_ns, "weir".to_owned()))
-    });
-    let Some((gap_ns, at_ns, who)) = of_worker.chain(of_program).max_by_key(|gap| gap.0) else {
-        return measure.unknown("the client's stops were not watched");
-    };
-    let evidence = format!(
-        "{who} could not run for {}, {} into the window",
-        units::duration(gap_ns),
-        units::duration(at_ns),
-    );
-    let weight = 10.0 * gap_ns as f64 / window_ns.max(1.0);
-    measure.weight(weight).judge(gap_ns as f64, &evidence, "run again on a quiet machine")
 }
 
 /// Judges CPU time that the hypervisor took.

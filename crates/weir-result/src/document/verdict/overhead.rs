@@ -6,7 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::{Document, Metric, PercentileValue, Summary};
+use super::super::{Document, Metric, PercentileValue};
+use super::delayed::Delayed;
 use super::thresholds::{OVERHEAD_NS, OVERHEAD_SHARE};
 use crate::plan::Load;
 
@@ -23,6 +24,9 @@ pub struct ClientOverhead {
     pub ns: u64,
     /// Of `ns`: time added by the client, in nanoseconds.
     pub client_ns: u64,
+    /// Of `client_ns`: time added by stops of the whole program, in nanoseconds, at most.
+    #[serde(default)]
+    pub stopped_ns: u64,
     /// `client_ns` as a share of `ns`, 0 to 1.
     pub share: f64,
     /// True if kernel time stamps do not reach this percentile, so that the time after the response
@@ -39,45 +43,52 @@ impl ClientOverhead {
     /// Computes the overhead of percentile `p` of the response time; `None` if the percentile is
     /// not listed, or nothing is known.
     pub(in super::super) fn of(document: &Document, p: f64) -> Option<ClientOverhead> {
-        let summary = &document.latency.response_time.ok;
         let before = match document.plan.load {
             // A closed loop has no plan, so that no send is late.
-            Load::ClosedLoop => Some(0),
+            Load::ClosedLoop => None,
             Load::OpenLoop { .. } => before_send(document, p),
         };
-        ClientOverhead::of_parts(summary, p, before, after_arrival(document, p))
+        ClientOverhead::of_metric(document, &document.latency.response_time, p, before)
     }
 
     /// Computes the overhead of percentile `p` of the service time, which the client can only delay
-    /// after the arrival.
+    /// after the arrival, or by a stop.
     pub(in super::super) fn of_service(document: &Document, p: f64) -> Option<ClientOverhead> {
-        let summary = &document.latency.service_time.ok;
-        ClientOverhead::of_parts(summary, p, Some(0), after_arrival(document, p))
+        ClientOverhead::of_metric(document, &document.latency.service_time, p, None)
     }
 
-    fn of_parts(
-        summary: &Summary,
+    fn of_metric(
+        document: &Document,
+        metric: &Metric,
         p: f64,
         before: Option<u64>,
-        after: Option<u64>,
     ) -> Option<ClientOverhead> {
-        let ns = summary.percentile(p)?.ns;
-        if before.unwrap_or(0) == 0 && after.is_none() {
+        let ns = metric.ok.percentile(p)?.ns;
+        let delayed = Delayed::of(document);
+        let delayed_ns = delayed_by(delayed, metric, p);
+        // The lateness of a send is part of both.
+        let before_ns = before.unwrap_or(0).max(delayed_ns);
+        let after = after_arrival(document, p);
+        if before_ns == 0 && after.is_none() {
             return None;
         }
         // The sample's part may exceed the whole if the two distributions differ.
-        let client_ns = before.unwrap_or(0).saturating_add(after.unwrap_or(0)).min(ns);
+        let client_ns = before_ns.saturating_add(after.unwrap_or(0)).min(ns);
+        let stopped_ns = if delayed.is_by_stop { delayed_ns } else { 0 };
         let share = if ns == 0 { 0.0 } else { client_ns as f64 / ns as f64 };
-        Some(ClientOverhead { p, ns, client_ns, share, is_partial: after.is_none() })
+        Some(ClientOverhead { p, ns, client_ns, stopped_ns, share, is_partial: after.is_none() })
     }
 
     /// True if the client inflated the percentile: its part is more than 5% of it, more than a
     /// wake-up takes, and more than the lower half of the percentile's own interval. That interval
-    /// then does not hold the value without the client's part.
+    /// then does not hold the value without the client's part. The cause of a stop is known, so
+    /// the interval, which takes it for chance, does not excuse it.
     pub(in super::super) fn inflates(&self, value: &PercentileValue) -> bool {
         let below_ns = value.low_ns.map_or(0, |low_ns| value.ns.saturating_sub(low_ns));
-        let client_ns = self.client_ns as f64;
-        self.share > OVERHEAD_SHARE && client_ns > OVERHEAD_NS.max(below_ns as f64)
+        let least_ns = OVERHEAD_NS.max(OVERHEAD_SHARE * self.ns as f64);
+        let is_beyond = |ns: u64, least_ns: f64| ns as f64 > least_ns;
+        is_beyond(self.client_ns, least_ns.max(below_ns as f64))
+            || is_beyond(self.stopped_ns, least_ns)
     }
 }
 
@@ -93,6 +104,14 @@ fn before_send(document: &Document, p: f64) -> Option<u64> {
     Some(late_ns.saturating_add(waited_ns))
 }
 
+/// Time that delayed requests added to percentile `p`, at most.
+fn delayed_by(delayed: Delayed, metric: &Metric, p: f64) -> u64 {
+    if delayed.is_none() {
+        return 0;
+    }
+    metric.by_outcome().map_or(0, |times| delayed.percentile_ns(&times.ok, p))
+}
+
 /// Time that the socket buffer of the client added to percentile `p` of the stamped sample.
 fn after_arrival(document: &Document, p: f64) -> Option<u64> {
     let stamps = document.stamps.as_ref()?;
@@ -105,6 +124,20 @@ mod tests {
     use super::*;
     use crate::quantile::Bound;
 
+    fn overhead(value: &PercentileValue, client_ns: u64, stopped_ns: u64) -> ClientOverhead {
+        let share = client_ns as f64 / value.ns as f64;
+        let (p, ns) = (value.p, value.ns);
+        ClientOverhead { p, ns, client_ns, stopped_ns, share, is_partial: false }
+    }
+
+    #[test]
+    fn an_interval_does_not_excuse_a_stop() {
+        let value = PercentileValue::new(99.0, 1_000_000, Bound::Exact);
+        let value = PercentileValue { low_ns: Some(1), high_ns: Some(2_000_000), ..value };
+        assert!(overhead(&value, 50_001, 50_001).inflates(&value));
+        assert!(!overhead(&value, 50_000, 50_000).inflates(&value));
+    }
+
     #[test]
     fn an_interval_that_does_not_reach_the_target_is_inflated() {
         let inflates = |client_ns: u64, low_ns, high_ns| {
@@ -113,9 +146,7 @@ mod tests {
                 high_ns,
                 ..PercentileValue::new(99.0, 1_000_000, Bound::Exact)
             };
-            let share = client_ns as f64 / 1e6;
-            let (p, ns) = (value.p, value.ns);
-            ClientOverhead { p, ns, client_ns, share, is_partial: false }.inflates(&value)
+            overhead(&value, client_ns, 0).inflates(&value)
         };
         // The upper end of the interval has no influence.
         assert!(inflates(200_001, Some(800_000), Some(3_000_000)));

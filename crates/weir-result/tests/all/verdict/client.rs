@@ -5,7 +5,8 @@ use weir_result::document::{Grade, Subject};
 use weir_result::{Departures, DocumentParts, Histogram, Measurements, Occupancy};
 
 use super::run::{
-    MS, S, US, busy, check, closed, histogram, read_late, rule, says, stopped, well, witness,
+    MS, S, US, busy, check, closed, histogram, program_stopped, read_late, rule, says, stopped,
+    well, witness,
 };
 use super::triggers::{apart, faster, idle, late};
 use crate::fixture;
@@ -256,4 +257,83 @@ fn client_stopped() {
         parts.measurements.workers.clear();
     });
     assert_eq!(document.verdict.not_judged(), ["cpu-contention", "client-stopped", "cpu-steal"]);
+}
+
+#[test]
+fn stops_of_the_whole_program() {
+    let id = "client-stopped";
+    // Short ones are findings too: no thread is so late without a cause.
+    check(id, Finding, program_stopped(3 * MS, 3 * MS));
+    says(
+        id,
+        program_stopped(3 * MS, 3 * MS),
+        "client stopped: weir could not run for 3.00 ms, 0 ns into the window (limit: 2 ms); run \
+         again on a quiet machine",
+    );
+    // A lateness of a thread that is no finding hides none.
+    check(id, Finding, |parts| {
+        program_stopped(3 * MS, 3 * MS)(parts);
+        stopped(9 * MS)(parts);
+    });
+    says(
+        id,
+        program_stopped(2_500 * MS, 600 * MS),
+        "client stopped: weir could not run for 2.50 s, from 1.90 s before the window (limit: 100 \
+         ms); run again on a quiet machine",
+    );
+    // One that ends just after t0 is found, and bounds nothing.
+    check(id, Finding, program_stopped(2_500 * MS, MS));
+    let several = |parts: &mut DocumentParts| {
+        program_stopped(80 * MS, 80 * MS)(parts);
+        let stops = parts.health.as_mut().and_then(|health| health.stops.as_mut());
+        let stops = stops.expect("stopped");
+        (stops.count, stops.effective_ns) = (3, 150 * MS);
+    };
+    says(
+        id,
+        several,
+        "client stopped: weir could not run for 150.00 ms, in 3 stops, the longest 80.00 ms, 0 ns \
+         into the window (limit: 100 ms); run again on a quiet machine",
+    );
+}
+
+#[test]
+fn requests_that_a_stop_delayed_are_no_values() {
+    let bounds = |document: &weir_result::Document| {
+        let response = &document.latency.response_time.ok;
+        [50.0, 90.0, 99.0, 99.9].map(|p| response.percentile(p).expect("listed").bound)
+    };
+    let [upper, exact] = [weir_result::quantile::Bound::Upper, weir_result::quantile::Bound::Exact];
+    // 2% of the requests waited for 10 ms more, on connections: their sends are not late.
+    let delayed = |parts: &mut DocumentParts| {
+        let m = &mut parts.measurements;
+        for slice in 0..2 {
+            (0..300).for_each(|_| super::run::answer(m, slice, 10 * MS, MS));
+        }
+    };
+    let document = well(delayed);
+    assert_eq!(bounds(&document), [exact; 4], "the server may be the cause");
+    let document = well(|parts| {
+        delayed(parts);
+        parts.measurements.workers[0].usage.catch_up_requests = 600;
+        parts.measurements.workers[0].usage.catch_up_lag_ns = 20 * MS;
+    });
+    assert_eq!(bounds(&document), [exact, exact, upper, upper]);
+    assert_eq!(document.verdict.grade, Grade::Bounded);
+    assert_eq!(document.latency.response_time.ok.mean_bound, upper);
+    // The most that lateness can have added is nothing to ten milliseconds.
+    let document = well(|parts| {
+        delayed(parts);
+        parts.measurements.workers[0].usage.catch_up_requests = 600;
+        parts.measurements.workers[0].usage.catch_up_lag_ns = 400 * US;
+    });
+    assert_eq!(bounds(&document), [exact; 4]);
+    // Three requests of each slice are in flight: a stop delays as many responses.
+    let document = well(|parts| {
+        (0..40).for_each(|_| super::run::answer(&mut parts.measurements, 3, 0, 50 * MS));
+        program_stopped(50 * MS, 50 * MS)(parts);
+        let health = parts.health.as_mut().and_then(|health| health.stops.as_mut());
+        health.expect("stopped").count = 10;
+    });
+    assert_eq!(bounds(&document), [exact, exact, exact, upper]);
 }

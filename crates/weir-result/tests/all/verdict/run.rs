@@ -3,7 +3,7 @@
 use weir_result::document::{NetworkSection, Probed, Rule, RuleOutcome, Trials};
 use weir_result::{
     ClientHealth, DepartureSpan, Departures, Document, DocumentParts, ErrorKind, Histogram, Load,
-    Measurements, Occupancy, Slice, Stamped, WorkerPhases, WorkerUsage,
+    Measurements, Occupancy, Slice, Stamped, Stops, WorkerPhases, WorkerUsage,
 };
 
 pub(crate) use crate::fixture::S;
@@ -98,6 +98,7 @@ fn worker(worker: u32) -> WorkerPhases {
             events: 60_000,
             gap_max_ns: MS,
             gap_at_ns: 2 * S,
+            ..WorkerUsage::default()
         },
         ..WorkerPhases::default()
     }
@@ -196,6 +197,17 @@ pub(crate) fn read_late(late_ns: u64) -> impl Fn(&mut DocumentParts) {
 /// Stops the client for `ns`.
 pub(crate) fn stopped(ns: u64) -> impl Fn(&mut DocumentParts) {
     move |parts| parts.health.as_mut().expect("watched").heartbeat_gap_ns = Some(ns)
+}
+
+/// Stops the whole program once, for `ns`, of which `window_ns` are in the window. It begins at t0
+/// or, if it lies before, ends there.
+pub(crate) fn program_stopped(ns: u64, window_ns: u64) -> impl Fn(&mut DocumentParts) {
+    move |parts| {
+        let longest_at_ns = window_ns as i64 - ns as i64;
+        let stops =
+            Stops { count: 1, longest_ns: ns, longest_at_ns, effective_ns: window_ns, window_ns };
+        parts.health.as_mut().expect("watched").stops = Some(stops);
+    }
 }
 
 /// Makes a thread need a CPU for `cpu_ns` of the 10 s.

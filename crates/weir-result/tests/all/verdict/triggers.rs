@@ -6,7 +6,7 @@ use weir_result::{DocumentParts, Histogram, Measurements};
 
 use super::run::{
     EACH, Failure, MS, S, SLICES, US, answer, busy, closed, failing, health, histogram, network,
-    read_late, rule, slowed, stopped, well, witness,
+    program_stopped, read_late, rule, slowed, stopped, well, witness,
 };
 use crate::fixture;
 
@@ -65,6 +65,9 @@ fn of_client() -> Vec<Trigger> {
         trigger("client-stopped", Finding, stopped(30 * MS)),
         trigger("client-stopped", Bound, stopped(600 * MS)),
         trigger("client-stopped", Void, stopped(6 * S)),
+        trigger("client-stopped", Finding, program_stopped(3 * MS, 3 * MS)),
+        trigger("client-stopped", Bound, program_stopped(6 * S, 200 * MS)),
+        trigger("client-stopped", Void, program_stopped(9 * S, 6 * S)),
     ]
 }
 

@@ -1,38 +1,8 @@
-//! Measurements of a thread that only sleeps: how late it woke, and steps of the wall clock against
-//! the monotonic one. Nothing here uses threads.
+//! Steps of the wall clock against the monotonic one. Nothing here uses threads.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use weir_io::{Clock, Nanos};
-
-/// The longest lateness of a beat.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Pulse {
-    gap_max_ns: u64,
-    gap_at_ns: u64,
-}
-
-impl Pulse {
-    /// Records a beat that was due at `due_at` and came at `woken_at`. Only the part of its
-    /// lateness in the window `[t0, t1)` counts.
-    pub(super) fn beat(&mut self, due_at: Nanos, woken_at: Nanos, (t0, t1): (Nanos, Nanos)) {
-        let from = due_at.max(t0);
-        let gap_ns = woken_at.min(t1).since(from);
-        if gap_ns > self.gap_max_ns {
-            *self = Pulse { gap_max_ns: gap_ns, gap_at_ns: from.since(t0) };
-        }
-    }
-
-    /// The longest lateness, in nanoseconds.
-    pub(super) fn gap_max_ns(self) -> u64 {
-        self.gap_max_ns
-    }
-
-    /// Start of the longest lateness, in nanoseconds from t0.
-    pub(super) fn gap_at_ns(self) -> u64 {
-        self.gap_at_ns
-    }
-}
+use weir_io::Clock;
 
 /// Target span between the readings of both clocks, in nanoseconds. The closest pair of up to
 /// [`TRIES`] is used.
@@ -105,31 +75,6 @@ impl Difference {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_the_window_s_part_of_a_lateness_counts() {
-        let check = |due_at, woken_at, expected: (u64, u64)| {
-            let mut pulse = Pulse::default();
-            pulse.beat(Nanos(due_at), Nanos(woken_at), (Nanos(1000), Nanos(2000)));
-            assert_eq!((pulse.gap_max_ns(), pulse.gap_at_ns()), expected, "{due_at} {woken_at}");
-        };
-        check(1100, 1100, (0, 0));
-        check(1100, 1150, (50, 100));
-        check(500, 900, (0, 0));
-        check(500, 1200, (200, 0));
-        check(1900, 2500, (100, 900));
-        check(500, 2500, (1000, 0));
-        check(2100, 2500, (0, 0));
-    }
-
-    #[test]
-    fn the_longest_gap_is_kept() {
-        let mut pulse = Pulse::default();
-        for (due_at, woken_at) in [(10, 12), (20, 29), (30, 31), (40, 49)] {
-            pulse.beat(Nanos(due_at), Nanos(woken_at), (Nanos(0), Nanos::MAX));
-        }
-        assert_eq!((pulse.gap_max_ns(), pulse.gap_at_ns()), (9, 20));
-    }
 
     #[test]
     fn steps_are_what_reading_does_not_explain() {
