@@ -10,6 +10,7 @@ mod io_uring;
 mod listen_backlog;
 mod listener;
 mod local_ports;
+mod long_slices;
 mod memory;
 mod neighbours;
 mod quota;
@@ -25,8 +26,9 @@ mod turbo;
 use crate::check::Check;
 
 /// All checks.
-pub(crate) const CHECKS: [Check; 21] = [
+pub(crate) const CHECKS: [Check; 22] = [
     Check { id: "busy-neighbours", title: "Busy CPUs", examine: neighbours::examine },
+    Check { id: "long-slices", title: "Time slices", examine: long_slices::examine },
     Check { id: "shared-cpus", title: "Shared CPUs", examine: shared_cpus::examine },
     Check { id: "cpu-steal", title: "Steal time", examine: steal::examine },
     Check { id: "cpu-quota", title: "CPU quota", examine: quota::examine },

@@ -46,6 +46,9 @@ impl CpuTicks {
     }
 }
 
+/// Flag of a kernel thread (PF_KTHREAD in the kernel's sched.h).
+const KERNEL_THREAD: u64 = 0x0020_0000;
+
 /// A process and the CPU time that it has used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Process {
@@ -53,6 +56,8 @@ pub(crate) struct Process {
     pub(crate) name: String,
     /// CPU time of all its threads, in ticks.
     pub(crate) ticks: u64,
+    /// True if it is a thread of the kernel.
+    pub(crate) is_kernel: bool,
 }
 
 impl Process {
@@ -60,11 +65,42 @@ impl Process {
     pub(crate) fn parse(stat: &str) -> Option<Process> {
         let (head, tail) = stat.rsplit_once(')')?;
         let (_, name) = head.split_once('(')?;
-        // utime and stime are the fields 14 and 15; the first one here is the third.
-        let mut fields = tail.split_whitespace().skip(11);
-        let user: u64 = fields.next()?.parse().ok()?;
-        let system: u64 = fields.next()?.parse().ok()?;
-        Some(Process { name: name.to_owned(), ticks: user + system })
+        // Flags, utime and stime are the fields 9, 14 and 15; the first one here is the third.
+        let fields: Vec<&str> = tail.split_whitespace().take(13).collect();
+        let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+        let is_kernel = field(9)? & KERNEL_THREAD != 0;
+        Some(Process { name: name.to_owned(), ticks: field(14)? + field(15)?, is_kernel })
+    }
+}
+
+/// Turns of a thread on a CPU, from its begin to its end or to a preemption.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Slices {
+    /// Time on a CPU, in nanoseconds.
+    pub(crate) run_ns: u64,
+    /// Number of turns that have begun.
+    pub(crate) count: u64,
+}
+
+impl Slices {
+    /// Parses /proc/PID/task/TID/schedstat: time on a CPU, time in the run queue, time slices.
+    pub(crate) fn parse(schedstat: &str) -> Option<Slices> {
+        let mut words = schedstat.split_whitespace().map(str::parse);
+        let (run, _waited, count) = (words.next()?, words.next()?, words.next()?);
+        Some(Slices { run_ns: run.ok()?, count: count.ok()? })
+    }
+
+    /// Returns the turns since an earlier reading.
+    pub(crate) fn since(self, earlier: Slices) -> Slices {
+        Slices {
+            run_ns: self.run_ns.saturating_sub(earlier.run_ns),
+            count: self.count.saturating_sub(earlier.count),
+        }
+    }
+
+    /// Returns the mean length of a turn. One that began before the span counts as one of it.
+    pub(crate) fn mean_ns(self) -> u64 {
+        self.run_ns / self.count.max(1)
     }
 }
 

@@ -6,11 +6,14 @@ use std::thread;
 use std::time::Duration;
 
 use crate::cgroup;
-use crate::proc::{CpuTicks, Process};
+use crate::proc::{CpuTicks, Process, Slices};
 use crate::root::{Root, Unreadable};
 
 /// Maximum processes that are read, at about 10 µs each.
 const PROCESSES_MAX: usize = 50_000;
+
+/// Maximum threads whose time slices are read, likewise.
+const THREADS_MAX: usize = 50_000;
 
 /// Two readings, some time apart.
 #[derive(Clone, Debug)]
@@ -32,6 +35,10 @@ pub struct Reading {
     pub(crate) groups: BTreeMap<String, String>,
     /// All processes, by id.
     pub(crate) processes: BTreeMap<u32, Process>,
+    /// Time slices of their threads, by process and thread.
+    pub(crate) threads: BTreeMap<(u32, u32), Slices>,
+    /// /proc/uptime.
+    pub(crate) uptime: Result<String, Unreadable>,
 }
 
 impl Sample {
@@ -70,12 +77,25 @@ impl Reading {
             let stat = root.text(&format!("proc/{id}/stat")).ok()?;
             Some((id, Process::parse(&stat)?))
         });
+        let processes: BTreeMap<u32, Process> = processes.collect();
+        let threads = processes.keys().flat_map(|&process| threads(root, process));
         Reading {
+            threads: threads.take(THREADS_MAX).collect(),
+            uptime: root.text("proc/uptime"),
             stat: root.text("proc/stat"),
             netstat: root.text("proc/net/netstat"),
             vmstat: root.text("proc/vmstat"),
             groups: groups.collect(),
-            processes: processes.collect(),
+            processes,
         }
     }
+}
+
+/// Returns the time slices of a process's threads. One may end in between.
+fn threads(root: &Root, process: u32) -> impl Iterator<Item = ((u32, u32), Slices)> {
+    let directory = format!("proc/{process}/task");
+    root.names(&directory).into_iter().filter_map(move |name| {
+        let schedstat = root.text(&format!("{directory}/{name}/schedstat")).ok()?;
+        Some(((process, name.parse().ok()?), Slices::parse(&schedstat)?))
+    })
 }

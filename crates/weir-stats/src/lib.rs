@@ -42,5 +42,5 @@ pub use stationarity::{Shift, Stationarity, Thirds, Trend};
 pub use student::{normal_cdf, normal_quantile, t_cdf, t_quantile};
 pub use support::{SUPPORT, count_needed, has_beyond, is_supported, least_count, rank_of};
 pub use trend::{Slope, regression};
-pub use usl::{Estimate, SweepPoint, Usl, UslFit, fit_usl};
+pub use usl::{Estimate, SweepPoint, USL_POINTS_CHECKED, Usl, UslFit, fit_usl};
 pub use warmup::{Transient, batch, mser};

@@ -15,6 +15,9 @@ const OUTSIDE: usize = RESAMPLES / 40;
 /// Least number of points; three parameters need more than three.
 const POINTS_MIN: usize = 5;
 
+/// Least number of points with which the test for systematic residuals can find any.
+pub const USL_POINTS_CHECKED: usize = 8;
+
 /// Significance level of the test for systematic residuals.
 const SYSTEMATIC_P: f64 = 0.05;
 
@@ -69,13 +72,13 @@ pub struct UslFit {
     /// λ, σ and κ with their intervals. `None` if no point has two runs: single runs contain no
     /// information about their variance.
     pub intervals: Option<[Estimate; 3]>,
-    /// N*, if the data show one: the interval of κ excludes 0, and the peak is at no more than
-    /// twice the largest number of connections tried.
+    /// N*, if the data show one: the points suffice to check the law, the interval of κ excludes 0,
+    /// and the peak is at no more than twice the largest number of connections tried.
     pub peak: Option<Estimate>,
     /// Per point in ascending order: the mean throughput relative to the law's, minus 1.
     pub residuals: Vec<f64>,
     /// True if the residuals' signs form fewer and longer groups than expected by chance: the law
-    /// does not describe this system. Detection needs eight points.
+    /// does not describe this system. Detection needs [`USL_POINTS_CHECKED`] points.
     pub is_systematic: bool,
 }
 
@@ -117,7 +120,10 @@ pub fn fit_usl(points: &[SweepPoint]) -> Option<UslFit> {
         ]
     });
     let greatest = connections[connections.len() - 1];
-    let has_peak = |[_, _, kappa]: &[Estimate; 3]| kappa.low > 0.0 && usl.peak() <= 2.0 * greatest;
+    let is_checked = points.len() >= USL_POINTS_CHECKED;
+    let has_peak = |[_, _, kappa]: &[Estimate; 3]| {
+        is_checked && kappa.low > 0.0 && usl.peak() <= 2.0 * greatest
+    };
     let peak = resampled
         .filter(|_| intervals.as_ref().is_some_and(has_peak))
         .map(|fits| interval(usl.peak(), &fits, Usl::peak));

@@ -6,7 +6,7 @@ use weir_result::document::{Grade, LimitedBy};
 use weir_result::study::{Cell, Factor, Fit, Knee, Level, Sweep, SweepCell, SweepCurve};
 use weir_result::units::parse_count;
 use weir_result::{Document, NamedMetric, Study};
-use weir_stats::{SweepPoint, fit_usl, mean};
+use weir_stats::{SweepPoint, USL_POINTS_CHECKED, fit_usl, mean};
 
 use crate::ratios::ratios;
 use crate::spread::spread;
@@ -166,6 +166,7 @@ impl Curve<'_> {
             kappa: found.usl.kappa,
             intervals: found.intervals.map(|of| of.map(|it| (it.low, it.high))),
             peak: found.peak.map(|peak| (peak.low, peak.value, peak.high)),
+            peak_needs: (points.len() < USL_POINTS_CHECKED).then_some(USL_POINTS_CHECKED as u32),
             residuals: found.residuals,
             is_systematic: found.is_systematic,
         })

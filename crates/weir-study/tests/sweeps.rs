@@ -156,6 +156,13 @@ fn the_knee_over_connections_is_the_number_of_workers() {
     assert_eq!(knee.value.as_deref(), Some("8"), "{knee:?}");
     assert_eq!(knee.saturated_from.as_deref(), Some("16"), "{knee:?}");
     let fit = sweep.curves[0].fit.as_ref().expect("six values, twice each");
-    assert_eq!(fit.residuals.len(), 6);
+    assert_eq!((fit.residuals.len(), fit.peak, fit.peak_needs), (6, None, Some(8)));
     assert!((500.0..2_000.0).contains(&fit.lambda), "{fit:?}");
+}
+
+#[test]
+fn eight_numbers_of_connections_suffice_for_a_peak() {
+    let sweep = swept(&[("c", &[1, 2, 3, 4, 6, 8, 12, 16])], 8);
+    let fit = sweep.curves[0].fit.as_ref().expect("eight values, twice each");
+    assert_eq!((fit.residuals.len(), fit.peak_needs), (8, None), "{fit:?}");
 }

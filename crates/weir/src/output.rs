@@ -7,7 +7,7 @@ mod exports;
 mod pipe;
 
 pub(crate) use destination::{Output, Outputs};
-pub(crate) use distinct::check_distinct;
+pub(crate) use distinct::{check_distinct, is_same_file};
 pub(crate) use exports::{Export, ExportFiles};
 use exports::{ROWS_EXTENSION, extension_of};
 

@@ -1,6 +1,9 @@
 //! Checks of the CPUs: neighbours, steal, quota, affinity, siblings, frequency.
 
+use std::time::Duration;
+
 use weir_doctor::Severity::{Problem, Warning};
+use weir_doctor::{Diagnosis, Facts, Root, Sample, Subject};
 
 use crate::machine::{Machine, OWN, unreadable};
 
@@ -41,6 +44,88 @@ fn busy_neighbours_are_named() {
     machine.clone().without("proc/stat").check_unknown("busy-neighbours", "/proc/stat does not");
     let garbled = machine.file("proc/stat", "cpu0 1 2\n");
     garbled.check_unknown("busy-neighbours", "/proc/stat has an unknown form");
+}
+
+#[test]
+fn threads_with_long_time_slices_are_named() {
+    let machine = Machine::healthy();
+    machine.check_ok("long-slices", "no other thread runs 1 ms at a time");
+    // Now and then, as a thread of the kernel works: 5 s of the 1,001 since boot.
+    let lazy = machine.clone().kernel_thread(77, "kdamond.0", 5_005_000_000, 4_000);
+    let evidence = "mean time slices: [kdamond.0] (77) 1.25 ms (0.5% of a CPU since boot)";
+    let advice = "keep weir off its CPU: sudo taskset -pc 0 77, then weir --pin=1-3 URL";
+    lazy.check("long-slices", Warning, evidence, advice);
+    let damon = "sys/kernel/mm/damon/admin/kdamonds/0";
+    let known = lazy.clone().file(&format!("{damon}/pid"), "77\n");
+    let command = format!("echo off | sudo tee /{damon}/state");
+    known.check("long-slices", Warning, evidence, &command);
+    let one = lazy.clone().facts(|facts| facts.usable_cpus = Ok(vec![3]));
+    let advice = "find what makes [kdamond.0] (77) work, or use another machine";
+    one.check("long-slices", Warning, evidence, advice);
+    let now = lazy.clone().slices_later(77, 77, 5_405_000_000, 4_010);
+    let advice = "keep weir off its CPU: sudo taskset -pc 0 77, then weir --pin=1-3 URL";
+    now.check("long-slices", Problem, "[kdamond.0] (77) 40 ms (40% of a CPU)", advice);
+    // As long, but 0.01% of the time.
+    let rare = machine.clone().kernel_thread(50, "irq/24-ACPI", 100_000_000, 50);
+    rare.check_ok("long-slices", "no other thread");
+
+    // A thread that holds its CPU for all of the sample begins no slice in it.
+    let busy = machine
+        .clone()
+        .process(7, "make", 50)
+        .slices(7, 7, 0, 5)
+        .slices(7, 9, 2_000_000_000, 70)
+        .slices_later(7, 9, 2_990_000_000, 70)
+        .file("proc/7/task/9/comm", "cc1\n");
+    let evidence = "cc1 (thread 9 of 7) 990 ms (99% of a CPU)";
+    busy.check("long-slices", Problem, evidence, "sudo renice -n 19 -p 9");
+    let command = format!("{command}; sudo renice -n 19 -p 9");
+    let both = busy.file(&format!("{damon}/pid"), "77\n").kernel_thread(
+        77,
+        "kdamond.0",
+        5_005_000_000,
+        4_000,
+    );
+    both.check("long-slices", Problem, &format!("of a CPU since boot), {evidence}"), &command);
+    // Programs are judged by the sample alone, and short slices hold nobody up.
+    let idle = machine.clone().process(8, "cron", 50).slices(8, 8, 9_000_000_000, 9);
+    idle.check_ok("long-slices", "no other thread");
+    let short = idle.slices_later(8, 8, 9_990_000_000, 9_999);
+    short.check_ok("long-slices", "no other thread");
+    let own = machine.clone().slices_later(OWN, OWN, 990_000_000, 10);
+    own.check_ok("long-slices", "no other thread");
+
+    let container = machine.clone().without("proc/2/");
+    container.check_ok("long-slices", "threads of the kernel are not visible here");
+    let none = container.without("proc/100/task");
+    none.check_unknown("long-slices", "no time slices are counted here");
+    let frozen = machine.clone().later("proc/uptime", "1000.00 1\n");
+    frozen.check_unknown("long-slices", "/proc/uptime did not advance");
+    machine.without("proc/uptime").check_unknown("long-slices", "/proc/uptime does not exist");
+}
+
+/// A real neighbour that never sleeps. Others may be busier on the machine of the test, and three
+/// are named, so that it has many chances.
+#[test]
+fn a_busy_loop_is_found_on_this_machine() {
+    let mut neighbour = std::process::Command::new("sh")
+        .args(["-c", "while :; do :; done"])
+        .spawn()
+        .expect("a shell");
+    let name = format!("sh ({})", neighbour.id());
+    let root = Root::machine();
+    let is_named = |_| {
+        let sample = Sample::over(&root, Duration::from_millis(100));
+        let facts = Facts::gather(None);
+        let subject = Subject { root: &root, facts: &facts, sample: &sample, target: None };
+        let findings = Diagnosis::of(&subject).findings;
+        let finding = findings.into_iter().find(|finding| finding.id == "long-slices");
+        finding.is_some_and(|finding| finding.evidence.contains(&name))
+    };
+    let found = (0..100).any(is_named);
+    neighbour.kill().expect("it runs");
+    neighbour.wait().expect("it ends");
+    assert!(found, "{name} was never named");
 }
 
 #[test]

@@ -64,6 +64,10 @@ impl Machine {
         machine
             .stat([idle; 4])
             .process(OWN, "weir", 10)
+            .file("proc/2/stat", kernel_thread(2, "kthreadd"))
+            .slices(OWN, OWN, 50_000_000, 9)
+            .slices(2, 2, 1_000_000, 100)
+            .later("proc/uptime", "1001.00 3900.00\n")
             .stat_later([[100, 0, 51, 10_099, 0, 0, 0, 0]; 4])
     }
 
@@ -114,6 +118,22 @@ impl Machine {
     /// Sets the ticks of a process at the end of the sample.
     pub(crate) fn process_later(self, id: u32, name: &str, ticks: u64) -> Machine {
         self.later(&format!("proc/{id}/stat"), process(id, name, ticks))
+    }
+
+    /// Adds a thread of the kernel with this time on a CPU, in nanoseconds, and time slices.
+    pub(crate) fn kernel_thread(self, id: u32, name: &str, run_ns: u64, slices: u64) -> Machine {
+        self.file(&format!("proc/{id}/stat"), kernel_thread(id, name))
+            .slices(id, id, run_ns, slices)
+    }
+
+    /// Sets the time on a CPU and the time slices of a thread.
+    pub(crate) fn slices(self, process: u32, id: u32, run_ns: u64, slices: u64) -> Machine {
+        self.file(&format!("proc/{process}/task/{id}/schedstat"), schedstat(run_ns, slices))
+    }
+
+    /// Sets the same at the end of the sample.
+    pub(crate) fn slices_later(self, process: u32, id: u32, run_ns: u64, slices: u64) -> Machine {
+        self.later(&format!("proc/{process}/task/{id}/schedstat"), schedstat(run_ns, slices))
     }
 
     /// Sets the ticks of the CPUs.
@@ -216,6 +236,14 @@ fn process(id: u32, name: &str, ticks: u64) -> String {
     format!("{id} ({name}) S 1 1 1 0 -1 4194304 1 0 0 0 {ticks} 0 0 0 20 0 1 0 5 1000 10 0\n")
 }
 
+fn kernel_thread(id: u32, name: &str) -> String {
+    format!("{id} ({name}) I 2 0 0 0 -1 2129984 0 0 0 0 0 7 0 0 20 0 1 0 141 0 0\n")
+}
+
+fn schedstat(run_ns: u64, slices: u64) -> String {
+    format!("{run_ns} 12345 {slices}\n")
+}
+
 fn stat(cpus: [Ticks; 4]) -> String {
     let mut text = "cpu  0 0 0 0 0 0 0 0 0 0\n".to_owned();
     for (cpu, ticks) in cpus.iter().enumerate() {
@@ -226,7 +254,8 @@ fn stat(cpus: [Ticks; 4]) -> String {
 }
 
 /// Files that do not depend on the CPU.
-const FILES: [(&str, &str); 27] = [
+const FILES: [(&str, &str); 28] = [
+    ("proc/uptime", "1000.00 3896.00\n"),
     ("proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu sse2\n"),
     ("proc/meminfo", "MemTotal:       16000000 kB\nMemAvailable:   12000000 kB\n"),
     ("proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"),

@@ -96,6 +96,9 @@ pub struct Fit {
     /// show none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak: Option<(f64, f64, f64)>,
+    /// Number of values that a peak needs; absent if the curve has as many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_needs: Option<u32>,
     /// Per number of connections, ascending: measured throughput relative to the law's, minus 1.
     pub residuals: Vec<f64>,
     /// True if the law does not describe the system: its residuals are systematic.

@@ -102,6 +102,21 @@ fn a_peak_that_was_not_seen_is_not_claimed() {
     }
 }
 
+/// Seven points cannot fail the check of the law, so they show no peak; eight can.
+#[test]
+fn a_peak_takes_the_points_of_the_check() {
+    assert!(signs::p(&[1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0]) >= SYSTEMATIC_P);
+    assert!(signs::p(&[1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0]) < SYSTEMATIC_P);
+    let truth = Usl { lambda: 1_000.0, sigma: 0.03, kappa: 1e-3 };
+    let spread = [0.999, 1.0, 1.001];
+    let fit = |grid: &[f64]| {
+        let sweep = points(grid, |n| spread.map(|part| part * truth.throughput(n)).to_vec());
+        fit_usl(&sweep).expect("a fit")
+    };
+    assert_eq!(fit(&GRID[..7]).peak, None);
+    assert!(fit(&GRID[..8]).peak.is_some());
+}
+
 /// Linear up to 16 connections and flat from there: not the law's curve.
 #[test]
 fn another_curve_is_noticed() {

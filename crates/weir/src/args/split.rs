@@ -51,6 +51,18 @@ pub(super) fn target_at(words: &[OsString], run: &Command) -> Option<usize> {
     None
 }
 
+/// True if both names are of one flag: its letter and its long name.
+pub(super) fn are_one_flag(one: &str, other: &str, run: &Command) -> bool {
+    let named = |name: &str| {
+        let mut letters = name.chars();
+        match (letters.next(), letters.next()) {
+            (Some(letter), None) => short(run, letter),
+            _ => run.get_arguments().find(|arg| arg.get_long() == Some(name)),
+        }
+    };
+    named(one).zip(named(other)).is_some_and(|(one, other)| one.get_id() == other.get_id())
+}
+
 /// Returns the words of a run without the flags with one value that `own` gives too. Words behind
 /// `--` stay.
 pub(super) fn without_those_of(

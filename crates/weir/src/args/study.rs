@@ -46,6 +46,9 @@ pub(crate) struct StudyFlags {
     #[arg(short, long, value_name = "FILE", value_parser = output(Output::of_findings),
           help_heading = "Study")]
     pub(crate) output: Vec<Output>,
+    /// Replace an unfinished study in the file of -o
+    #[arg(long, help_heading = "Study")]
+    pub(crate) force: bool,
     /// Write the result to a file in another format at the end: html=study.html, csv=trials.csv;
     /// repeatable
     #[arg(long = "export", value_name = "FORMAT=FILE", value_parser = Export::parse_of_findings,
@@ -349,9 +352,16 @@ pub(crate) struct RerunArgs {
 /// `weir resume`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ResumeArgs {
-    /// Study to continue; it is replaced after each trial
+    /// Study to continue; it is replaced after each trial, unless -o names another file
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+    /// Write the study to this file after each trial, and leave FILE as it is. NEW.html, .md, .csv
+    /// or .xml: the result in that format, at the end; repeatable
+    #[arg(short, long, value_name = "NEW", value_parser = output(Output::of_findings))]
+    pub(crate) output: Vec<Output>,
+    /// Replace an unfinished study in the file of -o
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Redacted values.
     #[command(flatten)]
     pub(crate) secrets: Secrets,

@@ -10,9 +10,11 @@ use weir_runner::{LoadSpec, REDACTED, Warmup};
 
 use super::recorded;
 use super::study::{self, Manner, Variant, consent, restored};
+use crate::args::exports;
 use crate::args::study::{Consent, ResumeArgs};
 use crate::github::StepSummary;
 use crate::live::Progress;
+use crate::output::{Outputs, is_same_file};
 use crate::runner;
 use crate::terminal::{self, shown};
 
@@ -24,10 +26,14 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
     // Before the target is reached.
     StepSummary::of(args.github)?;
     let mut study = load(&args.file)?;
+    let new = args.output.documents().next();
+    let at_end = args.output.exports().chain(args.output.later_documents());
     let manner = Manner {
-        output: Some(&args.file),
-        exports: args.exports.clone(),
-        format: args.format,
+        output: new.or(Some(&args.file)),
+        resumed: Some(&args.file),
+        force: args.force,
+        exports: exports(&args.exports, at_end, None),
+        format: args.output.format(args.format),
         quiet: args.quiet,
         github: args.github,
         settles: !args.no_settle,
@@ -35,7 +41,11 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
     };
     if !study.is_resumable() {
         terminal::eprint_line(format_args!("note: {} is complete", shown(&args.file)));
-        return study::report(&study, manner);
+        // FILE is whole, and the others get all of it.
+        let others = args.output.all_exports();
+        let others = others.filter(|export| !is_same_file(&export.path, &args.file));
+        let exports = exports(&args.exports, others, None);
+        return study::report(&study, Manner { exports, ..manner });
     }
     check_commands(&study, args)?;
     weir_study::reopen(&mut study);

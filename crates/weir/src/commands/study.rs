@@ -5,6 +5,7 @@ pub(crate) mod consent;
 mod estimate;
 mod hook;
 mod settle;
+mod unfinished;
 mod variant;
 
 use std::path::Path;
@@ -33,6 +34,10 @@ use bench::Bench;
 pub(crate) struct Manner<'a> {
     /// File that the study is kept in.
     pub(crate) output: Option<&'a Path>,
+    /// File of the study that continues.
+    pub(crate) resumed: Option<&'a Path>,
+    /// True if an unfinished study may be replaced.
+    pub(crate) force: bool,
     /// Files in other formats.
     pub(crate) exports: Vec<Export>,
     /// Format of standard output.
@@ -54,6 +59,8 @@ impl StudyFlags {
         let at_end = self.output.exports().chain(self.output.later_documents());
         Manner {
             output: self.output.documents().next(),
+            resumed: None,
+            force: self.force,
             exports: crate::args::exports(&self.exports, at_end, None),
             format: self.output.format(self.format),
             quiet: self.quiet,
@@ -103,12 +110,13 @@ pub(crate) fn conduct(
     manner: Manner<'_>,
 ) -> Result<ExitCode> {
     check_formats(&Findings::of_study(&study), manner.format, &manner.exports)?;
+    unfinished::check(&manner)?;
     let summary = StepSummary::of(manner.github)?;
     let interrupts = Interrupts::await_signals()?;
     let file = |path: &Path| ResultFile::at("--output", path, interrupts.temporaries());
     // Checked before the first trial, and made anew for each.
     manner.output.map(file).transpose()?;
-    let kept = [("--output", manner.output)];
+    let kept = [("--output", manner.output), ("the study", manner.resumed)];
     let exports = ExportFiles::at(manner.exports.clone(), &kept, interrupts.temporaries())?;
     if !manner.quiet {
         terminal::eprint_line(estimate::of_study(&study, &variants));
@@ -142,7 +150,7 @@ pub(crate) fn report(study: &Study, manner: Manner<'_>) -> Result<ExitCode> {
     check_formats(&Findings::of_study(study), manner.format, &manner.exports)?;
     let summary = StepSummary::of(manner.github)?;
     let interrupts = Interrupts::await_signals()?;
-    let kept = [("the study", manner.output)];
+    let kept = [("the study", manner.resumed)];
     let exports = ExportFiles::at(manner.exports.clone(), &kept, interrupts.temporaries())?;
     show(study, &manner, exports, summary.as_ref())?;
     Ok(exit_code(study, &manner))

@@ -6,12 +6,12 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use weir_result::study::{Cell, Design, Level};
+use weir_result::study::{Cell, Design, Factor, Level};
 
 use super::repeat::hooks;
 use super::study::{self, Variant};
 use crate::args::study::SweepArgs;
-use crate::args::{target_at, without_those_of};
+use crate::args::{are_one_flag, target_at, without_those_of};
 
 /// Metrics of the result.
 const METRICS: [&str; 5] = ["rate", "p50", "p99", "p99.9", "errors"];
@@ -27,10 +27,34 @@ const CELLS_MAX: usize = 1_000;
 /// # Errors
 /// When the command line is wrong, or the study cannot be kept.
 pub(crate) fn sweep(args: &SweepArgs) -> Result<ExitCode> {
-    match &args.plan {
-        Some(path) => make(&plan::completed(args.clone(), path)?),
-        None => make(args),
+    let mut args = args.clone();
+    args.vary = factors(args.vary)?;
+    if let Some(path) = args.plan.clone() {
+        args = plan::completed(args, &path)?;
+        args.vary = factors(args.vary)?;
     }
+    make(&args)
+}
+
+/// Joins the values of a factor that is named several times.
+fn factors(named: Vec<Factor>) -> Result<Vec<Factor>> {
+    let mut factors: Vec<Factor> = Vec::new();
+    for Factor { name, values } in named {
+        match factors.iter_mut().find(|factor| are_one_flag(&factor.name, &name)) {
+            Some(factor) if factor.name != name => bail!(
+                "--vary {} and --vary {name} are one option: write all its values under one name",
+                factor.name
+            ),
+            Some(factor) => {
+                if let Some(twice) = values.iter().find(|value| factor.values.contains(value)) {
+                    bail!("--vary {name}: {twice} is there twice");
+                }
+                factor.values.extend(values);
+            }
+            None => factors.push(Factor { name, values }),
+        }
+    }
+    Ok(factors)
 }
 
 fn make(args: &SweepArgs) -> Result<ExitCode> {
@@ -138,6 +162,32 @@ mod tests {
         let found = words(&base, &levels).expect("a URL");
         let found: Vec<_> = found.iter().filter_map(|word| word.to_str()).collect();
         assert_eq!(found.join(" "), expected);
+    }
+
+    #[test]
+    fn a_factor_is_named_once() {
+        let found = |named: &[&str]| {
+            let factor = |text: &&str| {
+                let (name, values) = text.split_once('=').expect("a factor");
+                Factor { name: name.into(), values: values.split(',').map(str::to_owned).collect() }
+            };
+            let found = factors(named.iter().map(factor).collect());
+            let shown = |factors: Vec<Factor>| {
+                let shown =
+                    |factor: &Factor| format!("{}={}", factor.name, factor.values.join(","));
+                factors.iter().map(shown).collect::<Vec<_>>().join(" ")
+            };
+            found.map(shown).unwrap_or_else(|error| error.to_string())
+        };
+        assert_eq!(found(&["c=1", "d=1s", "c=2,3"]), "c=1,2,3 d=1s");
+        assert_eq!(found(&["url=a", "path=b", "pipeline=1"]), "url=a path=b pipeline=1");
+        assert_eq!(found(&["c=1,2", "c=2"]), "--vary c: 2 is there twice");
+        let both = "are one option: write all its values under one name";
+        assert_eq!(
+            found(&["c=1", "connections=2"]),
+            format!("--vary c and --vary connections {both}")
+        );
+        assert_eq!(found(&["rate=1k", "R=2k"]), format!("--vary rate and --vary R {both}"));
     }
 
     #[test]

@@ -30,6 +30,11 @@ pub(crate) fn check_distinct(files: &[(&str, Option<&Path>)]) -> Result<()> {
     Ok(())
 }
 
+/// True if two paths name one file, however they are written.
+pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
+    Place::of(one).is_same(&Place::of(other))
+}
+
 /// The target of a path.
 #[derive(Debug)]
 struct Place {

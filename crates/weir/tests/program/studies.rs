@@ -132,6 +132,45 @@ fn a_hook_that_fails_stops_the_study_and_resuming_goes_on() {
 }
 
 #[test]
+fn an_unfinished_study_is_not_replaced() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let [file, new, page] = ["study.json", "new.json", "page.html"].map(|it| directory.file(it));
+    let words = format!("repeat {BRIEF} -n 3 --requests 20 {}", server.url());
+    let stopped = study(&words, &["-o", &file, "--before", "test $WEIR_TRIAL != 2"]);
+    assert_eq!(stopped.code(), 1, "{stopped:?}");
+    let before = fs::read(&file).expect("the study");
+    let is_kept = || fs::read(&file).expect("the study") == before;
+    let with_export = format!("json={file}");
+    let link = directory.file("link.json");
+    std::os::unix::fs::symlink(&file, &link).expect("a link");
+    for more in [&["-o", &file][..], &["-o", &new, "-o", &link], &["--export", &with_export]] {
+        let refused = study(&words, more);
+        assert_eq!(refused.code(), 2, "{more:?}: {refused:?}");
+        for part in ["unfinished study with 2 trials", "weir resume", "-o", "--force"] {
+            assert!(refused.stderr.contains(part), "{part}: {refused:?}");
+        }
+    }
+    assert!(is_kept());
+    // It continues in another file; the hook lets every trial pass that is left.
+    let resume = format!("resume {file} --no-settle --run-commands -o {new} -o {page}");
+    let output = study(&resume, &[]);
+    assert_eq!(output.code(), 0, "{output:?}");
+    assert!(is_kept() && fs::read_to_string(&page).expect("a page").contains("<html"));
+    assert_eq!((loaded(&new).state, measured(&loaded(&new))), (StudyState::Complete, 3));
+    // A resumed study replaces no other unfinished one either.
+    fs::copy(&file, &new).expect("a copy");
+    let refused = study(&format!("resume {file} --run-commands -o {new}"), &[]);
+    assert!(refused.code() == 2 && refused.stderr.contains("new.json holds"), "{refused:?}");
+    let output = study(&words, &["-o", &file, "--force"]);
+    assert_eq!((output.code(), measured(&loaded(&file))), (0, 3), "{output:?}");
+    // A complete study is replaced, as any result.
+    assert_eq!(study(&words, &["-o", &file]).code(), 0);
+    let output = study(&format!("resume {file} -o {file} -o {new}"), &[]);
+    assert!(output.code() == 0 && output.stderr.contains("is complete"), "{output:?}");
+    assert_eq!(measured(&loaded(&new)), 3);
+}
+
+#[test]
 fn a_server_that_dies_in_trial_7_of_10_leaves_six_runs() {
     let (server, directory) = (Serve::start(&[]), Directory::new());
     let file = directory.file("study.json");
@@ -310,8 +349,8 @@ fn a_sweep_makes_all_combinations_in_random_order() {
     let (server, directory) = (Serve::start(&[]), Directory::new());
     let file = directory.file("study.json");
     let words = format!(
-        "sweep {BRIEF} -n 2 --study-seed 3 --requests 20 --vary c=1,2,3 --vary close=none,client \
-         --vary path=/a,/b -o {file} {}",
+        "sweep {BRIEF} -n 2 --study-seed 3 --requests 20 --vary c=1,2 --vary close=none,client \
+         --vary path=/a,/b --vary c=3 -o {file} {}",
         server.url()
     );
     let output = study(&words, &[]);
@@ -404,6 +443,8 @@ fn what_is_wrong_is_said_before_the_first_trial() {
         (format!("sweep {url}"), ["--vary", ""]),
         (format!("sweep --vary c=1,zero {url}"), ["c=zero", "zero"]),
         (format!("sweep --vary c=1,1 {url}"), ["1 is there twice", ""]),
+        (format!("sweep --vary c=1 --vary connections=2 {url}"), ["c and --vary connections", ""]),
+        (format!("sweep --vary c=1 --vary c=1 {url}"), ["--vary c: 1 is there twice", ""]),
         (format!("sweep --vary u=me:a,me:b {url}"), ["--vary: u=me:a", "u are credentials"]),
         (format!("repeat --metric p98 {url}"), ["p98", "p99"]),
         ("resume none.json".to_owned(), ["none.json cannot be resumed", "failed to read"]),

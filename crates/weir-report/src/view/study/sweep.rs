@@ -160,11 +160,15 @@ fn fit(fit: &Fit, place: String) -> Vec<Line> {
         fit.sigma,
         fit.kappa
     );
-    let peak = match fit.peak {
-        Some((low, peak, high)) => {
+    let peak = match (fit.peak, fit.peak_needs) {
+        (_, Some(needed)) => format!(
+            "no peak is named: a check of the law takes {needed} numbers of connections, not {}",
+            fit.residuals.len()
+        ),
+        (Some((low, peak, high)), None) => {
             format!("greatest throughput at {peak:.0} connections [{low:.0}, {high:.0}]")
         }
-        None => "no peak in the measured range".to_owned(),
+        (None, None) => "no peak in the measured range".to_owned(),
     };
     let mut lines = vec![Line::sentence(Fact::text(law)), Line::sentence(Fact::text(peak))];
     if fit.is_systematic {

@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 use weir_result::study::Factor;
 
 use crate::args::study::{SweepArgs, checked_factor, metric};
-use crate::args::{target_at, without_those_of};
+use crate::args::{are_one_flag, target_at, without_those_of};
 use crate::terminal::shown;
 
 /// Keys of the file.
@@ -39,7 +39,8 @@ pub(super) fn completed(mut args: SweepArgs, path: &Path) -> Result<SweepArgs> {
     let text = fs::read_to_string(path).with_context(|| format!("{} cannot be read", file()))?;
     let plan = SweepPlan::parse(&text).map_err(|error| anyhow!("{}: {error}", file()))?;
     args.run = words(&plan, &args.run).with_context(file)?;
-    let is_given = |factor: &Factor| args.vary.iter().any(|other| other.name == factor.name);
+    let is_given =
+        |factor: &Factor| args.vary.iter().any(|other| are_one_flag(&other.name, &factor.name));
     let (_, added): (Vec<_>, Vec<_>) = plan.vary.into_iter().partition(is_given);
     args.vary.extend(added);
     args.repetitions = args.repetitions.or(plan.repetitions);
