@@ -193,7 +193,10 @@ fn several_servers_of_one_name_are_said() {
     ran.assert_all_ok();
     let note = ran.document.notes.iter().find(|note| note.code == "several_servers");
     let text = &note.unwrap_or_else(|| panic!("{ran}")).text;
-    assert!(text.starts_with("--watch-pid nginx adds up ") && text.contains(" started apart ("), "{text}");
+    assert!(
+        text.starts_with("--watch-pid nginx adds up ") && text.contains(" started apart ("),
+        "{text}"
+    );
     assert!(ran.stderr.contains(text), "{ran}");
     for pid in [nginx.pid(), other.pid()] {
         assert!(text.contains(&pid), "{pid}: {text}");
