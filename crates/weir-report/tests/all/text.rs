@@ -629,6 +629,6 @@ fn assertions() {
     document.assertions = claims.iter().map(judge).collect();
     golden("assertions", &document, &PLAIN);
     let mut out = Vec::new();
-    weir_report::junit::write(&document, &mut out).expect("writing to memory");
+    weir_report::junit::write(&document, &PLAIN, &mut out).expect("writing to memory");
     golden_bytes("assertions.xml", &out);
 }

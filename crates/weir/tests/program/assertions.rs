@@ -36,6 +36,7 @@ fn check(claims: &[(&str, AssertionOutcome)], code: i32) {
     }
     let xml = fs::read_to_string(&junit).expect("it was written");
     assert_eq!(xml.matches("<testcase ").count(), claims.len(), "{xml}");
+    assert!(xml.contains("<system-out>weir ") && xml.contains("  Latency "), "{xml}");
     let again = weir("report", &[&claimed[..], &[&document]].concat());
     assert_eq!(again.code(), code, "{again:?}");
     // The document contains the assertions of its run, and they count.
