@@ -100,9 +100,9 @@ pub const JUNIT: Exporter = Exporter {
     extension: "xml",
     description: "the results of --assert, as JUnit XML",
     needs_assertions: true,
-    write: |document, _, mut out| junit::write(document, &mut out),
-    of_findings: OfFindings::Verdicts(|findings, _, mut out| match findings.comparison() {
-        Some(found) => junit::write_verdict(found, findings.fails_undecided, &mut out),
+    write: |document, options, mut out| junit::write(document, options, &mut out),
+    of_findings: OfFindings::Verdicts(|findings, options, mut out| match findings.comparison() {
+        Some(found) => junit::write_verdict(found, findings, options, &mut out),
         None => Err(io::Error::other("there is no verdict")),
     }),
 };

@@ -21,6 +21,8 @@ pub struct Findings<'f> {
     pub source: Source<'f>,
     /// True if a verdict that is undecided is a failure, as with `--fail-on undecided`.
     pub fails_undecided: bool,
+    /// A run of each side of a comparison of files, for its load.
+    pub runs: Option<[&'f Document; 2]>,
 }
 
 /// Where a result comes from.
@@ -84,17 +86,23 @@ struct Datum {
 impl<'f> Findings<'f> {
     /// The result of a study.
     pub fn of_study(study: &'f Study) -> Findings<'f> {
-        Findings { source: Source::Study(study), fails_undecided: false }
+        Findings { source: Source::Study(study), fails_undecided: false, runs: None }
     }
 
     /// The result of a comparison of files.
     pub fn of_comparison(comparison: &'f Comparison) -> Findings<'f> {
-        Findings { source: Source::Comparison(comparison), fails_undecided: false }
+        Findings { source: Source::Comparison(comparison), fails_undecided: false, runs: None }
     }
 
     /// A result that is built already.
     pub fn of_built(built: &'f Built) -> Findings<'f> {
-        Findings { source: Source::Built(built), fails_undecided: false }
+        Findings { source: Source::Built(built), fails_undecided: false, runs: None }
+    }
+
+    /// The same comparison, with a run of each side, whose loads the report tells.
+    #[must_use]
+    pub fn with_runs(self, runs: [&'f Document; 2]) -> Findings<'f> {
+        Findings { runs: Some(runs), ..self }
     }
 
     /// The same result, in which an undecided verdict is a failure if `fails` is true.
@@ -142,7 +150,7 @@ impl<'f> Findings<'f> {
     pub fn report(&self) -> Report {
         match self.source {
             Source::Study(study) => Report::of_study(study),
-            Source::Comparison(comparison) => Report::of_comparison(comparison),
+            Source::Comparison(comparison) => Report::of_comparison(comparison, self.runs),
             Source::Built(built) => built.report.clone(),
         }
     }

@@ -65,12 +65,13 @@ pub fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta name=\"generator\" content=\"{title}\">\n\
          <title>{target} – {title}</title>\n<link rel=\"icon\" href=\"data:,\">\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>"
+         <style>\n{STYLE}</style>\n</head>\n<body{}>",
+        if report.has_failed() { " class=\"failed\"" } else { "" }
     )?;
     let mut page = Page::default();
     page.head(report);
-    let sections = report.sections.iter().filter(|section| !section.blocks.is_empty());
-    sections.for_each(|section| page.section(section));
+    let sections = report.sections_of_page().into_iter();
+    sections.filter(|section| !section.blocks.is_empty()).for_each(|section| page.section(section));
     writeln!(out, "{}</main>", page.text())?;
     if report.sections.iter().any(has_plots) {
         write!(out, "<script>\n{LIBRARY}</script>\n<script>\n{SCRIPT}</script>\n")?;

@@ -7,11 +7,14 @@ use std::io::{self, Write};
 use weir_result::study::{Comparison, Gate};
 use weir_result::{AssertionOutcome, AssertionResult, Document, excerpt, is_unprintable};
 
-/// Writes the document's assertions.
+use crate::findings::Findings;
+use crate::text::{self, TextOptions};
+
+/// Writes the document's assertions, and the report as their output.
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
+pub fn write(document: &Document, options: &TextOptions, out: &mut impl Write) -> io::Result<()> {
     let results = &document.assertions;
     let failed = |result: &&AssertionResult| result.outcome == AssertionOutcome::Fail;
     writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
@@ -23,6 +26,9 @@ pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
     write!(out, r#" time="{:.3}""#, document.throughput.window_s)?;
     writeln!(out, r#" timestamp="{}">"#, escaped(&document.run.epoch))?;
     results.iter().try_for_each(|result| test_case(result, out))?;
+    let mut report = Vec::new();
+    text::write(document, &plain(options), &mut report)?;
+    system_out(&report, out)?;
     writeln!(out, "  </testsuite>")?;
     writeln!(out, "</testsuites>")
 }
@@ -50,12 +56,13 @@ fn test_case(result: &AssertionResult, out: &mut impl Write) -> io::Result<()> {
 /// Errors of `out`.
 pub(crate) fn write_verdict(
     found: &Comparison,
-    undecided: bool,
+    findings: &Findings<'_>,
+    options: &TextOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let primary = found.primary();
     let is_error = !found.not_comparable.is_empty();
-    let gate = found.gate(undecided);
+    let gate = found.gate(findings.fails_undecided);
     let (a, b) = (escaped(&found.base.name), escaped(&found.new.name));
     let metric = escaped(primary.map_or("", |primary| &primary.metric));
     let is = |outcome| u8::from(gate == outcome && !is_error);
@@ -76,8 +83,26 @@ pub(crate) fn write_verdict(
         Gate::Open => writeln!(out, r#"><skipped message="{sentence}"/></testcase>"#)?,
         Gate::Passed => writeln!(out, "/>")?,
     }
+    let mut report = Vec::new();
+    findings.write_text(&plain(options), &mut report)?;
+    system_out(&report, out)?;
     writeln!(out, "  </testsuite>")?;
     writeln!(out, "</testsuites>")
+}
+
+/// The options without what only a terminal shows.
+fn plain(options: &TextOptions) -> TextOptions {
+    let TextOptions { width, .. } = TextOptions::default();
+    TextOptions { colour: false, width, histogram: None, ..*options }
+}
+
+/// Writes the report, which CI servers show beside the tests.
+fn system_out(report: &[u8], out: &mut impl Write) -> io::Result<()> {
+    write!(out, "    <system-out>")?;
+    for line in String::from_utf8_lossy(report).lines() {
+        writeln!(out, "{}", escaped(line))?;
+    }
+    writeln!(out, "</system-out>")
 }
 
 /// Escapes text for an attribute (XML 1.0 §2.3); characters that XML cannot represent become `?`.

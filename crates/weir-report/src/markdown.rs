@@ -36,8 +36,9 @@ pub fn write_report(report: &Report, out: &mut impl Write) -> io::Result<()> {
     let title = iter::once(escaped(&report.title));
     let about = report.about.iter().map(|fact| escaped(&fact.to_text()));
     writeln!(out, "### {}", title.chain(about).collect::<Vec<_>>().join(" · "))?;
-    let sections = report.sections.iter().filter(|section| !section.blocks.is_empty());
-    sections.into_iter().try_for_each(|section| write_section(section, out))
+    let sections = report.sections_of_page().into_iter();
+    let mut sections = sections.filter(|section| !section.blocks.is_empty());
+    sections.try_for_each(|section| write_section(section, out))
 }
 
 fn write_section(section: &Section, out: &mut impl Write) -> io::Result<()> {

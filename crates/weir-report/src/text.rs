@@ -1,6 +1,7 @@
 //! The report for people, rendered from the [view](crate::view) within the page's width.
 //!
-//! A clean run takes at most 20 lines of 80 columns. Wider terminals are used up to 120 columns.
+//! A clean run takes at most 22 lines of 80 columns if its command fits one. Wider terminals are
+//! used up to 120 columns.
 
 mod bars;
 mod lines;

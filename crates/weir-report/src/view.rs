@@ -6,6 +6,7 @@
 
 mod assertions;
 mod cell;
+mod command;
 mod connections;
 mod course;
 mod details;
@@ -219,9 +220,34 @@ impl Report {
         study::report(study)
     }
 
-    /// Builds the report of a comparison that is no study.
-    pub fn of_comparison(comparison: &Comparison) -> Report {
-        study::comparison_report(comparison)
+    /// Builds the report of a comparison that is no study; `runs` are a run of each side, if known.
+    pub fn of_comparison(comparison: &Comparison, runs: Option<[&Document; 2]>) -> Report {
+        study::comparison_report(comparison, runs)
+    }
+
+    /// True if an assertion failed.
+    pub fn has_failed(&self) -> bool {
+        self.sections.iter().any(Section::has_failed)
+    }
+
+    /// Returns the sections in the order of a page, which is read from its top: failed assertions
+    /// come first.
+    pub fn sections_of_page(&self) -> Vec<&Section> {
+        let (failed, others): (Vec<&Section>, Vec<&Section>) =
+            self.sections.iter().partition(|section| section.has_failed());
+        failed.into_iter().chain(others).collect()
+    }
+}
+
+impl Section {
+    /// True if it has a failed assertion.
+    fn has_failed(&self) -> bool {
+        self.blocks.iter().any(|block| match block {
+            Block::Table(table) if table.kind == TableKind::Assertions => {
+                table.rows.iter().any(|row| row.tone == Tone::Bad)
+            }
+            _ => false,
+        })
     }
 }
 

@@ -31,10 +31,15 @@ pub(super) fn unlabelled(line: &Line, page: &mut Page) {
     }
 }
 
-/// Writes the lines of an entry; the first one has the label.
+/// Writes the lines of an entry; the first one has the label. A label that fills its column has a
+/// line of its own.
 pub(super) fn labelled(entry: &Entry, page: &mut Page) {
+    let is_wide = label(&entry.label).width() >= INDENT;
+    if is_wide {
+        page.line([label(&entry.label)]);
+    }
     for (index, line) in entry.lines.iter().enumerate() {
-        let name = if index == 0 { entry.label.as_str() } else { "" };
+        let name = if index == 0 && !is_wide { entry.label.as_str() } else { "" };
         match line.form {
             Form::Facts => page.items(label(name), INDENT, spans(&line.facts)),
             Form::Sum => sum(name, &line.facts, page),

@@ -122,12 +122,18 @@ impl Page {
     }
 
     /// Adds items side by side, `indent` columns in, with gaps between them, on as few lines as
-    /// they need; the first line begins with `label`.
+    /// they need; the first line begins with `label`. An item wider than a line is wrapped.
     pub(super) fn items(&mut self, label: Span, indent: usize, items: Vec<Span>) {
         let room = self.width - indent;
         let items: Vec<Span> = items
             .into_iter()
-            .map(|item| Span { text: shortened(&item.text, room), style: item.style })
+            .flat_map(|item| {
+                let lines = match item.width() > room {
+                    true => wrapped(item.text.split_whitespace(), room),
+                    false => vec![item.text],
+                };
+                lines.into_iter().map(move |text| Span { text, style: item.style })
+            })
             .collect();
         let together: usize = items.iter().map(Span::width).sum();
         let gaps = items.len().saturating_sub(1);

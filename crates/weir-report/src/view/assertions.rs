@@ -1,4 +1,5 @@
-//! Assertions and their outcomes, last: the end of a log is read first.
+//! Assertions and their outcomes. In text they are last, since the end of a log is read first; on a
+//! page failed ones are first.
 
 use weir_result::{AssertionOutcome, AssertionResult, Document};
 

@@ -1,9 +1,10 @@
-//! The first lines: the program, the target, and the load in words.
+//! The first lines: the program, the target, the load in words, and when, where and by which
+//! command it ran.
 
 use weir_result::units;
-use weir_result::{Arrivals, Document, HttpPlan, Load, Plan};
+use weir_result::{Arrivals, Document, Environment, HttpPlan, Load, Plan};
 
-use super::{Block, Cell, Fact, Line, Tone};
+use super::{Block, Cell, Fact, Line, Tone, command};
 
 /// Program that wrote the document.
 pub(super) fn title(document: &Document) -> String {
@@ -32,11 +33,35 @@ pub(super) fn blocks(document: &Document) -> Vec<Block> {
         let interruption = Fact::text(interruption(document)).toned(Tone::Caution);
         blocks.push(Block::Line(Line::sentence(interruption)));
     }
+    blocks.push(Block::facts("Started", started(&document.run.epoch, occasion(document))));
+    // The name of the program may be a path of one machine.
+    let words = document.run.command.as_deref().and_then(|words| words.get(1..));
+    blocks.extend(words.map(|words| command::block("Command", words.iter().map(String::as_str))));
     blocks
 }
 
+/// The machine that a document is of; none for a merged one, whose parts have their own.
+fn occasion(document: &Document) -> Option<&Environment> {
+    Some(&document.environment).filter(|_| document.parts.is_empty())
+}
+
+/// When a run or a study began, and on which machine.
+pub(super) fn started(time: &str, machine: Option<&Environment>) -> Vec<Fact> {
+    let host = machine.and_then(|machine| machine.hostname.as_deref());
+    let host = host.map(|host| Fact::text(format!("on {host}")));
+    [Fact::text(to_the_second(time))].into_iter().chain(host).collect()
+}
+
+/// Shortens a time as RFC 3339 to the second: `2026-11-24 08:55:18 UTC`.
+fn to_the_second(time: &str) -> String {
+    match (time.get(..10), time.get(11..19), time.ends_with('Z')) {
+        (Some(day), Some(second), true) => format!("{day} {second} UTC"),
+        _ => time.to_owned(),
+    }
+}
+
 /// The load in words.
-fn load(plan: &Plan) -> Vec<Fact> {
+pub(super) fn load(plan: &Plan) -> Vec<Fact> {
     let kind = match plan.load {
         Load::ClosedLoop => Fact::text("closed loop"),
         Load::OpenLoop { rate, arrivals } => {

@@ -10,7 +10,7 @@ use super::{Cell, Entry, Fact, Line, Tone, throughput};
 /// Percentiles among the highlights.
 const PERCENTILES: [f64; 2] = [50.0, 99.0];
 
-/// Returns throughput, percentiles, the greatest time and the share of failures, as far as known.
+/// Returns throughput, percentiles, the greatest time and the shares of failures, as far as known.
 pub(super) fn of(document: &Document) -> Vec<Entry> {
     let entry = |label: &str, fact: Fact| {
         let lines = vec![Line::facts(vec![fact])];
@@ -28,13 +28,24 @@ pub(super) fn of(document: &Document) -> Vec<Entry> {
             entry(&format!("{label} {name}"), Fact::of(cell.clone()).toned(cell.tone()))
         }));
     }
-    let (failed, planned) = (document.failed(), document.accounting.planned);
-    if planned > 0 {
-        let tone = if failed > 0 { Tone::Bad } else { Tone::Good };
-        let share = Cell::Frequency(failed as f64 / planned as f64);
-        highlights.push(entry("Failed", Fact::of(share).toned(tone)));
-    }
+    highlights.extend(failures(document).map(|(label, fact)| entry(label, fact)));
     highlights
+}
+
+/// Returns the share of failures among the requests that were sent, as in the line `Target`, and
+/// the share of the planned ones that were never sent, as in the line `Load`.
+fn failures(document: &Document) -> impl Iterator<Item = (&'static str, Fact)> {
+    let (planned, never_sent) = (document.accounting.planned, document.accounting.never_sent);
+    let sent = planned.saturating_sub(never_sent);
+    let share = |count: u64, all: u64| {
+        let tone = if count > 0 { Tone::Bad } else { Tone::Good };
+        (all > 0).then(|| Fact::of(Cell::Frequency(count as f64 / all as f64)).toned(tone))
+    };
+    let failed = share(sent.saturating_sub(document.accounting.ok), sent);
+    let unsent = share(never_sent, planned).filter(|_| never_sent > 0);
+    [("Failed", failed), ("Never sent", unsent)]
+        .into_iter()
+        .filter_map(|(label, fact)| Some((label, fact?)))
 }
 
 fn times(metric: &Metric) -> Vec<(String, Cell)> {

@@ -41,7 +41,7 @@ pub(super) fn blocks(document: &Document) -> Result<Vec<Block>, String> {
         .take_while(|step| count >> step > 0)
         .map(|step| {
             let cells = all.iter().map(|(metric, unit)| at_step(metric, step, *unit)).collect();
-            row(percent_at(step), cells, Fact::of(Cell::Count(count >> step)).then(" beyond"))
+            row(percent_at(step), cells, Fact::of(Cell::Count(count >> step)).then(" slower"))
         })
         .collect();
     let greatest = |(metric, unit): &(AllOutcomes<'_>, DurationColumn)| {

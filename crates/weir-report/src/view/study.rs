@@ -9,12 +9,12 @@ use weir_result::study::{Comparison, Design, StudyResult, StudyState, Trial, Tri
 use weir_result::{Document, Study};
 
 use super::plot::study as plot;
-use super::{Block, Fact, Line, Notice, Report, Section, Tone};
+use super::{Block, Fact, Line, Notice, Report, Section, Tone, command, head};
 
 /// Builds the report of a study.
 pub(super) fn report(study: &Study) -> Report {
     let title = format!("{} {}", study.tool.name, study.tool.version);
-    let about = vec![Fact::text(subject(study)), Fact::text(to_the_second(&study.started))];
+    let about = vec![Fact::text(subject(study))];
     let mut sections = vec![Section { title: "Study", blocks: design(study) }];
     match &study.result {
         Some(StudyResult::Repeat(repetition)) => {
@@ -39,21 +39,25 @@ pub(super) fn report(study: &Study) -> Report {
 }
 
 /// Builds the report of a comparison of files.
-pub(super) fn comparison_report(found: &Comparison) -> Report {
+pub(super) fn comparison_report(found: &Comparison, runs: Option<[&Document; 2]>) -> Report {
+    let loads = runs.map(|runs| Section { title: "Runs", blocks: loads(runs) });
     Report {
         title: "Comparison".to_owned(),
         about: vec![Fact::text(format!("A {}, B {}", found.base.name, found.new.name))],
         highlights: Vec::new(),
-        sections: comparison::sections(found, None),
+        sections: loads.into_iter().chain(comparison::sections(found, None)).collect(),
     }
 }
 
-/// Shortens a time as RFC 3339 to the second: `2026-11-24 08:55:18 UTC`.
-fn to_the_second(time: &str) -> String {
-    match (time.get(..10), time.get(11..19), time.ends_with('Z')) {
-        (Some(day), Some(second), true) => format!("{day} {second} UTC"),
-        _ => time.to_owned(),
-    }
+/// The target and the load of a run of each side, and when and where it was made.
+fn loads(runs: [&Document; 2]) -> Vec<Block> {
+    let load = |(side, run): (&str, &Document)| {
+        let mut facts = vec![Fact::text(&run.plan.url)];
+        facts.extend(head::load(&run.plan));
+        let started = head::started(&run.run.epoch, Some(&run.environment));
+        Block::entry(side, vec![Line::facts(facts), Line::facts(started)])
+    };
+    ["A", "B"].into_iter().zip(runs).map(load).collect()
 }
 
 /// Formats `A/B comparison of http://a/`, `sweep of http://a/ and 2 other targets`; without a run
@@ -65,8 +69,9 @@ fn subject(study: &Study) -> String {
         Design::Sweep { .. } => "sweep",
         Design::Search { .. } => "search for the highest rate",
     };
+    // In the order of the cells: trials are in a random one.
     let mut targets: Vec<&str> = Vec::new();
-    for (_, document) in study.measured() {
+    for document in (0..).zip(&study.cells).flat_map(|(cell, _)| study.documents_of(cell)) {
         if !targets.contains(&document.plan.url.as_str()) {
             targets.push(&document.plan.url);
         }
@@ -74,9 +79,51 @@ fn subject(study: &Study) -> String {
     match targets[..] {
         [] => kind.to_owned(),
         [one] => format!("{kind} of {one}"),
-        [one, other] => format!("{kind} of {one} and {other}"),
+        [one, other] => {
+            let [one, other] = told_apart(one, other);
+            format!("{kind} of {one} and {other}")
+        }
         [one, ref others @ ..] => format!("{kind} of {one} and {} other targets", others.len()),
     }
+}
+
+/// Greatest length of a URL that is not shortened, and least length of a common part that is.
+const URL_MAX: usize = 32;
+const COMMON_MIN: usize = 6;
+
+/// Shortens two long URLs where they are equal: the path that both begin with, after the host, and
+/// what both end with. What differs stays.
+fn told_apart(one: &str, other: &str) -> [String; 2] {
+    if one.len().max(other.len()) <= URL_MAX {
+        return [one.to_owned(), other.to_owned()];
+    }
+    let alike = |a: &mut dyn Iterator<Item = char>, b: &mut dyn Iterator<Item = char>| {
+        a.zip(b).take_while(|(a, b)| a == b).map(|(c, _)| c).collect::<Vec<char>>()
+    };
+    let is_border = |c: &char| "/?&=.,;-_".contains(*c);
+    let begin = alike(&mut one.chars(), &mut other.chars());
+    let begin = begin.iter().rposition(is_border).map_or(0, |at| at + 1);
+    let host = one.find("://").map_or(0, |at| at + 3);
+    let host = one[host..].find('/').map_or(one.len(), |at| host + at + 1);
+    let host = one[..host].chars().count();
+    let rest = |text: &str| text.chars().count() - begin;
+    let end = alike(&mut one.chars().rev(), &mut other.chars().rev());
+    let end = end.len().min(rest(one)).min(rest(other));
+    [one, other].map(|text| {
+        let chars: Vec<char> = text.chars().collect();
+        let differs = chars.len() - end;
+        let mut short: String = match begin.checked_sub(host) {
+            Some(common) if common >= COMMON_MIN => {
+                chars[..host].iter().chain(&['…']).chain(&chars[begin..differs]).collect()
+            }
+            _ => chars[..differs].iter().collect(),
+        };
+        match end >= COMMON_MIN {
+            true => short.push('…'),
+            false => short.extend(&chars[differs..]),
+        }
+        short
+    })
 }
 
 /// The runs of the study, and its state if it is not complete.
@@ -93,18 +140,27 @@ fn design(study: &Study) -> Vec<Block> {
         }
         Design::Search { .. } => Fact::counted(measured, "trial"),
     };
-    let mut blocks = vec![Block::Line(Line::facts(vec![runs.toned(Tone::Main)]))];
-    for cell in study.cells.iter().filter(|_| study.cells.len() <= CELLS_MAX) {
-        let label = if study.cells.len() == 1 { "Run" } else { cell.name.as_str() };
-        let command = format!("weir {}", cell.words.join(" "));
-        blocks.push(Block::sentence(label, Fact::text(command)));
+    let machine = study.measured().next().map(|(_, document)| &document.environment);
+    let mut blocks = vec![
+        Block::Line(Line::facts(vec![runs.toned(Tone::Main)])),
+        Block::facts("Started", head::started(&study.started, machine)),
+    ];
+    match study.design {
+        // The command line of the study is that of both.
+        Design::Ab { .. } => blocks.extend(
+            study
+                .cells
+                .iter()
+                .map(|cell| command::block(&cell.name, cell.words.iter().map(String::as_str))),
+        ),
+        _ => {
+            let words = study.command.iter().map(String::as_str);
+            blocks.push(command::block("Command", words));
+        }
     }
     blocks.extend(state(study).map(|text| Block::sentence("State", text)));
     blocks
 }
-
-/// Number of cells whose command lines are listed; those of a sweep are in its table.
-const CELLS_MAX: usize = 2;
 
 fn of(measured: u64, planned: u64) -> String {
     if measured == planned { String::new() } else { format!(" of {planned}") }
@@ -175,5 +231,33 @@ fn failed(trial: &Trial) -> Option<String> {
             trial.number
         )),
         TrialOutcome::Measured(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_cut_where_they_are_equal() {
+        let check = |one: &str, other: &str, expected: [&str; 2]| {
+            assert_eq!(told_apart(one, other), expected);
+        };
+        check("http://h/a", "http://h/b", ["http://h/a", "http://h/b"]);
+        check(
+            "http://127.0.0.1:8080/api/v3/items?sort=up",
+            "http://127.0.0.1:8080/api/v3/items?sort=down",
+            ["http://127.0.0.1:8080/…up", "http://127.0.0.1:8080/…down"],
+        );
+        check(
+            "http://one.example/a/long/path/index.html",
+            "http://two.example/a/long/path/index.html",
+            ["http://one…", "http://two…"],
+        );
+        check(
+            "http://127.0.0.1:8080/api/v3/items/list",
+            "http://127.0.0.1:8080/api/v3/items/",
+            ["http://127.0.0.1:8080/…list", "http://127.0.0.1:8080/…"],
+        );
     }
 }

@@ -160,6 +160,7 @@ fn a_verdict_is_a_test_that_passes_fails_or_is_skipped() {
         assert!(text.contains(&counts), "{answer:?}: {text}");
         let case = format!("name=\"rate: new is not slower than old\"{element}");
         assert!(text.contains(&case), "{answer:?}: {text}");
+        assert!(text.contains("\n    <system-out>Comparison   A old, B new\n"), "{text}");
     }
     let mut apart = compared("new", Answer::None);
     apart.not_comparable = vec![Note::new("x", "another load")];

@@ -39,7 +39,7 @@ fn a_run_and_a_comparison_have_their_pages() {
     let options = TextOptions { verbose: true, rules: true, ..TextOptions::default() };
     golden_bytes("run.md", print(&claimed(), &TextOptions::default()).as_bytes());
     golden_bytes("run_verbose.md", print(&claimed(), &options).as_bytes());
-    let report = Report::of_comparison(&comparison("new", Answer::Worse));
+    let report = Report::of_comparison(&comparison("new", Answer::Worse), None);
     golden_bytes("comparison.md", print_report(&report).as_bytes());
 }
 
@@ -93,7 +93,7 @@ fn hostile_text_is_no_markup() {
     check(&page);
     // The title, and the headings of five sections.
     assert_eq!(page.lines().filter(|line| line.starts_with('#')).count(), 6, "{page}");
-    check(&print_report(&Report::of_comparison(&comparison(hostile, Answer::Worse))));
+    check(&print_report(&Report::of_comparison(&comparison(hostile, Answer::Worse), None)));
     for annotation in Annotation::of_run(&document, true, false) {
         let line = annotation.to_string();
         assert!(line.lines().count() == 1 && !line.contains('\u{1b}'), "{line:?}");

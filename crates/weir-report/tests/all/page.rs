@@ -296,7 +296,7 @@ fn short_and_failed_runs_have_pages() {
 fn studies_and_trends_have_pages() {
     let comparison = studies::comparison("new");
     let pages = [
-        ("compare", Report::of_comparison(&comparison), &["percentiles", "shift"][..]),
+        ("compare", Report::of_comparison(&comparison, None), &["percentiles", "shift"][..]),
         ("ab", Report::of_study(&studies::ab("new")), &["runs", "percentiles", "shift"]),
         ("repeat", Report::of_study(&studies::repeat()), &["runs"]),
         ("sweep", Report::of_study(&studies::sweep()), &["sweep-1", "sweep-2"]),

@@ -220,21 +220,19 @@ impl DurationColumn {
     }
 
     /// Formats an interval, its ends rounded outwards, beside a value that has the unit:
-    /// `0.97–0.99`; without an upper end `0.97 or more`.
+    /// `0.97–0.99`. Ends in another unit than the value's have theirs, `3.80–4.10 s`, and ends of
+    /// different units one each, `33 µs–3.80 ms`; without an upper end `≥ 0.97 ms`.
     pub fn interval(&self, low_ns: u64, high_ns: Option<u64>) -> String {
-        let bare = |ns: u64, rounding: Rounding| {
-            let text = self.print(ns, rounding);
-            match text.strip_suffix(self.unit.name()) {
-                Some(number) if ns / 1000 < self.unit.ns() => number.trim_end().to_owned(),
-                _ => text,
-            }
+        let Some(high_ns) = high_ns else {
+            return self.or_more(low_ns);
         };
-        match high_ns {
-            Some(high_ns) => {
-                let (low, high) = (bare(low_ns, Rounding::Down), bare(high_ns, Rounding::Up));
-                format!("{low}–{high}")
-            }
-            None => format!("{} or more", bare(low_ns, Rounding::Down)),
+        let (low, high) = (self.print(low_ns, Rounding::Down), self.print(high_ns, Rounding::Up));
+        match (low.rsplit_once(' '), high.rsplit_once(' ')) {
+            (Some((low, unit)), Some((bare, same))) if unit == same => match unit {
+                unit if unit == self.unit.name() => format!("{low}–{bare}"),
+                _ => format!("{low}–{high}"),
+            },
+            _ => format!("{low}–{high}"),
         }
     }
 

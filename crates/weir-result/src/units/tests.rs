@@ -301,13 +301,15 @@ fn refused<T: std::fmt::Debug>(read: &Result<T, ParseError>, text: &str, why: &s
 }
 
 #[test]
-fn intervals_stand_beside_a_value_with_its_unit() {
+fn intervals_have_each_unit_that_is_not_the_value_s() {
     const MS: u64 = 1_000_000;
     for (typical, low, high, expected) in [
         (MS, 970_000, Some(990_000), "0.97–0.99"),
-        (MS, 970_000, Some(1_300 * MS), "0.97–1.30 s"),
-        (MS, 1_200 * MS, Some(1_300 * MS), "1.20 s–1.30 s"),
-        (MS, 970_000, None, "0.97 or more"),
+        (MS, 970_000, Some(1_300 * MS), "0.97 ms–1.30 s"),
+        (MS, 1_200 * MS, Some(1_300 * MS), "1.20–1.30 s"),
+        (33_000, 32_500, Some(3_797_001), "32 µs–3.80 ms"),
+        (MS, 970_000, None, "≥ 0.97 ms"),
+        (50_000, 104_000, None, "≥ 104 µs"),
         (50_000, 49_999, Some(51_001), "49–52"),
         (100, 85, Some(99), "85–99"),
     ] {

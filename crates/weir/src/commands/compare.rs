@@ -34,6 +34,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
     let summary = StepSummary::of(args.github)?;
     let [base, new] = sides(args)?;
     let first = base.runs.first().context("there is no run of the base")?;
+    let other = new.runs.first().context("there is no run of the new system")?;
     let is_open_loop = matches!(first.plan.load, Load::OpenLoop { .. });
     let names = study::metrics(&args.metrics, is_open_loop, &METRICS);
     let question = Question {
@@ -43,7 +44,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
     let (a, b): (Vec<_>, Vec<_>) = (base.runs.iter().collect(), new.runs.iter().collect());
     let comparison = compare_sets(&question, &a, &b, [base.name, new.name]);
     let undecided = args.fail_on == Some(FailOn::Undecided);
-    let findings = Findings::of_comparison(&comparison).failing_undecided(undecided);
+    let findings =
+        Findings::of_comparison(&comparison).with_runs([first, other]).failing_undecided(undecided);
     exports.write_findings(&findings, &TextOptions::default())?;
     study::print(&findings, format)?;
     let gate = study::gate(&comparison, args.fail_on);

@@ -53,7 +53,7 @@ pub(super) fn view(frame: &mut Frame, view: &View) {
     header(frame, view, areas[0]);
     rates(frame, view, areas[1]);
     frame.render_widget(figures::connections(state, columns), areas[2]);
-    frame.render_widget(Paragraph::new(figures::percentiles(view)), areas[3]);
+    frame.render_widget(Paragraph::new(figures::percentiles(view, columns)), areas[3]);
     frame.render_widget(figures::send_lag(view, columns), areas[4]);
     frame.render_widget(figures::client(view, columns), areas[5]);
     frame.render_widget(figures::failures(state, columns), areas[6]);

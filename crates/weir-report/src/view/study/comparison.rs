@@ -55,11 +55,22 @@ fn tone(answer: Answer) -> Tone {
     }
 }
 
+/// Greatest length of a name as the title of a column.
+const NAME_MAX: usize = 20;
+
+/// Titles of the columns of both sides: their names, if both are short enough to be whole.
+fn heads(found: &Comparison) -> [&str; 2] {
+    let names = [found.base.name.as_str(), found.new.name.as_str()];
+    let is_short = |name: &str| !name.is_empty() && name.chars().count() <= NAME_MAX;
+    if names.into_iter().all(is_short) { names } else { ["A", "B"] }
+}
+
 fn metrics(found: &Comparison) -> Table {
     let is_test = found.pairing != Pairing::Single;
+    let [a, b] = heads(found);
     let columns = match is_test {
-        true => titles(["A", "B", "Change", "Interval", "Verdict"]),
-        false => titles(["A", "B", "Change"]),
+        true => titles([a, b, "Change", "Interval", "Verdict"]),
+        false => titles([a, b, "Change"]),
     };
     let interval = format!("{} intervals", units::short_percent(found.confidence));
     Table {
@@ -97,6 +108,7 @@ fn row(entry: &MetricComparison, is_test: bool) -> Row {
 }
 
 fn shift(found: &Comparison) -> Table {
+    let [a, b] = heads(found);
     let row = |level: &ShiftLevel| Row {
         label: Cell::Text(format!("p{}", units::number(level.percentile))),
         cells: vec![
@@ -115,7 +127,7 @@ fn shift(found: &Comparison) -> Table {
             "difference at each percentile, {} intervals",
             units::short_percent(found.confidence)
         ),
-        columns: titles(["A", "B", "Change", "Interval"]),
+        columns: titles([a, b, "Change", "Interval"]),
         rows: found.shift.iter().map(row).collect(),
         legend: Vec::new(),
     }

@@ -190,14 +190,14 @@ fn table(found: &SearchResult) -> Table {
         }
     };
     let violations: Vec<String> = found.claims.iter().map(violation).collect();
-    let legend = format!("Violations: requests that {}", violations.join("; that "));
+    let caption = format!("violations are requests that {}", violations.join("; that "));
     Table {
         kind: TableKind::Metrics,
         title: "Trial",
-        caption: String::new(),
+        caption,
         columns: titles(["Rate", "Connections", "Completed", "Violations", "Result"]),
         rows: (1..).zip(&found.trials).map(row).collect(),
-        legend: vec![Notice::OfRun(legend)],
+        legend: Vec::new(),
     }
 }
 

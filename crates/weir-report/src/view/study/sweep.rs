@@ -46,9 +46,7 @@ fn table(study: &Study, sweep: &Sweep) -> Table {
     let columns = named.iter().map(NamedMetric::title).chain(["Limit".to_owned()]).collect();
     let has_bounds =
         sweep.cells.iter().flat_map(|cell| cell.metrics.iter().flatten()).any(|it| it.bounds > 0);
-    let mut legend = vec![Notice::OfRun(
-        "means over the runs of each row ± their standard deviation".to_owned(),
-    )];
+    let mut legend = Vec::new();
     if has_bounds {
         let text = "*: in some runs the value is a bound of the true one (client overhead, or the \
                     client limited the run)";
@@ -57,7 +55,7 @@ fn table(study: &Study, sweep: &Sweep) -> Table {
     Table {
         kind: TableKind::Metrics,
         title: "Cell",
-        caption: String::new(),
+        caption: "means over the runs of each row ± their standard deviation".to_owned(),
         columns,
         rows: sweep.cells.iter().map(row).collect(),
         legend,

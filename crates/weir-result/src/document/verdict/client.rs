@@ -114,9 +114,9 @@ pub(super) fn more_cpu(document: &Document) -> String {
     if threads < cpus.min(plan.own_connections()) && !is_local {
         return "use more threads (-t)".to_owned();
     }
-    // Parts share -t, of which each has its share.
-    if is_local && threads > 1 && plan.part.is_none() {
-        let fewer = threads - 1;
+    // Parts share -t, of which each has its share. More threads than CPUs leave the server none.
+    if is_local && threads > 1 && cpus > 1 && plan.part.is_none() {
+        let fewer = (threads - 1).min(cpus - 1);
         return format!("leave the server a CPU (-t{fewer}), or use another machine for it");
     }
     if is_local {
@@ -208,7 +208,8 @@ fn late_sends(document: &Document) -> Rule {
     let Some(p99_ns) = lags.and_then(|lags| lags.ok.percentile(99.0)) else {
         return measure.unknown("nothing was sent by plan");
     };
-    let evidence = format!("1% of requests were sent ≥ {} late", units::duration(p99_ns));
+    let evidence =
+        format!("the client itself delayed 1% of requests by {} or more", units::duration(p99_ns));
     let weight = p99_ns as f64 / (p50_ns + p99_ns as f64).max(1.0);
     measure.weight(weight).judge(p99_ns as f64, &evidence, &more_cpu(document))
 }

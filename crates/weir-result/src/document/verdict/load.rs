@@ -112,5 +112,5 @@ fn late(document: &Document) -> Option<String> {
         false => "they waited for a free connection",
     };
     let lag = units::duration(lag);
-    Some(format!("1% of requests were sent ≥ {lag} late: {why}"))
+    Some(format!("late: 1% of requests were sent {lag} or more after they were due: {why}"))
 }

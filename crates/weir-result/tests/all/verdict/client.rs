@@ -119,6 +119,16 @@ fn client_cpu() {
         parts.health.as_mut().expect("watched").is_server_local = Some(true);
     };
     says(id, local, &with("leave the server a CPU (-t1), or use another machine for it"));
+    // One thread fewer than 12 would still take both CPUs, and a single CPU cannot be shared out.
+    let crowded = |cpus: u32| {
+        move |parts: &mut DocumentParts| {
+            local(parts);
+            parts.plan.threads = 12;
+            parts.environment.cpus_usable = Some(cpus);
+        }
+    };
+    says(id, crowded(2), &with("leave the server a CPU (-t1), or use another machine for it"));
+    says(id, crowded(1), &with("use another machine for the server, or lower the load"));
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn late() {
         parts.measurements.send_lag.ok = lags();
         parts.measurements.connection_wait = lags();
     };
-    let text = "1% of requests were sent ≥ 300 µs late";
+    let text = "late: 1% of requests were sent 300 µs or more after they were due";
     check(late, Delivery::Late, &format!("{text}: they waited for a free connection"));
     check(
         |parts| {

@@ -10,6 +10,9 @@ use crate::tui::state::{Latencies, PERCENTILES, State};
 /// Gap between two figures of a row.
 const GAP: usize = 3;
 
+/// Columns of a time, with the gap before it, if the terminal has room for them.
+const TIME_WIDTH: usize = 11;
+
 /// Columns from which on the client overhead is also shown in time.
 const WIDE: u16 = 80;
 
@@ -47,12 +50,14 @@ pub(super) fn connections(state: &State, columns: u16) -> Line<'static> {
 }
 
 /// The table of percentiles: of the last interval, and of the run.
-pub(super) fn percentiles(view: &View) -> Vec<Line<'static>> {
+pub(super) fn percentiles(view: &View, columns: u16) -> Vec<Line<'static>> {
     let state = view.state;
-    let head: String = PERCENTILES.iter().map(|p| format!("{:>9}", head_of(*p))).collect();
+    let room = usize::from(columns).saturating_sub(LABEL);
+    let width = (room / PERCENTILES.len()).min(TIME_WIDTH);
+    let head: String = PERCENTILES.iter().map(|p| format!("{:>width$}", head_of(*p))).collect();
     let cells = |latencies: &Latencies| {
         let cells = latencies.iter().map(|ns| ns.map_or("-".to_owned(), units::duration));
-        cells.map(|cell| format!("{:>9}", view.glyphs.text(&cell))).collect::<String>()
+        cells.map(|cell| time_cell(&view.glyphs.text(&cell), width)).collect::<String>()
     };
     let last_name = format!("last {} s", state.interval_s());
     let last = match state.silence_s() {
@@ -64,6 +69,15 @@ pub(super) fn percentiles(view: &View) -> Vec<Line<'static>> {
         Line::from(vec![label(&last_name), last]),
         Line::from(vec![label("run"), Span::raw(cells(&state.run))]),
     ]
+}
+
+/// Right-aligns a time in its column, which never touches the one before: a time that fills its
+/// column loses the blank before the unit.
+fn time_cell(time: &str, width: usize) -> String {
+    match time.chars().count() < width {
+        true => format!("{time:>width$}"),
+        false => format!(" {}", time.replace(' ', "")),
+    }
 }
 
 fn head_of(p: f64) -> String {
@@ -139,4 +153,17 @@ fn rounded_percent(share: f64) -> String {
 
 fn warning() -> Style {
     Style::new().fg(Color::Yellow).add_modifier(Modifier::BOLD)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_never_touch() {
+        assert_eq!(time_cell("98.24 ms", 9), " 98.24 ms");
+        assert_eq!(time_cell("100.41 ms", 9), " 100.41ms");
+        assert_eq!(time_cell("100.41 ms", 11), "  100.41 ms");
+        assert_eq!(time_cell("1,234.56 s", 9), " 1,234.56s");
+    }
 }
