@@ -35,6 +35,7 @@ mod link;
 mod occupancy;
 mod overload;
 mod queues;
+mod search;
 mod slots;
 mod stall;
 mod stops;
@@ -99,6 +100,7 @@ const CASES: &[Case] = &[
     Case::new("V29", everyday::everyday_commands),
     Case::new("V30", foreign::foreign),
     Case::new("V31", stops::stops),
+    Case::new("V32", search::search),
     Case::new("V2", delivery::delivery).over("V2-tls", Over::Tls),
     Case::new("V2", delivery::delivery).over("V2-http2", Over::Http2 { streams: 10 }),
     Case::new("V5", stall::open_loop).over("V5-tls", Over::Tls),

@@ -313,6 +313,7 @@ fn nginx_config(
          \x20 server {{\n    listen {address}{protocol} backlog=4096;\n    root .;\n\
          \x20   location / {{ return 200 \"Hello, World!\\n\"; }}\n\
          \x20   location /body/ {{ }}\n\
+         \x20   location /page {{ gzip on; gzip_types *; }}\n\
          \x20 }}\n  server {{\n    listen {status};\n\
          \x20   location = /status {{ stub_status; }}\n  }}\n}}\n",
         files = NGINX_CONNECTIONS + 100,
@@ -336,7 +337,22 @@ fn write_bodies(directory: &Path) -> io::Result<()> {
     fs::create_dir_all(&directory)?;
     let write =
         |bytes: u32| fs::write(directory.join(bytes.to_string()), vec![b'x'; bytes as usize]);
-    NGINX_BODIES.into_iter().try_for_each(write)
+    NGINX_BODIES.into_iter().try_for_each(write)?;
+    fs::write(directory.with_file_name("page"), page())
+}
+
+/// Returns a text of 64 KiB that compresses about as well as a page does.
+fn page() -> String {
+    let words = ["flow", "weir", "river", "gauge", "level", "<p>", "</p>\n", "of", "the", "stream"];
+    let mut random = 1_u64;
+    let mut page = String::new();
+    while page.len() < 64 << 10 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        page.push_str(words[(random >> 33) as usize % words.len()]);
+        page.push(' ');
+    }
+    page.truncate(64 << 10);
+    page
 }
 
 /// Requests a path and returns the response with its head.
