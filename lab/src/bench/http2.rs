@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::load::Load;
-use super::matrix;
+use super::matrix::{self, LIMIT};
 use super::peers::{Peer, versions};
 use super::{Fixture, Section};
 use crate::rig::clients;
@@ -35,7 +35,8 @@ pub(super) fn http2(fixture: &Fixture) -> Result<Section> {
     let mut text = format!(
         "A closed loop of one client thread over HTTP/2 without TLS. {} At least 1.5 is wanted \
          with several streams, 1.2 with one. With one stream nginx 1.22 holds a response back for \
-         the delayed ACK of its head, so that load is on other servers. {}\n",
+         the delayed ACK of its head, so that load is on other servers. {LIMIT} \
+         {}\n",
         fixture.method(fixture.options.seconds, "weir has no warm-up here"),
         versions(&[Peer::H2load])?
     );

@@ -59,7 +59,7 @@ fn section(
     let mut clients = clients(fixture, Peer::Wrk);
     clients.extend(known.map(|flags| Client::Weir(flags)));
     let mut text = format!(
-        "A closed loop of one client thread. {} {about}\n",
+        "A closed loop of one client thread. {} {about} {LIMIT}\n",
         fixture.method(fixture.options.seconds, "weir has no warm-up here")
     );
     for flags in more.iter().filter(|flags| !fixture.knows(flags[0])) {
@@ -77,6 +77,10 @@ pub(super) fn clients(fixture: &Fixture, peer: Peer) -> Vec<Client> {
     peer.into_iter().chain(fixture.engines.iter().map(|flags| Client::Weir(flags))).collect()
 }
 
+/// What the tables' column `limit` is.
+pub(super) const LIMIT: &str = "The limit of a ratio is what it would be if weir's own code took no \
+    time: the rest is the kernel's, to send, receive and wait.";
+
 /// Compares clients with the peer, which is the first of them, by each load on one server. Returns
 /// the table with its heading.
 pub(super) fn compare(
@@ -87,8 +91,9 @@ pub(super) fn compare(
     clients: &[Client],
 ) -> Result<String> {
     let ratio = format!("requests per CPU-second ÷ {}'s", peer.name());
-    let mut table =
-        Table::new(&["load", "client", &ratio, "µs CPU per request", "requests/s", "resident MiB"]);
+    let heads =
+        ["load", "client", &ratio, "limit", "µs CPU per request", "requests/s", "resident MiB"];
+    let mut table = Table::new(&heads);
     for load in loads {
         add(fixture, server, load, clients, &mut table)?;
     }
@@ -112,10 +117,15 @@ fn add(
             (Client::Peer(_), 0) => "1".to_owned(),
             (Client::Peer(_), _) => table::estimate(&paired.efficiency(at)),
         };
+        let limit = match clients[at] {
+            Client::Weir(_) if at > 0 => format!("{:.2}", paired.efficiency_limit(at)),
+            _ => "–".to_owned(),
+        };
         table.row(&[
             load.to_string(),
             name,
             ratio,
+            limit,
             format!("{:.2}", paired.cost_us(at)),
             table::rate(paired.requests_per_second(at)),
             table::mebibytes(paired.resident_bytes(at)),

@@ -54,6 +54,12 @@ impl Paired {
         self.estimate(|round| round[0].cost_us() / round[at].cost_us())
     }
 
+    /// Returns the same if a side's own code took no time, only the kernel's: the limit of what its
+    /// code can still save.
+    pub(super) fn efficiency_limit(&self, at: usize) -> f64 {
+        self.estimate(|round| round[0].cost_us() / round[at].kernel_us()).median
+    }
+
     /// Returns the requests per CPU-second of the first side divided by those of another.
     pub(super) fn efficiency_of_first(&self, at: usize) -> Estimate {
         self.estimate(|round| round[at].cost_us() / round[0].cost_us())
@@ -146,12 +152,13 @@ mod tests {
             // The second side needs half the CPU time, and completes a quarter more in a second.
             let (cpu_s, wall_s) = if at == 0 { (1.0, 1.25) } else { (0.5, 1.0) };
             let (requests, rps) = (1_000_000, 1e6 / wall_s);
-            Ok(Run { requests, cpu_s, wall_s, rps, resident_bytes: Some(at as u64) })
+            let (kernel_s, resident_bytes) = (cpu_s * 0.8, Some(at as u64));
+            Ok(Run { requests, cpu_s, kernel_s, wall_s, rps, resident_bytes })
         });
         let paired = paired.expect("no run fails");
         assert_eq!(order, [0, 1, 1, 0, 0, 1]);
         assert_eq!((paired.cost_us(0), paired.cost_us(1)), (1.0, 0.5));
-        assert_eq!(paired.efficiency(1).median, 2.0);
+        assert_eq!((paired.efficiency(1).median, paired.efficiency_limit(1)), (2.0, 2.5));
         assert_eq!(paired.efficiency_of_first(1).median, 0.5);
         assert_eq!(paired.resident_bytes(1), Some(1));
         assert_eq!(paired.throughput(1).median, 1.25);
@@ -165,7 +172,7 @@ mod tests {
         let mut runs_of_b = 0;
         let paired = Paired::run("test", 2, &sides, |at| {
             runs_of_b += u32::from(at == 1);
-            let good = Run { requests: 1, cpu_s: 1.0, wall_s: 1.0, rps: 1.0, resident_bytes: None };
+            let good = Run { cpu_s: 1.0, wall_s: 1.0, rps: 1.0, ..Run::FAILED };
             Ok(if at == 2 || (at == 1 && runs_of_b == 2) { Run::FAILED } else { good })
         });
         let paired = paired.expect("no run fails");

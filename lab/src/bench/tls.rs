@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 
 use super::client::Client;
 use super::load::Load;
-use super::matrix;
+use super::matrix::{self, LIMIT};
 use super::peers::Peer;
 use super::{Fixture, Section};
 use crate::rig::clients::Run;
@@ -24,7 +24,7 @@ pub(super) fn tls(fixture: &Fixture) -> Result<Section> {
         "A closed loop of one client thread over TLS 1.3. {} Neither program verifies the \
          certificate. With one request for each connection, every request has a full handshake: \
          the server has neither a session cache nor tickets. At least 1.2 is wanted with 20 \
-         connections, and 1 for handshakes.\n",
+         connections, and 1 for handshakes. {LIMIT}\n",
         fixture.method(fixture.options.seconds, "weir has no warm-up here")
     );
     text.push_str(&matrix::compare(fixture, &server, &LOADS, Peer::Wrk, &clients)?);

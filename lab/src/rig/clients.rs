@@ -14,6 +14,8 @@ use super::timed::{Timed, show, timed};
 pub(crate) struct Run {
     pub(crate) requests: u64,
     pub(crate) cpu_s: f64,
+    /// The part of it in the kernel.
+    pub(crate) kernel_s: f64,
     pub(crate) wall_s: f64,
     /// Requests per second: over `wall_s`, or as the program reports them for its window.
     pub(crate) rps: f64,
@@ -23,18 +25,29 @@ pub(crate) struct Run {
 
 impl Run {
     /// A run that ended with an error, without figures.
-    pub(crate) const FAILED: Run =
-        Run { requests: 1, cpu_s: f64::NAN, wall_s: f64::NAN, rps: f64::NAN, resident_bytes: None };
+    pub(crate) const FAILED: Run = Run {
+        requests: 1,
+        cpu_s: f64::NAN,
+        kernel_s: f64::NAN,
+        wall_s: f64::NAN,
+        rps: f64::NAN,
+        resident_bytes: None,
+    };
 
     /// Makes the run of a program that completed `requests` requests.
     pub(crate) fn of(requests: u64, timed: &Timed) -> Run {
-        let Timed { cpu_s, wall_s, resident_bytes, .. } = *timed;
-        Run { requests, cpu_s, wall_s, rps: requests as f64 / wall_s, resident_bytes }
+        let Timed { cpu_s, kernel_s, wall_s, resident_bytes, .. } = *timed;
+        Run { requests, cpu_s, kernel_s, wall_s, rps: requests as f64 / wall_s, resident_bytes }
     }
 
     /// Returns the client's CPU time per request, in microseconds.
     pub(crate) fn cost_us(&self) -> f64 {
         self.cpu_s * 1e6 / self.requests as f64
+    }
+
+    /// Returns the kernel's part of that, in microseconds.
+    pub(crate) fn kernel_us(&self) -> f64 {
+        self.kernel_s * 1e6 / self.requests as f64
     }
 }
 

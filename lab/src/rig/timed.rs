@@ -24,6 +24,8 @@ pub(crate) struct Timed {
     pub(crate) stdout: String,
     /// User and system time, including the process's start and end.
     pub(crate) cpu_s: f64,
+    /// System time: the part of it in the kernel.
+    pub(crate) kernel_s: f64,
     pub(crate) wall_s: f64,
     /// Peak resident memory; none if the kernel did not report it.
     pub(crate) resident_bytes: Option<u64>,
@@ -47,11 +49,12 @@ pub(crate) fn timed(words: &[OsString], good: &[i32]) -> Result<Timed> {
         let told = stderr.trim_end().rsplit_once('\n').map_or("", |(told, _)| told);
         bail!("`{}` ended with {}: {}", show(words), output.status, told.trim());
     }
-    let Some((cpu_s, wall_s)) = times_in(&stderr) else {
+    let Some([user_s, kernel_s, wall_s]) = times_in(&stderr) else {
         bail!("failed to read bash's times in: {stderr}");
     };
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
-    Ok(Timed { stdout, cpu_s, wall_s, resident_bytes })
+    let cpu_s = user_s + kernel_s;
+    Ok(Timed { stdout, cpu_s, kernel_s, wall_s, resident_bytes })
 }
 
 /// Formats words as a command line.
@@ -100,11 +103,10 @@ fn peak_in(status: &str) -> Option<u64> {
     Some(kib * 1_024)
 }
 
-/// Returns the last line's user plus system time, and real time.
-fn times_in(stderr: &str) -> Option<(f64, f64)> {
+/// Returns the last line's user, system and real time.
+fn times_in(stderr: &str) -> Option<[f64; 3]> {
     let words = stderr.lines().last()?.split_whitespace().map(|word| word.parse().ok());
-    let [user, system, real] = words.collect::<Option<Vec<f64>>>()?[..] else { return None };
-    Some((user + system, real))
+    words.collect::<Option<Vec<f64>>>()?.try_into().ok()
 }
 
 #[cfg(test)]
@@ -113,7 +115,7 @@ mod tests {
 
     #[test]
     fn times_are_read_from_the_last_line() {
-        assert_eq!(times_in("a note\n0.500 1.250 3.004\n"), Some((1.75, 3.004)));
+        assert_eq!(times_in("a note\n0.500 1.250 3.004\n"), Some([0.5, 1.25, 3.004]));
         assert_eq!(times_in("0.500 1.250\n"), None);
         assert_eq!(times_in(""), None);
     }
