@@ -123,7 +123,7 @@ pub(super) fn stops(fixture: &Fixture) -> Result<Section> {
     section.note(format!("Findings in {undisturbed} runs without stops: {findings}."));
 
     let mut table =
-        Table::new(&["stop", "length", "load", "touching", "found", "longest found", "grade"]);
+        Table::new(&["stop", "load", "touching", "longest", "found", "longest found", "grade"]);
     for index in 0..runs {
         let place = Place::ALL[index % Place::ALL.len()];
         let load = match place {
@@ -229,13 +229,14 @@ fn judge(
             format!("{about}: p{p} {} is printed as a value", seconds(value.ns as f64 / 1e9))
         });
     }
+    let if_any = |length_s: f64| if length_s > 0.0 { seconds(length_s) } else { "–".to_owned() };
     table.row(&[
         place.name().to_owned(),
-        seconds(length_s),
         flags.to_owned(),
         touching_s.len().to_string(),
+        if_any(length_s),
         found.count.to_string(),
-        seconds(longest_s),
+        if_any(longest_s),
         document.verdict.grade.in_words().to_owned(),
     ]);
 }
