@@ -381,13 +381,12 @@ fn a_signal_ends_the_wait_for_the_server_with_the_report() {
 #[test]
 fn a_capture_that_fails_is_said() {
     let target = Serve::start(&[]);
-    let more =
-        ["--capture", "exit 3", "--capture", "kill -9 $$", "--capture", "true", &target.url()];
+    let more = ["--capture", "exit 3", "--capture", "kill $$", "--capture", "true", &target.url()];
     let ran = weir::load("epoll", "-c1 -n 20", &more);
     let notes = ran.document.notes.iter().filter(|note| note.code == "capture_failed");
     let texts: Vec<&str> = notes.map(|note| note.text.as_str()).collect();
     let ended =
-        "--capture \"kill -9 $$\" was ended after 10 s or by a signal: its output is incomplete";
+        "--capture \"kill $$\" was ended after 10 s or by a signal: its output is incomplete";
     assert_eq!(texts, ["--capture \"exit 3\" ended with 3", ended], "{ran}");
     assert!(ran.stderr.contains(ended), "{ran}");
 }
