@@ -49,7 +49,7 @@ pub use handshake::Handshake;
 pub use held_output::{HeldOutput, HeldText};
 pub use listener::{ListenOptions, Listener};
 pub use open::{Engine, OnBackend, open};
-pub use signals::{Signal, Signals};
+pub use signals::{Signal, Signals, unblock_in};
 pub use stdout::Stdout;
 pub use tcp::TcpTally;
 pub use time::{Clock, Nanos};

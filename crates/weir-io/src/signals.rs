@@ -2,6 +2,8 @@
 
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::ptr;
 
 /// A request to terminate.
@@ -95,6 +97,22 @@ impl Signals {
     }
 }
 
+/// Makes a command begin with no signal blocked. It would inherit those that weir blocks, and a
+/// server that a shell starts would not end by Ctrl-C or kill(1).
+pub fn unblock_in(command: &mut Command) -> &mut Command {
+    let unblock = || {
+        let mut none = MaybeUninit::uninit();
+        // SAFETY: sigemptyset initialises the set.
+        let none = unsafe {
+            libc::sigemptyset(none.as_mut_ptr());
+            none.assume_init()
+        };
+        mask(libc::SIG_SETMASK, &none)
+    };
+    // SAFETY: after the fork it only calls two functions that are safe there (signal-safety(7)).
+    unsafe { command.pre_exec(unblock) }
+}
+
 /// True if the process was started with the signal ignored.
 fn is_ignored(number: libc::c_int) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::uninit();
@@ -122,6 +140,20 @@ mod tests {
     fn raise(signal: Signal) {
         // SAFETY: raise takes no pointers, and the signal is blocked here.
         assert_eq!(unsafe { libc::raise(signal.number()) }, 0);
+    }
+
+    #[test]
+    fn commands_begin_without_blocked_signals() {
+        let signals = Signals::block().expect("mask");
+        let status = |command: &mut Command| {
+            let output = command.args(["SigBlk", "/proc/self/status"]).output().expect("grep");
+            String::from_utf8(output.stdout).expect("text").split('\t').nth(1).map(str::to_owned)
+        };
+        let blocked = status(&mut Command::new("grep")).expect("a mask");
+        assert_ne!(blocked.trim().trim_start_matches('0'), "", "inherited");
+        let unblocked = status(unblock_in(&mut Command::new("grep"))).expect("a mask");
+        assert_eq!(unblocked.trim().trim_start_matches('0'), "");
+        signals.release().expect("mask");
     }
 
     #[test]

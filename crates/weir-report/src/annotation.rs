@@ -117,7 +117,9 @@ fn failed_assertions(document: &Document) -> impl Iterator<Item = Annotation> {
     failed.map(|result| {
         let title = format!("weir: assertion failed: {}", result.assertion);
         let reason = result.reason.as_ref().map(|reason| format!(": {reason}"));
-        let message = format!("measured {}{}", result.measured, reason.unwrap_or_default());
+        // Without a value the text is the reason why there is none.
+        let measured = if result.value.is_some() { "measured " } else { "" };
+        let message = format!("{measured}{}{}", result.measured, reason.unwrap_or_default());
         Annotation::new(Level::Error, title, message)
     })
 }

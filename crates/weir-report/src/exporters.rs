@@ -101,9 +101,9 @@ pub const JUNIT: Exporter = Exporter {
     description: "the results of --assert, as JUnit XML",
     needs_assertions: true,
     write: |document, options, mut out| junit::write(document, options, &mut out),
-    of_findings: OfFindings::Verdicts(|findings, options, mut out| match findings.comparison() {
+    of_findings: OfFindings::Verdicts(|findings, options, mut out| match findings.verdict() {
         Some(found) => junit::write_verdict(found, findings, options, &mut out),
-        None => Err(io::Error::other("there is no verdict")),
+        None => junit::write_incomplete(findings, options, &mut out),
     }),
 };
 

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 use weir_result::study::{
     Comparison, Design, MetricComparison, MetricOverRuns, SearchResult, ShiftLevel, StudyResult,
-    Trial,
+    StudyState, Trial,
 };
 use weir_result::{Document, NamedMetric, Study};
 
@@ -132,6 +132,14 @@ impl<'f> Findings<'f> {
                 Runs { documents: study.documents_of(0).collect(), means: Some(means) }
             }
             _ => Runs::default(),
+        }
+    }
+
+    /// The verdict of the result: that of a study which stopped at a failure is no answer.
+    pub(crate) fn verdict(&self) -> Option<&'f Comparison> {
+        match self.source {
+            Source::Study(Study { state: StudyState::Stopped { .. }, .. }) => None,
+            _ => self.comparison(),
         }
     }
 

@@ -4,10 +4,10 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use weir_result::study::{Comparison, Gate};
+use weir_result::study::{Comparison, Gate, StudyState};
 use weir_result::{AssertionOutcome, AssertionResult, Document, excerpt, is_unprintable};
 
-use crate::findings::Findings;
+use crate::findings::{Findings, Source};
 use crate::text::{self, TextOptions};
 
 /// Writes the document's assertions, and the report as their output.
@@ -83,6 +83,40 @@ pub(crate) fn write_verdict(
         Gate::Open => writeln!(out, r#"><skipped message="{sentence}"/></testcase>"#)?,
         Gate::Passed => writeln!(out, "/>")?,
     }
+    let mut report = Vec::new();
+    findings.write_text(&plain(options), &mut report)?;
+    system_out(&report, out)?;
+    writeln!(out, "  </testsuite>")?;
+    writeln!(out, "</testsuites>")
+}
+
+/// Writes a comparison that ended before its verdict as one test with an error, the reason.
+///
+/// # Errors
+/// Errors of `out`.
+pub(crate) fn write_incomplete(
+    findings: &Findings<'_>,
+    options: &TextOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let Source::Study(study) = findings.source else {
+        return Err(io::Error::other("there is no verdict"));
+    };
+    let names: Vec<&str> = study.cells.iter().map(|cell| cell.name.as_str()).collect();
+    let reason = match &study.state {
+        StudyState::Stopped { reason } => format!("the study stopped at {reason}"),
+        _ => "the study was interrupted before it had a verdict".to_owned(),
+    };
+    writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
+    writeln!(out, "<testsuites>")?;
+    let (suite, reason) = (escaped(&names.join(" and ")), escaped(&reason));
+    writeln!(
+        out,
+        r#"  <testsuite name="weir {suite}" tests="1" failures="0" errors="1" skipped="0">"#
+    )?;
+    writeln!(out, r#"    <testcase classname="weir" name="the study is complete">"#)?;
+    writeln!(out, r#"      <error message="{reason}" type="error"/>"#)?;
+    writeln!(out, "    </testcase>")?;
     let mut report = Vec::new();
     findings.write_text(&plain(options), &mut report)?;
     system_out(&report, out)?;

@@ -111,7 +111,12 @@ pub(crate) fn plan_at(
     let request_plan = RequestPlan {
         method,
         headers: headers.into_iter().map(|(name, value)| Header { name, value }).collect(),
-        body_bytes: body.as_ref().map_or(0, |body| body.len() as u64),
+        body_bytes: match &scripts {
+            // It may give each request another body.
+            Some(scripts) if scripts.makes_requests() => 0,
+            Some(_) => request.request("http").body().len() as u64,
+            None => body.as_ref().map_or(0, |body| body.len() as u64),
+        },
         wire_bytes: request.bytes().len() as u64,
     };
     let plan = Plan {

@@ -24,6 +24,7 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 use weir_engine::ObserverFactory;
 use weir_io::{Clock, Nanos};
 use weir_result::document::{Capture, ServerLoad, ServerSection};
+use weir_result::units;
 use weir_result::{Measurements, Note, Plan};
 
 use crate::background;
@@ -102,7 +103,9 @@ impl Watch {
 
     /// Notes on what is watched, after the first reading.
     pub(crate) fn notes(&self) -> Vec<Note> {
-        self.sources.notes()
+        let failed = self.captures.iter().filter_map(failure_of).collect::<Vec<_>>();
+        let failed = failed.into_iter().map(|text| Note::new("capture_failed", text));
+        self.sources.notes().into_iter().chain(failed).collect()
     }
 
     /// The factory of observers that the load needs for this watch, if any.
@@ -212,6 +215,19 @@ fn capture(command: &str, redaction: &Redaction) -> Result<Capture> {
         output: redaction.lines(&ran.output),
         truncated: ran.truncated,
     })
+}
+
+/// Returns what is wrong with the output of a command, if it did not succeed.
+fn failure_of(capture: &Capture) -> Option<String> {
+    let command = &capture.command;
+    match capture.exit_status {
+        Some(0) => None,
+        Some(code) => Some(format!("--capture {command:?} ended with {code}")),
+        None => Some(format!(
+            "--capture {command:?} was ended after {} or by a signal: its output is incomplete",
+            units::exact_duration(CAPTURE_PATIENCE.as_nanos() as u64)
+        )),
+    }
 }
 
 /// Reason why the server's counts cannot equal weir's, if there is one.

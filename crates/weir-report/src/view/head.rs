@@ -86,8 +86,11 @@ pub(super) fn load(plan: &Plan) -> Vec<Fact> {
     if plan.pipeline > 1 {
         facts.push(Fact::named("pipeline", Cell::Text(plan.pipeline.to_string())));
     }
-    if plan.request.method != "GET" || plan.request.body_bytes > 0 {
-        facts.push(Fact::named(&plan.request.method, Cell::Bytes(plan.request.body_bytes)));
+    match (plan.request.method.as_str(), plan.request.body_bytes) {
+        ("GET", 0) => {}
+        // A script may give its requests a body that the plan does not know.
+        (method, 0) => facts.push(Fact::text(method)),
+        (method, bytes) => facts.push(Fact::named(method, Cell::Bytes(bytes))),
     }
     facts.push(extent(plan));
     facts

@@ -14,7 +14,9 @@ pub(super) fn blocks(document: &Document) -> Option<Block> {
     }
     if let Some(log) = &server.access_log {
         let lines_of_log = Some(log.lines).filter(|_| log.error.is_none());
-        lines.push(count(server, "access log has", lines_of_log, log.difference));
+        let mut line = count(server, "access log has", lines_of_log, log.difference);
+        line.facts.extend(log.error.as_ref().map(Fact::text));
+        lines.push(line);
     }
     for process in &server.processes {
         let plural = if process.pids.len() == 1 { "" } else { "es" };

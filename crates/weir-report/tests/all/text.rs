@@ -554,6 +554,10 @@ fn a_watched_server() {
     (unknown.access_log, unknown.processes) = (None, Vec::new());
     let printed = print(&watched(unknown), &PLAIN);
     assert!(printed.contains("nginx counted an unknown number of requests"), "{printed}");
+    let mut growing = section(0);
+    growing.access_log.as_mut().expect("a log").error = Some("it was still growing".to_owned());
+    let printed = print(&watched(growing), &PLAIN);
+    assert!(printed.contains("it was still growing"), "{printed}");
 }
 
 fn tls_parameters(version: &str, group: Option<&str>) -> TlsParameters {

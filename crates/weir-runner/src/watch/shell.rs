@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use weir_io::system;
+use weir_io::{system, unblock_in};
 
 use crate::patience::{Over, Patience};
 
@@ -40,13 +40,14 @@ pub(super) fn run(command: &str, patience: &Patience, errors: bool) -> io::Resul
         true => format!("exec 2>&1\n{command}"),
         false => command.to_owned(),
     };
-    let mut child = Command::new("sh")
+    let mut shell = Command::new("sh");
+    shell
         .args(["-c", &text])
         .process_group(0)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()?;
+        .stderr(Stdio::null());
+    let mut child = unblock_in(&mut shell).spawn()?;
     let pipe = child.stdout.take();
     let (sender, receiver) = mpsc::channel();
     let read = move || {

@@ -19,6 +19,13 @@ const METRICS: [&str; 6] = ["rate", "p50", "p90", "p99", "p99.9", "mean"];
 /// # Errors
 /// When the command line is wrong, or the study cannot be kept.
 pub(crate) fn ab(args: &AbArgs) -> Result<ExitCode> {
+    let [first, second] = &args.names;
+    let variant = |name: &str, flag: &str, own: Option<&str>| {
+        let words = joined(&args.run, own).with_context(|| format!("{flag} cannot be read"))?;
+        Variant::of_words(name, &words).with_context(|| format!("variant {name}"))
+    };
+    let variants =
+        vec![variant(first, "-a", args.a.as_deref())?, variant(second, "-b", args.b.as_deref())?];
     if args.a.is_none() && args.b.is_none() && args.study.before.is_none() {
         bail!(
             "A and B are the same: give -a and -b, or a command that switches between them with \
@@ -27,13 +34,6 @@ pub(crate) fn ab(args: &AbArgs) -> Result<ExitCode> {
             args.names[1]
         );
     }
-    let [first, second] = &args.names;
-    let variant = |name: &str, flag: &str, own: Option<&str>| {
-        let words = joined(&args.run, own).with_context(|| format!("{flag} cannot be read"))?;
-        Variant::of_words(name, &words).with_context(|| format!("variant {name}"))
-    };
-    let variants =
-        vec![variant(first, "-a", args.a.as_deref())?, variant(second, "-b", args.b.as_deref())?];
     let is_open_loop = variants.iter().all(Variant::is_open_loop);
     let design = Design::Ab {
         metrics: study::metrics(&args.study.metrics, is_open_loop, &METRICS),

@@ -61,5 +61,21 @@ fn a_server_that_is_down_is_the_cause_in_each_result() {
     assert!(annotations.len() >= 4, "{output:?}");
     for annotation in annotations {
         assert!(annotation.contains("connection refused"), "{annotation}");
+        assert!(!annotation.contains("measured no connection"), "{annotation}");
     }
+}
+
+/// A study has no verdict then, and its JUnit file says why.
+#[test]
+fn a_comparison_that_stops_names_its_cause_in_junit() {
+    let directory = Directory::new();
+    let junit = directory.file("junit.xml");
+    let words = format!("ab -q --no-settle -a -c1 -b -c2 --pairs 6 {LOAD}");
+    check(&weir(&words, &["-o", &junit, &closed_port()]), 1, &["connection refused"]);
+    let text = fs::read_to_string(&junit).expect("it was written");
+    assert!(text.contains(r#"errors="1""#), "{text}");
+    assert!(text.contains("stopped at trial 1: no request of"), "{text}");
+    assert!(text.contains("connection refused"), "{text}");
+    let unknown = weir("ab --thresold 1% http://h/", &[]);
+    assert!(unknown.stderr.contains("unknown flag --thresold"), "{unknown:?}");
 }

@@ -9,6 +9,7 @@ use weir_result::Callback;
 use crate::support::directory::Directory;
 use crate::support::process::Output;
 use crate::support::raw::{OK, Raw};
+use crate::support::serve::Serve;
 use crate::support::weir::{self, Ran, sum_ns, weir};
 use crate::support::wrk::{weir_as, wrk};
 use crate::support::wrk_report::Report;
@@ -190,6 +191,21 @@ fn a_delay_is_asked_for_before_each_request() {
     assert_eq!(log.calls[1][..4], ["delay 0", "request 0", "response 1 200", "delay 0"], "{log:?}");
     // At most one in three milliseconds.
     assert!((1..=333).contains(&log.report.requests), "{log:?}");
+}
+
+#[test]
+fn the_body_of_a_script_is_in_the_plan_if_it_is_known() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let file = directory.file("s.lua");
+    let known = "wrk.method = 'POST'\nwrk.body = ('b'):rep(5000)\n";
+    let free = format!("{known}function request() return wrk.format('PUT', '/', nil, 'c') end\n");
+    for (script, bytes, shown) in [(known, 5_000, "POST 5.00 kB"), (&free, 0, "POST ")] {
+        fs::write(&file, script).expect("the directory is the test's own");
+        let ran = weir::load("epoll", "-c1 -n 20", &["-s", &file, &server.url()]);
+        assert_eq!(ran.document.plan.request.body_bytes, bytes, "{script}");
+        ran.assert_says(shown);
+        assert!(!ran.text.contains(" 0 B"), "{ran}");
+    }
 }
 
 #[test]

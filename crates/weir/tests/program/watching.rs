@@ -352,6 +352,7 @@ fn a_log_that_others_keep_growing_is_given_up() {
     let log = server(&ran).access_log.as_ref().unwrap_or_else(|| panic!("{ran}"));
     let error = log.error.as_deref().unwrap_or_default();
     assert!(error.contains("still growing 600 ms after the load"), "{error}");
+    ran.assert_says("still growing 600 ms");
     assert_eq!(log.difference, None, "{ran}");
     assert_eq!(outcome(&ran, "server-count"), RuleOutcome::Unknown, "{ran}");
 }
@@ -375,6 +376,19 @@ fn a_signal_ends_the_wait_for_the_server_with_the_report() {
     let log = server(&ran).access_log.as_ref().unwrap_or_else(|| panic!("{ran}"));
     assert_eq!(log.error.as_deref(), Some("a signal ended the wait for the last lines"), "{ran}");
     ran.assert_says("Throughput");
+}
+
+#[test]
+fn a_capture_that_fails_is_said() {
+    let target = Serve::start(&[]);
+    let more = ["--capture", "exit 3", "--capture", "kill $$", "--capture", "true", &target.url()];
+    let ran = weir::load("epoll", "-c1 -n 20", &more);
+    let notes = ran.document.notes.iter().filter(|note| note.code == "capture_failed");
+    let texts: Vec<&str> = notes.map(|note| note.text.as_str()).collect();
+    let ended =
+        "--capture \"kill $$\" was ended after 10 s or by a signal: its output is incomplete";
+    assert_eq!(texts, ["--capture \"exit 3\" ended with 3", ended], "{ran}");
+    assert!(ran.stderr.contains(ended), "{ran}");
 }
 
 #[test]

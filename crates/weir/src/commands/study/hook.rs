@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use weir_io::system;
+use weir_io::{system, unblock_in};
 use weir_result::study::HookRun;
 
 /// Greatest length of the output that is kept, in bytes: its end.
@@ -30,7 +30,8 @@ pub(super) fn run(
 ) -> io::Result<HookRun> {
     let mut output = output_file()?;
     let from = Instant::now();
-    let mut child = Command::new("sh")
+    let mut shell = Command::new("sh");
+    shell
         .arg("-c")
         .arg(command)
         .envs(variables.iter().map(|(name, value)| (*name, value)))
@@ -39,8 +40,8 @@ pub(super) fn run(
         .stdout(output.try_clone()?)
         .stderr(output.try_clone()?)
         // Ctrl-C ends weir in order; the command is ended by weir.
-        .process_group(0)
-        .spawn()?;
+        .process_group(0);
+    let mut child = unblock_in(&mut shell).spawn()?;
     let (status, timed_out) = loop {
         match child.try_wait()? {
             Some(status) => break (status.code(), false),
