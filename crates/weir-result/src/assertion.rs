@@ -144,12 +144,29 @@ impl Assertion {
             value: Some(estimate.value),
             bound: estimate.bound,
             confidence,
-            measured: with_confidence(&estimate, self.metric.unit(), confidence),
+            measured: self.in_words(&estimate, confidence, document),
             reason: reason.and_then(|reason| match reason.is_empty() {
                 true => reason::of_no_load(document),
                 false => Some(reason),
             }),
             ..result
+        }
+    }
+
+    /// Formats `4.21 ms (99.8% confidence)`. A share is one of the planned requests; where some
+    /// were never sent it says so, since other shares of the report are of those that were.
+    fn in_words(
+        &self,
+        estimate: &Estimate,
+        confidence: Option<f64>,
+        document: &Document,
+    ) -> String {
+        let value = in_words(estimate.value, estimate.bound, self.metric.unit());
+        let is_part = matches!(self.metric, Metric::Share(_)) && document.accounting.never_sent > 0;
+        let of = if is_part { " of planned requests" } else { "" };
+        match confidence {
+            Some(share) => format!("{value}{of} ({} confidence)", units::confidence(share)),
+            None => format!("{value}{of}"),
         }
     }
 
@@ -241,15 +258,6 @@ impl Comparison {
     /// True if the comparison is about the counts of this run only.
     fn is_of_this_run(self) -> bool {
         matches!(self, Comparison::Equal | Comparison::Unequal)
-    }
-}
-
-/// Formats `4.21 ms (99.8% confidence)`.
-fn with_confidence(estimate: &Estimate, unit: Unit, confidence: Option<f64>) -> String {
-    let measured = in_words(estimate.value, estimate.bound, unit);
-    match confidence {
-        Some(share) => format!("{measured} ({} confidence)", units::confidence(share)),
-        None => measured,
     }
 }
 

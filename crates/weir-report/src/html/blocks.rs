@@ -73,8 +73,10 @@ impl Page {
     fn table(&mut self, table: &Table, section: &str) {
         self.tables += 1;
         let title = Some(table.title).filter(|title| *title != section).unwrap_or_default();
-        let heading = format!("{} {}", escaped(title), escaped(&table.caption));
-        let heading = heading.trim();
+        let heading = match title {
+            "" => escaped(&table.caption),
+            title => format!("<b>{}</b> {}", escaped(title), escaped(&table.caption)),
+        };
         let is_closed = table.kind == TableKind::Rules;
         if is_closed {
             let rows = table.rows.len();
@@ -90,7 +92,7 @@ impl Page {
             self.tables
         );
         if !heading.is_empty() {
-            self.text += &format!("<caption>{heading}</caption>\n");
+            self.text += &format!("<caption><span>{heading}</span></caption>\n");
         }
         let has_remarks = table.rows.iter().any(|row| row.remark.is_some());
         if table.columns.iter().any(|title| !title.is_empty()) {

@@ -153,9 +153,9 @@
     };
   }
 
-  // Some five round values between two.
-  function even(low, high) {
-    const rough = Math.max(high - low, high / 100) / 5;
+  // Some five round values between two, `least` apart or more.
+  function even(low, high, least = 0) {
+    const rough = Math.max(high - low, high / 100, 5 * least) / 5;
     const unit = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((digit) => digit * unit).find((step) => step >= rough);
     const first = Math.ceil(low / step);
@@ -169,7 +169,8 @@
       const [, last] = ends(spec, (mark) => mark.x ?? []);
       return logarithmic(label, FORMATS.nines, NINES.filter((x) => x <= last), [1, last]);
     }
-    const ticks = Math.max(3, Math.floor(width / 90));
+    // Of three wanted labels only one may be left.
+    const ticks = Math.max(4, Math.floor(width / 90));
     if (unit === "date") {
       const transform = (seconds) => new Date(1e3 * seconds);
       // Tick labels have two lines, below which there is no room.
@@ -183,7 +184,7 @@
     const places = spec.marks.flatMap((mark) => mark.x ?? []);
     if (unit === "number" && places.every(Number.isInteger)) {
       const [low, high] = [Math.min(...places), Math.max(...places)];
-      const whole = even(low, high).filter(Number.isInteger);
+      const whole = even(low, high, 1);
       return { label, ticks: whole, tickFormat: FORMATS[unit], grid, labelArrow: "none" };
     }
     return { label, tickFormat: FORMATS[unit], ticks, grid, labelArrow: "none" };
@@ -198,7 +199,10 @@
     }
     if (scale !== "log") {
       const tickFormat = FORMATS[unit];
-      return { label, tickFormat, grid: true, labelArrow: "none", nice: true, zero: true, ticks: 5 };
+      const axis = { label, tickFormat, grid: true, labelArrow: "none", ticks: 5 };
+      // A line of zeros is at the bottom.
+      const [least, most] = ends(spec, (mark) => mark.y ?? mark.high ?? []);
+      return least === 0 && most === 0 ? { ...axis, domain: [0, 1] } : { ...axis, nice: true, zero: true };
     }
     const values = (mark) => mark.kind === "band" ? [...mark.low, ...mark.high] : mark.y ?? [];
     const [least, most] = ends(spec, values);

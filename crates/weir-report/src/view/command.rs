@@ -2,14 +2,13 @@
 
 use std::iter;
 
-use super::{Block, Entry, Fact, Form, Line};
+use super::{Fact, Form, Line};
 
-/// A labelled command line of weir: `weir -c10 'http://h/?a&b'`.
-pub(super) fn block<'w>(label: &str, words: impl IntoIterator<Item = &'w str>) -> Block {
-    let words = iter::once("weir").chain(words).map(quoted);
+/// A command line of weir: `weir -c10 'http://h/?a&b'`.
+pub(super) fn line(words: &[String]) -> Line {
+    let words = iter::once("weir").chain(words.iter().map(String::as_str)).map(quoted);
     let command = Fact::text(words.collect::<Vec<_>>().join(" "));
-    let lines = vec![Line { form: Form::Command, facts: vec![command] }];
-    Block::Entry(Entry { label: label.to_owned(), lines })
+    Line { form: Form::Command, facts: vec![command] }
 }
 
 /// Quotes a word if a shell would not take it as it is.

@@ -34,10 +34,15 @@ pub(super) fn blocks(document: &Document) -> Vec<Block> {
         blocks.push(Block::Line(Line::sentence(interruption)));
     }
     blocks.push(Block::facts("Started", started(&document.run.epoch, occasion(document))));
-    // The name of the program may be a path of one machine.
-    let words = document.run.command.as_deref().and_then(|words| words.get(1..));
-    blocks.extend(words.map(|words| command::block("Command", words.iter().map(String::as_str))));
+    blocks.extend(command(document).map(|line| Block::entry("Command", vec![line])));
     blocks
+}
+
+/// The command line of a run.
+pub(super) fn command(document: &Document) -> Option<Line> {
+    // The name of the program may be a path of one machine.
+    let words = document.run.command.as_deref()?.get(1..)?;
+    Some(command::line(words))
 }
 
 /// The machine that a document is of; none for a merged one, whose parts have their own.

@@ -23,7 +23,10 @@ const SECONDS_MAX: f64 = 86_400.0;
 pub(super) fn blocks(document: &Document, verbose: bool) -> Result<Vec<Block>, String> {
     if document.responses() == 0 {
         // Ages of unanswered requests have percentiles too, but they do not describe the target.
-        let unknown = Block::sentence("Latency", Fact::text("unknown: no response"));
+        let unknown = Block::sentence(
+            "Latency",
+            Fact::text("unknown: no request of the window got a response"),
+        );
         let is_planned = document.accounting.planned > 0;
         return Ok(is_planned.then_some(unknown).into_iter().collect());
     }

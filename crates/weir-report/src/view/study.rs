@@ -5,7 +5,7 @@ mod repeat;
 pub(crate) mod search;
 mod sweep;
 
-use weir_result::study::{Comparison, Design, StudyResult, StudyState, Trial, TrialOutcome};
+use weir_result::study::{Cell, Comparison, Design, StudyResult, StudyState, Trial, TrialOutcome};
 use weir_result::{Document, Study};
 
 use super::plot::study as plot;
@@ -40,7 +40,8 @@ pub(super) fn report(study: &Study) -> Report {
 
 /// Builds the report of a comparison of files.
 pub(super) fn comparison_report(found: &Comparison, runs: Option<[&Document; 2]>) -> Report {
-    let loads = runs.map(|runs| Section { title: "Runs", blocks: loads(runs) });
+    let of = |runs| loads(runs, [found.base.runs, found.new.runs]);
+    let loads = runs.map(|runs| Section { title: "Runs", blocks: of(runs) });
     Report {
         title: "Comparison".to_owned(),
         about: vec![Fact::text(format!("A {}, B {}", found.base.name, found.new.name))],
@@ -49,15 +50,17 @@ pub(super) fn comparison_report(found: &Comparison, runs: Option<[&Document; 2]>
     }
 }
 
-/// The target and the load of a run of each side, and when and where it was made.
-fn loads(runs: [&Document; 2]) -> Vec<Block> {
-    let load = |(side, run): (&str, &Document)| {
+/// The target and the load of the first run of each side, and when, where and how it was made.
+fn loads(runs: [&Document; 2], counts: [u32; 2]) -> Vec<Block> {
+    let load = |(side, (run, count)): (&str, (&Document, u32))| {
         let mut facts = vec![Fact::text(&run.plan.url)];
         facts.extend(head::load(&run.plan));
-        let started = head::started(&run.run.epoch, Some(&run.environment));
-        Block::entry(side, vec![Line::facts(facts), Line::facts(started)])
+        let mut started = head::started(&run.run.epoch, Some(&run.environment));
+        started.extend((count > 1).then(|| Fact::text(format!("the first of {count} runs"))));
+        let lines = [Line::facts(facts), Line::facts(started)].into_iter();
+        Block::entry(side, lines.chain(head::command(run)).collect())
     };
-    ["A", "B"].into_iter().zip(runs).map(load).collect()
+    ["A", "B"].into_iter().zip(runs.into_iter().zip(counts)).map(load).collect()
 }
 
 /// Formats `A/B comparison of http://a/`, `sweep of http://a/ and 2 other targets`; without a run
@@ -147,19 +150,25 @@ fn design(study: &Study) -> Vec<Block> {
     ];
     match study.design {
         // The command line of the study is that of both.
-        Design::Ab { .. } => blocks.extend(
-            study
-                .cells
-                .iter()
-                .map(|cell| command::block(&cell.name, cell.words.iter().map(String::as_str))),
-        ),
-        _ => {
-            let words = study.command.iter().map(String::as_str);
-            blocks.push(command::block("Command", words));
-        }
+        Design::Ab { .. } => blocks.extend(variants(&study.cells)),
+        _ => blocks.push(Block::entry("Command", vec![command::line(&study.command)])),
     }
     blocks.extend(state(study).map(|text| Block::sentence("State", text)));
     blocks
+}
+
+/// The command line of each variant, after its title in the tables, and its name.
+fn variants(cells: &[Cell]) -> Vec<Block> {
+    let [a, b] = cells else { return Vec::new() };
+    let titles = comparison::heads([&a.name, &b.name]);
+    let command = |(title, cell): (&str, &Cell)| {
+        let label = match title == cell.name {
+            true => title.to_owned(),
+            false => format!("{title} {}", cell.name),
+        };
+        Block::entry(&label, vec![command::line(&cell.words)])
+    };
+    titles.into_iter().zip([a, b]).map(command).collect()
 }
 
 fn of(measured: u64, planned: u64) -> String {

@@ -39,7 +39,8 @@ fn a_run_and_a_comparison_have_their_pages() {
     let options = TextOptions { verbose: true, rules: true, ..TextOptions::default() };
     golden_bytes("run.md", print(&claimed(), &TextOptions::default()).as_bytes());
     golden_bytes("run_verbose.md", print(&claimed(), &options).as_bytes());
-    let report = Report::of_comparison(&comparison("new", Answer::Worse), None);
+    let runs = claimed();
+    let report = Report::of_comparison(&comparison("new", Answer::Worse), Some([&runs, &runs]));
     golden_bytes("comparison.md", print_report(&report).as_bytes());
 }
 

@@ -30,6 +30,12 @@ document.addEventListener("securitypolicyviolation", (event) =>
 for (const name of ["error", "warn"]) {
   console[name] = (...words) => found.push(`console: ${words.join(" ")}`);
 }
+// The page removes the names of the parts of a plot, by which its axes are found.
+const remove = Element.prototype.removeAttribute;
+Element.prototype.removeAttribute = function (name) {
+  if (name === "aria-label") this.setAttribute("data-part", this.getAttribute(name));
+  remove.call(this, name);
+};
 "#;
 
 /// Writes the findings, the places of the plots, and the files that their buttons save.
@@ -60,6 +66,26 @@ const AFTER: &str = r#"
     const box = figure.querySelector(".chart svg")?.getBoundingClientRect();
     return { name: figure.id, box: box && [box.left, box.top, box.width, box.height] };
   });
+  // Axes with fewer than two labels, apart from those of a single place or name.
+  const bare = [...document.querySelectorAll("figure.plot")].flatMap((figure) => {
+    const { marks } = JSON.parse(figure.querySelector("script").textContent);
+    return ["x", "y"].filter((axis) => {
+      const ticks = figure.querySelectorAll(`[data-part="${axis}-axis tick label"] text`);
+      const places = new Set(marks.flatMap((mark) => mark[axis] ?? []));
+      const isName = [...places].every((place) => typeof place === "string");
+      const least = (axis === "x" || isName) && places.size === 1 ? 1 : 2;
+      return new Set([...ticks].map((tick) => tick.textContent)).size < least;
+    }).map((axis) => `${figure.id}: ${axis}`);
+  });
+  // Captions that are cut, and tables that go on at a side without a sign.
+  const limit = document.documentElement.clientWidth;
+  const isCut = (caption) => caption.getBoundingClientRect().right > limit;
+  const hasSign = (table) => getComputedStyle(table).backgroundImage.includes("gradient");
+  const hidden = [
+    ...[...document.querySelectorAll("caption span")].filter(isCut),
+    ...[...document.querySelectorAll(".scroll")]
+      .filter((table) => table.scrollWidth > table.clientWidth && !hasSign(table)),
+  ].map((element) => element.outerHTML.slice(0, 120));
   const labels = [...document.querySelectorAll(".controls button")].map((of) => of.ariaLabel);
   const ambiguous = labels.filter((label, i) => !label || labels.indexOf(label) !== i);
   const width = document.documentElement.scrollWidth;
@@ -67,7 +93,7 @@ const AFTER: &str = r#"
   probe.id = "probe";
   probe.textContent = JSON.stringify({
     found, violations, resources, plots, rows, files, width, height: document.body.scrollHeight,
-    unreachable, ambiguous,
+    unreachable, ambiguous, bare, hidden,
     pwned: window.pwned ?? null,
   });
   document.body.append(probe);
@@ -207,7 +233,7 @@ impl Page {
     #[track_caller]
     fn check(&self, name: &str, plots: &[&str], schemes: &[&[&str]]) -> Value {
         let probe = self.probe(&[]);
-        for of in ["found", "violations", "resources", "unreachable", "ambiguous"] {
+        for of in ["found", "violations", "resources", "unreachable", "ambiguous", "bare"] {
             assert_eq!(probe[of], Value::Array(Vec::new()), "{name}: {of}");
         }
         assert_eq!(probe["pwned"], Value::Null);
@@ -325,9 +351,42 @@ fn an_hour_is_a_page_of_600_kilobytes() {
 #[test]
 fn a_phone_needs_no_sideways_scrolling() {
     let document = with_series(inflated().document(), 12, 1.0);
-    let page = Page::of("phone", &document);
-    let probe = page.probe(&["--window-size=500,900"]);
-    assert!(probe["width"].as_u64() <= Some(500), "{}", probe["width"]);
+    let pages = [
+        Page::of("phone", &document),
+        Page::of_report("phone-ab", &Report::of_study(&studies::ab("new"))),
+        Page::of_report("phone-sweep", &Report::of_study(&studies::sweep())),
+    ];
+    for page in pages {
+        let probe = page.probe(&["--window-size=390,900"]);
+        assert!(probe["width"].as_u64() <= Some(390), "{}", probe["width"]);
+        assert_eq!(probe["hidden"], Value::Array(Vec::new()));
+    }
+}
+
+#[test]
+fn every_axis_has_two_labels() {
+    let at = |value: f64, places: [f64; 3]| {
+        places.map(|at_s| Point { at_s, value: Some(value) }).to_vec()
+    };
+    let command = |value: f64, places: [f64; 3]| CommandSection {
+        command: "count".to_owned(),
+        series: [("value".to_owned(), at(value, places))].into(),
+        ..Default::default()
+    };
+    let commands = vec![
+        command(0.0, [1.0, 2.0, 3.0]),
+        command(7.0, [10.05, 12.0, 19.6]),
+        command(1.0, [3.1, 3.2, 5.0]),
+    ];
+    let mut document = fine(Fixture::open_loop(20_000)).evidence().document();
+    document.server = Some(ServerSection { commands, ..Default::default() });
+    let page = Page::of("axes", &document);
+    for width in ["--window-size=390,900", "--window-size=1000,900"] {
+        let probe = page.probe(&[width]);
+        let plots = probe["plots"].as_array().expect("plots");
+        assert!(plots.iter().any(|plot| plot["name"] == "command-3"), "{plots:?}");
+        assert_eq!(probe["bare"], Value::Array(Vec::new()), "{width}");
+    }
 }
 
 #[test]

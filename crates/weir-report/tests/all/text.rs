@@ -636,3 +636,26 @@ fn assertions() {
     weir_report::junit::write(&document, &PLAIN, &mut out).expect("writing to memory");
     golden_bytes("assertions.xml", &out);
 }
+
+#[test]
+fn names_head_the_columns_and_never_touch_what_follows() {
+    let print = |study: &weir_result::Study| {
+        let mut out = Vec::new();
+        let report = weir_report::view::Report::of_study(study);
+        weir_report::text::render(&report, &PLAIN, &mut out).expect("writing to memory");
+        String::from_utf8(out).expect("a report is UTF-8")
+    };
+    let text = print(&crate::studies::ab("note=workers=1"));
+    assert!(text.contains("\n  note=workers=1\n                weir -c10 http://h/"), "{text}");
+    let is_head = |line: &str, names: [&str; 2]| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.starts_with(&names) && words.contains(&"Change")
+    };
+    assert!(text.lines().any(|line| is_head(line, ["old", "note=workers=1"])), "{text}");
+    // Names that are too long for columns are those of A and of B.
+    let long = "a name of more than twenty characters";
+    let text = print(&crate::studies::ab(long));
+    assert!(text.contains("\n  A old         weir "), "{text}");
+    assert!(text.contains(&format!("\n  B {long}\n                weir ")), "{text}");
+    assert!(text.lines().any(|line| is_head(line, ["A", "B"])), "{text}");
+}

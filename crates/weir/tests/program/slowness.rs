@@ -41,7 +41,7 @@ fn a_server_that_never_answers_yields_bounds_and_no_latency() {
             assert_eq!(ran.document.throughput.completed, 0, "{ran}");
             ran.assert_only_bounds(0);
             assert!(ran.response_time().max_ns.is_some_and(|ns| ns >= 150 * MS), "{ran}");
-            ran.assert_says("Latency unknown: no response");
+            ran.assert_says("Latency unknown: no request of the window got a response");
             assert!(ran.stderr.contains("no valid response from http"), "{ran}");
             assert!(ran.stderr.contains(": timeout after "), "{ran}");
             assert_eq!(server.finish(), accounting.sent.total, "{ran}");

@@ -59,15 +59,19 @@ fn tone(answer: Answer) -> Tone {
 const NAME_MAX: usize = 20;
 
 /// Titles of the columns of both sides: their names, if both are short enough to be whole.
-fn heads(found: &Comparison) -> [&str; 2] {
-    let names = [found.base.name.as_str(), found.new.name.as_str()];
+pub(super) fn heads<'n>(names: [&'n str; 2]) -> [&'n str; 2] {
     let is_short = |name: &str| !name.is_empty() && name.chars().count() <= NAME_MAX;
-    if names.into_iter().all(is_short) { names } else { ["A", "B"] }
+    let are_clear = names[0] != names[1] && names.into_iter().all(is_short);
+    if are_clear { names } else { ["A", "B"] }
+}
+
+fn heads_of(found: &Comparison) -> [&str; 2] {
+    heads([&found.base.name, &found.new.name])
 }
 
 fn metrics(found: &Comparison) -> Table {
     let is_test = found.pairing != Pairing::Single;
-    let [a, b] = heads(found);
+    let [a, b] = heads_of(found);
     let columns = match is_test {
         true => titles([a, b, "Change", "Interval", "Verdict"]),
         false => titles([a, b, "Change"]),
@@ -108,7 +112,7 @@ fn row(entry: &MetricComparison, is_test: bool) -> Row {
 }
 
 fn shift(found: &Comparison) -> Table {
-    let [a, b] = heads(found);
+    let [a, b] = heads_of(found);
     let row = |level: &ShiftLevel| Row {
         label: Cell::Text(format!("p{}", units::number(level.percentile))),
         cells: vec![

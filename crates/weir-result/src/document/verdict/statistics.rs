@@ -12,6 +12,9 @@ use crate::units;
 /// Reason why a run is not judged.
 const TOO_FEW: &str = "it takes ten slices, and requests in each";
 
+/// Where changes within a run are seen.
+const LOOK: &str = "see the run over time (-o report.html)";
+
 pub(super) fn judge(document: &Document, rules: &mut Vec<Rule>) {
     let stationary = stationary(document);
     let has_changed = stationary.has_fired();
@@ -39,13 +42,14 @@ fn stationary(document: &Document) -> Rule {
     };
     let others = match changed.count() {
         0 => String::new(),
-        1 => ", and 1 more series".to_owned(),
-        more => format!(", and {more} more series"),
+        1 => ", and 1 more figure changed".to_owned(),
+        more => format!(", and {more} more figures changed"),
     };
     let (size, when) = change_of(first);
     let evidence = format!("{} {} {when}{others}", in_words(first.series), how(first.series, size));
     let measure = measure.weight(size.abs());
-    measure.fired(RuleOutcome::Finding, Some(size), &evidence, "see the series, or run longer")
+    let remedy = format!("{LOOK}, or run longer");
+    measure.fired(RuleOutcome::Finding, Some(size), &evidence, &remedy)
 }
 
 /// Formats the change of a series: of a number, or of how often requests are slow. A share that
@@ -141,8 +145,8 @@ fn steady(document: &Document) -> Option<Rule> {
     }
     let cap = units::exact_duration(document.plan.warmup_ns);
     let evidence = format!("the load still changed after {cap} of warm-up, the longest allowed");
-    let remedy = "see the series; some servers never settle";
-    Some(measure.weight(0.05).fired(RuleOutcome::Finding, None, &evidence, remedy))
+    let remedy = format!("some servers never settle: {LOOK}");
+    Some(measure.weight(0.05).fired(RuleOutcome::Finding, None, &evidence, &remedy))
 }
 
 /// Judges the transient that MSER would delete, if it also differs from the rest beyond chance.

@@ -18,6 +18,7 @@ fn what_changed_within_the_run() {
     let text = &rule(&document, id).text;
     let begin = "the load was not steady: mean latency rose by 49.";
     assert!(text.starts_with(begin) && text.contains(" at 6.00 s"), "{text}");
+    assert!(text.ends_with("; see the run over time (-o report.html), or run longer"), "{text}");
     check(id, Pass, |parts| slowed(parts, |k| 100 + k * 7 % 3));
     check(id, Unknown, |parts| one_slice(&mut parts.measurements));
 }
@@ -104,7 +105,7 @@ fn an_automatic_warmup_says_what_it_took() {
     says(
         id,
         unsettled,
-        "no steady state: the load still changed after 60 s of warm-up, the longest allowed; see \
-         the series; some servers never settle",
+        "no steady state: the load still changed after 60 s of warm-up, the longest allowed; \
+         some servers never settle: see the run over time (-o report.html)",
     );
 }

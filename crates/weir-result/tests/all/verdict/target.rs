@@ -1,7 +1,7 @@
 //! The line `Target`.
 
 use weir_result::document::{TargetLine, TargetState};
-use weir_result::{DocumentParts, FailureCause, FailureKind, FailurePhase};
+use weir_result::{Assertion, DocumentParts, FailureCause, FailureKind, FailurePhase};
 
 use super::run::{EACH, Failure, MS, S, answer, closed, failing, no_success, well};
 
@@ -73,6 +73,21 @@ fn a_server_that_never_responds() {
 #[test]
 fn requests_never_sent_are_no_failures_of_the_target() {
     check(&with(3_000, Failure::NeverSent), TargetState::Ok, "");
+}
+
+/// `Target` is about the requests that were sent, an assertion about all.
+#[test]
+fn an_assertion_names_its_base_if_requests_were_never_sent() {
+    let measured = |text: &str, count: u64, failure| {
+        let document = well(|parts| failing(parts, count, failure));
+        text.parse::<Assertion>().expect("a claim").judge(&document).measured
+    };
+    for name in ["errors", "never_sent"] {
+        let text = measured(&format!("{name} == 0"), 3_000, Failure::NeverSent);
+        assert_eq!(text, "9.09% of planned requests");
+    }
+    assert_eq!(measured("never_sent.count == 0", 3_000, Failure::NeverSent), "3,000");
+    assert_eq!(measured("errors == 0", 3_000, Failure::Reset), "9.09%");
 }
 
 #[test]

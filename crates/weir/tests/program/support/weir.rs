@@ -159,7 +159,7 @@ impl Ran {
         }
         let accounting = &self.document.accounting;
         self.assert_says(match (accounting.ok, accounting.bad_response) {
-            (0, 0) => "Latency unknown: no response",
+            (0, 0) => "Latency unknown: no request of the window got a response",
             (0, _) => "Latency of bad responses",
             _ => "max",
         });
