@@ -111,12 +111,7 @@ pub(crate) fn plan_at(
     let request_plan = RequestPlan {
         method,
         headers: headers.into_iter().map(|(name, value)| Header { name, value }).collect(),
-        body_bytes: match &scripts {
-            // It may give each request another body.
-            Some(scripts) if scripts.makes_requests() => 0,
-            Some(_) => request.request("http").body().len() as u64,
-            None => body.as_ref().map_or(0, |body| body.len() as u64),
-        },
+        body_bytes: body_bytes(scripts.as_ref(), &request, body.as_ref()),
         wire_bytes: request.bytes().len() as u64,
     };
     let plan = Plan {
@@ -153,6 +148,15 @@ pub(crate) fn plan_at(
     };
     http.into_iter().for_each(|version| http::set(&mut job, version));
     Ok(Planned { job, scripts, notes, redaction, inputs })
+}
+
+/// Returns the length of the body; 0 for a script that may give each request another one.
+fn body_bytes(scripts: Option<&Scripts>, request: &Prepared, body: Option<&Body>) -> u64 {
+    match scripts {
+        Some(scripts) if scripts.makes_requests() => 0,
+        Some(_) => request.request("http").body().len() as u64,
+        None => body.map_or(0, |body| body.len() as u64),
+    }
 }
 
 /// The address of the target, and the destinations of the connections, if these are partitioned.

@@ -158,11 +158,6 @@ pub(crate) fn target_at(words: &[OsString]) -> Option<usize> {
     split::target_at(words, &Cli::command())
 }
 
-/// True if two names, with or without their dashes, are of one flag of a run: `c`, `connections`.
-pub(crate) fn are_one_flag(one: &str, other: &str) -> bool {
-    one == other || split::are_one_flag(one, other, &Cli::command())
-}
-
 /// Returns the words of a run without the flags that `own` gives too: those of a variant replace
 /// the common ones. Lists stay.
 pub(crate) fn without_those_of(words: &[OsString], own: &[OsString]) -> Vec<OsString> {

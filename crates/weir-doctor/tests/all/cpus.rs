@@ -87,7 +87,7 @@ fn threads_with_long_time_slices_are_named() {
         4_000,
     );
     both.check("long-slices", Problem, &format!("of a CPU since boot), {evidence}"), &command);
-    // Programs are judged by the sample alone, and short slices hold nobody up.
+    // Programs are judged by the sample alone, and short slices do no harm.
     let idle = machine.clone().process(8, "cron", 50).slices(8, 8, 9_000_000_000, 9);
     idle.check_ok("long-slices", "no other thread");
     let short = idle.slices_later(8, 8, 9_990_000_000, 9_999);

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{ArgAction, Args, CommandFactory, ValueEnum};
 use weir_report::{Exporter, exporters};
 use weir_result::study::Factor;
 use weir_result::units::parse_share;
@@ -12,7 +12,7 @@ use weir_study::search::Objective;
 
 use super::choices::ArrivalsChoice;
 use super::values::{positive, positive_duration, rate};
-use super::{exports, output};
+use super::{Cli, exports, output, split};
 use crate::output::{Export, Output, Outputs};
 
 /// Flags of every study.
@@ -431,6 +431,11 @@ fn names(text: &str) -> Result<[String; 2], String> {
         [a, b] if !a.is_empty() && !b.is_empty() && a != b => Ok([a.to_owned(), b.to_owned()]),
         _ => Err("write two names that differ: old,new".to_owned()),
     }
+}
+
+/// True if two names are of one flag of a run: `c`, `connections`.
+pub(crate) fn are_one_flag(one: &str, other: &str) -> bool {
+    one == other || split::are_one_flag(one, other, &Cli::command())
 }
 
 /// Parses `c=1,10,100`.
