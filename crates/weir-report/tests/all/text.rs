@@ -642,7 +642,7 @@ fn names_head_the_columns_and_never_touch_what_follows() {
     let print = |study: &weir_result::Study| {
         let mut out = Vec::new();
         let report = weir_report::view::Report::of_study(study);
-        weir_report::text::render(&report, &PLAIN, &mut out).expect("writing to memory");
+        text::render(&report, &PLAIN, &mut out).expect("writing to memory");
         String::from_utf8(out).expect("a report is UTF-8")
     };
     let text = print(&crate::studies::ab("note=workers=1"));

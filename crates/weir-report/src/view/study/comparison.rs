@@ -59,7 +59,7 @@ fn tone(answer: Answer) -> Tone {
 const NAME_MAX: usize = 20;
 
 /// Titles of the columns of both sides: their names, if both are short enough to be whole.
-pub(super) fn heads<'n>(names: [&'n str; 2]) -> [&'n str; 2] {
+pub(super) fn heads(names: [&str; 2]) -> [&str; 2] {
     let is_short = |name: &str| !name.is_empty() && name.chars().count() <= NAME_MAX;
     let are_clear = names[0] != names[1] && names.into_iter().all(is_short);
     if are_clear { names } else { ["A", "B"] }
