@@ -16,8 +16,8 @@ const PAIRS: u32 = 8;
 /// throughput without.
 const GAIN: (u128, u128) = (65, 64);
 
-/// Busy-polling begins if at least `BEGIN` pairs of a trial are for it, and goes on until fewer than
-/// `GO_ON` are.
+/// Busy-polling begins if at least `BEGIN` pairs of a trial are for it, and goes on until fewer
+/// than `GO_ON` are.
 const BEGIN: u32 = 7;
 const GO_ON: u32 = 4;
 

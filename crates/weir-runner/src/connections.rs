@@ -131,8 +131,8 @@ fn check_source(source: IpAddr) -> Result<()> {
     }
 }
 
-/// Returns the least number of threads whose descriptor tables hold the connections; 1 with scripts,
-/// whose threads share one table.
+/// Returns the least number of threads whose descriptor tables hold the connections; 1 with
+/// scripts, whose threads share one table.
 pub(crate) fn threads_min(connections: u32, has_scripts: bool) -> u32 {
     let limit = system::descriptor_limit().map_or(u64::MAX, |limit| limit.hard);
     let of_thread = limit.saturating_sub(RESERVED).max(1);

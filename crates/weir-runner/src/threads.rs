@@ -134,7 +134,7 @@ fn pinned(pin: Option<&Pin>) -> Result<Vec<u32>> {
 mod tests {
     use super::*;
 
-    /// Returns the threads for `connections` on `count` CPUs, with `-t`, a part or `--pin` as given.
+    /// Returns the threads for 50 connections on `count` CPUs, with the options that `change` sets.
     fn threads(count: u32, change: impl Fn(&mut RunSpec), is_server_local: bool) -> Threads {
         let mut spec = RunSpec::new("http://h/");
         spec.load.connections = 50;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use weir_history::{Name, Tag};
-use weir_report::{Exporter, exporters};
+use weir_report::Exporter;
 use weir_result::{AddressRange, Assertion, Part, Rate};
 use weir_runner::{Pin, Warmup};
 
@@ -43,7 +43,7 @@ use values::{
 };
 use watch::WatchArgs;
 
-use crate::output::{Export, Output, Outputs};
+use crate::output::{Export, Output, Outputs, all_exports};
 
 /// HTTP load generator with accurate latency; drop-in replacement for wrk and wrk2
 #[derive(Debug, Parser)]
@@ -546,7 +546,7 @@ impl RunArgs {
 
     /// Files in other formats, with those of `--junit` and of `--output`.
     pub(crate) fn exports(&self) -> Vec<Export> {
-        exports(&self.exports, self.output.exports(), self.junit.as_deref())
+        all_exports(&self.exports, self.output.exports(), self.junit.as_deref())
     }
 
     /// True if nothing is printed on standard output.
@@ -569,20 +569,6 @@ impl RunArgs {
 /// Parser of the values of `--output`. A file's name need not be UTF-8.
 fn output(of_path: fn(PathBuf) -> Result<Output, String>) -> impl TypedValueParser<Value = Output> {
     PathBufValueParser::new().try_map(of_path)
-}
-
-/// The files of `--export`, `--output` and `--junit`.
-pub(crate) fn exports(
-    exports: &[Export],
-    outputs: impl Iterator<Item = Export>,
-    junit: Option<&Path>,
-) -> Vec<Export> {
-    let junit = junit.map(|path| Export {
-        flag: "--junit",
-        format: exporters::JUNIT,
-        path: path.to_owned(),
-    });
-    exports.iter().cloned().chain(outputs).chain(junit).collect()
 }
 
 /// True if a file of this name stands for standard output.

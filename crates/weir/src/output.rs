@@ -8,7 +8,7 @@ mod pipe;
 
 pub(crate) use destination::{Output, Outputs};
 pub(crate) use distinct::{check_distinct, is_same_file};
-pub(crate) use exports::{Export, ExportFiles};
+pub(crate) use exports::{Export, ExportFiles, all_exports};
 use exports::{ROWS_EXTENSION, extension_of};
 
 use std::collections::BTreeSet;

@@ -77,9 +77,9 @@ pub(super) fn clients(fixture: &Fixture, peer: Peer) -> Vec<Client> {
     peer.into_iter().chain(fixture.engines.iter().map(|flags| Client::Weir(flags))).collect()
 }
 
-/// What the tables' column `limit` is.
-pub(super) const LIMIT: &str = "The limit of a ratio is what it would be if weir's own code took no \
-    time: the rest is the kernel's, to send, receive and wait.";
+/// Meaning of the tables' column `limit`.
+pub(super) const LIMIT: &str = "The limit of a ratio is what it would be if weir's own code took \
+    no time: the rest is the kernel's, to send, receive and wait.";
 
 /// Compares clients with the peer, which is the first of them, by each load on one server. Returns
 /// the table with its heading.

@@ -70,7 +70,7 @@ pub(crate) enum Switch {
 /// `--wait`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum WaitChoice {
-    /// What makes most requests, and low latency where it costs next to no CPU time
+    /// Adapt: low latency where it is nearly free, most requests of a server on this machine
     Auto,
     /// Busy-poll before sleeping
     Latency,

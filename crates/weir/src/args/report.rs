@@ -7,8 +7,8 @@ use weir_report::{Exporter, exporters};
 use weir_result::Assertion;
 
 use super::values::{assertion, confidence};
-use super::{Form, Strict, exports, output};
-use crate::output::{Export, Output, Outputs};
+use super::{Form, Strict, output};
+use crate::output::{Export, Output, Outputs, all_exports};
 
 /// `weir report`.
 #[derive(Debug, Args)]
@@ -64,7 +64,7 @@ pub(crate) struct ReportArgs {
 impl ReportArgs {
     /// Files with the result, with those of `--junit` and of `-o`.
     pub(crate) fn exports(&self) -> Vec<Export> {
-        exports(&self.exports, self.output.all_exports(), self.junit.as_deref())
+        all_exports(&self.exports, self.output.all_exports(), self.junit.as_deref())
     }
 
     /// The form in which the document is printed.

@@ -12,8 +12,8 @@ use weir_study::search::Objective;
 
 use super::choices::ArrivalsChoice;
 use super::values::{positive, positive_duration, rate};
-use super::{Cli, exports, output, split};
-use crate::output::{Export, Output, Outputs};
+use super::{Cli, output, split};
+use crate::output::{Export, Output, Outputs, all_exports};
 
 /// Flags of every study.
 #[derive(Clone, Debug, Args)]
@@ -85,7 +85,7 @@ pub(crate) struct ResultFiles {
 impl ResultFiles {
     /// Files with the result, with those of `-o`.
     pub(crate) fn exports(&self) -> Vec<Export> {
-        exports(&self.exports, self.output.all_exports(), None)
+        all_exports(&self.exports, self.output.all_exports(), None)
     }
 
     /// The format of standard output.

@@ -10,11 +10,10 @@ use weir_runner::{LoadSpec, REDACTED, Warmup};
 
 use super::recorded;
 use super::study::{self, Manner, Variant, consent, restored};
-use crate::args::exports;
 use crate::args::study::{Consent, ResumeArgs};
 use crate::github::StepSummary;
 use crate::live::Progress;
-use crate::output::{Outputs, is_same_file};
+use crate::output::{Outputs, all_exports, is_same_file};
 use crate::runner;
 use crate::terminal::{self, shown};
 
@@ -32,7 +31,7 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
         output: new.or(Some(&args.file)),
         resumed: Some(&args.file),
         force: args.force,
-        exports: exports(&args.exports, at_end, None),
+        exports: all_exports(&args.exports, at_end, None),
         format: args.output.format(args.format),
         quiet: args.quiet,
         github: args.github,
@@ -44,7 +43,7 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
         // FILE is whole, and the others get all of it.
         let others = args.output.all_exports();
         let others = others.filter(|export| !is_same_file(&export.path, &args.file));
-        let exports = exports(&args.exports, others, None);
+        let exports = all_exports(&args.exports, others, None);
         return study::report(&study, Manner { exports, ..manner });
     }
     check_commands(&study, args)?;

@@ -61,7 +61,7 @@ impl StudyFlags {
             output: self.output.documents().next(),
             resumed: None,
             force: self.force,
-            exports: crate::args::exports(&self.exports, at_end, None),
+            exports: crate::output::all_exports(&self.exports, at_end, None),
             format: self.output.format(self.format),
             quiet: self.quiet,
             github: self.github,

@@ -30,6 +30,20 @@ pub(crate) struct Export {
     pub(crate) path: PathBuf,
 }
 
+/// The files of `--export`, `--output` and `--junit`.
+pub(crate) fn all_exports(
+    exports: &[Export],
+    outputs: impl Iterator<Item = Export>,
+    junit: Option<&Path>,
+) -> Vec<Export> {
+    let junit = junit.map(|path| Export {
+        flag: "--junit",
+        format: exporters::JUNIT,
+        path: path.to_owned(),
+    });
+    exports.iter().cloned().chain(outputs).chain(junit).collect()
+}
+
 impl Export {
     /// Parses the value of `--export`: `html=report.html`.
     ///

@@ -429,12 +429,15 @@ fn a_server_three_times_as_slow_never_passes() {
     let xml = fs::read_to_string(&junit).expect("a file");
     let element = match output.code() {
         3 => "<failure ",
+        // A machine that stood still for a trial makes it void.
+        5 if xml.contains("not comparable: ") => "<error ",
         5 => "<skipped ",
         code => panic!("{code}: {output:?}"),
     };
     assert!(xml.contains(element), "{xml}");
     // Without a report the reason is on standard error.
-    assert_eq!(output.stderr.lines().filter(|line| line.starts_with("error: ")).count(), 1);
+    let errors = output.stderr.lines().filter(|line| line.starts_with("error: ")).count();
+    assert_eq!(errors, 1, "{output:?}");
 }
 
 /// Runs that decide nothing are neither good nor bad: exit status 5 and a remedy.
