@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use weir_history::{Name, Tag};
-use weir_report::Exporter;
+use weir_report::{Exporter, exporters};
 use weir_result::{AddressRange, Assertion, Part, Rate};
 use weir_runner::{Pin, Warmup};
 
