@@ -15,8 +15,8 @@ use crate::rig::table::{Table, rate};
 /// Most trials of the median search.
 const TRIALS_MAX: usize = 20;
 
-/// Width of the interval at which a search ends, in percent.
-const WIDTH: &str = "10";
+/// Width of the interval at which a search ends.
+const WIDTH: &str = "10%";
 
 /// The end of a search.
 struct Found {
@@ -38,7 +38,7 @@ pub(super) fn search(fixture: &Fixture) -> Result<Section> {
              own overhead: each of {count} intervals holds the rate that it makes with 4 \
              connections in a closed loop. On nginx, with a page of 64 KiB that it compresses for \
              each request, {count} searches take {TRIALS_MAX} trials at most at the median, and \
-             all their intervals but one have a rate in common. All intervals are {WIDTH}% wide \
+             all their intervals but one have a rate in common. All intervals are {WIDTH} wide \
              or less."
         ),
     );
