@@ -1,6 +1,6 @@
 //! Bare commands: load generators with their default flags, given nothing but the number of
 //! connections and, where the program needs one, a length. This module runs each once and reads
-//! what it prints.
+//! its output.
 
 use std::ffi::OsString;
 use std::path::Path;

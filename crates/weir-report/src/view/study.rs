@@ -94,8 +94,8 @@ fn subject(study: &Study) -> String {
 const URL_MAX: usize = 32;
 const COMMON_MIN: usize = 6;
 
-/// Shortens two long URLs where they are equal: the path that both begin with, after the host, and
-/// what both end with. What differs stays.
+/// Shortens two long URLs where they are equal: at the begin of their paths, and at their ends. The
+/// parts that differ stay.
 fn told_apart(one: &str, other: &str) -> [String; 2] {
     if one.len().max(other.len()) <= URL_MAX {
         return [one.to_owned(), other.to_owned()];
