@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use xtask::shell::{find_program, root};
 
 use super::bare::{PEERS, run_peer, run_weir};
-use super::floors::{Cell, Floor, Ratios, floors};
+use super::floors::{Cell, Floor, floors};
 use super::paired::{self, Paired};
 use super::peers::{Peer, versions};
 use super::{Fixture, Section};
@@ -47,12 +47,12 @@ pub(super) fn defaults(fixture: &Fixture) -> Result<Section> {
             let paired = measure(fixture, &server, &name, connections, &present, rounds)?;
             tables.add(served, connections, &paired);
             let is_nginx = matches!(served, Served::Nginx(_));
-            let mut cell =
-                Cell { name: name.clone(), is_nginx, first: ratios(&paired), second: None };
+            let first = paired.throughput_of_first(WRK);
+            let mut cell = Cell { name: name.clone(), is_nginx, first, second: None };
             if cell.is_doubtful() {
                 let paired =
                     measure(fixture, &server, &name, connections, &[Peer::Wrk], rounds * AGAIN)?;
-                cell.second = Some(ratios(&paired));
+                cell.second = Some(paired.throughput_of_first(WRK));
             }
             cells.push(cell);
         }
@@ -63,7 +63,7 @@ pub(super) fn defaults(fixture: &Fixture) -> Result<Section> {
     let mut text = format!("{ABOUT}\n\n{rounds} rounds of each cell. {}\n", versions(&PEERS)?);
     text.push_str(&tables.finish());
     text.push_str(&cells.iter().filter_map(|cell| again(cell, rounds)).collect::<String>());
-    text.push_str("\nFloors, of weir beside wrk:\n\n");
+    text.push_str("\nFloors of requests/s, weir's divided by wrk's:\n\n");
     text.push_str(&floors.iter().map(line).collect::<String>());
     Ok(Section { title: "bare commands", text, failures })
 }
@@ -132,14 +132,6 @@ fn measure(
     })
 }
 
-/// Returns the ratios of weir to wrk.
-fn ratios(paired: &Paired) -> Ratios {
-    Ratios {
-        throughput: paired.throughput_of_first(WRK),
-        efficiency: paired.efficiency_of_first(WRK),
-    }
-}
-
 /// The two tables of the section, a row for each cell: requests/s, and requests per client
 /// CPU-second. `cargo xtask readme` reads both by their headings.
 struct Tables {
@@ -171,7 +163,9 @@ impl Tables {
         format!(
             "\n### Requests/s\n\nEach program's median; behind the point weir's divided by the \
              program's, with its 95 % interval.\n\n{}\n### Requests per client CPU-second\n\nIn \
-             the same form.\n\n{}",
+             the same form. With a CPU to spare beside a local server, weir busy-polls with it \
+             (METHOD 1.8): that buys requests/s with CPU time, and the ratio shows the price.\n\n\
+             {}",
             self.throughput.finish(),
             self.efficiency.finish()
         )
@@ -191,14 +185,13 @@ fn peer_cell(paired: &Paired, at: usize, own: &str, ratio: &Estimate) -> String 
 
 /// Formats the second measurement of a cell, if there was one.
 fn again(cell: &Cell, rounds: u32) -> Option<String> {
-    let Ratios { throughput, efficiency } = cell.second.as_ref()?;
+    let second = cell.second.as_ref()?;
     Some(format!(
         "\n{}, measured again beside wrk with {} rounds, since the first interval is wholly below \
-         a floor: requests/s {}, requests per client CPU-second {}.\n",
+         the floor: requests/s {}.\n",
         cell.name,
         rounds * AGAIN,
-        table::estimate(throughput),
-        table::estimate(efficiency)
+        table::estimate(second)
     ))
 }
 
