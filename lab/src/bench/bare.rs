@@ -90,7 +90,7 @@ fn peer_words(
 fn reported(peer: Peer, stdout: &str) -> Option<(u64, f64)> {
     let number = |after: &str| stdout.split_once(after)?.1.split_whitespace().next();
     match peer {
-        Peer::Wrk if stdout.contains("errors") => None,
+        Peer::Wrk if has_failed(stdout) => None,
         Peer::Wrk => wrk_rate(stdout),
         Peer::Ab if number("Failed requests:")? != "0" => None,
         Peer::Ab => {
@@ -100,6 +100,13 @@ fn reported(peer: Peer, stdout: &str) -> Option<(u64, f64)> {
         // oha and hey print alike.
         _ => Some((number("[200]")?.parse().ok()?, number("Requests/sec:")?.parse().ok()?)),
     }
+}
+
+/// True if wrk met errors other than its timeouts. It still awaits and counts a response that is
+/// later than its timeout.
+fn has_failed(stdout: &str) -> bool {
+    let errors = stdout.split_once("errors: ").map(|(_, errors)| errors);
+    errors.is_some_and(|errors| !errors.starts_with("connect 0, read 0, write 0, timeout "))
 }
 
 /// Runs this command line; returns the server's count of its requests.
@@ -150,7 +157,12 @@ mod tests {
             "  98 requests in 3.00s, 1.00MB read\nRequests/sec: 32.7",
             Some((98, 32.7)),
         );
-        check(Peer::Wrk, "  98 requests in 3.00s\nSocket errors: 1\nRequests/sec: 32.7", None);
+        let with_errors = |errors| {
+            format!("  98 requests in 3.00s\n  Socket errors: {errors}\nRequests/sec: 32.7")
+        };
+        check(Peer::Wrk, &with_errors("connect 0, read 1, write 0, timeout 0"), None);
+        let late = with_errors("connect 0, read 0, write 0, timeout 7");
+        check(Peer::Wrk, &late, Some((98, 32.7)));
         let ab = "Complete requests:      500\nFailed requests:        0\n\
                   Requests per second:    100.25 [#/sec] (mean)\n";
         check(Peer::Ab, ab, Some((500, 100.25)));

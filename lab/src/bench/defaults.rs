@@ -146,6 +146,7 @@ impl Tables {
         Tables { throughput: Table::new(&heads), efficiency: Table::new(&heads) }
     }
 
+    /// Adds a cell, and prints its requests/s: a run takes an hour, and may end early.
     fn add(&mut self, served: Served, connections: u32, paired: &Paired) {
         let first = [served.name(), connections.to_string()];
         let row = |own: &dyn Fn(usize) -> String, ratio: &dyn Fn(usize) -> Estimate| {
@@ -154,7 +155,9 @@ impl Tables {
             first.iter().cloned().chain([weir]).chain(peers).collect::<Vec<_>>()
         };
         let rps = |at| table::rate(paired.requests_per_second(at));
-        self.throughput.row(&row(&rps, &|at| paired.throughput_of_first(at)));
+        let throughput = row(&rps, &|at| paired.throughput_of_first(at));
+        eprintln!("bench: {}", throughput.join(" | "));
+        self.throughput.row(&throughput);
         let per_cpu_second = |at| table::rate(1e6 / paired.cost_us(at));
         self.efficiency.row(&row(&per_cpu_second, &|at| paired.efficiency_of_first(at)));
     }
