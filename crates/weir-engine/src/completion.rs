@@ -1,7 +1,7 @@
 //! The end of an exchange: its outcome, its times and the kernel's stamps.
 
 use weir_io::{ConnId, Nanos};
-use weir_result::{ErrorKind, SuccessRule};
+use weir_result::ErrorKind;
 
 use crate::exchange::Exchange;
 
@@ -42,18 +42,6 @@ pub struct Response {
     pub status: u16,
     /// Time of the first byte (`Tf`).
     pub first_byte_at: Nanos,
-}
-
-impl Outcome {
-    /// Returns the outcome of an exchange that got a complete response. This is the only place that
-    /// classifies a response.
-    #[inline]
-    pub(crate) fn of_response(response: Response, rule: SuccessRule) -> Outcome {
-        match rule.accepts(response.status) {
-            true => Outcome::Ok(response),
-            false => Outcome::BadResponse(response),
-        }
-    }
 }
 
 /// Kernel time stamps of one exchange.

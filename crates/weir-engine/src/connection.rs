@@ -30,13 +30,15 @@ pub(crate) enum State {
     Closing,
 }
 
+/// Marks a connection without a leased slot.
+pub(crate) const NO_SLOT: u32 = u32::MAX;
+
 /// One connection. A worker keeps one of these per connection, open or not, so its size bounds the
 /// memory of 100,000 idle connections.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    /// Index of the leased slot in [`ProtocolSlots`](crate::protocol_slots::ProtocolSlots), or
-    /// [`NONE`](crate::protocol_slots::NONE).
-    pub(crate) place: u32,
+    /// Index of the slot that is leased from the lane, or [`NO_SLOT`].
+    pub(crate) slot: u32,
     pub(crate) state: State,
     /// True once the first attempt to open the connection has succeeded or failed.
     pub(crate) is_resolved: bool,
@@ -61,9 +63,9 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Returns a connection that has not been opened yet.
-    pub(crate) fn new(depth: u16, place: u32) -> Connection {
+    pub(crate) fn new(depth: u16) -> Connection {
         Connection {
-            place,
+            slot: NO_SLOT,
             state: State::Queued,
             is_resolved: false,
             has_responded: false,

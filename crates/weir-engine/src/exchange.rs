@@ -71,3 +71,17 @@ impl Exchange {
         self.sent_at != Nanos::MAX
     }
 }
+
+/// Returns the send time of the oldest request in flight that is not overdue already.
+pub(crate) fn oldest_sent_at(exchanges: &[Exchange]) -> Option<Nanos> {
+    let waiting = exchanges.iter().filter(|exchange| exchange.is_live() && !exchange.is_overdue);
+    waiting.map(|exchange| exchange.sent_at).min()
+}
+
+/// Removes and returns the oldest request in flight. Ids wrap around, so the time stamps decide; a
+/// connection has few enough requests to scan them all.
+pub(crate) fn take_oldest(exchanges: &mut [Exchange]) -> Option<Exchange> {
+    let live = exchanges.iter_mut().filter(|exchange| exchange.is_live());
+    let oldest = live.min_by_key(|exchange| exchange.sent_at)?;
+    Some(std::mem::replace(oldest, Exchange::NONE))
+}

@@ -29,6 +29,9 @@ pub trait Observer: Debug + Send {
     /// Called when a connection failed.
     fn connection_failed(&mut self, _conn: ConnId, _phase: FailurePhase) {}
 
+    /// Called after the run if measured slots were never sent, once for each worker that has some.
+    fn never_sent(&mut self, _slots: &NeverSent<'_>) {}
+
     /// Adds the observations so far to a frame, which the worker sends four times per second.
     fn add_to_frame(&self, _frame: &mut WorkerFrame) {}
 
@@ -48,17 +51,57 @@ pub enum Scope {
 /// The end of a worker's run.
 #[derive(Clone, Copy, Debug)]
 pub struct RunEnd<'a> {
-    /// Schedule that still holds the slots that were never sent.
-    pub(crate) schedule: &'a Schedule,
     pub(crate) timeline: &'a Timeline,
-    /// Time up to which the age of a slot that was never sent counts.
-    pub(crate) unsent_until: Nanos,
 }
 
 impl RunEnd<'_> {
     /// Returns the measured window, its end exclusive.
     pub fn window(&self) -> Range<Nanos> {
         self.timeline.t0..self.timeline.t1
+    }
+}
+
+/// The measured slots of one worker that were never sent (METHOD 1.6).
+#[derive(Clone, Copy, Debug)]
+pub struct NeverSent<'a> {
+    /// Schedule that still holds the slots.
+    schedule: &'a Schedule,
+    timeline: &'a Timeline,
+    count: u64,
+    given_up_at: Nanos,
+}
+
+impl<'a> NeverSent<'a> {
+    /// Returns the `count` slots that `schedule` still holds, which are given up at `given_up_at`.
+    pub(crate) fn new(
+        schedule: &'a Schedule,
+        timeline: &'a Timeline,
+        count: u64,
+        given_up_at: Nanos,
+    ) -> NeverSent<'a> {
+        NeverSent { schedule, timeline, count, given_up_at }
+    }
+
+    /// Returns the number of slots, at least 1.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Returns the time at which they were given up.
+    pub fn given_up_at(&self) -> Nanos {
+        self.given_up_at
+    }
+
+    /// Returns their intended times, in order; none in a closed loop, whose slots are not planned.
+    pub fn intended_at(&self) -> impl Iterator<Item = Nanos> + 'a {
+        let (mut schedule, timeline) = (self.schedule.clone(), self.timeline);
+        let until = timeline.t1.min(self.given_up_at);
+        let left = std::iter::from_fn(move || {
+            let offset_ns = schedule.peek()?;
+            schedule.take();
+            Some(timeline.start.after(offset_ns))
+        });
+        left.skip_while(|at| *at < timeline.t0).take_while(move |at| *at < until)
     }
 }
 

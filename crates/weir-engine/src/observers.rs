@@ -1,8 +1,7 @@
-//! The observers of one worker. Each completion is announced once.
+//! The observers of one worker, which see exchanges one by one.
 //!
-//! The recorder receives identical exchanges as one call with a count, which makes it cheap. Every
-//! other observer receives them one by one. To add one, implement [`Observer`] in a file of its own
-//! below, and add its `mod` here and its line in [`Observers::new`].
+//! To add one, implement [`Observer`] in a file of its own below, and add its `mod` here and its
+//! line in [`Observers::new`].
 
 mod destinations;
 mod raw_writer;
@@ -13,7 +12,7 @@ use weir_result::{FailurePhase, Measurements};
 
 use crate::completion::Completion;
 use crate::job::Job;
-use crate::observer::{Observer, RunEnd, Scope};
+use crate::observer::{NeverSent, Observer, RunEnd, Scope};
 use crate::stamps::Stamping;
 use crate::worker_frame::WorkerFrame;
 use destinations::Destinations;
@@ -67,6 +66,10 @@ impl Observers {
 
     pub(crate) fn connection_failed(&mut self, conn: ConnId, phase: FailurePhase) {
         self.all.iter_mut().for_each(|observer| observer.connection_failed(conn, phase));
+    }
+
+    pub(crate) fn never_sent(&mut self, slots: &NeverSent<'_>) {
+        self.all.iter_mut().for_each(|observer| observer.never_sent(slots));
     }
 
     /// Adds each observer's state to a frame.

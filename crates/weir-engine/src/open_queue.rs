@@ -34,7 +34,9 @@ impl OpenQueue {
         self.pace.is_some()
     }
 
-    fn is_empty(&self) -> bool {
+    /// True if no connection waits to be opened.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
         self.first.is_empty() && self.again.is_empty()
     }
 

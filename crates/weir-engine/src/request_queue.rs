@@ -28,14 +28,17 @@ pub(crate) struct RequestQueue {
     /// True if responses may change the script's next request.
     pub(crate) is_learning: bool,
     /// True if each batch is made for one connection.
-    pub(crate) is_reserving: bool,
+    pub(crate) knows_connections: bool,
+    /// True if the connection that is free next is reserved for a batch when it is made.
+    pub(crate) reserves: bool,
 }
 
 impl RequestQueue {
     pub(crate) fn new(
         repeated: Option<Batch>,
         is_learning: bool,
-        is_reserving: bool,
+        knows_connections: bool,
+        reserves: bool,
     ) -> RequestQueue {
         RequestQueue {
             ready: VecDeque::new(),
@@ -43,13 +46,14 @@ impl RequestQueue {
             requests: 0,
             repeated,
             is_learning,
-            is_reserving,
+            knows_connections,
+            reserves,
         }
     }
 
     /// Returns the most batches to make ahead.
     pub(crate) fn limit(&self) -> usize {
-        if self.is_learning || self.is_reserving { AHEAD_LEARNING } else { AHEAD }
+        if self.is_learning || self.knows_connections { AHEAD_LEARNING } else { AHEAD }
     }
 
     /// Returns the number of batches that are ready.
@@ -61,11 +65,6 @@ impl RequestQueue {
     /// therefore not among the free ones. In one run that is all of them or none.
     pub(crate) fn reserved(&self) -> usize {
         self.peek().map_or(0, |batch| batch.reserved.map_or(0, |_| self.len()))
-    }
-
-    /// True if the next batch to send is made for a certain connection.
-    pub(crate) fn is_reserved(&self) -> bool {
-        self.peek().is_some_and(|batch| batch.reserved.is_some())
     }
 
     /// Returns the number of requests that are ready.

@@ -9,24 +9,25 @@ mod observing;
 mod opening;
 mod scripted;
 mod state;
-mod streams;
 
 use std::{io, mem};
 
+use weir_http::ProtocolFactory;
 use weir_io::{Backend, Close, ConnId, Nanos, TcpTally, WaitPolicy};
-use weir_result::{Load, Measurements, TcpUsage, WorkerPhases};
+use weir_result::{Measurements, TcpUsage, WorkerPhases};
 
 use crate::connection::State;
+use crate::connections::{Connections, Limits};
 use crate::control::Control;
 use crate::job::Job;
+use crate::lane::{Http1Lane, Lane, StreamLane};
+use crate::ledger::{Ledger, Planned};
 use crate::live::{Live, LiveSender};
-use crate::observer::RunEnd;
-use crate::observers::Observers;
-use crate::pool::{Action, ConnectionPool, Limits};
-use crate::recorder::{Planned, Recorder};
-use crate::requests::RequestSource;
-use crate::schedule::Schedule;
+use crate::pace::ConnectPace;
+use crate::pool::{Action, ConnectionPool};
 use crate::script::Script;
+use crate::slot_source::SlotSource;
+use crate::source::Source;
 use crate::stamps::Stamping;
 use crate::thread_stalls::ThreadStalls;
 use crate::timeline::Timeline;
@@ -53,7 +54,7 @@ const INTERRUPTED_DRAIN_NS: u64 = 1_000_000_000;
 /// If the backend itself fails.
 ///
 /// # Panics
-/// If there is a script and the job's protocol is multiplexed.
+/// If the job's protocol is multiplexed and the script distinguishes connections.
 pub fn run_on<B: Backend>(
     job: &Job,
     number: u32,
@@ -62,60 +63,65 @@ pub fn run_on<B: Backend>(
     live: Option<LiveSender>,
     script: Option<&mut weir_script::Worker>,
 ) -> io::Result<Measurements> {
-    Worker::new(job, number, control, backend, live, script).run()
+    match &job.protocol {
+        ProtocolFactory::Http1 => {
+            Worker::new(job, number, control, backend, live, script, Http1Lane::new).run()
+        }
+        ProtocolFactory::Multiplexed(factory) => {
+            let lane = |job: &Job, connections: &mut Connections| {
+                StreamLane::new(factory, job, connections)
+            };
+            Worker::new(job, number, control, backend, live, script, lane).run()
+        }
+    }
 }
 
 /// One worker.
-pub(crate) struct Worker<'a, B> {
+struct Worker<'a, B, L: Lane> {
     job: &'a Job,
     control: &'a Control,
     backend: B,
-    pool: ConnectionPool,
-    schedule: Schedule,
-    requests: RequestSource,
-    script: Option<Script<'a>>,
+    pool: ConnectionPool<L>,
+    slots: SlotSource,
+    source: Source<'a, L::Request>,
     outbox: Outbox,
     waiting: Waiting,
     live: Live,
-    /// Phases of the run; unset until S is fixed. The recorder has a copy.
-    timeline: Timeline,
     stage: Stage,
     turn: Turn,
     phases: WorkerPhases,
     stalls: ThreadStalls,
 }
 
-impl<'a, B: Backend> Worker<'a, B> {
-    /// Returns worker `number` of the job, on `backend`.
-    pub(crate) fn new(
+impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
+    /// Returns worker `number` of the job, on `backend`, with the lane that `lane` makes.
+    fn new(
         job: &'a Job,
         number: u32,
         control: &'a Control,
         mut backend: B,
         live: Option<LiveSender>,
         script: Option<&'a mut weir_script::Worker>,
-    ) -> Worker<'a, B> {
+        lane: impl FnOnce(&Job, &mut Connections) -> L,
+    ) -> Worker<'a, B, L> {
         let partition = job.partition(number);
-        let plan = &job.plan;
-        let is_open_loop = plan.load != Load::ClosedLoop;
         let connections = partition.own_connections();
-        let mut script = script.map(|state| {
-            let scheme = job.protocol.is_multiplexed().then(|| job.scheme());
+        let script = script.map(|state| {
+            let scheme = L::STREAMS.then(|| job.scheme());
             Script::new(state, number, connections, control, scheme)
         });
-        let limits = Limits::new(job, connections, script.as_ref());
-        let schedule = Schedule::new(plan.load, partition);
-        let recorder = Recorder::new(job, limits.connections.into(), schedule.gap_ns());
-        let has_several_streams = limits.streams && limits.depth > 1;
-        let stamping = Stamping::new(plan, connections, has_several_streams);
-        let observers = Observers::new(job, number, &stamping);
-        let quota = plan.requests.filter(|_| !is_open_loop);
+        let limits = Limits::new(job, connections, script.as_ref(), L::STREAMS);
+        let slots = SlotSource::new(job, partition);
+        let mut connections = Connections::new(job, limits);
+        let has_several_streams = L::STREAMS && limits.depth > 1;
+        let stamping = Stamping::new(&job.plan, limits.connections, has_several_streams);
+        let ledger = Ledger::new(job, number, limits.connections, slots.gap_ns(), stamping);
+        let lane = lane(job, &mut connections);
         Worker {
-            requests: scripted::source(job, script.as_mut(), &mut backend),
-            schedule,
-            pool: ConnectionPool::new(job, limits, recorder, stamping, observers),
             turn: Turn::new(script.is_some() || job.opens_in_steps()),
-            script,
+            source: Source::new::<L>(job, script, &mut backend),
+            slots,
+            pool: ConnectionPool::new(job, connections, ledger, lane),
             live: Live::new(number, live),
             phases: WorkerPhases {
                 worker: number,
@@ -123,10 +129,9 @@ impl<'a, B: Backend> Worker<'a, B> {
                 connections: limits.connections,
                 ..WorkerPhases::default()
             },
-            timeline: Timeline::new(plan, Nanos::MAX),
             stalls: ThreadStalls::default(),
             outbox: Outbox::default(),
-            stage: Stage::new(quota.map(|requests| partition.owned_below(requests))),
+            stage: Stage::new(job.ending.stops_at_t1),
             waiting: Waiting::new(job),
             job,
             control,
@@ -138,7 +143,7 @@ impl<'a, B: Backend> Worker<'a, B> {
     ///
     /// # Errors
     /// If the backend itself fails.
-    pub(crate) fn run(mut self) -> io::Result<Measurements> {
+    fn run(mut self) -> io::Result<Measurements> {
         let mut is_resolved = true;
         if self.connect()? {
             self.load()?;
@@ -151,32 +156,30 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.phases.drained_ns = end.0;
         self.phases.resolved_ns = if is_resolved { self.phases.tail_end_ns } else { end.0 };
         self.phases.usage = self.stalls.usage();
-        let Timeline { t0, t1, .. } = self.timeline;
+        let Timeline { t0, t1, .. } = *self.timeline();
         // A window without an end of its own ended with the run.
         self.phases.window_ns = (t0.0, t1.0.min(self.phases.tail_end_ns).max(t0.0));
         let missing =
-            self.stage.quota.filter(|left| *left > 0 && self.job.plan.duration_ns.is_none());
-        let quota =
-            missing.filter(|_| !self.stage.is_cut).map(|left| left + self.pool.recorder.measured());
+            self.slots.quota().filter(|left| *left > 0 && self.job.plan.duration_ns.is_none());
+        let quota = missing
+            .filter(|_| !self.stage.is_cut)
+            .map(|left| left + self.pool.recorder().measured());
         // In the dialects the age of a slot that was never sent is its age at t1.
         let unsent_until = match self.job.ending.stops_at_t1 {
-            true => self.timeline.t1.min(end),
+            true => t1.min(end),
             false => Nanos(self.phases.tail_end_ns),
         };
         // Dropped first, so that its memory is free for the measurements.
         drop(self.backend);
-        let (recorder, observers) = self.pool.into_observers(end);
-        let (timeline, schedule) = (self.timeline, self.schedule.clone());
         let planned = Planned { quota, is_cut: self.stage.is_cut, unsent_until };
-        let mut measurements = recorder.finish(&mut self.schedule, planned, self.phases);
-        let end = RunEnd { schedule: &schedule, timeline: &timeline, unsent_until };
-        observers.finish(&end, &mut measurements);
+        let ledger = self.pool.into_ledger(end);
+        let mut measurements = ledger.finish(self.slots.into_schedule(), planned, self.phases);
         // A failing script stops the run like a signal, but counts as no interruption.
         let has_failed = self.control.script_failure().is_some();
         measurements.is_unsettled = self.stage.is_unsettled;
         measurements.tcp = tcp_usage(tcp);
         measurements.interrupted = self.stage.is_interrupted && !has_failed;
-        measurements.script = self.script.map(|script| script.finish(self.stage.is_cut));
+        measurements.script = self.source.script.map(|script| script.finish(self.stage.is_cut));
         Ok(measurements)
     }
 
@@ -185,21 +188,27 @@ impl<'a, B: Backend> Worker<'a, B> {
     fn connect(&mut self) -> io::Result<bool> {
         let mut now = self.backend.now();
         self.phases.connect_ns = now.0;
-        self.partition_connections(now);
+        // Taken by a run without a connect rate too: the first worker's time counts for all.
+        let begun_at = self.control.begin_connecting(now);
+        if let Some(rate) = self.job.plan.connection.rate {
+            // The slots of all workers count from the time at which the first of them began.
+            let pace = ConnectPace::new(rate, self.job.partition(self.live.worker), begun_at);
+            self.pool.connections_mut().open_queue.set_pace(pace);
+        }
         self.open(now);
         let mut has_arrived = false;
         loop {
-            if !has_arrived && self.pool.counts.unresolved == 0 {
+            if !has_arrived && self.pool.connections().counts.unresolved == 0 {
                 has_arrived = true;
                 self.phases.connected_ns = now.0;
-                self.control
-                    .arrive(now, self.pool.counts.open > 0 || !self.job.ending.needs_connection);
+                let is_open = self.pool.connections().counts.open > 0;
+                self.control.arrive(now, is_open || !self.job.ending.needs_connection);
             }
             let is_stopped = self.control.stop_at() <= now;
             if is_stopped || self.control.is_unconnected() {
                 self.stage.is_interrupted = is_stopped;
                 self.begin(Timeline::empty(now));
-                self.pool.recorder.open_at_t0(self.pool.counts.open);
+                self.pool.shared.record_open();
                 self.phases.tail_end_ns = now.0;
                 return Ok(false);
             }
@@ -207,17 +216,16 @@ impl<'a, B: Backend> Worker<'a, B> {
                 self.begin(Timeline::new(&self.job.plan, start));
                 return Ok(true);
             }
-            let until = self.pool.deadlines.next().min(self.pool.open_queue.next_at());
-            now = self.turn(until.min(self.control.stop_at()), WaitPolicy::Sleep)?;
+            let until = self.pool.connections().next_at().min(self.control.stop_at());
+            now = self.turn(until, WaitPolicy::Sleep)?;
         }
     }
 
     /// Begins the schedule once S is fixed.
     fn begin(&mut self, timeline: Timeline) {
         self.phases.start_ns = timeline.start.0;
-        self.timeline = timeline;
-        self.pool.recorder.begin(timeline);
-        self.pool.counts.alive_at = timeline.start;
+        self.pool.recorder_mut().begin(timeline);
+        self.pool.connections_mut().alive(timeline.start);
         self.stage.is_sending = true;
         self.live.begin(timeline.start);
         self.begin_rests();
@@ -231,10 +239,10 @@ impl<'a, B: Backend> Worker<'a, B> {
             let until = self.next_wake();
             let policy = self.waiting.policy(self.turn.now, until, self.pool.busy());
             let now = self.turn(until, policy)?;
-            self.waiting.turned(now, policy, self.pool.counts.in_flight);
+            self.waiting.turned(now, policy, self.pool.connections().counts.in_flight);
             self.observe(now);
-            let t1 = self.timeline.t1;
-            if self.is_over(now) || (now >= t1 && self.is_resolved()) {
+            let t1 = self.timeline().t1;
+            if self.stage.is_over(self.timeline(), now) || (now >= t1 && self.is_resolved()) {
                 self.phases.tail_end_ns = now.0;
                 return Ok(());
             }
@@ -243,14 +251,14 @@ impl<'a, B: Backend> Worker<'a, B> {
 
     /// Runs one turn of the loop; returns the time at its end.
     fn turn(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<Nanos> {
-        let (from, in_flight) = (self.turn.now, self.pool.counts.in_flight);
+        let (from, in_flight) = (self.turn.now, self.pool.connections().counts.in_flight);
         self.backend.wait(until, policy)?;
         self.check_window();
         self.check_stop();
         let called_at = self.process_events();
         let mut now = self.backend.now();
         let woken_at = mem::replace(&mut self.turn.woken_at, Nanos::MAX).min(now);
-        self.pool.recorder.catch_up.begin_turn(woken_at.since(from));
+        self.pool.recorder_mut().catch_up.begin_turn(woken_at.since(from));
         // A response that arrived while callbacks ran is handled in the next turn, so it is not
         // overdue now.
         if self.expire(now.min(called_at)) {
@@ -260,24 +268,21 @@ impl<'a, B: Backend> Worker<'a, B> {
         // The next wait submits the remaining sends first.
         self.dispatch(now);
         // Making requests may have taken long.
-        now = now.max(self.turn.now);
+        now = now.max(self.source.made_at);
         self.check_script(now.after(1));
-        self.open(now);
+        if !self.pool.connections().open_queue.is_empty() {
+            self.open(now);
+        }
         self.turn.now = now;
         self.make_ahead();
         self.stalls.turn(from, until, woken_at, self.turn.now);
-        if self.pool.recorder.catch_up.is_on() {
-            self.follow_catch_up(in_flight);
+        if self.pool.recorder().catch_up.is_on() {
+            let (before, now) = (in_flight, self.turn.now);
+            let in_flight = self.pool.connections().counts.in_flight;
+            let is_overdue = self.slots.has_due(self.timeline(), now);
+            self.pool.recorder_mut().catch_up.follow(now, before, in_flight, is_overdue);
         }
         Ok(self.turn.now)
-    }
-
-    /// Ends a catch-up that is over; `before` requests were in flight at the begin of the turn.
-    #[cold]
-    fn follow_catch_up(&mut self, before: u64) {
-        let now = self.turn.now;
-        let (in_flight, is_overdue) = (self.pool.counts.in_flight, self.has_due(now));
-        self.pool.recorder.catch_up.follow(now, before, in_flight, is_overdue);
     }
 
     /// Cuts the window if a stop is requested, or ends the drain if the window is over. Checked
@@ -288,11 +293,11 @@ impl<'a, B: Backend> Worker<'a, B> {
             return;
         }
         self.stage.is_stopped = true;
-        if stop_at < self.timeline.t1 {
+        if stop_at < self.timeline().t1 {
             self.cut_window(stop_at);
             self.stage.is_interrupted = true;
         } else {
-            self.retime(|timeline| timeline.end_drain(stop_at));
+            self.pool.recorder_mut().retime(|timeline| timeline.end_drain(stop_at));
         }
     }
 
@@ -302,27 +307,22 @@ impl<'a, B: Backend> Worker<'a, B> {
             true => 0,
             false => self.job.plan.drain_limit_ns().min(INTERRUPTED_DRAIN_NS),
         };
-        self.retime(|timeline| timeline.cut(at, drain_ns));
+        self.pool.recorder_mut().retime(|timeline| timeline.cut(at, drain_ns));
         self.stage.is_cut = true;
+        self.slots.cut_tail();
     }
 
-    /// Changes the timeline, and the recorder's copy of it.
-    fn retime(&mut self, change: impl FnOnce(&mut Timeline)) {
-        change(&mut self.timeline);
-        self.pool.recorder.set_timeline(self.timeline);
-    }
-
-    /// True if nothing more is sent: the drain has ended, or the load ends with the window.
-    fn is_over(&self, now: Nanos) -> bool {
-        let Timeline { t1, drain_end, .. } = self.timeline;
-        now >= drain_end || (now >= t1 && (self.stage.is_cut || self.job.ending.stops_at_t1))
+    /// Returns the phases of the run; unset until S is fixed.
+    #[inline(always)]
+    fn timeline(&self) -> &Timeline {
+        self.pool.recorder().timeline()
     }
 
     /// Handles all pending events. Returns the time of the first event whose handling took long, by
     /// callbacks or a step of a handshake; [`Nanos::MAX`] if there was none.
     fn process_events(&mut self) -> Nanos {
         let (mut events, mut handled, mut called_at) = (0, 0, Nanos::MAX);
-        let in_flight = self.pool.counts.in_flight;
+        let in_flight = self.pool.connections().counts.in_flight;
         while let Some(event) = self.backend.next() {
             events += 1;
             let (conn, mut at) = (event.conn, event.at);
@@ -337,7 +337,7 @@ impl<'a, B: Backend> Worker<'a, B> {
                     self.check_stop();
                     handled += CALLBACK_EVENTS;
                 }
-                if mem::take(&mut self.pool.layers.has_stepped) {
+                if mem::take(&mut self.pool.shared.layers.has_stepped) {
                     called_at = called_at.min(at);
                     self.end_step();
                 }
@@ -345,14 +345,14 @@ impl<'a, B: Backend> Worker<'a, B> {
             self.act(conn, action);
             if handled >= EVENT_BATCH {
                 handled = 0;
-                if self.has_due(at) {
+                if self.slots.has_due(self.timeline(), at) {
                     let now = self.backend.now();
                     self.dispatch(now);
                     self.backend.submit();
                 }
             }
         }
-        let responses = in_flight.saturating_sub(self.pool.counts.in_flight);
+        let responses = in_flight.saturating_sub(self.pool.connections().counts.in_flight);
         self.waiting.processed_events(events, responses);
         called_at
     }
@@ -364,22 +364,10 @@ impl<'a, B: Backend> Worker<'a, B> {
     fn end_step(&mut self) {
         let now = self.backend.now();
         self.check_stop();
-        if self.is_ready() && self.is_due(now) {
+        if self.is_ready() && self.slots.is_due(self.timeline(), now) {
             self.dispatch(now);
             self.backend.submit();
         }
-    }
-
-    /// Closes a failed socket of `conn`, and counts the requests that it had not sent.
-    #[cold]
-    fn failed(&mut self, conn: ConnId) {
-        let bytes = self.backend.unsent_bytes();
-        let each = match (&self.requests, &self.job.tls) {
-            (RequestSource::Static(repeated), None) => repeated.bytes_of(1),
-            _ => (self.outbox.last_send.0 / self.outbox.last_send.1.max(1)) as u64,
-        };
-        self.pool.unsend(bytes, each);
-        self.backend.close(conn, Close::Reset);
     }
 
     #[inline]
@@ -388,15 +376,18 @@ impl<'a, B: Backend> Worker<'a, B> {
             Action::None => {}
             Action::Discard(bytes) => self.backend.discard(conn, bytes),
             Action::Close(how) => self.backend.close(conn, how),
-            Action::Failed => self.failed(conn),
+            Action::Failed => {
+                self.pool.unsend(self.backend.unsent_bytes(), self.source.same());
+                self.backend.close(conn, Close::Reset);
+            }
         }
     }
 
     /// Handles the connections whose timers are due or whose delays are over. Returns true if there
     /// were any.
     fn expire(&mut self, now: Nanos) -> bool {
-        let mut have_come = self.pool.end_rests(now);
-        while let Some(conn) = self.pool.deadlines.take_due(now) {
+        let mut have_come = self.pool.connections_mut().end_rests(now);
+        while let Some(conn) = self.pool.connections_mut().deadlines.take_due(now) {
             let action = self.pool.expire(conn, now);
             if self.turn.has_pending {
                 self.flush_pending(conn);
@@ -408,20 +399,14 @@ impl<'a, B: Backend> Worker<'a, B> {
     }
 
     /// Returns the time to sleep until.
-    fn next_wake(&self) -> Nanos {
-        let Timeline { start, t0, t1, drain_end } = self.timeline;
-        let mut until =
-            self.pool.deadlines.next().min(self.pool.script.rests.next()).min(drain_end);
-        until = until.min(self.pool.open_queue.next_at());
-        until = until.min(self.pool.recorder.interval_end()).min(self.live.frame_at());
+    fn next_wake(&mut self) -> Nanos {
+        let Timeline { start, t0, t1, drain_end } = *self.timeline();
+        let mut until = self.pool.connections().next_at().min(drain_end);
+        until = until.min(self.pool.recorder().next_at()).min(self.live.frame_at());
         // A stop request that was handled lies in the past, and would keep the worker from
         // sleeping.
         if !self.stage.is_stopped {
             until = until.min(self.control.stop_at());
-        }
-        until = until.min(self.pool.recorder.sample_at());
-        if let Some(warmup) = &self.pool.recorder.warmup {
-            until = until.min(warmup.next());
         }
         if self.phases.t0_ns == 0 {
             until = until.min(t0);
@@ -429,19 +414,20 @@ impl<'a, B: Backend> Worker<'a, B> {
         if self.phases.t1_ns == 0 {
             until = until.min(t1);
         }
-        let slot = match self.schedule.peek() {
-            Some(offset_ns) => self.lead(self.ticked(start, offset_ns)),
+        let slot = match self.slots.next_tick(self.timeline()) {
+            Some(due) => self.source.lead(self.timeline(), due, self.turn.now),
             // A closed loop sends as soon as it can. It waits only for the start, and for a script
             // that ran out of its share of a turn.
             None if self.turn.now < start => start,
-            None if self.turn.is_behind => self.turn.now,
+            None if self.source.is_behind => self.turn.now,
             None => Nanos::MAX,
         };
+        let is_over = self.stage.is_over(self.timeline(), self.turn.now);
         // If the load ends with the window, not even slots due before t1 are sent later.
-        if !self.is_over(self.turn.now) && self.is_ready() && (slot < t1 || self.has_tail()) {
+        if !is_over && self.is_ready() && (slot < t1 || self.slots.has_tail()) {
             until = until.min(slot);
         }
-        if self.can_resend() && !self.is_over(self.turn.now) {
+        if self.can_resend() && !is_over {
             until = until.min(self.turn.now);
         }
         // Idle time is used to call the script for future slots.
@@ -451,27 +437,20 @@ impl<'a, B: Backend> Worker<'a, B> {
         until
     }
 
-    /// Returns the send time of the slot at `offset_ns`: with `--tick`, the first tick at or after
-    /// its due time.
-    fn ticked(&self, start: Nanos, offset_ns: u64) -> Nanos {
-        let tick_ns = self.job.plan.tick_ns.unwrap_or(1);
-        start.after(offset_ns.div_ceil(tick_ns).saturating_mul(tick_ns))
-    }
-
     /// Runs the rest of the drain: sends nothing more, and awaits the responses in flight.
     fn drain(&mut self) -> io::Result<()> {
         self.stage.is_sending = false;
         self.backend.submit();
         let mut now = Nanos(self.phases.tail_end_ns);
-        let end = self.timeline.drain_end;
+        let end = self.timeline().drain_end;
         loop {
             // A stop request that was handled has set the drain's end.
             let stop_at = if self.stage.is_stopped { Nanos::MAX } else { self.control.stop_at() };
-            if self.pool.counts.in_flight == 0 || now >= end.min(stop_at) {
+            if self.pool.connections().counts.in_flight == 0 || now >= end.min(stop_at) {
                 break;
             }
-            let until = self.pool.deadlines.next().min(end).min(stop_at);
-            let until = until.min(self.pool.recorder.interval_end()).min(self.live.frame_at());
+            let until = self.pool.connections().deadlines.next().min(end).min(stop_at);
+            let until = until.min(self.pool.recorder().interval_end()).min(self.live.frame_at());
             self.backend.wait(until, WaitPolicy::Sleep)?;
             let called_at = self.process_events();
             now = self.backend.now();
@@ -484,12 +463,12 @@ impl<'a, B: Backend> Worker<'a, B> {
 
     /// Closes every socket; returns the time at which that was done.
     fn close_all(&mut self) -> Nanos {
-        for conn in (0..self.pool.limits.connections).map(ConnId) {
-            match self.pool.connection(conn).state {
+        for conn in self.pool.connections().all() {
+            match self.pool.connections().at(conn).state {
                 State::Closed | State::Queued => {}
                 _ => {
-                    self.pool.layers.announce_close(conn);
-                    self.send_output(conn);
+                    self.pool.shared.layers.announce_close(conn);
+                    self.pool.shared.layers.send_output(conn, &mut self.backend);
                     self.backend.close(conn, Close::Graceful);
                 }
             }

@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use weir_http::{Protocol, RequestTraits};
+use weir_http::{Http1, RequestTraits};
 
 const BATCHES: u32 = 20_000;
 const RESPONSES_PER_BATCH: usize = 64;
@@ -44,7 +44,7 @@ fn main() {
 fn cost_ns(response: &[u8], responses: usize, pieces: usize) -> f64 {
     let bytes = response.repeat(responses);
     let piece_bytes = bytes.len().div_ceil(pieces);
-    let mut protocol = Protocol::http1(responses as u16);
+    let mut protocol = Http1::new(responses as u16);
     let mut events = Vec::with_capacity(responses);
     let rounds = RESPONSES_PER_BATCH.div_ceil(responses);
     let mut least = Duration::MAX;

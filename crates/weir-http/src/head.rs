@@ -1,5 +1,5 @@
 //! Parser for a whole head with its fields, to inspect one response, as in the check before a run.
-//! It must not determine the end of a body; that is the task of [`crate::Protocol`].
+//! It must not determine the end of a body; that is the task of [`crate::Http1`].
 
 use crate::ProtocolError;
 use crate::message::line::{self, Field, Line, REASON_AT};
@@ -30,7 +30,7 @@ impl<'a> Head<'a> {
 }
 
 /// Parses the head at the start of `bytes`, of an interim or a final response; `None` if it is
-/// incomplete. Accepts the same heads as [`crate::Protocol`], but does not validate the framing
+/// incomplete. Accepts the same heads as [`crate::Http1`], but does not validate the framing
 /// fields.
 pub fn read_head(bytes: &[u8]) -> Result<Option<Head<'_>>, ProtocolError> {
     let window = &bytes[..bytes.len().min(SECTION_BYTES_MAX)];

@@ -8,7 +8,6 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::h2::ErrorCode;
 use crate::{BodyBudget, Interest, ProtocolError, ReceivedResponse, Request, RequestId};
 
 /// Client side of one multiplexed connection. Times are the caller's, in nanoseconds.
@@ -22,7 +21,8 @@ pub trait Multiplexed: Debug + Send {
     /// [`capacity`](Multiplexed::capacity).
     fn is_open(&self) -> bool;
 
-    /// Returns the number of requests that it accepts now. The peer may change it at any time.
+    /// Returns the number of requests in a row that it accepts now. The peer may change it at any
+    /// time.
     fn capacity(&self) -> u32;
 
     /// True if the connection accepts no more requests. The caller replaces it once those in flight
@@ -99,7 +99,7 @@ pub trait Multiplexed: Debug + Send {
 
     /// Returns the reason with which the peer has announced the end of the connection; `None` if it
     /// has not. Of several announcements, the last with an error counts.
-    fn goaway(&self) -> Option<ErrorCode> {
+    fn goaway(&self) -> Option<&'static EndReason> {
         None
     }
 
@@ -113,6 +113,16 @@ pub trait Multiplexed: Debug + Send {
     fn window_waits(&self, _now_ns: u64) -> WindowWaits {
         WindowWaits::default()
     }
+}
+
+/// Reason with which a peer ends a stream or a connection, by its names.
+#[derive(Debug, PartialEq, Eq)]
+pub struct EndReason {
+    /// Name in the registry of the protocol.
+    pub name: &'static str,
+    /// Name in documents of an exchange that the peer ended for this reason. Stable, as
+    /// [`ProtocolError::code`].
+    pub reset_code: &'static str,
 }
 
 /// Waits of request bodies for the peer's flow-control windows. They are the peer's time, not the
@@ -166,7 +176,7 @@ pub enum StreamEventKind {
     Failed(ProtocolError),
     /// The peer ended the stream without a complete response, for the reason given. The connection
     /// stays usable.
-    Reset(ErrorCode),
+    Reset(&'static EndReason),
     /// The peer has provably not processed the request, so that it may be sent again (RFC 9113
     /// §8.7).
     Returned,

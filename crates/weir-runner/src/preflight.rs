@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::{fmt, io};
 
 use weir_engine::Job;
-use weir_http::{Prepared, Protocol, ProtocolError};
+use weir_http::{Http1, Prepared, ProtocolError};
 use weir_io::{Backend, BackendOptions, Clock, Engine, Nanos, OnBackend};
 use weir_result::document::Preflight;
 use weir_result::{HttpPlan, IoEngine, Note, units};
@@ -256,7 +256,7 @@ fn exchange<B: Backend>(
     started: Nanos,
 ) -> io::Result<(Preflight, Vec<u8>)> {
     link.send(request.bytes())?;
-    let mut protocol = Protocol::http1(1);
+    let mut protocol = Http1::new(1);
     protocol.request(request.traits());
     let (mut received, mut responses) = (Vec::new(), Vec::new());
     while responses.is_empty() && received.len() < READ_MAX_BYTES {
@@ -329,7 +329,7 @@ impl OnBackend for Hello<'_> {
 fn describe(
     received: &[u8],
     body_bytes: Option<u64>,
-    protocol: Protocol,
+    protocol: Http1,
     elapsed_ns: u64,
 ) -> io::Result<Preflight> {
     let mut rest = received;

@@ -6,9 +6,7 @@ use weir_result::{Measurements, RawOutcome, RawPhase, RawRow, RawSink};
 use crate::completion::{Completion, KernelTimes, Outcome};
 use crate::exchange::Phase;
 use crate::job::Job;
-use crate::observer::{Observer, RunEnd};
-use crate::schedule::Schedule;
-use crate::timeline::Timeline;
+use crate::observer::{NeverSent, Observer, RunEnd};
 
 /// Most rows of one worker for slots that were never sent. At an absurd rate the rest is only
 /// counted.
@@ -25,32 +23,6 @@ impl RawWriter {
     /// Returns the writer of worker `worker`, if the job has a raw log.
     pub(crate) fn new(job: &Job, worker: u32) -> Option<RawWriter> {
         job.raw.as_ref().map(|log| RawWriter { sink: log.sink(), worker })
-    }
-
-    /// Writes the members of M that were never sent, which are given up at `end`; `schedule` still
-    /// holds them. The run is over, so waiting for the writer delays nothing.
-    fn never_sent(&mut self, mut schedule: Schedule, timeline: &Timeline, end: Nanos) {
-        let until = timeline.t1.min(end);
-        let mut written = 0;
-        while let Some(offset_ns) = schedule.peek() {
-            let intended_at = timeline.start.after(offset_ns);
-            if intended_at >= until {
-                return;
-            }
-            if written == NEVER_SENT_MAX {
-                return self.sink.lose(schedule.backlog(until.since(timeline.start)));
-            }
-            schedule.take();
-            if intended_at >= timeline.t0 {
-                written += 1;
-                self.sink.push_waiting(RawRow {
-                    intended_at: intended_at.0,
-                    ended_at: end.0,
-                    worker: self.worker,
-                    ..RawRow::EMPTY
-                });
-            }
-        }
     }
 }
 
@@ -88,8 +60,22 @@ impl Observer for RawWriter {
         self.sink.push(row);
     }
 
-    fn finish(mut self: Box<Self>, end: &RunEnd<'_>, _measurements: &mut Measurements) {
-        self.never_sent(end.schedule.clone(), end.timeline, end.unsent_until);
+    /// Writes a row for each slot. The run is over, so waiting for the writer delays nothing.
+    fn never_sent(&mut self, slots: &NeverSent<'_>) {
+        for (written, intended_at) in (0..).zip(slots.intended_at()) {
+            if written == NEVER_SENT_MAX {
+                return self.sink.lose(slots.count() - written);
+            }
+            self.sink.push_waiting(RawRow {
+                intended_at: intended_at.0,
+                ended_at: slots.given_up_at().0,
+                worker: self.worker,
+                ..RawRow::EMPTY
+            });
+        }
+    }
+
+    fn finish(self: Box<Self>, _end: &RunEnd<'_>, _measurements: &mut Measurements) {
         self.sink.finish();
     }
 }

@@ -1,243 +1,146 @@
-//! Ends without a response: failures, timeouts, and the end of the run.
+//! Closing a connection: failures, timeouts, the end of the peer's stream, and planned renewal.
 
-use weir_http::ProtocolError;
+use std::io;
+
 use weir_io::{Close, ConnId, Nanos};
 use weir_result::{ErrorKind, FailureCause, FailureKind, FailurePhase};
 
 use super::{Action, ConnectionPool};
-use crate::completion::{Completion, Outcome};
+use crate::completion::Outcome;
 use crate::connection::State;
-use crate::exchange::{Exchange, Phase};
-use crate::protocol_slots::NONE;
+use crate::lane::{Fault, Lane, Shared};
+use crate::layers::Step;
 
-impl ConnectionPool {
-    /// Handles the timer of a connection.
-    pub(crate) fn expire(&mut self, conn: ConnId, now: Nanos) -> Action {
-        if self.limits.streams {
-            return self.expire_streams(conn, now);
-        }
-        self.expire_socket(conn, now)
-    }
-
-    /// Handles the timer of a connection whose exchanges end with it.
-    pub(super) fn expire_socket(&mut self, conn: ConnId, now: Nanos) -> Action {
-        let connection = &self.connections[conn.index()];
-        let due = match connection.state {
-            State::Connecting | State::Handshaking => {
-                connection.at.after(self.limits.connect_timeout_ns)
-            }
-            State::Closing | State::Closed => connection.at,
-            State::Open | State::Retiring => {
-                let oldest = self.oldest(conn);
-                let overdue_at =
-                    oldest.map_or(Nanos::MAX, |sent_at| sent_at.after(self.limits.timeout_ns));
-                overdue_at.min(connection.retires_at(self.renewal.lifetime_ns))
-            }
-            State::Queued => return Action::None,
-        };
-        if now < due {
-            self.deadlines.arm(conn, due);
-            return Action::None;
-        }
-        let connection = &self.connections[conn.index()];
-        match connection.state {
-            State::Connecting | State::Handshaking => {
-                self.fail(conn, now, ErrorKind::Errno(0), FailureCause::Timeout);
-            }
-            State::Open if connection.retires_at(self.renewal.lifetime_ns) <= now => {
-                return self.outlive(conn, now);
-            }
-            State::Open | State::Retiring if self.limits.late_responses => {
-                self.mark_overdue(conn, now);
-                return Action::None;
-            }
-            State::Open | State::Retiring => self.time_out(conn, now),
-            State::Closed => {
-                self.queue(conn, now);
-                return Action::None;
-            }
-            State::Closing | State::Queued => {
-                self.layers.announce_close(conn);
-                self.end_all(conn, now, Outcome::TransportError(ErrorKind::ClosedBeforeAnswer));
-                self.shut(conn, now);
-            }
-        }
-        Action::Close(Close::Graceful)
-    }
-
-    /// Handles a failed connection. The oldest request in flight fails for the given reason, the
-    /// ones behind it because their responses can no longer arrive.
-    pub(crate) fn fail(&mut self, conn: ConnId, at: Nanos, kind: ErrorKind, cause: FailureCause) {
-        let connection = &self.connections[conn.index()];
+impl<L: Lane> ConnectionPool<L> {
+    /// Handles a failed connection. The oldest request in flight fails for the given reason.
+    fn fail(&mut self, conn: ConnId, at: Nanos, kind: ErrorKind, cause: FailureCause) {
+        let connection = self.shared.connections.at(conn);
         let phase = match connection.state {
             State::Connecting | State::Handshaking => FailurePhase::Connect,
             _ if connection.load == 0 => FailurePhase::Idle,
             _ => FailurePhase::InUse,
         };
-        self.count_failure(conn, phase, cause);
-        self.end_all(conn, at, Outcome::TransportError(kind));
+        self.shared.ledger.connection_failed(conn, FailureKind { phase, cause });
+        self.lane.end_all(&mut self.shared, conn, at, Outcome::TransportError(kind));
         self.shut(conn, at);
     }
 
-    /// Handles a connection whose peer broke the protocol; returns the way to close it.
+    /// Handles a connection that its peer made fail; returns the way to close it.
     #[cold]
-    pub(super) fn fail_protocol(
-        &mut self,
-        conn: ConnId,
-        error: ProtocolError,
-        at: Nanos,
-    ) -> Action {
-        let code = error.code();
-        self.fail(conn, at, ErrorKind::Protocol(code), FailureCause::Protocol(code));
+    pub(super) fn fail_by(&mut self, conn: ConnId, fault: Fault, at: Nanos) -> Action {
+        let (kind, cause) = match fault {
+            Fault::Protocol(code) => (ErrorKind::Protocol(code), FailureCause::Protocol(code)),
+            Fault::Tls(code) => (ErrorKind::Tls(code), FailureCause::Tls(code)),
+        };
+        self.fail(conn, at, kind, cause);
         Action::Close(Close::Reset)
     }
 
-    /// Saves the requests in flight of a failed socket for [`ConnectionPool::unsend`].
+    /// Handles a socket that has failed. A reset in the handshake is a failure of TLS: servers
+    /// reset connections whose handshake they refuse.
     #[cold]
-    pub(super) fn note_failing(&mut self, conn: ConnId) {
-        self.incoming.failing.clear();
-        let place = self.connections[conn.index()].place;
-        // The bytes of streams do not tell which of their requests were sent.
-        if place != NONE && !self.limits.streams {
-            let live = self.places.exchanges_of(place).iter().filter(|place| place.is_live());
-            self.incoming.failing.extend(live.map(|exchange| (exchange.sent_at, exchange.phase)));
-        }
-    }
-
-    /// Counts the requests that the last failed socket did not send. It had `bytes` bytes left, and
-    /// a request has `each` bytes. They are the youngest requests, including one that was sent in
-    /// part.
-    #[cold]
-    pub(crate) fn unsend(&mut self, bytes: u64, each: u64) {
-        let requests = bytes.div_ceil(each.max(1));
-        self.incoming.failing.sort_by_key(|(sent_at, _)| std::cmp::Reverse(*sent_at));
-        let requests = usize::try_from(requests).unwrap_or(usize::MAX);
-        for (_, phase) in self.incoming.failing.iter().take(requests) {
-            self.recorder.unsent(*phase);
-        }
-    }
-
-    /// Counts the last `requests` requests on `conn` as unsent, because TLS could not encrypt them.
-    #[cold]
-    pub(crate) fn unsend_unsealed(&mut self, conn: ConnId, requests: usize) {
-        self.note_failing(conn);
-        self.unsend(requests as u64, 1);
-    }
-
-    /// Ends every exchange in flight on `conn`: the oldest as `oldest`, the others as closed before
-    /// their response (none is ever sent again). Streams wait for no other, and all end as the
-    /// oldest. If the oldest has timed out, so has each one sent as long ago.
-    fn end_all(&mut self, conn: ConnId, at: Nanos, oldest: Outcome) {
-        let place = self.connections[conn.index()].place;
-        if place == NONE {
-            return;
-        }
-        let is_stamped = self.stamping.covers(conn);
-        let (_, places) = self.places.parts(place);
-        let overdue_before = match oldest {
-            Outcome::TimedOut => at.before(self.limits.timeout_ns),
-            _ => Nanos::ZERO,
+    pub(super) fn fail_socket(&mut self, conn: ConnId, error: &io::Error, at: Nanos) {
+        let is_reset = error.kind() == io::ErrorKind::ConnectionReset;
+        let (kind, cause) = if is_reset && self.shared.layers.step(conn) == Some(Step::Tls) {
+            let code = "reset_in_handshake";
+            (ErrorKind::Tls(code), FailureCause::Tls(code))
+        } else {
+            let errno = error.raw_os_error().unwrap_or(0);
+            (ErrorKind::Errno(errno), FailureCause::Errno(errno))
         };
-        let mut is_oldest = true;
-        // Ids wrap around, so the time stamps decide; a connection has few enough requests to scan
-        // them all.
-        while let Some(exchange) =
-            places.iter_mut().filter(|place| place.is_live()).min_by_key(|place| place.sent_at)
-        {
-            let shares_fate = is_oldest || self.limits.streams;
-            let outcome = if shares_fate || exchange.sent_at <= overdue_before {
-                oldest
-            } else {
-                Outcome::TransportError(ErrorKind::ClosedBeforeAnswer)
-            };
-            let completion = Completion { conn, exchange: *exchange, outcome, at, kernel: None };
-            self.recorder.completed(exchange, outcome, at, 1);
-            self.observers.completed(&completion, is_stamped);
-            *exchange = Exchange::NONE;
-            is_oldest = false;
+        self.fail(conn, at, kind, cause);
+    }
+
+    /// Handles a connection that was not open in time.
+    pub(super) fn fail_connect(&mut self, conn: ConnId, now: Nanos) -> Action {
+        self.fail(conn, now, ErrorKind::Errno(0), FailureCause::Timeout);
+        Action::Close(Close::Graceful)
+    }
+
+    /// Handles a connection whose oldest request has timed out.
+    #[cold]
+    pub(super) fn time_out(&mut self, conn: ConnId, now: Nanos) -> Action {
+        let (phase, cause) = (FailurePhase::InUse, FailureCause::Timeout);
+        self.shared.ledger.connection_failed(conn, FailureKind { phase, cause });
+        self.lane.end_all(&mut self.shared, conn, now, Outcome::TimedOut);
+        self.shut(conn, now);
+        Action::Close(Close::Graceful)
+    }
+
+    /// Closes a connection that its peer has not closed after its last response.
+    pub(super) fn close_unanswered(&mut self, conn: ConnId, now: Nanos) -> Action {
+        let outcome = Outcome::TransportError(ErrorKind::ClosedBeforeAnswer);
+        self.lane.end_all(&mut self.shared, conn, now, outcome);
+        self.shut(conn, now);
+        Action::Close(Close::Graceful)
+    }
+
+    /// Handles the end of the peer's stream: the proper end of a response, a clean close, or a
+    /// failure.
+    pub(super) fn ended_by_peer(&mut self, conn: ConnId, at: Nanos) -> Action {
+        if let Some((kind, cause)) = self.unexpected_end(conn) {
+            self.fail(conn, at, kind, cause);
+            return Action::Close(Close::Graceful);
         }
-        let connection = &mut self.connections[conn.index()];
-        self.counts.in_flight -= u64::from(connection.load);
-        connection.load = 0;
-        connection.unsent = 0;
+        let kind = self.lane.end_of_stream(&mut self.shared, conn, at);
+        if self.shared.connections.at(conn).load == 0 {
+            self.shared.ledger.connections.closed_by_peer();
+            self.shut(conn, at);
+        } else {
+            self.fail(conn, at, kind, FailureCause::Closed);
+        }
+        Action::Close(Close::Graceful)
+    }
+
+    /// Returns the error of an end of the stream while the socket is being opened, or of one that
+    /// TLS has not announced: the current response may have been truncated (RFC 9112 §9.8).
+    fn unexpected_end(&self, conn: ConnId) -> Option<(ErrorKind, FailureCause)> {
+        let layers = &self.shared.layers;
+        if layers.step(conn) == Some(Step::Tls) {
+            let code = "closed_in_handshake";
+            return Some((ErrorKind::Tls(code), FailureCause::Tls(code)));
+        }
+        if layers.step(conn).is_some() {
+            return Some((ErrorKind::ClosedBeforeAnswer, FailureCause::Closed));
+        }
+        let is_cut = layers.has_open_session(conn) && self.lane.is_mid_response(&self.shared, conn);
+        is_cut.then_some((ErrorKind::ClosedInAnswer, FailureCause::Closed))
+    }
+
+    /// Retires `conn`, which has reached its limit of age.
+    pub(super) fn outlive(&mut self, conn: ConnId, now: Nanos) -> Action {
+        self.shared.connections.retire(conn);
+        self.lane.retired(&mut self.shared, conn, now);
+        if self.shared.connections.at(conn).load == 0 {
+            return self.renew(conn, now);
+        }
+        // Its requests may time out; the timer checks that next.
+        self.shared.connections.deadlines.arm(conn, now);
+        Action::None
+    }
+
+    /// Ends the socket of `conn`, on which nothing is in flight, and queues the next one.
+    pub(super) fn renew(&mut self, conn: ConnId, at: Nanos) -> Action {
+        let Shared { connections, layers, ledger, .. } = &mut self.shared;
+        // If the peer announced the end before its first response, the next socket has to wait.
+        if !self.lane.is_announced(conn) {
+            ledger.connections.renewed();
+            connections.at_mut(conn).end_as_planned();
+        }
+        // A reset drops what was sent before.
+        let close = connections.renewal.close;
+        if close == Close::Graceful {
+            layers.announce_close(conn);
+        }
+        self.shut(conn, at);
+        Action::Close(close)
     }
 
     /// Updates the state of `conn` for a socket that is closed or about to be.
-    pub(crate) fn shut(&mut self, conn: ConnId, at: Nanos) {
-        debug_assert_eq!(self.connections[conn.index()].load, 0);
-        match self.connections[conn.index()].state {
-            State::Connecting | State::Handshaking => self.counts.connecting -= 1,
-            State::Open | State::Retiring | State::Closing => self.counts.open -= 1,
-            State::Closed | State::Queued => return,
-        }
-        self.ready.remove(conn);
-        self.resolve(conn);
-        self.layers.forget(conn);
-        self.script.rests.cancel(conn);
-        let place = self.connections[conn.index()].place;
-        if self.limits.leases && place != NONE {
-            self.places.at(place).protocol.reset();
-            self.end_lease(conn);
-        }
-        let retry_at = self.connections[conn.index()].closed(at);
-        if self.limits.streams {
-            self.forget_streams(conn, at);
-        }
-        match retry_at <= at {
-            true => self.queue(conn, at),
-            false => self.deadlines.arm(conn, retry_at),
+    fn shut(&mut self, conn: ConnId, at: Nanos) {
+        if self.shared.connections.closed(conn, at) {
+            self.shared.layers.forget(conn);
+            self.lane.closed(&mut self.shared, conn, at);
         }
     }
-
-    /// Returns the send time of the oldest request in flight on `conn` that is not overdue already.
-    pub(super) fn oldest(&self, conn: ConnId) -> Option<Nanos> {
-        let lent = self.connections[conn.index()].place;
-        if lent == NONE {
-            return None;
-        }
-        let places = self.places.exchanges_of(lent);
-        let waiting = places.iter().filter(|place| place.is_live() && !place.is_overdue);
-        waiting.map(|place| place.sent_at).min()
-    }
-
-    /// Counts the failure of a connection.
-    pub(super) fn count_failure(&mut self, conn: ConnId, phase: FailurePhase, cause: FailureCause) {
-        self.recorder.connection_failed(FailureKind { phase, cause });
-        self.observers.connection_failed(conn, phase);
-    }
-
-    fn time_out(&mut self, conn: ConnId, now: Nanos) {
-        self.count_failure(conn, FailurePhase::InUse, FailureCause::Timeout);
-        self.end_all(conn, now, Outcome::TimedOut);
-        self.shut(conn, now);
-    }
-
-    /// Censors the members of M that are still in flight at the end of the run. Their responses are
-    /// still awaited, so that the server has responded to every request, but no longer measured.
-    pub(crate) fn censor(&mut self, now: Nanos) {
-        for (conn, exchange) in self.places.live() {
-            if exchange.phase == Phase::Measured {
-                self.recorder.censored(exchange, now);
-                let is_stamped = self.stamping.covers(conn);
-                self.observers.completed(&in_flight(conn, exchange, now), is_stamped);
-                (exchange.phase, exchange.is_resolved) = (Phase::Tail, true);
-            }
-        }
-        self.censor_returned(now);
-    }
-
-    /// Ends the exchanges still in flight because the sockets are about to be closed.
-    pub(crate) fn abandon(&mut self, now: Nanos) {
-        for (conn, exchange) in self.places.live() {
-            self.recorder.abandoned(exchange, now);
-            let is_stamped = self.stamping.covers(conn);
-            self.observers.completed(&in_flight(conn, exchange, now), is_stamped);
-        }
-    }
-}
-
-/// Returns the completion of an exchange that is still in flight at the end of the run.
-fn in_flight(conn: ConnId, exchange: &Exchange, at: Nanos) -> Completion {
-    let outcome = Outcome::InFlightAtEnd;
-    Completion { conn, exchange: *exchange, outcome, at, kernel: None }
 }

@@ -1,75 +1,128 @@
-//! Opening a connection: from the queue to its first free capacity.
+//! Opening a connection: its socket, its layers, and the begin of its protocol; and received bytes
+//! on their way through the layers.
 
 use weir_io::{ConnId, Nanos};
 
-use super::{Action, ConnectionPool, Told};
+use super::{Action, ConnectionPool};
 use crate::connection::State;
-use crate::protocol_slots::NONE;
+use crate::lane::{Lane, Shared};
+use crate::layers::{Decrypted, Step};
+use crate::tls;
 
-impl ConnectionPool {
-    /// Puts `conn` in the queue of connections to open.
-    pub(super) fn queue(&mut self, conn: ConnId, at: Nanos) {
-        self.connections[conn.index()].state = State::Queued;
-        self.open_queue.push(conn, at);
-    }
-
-    /// Returns the next connection to open, in state `Connecting`.
-    pub(crate) fn take_to_open(&mut self, now: Nanos) -> Option<ConnId> {
-        let conn = self.open_queue.pop(now)?;
-        self.connections[conn.index()].connect(now);
-        self.counts.connecting += 1;
-        self.deadlines.arm(conn, now.after(self.limits.connect_timeout_ns));
-        Some(conn)
-    }
-
+impl<L: Lane> ConnectionPool<L> {
     /// Handles a socket of `conn` that has connected.
     pub(super) fn connected(&mut self, conn: ConnId, at: Nanos) -> Action {
-        let connection = &self.connections[conn.index()];
-        if connection.state != State::Connecting {
+        if self.shared.connections.at(conn).state != State::Connecting {
             return Action::None;
         }
-        match self.layers.are_plain() {
-            true => {
-                self.opened(conn, at.since(connection.at), at);
-                Action::None
-            }
+        match self.shared.layers.are_plain() {
+            true => self.begin(conn, at),
             false => self.begin_layers(conn, at),
         }
     }
 
-    /// Marks the connection as open for requests; its socket took `connect_ns` to connect.
-    pub(super) fn opened(&mut self, conn: ConnId, connect_ns: u64, at: Nanos) {
-        self.connections[conn.index()].opened(at);
-        // Connections that are idle from the start then have no entry there.
-        self.deadlines.disarm(conn);
-        self.renewal.opened(conn);
-        let place = self.connections[conn.index()].place;
-        // A multiplexed protocol was reset before its opening exchange.
-        if place != NONE && !self.limits.streams {
-            self.places.at(place).protocol.reset();
+    /// Begins the protocol of `conn`.
+    fn begin(&mut self, conn: ConnId, at: Nanos) -> Action {
+        let after = self.lane.begin(&mut self.shared, conn, at);
+        self.follow(conn, after, at)
+    }
+
+    /// Starts the first layer of a connected socket.
+    #[inline(never)]
+    fn begin_layers(&mut self, conn: ConnId, at: Nanos) -> Action {
+        self.shared.connections.handshake(conn, at);
+        self.shared.layers.begin(conn);
+        self.pass_preambles(conn, at)
+    }
+
+    /// Passes received bytes through the layers of `conn`.
+    #[inline(never)]
+    pub(super) fn received_in_layers(
+        &mut self,
+        conn: ConnId,
+        bytes: &mut [u8],
+        at: Nanos,
+    ) -> Action {
+        let mut from = 0;
+        if self.shared.layers.step(conn) == Some(Step::Preambles) {
+            match self.shared.layers.receive_preambles(conn, bytes) {
+                Ok(used) => from = used,
+                Err(error) => {
+                    let after = self.shared.broken(error);
+                    return self.follow(conn, after, at);
+                }
+            }
+            let action = self.pass_preambles(conn, at);
+            if action != Action::None {
+                return action;
+            }
         }
-        self.counts.connecting -= 1;
-        self.counts.open += 1;
-        self.resolve(conn);
-        self.recorder.connected(connect_ns, self.counts.open, at);
-        self.observers.connected(conn);
-        if self.limits.batches {
-            self.note(Told::Opened(conn));
-        }
-        if self.renewal.lifetime_ns < u64::MAX {
-            self.deadlines.arm(conn, at.after(self.renewal.lifetime_ns));
-        }
-        match self.limits.streams {
-            // Once it has room, which the peer decides.
-            true => self.streams.expect_room(conn),
-            false => self.free(conn, 0),
+        match &mut bytes[from..] {
+            [] => Action::None,
+            rest if self.shared.layers.have_tls() => self.decrypt(conn, rest, at),
+            rest => self.received(conn, rest, at),
         }
     }
 
-    /// Marks the first attempt to open `conn` as decided.
-    pub(super) fn resolve(&mut self, conn: ConnId) {
-        let connection = &mut self.connections[conn.index()];
-        self.counts.unresolved -= u32::from(!connection.is_resolved);
-        connection.is_resolved = true;
+    /// Starts TLS or the protocol of `conn` once it is past its last preamble.
+    fn pass_preambles(&mut self, conn: ConnId, at: Nanos) -> Action {
+        let Shared { connections, layers, .. } = &mut self.shared;
+        if !layers.passes_preambles(conn, at.since(connections.at(conn).freed_at)) {
+            return Action::None;
+        }
+        if layers.have_tls() {
+            layers.begin_tls(conn);
+            connections.handshake(conn, at);
+            return Action::None;
+        }
+        self.begin_protocol(conn, at)
+    }
+
+    fn begin_protocol(&mut self, conn: ConnId, at: Nanos) -> Action {
+        self.shared.layers.begin_protocol(conn, at);
+        self.begin(conn, at)
+    }
+
+    /// Decrypts received bytes and handles the plain text.
+    fn decrypt(&mut self, conn: ConnId, bytes: &mut [u8], at: Nanos) -> Action {
+        let mut plain = std::mem::take(&mut self.shared.layers.plain);
+        plain.clear();
+        let decrypted = self.shared.layers.decrypt(conn, bytes, &mut plain);
+        let Decrypted { read, has_ended_handshake, is_closed } = decrypted;
+        let mut action = Action::None;
+        if has_ended_handshake {
+            self.secured(conn, at);
+            action = self.begin_protocol(conn, at);
+        }
+        if !plain.is_empty() && action == Action::None {
+            action = self.received(conn, &plain, at);
+        }
+        plain.clear();
+        self.shared.layers.plain = plain;
+        if action != Action::None {
+            return action;
+        }
+        if let Err(error) = read {
+            return self.fail_secure(conn, &error, at);
+        }
+        match is_closed {
+            true => {
+                // A close_notify is answered by one.
+                self.shared.layers.announce_close(conn);
+                self.ended_by_peer(conn, at)
+            }
+            false => Action::None,
+        }
+    }
+
+    /// Records the handshake of `conn`, which ended at `at`.
+    fn secured(&mut self, conn: ConnId, at: Nanos) {
+        let Shared { connections, layers, ledger, .. } = &mut self.shared;
+        let Some((session, is_returning)) = layers.handshake(conn) else { return };
+        if ledger.connections.lacks_certificates() {
+            ledger.connections.certificates(tls::certificates(session));
+        }
+        let handshake = tls::handshake(session, is_returning);
+        ledger.secured(handshake, at.since(connections.at(conn).at), at);
     }
 }

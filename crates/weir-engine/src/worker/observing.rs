@@ -4,6 +4,7 @@
 use weir_io::{Backend, Nanos};
 
 use super::Worker;
+use crate::lane::Lane;
 use crate::thread_stalls::Window;
 use crate::timeline::Timeline;
 
@@ -15,33 +16,32 @@ const WINDOW_LEAD_NS: u64 = 100_000_000;
 /// screen takes below 1 ms of CPU time, but beside a worker only what the worker leaves.
 const FRAME_WORK_NS: u64 = 5_000_000;
 
-impl<B: Backend> Worker<'_, B> {
+impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// Sets the begin of the window once an automatic warm-up has ended.
     pub(super) fn check_window(&mut self) {
-        if self.pool.recorder.warmup.is_none() || self.stage.is_cut {
+        if self.pool.recorder().warmup.is_none() || self.stage.is_cut {
             return;
         }
         if let Some(t0) = self.control.window_begins_at() {
-            let start = self.timeline.start;
+            let start = self.timeline().start;
             let timeline = Timeline::with_window(&self.job.plan, start, t0);
-            self.timeline = timeline;
-            self.pool.recorder.begin_window(timeline);
-            self.pool.recorder.warmup = None;
+            self.pool.recorder_mut().begin_window(timeline);
+            self.pool.recorder_mut().warmup = None;
         }
     }
 
     /// Adds this worker's responses of the warm-up to the board; the first worker decides whether
     /// it is over. The window begins at a border of intervals that no worker has passed.
     fn settle_in(&mut self, now: Nanos) {
-        let Timeline { start, t0, .. } = self.timeline;
-        let Some(warmup) = &mut self.pool.recorder.warmup else { return };
+        let Timeline { start, t0, .. } = *self.timeline();
+        let Some(warmup) = &mut self.pool.shared.ledger.recorder.warmup else { return };
         if now >= t0 {
-            self.pool.recorder.warmup = None;
+            self.pool.recorder_mut().warmup = None;
             self.stage.is_unsettled = true;
         } else if warmup.next() <= now {
             let board = self.control.board(self.job.plan.warmup_ns);
             warmup.add_to(board, start, now);
-            let begins_at = self.pool.recorder.border_from(now.after(WINDOW_LEAD_NS));
+            let begins_at = self.pool.recorder().border_from(now.after(WINDOW_LEAD_NS));
             let decides = self.live.worker == 0 && begins_at < t0;
             if decides && board.has_settled(now.since(start)) {
                 self.control.begin_window(begins_at);
@@ -52,18 +52,18 @@ impl<B: Backend> Worker<'_, B> {
     /// Records the phases as they pass.
     pub(super) fn observe(&mut self, now: Nanos) {
         if self.is_exhausted(now) {
-            self.retime(|timeline| timeline.cut(now, 0));
+            self.pool.recorder_mut().retime(|timeline| timeline.cut(now, 0));
         }
-        let Timeline { start, t0, t1, .. } = self.timeline;
+        let Timeline { t0, t1, .. } = *self.timeline();
         if self.phases.t0_ns == 0 && now >= t0 {
             self.phases.t0_ns = now.0;
-            self.pool.recorder.open_at_t0(self.pool.counts.open);
+            self.pool.shared.record_open();
             self.stalls.begin(t0, now, self.backend.usage(), self.waiting.seen());
         }
-        if self.pool.recorder.warmup.is_some() {
+        if self.pool.recorder().warmup.is_some() {
             self.settle_in(now);
         }
-        if self.pool.recorder.slice_end() <= now {
+        if self.pool.recorder().slice_end() <= now {
             self.end_slices(now);
         }
         if self.phases.t1_ns == 0 && now >= t1 {
@@ -71,12 +71,13 @@ impl<B: Backend> Worker<'_, B> {
             let window = Window { t0: Nanos(self.phases.t0_ns), t1: now };
             self.stalls.end(window, self.backend.usage(), self.waiting.seen());
         }
-        if self.pool.recorder.sample_at() <= now {
-            self.pool.recorder.sample(now);
+        if self.pool.recorder().sample_at() <= now {
+            self.pool.recorder_mut().sample(now);
         }
-        if self.pool.recorder.interval_end() <= now {
-            let backlog = self.schedule.backlog(now.since(start));
-            self.pool.recorder.roll(now, self.pool.counts.in_flight, backlog, &self.live);
+        if self.pool.recorder().interval_end() <= now {
+            let backlog = self.slots.backlog(self.timeline(), now);
+            let in_flight = self.pool.connections().counts.in_flight;
+            self.pool.recorder_mut().roll(now, in_flight, backlog, &self.live);
         }
         if self.live.frame_at() <= now {
             self.send_frame(now);
@@ -86,7 +87,7 @@ impl<B: Backend> Worker<'_, B> {
     /// Sends the worker's state to the program.
     #[cold]
     fn send_frame(&mut self, now: Nanos) {
-        let backlog = self.schedule.backlog(now.since(self.timeline.start));
+        let backlog = self.slots.backlog(self.timeline(), now);
         let mut frame = self.pool.frame(now, backlog);
         frame.busy_ns = self.backend.busy_ns();
         self.live.send_frame(frame);
@@ -95,34 +96,34 @@ impl<B: Backend> Worker<'_, B> {
 
     /// Records the requests in flight and the backlog at the ends of slices.
     fn end_slices(&mut self, now: Nanos) {
-        let start = self.timeline.start;
-        let (schedule, in_flight) = (&self.schedule, self.pool.counts.in_flight);
-        let backlog = |end: Nanos| schedule.backlog(end.since(start));
-        self.pool.recorder.end_slices(now, in_flight, backlog);
+        let (slots, in_flight) = (&self.slots, self.pool.connections().counts.in_flight);
+        let timeline = *self.timeline();
+        let backlog = |end: Nanos| slots.backlog(&timeline, end);
+        self.pool.shared.ledger.recorder.end_slices(now, in_flight, backlog);
     }
 
     /// True if a closed loop with a number of requests is complete, or never will be: there was no
     /// response for longer than a request and a connect may take together.
     fn is_exhausted(&self, now: Nanos) -> bool {
-        let Some(left) = self.stage.quota else { return false };
-        let Timeline { t0, t1, .. } = self.timeline;
+        let Some(left) = self.slots.quota() else { return false };
+        let Timeline { t0, t1, .. } = *self.timeline();
         if t1 <= now {
             return false;
         }
-        let limits = &self.pool.limits;
+        let limits = &self.pool.connections().limits;
         let patience_ns = limits.timeout_ns + limits.connect_timeout_ns;
         // A request in flight ends with its timeout, unless late responses are accepted.
-        let is_awaiting = self.pool.counts.in_flight > 0 && !limits.late_responses;
-        let is_dead = !is_awaiting && now.since(self.pool.counts.alive_at) > patience_ns;
+        let is_awaiting = self.pool.connections().counts.in_flight > 0 && !limits.late_responses;
+        let is_dead =
+            !is_awaiting && now.since(self.pool.connections().counts.alive_at) > patience_ns;
         // A worker without a share is complete at once, yet its window begins like all others.
-        let is_through = left == 0 && self.pool.recorder.unresolved() == 0;
+        let is_through = left == 0 && self.pool.recorder().unresolved() == 0;
         (is_through && now >= t0) || is_dead
     }
 
     /// True if no member of M is left unsent or unresolved.
     pub(super) fn is_resolved(&self) -> bool {
-        let Timeline { start, t1, .. } = self.timeline;
-        let unsent = self.schedule.peek().is_some_and(|offset_ns| start.after(offset_ns) < t1);
-        self.pool.recorder.unresolved() == 0 && (!unsent || self.stage.is_cut)
+        let has_unsent = self.slots.has_measured(self.timeline()) && !self.stage.is_cut;
+        self.pool.recorder().unresolved() == 0 && !has_unsent
     }
 }

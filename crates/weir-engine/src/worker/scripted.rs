@@ -1,96 +1,41 @@
-//! The worker and its script: requests from the script, events reported to it, and its stop.
-
-use std::sync::Arc;
+//! The worker and its script: events reported to the script, and its stop.
 
 use weir_http::Interest;
 use weir_io::{Backend, ConnId, Nanos};
 
 use super::Worker;
-use crate::job::Job;
-use crate::pool::Told;
-use crate::request_queue::RequestQueue;
-use crate::requests::{Repeated, RequestSource};
-use crate::script::Script;
+use crate::connections::Told;
+use crate::lane::Lane;
 
-/// Returns the source of requests: the job's request or the script.
-pub(super) fn source(
-    job: &Job,
-    script: Option<&mut Script<'_>>,
-    backend: &mut impl Backend,
-) -> RequestSource {
-    let depth = job.plan.depth();
-    if job.protocol.is_multiplexed() {
-        return source_of_fields(job, script, backend);
-    }
-    let Some(script) = script else {
-        let (one, traits) = (job.request.bytes(), job.request.traits());
-        return RequestSource::Static(Repeated::new(one, traits, depth, backend));
-    };
-    let calls = script.calls();
-    let is_learning = calls.response.is_some();
-    if calls.request {
-        return RequestSource::Queue(RequestQueue::new(None, is_learning, calls.knows_connections));
-    }
-    let batch = script.static_request(backend);
-    match batch.requests[..] {
-        [request] if !calls.knows_connections => {
-            let one = batch.bytes.into();
-            RequestSource::Static(Repeated::new(&one, request.traits, depth, backend))
-        }
-        _ => RequestSource::Queue(RequestQueue::new(Some(batch), false, calls.knows_connections)),
-    }
-}
-
-/// Returns the source of requests for a multiplexed protocol.
-fn source_of_fields(
-    job: &Job,
-    script: Option<&mut Script<'_>>,
-    backend: &mut impl Backend,
-) -> RequestSource {
-    let Some(script) = script else {
-        return RequestSource::Fields(Arc::new(job.request.request(job.scheme())));
-    };
-    let calls = script.calls();
-    assert!(!calls.knows_connections, "a script that distinguishes connections requires HTTP/1");
-    if calls.request {
-        return RequestSource::Queue(RequestQueue::new(None, calls.response.is_some(), false));
-    }
-    let batch = script.static_request(backend);
-    match &batch.fields[..] {
-        [request] => RequestSource::Fields(Arc::clone(request)),
-        _ => RequestSource::Queue(RequestQueue::new(Some(batch), false, false)),
-    }
-}
-
-impl<B: Backend> Worker<'_, B> {
+impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// Processes the work left by the last event: sends the layers' output, and reports events to
     /// the script. Returns the time at which the script's callbacks were done, zero if there was
     /// nothing to report.
     pub(super) fn flush_pending(&mut self, conn: ConnId) -> Nanos {
-        self.send_output(conn);
-        if self.pool.script.told.is_empty() {
+        self.pool.shared.layers.send_output(conn, &mut self.backend);
+        if self.pool.connections().told.is_empty() {
             return Nanos::ZERO;
         }
-        let mut told = std::mem::take(&mut self.pool.script.told);
+        let mut told = std::mem::take(&mut self.pool.connections_mut().told);
         for one in told.drain(..) {
             self.tell(one);
         }
-        if self.pool.limits.shows == Some(Interest::Body) {
-            self.pool.forget_responses(conn);
+        if self.pool.connections().limits.shows == Some(Interest::Body) {
+            self.pool.lane.forget_responses(&self.pool.shared, conn);
         }
-        self.pool.script.told = told;
-        self.script.as_ref().map_or(Nanos::ZERO, |script| script.left_at)
+        self.pool.connections_mut().told = told;
+        self.source.script.as_ref().map_or(Nanos::ZERO, |script| script.left_at)
     }
 
     /// Reports an event to the script.
     fn tell(&mut self, told: Told) {
-        let Some(script) = &mut self.script else { return };
+        let Some(script) = &mut self.source.script else { return };
         match told {
             Told::Opened(conn) => script.opened(conn, &mut self.backend),
             Told::Responded { conn, nth, status } => {
-                let shows = self.pool.limits.shows;
-                let response =
-                    (shows != Some(Interest::Status)).then(|| self.pool.response(conn, nth));
+                let (lane, shared) = (&self.pool.lane, &self.pool.shared);
+                let is_shown = shared.connections.limits.shows != Some(Interest::Status);
+                let response = is_shown.then(|| lane.response(shared, conn, nth));
                 script.response(conn, status, response, &mut self.backend);
             }
             // Before the load begins there are no delays: see `begin_rests`.
@@ -103,8 +48,8 @@ impl<B: Backend> Worker<'_, B> {
 
     /// Delays the open connections from S on, if the script has a `delay()`.
     pub(super) fn begin_rests(&mut self) {
-        if self.pool.limits.rests {
-            for conn in (0..self.pool.limits.connections).map(ConnId) {
+        if self.pool.connections().limits.rests {
+            for conn in self.pool.connections().all() {
                 self.begin_rest(conn);
             }
         }
@@ -113,17 +58,17 @@ impl<B: Backend> Worker<'_, B> {
     /// Delays `conn`, if it is free, by the script's `delay()`. The delay counts from the return of
     /// the call, but not from before S.
     fn begin_rest(&mut self, conn: ConnId) {
-        let from = self.timeline.start;
-        let opened = self.pool.connection(conn).opened;
-        let Some(script) = &mut self.script else { return };
-        if !self.pool.is_idle(conn, opened) {
+        let from = self.timeline().start;
+        let opened = self.pool.connections().at(conn).opened;
+        let Some(script) = &mut self.source.script else { return };
+        if !self.pool.connections().is_idle(conn, opened) {
             return;
         }
         match script.delay(conn, &mut self.backend) {
-            0 => self.pool.ready.place(conn, 0),
+            0 => self.pool.connections_mut().ready.place(conn, 0),
             delay_ns => {
                 let until = from.max(script.left_at).after(delay_ns);
-                self.pool.rest(conn, until);
+                self.pool.connections_mut().rest(conn, until);
             }
         }
     }
@@ -131,15 +76,7 @@ impl<B: Backend> Worker<'_, B> {
     /// Ends the window at `at` if the script has failed or stopped its worker. If `request()`
     /// stopped it, the batches already made are sent first.
     pub(super) fn check_script(&mut self, at: Nanos) {
-        let Some(script) = &self.script else { return };
-        if !script.is_over() || !self.stage.is_sending || self.stage.is_cut {
-            return;
-        }
-        let is_sent = match &self.requests {
-            RequestSource::Queue(queue) => queue.len() == 0,
-            RequestSource::Static(_) | RequestSource::Fields(_) => true,
-        };
-        if is_sent || !script.is_stopped() || !script.is_stopped_by_request {
+        if self.stage.is_sending && !self.stage.is_cut && self.source.has_ended() {
             self.cut_window(at);
         }
     }

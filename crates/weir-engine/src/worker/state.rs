@@ -1,26 +1,22 @@
 //! State of the worker's loop: requests to hand over, the progress of the run, the current turn.
 
-use weir_io::{ConnId, Nanos, Segment};
+use weir_io::{ConnId, Nanos};
 
 use super::dispatch::SEND_BATCH;
+use crate::timeline::Timeline;
 
 /// Requests that were dispatched and not yet handed to the backend.
 #[derive(Debug)]
 pub(super) struct Outbox {
     /// Connections with such requests.
     pub(super) dirty: Vec<ConnId>,
-    /// Buffers reused from send to send.
-    pub(super) segments: Vec<Segment>,
-    pub(super) sealed: Vec<u8>,
-    /// Bytes of the last encrypted or scripted send, and its number of requests.
-    pub(super) last_send: (usize, usize),
 }
 
 /// The progress of the run.
 #[derive(Debug)]
 pub(super) struct Stage {
-    /// Requests of M not yet dispatched, in a closed loop with a number of requests.
-    pub(super) quota: Option<u64>,
+    /// True if the load ends with the window, as wrk's does.
+    stops_at_t1: bool,
     /// True if more requests may be sent.
     pub(super) is_sending: bool,
     /// True if the stop request was handled.
@@ -40,29 +36,31 @@ pub(super) struct Turn {
     pub(super) now: Nanos,
     /// Time of the first event of this turn.
     pub(super) woken_at: Nanos,
-    /// True if connections could take more requests than the script made in its share of the last
-    /// turn.
-    pub(super) is_behind: bool,
     /// True if events may leave work: calls of the script, or bytes that the layers have to send.
     pub(super) has_pending: bool,
 }
 
 impl Default for Outbox {
     fn default() -> Outbox {
-        Outbox {
-            dirty: Vec::with_capacity(SEND_BATCH),
-            segments: Vec::new(),
-            sealed: Vec::new(),
-            last_send: (0, 1),
+        Outbox { dirty: Vec::with_capacity(SEND_BATCH) }
+    }
+}
+
+impl Outbox {
+    /// Adds `conn`, if the next request is the first that it has to hand over.
+    #[inline]
+    pub(super) fn mark(&mut self, conn: ConnId, is_first: bool) {
+        if is_first {
+            self.dirty.push(conn);
         }
     }
 }
 
 impl Stage {
-    /// Returns the state before the start. `quota`: requests to measure, if limited.
-    pub(super) fn new(quota: Option<u64>) -> Stage {
+    /// Returns the state before the start of a load that ends with its window or not.
+    pub(super) fn new(stops_at_t1: bool) -> Stage {
         Stage {
-            quota,
+            stops_at_t1,
             is_sending: false,
             is_stopped: false,
             is_interrupted: false,
@@ -70,11 +68,18 @@ impl Stage {
             is_unsettled: false,
         }
     }
+
+    /// True if nothing more is sent: the drain has ended, or the load ends with the window.
+    #[inline]
+    pub(super) fn is_over(&self, timeline: &Timeline, now: Nanos) -> bool {
+        let ends_at_t1 = self.is_cut || self.stops_at_t1;
+        now >= timeline.drain_end || (now >= timeline.t1 && ends_at_t1)
+    }
 }
 
 impl Turn {
     /// Returns the state before the first turn.
     pub(super) fn new(has_pending: bool) -> Turn {
-        Turn { now: Nanos::ZERO, woken_at: Nanos::MAX, is_behind: false, has_pending }
+        Turn { now: Nanos::ZERO, woken_at: Nanos::MAX, has_pending }
     }
 }

@@ -1,15 +1,17 @@
-//! An observer from outside the engine sees each exchange once, with its request's tag.
+//! An observer from outside the engine sees each exchange once, with its request's tag, and the
+//! slots that were never sent.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use weir_engine::{Completion, Job, Observer, ObserverFactory, Outcome, Phase};
+use weir_engine::{Completion, Job, NeverSent, Observer, ObserverFactory, Outcome, Phase};
 use weir_io::Nanos;
 use weir_result::Outcomes;
 
 use crate::setup::{MS, Run, closed, job, open, run_job, script, serving};
 
-/// Outcomes of measured requests by tag.
+/// Outcomes of measured requests by tag. Slots that were never sent have no request, and count
+/// under tag 0.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PerTag(Arc<Mutex<BTreeMap<u16, Outcomes>>>);
 
@@ -33,8 +35,8 @@ impl PerTag {
             sum.transport_error += counts.transport_error;
             sum.timed_out += counts.timed_out;
             sum.in_flight_at_end += counts.in_flight_at_end;
+            sum.never_sent += counts.never_sent;
         }
-        sum.never_sent = run.measured.outcomes.never_sent;
         assert_eq!(sum, run.measured.outcomes, "{what}: observed, and counted by the recorder");
     }
 }
@@ -53,6 +55,13 @@ impl Observer for PerTag {
             Outcome::TimedOut => counts.timed_out += 1,
             Outcome::InFlightAtEnd => counts.in_flight_at_end += 1,
         }
+    }
+
+    fn never_sent(&mut self, slots: &NeverSent<'_>) {
+        let intended_at: Vec<Nanos> = slots.intended_at().take(1_000).collect();
+        assert!(intended_at.is_sorted() && intended_at.iter().all(|at| *at <= slots.given_up_at()));
+        let mut by_tag = self.0.lock().expect("no observer panicked");
+        by_tag.entry(0).or_default().never_sent += slots.count();
     }
 }
 

@@ -21,7 +21,7 @@ const PATIENCE: u8 = 16;
 const WORD_BYTES: usize = 8;
 
 /// Cached head of the last responses, which any number of connections with similar responses may
-/// share: see [`crate::Protocol::receive_cached`].
+/// share: see [`crate::Http1::receive_cached`].
 #[derive(Debug, Default)]
 pub struct HeadCache {
     /// The head, from the status line to the empty line.
@@ -144,7 +144,7 @@ fn faults(head: &[u8; WORD_BYTES], known: &[u8; WORD_BYTES], fixed: &[u8; WORD_B
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Protocol, RequestTraits};
+    use crate::{Http1, RequestTraits};
 
     const HEAD: &str = "HTTP/1.1 200 OK\r\nDate: 12:34:56\r\nX: 7\r\nContent-Length: 12\r\n\r\n";
 
@@ -157,7 +157,7 @@ mod tests {
 
     /// Parses a head, and caches it if it is due.
     fn read(known: &mut HeadCache, head: &str) {
-        let mut protocol = Protocol::http1(1);
+        let mut protocol = Http1::new(1);
         protocol.request(RequestTraits::default());
         protocol.receive_cached(head.as_bytes(), known, &mut Vec::new()).unwrap();
     }

@@ -70,7 +70,8 @@ impl Http1 {
         self.forget_responses();
     }
 
-    pub(crate) fn forget_responses(&mut self) {
+    /// Frees the stored responses that the last call completed, before the next call does.
+    pub fn forget_responses(&mut self) {
         if let Some(capture) = self.capture() {
             capture.forget_completed();
         }

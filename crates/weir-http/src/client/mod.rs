@@ -11,13 +11,18 @@ use std::ops::Range;
 use crate::message::chunked::ChunkFraming;
 use crate::message::framing::{Body, response_has_body};
 use crate::message::section::{Paused, Section};
-use crate::{BodyBudget, Interest, ProtocolError, ReceivedResponse, RequestTraits, ResponseEvent};
+use crate::{
+    BodyBudget, Interest, ProtocolError, ReceivedResponse, RequestId, RequestTraits, ResponseEvent,
+};
 pub(crate) use capture::Capture;
 pub use head_cache::HeadCache;
 use head_cache::HeadSemantics;
 use in_flight::InFlight;
 
-/// HTTP/1.1, the client side of one connection. Used through [`crate::Protocol`].
+/// HTTP/1.1, the client side of one connection. Requests are prepared bytes, and responses arrive
+/// in their order.
+///
+/// After an error, every call returns that error again until [`Http1::reset`].
 ///
 /// One cache line, so that a hundred thousand connections fit in memory. State needed only by an
 /// incomplete section, a stored response or a deep pipeline is boxed.
@@ -75,7 +80,11 @@ enum Phase {
 }
 
 impl Http1 {
-    pub(crate) fn new(depth: u16) -> Http1 {
+    /// Returns the protocol of a connection with at most `depth` requests in flight.
+    ///
+    /// # Panics
+    /// If `depth` is not in 1..=1024.
+    pub fn new(depth: u16) -> Http1 {
         Http1 {
             in_flight: InFlight::new(depth),
             left: 0,
@@ -91,11 +100,20 @@ impl Http1 {
         }
     }
 
-    pub(crate) fn set_depth(&mut self, depth: u16) {
+    /// Changes the limit on requests in flight; the ids of the next ones are below `depth`.
+    ///
+    /// # Panics
+    /// If `depth` is not in 1..=1024, or requests are in flight.
+    pub fn set_depth(&mut self, depth: u16) {
         self.in_flight.set_depth(depth);
     }
 
-    pub(crate) fn set_interest(&mut self, interest: Interest, budget: &BodyBudget) {
+    /// Sets the part of each response to store for [`Http1::response`], with a budget that the
+    /// bodies of several connections share. The default is nothing. A reset does not change it.
+    ///
+    /// # Panics
+    /// If there was a request on this socket before.
+    pub fn set_interest(&mut self, interest: Interest, budget: &BodyBudget) {
         let is_fresh = self.in_flight.count() == 0 && self.phase == Phase::Start;
         assert!(is_fresh, "interest is set before any request");
         self.interest = interest;
@@ -104,26 +122,43 @@ impl Http1 {
         }
     }
 
+    /// Returns the number of requests that it accepts now. It is zero after a request or a response
+    /// that closes, after the end of the stream and after an error.
     #[inline]
-    pub(crate) fn capacity(&self) -> u32 {
+    pub fn capacity(&self) -> u32 {
         match self.phase {
             Phase::Closed | Phase::Failed(_) => 0,
             _ => u32::from(self.in_flight.capacity()),
         }
     }
 
+    /// Returns the number of requests without a response. Those outstanding after a closing
+    /// response, an end of stream or an error are counted until [`Http1::reset`].
     #[inline]
-    pub(crate) fn in_flight(&self) -> u32 {
+    pub fn in_flight(&self) -> u32 {
         u32::from(self.in_flight.count())
     }
 
+    /// Records that a request is being sent. There must be [`Http1::capacity`].
     #[inline]
-    pub(crate) fn requests(&mut self, request: RequestTraits, most: u16) -> Range<u16> {
+    pub fn request(&mut self, request: RequestTraits) -> RequestId {
+        RequestId(self.requests(request, 1).start)
+    }
+
+    /// Records that equal requests are being sent: at least one and at most `most`, for which there
+    /// must be [`Http1::capacity`]. The rest needs another call. Returns their ids.
+    #[inline]
+    pub fn requests(&mut self, request: RequestTraits, most: u16) -> Range<u16> {
         debug_assert!(u32::from(most) <= self.capacity(), "requests need capacity");
         self.in_flight.push(request, most)
     }
 
-    pub(crate) fn receive(
+    /// Parses received bytes and pushes the responses that they complete. Responses completed
+    /// before an error are pushed too.
+    ///
+    /// # Errors
+    /// If the bytes are no valid response.
+    pub fn receive(
         &mut self,
         bytes: &[u8],
         events: &mut Vec<ResponseEvent>,
@@ -135,7 +170,13 @@ impl Http1 {
         self.read(bytes, None, events)
     }
 
-    pub(crate) fn receive_cached(
+    /// Like [`Http1::receive`] with the same result, but much cheaper if the heads of responses are
+    /// similar. `known` caches the last head, of this connection or of another. Equal responses may
+    /// be merged into one response, so `events` must be this connection's or empty.
+    ///
+    /// # Errors
+    /// As [`Http1::receive`].
+    pub fn receive_cached(
         &mut self,
         bytes: &[u8],
         known: &mut HeadCache,
@@ -148,13 +189,21 @@ impl Http1 {
         self.read(bytes, Some(known), events)
     }
 
+    /// True if, after [`Http1::receive`], an incomplete response started in the bytes of that call.
+    ///
+    /// A response too short to classify counts as final. If it proves to be interim, a later call
+    /// or the response itself reports the start of the final one. So the last report counts: a
+    /// response with `began_here` false started in the last call after which this was true.
     #[inline]
-    pub(crate) fn began_here(&self) -> bool {
+    pub fn began_here(&self) -> bool {
         self.began_here
     }
 
+    /// Returns the number of following body bytes that the caller may discard. It is the rest of a
+    /// `Content-Length` or of a chunk, or `u64::MAX` if the body ends with the connection.
+    /// Otherwise, and if bodies are stored, it is 0.
     #[inline]
-    pub(crate) fn discardable(&self) -> u64 {
+    pub fn discardable(&self) -> u64 {
         match self.phase {
             _ if self.interest == Interest::Body => 0,
             Phase::Fixed | Phase::ChunkData => self.left,
@@ -163,7 +212,14 @@ impl Http1 {
         }
     }
 
-    pub(crate) fn skip(
+    /// Counts body bytes that the backend discarded instead of passing them to [`Http1::receive`].
+    ///
+    /// # Errors
+    /// As [`Http1::receive`].
+    ///
+    /// # Panics
+    /// If there are more than [`Http1::discardable`]: framing would have been discarded.
+    pub fn skip(
         &mut self,
         bytes: u64,
         events: &mut Vec<ResponseEvent>,
@@ -182,10 +238,12 @@ impl Http1 {
         Ok(())
     }
 
-    pub(crate) fn end_of_stream(
-        &mut self,
-        events: &mut Vec<ResponseEvent>,
-    ) -> Result<(), ProtocolError> {
+    /// Handles the end of the server's stream. Completes a body that ends with the connection.
+    /// Requests without any response bytes stay in flight, and the caller has to handle them.
+    ///
+    /// # Errors
+    /// If a response was truncated.
+    pub fn end_of_stream(&mut self, events: &mut Vec<ResponseEvent>) -> Result<(), ProtocolError> {
         self.begin_call();
         match self.phase {
             Phase::Start | Phase::Closed => self.phase = Phase::Closed,
@@ -204,23 +262,32 @@ impl Http1 {
         Ok(())
     }
 
+    /// True if a response, final or interim, has started and is incomplete.
     #[inline]
-    pub(crate) fn is_mid_response(&self) -> bool {
+    pub fn is_mid_response(&self) -> bool {
         !matches!(self.phase, Phase::Start | Phase::Closed | Phase::Failed(_))
     }
 
-    pub(crate) fn reset(&mut self) {
+    /// Starts a new socket of the same connection: nothing is in flight, allocations are kept.
+    pub fn reset(&mut self) {
         self.in_flight.clear();
         self.begin_call();
         self.forget_unfinished();
         (self.phase, self.began_here) = (Phase::Start, false);
     }
 
-    pub(crate) fn interim_responses(&self) -> u64 {
+    /// Returns the number of interim responses (1xx) since creation, including before resets.
+    pub fn interim_responses(&self) -> u64 {
         u64::from(self.interim)
     }
 
-    pub(crate) fn response(&self, nth: usize) -> ReceivedResponse<'_> {
+    /// Returns the `nth` response, from 0, of those that the last call of [`Http1::receive`],
+    /// [`Http1::skip`] or [`Http1::end_of_stream`] completed. Each has pushed a response, in this
+    /// order. A reset drops them.
+    ///
+    /// # Panics
+    /// If that call completed no more than `nth`, or the interest is [`Interest::Status`].
+    pub fn response(&self, nth: usize) -> ReceivedResponse<'_> {
         let capture = self.extra.as_ref().and_then(|extra| extra.capture.as_ref());
         capture.expect("responses are kept if there is interest in them").response(nth)
     }
@@ -498,6 +565,6 @@ impl Http1 {
 mod tests {
     #[test]
     fn a_connection_is_one_cache_line() {
-        assert!(size_of::<crate::Protocol>() <= 64, "{}", size_of::<crate::Protocol>());
+        assert!(size_of::<crate::Http1>() <= 64, "{}", size_of::<crate::Http1>());
     }
 }

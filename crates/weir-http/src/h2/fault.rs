@@ -1,7 +1,7 @@
 //! Faults of the peer: error codes (RFC 9113 §7), and the error that goes with each in a run's
 //! counts. Independent of the frames that have them.
 
-use crate::ProtocolError;
+use crate::{EndReason, ProtocolError};
 
 /// Reason for the end of a stream or a connection, as it is sent (RFC 9113 §7). Any number may
 /// occur.
@@ -17,18 +17,17 @@ macro_rules! error_codes {
 
             /// Returns the name in RFC 9113; `UNKNOWN` for other numbers.
             pub fn name(self) -> &'static str {
-                match self.0 {
-                    $($number => stringify!($NAME),)*
-                    _ => "UNKNOWN",
-                }
+                self.reason().name
             }
 
-            /// Returns the name in documents of an exchange that the peer ended for this reason.
-            /// Stable, as [`ProtocolError::code`].
-            pub fn reset_code(self) -> &'static str {
+            /// Returns the reason that it stands for, by its names.
+            pub fn reason(self) -> &'static EndReason {
                 match self.0 {
-                    $($number => concat!("stream_reset_", $reset),)*
-                    _ => "stream_reset_unknown",
+                    $($number => &EndReason {
+                        name: stringify!($NAME),
+                        reset_code: concat!("stream_reset_", $reset),
+                    },)*
+                    _ => &EndReason { name: "UNKNOWN", reset_code: "stream_reset_unknown" },
                 }
             }
         }

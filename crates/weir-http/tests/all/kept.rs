@@ -3,7 +3,7 @@
 use crate::cases;
 use crate::check;
 use crate::check::Setup;
-use weir_http::{Interest, Protocol, ReceivedResponse, RequestTraits};
+use weir_http::{BodyBudget, Http1, Interest, ReceivedResponse, RequestTraits};
 
 const GET: RequestTraits = RequestTraits { head: false, closes: false };
 const HEAD: RequestTraits = RequestTraits { head: true, closes: false };
@@ -123,9 +123,9 @@ fn every_case_is_kept_however_it_is_cut() {
     }
 }
 
-fn keeping(interest: Interest, requests: usize) -> Protocol {
-    let mut protocol = Protocol::http1(requests as u16);
-    protocol.set_interest(interest);
+fn keeping(interest: Interest, requests: usize) -> Http1 {
+    let mut protocol = Http1::new(requests as u16);
+    protocol.set_interest(interest, &BodyBudget::default());
     for _ in 0..requests {
         protocol.request(GET);
     }
@@ -203,9 +203,9 @@ fn a_reset_forgets_what_was_kept() {
 #[test]
 fn interest_changes_on_a_new_socket() {
     let response = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
-    let (mut protocol, mut events) = (Protocol::http1(1), Vec::new());
+    let (mut protocol, mut events) = (Http1::new(1), Vec::new());
     for interest in [Interest::Status, Interest::Body, Interest::Head, Interest::Status] {
-        protocol.set_interest(interest);
+        protocol.set_interest(interest, &BodyBudget::default());
         protocol.request(GET);
         protocol.receive(response, &mut events).unwrap();
         match interest {
@@ -221,7 +221,7 @@ fn interest_changes_on_a_new_socket() {
 #[test]
 #[should_panic(expected = "interest is set before any request")]
 fn interest_does_not_change_in_flight() {
-    keeping(Interest::Head, 1).set_interest(Interest::Body);
+    keeping(Interest::Head, 1).set_interest(Interest::Body, &BodyBudget::default());
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn the_responses_are_those_of_the_last_call() {
 
 #[test]
 fn the_depth_changes_between_batches() {
-    let (mut protocol, mut events) = (Protocol::http1(2), Vec::new());
+    let (mut protocol, mut events) = (Http1::new(2), Vec::new());
     let response = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
     for depth in [3, 1, 100, 1024, 2] {
         protocol.set_depth(depth);

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use proptest::prelude::*;
-use weir_http::{HeadCache, Interest, Protocol, RequestTraits, ResponseEvent, read_head};
+use weir_http::{BodyBudget, HeadCache, Http1, Interest, RequestTraits, ResponseEvent, read_head};
 
 /// A response and its request.
 #[derive(Clone, Debug)]
@@ -216,7 +216,7 @@ fn byte() -> impl Strategy<Value = u8> {
 
 /// Feeds two protocols the same bytes in two pieces; one of them uses a cached head.
 fn agree(bytes: &[u8], cut: usize, known: &mut HeadCache) {
-    let (mut reading, mut knowing) = (Protocol::http1(3), Protocol::http1(3));
+    let (mut reading, mut knowing) = (Http1::new(3), Http1::new(3));
     for protocol in [&mut reading, &mut knowing] {
         for _ in 0..3 {
             protocol.request(RequestTraits::default());
@@ -229,7 +229,7 @@ fn agree(bytes: &[u8], cut: usize, known: &mut HeadCache) {
         assert_eq!(knowing.receive_cached(piece, known, &mut together), result, "{bytes:?}");
         compared.extend(together.into_iter().flat_map(check::each));
         assert_eq!(compared, read, "{bytes:?}");
-        let state = |protocol: &Protocol| {
+        let state = |protocol: &Http1| {
             let counts = (protocol.in_flight(), protocol.interim_responses());
             let place = (protocol.is_mid_response(), protocol.discardable());
             (counts, place, protocol.capacity(), protocol.began_here())
@@ -250,8 +250,8 @@ fn converse(
         began_at.push(response.write(&mut bytes));
         ends.push(bytes.len());
     }
-    let mut protocol = Protocol::http1(depth);
-    protocol.set_interest(interest);
+    let mut protocol = Http1::new(depth);
+    protocol.set_interest(interest, &BodyBudget::default());
     let (mut ids, mut sent, mut completed) = (VecDeque::new(), 0, 0);
     let (mut at, mut began, mut events) = (0, 0..0, Vec::new());
     let mut cuts = cuts.iter().cycle();

@@ -4,7 +4,7 @@ use crate::cases;
 use crate::cases::{Case, End};
 use crate::check;
 use crate::check::{Outcome, Setup};
-use weir_http::{Protocol, ProtocolError, RequestTraits};
+use weir_http::{Http1, ProtocolError, RequestTraits};
 
 /// Largest case that is cut at every position; larger ones are cut at some only.
 const EVERY_POSITION_BYTES_MAX: usize = 3000;
@@ -75,7 +75,7 @@ fn responses_hold_what_any_bytes_hold() {
 fn discardable_is_what_is_certain() {
     let get = RequestTraits::default();
     let steps = |bytes: &[(&str, u64)]| {
-        let (mut protocol, mut events) = (Protocol::http1(1), Vec::new());
+        let (mut protocol, mut events) = (Http1::new(1), Vec::new());
         protocol.request(get);
         for &(piece, expected) in bytes {
             protocol.receive(piece.as_bytes(), &mut events).unwrap();
@@ -102,7 +102,7 @@ fn discardable_is_what_is_certain() {
 #[test]
 #[should_panic(expected = "skipped 6 bytes of 5")]
 fn framing_is_not_skipped() {
-    let (mut protocol, mut events) = (Protocol::http1(1), Vec::new());
+    let (mut protocol, mut events) = (Http1::new(1), Vec::new());
     protocol.request(RequestTraits::default());
     protocol.receive(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", &mut events).unwrap();
     let _ = protocol.skip(6, &mut events);
@@ -110,7 +110,7 @@ fn framing_is_not_skipped() {
 
 #[test]
 fn the_first_byte_is_that_of_the_final_response() {
-    let (mut protocol, mut events) = (Protocol::http1(2), Vec::new());
+    let (mut protocol, mut events) = (Http1::new(2), Vec::new());
     protocol.request(RequestTraits::default());
     protocol.request(RequestTraits::default());
     let mut step = |bytes: &str, began_here, events_began: &[bool]| {
@@ -130,7 +130,7 @@ fn the_first_byte_is_that_of_the_final_response() {
 
 #[test]
 fn a_new_socket_starts_afresh() {
-    let (mut protocol, mut events) = (Protocol::http1(3), Vec::new());
+    let (mut protocol, mut events) = (Http1::new(3), Vec::new());
     protocol.request(RequestTraits { head: true, closes: false });
     protocol.request(RequestTraits { head: true, closes: true });
     assert_eq!((protocol.capacity(), protocol.in_flight()), (0, 2));

@@ -69,8 +69,8 @@ pub(super) fn exchange<B: Backend>(
                     return Ok(describe(&client.response(0), link.now().since(started)));
                 }
                 StreamEventKind::Failed(error) => return Err(io::Error::other(error).into()),
-                StreamEventKind::Reset(code) => {
-                    let text = format!("the server reset the stream: {}", code.name());
+                StreamEventKind::Reset(reason) => {
+                    let text = format!("the server reset the stream: {}", reason.name);
                     return Err(io::Error::other(text).into());
                 }
                 StreamEventKind::Returned => {
@@ -105,7 +105,7 @@ pub(super) fn exchange<B: Backend>(
 /// The error of a server that ended the connection or allows no streams; `None` if it did neither.
 fn refusal(client: &H2Client) -> Option<io::Error> {
     if let Some(reason) = client.goaway() {
-        let text = format!("the server ended the connection (GOAWAY: {})", reason.name());
+        let text = format!("the server ended the connection (GOAWAY: {})", reason.name);
         return Some(io::Error::other(text));
     }
     let text = "the server allows no streams (MAX_CONCURRENT_STREAMS 0)";

@@ -118,7 +118,7 @@ fn refused_and_reset_streams_are_counted_as_the_client_sees_them() {
             // Every 10th of 700 is refused; of the 100 multiples of 7, 10 are among them.
             assert_eq!(count(&ends, StreamEventKind::Returned), 70, "{kinds:?}");
             assert_eq!(count(&ends, OK), 540, "{kinds:?}");
-            let failed = StreamEventKind::Reset(ErrorCode::INTERNAL_ERROR);
+            let failed = StreamEventKind::Reset(ErrorCode::INTERNAL_ERROR.reason());
             assert_eq!(count(&ends, failed), 90, "{kinds:?}");
         },
         |stats| {

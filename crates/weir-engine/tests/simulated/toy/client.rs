@@ -67,7 +67,7 @@ impl ToyClient {
         let kind = match frame.kind {
             Kind::Began => StreamEventKind::Began { at_ns: self.heard_at.unwrap_or(0) },
             Kind::Response => StreamEventKind::Response { status: frame.value as u16 },
-            Kind::Failed => StreamEventKind::Reset(ErrorCode::INTERNAL_ERROR),
+            Kind::Failed => StreamEventKind::Reset(ErrorCode::INTERNAL_ERROR.reason()),
             _ => StreamEventKind::Returned,
         };
         match kind {

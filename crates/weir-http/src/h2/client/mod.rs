@@ -17,8 +17,8 @@ use super::fault::ErrorCode;
 use super::frame::{FrameLimits, FrameReader};
 use super::windows::{ReceiveWindow, SendWindow};
 use crate::{
-    BodyBudget, Interest, Multiplexed, ProtocolError, ProtocolFactory, ReceivedResponse, Request,
-    RequestId, StreamEvent, WindowWaits,
+    BodyBudget, EndReason, Interest, Multiplexed, ProtocolError, ProtocolFactory, ReceivedResponse,
+    Request, RequestId, StreamEvent, WindowWaits,
 };
 use session::Session;
 use uploads::Upload;
@@ -193,8 +193,8 @@ impl Multiplexed for H2Client {
         self.session.forget_responses();
     }
 
-    fn goaway(&self) -> Option<ErrorCode> {
-        self.session.goaway()
+    fn goaway(&self) -> Option<&'static EndReason> {
+        self.session.goaway().map(ErrorCode::reason)
     }
 
     fn allows_no_streams(&self) -> bool {

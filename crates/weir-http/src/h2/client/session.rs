@@ -152,7 +152,8 @@ impl Session {
             return 0;
         }
         let most = self.streams_max.min(peer.max_concurrent_streams.unwrap_or(u32::MAX));
-        most.saturating_sub(self.streams.len())
+        let numbers_left = (STREAM_MAX - self.next_stream) / 2 + 1;
+        most.saturating_sub(self.streams.len()).min(numbers_left)
     }
 
     pub(super) fn is_mid_response(&self) -> bool {
@@ -505,7 +506,7 @@ mod tests {
         let bytes: Arc<[u8]> = Arc::from(&b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"[..]);
         let request = Arc::new(Request::parse(&bytes, "http").expect("a complete request"));
         session.request(&request, 0);
-        assert_eq!((session.capacity(), session.is_retiring()), (9, false));
+        assert_eq!((session.capacity(), session.is_retiring()), (1, false));
         let RequestId(slot) = session.request(&request, 0);
         assert_eq!(session.streams.stream(slot), STREAM_MAX);
         assert_eq!((session.capacity(), session.is_retiring()), (0, true));

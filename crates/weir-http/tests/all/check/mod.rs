@@ -7,7 +7,8 @@ pub(crate) mod server;
 
 use std::ops::Range;
 use weir_http::{
-    Head, HeadCache, Interest, Protocol, ProtocolError, RequestId, RequestTraits, ResponseEvent,
+    BodyBudget, Head, HeadCache, Http1, Interest, ProtocolError, RequestId, RequestTraits,
+    ResponseEvent,
 };
 use weir_http::{read_head, read_requests};
 
@@ -68,7 +69,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    fn of(protocol: &Protocol, interim_before: u64) -> State {
+    fn of(protocol: &Http1, interim_before: u64) -> State {
         State {
             capacity: protocol.capacity(),
             in_flight: protocol.in_flight(),
@@ -87,14 +88,14 @@ pub(crate) struct Run {
 }
 
 /// Creates a protocol for `setup`, before any request.
-pub(crate) fn protocol(setup: &Setup) -> Protocol {
-    Protocol::http1(setup.requests.len().max(1) as u16)
+pub(crate) fn protocol(setup: &Setup) -> Http1 {
+    Http1::new(setup.requests.len().max(1) as u16)
 }
 
 /// Feeds `bytes` in pieces: `cut(at)` returns the length of the piece at `at`. With `skips`,
 /// discardable body bytes are skipped, also in pieces.
 pub(crate) fn run(
-    protocol: &mut Protocol,
+    protocol: &mut Http1,
     setup: &Setup,
     bytes: &[u8],
     skips: bool,
@@ -111,7 +112,7 @@ pub(crate) fn each(event: ResponseEvent) -> impl Iterator<Item = ResponseEvent> 
 
 /// Like [`run`], with a cached head if there is one.
 pub(crate) fn run_knowing(
-    protocol: &mut Protocol,
+    protocol: &mut Http1,
     setup: &Setup,
     bytes: &[u8],
     skips: bool,
@@ -220,12 +221,12 @@ pub(crate) fn kept(
     cut: &mut dyn FnMut(usize) -> usize,
 ) -> (Vec<(u16, u64)>, Vec<Kept>) {
     let mut protocol = protocol(setup);
-    protocol.set_interest(interest);
+    protocol.set_interest(interest, &BodyBudget::default());
     for &request in &setup.requests {
         protocol.request(request);
     }
     let (mut all, mut kept, mut events) = (Vec::new(), Vec::new(), Vec::new());
-    let mut take = |protocol: &Protocol, events: &mut Vec<ResponseEvent>| {
+    let mut take = |protocol: &Http1, events: &mut Vec<ResponseEvent>| {
         for (nth, event) in events.drain(..).enumerate() {
             let response = protocol.response(nth);
             assert!(response.status() == event.status && !response.is_cut());

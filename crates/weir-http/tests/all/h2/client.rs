@@ -255,14 +255,14 @@ fn resets_by_the_server() {
     };
     check(reset(1, ErrorCode::REFUSED_STREAM), &[(0, RETURNED)], &[]);
     for code in [ErrorCode::NO_ERROR, ErrorCode::CANCEL, ErrorCode(0x99)] {
-        check(reset(3, code), &[(1, StreamEventKind::Reset(code))], &[]);
+        check(reset(3, code), &[(1, StreamEventKind::Reset(code.reason()))], &[]);
     }
     // A begun response was processed.
     let begun = |raw: &mut Raw| {
         raw.headers(1, OK, false);
         reset(1, ErrorCode::REFUSED_STREAM)(raw);
     };
-    let was_reset = StreamEventKind::Reset(ErrorCode::REFUSED_STREAM);
+    let was_reset = StreamEventKind::Reset(ErrorCode::REFUSED_STREAM.reason());
     check(begun, &[(0, BEGAN), (0, was_reset)], &[]);
     let after_response = |raw: &mut Raw| {
         raw.headers(1, OK, true);
@@ -395,7 +395,7 @@ fn the_end_of_new_streams() {
     raw.headers(3, OK, true);
     client.receive(&raw.bytes, 0, &mut events).expect("valid frames");
     assert_eq!(listed(&events), [(2, RETURNED), (0, DONE), (1, DONE)]);
-    assert_eq!(client.goaway(), Some(ErrorCode::NO_ERROR));
+    assert_eq!(client.goaway(), Some(ErrorCode::NO_ERROR.reason()));
 }
 
 /// An error counts, whatever comes before and after it.
@@ -409,13 +409,13 @@ fn the_reason_of_the_end() {
         raw.frame(FrameKind::GOAWAY, 0, 0, &payload);
     }
     client.receive(&raw.bytes, 0, &mut Vec::new()).expect("valid frames");
-    assert_eq!(client.goaway(), Some(ErrorCode::ENHANCE_YOUR_CALM));
+    assert_eq!(client.goaway(), Some(ErrorCode::ENHANCE_YOUR_CALM.reason()));
     client.reset();
     assert_eq!(client.goaway(), None);
     let names = [ErrorCode::NO_ERROR, ErrorCode::HTTP_1_1_REQUIRED, ErrorCode(0x99)];
     assert_eq!(names.map(ErrorCode::name), ["NO_ERROR", "HTTP_1_1_REQUIRED", "UNKNOWN"]);
     let codes = ["stream_reset_no_error", "stream_reset_http_1_1_required", "stream_reset_unknown"];
-    assert_eq!(names.map(ErrorCode::reset_code), codes);
+    assert_eq!(names.map(|code| code.reason().reset_code), codes);
 }
 
 #[test]

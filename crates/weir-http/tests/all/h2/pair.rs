@@ -268,7 +268,7 @@ fn run(exchanges: &[Exchange], world: &World) {
                     StreamEventKind::Response { status: *status }
                 }
                 Ending::Reset(ErrorCode::REFUSED_STREAM) => StreamEventKind::Returned,
-                Ending::Reset(code) => StreamEventKind::Reset(*code),
+                Ending::Reset(code) => StreamEventKind::Reset(code.reason()),
                 Ending::Cancelled => panic!("a cancelled request has no event"),
             };
             assert_eq!(kind, expected, "{exchange:?}");

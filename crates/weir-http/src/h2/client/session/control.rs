@@ -62,7 +62,7 @@ impl Session {
                     code == ErrorCode::REFUSED_STREAM && !self.streams.state(slot).has_head;
                 let kind = match is_returned {
                     true => StreamEventKind::Returned,
-                    false => StreamEventKind::Reset(code),
+                    false => StreamEventKind::Reset(code.reason()),
                 };
                 self.end(slot, kind, events);
                 Ok(())
@@ -103,7 +103,7 @@ impl Session {
             self.cancelled.insert(number);
             let is_begun = self.streams.state(slot).has_head;
             let kind = match is_begun {
-                true => StreamEventKind::Reset(code),
+                true => StreamEventKind::Reset(code.reason()),
                 false => StreamEventKind::Returned,
             };
             self.end(slot, kind, events);

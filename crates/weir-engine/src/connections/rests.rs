@@ -7,7 +7,7 @@ use crate::deadlines::Deadlines;
 /// The delays of one worker's connections. They are kept apart from the timers of requests, of
 /// which a busy connection has at most one per timeout span.
 #[derive(Debug)]
-pub(crate) struct Rests {
+pub(super) struct Rests {
     /// End of the delay by connection; [`Nanos::MAX`] if it is not delayed. Empty if no script
     /// delays.
     until: Vec<Nanos>,
@@ -22,7 +22,7 @@ impl Rests {
     }
 
     /// Returns a lower bound of the end of the next delay.
-    pub(crate) fn next(&self) -> Nanos {
+    pub(super) fn next(&self) -> Nanos {
         self.deadlines.next()
     }
 

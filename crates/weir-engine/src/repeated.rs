@@ -1,29 +1,15 @@
-//! Sources of requests: the same request each time, or batches that a script makes. Lists are
-//! planned as a further variant of [`RequestSource`].
+//! One request that HTTP/1 sends again and again, several at once if there is room.
 
 use std::sync::Arc;
 
-use weir_http::{Request, RequestTraits};
+use weir_http::RequestTraits;
 use weir_io::{Backend, Segment, TemplateId};
-
-use crate::request_queue::RequestQueue;
 
 /// Largest template. It holds the request several times over, up to this size, so that a batch is
 /// one segment.
 const TEMPLATE_MAX_BYTES: usize = 256 * 1024;
 
-/// The source of the worker's requests.
-#[derive(Debug)]
-pub(crate) enum RequestSource {
-    /// The same request each time, registered once with the backend.
-    Static(Repeated),
-    /// Batches, made shortly before they are due.
-    Queue(RequestQueue),
-    /// The same request each time, encoded by a multiplexed protocol for each of its streams.
-    Fields(Arc<Request>),
-}
-
-/// One request, sent again and again.
+/// One request, sent again and again over HTTP/1. It is registered once with the backend.
 #[derive(Debug)]
 pub(crate) struct Repeated {
     template: TemplateId,

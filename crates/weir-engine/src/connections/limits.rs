@@ -1,7 +1,7 @@
 //! Limits of a worker's connections, derived from the job's plan and the script's callbacks alone.
 
 use weir_http::Interest;
-use weir_result::{Load, SuccessRule};
+use weir_result::Load;
 
 use crate::job::Job;
 use crate::script::Script;
@@ -15,14 +15,14 @@ const LEASED_FROM: u32 = 512;
 pub(crate) struct Limits {
     /// Connections of this worker.
     pub(crate) connections: u32,
-    /// Requests in flight per connection.
+    /// Requests in flight per connection; a script's string may need more.
     pub(crate) depth: u16,
     /// Longest wait for a response, in nanoseconds.
     pub(crate) timeout_ns: u64,
     /// Longest wait for a connection, in nanoseconds.
     pub(crate) connect_timeout_ns: u64,
-    /// True if requests are independent streams of their connections.
-    pub(crate) streams: bool,
+    /// True if slots have intended times of their own, and are dispatched one by one.
+    pub(crate) is_open_loop: bool,
     /// True if the backend may discard bodies.
     pub(crate) discard: bool,
     /// True if a connection is filled before the next one gets a request, and again when half of
@@ -38,25 +38,28 @@ pub(crate) struct Limits {
     pub(crate) shows: Option<Interest>,
     /// True if a response after the timeout is still accepted.
     pub(crate) late_responses: bool,
-    /// Rule that decides which responses are successful.
-    pub(crate) success: SuccessRule,
     /// True if connections lease their protocol and request slots only while requests are in
     /// flight.
     pub(crate) leases: bool,
 }
 
 impl Limits {
-    /// Returns the limits of a worker of `job` with `connections` connections.
-    pub(crate) fn new(job: &Job, connections: u32, script: Option<&Script<'_>>) -> Limits {
+    /// Returns the limits of a worker of `job` with `connections` connections, whose requests are
+    /// independent streams or not.
+    pub(crate) fn new(
+        job: &Job,
+        connections: u32,
+        script: Option<&Script<'_>>,
+        streams: bool,
+    ) -> Limits {
         let calls = script.map(Script::calls).unwrap_or_default();
         let shows = script.and_then(Script::interest);
-        let streams = job.protocol.is_multiplexed();
         Limits {
             connections,
             depth: job.plan.depth(),
             timeout_ns: job.plan.timeout_ns,
             connect_timeout_ns: job.plan.connect_timeout_ns,
-            streams,
+            is_open_loop: job.plan.load != Load::ClosedLoop,
             discard: job.discard && job.tls.is_none() && shows.is_none() && !streams,
             fill: job.plan.load == Load::ClosedLoop && !streams,
             // Requests of a string are independent streams.
@@ -64,7 +67,6 @@ impl Limits {
             rests: calls.delay,
             shows,
             late_responses: job.ending.late_responses,
-            success: job.plan.success,
             // A script reads responses after they have arrived and needs slots for a whole batch,
             // and a multiplexed protocol has state between requests: their connections keep it.
             leases: connections >= LEASED_FROM && script.is_none() && !streams,

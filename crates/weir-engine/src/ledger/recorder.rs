@@ -7,18 +7,13 @@ mod finish;
 
 use std::collections::BTreeMap;
 
-use weir_http::WindowWaits;
 use weir_io::Nanos;
-use weir_result::document::Certificate;
-use weir_result::{
-    Connections, ErrorKind, FailureKind, Load, Outcomes, Sent, Tally, TlsCounts, Window,
-};
+use weir_result::{ErrorKind, Load, Outcomes, Sent, Tally, Window};
 
 use crate::catch_up::CatchUp;
 use crate::completion::Outcome;
 use crate::departures::DepartureCounts;
 use crate::exchange::{Exchange, Phase};
-use crate::handshake::Handshake;
 use crate::job::Job;
 use crate::live::Live;
 use crate::occupancy::{Integral, OccupancyCount};
@@ -39,11 +34,10 @@ pub(crate) struct Recorder {
     workers: u32,
     /// Mean time between the worker's slots, in nanoseconds.
     gap_ns: u64,
-    /// Timeline of the worker.
+    /// Timeline of the worker; the only copy of it.
     timeline: Timeline,
     counts: Counts,
     times: Times,
-    connects: Connects,
     window: Window,
     slices: Slices,
     series: Series,
@@ -87,27 +81,6 @@ struct Times {
     batch: Option<Tally>,
 }
 
-/// Counts of connections and their connect times.
-#[derive(Debug)]
-struct Connects {
-    connections: Connections,
-    connect: ConnectTimes,
-    tls_handshake: Tally,
-    /// Handshakes by kind; `None` without TLS.
-    tls: Option<TlsCounts>,
-    opening: Tally,
-}
-
-/// Connect times, by the phase in which the connection opened.
-#[derive(Debug, Default)]
-struct ConnectTimes {
-    /// Before S.
-    setup: Tally,
-    window: Tally,
-    /// In the warm-up, and after t1.
-    other: Tally,
-}
-
 /// Times of the slots that did not end `ok`.
 #[derive(Debug, Default)]
 struct Failures {
@@ -148,9 +121,8 @@ pub(crate) struct Planned {
 }
 
 impl Recorder {
-    /// Returns the recorder of a worker with `asked` connections, whose slots are `gap_ns` apart on
-    /// average.
-    pub(crate) fn new(job: &Job, asked: u64, gap_ns: u64) -> Recorder {
+    /// Returns the recorder of a worker whose slots are `gap_ns` apart on average.
+    pub(super) fn new(job: &Job, gap_ns: u64) -> Recorder {
         let timeline = Timeline::new(&job.plan, Nanos::MAX);
         let (workers, extras) = (job.plan.threads, job.extras);
         Recorder {
@@ -175,13 +147,6 @@ impl Recorder {
                 waited: Waited::default(),
                 first_byte: Tally::new(),
                 batch: extras.batch_times.then(Tally::new),
-            },
-            connects: Connects {
-                connections: Connections { asked, ..Connections::default() },
-                connect: ConnectTimes::default(),
-                tls_handshake: Tally::new(),
-                tls: job.tls.is_some().then(TlsCounts::default),
-                opening: Tally::new(),
             },
             window: Window::default(),
             slices: Slices::new(&timeline),
@@ -215,9 +180,15 @@ impl Recorder {
         }
     }
 
-    /// Sets the timeline after the window or the drain was cut.
-    pub(crate) fn set_timeline(&mut self, timeline: Timeline) {
-        self.timeline = timeline;
+    /// Returns the timeline.
+    #[inline(always)]
+    pub(crate) fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
+    /// Cuts the window or the drain.
+    pub(crate) fn retime(&mut self, change: impl FnOnce(&mut Timeline)) {
+        change(&mut self.timeline);
     }
 
     /// Returns the first border of intervals at or after `at`.
@@ -238,7 +209,7 @@ impl Recorder {
 
     /// Counts the sending of `requests` identical requests.
     #[inline]
-    pub(crate) fn sent(&mut self, exchange: &Exchange, requests: u32) {
+    pub(super) fn sent(&mut self, exchange: &Exchange, requests: u32) {
         let count = u64::from(requests);
         self.series.current.sent += count;
         self.occupancy.enter(&self.timeline, exchange.sent_at, requests);
@@ -266,7 +237,7 @@ impl Recorder {
 
     /// Counts the repeated sending of a request that the peer returned. Its slot was counted, with
     /// its lag, when it was sent first.
-    pub(crate) fn resent(&mut self, exchange: &Exchange) {
+    pub(super) fn resent(&mut self, exchange: &Exchange) {
         self.counts.sent.resent += 1;
         self.series.current.sent += 1;
         self.occupancy.enter(&self.timeline, exchange.sent_at, 1);
@@ -277,13 +248,13 @@ impl Recorder {
     }
 
     /// Counts a request that the peer returned unprocessed.
-    pub(crate) fn returned(&mut self) {
+    pub(super) fn returned(&mut self) {
         self.counts.sent.returned += 1;
     }
 
     /// Counts a request of this phase whose send failed.
     #[cold]
-    pub(crate) fn unsent(&mut self, phase: Phase) {
+    pub(super) fn unsent(&mut self, phase: Phase) {
         match phase {
             Phase::Warmup => self.counts.unsent.warmup += 1,
             Phase::Measured => self.counts.unsent.measured += 1,
@@ -308,7 +279,7 @@ impl Recorder {
 
     /// Counts the end of `exchanges` identical exchanges, at least one, with the same outcome.
     #[inline(always)]
-    pub(crate) fn completed(
+    pub(super) fn completed(
         &mut self,
         exchange: &Exchange,
         outcome: Outcome,
@@ -373,21 +344,21 @@ impl Recorder {
 
     /// Censors a member of M that is in flight at the end of the run. Its response is still
     /// awaited, so the request stays on the wire, but it is no longer measured.
-    pub(crate) fn censored(&mut self, exchange: &Exchange, at: Nanos) {
+    pub(super) fn censored(&mut self, exchange: &Exchange, at: Nanos) {
         self.counts.unresolved -= 1;
         self.resolve(exchange, Outcome::InFlightAtEnd, at, 1);
     }
 
     /// Removes an exchange from the wire that ends without an outcome: because the sockets close,
     /// or because its request is sent again later.
-    pub(crate) fn abandoned(&mut self, exchange: &Exchange, at: Nanos) {
+    pub(super) fn abandoned(&mut self, exchange: &Exchange, at: Nanos) {
         self.occupancy.leave(&self.timeline, exchange.sent_at, at, 1);
     }
 
     /// Records the time of a batch whose last response arrived at `at`; `exchange` is any of the
     /// batch.
     #[inline]
-    pub(crate) fn batch_ended(&mut self, exchange: &Exchange, at: Nanos) {
+    pub(super) fn batch_ended(&mut self, exchange: &Exchange, at: Nanos) {
         if let Some(times) = &mut self.times.batch
             && exchange.phase == Phase::Measured
         {
@@ -396,7 +367,7 @@ impl Recorder {
     }
 
     /// Counts an exchange that has exceeded the timeout and is still awaited.
-    pub(crate) fn overdue(&mut self, exchange: &Exchange) {
+    pub(super) fn overdue(&mut self, exchange: &Exchange) {
         self.counts.overdue += u64::from(exchange.phase == Phase::Measured);
     }
 
@@ -448,83 +419,9 @@ impl Recorder {
         }
     }
 
-    /// Counts a connection that opened at `at`; `open` are open now.
-    pub(crate) fn connected(&mut self, took_ns: u64, open: u64, at: Nanos) {
-        self.connects.connections.connects += 1;
-        self.connects.connections.open_max = self.connects.connections.open_max.max(open);
-        let connects = match &mut self.connects.connect {
-            ConnectTimes { setup, .. } if at < self.timeline.start => setup,
-            ConnectTimes { window, .. } if self.timeline.is_in_window(at) => window,
-            ConnectTimes { other, .. } => other,
-        };
-        connects.record(took_ns);
-    }
-
-    /// Records a TLS handshake that ended at `at`.
-    pub(crate) fn shook_hands(&mut self, handshake: Handshake, took_ns: u64, at: Nanos) {
-        self.connects.tls_handshake.record(took_ns);
-        let Some(tls) = &mut self.connects.tls else { return };
-        tls.count(handshake.kind, handshake.is_returning, handshake.parameters);
-        tls.in_window += u64::from(self.timeline.is_in_window(at));
-    }
-
-    /// True if no certificates of the server were seen yet, in a run over TLS.
-    pub(crate) fn lacks_certificates(&self) -> bool {
-        self.connects.tls.as_ref().is_some_and(|tls| tls.certificates.is_empty())
-    }
-
-    /// Keeps the server's certificates.
-    pub(crate) fn certificates(&mut self, certificates: Vec<Certificate>) {
-        if let Some(tls) = &mut self.connects.tls {
-            tls.certificates = certificates;
-        }
-    }
-
-    /// Records the time of a successful opening exchange of a multiplexed protocol.
-    pub(crate) fn opened_protocol(&mut self, took_ns: u64) {
-        self.connects.opening.record(took_ns);
-    }
-
-    /// Counts a connection that the peer closed cleanly.
-    pub(crate) fn closed_by_peer(&mut self) {
-        self.connects.connections.closed_by_peer += 1;
-    }
-
-    /// Counts a connection whose peer announced its end, with the name of the reason.
-    pub(crate) fn goaway(&mut self, reason: &'static str) {
-        *self.connects.connections.goaways.entry(reason).or_default() += 1;
-    }
-
-    /// Counts a connection whose peer allows no streams.
-    pub(crate) fn without_streams(&mut self) {
-        self.connects.connections.without_streams += 1;
-    }
-
-    /// Adds the waits of request bodies on a connection for its peer's windows.
-    pub(crate) fn window_waits(&mut self, waits: WindowWaits) {
-        self.connects.connections.window_waits += waits.waits;
-        self.connects.connections.window_wait_ns += waits.waited_ns;
-    }
-
     /// Records that a connection allows `now` streams instead of `before`.
     pub(crate) fn capacity(&mut self, at: Nanos, before: u16, now: u16) {
         self.capacity.change(&self.timeline, at, i64::from(now) - i64::from(before));
-    }
-
-    /// Counts a connection that was closed as planned.
-    pub(crate) fn renewed(&mut self) {
-        self.connects.connections.renewed += 1;
-    }
-
-    /// Counts a failed connection.
-    #[cold]
-    pub(crate) fn connection_failed(&mut self, kind: FailureKind) {
-        *self.connects.connections.failures.entry(kind).or_default() += 1;
-    }
-
-    /// Sets the number of connections open at the begin of the window.
-    pub(crate) fn open_at_t0(&mut self, open: u64) {
-        self.connects.connections.open_at_t0 = open;
     }
 
     /// Adds the 1xx responses of the connections.
@@ -548,13 +445,22 @@ impl Recorder {
         self.slices.end(now, in_flight, backlog);
     }
 
+    /// Returns the time at which the next interval ends, or the next sample of the rate or of the
+    /// warm-up is due.
+    #[inline]
+    pub(crate) fn next_at(&self) -> Nanos {
+        let warmup = self.warmup.as_ref().map_or(Nanos::MAX, WarmupDetector::next);
+        self.interval_end().min(self.sample_at()).min(warmup)
+    }
+
     /// Returns the end of the current interval.
+    #[inline]
     pub(crate) fn interval_end(&self) -> Nanos {
         self.series.current_end()
     }
 
     /// Returns the worker's frame at `now`, without what others know.
-    pub(crate) fn frame(&self, now: Nanos, in_flight: u64, backlog: u64) -> WorkerFrame {
+    pub(super) fn frame(&self, now: Nanos, in_flight: u64, backlog: u64) -> WorkerFrame {
         let (unwaited, waited) = (&self.times.unwaited, &self.times.waited);
         let mut send_lag = unwaited.lag.sparse(COARSENESS);
         send_lag.add(&waited.send_lag.sparse(COARSENESS));
@@ -575,6 +481,7 @@ impl Recorder {
     }
 
     /// Returns the time at which the next sample of the rate is due.
+    #[inline]
     pub(crate) fn sample_at(&self) -> Nanos {
         self.sampler.as_ref().map_or(Nanos::MAX, |sampler| sampler.due_at(&self.timeline))
     }

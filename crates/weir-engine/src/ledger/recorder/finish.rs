@@ -7,23 +7,14 @@ use weir_result::{
     ByOutcome, Histogram, Measurements, Occupancy, Outcomes, Sent, Tally, WorkerPhases,
 };
 
-use super::{ConnectTimes, Failures, Planned, Recorder};
+use super::{Failures, Planned, Recorder};
 use crate::schedule::Schedule;
 use crate::timeline::Timeline;
-
-impl ConnectTimes {
-    /// Returns the times of all phases together.
-    fn all(&self) -> Histogram {
-        let mut all = sum(&self.setup, &self.window);
-        all.add_tally(&self.other);
-        all
-    }
-}
 
 impl Recorder {
     /// Returns the worker's measurements. Takes the slots of M that were never sent from
     /// `schedule`.
-    pub(crate) fn finish(
+    pub(in crate::ledger) fn finish(
         mut self,
         schedule: &mut Schedule,
         Planned { quota, is_cut, unsent_until }: Planned,
@@ -78,15 +69,8 @@ impl Recorder {
             overdue: self.counts.overdue,
             thread_rates: self.sampler.map_or_else(Histogram::new, |sampler| sampler.rates),
             batch_time: self.times.batch.as_ref().map_or_else(Histogram::new, Histogram::from),
-            tls_handshake: Histogram::from(&self.connects.tls_handshake),
-            tls: self.connects.tls,
-            opening: Histogram::from(&self.connects.opening),
-            connect: self.connects.connect.all(),
-            connect_setup: Histogram::from(&self.connects.connect.setup),
-            connect_window: Histogram::from(&self.connects.connect.window),
             slices,
             window: self.window,
-            connections: self.connects.connections,
             workers: vec![phases],
             intervals: self.series.finish(end),
             interim_responses: self.counts.interim_responses,

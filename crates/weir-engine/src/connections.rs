@@ -1,0 +1,294 @@
+//! The connections of one worker: the state of each, those that can take a request, and the times
+//! at which the others are due. Of a connection's requests it knows only how many there are.
+
+mod limits;
+mod renewal;
+mod rests;
+
+use weir_io::{ConnId, Nanos};
+
+use crate::connection::{Connection, State};
+use crate::deadlines::Deadlines;
+use crate::job::Job;
+use crate::open_queue::OpenQueue;
+use crate::ready_queue::ReadyQueue;
+pub(crate) use limits::Limits;
+pub(crate) use renewal::Renewal;
+use rests::Rests;
+
+/// The connections of one worker.
+#[derive(Debug)]
+pub(crate) struct Connections {
+    pub(crate) limits: Limits,
+    table: Vec<Connection>,
+    pub(crate) renewal: Renewal,
+    pub(crate) ready: ReadyQueue,
+    pub(crate) deadlines: Deadlines,
+    pub(crate) open_queue: OpenQueue,
+    pub(crate) counts: Counts,
+    /// Events to report to the script, in order; valid until the next event of the backend.
+    pub(crate) told: Vec<Told>,
+    rests: Rests,
+}
+
+/// Connections and requests by state.
+#[derive(Debug)]
+pub(crate) struct Counts {
+    /// Connections that are open.
+    pub(crate) open: u64,
+    /// Connections whose sockets are connecting.
+    pub(crate) connecting: u32,
+    /// Connections whose first attempt has neither succeeded nor failed.
+    pub(crate) unresolved: u32,
+    /// Requests in flight.
+    pub(crate) in_flight: u64,
+    /// Time of the last response, or end of the last delay, whichever is later.
+    pub(crate) alive_at: Nanos,
+}
+
+/// An event to report to the script, in order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Told {
+    /// A new socket of this connection is open.
+    Opened(ConnId),
+    /// The nth response in the last bytes that this connection received.
+    Responded {
+        /// Connection of the response.
+        conn: ConnId,
+        /// Index of the response.
+        nth: usize,
+        /// HTTP status code.
+        status: u16,
+    },
+    /// This connection can take a request.
+    Freed(ConnId),
+}
+
+impl Connections {
+    /// Returns the connections of a worker of `job`, of which none is open yet.
+    pub(crate) fn new(job: &Job, limits: Limits) -> Connections {
+        let connections = limits.connections;
+        let delayed = if limits.rests { connections } else { 0 };
+        Connections {
+            limits,
+            table: (0..connections).map(|_| Connection::new(limits.depth)).collect(),
+            renewal: Renewal::new(&job.plan.connection, connections),
+            ready: ReadyQueue::new(connections, limits.depth),
+            deadlines: Deadlines::new(connections),
+            open_queue: OpenQueue::new(connections),
+            counts: Counts {
+                open: 0,
+                connecting: 0,
+                unresolved: connections,
+                in_flight: 0,
+                alive_at: Nanos::ZERO,
+            },
+            told: Vec::new(),
+            rests: Rests::new(delayed),
+        }
+    }
+
+    /// Returns the state of a connection.
+    #[inline(always)]
+    pub(crate) fn at(&self, conn: ConnId) -> &Connection {
+        &self.table[conn.index()]
+    }
+
+    /// Returns the state of a connection, to change it.
+    #[inline(always)]
+    pub(crate) fn at_mut(&mut self, conn: ConnId) -> &mut Connection {
+        &mut self.table[conn.index()]
+    }
+
+    /// Returns every connection.
+    pub(crate) fn all(&self) -> impl Iterator<Item = ConnId> + use<> {
+        (0..self.limits.connections).map(ConnId)
+    }
+
+    /// Puts `conn` in the queue of connections to open.
+    pub(crate) fn queue(&mut self, conn: ConnId, at: Nanos) {
+        self.at_mut(conn).state = State::Queued;
+        self.open_queue.push(conn, at);
+    }
+
+    /// Returns the next connection to open, in state `Connecting`.
+    pub(crate) fn take_to_open(&mut self, now: Nanos) -> Option<ConnId> {
+        let conn = self.open_queue.pop(now)?;
+        self.at_mut(conn).connect(now);
+        self.counts.connecting += 1;
+        self.arm_connecting(conn, now);
+        Some(conn)
+    }
+
+    /// Marks `conn`, whose socket is connected, as passing its layers from `at` on.
+    pub(crate) fn handshake(&mut self, conn: ConnId, at: Nanos) {
+        let connection = self.at_mut(conn);
+        (connection.state, connection.at) = (State::Handshaking, at);
+        self.arm_connecting(conn, at);
+    }
+
+    /// Marks `conn` as open for requests.
+    pub(crate) fn opened(&mut self, conn: ConnId, at: Nanos) {
+        self.at_mut(conn).opened(at);
+        // Connections that are idle from the start then have no entry there.
+        self.deadlines.disarm(conn);
+        self.renewal.opened(conn);
+        self.counts.connecting -= 1;
+        self.counts.open += 1;
+        self.resolve(conn);
+        if self.limits.batches {
+            self.note(Told::Opened(conn));
+        }
+        if self.renewal.lifetime_ns < u64::MAX {
+            self.deadlines.arm(conn, at.after(self.renewal.lifetime_ns));
+        }
+    }
+
+    /// Makes the connection, which has `load` requests in flight, available for another one, after
+    /// its delay if the script sets one.
+    #[inline]
+    pub(crate) fn free(&mut self, conn: ConnId, load: u16) {
+        match self.limits.rests {
+            true => self.note(Told::Freed(conn)),
+            false => self.ready.place(conn, load),
+        }
+    }
+
+    /// Records that `requests` requests are sent on `conn`, which has room for `capacity` more.
+    #[inline(always)]
+    pub(crate) fn dispatched(&mut self, conn: ConnId, requests: u16, capacity: u32, now: Nanos) {
+        let connection = &mut self.table[conn.index()];
+        connection.load += requests;
+        connection.unsent += requests;
+        self.counts.in_flight += u64::from(requests);
+        match capacity {
+            0 => self.ready.remove(conn),
+            _ if self.limits.batches => self.ready.remove(conn),
+            _ if self.limits.fill => {}
+            _ => self.ready.place(conn, connection.load),
+        }
+        self.deadlines.arm(conn, now.after(self.limits.timeout_ns));
+    }
+
+    /// Counts a request against the limit of the socket of `conn`. Returns true if that retires the
+    /// connection. A function of its own, so that unlimited connections pay nothing. A script's
+    /// batch is not divided: its last requests may exceed the limit.
+    #[inline(never)]
+    pub(crate) fn spend(&mut self, conn: ConnId) -> bool {
+        let is_spent = self.renewal.spend(conn);
+        if is_spent {
+            self.retire(conn);
+        }
+        is_spent
+    }
+
+    /// Marks `conn` as taking no more requests.
+    pub(crate) fn retire(&mut self, conn: ConnId) {
+        self.at_mut(conn).state = State::Retiring;
+        self.ready.remove(conn);
+    }
+
+    /// Marks `conn`, whose last response has arrived, as one that its peer closes before `until`.
+    pub(crate) fn await_close(&mut self, conn: ConnId, until: Nanos) {
+        let connection = self.at_mut(conn);
+        (connection.state, connection.at) = (State::Closing, until);
+        self.ready.remove(conn);
+        self.deadlines.arm(conn, until);
+    }
+
+    /// Records that the requests in flight on `conn` have ended with its socket.
+    pub(crate) fn lost_requests(&mut self, conn: ConnId) {
+        let connection = &mut self.table[conn.index()];
+        self.counts.in_flight -= u64::from(connection.load);
+        (connection.load, connection.unsent) = (0, 0);
+    }
+
+    /// Updates the state of `conn` for a socket that is closed or about to be, and has nothing in
+    /// flight. Returns false if there was none.
+    pub(crate) fn closed(&mut self, conn: ConnId, at: Nanos) -> bool {
+        debug_assert_eq!(self.at(conn).load, 0);
+        match self.at(conn).state {
+            State::Connecting | State::Handshaking => self.counts.connecting -= 1,
+            State::Open | State::Retiring | State::Closing => self.counts.open -= 1,
+            State::Closed | State::Queued => return false,
+        }
+        self.ready.remove(conn);
+        self.resolve(conn);
+        self.rests.cancel(conn);
+        let retry_at = self.at_mut(conn).closed(at);
+        match retry_at <= at {
+            true => self.queue(conn, at),
+            false => self.deadlines.arm(conn, retry_at),
+        }
+        true
+    }
+
+    /// True if `conn` still has its `opened`th socket, with nothing in flight.
+    pub(crate) fn is_idle(&self, conn: ConnId, opened: u16) -> bool {
+        let connection = self.at(conn);
+        connection.state == State::Open && connection.opened == opened && connection.load == 0
+    }
+
+    /// Reserves `conn` for a request that is being prepared. Returns the number of its socket.
+    pub(crate) fn reserve(&mut self, conn: ConnId) -> u16 {
+        self.ready.remove(conn);
+        self.at(conn).opened
+    }
+
+    /// Queues an event for the script; a function of its own, so that runs without a script pay
+    /// nothing.
+    #[inline(never)]
+    pub(crate) fn note(&mut self, told: Told) {
+        self.told.push(told);
+    }
+
+    /// Delays the next request on `conn` until `until`.
+    pub(crate) fn rest(&mut self, conn: ConnId, until: Nanos) {
+        if self.at(conn).state == State::Open {
+            self.rests.begin(conn, until);
+            // A delay counts as activity: no response can arrive before its end.
+            self.alive(until);
+        }
+    }
+
+    /// Returns a lower bound of the time at which the next timer is due, the next delay ends or the
+    /// next connection may be opened.
+    #[inline]
+    pub(crate) fn next_at(&self) -> Nanos {
+        self.deadlines.next().min(self.rests.next()).min(self.open_queue.next_at())
+    }
+
+    /// Ends the delays that are over at `now`. Returns true if there were any.
+    #[inline]
+    pub(crate) fn end_rests(&mut self, now: Nanos) -> bool {
+        self.limits.rests && self.end_due_rests(now)
+    }
+
+    #[inline(never)]
+    fn end_due_rests(&mut self, now: Nanos) -> bool {
+        let mut have_ended = false;
+        while let Some(conn) = self.rests.take_due(now) {
+            self.at_mut(conn).freed_at = now;
+            self.ready.place(conn, 0);
+            have_ended = true;
+        }
+        have_ended
+    }
+
+    /// Records that a response came at `at`, or that none can come before.
+    #[inline]
+    pub(crate) fn alive(&mut self, at: Nanos) {
+        self.counts.alive_at = self.counts.alive_at.max(at);
+    }
+
+    /// Marks the first attempt to open `conn` as decided.
+    fn resolve(&mut self, conn: ConnId) {
+        let connection = &mut self.table[conn.index()];
+        self.counts.unresolved -= u32::from(!connection.is_resolved);
+        connection.is_resolved = true;
+    }
+
+    fn arm_connecting(&mut self, conn: ConnId, at: Nanos) {
+        self.deadlines.arm(conn, at.after(self.limits.connect_timeout_ns));
+    }
+}

@@ -1,0 +1,264 @@
+//! The lane of a worker: the way in which its protocol carries requests over connections.
+//!
+//! With HTTP/1 the responses of a connection come in the order of its requests; with a multiplexed
+//! protocol each request is a stream of its own. A run chooses one of the two, as it chooses its
+//! backend, so that no request asks which it is. A lane holds the protocols and the requests in
+//! flight. It neither opens nor closes sockets: it says what has become of a connection
+//! ([`After`]), and the [pool](crate::pool) acts on it.
+
+mod http1;
+mod http1_slots;
+mod streams;
+
+use std::fmt::Debug;
+
+use weir_http::{ProtocolError, ReceivedResponse};
+use weir_io::{Backend, ConnId, Nanos};
+use weir_result::ErrorKind;
+
+use crate::completion::Outcome;
+use crate::connections::{Connections, Counts};
+use crate::exchange::{Exchange, Phase};
+use crate::job::Job;
+use crate::layers::Layers;
+use crate::ledger::Ledger;
+use crate::script::Batch;
+use crate::tls::TlsError;
+pub(crate) use http1::Http1Lane;
+pub(crate) use streams::StreamLane;
+
+/// The part of a worker's connections that does not depend on the lane.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) connections: Connections,
+    pub(crate) layers: Layers,
+    pub(crate) ledger: Ledger,
+    /// Kernel receive stamp of the current event's bytes.
+    pub(crate) received_at: Option<Nanos>,
+    /// Reason of the last [`After::Failed`]; kept here so that `After` fits in registers.
+    pub(crate) fault: Fault,
+}
+
+/// The state of a connection after its lane has handled an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    /// It goes on.
+    Open,
+    /// It goes on, and the next bytes, part of a body that is not needed, may be discarded.
+    Discard(u64),
+    /// It takes no more requests and has none in flight.
+    Drained,
+    /// Its oldest request has timed out, and no other can end before.
+    TimedOut,
+    /// It has failed, for the reason in [`Shared::fault`].
+    Failed,
+}
+
+/// A failure of a connection that its peer caused, by the layer that found it and its code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// The peer broke the protocol.
+    Protocol(&'static str),
+    /// TLS failed.
+    Tls(&'static str),
+}
+
+/// Identical slots that are dispatched together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slots {
+    /// Intended time (`T0`).
+    pub(crate) intended_at: Nanos,
+    pub(crate) phase: Phase,
+    /// Number of slots, at least 1.
+    pub(crate) count: u16,
+    /// Identifies their request.
+    pub(crate) tag: u16,
+}
+
+/// Room on a connection for the requests of a script's string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StringRoom {
+    /// There is room.
+    Now,
+    /// Once requests in flight have ended.
+    Later,
+    /// Not even on an idle connection, which allows this number of streams.
+    Never(u32),
+}
+
+/// The protocols of a worker's connections and the requests in flight on them.
+pub(crate) trait Lane: Debug + Sized {
+    /// True if requests are independent streams of their connections.
+    const STREAMS: bool;
+
+    /// A request that is sent again and again, in the form that this lane sends.
+    type Request: Debug;
+
+    /// Returns the job's request.
+    fn request_of(job: &Job, backend: &mut impl Backend) -> Self::Request;
+
+    /// Returns the only request of a script's string; `None` if there are several.
+    fn request_in(batch: &Batch, depth: u16, backend: &mut impl Backend) -> Option<Self::Request>;
+
+    /// Returns an upper bound of the connections that wait for a response; with streams, of the
+    /// streams.
+    fn busy(counts: &Counts) -> u64;
+
+    /// Begins the protocol on a socket of `conn` whose layers are passed.
+    fn begin(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos) -> After;
+
+    /// Handles received bytes, without their layers.
+    fn received(&mut self, shared: &mut Shared, conn: ConnId, bytes: &[u8], at: Nanos) -> After;
+
+    /// Handles body bytes that the backend discarded because of [`After::Discard`].
+    fn discarded(&mut self, _shared: &mut Shared, _conn: ConnId, _bytes: u64, _at: Nanos) -> After {
+        After::Open
+    }
+
+    /// Handles the end of the peer's stream. Returns the kind of error of the requests that are
+    /// still in flight.
+    fn end_of_stream(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos) -> ErrorKind;
+
+    /// Handles the timers of the protocol itself.
+    fn expire_protocol(&mut self, _shared: &mut Shared, _conn: ConnId, _now: Nanos) -> After {
+        After::Open
+    }
+
+    /// Handles the requests on `conn` that have exceeded their timeout.
+    fn expire_requests(&mut self, shared: &mut Shared, conn: ConnId, now: Nanos) -> After;
+
+    /// Ends every exchange in flight on `conn`, whose socket is lost: the oldest as `oldest`.
+    fn end_all(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos, oldest: Outcome);
+
+    /// Handles the end of the socket of `conn`, on which nothing is in flight.
+    fn closed(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos);
+
+    /// Handles that `conn` takes no more requests.
+    fn retired(&mut self, _shared: &mut Shared, _conn: ConnId, _at: Nanos) {}
+
+    /// Returns the send time of the oldest request in flight on `conn` that is not overdue already.
+    fn oldest(&self, shared: &Shared, conn: ConnId) -> Option<Nanos>;
+
+    /// True if a response has started on `conn` and is incomplete.
+    fn is_mid_response(&self, shared: &Shared, conn: ConnId) -> bool;
+
+    /// True if the peer of `conn` has announced the end of the connection.
+    fn is_announced(&self, _conn: ConnId) -> bool {
+        false
+    }
+
+    /// Returns the number of identical requests that `conn`, which can take one, can take at once.
+    fn room(&self, shared: &Shared, conn: ConnId, request: &Self::Request) -> u16;
+
+    /// Dispatches `slots.count` identical requests on `conn`.
+    fn dispatch(
+        &mut self,
+        shared: &mut Shared,
+        conn: ConnId,
+        request: &Self::Request,
+        slots: Slots,
+        now: Nanos,
+    );
+
+    /// Hands the requests dispatched on `conn` to the backend. `request` is the one that is sent
+    /// each time; `None` if a script makes them.
+    ///
+    /// # Errors
+    /// If they cannot be encrypted.
+    fn flush(
+        &mut self,
+        shared: &mut Shared,
+        backend: &mut impl Backend,
+        conn: ConnId,
+        request: Option<&Self::Request>,
+    ) -> Result<(), TlsError>;
+
+    /// Returns the intended time of the next request that its peer returned and that is sent again.
+    #[inline(always)]
+    fn next_returned(&self) -> Option<Nanos> {
+        None
+    }
+
+    /// Dispatches the next returned request again, on `conn`.
+    fn resend(&mut self, _shared: &mut Shared, _conn: ConnId, _now: Nanos) {}
+
+    /// Removes the returned requests, each with its last connection.
+    fn take_returned(&mut self) -> Vec<(ConnId, Exchange)> {
+        Vec::new()
+    }
+
+    /// Returns the room for a script's string on `conn`, which can take a request.
+    fn string_room(&self, shared: &Shared, conn: ConnId, batch: &Batch) -> StringRoom;
+
+    /// Dispatches a script's string on `conn`, which has room for it. Each of its requests takes
+    /// one of `slots`.
+    ///
+    /// # Errors
+    /// If the string cannot be encrypted.
+    fn dispatch_string(
+        &mut self,
+        shared: &mut Shared,
+        backend: &mut impl Backend,
+        conn: ConnId,
+        batch: &Batch,
+        slots: impl Iterator<Item = Slots>,
+        now: Nanos,
+    ) -> Result<(), TlsError>;
+
+    /// Notes the requests in flight on `conn`, whose socket has failed, for [`Lane::unsend`].
+    fn note_failing(&mut self, _shared: &Shared, _conn: ConnId) {}
+
+    /// Counts the requests that the last failed socket did not send; `bytes` bytes were left.
+    fn unsend(&mut self, _shared: &mut Shared, _bytes: u64, _request: Option<&Self::Request>) {}
+
+    /// Returns the nth response in the last bytes that `conn` received.
+    fn response(&self, shared: &Shared, conn: ConnId, nth: usize) -> ReceivedResponse<'_>;
+
+    /// Drops the responses in the last bytes that `conn` received, after the script has read them.
+    fn forget_responses(&mut self, shared: &Shared, conn: ConnId);
+
+    /// Returns every request in flight with its connection.
+    fn live(&mut self) -> impl Iterator<Item = (ConnId, &mut Exchange)>;
+
+    /// Adds the counts of the protocols to the ledger, after the run's end at `end`.
+    fn finish(&mut self, shared: &mut Shared, end: Nanos);
+}
+
+impl Shared {
+    /// Returns the connections of a worker, none of which is open.
+    pub(crate) fn new(connections: Connections, layers: Layers, ledger: Ledger) -> Shared {
+        let fault = Fault::Protocol("");
+        Shared { connections, layers, ledger, received_at: None, fault }
+    }
+
+    /// Marks `conn` as open for requests, past its last layer. Returns the begin of its protocol's
+    /// opening exchange.
+    pub(crate) fn opened(&mut self, conn: ConnId, at: Nanos) -> Nanos {
+        let (connect_ns, protocol_at) = match self.layers.end_opening(conn) {
+            Some(opening) => (opening.connect_ns, opening.protocol_at),
+            None => (at.since(self.connections.at(conn).at), at),
+        };
+        self.connections.opened(conn, at);
+        self.ledger.connected(conn, connect_ns, self.connections.counts.open, at);
+        protocol_at
+    }
+
+    /// Records the connections that are open at the begin of the window.
+    pub(crate) fn record_open(&mut self) {
+        self.ledger.connections.open_at_t0(self.connections.counts.open);
+    }
+
+    /// Notes the failure of a connection whose peer broke the protocol.
+    #[cold]
+    pub(crate) fn broken(&mut self, error: ProtocolError) -> After {
+        self.fault = Fault::Protocol(error.code());
+        After::Failed
+    }
+
+    /// Notes the failure of a connection's TLS.
+    #[cold]
+    pub(crate) fn insecure(&mut self, error: &TlsError) -> After {
+        self.fault = Fault::Tls(error.code());
+        After::Failed
+    }
+}

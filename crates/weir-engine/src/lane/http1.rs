@@ -1,0 +1,582 @@
+//! HTTP/1: the responses of a connection come in the order of its requests. Requests that are sent
+//! together leave in one send, heads that were parsed before are recognised, and equal responses
+//! are recorded together.
+
+use std::ops::Range;
+
+use weir_http::{
+    HeadCache, Interest, ProtocolError, ReceivedResponse, RequestTraits, ResponseEvent,
+};
+use weir_io::{Backend, ConnId, Nanos, Segment};
+use weir_result::ErrorKind;
+
+use super::http1_slots::Http1Slots;
+use super::{After, Lane, Shared, Slots, StringRoom};
+use crate::completion::{KernelTimes, Outcome, Response};
+use crate::connection::{NO_SLOT, State};
+use crate::connections::{Connections, Counts, Told};
+use crate::exchange::{Exchange, Phase, oldest_sent_at, take_oldest};
+use crate::job::Job;
+use crate::ledger::Observed;
+use crate::repeated::Repeated;
+use crate::script::Batch;
+use crate::stamps::EventStamps;
+use crate::tls::{Session, TlsError};
+
+/// Longest wait for the peer to close a connection after its last response, in nanoseconds.
+const CLOSING_NS: u64 = 100_000_000;
+
+/// Least number of outstanding body bytes that is worth a discarding receive.
+const DISCARD_MIN_BYTES: u64 = 16 * 1024;
+
+/// Plaintext that is encrypted into one buffer of records: a multiple of the longest record, so
+/// that a long request is not cut into more of them.
+const SEALED_BYTES: usize = 256 * 1024;
+
+/// The HTTP/1 protocols of one worker's connections.
+#[derive(Debug)]
+pub(crate) struct Http1Lane {
+    slots: Http1Slots,
+    /// Requests in flight per connection; a script's longer string raises it.
+    depth: u16,
+    /// Responses that the current event completed.
+    responses: Vec<ResponseEvent>,
+    /// Its kernel stamps, if an observer sees them.
+    stamps: EventStamps,
+    /// Cache of the last parsed response heads.
+    known: HeadCache,
+    /// Send times and phases of the requests that ended with the last failed socket.
+    failing: Vec<(Nanos, Phase)>,
+    /// Buffers reused from send to send.
+    segments: Vec<Segment>,
+    sealed: Vec<u8>,
+    /// Bytes of the last encrypted or scripted send, and its number of requests.
+    last_send: (usize, usize),
+}
+
+impl Lane for Http1Lane {
+    const STREAMS: bool = false;
+
+    type Request = Repeated;
+
+    fn request_of(job: &Job, backend: &mut impl Backend) -> Repeated {
+        Repeated::new(job.request.bytes(), job.request.traits(), job.plan.depth(), backend)
+    }
+
+    fn request_in(batch: &Batch, depth: u16, backend: &mut impl Backend) -> Option<Repeated> {
+        let [request] = batch.requests[..] else { return None };
+        Some(Repeated::new(&batch.bytes[..].into(), request.traits, depth, backend))
+    }
+
+    #[inline]
+    fn busy(counts: &Counts) -> u64 {
+        counts.in_flight.min(counts.open)
+    }
+
+    fn begin(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos) -> After {
+        shared.opened(conn, at);
+        let slot = shared.connections.at(conn).slot;
+        if slot != NO_SLOT {
+            self.slots.at(slot).protocol.reset();
+        }
+        shared.connections.free(conn, 0);
+        After::Open
+    }
+
+    #[inline]
+    fn received(&mut self, shared: &mut Shared, conn: ConnId, bytes: &[u8], at: Nanos) -> After {
+        shared.ledger.recorder.received(bytes.len() as u64, at);
+        let slot = self.slot_of(&mut shared.connections, conn);
+        let Http1Lane { slots, known, responses, .. } = self;
+        let read = slots.at(slot).protocol.receive_cached(bytes, known, responses);
+        self.after_read(shared, conn, at, read)
+    }
+
+    fn discarded(&mut self, shared: &mut Shared, conn: ConnId, bytes: u64, at: Nanos) -> After {
+        shared.ledger.recorder.received(bytes, at);
+        let slot = self.slot_of(&mut shared.connections, conn);
+        let read = self.slots.at(slot).protocol.skip(bytes, &mut self.responses);
+        self.after_read(shared, conn, at, read)
+    }
+
+    fn end_of_stream(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos) -> ErrorKind {
+        let slot = self.slot_of(&mut shared.connections, conn);
+        let read = self.slots.at(slot).protocol.end_of_stream(&mut self.responses);
+        self.settle(shared, conn, at);
+        match read {
+            Err(_) => ErrorKind::ClosedInAnswer,
+            Ok(()) => ErrorKind::ClosedBeforeAnswer,
+        }
+    }
+
+    fn expire_requests(&mut self, shared: &mut Shared, conn: ConnId, now: Nanos) -> After {
+        let timeout_ns = shared.connections.limits.timeout_ns;
+        match self.oldest(shared, conn) {
+            Some(sent_at) if sent_at.after(timeout_ns) <= now => {}
+            _ => return After::Open,
+        }
+        if shared.connections.limits.late_responses {
+            self.mark_overdue(shared, conn, now);
+            return After::Open;
+        }
+        After::TimedOut
+    }
+
+    /// The requests behind the oldest fail because their responses can no longer arrive: none is
+    /// ever sent again. If the oldest has timed out, so has each one sent as long ago.
+    fn end_all(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos, oldest: Outcome) {
+        let slot = shared.connections.at(conn).slot;
+        if slot == NO_SLOT {
+            return;
+        }
+        let overdue_before = match oldest {
+            Outcome::TimedOut => at.before(shared.connections.limits.timeout_ns),
+            _ => Nanos::ZERO,
+        };
+        let (_, exchanges) = self.slots.parts(slot);
+        let mut is_oldest = true;
+        while let Some(exchange) = take_oldest(exchanges) {
+            let outcome = match is_oldest || exchange.sent_at <= overdue_before {
+                true => oldest,
+                false => Outcome::TransportError(ErrorKind::ClosedBeforeAnswer),
+            };
+            shared.ledger.ended(conn, &exchange, outcome, at);
+            is_oldest = false;
+        }
+        shared.connections.lost_requests(conn);
+    }
+
+    fn closed(&mut self, shared: &mut Shared, conn: ConnId, _at: Nanos) {
+        let slot = shared.connections.at(conn).slot;
+        if shared.connections.limits.leases && slot != NO_SLOT {
+            self.slots.at(slot).protocol.reset();
+            self.end_lease(&mut shared.connections, conn);
+        }
+    }
+
+    fn oldest(&self, shared: &Shared, conn: ConnId) -> Option<Nanos> {
+        match shared.connections.at(conn).slot {
+            NO_SLOT => None,
+            slot => oldest_sent_at(self.slots.exchanges(slot)),
+        }
+    }
+
+    fn is_mid_response(&self, shared: &Shared, conn: ConnId) -> bool {
+        match shared.connections.at(conn).slot {
+            NO_SLOT => false,
+            slot => self.slots.protocol(slot).is_mid_response(),
+        }
+    }
+
+    #[inline]
+    fn room(&self, shared: &Shared, conn: ConnId, request: &Repeated) -> u16 {
+        let Connections { limits, renewal, .. } = &shared.connections;
+        if !limits.fill || limits.batches || request.traits.closes || renewal.counts_requests() {
+            return 1;
+        }
+        self.depth - shared.connections.at(conn).load
+    }
+
+    #[inline(always)]
+    fn dispatch(
+        &mut self,
+        shared: &mut Shared,
+        conn: ConnId,
+        request: &Repeated,
+        slots: Slots,
+        now: Nanos,
+    ) {
+        self.dispatch_with(shared, conn, request.traits, slots, now);
+    }
+
+    fn flush(
+        &mut self,
+        shared: &mut Shared,
+        backend: &mut impl Backend,
+        conn: ConnId,
+        request: Option<&Repeated>,
+    ) -> Result<(), TlsError> {
+        // A script's strings are sent as soon as they are dispatched.
+        let Some(request) = request else { return Ok(()) };
+        let unsent = std::mem::take(&mut shared.connections.at_mut(conn).unsent);
+        self.segments.clear();
+        match shared.layers.session(conn) {
+            Some(session) => {
+                if let Err(error) = self.seal(session, backend, request, unsent) {
+                    backend.send(conn, &self.segments);
+                    self.unsend_unsealed(shared, conn, unsent);
+                    return Err(error);
+                }
+            }
+            None => request.segments(unsent, &mut self.segments),
+        }
+        backend.send(conn, &self.segments);
+        Ok(())
+    }
+
+    fn string_room(&self, _shared: &Shared, _conn: ConnId, _batch: &Batch) -> StringRoom {
+        StringRoom::Now
+    }
+
+    fn dispatch_string(
+        &mut self,
+        shared: &mut Shared,
+        backend: &mut impl Backend,
+        conn: ConnId,
+        batch: &Batch,
+        slots: impl Iterator<Item = Slots>,
+        now: Nanos,
+    ) -> Result<(), TlsError> {
+        self.make_room(shared, conn, batch.requests.len());
+        for (request, slot) in batch.requests.iter().zip(slots) {
+            self.dispatch_with(shared, conn, request.traits, slot, now);
+        }
+        let requests = std::mem::take(&mut shared.connections.at_mut(conn).unsent);
+        let bytes = match shared.layers.session(conn) {
+            Some(session) => {
+                self.sealed.clear();
+                if let Err(error) = session.send(&batch.bytes, &mut self.sealed) {
+                    self.unsend_unsealed(shared, conn, requests);
+                    return Err(error);
+                }
+                &self.sealed
+            }
+            None => &batch.bytes,
+        };
+        self.last_send = (bytes.len(), requests.into());
+        let pooled = backend.pool(bytes);
+        backend.send(conn, &[Segment::Pooled(pooled)]);
+        Ok(())
+    }
+
+    #[cold]
+    fn note_failing(&mut self, shared: &Shared, conn: ConnId) {
+        self.failing.clear();
+        let slot = shared.connections.at(conn).slot;
+        if slot != NO_SLOT {
+            let live = self.slots.exchanges(slot).iter().filter(|exchange| exchange.is_live());
+            self.failing.extend(live.map(|exchange| (exchange.sent_at, exchange.phase)));
+        }
+    }
+
+    /// The last requests are those that were not sent, including one that was sent in part.
+    #[cold]
+    fn unsend(&mut self, shared: &mut Shared, bytes: u64, request: Option<&Repeated>) {
+        let (sent_bytes, sent_requests) = self.last_send;
+        let each = match request {
+            Some(request) if !shared.layers.have_tls() => request.bytes_of(1),
+            _ => (sent_bytes / sent_requests.max(1)) as u64,
+        };
+        self.unsend_youngest(shared, bytes.div_ceil(each.max(1)));
+    }
+
+    fn response(&self, shared: &Shared, conn: ConnId, nth: usize) -> ReceivedResponse<'_> {
+        self.slots.protocol(shared.connections.at(conn).slot).response(nth)
+    }
+
+    fn forget_responses(&mut self, shared: &Shared, conn: ConnId) {
+        self.slots.at(shared.connections.at(conn).slot).protocol.forget_responses();
+    }
+
+    fn live(&mut self) -> impl Iterator<Item = (ConnId, &mut Exchange)> {
+        self.slots.live()
+    }
+
+    fn finish(&mut self, shared: &mut Shared, _end: Nanos) {
+        shared.ledger.recorder.interim_responses(self.slots.interim_responses());
+    }
+}
+
+impl Http1Lane {
+    /// Returns the lane of a worker of `job` with these connections.
+    pub(crate) fn new(job: &Job, connections: &mut Connections) -> Http1Lane {
+        let limits = connections.limits;
+        let interest = limits.shows.unwrap_or(Interest::Status);
+        let mut slots = Http1Slots::new(limits.depth, interest, job.body_budget.clone());
+        if !limits.leases {
+            connections.all().for_each(|conn| connections.at_mut(conn).slot = slots.lease(conn));
+        }
+        Http1Lane {
+            slots,
+            depth: limits.depth,
+            responses: Vec::with_capacity(usize::from(limits.depth)),
+            stamps: EventStamps::default(),
+            known: HeadCache::new(),
+            failing: Vec::new(),
+            segments: Vec::new(),
+            sealed: Vec::new(),
+            last_send: (0, 1),
+        }
+    }
+
+    /// Returns the slot of `conn`; leases one if needed.
+    #[inline]
+    fn slot_of(&mut self, connections: &mut Connections, conn: ConnId) -> u32 {
+        let connection = connections.at_mut(conn);
+        if connection.slot == NO_SLOT {
+            connection.slot = self.slots.lease(conn);
+        }
+        connection.slot
+    }
+
+    /// Takes back the lease of `conn` if nothing is in flight and its protocol is idle.
+    #[inline(never)]
+    fn end_lease(&mut self, connections: &mut Connections, conn: ConnId) {
+        let connection = connections.at_mut(conn);
+        if connection.load > 0 || connection.slot == NO_SLOT {
+            return;
+        }
+        let protocol = self.slots.protocol(connection.slot);
+        if !protocol.is_mid_response() && protocol.capacity() > 0 {
+            self.slots.release(std::mem::replace(&mut connection.slot, NO_SLOT));
+        }
+    }
+
+    /// Provides slots for `requests` requests on `conn`, which has none in flight.
+    fn make_room(&mut self, shared: &mut Shared, conn: ConnId, requests: usize) {
+        let requests = u16::try_from(requests).expect("limited when they were read");
+        if requests > self.depth {
+            self.depth = requests.checked_next_power_of_two().unwrap_or(requests);
+            self.slots.deepen(self.depth);
+        }
+        let connection = shared.connections.at_mut(conn);
+        debug_assert_eq!(connection.load, 0);
+        if connection.depth < self.depth {
+            connection.depth = self.depth;
+            let slot = self.slot_of(&mut shared.connections, conn);
+            self.slots.at(slot).protocol.set_depth(self.depth);
+        }
+    }
+
+    #[inline(always)]
+    fn dispatch_with(
+        &mut self,
+        shared: &mut Shared,
+        conn: ConnId,
+        request: RequestTraits,
+        slots: Slots,
+        now: Nanos,
+    ) {
+        let Slots { intended_at, phase, count: requests, tag } = slots;
+        let slot = self.slot_of(&mut shared.connections, conn);
+        let freed_at = shared.connections.at(conn).freed_at;
+        let exchange =
+            Exchange { intended_at, freed_at, sent_at: now, phase, tag, ..Exchange::NONE };
+        let (own, exchanges) = self.slots.parts(slot);
+        let mut left = requests;
+        while left > 0 {
+            let ids = own.protocol.requests(request, left);
+            left -= ids.len() as u16;
+            for kept in &mut exchanges[indices(ids)] {
+                *kept = exchange;
+            }
+        }
+        shared.connections.dispatched(conn, requests, own.protocol.capacity(), now);
+        shared.ledger.dispatched(&exchange, requests.into());
+        if shared.connections.renewal.counts_requests() {
+            shared.connections.spend(conn);
+        }
+    }
+
+    /// Encrypts `unsent` requests into segments.
+    ///
+    /// # Errors
+    /// If they cannot be encrypted. The segments then have what was encrypted before.
+    #[inline(never)]
+    fn seal(
+        &mut self,
+        session: &mut Session,
+        backend: &mut impl Backend,
+        request: &Repeated,
+        unsent: u16,
+    ) -> Result<(), TlsError> {
+        let Http1Lane { segments, sealed, .. } = self;
+        let mut sealed_bytes = 0;
+        sealed.clear();
+        let mut pieces = request.strings(unsent).flat_map(|plain| plain.chunks(SEALED_BYTES));
+        // Pooled piece by piece, so that buffers already sent are returned before the last piece is
+        // sent.
+        let sent = pieces.try_for_each(|plain| {
+            if sealed.len() >= SEALED_BYTES {
+                sealed_bytes += sealed.len();
+                segments.push(Segment::Pooled(backend.pool(sealed)));
+                sealed.clear();
+            }
+            session.send(plain, sealed)
+        });
+        sealed_bytes += sealed.len();
+        segments.push(Segment::Pooled(backend.pool(sealed)));
+        if sent.is_ok() {
+            self.last_send = (sealed_bytes, unsent.into());
+        }
+        sent
+    }
+
+    /// Completes the responses of a read, and decides the connection's next state.
+    #[inline]
+    fn after_read(
+        &mut self,
+        shared: &mut Shared,
+        conn: ConnId,
+        at: Nanos,
+        read: Result<(), ProtocolError>,
+    ) -> After {
+        let closes = self.settle(shared, conn, at);
+        if let Err(error) = read {
+            return shared.broken(error);
+        }
+        let connection = shared.connections.at(conn);
+        let own = self.slots.at(connection.slot);
+        if own.protocol.began_here() {
+            own.first_byte_at = at;
+        }
+        if closes {
+            shared.connections.await_close(conn, at.after(CLOSING_NS));
+        } else if connection.state == State::Retiring && connection.load == 0 {
+            return After::Drained;
+        } else if shared.connections.limits.discard {
+            let bytes = own.protocol.discardable();
+            if bytes >= DISCARD_MIN_BYTES {
+                return After::Discard(bytes);
+            }
+        }
+        if shared.connections.limits.leases {
+            self.end_lease(&mut shared.connections, conn);
+        }
+        After::Open
+    }
+
+    /// Ends the exchanges of the complete responses. Returns true if the last one closes the
+    /// connection.
+    #[inline]
+    fn settle(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos) -> bool {
+        if self.responses.is_empty() {
+            return false;
+        }
+        let Shared { connections, ledger, .. } = shared;
+        if connections.limits.shows.is_some() {
+            self.note_responses(connections, conn);
+        }
+        let is_observed = ledger.observes(conn);
+        if is_observed {
+            let load = connections.at(conn).load;
+            let transmitted_at = ledger.stamping.take_transmitted(conn);
+            let is_stamped = ledger.stamping.covers(conn);
+            self.take_stamps(is_stamped, shared.received_at, transmitted_at, load);
+        }
+        let (fill, batches) = (connections.limits.fill, connections.limits.batches);
+        let connection = connections.at_mut(conn);
+        let (own, exchanges) = self.slots.parts(connection.slot);
+        if connection.load == self.depth || batches {
+            connection.freed_at = at;
+        }
+        let (mut closes, mut ended_exchanges) = (false, 0);
+        for event in self.responses.drain(..) {
+            let first_byte_at = if event.began_here { at } else { own.first_byte_at };
+            let response = Response { status: event.status, first_byte_at };
+            let mut ended = &mut exchanges[indices(event.ids())];
+            while let Some(&exchange) = ended.first() {
+                // Exchanges sent together are adjacent, and recorded together.
+                let alike = match ended {
+                    [_] => 1,
+                    _ if is_observed => 1,
+                    _ => ended.partition_point(|other| *other == exchange),
+                };
+                let (ended_now, others) = ended.split_at_mut(alike);
+                debug_assert!(ended_now.iter().all(|other| *other == exchange));
+                ended_now.iter_mut().for_each(Exchange::end);
+                ended = others;
+                let observed = is_observed.then(|| {
+                    let last_id = event.ids().end - ended.len() as u16 - 1;
+                    Observed { conn, kernel: self.stamps.of(last_id, &exchange) }
+                });
+                ledger.responded(&exchange, alike as u32, response, at, observed);
+                connection.load -= alike as u16;
+                if connection.load == 0 {
+                    ledger.batch_ended(&exchange, at);
+                }
+            }
+            ended_exchanges += u64::from(event.count);
+            closes |= event.closes;
+        }
+        connection.responded();
+        let (state, load) = (connection.state, connection.load);
+        connections.counts.in_flight -= ended_exchanges;
+        connections.alive(at);
+        let takes_more = match (batches, fill) {
+            (true, _) => load == 0,
+            (_, true) => load <= self.depth / 2,
+            _ => true,
+        };
+        if state == State::Open && takes_more {
+            connections.free(conn, if fill { 0 } else { load });
+        }
+        closes
+    }
+
+    /// Keeps the kernel's stamps of the current event. Bytes read together have one receive stamp,
+    /// which belongs to the last response. A transmit stamp belongs to a request only if no other
+    /// is in flight.
+    #[inline(never)]
+    fn take_stamps(
+        &mut self,
+        is_stamped: bool,
+        received_at: Option<Nanos>,
+        transmitted_at: Option<Nanos>,
+        load: u16,
+    ) {
+        let last = self.responses.last().filter(|_| is_stamped);
+        self.stamps = EventStamps {
+            id: last.map(|event| event.ids().end - 1),
+            times: KernelTimes {
+                received_at,
+                transmitted_at: transmitted_at.filter(|_| load == 1),
+            },
+        };
+    }
+
+    /// Queues the complete responses for the script.
+    #[inline(never)]
+    fn note_responses(&self, connections: &mut Connections, conn: ConnId) {
+        let events = self.responses.iter();
+        let statuses = events.flat_map(|event| event.ids().map(|_| event.status)).enumerate();
+        connections.told.extend(statuses.map(|(nth, status)| Told::Responded {
+            conn,
+            nth,
+            status,
+        }));
+    }
+
+    /// Counts the requests on `conn` that have waited for longer than the timeout, once each.
+    fn mark_overdue(&mut self, shared: &mut Shared, conn: ConnId, now: Nanos) {
+        let overdue_before = now.before(shared.connections.limits.timeout_ns);
+        let (_, exchanges) = self.slots.parts(shared.connections.at(conn).slot);
+        let waiting = exchanges.iter_mut().filter(|one| one.is_live() && !one.is_overdue);
+        for exchange in waiting.filter(|one| one.sent_at <= overdue_before) {
+            exchange.is_overdue = true;
+            shared.ledger.overdue(exchange);
+        }
+    }
+
+    /// Counts the last `requests` requests on `conn` as unsent, because TLS could not encrypt them.
+    #[cold]
+    fn unsend_unsealed(&mut self, shared: &mut Shared, conn: ConnId, requests: u16) {
+        self.note_failing(shared, conn);
+        self.unsend_youngest(shared, requests.into());
+    }
+
+    #[cold]
+    fn unsend_youngest(&mut self, shared: &mut Shared, requests: u64) {
+        self.failing.sort_by_key(|(sent_at, _)| std::cmp::Reverse(*sent_at));
+        let requests = usize::try_from(requests).unwrap_or(usize::MAX);
+        for (_, phase) in self.failing.iter().take(requests) {
+            shared.ledger.unsent(*phase);
+        }
+    }
+}
+
+/// Returns the indices of the exchanges of requests with these ids.
+#[inline(always)]
+fn indices(ids: Range<u16>) -> Range<usize> {
+    ids.start.into()..ids.end.into()
+}

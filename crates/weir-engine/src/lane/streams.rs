@@ -1,0 +1,558 @@
+//! Multiplexed protocols: each request is a stream of its own. The protocol also sends and waits of
+//! its own accord, changes its capacity at any time, and hands requests back unprocessed.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use weir_http::{
+    Interest, Multiplexed, MultiplexedFactory, ProtocolError, ReceivedResponse, Request, RequestId,
+    StreamEvent, StreamEventKind,
+};
+use weir_io::{Backend, ConnId, Nanos};
+use weir_result::ErrorKind;
+
+use super::{After, Lane, Shared, Slots, StringRoom};
+use crate::completion::{KernelTimes, Outcome, Response};
+use crate::connection::State;
+use crate::connections::{Connections, Counts, Told};
+use crate::exchange::{Exchange, oldest_sent_at, take_oldest};
+use crate::job::Job;
+use crate::ledger::{Ledger, Observed};
+use crate::script::Batch;
+use crate::tls::TlsError;
+
+/// Times that a returned request is sent again; if it is returned once more, it has failed.
+const RESENDS_MAX: u8 = 3;
+
+/// The multiplexed protocols of one worker's connections.
+#[derive(Debug)]
+pub(crate) struct StreamLane {
+    /// Streams of a connection at most.
+    depth: u16,
+    /// State of each connection.
+    connections: Vec<StreamConnection>,
+    /// Requests in flight: `depth` for each connection, by request id.
+    exchanges: Vec<Exchange>,
+    /// State of their streams, in the same order.
+    streams: Vec<Option<Stream>>,
+    /// Requests that wait to be sent again, in the order of their return.
+    returned: VecDeque<Returned>,
+    /// Events that are being handled.
+    events: Vec<StreamEvent>,
+}
+
+/// The streams of one connection.
+#[derive(Debug)]
+struct StreamConnection {
+    protocol: Box<dyn Multiplexed>,
+    /// True if it is freed as soon as nothing is in flight and it has room, if it carries one batch
+    /// at a time.
+    is_taken: bool,
+    /// Time at which its last stream ended.
+    ended_at: Nanos,
+    /// Streams that it allows, as the recorder has it.
+    allowed: u16,
+}
+
+/// State of a stream beside its exchange.
+#[derive(Clone, Debug)]
+struct Stream {
+    /// Time of the first byte of its response; [`Nanos::MAX`] before it.
+    first_byte_at: Nanos,
+    /// Times that the peer has returned the request so far.
+    returns: u8,
+    request: Arc<Request>,
+}
+
+/// A request that the peer returned. It goes back to its slot with its intended time.
+#[derive(Debug)]
+struct Returned {
+    /// Connection that it was returned on.
+    conn: ConnId,
+    exchange: Exchange,
+    request: Arc<Request>,
+    returned_at: Nanos,
+    returns: u8,
+}
+
+impl Lane for StreamLane {
+    const STREAMS: bool = true;
+
+    type Request = Arc<Request>;
+
+    fn request_of(job: &Job, _backend: &mut impl Backend) -> Arc<Request> {
+        Arc::new(job.request.request(job.scheme()))
+    }
+
+    fn request_in(batch: &Batch, _depth: u16, _backend: &mut impl Backend) -> Option<Arc<Request>> {
+        let [request] = &batch.fields[..] else { return None };
+        Some(Arc::clone(request))
+    }
+
+    #[inline]
+    fn busy(counts: &Counts) -> u64 {
+        counts.in_flight
+    }
+
+    fn begin(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos) -> After {
+        let protocol = self.protocol(conn);
+        protocol.reset();
+        protocol.open(at.0);
+        self.after_call(shared, conn, at, Ok(()))
+    }
+
+    #[inline(never)]
+    fn received(&mut self, shared: &mut Shared, conn: ConnId, bytes: &[u8], at: Nanos) -> After {
+        shared.ledger.recorder.received(bytes.len() as u64, at);
+        let StreamLane { connections, events, .. } = self;
+        let read = connections[conn.index()].protocol.receive(bytes, at.0, events);
+        self.after_call(shared, conn, at, read)
+    }
+
+    fn end_of_stream(&mut self, _shared: &mut Shared, conn: ConnId, _at: Nanos) -> ErrorKind {
+        match self.protocol(conn).is_mid_response() {
+            true => ErrorKind::ClosedInAnswer,
+            false => ErrorKind::ClosedBeforeAnswer,
+        }
+    }
+
+    fn expire_protocol(&mut self, shared: &mut Shared, conn: ConnId, now: Nanos) -> After {
+        let StreamLane { connections, events, .. } = self;
+        let protocol = &mut connections[conn.index()].protocol;
+        if protocol.next_timeout().is_some_and(|at_ns| at_ns <= now.0) {
+            let read = protocol.on_timeout(now.0, events);
+            let after = self.after_call(shared, conn, now, read);
+            if after != After::Open {
+                return after;
+            }
+        }
+        match shared.connections.at(conn).state {
+            State::Handshaking => self.update_room(shared, conn, now),
+            _ => After::Open,
+        }
+    }
+
+    /// An overdue request is cancelled, and the connection stays open.
+    fn expire_requests(&mut self, shared: &mut Shared, conn: ConnId, now: Nanos) -> After {
+        self.cancel_overdue(shared, conn, now);
+        self.after_call(shared, conn, now, Ok(()))
+    }
+
+    /// Streams wait for no other, and all end as the oldest.
+    fn end_all(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos, oldest: Outcome) {
+        while let Some(exchange) = take_oldest(self.exchanges_of(conn)) {
+            shared.ledger.ended(conn, &exchange, oldest, at);
+        }
+        shared.connections.lost_requests(conn);
+    }
+
+    fn closed(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos) {
+        self.record_capacity(shared, conn, at);
+        record_refusals(self.protocol(conn), &mut shared.ledger);
+        self.protocol(conn).reset();
+    }
+
+    fn retired(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos) {
+        self.record_capacity(shared, conn, at);
+    }
+
+    fn oldest(&self, _shared: &Shared, conn: ConnId) -> Option<Nanos> {
+        let depth = usize::from(self.depth);
+        oldest_sent_at(&self.exchanges[conn.index() * depth..][..depth])
+    }
+
+    fn is_mid_response(&self, _shared: &Shared, conn: ConnId) -> bool {
+        self.connections[conn.index()].protocol.is_mid_response()
+    }
+
+    fn is_announced(&self, conn: ConnId) -> bool {
+        self.connections[conn.index()].protocol.goaway().is_some()
+    }
+
+    /// In a closed loop a connection is filled in one go: one send carries the requests, and a
+    /// server that reads requests together answers them together.
+    fn room(&self, shared: &Shared, conn: ConnId, _request: &Arc<Request>) -> u16 {
+        let Connections { limits, renewal, .. } = &shared.connections;
+        if limits.is_open_loop || limits.batches {
+            return 1;
+        }
+        let room = self.capacity(conn).min(renewal.left(conn));
+        u16::try_from(room).unwrap_or(u16::MAX).max(1)
+    }
+
+    fn dispatch(
+        &mut self,
+        shared: &mut Shared,
+        conn: ConnId,
+        request: &Arc<Request>,
+        slots: Slots,
+        now: Nanos,
+    ) {
+        let Slots { intended_at, phase, count, tag } = slots;
+        let freed_at = shared.connections.at(conn).freed_at;
+        let exchange =
+            Exchange { intended_at, freed_at, sent_at: now, phase, tag, ..Exchange::NONE };
+        for _ in 0..count {
+            let request = Arc::clone(request);
+            let stream = Stream { first_byte_at: Nanos::MAX, returns: 0, request };
+            self.start(shared, conn, exchange, stream);
+        }
+        shared.ledger.dispatched(&exchange, count.into());
+    }
+
+    #[inline(never)]
+    fn flush(
+        &mut self,
+        shared: &mut Shared,
+        backend: &mut impl Backend,
+        conn: ConnId,
+        _request: Option<&Arc<Request>>,
+    ) -> Result<(), TlsError> {
+        shared.connections.at_mut(conn).unsent = 0;
+        let sealed = self.transmit(shared, conn);
+        shared.layers.send_output(conn, backend);
+        sealed
+    }
+
+    #[inline]
+    fn next_returned(&self) -> Option<Nanos> {
+        self.returned.front().map(|returned| returned.exchange.intended_at)
+    }
+
+    /// The time until its return counts as waiting for a connection: it was not the client's.
+    fn resend(&mut self, shared: &mut Shared, conn: ConnId, now: Nanos) {
+        let Some(returned) = self.returned.pop_front() else { return };
+        let Returned { exchange, request, returned_at, returns, .. } = returned;
+        let freed_at = shared.connections.at(conn).freed_at.max(returned_at);
+        let exchange = Exchange { freed_at, sent_at: now, ..exchange };
+        let stream = Stream { first_byte_at: Nanos::MAX, returns, request };
+        self.start(shared, conn, exchange, stream);
+        shared.ledger.dispatched_again(&exchange);
+    }
+
+    fn take_returned(&mut self) -> Vec<(ConnId, Exchange)> {
+        self.returned.drain(..).map(|returned| (returned.conn, returned.exchange)).collect()
+    }
+
+    fn string_room(&self, shared: &Shared, conn: ConnId, batch: &Batch) -> StringRoom {
+        let streams = self.capacity(conn);
+        match batch.fields.len() <= streams as usize {
+            true => StringRoom::Now,
+            false if shared.connections.at(conn).load == 0 => StringRoom::Never(streams),
+            false => StringRoom::Later,
+        }
+    }
+
+    /// A string of several requests needs more room than the first stream that ended: `conn` became
+    /// free for it when its last stream ended.
+    fn dispatch_string(
+        &mut self,
+        shared: &mut Shared,
+        _backend: &mut impl Backend,
+        conn: ConnId,
+        batch: &Batch,
+        slots: impl Iterator<Item = Slots>,
+        now: Nanos,
+    ) -> Result<(), TlsError> {
+        if batch.fields.len() > 1 {
+            let connection = shared.connections.at_mut(conn);
+            connection.freed_at = connection.freed_at.max(self.connections[conn.index()].ended_at);
+        }
+        for (request, slot) in batch.fields.iter().zip(slots) {
+            self.dispatch(shared, conn, request, slot, now);
+        }
+        Ok(())
+    }
+
+    fn response(&self, _shared: &Shared, conn: ConnId, nth: usize) -> ReceivedResponse<'_> {
+        self.connections[conn.index()].protocol.response(nth)
+    }
+
+    fn forget_responses(&mut self, _shared: &Shared, conn: ConnId) {
+        self.protocol(conn).forget_responses();
+    }
+
+    fn live(&mut self) -> impl Iterator<Item = (ConnId, &mut Exchange)> {
+        let of_connections = self.exchanges.chunks_mut(usize::from(self.depth));
+        (0..).map(ConnId).zip(of_connections).flat_map(|(conn, exchanges)| {
+            let live = exchanges.iter_mut().filter(|exchange| exchange.is_live());
+            live.map(move |exchange| (conn, exchange))
+        })
+    }
+
+    fn finish(&mut self, shared: &mut Shared, end: Nanos) {
+        for StreamConnection { protocol, .. } in &mut self.connections {
+            shared.ledger.recorder.interim_responses(protocol.interim_responses());
+            shared.ledger.connections.window_waits(protocol.window_waits(end.0));
+            record_refusals(&**protocol, &mut shared.ledger);
+        }
+    }
+}
+
+impl StreamLane {
+    /// Returns the lane of a worker of `job` with these connections, whose protocols `factory`
+    /// makes.
+    pub(crate) fn new(
+        factory: &MultiplexedFactory,
+        job: &Job,
+        connections: &Connections,
+    ) -> StreamLane {
+        let limits = &connections.limits;
+        let interest = limits.shows.unwrap_or(Interest::Status);
+        let connection = |_| {
+            let mut protocol = factory.make(limits.depth);
+            protocol.set_interest(interest, &job.body_budget);
+            StreamConnection { protocol, is_taken: false, ended_at: Nanos::ZERO, allowed: 0 }
+        };
+        let connections: Vec<_> = connections.all().map(connection).collect();
+        let streams = connections.len() * usize::from(limits.depth);
+        StreamLane {
+            depth: limits.depth,
+            connections,
+            exchanges: vec![Exchange::NONE; streams],
+            streams: vec![None; streams],
+            returned: VecDeque::new(),
+            events: Vec::new(),
+        }
+    }
+
+    #[inline]
+    fn protocol(&mut self, conn: ConnId) -> &mut (dyn Multiplexed + 'static) {
+        &mut *self.connections[conn.index()].protocol
+    }
+
+    #[inline]
+    fn capacity(&self, conn: ConnId) -> u32 {
+        self.connections[conn.index()].protocol.capacity()
+    }
+
+    fn exchanges_of(&mut self, conn: ConnId) -> &mut [Exchange] {
+        let depth = usize::from(self.depth);
+        &mut self.exchanges[conn.index() * depth..][..depth]
+    }
+
+    /// Returns the exchange and the stream with request id `id` on `conn`.
+    #[inline]
+    fn stream(&mut self, conn: ConnId, id: u16) -> (&mut Exchange, &mut Option<Stream>) {
+        let index = conn.index() * usize::from(self.depth) + usize::from(id);
+        (&mut self.exchanges[index], &mut self.streams[index])
+    }
+
+    fn start(&mut self, shared: &mut Shared, conn: ConnId, exchange: Exchange, stream: Stream) {
+        let now = exchange.sent_at;
+        shared.ledger.stamping.begin_stream(conn);
+        let protocol = self.protocol(conn);
+        let RequestId(id) = protocol.request(&stream.request, now.0);
+        let capacity = protocol.capacity();
+        let (kept_exchange, kept_stream) = self.stream(conn, id);
+        debug_assert!(!kept_exchange.is_live(), "the id {id} is in use");
+        (*kept_exchange, *kept_stream) = (exchange, Some(stream));
+        shared.connections.dispatched(conn, 1, capacity, now);
+        self.connections[conn.index()].is_taken = true;
+        if shared.connections.renewal.counts_requests() && shared.connections.spend(conn) {
+            self.record_capacity(shared, conn, now);
+        }
+    }
+
+    /// Moves the bytes that the protocol of `conn` wants to send to the layers' output.
+    fn transmit(&mut self, shared: &mut Shared, conn: ConnId) -> Result<(), TlsError> {
+        self.protocol(conn).poll_transmit(&mut shared.layers.plain);
+        if !shared.layers.plain.is_empty() {
+            shared.ledger.stamping.sent(conn);
+        }
+        shared.layers.seal(conn)
+    }
+
+    /// Handles the events of the protocol of `conn`, and whatever else a call of it has changed.
+    fn after_call(
+        &mut self,
+        shared: &mut Shared,
+        conn: ConnId,
+        at: Nanos,
+        read: Result<(), ProtocolError>,
+    ) -> After {
+        self.settle(shared, conn, at);
+        if let Err(error) = read {
+            return shared.broken(error);
+        }
+        if let Err(error) = self.transmit(shared, conn) {
+            return shared.insecure(&error);
+        }
+        if shared.connections.at(conn).state == State::Handshaking && self.protocol(conn).is_open()
+        {
+            let began_at = shared.opened(conn, at);
+            shared.ledger.connections.opened_protocol(at.since(began_at));
+            // It is freed once it has room, which the peer decides.
+            self.connections[conn.index()].is_taken = true;
+        }
+        self.update_room(shared, conn, at)
+    }
+
+    /// Follows changes of the protocol's timers and of its capacity, which the peer may change at
+    /// any time. A connection that gains capacity was not free before: a slot that waited for it
+    /// waited for the peer.
+    fn update_room(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos) -> After {
+        let protocol = self.protocol(conn);
+        let (capacity, is_retiring) = (protocol.capacity(), protocol.is_retiring());
+        if let Some(timeout_ns) = protocol.next_timeout() {
+            shared.connections.deadlines.arm(conn, Nanos(timeout_ns));
+        }
+        if is_retiring && shared.connections.at(conn).state == State::Open {
+            shared.connections.retire(conn);
+        }
+        self.record_capacity(shared, conn, at);
+        let own = &mut self.connections[conn.index()];
+        let Shared { connections, .. } = shared;
+        let (state, load) = (connections.at(conn).state, connections.at(conn).load);
+        match state {
+            State::Retiring if load == 0 => return After::Drained,
+            State::Open if connections.limits.batches => {
+                if capacity == 0 {
+                    connections.ready.remove(conn);
+                    own.is_taken = true;
+                } else if load == 0 && std::mem::take(&mut own.is_taken) {
+                    connections.at_mut(conn).freed_at = at;
+                    connections.free(conn, 0);
+                }
+            }
+            State::Open if capacity == 0 => connections.ready.remove(conn),
+            State::Open => {
+                let queued = connections.ready.load_of(conn);
+                if queued.is_none() {
+                    connections.at_mut(conn).freed_at = at;
+                }
+                if queued != Some(load) {
+                    connections.ready.place(conn, load);
+                }
+            }
+            _ => {}
+        }
+        After::Open
+    }
+
+    /// Records the streams that `conn` allows now: those in flight and those that it has room for.
+    /// The peer may lower its limit below those in flight.
+    fn record_capacity(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos) {
+        let connection = shared.connections.at(conn);
+        let room = match connection.state {
+            State::Open => self.capacity(conn),
+            _ => 0,
+        };
+        let allowed = connection.load.saturating_add(u16::try_from(room).unwrap_or(u16::MAX));
+        let before = std::mem::replace(&mut self.connections[conn.index()].allowed, allowed);
+        if before != allowed {
+            shared.ledger.recorder.capacity(at, before, allowed);
+        }
+    }
+
+    /// Handles the events of the streams of `conn`.
+    fn settle(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos) {
+        let mut events = std::mem::take(&mut self.events);
+        let mut nth = 0;
+        for StreamEvent { id: RequestId(id), kind } in events.drain(..) {
+            match kind {
+                StreamEventKind::Began { at_ns } => {
+                    if let (_, Some(stream)) = self.stream(conn, id) {
+                        stream.first_byte_at = Nanos(at_ns);
+                    }
+                }
+                StreamEventKind::Response { status } => {
+                    if shared.connections.limits.shows.is_some() {
+                        shared.connections.note(Told::Responded { conn, nth, status });
+                        nth += 1;
+                    }
+                    self.respond(shared, conn, id, status, at);
+                }
+                StreamEventKind::Failed(error) => self.fail(shared, conn, id, error.code(), at),
+                StreamEventKind::Reset(reason) => {
+                    self.fail(shared, conn, id, reason.reset_code, at);
+                }
+                StreamEventKind::Returned => self.take_back(shared, conn, id, at),
+            }
+        }
+        self.events = events;
+    }
+
+    /// Ends one exchange of `conn` with its response.
+    fn respond(&mut self, shared: &mut Shared, conn: ConnId, id: u16, status: u16, at: Nanos) {
+        let (exchange, stream) = self.remove(&mut shared.connections, conn, id, at);
+        let first_byte_at = stream.map_or(at, |stream| stream.first_byte_at.min(at));
+        let ledger = &mut shared.ledger;
+        // A stamped connection has one stream at a time.
+        let kernel = ledger.stamping.covers(conn).then(|| {
+            let transmitted_at = ledger.stamping.take_transmitted_of_stream(conn);
+            KernelTimes { received_at: shared.received_at, transmitted_at }.of(&exchange)
+        });
+        let observed = ledger.observes(conn).then_some(Observed { conn, kernel });
+        ledger.responded(&exchange, 1, Response { status, first_byte_at }, at, observed);
+        shared.connections.at_mut(conn).responded();
+        shared.connections.alive(at);
+    }
+
+    /// Ends one exchange of `conn`, which stays open, without a response; `code` names the error.
+    fn fail(&mut self, shared: &mut Shared, conn: ConnId, id: u16, code: &'static str, at: Nanos) {
+        let (exchange, _) = self.remove(&mut shared.connections, conn, id, at);
+        let outcome = Outcome::TransportError(ErrorKind::Protocol(code));
+        shared.ledger.ended(conn, &exchange, outcome, at);
+    }
+
+    /// Takes back a request that the peer has not processed. It keeps its slot, unless it was
+    /// returned too often or is no longer measured.
+    fn take_back(&mut self, shared: &mut Shared, conn: ConnId, id: u16, at: Nanos) {
+        let (exchange, stream) = self.stream(conn, id);
+        let returns = stream.as_ref().map_or(0, |stream| stream.returns);
+        let is_kept = !exchange.is_resolved && returns < RESENDS_MAX;
+        shared.ledger.returned();
+        if !is_kept {
+            return self.fail(shared, conn, id, ProtocolError::Returned.code(), at);
+        }
+        let (exchange, stream) = self.remove(&mut shared.connections, conn, id, at);
+        shared.ledger.withdrawn(&exchange, at);
+        shared.connections.alive(at);
+        if let Some(Stream { request, .. }) = stream {
+            let returns = returns + 1;
+            self.returned.push_back(Returned { conn, exchange, request, returned_at: at, returns });
+        }
+    }
+
+    fn remove(
+        &mut self,
+        connections: &mut Connections,
+        conn: ConnId,
+        id: u16,
+        at: Nanos,
+    ) -> (Exchange, Option<Stream>) {
+        let (kept_exchange, kept_stream) = self.stream(conn, id);
+        debug_assert!(kept_exchange.is_live(), "an event of a stream that has ended");
+        let removed = (*kept_exchange, kept_stream.take());
+        kept_exchange.end();
+        connections.at_mut(conn).load -= 1;
+        connections.counts.in_flight -= 1;
+        self.connections[conn.index()].ended_at = at;
+        removed
+    }
+
+    /// Cancels the requests on `conn` that have exceeded the timeout.
+    fn cancel_overdue(&mut self, shared: &mut Shared, conn: ConnId, now: Nanos) {
+        let overdue_before = now.before(shared.connections.limits.timeout_ns);
+        for id in 0..self.depth {
+            let (exchange, _) = self.stream(conn, id);
+            if exchange.is_live() && exchange.sent_at <= overdue_before {
+                self.protocol(conn).cancel(RequestId(id), now.0);
+                let (exchange, _) = self.remove(&mut shared.connections, conn, id, now);
+                shared.ledger.ended(conn, &exchange, Outcome::TimedOut, now);
+            }
+        }
+    }
+}
+
+/// Records that the peer of a socket, which ends, announced the end with a reason, or allows no
+/// streams.
+fn record_refusals(protocol: &dyn Multiplexed, ledger: &mut Ledger) {
+    if let Some(reason) = protocol.goaway() {
+        ledger.connections.goaway(reason.name);
+    }
+    if protocol.allows_no_streams() {
+        ledger.connections.without_streams();
+    }
+}

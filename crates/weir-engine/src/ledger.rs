@@ -1,0 +1,209 @@
+//! The account of one worker's requests. A request is announced here when it is sent, when it ends,
+//! or, after the run, if it was never sent.
+//!
+//! The ledger judges responses and passes each end to the recorder, which counts equal ones
+//! together, and to the observers, which see them one by one. Nothing else announces an exchange to
+//! either.
+
+mod connection_counts;
+mod recorder;
+
+use weir_io::{ConnId, Nanos};
+use weir_result::{FailureKind, Measurements, SuccessRule, WorkerPhases};
+
+use crate::completion::{Completion, KernelTimes, Outcome, Response};
+use crate::exchange::{Exchange, Phase};
+use crate::handshake::Handshake;
+use crate::job::Job;
+use crate::observer::{NeverSent, RunEnd};
+use crate::observers::Observers;
+use crate::schedule::Schedule;
+use crate::stamps::Stamping;
+use crate::worker_frame::WorkerFrame;
+use connection_counts::ConnectionCounts;
+pub(crate) use recorder::{Planned, Recorder};
+
+/// The recorder, the observers and the rule that judges responses.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    success: SuccessRule,
+    /// Counts of exchanges, the timeline and its borders.
+    pub(crate) recorder: Recorder,
+    pub(crate) connections: ConnectionCounts,
+    /// Connections with kernel time stamps, which have observers of their own.
+    pub(crate) stamping: Stamping,
+    observers: Observers,
+}
+
+/// The part of a response that only observers see.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Observed {
+    pub(crate) conn: ConnId,
+    pub(crate) kernel: Option<KernelTimes>,
+}
+
+impl Ledger {
+    /// Returns the empty ledger of worker `number` of `job`, with `connections` connections, whose
+    /// slots are `gap_ns` apart on average.
+    pub(crate) fn new(
+        job: &Job,
+        number: u32,
+        connections: u32,
+        gap_ns: u64,
+        stamping: Stamping,
+    ) -> Ledger {
+        Ledger {
+            success: job.plan.success,
+            recorder: Recorder::new(job, gap_ns),
+            connections: ConnectionCounts::new(connections.into(), job.tls.is_some()),
+            observers: Observers::new(job, number, &stamping),
+            stamping,
+        }
+    }
+
+    /// Announces `requests` identical requests that are sent.
+    #[inline(always)]
+    pub(crate) fn dispatched(&mut self, exchange: &Exchange, requests: u32) {
+        self.recorder.sent(exchange, requests);
+    }
+
+    /// Announces a request that the peer returned and that is sent again.
+    pub(crate) fn dispatched_again(&mut self, exchange: &Exchange) {
+        self.recorder.resent(exchange);
+    }
+
+    /// Announces that the send of a request of this phase failed.
+    #[cold]
+    pub(crate) fn unsent(&mut self, phase: Phase) {
+        self.recorder.unsent(phase);
+    }
+
+    /// True if an observer sees the exchanges of `conn`.
+    #[inline]
+    pub(crate) fn observes(&self, conn: ConnId) -> bool {
+        self.stamping.covers(conn) || self.observers.see_all()
+    }
+
+    /// Announces the same response to `exchanges` identical exchanges; if they are
+    /// [observed](Ledger::observes), there is one of them.
+    #[inline(always)]
+    pub(crate) fn responded(
+        &mut self,
+        exchange: &Exchange,
+        exchanges: u32,
+        response: Response,
+        at: Nanos,
+        observed: Option<Observed>,
+    ) {
+        let outcome = match self.success.accepts(response.status) {
+            true => Outcome::Ok(response),
+            false => Outcome::BadResponse(response),
+        };
+        self.recorder.completed(exchange, outcome, at, exchanges);
+        if let Some(Observed { conn, kernel }) = observed {
+            let completion = Completion { conn, exchange: *exchange, outcome, at, kernel };
+            self.observers.completed(&completion, self.stamping.covers(conn));
+        }
+    }
+
+    /// Announces an exchange that ended without a response: it failed, or its timeout has expired.
+    #[cold]
+    pub(crate) fn ended(&mut self, conn: ConnId, exchange: &Exchange, outcome: Outcome, at: Nanos) {
+        debug_assert!(matches!(outcome, Outcome::TransportError(_) | Outcome::TimedOut));
+        self.recorder.completed(exchange, outcome, at, 1);
+        self.observe(Completion { conn, exchange: *exchange, outcome, at, kernel: None });
+    }
+
+    /// Announces an exchange that has exceeded the timeout and is still awaited.
+    pub(crate) fn overdue(&mut self, exchange: &Exchange) {
+        self.recorder.overdue(exchange);
+    }
+
+    /// Announces the end of a batch, whose last response arrived at `at`; `exchange` is any of it.
+    #[inline]
+    pub(crate) fn batch_ended(&mut self, exchange: &Exchange, at: Nanos) {
+        self.recorder.batch_ended(exchange, at);
+    }
+
+    /// Announces a request that the peer returned unprocessed.
+    pub(crate) fn returned(&mut self) {
+        self.recorder.returned();
+    }
+
+    /// Takes a returned request off the wire, to be sent again later.
+    pub(crate) fn withdrawn(&mut self, exchange: &Exchange, at: Nanos) {
+        self.recorder.abandoned(exchange, at);
+    }
+
+    /// Announces an exchange that the run ended before. It stays on the wire if it is there, and
+    /// counts no longer.
+    pub(crate) fn censored(&mut self, conn: ConnId, exchange: &Exchange, at: Nanos) {
+        if exchange.phase == Phase::Measured {
+            self.recorder.censored(exchange, at);
+        }
+        self.observe(in_flight_at_end(conn, exchange, at));
+    }
+
+    /// Takes an exchange off the wire whose socket is about to be closed, after the run.
+    pub(crate) fn abandoned(&mut self, conn: ConnId, exchange: &Exchange, at: Nanos) {
+        self.recorder.abandoned(exchange, at);
+        self.observe(in_flight_at_end(conn, exchange, at));
+    }
+
+    /// Announces a connection that opened at `at`; `open` are open now.
+    pub(crate) fn connected(&mut self, conn: ConnId, took_ns: u64, open: u64, at: Nanos) {
+        self.connections.connected(self.recorder.timeline(), took_ns, open, at);
+        self.observers.connected(conn);
+    }
+
+    /// Announces a TLS handshake that ended at `at`.
+    pub(crate) fn secured(&mut self, handshake: Handshake, took_ns: u64, at: Nanos) {
+        self.connections.secured(self.recorder.timeline(), handshake, took_ns, at);
+    }
+
+    /// Announces a connection that failed.
+    pub(crate) fn connection_failed(&mut self, conn: ConnId, kind: FailureKind) {
+        self.connections.failed(kind);
+        self.observers.connection_failed(conn, kind.phase);
+    }
+
+    /// Returns the worker's frame at `now`, without what others know.
+    pub(crate) fn frame(&self, now: Nanos, in_flight: u64, backlog: u64) -> WorkerFrame {
+        let mut frame = self.recorder.frame(now, in_flight, backlog);
+        self.observers.add_to_frame(&mut frame);
+        frame
+    }
+
+    /// Announces the slots that were never sent, which `schedule` still holds, and returns the
+    /// worker's measurements.
+    pub(crate) fn finish(
+        self,
+        mut schedule: Schedule,
+        planned: Planned,
+        phases: WorkerPhases,
+    ) -> Measurements {
+        let Ledger { recorder, connections, mut observers, .. } = self;
+        let (timeline, left) = (*recorder.timeline(), schedule.clone());
+        let mut measurements = recorder.finish(&mut schedule, planned, phases);
+        connections.finish(&mut measurements);
+        let never_sent = measurements.outcomes.never_sent;
+        if never_sent > 0 {
+            let until = planned.unsent_until;
+            observers.never_sent(&NeverSent::new(&left, &timeline, never_sent, until));
+        }
+        observers.finish(&RunEnd { timeline: &timeline }, &mut measurements);
+        measurements
+    }
+
+    #[cold]
+    fn observe(&mut self, completion: Completion) {
+        let is_stamped = self.stamping.covers(completion.conn);
+        self.observers.completed(&completion, is_stamped);
+    }
+}
+
+/// Returns the completion of an exchange that is still in flight at the end of the run.
+fn in_flight_at_end(conn: ConnId, exchange: &Exchange, at: Nanos) -> Completion {
+    let outcome = Outcome::InFlightAtEnd;
+    Completion { conn, exchange: *exchange, outcome, at, kernel: None }
+}

@@ -1,0 +1,144 @@
+//! Counts of one worker's connections, and the times that they took to open.
+
+use weir_http::WindowWaits;
+use weir_io::Nanos;
+use weir_result::document::Certificate;
+use weir_result::{Connections, FailureKind, Histogram, Measurements, Tally, TlsCounts};
+
+use crate::handshake::Handshake;
+use crate::timeline::Timeline;
+
+/// Counts of connections and their connect times.
+#[derive(Debug)]
+pub(crate) struct ConnectionCounts {
+    connections: Connections,
+    connect: ConnectTimes,
+    tls_handshake: Tally,
+    /// Handshakes by kind; `None` without TLS.
+    tls: Option<TlsCounts>,
+    opening: Tally,
+}
+
+/// Connect times, by the phase in which the connection opened.
+#[derive(Debug, Default)]
+struct ConnectTimes {
+    /// Before S.
+    setup: Tally,
+    window: Tally,
+    /// In the warm-up, and after t1.
+    other: Tally,
+}
+
+impl ConnectionCounts {
+    /// Returns the counts of `asked` connections, none of which is open.
+    pub(super) fn new(asked: u64, has_tls: bool) -> ConnectionCounts {
+        ConnectionCounts {
+            connections: Connections { asked, ..Connections::default() },
+            connect: ConnectTimes::default(),
+            tls_handshake: Tally::new(),
+            tls: has_tls.then(TlsCounts::default),
+            opening: Tally::new(),
+        }
+    }
+
+    /// Counts a connection that opened at `at`; `open` are open now.
+    pub(super) fn connected(&mut self, timeline: &Timeline, took_ns: u64, open: u64, at: Nanos) {
+        self.connections.connects += 1;
+        self.connections.open_max = self.connections.open_max.max(open);
+        let connects = match &mut self.connect {
+            ConnectTimes { setup, .. } if at < timeline.start => setup,
+            ConnectTimes { window, .. } if timeline.is_in_window(at) => window,
+            ConnectTimes { other, .. } => other,
+        };
+        connects.record(took_ns);
+    }
+
+    /// Records a TLS handshake that ended at `at`.
+    pub(super) fn secured(
+        &mut self,
+        timeline: &Timeline,
+        handshake: Handshake,
+        took_ns: u64,
+        at: Nanos,
+    ) {
+        self.tls_handshake.record(took_ns);
+        let Some(tls) = &mut self.tls else { return };
+        tls.count(handshake.kind, handshake.is_returning, handshake.parameters);
+        tls.in_window += u64::from(timeline.is_in_window(at));
+    }
+
+    /// Counts a failed connection.
+    #[cold]
+    pub(super) fn failed(&mut self, kind: FailureKind) {
+        *self.connections.failures.entry(kind).or_default() += 1;
+    }
+
+    /// True if no certificates of the server were seen yet, in a run over TLS.
+    pub(crate) fn lacks_certificates(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| tls.certificates.is_empty())
+    }
+
+    /// Keeps the server's certificates.
+    pub(crate) fn certificates(&mut self, certificates: Vec<Certificate>) {
+        if let Some(tls) = &mut self.tls {
+            tls.certificates = certificates;
+        }
+    }
+
+    /// Records the time of a successful opening exchange of a multiplexed protocol.
+    pub(crate) fn opened_protocol(&mut self, took_ns: u64) {
+        self.opening.record(took_ns);
+    }
+
+    /// Counts a connection that the peer closed cleanly.
+    pub(crate) fn closed_by_peer(&mut self) {
+        self.connections.closed_by_peer += 1;
+    }
+
+    /// Counts a connection that was closed as planned.
+    pub(crate) fn renewed(&mut self) {
+        self.connections.renewed += 1;
+    }
+
+    /// Counts a connection whose peer announced its end, with the name of the reason.
+    pub(crate) fn goaway(&mut self, reason: &'static str) {
+        *self.connections.goaways.entry(reason).or_default() += 1;
+    }
+
+    /// Counts a connection whose peer allows no streams.
+    pub(crate) fn without_streams(&mut self) {
+        self.connections.without_streams += 1;
+    }
+
+    /// Adds the waits of request bodies on a connection for its peer's windows.
+    pub(crate) fn window_waits(&mut self, waits: WindowWaits) {
+        self.connections.window_waits += waits.waits;
+        self.connections.window_wait_ns += waits.waited_ns;
+    }
+
+    /// Sets the number of connections open at the begin of the window.
+    pub(crate) fn open_at_t0(&mut self, open: u64) {
+        self.connections.open_at_t0 = open;
+    }
+
+    /// Adds the counts and times to the worker's measurements.
+    pub(super) fn finish(self, measurements: &mut Measurements) {
+        measurements.connect = self.connect.all();
+        measurements.connect_setup = Histogram::from(&self.connect.setup);
+        measurements.connect_window = Histogram::from(&self.connect.window);
+        measurements.tls_handshake = Histogram::from(&self.tls_handshake);
+        measurements.opening = Histogram::from(&self.opening);
+        measurements.tls = self.tls;
+        measurements.connections = self.connections;
+    }
+}
+
+impl ConnectTimes {
+    /// Returns the times of all phases together.
+    fn all(&self) -> Histogram {
+        let mut all = Histogram::from(&self.setup);
+        all.add_tally(&self.window);
+        all.add_tally(&self.other);
+        all
+    }
+}

@@ -1,0 +1,151 @@
+//! The slots of one worker, in order: those of its schedule, or in a closed loop one whenever there
+//! is room.
+
+use weir_io::Nanos;
+
+use crate::exchange::Phase;
+use crate::job::Job;
+use crate::lane::Slots;
+use crate::partition::Partition;
+use crate::schedule::Schedule;
+use crate::timeline::Timeline;
+
+/// The slots that one worker has not taken yet.
+#[derive(Debug)]
+pub(crate) struct SlotSource {
+    schedule: Schedule,
+    /// Requests of M not yet dispatched, in a closed loop with a number of requests.
+    quota: Option<u64>,
+    /// True if slots after t1 are sent, which keeps the load up until M is resolved. None are sent
+    /// if the number of requests is fixed, if the window was cut, or if the load ends at t1 like
+    /// wrk's.
+    has_tail: bool,
+    /// Interval of `--tick`; 1 ns without.
+    tick_ns: u64,
+}
+
+impl SlotSource {
+    /// Returns the slots of `job` that `partition` owns.
+    pub(crate) fn new(job: &Job, partition: Partition) -> SlotSource {
+        let plan = &job.plan;
+        let schedule = Schedule::new(plan.load, partition);
+        let quota = plan.requests.filter(|_| !schedule.is_open_loop());
+        SlotSource {
+            schedule,
+            quota: quota.map(|requests| partition.owned_below(requests)),
+            has_tail: plan.requests.is_none() && !job.ending.stops_at_t1,
+            tick_ns: plan.tick_ns.unwrap_or(1),
+        }
+    }
+
+    /// True if the slots have intended times of their own.
+    #[inline]
+    pub(crate) fn is_open_loop(&self) -> bool {
+        self.schedule.is_open_loop()
+    }
+
+    /// Returns the mean time between planned slots, in nanoseconds.
+    pub(crate) fn gap_ns(&self) -> u64 {
+        self.schedule.gap_ns()
+    }
+
+    /// Returns the number of requests of M that are left to dispatch; `None` if it is not limited.
+    pub(crate) fn quota(&self) -> Option<u64> {
+        self.quota
+    }
+
+    /// True if slots after t1 are sent.
+    #[inline]
+    pub(crate) fn has_tail(&self) -> bool {
+        self.has_tail
+    }
+
+    /// Sends no slots after t1.
+    pub(crate) fn cut_tail(&mut self) {
+        self.has_tail = false;
+    }
+
+    /// Returns the intended time of the next planned slot.
+    #[inline]
+    pub(crate) fn next_at(&self, timeline: &Timeline) -> Option<Nanos> {
+        self.schedule.peek().map(|offset_ns| timeline.start.after(offset_ns))
+    }
+
+    /// Returns the send time of the next planned slot: with `--tick`, the first tick at or after
+    /// its intended time.
+    #[inline]
+    pub(crate) fn next_tick(&self, timeline: &Timeline) -> Option<Nanos> {
+        let offset_ns = self.schedule.peek()?;
+        let ticks = offset_ns.div_ceil(self.tick_ns);
+        Some(timeline.start.after(ticks.saturating_mul(self.tick_ns)))
+    }
+
+    /// True if a planned slot is due.
+    #[inline]
+    pub(crate) fn has_due(&self, timeline: &Timeline, now: Nanos) -> bool {
+        self.next_at(timeline).is_some_and(|due| due <= now)
+    }
+
+    /// True if a request may be sent at `now`.
+    #[inline]
+    pub(crate) fn is_due(&self, timeline: &Timeline, now: Nanos) -> bool {
+        match self.next_at(timeline) {
+            Some(due) => due <= now && (due < timeline.t1 || self.has_tail),
+            None => {
+                let is_over = now >= timeline.t1 && !self.has_tail;
+                now >= timeline.start && !is_over && self.quota != Some(0)
+            }
+        }
+    }
+
+    /// True if a planned slot is due before t1 and not taken.
+    #[inline]
+    pub(crate) fn has_measured(&self, timeline: &Timeline) -> bool {
+        self.next_at(timeline).is_some_and(|due| due < timeline.t1)
+    }
+
+    /// Takes the next identical slots, at most `most`. Planned slots are taken one by one.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, timeline: &Timeline, now: Nanos, most: u16) -> Slots {
+        if let Some(due) = self.next_at(timeline) {
+            self.schedule.take();
+            return Slots { intended_at: due, phase: timeline.phase(due), count: 1, tag: 0 };
+        }
+        let (phase, count) = match (&mut self.quota, timeline.phase(now)) {
+            // A batch may hold more requests than the quota has left.
+            (Some(0), Phase::Measured) => (Phase::Tail, 1),
+            (Some(left), Phase::Measured) => {
+                let count = u16::try_from(*left).unwrap_or(u16::MAX).min(most);
+                *left -= u64::from(count);
+                (Phase::Measured, count)
+            }
+            (_, phase) => (phase, most),
+        };
+        Slots { intended_at: now, phase, count, tag: 0 }
+    }
+
+    /// Takes a slot for each of the `requests` requests of a string. All have the intended time of
+    /// the first, and each has its index as tag.
+    pub(crate) fn take_string(
+        &mut self,
+        timeline: Timeline,
+        now: Nanos,
+        requests: u16,
+    ) -> impl Iterator<Item = Slots> {
+        let mut first_at = None;
+        (0..requests).map(move |tag| {
+            let slot = self.take(&timeline, now, 1);
+            Slots { intended_at: *first_at.get_or_insert(slot.intended_at), tag, ..slot }
+        })
+    }
+
+    /// Returns the number of planned slots that are due at `until` and not taken.
+    pub(crate) fn backlog(&self, timeline: &Timeline, until: Nanos) -> u64 {
+        self.schedule.backlog(until.since(timeline.start))
+    }
+
+    /// Returns the schedule, which holds the planned slots that were not taken.
+    pub(crate) fn into_schedule(self) -> Schedule {
+        self.schedule
+    }
+}
