@@ -12,6 +12,7 @@ mod language;
 mod layers;
 mod manifests;
 mod measured;
+mod methods;
 mod printing;
 mod rust;
 mod scanner;
@@ -44,6 +45,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     findings.extend(printing::check(tree));
     findings.extend(decisions::check(tree));
     findings.extend(measured::check(tree));
+    findings.extend(methods::check(tree));
     findings.extend(language::check(tree));
     findings.sort_by(|a, b| (&a.path, a.line, a.rule).cmp(&(&b.path, b.line, b.rule)));
     findings
