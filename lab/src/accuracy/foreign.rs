@@ -139,8 +139,10 @@ hosts:
     Foreign {
         program: "haproxy",
         speaks: &Wire::ALL,
+        // Threads that log at the same time to one file drop lines.
         config: "\
 global
+    nbthread 1
     log stdout format raw daemon
 defaults
     mode http
