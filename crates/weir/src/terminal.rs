@@ -72,7 +72,8 @@ pub(crate) fn print_parse_result(error: &clap::Error) -> ExitCode {
     }
     let text = match is_stdout_terminal() && std::env::var_os("NO_COLOR").is_none() {
         true => text.ansi().to_string(),
-        false => plain,
+        // The program's own text, which names the place of a password.
+        false => text.to_string(),
     };
     match print(|out| out.write_all(text.as_bytes())) {
         Ok(()) => ExitCode::SUCCESS,

@@ -91,6 +91,12 @@ const FLAGS: &[&str] = &[
 ];
 
 #[test]
+fn the_help_names_the_place_of_a_password() {
+    let help = weir("--help", &[]).stdout;
+    assert!(help.contains("http[s]://[USER:PASS@]HOST[:PORT]/PATH"), "{help}");
+}
+
+#[test]
 fn the_long_help_fits_its_page_and_has_every_flag_in_a_group() {
     for words in [
         "--help",
