@@ -219,6 +219,11 @@ pub struct Run {
     pub unsettled: bool,
     /// The command line, word by word, with `[redacted]` for credentials.
     pub command: Option<Vec<String>>,
+    /// Specification of the run, as `weir --print-spec` writes it and `weir --spec` runs it, with
+    /// `[redacted]` for credentials and without the content of files; absent in merged documents
+    /// and in those of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spec: Option<serde_json::Value>,
     /// Files that the run read; absent if there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<Input>,

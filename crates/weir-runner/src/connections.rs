@@ -12,6 +12,7 @@ use weir_result::document::ConnectionFailure;
 use weir_result::{FailureCause, FailurePhase, Histogram, Measurements, Note, Plan, units};
 
 use crate::addresses;
+use crate::draft::Draft;
 use crate::errors::NoServer;
 use crate::health::ephemeral_port_count;
 use crate::load::Outcome;
@@ -93,11 +94,11 @@ pub(crate) fn no_server(
 ///
 /// # Errors
 /// When one is not; the message contains the remedy.
-pub(crate) fn check_sources(job: &Job) -> Result<()> {
-    let plan = &job.plan.connection;
+pub(crate) fn check_sources(draft: &Draft) -> Result<()> {
+    let plan = &draft.plan.connection;
     for range in &plan.sources {
         let source = range.first();
-        for endpoint in job.destinations.iter().chain([&job.endpoint]) {
+        for endpoint in draft.destinations.iter().chain([&draft.endpoint]) {
             match endpoint {
                 Endpoint::Tcp(address) if address.is_ipv4() == source.is_ipv4() => {}
                 Endpoint::Tcp(address) => bail!(
@@ -109,7 +110,7 @@ pub(crate) fn check_sources(job: &Job) -> Result<()> {
             }
         }
     }
-    let used = job.plan.connections.min(CHECKED_SOURCES_MAX);
+    let used = draft.plan.connections.min(CHECKED_SOURCES_MAX);
     let mut last = None;
     for source in (0..used).filter_map(|number| plan.source(number)) {
         if last.replace(source) != Some(source) {
@@ -243,10 +244,10 @@ mod tests {
     use crate::watchdog::OnStuck;
 
     /// Plans a run against `url` with changes to its specification.
-    fn job(url: &str, change: impl FnOnce(&mut RunSpec)) -> Result<Job> {
+    fn draft(url: &str, change: impl FnOnce(&mut RunSpec)) -> Result<Draft> {
         let mut spec = RunSpec::new(url);
         change(&mut spec);
-        Ok(crate::plan::plan(&spec, &OnStuck::default(), &mut Silent)?.job)
+        Ok(crate::plan::plan(&spec, &OnStuck::default(), &mut Silent)?.draft)
     }
 
     fn sources(text: &str) -> Vec<AddressRange> {
@@ -259,16 +260,16 @@ mod tests {
     #[test]
     fn destinations_are_resolved_and_named() {
         let named = ["127.0.0.1:81", "[::1]", "127.0.0.2"];
-        let job = job("http://h.test:8080/", |spec| {
+        let draft = draft("http://h.test:8080/", |spec| {
             spec.connection.destinations = named.map(str::to_owned).to_vec();
         });
-        let job = job.expect("addresses need no resolving");
+        let draft = draft.expect("addresses need no resolving");
         let expected = ["127.0.0.1:81", "[::1]:8080", "127.0.0.2:8080"];
-        assert_eq!(job.plan.connection.destinations, expected);
-        assert_eq!(job.plan.target.address, "127.0.0.1:81");
-        assert_eq!(job.plan.target.host, "h.test");
+        assert_eq!(draft.plan.connection.destinations, expected);
+        assert_eq!(draft.plan.target.address, "127.0.0.1:81");
+        assert_eq!(draft.plan.target.host, "h.test");
         let host = "Host: h.test:8080\r\n";
-        let request = String::from_utf8_lossy(job.request.bytes()).into_owned();
+        let request = String::from_utf8_lossy(draft.request.bytes()).into_owned();
         assert!(request.contains(host), "{request}");
     }
 
@@ -283,7 +284,7 @@ mod tests {
             ("me:SECRET@h:80", "write HOST[:PORT] alone"),
             ("http://me:SECRET/x@h", "write HOST[:PORT] alone"),
         ] {
-            let error = job(URL, |spec| spec.connection.destinations = vec![text.to_owned()]);
+            let error = draft(URL, |spec| spec.connection.destinations = vec![text.to_owned()]);
             let error = error.expect_err(text);
             let error = format!("{error:#}");
             assert!(error.contains(part) && error.contains("--connect-to"), "{text}: {error}");
@@ -294,12 +295,12 @@ mod tests {
     #[test]
     fn invalid_sources_are_errors() {
         let from = |connections, ranges: &str, unix: Option<&str>| {
-            let job = job(URL, |spec| {
+            let draft = draft(URL, |spec| {
                 spec.load.connections = connections;
                 spec.connection.sources = sources(ranges);
                 spec.target.unix = unix.map(PathBuf::from);
             });
-            check_sources(&job.expect(ranges))
+            check_sources(&draft.expect(ranges))
         };
         for (connections, ranges, unix, part) in [
             (10, "192.0.2.1", None, "192.0.2.1 is not an address of this machine"),
@@ -341,8 +342,8 @@ mod tests {
             let mut measurements = Measurements::default();
             let kind = FailureKind { phase, cause: FailureCause::Errno(errno) };
             measurements.connections.failures.insert(kind, 1_234);
-            let job = job(URL, |spec| spec.connection.sources = sources(ranges)).expect("valid");
-            let note = out_of_ports(&job.plan, &measurements).map(|note| note.text);
+            let draft = draft(URL, |spec| spec.connection.sources = sources(ranges)).expect("valid");
+            let note = out_of_ports(&draft.plan, &measurements).map(|note| note.text);
             let fits = part.is_none_or(|part| {
                 note.as_ref().is_some_and(|text| text.contains(part) && text.contains("1,234"))
             });
@@ -362,8 +363,8 @@ mod tests {
             if connect_ns > 0 {
                 measurements.connect.record(connect_ns);
             }
-            let job = job(URL, |spec| spec.connection.lifetime_ns = lifetime_ns).expect("valid");
-            let note = short_lifetime(&job.plan, &measurements).map(|note| note.text);
+            let draft = draft(URL, |spec| spec.connection.lifetime_ns = lifetime_ns).expect("valid");
+            let note = short_lifetime(&draft.plan, &measurements).map(|note| note.text);
             let fits = note.as_ref().is_some_and(|text| {
                 text.contains("--connection-lifetime 1 ms") && text.contains("median 2.00 ms")
             });
@@ -389,14 +390,14 @@ mod tests {
     #[test]
     fn the_close_is_requested_unless_the_user_sets_the_header() {
         let check = |closer, value: Option<&str>, expected: usize| {
-            let job = job(URL, |spec| {
+            let draft = draft(URL, |spec| {
                 spec.connection.close = Some(closer);
                 let header =
                     |value: &str| Header { name: "Connection".into(), value: value.into() };
                 spec.request.headers.extend(value.map(header));
             });
-            let job = job.expect("valid");
-            let request = String::from_utf8_lossy(job.request.bytes()).to_lowercase();
+            let draft = draft.expect("valid");
+            let request = String::from_utf8_lossy(draft.request.bytes()).to_lowercase();
             let found = request.matches("connection: close\r\n").count();
             assert_eq!(found, expected, "{closer:?} {value:?}");
         };

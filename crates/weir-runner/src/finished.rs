@@ -7,10 +7,8 @@ use weir_report::dialect::Figures;
 use weir_result::{Document, Note};
 
 use crate::errors::Error;
-use crate::figures::figures;
 use crate::interrupts::Interrupts;
-use crate::load::Outcome;
-use crate::script::{self, Scripts};
+use crate::script::Scripts;
 
 /// A run that has ended.
 #[derive(Debug)]
@@ -21,16 +19,39 @@ pub struct Finished {
     pub no_server: Option<Note>,
     /// Error of the file of rows. Without one, the document names the file.
     pub raw_written: io::Result<()>,
-    pub(crate) outcome: Outcome,
-    pub(crate) scripts: Option<Scripts>,
-    pub(crate) batch_times: bool,
+    pub(crate) is_drain_cut: bool,
     pub(crate) interrupts: Interrupts,
+    pub(crate) figures: Option<Figures>,
+    pub(crate) script: Option<EndedScript>,
+    /// Failures of the script, each in one line, with the calls that led to it.
+    pub(crate) script_failures: Vec<(String, String)>,
+}
+
+/// A script after the load, with the states that the workers give back.
+#[derive(Debug)]
+pub(crate) struct EndedScript {
+    pub(crate) scripts: Scripts,
+    pub(crate) states: Vec<weir_script::Worker>,
 }
 
 impl Finished {
+    /// Returns the end of a run without a script and without rows.
+    pub fn of(document: Document, interrupts: &Interrupts) -> Finished {
+        Finished {
+            document,
+            no_server: None,
+            raw_written: Ok(()),
+            is_drain_cut: false,
+            interrupts: interrupts.clone(),
+            figures: None,
+            script: None,
+            script_failures: Vec::new(),
+        }
+    }
+
     /// Returns the signal that ended the run, unless its window was complete.
     pub fn signal(&self) -> Option<Signal> {
-        self.interrupts.received().filter(|_| !self.outcome.is_drain_cut)
+        self.interrupts.received().filter(|_| !self.is_drain_cut)
     }
 
     /// The signals of the run and of what follows it.
@@ -40,22 +61,19 @@ impl Finished {
 
     /// True if the script failed during the load: the document covers the time until then.
     pub fn has_script_failed(&self) -> bool {
-        !self.outcome.failures.is_empty()
+        !self.script_failures.is_empty()
     }
 
     /// Returns the failures of the script during the load: each in one line, and the calls that led
     /// to it, one per line.
-    pub fn script_failures(&self) -> Vec<(String, &str)> {
-        let described = self.outcome.failures.iter().map(|failure| {
-            let calls = failure.error.message.split_once('\n').map_or("", |(_, calls)| calls);
-            (script::describe(failure), calls)
-        });
-        described.collect()
+    pub fn script_failures(&self) -> &[(String, String)] {
+        &self.script_failures
     }
 
-    /// Returns the figures of wrk's report.
-    pub fn figures(&self) -> Figures {
-        figures(&self.document, &self.outcome.measurements, self.batch_times)
+    /// Returns the figures of wrk's report; `None` unless the run follows wrk's rules or has a
+    /// script.
+    pub fn figures(&self) -> Option<&Figures> {
+        self.figures.as_ref()
     }
 
     /// Calls `teardown()` and `done()` of the script, once the document is reported: from here on a
@@ -64,12 +82,12 @@ impl Finished {
     /// # Errors
     /// When one of them fails.
     pub fn finish_script(&mut self) -> Result<bool, Error> {
-        let figures = self.scripts.is_some().then(|| self.figures());
-        let (Some(scripts), Some(figures)) = (&mut self.scripts, figures) else {
+        let (Some(script), Some(figures)) = (self.script.take(), &self.figures) else {
             return Ok(false);
         };
+        let EndedScript { mut scripts, states } = script;
         self.interrupts.reported();
-        scripts.finish(std::mem::take(&mut self.outcome.states), &figures)?;
+        scripts.finish(states, figures)?;
         Ok(true)
     }
 }

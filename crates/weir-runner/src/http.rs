@@ -2,11 +2,11 @@
 //! server chooses by ALPN (RFC 7301). It is decided once, before the load.
 
 use anyhow::{Result, bail};
-use weir_engine::Job;
 use weir_http::h2::{H2Client, H2Options};
 use weir_http::{ProtocolFactory, is_of_connection};
 use weir_result::{Closer, Http2Plan, HttpPlan};
 
+use crate::draft::Draft;
 use crate::errors::NoServer;
 use crate::spec::{HttpChoice, HttpSpec, RunSpec};
 use crate::target::Url;
@@ -86,11 +86,6 @@ pub(crate) fn alpn(version: Option<HttpPlan>) -> &'static [&'static [u8]] {
     }
 }
 
-/// True if a handshake has to show which version the server chooses, or that it accepts HTTP/2.
-pub(crate) fn is_open(job: &Job) -> bool {
-    job.tls.is_some() && !matches!(job.plan.http, Some(HttpPlan::Http10 | HttpPlan::Http11))
-}
-
 /// Returns the version after a handshake in which the server chose `chosen`.
 ///
 /// # Errors
@@ -112,22 +107,20 @@ pub(crate) fn agreed(
 }
 
 /// The error of a server that does not speak HTTP/2.
-pub(crate) fn not_http2(job: &Job) -> NoServer {
-    let remedy = match job.tls {
+pub(crate) fn not_http2(draft: &Draft) -> NoServer {
+    let remedy = match draft.tls {
         Some(_) => "use --http 1.1",
         None => "use https if it does so over TLS, or --http 1.1",
     };
-    NoServer(format!("{} does not speak HTTP/2: {remedy}", job.endpoint))
+    NoServer(format!("{} does not speak HTTP/2: {remedy}", draft.endpoint))
 }
 
-/// Sets the version of a job.
-pub(crate) fn set(job: &mut Job, version: HttpPlan) {
-    job.plan.http = Some(version);
-    job.tls = job.tls.take().map(|tls| tls.offering(alpn(Some(version))));
-    job.protocol = match version {
-        HttpPlan::Http2(http2) => H2Client::factory(options(http2)),
-        HttpPlan::Http10 | HttpPlan::Http11 => ProtocolFactory::Http1,
-    };
+/// Returns the protocol of a version.
+pub(crate) fn protocol(version: Option<HttpPlan>) -> ProtocolFactory {
+    match version {
+        Some(HttpPlan::Http2(http2)) => H2Client::factory(options(http2)),
+        Some(HttpPlan::Http10 | HttpPlan::Http11) | None => ProtocolFactory::Http1,
+    }
 }
 
 /// Returns the options of HTTP/2 connections.
@@ -143,7 +136,7 @@ pub(crate) fn options(plan: Http2Plan) -> H2Options {
 
 #[cfg(test)]
 mod tests {
-    use weir_result::{Header, Load};
+    use weir_result::Header;
 
     use super::*;
     use crate::spec::{CompatSpec, Dialect, ScriptSpec, TargetSpec};
@@ -221,22 +214,5 @@ mod tests {
         assert_eq!(found(Some(http2), Some(b"h2")), Ok(http2));
         assert!(found(Some(http2), None).is_err_and(|text| text.contains("--http 1.1")));
         assert_eq!(found(Some(HttpPlan::Http10), None), Ok(HttpPlan::Http10));
-    }
-
-    #[test]
-    fn a_job_has_one_version() {
-        let request = weir_http::Prepared::http1("GET", "/", "h", &[], None).expect("a request");
-        let plan = weir_result::Plan { load: Load::ClosedLoop, ..Default::default() };
-        let endpoint = weir_io::Endpoint::Tcp(([127, 0, 0, 1], 1).into());
-        let mut job = Job::new(plan, endpoint, request);
-        set(
-            &mut job,
-            HttpPlan::Http2(http2(&HttpSpec { streams: Some(9), ..HttpSpec::default() })),
-        );
-        assert!(job.protocol.is_multiplexed());
-        assert_eq!(job.plan.depth(), 9);
-        set(&mut job, HttpPlan::Http11);
-        assert!(!job.protocol.is_multiplexed());
-        assert_eq!(job.plan.depth(), 1);
     }
 }

@@ -1,8 +1,9 @@
 //! A run as a value, and the library that carries it out.
 //!
 //! A [`RunSpec`] is all that a run needs; it can be written as JSON and read again. A [`Runner`]
-//! plans it, checks the target, carries out the load and returns its [`weir_result::Document`]. An
-//! [`Observer`] sees the progress, [`Interrupts`] end the run. This crate parses no command line,
+//! plans it, checks the target, carries out the load and returns its [`weir_result::Document`];
+//! [`LocalRunner`] does so on this machine. An [`Observer`] sees the progress, [`Interrupts`] end the
+//! run. This crate parses no command line,
 //! prints nothing and never ends the process.
 #![forbid(unsafe_code)]
 
@@ -11,9 +12,10 @@ mod spec;
 
 mod finished;
 mod interrupts;
+mod local_run;
+mod local_runner;
 mod location;
 mod observer;
-mod prepared;
 
 mod load;
 mod plan;
@@ -30,6 +32,7 @@ mod body;
 mod connections;
 pub mod credentials;
 mod digest;
+mod draft;
 mod environment;
 mod errors;
 mod figures;
@@ -53,13 +56,13 @@ pub use credentials::REDACTED;
 pub use errors::{Error, ErrorKind, NoThread};
 pub use finished::Finished;
 pub use interrupts::{Interrupts, Stage};
+pub use local_runner::LocalRunner;
 pub use location::Location;
-pub use observer::{ClientOverhead, Frame, Observer, Phase, Silent};
+pub use observer::{ClientOverhead, Frame, Observer, Phase, Silent, StudyProgress};
 pub use patience::{Over, Patience};
 pub use post::Post;
-pub use prepared::Prepared;
 pub use raw::RawOutput;
-pub use runner::Runner;
+pub use runner::{PreparedRun, Runner};
 pub use spec::{
     AddressFamily, BodySpec, CheckSpec, CompatSpec, Dialect, EngineSpec, HttpChoice, HttpSpec,
     InputFile, IoChoice, LoadSpec, Pin, RedactionSpec, RequestSpec, RunSpec, SPEC_VERSION,

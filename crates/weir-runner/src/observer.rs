@@ -9,6 +9,9 @@ pub trait Observer: Send {
     /// The server was not reached at the first attempt, and the run waits for it.
     fn waiting(&mut self, _failure: &str) {}
 
+    /// A trial of a study is about to begin; the run that follows is that trial.
+    fn trial(&mut self, _study: &StudyProgress) {}
+
     /// A phase of the run begins.
     fn phase(&mut self, _phase: Phase, _plan: &Plan) {}
 
@@ -45,6 +48,10 @@ impl Observer for Vec<Box<dyn Observer>> {
         self.iter_mut().for_each(|observer| observer.waiting(failure));
     }
 
+    fn trial(&mut self, study: &StudyProgress) {
+        self.iter_mut().for_each(|observer| observer.trial(study));
+    }
+
     fn phase(&mut self, phase: Phase, plan: &Plan) {
         self.iter_mut().for_each(|observer| observer.phase(phase, plan));
     }
@@ -77,6 +84,34 @@ impl Observer for Vec<Box<dyn Observer>> {
 /// The observers that want the calls during the load.
 fn live(observers: &mut [Box<dyn Observer>]) -> impl Iterator<Item = &mut Box<dyn Observer>> {
     observers.iter_mut().filter(|observer| observer.is_live())
+}
+
+/// State of a study before one of its trials.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StudyProgress {
+    /// Kind of the study: `ab`, `search`.
+    pub design: &'static str,
+    /// Number of the trial, from 1.
+    pub trial: u32,
+    /// Trials that the study makes at least.
+    pub least: u32,
+    /// Trials that it makes at most.
+    pub most: u32,
+    /// Name of the trial's variant, or its load in a search; empty if all trials are alike.
+    pub variant: String,
+    /// Time left in words, if it can be told.
+    pub left: Option<String>,
+}
+
+impl StudyProgress {
+    /// Formats `trial 3 of at most 20: A, about 2 min left`.
+    pub fn in_words(&self) -> String {
+        let StudyProgress { trial, least, most, variant, left, .. } = self;
+        let most = if least == most { most.to_string() } else { format!("at most {most}") };
+        let separator = if variant.is_empty() { "" } else { ": " };
+        let left = left.as_ref().map_or_else(String::new, |left| format!(", {left} left"));
+        format!("trial {trial} of {most}{separator}{variant}{left}")
+    }
 }
 
 /// Phase of a run.

@@ -1,7 +1,8 @@
-//! Conversion of a specification to a plan, and of the plan to a job: complete, ready to print.
+//! Conversion of a specification to the draft of a load, whose plan lacks only what its server
+//! decides.
 
 use anyhow::{Context, Result, anyhow, bail};
-use weir_engine::{Extras, Job};
+use weir_engine::{Ending, Extras};
 use weir_http::{BodyBudget, Prepared, RequestError};
 use weir_io::{Endpoint, Engine};
 use weir_result::document::{Input, InputRole};
@@ -13,6 +14,7 @@ use weir_tls::TlsConfig;
 
 use crate::body::{Body, REQUEST_MAX_BYTES};
 use crate::digest::sha256;
+use crate::draft::Draft;
 use crate::health::network::is_local;
 use crate::observer::Observer;
 use crate::redaction::Redaction;
@@ -24,22 +26,22 @@ use crate::threads::Cpus;
 use crate::watchdog::OnStuck;
 use crate::{addresses, connections, credentials, http, parts, reach, tls};
 
-/// A job, and notes on its planning.
+/// A draft, and notes on its planning.
 #[derive(Debug)]
 pub(crate) struct Planned {
-    /// The job.
-    pub(crate) job: Job,
-    /// Scripts of the job, if any: set up, and not yet given to the workers.
+    /// The load.
+    pub(crate) draft: Draft,
+    /// Scripts of the load, if any: set up, and not yet given to the workers.
     pub(crate) scripts: Option<Scripts>,
     /// Remarks for the report.
     pub(crate) notes: Vec<Note>,
-    /// Credentials, which the job's plan no longer contains.
+    /// Credentials, which the plan no longer contains.
     pub(crate) redaction: Redaction,
     /// Files that were read.
     pub(crate) inputs: Vec<Input>,
 }
 
-/// Builds the job of a specification.
+/// Plans the load of a specification.
 ///
 /// # Errors
 /// When it cannot be carried out; the message names the flag and the remedy.
@@ -49,16 +51,12 @@ pub(crate) fn plan(
     observer: &mut dyn Observer,
 ) -> Result<Planned> {
     let url = Url::of(&spec.target)?;
-    if let Some(compat) = spec.compat {
-        let mut planned = plan_at(spec, &url, on_stuck, |url| Ok(vec![reach::reach(url)?]))?;
-        let Planned { job, scripts, .. } = &mut planned;
-        if let (true, Endpoint::Tcp(address)) = (scripts.is_some(), &job.endpoint) {
+    if spec.compat.is_some() {
+        let planned = plan_at(spec, &url, on_stuck, |url| Ok(vec![reach::reach(url)?]))?;
+        if let (true, Endpoint::Tcp(address)) = (planned.scripts.is_some(), &planned.draft.endpoint)
+        {
             reach::first_of(&url, [*address])?;
         }
-        job.ending.late_responses = true;
-        job.ending.stops_at_t1 = true;
-        job.extras.thread_rates = true;
-        job.extras.batch_times = compat.batch_times;
         return Ok(planned);
     }
     let wait = ServerWait::new(&spec.target);
@@ -72,11 +70,10 @@ pub(crate) fn plan(
         Ok(chosen.taken)
     })?;
     planned.notes.extend(note);
-    planned.job.ending.needs_connection = true;
     Ok(planned)
 }
 
-/// Builds the job of a specification, with the server addresses that `resolve` returns, at least
+/// Plans the load of a specification, with the server addresses that `resolve` returns, at least
 /// one.
 ///
 /// # Errors
@@ -131,23 +128,40 @@ pub(crate) fn plan_at(
         ..plan_of(spec)
     };
     check(&plan, scripts.as_ref())?;
-    let thread_rates = scripts.as_ref().is_some_and(Scripts::has_done);
+    let has_done = scripts.as_ref().is_some_and(Scripts::has_done);
     let script_memory = spec.script.as_ref().map(|script| script.memory_bytes);
     let body_budget = script_memory.map_or_else(BodyBudget::default, |bytes| {
         BodyBudget::new(usize::try_from(bytes).unwrap_or(usize::MAX))
     });
     let may_poll = shares_cpus && spec.compat.is_none() && cpus.may_poll(&plan);
-    let mut job = Job {
+    let draft = Draft {
+        plan,
+        endpoint,
         destinations,
-        cpus: cpus.pinned,
+        request,
         tls,
-        extras: Extras { thread_rates, ..Extras::default() },
+        cpus: cpus.pinned,
         body_budget,
+        ending: ending(spec),
         may_poll,
-        ..Job::new(plan, endpoint, request)
+        extras: Extras {
+            thread_rates: has_done || spec.compat.is_some(),
+            batch_times: spec.compat.is_some_and(|compat| compat.batch_times),
+            round_trips: spec.checks.preflight,
+        },
     };
-    http.into_iter().for_each(|version| http::set(&mut job, version));
-    Ok(Planned { job, scripts, notes, redaction, inputs })
+    Ok(Planned { draft, scripts, notes, redaction, inputs })
+}
+
+/// The rules by which requests and the run end: wrk's, or weir's own.
+fn ending(spec: &RunSpec) -> Ending {
+    let is_compat = spec.compat.is_some();
+    Ending {
+        late_responses: is_compat,
+        stops_at_t1: is_compat,
+        needs_connection: !is_compat,
+        ..Ending::default()
+    }
 }
 
 /// Returns the length of the body; 0 for a script that may give each request another one.

@@ -7,13 +7,13 @@ mod streams;
 use std::sync::Arc;
 use std::{fmt, io};
 
-use weir_engine::Job;
 use weir_http::{Http1, Prepared, ProtocolError};
 use weir_io::{Backend, BackendOptions, Clock, Engine, Nanos, OnBackend};
 use weir_result::document::Preflight;
 use weir_result::{HttpPlan, IoEngine, Note, units};
 use weir_tls::TlsError;
 
+use crate::draft::{Draft, TargetFacts};
 use crate::errors::NoServer;
 use crate::http;
 use crate::observer::Observer;
@@ -44,6 +44,16 @@ pub(crate) struct PreflightResult {
     /// True if the response to a request without TLS has status 400 and names HTTPS or SSL: nginx,
     /// Apache and Go do so on a port for TLS.
     blames_scheme: bool,
+}
+
+impl PreflightResult {
+    /// What the server decides about the load.
+    pub(crate) fn facts(&self, draft: &Draft) -> TargetFacts {
+        // Without a connection the load reports its failure, with either version.
+        let http = self.http.or(draft.plan.http).unwrap_or(HttpPlan::Http11);
+        let body_bytes = self.response.as_ref().and_then(|response| response.body_bytes);
+        TargetFacts { http: draft.is_open().then_some(http), body_bytes }
+    }
 }
 
 /// The reason for a missing response.
@@ -79,24 +89,24 @@ impl fmt::Display for Failure {
 
 impl Failure {
     /// Returns the failure of an exchange: one that no request could escape, or a missing response.
-    fn of_exchange(job: &Job, error: &io::Error, patience_ns: u64) -> Failure {
+    fn of_exchange(draft: &Draft, error: &io::Error, patience_ns: u64) -> Failure {
         let cause = error.get_ref();
         if let Some(error) = cause.and_then(|cause| cause.downcast_ref::<TlsError>()) {
             return Failure::Tls(error.clone());
         }
         match cause.and_then(|cause| cause.downcast_ref()) {
-            Some(ProtocolError::TlsRecord) => plain_to_tls(job),
+            Some(ProtocolError::TlsRecord) => plain_to_tls(draft),
             _ => {
                 let reason = reason(error, patience_ns);
-                let text = format!("no valid response from {}: {reason}", job.plan.url);
+                let text = format!("no valid response from {}: {reason}", draft.plan.url);
                 Failure::NoResponse(text)
             }
         }
     }
 }
 
-fn plain_to_tls(job: &Job) -> Failure {
-    Failure::PlainToTls { address: job.endpoint.to_string() }
+fn plain_to_tls(draft: &Draft) -> Failure {
+    Failure::PlainToTls { address: draft.endpoint.to_string() }
 }
 
 /// True if a method is safe (RFC 9110 §9.2.1), so that an additional request does no harm.
@@ -104,30 +114,30 @@ pub(crate) fn is_safe(method: &str) -> bool {
     matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE")
 }
 
-/// Connects, performs the TLS handshake for https, and sends the job's request once if `may_send`.
+/// Connects, performs the TLS handshake for https, and sends the request once if `may_send`.
 /// Repeats all of that after a failure until the wait for the server is over.
 ///
 /// # Errors
 /// When the load could send no request: the TLS handshake failed, the address did not respond to a
 /// connect, or the wait for the server ended without success.
 pub(crate) fn run(
-    job: &Job,
+    draft: &Draft,
     http: &HttpSpec,
     may_send: bool,
     wait: &ServerWait,
     observer: &mut dyn Observer,
 ) -> Result<PreflightResult, NoServer> {
-    if !may_send && job.tls.is_none() && !wait.is_enabled() {
+    if !may_send && draft.tls.is_none() && !wait.is_enabled() {
         return Ok(PreflightResult::default());
     }
     let mut result = PreflightResult::default();
-    let failure = match wait.retry(|| attempt(job, http, may_send, &mut result), observer) {
-        Ok(_) if result.blames_scheme && speaks_tls(job) => plain_to_tls(job),
+    let failure = match wait.retry(|| attempt(draft, http, may_send, &mut result), observer) {
+        Ok(_) if result.blames_scheme && speaks_tls(draft) => plain_to_tls(draft),
         Ok(response) => {
             let warning = response.as_ref().and_then(status_note);
             return Ok(PreflightResult { response, warning, ..result });
         }
-        Err(Failure::NoResponse(_)) if job.tls.is_none() && speaks_tls(job) => plain_to_tls(job),
+        Err(Failure::NoResponse(_)) if draft.tls.is_none() && speaks_tls(draft) => plain_to_tls(draft),
         Err(failure) => failure,
     };
     match failure {
@@ -135,7 +145,7 @@ pub(crate) fn run(
         Failure::Version(error) => Err(error),
         _ if wait.is_enabled() => Err(wait.give_up(failure, "start the server")),
         // With several destinations, the others may still respond.
-        Failure::Connect { is_late: true, .. } if job.destinations.len() < 2 => {
+        Failure::Connect { is_late: true, .. } if draft.destinations.len() < 2 => {
             Err(wait.give_up(failure, "check the address"))
         }
         // The load connects too, and reports the failure if it can open none of its connections.
@@ -150,27 +160,27 @@ pub(crate) fn run(
 /// Makes one attempt on the engine of the load. Counts the request that it sends, and keeps the
 /// HTTP version, in `result`.
 fn attempt(
-    job: &Job,
+    draft: &Draft,
     http: &HttpSpec,
     may_send: bool,
     result: &mut PreflightResult,
 ) -> Result<Option<Preflight>, Failure> {
     let clock = Clock::start();
-    let patience_ns = PATIENCE_NS.min(job.plan.timeout_ns);
+    let patience_ns = PATIENCE_NS.min(draft.plan.timeout_ns);
     let options = BackendOptions { clock, connections: 1, backends: 1, waker: None };
-    let engine = match job.plan.io {
+    let engine = match draft.plan.io {
         IoEngine::IoUring => Engine::Uring,
         IoEngine::Epoll | IoEngine::Simulated => Engine::Epoll,
     };
-    let attempt = Attempt { job, http, may_send, result, patience_ns };
+    let attempt = Attempt { draft, http, may_send, result, patience_ns };
     weir_io::open(engine, options, attempt).unwrap_or_else(|error| {
-        Err(Failure::Connect { text: connect_failure(job, &error, patience_ns), is_late: false })
+        Err(Failure::Connect { text: connect_failure(draft, &error, patience_ns), is_late: false })
     })
 }
 
 /// One attempt, for whatever backend it gets.
 struct Attempt<'a> {
-    job: &'a Job,
+    draft: &'a Draft,
     http: &'a HttpSpec,
     may_send: bool,
     result: &'a mut PreflightResult,
@@ -181,20 +191,20 @@ impl OnBackend for Attempt<'_> {
     type Output = Result<Option<Preflight>, Failure>;
 
     fn run<B: Backend>(self, mut backend: B) -> Self::Output {
-        let Attempt { job, http, may_send, result, patience_ns } = self;
+        let Attempt { draft, http, may_send, result, patience_ns } = self;
         let started = backend.now();
         let failed = |error: io::Error| Failure::Connect {
-            text: connect_failure(job, &error, patience_ns),
+            text: connect_failure(draft, &error, patience_ns),
             is_late: is_late(&error),
         };
-        let mut link = Link::connect(backend, job, started.after(patience_ns)).map_err(failed)?;
-        if let Some(config) = &job.tls {
+        let mut link = Link::connect(backend, draft, started.after(patience_ns)).map_err(failed)?;
+        if let Some(config) = &draft.tls {
             link.shake_hands(config).map_err(|refused| match refused {
                 Refused::Tls(error) => Failure::Tls(error),
                 Refused::Io(error) => failed(error),
             })?;
         }
-        let version = match (&job.tls, job.plan.http) {
+        let version = match (&draft.tls, draft.plan.http) {
             (None, Some(version)) => version,
             (_, planned) => {
                 let chosen = link.chosen();
@@ -207,30 +217,30 @@ impl OnBackend for Attempt<'_> {
         }
         let response = match version {
             HttpPlan::Http2(http2) => {
-                let request = Arc::new(job.request.request(job.plan.target.scheme.as_str()));
+                let request = Arc::new(draft.request.request(draft.plan.target.scheme.as_str()));
                 streams::exchange(&mut link, &request, http2, started, result)
             }
             HttpPlan::Http10 | HttpPlan::Http11 => {
                 result.sent += 1;
-                let exchanged = exchange(&mut link, &job.request, started);
+                let exchanged = exchange(&mut link, &draft.request, started);
                 exchanged.map_err(streams::Failure::Io).map(|(response, received)| {
-                    let is_plain = job.tls.is_none() && response.status == 400;
+                    let is_plain = draft.tls.is_none() && response.status == 400;
                     result.blames_scheme = is_plain && names_tls(&received);
                     response
                 })
             }
         };
         let response = response.map_err(|failure| match failure {
-            streams::Failure::NotHttp2 => Failure::Version(http::not_http2(job)),
-            streams::Failure::Io(error) => Failure::of_exchange(job, &error, patience_ns),
+            streams::Failure::NotHttp2 => Failure::Version(http::not_http2(draft)),
+            streams::Failure::Io(error) => Failure::of_exchange(draft, &error, patience_ns),
         })?;
-        Ok(Some(Preflight { address: job.endpoint.to_string(), ..response }))
+        Ok(Some(Preflight { address: draft.endpoint.to_string(), ..response }))
     }
 }
 
 /// Describes a failed connect.
-fn connect_failure(job: &Job, error: &io::Error, patience_ns: u64) -> String {
-    format!("cannot connect to {}: {}", job.endpoint, reason(error, patience_ns))
+fn connect_failure(draft: &Draft, error: &io::Error, patience_ns: u64) -> String {
+    format!("cannot connect to {}: {}", draft.endpoint, reason(error, patience_ns))
 }
 
 /// The note on a response that is not a 2xx.
@@ -287,10 +297,10 @@ fn names_tls(received: &[u8]) -> bool {
 
 /// True if the target responds to the beginning of a TLS handshake with a record of TLS. It is
 /// checked only once a request without TLS has failed.
-fn speaks_tls(job: &Job) -> bool {
+fn speaks_tls(draft: &Draft) -> bool {
     let options =
         BackendOptions { clock: Clock::start(), connections: 1, backends: 1, waker: None };
-    weir_io::open(Engine::Epoll, options, Hello { job }).unwrap_or(false)
+    weir_io::open(Engine::Epoll, options, Hello { draft }).unwrap_or(false)
 }
 
 /// A ClientHello of TLS 1.2 (RFC 5246 §7.4.1.2) with one cipher and no extension: a server responds
@@ -308,15 +318,15 @@ const HELLO: [u8; 50] = {
 
 /// Sends a ClientHello on whatever backend it gets.
 struct Hello<'a> {
-    job: &'a Job,
+    draft: &'a Draft,
 }
 
 impl OnBackend for Hello<'_> {
     type Output = bool;
 
     fn run<B: Backend>(self, mut backend: B) -> bool {
-        let until = backend.now().after(PATIENCE_NS.min(self.job.plan.timeout_ns));
-        let received = Link::connect(backend, self.job, until).and_then(|mut link| {
+        let until = backend.now().after(PATIENCE_NS.min(self.draft.plan.timeout_ns));
+        let received = Link::connect(backend, self.draft, until).and_then(|mut link| {
             link.send_made(&HELLO)?;
             link.receive()
         });

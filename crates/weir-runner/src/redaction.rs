@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 
 use weir_result::document::{Input, Polls, Preflight, ServerSection};
 use weir_result::{Header, Note, RequestPlan};
@@ -27,27 +28,28 @@ impl RunSpec {
         Redaction::of(self).spec(self.clone())
     }
 
-    /// Returns the names of the values that are `[redacted]`: without them, the run cannot be
-    /// carried out.
+    /// Returns the fields whose values are `[redacted]`: without them, the run cannot be carried
+    /// out. A field is named by its path, `request.body`; a header by its name,
+    /// `request.headers.Cookie`.
     pub fn missing_secrets(&self) -> Vec<String> {
         let is_redacted = |text: &str| text.contains(REDACTED);
         let mut missing = Vec::new();
         if is_redacted(&self.target.url) {
-            missing.push("the URL".to_owned());
+            missing.push("target.url".to_owned());
         }
         let headers = self.request.headers.iter().filter(|header| is_redacted(&header.value));
-        missing.extend(headers.map(|Header { name, .. }| format!("the header {name}")));
+        missing.extend(headers.map(|Header { name, .. }| format!("request.headers.{name}")));
         if self.request.basic_auth.as_deref().is_some_and(is_redacted) {
-            missing.push("basic authentication".to_owned());
+            missing.push("request.basic_auth".to_owned());
         }
         if matches!(&self.request.body, Some(BodySpec::Text(text)) if is_redacted(text)) {
-            missing.push("the body".to_owned());
+            missing.push("request.body".to_owned());
         }
-        let args = self.script.iter().flat_map(|script| (1..).zip(&script.args));
+        let args = self.script.iter().flat_map(|script| (0..).zip(&script.args));
         let args = args.filter(|(_, arg)| is_redacted(arg));
-        missing.extend(args.map(|(number, _)| format!("argument {number} of the script")));
+        missing.extend(args.map(|(index, _): (u32, _)| format!("script.args.{index}")));
         let watched = self.watch.sources().filter(|(_, text)| is_redacted(text));
-        missing.extend(watched.map(|(flag, _)| format!("the value of {flag}")));
+        missing.extend(watched.map(|(field, _)| format!("watch.{field}")));
         missing.dedup();
         missing
     }
@@ -201,9 +203,11 @@ impl Redaction {
             return spec;
         }
         spec.target.url = self.url(&spec.target.url);
-        for header in spec.request.headers.iter_mut().filter(|header| self.is_header(&header.name))
-        {
-            header.value = REDACTED.to_owned();
+        for header in &mut spec.request.headers {
+            header.value = match self.is_header(&header.name) {
+                true => REDACTED.to_owned(),
+                false => self.without_secrets(std::mem::take(&mut header.value)),
+            };
         }
         if let Some(user) = &mut spec.request.basic_auth {
             *user = REDACTED.to_owned();
@@ -215,12 +219,23 @@ impl Redaction {
             *arg = self.without_secrets(self.parameters_of(arg, false, |_| ()));
         }
         spec.watch.texts().for_each(|text| *text = self.text(text));
+        spec.watch.notes = self.annotations(&spec.watch.notes);
+        spec.files().for_each(|(_, file)| self.file_name(&mut file.path));
+        let others = spec.target.unix.iter_mut().chain(&mut spec.watch.access_log);
+        others.for_each(|path| self.file_name(path));
         spec.watch.shell_commands().for_each(|text| *text = self.lines(text));
         spec.tls.forget_keys();
         // They serve to find credentials, and there is none left.
         spec.redaction.users.clear();
         spec.redaction.userinfos.clear();
         spec
+    }
+
+    /// Redacts the name of a file. One that is not UTF-8 is not written at all.
+    fn file_name(&self, path: &mut PathBuf) {
+        if let Some(name) = path.to_str() {
+            *path = self.text(name).into();
+        }
     }
 
     /// Redacts the facts that the user gave about the run.
@@ -433,13 +448,13 @@ mod tests {
         assert_eq!(
             redacted.missing_secrets(),
             [
-                "the URL",
-                "the header Authorization",
-                "basic authentication",
-                "the body",
-                "argument 2 of the script",
-                "the value of --watch-nginx",
-                "the value of --capture",
+                "target.url",
+                "request.headers.Authorization",
+                "request.basic_auth",
+                "request.body",
+                "script.args.1",
+                "watch.nginx",
+                "watch.captures",
             ]
         );
         let kept = RunSpec { redaction: RedactionSpec { off: true, ..Default::default() }, ..spec };

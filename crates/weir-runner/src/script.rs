@@ -309,6 +309,15 @@ pub(crate) fn describe(failure: &ScriptFailure) -> String {
     format!("{}() of the script failed in thread {}: {what}", error.callback, worker + 1)
 }
 
+/// Describes failures: each in one line, and the calls that led to it, one per line.
+pub(crate) fn failures(failures: &[ScriptFailure]) -> Vec<(String, String)> {
+    let described = failures.iter().map(|failure| {
+        let calls = failure.error.message.split_once('\n').map_or("", |(_, calls)| calls);
+        (describe(failure), calls.to_owned())
+    });
+    described.collect()
+}
+
 /// The notes on the script: its share of the client's time, cut bodies, stopped threads.
 pub(crate) fn notes(plan: &Plan, measurements: &Measurements, has_failed: bool) -> Vec<Note> {
     let mut notes = Vec::new();

@@ -30,7 +30,8 @@ pub use watch::WatchSpec;
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
-use weir_result::document::InputRole;
+use serde_json::Value;
+use weir_result::document::{Input, InputRole};
 use weir_result::{ConnectionPlan, Part};
 
 use crate::errors::Error;
@@ -120,7 +121,8 @@ impl RunSpec {
     /// Reads a specification.
     ///
     /// # Errors
-    /// When the text is not JSON, has a field that is unknown or missing, or is of another version.
+    /// When the text is not JSON, has a field that is unknown, missing or wrong, or is of another
+    /// version. The message has the path of the field.
     pub fn from_json(text: &[u8]) -> Result<RunSpec, Error> {
         /// The one field that every version has.
         #[derive(Deserialize)]
@@ -130,9 +132,12 @@ impl RunSpec {
         let read = || -> anyhow::Result<RunSpec> {
             let Versioned { version } = serde_json::from_slice(text)?;
             if version != SPEC_VERSION {
-                bail!("it has version {version}, and this weir reads version {SPEC_VERSION}");
+                bail!("version: it is {version}, and this weir reads {SPEC_VERSION}");
             }
-            Ok(serde_json::from_slice(text)?)
+            let mut json = serde_json::Deserializer::from_slice(text);
+            let spec = serde_path_to_error::deserialize(&mut json)?;
+            json.end()?;
+            Ok(spec)
         };
         Ok(read().context("the run specification cannot be read")?)
     }
@@ -153,14 +158,37 @@ impl RunSpec {
     /// When a file cannot be read, or is not the one that was specified.
     pub fn complete(&mut self) -> Result<(), Error> {
         let script = self.script.as_mut().map(|script| (InputRole::Script, &mut script.file));
-        let body = match &mut self.request.body {
-            Some(BodySpec::File(file)) => Some((InputRole::Body, file)),
-            Some(BodySpec::Text(_) | BodySpec::Filler(_)) | None => None,
-        };
-        for (role, file) in [script, body].into_iter().flatten() {
+        let body = self.request.body_file().map(|file| (InputRole::Body, file));
+        for (role, file) in script.into_iter().chain(body) {
             file.complete(role)?;
         }
         Ok(self.tls.complete()?)
+    }
+
+    /// The files, with the roles of those that are digested.
+    pub(crate) fn files(&mut self) -> impl Iterator<Item = (Option<InputRole>, &mut InputFile)> {
+        let script = self.script.as_mut().map(|it| (Some(InputRole::Script), &mut it.file));
+        let body = self.request.body_file().map(|file| (Some(InputRole::Body), file));
+        script.into_iter().chain(body).chain(self.tls.files())
+    }
+
+    /// Returns the form that documents and studies keep: without secrets, without the content of
+    /// any file, and without the command line, which stands beside it. `None` if the name of a file
+    /// is not UTF-8.
+    pub fn stored(&self) -> Option<Value> {
+        self.stored_with(&[])
+    }
+
+    /// Likewise, with the lengths and digests of the files that were read.
+    pub(crate) fn stored_with(&self, inputs: &[Input]) -> Option<Value> {
+        let mut spec = RunSpec { command: None, ..self.redacted() };
+        for (role, file) in spec.files() {
+            file.content = None;
+            if let Some(input) = inputs.iter().find(|input| Some(input.role) == role) {
+                (file.bytes, file.sha256) = (Some(input.bytes), Some(input.sha256.clone()));
+            }
+        }
+        serde_json::to_value(&spec).ok()
     }
 }
 
@@ -181,12 +209,17 @@ mod tests {
     #[test]
     fn what_would_be_ignored_is_refused() {
         let newer = error_of(r#"{"version": 2, "target": {"url": "http://h/"}, "new": 1}"#);
-        assert!(newer.contains("version 2") && newer.contains("version 1"), "{newer}");
+        assert!(newer.contains("version: it is 2, and this weir reads 1"), "{newer}");
         for (text, part) in [
             (
                 r#"{"version": 1, "target": {"url": "http://h/", "rate": 5}}"#,
-                "unknown field `rate`",
+                "target.rate: unknown field `rate`",
             ),
+            (
+                r#"{"version": 1, "target": {"url": "http://h/"}, "http": {"streams": -1}}"#,
+                "http.streams: invalid value",
+            ),
+            (r#"{"version": 1, "target": {"url": "http://h/"}} 5"#, "trailing characters"),
             (r#"{"version": 1, "target": {}}"#, "missing field `url`"),
             (r#"{"target": {"url": "http://h/"}}"#, "missing field `version`"),
             ("{", "EOF"),
@@ -222,5 +255,37 @@ mod tests {
         spec.start_at_unix_ns = Some(1_800_000_000_000_000_000);
         let text = spec.to_json().expect("UTF-8");
         assert_eq!(RunSpec::from_json(text.as_bytes()).expect("what was written"), spec);
+    }
+
+    #[test]
+    fn the_stored_form_has_digests_and_no_secret() {
+        let mut spec = RunSpec::new("https://h/");
+        spec.request.basic_auth = Some("me:SECRET".to_owned());
+        let content = Some(b"SECRET".to_vec());
+        spec.request.body = Some(BodySpec::File(InputFile { content, ..InputFile::at("body") }));
+        spec.tls.key = Some(InputFile { content: Some(vec![1]), ..InputFile::at("key.pem") });
+        spec.command = Some(vec!["weir".to_owned()]);
+        spec.redaction.off = true;
+        let input = Input {
+            role: InputRole::Body,
+            path: "body".to_owned(),
+            bytes: 6,
+            sha256: "abc".to_owned(),
+        };
+        let kept = |spec: &RunSpec| {
+            let stored = spec.stored_with(std::slice::from_ref(&input)).expect("UTF-8");
+            RunSpec::from_json(stored.to_string().as_bytes()).expect("what was stored")
+        };
+        let file = InputFile {
+            bytes: Some(6),
+            sha256: Some("abc".to_owned()),
+            ..InputFile::at("body")
+        };
+        let open = kept(&spec);
+        assert_eq!(open.request.body, Some(BodySpec::File(file)));
+        assert_eq!(open.tls.key, Some(InputFile::at("key.pem")), "no key is ever written");
+        assert_eq!((open.command, open.request.basic_auth.as_deref()), (None, Some("me:SECRET")));
+        spec.redaction.off = false;
+        assert_eq!(kept(&spec).request.basic_auth.as_deref(), Some(crate::REDACTED));
     }
 }

@@ -13,6 +13,7 @@ pub(crate) mod rerun;
 pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod search;
+mod secrets;
 pub(crate) mod selfcheck;
 pub(crate) mod serve;
 mod study;

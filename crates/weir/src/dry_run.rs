@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use anyhow::Result;
 use weir_result::Plan;
-use weir_runner::{RunSpec, Runner};
+use weir_runner::{LocalRunner, RunSpec};
 
 use crate::args::Cli;
 use crate::compat;
@@ -21,7 +21,7 @@ pub fn dry_run(argv: &[OsString]) -> Result<Option<Plan>> {
         Some(line) => compat::spec_of(&line)?,
         None => spec_of(argv)?,
     };
-    Ok(spec.map(|spec| Runner::dry_run(&spec)).transpose()?)
+    Ok(spec.map(|spec| LocalRunner::dry_run(&spec)).transpose()?)
 }
 
 fn spec_of(argv: &[OsString]) -> Result<Option<RunSpec>> {

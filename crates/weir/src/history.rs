@@ -7,7 +7,7 @@ use anyhow::Result;
 use weir_history::{History, Name, Tag};
 use weir_result::Document;
 
-use crate::args::RunArgs;
+use crate::args::result::SaveArgs;
 use crate::errors::NotWritten;
 use crate::terminal;
 
@@ -33,20 +33,26 @@ impl Saving {
     ///
     /// # Errors
     /// When it cannot.
-    pub(crate) fn of(args: &RunArgs) -> Result<Option<Saving>> {
+    pub(crate) fn of(args: &SaveArgs, is_quiet: bool) -> Result<Option<Saving>> {
         let Some(name) = args.save.clone() else { return Ok(None) };
         let path = location(args.history.as_deref())?;
         History::create(&path)?;
-        Ok(Some(Saving { path, name, tags: args.tags.clone(), is_quiet: args.quiet }))
+        Ok(Some(Saving { path, name, tags: args.tags.clone(), is_quiet }))
     }
 
-    /// Saves the document of the run.
+    /// Saves the document of a run. The variant of a trial is one more tag, if it can be one.
     ///
     /// # Errors
     /// When the history can no longer be written.
-    pub(crate) fn save(&self, document: &Document) -> Result<(), NotWritten> {
+    pub(crate) fn save(
+        &self,
+        document: &Document,
+        variant: Option<&str>,
+    ) -> Result<(), NotWritten> {
+        let variant = variant.and_then(|name| name.parse::<Tag>().ok());
+        let tags: Vec<Tag> = self.tags.iter().cloned().chain(variant).collect();
         let saved = History::create(&self.path)
-            .and_then(|mut history| history.save(&self.name, &self.tags, document));
+            .and_then(|mut history| history.save(&self.name, &tags, document));
         let id = saved
             .map_err(|error| NotWritten { place: "--save", error: io::Error::other(error) })?;
         if !self.is_quiet {

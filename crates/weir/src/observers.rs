@@ -3,9 +3,10 @@
 use anyhow::Result;
 use weir_report::exporters;
 use weir_result::units;
-use weir_runner::Observer;
+use weir_runner::{Observer, TlsSpec};
 
-use crate::args::RunArgs;
+use crate::args::ResultArgs;
+use crate::args::live::LiveArgs;
 use crate::args::values::listen_address;
 use crate::interrupts::Interrupts;
 use crate::live::{Endpoint, Lines, Progress, Scrapers, SharedTotals};
@@ -23,27 +24,45 @@ pub(crate) struct Observers {
 }
 
 impl Observers {
-    /// Returns the observers that the flags name.
+    /// Returns the observers that the flags name. `tls` is for the collector of `--otlp`.
     ///
     /// # Errors
     /// When `--tui` has no terminal, `--listen` no address, or `--otlp` no URL.
-    pub(crate) fn of(args: &RunArgs) -> Result<Observers> {
+    pub(crate) fn of(args: &ResultArgs, tls: &TlsSpec) -> Result<Observers> {
         let has_lines = args.form().format == exporters::JSONL && !args.is_silent();
         // On one terminal, lines and a picture would overwrite each other.
         let is_shared = has_lines && terminal::is_stdout_terminal();
-        let lines = (has_lines && !(is_shared && args.tui)).then(Lines::default);
-        let mut all: Vec<Box<dyn Observer>> = vec![match args.tui {
+        let lines = (has_lines && !(is_shared && args.live.tui)).then(Lines::default);
+        let progress = Progress::of_run(args.output.quiet, is_shared);
+        Observers::new(&args.live, progress, lines, tls)
+    }
+
+    /// Returns the observers of a study, which see all its trials.
+    ///
+    /// # Errors
+    /// As [`Observers::of`].
+    pub(crate) fn of_study(flags: &LiveArgs, is_quiet: bool, tls: &TlsSpec) -> Result<Observers> {
+        Observers::new(flags, Progress::new(is_quiet), None, tls)
+    }
+
+    fn new(
+        flags: &LiveArgs,
+        progress: Progress,
+        lines: Option<Lines>,
+        tls: &TlsSpec,
+    ) -> Result<Observers> {
+        let mut all: Vec<Box<dyn Observer>> = vec![match flags.tui {
             true => tui::observer()?,
-            false => Box::new(Progress::of_run(args.quiet, is_shared)),
+            false => Box::new(progress),
         }];
         all.extend(lines.clone().map(|lines| Box::new(lines) as Box<dyn Observer>));
-        let (totals, flags) = (SharedTotals::default(), &args.live);
+        let totals = SharedTotals::default();
         if flags.listen.is_some() || flags.otlp.is_some() {
             // Before those that read them.
             all.push(Box::new(totals.clone()));
         }
         if let Some(url) = &flags.otlp {
-            all.push(otlp::observer(url, &args.tls.spec(), args.tui, totals.clone())?);
+            all.push(otlp::observer(url, tls, flags.tui, totals.clone())?);
         }
         let (mut endpoint, scrapers) = (None, Scrapers::default());
         if let Some(address) = &flags.listen {

@@ -16,7 +16,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use weir_io::system;
 use weir_result::Plan;
-use weir_runner::{Observer, Phase, Post, TlsSpec};
+use weir_runner::{Observer, Phase, Post, StudyProgress, TlsSpec};
 
 use crate::live::SharedTotals;
 use crate::terminal;
@@ -56,7 +56,7 @@ pub(crate) fn observer(
         post.set_headers(&list.to_string_lossy()).with_context(|| format!("--otlp: {name}"))?;
     }
     let pusher = Pusher { post, totals, warning, instance: Instance::new() };
-    Ok(Box::new(Otlp::Idle(Some(Box::new(pusher)))))
+    Ok(Box::new(Otlp { state: State::Idle(Some(Box::new(pusher))), is_study: false }))
 }
 
 /// Parses the address of a collector. As for OTEL_EXPORTER_OTLP_ENDPOINT, the path of metrics is
@@ -70,8 +70,14 @@ fn collector(url: &str, tls: &TlsSpec) -> Result<Post> {
     Ok(post)
 }
 
-/// The observer: it starts the thread with the load, and ends it.
-enum Otlp {
+/// The observer: it starts the thread with the first load, and ends it with the run or the study.
+struct Otlp {
+    state: State,
+    /// True if further loads follow.
+    is_study: bool,
+}
+
+enum State {
     /// Before the load, when nothing is pushed and threads would take the program's signals.
     Idle(Option<Box<Pusher>>),
     /// From the load on.
@@ -85,15 +91,19 @@ enum Otlp {
 }
 
 impl Observer for Otlp {
+    fn trial(&mut self, _: &StudyProgress) {
+        self.is_study = true;
+    }
+
     fn phase(&mut self, phase: Phase, _: &Plan) {
-        let Otlp::Idle(pusher) = self else { return };
+        let State::Idle(pusher) = &mut self.state else { return };
         let Some(pusher) = pusher.take_if(|_| phase == Phase::Load) else { return };
         let (end, ended) = sync_channel(1);
         let (working, done) = sync_channel(1);
         let warning = pusher.warning.clone();
         let builder = thread::Builder::new().name("weir-otlp".to_owned());
         match builder.spawn(move || pusher.run(&ended, working)) {
-            Ok(_) => *self = Otlp::Pushing { end: Some(end), done, warning },
+            Ok(_) => self.state = State::Pushing { end: Some(end), done, warning },
             Err(error) => warn(&format!("--otlp: no metrics are pushed: no thread: {error}")),
         }
     }
@@ -103,16 +113,17 @@ impl Observer for Otlp {
     }
 
     fn load_ended(&mut self) {
-        if let Otlp::Pushing { end, .. } = self {
-            *end = None;
+        match &mut self.state {
+            State::Pushing { end, .. } if !self.is_study => *end = None,
+            _ => {}
         }
     }
 }
 
-/// The last request leaves when the load ends, so that it is usually over by now.
+/// The last request of a run leaves when the load ends, so that it is usually over by now.
 impl Drop for Otlp {
     fn drop(&mut self) {
-        let Otlp::Pushing { end, done, warning } = self else { return };
+        let State::Pushing { end, done, warning } = &mut self.state else { return };
         *end = None;
         if done.recv_timeout(LAST) == Err(RecvTimeoutError::Timeout) {
             warning.give(&format!("--otlp: the last metrics were not taken within {LAST:?}"));

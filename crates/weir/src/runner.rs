@@ -1,14 +1,18 @@
 //! The runner of this program: its commit, and its end if a script never returns.
 
-use weir_runner::{RunSpec, Runner};
+use weir_runner::{LocalRunner, RunSpec};
 
 use crate::{exit, terminal};
 
 /// Returns the runner for a specification.
-pub(crate) fn of(spec: &RunSpec) -> Runner {
-    let is_compat = spec.compat.is_some();
+pub(crate) fn of(spec: &RunSpec) -> LocalRunner {
+    here(spec.compat.is_some())
+}
+
+/// Returns the runner of this machine. `is_compat`: errors have the form of wrk.
+pub(crate) fn here(is_compat: bool) -> LocalRunner {
     let prefix = if is_compat { "" } else { "error: " };
-    Runner::new().commit(env!("WEIR_COMMIT")).on_stuck_script(move |error| {
+    LocalRunner::new().commit(env!("WEIR_COMMIT")).on_stuck_script(move |error| {
         terminal::eprint_lines(format_args!("{prefix}{error}"));
         // Flushes the script's output.
         std::process::exit(exit::of_endless_script(is_compat).into())

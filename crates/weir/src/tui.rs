@@ -14,7 +14,7 @@ use std::io;
 use anyhow::{Result, bail};
 use weir_io::system;
 use weir_result::{Interval, Note, Plan};
-use weir_runner::{Frame, Observer, Phase};
+use weir_runner::{Frame, Observer, Phase, StudyProgress};
 
 use crate::terminal;
 use draw::View;
@@ -42,6 +42,8 @@ pub(crate) fn observer() -> Result<Box<dyn Observer>> {
 struct Tui {
     glyphs: Glyphs,
     state: State,
+    /// The trial of a study that runs, in words.
+    trial: Option<String>,
     /// State at the pause, which is shown in place of the present one.
     paused: Option<State>,
     is_help_open: bool,
@@ -56,6 +58,7 @@ impl Tui {
         Tui {
             glyphs,
             state: State::default(),
+            trial: None,
             paused: None,
             is_help_open: false,
             screen: None,
@@ -122,6 +125,13 @@ impl Observer for Tui {
         }
     }
 
+    fn trial(&mut self, study: &StudyProgress) {
+        let text = study.in_words();
+        terminal::eprint_line(&text);
+        self.trial = Some(text);
+        self.paused = None;
+    }
+
     fn warning(&mut self, warning: &Note) {
         warn(&warning.text);
     }
@@ -131,6 +141,7 @@ impl Observer for Tui {
             return;
         }
         self.state = State::of(plan);
+        self.state.trial.clone_from(&self.trial);
         match Screen::open() {
             Ok(screen) => self.screen = Some(screen),
             Err(error) => warn(&format!("--tui cannot use the terminal: {error}")),

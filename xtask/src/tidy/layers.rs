@@ -34,10 +34,11 @@ const WORLD: &[&str] =
 
 /// All crates, from the program down to those that import no other. No crate imports `weir`, and
 /// only tests import `weir-sim`.
-const LAYERS: [Layer; 17] = [
+const LAYERS: [Layer; 18] = [
     Layer {
         name: "weir",
         imports: &[
+            "weir-conductor",
             "weir-doctor",
             "weir-history",
             "weir-io",
@@ -70,6 +71,13 @@ const LAYERS: [Layer; 17] = [
             "weir-serve",
             "weir-tls",
         ],
+        foreign: &["clap", "tokio", "mio"],
+        banned: &["println!", "eprintln!", "process::exit", "env::args", "env::args_os"],
+    },
+    // It runs the commands of hooks, and leaves files and the screen to its caller.
+    Layer {
+        name: "weir-conductor",
+        imports: &["weir-io", "weir-result", "weir-runner", "weir-study"],
         foreign: &["clap", "tokio", "mio"],
         banned: &["println!", "eprintln!", "process::exit", "env::args", "env::args_os"],
     },

@@ -70,6 +70,7 @@ fn study(design: Design, cells: &[&str], rounds: u32, result: StudyResult) -> St
     let cell = |name: &&str| Cell {
         name: (*name).to_owned(),
         words: vec!["-c10".to_owned(), format!("http://h/{name}")],
+        spec: None,
         levels: Vec::new(),
     };
     let mut trials = Vec::new();

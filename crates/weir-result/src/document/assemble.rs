@@ -76,6 +76,7 @@ impl DocumentParts {
                 epoch: "2000-01-01T00:00:00Z".to_owned(),
                 epoch_unix_ns: 946_684_800_000_000_000,
                 command: None,
+                spec: None,
                 inputs: Vec::new(),
                 annotations: Default::default(),
                 plan_sha256: None,
@@ -116,6 +117,8 @@ pub struct RunParts {
     pub epoch_unix_ns: u64,
     /// The command line, word by word.
     pub command: Option<Vec<String>>,
+    /// Specification of the run, without secrets.
+    pub spec: Option<serde_json::Value>,
     /// Files that the run read.
     pub inputs: Vec<Input>,
     /// Facts about the run that the user gave, by name.
@@ -136,6 +139,7 @@ impl Document {
             interrupted: parts.measurements.interrupted,
             unsettled: parts.measurements.is_unsettled,
             command: parts.run.command,
+            spec: parts.run.spec,
             inputs: parts.run.inputs,
             annotations: parts.run.annotations,
             plan_sha256: parts.run.plan_sha256,

@@ -311,6 +311,8 @@ fn merged_run(parts: &[PartSection]) -> Run {
         interrupted: runs().any(|run| run.interrupted),
         unsettled: runs().any(|run| run.unsettled),
         command: first.command.clone(),
+        // It is of one part.
+        spec: None,
         inputs: first.inputs.clone(),
         annotations: first.annotations.clone(),
         plan_sha256: first.plan_sha256.clone(),

@@ -68,6 +68,18 @@ pub struct Factor {
     pub values: Vec<String>,
 }
 
+impl Design {
+    /// Returns the name of the command that makes such studies.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Design::Repeat { .. } => "repeat",
+            Design::Ab { .. } => "ab",
+            Design::Sweep { .. } => "sweep",
+            Design::Search { .. } => "search",
+        }
+    }
+}
+
 /// A kind of run that trials repeat.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -76,6 +88,9 @@ pub struct Cell {
     pub name: String,
     /// Command line of one run, word by word, with `[redacted]` for credentials.
     pub words: Vec<String>,
+    /// Specification of one run, as in its document; absent in studies of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spec: Option<serde_json::Value>,
     /// Values of the factors, in their order; empty if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<Level>,

@@ -4,9 +4,10 @@
 use std::io;
 use std::sync::Arc;
 
-use weir_engine::Job;
 use weir_io::{Backend, Close, ConnId, EventKind, Nanos, Segment, SocketOptions, WaitPolicy};
 use weir_tls::{Session, TlsConfig, TlsError};
+
+use crate::draft::Draft;
 
 /// The only connection of the backend.
 const CONN: ConnId = ConnId(0);
@@ -37,15 +38,15 @@ enum Step {
 }
 
 impl<B: Backend> Link<B> {
-    /// Connects to the target of `job`.
+    /// Connects to the target of `draft`.
     ///
     /// # Errors
     /// When that fails, or takes until `until`.
-    pub(super) fn connect(backend: B, job: &Job, until: Nanos) -> io::Result<Link<B>> {
+    pub(super) fn connect(backend: B, draft: &Draft, until: Nanos) -> io::Result<Link<B>> {
         let mut link = Link { backend, session: None, plain: Vec::new(), until };
-        let source = job.plan.connection.source(0);
+        let source = draft.plan.connection.source(0);
         let options = SocketOptions { source, ..SocketOptions::default() };
-        link.backend.connect(CONN, &job.endpoint, options);
+        link.backend.connect(CONN, &draft.endpoint, options);
         match link.step()? {
             Step::Connected => Ok(link),
             Step::Received(_) | Step::Ended => {

@@ -11,6 +11,10 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub struct LoadSpec {
     /// Closed or open loop.
     pub model: Load,
+    /// True if the seed of random arrivals was drawn and not chosen: a study draws another for each
+    /// of its rounds.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_seed_drawn: bool,
     /// Connections over all threads, at least 1.
     pub connections: u32,
     /// Greatest number of requests in flight on one connection, 1 to 128.
@@ -37,6 +41,7 @@ impl Default for LoadSpec {
     fn default() -> LoadSpec {
         LoadSpec {
             model: Load::ClosedLoop,
+            is_seed_drawn: false,
             connections: 10,
             pipeline: 1,
             warmup: Warmup { span_ns: 2 * SECOND_NS, is_auto: false },

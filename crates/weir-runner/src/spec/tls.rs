@@ -58,6 +58,14 @@ impl TlsSpec {
         self.key.as_mut().map_or(Ok(()), |file| file.keep("--key"))
     }
 
+    /// The files, with the roles of those that are digested.
+    pub(super) fn files(&mut self) -> impl Iterator<Item = (Option<InputRole>, &mut InputFile)> {
+        let authorities = self.ca_file.as_mut().map(|file| (Some(InputRole::CaFile), file));
+        let cert = self.cert.as_mut().map(|file| (Some(InputRole::CertFile), file));
+        let key = self.key.as_mut().map(|file| (None, file));
+        [authorities, cert, key].into_iter().flatten()
+    }
+
     /// Drops everything about private keys but the paths of their files.
     pub(crate) fn forget_keys(&mut self) {
         let cert = self.cert.as_mut().filter(|file| holds_key(file));

@@ -60,17 +60,18 @@ impl WatchSpec {
         self.nginx.iter().chain(&self.prometheus)
     }
 
-    /// The texts that say what is watched and captured, with their flags.
+    /// The texts that say what is watched and captured, with their fields.
     pub(crate) fn sources(&self) -> impl Iterator<Item = (&'static str, &String)> {
-        let urls = [("--watch-nginx", &self.nginx), ("--watch-prometheus", &self.prometheus)];
+        let urls = [("nginx", &self.nginx), ("prometheus", &self.prometheus)];
         let lists = [
-            ("--watch-metric", &self.metrics),
-            ("--watch-pid", &self.processes),
-            ("--watch-command", &self.commands),
-            ("--capture", &self.captures),
+            ("metrics", &self.metrics),
+            ("processes", &self.processes),
+            ("commands", &self.commands),
+            ("captures", &self.captures),
         ];
-        let urls = urls.into_iter().flat_map(|(flag, url)| url.iter().map(move |url| (flag, url)));
-        urls.chain(lists.into_iter().flat_map(|(flag, of)| of.iter().map(move |text| (flag, text))))
+        let urls = urls.into_iter().flat_map(|(field, url)| url.iter().map(move |url| (field, url)));
+        let texts = lists.into_iter().flat_map(|(field, of)| of.iter().map(move |it| (field, it)));
+        urls.chain(texts)
     }
 
     /// True if a watched page is read over TLS.

@@ -1,91 +1,87 @@
-//! Checks of flag combinations, and of values that clap does not validate. They use words alone: no
-//! file, no name service.
+//! Checks of flag combinations, and of words that are no flags. They use words alone: no file, no
+//! name service.
 
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-
-use clap::CommandFactory;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args, Command, CommandFactory};
 use weir_result::similar;
 use weir_runner::credentials;
 
 use super::hints::wrong;
-use super::{ArrivalsChoice, Cli, RunArgs, hints, is_stdout, peers};
-use crate::output::{Output, Outputs};
+use super::{Cli, ResultArgs, RunArgs, SpecArgs};
 
-/// Maximum bytes of a Unix socket's name: `sun_path` of sockaddr_un(7) without its last NUL.
-pub(crate) const UNIX_MAX_BYTES: usize = 107;
+/// Flags that `--spec` allows beside those of the result: its own, and those that give redacted
+/// values or name a command that may run.
+const BESIDE_SPEC: [&str; 12] = [
+    "spec_file",
+    "run_commands",
+    "print_plan",
+    "print_spec",
+    "words",
+    "headers",
+    "user",
+    "body",
+    "watch_nginx",
+    "script",
+    "capture",
+    "watch_command",
+];
 
-/// Checks the flags of a load, and moves a user name and password out of the URL.
+/// Checks the flags of a load and of its result.
 ///
 /// # Errors
 /// When a flag is wrong.
-pub(super) fn check(args: &mut RunArgs) -> Result<(), clap::Error> {
-    check_script(args)?;
-    if let Some(url) = args.words.first_mut() {
-        let (plain, userinfo) = credentials::split_userinfo(url);
-        let userinfo = userinfo.filter(|userinfo| !userinfo.is_empty()).map(str::to_owned);
-        *url = plain;
-        args.userinfo = userinfo;
+pub(super) fn check(
+    args: &mut RunArgs,
+    matches: &ArgMatches,
+    command: &Command,
+) -> Result<(), clap::Error> {
+    if args.spec_file.is_some() {
+        check_beside_spec(matches, command)?;
+        return args.result.check();
     }
-    for header in &args.headers {
-        check_header(header)?;
+    if args.spec.target.words.is_empty() && !args.spec.checks.selfcheck {
+        return Err(wrong("name the URL of the server: weir [options] URL".to_owned()));
     }
-    check_user(args)?;
-    check_part(args).map_err(wrong)?;
-    args.watch.check().map_err(wrong)?;
-    let named = [("--raw", &args.raw), ("--junit", &args.junit)];
-    for (flag, path) in named {
-        if path.as_deref().is_some_and(is_stdout) {
-            let text = "only --output can; give a file name";
-            return Err(wrong(format!("{flag} cannot write to standard output: {text}")));
-        }
-    }
-    let rows: Vec<&str> = args.raw.iter().map(|_| "--raw").chain(rows_of(&args.output)).collect();
-    if let [one, other, ..] = rows[..] {
-        let text = "the rows of all requests go to one file";
-        return Err(wrong(format!("{one} and {other}: {text}; leave one out")));
-    }
-    if args.assertions.is_empty() {
-        let exports = args.exports();
-        let exported = exports.iter().map(|export| (export.flag, export.format));
-        let mut formats = exported.chain([("--format", args.format)]);
-        if let Some((flag, format)) = formats.find(|(_, format)| format.needs_assertions) {
-            let format = format.name;
-            return Err(wrong(format!("{flag} {format} needs an assertion; add --assert")));
-        }
-    }
-    if args.redact.iter().any(|name| name.trim().is_empty()) {
-        let text = "--redact needs the name of a header or query parameter: one name is empty";
+    args.spec.check()?;
+    if args.spec.part.part.is_some() && args.result.output.saved.save.is_some() {
+        let text = "--save cannot be used with --part: save the merged document with weir history \
+                    add";
         return Err(wrong(text.to_owned()));
     }
-    args.unix.as_deref().map_or(Ok(()), |path| check_unix(path).map_err(wrong))
+    args.result.check()
 }
 
-/// The names of the outputs for rows.
-fn rows_of(outputs: &[Output]) -> impl Iterator<Item = &'static str> {
-    outputs.rows().map(|_| "-o FILE.parquet")
+/// Refuses flags of the load beside a file that has them all.
+fn check_beside_spec(matches: &ArgMatches, command: &Command) -> Result<(), clap::Error> {
+    let of_result = ResultArgs::augment_args(Command::new("result"));
+    let of_result: Vec<_> = of_result.get_arguments().map(Arg::get_id).collect();
+    let is_load = |id: &&clap::Id| {
+        let is_flag = command.get_arguments().any(|arg| arg.get_id() == *id);
+        let is_given = matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
+        is_flag && is_given && !of_result.contains(id) && !BESIDE_SPEC.contains(&id.as_str())
+    };
+    let Some(id) = matches.ids().find(is_load) else { return Ok(()) };
+    let found = command.get_arguments().find(|arg| arg.get_id() == id);
+    let long = found.and_then(Arg::get_long).unwrap_or_default();
+    let text = "--spec runs the load of its file: leave it out, or change the file";
+    Err(wrong(format!("--{long} cannot be used with --spec: {text}")))
 }
 
-fn check_script(args: &RunArgs) -> Result<(), clap::Error> {
-    if args.script.is_some() {
-        let (flag, remedy) = match args {
-            RunArgs { method: Some(_), .. } => ("--method", "set wrk.method"),
-            RunArgs { body: Some(_), .. } => ("--body", "set wrk.body"),
-            RunArgs { body_size: Some(_), .. } => {
-                ("--body-size", "set wrk.body = string.rep('x', BYTES)")
-            }
-            _ => return Ok(()),
-        };
-        let text = "cannot be used with --script, which makes the requests";
-        return Err(wrong(format!("{flag} {text}: {remedy} in the script")));
+/// Checks the words beside the flags: one URL, unless a script gets more.
+///
+/// # Errors
+/// When one is no URL, or one too many.
+pub(super) fn check_words(args: &SpecArgs) -> Result<(), clap::Error> {
+    if args.request.script.is_some() {
+        return Ok(());
     }
-    let first = args.words.first();
-    if let Some(text) = first.and_then(|first| of_verb(first, &mut args.script_args())) {
+    let first = args.target.words.first();
+    if let Some(text) = first.and_then(|first| of_verb(first, &mut args.target.script_args())) {
         return Err(wrong(text));
     }
-    let Some(word) = args.script_args().next() else { return Ok(()) };
+    let Some(word) = args.target.script_args().next() else { return Ok(()) };
     let command = Cli::command();
-    let commands = command.get_subcommands().map(clap::Command::get_name);
+    let commands = command.get_subcommands().map(Command::get_name);
     if let Some(first) = first
         && let Some(known) = similar(first, commands)
     {
@@ -93,9 +89,7 @@ fn check_script(args: &RunArgs) -> Result<(), clap::Error> {
     }
     let advice = "give one URL, put values with blanks into quotes, and a script after -s";
     // `-H Authorization: Bearer …` without quotes: the words are the credentials.
-    let is_credentials = args.headers.iter().any(|header| {
-        header.split_once(':').is_some_and(|(name, _)| credentials::is_name(name.trim()))
-    });
+    let is_credentials = args.request.header_names().any(credentials::is_name);
     Err(wrong(match is_credentials {
         true => format!("too many words: {advice}"),
         false => format!("'{word}' is one word too many: {advice}"),
@@ -124,98 +118,13 @@ fn of_verb<'a>(first: &str, others: &mut impl Iterator<Item = &'a String>) -> Op
     Some(format!("{text} {url}"))
 }
 
-/// Checks that a header has a name that RFC 9110 §5.1 allows. The error does not repeat its value.
-fn check_header(header: &str) -> Result<(), clap::Error> {
-    let Some((name, _)) = header.split_once(':') else {
-        let word = header.split_whitespace().next().unwrap_or_default();
-        return Err(wrong(format!("--header {word:?} has no colon: write \"Name: value\"")));
-    };
-    if is_token(name) {
-        return Ok(());
-    }
-    Err(wrong(format!(
-        "--header name {name:?} is not a token (RFC 9110); use letters, digits and !#$%&'*+-.^_`|~"
-    )))
-}
-
-/// True if a text is a token (RFC 9110 §5.6.2).
-fn is_token(text: &str) -> bool {
-    let is_tchar = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    !text.is_empty() && text.bytes().all(is_tchar)
-}
-
-/// Checks that all parts of a load have the same plan, and each a worker.
-fn check_part(args: &RunArgs) -> Result<(), String> {
-    let Some(part) = args.part else { return Ok(()) };
-    if args.save.is_some() {
-        let text = "--save cannot be used with --part: save the merged document with weir \
-                    history add";
-        return Err(text.to_owned());
-    }
-    let Some(threads) = args.threads else {
-        return Err("--part needs --threads: the number over all parts, the same on each machine"
-            .to_owned());
-    };
-    let (count, threads) = (part.count(), threads.min(args.connections));
-    if threads < count {
-        return Err(format!(
-            "--part: {count} parts need at least one thread and connection each: raise --threads \
-             or --connections to {count} or more"
-        ));
-    }
-    if args.arrivals == ArrivalsChoice::Poisson && args.seed.is_none() {
-        return Err("--part needs --seed with random arrivals: the same on each machine".to_owned());
-    }
-    if args.warmup.is_some_and(|warmup| warmup.is_auto) {
-        let text = "--part cannot be used with --warmup auto: each part would end its own \
-                    warm-up; give a length";
-        return Err(text.to_owned());
-    }
-    Ok(())
-}
-
-fn check_user(args: &RunArgs) -> Result<(), clap::Error> {
-    let Some(user) = &args.user else { return Ok(()) };
-    // A recorded command line: the value is refused later, unless it is given again.
-    let is_redacted = user == weir_runner::REDACTED;
-    if !is_redacted && (!user.contains(':') || user.contains(char::is_control)) {
-        let hint = hints::of_one_dash(&format!("-u{user}"), None);
-        let hint = hint.or_else(|| peers::tip("-u", user).map(|tip| format!("--user: {tip}")));
-        let text = "--user needs USER:PASS without control characters; write 'USER:' for no \
-                    password";
-        return Err(wrong(hint.unwrap_or_else(|| text.to_owned())));
-    }
-    let names = args.headers.iter().filter_map(|header| header.split_once(':'));
-    match names.into_iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
-        true => Err(wrong(
-            "--user and --header Authorization set the same header: give one of them".to_owned(),
-        )),
-        false => Ok(()),
-    }
-}
-
-/// Checks that the kernel accepts the name of a Unix socket.
-///
-/// # Errors
-/// When it is empty or too long; the message contains the limit.
-pub(crate) fn check_unix(path: &Path) -> Result<(), String> {
-    let bytes = path.as_os_str().as_bytes();
-    // An abstract name has a NUL where the path has its @, and needs none behind it.
-    let name = bytes.strip_prefix(b"@").unwrap_or(bytes);
-    match name.len() {
-        0 => Err("--unix names no socket: give its path, or @NAME".to_owned()),
-        1..=UNIX_MAX_BYTES => Ok(()),
-        long => Err(format!(
-            "--unix path has {long} bytes: the limit for a socket is {UNIX_MAX_BYTES}; use a \
-             relative path or a symbolic link"
-        )),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::Cli;
+    use std::path::Path;
+
+    use super::super::target::check_unix;
     use super::*;
+    use crate::output::Outputs;
 
     fn parsed(words: &[&str]) -> Result<RunArgs, String> {
         let words = std::iter::once("weir").chain(words.iter().copied());
@@ -276,10 +185,15 @@ mod tests {
     #[test]
     fn credentials_leave_the_url() {
         let args = parsed(&["http://me:p%40ss@h:80/a@b"]).expect("a URL with a user name");
-        assert_eq!(args.words[0], "http://h:80/a@b");
-        assert_eq!(args.userinfo.as_deref(), Some("me:p%40ss"));
+        let of = |args: &RunArgs| {
+            let SpecArgs { target, credentials, .. } = &args.spec;
+            (target.url().map(str::to_owned), credentials.userinfo.clone())
+        };
+        let (url, userinfo) = of(&args);
+        assert_eq!(url.as_deref(), Some("http://h:80/a@b"));
+        assert_eq!(userinfo.as_deref(), Some("me:p%40ss"));
         let args = parsed(&["http://@h/"]).expect("a URL with an empty user name");
-        assert_eq!((args.words[0].as_str(), args.userinfo.as_deref()), ("http://h/", None));
+        assert_eq!(of(&args), (Some("http://h/".to_owned()), None));
     }
 
     #[test]
@@ -298,9 +212,9 @@ mod tests {
     fn only_the_document_goes_to_standard_output() {
         check_wrong(&["--raw", "-", "http://h/"], "--raw cannot write to standard output");
         check_wrong(&["--assert", "p99 < 1s", "--junit", "-", "http://h/"], "--junit cannot write");
-        let args = parsed(&["-q", "-o", "-", "http://h/"]).expect("standard output");
-        assert!(args.prints_document() && !args.is_silent());
-        assert_eq!(args.output.documents().count(), 0);
+        let args = parsed(&["-q", "-o", "-", "http://h/"]).expect("standard output").result;
+        assert!(args.output.prints_document() && !args.is_silent());
+        assert_eq!(args.output.files.documents().count(), 0);
     }
 
     #[test]
@@ -317,5 +231,23 @@ mod tests {
             assert_eq!(found.is_ok(), is_right, "{path}: {found:?}");
         }
         check_wrong(&["--unix", &"s".repeat(200), "http://h/"], "the limit for a socket is 107");
+    }
+
+    #[test]
+    fn a_specification_is_run_as_it_is() {
+        for (words, flag) in [
+            (&["-c", "5"][..], "--connections"),
+            (&["-k"], "--insecure"),
+            (&["--watch-pid", "nginx"], "--watch-pid"),
+            (&["-X", "PUT"], "--method"),
+        ] {
+            let words = [&["--spec", "s.json"], words].concat();
+            check_wrong(&words, &format!("{flag} cannot be used with --spec"));
+        }
+        let words = "--spec s.json -q -L -o x.json --assert p99<1s --strict --listen 127.0.0.1:0 \
+                     --run-commands -u me:SECRET http://h/";
+        parsed(&words.split(' ').collect::<Vec<_>>()).expect("flags of the result");
+        let error = parsed(&["--run-commands", "http://h/"]).expect_err("there is no file");
+        assert!(error.contains("--spec <FILE>"), "{error}");
     }
 }

@@ -1,238 +1,111 @@
-//! Conversion of flags to the specification of a run. It goes this way only, and uses the flags
-//! alone: no file, no name service, no machine.
+//! All flags of a load, in groups: each is converted to its part of the specification. This goes one
+//! way only, and uses the flags alone: no file, no name service, no machine.
 
 use std::ffi::OsString;
-use std::hash::{BuildHasher, Hasher, RandomState};
-use std::path::Path;
 
-use weir_result::{
-    Arrivals, Closer, ConnectionPlan, Header, Load, Pacing, Rate, StampChoice, Wait,
-};
-use weir_runner::credentials;
-use weir_runner::{
-    AddressFamily, BodySpec, CheckSpec, EngineSpec, HttpChoice, HttpSpec, InputFile, IoChoice,
-    LoadSpec, RedactionSpec, RequestSpec, RunSpec, ScriptSpec, TargetSpec, Warmup, WitnessChoice,
-};
+use clap::Args;
+use weir_runner::{RunSpec, credentials};
 
-use super::RunArgs;
-use super::choices::{
-    self, ArrivalsChoice, CloseChoice, HttpVersionChoice, PacingChoice, TimestampsChoice,
-    WaitChoice,
-};
+use super::connection::{ConnectionArgs, HttpArgs};
+use super::engine::{CheckArgs, EngineArgs};
+use super::load::{LoadArgs, PartArgs};
+use super::request::{CredentialArgs, RequestArgs};
+use super::target::TargetArgs;
+use super::tls::TlsArgs;
+use super::watch::WatchArgs;
 
-const SECOND_NS: u64 = 1_000_000_000;
+/// The flags of a load. A run has them, and so has each run of a study.
+#[derive(Debug, Args)]
+pub(crate) struct SpecArgs {
+    /// Model and limits.
+    #[command(flatten)]
+    pub(crate) load: LoadArgs,
+    /// Part of a load on several machines.
+    #[command(flatten)]
+    pub(crate) part: PartArgs,
+    /// The request, or the script that makes requests.
+    #[command(flatten)]
+    pub(crate) request: RequestArgs,
+    /// TLS.
+    #[command(flatten)]
+    pub(crate) tls: TlsArgs,
+    /// Credentials.
+    #[command(flatten)]
+    pub(crate) credentials: CredentialArgs,
+    /// HTTP version.
+    #[command(flatten)]
+    http: HttpArgs,
+    /// Opening and renewal.
+    #[command(flatten)]
+    connection: ConnectionArgs,
+    /// Engine.
+    #[command(flatten)]
+    engine: EngineArgs,
+    /// Checks beside the load.
+    #[command(flatten)]
+    pub(crate) checks: CheckArgs,
+    /// The watch of the server.
+    #[command(flatten)]
+    pub(super) watch: WatchArgs,
+    /// The server.
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+}
 
-/// Length of the window by default, in nanoseconds.
-const DURATION_NS: u64 = 10 * SECOND_NS;
-
-/// URL of a run that has none, such as `--selfcheck` alone.
-const NO_URL: &str = "http://localhost/";
-
-impl RunArgs {
+impl SpecArgs {
     /// Returns the specification of the load. `argv` is the command line for the document.
     pub(crate) fn spec(&self, argv: impl IntoIterator<Item = OsString>) -> RunSpec {
-        let url = self.words.first().map_or(NO_URL, String::as_str);
-        let collector = self.live.otlp.as_deref().unwrap_or_default();
-        let of_collector = credentials::split_userinfo(collector).1.map(str::to_owned);
         let mut spec = RunSpec {
-            target: TargetSpec {
-                url: url.to_owned(),
-                unix: self.unix.clone(),
-                family: self.family(),
-                wait_ns: self.wait_for_server,
-            },
-            request: self.request(),
-            http: HttpSpec {
-                version: http(self.http),
-                streams: self.streams,
-                window_bytes: self.h2_window,
-                header_table_bytes: self.hpack_table,
-            },
+            target: self.target.spec(),
+            request: self.request.spec(&self.credentials),
+            http: self.http.spec(),
             tls: self.tls.spec(),
-            script: self.script.as_ref().map(|file| ScriptSpec {
-                file: InputFile::at(file),
-                args: self.script_args().cloned().collect(),
-                memory_bytes: self.script_memory,
-            }),
-            load: self.load(),
-            connection: ConnectionPlan {
-                requests: self.requests_per_connection,
-                lifetime_ns: self.connection_lifetime,
-                close: self.close.map(closer),
-                rate: self.connect_rate,
-                sources: self.source_ip.clone(),
-                destinations: self.connect_to.clone(),
-            },
-            engine: EngineSpec {
-                threads: self.threads,
-                pin: self.pin.clone(),
-                io: io(self.io),
-                pacing: self.pacing.map(pacing),
-                wait: wait(self.wait),
-                tick_ns: self.tick,
-                stamps: stamps(self.timestamps),
-            },
-            checks: CheckSpec {
-                preflight: !self.no_preflight,
-                witness: witness(self.witness),
-                selfcheck: self.selfcheck,
-                prove_client: self.prove_client,
-            },
+            script: self.request.script(self.target.script_args().cloned().collect()),
+            load: self.load.spec(),
+            connection: self.connection.spec(),
+            engine: self.engine.spec(self.load.threads),
+            checks: self.checks.spec(),
             watch: self.watch.spec(),
-            redaction: RedactionSpec {
-                off: self.no_redact,
-                names: self.redact.clone(),
-                users: self.user.iter().cloned().collect(),
-                userinfos: self.userinfo.iter().cloned().chain(of_collector).collect(),
-            },
-            part: self.part,
-            start_at_unix_ns: self.start_at,
-            ..RunSpec::new(url)
+            redaction: self.credentials.spec(),
+            ..RunSpec::new("")
         };
+        self.part.set(&mut spec);
         spec.set_command(argv);
         spec
     }
 
-    fn family(&self) -> Option<AddressFamily> {
-        match (self.ipv4, self.ipv6) {
-            (true, _) => Some(AddressFamily::Ipv4),
-            (_, true) => Some(AddressFamily::Ipv6),
-            (false, false) => None,
+    /// Checks the flags of a load, and moves a user name and password out of the URL.
+    ///
+    /// # Errors
+    /// When a flag is wrong.
+    pub(super) fn check(&mut self) -> Result<(), clap::Error> {
+        self.request.check()?;
+        super::check::check_words(self)?;
+        if let Some(url) = self.target.words.first_mut() {
+            let (plain, userinfo) = credentials::split_userinfo(url);
+            let userinfo = userinfo.filter(|userinfo| !userinfo.is_empty()).map(str::to_owned);
+            *url = plain;
+            self.credentials.userinfo = userinfo;
         }
-    }
-
-    fn request(&self) -> RequestSpec {
-        let headers = self.headers.iter().filter_map(|line| line.split_once(':'));
-        let header = |(name, value): (&str, &str)| Header {
-            name: name.trim().to_owned(),
-            value: value.trim().to_owned(),
-        };
-        let of_url = self.userinfo.as_deref().map(credentials::decoded);
-        RequestSpec {
-            method: self.method.clone(),
-            headers: headers.map(header).collect(),
-            basic_auth: self.user.clone().or(of_url),
-            body: self.body(),
-        }
-    }
-
-    fn body(&self) -> Option<BodySpec> {
-        let given = self.body.as_deref().map(|body| match body.strip_prefix('@') {
-            Some(path) => BodySpec::File(InputFile::at(Path::new(path))),
-            None => BodySpec::Text(body.to_owned()),
-        });
-        given.or(self.body_size.map(BodySpec::Filler))
-    }
-
-    fn load(&self) -> LoadSpec {
-        let duration_ns = self.duration.or_else(|| self.requests.is_none().then_some(DURATION_NS));
-        LoadSpec {
-            model: model(self.rate, self.arrivals, self.seed),
-            connections: self.connections,
-            pipeline: self.pipeline,
-            warmup: self.warmup.unwrap_or_else(|| default_warmup(duration_ns)),
-            duration_ns,
-            requests: self.requests,
-            timeout_ns: self.timeout,
-            connect_timeout_ns: self.connect_timeout.unwrap_or(self.timeout),
-            drain_ns: self.drain,
-        }
-    }
-}
-
-/// The load model: an open loop if there is a rate.
-pub(crate) fn model(rate: Option<Rate>, arrivals: ArrivalsChoice, seed: Option<u64>) -> Load {
-    let Some(rate) = rate else { return Load::ClosedLoop };
-    let arrivals = match arrivals {
-        ArrivalsChoice::Uniform => Arrivals::Uniform,
-        ArrivalsChoice::Poisson => Arrivals::Poisson { seed: seed.unwrap_or_else(draw_seed) },
-    };
-    Load::OpenLoop { rate, arrivals }
-}
-
-/// Draws a seed that is short enough to type again.
-pub(crate) fn draw_seed() -> u64 {
-    RandomState::new().build_hasher().finish() % 1_000_000_000
-}
-
-/// The warm-up by default: `clamp(10% of -d, 2 s, 10 s)`, or none if only a number of requests ends
-/// the window.
-fn default_warmup(duration_ns: Option<u64>) -> Warmup {
-    let tenth = |duration_ns: u64| (duration_ns / 10).clamp(2 * SECOND_NS, 10 * SECOND_NS);
-    Warmup { span_ns: duration_ns.map_or(0, tenth), is_auto: false }
-}
-
-fn closer(choice: CloseChoice) -> Closer {
-    match choice {
-        CloseChoice::Server => Closer::Server,
-        CloseChoice::Client => Closer::Client,
-    }
-}
-
-fn http(choice: HttpVersionChoice) -> HttpChoice {
-    match choice {
-        HttpVersionChoice::Auto => HttpChoice::Auto,
-        HttpVersionChoice::Http10 => HttpChoice::Http10,
-        HttpVersionChoice::Http11 => HttpChoice::Http11,
-        HttpVersionChoice::Http2 => HttpChoice::Http2,
-    }
-}
-
-fn io(choice: choices::IoChoice) -> IoChoice {
-    match choice {
-        choices::IoChoice::Auto => IoChoice::Auto,
-        choices::IoChoice::Uring => IoChoice::IoUring,
-        choices::IoChoice::Epoll => IoChoice::Epoll,
-    }
-}
-
-fn pacing(choice: PacingChoice) -> Pacing {
-    match choice {
-        PacingChoice::Sleep => Pacing::Sleep,
-        PacingChoice::Hybrid => Pacing::Hybrid,
-        PacingChoice::Spin => Pacing::Spin,
-    }
-}
-
-fn wait(choice: WaitChoice) -> Wait {
-    match choice {
-        WaitChoice::Auto => Wait::Auto,
-        WaitChoice::Latency => Wait::Latency,
-        WaitChoice::Throughput => Wait::Throughput,
-        WaitChoice::Spin => Wait::Spin,
-    }
-}
-
-fn stamps(choice: TimestampsChoice) -> StampChoice {
-    match choice {
-        TimestampsChoice::None => StampChoice::None,
-        TimestampsChoice::Sample => StampChoice::Sample,
-        TimestampsChoice::All => StampChoice::All,
-    }
-}
-
-fn witness(choice: choices::WitnessChoice) -> WitnessChoice {
-    match choice {
-        choices::WitnessChoice::Auto => WitnessChoice::Auto,
-        choices::WitnessChoice::On => WitnessChoice::On,
-        choices::WitnessChoice::Off => WitnessChoice::Off,
+        self.credentials.check(self.request.header_names())?;
+        self.part.check(&self.load).map_err(super::hints::wrong)?;
+        self.watch.check().map_err(super::hints::wrong)?;
+        self.target.check().map_err(super::hints::wrong)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use weir_runner::{BodySpec, InputFile};
+
     use super::*;
     use crate::args::Cli;
+
+    const SECOND_NS: u64 = 1_000_000_000;
 
     fn spec(words: &[&str]) -> RunSpec {
         let argv = || std::iter::once("weir").chain(words.iter().copied()).map(OsString::from);
         Cli::of_words(argv()).expect("valid flags").run.spec(argv().skip(1))
-    }
-
-    /// Likewise, of a recorded command line.
-    fn recorded(words: &[&str]) -> RunSpec {
-        let argv = || std::iter::once("weir").chain(words.iter().copied()).map(OsString::from);
-        Cli::of_recorded(argv()).expect("valid flags").run.spec(argv().skip(1))
     }
 
     #[test]
@@ -278,7 +151,7 @@ mod tests {
 
     /// Checks the stored form of a command line, redacted by its own flags.
     fn check(words: &[&str], expected: &[&str]) {
-        assert_eq!(recorded(words).command.unwrap_or_default(), expected, "{words:?}");
+        assert_eq!(spec(words).command.unwrap_or_default(), expected, "{words:?}");
     }
 
     const URL: &str = "http://h/";
@@ -295,10 +168,9 @@ mod tests {
             (vec!["-LqHCookie: a=b; c=d"], vec!["-LqHCookie: [redacted]"]),
             (vec!["--header=COOKIE: a=b"], vec!["--header=COOKIE: [redacted]"]),
             (
-                vec!["--head", "Proxy-Authorization:x"],
-                vec!["--head", "Proxy-Authorization: [redacted]"],
+                vec!["--header", "Proxy-Authorization:x"],
+                vec!["--header", "Proxy-Authorization: [redacted]"],
             ),
-            (vec!["--heade=Cookie: x"], vec!["--heade=Cookie: [redacted]"]),
             (vec!["-H", "X-Key: abc"], vec!["-H", "X-Key: abc"]),
         ] {
             check(&[&words[..], &[URL]].concat(), &[&expected[..], &[URL]].concat());
@@ -316,7 +188,7 @@ mod tests {
         check(&["-u=me:p", URL], &["-u=[redacted]", URL]);
         check(&["-Lqume:p", URL], &["-Lqu[redacted]", URL]);
         check(&["--user=me:p", URL], &["--user=[redacted]", URL]);
-        check(&["--us", "me:p", URL], &["--us", "[redacted]", URL]);
+        check(&["--user", "me:p", URL], &["--user", "[redacted]", URL]);
     }
 
     #[test]

@@ -11,8 +11,11 @@ use weir_result::{NamedMetric, Rate};
 use weir_study::search::Objective;
 
 use super::choices::ArrivalsChoice;
+use super::live::LiveArgs;
+use super::result::SaveArgs;
 use super::values::{positive, positive_duration, rate};
-use super::{Cli, output, split};
+use super::watch::fact;
+use super::{Cli, ResultArgs, output, split};
 use crate::output::{Export, Output, Outputs, all_exports};
 
 /// Flags of every study.
@@ -62,6 +65,12 @@ pub(crate) struct StudyFlags {
     /// the result as an annotation
     #[arg(long, help_heading = "Study")]
     pub(crate) github: bool,
+    /// Each trial in the history.
+    #[command(flatten)]
+    pub(crate) saved: SaveArgs,
+    /// The trial that runs.
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
     /// Print no progress and no report
     #[arg(short, long, help_heading = "Study")]
     pub(crate) quiet: bool,
@@ -323,7 +332,7 @@ pub(crate) struct Consent {
 }
 
 /// `weir rerun`.
-#[derive(Clone, Debug, Args)]
+#[derive(Debug, Args)]
 pub(crate) struct RerunArgs {
     /// Document of the run to repeat
     #[arg(value_name = "FILE")]
@@ -334,20 +343,47 @@ pub(crate) struct RerunArgs {
     /// Commands of the file.
     #[command(flatten)]
     pub(crate) consent: Consent,
-    /// Write the result to this file, in the format of its extension; repeatable
-    #[arg(short, long, value_name = "FILE", value_parser = output(Output::of_run))]
-    pub(crate) output: Vec<Output>,
-    /// In GitHub Actions: append the report to the step's summary ($GITHUB_STEP_SUMMARY), and print
-    /// failed assertions and findings as annotations
-    #[arg(long)]
-    pub(crate) github: bool,
-    /// Print no progress line and no report
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
+    /// Changes of the plan.
+    #[command(flatten)]
+    pub(crate) change: ChangeArgs,
+    /// The result.
+    #[command(flatten)]
+    pub(crate) result: ResultArgs,
     /// Print this help
     #[arg(short = 'h', long, action = ArgAction::HelpShort)]
     help: Option<bool>,
 }
+
+impl RerunArgs {
+    /// Checks the flags of the result.
+    ///
+    /// # Errors
+    /// When one is wrong.
+    pub(super) fn check(&self) -> Result<(), clap::Error> {
+        self.result.check()
+    }
+}
+
+/// Changes of the recorded load, which the new document names.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ChangeArgs {
+    /// Rate of the load in the place of the recorded one, as weir -R
+    #[arg(short = 'R', long, value_name = "N", value_parser = rate, help_heading = CHANGES)]
+    pub(crate) rate: Option<Rate>,
+    /// Connections in the place of the recorded number
+    #[arg(short, long, value_name = "N", value_parser = positive, help_heading = CHANGES)]
+    pub(crate) connections: Option<u32>,
+    /// Length of the measured window in the place of the recorded one
+    #[arg(short, long, value_name = "T", value_parser = positive_duration,
+          help_heading = CHANGES)]
+    pub(crate) duration: Option<u64>,
+    /// Keep this fact in the document; repeatable
+    #[arg(long = "note", value_name = "NAME=VALUE", value_parser = fact, help_heading = CHANGES)]
+    pub(crate) notes: Vec<(String, String)>,
+}
+
+/// Heading of the flags that change a recorded run.
+const CHANGES: &str = "Changes";
 
 /// `weir resume`.
 #[derive(Clone, Debug, Args)]
@@ -368,12 +404,9 @@ pub(crate) struct ResumeArgs {
     /// Commands of the file.
     #[command(flatten)]
     pub(crate) consent: Consent,
-    /// Command of --before that the file names, with its redacted values
-    #[arg(long, value_name = "CMD", help_heading = "Commands of the file")]
-    pub(crate) before: Option<String>,
-    /// Command of --after, likewise
-    #[arg(long, value_name = "CMD", help_heading = "Commands of the file")]
-    pub(crate) after: Option<String>,
+    /// Hooks of the file.
+    #[command(flatten)]
+    pub(crate) hooks: HookArgs,
     /// Begin each trial at once, without waiting until the machine and the target have recovered
     #[arg(long)]
     pub(crate) no_settle: bool,
@@ -381,6 +414,12 @@ pub(crate) struct ResumeArgs {
     /// with 3 in both cases
     #[arg(long, value_enum, value_name = "slower|undecided", hide_possible_values = true)]
     pub(crate) fail_on: Option<FailOn>,
+    /// Each further trial in the history.
+    #[command(flatten)]
+    pub(crate) saved: SaveArgs,
+    /// The trial that runs.
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
     /// Format of standard output
     #[arg(long, value_parser = Exporter::named_of_findings, default_value = exporters::TEXT.name,
           value_name = FORMATS)]
@@ -399,6 +438,17 @@ pub(crate) struct ResumeArgs {
     /// Print this help
     #[arg(short = 'h', long, action = ArgAction::HelpShort)]
     help: Option<bool>,
+}
+
+/// Hooks of a recorded study, given again.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct HookArgs {
+    /// Command of --before that the file names, with its redacted values
+    #[arg(long, value_name = "CMD", help_heading = "Commands of the file")]
+    pub(crate) before: Option<String>,
+    /// Command of --after, likewise
+    #[arg(long, value_name = "CMD", help_heading = "Commands of the file")]
+    pub(crate) after: Option<String>,
 }
 
 /// Checks the name of a metric.

@@ -75,7 +75,8 @@ impl WatchArgs {
     }
 }
 
-fn fact(text: &str) -> Result<(String, String), String> {
+/// Parses `NAME=VALUE`.
+pub(super) fn fact(text: &str) -> Result<(String, String), String> {
     match text.split_once('=').map(|(name, value)| (name.trim(), value.trim())) {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("must be NAME=VALUE".to_owned()),

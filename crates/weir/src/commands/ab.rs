@@ -4,10 +4,11 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use weir_conductor::Variant;
 use weir_result::study::Design;
 
 use super::repeat::hooks;
-use super::study::{self, Variant};
+use super::study;
 use crate::args::study::AbArgs;
 use crate::args::without_those_of;
 
@@ -22,7 +23,7 @@ pub(crate) fn ab(args: &AbArgs) -> Result<ExitCode> {
     let [first, second] = &args.names;
     let variant = |name: &str, flag: &str, own: Option<&str>| {
         let words = joined(&args.run, own).with_context(|| format!("{flag} cannot be read"))?;
-        Variant::of_words(name, &words).with_context(|| format!("variant {name}"))
+        study::of_words(name, &words).with_context(|| format!("variant {name}"))
     };
     let variants =
         vec![variant(first, "-a", args.a.as_deref())?, variant(second, "-b", args.b.as_deref())?];

@@ -1,14 +1,28 @@
-//! The run of a document, to be repeated: its command line, its plan and its files.
+//! The run of a document, to be repeated: its specification, its plan and its files.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
+use serde_json::Value;
 use weir_result::document::Input;
-use weir_result::{Arrivals, Document, HttpPlan, Load, Plan};
-use weir_runner::{HttpChoice, Prepared, RunSpec};
+use weir_result::{Arrivals, HttpPlan, Load, Plan};
+use weir_runner::{HttpChoice, PreparedRun, RunSpec};
 
-/// Sets what a command line leaves open as it was decided in the recorded run: the seed, the HTTP
+/// Returns the stored specification of a run. `command` is its command line.
+///
+/// # Errors
+/// When there is none, as in files of earlier versions, or it cannot be read.
+pub(crate) fn spec_of(stored: Option<&Value>, command: Option<&[String]>) -> Result<RunSpec> {
+    let Some(stored) = stored else {
+        let words = command.map(|words| words.iter().map(String::as_str));
+        let line = words.and_then(|words| shlex::try_join(words).ok());
+        let line = line.map_or_else(String::new, |line| format!(": {line}"));
+        bail!("it has no specification, as files of earlier versions; type its command line{line}");
+    };
+    Ok(RunSpec::from_json(stored.to_string().as_bytes())?)
+}
+
+/// Sets what a specification leaves open as it was decided in the recorded run: the seed, the HTTP
 /// version, threads and pacing.
-pub(crate) fn settle_choices(spec: &mut RunSpec, document: &Document) {
-    let plan = &document.plan;
+pub(crate) fn settle_choices(spec: &mut RunSpec, plan: &Plan) {
     if let (
         Load::OpenLoop { arrivals: Arrivals::Poisson { seed }, .. },
         Load::OpenLoop { arrivals: Arrivals::Poisson { seed: recorded }, .. },
@@ -27,31 +41,40 @@ pub(crate) fn settle_choices(spec: &mut RunSpec, document: &Document) {
     spec.engine.pacing = Some(plan.pacing);
 }
 
-/// Checks that a planned run is the recorded one.
+/// Checks that a planned run is the recorded one, but for the `changed` fields of its plan.
 ///
 /// # Errors
 /// When its plan or a file differs; the message names the difference.
-pub(crate) fn check_same(document: &Document, prepared: &Prepared) -> Result<()> {
+pub(crate) fn check_same(
+    document: &weir_result::Document,
+    prepared: &dyn PreparedRun,
+    changed: &[&str],
+) -> Result<()> {
     let mut found = changed_inputs(&document.run.inputs, prepared.inputs());
     let is_same = document.run.plan_sha256.as_ref() == Some(&prepared.plan_sha256());
     if !is_same {
-        let json = |plan: &Plan| {
-            let mut plan = plan.clone();
-            // It follows from the others, and from the length of secrets.
-            plan.request.wire_bytes = 0;
-            // The recorded number of threads is given now.
-            plan.leaves_cpus = false;
-            serde_json::to_value(plan).context("the plan cannot be written")
-        };
-        let (recorded, planned) = (json(&document.plan)?, json(prepared.plan())?);
+        let (recorded, planned) = (json(&document.plan, changed)?, json(prepared.plan(), changed)?);
         let plans = weir_study::differences(&recorded, &planned);
         found.extend(plans.into_iter().map(|text| format!("plan.{text}")));
     }
     match &found[..] {
-        [] if is_same => Ok(()),
+        [] if is_same || !changed.is_empty() => Ok(()),
         [] => bail!("the digest of the plan differs: this weir plans the run in another way"),
         some => bail!("this would be another run: {} (recorded and now)", some.join("; ")),
     }
+}
+
+/// Returns what two plans must have in common.
+fn json(plan: &Plan, changed: &[&str]) -> Result<Value> {
+    let mut plan = plan.clone();
+    // It follows from the others, and from the length of secrets.
+    plan.request.wire_bytes = 0;
+    // The recorded number of threads is given now.
+    plan.leaves_cpus = false;
+    let mut value = serde_json::to_value(&plan).context("the plan cannot be written")?;
+    let fields = value.as_object_mut().ok_or_else(|| anyhow!("the plan is no object"))?;
+    fields.retain(|name, _| !changed.contains(&name.as_str()));
+    Ok(value)
 }
 
 /// Returns the files that a run reads now and none of `recorded` is. A file may name any: its

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use weir_result::study::{Design, Hooks};
 
-use super::study::{self, Variant};
+use super::study;
 use crate::args::study::RepeatArgs;
 
 /// Metrics of the result.
@@ -17,7 +17,7 @@ const METRICS: [&str; 10] =
 /// # Errors
 /// When the command line is wrong, or the study cannot be kept.
 pub(crate) fn repeat(args: &RepeatArgs) -> Result<ExitCode> {
-    let variant = Variant::of_words("", &args.run)?;
+    let variant = study::of_words("", &args.run)?;
     let metrics = match args.study.metrics.is_empty() {
         true => METRICS.map(str::to_owned).to_vec(),
         false => args.study.metrics.clone(),

@@ -1,17 +1,15 @@
-//! `weir rerun`: the run of a document once more.
+//! `weir rerun`: the run of a document once more, or with a named change.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
 use weir_result::study::Hooks;
-use weir_result::{Document, Study};
+use weir_result::{Arrivals, Document, Load, Note, Study, units};
+use weir_runner::{RunSpec, Runner};
 
-use super::study::{consent, spec_of};
-use super::{recorded, run};
-use crate::args::live::LiveArgs;
-use crate::args::study::RerunArgs;
-use crate::args::{Cli, RunArgs};
+use super::study::consent;
+use super::{recorded, run, secrets};
+use crate::args::study::{ChangeArgs, RerunArgs};
 use crate::github::StepSummary;
 use crate::observers::Observers;
 use crate::runner;
@@ -22,45 +20,81 @@ use crate::terminal::shown;
 /// # Errors
 /// When the document cannot be read, the run would be another one, or it fails.
 pub(crate) fn rerun(args: &RerunArgs) -> Result<ExitCode> {
-    let summary = StepSummary::of(args.github)?;
-    let document = Document::load(&args.file)
-        .with_context(|| format!("{} cannot be repeated", shown(&args.file)));
+    let summary = StepSummary::of(args.result.verdict.github)?;
+    let document = load(args)?;
+    let mut spec = recorded::spec_of(document.run.spec.as_ref(), document.run.command.as_deref())
+        .with_context(|| format!("{} cannot be repeated", shown(&args.file)))?;
+    let named = consent::of_run(&spec);
+    consent::check(&args.file, &named, &args.consent, &Hooks::default(), args.result.output.quiet)?;
+    secrets::restore(&mut spec, &args.secrets)?;
+    recorded::settle_choices(&mut spec, &document.plan);
+    spec.command.clone_from(&document.run.command);
+    let changed = change(&mut spec, &args.change);
+    if !changed.is_empty() {
+        spec.set_command(std::env::args_os());
+    }
+    let mut observers = Observers::of(&args.result, &spec.tls)?;
+    let mut prepared = runner::of(&spec).prepare(&spec, &mut observers.all)?;
+    let fields: Vec<&str> = changed.iter().flat_map(|change| change.fields).copied().collect();
+    recorded::check_same(&document, &*prepared, &fields)
+        .with_context(|| format!("{} cannot be repeated", shown(&args.file)))?;
+    if !changed.is_empty() {
+        let texts: Vec<&str> = changed.iter().map(|change| change.text.as_str()).collect();
+        let text = format!("a rerun of {} with {}", document.run.id, texts.join(", "));
+        prepared.add_note(Note::new("rerun_changed", text));
+    }
+    run::carry_out(&args.result, prepared, summary.as_ref(), &mut observers)
+}
+
+/// Reads the document of a whole run.
+fn load(args: &RerunArgs) -> Result<Document> {
+    let file = shown(&args.file);
+    let document = Document::load(&args.file);
     if document.is_err() && Study::load(&args.file).is_ok() {
-        let file = shown(&args.file);
         bail!(
             "{file} is a study of several runs, and rerun repeats a single one: weir resume {file} \
              continues a study"
         );
     }
-    let document = document?;
-    if document.plan.part.is_some() || !document.parts.is_empty() {
-        bail!("{} is of a run in parts: repeat its parts", shown(&args.file));
+    let document = document.with_context(|| format!("{file} cannot be repeated"))?;
+    match document.plan.part.is_some() || !document.parts.is_empty() {
+        true => Err(anyhow!("{file} is of a run in parts: repeat its parts")),
+        false => Ok(document),
     }
-    let command = document.run.command.as_deref().unwrap_or_default();
-    let words = command.get(1..).filter(|words| !words.is_empty());
-    let words = words.with_context(|| format!("{} has no command line", shown(&args.file)))?;
-    let mut run_args = parsed(words)?;
-    let hooks = Hooks::default();
-    consent::check(&args.file, &consent::of_run(&run_args), &args.consent, &hooks, args.quiet)?;
-    run_args.output.clone_from(&args.output);
-    run_args.quiet = args.quiet;
-    let mut spec = spec_of(parsed(words)?, command, &args.secrets)?;
-    recorded::settle_choices(&mut spec, &document);
-    let mut observers = Observers::of(&run_args)?;
-    let prepared = runner::of(&spec).prepare(&spec, &mut observers.all)?;
-    recorded::check_same(&document, &prepared)
-        .with_context(|| format!("{} cannot be repeated", shown(&args.file)))?;
-    run::carry_out(&run_args, prepared, summary.as_ref(), &mut observers)
 }
 
-/// Parses a recorded command line, without the files that it wrote, its screen and its
-/// endpoint.
-fn parsed(words: &[String]) -> Result<RunArgs> {
-    let argv = std::iter::once("weir").chain(words.iter().map(String::as_str));
-    let cli = Cli::of_recorded(argv.map(OsString::from))
-        .map_err(|error| anyhow!("the recorded command line cannot be read: {error}"))?;
-    let (output, exports) = (Vec::new(), Vec::new());
-    let (raw, junit, save) = (None, None, None);
-    let live = LiveArgs::default();
-    Ok(RunArgs { raw, junit, output, save, exports, tui: false, live, ..cli.run })
+/// A change of the recorded plan.
+struct Change {
+    /// Fields of the plan that it may change.
+    fields: &'static [&'static str],
+    /// The new value and the recorded one.
+    text: String,
+}
+
+/// Changes the load, and adds the facts.
+fn change(spec: &mut RunSpec, args: &ChangeArgs) -> Vec<Change> {
+    spec.watch.notes.extend(args.notes.iter().cloned());
+    let (load, mut changes) = (&mut spec.load, Vec::new());
+    if let Some(rate) = args.rate {
+        let (arrivals, recorded) = match load.model {
+            Load::OpenLoop { rate, arrivals } => (arrivals, units::exact_rate(rate)),
+            Load::ClosedLoop => (Arrivals::Uniform, "a closed loop".to_owned()),
+        };
+        load.model = Load::OpenLoop { rate, arrivals };
+        let text = format!("{} in the place of {recorded}", units::exact_rate(rate));
+        changes.push(Change { fields: &["load"], text });
+    }
+    if let Some(connections) = args.connections {
+        let recorded = std::mem::replace(&mut load.connections, connections);
+        let (new, old) = (units::count(connections.into()), units::count(recorded.into()));
+        let text = format!("{new} connections in the place of {old}");
+        changes.push(Change { fields: &["connections", "threads"], text });
+    }
+    if let Some(duration_ns) = args.duration {
+        let recorded = load.duration_ns.replace(duration_ns);
+        let old = recorded.map_or_else(|| "no limit".to_owned(), units::exact_duration);
+        let text = format!("{} in the place of {old}", units::exact_duration(duration_ns));
+        changes.push(Change { fields: &["duration_ns"], text });
+    }
+    changes
 }

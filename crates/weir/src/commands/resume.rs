@@ -4,12 +4,13 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use weir_conductor::Variant;
 use weir_result::Study;
 use weir_result::study::{Design, Hooks, StudyError};
-use weir_runner::{LoadSpec, REDACTED, Warmup};
+use weir_runner::{LoadSpec, REDACTED, Runner, Warmup};
 
-use super::recorded;
-use super::study::{self, Manner, Variant, consent, restored};
+use super::study::{self, Manner, consent};
+use super::{recorded, secrets};
 use crate::args::study::{Consent, ResumeArgs};
 use crate::github::StepSummary;
 use crate::live::Progress;
@@ -36,6 +37,8 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
         quiet: args.quiet,
         github: args.github,
         settles: !args.no_settle,
+        saved: &args.saved,
+        live: &args.live,
         fail_on: args.fail_on,
     };
     if !study.is_resumable() {
@@ -48,16 +51,18 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
     }
     check_commands(&study, args)?;
     weir_study::reopen(&mut study);
-    let mut variants = Vec::new();
+    let (mut variants, mut redacted) = (Vec::new(), 0);
     for (index, cell) in (0..).zip(&study.cells) {
-        let spec = restored(&cell.words, &args.secrets)?;
+        let mut spec = recorded::spec_of(cell.spec.as_ref(), Some(&cell.words))
+            .with_context(|| format!("{} cannot be resumed", shown(&args.file)))?;
+        redacted += u32::from(!spec.missing_secrets().is_empty());
+        secrets::restore(&mut spec, &args.secrets)?;
+        spec.command = Some(cell.words.clone());
         let variant = Variant { cell: cell.clone(), spec };
         check(&study, index, &variant, &args.consent)?;
         variants.push(variant);
     }
-    let is_redacted =
-        |variant: &&Variant| variant.cell.words.iter().any(|word| word.contains(REDACTED));
-    if variants.iter().filter(is_redacted).count() > 1 && !args.quiet {
+    if redacted > 1 && !args.quiet {
         terminal::eprint_line(
             "note: all variants get the same values in the place of redacted ones",
         );
@@ -66,8 +71,8 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
         restored_hook(flag, recorded.as_deref(), given.as_deref(), &variants)
     };
     let hooks = Hooks {
-        before: hook("--before", &study.hooks.before, &args.before)?,
-        after: hook("--after", &study.hooks.after, &args.after)?,
+        before: hook("--before", &study.hooks.before, &args.hooks.before)?,
+        after: hook("--after", &study.hooks.after, &args.hooks.after)?,
         ..study.hooks
     };
     study::conduct(study, hooks, variants, manner)
@@ -93,8 +98,8 @@ fn check_commands(study: &Study, args: &ResumeArgs) -> Result<()> {
         given.as_ref().and_then(|_| recorded.clone())
     };
     let hooks = Hooks {
-        before: again(&args.before, &study.hooks.before),
-        after: again(&args.after, &study.hooks.after),
+        before: again(&args.hooks.before, &study.hooks.before),
+        after: again(&args.hooks.after, &study.hooks.after),
         ..Hooks::default()
     };
     consent::check(&args.file, &named, &args.consent, &hooks, args.quiet)
@@ -114,7 +119,7 @@ fn restored_hook(
         (Some(command), None) if command.contains(REDACTED) => {
             bail!("the study has {command:?} for {flag}: give the command again with {flag}")
         }
-        (_, Some(given)) if recorded != Some(&*study::redacted(variants, given)) => {
+        (_, Some(given)) if recorded != Some(&*weir_conductor::redacted(variants, given)) => {
             bail!("{flag} is not the command of the study, {:?}", recorded.unwrap_or("none"))
         }
         (recorded, given) => Ok(given.or(recorded).map(str::to_owned)),
@@ -141,9 +146,9 @@ fn check(study: &Study, cell: u32, variant: &Variant, consent: &Consent) -> Resu
             ..spec.load
         };
     }
-    recorded::settle_choices(&mut spec, document);
+    recorded::settle_choices(&mut spec, &document.plan);
     let prepared = runner::of(&spec).prepare(&spec, &mut Progress::new(true))?;
-    recorded::check_same(document, &prepared)
+    recorded::check_same(document, &*prepared, &[])
 }
 
 /// Checks the files of a cell without a run: one that no run has read is a file that the study

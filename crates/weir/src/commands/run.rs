@@ -1,16 +1,19 @@
-//! `weir URL`: flags to a specification, the run, the report.
+//! `weir URL` and `weir --spec FILE`: flags or a file to a specification, the run, the report.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::{fs, io};
 
 use anyhow::{Context, Result};
 use weir_report::{Annotation, TextOptions, exporters, markdown};
-use weir_result::{Assertion, AssertionResult, Document, Plan};
-use weir_runner::{Finished, Prepared, RawOutput};
+use weir_result::study::Hooks;
+use weir_result::{Assertion, AssertionResult, Document};
+use weir_runner::{Finished, PreparedRun, RawOutput, RunSpec, Runner};
 
-use crate::args::{Form, RunArgs, Strict};
-use crate::commands::selfcheck;
+use super::study::consent;
+use super::{secrets, selfcheck};
+use crate::args::{Form, ResultArgs, RunArgs, Strict, is_stdout};
 use crate::errors::NotWritten;
 use crate::github::{Channel, StepSummary};
 use crate::history::Saving;
@@ -27,17 +30,50 @@ use crate::{exit, runner};
 /// # Errors
 /// When the command line is wrong, or the machine fails before anything was measured.
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
-    let spec = args.spec(std::env::args_os());
-    if args.words.is_empty() {
+    let spec = match &args.spec_file {
+        Some(file) => of_file(file, args)?,
+        None => args.spec(std::env::args_os()),
+    };
+    if args.print_spec {
+        return print_json(serde_json::to_string_pretty(&spec.redacted())?);
+    }
+    if args.spec_file.is_none() && args.spec.target.url().is_none() {
         return selfcheck::run(args, &spec);
     }
-    let mut observers = Observers::of(args)?;
-    let summary = StepSummary::of(args.github)?;
+    let mut observers = Observers::of(&args.result, &spec.tls)?;
+    let summary = StepSummary::of(args.result.verdict.github)?;
     let prepared = runner::of(&spec).prepare(&spec, &mut observers.all)?;
     if args.print_plan {
-        return print_plan(prepared.plan());
+        return print_json(serde_json::to_string_pretty(prepared.plan())?);
     }
-    carry_out(args, prepared, summary.as_ref(), &mut observers)
+    carry_out(&args.result, prepared, summary.as_ref(), &mut observers)
+}
+
+/// Reads the specification of `--spec`, and adds the values that the flags give.
+///
+/// # Errors
+/// When it cannot be read, lacks a value, or names a command that the user has not allowed.
+fn of_file(file: &Path, args: &RunArgs) -> Result<RunSpec> {
+    let read = || {
+        let text = match is_stdout(file) {
+            true => {
+                let mut text = Vec::new();
+                io::stdin().lock().read_to_end(&mut text).map(|_| text)?
+            }
+            false => fs::read(file)?,
+        };
+        Ok::<_, anyhow::Error>(RunSpec::from_json(&text)?)
+    };
+    let place = || format!("--spec {}", shown(file));
+    let mut spec = read().with_context(place)?;
+    let named = consent::of_run(&spec);
+    let is_quiet = args.result.output.quiet;
+    consent::check(file, &named, &args.consent(), &Hooks::default(), is_quiet)?;
+    secrets::restore(&mut spec, &args.secrets()).with_context(place)?;
+    if spec.command.is_none() {
+        spec.set_command(std::env::args_os());
+    }
+    Ok(spec)
 }
 
 /// Carries out a planned run and reports it, as the flags say.
@@ -45,14 +81,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
 /// # Errors
 /// When the machine fails before anything was measured, or a result cannot be written.
 pub(crate) fn carry_out(
-    args: &RunArgs,
-    prepared: Prepared,
+    args: &ResultArgs,
+    prepared: Box<dyn PreparedRun>,
     summary: Option<&StepSummary>,
     observers: &mut Observers,
 ) -> Result<ExitCode> {
     let interrupts = Interrupts::await_signals()?;
     let files = Files::at(args, interrupts.temporaries())?;
-    let saving = Saving::of(args)?;
+    let saving = Saving::of(&args.output.saved, args.output.quiet)?;
     observers.start()?;
     let finished = prepared.run(interrupts.runs(), files.raw_output()?, &mut observers.all);
     let lines = observers.lines.as_ref();
@@ -65,13 +101,14 @@ pub(crate) fn carry_out(
 
 /// Reports a run: writes its files, prints it, saves it, and calls the `done()` of its script.
 fn report(
-    args: &RunArgs,
+    args: &ResultArgs,
     mut finished: Finished,
     files: Files,
     (summary, saving, lines): (Option<&StepSummary>, Option<&Saving>, Option<&Lines>),
 ) -> Result<ExitCode> {
+    let (verdict, strict) = (&args.verdict, args.verdict.strict);
     finished.document.assertions =
-        judged(&args.assertions, args.assert_confidence, &finished.document);
+        judged(&verdict.assertions, verdict.assert_confidence, &finished.document);
     // Files first, because standard output may be closed, or nothing may read it.
     finished.interrupts().begin_wait();
     let written = files.write(&mut finished, &options(&args.form()));
@@ -81,16 +118,16 @@ fn report(
         None if args.is_silent() => Ok(()),
         None => print(&finished.document, &args.form()),
     };
-    let is_refused = exit::is_refused(&finished.document, args.strict);
+    let is_refused = exit::is_refused(&finished.document, strict);
     let published = publish(summary, &finished.document, &args.form(), is_refused);
     // Last, so that a history that cannot be written costs neither file nor report.
-    let saved = saving.map_or(Ok(()), |saving| saving.save(&finished.document));
+    let saved = saving.map_or(Ok(()), |saving| saving.save(&finished.document, None));
     written.and(shown).and(published).and(saved)?;
-    print_errors(&finished, args.strict);
+    print_errors(&finished, strict);
     if finished.finish_script()? {
         terminal::print(|_| Ok(()))?;
     }
-    Ok(exit::of_run(&finished, args.strict))
+    Ok(exit::of_run(&finished, strict))
 }
 
 /// Evaluates the assertions on a document.
@@ -103,8 +140,7 @@ pub(crate) fn judged(
     claims.map(|claim| claim.judge(document)).collect()
 }
 
-fn print_plan(plan: &Plan) -> Result<ExitCode> {
-    let text = serde_json::to_string_pretty(plan)?;
+fn print_json(text: String) -> Result<ExitCode> {
     let text = weir_report::json::escaped(text);
     terminal::print(|out| writeln!(out, "{text}"))?;
     Ok(ExitCode::SUCCESS)
@@ -155,14 +191,14 @@ struct Rows {
 
 impl Files {
     /// Prepares the files that the flags name, which must be distinct.
-    fn at(args: &RunArgs, temporaries: &Temporaries) -> Result<Files> {
+    fn at(args: &ResultArgs, temporaries: &Temporaries) -> Result<Files> {
         let documents = args.document_places().map(|path| ("--output", path));
         let others: Vec<_> =
             documents.chain(args.rows()).map(|(flag, path)| (flag, Some(path))).collect();
         check_distinct(&others)?;
         let exports = ExportFiles::at(args.exports(), &others, temporaries)?;
         let at = |path: &Path| ResultFile::at("--output", path, temporaries);
-        let documents = args.output.documents().map(at).collect::<Result<_>>()?;
+        let documents = args.output.files.documents().map(at).collect::<Result<_>>()?;
         let rows = args.rows().map(|(flag, path)| {
             let name = path.to_string_lossy().into_owned();
             Ok::<_, anyhow::Error>(Rows {

@@ -10,9 +10,10 @@ use weir_result::{Arrivals, units};
 use weir_study::search::{precise, quick};
 
 use super::repeat::hooks;
-use super::study::{self, Variant, run_args};
+use super::study::{self, run_args};
+use crate::args::load::{LoadArgs, draw_seed};
 use crate::args::study::SearchArgs;
-use crate::args::{ArrivalsChoice, RunArgs, spec};
+use crate::args::ArrivalsChoice;
 
 /// Number of connections at the start, unless -c is given.
 const CONNECTIONS: u32 = 64;
@@ -30,9 +31,9 @@ const SECOND: f64 = 1e9;
 /// # Errors
 /// When the command line is wrong, or the study cannot be kept.
 pub(crate) fn search(args: &SearchArgs) -> Result<ExitCode> {
-    let run = run_args(&args.run)?;
+    let run = run_args(&args.run)?.load;
     check(args, &run)?;
-    let variant = Variant::of_words("", &args.run)?;
+    let variant = study::of_words("", &args.run)?;
     let connections_max = connections_max().max(run.connections);
     let design = Design::Search {
         objective: args.objective.to_string(),
@@ -40,7 +41,7 @@ pub(crate) fn search(args: &SearchArgs) -> Result<ExitCode> {
         arrivals: match args.arrivals {
             ArrivalsChoice::Uniform => Arrivals::Uniform,
             ArrivalsChoice::Poisson => {
-                Arrivals::Poisson { seed: args.study.study_seed.unwrap_or_else(spec::draw_seed) }
+                Arrivals::Poisson { seed: args.study.study_seed.unwrap_or_else(draw_seed) }
             }
         },
         connections: if has_connections(&args.run) { run.connections } else { CONNECTIONS },
@@ -65,7 +66,7 @@ fn own_words(args: &SearchArgs) -> Vec<String> {
 }
 
 /// Refuses flags that the search sets itself, and a timeout within the objective.
-fn check(args: &SearchArgs, run: &RunArgs) -> Result<()> {
+fn check(args: &SearchArgs, run: &LoadArgs) -> Result<()> {
     let set = [
         ("--rate", run.rate.is_some()),
         ("--requests", run.requests.is_some()),
@@ -89,7 +90,7 @@ fn check(args: &SearchArgs, run: &RunArgs) -> Result<()> {
 }
 
 /// Returns the effort: that of the flags, with trials as long as -d.
-fn effort(args: &SearchArgs, run: &RunArgs) -> SearchEffort {
+fn effort(args: &SearchArgs, run: &LoadArgs) -> SearchEffort {
     let usual = if args.precise { precise() } else { quick() };
     let factor = run.duration.map_or(1.0, |ns| ns as f64 / SECOND / usual.final_s);
     SearchEffort {

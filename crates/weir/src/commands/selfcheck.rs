@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use weir_report::exporters;
 use weir_result::document::SelfcheckSection;
 use weir_result::units;
-use weir_runner::{NoiseFloor, RunSpec, Runner};
+use weir_runner::{LocalRunner, NoiseFloor, RunSpec};
 
 use crate::args::RunArgs;
 use crate::interrupts::Interrupts;
@@ -18,29 +18,30 @@ use crate::{exit, terminal};
 /// # Errors
 /// When it cannot be measured, or the flags require the report of a load.
 pub(crate) fn run(args: &RunArgs, spec: &RunSpec) -> Result<ExitCode> {
-    if !args.output.is_empty()
-        || args.raw.is_some()
-        || args.save.is_some()
-        || args.script.is_some()
+    let (output, live) = (&args.result.output, &args.result.live);
+    if !output.files.is_empty()
+        || output.raw.is_some()
+        || output.saved.save.is_some()
+        || spec.script.is_some()
         || args.print_plan
-        || args.tui
-        || args.live.listen.is_some()
-        || args.live.otlp.is_some()
-        || args.prove_client
-        || args.github
-        || args.format.needs_assertions
-        || args.format == exporters::MARKDOWN
+        || live.tui
+        || live.listen.is_some()
+        || live.otlp.is_some()
+        || spec.checks.prove_client
+        || args.result.verdict.github
+        || output.format.needs_assertions
+        || output.format == exporters::MARKDOWN
     {
         bail!("--selfcheck alone prints the noise floor and runs no load: add a URL");
     }
     let interrupts = Interrupts::await_signals()?;
-    let Some(floor) = Runner::noise_floor(spec, interrupts.runs())? else {
+    let Some(floor) = LocalRunner::noise_floor(spec, interrupts.runs())? else {
         terminal::eprint_line("interrupted: the noise floor was not measured");
         let signal = interrupts.runs().received();
         return Ok(signal.map_or(ExitCode::SUCCESS, exit::of_signalled));
     };
-    if !args.quiet {
-        let text = match args.format == exporters::JSON {
+    if !output.quiet {
+        let text = match output.format == exporters::JSON {
             true => serde_json::to_string_pretty(&floor.section)?,
             false => table(&floor),
         };

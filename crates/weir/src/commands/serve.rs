@@ -18,7 +18,7 @@ use weir_serve::{
     Programme, ServeOptions, Stall, Stats,
 };
 
-use crate::args::check::check_unix;
+use crate::args::target::check_unix;
 use crate::args::values::listen_address;
 use crate::errors::NotWritten;
 use crate::terminal::{self, shown};

@@ -1,10 +1,7 @@
 //! Studies: what `weir repeat`, `ab`, `sweep` and `resume` share.
 
-mod bench;
 pub(crate) mod consent;
-mod estimate;
-mod hook;
-mod settle;
+mod keeper;
 mod unfinished;
 mod variant;
 
@@ -12,22 +9,27 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
+use weir_conductor::{Conductor, Variant, redacted};
 use weir_report::view::Report;
 use weir_report::{Annotation, Exporter, Findings, TextOptions, exporters, markdown};
 use weir_result::document::Tool;
 use weir_result::study::{Cell, Comparison, Design, Gate, Hooks, StudyResult, StudyState};
 use weir_result::{STUDY_VERSION, Study};
 
-pub(crate) use variant::{Variant, redacted, restored, run_args, spec_of};
+pub(crate) use variant::{of_levels, of_words, run_args};
 
+use crate::args::live::LiveArgs;
+use crate::args::result::SaveArgs;
 use crate::args::study::{FailOn, StudyFlags};
 use crate::errors::NotWritten;
 use crate::github::{Channel, StepSummary};
+use crate::history::Saving;
 use crate::interrupts::Interrupts;
+use crate::observers::Observers;
 use crate::output::{Export, ExportFiles, Outputs, ResultFile};
 use crate::screen::Screen;
-use crate::{exit, terminal};
-use bench::Bench;
+use crate::{exit, runner, terminal};
+use keeper::StudyFiles;
 
 /// How a study is made and shown.
 #[derive(Clone, Debug)]
@@ -48,6 +50,10 @@ pub(crate) struct Manner<'a> {
     pub(crate) quiet: bool,
     /// True if trials wait until machine and target have recovered.
     pub(crate) settles: bool,
+    /// History of the trials.
+    pub(crate) saved: &'a SaveArgs,
+    /// Outputs while a trial runs.
+    pub(crate) live: &'a LiveArgs,
     /// Verdict that makes the program end with 3 or 5.
     pub(crate) fail_on: Option<FailOn>,
 }
@@ -66,6 +72,8 @@ impl StudyFlags {
             quiet: self.quiet,
             github: self.github,
             settles: !self.no_settle,
+            saved: &self.saved,
+            live: &self.live,
             fail_on,
         }
     }
@@ -85,7 +93,7 @@ pub(crate) fn new(
         started: weir_runner::now(),
         command: words,
         design,
-        seed: flags.study_seed.unwrap_or_else(crate::args::spec::draw_seed),
+        seed: flags.study_seed.unwrap_or_else(crate::args::load::draw_seed),
         hooks: Hooks {
             before: redacted(&flags.before),
             after: redacted(&flags.after),
@@ -112,6 +120,10 @@ pub(crate) fn conduct(
     check_formats(&Findings::of_study(&study), manner.format, &manner.exports)?;
     unfinished::check(&manner)?;
     let summary = StepSummary::of(manner.github)?;
+    let saving = Saving::of(manner.saved, manner.quiet)?;
+    // All variants push to one collector.
+    let tls = variants.first().map(|variant| variant.spec.tls.clone()).unwrap_or_default();
+    let mut observers = Observers::of_study(manner.live, manner.quiet, &tls)?;
     let interrupts = Interrupts::await_signals()?;
     let file = |path: &Path| ResultFile::at("--output", path, interrupts.temporaries());
     // Checked before the first trial, and made anew for each.
@@ -119,13 +131,19 @@ pub(crate) fn conduct(
     let kept = [("--output", manner.output), ("the study", manner.resumed)];
     let exports = ExportFiles::at(manner.exports.clone(), &kept, interrupts.temporaries())?;
     if !manner.quiet {
-        terminal::eprint_line(estimate::of_study(&study, &variants));
+        terminal::eprint_line(weir_conductor::estimate(&study, &variants));
         if let Some(text) = weir_study::undecidable(&study) {
             terminal::eprint_line(format_args!("note: {text}"));
         }
     }
-    let mut bench = Bench::new(variants, hooks, &interrupts, &manner);
-    let kept = weir_study::conduct(&mut study, &mut bench);
+    observers.start()?;
+    let runner = runner::here(false);
+    let mut files =
+        StudyFiles { output: manner.output, temporaries: interrupts.temporaries(), saving };
+    let all = &mut observers.all;
+    let of_study = (variants, hooks);
+    let conductor = Conductor::new(&runner, of_study, interrupts.runs(), all, &mut files);
+    let kept = weir_study::conduct(&mut study, &mut conductor.settling(manner.settles));
     interrupts.runs().begin_wait();
     let shown = show(&study, &manner, exports, summary.as_ref());
     report_end(&study, &manner);
@@ -134,6 +152,7 @@ pub(crate) fn conduct(
         let text = "note: the file has trials and no result: once it can be written";
         terminal::eprint_line(format_args!("{text}, weir resume {path} adds the result"));
     }
+    observers.await_scrapers(&interrupts);
     shown?;
     kept?;
     if let (StudyState::Interrupted, Some(signal)) = (&study.state, interrupts.runs().received()) {

@@ -6,10 +6,11 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use weir_conductor::Variant;
 use weir_result::study::{Cell, Design, Factor, Level};
 
 use super::repeat::hooks;
-use super::study::{self, Variant};
+use super::study;
 use crate::args::study::{SweepArgs, are_one_flag};
 use crate::args::{target_at, without_those_of};
 
@@ -92,7 +93,12 @@ fn make(args: &SweepArgs) -> Result<ExitCode> {
     for factor in &args.vary {
         own.extend(["--vary".to_owned(), format!("{}={}", factor.name, factor.values.join(","))]);
     }
-    let base = variants.first().map(|variant| variant.redacted_words(&args.run));
+    let redacted_words = |variant: &Variant| {
+        let mut spec = variant.spec.clone();
+        spec.set_command(args.run.iter().cloned());
+        spec.command.unwrap_or_default()
+    };
+    let base = variants.first().map(redacted_words);
     own.extend(base.into_iter().flatten());
     let study = study::new(&args.study, design, &variants, own);
     study::conduct(study, hooks(&args.study), variants, args.study.manner(None))
@@ -101,7 +107,7 @@ fn make(args: &SweepArgs) -> Result<ExitCode> {
 /// The run of one combination.
 fn variant(cell: Cell, base: &[OsString]) -> Result<Variant> {
     let words = words(base, &cell.levels)?;
-    Variant::of_levels(&cell.name, cell.levels, &words)
+    study::of_levels(&cell.name, cell.levels, &words)
         .with_context(|| format!("--vary: {}", cell.name))
 }
 

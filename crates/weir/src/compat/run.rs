@@ -12,12 +12,12 @@ use weir_report::text::{self, TextOptions};
 use weir_result::{Header, Histogram, Interval, Plan, Rate};
 use weir_runner::{
     CheckSpec, CompatSpec, EngineSpec, Finished, HttpChoice, HttpSpec, InputFile, LoadSpec,
-    Observer, Phase, RequestSpec, RunSpec, ScriptSpec, TlsSpec, Warmup, WitnessChoice,
+    Observer, Phase, RequestSpec, RunSpec, Runner, ScriptSpec, TlsSpec, Warmup, WitnessChoice,
 };
 
 use super::Dialect;
 use super::args::CompatArgs;
-use crate::args::spec::model;
+use crate::args::load::model;
 use crate::commands::run::print_script_failures;
 use crate::errors::NotWritten;
 use crate::interrupts::Interrupts;
@@ -61,8 +61,9 @@ fn report(
 ) -> Result<ExitCode> {
     let lines =
         Lines { latency: args.latency, uncorrected: args.uncorrected, sent: args.shows_sent };
-    let figures = finished.figures();
-    print(|out| dialect::write_results(printed(dialect), &figures, &lines, out))?;
+    if let Some(figures) = finished.figures() {
+        print(|out| dialect::write_results(printed(dialect), figures, &lines, out))?;
+    }
     let reported = file.map_or(Ok(()), |file| {
         let options =
             TextOptions { spectrum: args.latency, verdict: is_judged, ..TextOptions::default() };

@@ -5,7 +5,7 @@ use std::time::UNIX_EPOCH;
 
 use weir_report::prometheus::Page;
 use weir_result::Plan;
-use weir_runner::{ClientOverhead, Frame};
+use weir_runner::{ClientOverhead, Frame, StudyProgress};
 
 use super::{Stage, Totals, own_rate_rps};
 
@@ -19,6 +19,9 @@ pub(super) fn page(totals: &Totals) -> String {
         let began_s = began.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
         let help = "Begin of the load, since 1970";
         page.single("weir_live_start_time_seconds", "gauge", help, began_s);
+    }
+    if let Some(study) = &totals.study {
+        of_study(study, &mut page);
     }
     page.family("weir_live_phase", "gauge", "1 for the present phase of the run, else 0");
     for stage in Stage::ALL {
@@ -59,6 +62,16 @@ fn about(plan: &Plan, page: &mut Page) {
         let help = "Planned requests per second; absent in a closed loop";
         page.single("weir_live_planned_requests_per_second", "gauge", help, rate_rps);
     }
+}
+
+fn of_study(study: &StudyProgress, page: &mut Page) {
+    let labels = [("design", study.design), ("variant", study.variant.as_str())];
+    page.family("weir_live_study_info", "gauge", "The study and the variant that runs; always 1");
+    page.sample("weir_live_study_info", &labels, 1.0);
+    let help = "Number of the trial that runs, from 1";
+    page.single("weir_live_trial", "gauge", help, study.trial.into());
+    let help = "Trials that the study makes at most";
+    page.single("weir_live_trials_at_most", "gauge", help, study.most.into());
 }
 
 /// Figures of the client itself, as far as they are known.
@@ -140,6 +153,30 @@ mod tests {
             assert!(page.lines().any(|found| found == line), "no {line} in\n{page}");
         }
         assert!(page.contains("url=\"http://h/?a=\\\"b\\\\?\""), "{page}");
+    }
+
+    #[test]
+    fn a_study_and_its_trial_are_named() {
+        let study = StudyProgress {
+            design: "ab",
+            trial: 3,
+            least: 16,
+            most: 40,
+            variant: "new".to_owned(),
+            left: None,
+        };
+        let mut totals = totals();
+        totals.study = Some(study);
+        let page = page(&totals);
+        for line in [
+            "weir_live_study_info{design=\"ab\",variant=\"new\"} 1",
+            "weir_live_trial 3",
+            "weir_live_trials_at_most 40",
+        ] {
+            assert!(page.lines().any(|found| found == line), "no {line} in\n{page}");
+        }
+        totals.study = None;
+        assert!(!super::page(&totals).contains("weir_live_trial"), "a single run has none");
     }
 
     #[test]

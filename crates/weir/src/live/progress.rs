@@ -5,12 +5,12 @@ use std::io::{self, IsTerminal, Write};
 
 use weir_io::system;
 use weir_result::{Interval, Note, Plan, units};
-use weir_runner::{Frame, Observer, Phase};
+use weir_runner::{Frame, Observer, Phase, StudyProgress};
 
 use super::{drain_left_ns, end_ns};
 use crate::terminal;
 
-/// The progress of one run.
+/// The progress of a run, or of the trials of a study.
 #[derive(Debug)]
 pub(crate) struct Progress {
     is_quiet: bool,
@@ -21,7 +21,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Returns the progress of a trial; with `is_quiet` it shows warnings alone.
+    /// Returns the progress of trials; with `is_quiet` it shows warnings alone.
     pub(crate) fn new(is_quiet: bool) -> Progress {
         Progress::of_run(is_quiet, false)
     }
@@ -38,6 +38,13 @@ impl Observer for Progress {
     fn waiting(&mut self, failure: &str) {
         if !self.is_quiet {
             terminal::eprint_line(format_args!("waiting for the server: {failure}"));
+        }
+    }
+
+    fn trial(&mut self, study: &StudyProgress) {
+        self.errors = 0;
+        if !self.is_quiet {
+            terminal::eprint_line(study.in_words());
         }
     }
 

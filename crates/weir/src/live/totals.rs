@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use weir_result::{Histogram, Interval, Plan};
-use weir_runner::{Frame, Observer, Phase};
+use weir_runner::{Frame, Observer, Phase, StudyProgress};
 
 use super::drain_left_ns;
 
@@ -70,6 +70,8 @@ impl Stage {
 pub(crate) struct Totals {
     /// Plan of the load, without secrets, and the begin of the load; `None` before it.
     pub(crate) load: Option<(Plan, SystemTime)>,
+    /// The study and its present trial, if the load is one; counters go on over all trials.
+    pub(crate) study: Option<StudyProgress>,
     /// Stage at the latest frame.
     pub(crate) stage: Stage,
     /// The latest frame; without requests in flight after the load.
@@ -125,6 +127,11 @@ impl Totals {
 }
 
 impl Observer for Totals {
+    fn trial(&mut self, study: &StudyProgress) {
+        self.study = Some(study.clone());
+        self.stage = Stage::Checks;
+    }
+
     fn phase(&mut self, phase: Phase, plan: &Plan) {
         if phase == Phase::Load {
             self.load = Some((plan.clone(), SystemTime::now()));
@@ -174,6 +181,10 @@ impl SharedTotals {
 }
 
 impl Observer for SharedTotals {
+    fn trial(&mut self, study: &StudyProgress) {
+        self.feed(|totals| totals.trial(study));
+    }
+
     fn phase(&mut self, phase: Phase, plan: &Plan) {
         self.feed(|totals| totals.phase(phase, plan));
     }

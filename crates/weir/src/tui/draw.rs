@@ -73,7 +73,8 @@ fn header(frame: &mut Frame, view: &View, area: Rect) {
     let right = view.glyphs.text(&view.state.phase);
     let areas = [Constraint::Min(1), Constraint::Length(right.chars().count() as u16 + 1)];
     let [left_area, right_area] = Layout::horizontal(areas).areas(area);
-    let left = format!("weir   {}", view.state.target);
+    let trial = view.state.trial.as_ref().map_or_else(String::new, |trial| format!("{trial}   "));
+    let left = format!("weir   {trial}{}", view.state.target);
     let left = view.glyphs.text(&left).into_owned();
     frame.render_widget(Line::from(left).style(bold()), left_area);
     frame.render_widget(Line::from(right).alignment(Alignment::Right), right_area);

@@ -34,6 +34,8 @@ pub(super) struct Past {
 pub(super) struct State {
     /// URL without its query, which may have secrets.
     pub(super) target: String,
+    /// The trial of a study that runs, in words.
+    pub(super) trial: Option<String>,
     /// Planned requests per second, as text; `None` in a closed loop.
     pub(super) planned: Option<String>,
     /// Connections of the plan.

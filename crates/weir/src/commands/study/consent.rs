@@ -6,10 +6,10 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use weir_result::Study;
 use weir_result::study::Hooks;
+use weir_runner::RunSpec;
 
-use super::variant::recorded_args;
-use crate::args::RunArgs;
 use crate::args::study::Consent;
+use crate::commands::recorded;
 use crate::terminal::{self, shown};
 
 /// A command that a file names.
@@ -27,11 +27,10 @@ impl Named {
 }
 
 /// The commands of a run.
-pub(crate) fn of_run(args: &RunArgs) -> Vec<Named> {
-    let watch = args.watch.spec();
-    let script = args.script.as_ref().map(|file| file.to_string_lossy());
-    let captures = watch.captures.iter().map(|command| Named::new("--capture", command));
-    let watched = watch.commands.iter().map(|command| Named::new("--watch-command", command));
+pub(crate) fn of_run(spec: &RunSpec) -> Vec<Named> {
+    let script = spec.script.as_ref().map(|script| script.file.path.to_string_lossy());
+    let captures = spec.watch.captures.iter().map(|command| Named::new("--capture", command));
+    let watched = spec.watch.commands.iter().map(|it| Named::new("--watch-command", it));
     let script = script.iter().map(|file| Named::new("--script", file));
     captures.chain(watched).chain(script).collect()
 }
@@ -45,11 +44,11 @@ pub(crate) fn of_hooks(hooks: &Hooks) -> Vec<Named> {
 /// The commands of a study.
 ///
 /// # Errors
-/// When a recorded command line is wrong.
+/// When a specification of the study cannot be read.
 pub(crate) fn of_study(study: &Study) -> Result<Vec<Named>> {
     let mut named = of_hooks(&study.hooks);
     for cell in &study.cells {
-        named.extend(of_run(&recorded_args(&cell.words)?));
+        named.extend(of_run(&recorded::spec_of(cell.spec.as_ref(), Some(&cell.words))?));
     }
     Ok(named)
 }
@@ -122,7 +121,7 @@ mod tests {
 
     fn checked(given: &[&str], hooks: Hooks) -> Result<(), String> {
         let words = "weir --capture a --watch-command b -s c.lua http://h/".split(' ');
-        let recorded = Cli::of_words(words).expect("a command line").run;
+        let recorded = Cli::of_words(words).expect("a command line").run.spec([]);
         let before = Hooks { before: Some("./restart".to_owned()), ..Hooks::default() };
         let named = [of_run(&recorded), of_hooks(&before), of_run(&recorded)].concat();
         let words = [&["weir", "rerun", "x.json"], given].concat();

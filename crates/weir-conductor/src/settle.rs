@@ -6,10 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use weir_result::study::Settling;
-use weir_runner::RunSpec;
-
-use crate::interrupts::Interrupts;
-use crate::runner;
+use weir_runner::{Interrupts, RunSpec, Runner};
 
 /// Least pause between two trials.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -25,9 +22,14 @@ const IDLE_RATIO: f64 = 1.5;
 
 /// Waits after a trial of `spec`. `idle_ns` is the idle latency before the first trial, if it is
 /// known.
-pub(super) fn settle(spec: &RunSpec, idle_ns: Option<u64>, interrupts: &Interrupts) -> Settling {
+pub(crate) fn settle(
+    runner: &dyn Runner,
+    spec: &RunSpec,
+    idle_ns: Option<u64>,
+    interrupts: &Interrupts,
+) -> Settling {
     let from = Instant::now();
-    let is_interrupted = || interrupts.runs().received().is_some();
+    let is_interrupted = || interrupts.received().is_some();
     thread::sleep(PAUSE);
     let (limit, port) = (ports() / 2, spec.target.port());
     while time_wait(port) > limit && from.elapsed() < LONGEST && !is_interrupted() {
@@ -39,7 +41,7 @@ pub(super) fn settle(spec: &RunSpec, idle_ns: Option<u64>, interrupts: &Interrup
     // A script's requests may change the target, so they are not sent between trials.
     if let Some(idle_ns) = idle_ns.filter(|_| spec.script.is_none()) {
         loop {
-            found = runner::of(spec).idle_latency(spec, interrupts.runs()).ok().flatten();
+            found = runner.idle_latency(spec, interrupts).ok().flatten();
             is_idle = found.is_none_or(|ns| ns as f64 <= IDLE_RATIO * idle_ns as f64);
             if is_idle || idle_from.elapsed() > LONGEST_IDLE || is_interrupted() {
                 break;

@@ -1,35 +1,47 @@
-//! Carries out the trials of a study on this machine.
+//! The trials of a study, made with a runner.
 
-use std::io;
 use std::time::{Duration, Instant};
 
 use weir_result::study::{Design, HookRun, Hooks, Settling};
 use weir_result::{Arrivals, Document, Load, Study, units};
-use weir_runner::{LoadSpec, RunSpec, Warmup};
+use weir_runner::{
+    Interrupts, LoadSpec, Observer, RunSpec, Runner, StudyProgress, Warmup, now,
+};
 use weir_study::search::{TrialPlan, next_plan};
 use weir_study::{HookKind, Laboratory, Upcoming, trials_planned};
 
-use super::variant::{Variant, redacted};
-use super::{Manner, estimate, hook, settle};
-use crate::errors::NotWritten;
-use crate::interrupts::Interrupts;
-use crate::live::Progress;
-use crate::output::ResultFile;
-use crate::{runner, terminal};
+use crate::variant::{Variant, redacted};
+use crate::{estimate, hook, settle};
 
-/// Time that a server has to come up after a hook, unless --wait-for-server sets another.
+/// Time that a server has to come up after a hook, unless the specification sets another.
 const RESTART_NS: u64 = 10_000_000_000;
 
 /// Seeds of arrivals are short enough to type again.
 const SEED_MAX: u64 = 1_000_000_000;
 
-/// This machine, and the variants of the study by cell.
-pub(super) struct Bench<'a> {
+/// The place where a study and its documents are kept.
+pub trait Keeper {
+    /// Keeps the study as it is now.
+    ///
+    /// # Errors
+    /// When it cannot be written. The study ends then.
+    fn study(&mut self, study: &Study) -> anyhow::Result<()>;
+
+    /// Keeps the document of one trial of `variant`. A failure does not end the study.
+    fn trial(&mut self, document: &Document, variant: &str);
+}
+
+/// Makes the trials of a study.
+pub struct Conductor<'a> {
+    runner: &'a dyn Runner,
     variants: Vec<Variant>,
     /// The commands themselves; those of the study have no secrets.
     hooks: Hooks,
+    /// True if trials wait until machine and target have recovered.
+    settles: bool,
     interrupts: &'a Interrupts,
-    manner: &'a Manner<'a>,
+    observer: &'a mut dyn Observer,
+    keeper: &'a mut dyn Keeper,
     /// Idle latency of each cell before its first trial, in nanoseconds.
     idle_ns: Vec<Option<u64>>,
     begun: Instant,
@@ -37,15 +49,34 @@ pub(super) struct Bench<'a> {
     made: u32,
 }
 
-impl<'a> Bench<'a> {
-    pub(super) fn new(
-        variants: Vec<Variant>,
-        hooks: Hooks,
+impl<'a> Conductor<'a> {
+    /// Returns the conductor of a study with these variants, one for each cell.
+    pub fn new(
+        runner: &'a dyn Runner,
+        (variants, hooks): (Vec<Variant>, Hooks),
         interrupts: &'a Interrupts,
-        manner: &'a Manner<'a>,
-    ) -> Bench<'a> {
+        observer: &'a mut dyn Observer,
+        keeper: &'a mut dyn Keeper,
+    ) -> Conductor<'a> {
         let idle_ns = vec![None; variants.len()];
-        Bench { variants, hooks, interrupts, manner, idle_ns, begun: Instant::now(), made: 0 }
+        Conductor {
+            runner,
+            variants,
+            hooks,
+            settles: true,
+            interrupts,
+            observer,
+            keeper,
+            idle_ns,
+            begun: Instant::now(),
+            made: 0,
+        }
+    }
+
+    /// Sets whether trials wait until machine and target have recovered from the one before.
+    pub fn settling(mut self, settles: bool) -> Conductor<'a> {
+        self.settles = settles;
+        self
     }
 
     fn variant(&self, upcoming: &Upcoming) -> &Variant {
@@ -56,9 +87,8 @@ impl<'a> Bench<'a> {
     /// other pairs others.
     fn spec(&self, study: &Study, upcoming: &Upcoming) -> RunSpec {
         let mut spec = self.variant(upcoming).spec.clone();
-        let is_given = spec.command.iter().flatten().any(|word| word.starts_with("--seed"));
         if let Load::OpenLoop { arrivals: Arrivals::Poisson { seed }, .. } = &mut spec.load.model
-            && !is_given
+            && spec.load.is_seed_drawn
         {
             *seed = study.seed.wrapping_add(u64::from(upcoming.round)) % SEED_MAX;
         }
@@ -82,33 +112,36 @@ impl<'a> Bench<'a> {
     }
 }
 
-impl Laboratory for Bench<'_> {
+impl Laboratory for Conductor<'_> {
     type Error = anyhow::Error;
 
     fn announce(&mut self, study: &Study, upcoming: &Upcoming) {
-        if self.manner.quiet {
-            return;
-        }
         let (least, most) = trials_planned(study);
         // Trials that count for nothing have numbers too.
         let lost = (study.trials.len() - study.measured().count()) as u32;
         let (least, most) = (least + lost, most + lost);
-        let of = if least == most { most.to_string() } else { format!("at most {most}") };
-        let name = &self.variant(upcoming).cell.name;
-        let name = if study.cells.len() > 1 { format!(": {name}") } else { String::new() };
-        let name = next_plan(study).map_or(name, |plan| format!(": {}", load_in_words(&plan)));
-        let left = self.left(study).filter(|_| !matches!(study.design, Design::Search { .. }));
-        let left = left.map_or_else(String::new, |left| format!(", {left} left"));
-        let number = upcoming.number;
-        terminal::eprint_line(format_args!("trial {number} of {of}{name}{left}"));
+        let name = match study.cells.len() {
+            0 | 1 => String::new(),
+            _ => self.variant(upcoming).cell.name.clone(),
+        };
+        let is_search = matches!(study.design, Design::Search { .. });
+        self.observer.trial(&StudyProgress {
+            design: study.design.name(),
+            trial: upcoming.number,
+            least,
+            most,
+            variant: next_plan(study).map_or(name, |plan| load_in_words(&plan)),
+            left: self.left(study).filter(|_| !is_search),
+        });
     }
 
     fn settle(&mut self, _study: &Study, upcoming: &Upcoming) -> Result<Option<Settling>, String> {
-        if !self.manner.settles || self.made == 0 {
+        if !self.settles || self.made == 0 {
             return Ok(None);
         }
         let idle_ns = self.idle_ns[upcoming.cell as usize];
-        Ok(Some(settle::settle(&self.variant(upcoming).spec, idle_ns, self.interrupts)))
+        let spec = &self.variant(upcoming).spec;
+        Ok(Some(settle::settle(self.runner, spec, idle_ns, self.interrupts)))
     }
 
     fn hook(
@@ -126,7 +159,7 @@ impl Laboratory for Bench<'_> {
             ("WEIR_TRIAL", upcoming.number.to_string()),
         ];
         let timeout = Duration::from_nanos(self.hooks.timeout_ns);
-        let is_interrupted = || self.interrupts.runs().received().is_some();
+        let is_interrupted = || self.interrupts.received().is_some();
         let run = hook::run(command.unwrap_or("true"), &variables, timeout, is_interrupted);
         let mut run = run.map_err(|error| format!("{} cannot be started: {error}", kind.flag()))?;
         run.output = redacted(&self.variants, &run.output);
@@ -135,9 +168,8 @@ impl Laboratory for Bench<'_> {
 
     fn run(&mut self, study: &Study, upcoming: &Upcoming) -> Result<Document, String> {
         let spec = self.spec(study, upcoming);
-        let mut progress = Progress::new(self.manner.quiet);
-        let prepared = runner::of(&spec).prepare(&spec, &mut progress);
-        let ran = prepared.and_then(|run| run.run(self.interrupts.runs(), None, &mut progress));
+        let prepared = self.runner.prepare(&spec, self.observer);
+        let ran = prepared.and_then(|run| run.run(self.interrupts, None, self.observer));
         self.made += 1;
         // The reason of a failure is kept in the study.
         let reason = |text: &str| redacted(&self.variants, text);
@@ -149,25 +181,21 @@ impl Laboratory for Bench<'_> {
         let probed = document.probe.map(|probe| probe.service_time.p50_ns);
         let idle_ns = &mut self.idle_ns[upcoming.cell as usize];
         *idle_ns = idle_ns.or(probed);
+        let variant = self.variants[upcoming.cell as usize].cell.name.as_str();
+        self.keeper.trial(&document, variant);
         Ok(document)
     }
 
     fn keep(&mut self, study: &Study) -> Result<(), anyhow::Error> {
-        let Some(path) = self.manner.output else { return Ok(()) };
-        let file = ResultFile::at("--output", path, self.interrupts.temporaries());
-        // It could be made before the first trial: that it cannot be now is no wrong usage.
-        let file = file.map_err(|error| io::Error::other(format!("{error:#}")));
-        let written = file
-            .and_then(|file| file.write(|mut out| weir_report::json::write_study(study, &mut out)));
-        Ok(written.map_err(|error| NotWritten { place: "--output", error })?)
+        self.keeper.study(study)
     }
 
     fn now(&self) -> String {
-        weir_runner::now()
+        now()
     }
 
     fn is_interrupted(&self) -> bool {
-        self.interrupts.runs().received().is_some()
+        self.interrupts.received().is_some()
     }
 }
 

@@ -1,5 +1,6 @@
 //! A planned run: its checks, its load, and the document of its outcome.
 
+use std::io;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -8,10 +9,12 @@ use weir_io::{Signal, system};
 use weir_result::document::{
     DocumentParts, Input, Probed, ProveClientSection, RunParts, SelfcheckSection, ServerSection,
 };
-use weir_result::{Document, HttpPlan, Note, Plan};
+use weir_result::{Document, Note, Plan};
 
+use crate::draft::Draft;
 use crate::errors::{Error, Interrupted};
-use crate::finished::Finished;
+use crate::figures::figures;
+use crate::finished::{EndedScript, Finished};
 use crate::interrupts::Interrupts;
 use crate::load::{Epoch, Outcome, carry_out};
 use crate::observer::{Observer, Phase};
@@ -20,22 +23,20 @@ use crate::preflight::{self, PreflightResult};
 use crate::raw::{self, RawOutput, RawRun};
 use crate::redaction::Redaction;
 use crate::remarks::remarks;
-use crate::script::Scripts;
+use crate::runner::PreparedRun;
+use crate::script::{self, Scripts};
 use crate::server_wait::ServerWait;
 use crate::spec::{RunSpec, WitnessChoice};
 use crate::trials::{prove_client, selfcheck};
 use crate::watch::{Watch, Watching};
 use crate::witness::{self, Witness};
-use crate::{connections, digest, environment, http, parts, probe};
+use crate::{connections, digest, environment, parts, probe};
 
-/// Body size, in bytes, from which the kernel discards bodies unread.
-const DISCARD_FROM_BYTES: u64 = 32 * 1024;
-
-/// A run that is planned and not yet carried out.
+/// A run of this machine that is planned and not yet carried out.
 #[derive(Debug)]
-pub struct Prepared {
+pub(crate) struct LocalRun {
     spec: RunSpec,
-    job: Arc<Job>,
+    draft: Draft,
     scripts: Option<Scripts>,
     notes: Vec<Note>,
     redaction: Redaction,
@@ -44,82 +45,10 @@ pub struct Prepared {
     commit: Option<String>,
 }
 
-impl Prepared {
-    pub(crate) fn new(spec: RunSpec, planned: Planned, commit: Option<String>) -> Prepared {
-        let Planned { job, scripts, notes, redaction, inputs } = planned;
-        Prepared { spec, job: Arc::new(job), scripts, notes, redaction, inputs, commit }
-    }
-
-    /// The plan, without secrets.
-    pub fn plan(&self) -> &Plan {
-        &self.job.plan
-    }
-
-    /// Files that the run reads, with their digests.
-    pub fn inputs(&self) -> &[Input] {
-        &self.inputs
-    }
-
-    /// SHA-256 of the plan, as in the document.
-    pub fn plan_sha256(&self) -> String {
-        digest::of_plan(&self.job.plan)
-    }
-
-    /// Carries out the run. A signal that `interrupts` receives ends it in order; `raw` gets a row
-    /// for each request.
-    ///
-    /// # Errors
-    /// When the target makes a load impossible, the machine fails, the numbers do not add up, or a
-    /// signal came before the load.
-    pub fn run(
-        mut self,
-        interrupts: &Interrupts,
-        raw: Option<RawOutput>,
-        observer: &mut dyn Observer,
-    ) -> Result<Finished, Error> {
-        parts::check_start(self.spec.start_at_unix_ns)?;
-        self.check_machine()?;
-        let watch = self.watch(interrupts, observer)?;
-        for note in watch.iter().flat_map(Watch::notes) {
-            observer.warning(&note);
-            self.notes.push(note);
-        }
-        let preflight = self.preflight(observer)?;
-        let floor = self.noise_floor(interrupts, observer)?;
-        if let Some(signal) = interrupts.received() {
-            return Err(interrupted(signal));
-        }
-        let job = Arc::make_mut(&mut self.job);
-        job.observers.extend(watch.as_ref().and_then(Watch::observers));
-        let probe = self.probe(&preflight, interrupts, observer);
-        let epoch = Epoch::start();
-        let raw = raw.map(|raw| raw.start(self.job.plan.own_threads())).transpose()?;
-        let job = Arc::make_mut(&mut self.job);
-        job.raw = raw.as_ref().map(RawRun::log);
-        job.extras.round_trips = self.spec.checks.preflight;
-        job.not_before = epoch.at_unix(self.spec.start_at_unix_ns.unwrap_or(0));
-        let watching = watch.map(|watch| watch.start(epoch.clock)).transpose()?;
-        let mut outcome = self.load(&epoch, interrupts, observer)?;
-        outcome.probe = probe;
-        outcome.server = self.last_readings(watching, &mut outcome, &preflight, interrupts);
-        outcome.trials.selfcheck = floor;
-        outcome.trials.prove_client = self.proof(&outcome, interrupts, observer);
-        interrupts.begin_wait();
-        let no_server = self.add_notes(&outcome, preflight.response.is_some());
-        let raw = raw.map(|raw| raw.finish(&self.job.plan, &epoch, &outcome.measurements));
-        let raw = raw.transpose();
-        self.notes.extend(raw.as_ref().ok().and_then(|raw| raw::note(raw.as_ref()?)));
-        let mut document = self.document(epoch, &outcome, preflight)?;
-        let raw_written = raw.map(|raw| document.raw.extend(raw));
-        Ok(Finished {
-            document,
-            no_server,
-            raw_written,
-            outcome,
-            scripts: self.scripts,
-            batch_times: self.spec.compat.is_some_and(|compat| compat.batch_times),
-            interrupts: interrupts.clone(),
-        })
+impl LocalRun {
+    pub(crate) fn new(spec: RunSpec, planned: Planned, commit: Option<String>) -> LocalRun {
+        let Planned { draft, scripts, notes, redaction, inputs } = planned;
+        LocalRun { spec, draft, scripts, notes, redaction, inputs, commit }
     }
 
     /// Sends the preflight's request and some more, one after the other, and returns the median of
@@ -133,7 +62,8 @@ impl Prepared {
         observer: &mut dyn Observer,
     ) -> Result<Option<u64>, Error> {
         let preflight = self.preflight(observer)?;
-        let probed = self.probe(&preflight, interrupts, observer);
+        let job = self.draft.job(preflight.facts(&self.draft), Vec::new());
+        let probed = self.probe(&job, &preflight, interrupts, observer);
         Ok(probed.section.map(|section| section.service_time.p50_ns))
     }
 
@@ -146,6 +76,7 @@ impl Prepared {
     /// complete, as one in the drain does.
     fn last_readings(
         &self,
+        job: &Job,
         watching: Option<Watching>,
         outcome: &mut Outcome,
         preflight: &PreflightResult,
@@ -153,14 +84,14 @@ impl Prepared {
     ) -> Option<ServerSection> {
         let is_signalled = interrupts.received().is_some();
         interrupts.begin_wait();
-        let section = watching?.finish(&self.job.plan, outcome, preflight, !self.goes_there());
+        let section = watching?.finish(&job.plan, outcome, preflight, !self.goes_there());
         outcome.is_drain_cut |= !is_signalled && interrupts.received().is_some();
         section
     }
 
     /// True if a script sends no request elsewhere than to the target.
     fn goes_there(&self) -> bool {
-        self.scripts.as_ref().is_none_or(|scripts| scripts.goes_to(&self.job.endpoint))
+        self.scripts.as_ref().is_none_or(|scripts| scripts.goes_to(&self.draft.endpoint))
     }
 
     /// Checks that this machine has the addresses and descriptors of the load. wrk does not check.
@@ -169,15 +100,15 @@ impl Prepared {
         if self.spec.compat.is_some() {
             return Ok(());
         }
-        connections::check_sources(&self.job)?;
+        connections::check_sources(&self.draft)?;
         limit.map_or(Ok(()), |limit| {
-            connections::check_descriptors(&self.job.plan, self.scripts.is_some(), limit)
+            connections::check_descriptors(&self.draft.plan, self.scripts.is_some(), limit)
         })
     }
 
     /// Runs the preflight, unless it is disabled. It sends no request if the method is not safe or
-    /// only the script creates requests. The TLS handshake is checked in any case, and decides the
-    /// HTTP version where the server chooses it.
+    /// only the script creates requests. The TLS handshake is made in any case, and shows the HTTP
+    /// version where the server chooses it.
     ///
     /// # Errors
     /// When no load is possible: the certificate is refused, the server does not support TLS, or it
@@ -185,24 +116,19 @@ impl Prepared {
     fn preflight(&mut self, observer: &mut dyn Observer) -> Result<PreflightResult> {
         let wait = ServerWait::new(&self.spec.target);
         let is_enabled = self.spec.checks.preflight;
-        if !is_enabled && !wait.is_enabled() && !http::is_open(&self.job) {
+        if !is_enabled && !wait.is_enabled() && !self.draft.is_open() {
             return Ok(PreflightResult::default());
         }
-        observer.phase(Phase::Preflight, &self.job.plan);
+        observer.phase(Phase::Preflight, &self.draft.plan);
         let is_static = self.scripts.as_ref().is_none_or(|scripts| !scripts.makes_requests());
-        let is_safe = preflight::is_safe(&self.job.plan.request.method);
+        let is_safe = preflight::is_safe(&self.draft.plan.request.method);
         let may_send = is_static && is_safe && is_enabled;
-        let ran = preflight::run(&self.job, &self.spec.http, may_send, &wait, observer);
+        let ran = preflight::run(&self.draft, &self.spec.http, may_send, &wait, observer);
         let mut preflight = match ran {
             // The user wants no check: the load reports what it meets.
             Err(_) if !is_enabled && !wait.is_enabled() => PreflightResult::default(),
             ran => ran?,
         };
-        if http::is_open(&self.job) {
-            // Without a connection the load reports its failure, with either version.
-            let version = preflight.http.or(self.job.plan.http).unwrap_or(HttpPlan::Http11);
-            http::set(Arc::make_mut(&mut self.job), version);
-        }
         if let Some(response) = &mut preflight.response {
             self.redaction.preflight(response);
         }
@@ -211,29 +137,28 @@ impl Prepared {
             observer.warning(warning);
             self.notes.push(warning.clone());
         }
-        let body_bytes = preflight.response.as_ref().and_then(|response| response.body_bytes);
-        Arc::make_mut(&mut self.job).discard =
-            body_bytes.is_some_and(|bytes| bytes >= DISCARD_FROM_BYTES);
         Ok(preflight)
     }
 
     /// Measures the client's noise floor, if that is wanted; `None` also if a signal arrived.
     fn noise_floor(
         &self,
+        job: &Job,
         interrupts: &Interrupts,
         observer: &mut dyn Observer,
     ) -> Result<Option<SelfcheckSection>> {
         if !self.spec.checks.selfcheck {
             return Ok(None);
         }
-        observer.phase(Phase::Selfcheck, &self.job.plan);
-        selfcheck::measure(&self.job, interrupts)
+        observer.phase(Phase::Selfcheck, &job.plan);
+        selfcheck::measure(job, interrupts)
     }
 
     /// Runs the one-connection probe, if the target may be probed: the preflight received a
     /// response, so the request may be repeated, and all threads connect to the same address.
     fn probe(
         &self,
+        job: &Job,
         preflight: &PreflightResult,
         interrupts: &Interrupts,
         observer: &mut dyn Observer,
@@ -241,31 +166,32 @@ impl Prepared {
         if preflight.response.is_none() || !self.goes_there() {
             return Probed::default();
         }
-        observer.phase(Phase::Probe, &self.job.plan);
-        probe::run(&self.job, interrupts)
+        observer.phase(Phase::Probe, &job.plan);
+        probe::run(job, interrupts)
     }
 
     /// Carries out the load, with a witness beside it if one is useful.
     fn load(
         &mut self,
+        job: &Arc<Job>,
         epoch: &Epoch,
         interrupts: &Interrupts,
         observer: &mut dyn Observer,
     ) -> Result<Outcome> {
-        observer.phase(Phase::Load, &self.job.plan);
-        let witness = match self.has_witness() {
-            true => Witness::start(&self.job, epoch.clock),
+        observer.phase(Phase::Load, &job.plan);
+        let witness = match self.has_witness(job) {
+            true => Witness::start(job, epoch.clock),
             false => None,
         };
-        let mut outcome = carry_out(&self.job, epoch, interrupts, self.scripts.as_mut(), observer)?;
+        let mut outcome = carry_out(job, epoch, interrupts, self.scripts.as_mut(), observer)?;
         outcome.witness = witness.and_then(Witness::finish);
         Ok(outcome)
     }
 
     /// True if a witness runs. It sends the plan's request, which a script may never send.
-    fn has_witness(&self) -> bool {
+    fn has_witness(&self, job: &Job) -> bool {
         let is_enabled = match self.spec.checks.witness {
-            WitnessChoice::Auto => witness::is_useful(&self.job),
+            WitnessChoice::Auto => witness::is_useful(job),
             WitnessChoice::On => true,
             WitnessChoice::Off => false,
         };
@@ -276,6 +202,7 @@ impl Prepared {
     /// the load's result stays.
     fn proof(
         &mut self,
+        job: &Job,
         outcome: &Outcome,
         interrupts: &Interrupts,
         observer: &mut dyn Observer,
@@ -284,8 +211,8 @@ impl Prepared {
         if !self.spec.checks.prove_client || is_over {
             return None;
         }
-        observer.phase(Phase::ProveClient, &self.job.plan);
-        prove_client::prove(&self.job, interrupts).unwrap_or_else(|error| {
+        observer.phase(Phase::ProveClient, &job.plan);
+        prove_client::prove(job, interrupts).unwrap_or_else(|error| {
             let text = format!("--prove-client failed: {error:#}");
             self.notes.push(Note::new("prove_client_failed", text));
             None
@@ -293,14 +220,43 @@ impl Prepared {
     }
 
     /// Adds the notes on the outcome. Returns the one on a server that could not be reached.
-    fn add_notes(&mut self, outcome: &Outcome, has_preflight: bool) -> Option<Note> {
-        if self.spec.compat.is_some() && self.job.tls.is_some() {
+    fn add_notes(
+        &mut self,
+        job: &Job,
+        outcome: &Outcome,
+        has_preflight: bool,
+    ) -> Option<Note> {
+        if self.spec.compat.is_some() && job.tls.is_some() {
             let text =
                 "the server's certificate is not verified, as in wrk; weir's own form verifies it";
             self.notes.push(Note::new("unverified", text));
         }
-        self.notes.extend(remarks(&self.job, outcome, has_preflight));
-        connections::no_server(&self.spec, &self.job, outcome, &mut self.notes)
+        self.notes.extend(remarks(job, outcome, has_preflight));
+        connections::no_server(&self.spec, job, outcome, &mut self.notes)
+    }
+
+    /// Returns the end of the run.
+    fn finished(
+        self,
+        document: Document,
+        raw_written: io::Result<()>,
+        no_server: Option<Note>,
+        outcome: Outcome,
+        interrupts: &Interrupts,
+    ) -> Finished {
+        let compat = self.spec.compat;
+        let needs_figures = compat.is_some() || self.scripts.is_some();
+        let has_batch_times = compat.is_some_and(|compat| compat.batch_times);
+        let of_run = || figures(&document, &outcome.measurements, has_batch_times);
+        Finished {
+            no_server,
+            raw_written,
+            is_drain_cut: outcome.is_drain_cut,
+            figures: needs_figures.then(of_run),
+            script: self.scripts.map(|scripts| EndedScript { scripts, states: outcome.states }),
+            script_failures: script::failures(&outcome.failures),
+            ..Finished::of(document, interrupts)
+        }
     }
 
     /// Assembles the document.
@@ -309,12 +265,13 @@ impl Prepared {
     /// When its numbers do not add up.
     fn document(
         &mut self,
+        job: &Job,
         epoch: Epoch,
         outcome: &Outcome,
         preflight: PreflightResult,
     ) -> Result<Document> {
         self.redaction.notes(&mut self.notes);
-        let (job, commit) = (&self.job, self.commit.as_deref());
+        let commit = self.commit.as_deref();
         Ok(Document::assemble(DocumentParts {
             environment: environment::describe(job.plan.io, &job.endpoint, epoch.clock, commit),
             plan: job.plan.clone(),
@@ -325,6 +282,7 @@ impl Prepared {
                 epoch: epoch.text(),
                 epoch_unix_ns: epoch.unix_ns(),
                 command: self.spec.command.clone(),
+                spec: self.spec.stored_with(&self.inputs),
                 inputs: self.redaction.inputs(std::mem::take(&mut self.inputs)),
                 annotations: self.redaction.annotations(&self.spec.watch.notes),
                 plan_sha256: Some(digest::of_plan(&job.plan)),
@@ -341,6 +299,68 @@ impl Prepared {
             server: outcome.server.clone(),
             notes: std::mem::take(&mut self.notes),
         })?)
+    }
+}
+
+impl PreparedRun for LocalRun {
+    fn plan(&self) -> &Plan {
+        &self.draft.plan
+    }
+
+    fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    fn plan_sha256(&self) -> String {
+        digest::of_plan(&self.draft.plan)
+    }
+
+    fn add_note(&mut self, note: Note) {
+        self.notes.push(note);
+    }
+
+    fn run(
+        mut self: Box<Self>,
+        interrupts: &Interrupts,
+        raw: Option<RawOutput>,
+        observer: &mut dyn Observer,
+    ) -> Result<Finished, Error> {
+        parts::check_start(self.spec.start_at_unix_ns)?;
+        self.check_machine()?;
+        let watch = self.watch(interrupts, observer)?;
+        for note in watch.iter().flat_map(Watch::notes) {
+            observer.warning(&note);
+            self.notes.push(note);
+        }
+        let preflight = self.preflight(observer)?;
+        let observers = watch.as_ref().and_then(Watch::observers).into_iter().collect();
+        let job = self.draft.job(preflight.facts(&self.draft), observers);
+        let floor = self.noise_floor(&job, interrupts, observer)?;
+        if let Some(signal) = interrupts.received() {
+            return Err(interrupted(signal));
+        }
+        let probe = self.probe(&job, &preflight, interrupts, observer);
+        let epoch = Epoch::start();
+        let raw = raw.map(|raw| raw.start(job.plan.own_threads())).transpose()?;
+        let job = Arc::new(Job {
+            raw: raw.as_ref().map(RawRun::log),
+            not_before: epoch.at_unix(self.spec.start_at_unix_ns.unwrap_or(0)),
+            ..job
+        });
+        let watching = watch.map(|watch| watch.start(epoch.clock)).transpose()?;
+        let mut outcome = self.load(&job, &epoch, interrupts, observer)?;
+        outcome.probe = probe;
+        outcome.server = self.last_readings(&job, watching, &mut outcome, &preflight, interrupts);
+        outcome.trials.selfcheck = floor;
+        outcome.trials.prove_client = self.proof(&job, &outcome, interrupts, observer);
+        interrupts.begin_wait();
+        let no_server = self.add_notes(&job, &outcome, preflight.response.is_some());
+        let raw = raw.map(|raw| raw.finish(&job.plan, &epoch, &outcome.measurements));
+        let raw = raw.transpose();
+        self.notes.extend(raw.as_ref().ok().and_then(|raw| raw::note(raw.as_ref()?)));
+        let mut document = self.document(&job, epoch, &outcome, preflight)?;
+        let raw_written = raw.map(|raw| document.raw.extend(raw));
+        Ok(self.finished(document, raw_written, no_server, outcome, interrupts))
     }
 }
 

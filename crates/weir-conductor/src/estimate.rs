@@ -5,14 +5,14 @@ use weir_result::study::Design;
 use weir_result::units;
 use weir_study::trials_planned;
 
-use super::variant::Variant;
+use crate::variant::Variant;
 
 /// Time of a trial beside warm-up and window, in nanoseconds: the checks before the load, the
 /// drain, the wait after it.
 const AROUND_NS: u64 = 1_500_000_000;
 
 /// Returns the time of one trial, on average over all cells; `None` if a run has no duration.
-pub(super) fn of_trial_ns(study: &Study, variants: &[Variant]) -> Option<u64> {
+pub(crate) fn of_trial_ns(study: &Study, variants: &[Variant]) -> Option<u64> {
     if let Design::Search { effort, .. } = &study.design {
         return Some(((effort.final_s + effort.warmup_s) * 1e9) as u64 + AROUND_NS);
     }
@@ -25,7 +25,7 @@ pub(super) fn of_trial_ns(study: &Study, variants: &[Variant]) -> Option<u64> {
 }
 
 /// Formats the number of trials and their time.
-pub(super) fn of_study(study: &Study, variants: &[Variant]) -> String {
+pub fn of_study(study: &Study, variants: &[Variant]) -> String {
     let (least, most) = trials_planned(study);
     let made = study.measured().count() as u32;
     let (least, most) = (least.saturating_sub(made), most.saturating_sub(made));
@@ -43,7 +43,7 @@ pub(super) fn of_study(study: &Study, variants: &[Variant]) -> String {
 }
 
 /// Formats `about 2 min`.
-pub(super) fn about(ns: u64) -> String {
+pub(crate) fn about(ns: u64) -> String {
     format!("about {}", minutes(ns))
 }
 

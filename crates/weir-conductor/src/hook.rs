@@ -22,7 +22,7 @@ const EVERY: Duration = Duration::from_millis(10);
 ///
 /// # Errors
 /// When the shell cannot be started.
-pub(super) fn run(
+pub(crate) fn run(
     command: &str,
     variables: &[(&str, String)],
     timeout: Duration,

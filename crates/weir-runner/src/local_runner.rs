@@ -1,0 +1,203 @@
+//! The runner of this machine.
+
+use std::sync::Arc;
+
+use weir_io::Endpoint;
+use weir_result::Plan;
+use weir_script::ScriptError;
+
+use crate::draft::TargetFacts;
+use crate::errors::Error;
+use crate::finished::Finished;
+use crate::interrupts::Interrupts;
+use crate::observer::{Observer, Silent};
+use crate::local_run::LocalRun;
+use crate::plan::{plan, plan_at};
+use crate::runner::{PreparedRun, Runner};
+use crate::spec::{BodySpec, IoChoice, RunSpec};
+use crate::target::Url;
+use crate::trials::prove_client;
+use crate::trials::selfcheck::{self, NoiseFloor};
+use crate::watchdog::OnStuck;
+
+/// Carries out runs on this machine.
+#[derive(Clone, Debug, Default)]
+pub struct LocalRunner {
+    commit: Option<String>,
+    on_stuck: OnStuck,
+}
+
+impl LocalRunner {
+    /// Returns a runner.
+    pub fn new() -> LocalRunner {
+        LocalRunner::default()
+    }
+
+    /// Sets the commit of the program, for the document's environment.
+    pub fn commit(mut self, commit: &str) -> LocalRunner {
+        self.commit = Some(commit.to_owned()).filter(|commit| !commit.is_empty());
+        self
+    }
+
+    /// Sets the function that is called, from another thread, if a call of the script outside the
+    /// load never returns. Nothing can interrupt such a call; the function may end the process.
+    pub fn on_stuck_script(
+        mut self,
+        call: impl Fn(&ScriptError) + Send + Sync + 'static,
+    ) -> LocalRunner {
+        self.on_stuck = OnStuck(Arc::new(call));
+        self
+    }
+
+    /// Carries out a run: plan, preflight, load, document.
+    ///
+    /// # Errors
+    /// When the run cannot be carried out, or ends before anything was measured.
+    pub fn run(&self, spec: &RunSpec, observer: &mut dyn Observer) -> Result<Finished, Error> {
+        Box::new(self.plan(spec, observer)?).run(&Interrupts::default(), None, observer)
+    }
+
+    /// Plans a run: resolves the target, reads the files, and loads and sets up the script. If the
+    /// target has several addresses, it connects to each. Nothing is sent.
+    fn plan(&self, spec: &RunSpec, observer: &mut dyn Observer) -> Result<LocalRun, Error> {
+        let planned = plan(spec, &self.on_stuck, observer)?;
+        if spec.checks.prove_client {
+            prove_client::is_provable(spec, &planned.draft.plan)?;
+        }
+        Ok(LocalRun::new(spec.clone(), planned, self.commit.clone()))
+    }
+
+    /// Plans a run without reading a file or resolving the URL's host. The plan lacks the script,
+    /// the body and the certificates that are read from files, and its engine is epoll.
+    ///
+    /// # Errors
+    /// When the specification cannot be carried out.
+    pub fn dry_run(spec: &RunSpec) -> Result<Plan, Error> {
+        let mut spec = spec.clone();
+        spec.script = None;
+        (spec.tls.ca_file, spec.tls.cert, spec.tls.key) = (None, None, None);
+        spec.request.body = match spec.request.body.take() {
+            Some(BodySpec::File(_)) => None,
+            body => body,
+        };
+        // `Auto` would probe the kernel for io_uring.
+        spec.engine.io = IoChoice::Epoll;
+        let url = Url::of(&spec.target)?;
+        let address = Endpoint::Tcp(([127, 0, 0, 1], url.port()).into());
+        let planned = plan_at(&spec, &url, &OnStuck::default(), |_| Ok(vec![address]))?;
+        Ok(planned.draft.plan)
+    }
+
+    /// Measures the noise floor of the specified client, without a target. `None` if a
+    /// signal arrived.
+    ///
+    /// # Errors
+    /// When the server within weir cannot be started, or the run fails.
+    pub fn noise_floor(
+        spec: &RunSpec,
+        interrupts: &Interrupts,
+    ) -> Result<Option<NoiseFloor>, Error> {
+        // Nothing is ever sent there.
+        let nowhere = Endpoint::Tcp(([127, 0, 0, 1], 9).into());
+        let url = Url::of(&spec.target)?;
+        let draft = plan_at(spec, &url, &OnStuck::default(), |_| Ok(vec![nowhere]))?.draft;
+        let job = draft.job(TargetFacts::default(), Vec::new());
+        let floor = selfcheck::measure(&job, interrupts)?;
+        Ok(floor.map(|section| NoiseFloor { section, io: job.plan.io }))
+    }
+}
+
+impl Runner for LocalRunner {
+    fn prepare(
+        &self,
+        spec: &RunSpec,
+        observer: &mut dyn Observer,
+    ) -> Result<Box<dyn PreparedRun>, Error> {
+        Ok(Box::new(self.plan(spec, observer)?))
+    }
+
+    fn idle_latency(
+        &self,
+        spec: &RunSpec,
+        interrupts: &Interrupts,
+    ) -> Result<Option<u64>, Error> {
+        self.plan(spec, &mut Silent)?.idle_latency(interrupts, &mut Silent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_serve::ServeOptions;
+
+    use super::*;
+    use crate::observer::Frame;
+    use crate::spec::{EngineSpec, InputFile, LoadSpec, Warmup};
+
+    /// A short load on `url`.
+    fn short(url: &str, duration_ns: Option<u64>) -> RunSpec {
+        RunSpec {
+            load: LoadSpec {
+                connections: 1,
+                warmup: Warmup::default(),
+                duration_ns,
+                requests: Some(20).filter(|_| duration_ns.is_none()),
+                ..LoadSpec::default()
+            },
+            engine: EngineSpec { io: IoChoice::Epoll, ..EngineSpec::default() },
+            ..RunSpec::new(url)
+        }
+    }
+
+    #[test]
+    fn a_specification_that_was_written_and_read_runs_the_same_plan() {
+        let server = weir_serve::spawn(ServeOptions::default()).expect("a server");
+        let mut spec = short(&format!("http://{}/?a=b", server.endpoint()), None);
+        let body = InputFile { content: Some(b"abc".to_vec()), ..InputFile::at("body") };
+        spec.request.body = Some(BodySpec::File(body));
+        spec.request.basic_auth = Some("me:SECRET".to_owned());
+        spec.complete().expect("the content is there");
+        let read = RunSpec::from_json(spec.to_json().expect("UTF-8").as_bytes()).expect("its JSON");
+        let run = |spec| LocalRunner::new().run(spec, &mut Silent).expect("a server").document.run;
+        let (one, other) = (run(&spec), run(&read));
+        assert!(one.plan_sha256.as_ref().is_some_and(|digest| digest.len() == 64), "{one:?}");
+        assert_eq!((&one.plan_sha256, &one.inputs), (&other.plan_sha256, &other.inputs));
+        assert_eq!(one.inputs.first().map(|input| input.bytes), Some(3));
+        let mut elsewhere = read;
+        elsewhere.request.basic_auth = Some("me:ANOTHER SECRET".to_owned());
+        let digest = LocalRunner::new().prepare(&elsewhere, &mut Silent).expect("valid").plan_sha256();
+        assert_eq!(Some(digest), one.plan_sha256, "a digest covers no secret");
+        let error = LocalRunner::new().run(&spec.redacted(), &mut Silent).expect_err("no secrets");
+        assert!(error.to_string().contains("values of request.basic_auth"), "{error}");
+    }
+
+    /// Keeps the frames, and the names and nice values of the threads on which they came.
+    #[derive(Default)]
+    struct Frames(Vec<Frame>, Vec<(String, String)>);
+
+    impl Observer for Frames {
+        fn is_live(&self) -> bool {
+            true
+        }
+
+        fn frame(&mut self, _plan: &Plan, frame: &Frame) {
+            self.0.push(*frame);
+            let stat = std::fs::read_to_string("/proc/thread-self/stat").expect("Linux has it");
+            // proc(5): the nice value is the 19th field; the 2nd ends with the last parenthesis.
+            let nice = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(16));
+            let name = std::thread::current().name().unwrap_or_default().to_owned();
+            self.1.push((name, nice.unwrap_or_default().to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_live_observer_gets_frames_within_the_first_second() {
+        let server = weir_serve::spawn(ServeOptions::default()).expect("a server");
+        let mut frames = Frames::default();
+        let spec = short(&format!("http://{}/", server.endpoint()), Some(900_000_000));
+        LocalRunner::new().run(&spec, &mut frames).expect("a server");
+        let seen = frames.0.iter().any(|frame| frame.completed > 0 && frame.p50_ns.is_some());
+        assert!(seen, "{frames:?}", frames = frames.0);
+        let is_aside = |(name, nice): &(String, String)| name == "weir-live" && nice == "10";
+        assert!(frames.1.iter().all(is_aside), "no worker does it: {:?}", frames.1);
+    }
+}

@@ -1,0 +1,124 @@
+//! The flags of the engine, and of the checks beside the load.
+
+use clap::Args;
+use weir_result::{Pacing, StampChoice, Wait};
+use weir_runner::{CheckSpec, EngineSpec, IoChoice, Pin, WitnessChoice};
+
+use super::choices::{self, PacingChoice, TimestampsChoice, WaitChoice};
+use super::pin;
+use super::values::positive_duration;
+
+/// Heading of the flags that decide when threads sleep.
+const STRATEGY: &str = "Send and receive strategy";
+
+/// Heading of the flags that measure the client.
+const CHECKS: &str = "Client checks";
+
+/// The flags of the engine.
+#[derive(Debug, Args)]
+pub(crate) struct EngineArgs {
+    /// Send timing with --rate. sleep: least CPU, some µs late; hybrid: sleep, then spin shortly
+    /// before; spin: whole cores [default: hybrid; sleep with more threads than CPUs]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "sleep|hybrid|spin",
+        hide_possible_values = true,
+        help_heading = STRATEGY
+    )]
+    pacing: Option<PacingChoice>,
+    /// Receive strategy. latency: busy-poll for up to 100 µs; throughput: coalesce wake-ups for up
+    /// to 100 µs; spin: never sleep, whole cores; auto: adapt, and busy-poll a server on this
+    /// machine where that makes more requests
+    #[arg(long, value_enum, default_value_t = WaitChoice::Auto,
+          value_name = "auto|latency|throughput|spin", hide_possible_values = true,
+          help_heading = STRATEGY)]
+    wait: WaitChoice,
+    /// With --rate, send due requests in batches every T: less CPU at high rates, up to T late
+    /// [default: each request when it is due]
+    #[arg(long, value_name = "T", value_parser = positive_duration, requires = "rate",
+          help_heading = STRATEGY)]
+    tick: Option<u64>,
+    /// Pin threads to CPUs, one each: all usable ones, or those of a list like 2-5 or 2,4
+    /// [default: not pinned]
+    #[arg(long, value_name = "CPUS", num_args = 0..=1, require_equals = true,
+          default_missing_value = pin::ALL, value_parser = pin::pin, help_heading = "Engine")]
+    pin: Option<Pin>,
+    /// I/O engine; auto: io_uring where it works, else epoll
+    #[arg(long, value_enum, default_value_t = choices::IoChoice::Auto,
+          value_name = "auto|uring|epoll", hide_possible_values = true, help_heading = "Engine")]
+    io: choices::IoChoice,
+    /// Connections with kernel timestamps, which separate client overhead from latency; sample: one
+    /// in 64
+    #[arg(long, value_enum, default_value_t = TimestampsChoice::Sample,
+          value_name = "none|sample|all", hide_possible_values = true, help_heading = CHECKS)]
+    timestamps: TimestampsChoice,
+}
+
+impl EngineArgs {
+    /// Returns the engine of the specification.
+    pub(super) fn spec(&self, threads: Option<u32>) -> EngineSpec {
+        EngineSpec {
+            threads,
+            pin: self.pin.clone(),
+            io: match self.io {
+                choices::IoChoice::Auto => IoChoice::Auto,
+                choices::IoChoice::Uring => IoChoice::IoUring,
+                choices::IoChoice::Epoll => IoChoice::Epoll,
+            },
+            pacing: self.pacing.map(|choice| match choice {
+                PacingChoice::Sleep => Pacing::Sleep,
+                PacingChoice::Hybrid => Pacing::Hybrid,
+                PacingChoice::Spin => Pacing::Spin,
+            }),
+            wait: match self.wait {
+                WaitChoice::Auto => Wait::Auto,
+                WaitChoice::Latency => Wait::Latency,
+                WaitChoice::Throughput => Wait::Throughput,
+                WaitChoice::Spin => Wait::Spin,
+            },
+            tick_ns: self.tick,
+            stamps: match self.timestamps {
+                TimestampsChoice::None => StampChoice::None,
+                TimestampsChoice::Sample => StampChoice::Sample,
+                TimestampsChoice::All => StampChoice::All,
+            },
+        }
+    }
+}
+
+/// The flags of the checks beside the load.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// Skip the single request that checks the URL before the load
+    #[arg(long, help_heading = "Request")]
+    no_preflight: bool,
+    /// Run a low-rate probe on its own thread as an independent check; auto: where a CPU is idle
+    #[arg(long, value_enum, default_value_t = choices::WitnessChoice::Auto,
+          value_name = "auto|on|off", hide_possible_values = true, help_heading = CHECKS)]
+    witness: choices::WitnessChoice,
+    /// First measure weir's own latency for 1 s, against a server in its own process; without a
+    /// URL, measure only that
+    #[arg(long, help_heading = CHECKS)]
+    pub(crate) selfcheck: bool,
+    /// Test whether the client is the limit: four more runs, 40% of -d in all, with and without one
+    /// more thread
+    #[arg(long, help_heading = CHECKS)]
+    pub(crate) prove_client: bool,
+}
+
+impl CheckArgs {
+    /// Returns the checks of the specification.
+    pub(super) fn spec(&self) -> CheckSpec {
+        CheckSpec {
+            preflight: !self.no_preflight,
+            witness: match self.witness {
+                choices::WitnessChoice::Auto => WitnessChoice::Auto,
+                choices::WitnessChoice::On => WitnessChoice::On,
+                choices::WitnessChoice::Off => WitnessChoice::Off,
+            },
+            selfcheck: self.selfcheck,
+            prove_client: self.prove_client,
+        }
+    }
+}

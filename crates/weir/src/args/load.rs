@@ -1,0 +1,162 @@
+//! The flags of the load: its model and limits, and its part of a load on several machines.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use clap::Args;
+use weir_result::{Arrivals, Load, Part, Rate};
+use weir_runner::{LoadSpec, RunSpec, Warmup};
+
+use super::ArrivalsChoice;
+use super::values::{
+    depth, duration, part, positive, positive_duration, positive_long, rate, threads, unix_time,
+    warmup,
+};
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Length of the window by default, in nanoseconds.
+const DURATION_NS: u64 = 10 * SECOND_NS;
+
+/// Heading of the flags.
+const HEADING: &str = "Load";
+
+/// The flags of the load.
+#[derive(Debug, Args)]
+pub(crate) struct LoadArgs {
+    /// Worker threads [default: one per usable CPU; half as many beside a server on this machine]
+    #[arg(short, long, value_name = "N", value_parser = threads, help_heading = HEADING)]
+    pub(crate) threads: Option<u32>,
+    /// Connections over all threads
+    #[arg(short, long, value_name = "N", value_parser = positive, default_value = "10",
+          help_heading = HEADING)]
+    pub(crate) connections: u32,
+    /// Length of the measured window [default: 10s, or none with -n]
+    #[arg(short, long, value_name = "T", value_parser = positive_duration,
+          help_heading = HEADING)]
+    pub(crate) duration: Option<u64>,
+    /// End after this many measured requests; with -d, whichever comes first
+    #[arg(short = 'n', long, value_name = "N", value_parser = positive_long,
+          help_heading = HEADING)]
+    pub(crate) requests: Option<u64>,
+    /// Constant rate over all threads, in requests per second: 20k, 0.5, 100/m [default: closed
+    /// loop]
+    #[arg(short = 'R', long, value_name = "N", value_parser = rate, help_heading = HEADING)]
+    pub(crate) rate: Option<Rate>,
+    /// Arrival process with --rate: evenly spaced, or with independent exponential gaps
+    #[arg(long, value_enum, default_value_t = ArrivalsChoice::Uniform, requires = "rate",
+          value_name = "uniform|poisson", hide_possible_values = true, help_heading = HEADING)]
+    pub(crate) arrivals: ArrivalsChoice,
+    /// Seed of random arrivals [default: random, printed in the report]
+    #[arg(long, value_name = "N", requires = "rate", help_heading = HEADING)]
+    pub(crate) seed: Option<u64>,
+    /// Unmeasured load before the window, on the same connections; auto: until it is steady, for at
+    /// most 1m or the time after the colon [default: 10% of -d within 2s..10s; 0 with -n alone]
+    #[arg(long, value_name = "T|auto[:T]", value_parser = warmup, help_heading = HEADING)]
+    pub(crate) warmup: Option<Warmup>,
+    /// Longest drain after the window, in which the load continues unrecorded until every measured
+    /// request has its response [default: 20% of -d, at least 1s, at most the timeout]
+    #[arg(long, value_name = "T", value_parser = duration, help_heading = HEADING)]
+    pub(crate) drain: Option<u64>,
+    /// Response timeout
+    #[arg(short = 'T', long, value_name = "T", value_parser = positive_duration,
+          default_value = "10s", help_heading = HEADING)]
+    pub(crate) timeout: u64,
+    /// Connect timeout [default: --timeout]
+    #[arg(long, value_name = "T", value_parser = positive_duration, help_heading = HEADING)]
+    pub(crate) connect_timeout: Option<u64>,
+    /// Requests in flight on each connection, 1 to 128 (HTTP/1.1 pipelining)
+    #[arg(long, value_name = "N", value_parser = depth, default_value = "1",
+          help_heading = HEADING)]
+    pub(crate) pipeline: u16,
+}
+
+impl LoadArgs {
+    /// Returns the load of the specification.
+    pub(super) fn spec(&self) -> LoadSpec {
+        let duration_ns = self.duration.or_else(|| self.requests.is_none().then_some(DURATION_NS));
+        LoadSpec {
+            model: model(self.rate, self.arrivals, self.seed),
+            is_seed_drawn: self.arrivals == ArrivalsChoice::Poisson && self.seed.is_none(),
+            connections: self.connections,
+            pipeline: self.pipeline,
+            warmup: self.warmup.unwrap_or_else(|| default_warmup(duration_ns)),
+            duration_ns,
+            requests: self.requests,
+            timeout_ns: self.timeout,
+            connect_timeout_ns: self.connect_timeout.unwrap_or(self.timeout),
+            drain_ns: self.drain,
+        }
+    }
+}
+
+/// The load model: an open loop if there is a rate.
+pub(crate) fn model(rate: Option<Rate>, arrivals: ArrivalsChoice, seed: Option<u64>) -> Load {
+    let Some(rate) = rate else { return Load::ClosedLoop };
+    let arrivals = match arrivals {
+        ArrivalsChoice::Uniform => Arrivals::Uniform,
+        ArrivalsChoice::Poisson => Arrivals::Poisson { seed: seed.unwrap_or_else(draw_seed) },
+    };
+    Load::OpenLoop { rate, arrivals }
+}
+
+/// Draws a seed that is short enough to type again.
+pub(crate) fn draw_seed() -> u64 {
+    RandomState::new().build_hasher().finish() % 1_000_000_000
+}
+
+/// The warm-up by default: `clamp(10% of -d, 2 s, 10 s)`, or none if only a number of requests ends
+/// the window.
+fn default_warmup(duration_ns: Option<u64>) -> Warmup {
+    let tenth = |duration_ns: u64| (duration_ns / 10).clamp(2 * SECOND_NS, 10 * SECOND_NS);
+    Warmup { span_ns: duration_ns.map_or(0, tenth), is_auto: false }
+}
+
+/// The flags of one part of a load on several machines.
+#[derive(Debug, Args)]
+pub(crate) struct PartArgs {
+    /// Carry out part K of N of this load, one on each of N machines, with the same flags on all;
+    /// weir report merges their documents
+    #[arg(long, value_name = "K/N", value_parser = part, conflicts_with = "prove_client",
+          help_heading = HEADING)]
+    pub(crate) part: Option<Part>,
+    /// Begin the load at this time, in seconds since 1970 (date +%s), so that all parts begin
+    /// together [default: once all connections are open]
+    #[arg(long, value_name = "TIME", value_parser = unix_time, requires = "part",
+          help_heading = HEADING)]
+    start_at: Option<u64>,
+}
+
+impl PartArgs {
+    /// Sets the part of a specification.
+    pub(super) fn set(&self, spec: &mut RunSpec) {
+        spec.part = self.part;
+        spec.start_at_unix_ns = self.start_at;
+    }
+
+    /// Checks that all parts of a load have the same plan, and each a worker.
+    pub(super) fn check(&self, load: &LoadArgs) -> Result<(), String> {
+        let Some(part) = self.part else { return Ok(()) };
+        let Some(threads) = load.threads else {
+            return Err("--part needs --threads: the number over all parts, the same on each \
+                        machine"
+                .to_owned());
+        };
+        let (count, threads) = (part.count(), threads.min(load.connections));
+        if threads < count {
+            return Err(format!(
+                "--part: {count} parts need at least one thread and connection each: raise \
+                 --threads or --connections to {count} or more"
+            ));
+        }
+        if load.arrivals == ArrivalsChoice::Poisson && load.seed.is_none() {
+            let text = "--part needs --seed with random arrivals: the same on each machine";
+            return Err(text.to_owned());
+        }
+        if load.warmup.is_some_and(|warmup| warmup.is_auto) {
+            let text = "--part cannot be used with --warmup auto: each part would end its own \
+                        warm-up; give a length";
+            return Err(text.to_owned());
+        }
+        Ok(())
+    }
+}

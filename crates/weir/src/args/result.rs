@@ -1,0 +1,198 @@
+//! The flags of a run's result: its verdict, its files and its print. `weir URL`, `weir --spec` and
+//! `weir rerun` share them; no load depends on one.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use weir_history::{Name, Tag};
+use weir_report::{Exporter, exporters};
+use weir_result::Assertion;
+
+use super::hints::wrong;
+use super::live::LiveArgs;
+use super::values::{assertion, confidence};
+use super::{Strict, is_stdout, output};
+use crate::output::{Export, Output, Outputs, all_exports};
+
+/// The flags of the result.
+#[derive(Debug, Args)]
+pub(crate) struct ResultArgs {
+    /// The verdict.
+    #[command(flatten)]
+    pub(crate) verdict: VerdictArgs,
+    /// Files and print.
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// The figures while the load runs.
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
+}
+
+/// The flags of the verdict.
+#[derive(Debug, Args)]
+pub(crate) struct VerdictArgs {
+    /// Exit with 3 unless this holds: 'p99 < 5ms', 'errors == 0', 'rate > 20k'; repeatable
+    #[arg(long = "assert", value_name = "ASSERTION", value_parser = assertion,
+          help_heading = "Verdict")]
+    pub(crate) assertions: Vec<Assertion>,
+    /// Fail every --assert that is less certain than this: 95 (percent)
+    #[arg(long, value_name = "PERCENT", value_parser = confidence, requires = "assertions",
+          help_heading = "Verdict")]
+    pub(crate) assert_confidence: Option<f64>,
+    /// Write the results of --assert to this file, as JUnit XML
+    #[arg(long, value_name = "FILE", requires = "assertions", help_heading = "Verdict")]
+    pub(crate) junit: Option<PathBuf>,
+    /// In GitHub Actions: append the report to the step's summary ($GITHUB_STEP_SUMMARY), and print
+    /// failed assertions and findings as annotations
+    #[arg(long, help_heading = "Verdict")]
+    pub(crate) github: bool,
+    /// Print every rule of the verdict with its value and limit
+    #[arg(long, help_heading = "Verdict")]
+    rules: bool,
+    /// Hide the grade and the findings; bounds stay
+    #[arg(long, conflicts_with = "rules", help_heading = "Verdict")]
+    no_verdict: bool,
+    /// Exit with 3 unless the grade is clean; =bounded: unless it is clean or bounded
+    #[arg(long, value_enum, num_args = 0..=1, require_equals = true,
+          default_missing_value = "clean", value_name = "clean|bounded",
+          hide_possible_values = true, help_heading = "Verdict")]
+    pub(crate) strict: Option<Strict>,
+    /// Print all findings, connect, TLS and first-byte times, the machine and the threads
+    #[arg(long, help_heading = "Verdict")]
+    verbose: bool,
+}
+
+/// The flags of files and print.
+#[derive(Debug, Args)]
+pub(crate) struct OutputArgs {
+    /// Print the full latency distribution
+    #[arg(short = 'L', long, help_heading = "Output")]
+    latency: bool,
+    #[arg(long, value_parser = Exporter::named, default_value = exporters::TEXT.name,
+          value_name = "FORMAT", help = exporters::HELP, help_heading = "Output")]
+    pub(crate) format: Exporter,
+    /// Write the result to this file: the JSON document, or by its extension .html (the report
+    /// with plots), .md, .csv, .xml (JUnit), .hlog, .hgrm or .parquet (every request); -: the
+    /// document to standard output, without the report; repeatable
+    #[arg(id = "output", short, long = "output", value_name = "FILE",
+          value_parser = output(Output::of_run), help_heading = "Output")]
+    pub(crate) files: Vec<Output>,
+    /// Write the result to a file in a format of --format: html=report.html; repeatable
+    #[arg(long = "export", value_name = "FORMAT=FILE", value_parser = Export::parse,
+          help_heading = "Output")]
+    exports: Vec<Export>,
+    /// The history.
+    #[command(flatten)]
+    pub(crate) saved: SaveArgs,
+    /// Write every request with its timestamps to this file, as Parquet; as -o FILE.parquet
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) raw: Option<PathBuf>,
+    /// Print no progress line and no report
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
+}
+
+/// The flags of the history. A study saves each of its trials.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct SaveArgs {
+    /// Save the result in the history under this name; weir history lists saved runs
+    #[arg(long, value_name = "NAME", help_heading = "Output")]
+    pub(crate) save: Option<Name>,
+    /// Tag of the saved run, such as a version; repeatable
+    #[arg(long = "tag", value_name = "TAG", requires = "save", help_heading = "Output")]
+    pub(crate) tags: Vec<Tag>,
+    /// History file [default: $WEIR_HISTORY, else weir/history.db in $XDG_DATA_HOME, which is
+    /// ~/.local/share if not set]
+    #[arg(long, value_name = "FILE", requires = "save", help_heading = "Output")]
+    pub(crate) history: Option<PathBuf>,
+}
+
+impl ResultArgs {
+    /// The files of `--output` for the document, and standard output if that is one of them.
+    pub(crate) fn document_places(&self) -> impl Iterator<Item = &Path> {
+        let stdout = self.output.prints_document().then_some(Path::new("/dev/stdout"));
+        self.output.files.documents().chain(stdout)
+    }
+
+    /// The file for every request, of `--raw` or `--output`, and its flag.
+    pub(crate) fn rows(&self) -> Option<(&'static str, &Path)> {
+        let raw = self.output.raw.as_deref().map(|path| ("--raw", path));
+        raw.or_else(|| self.output.files.rows().next().map(|path| ("--output", path)))
+    }
+
+    /// Files in other formats, with those of `--junit` and of `--output`.
+    pub(crate) fn exports(&self) -> Vec<Export> {
+        let of_output = self.output.files.exports();
+        all_exports(&self.output.exports, of_output, self.verdict.junit.as_deref())
+    }
+
+    /// True if nothing is printed on standard output.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.output.quiet && !self.output.prints_document()
+    }
+
+    /// The form in which the document is printed.
+    pub(crate) fn form(&self) -> Form {
+        Form {
+            format: self.output.files.format(self.output.format),
+            spectrum: self.output.latency,
+            verdict: !self.verdict.no_verdict,
+            rules: self.verdict.rules,
+            verbose: self.verdict.verbose,
+        }
+    }
+
+    /// Checks the places of the result, and that each format has what it shows.
+    ///
+    /// # Errors
+    /// When a flag is wrong.
+    pub(super) fn check(&self) -> Result<(), clap::Error> {
+        for (flag, path) in [("--raw", &self.output.raw), ("--junit", &self.verdict.junit)] {
+            if path.as_deref().is_some_and(is_stdout) {
+                let text = "only --output can; give a file name";
+                return Err(wrong(format!("{flag} cannot write to standard output: {text}")));
+            }
+        }
+        let of_output = self.output.files.rows().map(|_| "-o FILE.parquet");
+        let rows: Vec<&str> = self.output.raw.iter().map(|_| "--raw").chain(of_output).collect();
+        if let [one, other, ..] = rows[..] {
+            let text = "the rows of all requests go to one file";
+            return Err(wrong(format!("{one} and {other}: {text}; leave one out")));
+        }
+        if !self.verdict.assertions.is_empty() {
+            return Ok(());
+        }
+        let exports = self.exports();
+        let exported = exports.iter().map(|export| (export.flag, export.format));
+        let mut formats = exported.chain([("--format", self.output.format)]);
+        match formats.find(|(_, format)| format.needs_assertions) {
+            Some((flag, format)) => {
+                let format = format.name;
+                Err(wrong(format!("{flag} {format} needs an assertion; add --assert")))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl OutputArgs {
+    /// True if `--output` is `-`: the document goes to standard output in the report's place.
+    pub(super) fn prints_document(&self) -> bool {
+        self.files.has_stdout()
+    }
+}
+
+/// The form in which a document is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Form {
+    /// `--format`.
+    pub(crate) format: Exporter,
+    /// `--latency`.
+    pub(crate) spectrum: bool,
+    /// Without `--no-verdict`.
+    pub(crate) verdict: bool,
+    /// `--rules`.
+    pub(crate) rules: bool,
+    /// `--verbose`.
+    pub(crate) verbose: bool,
+}
