@@ -361,7 +361,7 @@ fn searches_resumed_studies_repeated_runs_and_trends_are_published() {
         (&["resume", "--github", &kept], 0, found, "Trials"),
         (&["report", "--github", &kept], 0, found, "Trials"),
         (
-            &["rerun", "--github", &run],
+            &["rerun", "--github", "--assert", "rate > 100M", &run],
             3,
             "\n::error title=weir%3A assertion failed",
             "#### Verdict",

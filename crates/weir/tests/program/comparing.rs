@@ -114,7 +114,7 @@ fn a_run_is_repeated_exactly() {
     fs::write(body, "abd").expect("a file");
     let changed = within(&directory, &["rerun", "a.json"]);
     assert_eq!(changed.code(), 2, "{changed:?}");
-    assert!(changed.stderr.contains("the content of") && changed.stderr.contains("has changed"));
+    assert!(changed.stderr.contains("is not the file that was specified"), "{changed:?}");
 }
 
 #[test]
@@ -144,14 +144,92 @@ fn commands_of_a_file_are_shown_before_they_run() {
 fn another_plan_is_refused_and_named() {
     let (server, directory) = (Serve::start(&[]), Directory::new());
     let file = run(&directory, "a.json", "-d1s", &server.url());
-    let text = fs::read_to_string(&file).expect("a document");
-    // As if this weir read the command line in another way.
-    let other = text.replace("\"-d1s\"", "\"-d2s\"").replace("\"-c2\"", "\"-c3\"");
+    // As if this weir planned the specification in another way.
+    let other = with_load(&file, &[("duration_ns", 2_000_000_000), ("connections", 3)]);
     fs::write(&file, other).expect("a file");
     let refused = within(&directory, &["rerun", "a.json"]);
     assert_eq!(refused.code(), 2, "{refused:?}");
     let named = "plan.connections is 2 and 3; plan.duration is 1 s and 2 s (recorded and now)";
     assert!(refused.stderr.contains(named), "{refused:?}");
+}
+
+/// Returns a document whose specification has another load.
+fn with_load(file: &str, fields: &[(&str, u64)]) -> String {
+    let text = fs::read_to_string(file).expect("a document");
+    let mut document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let load = document.pointer_mut("/run/spec/load").expect("a specification");
+    fields.iter().for_each(|(name, value)| load[*name] = (*value).into());
+    document.to_string()
+}
+
+#[test]
+fn a_run_is_repeated_with_a_named_change() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    run(&directory, "a.json", "", &server.url());
+    let words = "rerun -R 400 -c3 -d 300ms --note why=more --assert errors==0 -o b.json a.json";
+    let output = within(&directory, &words.split(' ').collect::<Vec<_>>());
+    assert_eq!(output.code(), 0, "{output:?}");
+    let document = Document::load(directory.file("b.json")).expect("a document");
+    let note = document.notes.iter().find(|note| note.code == "rerun_changed").expect("a note");
+    let text = "400 req/s in the place of a closed loop, 3 connections in the place of 2, 300 ms in \
+                the place of ";
+    assert!(note.text.contains(text), "{note:?}");
+    assert_eq!((document.plan.connections, document.assertions.len()), (3, 1));
+    assert_eq!(document.run.annotations.get("why").map(String::as_str), Some("more"));
+    let command = document.run.command.unwrap_or_default();
+    assert_eq!(command.get(1).map(String::as_str), Some("rerun"), "{command:?}");
+}
+
+#[test]
+fn a_document_without_a_specification_tells_its_command_line() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let file = run(&directory, "a.json", "", &server.url());
+    let text = fs::read_to_string(&file).expect("a document");
+    let mut document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    document["run"].as_object_mut().expect("an object").remove("spec");
+    fs::write(&file, document.to_string()).expect("a file");
+    let refused = within(&directory, &["rerun", "a.json"]);
+    assert_eq!(refused.code(), 2, "{refused:?}");
+    let told = format!("type its command line: weir {BRIEF}");
+    assert!(refused.stderr.contains(&told) || refused.stderr.contains("-c2"), "{refused:?}");
+}
+
+#[test]
+fn a_specification_is_written_and_run() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let words = format!("{BRIEF} -R 300 --arrivals poisson -H Cookie:TOPSECRET {}", server.url());
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let printed = within(&directory, &[&["--print-spec"][..], &words].concat());
+    assert_eq!(printed.code(), 0, "{printed:?}");
+    assert!(!printed.stdout.contains("TOPSECRET"), "{printed:?}");
+    fs::write(directory.file("s.json"), &printed.stdout).expect("a file");
+    let lacking = within(&directory, &["--spec", "s.json"]);
+    assert!(lacking.code() == 2 && lacking.stderr.contains("with --header"), "{lacking:?}");
+    let digest = |words: &[&str], file: &str| {
+        let words = [words, &["-q", "-o", file, "--spec", "s.json", "-H", "Cookie: x"]].concat();
+        let output = within(&directory, &words);
+        assert_eq!(output.code(), 0, "{output:?}");
+        Document::load(directory.file(file)).expect("a document").run.plan_sha256.expect("a digest")
+    };
+    let of_spec = digest(&[], "a.json");
+    assert_eq!(of_spec, digest(&["--assert", "errors == 0"], "b.json"));
+    // The words have drawn another seed.
+    let seed = serde_json::from_str::<serde_json::Value>(&printed.stdout).expect("JSON");
+    let seed = seed.pointer("/load/model/open_loop/arrivals/poisson/seed");
+    let seed = seed.map(ToString::to_string).unwrap_or_else(|| panic!("{printed:?}"));
+    let given = [&["-q", "-o", "c.json", "--seed", &seed][..], &words].concat();
+    assert_eq!(within(&directory, &given).code(), 0);
+    let document = Document::load(directory.file("c.json")).expect("a document");
+    assert_eq!(document.run.plan_sha256, Some(of_spec));
+    for (text, part) in [
+        (r#"{"version": 1, "target": {"url": "http://h/"}, "lod": 1}"#, "lod: unknown field"),
+        (r#"{"version": 9, "target": {"url": "http://h/"}}"#, "version: it is 9"),
+    ] {
+        fs::write(directory.file("wrong.json"), text).expect("a file");
+        let wrong = within(&directory, &["--spec", "wrong.json"]);
+        assert!(wrong.code() == 2 && wrong.stderr.contains(part), "{wrong:?}");
+        assert!(wrong.stderr.contains("--spec wrong.json"), "{wrong:?}");
+    }
 }
 
 #[test]

@@ -198,7 +198,7 @@ fn an_address_that_cannot_be_listened_on_is_refused_before_the_load() {
     check(&format!("--listen {}", taken.1), "cannot be opened: choose another port");
     check("--listen nowhere", "invalid --listen \"nowhere\"; use ADDRESS:PORT");
     check("--listen 127.0.0.1:0 --print-plan", "cannot be used with");
-    check("repeat --listen 127.0.0.1:0", "--listen is for a single run");
+    check("repeat --listen nowhere", "invalid --listen \"nowhere\"; use ADDRESS:PORT");
     assert_eq!(server.requests(), 0);
     let output = weir("--selfcheck --listen 127.0.0.1:0", &[]);
     assert!(output.code() == 2 && !output.stderr.contains("metrics at"), "{output:?}");
@@ -311,4 +311,25 @@ fn lines_that_cannot_be_written_are_an_error() {
     let output = Process::start(Command::new("sh").args(["-c", &script])).wait();
     assert_eq!(output.code(), 74, "{output:?}");
     assert!(output.stderr.contains("standard output cannot be written"), "{output:?}");
+}
+
+#[test]
+fn the_trial_of_a_study_is_named() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let (history, url) = (directory.file("history.db"), server.url());
+    let mut command = Command::new("sh");
+    command.args(["-c", "exec \"$0\" \"$@\" 2>&1", WEIR, "repeat", "-q", "-n2", "--no-settle"]);
+    command.args(["--listen", "127.0.0.1:0", "--save", "both", "--history", &history]);
+    let load = ["--warmup", "0", "-d", "1s", "-c2", "-t1", "-R", "200", "--witness", "off", &url];
+    let mut process = Process::start(command.args(load));
+    let line = process.next_line();
+    let metrics = line.strip_prefix("metrics at ").unwrap_or_else(|| panic!("{line}")).to_owned();
+    let page = wait::until("the second trial", || {
+        curl(&[&metrics]).filter(|page| page.contains("\nweir_live_trial 2\n"))
+    });
+    assert!(page.contains("weir_live_study_info{design=\"repeat\",variant=\"\"} 1"), "{page}");
+    let output = process.wait();
+    assert_eq!(output.code(), 0, "{output:?}");
+    let listed = weir(&format!("history --history {history} list --format json"), &[]);
+    assert_eq!(listed.stdout.matches("\"both\"").count(), 2, "each trial is saved: {listed:?}");
 }
