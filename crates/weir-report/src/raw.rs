@@ -1,6 +1,6 @@
-//! Slots one by one as a Parquet file, which common data tools read as it is. docs/RAW.md defines
-//! the columns. This module depends neither on the source of the rows nor on the destination of the
-//! bytes.
+//! Slots one by one as a Parquet file, which common data tools read as it is. docs/RESULTS.md
+//! defines the columns. This module depends neither on the source of the rows nor on the
+//! destination of the bytes.
 
 mod columns;
 

@@ -1,4 +1,4 @@
-//! Assertions: claims like `p99 < 5ms` that a document is judged by (docs/ASSERTIONS.md).
+//! Assertions: claims like `p99 < 5ms` that a document is judged by (docs/CI.md).
 //!
 //! A claim compares the measured value with its limit and passes or fails. It also gives the
 //! one-sided confidence that the true value lies on the same side. This module depends on no flag
@@ -358,7 +358,7 @@ mod tests {
         wrong("errors.count < 1.5", &["no whole number"]);
         wrong("rate > much", &["'much'", "20k"]);
         wrong("status.6xx < 1%", &["status.6xx", "status.5xx"]);
-        wrong("nonsense < 1", &["nonsense", "docs/ASSERTIONS.md"]);
+        wrong("nonsense < 1", &["nonsense", "docs/CI.md"]);
     }
 
     #[test]

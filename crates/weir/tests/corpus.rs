@@ -1,5 +1,5 @@
 //! Every fuzz target on stable Rust, over its committed corpus: inputs that once made a target fail
-//! or increased its coverage. docs/FUZZING.md describes the origin of the corpora.
+//! or increased its coverage. CONTRIBUTING.md describes the origin of the corpora.
 
 mod checks;
 #[path = "../../weir-http/tests/all/check/mod.rs"]

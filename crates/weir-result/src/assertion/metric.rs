@@ -138,7 +138,7 @@ const SECTIONS: [&str; 25] = [
 ];
 
 /// Reference to the list of names.
-const LIST: &str = "docs/ASSERTIONS.md lists all";
+const LIST: &str = "docs/CI.md lists all";
 
 impl Metric {
     /// Parses the name of a metric. The error names the fault and a likely name.

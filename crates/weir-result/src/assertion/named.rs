@@ -12,7 +12,7 @@ use crate::quantile::Bound;
 use crate::units;
 
 /// A number of a document by its name: `p99`, `rate`, `errors`, `service.p50`
-/// (docs/ASSERTIONS.md).
+/// (docs/CI.md).
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedMetric {
     name: String,

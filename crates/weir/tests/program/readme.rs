@@ -1,9 +1,8 @@
-//! The commands of README.md, docs/COMMANDS.md and `weir --help`, run as they stand there against
-//! servers of this test, for a moment instead of the time that they name; and the picture in
-//! README.md.
+//! The commands of README.md, docs/ and `weir --help`, run as they stand there against servers of
+//! this test, for a moment instead of the time that they name; and the picture in README.md.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use weir_io::Endpoint;
@@ -16,9 +15,8 @@ use crate::support::serve::Serve;
 use crate::support::served::Served;
 use crate::support::weir::{WEIR, weir};
 
-/// The pages whose commands are run, and the heading above them.
-const PAGES: [(&str, &str); 2] =
-    [("README.md", "## Six tasks"), ("docs/COMMANDS.md", "# Commands")];
+/// First line of the blocks whose commands are run.
+const TESTED: &str = "```sh tested\n";
 
 /// The picture of a report.
 const PICTURE: &str = "docs/run.svg";
@@ -89,7 +87,7 @@ impl Servers {
     fn run(&self, command: &str) {
         let words = words_of(&self.addressed(command));
         if words.iter().any(|word| word == "compare") {
-            // Earlier commands have written one document.
+            // An earlier command has written the document.
             for name in ["old.json", "new.json"] {
                 let copied = fs::copy(self.directory.file("run.json"), self.directory.file(name));
                 copied.expect("a document");
@@ -156,12 +154,21 @@ fn shortening(words: &[String]) -> Vec<&'static str> {
     }
 }
 
-/// The commands of a page below a heading, without their comments.
-fn commands(page: &str, heading: &str) -> Vec<String> {
-    let text = fs::read_to_string(Path::new(ROOT).join(page)).expect("it is there");
-    let section = text.split(heading).nth(1).expect("the heading is there");
-    let block = section.split("```").nth(1).expect("a block follows");
-    let lines = block.lines().filter(|line| line.starts_with("weir "));
+/// Returns README.md and the pages of docs/, in this order.
+fn pages() -> Vec<PathBuf> {
+    let docs = fs::read_dir(Path::new(ROOT).join("docs")).expect("it is there");
+    let mut pages: Vec<PathBuf> = docs.map(|entry| entry.expect("an entry").path()).collect();
+    pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
+    pages.sort();
+    pages.insert(0, Path::new(ROOT).join("README.md"));
+    pages
+}
+
+/// Returns the commands of a page, without their comments.
+fn commands(page: &Path) -> Vec<String> {
+    let text = fs::read_to_string(page).expect("it is there");
+    let blocks = text.split(TESTED).skip(1).filter_map(|rest| rest.split("```").next());
+    let lines = blocks.flat_map(str::lines);
     lines.map(|line| line.split(" # ").next().unwrap_or(line).trim().to_owned()).collect()
 }
 
@@ -211,11 +218,13 @@ fn words_of(command: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_commands_of_the_readme_work() {
+fn the_commands_of_the_pages_work() {
     let servers = Servers::start();
-    let commands: Vec<String> =
-        PAGES.iter().flat_map(|(page, heading)| commands(page, heading)).collect();
-    assert!(commands.len() >= 25, "{commands:#?}");
+    let commands: Vec<String> = pages().iter().flat_map(|page| commands(page)).collect();
+    assert!(commands.len() >= 60, "{commands:#?}");
+    assert!(commands.iter().all(|command| command.starts_with("weir ")), "{commands:#?}");
+    // Commands of several pages read this document.
+    servers.run("weir -o run.json http://localhost:8080/");
     commands.iter().for_each(|command| servers.run(command));
 }
 
