@@ -4,9 +4,7 @@ use std::time::{Duration, Instant};
 
 use weir_result::study::{Design, HookRun, Hooks, Settling};
 use weir_result::{Arrivals, Document, Load, Study, units};
-use weir_runner::{
-    Interrupts, LoadSpec, Observer, RunSpec, Runner, StudyProgress, Warmup, now,
-};
+use weir_runner::{Interrupts, LoadSpec, Observer, RunSpec, Runner, StudyProgress, Warmup, now};
 use weir_study::search::{TrialPlan, next_plan};
 use weir_study::{HookKind, Laboratory, Upcoming, trials_planned};
 

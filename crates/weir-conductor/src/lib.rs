@@ -1,6 +1,6 @@
-//! Conducts studies: makes each trial with a [`Runner`](weir_runner::Runner), runs the hooks around
-//! it, and waits until the machine and the target have recovered. A study's order and its result are
-//! in weir-study; files, the screen and the history belong to the caller, a [`Keeper`].
+//! Conducts studies: makes each trial with a [`Runner`](weir_runner::Runner), runs hooks around it,
+//! and waits until the machine and the target have recovered. A study's order and its result are in
+//! weir-study; files, the screen and the history belong to the caller, a [`Keeper`].
 #![forbid(unsafe_code)]
 
 mod conductor;

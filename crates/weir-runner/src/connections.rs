@@ -342,7 +342,8 @@ mod tests {
             let mut measurements = Measurements::default();
             let kind = FailureKind { phase, cause: FailureCause::Errno(errno) };
             measurements.connections.failures.insert(kind, 1_234);
-            let draft = draft(URL, |spec| spec.connection.sources = sources(ranges)).expect("valid");
+            let draft =
+                draft(URL, |spec| spec.connection.sources = sources(ranges)).expect("valid");
             let note = out_of_ports(&draft.plan, &measurements).map(|note| note.text);
             let fits = part.is_none_or(|part| {
                 note.as_ref().is_some_and(|text| text.contains(part) && text.contains("1,234"))
@@ -363,7 +364,8 @@ mod tests {
             if connect_ns > 0 {
                 measurements.connect.record(connect_ns);
             }
-            let draft = draft(URL, |spec| spec.connection.lifetime_ns = lifetime_ns).expect("valid");
+            let draft =
+                draft(URL, |spec| spec.connection.lifetime_ns = lifetime_ns).expect("valid");
             let note = short_lifetime(&draft.plan, &measurements).map(|note| note.text);
             let fits = note.as_ref().is_some_and(|text| {
                 text.contains("--connection-lifetime 1 ms") && text.contains("median 2.00 ms")

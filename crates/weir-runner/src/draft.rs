@@ -37,7 +37,7 @@ pub(crate) struct Draft {
     pub(crate) extras: Extras,
 }
 
-/// What the server of a run decides, as the preflight found it.
+/// Choices of a server, as the preflight found them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TargetFacts {
     /// HTTP version that the server chose; `None` where the plan has one.

@@ -6,7 +6,6 @@ use weir_http::h2::{H2Client, H2Options};
 use weir_http::{ProtocolFactory, is_of_connection};
 use weir_result::{Closer, Http2Plan, HttpPlan};
 
-use crate::draft::Draft;
 use crate::errors::NoServer;
 use crate::spec::{HttpChoice, HttpSpec, RunSpec};
 use crate::target::Url;
@@ -104,15 +103,6 @@ pub(crate) fn agreed(
         )),
         Some(version) => Ok(version),
     }
-}
-
-/// The error of a server that does not speak HTTP/2.
-pub(crate) fn not_http2(draft: &Draft) -> NoServer {
-    let remedy = match draft.tls {
-        Some(_) => "use --http 1.1",
-        None => "use https if it does so over TLS, or --http 1.1",
-    };
-    NoServer(format!("{} does not speak HTTP/2: {remedy}", draft.endpoint))
 }
 
 /// Returns the protocol of a version.

@@ -220,12 +220,7 @@ impl LocalRun {
     }
 
     /// Adds the notes on the outcome. Returns the one on a server that could not be reached.
-    fn add_notes(
-        &mut self,
-        job: &Job,
-        outcome: &Outcome,
-        has_preflight: bool,
-    ) -> Option<Note> {
+    fn add_notes(&mut self, job: &Job, outcome: &Outcome, has_preflight: bool) -> Option<Note> {
         if self.spec.compat.is_some() && job.tls.is_some() {
             let text =
                 "the server's certificate is not verified, as in wrk; weir's own form verifies it";

@@ -10,8 +10,8 @@ use crate::draft::TargetFacts;
 use crate::errors::Error;
 use crate::finished::Finished;
 use crate::interrupts::Interrupts;
-use crate::observer::{Observer, Silent};
 use crate::local_run::LocalRun;
+use crate::observer::{Observer, Silent};
 use crate::plan::{plan, plan_at};
 use crate::runner::{PreparedRun, Runner};
 use crate::spec::{BodySpec, IoChoice, RunSpec};
@@ -116,11 +116,7 @@ impl Runner for LocalRunner {
         Ok(Box::new(self.plan(spec, observer)?))
     }
 
-    fn idle_latency(
-        &self,
-        spec: &RunSpec,
-        interrupts: &Interrupts,
-    ) -> Result<Option<u64>, Error> {
+    fn idle_latency(&self, spec: &RunSpec, interrupts: &Interrupts) -> Result<Option<u64>, Error> {
         self.plan(spec, &mut Silent)?.idle_latency(interrupts, &mut Silent)
     }
 }
@@ -164,7 +160,8 @@ mod tests {
         assert_eq!(one.inputs.first().map(|input| input.bytes), Some(3));
         let mut elsewhere = read;
         elsewhere.request.basic_auth = Some("me:ANOTHER SECRET".to_owned());
-        let digest = LocalRunner::new().prepare(&elsewhere, &mut Silent).expect("valid").plan_sha256();
+        let digest =
+            LocalRunner::new().prepare(&elsewhere, &mut Silent).expect("valid").plan_sha256();
         assert_eq!(Some(digest), one.plan_sha256, "a digest covers no secret");
         let error = LocalRunner::new().run(&spec.redacted(), &mut Silent).expect_err("no secrets");
         assert!(error.to_string().contains("values of request.basic_auth"), "{error}");

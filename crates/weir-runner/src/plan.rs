@@ -129,10 +129,6 @@ pub(crate) fn plan_at(
     };
     check(&plan, scripts.as_ref())?;
     let has_done = scripts.as_ref().is_some_and(Scripts::has_done);
-    let script_memory = spec.script.as_ref().map(|script| script.memory_bytes);
-    let body_budget = script_memory.map_or_else(BodyBudget::default, |bytes| {
-        BodyBudget::new(usize::try_from(bytes).unwrap_or(usize::MAX))
-    });
     let may_poll = shares_cpus && spec.compat.is_none() && cpus.may_poll(&plan);
     let draft = Draft {
         plan,
@@ -141,7 +137,7 @@ pub(crate) fn plan_at(
         request,
         tls,
         cpus: cpus.pinned,
-        body_budget,
+        body_budget: body_budget(spec),
         ending: ending(spec),
         may_poll,
         extras: Extras {
@@ -151,6 +147,14 @@ pub(crate) fn plan_at(
         },
     };
     Ok(Planned { draft, scripts, notes, redaction, inputs })
+}
+
+/// The memory for the bodies that scripts keep.
+fn body_budget(spec: &RunSpec) -> BodyBudget {
+    let script_memory = spec.script.as_ref().map(|script| script.memory_bytes);
+    script_memory.map_or_else(BodyBudget::default, |bytes| {
+        BodyBudget::new(usize::try_from(bytes).unwrap_or(usize::MAX))
+    })
 }
 
 /// The rules by which requests and the run end: wrk's, or weir's own.

@@ -47,7 +47,7 @@ pub(crate) struct PreflightResult {
 }
 
 impl PreflightResult {
-    /// What the server decides about the load.
+    /// Returns the server's choices for the load.
     pub(crate) fn facts(&self, draft: &Draft) -> TargetFacts {
         // Without a connection the load reports its failure, with either version.
         let http = self.http.or(draft.plan.http).unwrap_or(HttpPlan::Http11);
@@ -137,7 +137,9 @@ pub(crate) fn run(
             let warning = response.as_ref().and_then(status_note);
             return Ok(PreflightResult { response, warning, ..result });
         }
-        Err(Failure::NoResponse(_)) if draft.tls.is_none() && speaks_tls(draft) => plain_to_tls(draft),
+        Err(Failure::NoResponse(_)) if draft.tls.is_none() && speaks_tls(draft) => {
+            plain_to_tls(draft)
+        }
         Err(failure) => failure,
     };
     match failure {
@@ -231,11 +233,20 @@ impl OnBackend for Attempt<'_> {
             }
         };
         let response = response.map_err(|failure| match failure {
-            streams::Failure::NotHttp2 => Failure::Version(http::not_http2(draft)),
+            streams::Failure::NotHttp2 => Failure::Version(not_http2(draft)),
             streams::Failure::Io(error) => Failure::of_exchange(draft, &error, patience_ns),
         })?;
         Ok(Some(Preflight { address: draft.endpoint.to_string(), ..response }))
     }
+}
+
+/// The error of a server that does not speak HTTP/2.
+fn not_http2(draft: &Draft) -> NoServer {
+    let remedy = match draft.tls {
+        Some(_) => "use --http 1.1",
+        None => "use https if it does so over TLS, or --http 1.1",
+    };
+    NoServer(format!("{} does not speak HTTP/2: {remedy}", draft.endpoint))
 }
 
 /// Describes a failed connect.

@@ -29,11 +29,7 @@ pub trait Runner {
     ///
     /// # Errors
     /// When the specification cannot be carried out, or the target makes a load impossible.
-    fn idle_latency(
-        &self,
-        spec: &RunSpec,
-        interrupts: &Interrupts,
-    ) -> Result<Option<u64>, Error>;
+    fn idle_latency(&self, spec: &RunSpec, interrupts: &Interrupts) -> Result<Option<u64>, Error>;
 }
 
 /// A run that is planned and not yet carried out.

@@ -276,11 +276,8 @@ mod tests {
             let stored = spec.stored_with(std::slice::from_ref(&input)).expect("UTF-8");
             RunSpec::from_json(stored.to_string().as_bytes()).expect("what was stored")
         };
-        let file = InputFile {
-            bytes: Some(6),
-            sha256: Some("abc".to_owned()),
-            ..InputFile::at("body")
-        };
+        let file =
+            InputFile { bytes: Some(6), sha256: Some("abc".to_owned()), ..InputFile::at("body") };
         let open = kept(&spec);
         assert_eq!(open.request.body, Some(BodySpec::File(file)));
         assert_eq!(open.tls.key, Some(InputFile::at("key.pem")), "no key is ever written");

@@ -33,7 +33,12 @@ pub fn cells(factors: &[Factor], words: impl Fn(&[Level]) -> Vec<String>) -> Vec
             levels.iter().map(|level| format!("{}={}", level.factor, level.value)).collect();
         parts.join(" ")
     };
-    let cell = |levels: Vec<Level>| Cell { name: name(&levels), words: words(&levels), spec: None, levels };
+    let cell = |levels: Vec<Level>| Cell {
+        name: name(&levels),
+        words: words(&levels),
+        spec: None,
+        levels,
+    };
     combinations.into_iter().map(cell).collect()
 }
 

@@ -207,12 +207,12 @@ pub(crate) struct RunArgs {
     /// Print the specification of the run as JSON, for --spec, and send nothing
     #[arg(long, conflicts_with_all = ["github", "tui", "listen", "otlp"], help_heading = "Output")]
     pub(crate) print_spec: bool,
-    /// Run the specification in this file, of --print-spec; -: standard input. Other flags are those
-    /// of the result; -H, -u, -b and the URL give values that are redacted in the file
+    /// Run the specification in this file, of --print-spec; -: standard input. Other flags are
+    /// those of the result; -H, -u, -b and the URL give values that are redacted in the file
     #[arg(long = "spec", value_name = "FILE", help_heading = "Other")]
     pub(crate) spec_file: Option<PathBuf>,
-    /// Run the commands and the script that the file of --spec names, which may be a stranger's; or
-    /// give each again with its flag
+    /// Run the commands and the script that the file of --spec names, which may be a stranger's;
+    /// or give each again with its flag
     #[arg(long, requires = "spec_file", help_heading = "Other")]
     pub(crate) run_commands: bool,
     /// Flags, defaults and report of wrk or wrk2

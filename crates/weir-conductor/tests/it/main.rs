@@ -7,12 +7,8 @@ use weir_engine::{Control, Job, run_on};
 use weir_http::Prepared;
 use weir_io::Endpoint;
 use weir_result::document::{Input, Tool};
-use weir_result::study::{
-    Answer, Design, Hooks, SearchEnd, StudyResult, StudyState, TrialOutcome,
-};
-use weir_result::{
-    Arrivals, Document, DocumentParts, IoEngine, Note, Plan, STUDY_VERSION, Study,
-};
+use weir_result::study::{Answer, Design, Hooks, SearchEnd, StudyResult, StudyState, TrialOutcome};
+use weir_result::{Arrivals, Document, DocumentParts, IoEngine, Note, Plan, STUDY_VERSION, Study};
 use weir_runner::{
     Error, Finished, Interrupts, LocalRunner, Observer, PreparedRun, RawOutput, RunSpec, Runner,
     StudyProgress,
@@ -33,11 +29,7 @@ struct Virtual {
 }
 
 impl Runner for Virtual {
-    fn prepare(
-        &self,
-        spec: &RunSpec,
-        _: &mut dyn Observer,
-    ) -> Result<Box<dyn PreparedRun>, Error> {
+    fn prepare(&self, spec: &RunSpec, _: &mut dyn Observer) -> Result<Box<dyn PreparedRun>, Error> {
         self.runs.set(self.runs.get() + 1);
         let plan = LocalRunner::dry_run(spec)?;
         Ok(Box::new(VirtualRun { plan, seed: self.runs.get() }))
@@ -155,8 +147,7 @@ fn conducted(design: Design, variants: Vec<Variant>) -> (Study, Kept, Seen) {
 
 #[test]
 fn a_comparison_needs_no_socket() {
-    let variants =
-        vec![variant("old", "100us", |_| {}), variant("new", "150us", |_| {})];
+    let variants = vec![variant("old", "100us", |_| {}), variant("new", "150us", |_| {})];
     let design = Design::Ab { metrics: vec!["p50".to_owned()], threshold: 0.02, pairs: Some(8) };
     let (study, kept, seen) = conducted(design, variants);
     let Some(StudyResult::Comparison(comparison)) = &study.result else { panic!("{study:?}") };

@@ -69,7 +69,8 @@ impl WatchSpec {
             ("commands", &self.commands),
             ("captures", &self.captures),
         ];
-        let urls = urls.into_iter().flat_map(|(field, url)| url.iter().map(move |url| (field, url)));
+        let urls =
+            urls.into_iter().flat_map(|(field, url)| url.iter().map(move |url| (field, url)));
         let texts = lists.into_iter().flat_map(|(field, of)| of.iter().map(move |it| (field, it)));
         urls.chain(texts)
     }

@@ -68,8 +68,8 @@ pub(super) fn explain(error: clap::Error, argv: &[OsString]) -> clap::Error {
     }
 }
 
-/// Returns the error for the command line of a study's run. A flag of a single run's result is named
-/// as such.
+/// Returns the error for the command line of a study's run. A flag of a single run's result is
+/// named as such.
 pub(super) fn of_study_run(error: clap::Error, argv: &[OsString]) -> clap::Error {
     let flag = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(flag)) => flag.clone(),

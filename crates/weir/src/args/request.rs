@@ -167,8 +167,7 @@ impl CredentialArgs {
         mut headers: impl Iterator<Item = &'a str>,
     ) -> Result<(), clap::Error> {
         if self.redact.iter().any(|name| name.trim().is_empty()) {
-            let text =
-                "--redact needs the name of a header or query parameter: one name is empty";
+            let text = "--redact needs the name of a header or query parameter: one name is empty";
             return Err(wrong(text.to_owned()));
         }
         let Some(user) = &self.user else { return Ok(()) };

@@ -1,5 +1,5 @@
-//! All flags of a load, in groups: each is converted to its part of the specification. This goes one
-//! way only, and uses the flags alone: no file, no name service, no machine.
+//! All flags of a load, in groups: each is converted to its part of the specification. This goes
+//! one way only, and uses the flags alone: no file, no name service, no machine.
 
 use std::ffi::OsString;
 

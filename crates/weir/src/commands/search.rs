@@ -11,9 +11,9 @@ use weir_study::search::{precise, quick};
 
 use super::repeat::hooks;
 use super::study::{self, run_args};
+use crate::args::ArrivalsChoice;
 use crate::args::load::{LoadArgs, draw_seed};
 use crate::args::study::SearchArgs;
-use crate::args::ArrivalsChoice;
 
 /// Number of connections at the start, unless -c is given.
 const CONNECTIONS: u32 = 64;

@@ -53,9 +53,8 @@ fn is_redacted(text: &str) -> bool {
 fn set_header(spec: &mut RunSpec, line: &str) -> Result<()> {
     let (name, value) = line.split_once(':').unwrap_or((line, ""));
     let name = name.trim();
-    let is_it = |header: &&mut Header| {
-        header.name.eq_ignore_ascii_case(name) && is_redacted(&header.value)
-    };
+    let is_it =
+        |header: &&mut Header| header.name.eq_ignore_ascii_case(name) && is_redacted(&header.value);
     match spec.request.headers.iter_mut().find(is_it) {
         Some(header) => value.trim().clone_into(&mut header.value),
         None => bail!("--header {name}: the specification has no redacted header of this name"),
@@ -177,7 +176,10 @@ mod tests {
         spec.request.basic_auth = Some(REDACTED.to_owned());
         let url = |url: &str| Secrets { url: Some(url.to_owned()), ..Secrets::default() };
         restore(&mut spec, &url("http://m%65:p@h/")).expect("a user");
-        assert_eq!((spec.request.basic_auth.as_deref(), &*spec.target.url), (Some("me:p"), "http://h/"));
+        assert_eq!(
+            (spec.request.basic_auth.as_deref(), &*spec.target.url),
+            (Some("me:p"), "http://h/")
+        );
         let error = restore(&mut spec, &url("http://other/")).expect_err("it has one");
         assert!(error.to_string().contains("leave it out"), "{error}");
     }

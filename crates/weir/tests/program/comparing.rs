@@ -171,8 +171,8 @@ fn a_run_is_repeated_with_a_named_change() {
     assert_eq!(output.code(), 0, "{output:?}");
     let document = Document::load(directory.file("b.json")).expect("a document");
     let note = document.notes.iter().find(|note| note.code == "rerun_changed").expect("a note");
-    let text = "400 req/s in the place of a closed loop, 3 connections in the place of 2, 300 ms in \
-                the place of ";
+    let text = "400 req/s in the place of a closed loop, 3 connections in the place of 2, 300 ms \
+                in the place of ";
     assert!(note.text.contains(text), "{note:?}");
     assert_eq!((document.plan.connections, document.assertions.len()), (3, 1));
     assert_eq!(document.run.annotations.get("why").map(String::as_str), Some("more"));
@@ -209,7 +209,8 @@ fn a_specification_is_written_and_run() {
         let words = [words, &["-q", "-o", file, "--spec", "s.json", "-H", "Cookie: x"]].concat();
         let output = within(&directory, &words);
         assert_eq!(output.code(), 0, "{output:?}");
-        Document::load(directory.file(file)).expect("a document").run.plan_sha256.expect("a digest")
+        let document = Document::load(directory.file(file)).expect("a document");
+        document.run.plan_sha256.expect("a digest")
     };
     let of_spec = digest(&[], "a.json");
     assert_eq!(of_spec, digest(&["--assert", "errors == 0"], "b.json"));
