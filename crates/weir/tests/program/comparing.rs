@@ -171,7 +171,7 @@ fn a_run_is_repeated_with_a_named_change() {
     assert_eq!(output.code(), 0, "{output:?}");
     let document = Document::load(directory.file("b.json")).expect("a document");
     let note = document.notes.iter().find(|note| note.code == "rerun_changed").expect("a note");
-    let text = "400 req/s in the place of a closed loop, 3 connections in the place of 2, 300 ms \
+    let text = "400/s in the place of a closed loop, 3 connections in the place of 2, 300 ms \
                 in the place of ";
     assert!(note.text.contains(text), "{note:?}");
     assert_eq!((document.plan.connections, document.assertions.len()), (3, 1));
@@ -216,7 +216,7 @@ fn a_specification_is_written_and_run() {
     assert_eq!(of_spec, digest(&["--assert", "errors == 0"], "b.json"));
     // The words have drawn another seed.
     let seed = serde_json::from_str::<serde_json::Value>(&printed.stdout).expect("JSON");
-    let seed = seed.pointer("/load/model/open_loop/arrivals/poisson/seed");
+    let seed = seed.pointer("/load/model/arrivals/seed");
     let seed = seed.map(ToString::to_string).unwrap_or_else(|| panic!("{printed:?}"));
     let given = [&["-q", "-o", "c.json", "--seed", &seed][..], &words].concat();
     assert_eq!(within(&directory, &given).code(), 0);
