@@ -417,7 +417,9 @@ fn wrk2_takes_one_latency_of_a_batch_if_told_to() {
         report.assert_consistent();
         assert_spectrum(&report.spectra[0]);
         assert!((1..=900).contains(&report.requests), "{output:?}");
-        assert_eq!(report.spectra[0].footer[3], 300.0 * per_batch, "{output:?}");
+        // A busy machine may answer the last batches after the end of the window.
+        let batches = report.spectra[0].footer[3] / per_batch;
+        assert!(batches > 200.0 && batches <= 300.0, "{output:?}");
     }
 }
 
