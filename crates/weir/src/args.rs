@@ -211,8 +211,8 @@ pub(crate) struct RunArgs {
     /// those of the result; -H, -u, -b and the URL give values that are redacted in the file
     #[arg(long = "spec", value_name = "FILE", help_heading = "Other")]
     pub(crate) spec_file: Option<PathBuf>,
-    /// Run the commands and the script that the file of --spec names, which may be a stranger's;
-    /// or give each again with its flag
+    /// Run the commands and the script, and send the file, that the file of --spec names, which may
+    /// be a stranger's; or give each command again with its flag
     #[arg(long, requires = "spec_file", help_heading = "Other")]
     pub(crate) run_commands: bool,
     /// Flags, defaults and report of wrk or wrk2

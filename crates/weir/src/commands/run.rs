@@ -5,11 +5,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::{fs, io};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use weir_report::{Annotation, TextOptions, exporters, markdown};
 use weir_result::study::Hooks;
 use weir_result::{Assertion, AssertionResult, Document};
-use weir_runner::{Finished, PreparedRun, RawOutput, RunSpec, Runner};
+use weir_runner::{BodySpec, Finished, PreparedRun, RawOutput, RunSpec, Runner};
 
 use super::study::consent;
 use super::{secrets, selfcheck};
@@ -69,11 +69,27 @@ fn of_file(file: &Path, args: &RunArgs) -> Result<RunSpec> {
     let named = consent::of_run(&spec);
     let is_quiet = args.result.output.quiet;
     consent::check(file, &named, &args.consent(), &Hooks::default(), is_quiet)?;
+    check_body(&spec, args.run_commands).with_context(place)?;
     secrets::restore(&mut spec, &args.secrets()).with_context(place)?;
     if spec.command.is_none() {
         spec.set_command(std::env::args_os());
     }
     Ok(spec)
+}
+
+/// Checks that a stranger's file sends no file of this machine: only one whose digest it has, or
+/// that the user allows.
+///
+/// # Errors
+/// When the body is another file.
+fn check_body(spec: &RunSpec, is_allowed: bool) -> Result<()> {
+    match &spec.request.body {
+        Some(BodySpec::File(file)) if file.sha256.is_none() && !is_allowed => {
+            let name = shown(&file.path);
+            bail!("it sends the content of {name} to the server; to allow it, add --run-commands")
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Carries out a planned run and reports it, as the flags say.

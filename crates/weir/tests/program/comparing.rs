@@ -234,6 +234,20 @@ fn a_specification_is_written_and_run() {
 }
 
 #[test]
+fn a_file_is_not_sent_without_consent() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    fs::write(directory.file("body"), "abc").expect("a file");
+    let words = format!("{BRIEF} --print-spec -b @body {}", server.url());
+    let printed = within(&directory, &words.split(' ').collect::<Vec<_>>());
+    fs::write(directory.file("s.json"), &printed.stdout).expect("a file");
+    let refused = within(&directory, &["-q", "--spec", "s.json"]);
+    assert!(refused.code() == 2 && refused.stderr.contains("the content of body"), "{refused:?}");
+    assert_eq!(server.requests(), 0);
+    let allowed = within(&directory, &["-q", "--spec", "s.json", "--run-commands"]);
+    assert_eq!(allowed.code(), 0, "{allowed:?}");
+}
+
+#[test]
 fn redacted_values_are_given_again() {
     let (server, directory) = (Serve::start(&[]), Directory::new());
     run(&directory, "a.json", "-u me:TOPSECRET", &server.url());
