@@ -275,11 +275,11 @@ impl StudyRun {
         let matches = with_repeated_switches(StudyRun::command()).try_get_matches_from(&argv);
         let parsed = matches.and_then(|matches| StudyRun::from_arg_matches(&matches));
         let StudyRun { mut spec } = parsed.map_err(|error| hints::of_study_run(error, &argv))?;
-        spec.check()?;
-        match spec.part.part {
-            Some(_) => Err(hints::single_run("--part")),
-            None => Ok(spec),
+        if spec.part.part.is_some() {
+            return Err(hints::single_run("--part"));
         }
+        spec.check()?;
+        Ok(spec)
     }
 }
 

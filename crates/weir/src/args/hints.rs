@@ -90,7 +90,11 @@ pub(super) fn of_study_run(error: clap::Error, argv: &[OsString]) -> clap::Error
 
 /// The error for a flag that no run of a study has.
 pub(super) fn single_run(flag: &str) -> clap::Error {
-    wrong(format!("{flag} is for a single run: leave it out of a study"))
+    let remedy = match flag {
+        "--assert" | "--strict" => "; weir ab --fail-on and weir search decide by their result",
+        _ => "",
+    };
+    wrong(format!("{flag} is for a single run: leave it out of a study{remedy}"))
 }
 
 /// The name of a flag without that of its value: `--duration` of `--duration <T>`.

@@ -60,7 +60,7 @@ fn of_file(file: &Path, args: &RunArgs) -> Result<RunSpec> {
                 let mut text = Vec::new();
                 io::stdin().lock().read_to_end(&mut text).map(|_| text)?
             }
-            false => fs::read(file)?,
+            false => fs::read(file).context("it cannot be read")?,
         };
         Ok::<_, anyhow::Error>(RunSpec::from_json(&text)?)
     };
