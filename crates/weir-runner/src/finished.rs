@@ -8,7 +8,7 @@ use weir_result::{Document, Note};
 
 use crate::errors::Error;
 use crate::interrupts::Interrupts;
-use crate::script::Scripts;
+use crate::prepare::script::Scripts;
 
 /// A run that has ended.
 #[derive(Debug)]

@@ -11,66 +11,42 @@ mod runner;
 mod spec;
 
 mod finished;
-mod interrupts;
 mod local_run;
 mod local_runner;
-mod location;
 mod observer;
 
-mod load;
-mod plan;
-mod post;
-mod preflight;
-mod probe;
-mod trials;
+mod after;
+mod before;
+mod prepare;
+mod run;
 mod watch;
-mod witness;
 
-mod addresses;
 mod background;
-mod body;
-mod connections;
-pub mod credentials;
 mod digest;
-mod draft;
-mod environment;
 mod errors;
-mod figures;
-mod health;
-mod http;
-mod live;
-mod parts;
+mod interrupts;
 mod patience;
-mod raw;
-mod reach;
-mod redaction;
-mod remarks;
-mod script;
-mod server_wait;
-mod target;
-mod threads;
-mod tls;
-mod watchdog;
+mod post;
 
-pub use credentials::REDACTED;
+pub use before::selfcheck::NoiseFloor;
 pub use errors::{Error, ErrorKind, NoThread};
 pub use finished::Finished;
 pub use interrupts::{Interrupts, Stage};
 pub use local_runner::LocalRunner;
-pub use location::Location;
 pub use observer::{ClientOverhead, Frame, Observer, Phase, Silent, StudyProgress};
 pub use patience::{Over, Patience};
 pub use post::Post;
-pub use raw::RawOutput;
+pub use prepare::location::Location;
+pub use run::raw::RawOutput;
 pub use runner::{PreparedRun, Runner};
+pub use spec::credentials::{self, REDACTED};
 pub use spec::{
     AddressFamily, BodySpec, CheckSpec, CompatSpec, Dialect, EngineSpec, HttpChoice, HttpSpec,
     InputFile, IoChoice, LoadSpec, Pin, RedactionSpec, RequestSpec, RunSpec, SPEC_VERSION,
     ScriptSpec, TargetSpec, TlsSpec, Warmup, WatchSpec, WitnessChoice,
 };
-pub use trials::selfcheck::NoiseFloor;
 
 /// Returns the wall-clock time as RFC 3339 text, in UTC.
 pub fn now() -> String {
-    load::Epoch::start().text()
+    run::load::Epoch::start().text()
 }

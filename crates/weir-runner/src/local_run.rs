@@ -11,26 +11,28 @@ use weir_result::document::{
 };
 use weir_result::{Document, Note, Plan};
 
-use crate::draft::Draft;
+use crate::after::figures::figures;
+use crate::after::remarks::remarks;
+use crate::after::{environment, prove_client};
+use crate::before::preflight::{self, PreflightResult};
+use crate::before::{probe, selfcheck};
 use crate::errors::{Error, Interrupted};
-use crate::figures::figures;
 use crate::finished::{EndedScript, Finished};
 use crate::interrupts::Interrupts;
-use crate::load::{Epoch, Outcome, carry_out};
 use crate::observer::{Observer, Phase};
-use crate::plan::Planned;
-use crate::preflight::{self, PreflightResult};
-use crate::raw::{self, RawOutput, RawRun};
-use crate::redaction::Redaction;
-use crate::remarks::remarks;
+use crate::prepare::draft::Draft;
+use crate::prepare::plan::Planned;
+use crate::prepare::redaction::Redaction;
+use crate::prepare::script::{self, Scripts};
+use crate::prepare::server_wait::ServerWait;
+use crate::prepare::{connections, parts};
+use crate::run::load::{Epoch, Outcome, carry_out};
+use crate::run::raw::{self, RawOutput, RawRun};
+use crate::run::witness::{self, Witness};
 use crate::runner::PreparedRun;
-use crate::script::{self, Scripts};
-use crate::server_wait::ServerWait;
 use crate::spec::{RunSpec, WitnessChoice};
-use crate::trials::{prove_client, selfcheck};
 use crate::watch::{Watch, Watching};
-use crate::witness::{self, Witness};
-use crate::{connections, digest, environment, parts, probe};
+use crate::{after, digest};
 
 /// A run of this machine that is planned and not yet carried out.
 #[derive(Debug)]
@@ -227,7 +229,7 @@ impl LocalRun {
             self.notes.push(Note::new("unverified", text));
         }
         self.notes.extend(remarks(job, outcome, has_preflight));
-        connections::no_server(&self.spec, job, outcome, &mut self.notes)
+        after::connections::no_server(&self.spec, job, outcome, &mut self.notes)
     }
 
     /// Returns the end of the run.

@@ -6,19 +6,19 @@ use weir_io::Endpoint;
 use weir_result::Plan;
 use weir_script::ScriptError;
 
-use crate::draft::TargetFacts;
+use crate::after::prove_client;
+use crate::before::selfcheck::{self, NoiseFloor};
 use crate::errors::Error;
 use crate::finished::Finished;
 use crate::interrupts::Interrupts;
 use crate::local_run::LocalRun;
 use crate::observer::{Observer, Silent};
-use crate::plan::{plan, plan_at};
+use crate::prepare::draft::TargetFacts;
+use crate::prepare::plan::{plan, plan_at};
+use crate::prepare::watchdog::OnStuck;
 use crate::runner::{PreparedRun, Runner};
+use crate::spec::url::Url;
 use crate::spec::{BodySpec, IoChoice, RunSpec};
-use crate::target::Url;
-use crate::trials::prove_client;
-use crate::trials::selfcheck::{self, NoiseFloor};
-use crate::watchdog::OnStuck;
 
 /// Carries out runs on this machine.
 #[derive(Clone, Debug, Default)]

@@ -6,10 +6,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use weir_http::{Prepared, RequestError};
 
-use crate::credentials::percent_decoded;
 use crate::patience::{Hurry, Patience};
+use crate::prepare::tls;
 use crate::spec::TlsSpec;
-use crate::tls;
+use crate::spec::credentials::percent_decoded;
 use crate::watch::http::Site;
 
 /// Time limit of one POST.

@@ -8,7 +8,7 @@ use crate::errors::Error;
 use crate::finished::Finished;
 use crate::interrupts::Interrupts;
 use crate::observer::Observer;
-use crate::raw::RawOutput;
+use crate::run::raw::RawOutput;
 use crate::spec::RunSpec;
 
 /// Carries out runs, one at a time.

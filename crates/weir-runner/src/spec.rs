@@ -4,6 +4,7 @@
 
 mod checks;
 mod compat;
+pub mod credentials;
 mod engine;
 mod http;
 mod input_file;
@@ -13,6 +14,7 @@ mod request;
 mod script;
 mod target;
 mod tls;
+pub(crate) mod url;
 mod watch;
 
 pub use checks::{CheckSpec, WitnessChoice};

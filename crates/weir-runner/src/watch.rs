@@ -28,16 +28,16 @@ use weir_result::units;
 use weir_result::{Measurements, Note, Plan};
 
 use crate::background;
+use crate::before::preflight::PreflightResult;
 use crate::errors::NoThread;
 use crate::interrupts::Interrupts;
-use crate::load::Outcome;
 use crate::observer::Observer;
 use crate::patience::{Hurry, Patience};
-use crate::preflight::PreflightResult;
-use crate::redaction::Redaction;
-use crate::server_wait::ServerWait;
+use crate::prepare::redaction::Redaction;
+use crate::prepare::server_wait::ServerWait;
+use crate::prepare::tls;
+use crate::run::load::Outcome;
 use crate::spec::{RunSpec, WatchSpec};
-use crate::tls;
 use sources::Sources;
 use statuses::Statuses;
 

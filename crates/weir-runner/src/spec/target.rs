@@ -6,8 +6,6 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::target::Url;
-
 /// Server of the load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -57,13 +55,5 @@ impl fmt::Display for AddressFamily {
             AddressFamily::Ipv4 => "IPv4",
             AddressFamily::Ipv6 => "IPv6",
         })
-    }
-}
-
-impl TargetSpec {
-    /// Returns the port of the URL; `None` for a Unix socket or a URL that cannot be parsed.
-    pub fn port(&self) -> Option<u16> {
-        let url = Url::of(self).ok().filter(|_| self.unix.is_none());
-        url.map(|url| url.port())
     }
 }

@@ -11,9 +11,10 @@ use weir_tls::TlsConfig;
 
 use super::channel::{Channel, in_words};
 use crate::patience::Patience;
+use crate::prepare::tls;
 use crate::spec::TlsSpec;
-use crate::target::Url;
-use crate::{credentials, tls};
+use crate::spec::credentials;
+use crate::spec::url::Url;
 
 /// Maximum bytes of a response.
 const RESPONSE_MAX_BYTES: usize = 16 << 20;

@@ -3,9 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
-use weir_engine::Job;
-use weir_io::Nanos;
-use weir_result::{Measurements, Note, units};
+use weir_result::units;
 
 use crate::spec::RunSpec;
 
@@ -44,17 +42,4 @@ pub(crate) fn check_start(start_at: Option<u64>) -> Result<()> {
         bail!("--start-at is more than a day ahead: give seconds since 1970, UTC");
     }
     Ok(())
-}
-
-/// The note on a schedule that began after `--start-at`, because the connections were not open yet.
-pub(crate) fn started_late(job: &Job, measurements: &Measurements) -> Option<Note> {
-    let start = measurements.workers.iter().map(|worker| worker.start_ns).max()?;
-    let late_ns = Nanos(start).since(job.not_before);
-    (job.not_before > Nanos::ZERO && late_ns > 0).then(|| {
-        let text = format!(
-            "the load began {} after --start-at, when the connections were open: give a later time",
-            units::duration(late_ns),
-        );
-        Note::new("started_late", text)
-    })
 }

@@ -8,8 +8,9 @@ use weir_io::system;
 use weir_result::document::{ProofPair, ProveClientSection, RatioEstimate};
 use weir_result::{Measurements, Pacing, Plan};
 
-use crate::health;
 use crate::interrupts::Interrupts;
+use crate::run::health;
+use crate::run::trial::carry_out;
 use crate::spec::RunSpec;
 
 /// Pairs of short runs.
@@ -92,7 +93,7 @@ fn shortly(
         job.cpus = Vec::new();
     }
     for attempt in 1.. {
-        let Some(outcome) = super::carry_out(job.clone(), interrupts)? else { break };
+        let Some(outcome) = carry_out(job.clone(), interrupts)? else { break };
         let stops = outcome.health.and_then(|health| health.stops);
         if attempt == ATTEMPTS || !stops.is_some_and(health::is_long) {
             return Ok(Some(outcome.measurements));

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use weir_result::document::{Input, Polls, Preflight, ServerSection};
 use weir_result::{Header, Note, RequestPlan};
 
-use crate::credentials::{self, REDACTED};
+use crate::spec::credentials::{self, REDACTED};
 use crate::spec::{BodySpec, RequestSpec, RunSpec};
 
 impl RunSpec {

@@ -7,9 +7,9 @@ use anyhow::{Context, Result, bail};
 use weir_io::Endpoint;
 use weir_result::Target;
 
-use crate::credentials::split_userinfo;
 use crate::errors::NoServer;
 use crate::spec::TargetSpec;
+use crate::spec::credentials::split_userinfo;
 
 /// A parsed URL (RFC 3986, RFC 9110 §4.2).
 #[derive(Debug, PartialEq, Eq)]
@@ -160,6 +160,14 @@ fn encode(path: &str) -> String {
         }
     }
     encoded
+}
+
+impl TargetSpec {
+    /// Returns the port of the URL; `None` for a Unix socket or a URL that cannot be parsed.
+    pub fn port(&self) -> Option<u16> {
+        let url = Url::of(self).ok().filter(|_| self.unix.is_none());
+        url.map(|url| url.port())
+    }
 }
 
 #[cfg(test)]

@@ -13,11 +13,11 @@ use weir_result::{ClientHealth, Load, Measurements};
 
 use crate::background;
 use crate::errors::NoThread;
-use crate::health::{Watched, Watcher};
 use crate::interrupts::Interrupts;
-use crate::live;
 use crate::observer::Observer;
-use crate::script::Scripts;
+use crate::prepare::script::Scripts;
+use crate::run::health::{Watched, Watcher};
+use crate::run::live;
 
 /// The run's epoch on both clocks.
 #[derive(Clone, Copy, Debug)]

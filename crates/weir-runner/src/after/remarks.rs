@@ -1,13 +1,15 @@
 //! Notes attached to a finished run.
 
 use weir_engine::Job;
+use weir_io::Nanos;
 use weir_result::document::Trials;
 use weir_result::{Measurements, Note, units};
 
-use crate::load::Outcome;
-use crate::threads::usable_cpus;
-use crate::trials::{prove_client, selfcheck};
-use crate::{connections, parts, script};
+use crate::after::{connections, prove_client};
+use crate::before::selfcheck;
+use crate::prepare::script;
+use crate::prepare::threads::usable_cpus;
+use crate::run::load::Outcome;
 
 /// Notes attached to the finished run.
 pub(crate) fn remarks(job: &Job, outcome: &Outcome, has_preflight: bool) -> Vec<Note> {
@@ -19,7 +21,7 @@ pub(crate) fn remarks(job: &Job, outcome: &Outcome, has_preflight: bool) -> Vec<
     notes.extend(connections::short_lifetime(&job.plan, &outcome.measurements));
     notes.extend(connections::crowding(&job.plan, usable_cpus().len(), &outcome.measurements));
     notes.extend(of_trials(outcome.trials));
-    notes.extend(parts::started_late(job, &outcome.measurements));
+    notes.extend(started_late(job, &outcome.measurements));
     notes.extend(not_resumed(&outcome.measurements));
     for failure in &outcome.failures {
         notes.push(Note::new("script_failed", script::describe(failure)));
@@ -76,4 +78,17 @@ fn gave_up(job: &Job, outcome: &Outcome) -> Option<Note> {
         "gave_up",
         format!("no response for {patience} (the sum of both timeouts): the run ended early"),
     ))
+}
+
+/// The note on a schedule that began after `--start-at`, because the connections were not open yet.
+pub(crate) fn started_late(job: &Job, measurements: &Measurements) -> Option<Note> {
+    let start = measurements.workers.iter().map(|worker| worker.start_ns).max()?;
+    let late_ns = Nanos(start).since(job.not_before);
+    (job.not_before > Nanos::ZERO && late_ns > 0).then(|| {
+        let text = format!(
+            "the load began {} after --start-at, when the connections were open: give a later time",
+            units::duration(late_ns),
+        );
+        Note::new("started_late", text)
+    })
 }

@@ -12,19 +12,20 @@ use weir_result::{
 };
 use weir_tls::TlsConfig;
 
-use crate::body::{Body, REQUEST_MAX_BYTES};
 use crate::digest::sha256;
-use crate::draft::Draft;
-use crate::health::network::is_local;
 use crate::observer::Observer;
-use crate::redaction::Redaction;
-use crate::script::Scripts;
-use crate::server_wait::ServerWait;
+use crate::prepare::body::{Body, REQUEST_MAX_BYTES};
+use crate::prepare::draft::Draft;
+use crate::prepare::redaction::Redaction;
+use crate::prepare::script::Scripts;
+use crate::prepare::server_wait::ServerWait;
+use crate::prepare::threads::Cpus;
+use crate::prepare::watchdog::OnStuck;
+use crate::prepare::{addresses, connections, http, parts, reach, tls};
+use crate::run::health::network::is_local;
+use crate::spec::credentials;
+use crate::spec::url::Url;
 use crate::spec::{BodySpec, HttpChoice, IoChoice, RunSpec, SPEC_VERSION};
-use crate::target::Url;
-use crate::threads::Cpus;
-use crate::watchdog::OnStuck;
-use crate::{addresses, connections, credentials, http, parts, reach, tls};
 
 /// A draft, and notes on its planning.
 #[derive(Debug)]

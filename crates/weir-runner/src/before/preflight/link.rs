@@ -7,7 +7,7 @@ use std::sync::Arc;
 use weir_io::{Backend, Close, ConnId, EventKind, Nanos, Segment, SocketOptions, WaitPolicy};
 use weir_tls::{Session, TlsConfig, TlsError};
 
-use crate::draft::Draft;
+use crate::prepare::draft::Draft;
 
 /// The only connection of the backend.
 const CONN: ConnId = ConnId(0);

@@ -10,8 +10,8 @@ use weir_io::{Clock, Waker};
 use weir_result::document::Probed;
 use weir_result::{ConnectionPlan, HttpPlan, Load, Plan, StampChoice};
 
-use crate::health;
 use crate::interrupts::Interrupts;
+use crate::run::health;
 
 /// Maximum duration, connecting included. Requests in flight at its end are abandoned.
 const PATIENCE: Duration = Duration::from_millis(200);

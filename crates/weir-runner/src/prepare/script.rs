@@ -17,12 +17,12 @@ use weir_script::{
     Calling, Errors, Main, Mode, NO_ENGINE, Options, ScriptError, Statistics, Summary,
 };
 
+use crate::after::environment;
 use crate::digest::{sha256, sha256_of};
-use crate::environment;
 use crate::errors::shown;
+use crate::prepare::watchdog::{OnStuck, Watchdog};
+use crate::spec::url::Url;
 use crate::spec::{AddressFamily, InputFile, RunSpec};
-use crate::target::Url;
-use crate::watchdog::{OnStuck, Watchdog};
 
 /// Maximum memory of one state, in bytes; less if many states share the machine.
 const STATE_MAX_BYTES: u64 = 1 << 30;

@@ -7,8 +7,8 @@ use weir_http::{ProtocolFactory, is_of_connection};
 use weir_result::{Closer, Http2Plan, HttpPlan};
 
 use crate::errors::NoServer;
+use crate::spec::url::Url;
 use crate::spec::{HttpChoice, HttpSpec, RunSpec};
-use crate::target::Url;
 
 const ALPN_HTTP2: &[u8] = b"h2";
 const ALPN_HTTP11: &[u8] = b"http/1.1";

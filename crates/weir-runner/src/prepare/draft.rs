@@ -7,7 +7,7 @@ use weir_io::Endpoint;
 use weir_result::{HttpPlan, Plan};
 use weir_tls::TlsConfig;
 
-use crate::http;
+use crate::prepare::http;
 
 /// Body size, in bytes, from which the kernel discards bodies unread.
 const DISCARD_FROM_BYTES: u64 = 32 * 1024;

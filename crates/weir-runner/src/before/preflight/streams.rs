@@ -13,7 +13,7 @@ use weir_result::document::Preflight;
 
 use super::link::Link;
 use super::{PreflightResult, READ_MAX_BYTES};
-use crate::http;
+use crate::prepare::http;
 
 /// The reason for a missing response.
 pub(super) enum Failure {

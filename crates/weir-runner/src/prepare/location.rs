@@ -3,11 +3,11 @@
 use anyhow::Context;
 use weir_io::Endpoint;
 
-use crate::addresses;
 use crate::errors::Error;
-use crate::health::network::is_local;
+use crate::prepare::addresses;
+use crate::run::health::network::is_local;
 use crate::spec::TargetSpec;
-use crate::target::Url;
+use crate::spec::url::Url;
 
 /// The location of a URL's server.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use weir_result::{
     Arrivals, ConnectionPlan, HttpPlan, Load, Measurements, Pacing, Part, Plan, Rate, StampChoice,
 };
 
-use crate::health::network;
+use crate::run::health::network;
 
 /// Probes per second beside a closed loop, and the maximum beside an open one.
 const PROBES_PER_SECOND: u64 = 100;

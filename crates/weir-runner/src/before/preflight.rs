@@ -13,11 +13,11 @@ use weir_result::document::Preflight;
 use weir_result::{HttpPlan, IoEngine, Note, units};
 use weir_tls::TlsError;
 
-use crate::draft::{Draft, TargetFacts};
 use crate::errors::NoServer;
-use crate::http;
 use crate::observer::Observer;
-use crate::server_wait::ServerWait;
+use crate::prepare::draft::{Draft, TargetFacts};
+use crate::prepare::http;
+use crate::prepare::server_wait::ServerWait;
 use crate::spec::HttpSpec;
 use link::{Link, Refused};
 

@@ -11,7 +11,7 @@ use weir_result::{Measurements, Note, Part, Plan, RawLog, printable, units};
 
 use crate::background;
 use crate::errors::NoThread;
-use crate::load::Epoch;
+use crate::run::load::Epoch;
 
 /// Size of the buffer between the workers and the writer, in bytes: a third of a million rows. The
 /// disk may pause for the time in which as many requests are sent.

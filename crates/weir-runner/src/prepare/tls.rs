@@ -9,8 +9,8 @@ use weir_tls::{ClientIdentity, TlsConfig, TlsConfigError, TlsOptions};
 
 use crate::digest::sha256;
 use crate::errors::shown;
+use crate::spec::url::Url;
 use crate::spec::{InputFile, TlsSpec};
-use crate::target::Url;
 
 /// Returns the configuration of connections to `url` that offer `alpn`, and adds the files that
 /// were read to `inputs`, but for those that hold a private key.

@@ -12,7 +12,8 @@ use weir_result::{
 use weir_serve::ServeOptions;
 
 use crate::interrupts::Interrupts;
-use crate::target::Url;
+use crate::run::trial::carry_out;
+use crate::spec::url::Url;
 
 /// Rate of the load: low, so that each request is measured alone, and enough for a p99 in a second.
 const RATE: Rate = Rate { numerator: 1_000, denominator: 1 };
@@ -58,7 +59,7 @@ pub(crate) fn measure(job: &Job, interrupts: &Interrupts) -> Result<Option<Selfc
     let server = weir_serve::spawn(options).context("--selfcheck needs a server of its own")?;
     let job = job_against(server.endpoint(), job)?;
     let plan = job.plan.clone();
-    let Some(outcome) = super::carry_out(job, interrupts)? else { return Ok(None) };
+    let Some(outcome) = carry_out(job, interrupts)? else { return Ok(None) };
     let floor = SelfcheckSection::of(&plan, RATE, &outcome.measurements);
     Ok(Some(floor.context("--selfcheck: weir's own server did not respond")?))
 }

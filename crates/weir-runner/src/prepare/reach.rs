@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Result, anyhow};
 use weir_io::Endpoint;
 
-use crate::target::Url;
+use crate::spec::url::Url;
 
 /// Connect timeout of one address.
 const PATIENCE: Duration = Duration::from_secs(5);

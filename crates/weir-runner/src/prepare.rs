@@ -1,0 +1,18 @@
+//! Preparing a run: a specification becomes a plan, and the plan a job of the engine. Files are
+//! read, names are resolved and the script is loaded. Nothing is sent.
+
+pub(crate) mod addresses;
+pub(crate) mod body;
+pub(crate) mod connections;
+pub(crate) mod draft;
+pub(crate) mod http;
+pub(crate) mod location;
+pub(crate) mod parts;
+pub(crate) mod plan;
+pub(crate) mod reach;
+pub(crate) mod redaction;
+pub(crate) mod script;
+pub(crate) mod server_wait;
+pub(crate) mod threads;
+pub(crate) mod tls;
+pub(crate) mod watchdog;
