@@ -159,7 +159,8 @@ impl Laboratory for Conductor<'_> {
         let timeout = Duration::from_nanos(self.hooks.timeout_ns);
         let is_interrupted = || self.interrupts.received().is_some();
         let run = hook::run(command.unwrap_or("true"), &variables, timeout, is_interrupted);
-        let mut run = run.map_err(|error| format!("{} cannot be started: {error}", kind.flag()))?;
+        let mut run =
+            run.map_err(|error| format!("{} cannot be started: {error}", kind.setting()))?;
         run.output = redacted(&self.variants, &run.output);
         Ok(run)
     }

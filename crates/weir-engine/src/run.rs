@@ -10,6 +10,7 @@ use std::{io, thread};
 use weir_io::{Backend, BackendOptions, Clock, Engine, Nanos, OnBackend};
 use weir_result::{IoEngine, Measurements, Plan, Slice, align_slices};
 use weir_script::{ScriptError, Worker};
+use weir_text::setting::THREADS;
 
 use crate::control::{Control, ScriptFailure};
 use crate::job::Job;
@@ -33,7 +34,7 @@ const STOPPED_PATIENCE_NS: u64 = 2_000_000_000;
 pub enum RunError {
     /// A thread could not be started.
     #[error(
-        "worker {worker} could not be started: {error}; lower -t, or raise the limit on threads \
+        "worker {worker} could not be started: {error}; lower {THREADS}, or raise the limit on threads \
          (ulimit -u, pids.max)"
     )]
     Thread {

@@ -12,6 +12,7 @@ use weir_http::{Interest, RawRequest, RawRequestError, ReceivedResponse, Request
 use weir_io::{Backend, ConnId, Nanos};
 use weir_result::{Callback, CallbackUsage, ScriptUsage};
 use weir_script::{About, Calls, ScriptError, Worker};
+use weir_text::setting::STREAMS;
 
 use crate::control::{Control, Watch};
 
@@ -199,7 +200,7 @@ impl<'a> Script<'a> {
     pub(crate) fn refuse_string(&mut self, requests: usize, streams: u32, now: Nanos) {
         let problem = format!(
             "request() returned {requests} requests in one string, and the connection allows \
-             {streams} streams: use --streams, or return fewer"
+             {streams} streams: use {STREAMS}, or return fewer"
         );
         self.fail(self.state.refused(&problem), now);
     }

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use weir_result::{LoadError, printable};
+use weir_text::setting::{FORMAT, HISTORY, SAVE};
 
 use crate::name::Name;
 use crate::selector::Selector;
@@ -14,14 +15,14 @@ use crate::selector::Selector;
 pub enum HistoryError {
     /// A build without SQLite.
     #[error(
-        "--save and weir history: this build has no SQLite: build weir with --features history"
+        "{SAVE} and weir history: this build has no SQLite: build weir with --features history"
     )]
     Unsupported,
     /// No environment variable names a place for the file.
-    #[error("the history has no place: set HOME or XDG_DATA_HOME, or give --history FILE")]
+    #[error("the history has no place: set HOME or XDG_DATA_HOME, or give {HISTORY} FILE")]
     NoPlace,
     /// No run was saved yet.
-    #[error("there is no history at {}: weir --save NAME URL begins one", shown(path))]
+    #[error("there is no history at {}: weir {SAVE} NAME URL begins one", shown(path))]
     Absent {
         /// Path of the history.
         path: PathBuf,
@@ -29,7 +30,7 @@ pub enum HistoryError {
     /// The directory of the file cannot be created.
     #[error(
         "history {}: its directory cannot be created ({cause}); choose another place with \
-         --history FILE",
+         {HISTORY} FILE",
         shown(path)
     )]
     Directory {
@@ -41,7 +42,7 @@ pub enum HistoryError {
     /// A history of a newer weir.
     #[error(
         "history {} is of a newer weir (format {found}, this weir reads up to {newest}): use that \
-         weir, or another file with --history FILE",
+         weir, or another file with {HISTORY} FILE",
         shown(path)
     )]
     Newer {
@@ -53,7 +54,7 @@ pub enum HistoryError {
         newest: u32,
     },
     /// An SQLite file that another program wrote.
-    #[error("{} belongs to another program: give another file with --history", shown(path))]
+    #[error("{} belongs to another program: give another file with {HISTORY}", shown(path))]
     Foreign {
         /// Path of the file.
         path: PathBuf,
@@ -66,7 +67,7 @@ pub enum HistoryError {
         /// Error of SQLite.
         cause: Box<dyn Error + Send + Sync>,
         /// The remedy.
-        remedy: &'static str,
+        remedy: String,
     },
     /// No run has this name.
     #[error("no run is saved as {name}: {}", known(names))]
@@ -100,7 +101,7 @@ pub enum HistoryError {
     },
     /// A document of one part of a run.
     #[error(
-        "it is part {part} of {parts} of a run: merge the parts with weir report --format json, \
+        "it is part {part} of {parts} of a run: merge the parts with weir report {FORMAT} json, \
          and save the result"
     )]
     Part {

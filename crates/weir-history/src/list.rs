@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use weir_result::NamedMetric;
+use weir_text::setting::SAVE;
 
 use crate::entry::{Entry, HEADLINE};
 use crate::table::{Column, Layout, lines};
@@ -22,7 +23,7 @@ impl List {
     /// Returns the list as text: a table, or a sentence if it is empty.
     pub fn to_text(&self, layout: Layout) -> String {
         if self.entries.is_empty() {
-            return "no runs: weir --save NAME URL saves one\n".to_owned();
+            return format!("no runs: weir {SAVE} NAME URL saves one\n");
         }
         let column = |cell: &dyn Fn(&Entry) -> String| self.entries.iter().map(cell).collect();
         let mut columns = vec![Column::number("ID", column(&|entry| entry.id.to_string()))];
@@ -108,7 +109,7 @@ ID  Time (UTC)        Grade       Rate     p50        p99  Errors  Tags
     fn an_empty_list_says_how_to_begin() {
         let list = List { entries: Vec::new(), has_one_name: false };
         let text = list.to_text(Layout::default());
-        assert_eq!(text, "no runs: weir --save NAME URL saves one\n");
+        assert_eq!(text, "no runs: weir `history.save` NAME URL saves one\n");
         let expected = json!({ "schema_version": 1, "kind": "history_list", "runs": [] });
         assert_eq!(list.to_json(), expected);
     }

@@ -98,7 +98,7 @@ pub const JSON: Exporter = Exporter {
 pub const JUNIT: Exporter = Exporter {
     name: "junit",
     extension: "xml",
-    description: "the results of --assert, as JUnit XML",
+    description: "the results of assertions, as JUnit XML",
     needs_assertions: true,
     write: |document, options, mut out| junit::write(document, options, &mut out),
     of_findings: OfFindings::Verdicts(|findings, options, mut out| match findings.verdict() {
@@ -395,7 +395,7 @@ mod tests {
     #[test]
     fn other_names_get_a_hint() {
         let hint = |name| Exporter::named(name).expect_err("there is no such format");
-        assert_eq!(hint("xml"), "did you mean junit (the results of --assert, as JUnit XML)?");
+        assert_eq!(hint("xml"), "did you mean junit (the results of assertions, as JUnit XML)?");
         let all = "the formats are text, json, junit, ";
         assert!(hint("pdf").starts_with(all), "{}", hint("pdf"));
     }

@@ -28,6 +28,7 @@ use estimate::estimate;
 use metric::Metric;
 use unit::Unit;
 use value::{Estimate, Evidence};
+use weir_text::setting::ASSERT_CONFIDENCE;
 
 /// A claim: a number of the document, a comparison, a limit.
 #[derive(Clone, Debug, PartialEq)]
@@ -202,9 +203,9 @@ impl Assertion {
                     confidence::of(&estimate.evidence, self.limit, side, times)
                 };
                 let longer = longer::advice(document, |times| at(times) >= Some(least));
-                Some(format!("less certain than --assert-confidence {asked}; {longer}"))
+                Some(format!("less certain than {ASSERT_CONFIDENCE} {asked}; {longer}"))
             }
-            None => Some(format!("no confidence for --assert-confidence {asked}: {why_none}")),
+            None => Some(format!("no confidence for {ASSERT_CONFIDENCE} {asked}: {why_none}")),
         }
     }
 

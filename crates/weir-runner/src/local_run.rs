@@ -10,6 +10,7 @@ use weir_result::document::{
     DocumentParts, Input, Probed, ProveClientSection, RunParts, SelfcheckSection, ServerSection,
 };
 use weir_result::{Document, Note, Plan};
+use weir_text::setting::PROVE_CLIENT;
 
 use crate::after::figures::figures;
 use crate::after::remarks::remarks;
@@ -215,7 +216,7 @@ impl LocalRun {
         }
         observer.phase(Phase::ProveClient, &job.plan);
         prove_client::prove(job, interrupts).unwrap_or_else(|error| {
-            let text = format!("--prove-client failed: {error:#}");
+            let text = format!("{PROVE_CLIENT} failed: {error:#}");
             self.notes.push(Note::new("prove_client_failed", text));
             None
         })

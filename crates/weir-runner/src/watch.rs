@@ -26,6 +26,7 @@ use weir_io::{Clock, Nanos};
 use weir_result::document::{Capture, ServerLoad, ServerSection};
 use weir_result::units;
 use weir_result::{Measurements, Note, Plan};
+use weir_text::setting::{CAPTURE, WATCH_METRIC, WATCH_PROMETHEUS};
 
 use crate::background;
 use crate::before::preflight::PreflightResult;
@@ -198,8 +199,8 @@ impl Drop for Watching {
 /// Checks the choices that depend on each other.
 fn check(spec: &WatchSpec) -> Result<()> {
     match (&spec.prometheus, spec.metrics.is_empty()) {
-        (Some(_), true) => bail!("--watch-prometheus needs metrics: name them by --watch-metric"),
-        (None, false) => bail!("--watch-metric needs --watch-prometheus, the page that has it"),
+        (Some(_), true) => bail!("{WATCH_PROMETHEUS} needs metrics: name them by {WATCH_METRIC}"),
+        (None, false) => bail!("{WATCH_METRIC} needs {WATCH_PROMETHEUS}, the page that has it"),
         _ => Ok(()),
     }
 }
@@ -208,7 +209,7 @@ fn check(spec: &WatchSpec) -> Result<()> {
 fn capture(command: &str, redaction: &Redaction) -> Result<Capture> {
     let patience = Patience::new(CAPTURE_PATIENCE, &Hurry::default());
     let ran = shell::run(command, &patience, true)
-        .with_context(|| format!("--capture {command:?}: no shell can be started"))?;
+        .with_context(|| format!("{CAPTURE} {command:?}: no shell can be started"))?;
     Ok(Capture {
         command: redaction.lines(command),
         exit_status: ran.exit_status,
@@ -222,9 +223,9 @@ fn failure_of(capture: &Capture) -> Option<String> {
     let command = &capture.command;
     match capture.exit_status {
         Some(0) => None,
-        Some(code) => Some(format!("--capture {command:?} ended with {code}")),
+        Some(code) => Some(format!("{CAPTURE} {command:?} ended with {code}")),
         None => Some(format!(
-            "--capture {command:?} was ended after {} or by a signal: its output is incomplete",
+            "{CAPTURE} {command:?} was ended after {} or by a signal: its output is incomplete",
             units::exact_duration(CAPTURE_PATIENCE.as_nanos() as u64)
         )),
     }
@@ -287,19 +288,22 @@ mod tests {
     fn a_source_that_cannot_be_read_names_its_flag() {
         let page = || Some("http://127.0.0.1:1/".to_owned());
         for (watch, part) in [
-            (WatchSpec { nginx: page(), ..Default::default() }, "--watch-nginx"),
+            (WatchSpec { nginx: page(), ..Default::default() }, "`watch.nginx`"),
             (WatchSpec { nginx: Some("ftp://h/".to_owned()), ..Default::default() }, "https"),
-            (WatchSpec { prometheus: page(), ..Default::default() }, "--watch-metric"),
-            (WatchSpec { metrics: words("a"), ..Default::default() }, "--watch-prometheus"),
+            (WatchSpec { prometheus: page(), ..Default::default() }, "`watch.metrics`"),
+            (WatchSpec { metrics: words("a"), ..Default::default() }, "`watch.prometheus`"),
             (
                 WatchSpec { prometheus: page(), metrics: words("a"), ..Default::default() },
-                "--watch-prometheus",
+                "`watch.prometheus`",
             ),
-            (WatchSpec { processes: words("no such one"), ..Default::default() }, "--watch-pid"),
-            (WatchSpec { commands: words("exit 1"), ..Default::default() }, "--watch-command"),
+            (
+                WatchSpec { processes: words("no such one"), ..Default::default() },
+                "`watch.processes`",
+            ),
+            (WatchSpec { commands: words("exit 1"), ..Default::default() }, "`watch.commands`"),
             (
                 WatchSpec { access_log: Some("/no/such/log".into()), ..Default::default() },
-                "--access-log",
+                "`watch.access_log`",
             ),
         ] {
             let error = format!("{:#}", open(watch).expect_err(part));

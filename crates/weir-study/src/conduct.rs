@@ -2,6 +2,8 @@
 
 use weir_result::study::{Design, HookRun, Settling, StudyState, Trial, TrialOutcome};
 use weir_result::{Document, Study};
+use weir_text::Setting;
+use weir_text::setting::{AFTER, BEFORE, HOOK_TIMEOUT};
 
 use crate::evaluate::evaluate;
 use crate::order::{Upcoming, next_trial};
@@ -62,10 +64,10 @@ pub enum HookKind {
 
 impl HookKind {
     /// Returns the flag that names the command.
-    pub fn flag(self) -> &'static str {
+    pub fn setting(self) -> Setting {
         match self {
-            HookKind::Before => "--before",
-            HookKind::After => "--after",
+            HookKind::Before => BEFORE,
+            HookKind::After => AFTER,
         }
     }
 }
@@ -209,13 +211,13 @@ fn check_hook(kind: HookKind, run: &HookRun) -> Result<(), String> {
     if run.is_success() {
         return Ok(());
     }
-    let flag = kind.flag();
+    let setting = kind.setting();
     let why = match run.status {
-        _ if run.timed_out => "it was ended after --hook-timeout".to_owned(),
+        _ if run.timed_out => format!("it was ended after {HOOK_TIMEOUT}"),
         Some(status) => format!("it ended with {status}"),
         None => "a signal ended it".to_owned(),
     };
     let last = run.output.lines().rev().find(|line| !line.trim().is_empty());
     let said = last.map(|line| format!(": {}", line.trim())).unwrap_or_default();
-    Err(format!("the command of {flag} failed: {why}{said}"))
+    Err(format!("the command of {setting} failed: {why}{said}"))
 }

@@ -5,6 +5,7 @@ use weir_result::quantile::Bound;
 use weir_result::study::{Answer, Comparison, Pairing};
 use weir_result::{Better, Document, Measured, NamedMetric};
 use weir_stats::{Difference, Verdict, median};
+use weir_text::setting::METRIC;
 
 use crate::wording::UNKNOWN;
 
@@ -114,7 +115,7 @@ impl Ranges {
             _ => "both values are bounds".to_owned(),
         };
         let remedy = match metric.is_rate() {
-            true => "a time can decide: --metric p50",
+            true => &format!("a time can decide: {METRIC} p50"),
             false => "docs/READING.md names the causes of bounds",
         };
         format!("{what}, so that the true ones may be equal; {remedy}")

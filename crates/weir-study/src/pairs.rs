@@ -3,6 +3,7 @@
 use weir_result::study::{Design, Trial};
 use weir_result::{Document, NamedMetric, Study};
 use weir_stats::{GroupSequential, Look, pairs_needed};
+use weir_text::setting::{METRIC, PAIRS};
 
 use crate::primary::{self, named};
 
@@ -54,7 +55,7 @@ pub(crate) fn too_few(metrics: usize, pairs: u32, level: f64) -> Option<String> 
         };
         format!(
             "{pairs} pairs can show a difference in the first metric alone: {rest} {needed} \
-             (--pairs {needed}), or name fewer (--metric)"
+             ({PAIRS} {needed}), or name fewer ({METRIC})"
         )
     })
 }

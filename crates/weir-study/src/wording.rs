@@ -3,6 +3,7 @@
 use weir_result::NamedMetric;
 use weir_result::study::{Answer, Comparison, MetricComparison, Pairing};
 use weir_result::units;
+use weir_text::setting::{DURATION, PAIRS};
 
 /// Value of a side that has none.
 pub(crate) const UNKNOWN: &str = "–";
@@ -104,21 +105,24 @@ const RUNS_MAX: u64 = 100;
 /// Returns what would decide an undecided metric: more runs, or others if that takes very many.
 fn remedy(entry: &MetricComparison, comparison: &Comparison) -> String {
     let threshold = units::short_percent(comparison.threshold);
-    let (runs, flag) = match comparison.pairing {
-        Pairing::Pairs => ("pairs", " (--pairs N)"),
-        _ => ("runs of each", ""),
+    let runs = match comparison.pairing {
+        Pairing::Pairs => "pairs",
+        _ => "runs of each",
     };
     match entry.verdict.runs_needed {
         Some(needed) if needed <= RUNS_MAX => {
-            let flag = flag.replace('N', &needed.to_string());
-            format!("about {needed} {runs} in all can show a change of {threshold}{flag}")
+            let how = match comparison.pairing {
+                Pairing::Pairs => format!(" ({PAIRS} {needed})"),
+                _ => String::new(),
+            };
+            format!("about {needed} {runs} in all can show a change of {threshold}{how}")
         }
         _ => {
             let ends = [entry.low, entry.high].into_iter().flatten();
             let excluded = ends.map(f64::abs).fold(comparison.threshold, f64::max);
             format!(
                 "the runs vary too much to show a change of {threshold}, only one above {}: use \
-                 longer runs (-d), or a quieter machine",
+                 longer runs ({DURATION}), or a quieter machine",
                 percent(excluded)
             )
         }

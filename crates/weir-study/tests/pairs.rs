@@ -189,7 +189,7 @@ fn a_rate_that_is_a_bound_leaves_the_verdict_to_a_time() {
     assert_eq!(found.metrics[0].verdict.answer, Answer::Worse, "{found:?}");
     let rate = &found.metrics[1];
     assert!(rate.verdict.answer == Answer::Undecided && rate.base.starts_with("≥ "), "{rate:?}");
-    assert!(rate.sentence.ends_with("a time can decide: --metric p50"), "{}", rate.sentence);
+    assert!(rate.sentence.ends_with("a time can decide: `study.metrics` p50"), "{}", rate.sentence);
     let text = "Requests/s cannot decide, since the number of connections limits it, not the \
                 server; p50 decides instead";
     assert!(found.warnings.iter().any(|note| note.text == text), "{:?}", found.warnings);

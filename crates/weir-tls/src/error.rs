@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use rustls::pki_types::{ServerName, UnixTime};
 use rustls::{AlertDescription, CertificateError, Error as RustlsError};
 use thiserror::Error;
+use weir_text::setting::{CA_FILE, CIPHERS, INSECURE, TLS_MAX, TLS_MIN};
 
 /// Reason for a connection lost to TLS. It is data of the run, like a refused connection.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -19,14 +20,14 @@ pub enum TlsError {
         presented: Vec<String>,
     },
     /// The certificate's last day of validity has passed.
-    #[error("the certificate expired on {0}: renew it, or --insecure to accept any certificate")]
+    #[error("the certificate expired on {0}: renew it, or {INSECURE} to accept any certificate")]
     ExpiredCertificate(
         /// Last day of validity, as `2024-01-01`, in UTC.
         String,
     ),
     /// The certificate's first day of validity is in the future.
     #[error(
-        "the certificate is not valid before {0}: set this machine's clock, or --insecure to \
+        "the certificate is not valid before {0}: set this machine's clock, or {INSECURE} to \
          accept any certificate"
     )]
     NotYetValidCertificate(
@@ -35,23 +36,23 @@ pub enum TlsError {
     ),
     /// No chain leads from the certificate to a trusted one.
     #[error(
-        "the certificate's issuer is not trusted: give it with --cacert FILE, or --insecure to \
+        "the certificate's issuer is not trusted: give it with {CA_FILE} FILE, or {INSECURE} to \
          accept any certificate"
     )]
     UnknownIssuer,
     /// The issuer has revoked the certificate.
-    #[error("the certificate was revoked: replace it, or --insecure to accept any certificate")]
+    #[error("the certificate was revoked: replace it, or {INSECURE} to accept any certificate")]
     Revoked,
     /// The certificate is of a version without extensions, and so names no host (RFC 5280
     /// §4.1.2.1).
     #[error(
         "the certificate is of X.509 version 1, which names no host: replace it by one of version \
-         3 with subjectAltName, or --insecure to accept any certificate"
+         3 with subjectAltName, or {INSECURE} to accept any certificate"
     )]
     OldCertificate,
     /// The certificate, or a signature made with its key, is unacceptable for another reason.
     #[error(
-        "the certificate cannot be accepted ({0}): replace it, or --insecure to accept any \
+        "the certificate cannot be accepted ({0}): replace it, or {INSECURE} to accept any \
          certificate"
     )]
     BadCertificate(
@@ -73,7 +74,7 @@ pub enum TlsError {
     /// The server requires a version, a cipher or a feature that is not offered.
     #[error(
         "server and client share no version or cipher of TLS ({0}); weir offers 1.2 and 1.3, \
-         unless --tls-min, --tls-max or --ciphers exclude some"
+         unless {TLS_MIN}, {TLS_MAX} or {CIPHERS} exclude some"
     )]
     NoCommonVersionOrCipher(
         /// The missing feature.
@@ -352,7 +353,7 @@ mod tests {
         check(
             of(CertificateError::Revoked),
             "revoked",
-            "the certificate was revoked: replace it, or --insecure to accept any certificate",
+            "the certificate was revoked: replace it, or `tls.insecure` to accept any certificate",
         );
         check(
             of(CertificateError::BadEncoding),

@@ -8,6 +8,7 @@ use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
 use thiserror::Error;
+use weir_text::setting::KEY;
 
 /// Ends of the first lines of PEM sections with a private key (RFC 7468 §10, §11; RFC 5958).
 const KEY_LABEL: &str = "PRIVATE KEY-----";
@@ -38,7 +39,7 @@ pub enum IdentityError {
         reason: String,
     },
     /// There is no section with a private key.
-    #[error("it holds no private key in PEM form; give the file with the key to --key")]
+    #[error("it holds no private key in PEM form; give the file with the key to {KEY}")]
     NoKey,
     /// The private key is encrypted with a password.
     #[error("its private key is encrypted; decrypt it: openssl pkey -in FILE -out KEY")]

@@ -12,6 +12,7 @@ mod github;
 mod history;
 mod interrupts;
 mod live;
+mod names;
 #[cfg(not(feature = "otlp"))]
 mod no_otlp;
 #[cfg(not(feature = "tui"))]
@@ -33,6 +34,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use weir_io::Signals;
 use weir_runner::credentials;
+use weir_text::name_settings;
 
 use crate::args::{Cli, Command};
 
@@ -46,6 +48,7 @@ pub use dry_run::dry_run;
 /// Runs the command line of this process and returns its exit code.
 pub fn main() -> ExitCode {
     Signals::ignore_failed_writes();
+    name_settings(names::flag);
     let argv: Vec<OsString> = env::args_os().collect();
     let result = match compat::command_line_of(&argv) {
         Ok(Some(line)) => Ok(compat::run(&line)),

@@ -34,7 +34,7 @@ const WORLD: &[&str] =
 
 /// All crates, from the program down to those that import no other. No crate imports `weir`, and
 /// only tests import `weir-sim`.
-const LAYERS: [Layer; 18] = [
+const LAYERS: [Layer; 19] = [
     Layer {
         name: "weir",
         imports: &[
@@ -47,6 +47,7 @@ const LAYERS: [Layer; 18] = [
             "weir-runner",
             "weir-serve",
             "weir-study",
+            "weir-text",
         ],
         foreign: &[],
         banned: &[],
@@ -69,6 +70,7 @@ const LAYERS: [Layer; 18] = [
             "weir-result",
             "weir-script",
             "weir-serve",
+            "weir-text",
             "weir-tls",
         ],
         foreign: &["clap", "tokio", "mio"],
@@ -83,13 +85,21 @@ const LAYERS: [Layer; 18] = [
     },
     Layer {
         name: "weir-study",
-        imports: &["weir-result", "weir-stats"],
+        imports: &["weir-result", "weir-stats", "weir-text"],
         foreign: SYSTEM_AND_CHANCE,
         banned: WORLD,
     },
     Layer {
         name: "weir-engine",
-        imports: &["weir-http", "weir-io", "weir-result", "weir-script", "weir-stats", "weir-tls"],
+        imports: &[
+            "weir-http",
+            "weir-io",
+            "weir-result",
+            "weir-script",
+            "weir-stats",
+            "weir-text",
+            "weir-tls",
+        ],
         foreign: &["clap", "jiff", "tokio", "mio"],
         banned: CLOCKS_AND_PRINTING,
     },
@@ -98,16 +108,28 @@ const LAYERS: [Layer; 18] = [
     Layer { name: "weir-sim", imports: &["weir-http", "weir-io"], foreign: SYSTEM, banned: CLOCKS },
     // Scripts may read the time of day; no measurement uses it.
     Layer { name: "weir-script", imports: &[], foreign: SYSTEM, banned: &["Instant::now"] },
-    Layer { name: "weir-tls", imports: &[], foreign: SYSTEM, banned: CLOCKS },
+    Layer { name: "weir-tls", imports: &["weir-text"], foreign: SYSTEM, banned: CLOCKS },
     Layer { name: "weir-stats", imports: &[], foreign: SYSTEM_AND_CHANCE, banned: WORLD },
-    Layer { name: "weir-result", imports: &["weir-stats"], foreign: SYSTEM, banned: MACHINE },
     Layer {
-        name: "weir-history",
-        imports: &["weir-report", "weir-result", "weir-stats"],
+        name: "weir-result",
+        imports: &["weir-stats", "weir-text"],
         foreign: SYSTEM,
         banned: MACHINE,
     },
-    Layer { name: "weir-report", imports: &["weir-result"], foreign: SYSTEM, banned: MACHINE },
+    // Words for people: every crate may use them.
+    Layer { name: "weir-text", imports: &[], foreign: SYSTEM_AND_CHANCE, banned: WORLD },
+    Layer {
+        name: "weir-history",
+        imports: &["weir-report", "weir-result", "weir-stats", "weir-text"],
+        foreign: SYSTEM,
+        banned: MACHINE,
+    },
+    Layer {
+        name: "weir-report",
+        imports: &["weir-result", "weir-text"],
+        foreign: SYSTEM,
+        banned: MACHINE,
+    },
     Layer { name: "weir-serve", imports: &["weir-http", "weir-io"], foreign: FORMATS, banned: &[] },
     // It runs weir as a program, and knows of the crates only the document.
     Layer {

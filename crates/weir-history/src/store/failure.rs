@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use rusqlite::ErrorCode;
+use weir_text::setting::HISTORY;
 
 use crate::error::HistoryError;
 
@@ -18,17 +19,21 @@ impl HistoryError {
 }
 
 /// The remedy for an error of SQLite.
-fn remedy(error: &rusqlite::Error) -> &'static str {
+fn remedy(error: &rusqlite::Error) -> String {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => {
-            "free space on its disk, or choose another place with --history FILE"
+            format!("free space on its disk, or choose another place with {HISTORY} FILE")
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            "another program uses it: try again"
+            "another program uses it: try again".to_owned()
         }
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
-            "it is damaged or no history: move it away, or give another file with --history"
+            format!(
+                "it is damaged or no history: move it away, or give another file with {HISTORY}"
+            )
         }
-        _ => "make the file and its directory writable, or choose another with --history FILE",
+        _ => format!(
+            "make the file and its directory writable, or choose another with {HISTORY} FILE"
+        ),
     }
 }

@@ -185,7 +185,10 @@ fn every_fault_of_the_file_has_its_message() {
     let file = directory.file();
     let open = || History::open(&file).expect_err("it cannot be opened").to_string();
     let shown = file.display();
-    assert_eq!(open(), format!("there is no history at {shown}: weir --save NAME URL begins one"));
+    assert_eq!(
+        open(),
+        format!("there is no history at {shown}: weir `history.save` NAME URL begins one")
+    );
 
     drop(four(&directory));
     let good = fs::read(&file).expect("a file");
@@ -197,7 +200,8 @@ fn every_fault_of_the_file_has_its_message() {
     fs::remove_file(&file).expect("a file");
     let other = Connection::open(&file).expect("a file");
     other.execute_batch("CREATE TABLE theirs (a); PRAGMA user_version = 1").expect("a table");
-    let expected = format!("{shown} belongs to another program: give another file with --history");
+    let expected =
+        format!("{shown} belongs to another program: give another file with `history.file`");
     assert_eq!(open(), expected);
 
     fs::write(&file, &good).expect("a file");
@@ -243,7 +247,7 @@ fn a_place_that_cannot_be_written_has_a_remedy() {
     let error = History::create(Path::new("/proc/weir/history.db")).expect_err("no directory");
     let text = error.to_string();
     assert!(matches!(error, HistoryError::Directory { .. }), "{text}");
-    assert!(text.ends_with("choose another place with --history FILE"), "{text}");
+    assert!(text.ends_with("choose another place with `history.file` FILE"), "{text}");
 
     let directory = Directory::new("readonly");
     drop(four(&directory));

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use serde_json::Value;
 use weir_result::units;
 use weir_result::{Better, Rate, printable};
+use weir_text::setting::LAST;
 
 use super::{Change, MetricTrend, RUNS_MIN, RecentChange, Series, Trend};
 use crate::list::title;
@@ -249,7 +250,7 @@ fn table(out: &mut String, series: &Series, layout: Layout, rows: usize) {
         put(out, &line);
     }
     if hidden > 0 {
-        put(out, &format!("  ({} before these; -n shows more)", counted(hidden, "run")));
+        put(out, &format!("  ({} before these; {LAST} shows more)", counted(hidden, "run")));
     }
 }
 

@@ -1,6 +1,7 @@
 //! The notes of a report with their texts: what a reader should know about the numbers.
 
 use weir_result::units;
+use weir_text::setting::{REQUESTS, VERBOSE};
 
 /// A note of a report.
 #[derive(Clone, Debug)]
@@ -63,7 +64,7 @@ impl Notice {
             }
             Notice::MoreFindings(count) => {
                 let plural = if *count == 1 { "" } else { "s" };
-                format!("{} more finding{plural}: --verbose shows all", units::count(*count))
+                format!("{} more finding{plural}: {VERBOSE} shows all", units::count(*count))
             }
             Notice::UpperBounds { rate_rps, in_flight } => {
                 let rate = units::round_rate(*rate_rps);
@@ -92,7 +93,7 @@ fn uncertain(percentiles: &[f64], remedy: Option<Remedy>) -> String {
     };
     let text = format!("~: {names} {are} uncertain: too few independent samples");
     match remedy {
-        Some(Remedy::Requests(count)) => format!("{text}; use -n {count}"),
+        Some(Remedy::Requests(count)) => format!("{text}; use {REQUESTS} {count}"),
         Some(Remedy::Seconds(seconds)) => format!("{text}; run ≥ {} s", seconds.ceil()),
         None => text,
     }

@@ -3,6 +3,8 @@
 
 use weir_result::Document;
 use weir_result::document::{Polls, ServerSection};
+use weir_text::Setting;
+use weir_text::setting::{WATCH_COMMAND, WATCH_NGINX, WATCH_PID, WATCH_PROMETHEUS};
 
 use super::{Block, Cell, Fact, Line, Tone};
 
@@ -51,15 +53,15 @@ fn count(server: &ServerSection, who: &str, counted: Option<u64>, difference: Op
 /// The sources of which readings failed.
 fn failures(server: &ServerSection) -> Vec<Line> {
     let pages = [
-        server.nginx.as_ref().map(|nginx| ("--watch-nginx", &nginx.polls)),
-        server.prometheus.as_ref().map(|page| ("--watch-prometheus", &page.polls)),
+        server.nginx.as_ref().map(|nginx| (WATCH_NGINX, &nginx.polls)),
+        server.prometheus.as_ref().map(|page| (WATCH_PROMETHEUS, &page.polls)),
     ];
-    let processes = server.processes.iter().map(|process| ("--watch-pid", &process.polls));
-    let commands = server.commands.iter().map(|command| ("--watch-command", &command.polls));
+    let processes = server.processes.iter().map(|process| (WATCH_PID, &process.polls));
+    let commands = server.commands.iter().map(|command| (WATCH_COMMAND, &command.polls));
     let all = pages.into_iter().flatten().chain(processes).chain(commands);
-    let line = |(flag, polls): (&str, &Polls)| {
+    let line = |(setting, polls): (Setting, &Polls)| {
         let failed = Fact::counted(polls.failed, "failed reading").toned(Tone::Caution);
-        let failed = Fact { before: format!("{flag}: "), ..failed };
+        let failed = Fact { before: format!("{setting}: "), ..failed };
         let error = polls.error.as_ref().map(Fact::text);
         Line::facts([failed].into_iter().chain(error).collect())
     };

@@ -7,6 +7,7 @@ mod sweep;
 
 use weir_result::study::{Cell, Comparison, Design, StudyResult, StudyState, Trial, TrialOutcome};
 use weir_result::{Document, Study};
+use weir_text::setting::OUTPUT;
 
 use super::plot::study as plot;
 use super::{Block, Fact, Line, Notice, Report, Section, Tone, command, head};
@@ -176,13 +177,15 @@ fn of(measured: u64, planned: u64) -> String {
 }
 
 /// A report does not know if its study is in a file.
-const RESUME: &str = "weir resume FILE continues it, if -o FILE kept the study";
+fn resume() -> String {
+    format!("weir resume FILE continues it, if {OUTPUT} FILE kept the study")
+}
 
 fn state(study: &Study) -> Option<Fact> {
     let text = match &study.state {
         StudyState::Complete => return None,
-        StudyState::Running => format!("incomplete; {RESUME}"),
-        StudyState::Interrupted => format!("interrupted; {RESUME}"),
+        StudyState::Running => format!("incomplete; {}", resume()),
+        StudyState::Interrupted => format!("interrupted; {}", resume()),
         StudyState::Stopped { reason } => format!("stopped at {reason}"),
     };
     Some(Fact::text(text).toned(Tone::Bad))

@@ -3,6 +3,7 @@
 
 use weir_result::document::{Phases, ScriptSection};
 use weir_result::{Document, Environment, Wait, WorkerUsage};
+use weir_text::setting::WAIT;
 
 use super::{Block, Cell, Fact, Line};
 
@@ -70,18 +71,18 @@ fn client(document: &Document) -> Option<Block> {
     let (wakes, events): (u64, u64) = (sum(|usage| usage.wakes), sum(|usage| usage.events));
     if wakes > 0 {
         let each = Cell::Number(events as f64 / wakes as f64);
-        facts.push(Fact::of(each).then(" events per wake-up").then(wait(document)));
+        facts.push(Fact::of(each).then(" events per wake-up").then(&wait(document)));
     }
     (!facts.is_empty()).then(|| Block::facts("Client", facts))
 }
 
 /// The receive strategy, if the user chose one.
-fn wait(document: &Document) -> &'static str {
+fn wait(document: &Document) -> String {
     match document.plan.wait {
-        Wait::Auto => "",
-        Wait::Latency => " (--wait latency)",
-        Wait::Throughput => " (--wait throughput)",
-        Wait::Spin => " (--wait spin)",
+        Wait::Auto => String::new(),
+        Wait::Latency => format!(" ({WAIT} latency)"),
+        Wait::Throughput => format!(" ({WAIT} throughput)"),
+        Wait::Spin => format!(" ({WAIT} spin)"),
     }
 }
 

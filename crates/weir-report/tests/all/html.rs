@@ -168,6 +168,6 @@ fn a_study_is_named_by_its_target() {
 fn an_interrupted_study_is_resumed_if_it_was_kept() {
     let study = Study { state: StudyState::Interrupted, ..studies::repeat() };
     let page = html(&Report::of_study(&study));
-    let state = "interrupted; weir resume FILE continues it, if -o FILE kept the study";
+    let state = "interrupted; weir resume FILE continues it, if `output` FILE kept the study";
     assert!(page.contains(state), "{page}");
 }

@@ -166,7 +166,7 @@ fn imprecise() {
     assert_short(&closed);
     let counted = slow(Fixture::closed_loop().spread(9_970, MS, 2 * MS)).evidence();
     let counted = counted.with(|parts| parts.plan.requests = Some(10_000)).document();
-    assert!(print(&counted, &PLAIN).contains("use -n "));
+    assert!(print(&counted, &PLAIN).contains("use `load.requests` "));
 }
 
 #[test]

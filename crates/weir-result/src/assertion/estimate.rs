@@ -1,6 +1,7 @@
 //! The number that a metric names in a document, and the data that its confidence is computed from.
 
 use weir_stats::{SliceTail, mean_interval, percentile_interval, t_quantile};
+use weir_text::setting::{CONNECTIONS, DURATION, REQUESTS};
 
 use super::metric::{Class, Figure, Metric, Rate, Time};
 use super::path;
@@ -97,17 +98,17 @@ fn needs_requests(p: f64, count: u64, document: &Document) -> String {
     let requests = format!("it needs {} requests", units::count(needed));
     let window_s = document.throughput.window_s;
     if document.plan.requests.is_some() {
-        return format!("{requests}; use -n {needed}");
+        return format!("{requests}; use {REQUESTS} {needed}");
     }
     let longer_s = (window_s * needed as f64 / count.max(1) as f64).ceil();
-    if longer_s > 1e6 { requests } else { format!("{requests}; use -d {longer_s}s") }
+    if longer_s > 1e6 { requests } else { format!("{requests}; use {DURATION} {longer_s}s") }
 }
 
 /// Formats the connections that a percentile needs. A longer run opens no more of them, unless they
 /// are renewed.
 fn needs_connections(p: f64) -> String {
     let needed = least_count(p);
-    format!("it needs {} connections; use -c {needed}", units::count(needed))
+    format!("it needs {} connections; use {CONNECTIONS} {needed}", units::count(needed))
 }
 
 fn of_rate(rate: Rate, document: &Document) -> Estimate {

@@ -1,6 +1,7 @@
 //! The length of a run that would reach the required confidence.
 
 use crate::document::Document;
+use weir_text::setting::{DURATION, REQUESTS};
 
 /// Longest proposed run, as a multiple of this one; longer ones are not worth proposing.
 const TIMES_MAX: f64 = 1_000.0;
@@ -24,8 +25,8 @@ pub(super) fn advice(document: &Document, is_certain: impl Fn(f64) -> bool) -> S
 fn longer(times: f64, document: &Document) -> String {
     if let Some(requests) = document.plan.requests {
         let enough = (requests as f64 * times).ceil();
-        return format!("use -n {enough}");
+        return format!("use {REQUESTS} {enough}");
     }
     let enough_s = (document.throughput.window_s * times).ceil();
-    format!("use -d {enough_s}s")
+    format!("use {DURATION} {enough_s}s")
 }

@@ -5,6 +5,7 @@ use super::value::Estimate;
 use crate::document::{Document, LimitedBy, TargetState};
 use crate::quantile::Bound;
 use crate::units;
+use weir_text::setting::CONNECTIONS;
 
 /// Reason why a value, or its bound, does not satisfy the comparison. Empty for a plain value.
 pub(super) fn of_bound(
@@ -76,7 +77,7 @@ fn client(estimate: &Estimate) -> String {
 fn limited(document: &Document) -> String {
     match document.verdict.limit.by {
         LimitedBy::ClientCpu => "client CPU limited it; give weir more CPU time".to_owned(),
-        LimitedBy::Connections => "the connections limited it; raise -c".to_owned(),
+        LimitedBy::Connections => format!("the connections limited it; raise {CONNECTIONS}"),
         _ => "the client was stopped during the run; run again on a quiet machine".to_owned(),
     }
 }

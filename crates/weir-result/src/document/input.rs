@@ -1,6 +1,8 @@
 //! A file that a run read, by which it can be recognised when the run is repeated.
 
 use serde::{Deserialize, Serialize};
+use weir_text::Setting;
+use weir_text::setting::{BODY, CA_FILE, CERT, SCRIPT};
 
 /// File that the run read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,13 +34,13 @@ pub enum InputRole {
 }
 
 impl InputRole {
-    /// Returns the flag that names the file.
-    pub fn flag(self) -> &'static str {
+    /// Returns the setting that names the file.
+    pub fn setting(self) -> Setting {
         match self {
-            InputRole::Script => "--script",
-            InputRole::Body => "--body",
-            InputRole::CaFile => "--cacert",
-            InputRole::CertFile => "--cert",
+            InputRole::Script => SCRIPT,
+            InputRole::Body => BODY,
+            InputRole::CaFile => CA_FILE,
+            InputRole::CertFile => CERT,
         }
     }
 }

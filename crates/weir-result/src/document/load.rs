@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use weir_text::setting::OUTPUT;
 
 use super::assemble::{Frame, derive};
 use super::check::{BrokenInvariant, check};
@@ -43,7 +44,7 @@ pub enum LoadError {
         bytes: u64,
     },
     /// A device or a pipe that delivers more than any document.
-    #[error("it does not end within 64 MiB: give the file that --output has written")]
+    #[error("it does not end within 64 MiB: give the file that {OUTPUT} has written")]
     Endless,
     /// Not JSON.
     #[error("it is not JSON: {}", brief_json(.0))]

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use weir_text::setting::{PART, START_AT};
 
 use super::assemble::{Frame, derive};
 use super::check::BrokenInvariant;
@@ -32,7 +33,7 @@ pub enum MergeError {
     /// A document of a whole run.
     #[error(
         "document {number} is of a whole run, not of a part: only parts of one run can be merged \
-         (weir --part)"
+         (weir {PART})"
     )]
     Whole {
         /// Position of the document, from 1.
@@ -71,10 +72,9 @@ pub enum MergeError {
     },
     /// Parts that did not run at the same time.
     #[error(
-        "the parts did not run at the same time: {}; start all parts together (--start-at), and \
+        "the parts did not run at the same time: {}; start all parts together ({START_AT}), and \
          set the machines' clocks",
-        apart_in_words(*.last, *.last_from_ns, *.first, *.first_until_ns, *.shared_percent)
-    )]
+        apart_in_words(*.last, *.last_from_ns, *.first, *.first_until_ns, *.shared_percent))]
     Apart {
         /// Number of the part whose window began last.
         last: u32,

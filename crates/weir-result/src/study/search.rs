@@ -2,6 +2,7 @@
 //! evidence, and every trial on the way. It is derived from the documents of the trials.
 
 use serde::{Deserialize, Serialize};
+use weir_text::setting::CONNECTIONS;
 
 /// Result of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -190,15 +191,15 @@ pub enum TrialUse {
 
 impl TrialUse {
     /// Returns the outcome as reports print it.
-    pub fn in_words(self) -> &'static str {
+    pub fn in_words(self) -> String {
         match self {
-            TrialUse::Guess => "closed loop",
-            TrialUse::Good => "good",
-            TrialUse::Bad => "bad",
-            TrialUse::TooFewConnections => "raise -c",
-            TrialUse::TooManyConnections => "lower -c",
-            TrialUse::ConnectionLimited => "limited by -c",
-            TrialUse::ClientLimited => "limited by the client",
+            TrialUse::Guess => "closed loop".to_owned(),
+            TrialUse::Good => "good".to_owned(),
+            TrialUse::Bad => "bad".to_owned(),
+            TrialUse::TooFewConnections => format!("raise {CONNECTIONS}"),
+            TrialUse::TooManyConnections => format!("lower {CONNECTIONS}"),
+            TrialUse::ConnectionLimited => format!("limited by {CONNECTIONS}"),
+            TrialUse::ClientLimited => "limited by the client".to_owned(),
         }
     }
 }

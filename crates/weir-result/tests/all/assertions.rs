@@ -129,7 +129,7 @@ fn confidence_is_that_of_the_binomial_distribution() {
     assert_eq!(result.measured, "3.00 ms (64.1% confidence)");
     let result = judge_at_95("p99 < 5ms", &few);
     assert_eq!((result.outcome, result.least_confidence), (Fail, Some(0.95)), "{result:?}");
-    let why = "less certain than --assert-confidence 95%; use -d 10s";
+    let why = "less certain than `verdict.confidence` 95%; use `load.duration_ns` 10s";
     assert_eq!(result.reason.as_deref(), Some(why));
     // A failing claim also has a confidence: all requests lie above 2 ms.
     let result = judge("p99 < 2ms", &few);
@@ -169,18 +169,18 @@ fn a_percentile_without_requests_beyond_it_fails() {
         "p99.9 < 1s",
         Fail,
         "99 requests have no p99.9",
-        "it needs 1,000 requests; use -d 31s",
+        "it needs 1,000 requests; use `load.duration_ns` 31s",
     );
     words(
         &document,
         "p99 < 1s",
         Fail,
         "99 requests have no p99",
-        "it needs 100 requests; use -d 4s",
+        "it needs 100 requests; use `load.duration_ns` 4s",
     );
     let by_count = assembled(&[3; 33], (End::Ok, 3, 0), |parts| parts.plan.requests = Some(99));
     let reason = judge("p99 < 1s", &by_count).reason;
-    assert_eq!(reason.as_deref(), Some("it needs 100 requests; use -n 100"));
+    assert_eq!(reason.as_deref(), Some("it needs 100 requests; use `load.requests` 100"));
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn times_of_connections_are_counted_in_connections() {
             }
         })
     };
-    let needed = "it needs 100 connections; use -c 100";
+    let needed = "it needs 100 connections; use `load.connections` 100";
     for (connects, measured) in [(1, "1 connection has no p99"), (10, "10 connections have no p99")]
     {
         for text in ["connect.p99 < 5ms", "tls_handshake.p99 < 5ms"] {
@@ -219,7 +219,7 @@ fn numbers_without_a_confidence_fail_where_one_is_asked_for() {
         assert_eq!((plain.outcome, plain.confidence), (Pass, None), "{plain:?}");
         let result = judge_at_95(text, &document);
         assert_eq!(result.outcome, Fail, "{result:?}");
-        let expected = format!("no confidence for --assert-confidence 95%: {why}");
+        let expected = format!("no confidence for `verdict.confidence` 95%: {why}");
         assert_eq!(result.reason, Some(expected));
     }
     // Counts of the run are certain.
@@ -378,7 +378,7 @@ fn shares_have_a_confidence_and_counts_have_none() {
     assert_eq!(result.measured, "0% (95.0% confidence)");
     assert_eq!(judge_at_95("errors < 0.1%", &fine).outcome, Pass);
     let result = judge_at_95("errors < 0.01%", &fine);
-    let why = "less certain than --assert-confidence 95%; use -d 35s";
+    let why = "less certain than `verdict.confidence` 95%; use `load.duration_ns` 35s";
     assert_eq!((result.outcome, result.reason.as_deref()), (Fail, Some(why)), "{result:?}");
     assert_eq!(judge("errors.count <= 0", &fine).confidence, None);
     let failing = document(&even(), 50);

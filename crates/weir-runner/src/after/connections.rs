@@ -5,6 +5,7 @@ use std::io;
 use weir_engine::Job;
 use weir_result::document::ConnectionFailure;
 use weir_result::{FailureCause, FailurePhase, Histogram, Measurements, Note, Plan, units};
+use weir_text::setting::{CLOSE, CONNECTION_LIFETIME, SOURCE_IP};
 
 use crate::prepare::server_wait::ServerWait;
 use crate::run::health::ephemeral_port_count;
@@ -63,8 +64,8 @@ pub(crate) fn out_of_ports(plan: &Plan, measurements: &Measurements) -> Option<N
         return None;
     }
     let remedy = match plan.connection.sources.is_empty() {
-        true => "use --source-ip with several addresses",
-        false => "give more addresses for --source-ip",
+        true => format!("use {SOURCE_IP} with several addresses"),
+        false => format!("give more addresses for {SOURCE_IP}"),
     };
     let text = format!(
         "{} connects failed: no local port was free (each pair of addresses has {}, and a closed \
@@ -83,8 +84,8 @@ pub(crate) fn short_lifetime(plan: &Plan, measurements: &Measurements) -> Option
     let steps = [&measurements.connect, &measurements.tls_handshake, &measurements.opening];
     let connect_ns: u64 = steps.into_iter().map(median).sum();
     let text = format!(
-        "--connection-lifetime {} is less than a connect takes (median {}), so most of the time \
-         goes into connects; raise it, or use --close client",
+        "{CONNECTION_LIFETIME} {} is less than a connect takes (median {}), so most of the time \
+         goes into connects; raise it, or use {CLOSE} client",
         units::exact_duration(lifetime_ns),
         units::duration(connect_ns),
     );
@@ -119,7 +120,7 @@ mod tests {
     fn the_note_on_used_up_ports_has_the_remedy() {
         // EADDRNOTAVAIL and ECONNREFUSED.
         for (errno, phase, ranges, part) in [
-            (99, FailurePhase::Connect, None, Some("--source-ip with several")),
+            (99, FailurePhase::Connect, None, Some("`connection.sources` with several")),
             (99, FailurePhase::Connect, Some("127.0.0.1"), Some("more addresses for")),
             (111, FailurePhase::Connect, None, None),
             (99, FailurePhase::Idle, None, None),
@@ -155,7 +156,7 @@ mod tests {
             let plan = Plan { connection, ..Plan::default() };
             let note = short_lifetime(&plan, &measurements).map(|note| note.text);
             let fits = note.as_ref().is_some_and(|text| {
-                text.contains("--connection-lifetime 1 ms") && text.contains("median 2.00 ms")
+                text.contains("`connection.lifetime_ns` 1 ms") && text.contains("median 2.00 ms")
             });
             assert_eq!((fits, note.is_some()), (is_noted, is_noted), "{lifetime_ns:?}: {note:?}");
         }

@@ -7,6 +7,7 @@ use weir_engine::Job;
 use weir_io::system;
 use weir_result::document::{ProofPair, ProveClientSection, RatioEstimate};
 use weir_result::{Measurements, Pacing, Plan};
+use weir_text::setting::{CONNECTIONS, DURATION, PROVE_CLIENT, REQUESTS, SCRIPT, THREADS};
 
 use crate::interrupts::Interrupts;
 use crate::run::health;
@@ -31,17 +32,19 @@ const WARMUP_SHARE: u64 = 4;
 /// When it cannot; the message contains the remedy.
 pub(crate) fn is_provable(spec: &RunSpec, plan: &Plan) -> Result<()> {
     if spec.load.requests.is_some() {
-        bail!("--prove-client repeats the load for a share of its time: give -d instead of -n");
+        bail!(
+            "{PROVE_CLIENT} repeats the load for a share of its time: give {DURATION} instead of {REQUESTS}"
+        );
     }
     if spec.script.is_some() {
         bail!(
-            "--prove-client cannot be used with --script, whose states are for one number of \
-             threads; compare runs with different -t"
+            "{PROVE_CLIENT} cannot be used with {SCRIPT}, whose states are for one number of \
+             threads; compare runs with different {THREADS}"
         );
     }
     if plan.threads >= plan.connections {
         bail!(
-            "--prove-client adds a thread to {}, and each needs a connection: use more than -c{}",
+            "{PROVE_CLIENT} adds a thread to {}, and each needs a connection: use more than {CONNECTIONS} {}",
             plan.threads,
             plan.connections
         );

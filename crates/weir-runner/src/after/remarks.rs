@@ -4,6 +4,7 @@ use weir_engine::Job;
 use weir_io::Nanos;
 use weir_result::document::Trials;
 use weir_result::{Measurements, Note, units};
+use weir_text::setting::{START_AT, TLS_RESUME};
 
 use crate::after::{connections, prove_client};
 use crate::before::selfcheck;
@@ -57,7 +58,7 @@ fn not_resumed(measurements: &Measurements) -> Option<Note> {
     let tls = measurements.tls.as_ref().filter(|tls| tls.not_resumed > 0)?;
     let returns = tls.resumed.saturating_add(tls.not_resumed);
     let text = format!(
-        "--tls-resume: the server resumed {} of {} sessions, and {} handshakes were full; enable \
+        "{TLS_RESUME}: the server resumed {} of {} sessions, and {} handshakes were full; enable \
          its session tickets or cache",
         units::count(tls.resumed),
         units::count(returns),
@@ -86,7 +87,7 @@ pub(crate) fn started_late(job: &Job, measurements: &Measurements) -> Option<Not
     let late_ns = Nanos(start).since(job.not_before);
     (job.not_before > Nanos::ZERO && late_ns > 0).then(|| {
         let text = format!(
-            "the load began {} after --start-at, when the connections were open: give a later time",
+            "the load began {} after {START_AT}, when the connections were open: give a later time",
             units::duration(late_ns),
         );
         Note::new("started_late", text)

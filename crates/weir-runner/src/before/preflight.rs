@@ -11,6 +11,7 @@ use weir_http::{Http1, Prepared, ProtocolError};
 use weir_io::{Backend, BackendOptions, Clock, Engine, Nanos, OnBackend};
 use weir_result::document::Preflight;
 use weir_result::{HttpPlan, IoEngine, Note, units};
+use weir_text::setting::HTTP;
 use weir_tls::TlsError;
 
 use crate::errors::NoServer;
@@ -243,8 +244,8 @@ impl OnBackend for Attempt<'_> {
 /// The error of a server that does not speak HTTP/2.
 fn not_http2(draft: &Draft) -> NoServer {
     let remedy = match draft.tls {
-        Some(_) => "use --http 1.1",
-        None => "use https if it does so over TLS, or --http 1.1",
+        Some(_) => format!("use {HTTP} 1.1"),
+        None => format!("use https if it does so over TLS, or {HTTP} 1.1"),
     };
     NoServer(format!("{} does not speak HTTP/2: {remedy}", draft.endpoint))
 }

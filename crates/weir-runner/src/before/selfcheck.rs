@@ -10,6 +10,7 @@ use weir_result::{
     Arrivals, ConnectionPlan, HttpPlan, IoEngine, Load, Plan, Rate, RequestPlan, units,
 };
 use weir_serve::ServeOptions;
+use weir_text::setting::SELFCHECK;
 
 use crate::interrupts::Interrupts;
 use crate::run::trial::carry_out;
@@ -56,12 +57,13 @@ pub(crate) fn measure(job: &Job, interrupts: &Interrupts) -> Result<Option<Selfc
         },
         ..ServeOptions::default()
     };
-    let server = weir_serve::spawn(options).context("--selfcheck needs a server of its own")?;
+    let server = weir_serve::spawn(options)
+        .with_context(|| format!("{SELFCHECK} needs a server of its own"))?;
     let job = job_against(server.endpoint(), job)?;
     let plan = job.plan.clone();
     let Some(outcome) = carry_out(job, interrupts)? else { return Ok(None) };
     let floor = SelfcheckSection::of(&plan, RATE, &outcome.measurements);
-    Ok(Some(floor.context("--selfcheck: weir's own server did not respond")?))
+    Ok(Some(floor.with_context(|| format!("{SELFCHECK}: weir's own server did not respond"))?))
 }
 
 /// The client of `job` with a load on the server at `endpoint`.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use weir_io::Endpoint;
 use weir_result::{Note, units};
+use weir_text::setting::{CONNECTIONS, IPV4, IPV6};
 
 use crate::spec::AddressFamily;
 
@@ -56,12 +57,12 @@ pub(crate) fn choose(host: &str, all: Vec<Endpoint>, connections: u32) -> Addres
     let others = results.iter().filter_map(|(address, failure)| {
         let why = match failure {
             _ if taken.contains(address) => return None,
-            Some(failure) => failure.as_str(),
-            None if is_alike(address) => "it has no connection: raise -c",
+            Some(failure) => failure.clone(),
+            None if is_alike(address) => format!("it has no connection: raise {CONNECTIONS}"),
             // The two addresses of this machine itself.
             None if address.ip().is_loopback() => return None,
-            None if address.is_ipv4() => "--ipv4 chooses it",
-            None => "--ipv6 chooses it",
+            None if address.is_ipv4() => format!("{IPV4} chooses it"),
+            None => format!("{IPV6} chooses it"),
         };
         Some(format!("{address} ({why})"))
     });
@@ -81,7 +82,7 @@ pub(crate) fn of_family(
     let Some(family) = family else { return Ok(all) };
     all.retain(|endpoint| tcp(endpoint).is_none_or(|address| family.has(address.ip())));
     match all.is_empty() {
-        true => bail!("the host {host:?} has no {family} address; remove {}", family.flag()),
+        true => bail!("the host {host:?} has no {family} address; remove {}", family.setting()),
         false => Ok(all),
     }
 }
@@ -175,8 +176,7 @@ mod tests {
         let (taken, note) = chosen(&["127.0.0.4", "127.0.0.3", "127.0.0.2"], port, 10);
         assert_eq!((taken, note.as_deref()), (both(), Some(refused)));
         let (taken, note) = chosen(&["127.0.0.3", "127.0.0.2"], port, 1);
-        let text =
-            "1 address of h.test carries no load: 127.0.0.2 (it has no connection: raise -c)";
+        let text = "1 address of h.test carries no load: 127.0.0.2 (it has no connection: raise `load.connections`)";
         assert_eq!((taken, note.as_deref()), (vec!["127.0.0.3".to_owned()], Some(text)));
         drop(listeners);
         let (taken, note) = chosen(&["127.0.0.3", "127.0.0.2"], port, 10);
@@ -208,6 +208,6 @@ mod tests {
         assert_eq!(of(Some(AddressFamily::Ipv6)), all()[1..]);
         let error = of_family("h", all()[..1].to_vec(), Some(AddressFamily::Ipv6));
         let error = error.expect_err("it has none").to_string();
-        assert_eq!(error, "the host \"h\" has no IPv6 address; remove --ipv6");
+        assert_eq!(error, "the host \"h\" has no IPv6 address; remove `target.family=ipv6`");
     }
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use weir_result::units;
+use weir_text::setting::{BODY, BODY_SIZE};
 
 use crate::errors::shown;
 use crate::spec::BodySpec;
@@ -45,7 +46,7 @@ impl Body {
         let file = match spec {
             BodySpec::Text(text) => return Ok(Body::Bytes(text.as_bytes().to_owned())),
             BodySpec::Filler(bytes) if *bytes > REQUEST_MAX_BYTES => {
-                bail!("--body-size {}: send 1 GiB at most", units::bytes(*bytes))
+                bail!("{BODY_SIZE} {}: send 1 GiB at most", units::bytes(*bytes))
             }
             BodySpec::Filler(bytes) => return Ok(Body::Filler(usize::try_from(*bytes)?)),
             BodySpec::File(file) => file,
@@ -62,7 +63,7 @@ impl Body {
         }
         if found.len() > REQUEST_MAX_BYTES {
             let bytes = units::bytes(found.len());
-            bail!("--body {} has {bytes}: send 1 GiB at most", named(path));
+            bail!("{BODY} {} has {bytes}: send 1 GiB at most", named(path));
         }
         let bytes = usize::try_from(found.len())?;
         Ok(Body::File { path: path.to_owned(), file, bytes })
@@ -74,7 +75,7 @@ impl Body {
         let count = limited.read_to_end(&mut bytes).with_context(|| unreadable(path))?;
         if count as u64 > UNSIZED_MAX_BYTES {
             bail!(
-                "--body {} does not end within 64 MiB: save the body in a file and name it",
+                "{BODY} {} does not end within 64 MiB: save the body in a file and name it",
                 named(path)
             );
         }
@@ -115,5 +116,5 @@ fn named(path: &Path) -> String {
 }
 
 fn unreadable(path: &Path) -> String {
-    format!("--body {} cannot be read", named(path))
+    format!("{BODY} {} cannot be read", named(path))
 }

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use weir_io::Endpoint;
 use weir_io::system::{self, DescriptorLimit};
 use weir_result::{Plan, units};
+use weir_text::setting::{CONNECT_TO, CONNECTIONS, SOURCE_IP, THREADS, UNIX};
 
 use crate::errors::NoServer;
 use crate::prepare::addresses;
@@ -32,15 +33,15 @@ pub(crate) fn destinations(
 ) -> Result<Vec<Endpoint>> {
     let resolve = |text: &String| {
         // The text before the `@` may be a password, which is not printed.
-        let what = "--connect-to has a user name or a scheme: write HOST[:PORT] alone";
-        ensure!(!text.contains('@') && !text.contains('/'), what);
+        let what = || format!("{CONNECT_TO} has a user name or a scheme: write HOST[:PORT] alone");
+        ensure!(!text.contains('@') && !text.contains('/'), what());
         let (host, port) = split_port(text)
-            .with_context(|| format!("invalid --connect-to {text:?}, not HOST[:PORT]"))?;
+            .with_context(|| format!("invalid {CONNECT_TO} {text:?}, not HOST[:PORT]"))?;
         let port = port.unwrap_or_else(|| url.port());
         let addresses = (host, port)
             .to_socket_addrs()
             .map_err(|error| NoServer(error.to_string()))
-            .with_context(|| format!("the host {host:?} of --connect-to cannot be resolved"))?;
+            .with_context(|| format!("the host {host:?} of {CONNECT_TO} cannot be resolved"))?;
         let addresses = addresses.map(Endpoint::Tcp).collect();
         let addresses = addresses::of_family(host, addresses, family)?;
         addresses.into_iter().next().with_context(|| format!("{host:?} has no address"))
@@ -60,10 +61,10 @@ pub(crate) fn check_sources(draft: &Draft) -> Result<()> {
             match endpoint {
                 Endpoint::Tcp(address) if address.is_ipv4() == source.is_ipv4() => {}
                 Endpoint::Tcp(address) => bail!(
-                    "--source-ip {range} cannot reach {address}: one is IPv4 and the other IPv6"
+                    "{SOURCE_IP} {range} cannot reach {address}: one is IPv4 and the other IPv6"
                 ),
                 Endpoint::Unix(_) => bail!(
-                    "--source-ip cannot be used with --unix: Unix sockets have no source address"
+                    "{SOURCE_IP} cannot be used with {UNIX}: Unix sockets have no source address"
                 ),
             }
         }
@@ -82,7 +83,7 @@ pub(crate) fn check_sources(draft: &Draft) -> Result<()> {
 fn check_source(source: IpAddr) -> Result<()> {
     match UdpSocket::bind((source, 0)) {
         Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => bail!(
-            "--source-ip: {source} is not an address of this machine; `ip address add {source} dev \
+            "{SOURCE_IP}: {source} is not an address of this machine; `ip address add {source} dev \
              NAME` makes it one"
         ),
         // Other errors concern datagrams, and not the load's TCP connections.
@@ -120,11 +121,14 @@ pub(crate) fn check_descriptors(
     }
     let connections = units::count(plan.own_connections().into());
     let each = if tables > 1 { " in each thread" } else { "" };
-    let more_threads = if has_scripts { "" } else { ", use more threads (-t)" };
+    let more_threads = match has_scripts {
+        true => String::new(),
+        false => format!(", use more threads ({THREADS})"),
+    };
     bail!(
         "{connections} connections need {needed} descriptors{each}, and the limit is {}: raise it \
          (ulimit -n {needed}; a hard limit needs root){more_threads} or fewer connections \
-         (-c)",
+         ({CONNECTIONS})",
         limit.soft
     )
 }
@@ -184,7 +188,10 @@ mod tests {
             let error = draft(URL, |spec| spec.connection.destinations = vec![text.to_owned()]);
             let error = error.expect_err(text);
             let error = format!("{error:#}");
-            assert!(error.contains(part) && error.contains("--connect-to"), "{text}: {error}");
+            assert!(
+                error.contains(part) && error.contains("`connection.destinations`"),
+                "{text}: {error}"
+            );
             assert!(!error.contains("SECRET"), "{text}: {error}");
         }
     }
@@ -203,7 +210,7 @@ mod tests {
             (10, "192.0.2.1", None, "192.0.2.1 is not an address of this machine"),
             (9, "127.0.0.1,192.0.2.0/24", None, "192.0.2.0 is not an address"),
             (10, "::1", None, "one is IPv4 and the other IPv6"),
-            (10, "127.0.0.1", Some("/x"), "cannot be used with --unix"),
+            (10, "127.0.0.1", Some("/x"), "cannot be used with `target.unix`"),
         ] {
             let error = from(connections, ranges, unix).expect_err(ranges).to_string();
             assert!(error.contains(part), "{ranges}: {error}");

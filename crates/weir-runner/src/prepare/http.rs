@@ -5,6 +5,7 @@ use anyhow::{Result, bail};
 use weir_http::h2::{H2Client, H2Options};
 use weir_http::{ProtocolFactory, is_of_connection};
 use weir_result::{Closer, Http2Plan, HttpPlan};
+use weir_text::setting::{CLOSE, HEADER, HTTP, PIPELINE, SCRIPT, STREAMS};
 
 use crate::errors::NoServer;
 use crate::spec::url::Url;
@@ -28,14 +29,14 @@ pub(crate) fn version(spec: &RunSpec, url: &Url) -> Result<Option<HttpPlan>> {
         }
         HttpChoice::Auto => return Ok(None),
         HttpChoice::Http10 | HttpChoice::Http11 if wants_http2 => {
-            bail!("--streams needs HTTP/2: use --http 2, or --pipeline with --http 1.1")
+            bail!("{STREAMS} needs HTTP/2: use {HTTP} 2, or {PIPELINE} with {HTTP} 1.1")
         }
         HttpChoice::Http11 => return Ok(Some(HttpPlan::Http11)),
         HttpChoice::Http10 if spec.load.pipeline > 1 => {
-            bail!("--pipeline needs HTTP/1.1: drop --http 1.0")
+            bail!("{PIPELINE} needs HTTP/1.1: drop {HTTP} 1.0")
         }
         HttpChoice::Http10 if spec.script.is_some() => bail!(
-            "--http 1.0 cannot be used with --script; the script writes the version into its \
+            "{HTTP} 1.0 cannot be used with {SCRIPT}; the script writes the version into its \
              requests"
         ),
         HttpChoice::Http10 => return Ok(Some(HttpPlan::Http10)),
@@ -48,22 +49,21 @@ pub(crate) fn version(spec: &RunSpec, url: &Url) -> Result<Option<HttpPlan>> {
 }
 
 /// The choice of a run that excludes HTTP/2, and what to do.
-fn what_needs_http1(spec: &RunSpec) -> Option<(String, &'static str)> {
-    let flag = |flag: &str, remedy| Some((flag.to_owned(), remedy));
+fn what_needs_http1(spec: &RunSpec) -> Option<(String, String)> {
     if spec.compat.is_some() {
-        return flag("the dialect", "use weir's own form");
+        return Some(("the dialect".to_owned(), "use weir's own form".to_owned()));
     }
     if spec.load.pipeline > 1 {
-        return flag("--pipeline", "use --streams with --http 2");
+        return Some((PIPELINE.to_string(), format!("use {STREAMS} with {HTTP} 2")));
     }
     if spec.connection.close == Some(Closer::Server) {
-        return flag("--close server", "use --close client with --http 2");
+        return Some((format!("{CLOSE} server"), format!("use {CLOSE} client with {HTTP} 2")));
     }
     let header = spec.request.headers.iter().find(|header| {
         let name = header.name.to_ascii_lowercase();
         is_of_connection(name.as_bytes(), header.value.as_bytes())
     })?;
-    Some((format!("--header {}", header.name), "HTTP/2 has no such header"))
+    Some((format!("{HEADER} {}", header.name), "HTTP/2 has no such header".to_owned()))
 }
 
 fn http2(spec: &HttpSpec) -> Http2Plan {
@@ -97,10 +97,9 @@ pub(crate) fn agreed(
     match planned {
         None if chosen == Some(ALPN_HTTP2) => Ok(HttpPlan::Http2(http2(spec))),
         None => Ok(HttpPlan::Http11),
-        Some(HttpPlan::Http2(_)) if chosen != Some(ALPN_HTTP2) => Err(NoServer(
-            "the server does not choose HTTP/2 (ALPN h2): enable it there, or use --http 1.1"
-                .to_owned(),
-        )),
+        Some(HttpPlan::Http2(_)) if chosen != Some(ALPN_HTTP2) => Err(NoServer(format!(
+            "the server does not choose HTTP/2 (ALPN h2): enable it there, or use {HTTP} 1.1"
+        ))),
         Some(version) => Ok(version),
     }
 }
@@ -185,12 +184,12 @@ mod tests {
             spec.http =
                 HttpSpec { version: HttpChoice::Http11, streams: Some(2), ..HttpSpec::default() };
         });
-        assert!(error.is_err_and(|text| text.contains("--streams needs HTTP/2")));
+        assert!(error.is_err_and(|text| text.contains("`http.streams` needs HTTP/2")));
         let error = of(CLEAR, |spec| {
             spec.http.version = HttpChoice::Http10;
             spec.load.pipeline = 2;
         });
-        assert!(error.is_err_and(|text| text.contains("--pipeline needs HTTP/1.1")));
+        assert!(error.is_err_and(|text| text.contains("`load.pipeline` needs HTTP/1.1")));
     }
 
     #[test]
@@ -202,7 +201,7 @@ mod tests {
         assert_eq!(found(None, Some(b"http/1.1")), Ok(HttpPlan::Http11));
         assert_eq!(found(None, None), Ok(HttpPlan::Http11));
         assert_eq!(found(Some(http2), Some(b"h2")), Ok(http2));
-        assert!(found(Some(http2), None).is_err_and(|text| text.contains("--http 1.1")));
+        assert!(found(Some(http2), None).is_err_and(|text| text.contains("`http.version` 1.1")));
         assert_eq!(found(Some(HttpPlan::Http10), None), Ok(HttpPlan::Http10));
     }
 }

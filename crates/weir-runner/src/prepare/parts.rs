@@ -4,6 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
 use weir_result::units;
+use weir_text::setting::{PROVE_CLIENT, START_AT};
 
 use crate::spec::RunSpec;
 
@@ -21,7 +22,7 @@ pub(crate) fn check_spec(spec: &RunSpec) -> Result<()> {
         bail!("part {part}: each part needs at least one thread and one connection");
     }
     if spec.load.warmup.is_auto || spec.checks.prove_client {
-        bail!("part {part}: warm-up detection and --prove-client need the whole run");
+        bail!("part {part}: warm-up detection and {PROVE_CLIENT} need the whole run");
     }
     Ok(())
 }
@@ -36,10 +37,10 @@ pub(crate) fn check_start(start_at: Option<u64>) -> Result<()> {
     let now = u64::try_from(now).unwrap_or(u64::MAX);
     if at <= now {
         let ago = units::duration(now - at);
-        bail!("--start-at was {ago} ago: give a time ahead, $(($(date +%s) + 10))");
+        bail!("{START_AT} was {ago} ago: give a time ahead, $(($(date +%s) + 10))");
     }
     if at - now > WAIT_MAX_NS {
-        bail!("--start-at is more than a day ahead: give seconds since 1970, UTC");
+        bail!("{START_AT} is more than a day ahead: give seconds since 1970, UTC");
     }
     Ok(())
 }

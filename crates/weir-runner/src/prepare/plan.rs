@@ -10,6 +10,8 @@ use weir_result::{
     Closer, ConnectionPlan, Header, HttpPlan, IoEngine, Load, Note, Plan, RequestPlan, SuccessRule,
     Target, TlsPlan,
 };
+use weir_text::Setting;
+use weir_text::setting::{BODY, DURATION, HEADER, HTTP, IO, METHOD, PIPELINE, RATE, URL};
 use weir_tls::TlsConfig;
 
 use crate::digest::sha256;
@@ -265,19 +267,19 @@ fn check_spec(spec: &RunSpec) -> Result<()> {
 /// Checks that the plan can be carried out.
 fn check(plan: &Plan, scripts: Option<&Scripts>) -> Result<()> {
     if is_sparse(plan) && weir_engine::planned_slots(plan) == Some(0) {
-        bail!("--rate and --duration plan no request: lengthen -d or raise -R");
+        bail!("{RATE} and {DURATION} plan no request: lengthen {DURATION} or raise {RATE}");
     }
     if plan.pipeline > 1 && scripts.is_some_and(Scripts::sets_the_pace) {
         bail!(
-            "--pipeline cannot be used with a script that has request() or delay(); return several \
+            "{PIPELINE} cannot be used with a script that has request() or delay(); return several \
              requests in one string instead"
         );
     }
     let is_http2 = matches!(plan.http, Some(HttpPlan::Http2(_)));
     if is_http2 && scripts.is_some_and(Scripts::knows_connections) {
         bail!(
-            "--http 2 cannot be used with a script whose functions take a connection: requests are \
-             streams there; use --http 1.1"
+            "{HTTP} 2 cannot be used with a script whose functions take a connection: requests are \
+             streams there; use {HTTP} 1.1"
         );
     }
     Ok(())
@@ -341,29 +343,29 @@ fn request(
         });
     };
     let request = Prepared::http1_filled(&method, &url.path, &host, headers, body_bytes, fill)
-        .map_err(|error| anyhow!("{}: {error}", flag_of(&error)))?;
+        .map_err(|error| anyhow!("{}: {error}", setting_of(&error)))?;
     filled?;
     if request.bytes().len() as u64 > REQUEST_MAX_BYTES {
-        bail!("the request is larger than 1 GiB: send a smaller --body");
+        bail!("the request is larger than 1 GiB: send a smaller {BODY}");
     }
     let request = match spec.http.version {
-        HttpChoice::Http10 => request.http10().map_err(|error| anyhow!("--http 1.0: {error}"))?,
+        HttpChoice::Http10 => request.http10().map_err(|error| anyhow!("{HTTP} 1.0: {error}"))?,
         _ => request,
     };
     Ok((method, request))
 }
 
-/// The part of the command line that makes a request impossible.
-fn flag_of(error: &RequestError) -> &'static str {
+/// The setting that makes a request impossible.
+fn setting_of(error: &RequestError) -> Setting {
     match error {
-        RequestError::BadMethod(_) | RequestError::Connect => "--method",
-        RequestError::BadTarget(_) | RequestError::BadHost(_) => "the URL",
+        RequestError::BadMethod(_) | RequestError::Connect => METHOD,
+        RequestError::BadTarget(_) | RequestError::BadHost(_) => URL,
         RequestError::BadHeaderName(_)
         | RequestError::BadHeaderValue(_)
         | RequestError::RepeatedHeader(_)
         | RequestError::WrongContentLength { .. }
         | RequestError::BadTransferEncoding(_)
-        | RequestError::ChunkedInHttp10 => "--header",
+        | RequestError::ChunkedInHttp10 => HEADER,
     }
 }
 
@@ -384,19 +386,21 @@ fn engine(choice: IoChoice, threads: u32, notes: &mut Vec<Note>) -> Result<IoEng
         IoChoice::Epoll => Ok(IoEngine::Epoll),
         IoChoice::IoUring => match Engine::Uring.probe() {
             Ok(()) => Ok(IoEngine::IoUring),
-            Err(error) => bail!("--io uring does not work here: {error}; use --io epoll"),
+            Err(error) => bail!("{IO} uring does not work here: {error}; use {IO} epoll"),
         },
         IoChoice::Auto if std::env::var_os("LD_PRELOAD").is_some_and(|value| !value.is_empty()) => {
             notes.push(Note::new(
                 "epoll_for_preload",
-                "LD_PRELOAD is set: epoll is used, since preloaded libraries do not see io_uring; \
-                 --io uring forces it",
+                format!(
+                    "LD_PRELOAD is set: epoll is used, since preloaded libraries do not see \
+                     io_uring; {IO} uring forces it"
+                ),
             ));
             Ok(IoEngine::Epoll)
         }
         IoChoice::Auto if threads > RINGS_MAX => {
             let text = format!(
-                "epoll is used: {threads} threads start sooner with it; --io uring forces io_uring"
+                "epoll is used: {threads} threads start sooner with it; {IO} uring forces io_uring"
             );
             notes.push(Note::new("epoll_for_threads", text));
             Ok(IoEngine::Epoll)

@@ -16,6 +16,7 @@ use weir_result::{Callback, Histogram, Load, Measurements, Note, Plan, units};
 use weir_script::{
     Calling, Errors, Main, Mode, NO_ENGINE, Options, ScriptError, Statistics, Summary,
 };
+use weir_text::setting::{CONNECTIONS, RATE, SCRIPT, SCRIPT_MEMORY, WARMUP};
 
 use crate::after::environment;
 use crate::digest::{sha256, sha256_of};
@@ -257,16 +258,16 @@ fn source(file: &InputFile) -> Result<(Source, Option<Input>)> {
     }
     if fs::metadata(path).map_or(true, |found| found.is_file()) {
         let opened =
-            File::open(path).with_context(|| format!("--script {path:?} cannot be read"))?;
+            File::open(path).with_context(|| format!("{SCRIPT} {path:?} cannot be read"))?;
         let read = sha256_of(opened).ok();
         return Ok((None, read.map(|read| file.verify(InputRole::Script, read)).transpose()?));
     }
     let mut source = Vec::new();
     let opened = File::open(path);
     let read = opened.and_then(|file| file.take(PIPED_MAX_BYTES + 1).read_to_end(&mut source));
-    read.with_context(|| format!("--script {path:?} cannot be read"))?;
+    read.with_context(|| format!("{SCRIPT} {path:?} cannot be read"))?;
     if source.len() as u64 > PIPED_MAX_BYTES {
-        bail!("--script {path:?} exceeds 64 MiB from a pipe: use a regular file");
+        bail!("{SCRIPT} {path:?} exceeds 64 MiB from a pipe: use a regular file");
     }
     let input = file.verify(InputRole::Script, (source.len() as u64, sha256(&source)))?;
     Ok((Some(source.into()), Some(input)))
@@ -296,7 +297,7 @@ fn sampled(count: u64) -> f64 {
 fn failed(error: ScriptError) -> anyhow::Error {
     let ScriptError { callback, message } = error;
     match callback {
-        NO_ENGINE => anyhow!("--script: {message}"),
+        NO_ENGINE => anyhow!("{SCRIPT}: {message}"),
         "load" => anyhow!("the script does not load: {message}"),
         _ => anyhow!("{callback}() of the script failed: {message}"),
     }
@@ -350,8 +351,8 @@ pub(crate) fn notes(plan: &Plan, measurements: &Measurements, has_failed: bool) 
     }
     if usage.bodies_cut > 0 {
         let text = format!(
-            "{} bodies were cut before response() (wrk.body_cut()): the limit is --script-memory \
-             for all and 64 MiB for one; raise it or lower -c",
+            "{} bodies were cut before response() (wrk.body_cut()): the limit is {SCRIPT_MEMORY} \
+             for all and 64 MiB for one; raise it or lower {CONNECTIONS}",
             units::count(usage.bodies_cut)
         );
         notes.push(Note::new("script_bodies_cut", text));
@@ -366,7 +367,7 @@ pub(crate) fn notes(plan: &Plan, measurements: &Measurements, has_failed: bool) 
              the window"
         );
         if measurements.planned == 0 && plan.warmup_ns > 0 {
-            text += ", in the warm-up: --warmup 0 measures from the start";
+            text += &format!(", in the warm-up: {WARMUP} 0 measures from the start");
         }
         notes.push(Note::new("script_stopped", text));
     }
@@ -379,7 +380,7 @@ pub(crate) fn notes(plan: &Plan, measurements: &Measurements, has_failed: bool) 
             "script_too_slow",
             format!(
                 "{} of {} requests were not ready when they were due: request() takes {} on \
-                 average over {} threads; lower -R, add threads, or do less in it",
+                 average over {} threads; lower {RATE}, add threads, or do less in it",
                 units::count(usage.ran_dry),
                 units::count(all_sent),
                 units::duration(mean_ns),

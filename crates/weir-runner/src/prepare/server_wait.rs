@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use weir_result::units;
+use weir_text::setting::WAIT_FOR_SERVER;
 
 use crate::errors::NoServer;
 use crate::observer::Observer;
@@ -60,7 +61,7 @@ impl ServerWait {
             Some(span_ns) => {
                 format!("{failure} (retried for {}); {remedy}", units::exact_duration(span_ns))
             }
-            None => format!("{failure}; {remedy}, or wait for it with --wait-for-server 30s"),
+            None => format!("{failure}; {remedy}, or wait for it with {WAIT_FOR_SERVER} 30s"),
         })
     }
 }
@@ -96,7 +97,7 @@ mod tests {
         );
         assert_eq!((failed, attempts), (Err("refused"), 1));
         let error = waiting(None).give_up("refused", "start it").to_string();
-        assert_eq!(error, "refused; start it, or wait for it with --wait-for-server 30s");
+        assert_eq!(error, "refused; start it, or wait for it with `target.wait_ns` 30s");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail};
 use weir_io::system;
 use weir_result::{Note, Pacing, Part, Plan};
+use weir_text::setting::{PIN, THREADS};
 
 use crate::spec::{Pin, RunSpec};
 
@@ -88,7 +89,7 @@ impl Cpus {
             let enough = usable.saturating_mul(spec.part.map_or(1, Part::count));
             let text = format!(
                 "{own} threads share {usable} CPUs: they delay each other, and sends are late; use \
-                 -t{enough}, enough for any number of connections"
+                 {THREADS} {enough}, enough for any number of connections"
             );
             notes.push(Note::new("more_threads_than_cpus", text));
         }
@@ -119,11 +120,12 @@ pub(crate) fn usable_cpus() -> Vec<u32> {
 
 fn pinned(pin: Option<&Pin>) -> Result<Vec<u32>> {
     let Some(pin) = pin else { return Ok(Vec::new()) };
-    let usable = system::usable_cpus().context("--pin: the usable CPUs are unknown")?;
+    let usable =
+        system::usable_cpus().with_context(|| format!("{PIN}: the usable CPUs are unknown"))?;
     let Pin::Cpus(cpus) = pin else { return Ok(usable) };
     match cpus.iter().find(|cpu| !usable.contains(cpu)) {
         Some(cpu) => bail!(
-            "--pin: CPU {cpu} is not usable by this process: usable are {}",
+            "{PIN}: CPU {cpu} is not usable by this process: usable are {}",
             Pin::list(&usable)
         ),
         None => Ok(cpus.clone()),

@@ -5,6 +5,10 @@ use std::fs;
 use anyhow::{Context, Result, anyhow, bail};
 use weir_result::document::{Input, InputRole};
 use weir_result::{TlsPlan, TlsVersion};
+use weir_text::Setting;
+use weir_text::setting::{
+    CA_FILE, CERT, CIPHERS, KEY, SERVER_NAME, TLS_MAX, TLS_MIN, TLS_RESUME, URL,
+};
 use weir_tls::{ClientIdentity, TlsConfig, TlsConfigError, TlsOptions};
 
 use crate::digest::sha256;
@@ -26,7 +30,7 @@ pub(crate) fn config(
 ) -> Result<TlsConfig> {
     let alpn = alpn.iter().map(|protocol| protocol.to_vec()).collect();
     let config = TlsConfig::new(&TlsOptions { alpn, ..options(spec, url, inputs)? });
-    config.map_err(|error| anyhow!("{}: {error}", flag_of(&error, spec)))
+    config.map_err(|error| anyhow!("{}: {error}", setting_of(&error, spec)))
 }
 
 /// Returns the choices for watched pages: those of the run but for the name of its target and the
@@ -45,7 +49,7 @@ fn options(spec: &TlsSpec, url: &Url, inputs: &mut Vec<Input>) -> Result<TlsOpti
     let server_name = spec.server_name.as_ref().unwrap_or(&url.host);
     if spec.server_name.is_some() && server_name.parse::<std::net::IpAddr>().is_ok() {
         bail!(
-            "--sni {server_name} is an address, which is never sent as a name (RFC 6066 §3); give \
+            "{SERVER_NAME} {server_name} is an address, which is never sent as a name (RFC 6066 §3); give \
              a DNS name, or the address in the URL"
         );
     }
@@ -75,37 +79,39 @@ pub(crate) fn plan(spec: &TlsSpec) -> TlsPlan {
 }
 
 /// Checks that an http URL comes with no choice of TLS that nothing uses. `has_secure_page`: a
-/// watched page is read over https. `--insecure` is a habit, and harmless.
+/// watched page is read over https. Accepting any certificate is a habit, and harmless.
 ///
 /// # Errors
-/// When it does; the message names the flag.
+/// When it does; the message names the setting.
 pub(crate) fn check_unused(spec: &TlsSpec, has_secure_page: bool) -> Result<()> {
-    let of_load = [("--sni", spec.server_name.is_some()), ("--tls-resume", spec.resume)];
+    let of_load = [(SERVER_NAME, spec.server_name.is_some()), (TLS_RESUME, spec.resume)];
     let of_all = [
-        ("--cacert", spec.ca_file.is_some()),
-        ("--cert", spec.cert.is_some()),
-        ("--key", spec.key.is_some()),
-        ("--tls-min", spec.min_version.is_some()),
-        ("--tls-max", spec.max_version.is_some()),
-        ("--ciphers", !spec.ciphers.is_empty()),
+        (CA_FILE, spec.ca_file.is_some()),
+        (CERT, spec.cert.is_some()),
+        (KEY, spec.key.is_some()),
+        (TLS_MIN, spec.min_version.is_some()),
+        (TLS_MAX, spec.max_version.is_some()),
+        (CIPHERS, !spec.ciphers.is_empty()),
     ];
     let of_all = of_all.into_iter().filter(|_| !has_secure_page);
     match of_all.chain(of_load).find(|(_, is_given)| *is_given) {
-        Some((flag, _)) => bail!("{flag} needs an https URL, and the URL is http; use https://"),
+        Some((setting, _)) => {
+            bail!("{setting} needs an https URL, and the URL is http; use https://")
+        }
         None => Ok(()),
     }
 }
 
-/// Returns the part of the command line that causes an error.
-fn flag_of(error: &TlsConfigError, spec: &TlsSpec) -> &'static str {
+/// Returns the setting that causes an error.
+fn setting_of(error: &TlsConfigError, spec: &TlsSpec) -> Setting {
     match error {
-        TlsConfigError::BadServerName(_) if spec.server_name.is_some() => "--sni",
-        TlsConfigError::BadServerName(_) => "the URL",
+        TlsConfigError::BadServerName(_) if spec.server_name.is_some() => SERVER_NAME,
+        TlsConfigError::BadServerName(_) => URL,
         TlsConfigError::UnreadableCaFile { .. }
         | TlsConfigError::EmptyCaFile { .. }
-        | TlsConfigError::BrokenCaFile { .. } => "--cacert",
-        TlsConfigError::NoVersion { .. } => "--tls-min",
-        TlsConfigError::UnknownCipher(_) | TlsConfigError::NoCipher { .. } => "--ciphers",
+        | TlsConfigError::BrokenCaFile { .. } => CA_FILE,
+        TlsConfigError::NoVersion { .. } => TLS_MIN,
+        TlsConfigError::UnknownCipher(_) | TlsConfigError::NoCipher { .. } => CIPHERS,
     }
 }
 
@@ -113,32 +119,32 @@ fn flag_of(error: &TlsConfigError, spec: &TlsSpec) -> &'static str {
 fn identity(spec: &TlsSpec, inputs: &mut Vec<Input>) -> Result<Option<ClientIdentity>> {
     let Some(file) = &spec.cert else {
         if spec.key.is_some() {
-            bail!("--key needs --cert: give the file with the certificate of that key");
+            bail!("{KEY} needs {CERT}: give the file with the certificate of that key");
         }
         return Ok(None);
     };
-    let certificates = read("--cert", file)?;
+    let certificates = read(CERT, file)?;
     if !ClientIdentity::is_secret(&certificates) {
         let content = (certificates.len() as u64, sha256(&certificates));
         inputs.push(file.verify(InputRole::CertFile, content)?);
     }
-    let key = spec.key.as_ref().map(|file| read("--key", file)).transpose()?;
+    let key = spec.key.as_ref().map(|file| read(KEY, file)).transpose()?;
     let key = key.as_ref().unwrap_or(&certificates);
     let identity = ClientIdentity::from_pem(&certificates, key);
     identity.map(Some).map_err(|error| {
-        let (flag, file) = match &spec.key {
-            Some(key) if !error.is_of_certificate() => ("--key", key),
-            _ => ("--cert", file),
+        let (setting, file) = match &spec.key {
+            Some(key) if !error.is_of_certificate() => (KEY, key),
+            _ => (CERT, file),
         };
-        anyhow!("{flag} {}: {error}", shown(&file.path))
+        anyhow!("{setting} {}: {error}", shown(&file.path))
     })
 }
 
-fn read(flag: &str, file: &InputFile) -> Result<Vec<u8>> {
+fn read(setting: Setting, file: &InputFile) -> Result<Vec<u8>> {
     match &file.content {
         Some(content) => Ok(content.clone()),
         None => fs::read(&file.path)
-            .with_context(|| format!("{flag} {} cannot be read", shown(&file.path))),
+            .with_context(|| format!("{setting} {} cannot be read", shown(&file.path))),
     }
 }
 

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use weir_report::raw::{RawAbout, RawWriter};
 use weir_result::document::RawSection;
 use weir_result::{Measurements, Note, Part, Plan, RawLog, printable, units};
+use weir_text::setting::RAW;
 
 use crate::background;
 use crate::errors::NoThread;
@@ -46,7 +47,7 @@ impl RawOutput {
     pub(crate) fn start(self, workers: u32) -> Result<RawRun> {
         let RawOutput { name, file } = self;
         let mut writer = RawWriter::new(file)
-            .with_context(|| format!("--raw {} cannot be written", printable(&name)))?;
+            .with_context(|| format!("{RAW} {} cannot be written", printable(&name)))?;
         let (log, source) = RawLog::new(BUFFER_BYTES, workers);
         let write = move || {
             background::stand_back();

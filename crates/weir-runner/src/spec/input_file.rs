@@ -9,6 +9,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use weir_result::document::{Input, InputRole};
+use weir_text::Setting;
 
 use crate::digest::sha256;
 use crate::errors::shown;
@@ -62,7 +63,7 @@ impl InputFile {
     /// # Errors
     /// When it cannot be read, or is not the file that was specified.
     pub(crate) fn complete(&mut self, role: InputRole) -> Result<()> {
-        self.keep(role.flag())?;
+        self.keep(role.setting())?;
         let content = self.content.as_deref().unwrap_or_default();
         let input = self.verify(role, (content.len() as u64, sha256(content)))?;
         self.bytes = Some(input.bytes);
@@ -70,15 +71,15 @@ impl InputFile {
         Ok(())
     }
 
-    /// Keeps the content of the file that `flag` names, without a digest.
+    /// Keeps the content of the file that `setting` names, without a digest.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub(crate) fn keep(&mut self, flag: &str) -> Result<()> {
+    pub(crate) fn keep(&mut self, setting: Setting) -> Result<()> {
         if self.content.is_none() {
             let content = fs::read(&self.path);
-            let content =
-                content.with_context(|| format!("{flag} {} cannot be read", shown(&self.path)))?;
+            let content = content
+                .with_context(|| format!("{setting} {} cannot be read", shown(&self.path)))?;
             self.content = Some(content);
         }
         Ok(())
@@ -94,7 +95,7 @@ impl InputFile {
             bail!(
                 "{} {} is not the file that was specified: it has {bytes} bytes and SHA-256 \
                  {sha256}; restore it, or specify the run again",
-                role.flag(),
+                role.setting(),
                 shown(&self.path)
             );
         }
@@ -125,7 +126,10 @@ mod tests {
         for other in [&b"abd"[..], b"abcd"] {
             let mut file = InputFile { content: Some(other.to_vec()), ..file.clone() };
             let error = file.complete(InputRole::Body).expect_err("another content").to_string();
-            assert!(error.starts_with("--body a is not the file that was specified"), "{error}");
+            assert!(
+                error.starts_with("`request.body` a is not the file that was specified"),
+                "{error}"
+            );
         }
     }
 }

@@ -5,6 +5,8 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use weir_text::Setting;
+use weir_text::setting::{IPV4, IPV6};
 
 /// Server of the load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,11 +42,11 @@ impl AddressFamily {
         address.is_ipv4() == (self == AddressFamily::Ipv4)
     }
 
-    /// Returns the flag that chooses it.
-    pub(crate) fn flag(self) -> &'static str {
+    /// Returns the setting that chooses it.
+    pub(crate) fn setting(self) -> Setting {
         match self {
-            AddressFamily::Ipv4 => "--ipv4",
-            AddressFamily::Ipv6 => "--ipv6",
+            AddressFamily::Ipv4 => IPV4,
+            AddressFamily::Ipv6 => IPV6,
         }
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use weir_result::TlsVersion;
 use weir_result::document::InputRole;
+use weir_text::setting::{CERT, KEY};
 use weir_tls::ClientIdentity;
 
 use super::InputFile;
@@ -50,12 +51,12 @@ impl TlsSpec {
             file.complete(InputRole::CaFile)?;
         }
         if let Some(file) = &mut self.cert {
-            file.keep("--cert")?;
+            file.keep(CERT)?;
             if !holds_key(file) {
                 file.complete(InputRole::CertFile)?;
             }
         }
-        self.key.as_mut().map_or(Ok(()), |file| file.keep("--key"))
+        self.key.as_mut().map_or(Ok(()), |file| file.keep(KEY))
     }
 
     /// The files, with the roles of those that are digested.

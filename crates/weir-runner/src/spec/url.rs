@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use weir_io::Endpoint;
 use weir_result::Target;
+use weir_text::setting::USER;
 
 use crate::errors::NoServer;
 use crate::spec::TargetSpec;
@@ -51,14 +52,14 @@ impl Url {
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(end);
         if authority.contains('@') {
-            bail!("the URL has a user name here: give it with -u USER:PASS");
+            bail!("the URL has a user name here: give it with {USER} USER:PASS");
         }
         let split = split_port(authority).with_context(|| format!("in {text:?}"));
         if split.is_err() && text.contains('@') {
             // The text before the `@` may be a password, which is not printed.
             bail!(
                 "the URL's user name or password has '/', '?' or '#': write them as %2F, %3F and \
-                 %23, or give -u USER:PASS"
+                 %23, or give {USER} USER:PASS"
             );
         }
         let (host, port) = split?;
@@ -211,7 +212,7 @@ mod tests {
             ("http://h:x/", "not a number from 1"),
             ("http://::1/", "belongs in brackets"),
             ("http://[::1/", "lacks its ]"),
-            ("http://me:secret@h/", "-u USER:PASS"),
+            ("http://me:secret@h/", "`request.basic_auth` USER:PASS"),
             ("http://me:sec/ret@h/", "%2F"),
             ("http://me:sec#ret@h/", "%23"),
         ] {

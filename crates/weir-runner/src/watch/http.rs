@@ -303,7 +303,7 @@ mod tests {
         assert!(error.contains("use http or https"), "{error}");
         let missing = TlsSpec { ca_file: Some(InputFile::at("/no/such/file")), ..choices.clone() };
         let error = Page::of("https://127.0.0.1:1/", &missing).expect_err("no file").to_string();
-        assert!(error.contains("--cacert"), "{error}");
+        assert!(error.contains("`tls.ca_file`"), "{error}");
         let page = Page::of("http://me:p@127.0.0.1:1/s?a=b", &choices).expect("an address");
         let request = String::from_utf8(page.request.clone()).expect("text");
         assert!(request.contains("Authorization: Basic bWU6cA=="), "{request}");

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use weir_io::Nanos;
 use weir_result::document::{Polls, ProcessSample, ProcessSection};
+use weir_text::setting::WATCH_PID;
 
 /// Length of a tick of /proc/PID/stat, in nanoseconds: USER_HZ is 100 on all machines of today.
 const TICK_NS: u64 = 10_000_000;
@@ -65,8 +66,8 @@ impl Processes {
         let first: Vec<String> = self.pids.iter().filter(is_first).map(u32::to_string).collect();
         (first.len() > 1).then(|| {
             format!(
-                "--watch-pid {} adds up {} processes, and {} of them were started apart ({}); if \
-                 these are different servers, give --watch-pid the numbers of one",
+                "{WATCH_PID} {} adds up {} processes, and {} of them were started apart ({}); if \
+                 these are different servers, give {WATCH_PID} the numbers of one",
                 self.name,
                 self.pids.len(),
                 first.len(),

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
+use weir_text::setting::WATCH_METRIC;
 
 /// A choice of metrics: a name, and labels that must have these values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,9 +32,9 @@ impl Selector {
         let series = series(text).filter(|(_, _, rest)| rest.is_empty());
         let form = "write NAME or NAME{LABEL=\"VALUE\"}";
         let (name, labels, _) =
-            series.with_context(|| format!("--watch-metric {text:?} is no metric: {form}"))?;
+            series.with_context(|| format!("{WATCH_METRIC} {text:?} is no metric: {form}"))?;
         if name.is_empty() {
-            bail!("--watch-metric {text:?} has no name: {form}");
+            bail!("{WATCH_METRIC} {text:?} has no name: {form}");
         }
         Ok(Selector { name, labels })
     }
@@ -174,7 +175,7 @@ foo_total 5.0
     fn selectors_that_are_none_are_refused() {
         for wrong in ["", "{a=\"b\"}", "a{b=c}", "a{b=\"c\"", "a b", "a{b=\"c\"} 5"] {
             let error = Selector::parse(wrong).expect_err(wrong).to_string();
-            assert!(error.contains("--watch-metric"), "{error}");
+            assert!(error.contains("`watch.metrics`"), "{error}");
         }
     }
 }

@@ -11,6 +11,10 @@ use weir_result::document::{
     AccessLogSection, CommandSection, MetricSeries, NginxSample, Point, ProcessSection,
     PrometheusSection, ServerLoad, ServerSection,
 };
+use weir_text::Setting;
+use weir_text::setting::{
+    ACCESS_LOG, WATCH_COMMAND, WATCH_NGINX, WATCH_PID, WATCH_PROMETHEUS, WATCH_TIMEOUT,
+};
 
 use super::access_log::AccessLog;
 use super::command;
@@ -106,12 +110,13 @@ impl Sources {
     /// # Errors
     /// When a value is wrong, or a host has no address.
     pub(super) fn of(spec: &WatchSpec, choices: &TlsSpec, hurry: &Hurry) -> Result<Sources> {
-        let page = |flag: &'static str, url: &Option<String>| {
-            let page = url.as_ref().map(|url| Page::of(url, choices).context(flag));
+        let page = |setting: Setting, url: &Option<String>| {
+            let page =
+                url.as_ref().map(|url| Page::of(url, choices).with_context(|| setting.to_string()));
             page.transpose()
         };
-        let nginx = page("--watch-nginx", &spec.nginx)?;
-        let prometheus = page("--watch-prometheus", &spec.prometheus)?;
+        let nginx = page(WATCH_NGINX, &spec.nginx)?;
+        let prometheus = page(WATCH_PROMETHEUS, &spec.prometheus)?;
         let processes = spec.processes.iter().map(|name| Processes::of(name));
         let commands = spec.commands.iter().cloned();
         Ok(Sources {
@@ -134,12 +139,12 @@ impl Sources {
     /// Reads every source for the first time. It may be repeated after a failure.
     ///
     /// # Errors
-    /// When a source cannot be read; the message names the flag and the remedy.
+    /// When a source cannot be read; the message names the setting and the remedy.
     pub(super) fn open(&mut self, clock: Clock) -> Result<()> {
         if let Some(path) = &self.spec.access_log {
             let log = AccessLog::open(path, self.pages_of_nginx());
             let log = log.map_err(|error| {
-                anyhow!("--access-log {}: {error}; give a log that weir may read", shown(path))
+                anyhow!("{ACCESS_LOG} {}: {error}; give a log that weir may read", shown(path))
             })?;
             self.access_log = Some(log);
         }
@@ -148,7 +153,7 @@ impl Sources {
             *readings = Readings::new();
             readings.record(clock, || read_nginx(page, &limits.for_page()));
             let error = readings.polls.error.take();
-            first("--watch-nginx", error, "give the URL of a location with stub_status")?;
+            first(&WATCH_NGINX.to_string(), error, "give the URL of a location with stub_status")?;
         }
         self.sent_before = self.sent_to_nginx();
         let limits = &self.limits;
@@ -157,19 +162,19 @@ impl Sources {
             let selectors = &self.selectors;
             readings.record(clock, || read_metrics(page, selectors, &limits.for_page()));
             let error = readings.polls.error.take();
-            first("--watch-prometheus", error, "give the URL of a page with the metric")?;
+            first(&WATCH_PROMETHEUS.to_string(), error, "give the URL of a page with the metric")?;
         }
         for (processes, readings) in &mut self.processes {
             *readings = Readings::new();
             readings.record(clock, || processes.read());
-            let flag = format!("--watch-pid {}", processes.name());
-            first(&flag, readings.polls.error.take(), "start the server, or give its number")?;
+            let source = format!("{WATCH_PID} {}", processes.name());
+            first(&source, readings.polls.error.take(), "start the server, or give its number")?;
         }
         for (command, readings) in &mut self.commands {
             *readings = Readings::new();
             readings.record(clock, || command::call(command, &limits.for_command()));
-            let flag = format!("--watch-command {command:?}");
-            first(&flag, readings.polls.error.take(), "print a number, or name=value pairs")?;
+            let source = format!("{WATCH_COMMAND} {command:?}");
+            first(&source, readings.polls.error.take(), "print a number, or name=value pairs")?;
         }
         Ok(())
     }
@@ -321,7 +326,7 @@ fn unfinished_log(over: Over) -> String {
     match over {
         Over::Late(limit) => format!(
             "the access log was still growing {} after the load: give more time with \
-             --watch-timeout",
+             {WATCH_TIMEOUT}",
             text_of(limit)
         ),
         Over::Signal => "a signal ended the wait for the last lines".to_owned(),

@@ -5,6 +5,7 @@ use weir_result::study::{
     TrialUse,
 };
 use weir_result::{NamedMetric, Study, units};
+use weir_text::setting::CONNECTIONS;
 
 use super::super::Block;
 use super::{Axis, Mark, Plot, Role, Scale, Unit, named, role_of, short};
@@ -110,11 +111,12 @@ pub(in super::super) fn path(found: &SearchResult) -> Option<Block> {
     if trials.len() < 2 {
         return None;
     }
+    let limited = format!("limited by the client or by {CONNECTIONS}");
     let kinds = [
         ("good", Role::Main, &[TrialUse::Good][..]),
         ("bad", Role::Bad, &[TrialUse::Bad]),
         (
-            "limited by the client or by -c",
+            limited.as_str(),
             Role::Reference,
             &[TrialUse::ClientLimited, TrialUse::ConnectionLimited],
         ),

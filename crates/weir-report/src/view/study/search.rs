@@ -4,6 +4,7 @@ use weir_result::study::{
     BacklogGrowth, SearchBound, SearchClaim, SearchEnd, SearchResult, SearchTrial, TrialUse,
 };
 use weir_result::units;
+use weir_text::setting::{CONNECTIONS, DURATION, MAX_RATE, PRECISE};
 
 use super::super::plot::study as plot;
 use super::super::{Block, Cell, Fact, Line, Notice, Row, Section, Table, TableKind, Tone, titles};
@@ -111,11 +112,11 @@ pub(crate) fn limit(found: &SearchResult) -> Option<String> {
             let (rate, waits) = (units::round_rate(*rate_rps), units::fine_percent(*waits));
             let connections = units::count((*connections).into());
             Some(format!(
-                "limited by -c at {rate}: {waits} of requests waited for one of {connections} \
+                "limited by {CONNECTIONS} at {rate}: {waits} of requests waited for one of {connections} \
                  connections, which are as many as possible"
             ))
         }
-        SearchEnd::AboveRange => Some("the highest rate of --max-rate meets it".to_owned()),
+        SearchEnd::AboveRange => Some(format!("the highest rate of {MAX_RATE} meets it")),
         SearchEnd::BelowRange => {
             let lowest = found.trials.iter().filter_map(|trial| trial.rate_rps);
             let lowest_rps = lowest.min_by(f64::total_cmp);
@@ -150,7 +151,7 @@ fn remarks(found: &SearchResult) -> Vec<String> {
         found.undecided_rps.iter().map(|rate| units::round_rate(*rate)).collect();
     if !undecided.is_empty() {
         remarks.push(format!(
-            "trials of {trial_s} cannot decide {}; longer ones may (--precise, or -d)",
+            "trials of {trial_s} cannot decide {}; longer ones may ({PRECISE}, or {DURATION})",
             undecided.join(", ")
         ));
     }
@@ -159,7 +160,7 @@ fn remarks(found: &SearchResult) -> Vec<String> {
         remarks.push(format!(
             "trials of {trial_s} are short for '{}': at its limit they hold the equivalent of \
              {:.1} independent requests beyond it, fewer than {SUPPORT:.0}, so the interval is \
-             less certain; use --precise or a longer -d",
+             less certain; use {PRECISE} or a longer {DURATION}",
             claim.text, support,
         ));
     }
@@ -302,7 +303,10 @@ mod tests {
         let end =
             SearchEnd::LimitedByConnections { rate_rps: 900.0, connections: 10_000, waits: 0.02 };
         let connections = limit(&found(None, None, end)).expect("a limit");
-        assert!(connections.starts_with("limited by -c at 900.0/s: 2.00% of requests waited"));
+        assert!(
+            connections
+                .starts_with("limited by `load.connections` at 900.0/s: 2.00% of requests waited")
+        );
     }
 
     #[test]

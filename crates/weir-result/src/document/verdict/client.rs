@@ -15,6 +15,7 @@ use super::thresholds::{
 use crate::counters::Callback;
 use crate::plan::Load;
 use crate::units;
+use weir_text::setting::{CONNECTIONS, PART, RATE, THREADS};
 
 pub(super) fn judge(document: &Document, rules: &mut Vec<Rule>) {
     rules.push(overhead(document));
@@ -105,26 +106,28 @@ fn client_cpu(document: &Document) -> Rule {
 /// Remedy against a lack of CPU time on this machine, or on those of all parts.
 pub(super) fn more_cpu(document: &Document) -> String {
     if !document.parts.is_empty() {
-        return "use more machines (--part), or lower the load".to_owned();
+        return format!("use more machines ({PART}), or lower the load");
     }
     let plan = &document.plan;
     let cpus = document.environment.cpus_usable.unwrap_or(u32::MAX);
     let is_local = document.health.and_then(|health| health.is_server_local) == Some(true);
     let threads = plan.own_threads();
     if threads < cpus.min(plan.own_connections()) && !is_local {
-        return "use more threads (-t)".to_owned();
+        return format!("use more threads ({THREADS})");
     }
     // Parts share -t, of which each has its share. More threads than CPUs leave the server none.
     if is_local && threads > 1 && cpus > 1 && plan.part.is_none() {
         let fewer = (threads - 1).min(cpus - 1);
-        return format!("leave the server a CPU (-t{fewer}), or use another machine for it");
+        return format!(
+            "leave the server a CPU ({THREADS} {fewer}), or use another machine for it"
+        );
     }
     if is_local {
         return "use another machine for the server, or lower the load".to_owned();
     }
     match plan.load {
-        Load::OpenLoop { .. } => "lower -R, or use a machine with more CPUs".to_owned(),
-        Load::ClosedLoop => "lower -c, or use a machine with more CPUs".to_owned(),
+        Load::OpenLoop { .. } => format!("lower {RATE}, or use a machine with more CPUs"),
+        Load::ClosedLoop => format!("lower {CONNECTIONS}, or use a machine with more CPUs"),
     }
 }
 
@@ -259,7 +262,7 @@ fn more_threads(document: &Document, proof: &ProveClientSection) -> Rule {
         true => {
             let remedy = match document.environment.cpus_usable {
                 Some(cpus) if cpus <= document.plan.threads => more_cpu(document),
-                _ => format!("use -t{}", proof.more_threads),
+                _ => format!("use {THREADS} {}", proof.more_threads),
             };
             measure.weight(1.0).fired(RuleOutcome::Bound, value, &evidence, &remedy)
         }

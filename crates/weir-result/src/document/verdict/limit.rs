@@ -2,6 +2,7 @@
 //! of client CPU, rate, network, server and connections; else unknown (METHOD 1.9).
 
 use serde::{Deserialize, Serialize};
+use weir_text::setting::CONNECTIONS;
 
 use super::super::Document;
 use super::measure::{Rule, RuleOutcome, Subject};
@@ -172,12 +173,12 @@ fn connections(document: &Document) -> Option<String> {
     );
     let (Some(offered), Some(rps)) = (document.offered_in_words(), document.throughput.offered_rps)
     else {
-        return Some(format!("{text}; raise -c for more"));
+        return Some(format!("{text}; raise {CONNECTIONS} for more"));
     };
     let needed = (rps * service_s / places).ceil() as u64;
     let is_short = needed > u64::from(connections);
     let needed = units::count(needed);
-    is_short.then(|| format!("{text}; {offered} needs at least {needed}: raise -c"))
+    is_short.then(|| format!("{text}; {offered} needs at least {needed}: raise {CONNECTIONS}"))
 }
 
 /// Returns the requests that each of the connections can have in flight: of streams, as measured

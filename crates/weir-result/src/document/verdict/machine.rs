@@ -9,6 +9,7 @@ use super::thresholds::{
 };
 use crate::evidence::ClientHealth;
 use crate::units;
+use weir_text::setting::{SOURCE_IP, THREADS};
 
 /// Clock sources that are read without a system call, and never stop.
 const FAST_CLOCKS: [&str; 4] =
@@ -57,8 +58,8 @@ fn quota(document: &Document) -> Rule {
         return measure.unknown("this cgroup does not count throttled time");
     };
     let evidence = format!("the cgroup throttled weir {} of the time", units::percent(share));
-    let remedy = "raise the cgroup's quota, or use fewer threads (-t)";
-    measure.weight(share).judge(share, &evidence, remedy)
+    let remedy = format!("raise the cgroup's quota, or use fewer threads ({THREADS})");
+    measure.weight(share).judge(share, &evidence, &remedy)
 }
 
 /// Judges runnable tasks that waited for a CPU. If the server shares the machine they may be the
@@ -118,9 +119,9 @@ fn losses(document: &Document, health: &ClientHealth, rules: &mut Vec<Rule>) {
     let full = |id, what| measure(id, what, Unit::Share).finding_at(FULL_FINDING);
     if let Some(share) = health.ephemeral_ports {
         let evidence = format!("{} of the ephemeral ports are in use", units::percent(share));
-        let remedy = "keep connections alive, or add source addresses (--source-ip)";
+        let remedy = format!("keep connections alive, or add source addresses ({SOURCE_IP})");
         let measure = full("ephemeral-ports", "ephemeral ports");
-        rules.push(measure.weight(share - FULL_FINDING).judge(share, &evidence, remedy));
+        rules.push(measure.weight(share - FULL_FINDING).judge(share, &evidence, &remedy));
     }
     if let Some(share) = health.interface_use {
         let evidence = format!("{} of the interface's speed is in use", units::percent(share));

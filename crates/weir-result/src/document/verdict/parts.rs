@@ -10,6 +10,7 @@ use super::grade::Grade;
 use super::measure::{Measure, Rule, Subject, Unit};
 use super::thresholds::PARTS_TOGETHER_FINDING;
 use crate::units;
+use weir_text::setting::START_AT;
 
 /// Replaces rules about the client and its machine that are worse in a part, and judges if the
 /// parts ran together.
@@ -61,7 +62,11 @@ fn apart(document: &Document) -> Option<Rule> {
         }
         false => together,
     };
-    Some(measure.judge(share, &evidence, "start all together (--start-at), set the clocks"))
+    Some(measure.judge(
+        share,
+        &evidence,
+        &format!("start all together ({START_AT}), set the clocks"),
+    ))
 }
 
 /// Returns the grade and its reason, or those of the worst part if it is worse.

@@ -15,6 +15,7 @@ use crate::counters::Sent;
 use crate::histogram::middle_of;
 use crate::plan::Load;
 use crate::units;
+use weir_text::setting::CONNECTIONS;
 
 pub(super) fn judge(document: &Document, limit: &Limit, rules: &mut Vec<Rule>) {
     rules.push(delayed_ack(document));
@@ -76,7 +77,9 @@ fn growing_backlog(document: &Document, limit: &Limit) -> Rule {
     let rate = document.offered_in_words().unwrap_or_default();
     let evidence = format!("requests waiting grew by {}", units::rate(growth.slope));
     let remedy = match limit.by {
-        LimitedBy::Connections => "raise -c: latency grows with the length of the run".to_owned(),
+        LimitedBy::Connections => {
+            format!("raise {CONNECTIONS}: latency grows with the length of the run")
+        }
         _ => format!("offer less than {rate}: latency grows with the length of the run"),
     };
     measure.weight(1.0).judge(growth.slope, &evidence, &remedy)
@@ -101,8 +104,8 @@ fn connection_waits(document: &Document) -> Rule {
         return measure.unknown("nothing was planned");
     };
     let evidence = format!("{} of requests waited for a free connection", units::percent(share));
-    let remedy = "raise -c to offer the rate without waiting";
-    measure.weight(share).judge(share, &evidence, remedy)
+    let remedy = format!("raise {CONNECTIONS} to offer the rate without waiting");
+    measure.weight(share).judge(share, &evidence, &remedy)
 }
 
 /// Judges the time that request bodies waited for the server's flow-control windows. It is in their

@@ -2,6 +2,7 @@
 //! `no-steady-state` (METHOD 1.10, 1.12).
 
 use weir_stats::Transient;
+use weir_text::setting::{OUTPUT, WARMUP};
 
 use super::super::stationarity::{Change, SeriesStationarity, SliceSeries};
 use super::super::{Document, SliceEntry};
@@ -13,7 +14,9 @@ use crate::units;
 const TOO_FEW: &str = "it takes ten slices, and requests in each";
 
 /// Where changes within a run are seen.
-const LOOK: &str = "see the run over time (-o report.html)";
+fn look() -> String {
+    format!("see the run over time ({OUTPUT} report.html)")
+}
 
 pub(super) fn judge(document: &Document, rules: &mut Vec<Rule>) {
     let stationary = stationary(document);
@@ -48,7 +51,7 @@ fn stationary(document: &Document) -> Rule {
     let (size, when) = change_of(first);
     let evidence = format!("{} {} {when}{others}", in_words(first.series), how(first.series, size));
     let measure = measure.weight(size.abs());
-    let remedy = format!("{LOOK}, or run longer");
+    let remedy = format!("{}, or run longer", look());
     measure.fired(RuleOutcome::Finding, Some(size), &evidence, &remedy)
 }
 
@@ -145,7 +148,7 @@ fn steady(document: &Document) -> Option<Rule> {
     }
     let cap = units::exact_duration(document.plan.warmup_ns);
     let evidence = format!("the load still changed after {cap} of warm-up, the longest allowed");
-    let remedy = format!("some servers never settle: {LOOK}");
+    let remedy = format!("some servers never settle: {}", look());
     Some(measure.weight(0.05).fired(RuleOutcome::Finding, None, &evidence, &remedy))
 }
 
@@ -173,7 +176,7 @@ fn warmup(document: &Document) -> Rule {
     let transient_s = whole[..slices].last().map_or(0.0, |slice| slice.end_s);
     let fact = format!("the first {} of the window differ from the rest", units::percent(share));
     let needed_s = (warmup_s(document) + transient_s).ceil();
-    measure.weight(share).judge(share, &fact, &format!("use --warmup {needed_s:.0}s"))
+    measure.weight(share).judge(share, &fact, &format!("use {WARMUP} {needed_s:.0}s"))
 }
 
 /// Length of the warm-up in seconds, as the first worker observed it.

@@ -108,17 +108,21 @@ fn client_cpu() {
     // The remedy is one that this machine permits.
     let limited = "client CPU: worker 0 needed a CPU 90.1% of the time (limit: 80%); ";
     let with = |remedy: &str| format!("{limited}{remedy}");
-    says(id, busy(9 * S), &with("use more threads (-t)"));
+    says(id, busy(9 * S), &with("use more threads (`engine.threads`)"));
     let cpus = |parts: &mut DocumentParts| {
         busy(9 * S)(parts);
         parts.environment.cpus_usable = Some(2);
     };
-    says(id, cpus, &with("lower -R, or use a machine with more CPUs"));
+    says(id, cpus, &with("lower `load.model.rate`, or use a machine with more CPUs"));
     let local = |parts: &mut DocumentParts| {
         busy(9 * S)(parts);
         parts.health.as_mut().expect("watched").is_server_local = Some(true);
     };
-    says(id, local, &with("leave the server a CPU (-t1), or use another machine for it"));
+    says(
+        id,
+        local,
+        &with("leave the server a CPU (`engine.threads` 1), or use another machine for it"),
+    );
     // One thread fewer than 12 would still take both CPUs, and a single CPU cannot be shared out.
     let crowded = |cpus: u32| {
         move |parts: &mut DocumentParts| {
@@ -127,7 +131,11 @@ fn client_cpu() {
             parts.environment.cpus_usable = Some(cpus);
         }
     };
-    says(id, crowded(2), &with("leave the server a CPU (-t1), or use another machine for it"));
+    says(
+        id,
+        crowded(2),
+        &with("leave the server a CPU (`engine.threads` 1), or use another machine for it"),
+    );
     says(id, crowded(1), &with("use another machine for the server, or lower the load"));
 }
 

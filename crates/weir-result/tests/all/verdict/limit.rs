@@ -112,7 +112,7 @@ fn the_probe_tells_the_server_from_the_connections() {
     check(
         closed_with(MS),
         Connections,
-        "10 connections × 1.05 ms allow 9,483/s; raise -c for more",
+        "10 connections × 1.05 ms allow 9,483/s; raise `load.connections` for more",
     );
     // Between 1.2 and 2 times the probe's median, neither applies.
     check(closed_with(700 * US), Unknown, "");
@@ -128,7 +128,7 @@ fn the_probe_tells_the_server_from_the_connections() {
     check(
         open_with(2),
         Connections,
-        "2 connections × 1.05 ms allow 1,906/s; 3,000/s needs at least 4: raise -c",
+        "2 connections × 1.05 ms allow 1,906/s; 3,000/s needs at least 4: raise `load.connections`",
     );
     check(open_with(4), Unknown, "");
     // A client that is short of CPU time is no evidence about the server.
@@ -165,7 +165,8 @@ fn streams_count_as_the_server_allows_them() {
         }
     };
     check(allowed(80 * S), Unknown, "");
-    let text = "2 connections × 1.05 ms allow 1,906/s; 3,000/s needs at least 4: raise -c";
+    let text =
+        "2 connections × 1.05 ms allow 1,906/s; 3,000/s needs at least 4: raise `load.connections`";
     check(allowed(20 * S), Connections, text);
 }
 

@@ -18,7 +18,10 @@ fn what_changed_within_the_run() {
     let text = &rule(&document, id).text;
     let begin = "the load was not steady: mean latency rose by 49.";
     assert!(text.starts_with(begin) && text.contains(" at 6.00 s"), "{text}");
-    assert!(text.ends_with("; see the run over time (-o report.html), or run longer"), "{text}");
+    assert!(
+        text.ends_with("; see the run over time (`output` report.html), or run longer"),
+        "{text}"
+    );
     check(id, Pass, |parts| slowed(parts, |k| 100 + k * 7 % 3));
     check(id, Unknown, |parts| one_slice(&mut parts.measurements));
 }
@@ -78,7 +81,7 @@ fn a_warmup_that_was_too_short() {
     });
     let text = &rule(&document, id).text;
     // 1 s of warm-up, and five slices of a third of a second.
-    assert!(text.ends_with("use --warmup 3s"), "{text}");
+    assert!(text.ends_with("use `load.warmup` 3s"), "{text}");
     check(id, Pass, |parts| slowed(parts, |k| 100 + k * 7 % 3));
     check(id, Unknown, |parts| one_slice(&mut parts.measurements));
 }
