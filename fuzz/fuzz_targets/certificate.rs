@@ -1,7 +1,7 @@
 //! The summary of a certificate of any bytes, or of a real one with any edits.
 #![no_main]
 
-#[path = "../../crates/weir/tests/checks/mod.rs"]
+#[path = "../../crates/weir/tests/it/checks/mod.rs"]
 #[expect(dead_code, reason = "each user of the module uses a part of it")]
 mod checks;
 

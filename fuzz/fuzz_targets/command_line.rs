@@ -1,7 +1,7 @@
 //! Words of any bytes as command lines of weir, wrk and wrk2.
 #![no_main]
 
-#[path = "../../crates/weir/tests/checks/mod.rs"]
+#[path = "../../crates/weir/tests/it/checks/mod.rs"]
 #[expect(dead_code, reason = "each user of the module uses a part of it")]
 mod checks;
 

@@ -1,7 +1,7 @@
 //! Documents of any bytes, or a whole one with any edits, and reports of them.
 #![no_main]
 
-#[path = "../../crates/weir/tests/checks/mod.rs"]
+#[path = "../../crates/weir/tests/it/checks/mod.rs"]
 #[expect(dead_code, reason = "each user of the module uses a part of it")]
 mod checks;
 

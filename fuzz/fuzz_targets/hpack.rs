@@ -1,7 +1,7 @@
 //! Header compression: blocks of any bytes, and lists of any fields.
 #![no_main]
 
-#[path = "../../crates/weir-http/tests/all/check/mod.rs"]
+#[path = "../../crates/weir-http/tests/it/check/mod.rs"]
 #[expect(dead_code, reason = "each user of the module uses a part of it")]
 mod check;
 

@@ -1,7 +1,7 @@
 //! The reader of raw requests, fed any bytes.
 #![no_main]
 
-#[path = "../../crates/weir-http/tests/all/check/mod.rs"]
+#[path = "../../crates/weir-http/tests/it/check/mod.rs"]
 #[expect(dead_code, reason = "each user of the module uses a part of it")]
 mod check;
 

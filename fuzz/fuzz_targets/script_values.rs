@@ -1,7 +1,7 @@
 //! Values of any kind from a script, wherever it can hand one over.
 #![no_main]
 
-#[path = "../../crates/weir/tests/checks/mod.rs"]
+#[path = "../../crates/weir/tests/it/checks/mod.rs"]
 #[expect(dead_code, reason = "each user of the module uses a part of it")]
 mod checks;
 

@@ -1,7 +1,7 @@
 //! A TLS client, fed any bytes, or the records of a real server with any edits.
 #![no_main]
 
-#[path = "../../crates/weir/tests/checks/mod.rs"]
+#[path = "../../crates/weir/tests/it/checks/mod.rs"]
 #[expect(dead_code, reason = "each user of the module uses a part of it")]
 mod checks;
 

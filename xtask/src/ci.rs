@@ -30,8 +30,8 @@ const BARE_ENGINE: [&str; 4] = ["--locked", "--package", "weir-engine", "--no-de
 /// The program without its features. Its tests need them.
 const BARE_PROGRAM: [&str; 4] = ["--locked", "--package", "weir-load", "--no-default-features"];
 
-/// Tests that mostly wait for servers, timeouts and the ends of runs. They assert nothing about
-/// speed.
+/// The tests of the program, which mostly wait for servers, timeouts and the ends of runs. They
+/// assert nothing about speed.
 const WAITING: [&str; 2] = ["--test", "program"];
 
 /// Random worlds of each kind in the simulations of `--quick`.

@@ -7,6 +7,7 @@ mod circles;
 mod citations;
 mod decisions;
 mod exceptions;
+mod integration;
 mod journey;
 mod language;
 mod layers;
@@ -47,6 +48,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     findings.extend(measured::check(tree));
     findings.extend(methods::check(tree));
     findings.extend(language::check(tree));
+    findings.extend(integration::check(tree));
     findings.sort_by(|a, b| (&a.path, a.line, a.rule).cmp(&(&b.path, b.line, b.rule)));
     findings
 }

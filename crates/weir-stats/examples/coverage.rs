@@ -1,7 +1,7 @@
 //! Coverage of intervals, and false alarms on stationary runs, over many runs of queues with known
 //! percentiles: the tables of decision 0009. Its argument is the number of runs.
 
-#[path = "../tests/queue/mod.rs"]
+#[path = "../tests/it/queue/mod.rs"]
 mod queue;
 
 use queue::{Coverage, Law, alarms, study};

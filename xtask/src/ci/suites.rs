@@ -12,7 +12,7 @@ use crate::shell::{cargo, show};
 /// One executable of tests.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Suite {
-    /// Crate and target, as in `weir-http all`; of unit tests, crate and kind: `weir-http lib`.
+    /// Crate and target, as in `weir-http it`; of unit tests, crate and kind: `weir-http lib`.
     name: String,
     executable: PathBuf,
     /// Directory of the crate, in which cargo runs its tests.
@@ -82,7 +82,7 @@ mod tests {
     fn message(kind: &str, is_test: bool, executable: &str) -> String {
         format!(
             r#"{{"reason":"compiler-artifact","manifest_path":"/r/crates/weir-http/Cargo.toml",
-            "target":{{"kind":["{kind}"],"name":"all"}},"profile":{{"test":{is_test}}},
+            "target":{{"kind":["{kind}"],"name":"it"}},"profile":{{"test":{is_test}}},
             "executable":{executable}}}"#
         )
     }
@@ -91,15 +91,15 @@ mod tests {
     fn tests_are_found_among_the_messages() {
         let named = |name: &str| Suite {
             name: name.to_owned(),
-            executable: "/t/all-1".into(),
+            executable: "/t/it-1".into(),
             directory: "/r/crates/weir-http".into(),
         };
         let check = |message: &str, expected| {
             assert_eq!(suite(message).expect("a message"), expected, "{message}");
         };
-        check(&message("test", true, r#""/t/all-1""#), Some(named("weir-http all")));
-        check(&message("lib", true, r#""/t/all-1""#), Some(named("weir-http lib")));
-        check(&message("bin", false, r#""/t/all-1""#), None);
+        check(&message("test", true, r#""/t/it-1""#), Some(named("weir-http it")));
+        check(&message("lib", true, r#""/t/it-1""#), Some(named("weir-http lib")));
+        check(&message("bin", false, r#""/t/it-1""#), None);
         check(&message("lib", false, "null"), None);
         check(r#"{"reason":"build-finished","success":true}"#, None);
     }
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn unreadable_messages_are_errors() {
         assert!(suite("warning: unused").is_err());
-        let nameless = r#"{"profile":{"test":true},"executable":"/t/all-1"}"#;
+        let nameless = r#"{"profile":{"test":true},"executable":"/t/it-1"}"#;
         assert!(suite(nameless).is_err());
     }
 }

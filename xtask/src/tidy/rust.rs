@@ -171,14 +171,17 @@ fn sleeping_tests(file: &File) -> Vec<Finding> {
 
 /// Finds a file that no `mod` names: it is never compiled.
 fn undeclared(file: &File, tree: &Tree) -> Option<Finding> {
-    let (crate_path, inside) = file.path.split_once("src/")?;
+    let roots = ["src/", "tests/it/"];
+    let (crate_path, root, inside) = roots.into_iter().find_map(|root| {
+        file.path.split_once(root).map(|(crate_path, inside)| (crate_path, root, inside))
+    })?;
     if ["lib.rs", "main.rs"].contains(&inside) || inside.starts_with("bin/") {
         return None;
     }
     let module = inside.strip_suffix("/mod.rs").or(inside.strip_suffix(".rs"))?;
     let (parent, name) = match module.rsplit_once('/') {
-        Some((parent, name)) => (format!("{crate_path}src/{parent}"), name),
-        None => (format!("{crate_path}src"), module),
+        Some((parent, name)) => (format!("{crate_path}{root}{parent}"), name),
+        None => (format!("{crate_path}{}", root.trim_end_matches('/')), module),
     };
     let candidates = ["/lib.rs", "/main.rs", "/mod.rs", ".rs"].map(|end| format!("{parent}{end}"));
     let declaration = format!("mod {name};");
@@ -295,5 +298,19 @@ mod tests {
         };
         assert_eq!(files("mod a;\n"), []);
         assert_eq!(files("mod ab;\n"), [("crates/weir-http/src/a.rs".to_owned(), "undeclared")]);
+    }
+
+    #[test]
+    fn every_file_of_integration_tests_is_declared() {
+        let undeclared = |root: &str| {
+            let main = ("crates/weir-http/tests/it/main.rs", root);
+            let child = ("crates/weir-http/tests/it/a/mod.rs", "//! A.\nmod b;\n");
+            let leaf = ("crates/weir-http/tests/it/a/b.rs", "//! B.\n");
+            let found = check(&Tree::of(&[main, child, leaf]));
+            found.into_iter().map(|f| (f.path, f.rule)).collect::<Vec<_>>()
+        };
+        assert_eq!(undeclared("//! Tests.\nmod a;\n"), []);
+        let child = "crates/weir-http/tests/it/a/mod.rs".to_owned();
+        assert_eq!(undeclared("//! Tests.\nmod b;\n"), [(child, "undeclared")]);
     }
 }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use weir_serve::{Http2Options, HttpVersion, Identity, TlsConfig, TlsOptions};
 
-use crate::client::check;
+use crate::protocols::client::check;
 
 /// Runs curl with these words and a body on its standard input. Returns what it reports: status,
 /// version of HTTP, and bytes received and sent.

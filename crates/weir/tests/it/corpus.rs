@@ -1,14 +1,11 @@
 //! Every fuzz target on stable Rust, over its committed corpus: inputs that once made a target fail
 //! or increased its coverage. CONTRIBUTING.md describes the origin of the corpora.
 
-mod checks;
-#[path = "../../weir-http/tests/all/check/mod.rs"]
-#[expect(dead_code, reason = "each user of the module uses a part of it")]
-mod http;
-
 use std::fs;
 use std::panic::catch_unwind;
 use std::path::PathBuf;
+
+use crate::{checks, http};
 
 /// Replays the corpus of one target, which has at least `least` files.
 fn replay(target: &str, least: usize, check: fn(&[u8])) {

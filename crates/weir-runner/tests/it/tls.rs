@@ -5,10 +5,6 @@
 //! These simulations are here because the tests of weir-engine are built without cryptography for
 //! the instruction counts (decision 0031).
 
-#[path = "../../weir-engine/tests/simulated/setup.rs"]
-#[expect(dead_code, reason = "each user of the module uses a part of it")]
-mod setup;
-
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
 
@@ -22,7 +18,7 @@ use weir_result::{Closer, ConnectionPlan, FailureCause, Plan, TlsCounts};
 use weir_sim::{Law, Link, Seed, Service, ServiceFactory, World};
 use weir_tls::{SeededRandom, TlsConfig, TlsOptions};
 
-use setup::{
+use crate::setup::{
     MS, Run, US, check_all, check_exact, closed, document, job, open, run_job, true_response,
 };
 

@@ -1,5 +1,5 @@
 //! Contract of every backend that uses the operating system, checked on loopback against servers of
-//! the standard library.
+//! the standard library. `descriptors` alone is about the process.
 //!
 //! A backend is registered by one line at the end of this file, with the capabilities that it has
 //! and lacks. Checks of a capability that it lacks do not run. Instead, a test named for the
@@ -7,6 +7,7 @@
 
 mod accepting;
 mod crowded;
+mod descriptors;
 mod driver;
 mod ending;
 mod lacking;

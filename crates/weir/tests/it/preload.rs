@@ -13,7 +13,7 @@ use crate::support::process::Process;
 use crate::support::raw::{OK, Raw};
 use crate::support::weir::WEIR;
 
-const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/program/preload/redirect.c");
+const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/preload/redirect.c");
 
 /// Compiles the library with the C compiler that linked weir.
 fn compile(library: &str) {

@@ -7,7 +7,7 @@ use weir_http::h2::{ErrorCode, H2Options};
 use weir_http::{Multiplexed, StreamEventKind};
 use weir_serve::Http2Options;
 
-use crate::client::{Connection, check, connect, get, request};
+use crate::protocols::client::{Connection, check, connect, get, request};
 
 const OK: StreamEventKind = StreamEventKind::Response { status: 200 };
 

@@ -13,7 +13,7 @@ use weir_http::StreamEventKind;
 use weir_http::h2::H2Options;
 use weir_serve::{HttpVersion, Identity, TlsConfig, TlsOptions, TlsVersion};
 
-use crate::client::{Connection, check, connect, get, read};
+use crate::protocols::client::{Connection, check, connect, get, read};
 
 type Stream = StreamOwned<ClientConnection, TcpStream>;
 

@@ -98,7 +98,7 @@ fn numbers(text: &str) -> Vec<f64> {
 }
 
 fn lines() -> impl Iterator<Item = Line> {
-    include_str!("scipy.txt").lines().map(Line::of)
+    include_str!("../scipy.txt").lines().map(Line::of)
 }
 
 #[test]

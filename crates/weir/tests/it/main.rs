@@ -1,9 +1,14 @@
 //! The program as users run it: the real `weir`, started as a process, against real servers over
 //! real sockets. The tests assert counts, codes and bounds that hold on a busy machine too. Speed
-//! and punctuality are covered by simulations and `make bench`.
+//! and punctuality are covered by simulations and `make bench`. `corpus` alone starts no process:
+//! it replays the corpora of the fuzz targets.
 //!
 //! One program of tests rather than several, so that it is linked once.
 
+mod checks;
+#[path = "../../../weir-http/tests/it/check/mod.rs"]
+#[expect(dead_code, reason = "each user of the module uses a part of it")]
+mod http;
 mod support;
 
 mod answers;
@@ -14,6 +19,7 @@ mod comparing;
 mod compat;
 mod compat_habits;
 mod connections;
+mod corpus;
 mod credentials;
 mod doctor;
 mod errors;

@@ -465,7 +465,7 @@ fn spread_gives_each_thread_a_server() {
 #[test]
 fn every_script_is_tested() {
     let text = fs::read_to_string(file!().rsplit('/').next().map_or_else(PathBuf::new, |name| {
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/program").join(name)
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it").join(name)
     }));
     let text = text.expect("this file");
     for entry in fs::read_dir(PathBuf::from(REPOSITORY).join("scripts")).expect("it is there") {

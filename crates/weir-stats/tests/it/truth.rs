@@ -1,9 +1,7 @@
 //! V19 of METHOD 2.1: intervals of runs of queues with known percentiles have their nominal
 //! coverage, and stationary runs pass the rules of METHOD 1.10 and 1.12.
 
-mod queue;
-
-use queue::{Law, alarms, study};
+use crate::queue::{Law, alarms, study};
 
 /// Runs of each law.
 const RUNS: u32 = 300;

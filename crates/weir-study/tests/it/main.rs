@@ -1,0 +1,6 @@
+//! The tests of weir-study's public interface, as one program so that it is linked once.
+
+mod compare;
+mod pairs;
+mod queues;
+mod sweeps;
