@@ -18,7 +18,7 @@ Common options (--help lists and explains all):
 Examples:
   weir http://localhost:8080/
   weir -c100 -d30s -R 20k -o run.json http://localhost:8080/index.html
-  weir -s scripts/counter.lua --assert 'p99 < 5ms' https://localhost:8443/";
+  weir -s examples/lua/counter.lua --assert 'p99 < 5ms' https://localhost:8443/";
 
 /// Text of `--help` after the flags.
 pub(super) const ALL: &str = "\
@@ -60,6 +60,6 @@ Examples:
   weir -R 2k -o report.html http://localhost:8080/   # latency at 2,000/s, as a page with plots
   weir ab -d2s -a http://localhost:8080/ -b http://localhost:8081/   # which one is faster?
   weir -R 500 --assert 'p99 < 50ms' --assert 'errors == 0' http://localhost:8080/   # in CI
-  weir -s scripts/counter.lua https://localhost:8443/
+  weir -s examples/lua/counter.lua https://localhost:8443/
   weir -u me:secret -X PUT -b @item.json https://localhost:8443/item
   weir -o - http://localhost:8080/ | jq .accounting";

@@ -1,5 +1,5 @@
-//! CI: `--github`, and the commands of the files under `ci/`, run as they stand there in the
-//! environment that GitHub and GitLab give them.
+//! CI: `--github`, and the commands of the files under `integrations/`, run as they stand there in
+//! the environment that GitHub and GitLab give them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -21,7 +21,7 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const BRIEF: &str = "-d100ms -t1 -c2 --warmup 0 --witness off";
 
 /// Returns the lines below the first line that is `key`, without their indent: of YAML, as far as
-/// the files under `ci/` use it.
+/// the files under `integrations/` use it.
 fn below(text: &str, key: &str) -> String {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let mut lines = text.lines().skip_while(|line| line.trim() != key);
@@ -95,7 +95,7 @@ impl Job {
         bash.args(["--noprofile", "--norc", "-eo", "pipefail", &name]);
         bash.current_dir(self.directory.path()).env("PATH", path);
         bash.env("GITHUB_STEP_SUMMARY", self.directory.file("summary.md"));
-        bash.env("GITHUB_ACTION_PATH", Path::new(ROOT).join("ci/github"));
+        bash.env("GITHUB_ACTION_PATH", Path::new(ROOT).join("integrations/github"));
         bash.envs(variables.iter().map(|(name, value)| (name, value)));
         Process::start(&mut bash).wait()
     }
@@ -106,7 +106,7 @@ impl Job {
     }
 
     fn step_at(&self, name: &str, path: &str) -> Output {
-        let action = file("ci/github/action.yml");
+        let action = file("integrations/github/action.yml");
         let inputs = below(&action, "inputs:");
         let steps = items(&below(&action, "steps:"));
         let step = steps.iter().find(|step| value(step, "name").as_deref() == Some(name));
@@ -126,7 +126,7 @@ impl Job {
 
     /// Runs the script of GitLab's template with its variables.
     fn gitlab(&self) -> Output {
-        let template = below(&file("ci/gitlab/weir.gitlab-ci.yml"), ".weir:");
+        let template = below(&file("integrations/gitlab/weir.gitlab-ci.yml"), ".weir:");
         let defaults = entries(&below(&template, "variables:"));
         let variables: Vec<(String, String)> = defaults
             .into_iter()
@@ -243,7 +243,7 @@ fn the_gitlab_template_runs_and_compares() {
     // Two runs decide nothing, which the template allows with a warning.
     let compared = job.gitlab();
     assert_eq!(compared.code(), 5, "{compared:?}");
-    let allowed = below(&file("ci/gitlab/weir.gitlab-ci.yml"), "allow_failure:");
+    let allowed = below(&file("integrations/gitlab/weir.gitlab-ci.yml"), "allow_failure:");
     assert_eq!(value(&allowed, "exit_codes").as_deref(), Some("5"));
     assert!(job.read("weir-comparison.md").starts_with("### Comparison"));
     job.set("WEIR_FAIL_ON", "undecided");
@@ -253,7 +253,7 @@ fn the_gitlab_template_runs_and_compares() {
     let failed = job.gitlab();
     assert_eq!(failed.code(), 3, "{failed:?}");
     assert_eq!(job.read("weir.xml").matches("<failure ").count(), 1);
-    let template = file("ci/gitlab/weir.gitlab-ci.yml");
+    let template = file("integrations/gitlab/weir.gitlab-ci.yml");
     assert_eq!(value(&below(&template, "reports:"), "junit").as_deref(), Some("weir.xml"));
     let kept = below(&template, "paths:");
     for name in ["weir.json", "weir-runs.json", "weir-comparison.md"] {
@@ -263,9 +263,9 @@ fn the_gitlab_template_runs_and_compares() {
 
 #[test]
 fn the_default_options_are_ones_of_a_run() {
-    let inputs = below(&file("ci/github/action.yml"), "inputs:");
+    let inputs = below(&file("integrations/github/action.yml"), "inputs:");
     let of_action = value(&below(&inputs, "args:"), "default");
-    let template = below(&file("ci/gitlab/weir.gitlab-ci.yml"), ".weir:");
+    let template = below(&file("integrations/gitlab/weir.gitlab-ci.yml"), ".weir:");
     let of_template = value(&below(&template, "variables:"), "WEIR_ARGS");
     assert_eq!(of_action, of_template);
     let server = Serve::start(&[]);

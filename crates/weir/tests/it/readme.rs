@@ -61,8 +61,8 @@ impl Servers {
         let plan = format!("url = \"{}\"\n[vary]\nc = [1, 2]\n", plain.url());
         fs::write(directory.file("sweep.toml"), plan).expect("a file");
         fs::copy(authority.file(), directory.file("ca.pem")).expect("a file");
-        let scripts = Path::new(ROOT).join("scripts");
-        std::os::unix::fs::symlink(scripts, directory.file("scripts")).expect("a link");
+        let examples = Path::new(ROOT).join("examples");
+        std::os::unix::fs::symlink(examples, directory.file("examples")).expect("a link");
         Servers {
             plain,
             _unix: Served::at(unix, |_| {}),

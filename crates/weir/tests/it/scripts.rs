@@ -95,11 +95,11 @@ impl Ran {
 
 /// The command line in the comment on top of a script.
 fn command_line(script: &str) -> String {
-    let file = PathBuf::from(REPOSITORY).join("scripts").join(script);
+    let file = PathBuf::from(REPOSITORY).join("examples/lua").join(script);
     let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{file:?}: {error}"));
     let lines = text.lines().take_while(|line| line.starts_with("--"));
     let mut lines = lines.filter_map(|line| line.strip_prefix("--   "));
-    let line = lines.find(|line| line.contains(&format!("weir -s scripts/{script} ")));
+    let line = lines.find(|line| line.contains(&format!("weir -s examples/lua/{script} ")));
     line.unwrap_or_else(|| panic!("{script} says no command line")).to_owned()
 }
 
@@ -468,7 +468,8 @@ fn every_script_is_tested() {
         PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it").join(name)
     }));
     let text = text.expect("this file");
-    for entry in fs::read_dir(PathBuf::from(REPOSITORY).join("scripts")).expect("it is there") {
+    for entry in fs::read_dir(PathBuf::from(REPOSITORY).join("examples/lua")).expect("it is there")
+    {
         let name = entry.expect("it can be read").file_name().to_string_lossy().into_owned();
         if name.ends_with(".lua") {
             assert!(text.contains(&format!("(\"{name}\"")), "{name} has no test here");

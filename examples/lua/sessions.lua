@@ -1,6 +1,6 @@
 -- Makes each connection a user: it logs in under its own name, and then sends its own cookie.
 --
---   weir -s scripts/sessions.lua -t2 -c10 -d10s http://localhost:8080/items /login
+--   weir -s examples/lua/sessions.lua -t2 -c10 -d10s http://localhost:8080/items /login
 --
 -- The word after the URL is the path of the login. Runs on weir only: in wrk a script cannot
 -- distinguish connections.

@@ -1,7 +1,7 @@
 -- Numbers the requests, in the path and in a header field, so that no two are equal: no
 -- response comes from a cache, and each request can be found in the server's log.
 --
---   weir -s scripts/counter.lua -t2 -c10 -d10s http://localhost:8080/item
+--   weir -s examples/lua/counter.lua -t2 -c10 -d10s http://localhost:8080/item
 --
 -- Numbers count from 1 in each thread and begin with the thread's number: /item?n=2-17. Also runs
 -- on wrk, where the first thread begins at 2: wrk makes one request and discards it.

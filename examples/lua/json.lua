@@ -1,6 +1,6 @@
 -- Prints the results as one JSON object on one line, after the report.
 --
---   weir -s scripts/json.lua -t2 -c10 -d10s http://localhost:8080/
+--   weir -s examples/lua/json.lua -t2 -c10 -d10s http://localhost:8080/
 --
 -- With weir's flag -q only the object is printed. weir's own document (-o FILE) has far more; this
 -- script is for other formats. Also runs on wrk.

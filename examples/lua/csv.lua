@@ -1,7 +1,7 @@
 -- Prints the whole latency spectrum as comma-separated values after the report: each value that
 -- occurred, its count, the number of values up to it, and their percentage.
 --
---   weir -s scripts/csv.lua -t2 -c10 -d10s http://localhost:8080/
+--   weir -s examples/lua/csv.lua -t2 -c10 -d10s http://localhost:8080/
 --
 -- With weir's flag -q only the table is printed. Also runs on wrk, whose spectrum includes the
 -- values that wrk computes for its own delays.

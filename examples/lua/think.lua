@@ -1,6 +1,6 @@
 -- Think time: each connection pauses between a response and its next request.
 --
---   weir -s scripts/think.lua -t2 -c10 -d10s http://localhost:8080/ 50 150
+--   weir -s examples/lua/think.lua -t2 -c10 -d10s http://localhost:8080/ 50 150
 --
 -- The words after the URL are the shortest and the longest pause in milliseconds; all between are
 -- equally likely. The rate is then about connections / (mean pause + response time). Also runs on

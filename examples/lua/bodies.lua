@@ -1,6 +1,6 @@
 -- Posts bodies of random sizes with random content.
 --
---   weir -s scripts/bodies.lua -t2 -c10 -d10s http://localhost:8080/upload 100 20000
+--   weir -s examples/lua/bodies.lua -t2 -c10 -d10s http://localhost:8080/upload 100 20000
 --
 -- The words after the URL are the smallest and the largest size in bytes; all sizes between are
 -- equally likely. Also runs on wrk.

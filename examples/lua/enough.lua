@@ -1,6 +1,6 @@
 -- Ends the run early, once each thread has received a number of responses.
 --
---   weir -s scripts/enough.lua -t2 -c10 -d60s --warmup 0 http://localhost:8080/ 500
+--   weir -s examples/lua/enough.lua -t2 -c10 -d60s --warmup 0 http://localhost:8080/ 500
 --
 -- The word after the URL is the number of responses. Those of the warm-up count as well, hence
 -- --warmup 0. Responses in flight when a thread stops are still awaited. Also runs on wrk, which has

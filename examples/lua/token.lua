@@ -1,6 +1,6 @@
 -- Logs in, and sends every further request with the token from the response.
 --
---   weir -s scripts/token.lua -t2 -c10 -d10s http://localhost:8080/items /login
+--   weir -s examples/lua/token.lua -t2 -c10 -d10s http://localhost:8080/items /login
 --
 -- The word after the URL is the path of the login. Each thread has its own token; until it has one,
 -- each of its connections logs in. sessions.lua has one session for each connection. Also runs on

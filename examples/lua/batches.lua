@@ -1,7 +1,7 @@
 -- Pipelining: sends several requests at once on each connection, and the next ones once all
 -- responses are complete.
 --
---   weir -s scripts/batches.lua -t2 -c10 -d10s http://localhost:8080/ /first /second /third
+--   weir -s examples/lua/batches.lua -t2 -c10 -d10s http://localhost:8080/ /first /second /third
 --
 -- The words after the URL are the paths of one batch. weir measures each response; to measure
 -- batches, as wrk2 -B does, use --compat wrk2 -B. Also runs on wrk.

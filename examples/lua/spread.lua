@@ -1,6 +1,6 @@
 -- Distributes the threads over several servers, in turn.
 --
---   SERVERS="localhost:8081 localhost:8082" weir -s scripts/spread.lua -t2 http://localhost:8080
+--   SERVERS="localhost:8081 localhost:8082" weir -s examples/lua/spread.lua -t2 http://localhost:8080
 --
 -- SERVERS holds names or addresses with ports; the default is all addresses of the URL's host.
 -- Addresses that accept no connection are left out. A thread has one server, so use as many threads

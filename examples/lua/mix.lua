@@ -1,6 +1,6 @@
 -- Sends a mix of requests, drawn by weight from a list.
 --
---   weir -s scripts/mix.lua -t2 -c10 -d10s http://localhost:8080 scripts/mix.txt
+--   weir -s examples/lua/mix.lua -t2 -c10 -d10s http://localhost:8080 examples/lua/mix.txt
 --
 -- The word after the URL is the list; mix.txt describes its format. Also runs on wrk.
 
@@ -30,7 +30,7 @@ end
 
 function init(args)
   math.randomseed(seed)
-  read(args[1] or "scripts/mix.txt")
+  read(args[1] or "examples/lua/mix.txt")
 end
 
 function request()

@@ -1,6 +1,6 @@
 -- Counts responses in each thread, and adds up the counts after the run.
 --
---   weir -s scripts/totals.lua -t2 -c10 -d10s http://localhost:8080/
+--   weir -s examples/lua/totals.lua -t2 -c10 -d10s http://localhost:8080/
 --
 -- Shows how to distinguish threads and collect their results: they share no variable, so setup()
 -- keeps the thread objects, and done() reads the globals of each. Warm-up and tail are counted as
