@@ -85,7 +85,7 @@ pub fn run(
     scripts: Vec<Worker>,
 ) -> Result<Finished, RunError> {
     // Each worker has dozens of histograms, sparse ones if there are many workers.
-    weir_io::system::map_large_blocks();
+    weir_sys::map_large_blocks();
     let (sender, receiver) = mpsc::channel();
     let mut scripts = scripts.into_iter();
     let mut failed = None;
@@ -264,15 +264,15 @@ impl WorkerThread {
         if self.script.is_none() {
             let kept: Vec<_> = waker.iter().map(AsRawFd::as_raw_fd).collect();
             // On failure the table of the process remains, which may allow fewer connections.
-            let _shared = weir_io::own_descriptors(&kept);
+            let _shared = weir_sys::own_descriptors(&kept);
         }
         if let Some(cpu) = job.cpu_of(worker) {
             // Failing to pin costs precision, not truth: the document shows the CPUs that workers
             // ran on.
-            let _unpinned = weir_io::system::pin_to_cpu(cpu);
+            let _unpinned = weir_sys::pin_to_cpu(cpu);
         }
         // A coarse timer does not falsify results: its lateness is part of the send lag.
-        let _coarse = weir_io::system::set_timer_slack(1);
+        let _coarse = weir_sys::set_timer_slack(1);
         let options = BackendOptions {
             clock: self.clock,
             connections: job.partition(worker).own_connections(),
@@ -289,7 +289,7 @@ impl WorkerThread {
             IoEngine::Simulated => Err(io::Error::other("tests bring their own simulated machine")),
         };
         let mut measurements = opened.flatten().map_err(failed)?;
-        let cpu_time = weir_io::system::thread_cpu_time().unwrap_or_default().total();
+        let cpu_time = weir_sys::thread_cpu_time().unwrap_or_default().total();
         for phases in &mut measurements.workers {
             phases.cpu_time_ns = u64::try_from(cpu_time.as_nanos()).unwrap_or(u64::MAX);
         }

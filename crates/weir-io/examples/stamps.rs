@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use weir_io::{
     Backend, BackendOptions, Clock, Close, ConnId, Endpoint, Epoll, EventKind, ListenOptions,
-    Listener, Nanos, Segment, SocketOptions, StampRequest, TemplateId, Uring, WaitPolicy, system,
+    Listener, Nanos, Segment, SocketOptions, StampRequest, TemplateId, Uring, WaitPolicy,
 };
 
 const REQUEST_BYTES: u32 = 60;
@@ -24,7 +24,7 @@ const WARM_UP_NS: u64 = 4_000_000;
 const TURN_NS: u64 = 20_000_000;
 
 fn main() -> io::Result<()> {
-    let cpus = system::usable_cpus()?;
+    let cpus = weir_sys::usable_cpus()?;
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|first| first == "serve") {
         return serve(cpus[0]);
@@ -36,8 +36,8 @@ fn main() -> io::Result<()> {
         BufReader::new(stdout).read_line(&mut address)?;
     }
     let endpoint = Endpoint::Tcp(address.trim().parse().map_err(io::Error::other)?);
-    system::pin_to_cpu(cpus[cpus.len() - 1])?;
-    system::set_timer_slack(1)?;
+    weir_sys::pin_to_cpu(cpus[cpus.len() - 1])?;
+    weir_sys::set_timer_slack(1)?;
     let counts: Vec<u32> = arguments.iter().filter_map(|arg| arg.parse().ok()).collect();
     let counts = if counts.is_empty() { vec![1, 16, 100] } else { counts };
     let compared = counts.into_iter().try_for_each(|connections| {
@@ -53,7 +53,7 @@ fn main() -> io::Result<()> {
 
 /// Responds to everything received, forever.
 fn serve(cpu: u32) -> io::Result<()> {
-    system::pin_to_cpu(cpu)?;
+    weir_sys::pin_to_cpu(cpu)?;
     let clock = Clock::start();
     let mut backend =
         Epoll::new(BackendOptions { clock, connections: 20_000, backends: 1, waker: None })?;

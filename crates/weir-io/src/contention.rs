@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use crate::{Nanos, system};
+use crate::Nanos;
 
 /// Interval between two readings of `/proc/loadavg`. One takes about 1 µs.
 const SAMPLE_EVERY_NS: u64 = 1_000_000;
@@ -71,7 +71,7 @@ impl Contention {
     /// Returns the number of runnable threads on the machine, this one included; 0 if unknown.
     fn runnable(&mut self) -> u32 {
         if self.cpus == 0 {
-            self.cpus = system::online_cpus();
+            self.cpus = weir_sys::online_cpus();
             self.loadavg = File::open("/proc/loadavg").ok();
         }
         let mut text = [0; 64];

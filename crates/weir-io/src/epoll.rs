@@ -16,7 +16,6 @@ use crate::margin::Pause;
 use crate::raw_event::{Filled, RawEvent, RawEventKind};
 use crate::slab::Slab;
 use crate::socket_core::{self, SocketCore, State};
-use crate::system;
 use crate::token::Token;
 use crate::{
     Backend, BackendOptions, Capabilities, Close, ConnId, Endpoint, Event, Listener, Nanos,
@@ -251,7 +250,7 @@ impl Epoll {
     /// to the number of events that arrived in the last one, so that about `events` arrive.
     fn gather(&mut self, within_ns: u64, events: u32) -> io::Result<()> {
         let nap_ns = self.nap_ns.min(within_ns);
-        system::nap(nap_ns);
+        weir_sys::nap(nap_ns);
         self.poller.wait(Timeout::Now)?;
         self.nap_ns = if self.poller.len() > events as usize {
             nap_ns - nap_ns / 8

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::ptr;
 
 use libc::{c_int, socklen_t};
+use weir_sys::check;
 
 use crate::{Endpoint, SocketOptions, StampRequest};
 
@@ -388,11 +389,6 @@ pub(crate) fn send_vectored(
     message.msg_controllen = control.len() as _;
     // SAFETY: the message points to slices that live until the call returns.
     size(unsafe { libc::sendmsg(fd.as_raw_fd(), &message, libc::MSG_NOSIGNAL) })
-}
-
-/// Converts the result of a system call that returns a negative number on failure.
-pub(crate) fn check(result: c_int) -> io::Result<c_int> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
 #[inline]

@@ -9,8 +9,9 @@ use std::ptr;
 use std::slice;
 
 use libc::c_int;
+use weir_sys::check;
 
-use crate::socket::{self, check};
+use crate::socket;
 use crate::wall::WallTime;
 
 /// Number of both the option and the control message, with 64-bit seconds on every architecture

@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
+use weir_sys::monotonic_ns;
+
 /// An instant, in nanoseconds since the run's epoch (METHOD 1.1). Monotonic, never wall-clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nanos(pub u64);
@@ -75,30 +77,4 @@ impl Clock {
     pub fn epoch_monotonic_ns(&self) -> u64 {
         self.epoch_ns
     }
-}
-
-#[inline]
-fn monotonic_ns() -> u64 {
-    clock_ns(libc::CLOCK_MONOTONIC)
-}
-
-/// Returns the wall-clock time in nanoseconds since 1970, the unit of the kernel's time stamps. No
-/// event is timed by it.
-pub(crate) fn realtime_ns() -> u64 {
-    clock_ns(libc::CLOCK_REALTIME)
-}
-
-/// Returns the CPU time of the calling thread, in nanoseconds.
-pub(crate) fn thread_cpu_ns() -> u64 {
-    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
-}
-
-/// Reads a clock in nanoseconds (clock_gettime(2)).
-#[inline]
-fn clock_ns(clock: libc::clockid_t) -> u64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `now` is a valid timespec to write to, and these clocks exist on every Linux.
-    let failed = unsafe { libc::clock_gettime(clock, &mut now) };
-    debug_assert_eq!(failed, 0, "a clock cannot be read");
-    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }

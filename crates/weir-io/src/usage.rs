@@ -3,8 +3,9 @@
 
 use std::{fs, thread};
 
+use weir_sys::thread_cpu_ns;
+
 use crate::contention::Contention;
-use crate::time::thread_cpu_ns;
 use crate::{Nanos, ThreadUsage, WaitPolicy};
 
 /// Most that one empty poll counts, in nanoseconds. Anything longer was not polling: another thread

@@ -5,7 +5,8 @@
 //! is no drift to model. Each reading of both clocks narrows down the same number, and one that
 //! contradicts the earlier ones reveals a step.
 
-use crate::time::realtime_ns;
+use weir_sys::realtime_ns;
+
 use crate::{Clock, Nanos};
 
 /// Largest contradiction between readings that is not a step, in nanoseconds. CPU counters may

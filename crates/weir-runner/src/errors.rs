@@ -4,10 +4,10 @@ use std::ffi::OsStr;
 use std::{fmt, io};
 
 use weir_engine::RunError;
-use weir_io::Signal;
 use weir_result::document::BrokenInvariant;
 use weir_result::printable;
 use weir_serve::ServeError;
+use weir_sys::Signal;
 
 /// The reason why a run has no result.
 #[derive(Debug)]

@@ -2,9 +2,9 @@
 
 use std::io;
 
-use weir_io::Signal;
 use weir_report::dialect::Figures;
 use weir_result::{Document, Note};
+use weir_sys::Signal;
 
 use crate::errors::Error;
 use crate::interrupts::Interrupts;

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use weir_engine::Control;
-use weir_io::{Clock, Signal};
+use weir_io::Clock;
+use weir_sys::Signal;
 
 use crate::patience::{Hurry, Patience};
 

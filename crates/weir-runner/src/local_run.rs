@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use weir_engine::Job;
-use weir_io::{Signal, system};
 use weir_result::document::{
     DocumentParts, Input, Probed, ProveClientSection, RunParts, SelfcheckSection, ServerSection,
 };
 use weir_result::{Document, Note, Plan};
+use weir_sys::Signal;
 use weir_text::setting::PROVE_CLIENT;
 
 use crate::after::figures::figures;
@@ -99,7 +99,7 @@ impl LocalRun {
 
     /// Checks that this machine has the addresses and descriptors of the load. wrk does not check.
     fn check_machine(&self) -> Result<()> {
-        let limit = system::raise_descriptor_limit();
+        let limit = weir_sys::raise_descriptor_limit();
         if self.spec.compat.is_some() {
             return Ok(());
         }

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 
 use weir_io::{
     Backend, BackendOptions, Clock, Endpoint, Engine, ListenOptions, Listener, OnBackend,
-    WaitPolicy, Waker, system,
+    WaitPolicy, Waker,
 };
 
 use crate::options::{IoEngine, OptionsError, ServeOptions};
@@ -71,7 +71,7 @@ pub fn spawn(options: ServeOptions) -> Result<Handle, ServeError> {
     let epoch_ns = clock.epoch_monotonic_ns();
     let shared = Shared::new(options.programme.clone(), epoch_ns, options.threads);
     let policy = if options.spin { WaitPolicy::Spin } else { WaitPolicy::Hybrid };
-    let cpus = if options.pin { system::usable_cpus()? } else { Vec::new() };
+    let cpus = if options.pin { weir_sys::usable_cpus()? } else { Vec::new() };
     let mut handle = Handle {
         endpoints,
         engine: engine.name(),
@@ -125,7 +125,7 @@ fn choose(engine: IoEngine) -> io::Result<Engine> {
 fn own_listeners(lent: &[Listener], waker: RawFd) -> io::Result<Vec<Listener>> {
     let kept: Vec<RawFd> = lent.iter().map(AsRawFd::as_raw_fd).chain([waker]).collect();
     // If the table stays shared, fewer connections are possible.
-    let _shared = weir_io::own_descriptors(&kept);
+    let _shared = weir_sys::own_descriptors(&kept);
     lent.iter().map(Listener::try_clone).collect()
 }
 
@@ -184,9 +184,9 @@ impl Handle {
         let joined = thread.spawn(move || {
             let own = own_listeners(&lent, waker)?;
             // The default timer slack of 50 µs would delay every response.
-            system::set_timer_slack(1)?;
+            weir_sys::set_timer_slack(1)?;
             if let Some(cpu) = cpu {
-                system::pin_to_cpu(cpu)?;
+                weir_sys::pin_to_cpu(cpu)?;
             }
             body(shared, own, &stop)
         })?;

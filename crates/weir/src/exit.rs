@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 
 use weir_doctor::Diagnosis;
-use weir_io::Signal;
 use weir_result::document::{BrokenInvariant, Grade};
 use weir_result::study::Gate;
 use weir_result::{AssertionOutcome, AssertionResult, Document};
 use weir_runner::{ErrorKind, Finished, NoThread};
 use weir_serve::ServeError;
+use weir_sys::Signal;
 
 use crate::args::choices::Strict;
 use crate::errors::NotWritten;

@@ -32,8 +32,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use weir_io::Signals;
 use weir_runner::credentials;
+use weir_sys::Signals;
 use weir_text::name_settings;
 
 use crate::args::{Cli, Command};

@@ -14,7 +14,6 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
-use weir_io::system;
 use weir_result::Plan;
 use weir_runner::{Observer, Phase, Post, StudyProgress, TlsSpec};
 
@@ -173,7 +172,7 @@ impl Pusher {
     /// Pushes until the observer ends it, and then once more. `working` is dropped at the end.
     fn run(mut self, ended: &Receiver<()>, working: SyncSender<()>) {
         // Without the right to a lower priority the thread has the usual one.
-        let _usual = system::stand_back();
+        let _usual = weir_sys::lower_priority();
         while matches!(ended.recv_timeout(EVERY), Err(RecvTimeoutError::Timeout)) {
             self.push();
         }

@@ -4,7 +4,6 @@
 
 use std::ffi::OsString;
 
-use weir_io::system;
 use weir_report::text::Bars;
 
 use crate::terminal;
@@ -26,7 +25,7 @@ pub(crate) struct Screen {
 impl Screen {
     /// Detects the abilities of this program's standard output.
     pub(crate) fn of_stdout() -> Screen {
-        let columns = terminal::is_stdout_terminal().then(system::terminal_columns);
+        let columns = terminal::is_stdout_terminal().then(weir_sys::terminal_columns);
         Screen::of(columns, |name| std::env::var_os(name))
     }
 

@@ -7,9 +7,9 @@ use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
-use weir_io::{Stdout, system};
 use weir_result::{printable, printable_lines};
 use weir_runner::credentials;
+use weir_sys::Stdout;
 
 use crate::errors::NotWritten;
 use crate::exit;
@@ -44,7 +44,7 @@ pub(crate) fn is_stdout_terminal() -> bool {
 pub(crate) fn print(
     write: impl FnOnce(&mut BufWriter<Stdout>) -> io::Result<()>,
 ) -> Result<(), NotWritten> {
-    let before = system::flush_c_stdout();
+    let before = weir_sys::flush_c_stdout();
     let mut out = BufWriter::new(Stdout::new());
     match before.and_then(|()| write(&mut out)).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

@@ -12,7 +12,6 @@ mod state;
 use std::io;
 
 use anyhow::{Result, bail};
-use weir_io::system;
 use weir_result::{Interval, Note, Plan};
 use weir_runner::{Frame, Observer, Phase, StudyProgress};
 
@@ -99,7 +98,7 @@ impl Tui {
             Key::Quit if self.has_quit => {}
             Key::Quit | Key::Interrupt => {
                 self.has_quit = true;
-                let _always_allowed = system::interrupt_self();
+                let _always_allowed = weir_sys::interrupt_self();
             }
             Key::Pause => {
                 self.paused = match self.paused {

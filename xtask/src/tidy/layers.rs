@@ -16,7 +16,8 @@ struct Layer {
     banned: &'static [&'static str],
 }
 
-/// Crates that access the system, besides weir-io. Constants of libc are harmless without `unsafe`.
+/// Crates that access the system, besides weir-sys and weir-io. Constants of libc are harmless
+/// without `unsafe`.
 const SYSTEM: &[&str] = &["io-uring", "rustix", "nix", "mio", "polling", "socket2", "tokio"];
 const SYSTEM_AND_CHANCE: &[&str] =
     &["libc", "io-uring", "rustix", "nix", "mio", "socket2", "tokio", "rand", "fastrand", "jiff"];
@@ -34,7 +35,7 @@ const WORLD: &[&str] =
 
 /// All crates, from the program down to those that import no other. No crate imports `weir`, and
 /// only tests import `weir-sim`.
-const LAYERS: [Layer; 19] = [
+const LAYERS: [Layer; 22] = [
     Layer {
         name: "weir",
         imports: &[
@@ -47,6 +48,7 @@ const LAYERS: [Layer; 19] = [
             "weir-runner",
             "weir-serve",
             "weir-study",
+            "weir-sys",
             "weir-text",
         ],
         foreign: &[],
@@ -55,7 +57,7 @@ const LAYERS: [Layer; 19] = [
     // It looks at the machine and changes nothing: it starts no program and writes no file.
     Layer {
         name: "weir-doctor",
-        imports: &["weir-io", "weir-report", "weir-result"],
+        imports: &["weir-io", "weir-report", "weir-result", "weir-sys"],
         foreign: &["clap", "libc", "tokio", "mio"],
         banned: &["println!", "eprintln!", "process::Command", "fs::write", "File::create"],
     },
@@ -70,6 +72,7 @@ const LAYERS: [Layer; 19] = [
             "weir-result",
             "weir-script",
             "weir-serve",
+            "weir-sys",
             "weir-text",
             "weir-tls",
         ],
@@ -79,7 +82,7 @@ const LAYERS: [Layer; 19] = [
     // It runs the commands of hooks, and leaves files and the screen to its caller.
     Layer {
         name: "weir-conductor",
-        imports: &["weir-io", "weir-result", "weir-runner", "weir-study"],
+        imports: &["weir-result", "weir-runner", "weir-study", "weir-sys"],
         foreign: &["clap", "tokio", "mio"],
         banned: &["println!", "eprintln!", "process::exit", "env::args", "env::args_os"],
     },
@@ -97,6 +100,7 @@ const LAYERS: [Layer; 19] = [
             "weir-result",
             "weir-script",
             "weir-stats",
+            "weir-sys",
             "weir-text",
             "weir-tls",
         ],
@@ -104,7 +108,13 @@ const LAYERS: [Layer; 19] = [
         banned: CLOCKS_AND_PRINTING,
     },
     Layer { name: "weir-http", imports: &[], foreign: SYSTEM_AND_CHANCE, banned: WORLD },
-    Layer { name: "weir-io", imports: &[], foreign: FORMATS, banned: &["println!", "eprintln!"] },
+    Layer {
+        name: "weir-io",
+        imports: &["weir-sys"],
+        foreign: FORMATS,
+        banned: &["println!", "eprintln!"],
+    },
+    Layer { name: "weir-sys", imports: &[], foreign: FORMATS, banned: &["println!", "eprintln!"] },
     Layer { name: "weir-sim", imports: &["weir-http", "weir-io"], foreign: SYSTEM, banned: CLOCKS },
     // Scripts may read the time of day; no measurement uses it.
     Layer { name: "weir-script", imports: &[], foreign: SYSTEM, banned: &["Instant::now"] },
@@ -131,6 +141,13 @@ const LAYERS: [Layer; 19] = [
         banned: MACHINE,
     },
     Layer { name: "weir-serve", imports: &["weir-http", "weir-io"], foreign: FORMATS, banned: &[] },
+    Layer { name: "weir-report", imports: &["weir-result"], foreign: SYSTEM, banned: MACHINE },
+    Layer {
+        name: "weir-serve",
+        imports: &["weir-http", "weir-io", "weir-sys"],
+        foreign: FORMATS,
+        banned: &[],
+    },
     // It runs weir as a program, and knows of the crates only the document.
     Layer {
         name: "lab",

@@ -11,7 +11,7 @@ const HOMES: [&str; 4] = [
     "crates/weir/src/terminal.rs",
     "crates/weir/src/live/progress.rs",
     "crates/weir/src/tui/screen.rs",
-    "crates/weir-io/src/stdout.rs",
+    "crates/weir-sys/src/stdout.rs",
 ];
 
 /// Macros and functions that panic on failure.

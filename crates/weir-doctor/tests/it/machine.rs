@@ -9,7 +9,7 @@ use std::{fs, io};
 use weir_doctor::{
     Diagnosis, Facts, Finding, Reading, Remedy, Root, Sample, Severity, Subject, Target, Unreadable,
 };
-use weir_io::system::DescriptorLimit;
+use weir_sys::DescriptorLimit;
 
 /// Id of the doctor's own process.
 pub(crate) const OWN: u32 = 100;

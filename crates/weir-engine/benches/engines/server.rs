@@ -6,7 +6,6 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use weir_io::system;
 use weir_serve::{ServeOptions, spawn};
 
 /// Argument that makes the program run the server.
@@ -14,8 +13,8 @@ pub(crate) const WORD: &str = "serve";
 
 /// Serves until its standard input ends, and so no longer than its parent process.
 pub(crate) fn serve() -> Result<(), Box<dyn Error>> {
-    let cpus = system::usable_cpus()?;
-    system::pin_to_cpu(*cpus.first().ok_or("no CPU at all")?)?;
+    let cpus = weir_sys::usable_cpus()?;
+    weir_sys::pin_to_cpu(*cpus.first().ok_or("no CPU at all")?)?;
     let handle = spawn(ServeOptions::default())?;
     println!("{}", handle.endpoint());
     std::io::stdin().read_to_end(&mut Vec::new())?;

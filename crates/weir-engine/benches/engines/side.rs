@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
 use weir_http::Prepared;
-use weir_io::{Backend, BackendOptions, Clock, Endpoint, Epoll, Uring, system};
+use weir_io::{Backend, BackendOptions, Clock, Endpoint, Epoll, Uring};
 use weir_result::StampChoice;
 
 use crate::server::ServerProcess;
@@ -177,7 +177,7 @@ impl Side {
 }
 
 fn run(kind: SideKind, task: &Task, seat: Seat) -> io::Result<()> {
-    system::set_timer_slack(1)?;
+    weir_sys::set_timer_slack(1)?;
     let options = BackendOptions {
         clock: Clock::start(),
         connections: task.load.connections,

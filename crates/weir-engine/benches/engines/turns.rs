@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use weir_io::{
     Backend, Capabilities, Close, ConnId, Endpoint, Event, Listener, Nanos, PooledId, Segment,
-    SocketOptions, Submitted, TcpTally, TemplateId, WaitPolicy, system,
+    SocketOptions, Submitted, TcpTally, TemplateId, WaitPolicy,
 };
 
 /// The cost and the work of a turn.
@@ -72,7 +72,7 @@ impl<B: Backend> Turning<B> {
 }
 
 fn cpu_ns() -> io::Result<u64> {
-    Ok(u64::try_from(system::thread_cpu_time()?.total().as_nanos()).unwrap_or(u64::MAX))
+    Ok(u64::try_from(weir_sys::thread_cpu_time()?.total().as_nanos()).unwrap_or(u64::MAX))
 }
 
 impl<B: Backend> Backend for Turning<B> {

@@ -9,8 +9,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 
 use libc::{c_int, epoll_event};
-
-use crate::socket::check;
+use weir_sys::check;
 
 /// Largest and smallest number of events that one wait reports.
 const BATCH: usize = 1024;

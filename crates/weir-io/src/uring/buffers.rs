@@ -9,10 +9,10 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use io_uring::types::BufRingEntry;
+use weir_sys::check;
 
 use super::ring::Ring;
 use crate::raw_event::Filled;
-use crate::socket::check;
 
 /// Largest and smallest size of the whole pool, in bytes.
 const POOL_BYTES: u32 = 1 << 20;

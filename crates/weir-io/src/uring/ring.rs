@@ -9,8 +9,7 @@ use std::ptr;
 
 use io_uring::types::{SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, cqueue, squeue};
-
-use crate::socket::check;
+use weir_sys::check;
 
 /// A completion, taken out of the queue.
 #[derive(Clone, Copy, Debug)]

@@ -24,13 +24,13 @@ pub(crate) fn describe(
         kernel: line("/proc/sys/kernel/osrelease"),
         cpu_model: field("/proc/cpuinfo", "model name"),
         cpus_online: cpus_online(),
-        cpus_usable: weir_io::system::usable_cpus().ok().map(|cpus| cpus.len() as u32),
+        cpus_usable: weir_sys::usable_cpus().ok().map(|cpus| cpus.len() as u32),
         cpu_governor: governor(),
         memory_total_bytes: memory_total_bytes(),
         clock_source: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         clock_read_ns: Some(clock_read_ns(clock)),
-        congestion_control: weir_io::system::congestion_control(endpoint),
-        open_files_max: weir_io::system::raise_descriptor_limit().ok().map(|limit| limit.soft),
+        congestion_control: weir_io::congestion_control(endpoint),
+        open_files_max: weir_sys::raise_descriptor_limit().ok().map(|limit| limit.soft),
         ..Environment::unknown(env!("CARGO_PKG_VERSION"), engine)
     }
 }

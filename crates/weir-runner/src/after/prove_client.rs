@@ -4,7 +4,6 @@
 
 use anyhow::{Result, bail};
 use weir_engine::Job;
-use weir_io::system;
 use weir_result::document::{ProofPair, ProveClientSection, RatioEstimate};
 use weir_result::{Measurements, Pacing, Plan};
 use weir_text::setting::{CONNECTIONS, DURATION, PROVE_CLIENT, REQUESTS, SCRIPT, THREADS};
@@ -86,7 +85,7 @@ fn shortly(
     job.plan.warmup_is_auto = false;
     job.plan.duration_ns = Some(window_ns);
     job.raw = None;
-    let usable = system::usable_cpus().map_or(1, |cpus| cpus.len());
+    let usable = weir_sys::usable_cpus().map_or(1, |cpus| cpus.len());
     if threads as usize > usable {
         // As for any load with more threads than CPUs.
         job.plan.pacing = Pacing::Sleep;

@@ -5,8 +5,8 @@ use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
 
 use anyhow::{Context, Result, bail, ensure};
 use weir_io::Endpoint;
-use weir_io::system::{self, DescriptorLimit};
 use weir_result::{Plan, units};
+use weir_sys::DescriptorLimit;
 use weir_text::setting::{CONNECT_TO, CONNECTIONS, SOURCE_IP, THREADS, UNIX};
 
 use crate::errors::NoServer;
@@ -94,7 +94,7 @@ fn check_source(source: IpAddr) -> Result<()> {
 /// Returns the least number of threads whose descriptor tables hold the connections; 1 with
 /// scripts, whose threads share one table.
 pub(crate) fn threads_min(connections: u32, has_scripts: bool) -> u32 {
-    let limit = system::descriptor_limit().map_or(u64::MAX, |limit| limit.hard);
+    let limit = weir_sys::descriptor_limit().map_or(u64::MAX, |limit| limit.hard);
     let of_thread = limit.saturating_sub(RESERVED).max(1);
     match has_scripts {
         true => 1,

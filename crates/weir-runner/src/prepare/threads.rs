@@ -1,7 +1,6 @@
 //! The number of worker threads, and the CPUs they run on.
 
 use anyhow::{Context, Result, bail};
-use weir_io::system;
 use weir_result::{Note, Pacing, Part, Plan};
 use weir_text::setting::{PIN, THREADS};
 
@@ -111,8 +110,8 @@ impl Cpus {
 
 /// The CPUs to run on: those of the affinity mask, at most as many as the cgroup's quota grants.
 pub(crate) fn usable_cpus() -> Vec<u32> {
-    let mut cpus = system::usable_cpus().unwrap_or_default();
-    if let Some(quota) = system::cpu_quota() {
+    let mut cpus = weir_sys::usable_cpus().unwrap_or_default();
+    if let Some(quota) = weir_sys::cpu_quota() {
         cpus.truncate((quota.ceil() as usize).max(1));
     }
     cpus
@@ -121,7 +120,7 @@ pub(crate) fn usable_cpus() -> Vec<u32> {
 fn pinned(pin: Option<&Pin>) -> Result<Vec<u32>> {
     let Some(pin) = pin else { return Ok(Vec::new()) };
     let usable =
-        system::usable_cpus().with_context(|| format!("{PIN}: the usable CPUs are unknown"))?;
+        weir_sys::usable_cpus().with_context(|| format!("{PIN}: the usable CPUs are unknown"))?;
     let Pin::Cpus(cpus) = pin else { return Ok(usable) };
     match cpus.iter().find(|cpu| !usable.contains(cpu)) {
         Some(cpu) => bail!(

@@ -8,7 +8,6 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use std::{fmt, fs};
 
-use weir_io::system;
 use weir_script::{Call, Calling, ScriptError};
 
 use crate::errors::shown;
@@ -88,7 +87,7 @@ impl Traces {
         let counters = counters.unwrap_or_default();
         let values = counters.lines().filter_map(|line| line.split_once("char: "));
         let moved_bytes = values.filter_map(|(_, value)| value.trim().parse::<u64>().ok()).sum();
-        let memory_mib = system::memory().map_or(0, |memory| memory.peak_bytes >> 20);
+        let memory_mib = weir_sys::memory().map_or(0, |memory| memory.peak_bytes >> 20);
         Traces { moved_bytes, memory_mib }
     }
 }
@@ -143,7 +142,7 @@ fn await_endless(calling: &Calling, is_over: &Receiver<()>) -> Option<&'static s
 }
 
 fn cpu_time() -> Duration {
-    system::process_cpu_time().map_or(Duration::ZERO, |time| time.user + time.system)
+    weir_sys::process_cpu_time().map_or(Duration::ZERO, |time| time.user + time.system)
 }
 
 /// Describes a call that never returns.

@@ -18,7 +18,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use weir_engine::{BEAT_NS, Heartbeat};
-use weir_io::{Clock, Endpoint, Nanos, system};
+use weir_io::{Clock, Endpoint, Nanos};
 use weir_result::{self, ClientHealth, Measurements, Stops};
 
 use counters::{Counters, Sources};
@@ -124,7 +124,7 @@ fn watch(
     is_over: &AtomicBool,
 ) -> (Option<Seen>, Heartbeat) {
     // Without this call the timer is less exact, by 50 µs.
-    let _coarse = system::set_timer_slack(1);
+    let _coarse = weir_sys::set_timer_slack(1);
     let sources = Sources::find(server);
     let mut beats = Beats::new(clock, is_over);
     // Reading the counters takes CPU time, so it has to end before the window begins.
@@ -223,7 +223,7 @@ pub(crate) fn with_heartbeat<T>(clock: Clock, load: impl FnOnce() -> T) -> (T, H
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         let watch = || {
-            let _coarse = system::set_timer_slack(1);
+            let _coarse = weir_sys::set_timer_slack(1);
             let mut beats = Beats::new(clock, &is_over);
             while !beats.are_over() {
                 beats.next(&|| None);

@@ -6,10 +6,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use weir_engine::{Control, Job, LiveMessage, ScriptFailure};
-use weir_io::system::{self, CpuTime};
-use weir_io::{Clock, Nanos, Signal, Waker};
+use weir_io::{Clock, Nanos, Waker};
 use weir_result::document::{ClientUsage, NetworkSection, Probed, ServerSection, Trials};
 use weir_result::{ClientHealth, Load, Measurements};
+use weir_sys::CpuTime;
+use weir_sys::Signal;
 
 use crate::background;
 use crate::errors::NoThread;
@@ -105,7 +106,7 @@ pub(crate) fn carry_out(
     let control = Arc::new(Control::of_plan(&job.plan, job.not_before, Some(waker)));
     interrupts.watch_over(&control, clock);
     let states = scripts.map(Scripts::take).unwrap_or_default();
-    let cpu_before = system::process_cpu_time().unwrap_or_default();
+    let cpu_before = weir_sys::process_cpu_time().unwrap_or_default();
     let watcher = watch_machine(job, clock, Arc::clone(&control));
     let finished = thread::scope(|scope| {
         if !observer.is_live() {
@@ -170,13 +171,13 @@ fn watch_machine(job: &Job, clock: Clock, control: Arc<Control>) -> Option<Watch
 
 /// CPU time that the process has used since `before`, and its peak memory.
 fn usage_since(before: CpuTime) -> ClientUsage {
-    let now = system::process_cpu_time().unwrap_or_default();
+    let now = weir_sys::process_cpu_time().unwrap_or_default();
     let ns = |now: Duration, before| {
         u64::try_from(now.saturating_sub(before).as_nanos()).unwrap_or(u64::MAX)
     };
     ClientUsage {
         cpu_user_ns: ns(now.user, before.user),
         cpu_system_ns: ns(now.system, before.system),
-        max_resident_bytes: system::memory().map_or(0, |memory| memory.peak_bytes),
+        max_resident_bytes: weir_sys::memory().map_or(0, |memory| memory.peak_bytes),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use weir_engine::{Control, Extras, Job};
-use weir_io::{Clock, system};
+use weir_io::Clock;
 use weir_result::{
     Arrivals, ConnectionPlan, HttpPlan, Load, Measurements, Pacing, Part, Plan, Rate, StampChoice,
 };
@@ -54,7 +54,7 @@ impl Witness {
 /// True if `auto` starts a witness: a CPU is free for it, and the window has room for enough
 /// probes.
 pub(crate) fn is_useful(job: &Job) -> bool {
-    let usable = system::usable_cpus().map_or(0, |cpus| cpus.len());
+    let usable = weir_sys::usable_cpus().map_or(0, |cpus| cpus.len());
     let plan = &job.plan;
     let is_server_local = network::is_local(&job.endpoint) != Some(false);
     let window_s = plan.duration_ns.map_or(0.0, |ns| ns as f64 / 1e9);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::{ArgAction, Args};
-use weir_io::{Endpoint, Signals};
+use weir_io::Endpoint;
 use weir_result::printable;
 use weir_result::units::{parse_bytes, parse_count, parse_duration_ns};
 use weir_runner::NoThread;
@@ -17,6 +17,7 @@ use weir_serve::{
     Delay, Drip, ExtraHeader, Fault, Framing, Handle, Http2Options, HttpVersion, IoEngine, Mode,
     Programme, ServeOptions, Stall, Stats,
 };
+use weir_sys::Signals;
 
 use crate::args::target::check_unix;
 use crate::args::values::listen_address;
@@ -175,7 +176,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<ExitCode> {
     let (tls, authority) = args.tls.config(&options.listen)?;
     options.tls = tls;
     let scheme = if options.tls.is_some() { "https" } else { "http" };
-    let _as_it_was = weir_io::system::raise_descriptor_limit();
+    let _as_it_was = weir_sys::raise_descriptor_limit();
     let signals = Signals::block().context("signals cannot be waited for")?;
     let handle = weir_serve::spawn(options)?;
     terminal::print(|out| {

@@ -11,7 +11,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use weir_io::{readiness, system};
 use weir_runner::NoThread;
 
 use super::scrapers::Scrapers;
@@ -70,7 +69,7 @@ impl Endpoint {
         let address = self.listener.local_addr()?;
         let serve = move || {
             // Where it is forbidden, the thread runs like all others.
-            let _as_others = system::stand_back();
+            let _as_others = weir_sys::lower_priority();
             while self.turn().is_ok() {}
         };
         // This thread outlives the run: nothing ends its wait.
@@ -86,7 +85,7 @@ impl Endpoint {
         let timeout = first.map(|until| until.saturating_duration_since(Instant::now()));
         let sockets = self.clients.iter().map(|client| client.stream.as_fd());
         let sources: Vec<_> = sockets.chain([self.listener.as_fd()]).collect();
-        let mut ready = readiness::await_readable(&sources, timeout)?;
+        let mut ready = weir_sys::await_readable(&sources, timeout)?;
         let is_calling = ready.pop().unwrap_or(false);
         let now = Instant::now();
         for (mut client, is_ready) in std::mem::take(&mut self.clients).into_iter().zip(ready) {

@@ -5,7 +5,6 @@ use std::collections::{BTreeSet, VecDeque};
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use weir_io::readiness;
 use weir_report::jsonl;
 use weir_result::document::SeriesEntry;
 use weir_result::{Document, Interval, Plan};
@@ -75,8 +74,7 @@ impl State {
     /// Prints lines while standard output has room for them: a reader that pauses must hold up
     /// neither the other observers nor the end of the run.
     fn print(&mut self) {
-        while self.failure.is_none() && !self.waiting.is_empty() && readiness::is_stdout_writable()
-        {
+        while self.failure.is_none() && !self.waiting.is_empty() && weir_sys::is_stdout_writable() {
             let Some((start_ns, line)) = self.waiting.pop_front() else { return };
             // It may be there in part after a failure, so that it is not printed again.
             self.failure = terminal::print(|out| out.write_all(&line)).err();

@@ -189,7 +189,7 @@ fn a_dash_is_standard_output() {
 
 #[test]
 fn a_cpu_that_is_not_usable_is_told_with_those_that_are() {
-    let usable = weir_io::system::usable_cpus().expect("affinity");
+    let usable = weir_sys::usable_cpus().expect("affinity");
     let last = usable.last().expect("it runs somewhere");
     let beyond = (last + 1).to_string();
     let told = format!("usable are {}", usable[0]);

@@ -151,7 +151,7 @@ fn more_threads_than_connections_are_noted() {
 #[test]
 fn threads_are_pinned_on_request_only() {
     let server = Served::plainly();
-    let usable = weir_io::system::usable_cpus().expect("affinity");
+    let usable = weir_sys::usable_cpus().expect("affinity");
     let last = *usable.last().expect("it runs somewhere");
     for_each_engine(|engine| {
         let cpus = |more: &str| {

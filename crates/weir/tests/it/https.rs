@@ -307,7 +307,7 @@ fn large_answers_come_whole() {
 
 #[test]
 fn a_thousand_connections_speak_tls() {
-    let _as_it_was = weir_io::system::raise_descriptor_limit();
+    let _as_it_was = weir_sys::raise_descriptor_limit();
     let server = Secure::answering(&Authority::new().sign_loopback(), OK);
     let flags = "-c1000 -t2 -n 5000 --insecure --timeout 60s";
     let ran = weir::load("epoll", flags, &[&server.url()]);

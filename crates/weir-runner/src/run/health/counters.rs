@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use weir_io::system;
 use weir_result::{ClientHealth, ServerCpu};
 
 use super::cgroup;
@@ -41,7 +40,7 @@ struct IdleState {
 impl Sources {
     /// Finds the sources on this machine.
     pub(super) fn find(server: Server) -> Sources {
-        let cpus = system::usable_cpus().unwrap_or_default();
+        let cpus = weir_sys::usable_cpus().unwrap_or_default();
         let interfaces = entries(Path::new("/sys/class/net")).filter_map(|directory| {
             // In Mbit/s; −1 or an error for an interface without a speed.
             let speed = number(&directory.join("speed"))?;

@@ -1,11 +1,46 @@
-//! Per-thread table of open descriptors, instead of the one that the process's threads share.
+//! Open descriptors: their limit, and a table of them for one thread instead of the one that the
+//! process's threads share.
 
 use std::io;
 use std::os::fd::RawFd;
 
 use libc::c_uint;
 
-use crate::socket::check;
+use crate::errno::check;
+
+/// Limits on open descriptors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DescriptorLimit {
+    /// The limit in force.
+    pub soft: u64,
+    /// The limit up to which this process may raise it.
+    pub hard: u64,
+}
+
+/// Returns the limits on open descriptors, and leaves them as they are.
+///
+/// # Errors
+/// Those of getrlimit(2).
+pub fn descriptor_limit() -> io::Result<DescriptorLimit> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the kernel writes one limit.
+    check(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) })?;
+    Ok(DescriptorLimit { soft: limit.rlim_cur, hard: limit.rlim_max })
+}
+
+/// Raises the limit on open descriptors as far as this process may, and returns the result.
+///
+/// # Errors
+/// Those of getrlimit(2) and setrlimit(2).
+pub fn raise_descriptor_limit() -> io::Result<DescriptorLimit> {
+    let DescriptorLimit { soft, hard } = descriptor_limit()?;
+    if soft < hard {
+        let limit = libc::rlimit { rlim_cur: hard, rlim_max: hard };
+        // SAFETY: the kernel reads one limit.
+        check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) })?;
+    }
+    Ok(DescriptorLimit { soft: hard.max(soft), hard })
+}
 
 /// Gives the calling thread its own descriptor table (`CLOSE_RANGE_UNSHARE`, close_range(2)), with
 /// the descriptors of `kept` and the standard streams under their old numbers.
@@ -54,6 +89,13 @@ mod tests {
     use std::thread;
 
     use super::*;
+
+    #[test]
+    fn the_limit_is_raised_to_its_maximum() {
+        let limit = raise_descriptor_limit().expect("limit");
+        assert_eq!(limit.soft, limit.hard);
+        assert_eq!(descriptor_limit().expect("limit"), limit);
+    }
 
     #[test]
     fn a_thread_has_what_it_keeps_and_nothing_else() {

@@ -3,6 +3,8 @@
 
 use std::io::{self, Write};
 
+use crate::errno::check;
+
 /// Standard output, unbuffered. The standard library's reports success if the descriptor is closed.
 #[derive(Debug)]
 pub struct Stdout(());
@@ -33,6 +35,18 @@ impl Write for Stdout {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Flushes C's standard output (stdio(3)), so that text printed next follows the text of C code.
+///
+/// # Errors
+/// Those of write(2).
+pub fn flush_c_stdout() -> io::Result<()> {
+    unsafe extern "C" {
+        static stdout: *mut libc::FILE;
+    }
+    // SAFETY: the C library made the stream before main, and fflush(3) takes its lock.
+    check(unsafe { libc::fflush(stdout) }).map(drop)
 }
 
 /// Pointer that the C library calls before Rust's runtime starts. The runtime opens `/dev/null` in
