@@ -13,6 +13,7 @@ mod instructions;
 mod readme;
 mod setup;
 mod sim;
+mod source;
 mod tidy;
 
 use std::process::ExitCode;

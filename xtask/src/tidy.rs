@@ -8,6 +8,7 @@ mod citations;
 mod decisions;
 mod exceptions;
 mod integration;
+mod finding;
 mod journey;
 mod language;
 mod layers;
@@ -16,16 +17,13 @@ mod measured;
 mod methods;
 mod printing;
 mod rust;
-mod scanner;
 mod text;
-mod tree;
-
-use std::fmt;
 
 use anyhow::{Result, ensure};
 
 use crate::shell;
-use tree::Tree;
+use crate::source::tree::Tree;
+use finding::Finding;
 
 /// Checks the whole repository and prints the findings.
 pub(crate) fn tidy() -> Result<()> {
@@ -51,27 +49,4 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     findings.extend(integration::check(tree));
     findings.sort_by(|a, b| (&a.path, a.line, a.rule).cmp(&(&b.path, b.line, b.rule)));
     findings
-}
-
-/// A violation of one rule in one place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Finding {
-    path: String,
-    /// Line number, from 1.
-    line: usize,
-    rule: &'static str,
-    /// Instruction for a fix.
-    advice: String,
-}
-
-impl Finding {
-    fn new(path: &str, line: usize, rule: &'static str, advice: impl Into<String>) -> Finding {
-        Finding { path: path.to_owned(), line, rule, advice: advice.into() }
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}: {}", self.path, self.line, self.rule, self.advice)
-    }
 }

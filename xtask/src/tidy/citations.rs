@@ -1,8 +1,8 @@
 //! Citations of METHOD.md in comments: each names a section that exists.
 
-use super::Finding;
-use super::scanner::{line_of, words};
-use super::tree::{File, Tree};
+use super::finding::Finding;
+use crate::source::scanner::{line_of, words};
+use crate::source::tree::{File, Tree};
 
 const PAGE: &str = "METHOD.md";
 

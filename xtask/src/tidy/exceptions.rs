@@ -1,8 +1,8 @@
 //! The list of known violations. It states the exact number of findings, so that it must shrink
 //! when one of them is fixed.
 
-use super::Finding;
-use super::tree::{File, Tree};
+use super::finding::Finding;
+use crate::source::tree::{File, Tree};
 
 const LIST: &str = "xtask/tidy-exceptions.txt";
 const RULE: &str = "exception";

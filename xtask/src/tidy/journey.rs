@@ -1,8 +1,8 @@
 //! The journey of one request: every symbol that ARCHITECTURE.md's table names exists in the code.
 
-use super::Finding;
-use super::scanner::{closing_brace, words};
-use super::tree::{File, Tree};
+use super::finding::Finding;
+use crate::source::scanner::{closing_brace, words};
+use crate::source::tree::{File, Tree};
 
 const PAGE: &str = "ARCHITECTURE.md";
 /// Text that identifies the header of the table.

@@ -1,9 +1,9 @@
 //! Plain English: openings and words that comments, documents and messages must not have. Both
 //! lists may only grow (STYLE.md).
 
-use super::Finding;
-use super::scanner::prefixes;
-use super::tree::{File, Tree};
+use super::finding::Finding;
+use crate::source::scanner::prefixes;
+use crate::source::tree::{File, Tree};
 
 /// First words of a doc comment that ask instead of naming the thing.
 const OPENINGS: [&str; 9] = [

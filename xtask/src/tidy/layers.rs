@@ -1,9 +1,9 @@
 //! Allowed imports between crates, and names that a crate must not use: ARCHITECTURE.md, "Crates".
 
-use super::Finding;
+use super::finding::Finding;
 use super::manifests::{Use, dependencies};
-use super::scanner::{line_of, words};
-use super::tree::{File, Tree};
+use crate::source::scanner::{line_of, words};
+use crate::source::tree::{File, Tree};
 
 /// Allowed and banned uses of one crate.
 struct Layer {

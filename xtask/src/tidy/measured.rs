@@ -1,8 +1,8 @@
 //! The measured figures of README.md are those of the pages that they come from.
 
-use super::Finding;
-use super::tree::Tree;
+use super::finding::Finding;
 use crate::readme::{ACCURACY, PERFORMANCE, README, updated};
+use crate::source::tree::Tree;
 
 pub(super) fn check(tree: &Tree) -> Option<Finding> {
     let text = |path: &str| tree.file(path).map(|file| file.text.as_str());

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Finding;
-use super::scanner::tests_module;
-use super::tree::{File, Tree};
+use super::finding::Finding;
+use crate::source::scanner::tests_module;
+use crate::source::tree::{File, Tree};
 
 const METHODS_MAX: usize = 40;
 

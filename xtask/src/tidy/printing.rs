@@ -2,9 +2,9 @@
 //! functions that sanitize foreign text for the terminal. The contents of the output are irrelevant
 //! here.
 
-use super::Finding;
-use super::scanner::{line_of, prefixes, tests_module};
-use super::tree::{File, Tree};
+use super::finding::Finding;
+use crate::source::scanner::{line_of, prefixes, tests_module};
+use crate::source::tree::{File, Tree};
 
 /// Files that may name standard output and standard error.
 const HOMES: [&str; 4] = [

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::Finding;
-use super::scanner::{functions, line_of, prefixes, tests_module, words};
-use super::tree::{File, Tree};
+use super::finding::Finding;
+use crate::source::scanner::{functions, line_of, prefixes, tests_module, words};
+use crate::source::tree::{File, Tree};
 
 const COLUMNS_MAX: usize = 100;
 const FILE_LINES_MAX: usize = 600;

@@ -1,8 +1,8 @@
 //! Rules for every text file, whatever its language.
 
-use super::Finding;
+use super::finding::Finding;
 use super::rust::columns;
-use super::tree::{File, Tree};
+use crate::source::tree::{File, Tree};
 
 /// Directories specific to one machine: of its users, its build jobs, its scratch space.
 const MACHINE_DIRS: [&str; 5] = ["home/", "root/", "Users/", "work/", "tmp/wt"];

@@ -6,25 +6,25 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::scanner::Masked;
+use crate::source::scanner::Masked;
 
 /// All text files of the repository, or files made up by a test.
-pub(super) struct Tree {
-    pub(super) files: Vec<File>,
+pub(crate) struct Tree {
+    pub(crate) files: Vec<File>,
 }
 
 /// One text file.
-pub(super) struct File {
+pub(crate) struct File {
     /// Path from the root of the repository, with `/`.
-    pub(super) path: String,
-    pub(super) text: String,
+    pub(crate) path: String,
+    pub(crate) text: String,
     /// Text split into code and comments, for Rust; empty otherwise.
-    pub(super) masked: Masked,
+    pub(crate) masked: Masked,
 }
 
 impl Tree {
     /// Reads every tracked file, and every untracked one that is not ignored.
-    pub(super) fn read(root: &Path) -> Result<Tree> {
+    pub(crate) fn read(root: &Path) -> Result<Tree> {
         let mut files = Vec::new();
         for path in tracked_paths(root)? {
             // A file may be deleted and the deletion not yet committed; binary files have no style
@@ -37,15 +37,15 @@ impl Tree {
     }
 
     #[cfg(test)]
-    pub(super) fn of(files: &[(&str, &str)]) -> Tree {
+    pub(crate) fn of(files: &[(&str, &str)]) -> Tree {
         Tree { files: files.iter().map(|(path, text)| File::new(path, text)).collect() }
     }
 
-    pub(super) fn file(&self, path: &str) -> Option<&File> {
+    pub(crate) fn file(&self, path: &str) -> Option<&File> {
         self.files.iter().find(|file| file.path == path)
     }
 
-    pub(super) fn rust(&self) -> impl Iterator<Item = &File> {
+    pub(crate) fn rust(&self) -> impl Iterator<Item = &File> {
         self.files.iter().filter(|file| file.is_rust())
     }
 }
@@ -56,16 +56,16 @@ impl File {
         File { path: path.to_owned(), text: text.to_owned(), masked }
     }
 
-    pub(super) fn is_rust(&self) -> bool {
+    pub(crate) fn is_rust(&self) -> bool {
         self.path.ends_with(".rs")
     }
 
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
 
     /// Returns the directory under `crates/`, or the first directory of the path.
-    pub(super) fn crate_name(&self) -> &str {
+    pub(crate) fn crate_name(&self) -> &str {
         let inside = self.path.strip_prefix("crates/").unwrap_or(&self.path);
         inside.split('/').next().unwrap_or(inside)
     }

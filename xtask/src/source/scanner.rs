@@ -7,13 +7,13 @@ use std::ops::Range;
 /// Two copies of a source text, of code and of comments, with all other bytes blanked: offsets and
 /// lines agree with the original. Literals are in neither copy.
 #[derive(Default)]
-pub(super) struct Masked {
-    pub(super) code: String,
-    pub(super) comments: String,
+pub(crate) struct Masked {
+    pub(crate) code: String,
+    pub(crate) comments: String,
 }
 
 impl Masked {
-    pub(super) fn new(source: &str) -> Masked {
+    pub(crate) fn new(source: &str) -> Masked {
         let mut code = source.as_bytes().to_vec();
         let mut comments = source.as_bytes().to_vec();
         blank(&mut comments, 0..source.len());
@@ -30,18 +30,18 @@ impl Masked {
 
 /// A function with a body. Lines are counted from 1.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Function {
-    pub(super) name: String,
+pub(crate) struct Function {
+    pub(crate) name: String,
     /// Line of `fn`.
-    pub(super) first_line: usize,
+    pub(crate) first_line: usize,
     /// Line of the closing brace.
-    pub(super) last_line: usize,
+    pub(crate) last_line: usize,
     /// Offsets between the braces.
-    pub(super) body: Range<usize>,
+    pub(crate) body: Range<usize>,
 }
 
 /// Returns all functions of masked code, nested ones too, in the order of their `fn`.
-pub(super) fn functions(code: &str) -> Vec<Function> {
+pub(crate) fn functions(code: &str) -> Vec<Function> {
     let mut found = Vec::new();
     for at in words(code, "fn") {
         let name = identifier(code[at + 2..].trim_start());
@@ -61,7 +61,7 @@ pub(super) fn functions(code: &str) -> Vec<Function> {
 }
 
 /// Returns the lines of `mod tests { … }` with its attributes, counted from 1.
-pub(super) fn tests_module(code: &str) -> Option<Range<usize>> {
+pub(crate) fn tests_module(code: &str) -> Option<Range<usize>> {
     let at = words(code, "mod tests").find(|at| code[at + 9..].trim_start().starts_with('{'))?;
     let open = at + code[at..].find('{').expect("the brace was seen above");
     let attributes = code[..at].lines().rev().skip(usize::from(!code[..at].ends_with('\n')));
@@ -69,8 +69,32 @@ pub(super) fn tests_module(code: &str) -> Option<Range<usize>> {
     Some(line_of(code, at) - above..line_of(code, closing_brace(code, open)) + 1)
 }
 
+/// Returns the code with all items under `#[cfg(test)]` blanked.
+pub(crate) fn production(code: &str) -> String {
+    let mut bytes = code.as_bytes().to_vec();
+    for (at, attribute) in code.match_indices("#[cfg(test)]") {
+        blank(&mut bytes, at..item_end(code, at + attribute.len()));
+    }
+    String::from_utf8(bytes).expect("items begin and end at ASCII bytes")
+}
+
+/// Returns the end of the item whose attributes or head begin at `at`.
+fn item_end(code: &str, at: usize) -> usize {
+    let mut depth = 0_i32;
+    for (offset, byte) in code[at..].bytes().enumerate() {
+        match byte {
+            b'(' | b'[' => depth += 1,
+            b')' | b']' => depth -= 1,
+            b';' if depth == 0 => return at + offset + 1,
+            b'{' if depth == 0 => return (closing_brace(code, at + offset) + 1).min(code.len()),
+            _ => {}
+        }
+    }
+    code.len()
+}
+
 /// Returns the offset of the brace that closes the one at `open`, or the end of the text.
-pub(super) fn closing_brace(code: &str, open: usize) -> usize {
+pub(crate) fn closing_brace(code: &str, open: usize) -> usize {
     let mut depth = 0_usize;
     for (offset, byte) in code[open..].bytes().enumerate() {
         match byte {
@@ -84,7 +108,7 @@ pub(super) fn closing_brace(code: &str, open: usize) -> usize {
 }
 
 /// Returns the offsets of `word`, except within longer words.
-pub(super) fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+pub(crate) fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let ends = move |at: usize| {
         let after = code[at + word.len()..].chars().next();
         !word.ends_with(is_word_char) || !after.is_some_and(is_word_char)
@@ -93,19 +117,19 @@ pub(super) fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = us
 }
 
 /// Returns the offsets of `start` that are not inside a word, regardless of the text after it.
-pub(super) fn prefixes<'a>(code: &'a str, start: &'a str) -> impl Iterator<Item = usize> + 'a {
+pub(crate) fn prefixes<'a>(code: &'a str, start: &'a str) -> impl Iterator<Item = usize> + 'a {
     let begins =
         move |at: usize| !start.starts_with(is_word_char) || !code[..at].ends_with(is_word_char);
     code.match_indices(start).map(|(at, _)| at).filter(move |at| begins(*at))
 }
 
 /// Returns the line of an offset, counted from 1.
-pub(super) fn line_of(text: &str, offset: usize) -> usize {
+pub(crate) fn line_of(text: &str, offset: usize) -> usize {
     text.as_bytes()[..offset].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
 /// Returns the identifier at the beginning of `text`, or an empty string.
-pub(super) fn identifier(text: &str) -> &str {
+pub(crate) fn identifier(text: &str) -> &str {
     let end = text.find(|c: char| !is_word_char(c)).unwrap_or(text.len());
     &text[..end]
 }
