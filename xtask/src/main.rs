@@ -15,6 +15,7 @@ mod setup;
 mod sim;
 mod source;
 mod tidy;
+mod touches;
 
 use std::process::ExitCode;
 
@@ -27,6 +28,8 @@ cargo xtask <task>
   ci [--quick]                everything a change must pass: fmt, tidy, clippy, docs, counts, tests;
                               quick: fmt, tidy, clippy, unit tests and some simulations
   tidy                        the rules of STYLE.md that a machine can check
+  touches [REVISION]          files that a new study kind, live output, backend, flag or metric has
+                              to edit, in a revision or as they are
   instructions [--write REASON]
                               instructions per request against the committed baseline; with a
                               reason it becomes the baseline
@@ -60,6 +63,8 @@ fn run(words: &[&str]) -> Result<()> {
         ["ci"] => ci::ci(false),
         ["ci", "--quick"] => ci::ci(true),
         ["tidy"] => tidy::tidy(),
+        ["touches"] => touches::touches(None),
+        ["touches", revision] => touches::touches(Some(revision)),
         ["instructions", options @ ..] => {
             instructions::instructions(&instructions::Options::parse(options)?)
         }

@@ -71,11 +71,27 @@ pub(crate) fn tests_module(code: &str) -> Option<Range<usize>> {
 
 /// Returns the code with all items under `#[cfg(test)]` blanked.
 pub(crate) fn production(code: &str) -> String {
-    let mut bytes = code.as_bytes().to_vec();
-    for (at, attribute) in code.match_indices("#[cfg(test)]") {
-        blank(&mut bytes, at..item_end(code, at + attribute.len()));
-    }
-    String::from_utf8(bytes).expect("items begin and end at ASCII bytes")
+    without(code, test_items(code))
+}
+
+/// Returns a text without the comments and without the items under `#[cfg(test)]`, but with its
+/// literals.
+pub(crate) fn production_text(source: &str) -> String {
+    let comments = opaque_spans(source.as_bytes()).into_iter();
+    let comments = comments.filter(|(kind, _)| *kind == Opaque::Comment).map(|(_, span)| span);
+    let tests = test_items(&Masked::new(source).code);
+    without(source, comments.chain(tests))
+}
+
+fn test_items(code: &str) -> Vec<Range<usize>> {
+    let attributes = code.match_indices("#[cfg(test)]");
+    attributes.map(|(at, attribute)| at..item_end(code, at + attribute.len())).collect()
+}
+
+fn without(text: &str, spans: impl IntoIterator<Item = Range<usize>>) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    spans.into_iter().for_each(|span| blank(&mut bytes, span));
+    String::from_utf8(bytes).expect("spans begin and end at ASCII bytes")
 }
 
 /// Returns the end of the item whose attributes or head begin at `at`.
@@ -330,6 +346,16 @@ trait T {
         assert_eq!(tests_module(code), Some(3..7));
         assert_eq!(tests_module("mod tests;\n"), None);
         assert_eq!(tests_module("mod tests {}\n"), Some(1..2));
+    }
+
+    #[test]
+    fn production_has_no_tests() {
+        let source = "a(\"b\"); // c\n#[cfg(test)]\nmod d;\n#[cfg(test)]\nfn e() {\n}\nf();\n";
+        assert_eq!(
+            production_text(source).split_whitespace().collect::<Vec<_>>(),
+            ["a(\"b\");", "f();"]
+        );
+        assert_eq!(production(source).len(), source.len());
     }
 
     #[test]

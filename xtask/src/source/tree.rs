@@ -36,6 +36,17 @@ impl Tree {
         Ok(Tree { files })
     }
 
+    /// Reads the Rust files under `directory` as they were at a revision.
+    pub(crate) fn at(root: &Path, revision: &str, directory: &str) -> Result<Tree> {
+        let list = ["ls-tree", "-r", "-z", "--name-only", revision, "--", directory];
+        let mut files = Vec::new();
+        for path in git(root, &list)?.split_terminator('\0').filter(|path| path.ends_with(".rs")) {
+            files.push(File::new(path, &git(root, &["show", &format!("{revision}:{path}")])?));
+        }
+        ensure!(!files.is_empty(), "{revision} has no Rust files in {directory}");
+        Ok(Tree { files })
+    }
+
     #[cfg(test)]
     pub(crate) fn of(files: &[(&str, &str)]) -> Tree {
         Tree { files: files.iter().map(|(path, text)| File::new(path, text)).collect() }
@@ -72,14 +83,20 @@ impl File {
 }
 
 fn tracked_paths(root: &Path) -> Result<Vec<String>> {
+    let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+    Ok(git(root, &list)?.split_terminator('\0').map(str::to_owned).collect())
+}
+
+/// Returns what git prints.
+fn git(root: &Path, arguments: &[&str]) -> Result<String> {
     // The repository may belong to another user than the one who builds it (a container).
     let git = Command::new("git")
-        .args(["-c", "safe.directory=*", "ls-files", "-z"])
-        .args(["--cached", "--others", "--exclude-standard"])
+        .args(["-c", "safe.directory=*"])
+        .args(arguments)
         .current_dir(root)
         .output()
         .context("failed to start git, which tells which files belong to the repository")?;
-    ensure!(git.status.success(), "failed to list files: {}", String::from_utf8_lossy(&git.stderr));
-    let listed = String::from_utf8(git.stdout).context("failed to read a file name as UTF-8")?;
-    Ok(listed.split_terminator('\0').map(str::to_owned).collect())
+    let failed = || format!("git {}: {}", arguments[0], String::from_utf8_lossy(&git.stderr));
+    ensure!(git.status.success(), failed());
+    String::from_utf8(git.stdout).with_context(|| format!("git {} printed no text", arguments[0]))
 }

@@ -1,0 +1,93 @@
+//! The siblings and samples that `touches` looks for, by names that revisions share.
+
+use crate::source::scanner::words;
+
+/// One of several things of a kind.
+pub(super) struct Sibling {
+    /// Names of its own files and directories, without extension.
+    pub(super) stems: &'static [&'static str],
+    /// Words of code that name it.
+    pub(super) words: &'static [&'static str],
+}
+
+/// A flag or a metric, by its name in code: `like_this`.
+pub(super) struct Sample(pub(super) &'static str);
+
+/// Kinds of addition, the number of files that each may touch, and all that there are.
+pub(super) const SIBLINGS: [(&str, usize, &[Sibling]); 3] =
+    [("a study kind", 10, &STUDIES), ("a live output", 6, &OUTPUTS), ("a backend", 6, &BACKENDS)];
+
+/// Kinds of addition, the number of files that each may touch, and some that are typical.
+pub(super) const SAMPLES: [(&str, usize, &[Sample]); 2] =
+    [("a flag", 4, &FLAGS), ("a printed and asserted metric", 5, &METRICS)];
+
+const STUDIES: [Sibling; 4] = [
+    Sibling {
+        stems: &["repeat", "repetition"],
+        words: &["Repeat", "RepeatArgs", "Repetition", "\"repeat\""],
+    },
+    Sibling {
+        stems: &["ab", "comparison"],
+        words: &["Ab", "AbArgs", "Design::Comparison", "StudyResult::Comparison", "\"ab\""],
+    },
+    Sibling { stems: &["sweep"], words: &["Sweep", "SweepArgs", "\"sweep\""] },
+    Sibling { stems: &["search"], words: &["Search", "SearchArgs", "SearchResult", "\"search\""] },
+];
+
+const OUTPUTS: [Sibling; 3] = [
+    Sibling { stems: &["tui"], words: &["tui", "Tui"] },
+    Sibling { stems: &["endpoint", "listen"], words: &["listen", "Endpoint"] },
+    Sibling { stems: &["otlp"], words: &["otlp", "Otlp"] },
+];
+
+const BACKENDS: [Sibling; 2] = [
+    Sibling { stems: &["uring"], words: &["Uring", "IoUring", "uring", "io_uring", "probe_uring"] },
+    Sibling { stems: &["epoll"], words: &["Epoll", "epoll"] },
+];
+
+const FLAGS: [Sample; 7] = [
+    Sample("body_size"),
+    Sample("connect_to"),
+    Sample("connection_lifetime"),
+    Sample("hpack_table"),
+    Sample("script_memory"),
+    Sample("source_ip"),
+    Sample("wait_for_server"),
+];
+
+const METRICS: [Sample; 7] = [
+    Sample("closed_by_peer"),
+    Sample("connection_wait"),
+    Sample("first_byte"),
+    Sample("renewed"),
+    Sample("resent"),
+    Sample("retransmitted_segments"),
+    Sample("tls_handshake"),
+];
+
+impl Sibling {
+    pub(super) fn is_named_in(&self, text: &str) -> bool {
+        self.words.iter().any(|word| words(text, word).next().is_some())
+    }
+
+    /// True if a file, or a directory that it is in, is called after it.
+    pub(super) fn owns(&self, path: &str) -> bool {
+        let inside = path.split_once("/src/").map_or(path, |(_, inside)| inside);
+        let mut parts = inside.strip_suffix(".rs").unwrap_or(inside).split('/');
+        parts.any(|part| self.stems.contains(&part))
+    }
+}
+
+impl Sample {
+    pub(super) fn name(&self) -> &'static str {
+        self.0
+    }
+
+    /// True if a text has the name as a field, a flag or a type.
+    pub(super) fn is_named_in(&self, text: &str) -> bool {
+        let flag = self.0.replace('_', "-");
+        let capital = |part: &str| part[..1].to_ascii_uppercase() + &part[1..];
+        let type_name: String = self.0.split('_').map(capital).collect();
+        [self.0, &flag, &type_name].iter().any(|name| words(text, name).next().is_some())
+    }
+}
