@@ -1,10 +1,10 @@
 //! `cargo xtask accuracy`: compares weir's figures with known values on this machine, and writes
-//! the page with the results (METHOD 2).
+//! the results (METHOD 2).
 //!
 //! Each case is a function that measures against a server with known behaviour, from theory or from
-//! its own log, and returns a [`Section`]. The sections of the measured cases are replaced in
-//! `docs/ACCURACY.md`; with `--print`, none. A run fails if a case is not as expected, after
-//! printing all sections.
+//! its own log, and returns a [`Section`]. Each measured case replaces its file in
+//! `docs/measured/`, and docs/ACCURACY.md is rendered anew; with `--print`, neither. A run fails if
+//! a case is not as expected, after printing all sections.
 
 mod curve;
 mod distribution;
@@ -16,7 +16,6 @@ mod peers;
 mod plan;
 mod quota;
 mod rows;
-mod section;
 mod theory;
 
 mod attribution;
@@ -40,20 +39,16 @@ mod slots;
 mod stall;
 mod stops;
 
-use std::fs;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+use xtask::measured::{self, ACCURACY};
 use xtask::shell::root;
 
-use crate::rig::machine::{self, Pressure};
-use crate::rig::page::Page;
+use crate::rig::machine::{self, Occasion, Pressure};
+use crate::rig::section::Section;
 use fixture::{Fixture, Over};
 pub(crate) use options::Options;
-use section::Section;
-
-/// Page that a full run writes.
-const PAGE: &str = "docs/ACCURACY.md";
 
 /// Largest share of time a thread may wait for a CPU in a quiet round.
 const WAITED_MAX: f64 = 0.005;
@@ -75,7 +70,7 @@ impl Case {
     }
 }
 
-/// All cases, in the order of the page.
+/// All cases, in the order of measuring.
 const CASES: &[Case] = &[
     Case::new("V2", delivery::delivery),
     Case::new("V3", queues::laws),
@@ -115,12 +110,15 @@ const CASES: &[Case] = &[
     Case::new("V15", slots::slots).over("V15-http2", Over::Http2 { streams: 1 }),
 ];
 
-/// Builds weir, runs the cases, writes the page.
+/// Builds weir, runs the cases, writes their files and the page.
 pub(crate) fn accuracy(options: Options) -> Result<()> {
     let mut fixture = Fixture::new(options)?;
-    let place = root()?.join(PAGE);
-    let mut page = Page::of(&fs::read_to_string(&place).unwrap_or_default());
-    let about = machine::occasion()?;
+    let root = root()?;
+    let occasion = Occasion::now([
+        ("places", fixture.placement.describe()),
+        ("weir", machine::version(&fixture.weir, "--version")?),
+        ("nginx", machine::version(&fixture.nginx, "-v")?),
+    ])?;
     let mut failed = Vec::new();
     let cases: Vec<&Case> = CASES.iter().filter(|case| fixture.options.wants(case.id)).collect();
     for case in cases {
@@ -131,55 +129,39 @@ pub(crate) fn accuracy(options: Options) -> Result<()> {
         let taken = pressure.taken();
         let waited = fixture.take_waited();
         section.settle(waited <= WAITED_MAX && taken.has_no_steal());
-        let short = if fixture.options.is_quick { "short windows (`--quick`), " } else { "" };
-        section.note(format!(
-            "{about}; {short}{:.0} s; a thread of server or client was runnable but not running \
-             {:.2} % of the time; {taken}.",
-            since.elapsed().as_secs_f64(),
-            waited * 100.0
-        ));
         section.extend_title(&case.over.to_string());
-        let text = section.text(case.id);
-        print!("{text}");
-        page.put(case.id, text);
-        for failure in section.failures() {
+        let short = if fixture.options.is_quick { "short windows (`--quick`), " } else { "" };
+        let conditions = format!(
+            "{short}a thread of server or client was runnable but not running {:.2} % of the \
+             time; {taken}",
+            waited * 100.0
+        );
+        let entry = section.entry(case.id, &occasion, since.elapsed().as_secs_f64(), conditions);
+        print!("{}", entry.in_full());
+        for failure in &entry.failures {
             eprintln!("accuracy: {} is not as expected: {failure}", case.id);
             failed.push(case.id);
         }
-    }
-    if fixture.options.writes_page {
-        let text = page.text(&introduction(&fixture)?, CASES.iter().map(|case| case.id));
-        fs::write(place, text).with_context(|| format!("failed to write {PAGE}"))?;
-        eprintln!("accuracy: wrote {PAGE}");
+        if fixture.options.writes_page {
+            measured::write(&root, &ACCURACY, &entry)?;
+            eprintln!("accuracy: wrote {}", ACCURACY.file(case.id));
+        }
     }
     failed.dedup();
     ensure!(failed.is_empty(), "not as expected: {}", failed.join(", "));
     Ok(())
 }
 
-/// Returns the introduction of the page.
-fn introduction(fixture: &Fixture) -> Result<String> {
-    let mut lines = machine::describe();
-    lines.extend([
-        ("places", fixture.placement.describe()),
-        ("weir", machine::version(&fixture.weir, "--version")?),
-        ("nginx", machine::version(&fixture.nginx, "-v")?),
-    ]);
-    let mut text = INTRODUCTION.to_owned();
-    for (name, value) in lines {
-        text.push_str(&format!("- {name}: {value}\n"));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_all_cases() {
+        let mut cases: Vec<&str> = CASES.iter().map(|case| case.id).collect();
+        let mut entries = ACCURACY.entries.to_vec();
+        cases.sort_unstable();
+        entries.sort_unstable();
+        assert_eq!(cases, entries);
     }
-    Ok(text)
 }
-
-const INTRODUCTION: &str = "\
-# Accuracy
-
-Written by `make accuracy`, which may also measure some of the cases anew; each says when it was
-measured. Each case sets up a truth that is known without weir, from theory or from the server's own
-log, and holds weir's figures against it. The cases are those of [METHOD 2.1](../METHOD.md). Client
-and server share one machine, over loopback. Each case ends with what else the machine did
-meanwhile: lateness that comes of it is in the figures. Where a figure depends on a machine that has
-nothing else to do and it had, the case is shown and not judged.
-
-";

@@ -1,9 +1,9 @@
-//! `cargo xtask bench`: compares weir with its peers on this machine, and writes the page with the
-//! results.
+//! `cargo xtask bench`: compares weir with its peers on this machine, and writes the results.
 //!
 //! Every comparison consists of paired rounds: both sides run within seconds of each other, in an
-//! order that alternates. The result is the median of the rounds' ratios. The sections of the
-//! measured cases are replaced in `docs/PERFORMANCE.md`; with `--print`, none.
+//! order that alternates. The result is the median of the rounds' ratios. Each measured
+//! case replaces its file in `docs/measured/`, and docs/PERFORMANCE.md is rendered anew; with
+//! `--print`, neither.
 
 mod bare;
 mod client;
@@ -31,17 +31,15 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+use xtask::measured::{self, PERFORMANCE};
 use xtask::shell::{cargo, find_program, root, run, target_dir};
 
 use crate::rig::clients;
-use crate::rig::machine::{self, Placement, Pressure};
-use crate::rig::page::Page;
+use crate::rig::machine::{self, Occasion, Placement, Pressure};
+use crate::rig::section::Section;
 use crate::rig::servers::{Server, Transport};
 pub(crate) use options::Options;
 use peers::Peer;
-
-/// Page that a run writes.
-const PAGE: &str = "docs/PERFORMANCE.md";
 
 /// A benchmark.
 struct Case {
@@ -84,44 +82,31 @@ struct Fixture {
     directory: PathBuf,
 }
 
-/// One case's part of the page.
-struct Section {
-    title: &'static str,
-    text: String,
-    /// Conditions that failed.
-    failures: Vec<String>,
-}
-
-/// Builds weir, runs the cases, writes the page.
+/// Builds weir, runs the cases, writes their files and the page.
 pub(crate) fn bench(options: Options) -> Result<()> {
     let fixture = Fixture::new(options)?;
-    let place = root()?.join(PAGE);
-    let mut page = Page::of(&fs::read_to_string(&place).unwrap_or_default());
-    let about = machine::occasion()?;
-    let head = fixture.introduction()?;
+    let root = root()?;
+    let occasion = Occasion::now([
+        ("places", fixture.placement.describe()),
+        ("weir", machine::version(&fixture.weir, "--version")?),
+        ("nginx", machine::version(&fixture.nginx, "-v")?),
+        ("wrk", Peer::Wrk.version()?),
+    ])?;
     let mut failures = Vec::new();
     for case in CASES.iter().filter(|case| fixture.options.wants(case.name)) {
         let (since, pressure) = (Instant::now(), Pressure::now());
-        let section = (case.run)(&fixture)
+        let mut section = (case.run)(&fixture)
             .with_context(|| format!("failed to run the case {}", case.name))?;
-        let text = format!(
-            "\n## {}: {}\n\n{}\n{about}; {:.0} s; {}.\n",
-            case.name,
-            section.title,
-            section.text,
-            since.elapsed().as_secs_f64(),
-            pressure.taken()
-        );
-        print!("{text}");
-        page.put(case.name, text);
-        failures.extend(section.failures);
-        // The page is written after each case, so that a failing case loses none of those before
-        // it.
+        section.settle(true);
+        let (elapsed_s, conditions) = (since.elapsed().as_secs_f64(), pressure.taken().to_string());
+        let entry = section.entry(case.name, &occasion, elapsed_s, conditions);
+        print!("{}", entry.in_full());
+        // An entry is written at once, so that a failing case loses none of those before it.
         if fixture.options.writes_page {
-            let text = page.text(&head, CASES.iter().map(|case| case.name));
-            fs::write(&place, text).with_context(|| format!("failed to write {PAGE}"))?;
-            eprintln!("bench: wrote {PAGE}");
+            measured::write(&root, &PERFORMANCE, &entry)?;
+            eprintln!("bench: wrote {}", PERFORMANCE.file(case.name));
         }
+        failures.extend(entry.failures);
     }
     ensure!(failures.is_empty(), "what must not be: {}", failures.join("; "));
     Ok(())
@@ -190,36 +175,14 @@ impl Fixture {
         let rounds = self.options.rounds;
         format!("{rounds} rounds of {seconds} s for each program; {more}.")
     }
-
-    /// Returns the introduction of the page.
-    fn introduction(&self) -> Result<String> {
-        let mut lines = machine::describe();
-        lines.extend([
-            ("places", self.placement.describe()),
-            ("weir", machine::version(&self.weir, "--version")?),
-            ("nginx", machine::version(&self.nginx, "-v")?),
-            ("wrk", Peer::Wrk.version()?),
-        ]);
-        let mut text = INTRODUCTION.to_owned();
-        for (name, value) in lines {
-            text.push_str(&format!("- {name}: {value}\n"));
-        }
-        Ok(text)
-    }
 }
 
-const INTRODUCTION: &str = "\
-# Performance
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-Written by `make bench`, which may also measure some of the cases anew; each ends with when it was
-measured and what else the machine did meanwhile. Costs are CPU time as the kernel accounts it to a
-process, start and end included, by the same method for every program; requests are counted by the
-server. A ratio is the median over paired rounds (both sides within seconds of each other, in an
-order that changes from round to round), with an interval that holds the true median with 95 %
-confidence whatever the distribution (order statistics). Absolute figures belong to this machine;
-the ratios travel better. weir runs as it comes: with the kernel's stamps on its sample of
-connections, its health sampling and its verdict. In the first section nothing is pinned; in all
-others the clients run on the same one CPU. The list is of the machine that measured last; a section
-with programs that are not in it has their versions.
-
-";
+    #[test]
+    fn the_page_has_all_cases_in_their_order() {
+        assert!(CASES.iter().map(|case| case.name).eq(PERFORMANCE.entries.iter().copied()));
+    }
+}

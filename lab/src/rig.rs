@@ -3,7 +3,7 @@
 
 pub(crate) mod clients;
 pub(crate) mod machine;
-pub(crate) mod page;
+pub(crate) mod section;
 pub(crate) mod servers;
 pub(crate) mod stats;
 pub(crate) mod table;

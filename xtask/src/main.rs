@@ -10,7 +10,7 @@ mod ci;
 mod demo;
 mod dist;
 mod instructions;
-mod readme;
+mod pages;
 mod setup;
 mod sim;
 mod source;
@@ -37,10 +37,10 @@ cargo xtask <task>
                               the engine's simulations: N seeds from S, N hours of virtual time
   demo                        builds weir, starts its server, shows both kinds of load
   bench [--quick] [--print] [--rounds N] [--seconds S] [--only depth,serve]
-                              weir beside its peers: what is measured replaces its part of
-                              docs/PERFORMANCE.md
-  accuracy [--quick] [--only V5,V9]
-                              weir's figures against known truths, METHOD 2.1; a full run writes
+                              weir beside its peers: what is measured replaces its file in
+                              docs/measured and its part of docs/PERFORMANCE.md
+  accuracy [--quick] [--print] [--only V5,V9]
+                              weir's figures against known truths, METHOD 2.1; the same for
                               docs/ACCURACY.md
   dist [--only PART,…]        the packages in target/dist, installed and run in clean systems and
                               built twice; parts: deny, packages, trial, minimal, crates, reproduce
@@ -49,7 +49,8 @@ cargo xtask <task>
                               output into the pages
   picture                     draws docs/run.svg from a run of weir against nginx
   picture report              paints the pictures of docs/guides/reading-the-report.md
-  readme                      copies measured figures from docs/ into README.md
+  pages                       writes docs/ACCURACY.md, docs/PERFORMANCE.md and README.md's table
+                              from the measured entries in docs/measured
   setup test|bench|accuracy|dist
                               installs what that needs and lacks
 ";
@@ -71,7 +72,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["sim", options @ ..] => sim::sim(&sim::Options::parse(options)?),
         ["demo"] => demo::demo(),
         ["dist", options @ ..] => dist::dist(&dist::Options::parse(options)?),
-        ["readme"] => readme::readme(),
+        ["pages"] => pages::pages(),
         ["accuracy" | "bench" | "guides" | "picture" | "statistics", ..] => lab(words),
         ["setup", purpose] => setup::setup(purpose.parse()?),
         [] | ["help" | "-h" | "--help"] => {

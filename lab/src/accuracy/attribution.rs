@@ -12,7 +12,7 @@ use xtask::shell::find_program;
 
 use super::fixture::Fixture;
 use super::link::{Link, SERVER_ADDRESS, Slowness};
-use super::section::Section;
+use crate::rig::section::Section;
 use crate::rig::servers::{answers, free_address, pinned};
 use crate::rig::table::Table;
 
@@ -123,8 +123,7 @@ pub(super) fn attribution(fixture: &Fixture) -> Result<Section> {
     let least = runs * RIGHT_LEAST / RUNS;
     let mut section = Section::new(
         "what limited the throughput",
-        "The line `Limit` says what kept the throughput from being higher. Here the limit is \
-         known, as each scenario makes it.",
+        "Does the line `Limit` name what limited the throughput?",
         format!(
             "Of {runs} runs of each scenario at least {least} name the right limit, and none names \
              a wrong one; `unknown` is not wrong."
@@ -138,7 +137,15 @@ pub(super) fn attribution(fixture: &Fixture) -> Result<Section> {
         }
         judge(&mut section, &mut table, scenario, &told, least);
     }
-    section.table("", &table.finish());
+    section.verdict(format!(
+        "Of {} runs {} name the right limit, {} none and {} a wrong one.",
+        runs * Scenario::ALL.len(),
+        table.sum("right"),
+        table.sum("unknown"),
+        table.sum("wrong")
+    ));
+    section.show(table.select(&["scenario", "limit", "right", "wrong"]));
+    section.table("", table);
     Ok(section)
 }
 

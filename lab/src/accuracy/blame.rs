@@ -12,8 +12,8 @@ use weir_result::quantile::Bound;
 use super::distribution::{Distribution, quantile};
 use super::fixture::{Fixture, freeze};
 use super::quota::HalfCpu;
-use super::section::Section;
 use crate::rig::machine::Pressure;
+use crate::rig::section::Section;
 use crate::rig::table::{Table, seconds};
 
 const WARMUP_S: f64 = 0.5;
@@ -77,9 +77,7 @@ pub(super) fn blame(fixture: &Fixture) -> Result<Section> {
     let runs = fixture.runs(20, 3);
     let mut section = Section::new(
         "stops of client and server",
-        "A client that is stopped, throttled or short of CPU time measures itself. It must say \
-         so, and must not attribute that to the server. Nor may it attribute to itself what a \
-         stopped server did.",
+        "Is a stop of the client told from a stop of the server?",
         format!(
             "All of {runs} runs (of a spinner, {}) whose client was harmed are bounded or void by \
              a rule about the client or its machine; where it was stopped or throttled no request \
@@ -127,7 +125,15 @@ pub(super) fn blame(fixture: &Fixture) -> Result<Section> {
         }
         judge(&mut section, &mut table, harm, &told);
     }
-    section.table("Medians over the runs:", &table.finish());
+    section.verdict("Medians:");
+    section.show(table.select(&[
+        "",
+        "runs",
+        "attributed to the client",
+        "sched lag max",
+        "wire max",
+    ]));
+    section.table("Medians over the runs:", table);
     Ok(section)
 }
 

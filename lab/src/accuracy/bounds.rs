@@ -14,7 +14,7 @@ use xtask::shell::find_program;
 use super::capture::{Capture, exchanges};
 use super::distribution::quantile;
 use super::fixture::{Fixture, Serving};
-use super::section::Section;
+use crate::rig::section::Section;
 use crate::rig::table::{Table, seconds};
 
 /// Runs of each spinner, half of them with each source of true values.
@@ -73,10 +73,7 @@ pub(super) fn bounds(fixture: &Fixture) -> Result<Section> {
     let least = (pairs * INSIDE_LEAST).div_ceil(PAIRS);
     let mut section = Section::new(
         "bounds hold",
-        "A spinner takes the client's CPU from time to time, so that weir sends late and reads \
-         late. What it states of a percentile then is a range: of a value its interval, of an \
-         upper bound the range beside it. The truth is the time between the packets of a request \
-         and of its response, or the server's programmed delay.",
+        "A spinner takes the client's CPU. Does the truth lie within the stated bounds?",
         format!(
             "The truth of p50, p90 and p99 lies inside the stated range in {least} of the {pairs} \
              pairs of run and percentile; V2's aim (15 µs at p50, 60 µs beyond) is allowed for. \
@@ -118,8 +115,10 @@ pub(super) fn bounds(fixture: &Fixture) -> Result<Section> {
             format!("p{p}: the lower end is {low:.2} of the truth")
         });
     }
-    section.table("", &table.finish());
-    section.note(format!("The truth is inside in {inside} of {pairs} pairs."));
+    section.table("", table);
+    section.verdict(format!(
+        "It does in {inside} of {pairs} pairs of run and percentile ({least} are wanted)."
+    ));
     capacity(fixture, &mut section)?;
     Ok(section)
 }

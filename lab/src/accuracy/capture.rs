@@ -15,7 +15,7 @@ use xtask::shell::find_program;
 use super::distribution::quantile;
 use super::fixture::Fixture;
 use super::rows::{self, Row};
-use super::section::Section;
+use crate::rig::section::Section;
 use crate::rig::table::{Table, thousands};
 
 /// Largest difference of the two at the median (METHOD 2.1).
@@ -28,8 +28,7 @@ const SNAP_BYTES: &str = "134";
 pub(super) fn capture(fixture: &Fixture) -> Result<Section> {
     let mut section = Section::new(
         "kernel stamps and packets",
-        "With `--timestamps all` weir reports when the kernel sent each request and received each \
-         answer. tcpdump notes independently when their packets passed the loopback interface.",
+        "Do the kernel's timestamps agree with packets that tcpdump saw?",
         "No answer is read before the kernel has it; the median of wire time less the time between \
          the two packets is within 5 µs of 0.",
     );
@@ -73,7 +72,9 @@ pub(super) fn capture(fixture: &Fixture) -> Result<Section> {
             format!("{io}: the median is {} apart", us(median))
         });
     }
-    section.table("", &table.finish());
+    section.verdict("Wire time minus the time between the two packets:");
+    section.show(table.select(&["engine", "requests", "read early", "p50"]));
+    section.table("", table);
     section.note("Packets are noted by the interface, stamps of requests just before it.");
     Ok(section)
 }

@@ -10,7 +10,7 @@ use weir_result::Document;
 use super::distribution::Distribution;
 use super::fixture::Fixture;
 use super::rows::{self, Row};
-use super::section::Section;
+use crate::rig::section::Section;
 use crate::rig::table::{Table, thousands};
 
 const LOADS: [&str; 4] =
@@ -21,9 +21,8 @@ pub(super) fn causality(fixture: &Fixture) -> Result<Section> {
     let window_s = fixture.span(5.0, 2.0);
     let mut section = Section::new(
         "cause before effect",
-        "A request is sent before the server reads it, read before it is answered, and answered \
-         before the client knows. One clock stamps all four, so one stamp in the wrong place \
-         shows.",
+        "Is each request sent before the server reads it, read before it is answered, and \
+         answered before weir reads the response?",
         "Ts ≤ read ≤ answered ≤ Te for every request, in warm-up, window and tail.",
     );
     let mut table = Table::new(&["load", "server", "requests", "out of order"]);
@@ -51,7 +50,9 @@ pub(super) fn causality(fixture: &Fixture) -> Result<Section> {
         }
     }
     fs::remove_file(&path).ok();
-    section.table("", &table.finish());
+    let (wrong, all) = (table.sum("out of order"), table.sum("requests"));
+    section.verdict(format!("{wrong} of {} requests are out of order.", thousands(all)));
+    section.table("", table);
     Ok(section)
 }
 
@@ -60,8 +61,8 @@ pub(super) fn report(fixture: &Fixture) -> Result<Section> {
     let window_s = fixture.span(5.0, 2.0);
     let mut section = Section::new(
         "the report is its requests",
-        "Histograms round, and are added up over threads. Every request also goes into a file, \
-         which is sorted and counted here by other code.",
+        "Do percentiles and counts of the report equal those of all requests, sorted by other \
+         code?",
         "Every percentile of the document is in the bucket of the exact one (0.1%), and no less; \
          every class has the same count; least, greatest and sum agree to the nanosecond.",
     );
@@ -93,7 +94,13 @@ pub(super) fn report(fixture: &Fixture) -> Result<Section> {
         section.must(compared > 0, || format!("{load}: nothing to compare"));
     }
     fs::remove_file(&path).ok();
-    section.table("", &table.finish());
+    section.verdict(format!(
+        "{} of {} percentiles and {} counts differ.",
+        table.sum("off"),
+        table.sum("percentiles compared"),
+        table.sum("classes off")
+    ));
+    section.table("", table);
     Ok(section)
 }
 

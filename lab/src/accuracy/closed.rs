@@ -10,7 +10,7 @@ use weir_result::Document;
 
 use super::distribution::Distribution;
 use super::fixture::{Fixture, freeze};
-use super::section::Section;
+use crate::rig::section::Section;
 use crate::rig::table::{Table, seconds, thousands};
 
 const CONNECTIONS: u32 = 20;
@@ -24,10 +24,8 @@ pub(super) fn stall(fixture: &Fixture) -> Result<Section> {
     let (window_s, stall_s) = (fixture.span(10.0, 4.0), fixture.span(1.4, 0.7));
     let mut section = Section::new(
         "a stall in a closed loop",
-        "A closed loop sends the next request when the answer is there, so a stall meets as many \
-         requests as there are connections, however long it lasts. That is what happened, and what \
-         must be printed: samples invented for requests never sent would be another loop's \
-         figures.",
+        "Does a closed loop report a stall once for each connection, without invented \
+         samples?",
         format!(
             "With {CONNECTIONS} connections exactly {CONNECTIONS} requests take as long as the \
              stall (S = {stall_s} s in {window_s} s), and no other takes half as long; the maximum \
@@ -58,7 +56,10 @@ pub(super) fn stall(fixture: &Fixture) -> Result<Section> {
     let bracket_s = freeze(server.worker, length)?;
     judge(&mut section, &mut table, "SIGSTOP, nginx", bracket_s, &client.finish()?)?;
 
-    section.table("", &table.finish());
+    let longer = table.sum("longer than S/2");
+    section.verdict(format!("{longer} requests met the {} stalls.", table.rows.len()));
+    section.show(table.select(&["stall by", "longer than S/2", "S", "max", "p99"]));
+    section.table("", table);
     Ok(section)
 }
 

@@ -8,8 +8,8 @@ use xtask::shell::find_program;
 use super::fixture::Fixture;
 use super::log::Record;
 use super::peers::{Load, PEERS, Peer, Printed, Time};
-use super::section::Section;
 use super::theory::Stall;
+use crate::rig::section::Section;
 use crate::rig::servers::pinned;
 use crate::rig::table::{self, Table, seconds, thousands};
 
@@ -43,8 +43,8 @@ enum Truth {
 pub(super) fn concordance(fixture: &Fixture) -> Result<Section> {
     let mut section = Section::new(
         "what others print",
-        "The same server and the same trouble for each load generator that is installed, told the \
-         same in its own words. Closed loops (wrk, ab) have no rate; the others are given one.",
+        "What do load generators print of the same trouble? The table has a stall of 1 s in \
+         20 s; four more are in the data.",
         "What users would have seen who come at the planned rate, in the first line of each table. \
          Only weir is judged, and only by the cases above; the answers that each program had are \
          counted by the server's log.",
@@ -52,6 +52,7 @@ pub(super) fn concordance(fixture: &Fixture) -> Result<Section> {
     for trouble in troubles(fixture) {
         measure(fixture, &mut section, &trouble)?;
     }
+    section.verdict("The first row is the truth for users who come at the planned rate.");
     section.note(
         "One stall is one event, however many requests meet it, and says little about the p99 of \
          another hour (METHOD 1.11): weir marks such values with `~`.",
@@ -208,7 +209,8 @@ fn measure(fixture: &Fixture, section: &mut Section, trouble: &Trouble) -> Resul
         let reason = reason.map_or("", |(_, reason)| reason);
         table.row(&row(peer, &printed, &server.finish()?, reason));
     }
-    section.table(&format!("{}:", trouble.above), &table.finish());
+    section.show(table.select(&["", "p50", "p99", "max", "requests/s"]));
+    section.table(&format!("{}:", trouble.above), table);
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 //! plan, and weir. Each row is checked.
 
 use super::distribution::{self, Distribution};
-use super::section::Section;
+use crate::rig::section::Section;
 use crate::rig::table::{Table, seconds};
 
 /// A comparison of quantiles, with tolerances.
@@ -26,33 +26,39 @@ const ROUNDING: f64 = 0.001;
 
 impl Curve<'_> {
     /// Adds the table for these quantiles, the maximum and the mean, if theory provides one.
+    /// Returns the greatest difference of weir from the log, in seconds.
     pub(super) fn add_to(
         &self,
         section: &mut Section,
         quantiles: &[f64],
         theory_s: impl Fn(f64) -> f64,
         mean_s: Option<f64>,
-    ) {
+    ) -> f64 {
         let Curve { truth_s, reported, .. } = self;
+        let mut off_s = 0.0_f64;
         let mut table = Table::new(&["", "theory", "server's log", "weir", "weir − log"]);
         for p in quantiles {
             let name = format!("p{}", (p * 1e5).round() / 1e3);
             let (log_s, weir_s) =
                 (distribution::quantile(truth_s, *p), reported.quantile_ns(*p) / 1e9);
             self.row(section, &mut table, &name, [theory_s(*p), log_s, weir_s]);
+            off_s = off_s.max((weir_s - log_s).abs());
         }
         let greatest =
             [theory_s(1.0), distribution::quantile(truth_s, 1.0), reported.max_ns() / 1e9];
+        off_s = off_s.max((greatest[2] - greatest[1]).abs());
         self.row(section, &mut table, "max", greatest);
         if let Some(theory_s) = mean_s {
             let mean = [theory_s, weir_stats::mean(truth_s), reported.mean_ns() / 1e9];
             self.row(section, &mut table, "mean", mean);
         }
         let above = &self.above;
-        section.table(&format!("{above}:"), &table.finish());
+        section.show(table.select(&["", "theory", "weir"]));
+        section.table(&format!("{above}:"), table);
         section.must(reported.count() == truth_s.len() as u64, || {
             format!("{above}: {} requests were planned, {} are ok", truth_s.len(), reported.count())
         });
+        off_s
     }
 
     fn row(&self, section: &mut Section, table: &mut Table, name: &str, figures: [f64; 3]) {

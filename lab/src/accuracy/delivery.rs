@@ -11,8 +11,8 @@ use super::fixture::{Fixture, Over, run_delay};
 use super::log::Record;
 use super::peers::{Load, Peer};
 use super::rows::{self, Pair};
-use super::section::Section;
 use crate::rig::machine::Pressure;
+use crate::rig::section::Section;
 use crate::rig::servers::pinned;
 use crate::rig::table::{Table, seconds, thousands};
 
@@ -61,12 +61,8 @@ pub(super) fn delivery(fixture: &Fixture) -> Result<Section> {
     let least = fixture.span(3.0, 1.0) as usize;
     let mut section = Section::new(
         "reported minus true",
-        "The server stamps every answer immediately before it hands it to the kernel, with the \
-         same clock, and never sleeps, so that the CPU which does the kernel's part of the \
-         delivery is awake. The true response time of a request ends there. What weir reports is \
-         more by what it takes until weir has read the answer and its clock: the kernel's way over \
-         loopback, waking up, and reading what came before. This is the error of every time that \
-         weir prints.",
+        "How many µs is a reported response time above the true one? The server stamps each \
+         response just before it sends it, with the same clock.",
         format!(
             "Never negative. Aimed at, in the rounds in which the client's thread waited for its \
              CPU for less than 0.5% of the time and the hypervisor took less than 1%, \
@@ -80,27 +76,37 @@ pub(super) fn delivery(fixture: &Fixture) -> Result<Section> {
     let mut late = Table::new(&HEADS);
     let mut around = Table::new(&HEADS);
     let mut own = Table::new(&HEADS);
+    let (mut judged, mut reached) = (0, 0);
     for setting in settings(fixture) {
         let found = rounds(fixture, setting, least)?;
-        judge(&mut section, setting, &found);
+        let is_reached = judge(&mut section, setting, &found);
+        judged += usize::from(is_reached.is_some());
+        reached += usize::from(is_reached == Some(true));
         add(&mut late, setting, &found, |round| &round.late_ns);
         add(&mut around, setting, &found, |round| &round.around_ns);
         add(&mut own, setting, &found, |round| &round.own_ns);
     }
+    section.verdict(format!(
+        "The aim (p50 {}, p99 {}) is reached in {reached} of {judged} settings with clean rounds.",
+        seconds(P50_AIM_NS / 1e9),
+        seconds(P99_AIM_NS / 1e9)
+    ));
+    let aimed = late.filter("pacing", &["hybrid"]).filter("conn.", &["1"]);
+    section.show(aimed.select(&["rate", "engine", "clean", "p50", "p99"]));
     section.table(
         "Reported response time minus the true one, all of it after the server's send stamp (µs). \
          Clean rounds first; the last three columns are of all rounds:",
-        &late.finish(),
+        late,
     );
     section.table(
         "Of that the client's part: from when the kernel had the answer until weir had read it and \
          its clock (µs), of the requests that the kernel stamped:",
-        &own.finish(),
+        own,
     );
     section.table(
         "Reported response time minus the server's own time from read to send (µs): the way there \
          and lateness in sending are in it too:",
-        &around.finish(),
+        around,
     );
     if fixture.over == Over::Http1 {
         compare(fixture, &mut section)?;
@@ -193,7 +199,9 @@ fn difference(later_ns: u64, earlier_ns: u64) -> f64 {
     later_ns as f64 - earlier_ns as f64
 }
 
-fn judge(section: &mut Section, setting: Setting, rounds: &[Round]) {
+/// Judges a setting. Returns true if it reaches the aim; none if it is not aimed at, or no round
+/// was clean.
+fn judge(section: &mut Section, setting: Setting, rounds: &[Round]) -> Option<bool> {
     let least = |times: &[f64]| times.first().copied().unwrap_or(0.0);
     for round in rounds {
         for times in [&round.late_ns, &round.around_ns] {
@@ -209,14 +217,17 @@ fn judge(section: &mut Section, setting: Setting, rounds: &[Round]) {
     });
     if setting.is_aimed_at() && !clean.is_empty() {
         let [p50, p99] = [0.5, 0.99].map(|p| distribution::quantile(&clean, p));
-        let outcome = if p50 <= P50_AIM_NS && p99 <= P99_AIM_NS { "reached" } else { "missed" };
+        let is_reached = p50 <= P50_AIM_NS && p99 <= P99_AIM_NS;
+        let outcome = if is_reached { "reached" } else { "missed" };
         section.note(format!(
             "The aim is {outcome} at {}: p50 {}, p99 {}.",
             place(),
             seconds(p50 / 1e9),
             seconds(p99 / 1e9)
         ));
+        return Some(is_reached);
     }
+    None
 }
 
 /// Returns the times of all rounds or of the clean ones, sorted.
@@ -287,7 +298,7 @@ fn compare(fixture: &Fixture, section: &mut Section) -> Result<()> {
     section.table(
         "Percentile as reported minus the same percentile of the server's own times from read to \
          send (µs); weir as it comes (hybrid pacing):",
-        &table.finish(),
+        table,
     );
     Ok(())
 }

@@ -7,7 +7,7 @@ use xtask::shell::find_program;
 use super::fixture::Fixture;
 use super::log::Record;
 use super::peers::{Load, Peer};
-use super::section::Section;
+use crate::rig::section::Section;
 use crate::rig::servers::pinned;
 use crate::rig::table::{Table, thousands};
 
@@ -32,9 +32,7 @@ pub(super) fn departures(fixture: &Fixture) -> Result<Section> {
     let window_s = fixture.span(10.0, 4.0) as u32;
     let mut section = Section::new(
         "when requests arrive",
-        "A constant rate can be even, or it can be bursts with pauses between them, and the server \
-         knows the difference: bursts make queues. The server's log tells when each request \
-         arrived.",
+        "Do requests reach the server evenly, or at random, as planned?",
         format!(
             "Index of dispersion (variance over mean of the number of requests) in bins of 1, 10 \
              and 100 ms: at most 1/(4·mean) + {IDC_SLACK} for an even plan, 1 ± \
@@ -82,7 +80,9 @@ pub(super) fn departures(fixture: &Fixture) -> Result<Section> {
         Some(_) => section.note("wrk2 takes longer than a quick run."),
         None => section.note("wrk2 is not on PATH."),
     }
-    section.table("", &table.finish());
+    section.verdict("Index of dispersion of the number of arrivals (even: 0, Poisson: 1):");
+    section.show(table.select(&["sender", "in 1 ms", "in 10 ms", "in 100 ms"]));
+    section.table("", table);
     section.note(
         "wrk2 starts its connections 5 ms apart and gives each its own period, so its requests \
          come in groups.",

@@ -15,7 +15,7 @@ use xtask::guard::Guarded;
 use xtask::shell::{find_program, is_root, run};
 
 use super::fixture::Fixture;
-use super::section::Section;
+use crate::rig::section::Section;
 use crate::rig::servers::{answers, free_address};
 use crate::rig::table::{Table, thousands};
 
@@ -78,8 +78,7 @@ pub(super) fn everyday_commands(fixture: &Fixture) -> Result<Section> {
     let same_least = (runs * 3).div_ceil(5);
     let mut section = Section::new(
         "everyday commands",
-        "Commands as people type them, nothing pinned, client and server on the same machine. The \
-         same command gets the same grade, and no percentile is withheld.",
+        "Does an everyday command get the same grade each time, with its percentiles?",
         format!(
             "No run is void. A command's most frequent grade is that of at least {stable_least} of \
              the {all} runs, and of at least {same_least} of {runs} for each command. Every report \
@@ -121,8 +120,8 @@ pub(super) fn everyday_commands(fixture: &Fixture) -> Result<Section> {
     section.must_if_quiet(stable >= stable_least, || {
         format!("{stable} of {all} runs have their command's most frequent grade")
     });
-    section.table("", &table.finish());
-    section.note(format!(
+    section.table("", table);
+    section.verdict(format!(
         "{} of {} runs have their command's most frequent grade.",
         thousands(stable as u64),
         thousands(all as u64)

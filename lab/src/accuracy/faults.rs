@@ -6,7 +6,7 @@ use weir_result::document::Accounting;
 use weir_result::quantile::Bound;
 
 use super::fixture::Fixture;
-use super::section::Section;
+use crate::rig::section::Section;
 use crate::rig::table::{Table, seconds, thousands};
 
 /// Returns the six classes (METHOD 1.6) by the names that rows have, and their counts.
@@ -26,8 +26,7 @@ pub(super) fn black_hole(fixture: &Fixture) -> Result<Section> {
     let (rate_rps, window_s, timeout_s) = (200.0, 3.0, 1.0);
     let mut section = Section::new(
         "a server that never answers",
-        "It accepts, reads, and says nothing. wrk prints zeros of such a server, since it counts a \
-         timeout when the late answer arrives. Here nothing arrives.",
+        "What is reported of a server that reads and never answers?",
         format!(
             "No answer: 0 completed, every planned request timed out, in flight at the end or \
              never sent, every percentile a lower bound of at least the timeout ({timeout_s} s)."
@@ -46,7 +45,7 @@ pub(super) fn black_hole(fixture: &Fixture) -> Result<Section> {
         let must_be_none = ["ok", "bad_response", "transport_error"].contains(&class);
         section.must(!must_be_none || count == 0, || format!("{count} are {class}"));
     }
-    section.table("", &table.finish());
+    section.table("", table);
     let mut table = Table::new(&["percentile", "at least"]);
     let all = document.latency.response_time.all.as_ref().context("no request has failed")?;
     for percentile in &all.percentiles {
@@ -59,8 +58,10 @@ pub(super) fn black_hole(fixture: &Fixture) -> Result<Section> {
         section.must(ns >= timeout_s * 1e9, || format!("p{p} is less than the timeout"));
     }
     section.must(!all.percentiles.is_empty(), || "there are no percentiles".to_owned());
-    section.table("", &table.finish());
     let completed = document.throughput.completed;
+    section.verdict(format!("{completed} of {planned} requests were completed."));
+    section.show(table.filter("percentile", &["p50", "p90", "p99"]));
+    section.table("", table);
     section.must(completed == 0, || format!("{completed} were completed"));
     section.must(planned == (rate_rps * window_s) as u64 && total == planned, || {
         format!("{planned} were planned, and {total} are accounted for")
@@ -78,9 +79,8 @@ pub(super) fn resets(fixture: &Fixture) -> Result<Section> {
     let window_s = fixture.span(5.0, 2.0);
     let mut section = Section::new(
         "a server that breaks off",
-        "It resets, closes or stops in the middle of every so-many-th request. Each is one error, \
-         at the request it belongs to, and the connection is renewed without losing or repeating \
-         any other.",
+        "The server resets, closes or stops within every hundredth response. Is each fault \
+         one error, and no other request lost or repeated?",
         "As many errors as the server has made, in warm-up, window and tail together; inside the \
          window exactly the requests that the server's log has no answer for; as many requests \
          sent as the server has read.",
@@ -124,7 +124,12 @@ pub(super) fn resets(fixture: &Fixture) -> Result<Section> {
             });
         }
     }
-    section.table("", &table.finish());
+    section.verdict(format!(
+        "The server made {} faults, and weir reports {}.",
+        thousands(table.sum("made by the server")),
+        thousands(table.sum("seen by weir"))
+    ));
+    section.table("", table);
     Ok(section)
 }
 

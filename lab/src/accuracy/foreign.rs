@@ -12,7 +12,7 @@ use xtask::guard::Guarded;
 use xtask::shell::find_program;
 
 use super::fixture::Fixture;
-use super::section::Section;
+use crate::rig::section::Section;
 use crate::rig::servers::{answers, free_address, write_certificate};
 use crate::rig::table::{Table, thousands};
 
@@ -225,10 +225,7 @@ const HTTP2_LOADS: [&str; 3] = [
 pub(super) fn foreign(fixture: &Fixture) -> Result<Section> {
     let mut section = Section::new(
         "servers of others",
-        "A server may end a connection, after 1,000 requests for example. Over HTTP/2 it says so \
-         by GOAWAY, and has not processed the requests above the last one that it names. A client \
-         that counts them as failed, or not at all, or that repeats a request which was processed, \
-         disagrees with the server's own log.",
+        "Do counts agree with the logs of other servers, which end connections as they like?",
         "Requests in the server's log = requests sent − returned, and every planned request ok.",
     );
     let mut table = Table::new(&[
@@ -255,7 +252,13 @@ pub(super) fn foreign(fixture: &Fixture) -> Result<Section> {
             }
         }
     }
-    section.table("", &table.finish());
+    section.verdict(format!(
+        "{} requests were sent, {} returned unprocessed, and {} are in the servers' logs.",
+        thousands(table.sum("sent")),
+        thousands(table.sum("returned")),
+        thousands(table.sum("in the server's log"))
+    ));
+    section.table("", table);
     Ok(section)
 }
 

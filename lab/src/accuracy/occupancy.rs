@@ -8,7 +8,7 @@ use weir_result::Document;
 
 use super::fixture::Fixture;
 use super::rows::{self, Rows};
-use super::section::Section;
+use crate::rig::section::Section;
 use crate::rig::table::Table;
 
 /// Largest relative difference of the counts.
@@ -19,10 +19,7 @@ pub(super) fn occupancy(fixture: &Fixture) -> Result<Section> {
     let window_s = fixture.span(5.0, 2.0);
     let mut section = Section::new(
         "Little's law",
-        "The number of requests on the wire, integrated over the window, is the sum of the times \
-         that requests spent there. weir counts the one as requests come and go and the other when \
-         they end; a request that is lost, counted twice or put into the wrong window makes them \
-         differ. The file of all requests gives a third count.",
+        "Do three counts of the requests on the wire agree, as Little's law demands?",
         format!("All three within {}% of each other.", TOLERANCE * 100.0),
     );
     let mut table = Table::new(&[
@@ -60,7 +57,14 @@ pub(super) fn occupancy(fixture: &Fixture) -> Result<Section> {
         });
     }
     fs::remove_file(&path).ok();
-    section.table("", &table.finish());
+    section.verdict("Mean numbers on the wire:");
+    section.show(table.select(&[
+        "load",
+        "mean on the wire, over time",
+        "by requests",
+        "by their file",
+    ]));
+    section.table("", table);
     Ok(section)
 }
 

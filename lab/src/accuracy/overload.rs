@@ -8,9 +8,9 @@ use super::distribution::Distribution;
 use super::fixture::Fixture;
 use super::plan::Plan;
 use super::rows;
-use super::section::Section;
 use super::theory;
-use crate::rig::table;
+use crate::rig::section::Section;
+use crate::rig::table::{self, seconds};
 
 const RATE_RPS: f64 = 1_500.0;
 const CAPACITY_RPS: f64 = 1_000.0;
@@ -25,9 +25,8 @@ pub(super) fn overload(fixture: &Fixture) -> Result<Section> {
     let longest_s = theory::overload_wait_s(RATE_RPS, CAPACITY_RPS, window_s);
     let mut section = Section::new(
         "more load than the server can serve",
-        "The server serves 1,000 requests a second, one after the other, and 1,500 come. A user \
-         who comes t seconds after the start waits t/2 seconds. A tool that stops at the end of \
-         the test, with a third of the users still in the queue, prints less than they waited.",
+        "1,500 requests/s come to a server of 1,000/s. Are the waits of those still queued at \
+         the end reported?",
         format!(
             "Q(p) = p·D·(R/µ − 1), the longest {longest_s} s; D = {window_s} s; 1,000 answers a \
              second inside the window. Within {}% of the longest of theory and of the server's \
@@ -56,12 +55,17 @@ pub(super) fn overload(fixture: &Fixture) -> Result<Section> {
         log_tolerance_s: TOLERANCE * longest_s,
         theory_tolerance_s: TOLERANCE * longest_s,
     };
-    curve.add_to(
+    let off_s = curve.add_to(
         &mut section,
         &[0.1, 0.5, 0.9, 0.99],
         |p| theory::overload_wait_s(RATE_RPS, CAPACITY_RPS, p * window_s),
         Some(longest_s / 2.0),
     );
+    section.verdict(format!(
+        "weir is at most {} from the server's log (limit: {}).",
+        seconds(off_s),
+        seconds(TOLERANCE * longest_s)
+    ));
     let completed_rps = document.throughput.completed_rps;
     section.note(format!("Completed in the window: {}/s.", table::rate(completed_rps)));
     section.must_if_quiet((completed_rps / CAPACITY_RPS - 1.0).abs() <= TOLERANCE, || {

@@ -8,8 +8,8 @@ use weir_stats::{mean, mean_interval, t_quantile, variance};
 use super::distribution::Distribution;
 use super::fixture::Fixture;
 use super::log::Record;
-use super::section::Section;
 use super::theory::{Law, Queue, QueueKind};
+use crate::rig::section::Section;
 use crate::rig::table::{Table, seconds, thousands};
 
 /// Largest time that delivery may add on a quiet machine: to the server, and back to the client's
@@ -27,9 +27,8 @@ pub(super) fn queues(fixture: &Fixture) -> Result<Section> {
     let window_s = fixture.span(30.0, 5.0);
     let mut section = Section::new(
         "queues with a known law",
-        "One server that takes 1 ms on average, and requests that come at random or evenly: the \
-         response times follow laws that are a hundred years old. They hold only if requests leave \
-         when the plan says and none is left out.",
+        "Do response times of a single server with random or even arrivals follow queueing \
+         theory?",
         format!(
             "Mean and p99 of METHOD 2.3 within 99% intervals from the run's own 30 slices \
              (D = {window_s} s), give or take {} of delivery. The mean is also that of the \
@@ -55,7 +54,9 @@ pub(super) fn queues(fixture: &Fixture) -> Result<Section> {
             measure_queue(fixture, &mut section, &mut table, name, queue, window_s)?;
         }
     }
-    section.table("", &table.finish());
+    section.verdict("Means and p99 beside theory's:");
+    section.show(table.select(&["queue", "ρ", "mean by theory", "weir", "p99 by theory"]));
+    section.table("", table);
     section.note("The seeds of arrivals and of service are fixed, so a run is the same each time.");
     Ok(section)
 }
@@ -124,8 +125,7 @@ pub(super) fn laws(fixture: &Fixture) -> Result<Section> {
     let (window_s, rate_rps) = (fixture.span(10.0, 3.0), 2_000.0);
     let mut section = Section::new(
         "delays with a known law",
-        "The server answers each request after a time drawn from a law, all at once and \
-         independently. What weir prints must be that law, moved up by the delivery.",
+        "Does a delay drawn from a law come out as that law?",
         format!(
             "The distribution function lies nowhere above the law by more than 1.36/√n, and \
              nowhere below the law moved up by {} by more than that (Kolmogorov and Smirnov's \
@@ -163,7 +163,9 @@ pub(super) fn laws(fixture: &Fixture) -> Result<Section> {
         section.must(above <= bound, || format!("{}: {above:.4} above the law", law.flag()));
         section.must_if_quiet(below <= bound, || format!("{}: {below:.4} below it", law.flag()));
     }
-    section.table("", &table.finish());
+    section.verdict("The greatest distances of the distribution functions, and their bound:");
+    section.show(table.select(&["law", "above", "below", "bound"]));
+    section.table("", table);
     Ok(section)
 }
 

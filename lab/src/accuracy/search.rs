@@ -9,7 +9,7 @@ use weir_result::study::{SearchResult, Study, StudyResult};
 use xtask::shell::run;
 
 use super::fixture::Fixture;
-use super::section::Section;
+use crate::rig::section::Section;
 use crate::rig::table::{Table, rate};
 
 /// Most trials of the median search.
@@ -31,8 +31,7 @@ pub(super) fn search(fixture: &Fixture) -> Result<Section> {
     let count = fixture.runs(6, 2);
     let mut section = Section::new(
         "searches for a capacity",
-        "A search says between which rates a server stops meeting an objective. Repeated, it says \
-         the same, and what it says is true.",
+        "Does a repeated search find the same capacity, and the true one?",
         format!(
             "A server that takes 5 ms for each request, one after the other, serves 200/s less its \
              own overhead: each of {count} intervals holds the rate that it makes with 4 \
@@ -49,14 +48,15 @@ pub(super) fn search(fixture: &Fixture) -> Result<Section> {
 
 fn known(fixture: &Fixture, count: usize, section: &mut Section) -> Result<()> {
     let mut table = Table::new(&["search", "capacity", "interval", "trials"]);
+    let mut held = 0;
     for index in 1..=count {
         let server = fixture.serve("--mode fifo --delay 5ms --log-max 1")?;
         let closed = fixture.weir("-t1 -c4 --warmup 500ms -d 3s", &server.url)?;
         let capacity_rps = closed.throughput.completed_rps;
         let found = find(fixture, "p95 < 100ms", &[&server.url])?;
-        section.must(found.lower_rps <= capacity_rps && capacity_rps <= found.upper_rps, || {
-            format!("{} is not in {}", rate(capacity_rps), found.interval())
-        });
+        let is_held = found.lower_rps <= capacity_rps && capacity_rps <= found.upper_rps;
+        held += usize::from(is_held);
+        section.must(is_held, || format!("{} is not in {}", rate(capacity_rps), found.interval()));
         table.row(&[
             index.to_string(),
             rate(capacity_rps),
@@ -64,7 +64,8 @@ fn known(fixture: &Fixture, count: usize, section: &mut Section) -> Result<()> {
             found.trials.to_string(),
         ]);
     }
-    section.table("`weir serve --mode fifo --delay 5ms`, `p95 < 100ms`:", &table.finish());
+    section.verdict(format!("{held} of {count} intervals hold the known capacity."));
+    section.table("`weir serve --mode fifo --delay 5ms`, `p95 < 100ms`:", table);
     Ok(())
 }
 
@@ -84,8 +85,8 @@ fn unknown(fixture: &Fixture, count: usize, section: &mut Section) -> Result<()>
     });
     let median = median_trials(&all);
     section.must_if_quiet(median <= TRIALS_MAX, || format!("{median} trials at the median"));
-    section.table("nginx, one worker, a compressed page, `p99 < 20ms`:", &table.finish());
-    section.note(format!(
+    section.table("nginx, one worker, a compressed page, `p99 < 20ms`:", table);
+    section.verdict(format!(
         "{together} of {count} intervals on nginx have a rate in common; {median} trials at the \
          median."
     ));

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use super::fixture::Fixture;
 use super::log::Record;
-use super::section::Section;
+use crate::rig::section::Section;
 use crate::rig::table::{Table, thousands};
 
 /// A script that numbers requests; each thread starts at its own multiple of 10¹².
@@ -32,8 +32,7 @@ pub(super) fn slots(fixture: &Fixture) -> Result<Section> {
     let window_s = fixture.span(5.0, 2.0);
     let mut section = Section::new(
         "every request once",
-        "A script numbers the requests of each thread. A client that loses one, or silently sends \
-         one again after its connection has broken, shows in the numbers that the server reads.",
+        "A script numbers the requests. Does the server read each number once?",
         "The numbers that the server reads are 0, 1, 2, … of each thread without a gap and without \
          a repetition, as many as weir says it sent in all phases together.",
     );
@@ -67,7 +66,13 @@ pub(super) fn slots(fixture: &Fixture) -> Result<Section> {
             });
         }
     }
-    section.table("", &table.finish());
+    section.verdict(format!(
+        "Of {} numbers {} are repeated and {} missing.",
+        thousands(table.sum("sent by weir")),
+        table.sum("repeated"),
+        table.sum("missing")
+    ));
+    section.table("", table);
     Ok(section)
 }
 

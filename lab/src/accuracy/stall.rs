@@ -13,8 +13,8 @@ use super::fixture::{Fixture, Over, freeze};
 use super::h2load;
 use super::plan::Plan;
 use super::rows;
-use super::section::Section;
 use super::theory::Stall;
+use crate::rig::section::Section;
 use crate::rig::table::{Table, seconds, thousands};
 
 /// Load of a case.
@@ -73,10 +73,8 @@ pub(super) fn open_loop(fixture: &Fixture) -> Result<Section> {
     let rate_rps = Load::over(fixture.over).rate_rps;
     let mut section = Section::new(
         "a stall in an open loop",
-        "Users come at their own times, whatever the server does. When it stands still, everybody \
-         who comes meanwhile waits for the rest of the stall and for the queue in front of him. \
-         A tool that sends late and starts the clock when it sends (coordinated omission), or that \
-         catches up slowly, reports another curve.",
+        "The server stalls under a constant rate. Is the whole wait of those who arrive \
+         meanwhile reported, without coordinated omission?",
         format!(
             "Q(p) = b + S − (1 − p)·D·(1 − ρ) for the slowest S/(D(1 − ρ)) of the requests, else \
              the base latency b (METHOD 2.2); D = {window_s} s, S = {stall_s} s, \
@@ -87,14 +85,16 @@ pub(super) fn open_loop(fixture: &Fixture) -> Result<Section> {
     let stall = Stall { stall_s, window_s, base_s: 0.0, load: 0.0 };
     let at_s = window_s * 0.3;
     let above = "The server stands still; the backlog drains as fast as it can".to_owned();
-    trial(fixture, &mut section, &Trial { above, stall, at_s, how: How::Programme })?;
+    let first_s = trial(fixture, &mut section, &Trial { above, stall, at_s, how: How::Programme })?;
     // Half of the time between two requests.
     let base_s = 0.5 / rate_rps;
     let above = format!("The same, then served one by one in {:.0} µs each", base_s * 1e6);
     let half = Stall { load: 0.5, base_s, ..stall };
-    trial(fixture, &mut section, &Trial { above, stall: half, at_s, how: How::Queue })?;
+    let second_s =
+        trial(fixture, &mut section, &Trial { above, stall: half, at_s, how: How::Queue })?;
     let above = "`kill -STOP` of the server".to_owned();
-    trial(fixture, &mut section, &Trial { above, stall, at_s, how: How::Signals })?;
+    let third_s = trial(fixture, &mut section, &Trial { above, stall, at_s, how: How::Signals })?;
+    verdict(&mut section, first_s.max(second_s).max(third_s), stall_s);
     if let Over::Http2 { streams } = fixture.over {
         beside_h2load(fixture, &mut section, stall, at_s, streams)?;
     }
@@ -107,8 +107,8 @@ pub(super) fn half_the_time(fixture: &Fixture) -> Result<Section> {
     let stall_s = window_s / 2.0;
     let mut section = Section::new(
         "the ^Z rule",
-        "Stop the server for half of the test, and half of the users meet the stall: a tenth of \
-         all users wait for 80 % of it or more. Gil Tene's first question to every load generator.",
+        "The server stands still for half of the test (Gil Tene's ^Z test). Does a tenth of \
+         the requests wait for 80% of the stall or more?",
         format!(
             "max = S, p90 = 0.8·S, p75 = 0.5·S, p45 ≈ the base latency; S = {stall_s} s in \
              D = {window_s} s. {}",
@@ -117,11 +117,9 @@ pub(super) fn half_the_time(fixture: &Fixture) -> Result<Section> {
     );
     let stall = Stall { stall_s, window_s, base_s: 0.0, load: 0.0 };
     let above = "The server stands still for half of the window".to_owned();
-    trial(
-        fixture,
-        &mut section,
-        &Trial { above, stall, at_s: window_s * 0.1, how: How::Programme },
-    )?;
+    let trial_at = Trial { above, stall, at_s: window_s * 0.1, how: How::Programme };
+    let off_s = trial(fixture, &mut section, &trial_at)?;
+    verdict(&mut section, off_s, stall_s);
     Ok(section)
 }
 
@@ -130,8 +128,8 @@ pub(super) fn at_the_end(fixture: &Fixture) -> Result<Section> {
     let (window_s, stall_s) = (fixture.span(10.0, 4.0), fixture.span(2.0, 1.0));
     let mut section = Section::new(
         "a stall across the end",
-        "The server stands still when the test ends. Who drops what is in flight then, or never \
-         sends what was due, loses exactly the slow requests, and reports that nothing happened.",
+        "The server stands still when the test ends. Do the requests in flight, and those \
+         due, count?",
         format!(
             "Of the requests planned inside the window, S/2D meet the stall, and all of them wait \
              for more than S/2: Q(p) = S − (1 − p)·D beyond p = 1 − S/2D; S = {stall_s} s in \
@@ -142,7 +140,8 @@ pub(super) fn at_the_end(fixture: &Fixture) -> Result<Section> {
     let stall = Stall { stall_s, window_s, base_s: 0.0, load: 0.0 };
     let above = "The server stands still from S/2 before the end to S/2 after it".to_owned();
     let at_s = window_s - stall_s / 2.0;
-    trial(fixture, &mut section, &Trial { above, stall, at_s, how: How::Programme })?;
+    let off_s = trial(fixture, &mut section, &Trial { above, stall, at_s, how: How::Programme })?;
+    verdict(&mut section, off_s, stall_s);
     Ok(section)
 }
 
@@ -155,8 +154,9 @@ fn tolerances() -> String {
     )
 }
 
-/// Measures one stall and adds its table.
-fn trial(fixture: &Fixture, section: &mut Section, trial: &Trial) -> Result<()> {
+/// Measures one stall and adds its table. Returns the greatest difference of weir from the log, in
+/// seconds.
+fn trial(fixture: &Fixture, section: &mut Section, trial: &Trial) -> Result<f64> {
     let Trial { ref above, mut stall, at_s, how } = *trial;
     let at_s = WARMUP_S + at_s;
     let flags = match how {
@@ -201,12 +201,20 @@ fn trial(fixture: &Fixture, section: &mut Section, trial: &Trial) -> Result<()> 
         theory_tolerance_s: THEORY_TOLERANCE * stall.stall_s,
     };
     let quantiles = quantiles(stall, crosses_end);
-    if crosses_end {
-        curve.add_to(section, &quantiles, |p| stall.end_quantile_s(p), None);
+    Ok(if crosses_end {
+        curve.add_to(section, &quantiles, |p| stall.end_quantile_s(p), None)
     } else {
-        curve.add_to(section, &quantiles, |p| stall.quantile_s(p), Some(stall.mean_s()));
-    }
-    Ok(())
+        curve.add_to(section, &quantiles, |p| stall.quantile_s(p), Some(stall.mean_s()))
+    })
+}
+
+fn verdict(section: &mut Section, off_s: f64, stall_s: f64) {
+    let most_s = LOG_TOLERANCE * stall_s;
+    section.verdict(format!(
+        "weir is at most {} from the server's log (limit: {}).",
+        seconds(off_s),
+        seconds(most_s)
+    ));
 }
 
 /// Adds what h2load reports of the same load on the same stall. Nothing is required of it.
@@ -236,7 +244,7 @@ fn beside_h2load(
          send, and sends nothing while all streams wait:",
         thousands(times_s.len() as u64)
     );
-    section.table(&above, &table.finish());
+    section.table(&above, table);
     Ok(())
 }
 

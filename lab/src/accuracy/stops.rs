@@ -10,8 +10,8 @@ use weir_result::document::RuleOutcome;
 use weir_result::quantile::Bound;
 
 use super::fixture::{Fixture, freeze};
-use super::section::Section;
 use crate::rig::machine::Pressure;
+use crate::rig::section::Section;
 use crate::rig::table::{Table, seconds};
 
 const WARMUP_S: f64 = 0.8;
@@ -98,8 +98,8 @@ pub(super) fn stops(fixture: &Fixture) -> Result<Section> {
     let undisturbed = fixture.runs(50, 6).next_multiple_of(LOADS.len());
     let mut section = Section::new(
         "stops of the client, wherever they are",
-        "A stop of the load generator delays requests that were due, responses that arrived, and \
-         the requests that queue behind them. It acts on the window from outside too.",
+        "The client is stopped for 5 ms to 1 s. Is each stop found, and what it moved printed \
+         as a bound?",
         format!(
             "In each of {runs} runs with stops of 5 ms to 1 s, `client-stopped` finds all that \
              touch the window or delay its requests, each to 3 ms. No percentile above {MOVED} \
@@ -120,10 +120,11 @@ pub(super) fn stops(fixture: &Fixture) -> Result<Section> {
         greatest.push([0, 1, 2, 3].map(most));
     }
     section.must_if_quiet(findings == 0, || format!("{findings} runs without a stop have one"));
-    section.note(format!("Findings in {undisturbed} runs without stops: {findings}."));
+    section.verdict(format!("{findings} of {undisturbed} runs without stops have a finding."));
 
     let mut table =
         Table::new(&["stop", "load", "touching", "longest", "found", "longest found", "grade"]);
+    let mut complete = 0;
     for index in 0..runs {
         let place = Place::ALL[index % Place::ALL.len()];
         let load = match place {
@@ -134,9 +135,20 @@ pub(super) fn stops(fixture: &Fixture) -> Result<Section> {
         let length_s = 0.005 * 200f64.powf(index as f64 / (runs - 1).max(1) as f64);
         let (flags, server) = LOADS[load];
         let seen = stopped_run(fixture, flags, server, &place.begins_s(length_s), length_s)?;
-        judge(&mut section, &mut table, &seen, (place, length_s), greatest[load], flags);
+        complete += usize::from(judge(
+            &mut section,
+            &mut table,
+            &seen,
+            (place, length_s),
+            greatest[load],
+            flags,
+        ));
     }
-    section.table("Each run:", &table.finish());
+    section.verdict(format!(
+        "In {complete} of {runs} runs all stops that touched the window or delayed its requests \
+         were found."
+    ));
+    section.table("Each run:", table);
     Ok(section)
 }
 
@@ -201,6 +213,7 @@ fn values(document: &Document) -> [f64; 4] {
     PERCENTILES.map(|p| headline.percentile(p).map_or(0.0, |value| value.ns as f64 / 1e9))
 }
 
+/// Judges a run and adds its row. Returns true if all of its stops were found.
 fn judge(
     section: &mut Section,
     table: &mut Table,
@@ -208,12 +221,13 @@ fn judge(
     (place, length_s): (Place, f64),
     greatest_s: [f64; 4],
     flags: &str,
-) {
+) -> bool {
     let Seen { touching_s, document } = seen;
     let about = format!("{} {}, {flags}", seconds(length_s), place.name());
     let found = document.health.and_then(|health| health.stops).unwrap_or_default();
     let longest_s = found.longest_ns as f64 / 1e9;
-    section.must(found.count as usize >= touching_s.len(), || {
+    let is_complete = found.count as usize >= touching_s.len();
+    section.must(is_complete, || {
         format!("{about}: {} of {} stops are found", found.count, touching_s.len())
     });
     let length_s = touching_s.iter().copied().fold(0.0, f64::max);
@@ -239,4 +253,5 @@ fn judge(
         if_any(longest_s),
         document.verdict.grade.in_words().to_owned(),
     ]);
+    is_complete
 }

@@ -4,8 +4,9 @@
 use anyhow::Result;
 use weir_result::Document;
 
-use super::{Fixture, Section};
+use super::Fixture;
 use crate::rig::clients::{self, Run};
+use crate::rig::section::Section;
 use crate::rig::servers::{NGINX_CONNECTIONS, PER_SERVER_THREAD, PER_THREAD, Server};
 use crate::rig::table::{self, Table};
 
@@ -37,9 +38,12 @@ const HEADS: [&str; 11] = [
     "client CPU",
 ];
 
+const QUESTION: &str =
+    "Does weir hold up to 100,000 connections in a closed loop and at a constant rate?";
+
 pub(super) fn connections(fixture: &Fixture) -> Result<Section> {
     let mut table = Table::new(&HEADS);
-    let (mut failures, mut notes) = (Vec::new(), String::new());
+    let (mut failures, mut notes) = (Vec::new(), Vec::new());
     for connections in CONNECTIONS {
         let threads = connections.div_ceil(PER_SERVER_THREAD);
         let weir_serve = Server::weir(&fixture.weir, fixture.placement.server, threads)?;
@@ -53,24 +57,30 @@ pub(super) fn connections(fixture: &Fixture) -> Result<Section> {
                 Ok(more) => failures.extend(more),
                 // Loads that a machine may be unable to carry are reported, not judged.
                 Err(error) if connections > ONE_ADDRESS_MAX => {
-                    notes.push_str(&format!("\nNot run: {name}: {error:#}.\n"));
+                    notes.push(format!("Not run: {name}: {error:#}."));
                 }
                 Err(error) => return Err(error.context(name)),
             }
         }
     }
-    let text = format!(
+    let method = format!(
         "One client thread for every {} connections, all on one CPU; {} s after 2 s of warm-up. \
          The rate is {}/s, or half of what the closed loop reached. Each may be off the plan by \
          0.1 %, and must have every connection open, no error and, up to {} connections, at most \
-         {MEMORY_MAX_MIB} MiB.\n\n{}{notes}",
+         {MEMORY_MAX_MIB} MiB.",
         table::thousands(PER_THREAD.into()),
         seconds(fixture),
         table::rate(RATE_MAX),
-        table::thousands(ONE_ADDRESS_MAX.into()),
-        table.finish()
+        table::thousands(ONE_ADDRESS_MAX.into())
     );
-    Ok(Section { title: "thousands of connections", text, failures })
+    let mut section = Section::new("thousands of connections", QUESTION, method);
+    section.fail(failures);
+    notes.into_iter().for_each(|note| section.note(note));
+    section.verdict(format!("Errors in all loads: {}.", table.sum("errors")));
+    let open = table.filter("server", &["weir serve"]);
+    section.show(open.select(&["connections", "load", "open at t0", "sent/s", "resident MiB"]));
+    section.table("", table);
+    Ok(section)
 }
 
 fn seconds(fixture: &Fixture) -> u32 {

@@ -5,12 +5,13 @@
 use anyhow::{Context, Result, ensure};
 use xtask::shell::{find_program, root};
 
+use super::Fixture;
 use super::bare::{PEERS, run_peer, run_weir};
 use super::floors::{Cell, Floor, floors};
 use super::paired::{self, Paired};
 use super::peers::{Peer, versions};
-use super::{Fixture, Section};
 use crate::rig::clients::Run;
+use crate::rig::section::Section;
 use crate::rig::servers::Server;
 use crate::rig::stats::Estimate;
 use crate::rig::table::{self, Table};
@@ -59,14 +60,29 @@ pub(super) fn defaults(fixture: &Fixture) -> Result<Section> {
     }
     let floors = floors(&cells);
     let failures = floors.iter().filter(|floor| floor.holds == Some(false));
-    let failures = failures.map(|floor| floor.text.clone()).collect();
-    let mut text = format!("{ABOUT}\n\n{rounds} rounds of each cell. {}\n", versions(&PEERS)?);
-    text.push_str(&tables.finish());
-    text.push_str(&cells.iter().filter_map(|cell| again(cell, rounds)).collect::<String>());
-    text.push_str("\nFloors of requests/s, weir's divided by wrk's:\n\n");
-    text.push_str(&floors.iter().map(line).collect::<String>());
-    Ok(Section { title: "bare commands", text, failures })
+    let failures: Vec<String> = failures.map(|floor| floor.text.clone()).collect();
+    let method = format!("{ABOUT} {rounds} rounds of each cell. {}", versions(&PEERS)?);
+    let mut section = Section::new("bare commands", QUESTION, method);
+    section.fail(failures);
+    let floors: Vec<String> = floors.iter().map(line).collect();
+    section.verdict(format!("Floors of requests/s beside wrk's: {}.", floors.join("; ")));
+    section.verdict("Requests/s, and behind the point weir's divided by the program's:");
+    section.show(tables.throughput.filter("connections", &["50"]));
+    cells.iter().filter_map(|cell| again(cell, rounds)).for_each(|note| section.note(note));
+    section.table(THROUGHPUT, tables.throughput);
+    section.table(EFFICIENCY, tables.efficiency);
+    Ok(section)
 }
+
+const QUESTION: &str =
+    "How fast are bare commands: `weir -cM URL` beside `wrk -cM URL` and others?";
+
+/// Lines above the two tables.
+const THROUGHPUT: &str = "Requests/s: each program's median; behind the point weir's divided by \
+    the program's, with its 95 % interval.";
+const EFFICIENCY: &str = "Requests per client CPU-second, in the same form. With a CPU to spare \
+    beside a local server, weir busy-polls with it (METHOD 1.8): that buys requests/s with CPU \
+    time, and the ratio shows the price.";
 
 const ABOUT: &str = "\
 `weir -cM URL` beside `wrk -cM URL`, `ab -k -t 5 -n 99999999 -c M URL`, `oha -z 5s -c M URL` and \
@@ -133,7 +149,7 @@ fn measure(
 }
 
 /// The two tables of the section, a row for each cell: requests/s, and requests per client
-/// CPU-second. `cargo xtask readme` reads both by their headings.
+/// CPU-second. The table in README.md is made of both, in this order.
 struct Tables {
     throughput: Table,
     efficiency: Table,
@@ -161,18 +177,6 @@ impl Tables {
         let per_cpu_second = |at| table::rate(1e6 / paired.cost_us(at));
         self.efficiency.row(&row(&per_cpu_second, &|at| paired.efficiency_of_first(at)));
     }
-
-    fn finish(self) -> String {
-        format!(
-            "\n### Requests/s\n\nEach program's median; behind the point weir's divided by the \
-             program's, with its 95 % interval.\n\n{}\n### Requests per client CPU-second\n\nIn \
-             the same form. With a CPU to spare beside a local server, weir busy-polls with it \
-             (METHOD 1.8): that buys requests/s with CPU time, and the ratio shows the price.\n\n\
-             {}",
-            self.throughput.finish(),
-            self.efficiency.finish()
-        )
-    }
 }
 
 /// Formats a program's figure, with the ratio of weir to it.
@@ -190,22 +194,22 @@ fn peer_cell(paired: &Paired, at: usize, own: &str, ratio: &Estimate) -> String 
 fn again(cell: &Cell, rounds: u32) -> Option<String> {
     let second = cell.second.as_ref()?;
     Some(format!(
-        "\n{}, measured again beside wrk with {} rounds, since the first interval is wholly below \
-         the floor: requests/s {}.\n",
+        "{}, measured again beside wrk with {} rounds, since the first interval is wholly below \
+         the floor: requests/s {}.",
         cell.name,
         rounds * AGAIN,
         table::estimate(second)
     ))
 }
 
-/// Formats a floor as an item of a list.
+/// Formats a floor for the verdict.
 fn line(floor: &Floor) -> String {
     let holds = match floor.holds {
         Some(true) => "holds",
-        Some(false) => "**fails**",
+        Some(false) => "fails",
         None => "not judged (too few rounds)",
     };
-    format!("- {holds}: {}\n", floor.text)
+    format!("{}, {holds}", floor.text)
 }
 
 #[cfg(test)]
@@ -225,18 +229,17 @@ mod tests {
         });
         let mut tables = Tables::new(&[Peer::Wrk, Peer::Ab]);
         tables.add(Served::Nginx(1), 50, &paired.expect("no run fails"));
-        let text = tables.finish();
-        let row = "| nginx, 1 worker | 50 | 66,000 | 60,000 · **1.10** (1.10–1.10) | failed |";
-        assert!(text.contains(row), "{text}");
-        let row = "| nginx, 1 worker | 50 | 2,000 | 1,000 · **2.00** (2.00–2.00) | failed |";
-        assert!(text.contains(row), "{text}");
+        let own = ["66,000", "60,000 · **1.10** (1.10–1.10)", "failed"];
+        assert_eq!(tables.throughput.rows, [[&["nginx, 1 worker", "50"][..], &own].concat()]);
+        let own = ["2,000", "1,000 · **2.00** (2.00–2.00)", "failed"];
+        assert_eq!(tables.efficiency.rows, [[&["nginx, 1 worker", "50"][..], &own].concat()]);
     }
 
     #[test]
     fn floors_are_told() {
         let floor = |holds| line(&Floor { text: "mean".to_owned(), holds });
-        assert_eq!(floor(Some(true)), "- holds: mean\n");
-        assert_eq!(floor(Some(false)), "- **fails**: mean\n");
+        assert_eq!(floor(Some(true)), "mean, holds");
+        assert_eq!(floor(Some(false)), "mean, fails");
         assert!(floor(None).contains("not judged"));
     }
 }

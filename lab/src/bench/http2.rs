@@ -2,11 +2,12 @@
 
 use anyhow::Result;
 
+use super::Fixture;
 use super::load::Load;
 use super::matrix::{self, LIMIT};
 use super::peers::{Peer, versions};
-use super::{Fixture, Section};
 use crate::rig::clients;
+use crate::rig::section::Section;
 use crate::rig::servers::{Server, Transport};
 use crate::rig::table::{self, Table};
 
@@ -29,34 +30,45 @@ const OPEN: [(&str, &str); 2] = [("-c10000", "1"), ("-c100", "100")];
 /// Largest deviation from the rate, in percent.
 const DEVIATION_MAX: f64 = 0.1;
 
+const QUESTION: &str = "What does a request over HTTP/2 cost beside h2load's?";
+
 pub(super) fn http2(fixture: &Fixture) -> Result<Section> {
     let nginx = fixture.nginx_over(Transport::Http2)?;
     let clients = matrix::clients(fixture, Peer::H2load);
-    let mut text = format!(
+    let method = format!(
         "A closed loop of one client thread over HTTP/2 without TLS. {} At least 1.5 is wanted \
          with several streams, 1.2 with one. With one stream nginx 1.22 holds a response back for \
          the delayed ACK of its head, so that load is on other servers. {LIMIT} \
-         {}\n",
+         {}",
         fixture.method(fixture.options.seconds, "weir has no warm-up here"),
         versions(&[Peer::H2load])?
     );
-    text.push_str(&matrix::compare(fixture, &nginx, &STREAMS, Peer::H2load, &clients)?);
+    let mut section = Section::new("HTTP/2", QUESTION, method);
+    let mut tables = vec![matrix::compare(fixture, &nginx, &STREAMS, Peer::H2load, &clients)?];
     for server in [fixture.h2o()?, fixture.weir_serve()?] {
-        text.push_str(&matrix::compare(fixture, &server, &SINGLE, Peer::H2load, &clients)?);
+        tables.push(matrix::compare(fixture, &server, &SINGLE, Peer::H2load, &clients)?);
     }
-    let (table, failures) = at_a_rate(fixture, &nginx)?;
-    text.push_str(&format!(
-        "\n### At a constant rate\n\n10,000/s on nginx; requests sent in the window may be off the \
-         plan by {DEVIATION_MAX} %.\n\n{table}"
+    let (table, failures, worst) = at_a_rate(fixture, &nginx)?;
+    section.fail(failures);
+    section.verdict(format!(
+        "At a constant rate it is at most {worst:.3} % off the plan (limit: {DEVIATION_MAX})."
     ));
-    Ok(Section { title: "HTTP/2", text, failures })
+    let wanted = "1.5 with several streams, 1.2 with one";
+    matrix::add_all(&mut section, tables, Peer::H2load, &clients, wanted);
+    let above = format!(
+        "At a constant rate of 10,000/s on nginx; requests sent in the window may be off the plan \
+         by {DEVIATION_MAX} %."
+    );
+    section.table(&above, table);
+    Ok(section)
 }
 
-/// Returns the table of the loads at a constant rate, and what failed in them.
-fn at_a_rate(fixture: &Fixture, server: &Server) -> Result<(String, Vec<String>)> {
+/// Returns the table of the loads at a constant rate, the failures, and the largest deviation from
+/// the rate in percent.
+fn at_a_rate(fixture: &Fixture, server: &Server) -> Result<(Table, Vec<String>, f64)> {
     let heads =
         ["connections × streams", "sent/s", "off the plan", "never sent", "errors", "client CPU"];
-    let (mut table, mut failures) = (Table::new(&heads), Vec::new());
+    let (mut table, mut failures, mut worst) = (Table::new(&heads), Vec::new(), 0.0_f64);
     let duration = format!("-d{}s", fixture.options.span(6, 2));
     for (connections, streams) in OPEN {
         let options = ["-t1", connections, "--streams", streams, "-R10k", &duration];
@@ -66,6 +78,7 @@ fn at_a_rate(fixture: &Fixture, server: &Server) -> Result<(String, Vec<String>)
             clients::weir(&fixture.weir, fixture.placement.client, &options, &server.url)?;
         let sent_rps = document.throughput.sent_rps;
         let deviation = (sent_rps / 10_000.0 - 1.0) * 100.0;
+        worst = worst.max(deviation.abs());
         let errors = clients::failures(&document);
         table.row(&[
             format!("{} × {streams}", &connections[2..]),
@@ -79,5 +92,5 @@ fn at_a_rate(fixture: &Fixture, server: &Server) -> Result<(String, Vec<String>)
             failures.push(format!("{words}: {deviation:+.3} % off the plan, {errors} errors"));
         }
     }
-    Ok((table.finish(), failures))
+    Ok((table, failures, worst))
 }

@@ -11,8 +11,9 @@ use weir_result::Document;
 use xtask::guard::Guarded;
 use xtask::shell::is_root;
 
-use super::{Fixture, Section};
+use super::Fixture;
 use crate::rig::clients;
+use crate::rig::section::Section;
 use crate::rig::servers::{PER_SERVER_THREAD, PER_THREAD};
 use crate::rig::table::{self, Table};
 
@@ -54,24 +55,28 @@ struct Case {
     seconds: u32,
 }
 
+const HEADS: [&str; 10] = [
+    "connections",
+    "threads",
+    "rate",
+    "seconds",
+    "opened in",
+    "open at t0",
+    "sent/s",
+    "answered",
+    "not answered",
+    "resident MiB",
+];
+
+const QUESTION: &str = "Does weir open a million connections, and use each?";
+
 pub(super) fn million(fixture: &Fixture) -> Result<Section> {
     if !is_root()? || !fixture.knows("--source-ip") {
-        let text = "Not measured: a network namespace takes root.\n".to_owned();
-        return Ok(Section { title: TITLE, text, failures: Vec::new() });
+        let why = "Not measured: a network namespace takes root.";
+        return Ok(Section::new(TITLE, QUESTION, why).reported());
     }
     let mut failures = Vec::new();
-    let mut table = Table::new(&[
-        "connections",
-        "threads",
-        "rate",
-        "seconds",
-        "opened in",
-        "open at t0",
-        "sent/s",
-        "answered",
-        "not answered",
-        "resident MiB",
-    ]);
+    let mut table = Table::new(&HEADS);
     let mut resident = Vec::new();
     for case in cases(fixture)? {
         let Case { connections, threads, rate, seconds, .. } = case;
@@ -108,16 +113,22 @@ pub(super) fn million(fixture: &Fixture) -> Result<Section> {
     if resident[0] > RESIDENT_MAX_MIB || resident[1] - resident[2] > GROWTH_MAX_MIB {
         failures.push(format!("too much memory is resident: {resident:?} MiB"));
     }
-    let text = format!(
+    let method = format!(
         "As many connections as memory allows, up to a million, and 40,000, in an open loop \
          without a warm-up, in which each of them is used; both programs share the machine's CPUs, \
          in a network namespace with ports 1,024 to 65,535. All must open within {OPEN_MAX_S} s \
          and be answered, with at most {RESIDENT_MAX_MIB} MiB resident; 40,000 be sent within \
-         {:.1}% of the rate, with at most {GROWTH_MAX_MIB} MiB more than for 100.\n\n{}",
-        100.0 * RATE_ERROR_MAX,
-        table.finish()
+         {:.1}% of the rate, with at most {GROWTH_MAX_MIB} MiB more than for 100.",
+        100.0 * RATE_ERROR_MAX
     );
-    Ok(Section { title: TITLE, text, failures })
+    let mut section = Section::new(TITLE, QUESTION, method);
+    section.fail(failures);
+    let (all, missing) = (table.sum("answered"), table.sum("not answered"));
+    let [all, missing] = [all + missing, missing].map(table::thousands);
+    section.verdict(format!("Of {all} requests {missing} were not answered."));
+    section.show(table.select(&["connections", "opened in", "sent/s", "resident MiB"]));
+    section.table("", table);
+    Ok(section)
 }
 
 /// Returns the loads: very many connections, forty thousand for three minutes, and the hundred that

@@ -2,14 +2,17 @@
 
 use anyhow::Result;
 
+use super::Fixture;
 use super::client::Client;
 use super::load::Load;
 use super::matrix::LOADS;
 use super::paired::Paired;
 use super::peers::{OTHERS, Peer, versions};
-use super::{Fixture, Section};
+use crate::rig::section::Section;
 use crate::rig::servers::Server;
 use crate::rig::table::{self, Table};
+
+const QUESTION: &str = "What does a request cost beside other programs'?";
 
 pub(super) fn others(fixture: &Fixture) -> Result<Section> {
     let server = fixture.nginx()?;
@@ -21,17 +24,21 @@ pub(super) fn others(fixture: &Fixture) -> Result<Section> {
     for load in LOADS.into_iter().flatten() {
         add(fixture, &server, load, &present, &mut table, &mut notes)?;
     }
-    let mut text = format!(
+    let method = format!(
         "weir's requests per CPU-second over each program's, on nginx; weir's own µs of CPU per \
-         request beside them. {} A dash: the program cannot do this load.\n\n{}\n\n{}",
+         request beside them. {} A dash: the program cannot do this load. {}",
         fixture.method(seconds(fixture), "every program on the same one CPU"),
-        versions(&OTHERS)?,
-        table.finish()
+        versions(&OTHERS)?
     );
-    for note in notes {
-        text.push_str(&format!("\n{note}\n"));
-    }
-    Ok(Section { title: "against other programs", text, failures: Vec::new() })
+    let mut section = Section::new("against other programs", QUESTION, method).reported();
+    notes.into_iter().for_each(|note| section.note(note));
+    section.verdict("weir's requests per CPU-second divided by each program's:");
+    let loads = [Load::of(1), Load::of(100)].map(|load| load.to_string());
+    let ratios: Vec<&str> =
+        heads.iter().map(String::as_str).filter(|head| *head != "weir µs").collect();
+    section.show(table.filter("load", &loads.each_ref().map(String::as_str)).select(&ratios));
+    section.table("", table);
+    Ok(section)
 }
 
 /// Returns the length of one side of a round, which is short because there are many sides.

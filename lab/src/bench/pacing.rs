@@ -4,8 +4,9 @@ use anyhow::{Context, Result, ensure};
 use weir_result::document::{Latency, Metric};
 use xtask::shell::find_program;
 
-use super::{Fixture, Section};
+use super::Fixture;
 use crate::rig::clients;
+use crate::rig::section::Section;
 use crate::rig::servers::{Server, pinned};
 use crate::rig::table::{self, Table};
 use crate::rig::timed::timed;
@@ -20,6 +21,9 @@ const CALIBRATION_S: u32 = 10;
 
 const HEADS: [&str; 7] =
     ["client", "send lag p50 µs", "p99 µs", "max µs", "response p50 µs", "p99 µs", "client CPU"];
+
+const QUESTION: &str =
+    "How late are requests at a constant rate of 10,000/s, and what does that cost?";
 
 pub(super) fn pacing(fixture: &Fixture) -> Result<Section> {
     let server = fixture.weir_serve()?;
@@ -46,21 +50,24 @@ pub(super) fn pacing(fixture: &Fixture) -> Result<Section> {
             ]);
         }
     }
-    let absent = match add_wrk2(fixture, &server, seconds, &mut table)? {
-        true => "",
-        false => " wrk2 is not on PATH.",
-    };
-    let text = format!(
+    let has_wrk2 = add_wrk2(fixture, &server, seconds, &mut table)?;
+    let method = format!(
         "10,000/s over 20 connections of one worker, against `weir serve`, {seconds} s after 1 s \
          of warm-up (wrk2: after its 10 s of calibration). A percentile that a run does not carry \
          is a dash. Send lag is from when a request was due \
          to when it was sent, which wrk2 does not tell; the response time, from when it was due to \
          its answer, contains it. A sleeping client also waits for other threads on its CPU. \
          Wanted of hybrid pacing: p50 at most 1 µs, p99 at most 100 µs, at most 20 % of a \
-         CPU.{absent}\n\n{}",
-        table.finish()
+         CPU."
     );
-    Ok(Section { title: "punctuality at a constant rate", text, failures: Vec::new() })
+    let mut section = Section::new("punctuality at a constant rate", QUESTION, method).reported();
+    if !has_wrk2 {
+        section.note("wrk2 is not on PATH.");
+    }
+    section.verdict("Wanted of hybrid pacing: p50 ≤ 1 µs, p99 ≤ 100 µs, CPU ≤ 20%. Send lag:");
+    section.show(table.select(&["client", "send lag p50 µs", "p99 µs", "client CPU"]));
+    section.table("", table);
+    Ok(section)
 }
 
 /// Returns a percentile in microseconds, or a dash if the run is too disturbed to support it.

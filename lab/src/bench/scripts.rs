@@ -10,29 +10,26 @@ use std::path::PathBuf;
 use anyhow::Result;
 use xtask::shell::root;
 
-use super::{Fixture, Section};
+use super::Fixture;
+use crate::rig::section::Section;
 
 /// Directory of the scripts, from the root of the repository.
 const DIRECTORY: &str = "lab/src/bench/scripts";
 
+const METHOD: &str = "The cost of a script, the memory of a thousand states, and a constant rate.";
+
 pub(super) fn scripts(fixture: &Fixture) -> Result<Section> {
-    let mut all = Section { title: "what scripts cost", text: String::new(), failures: Vec::new() };
-    for (number, part) in [cost::cost, states::states, rate::rate].into_iter().enumerate() {
-        let part = part(fixture)?;
-        let space = if number == 0 { "" } else { "\n" };
-        all.text.push_str(&format!("{space}### {}\n\n{}", part.title, part.text));
-        all.failures.extend(part.failures);
+    let mut section =
+        Section::new("what scripts cost", "What do Lua scripts cost, beside wrk's?", METHOD);
+    for part in [cost::cost, states::states, rate::rate] {
+        part(fixture, &mut section)?;
     }
-    Ok(all)
+    section.verdict("Requests per CPU-second, divided by wrk's with the same script:");
+    Ok(section)
 }
 
 /// Returns the words `-s FILE`.
 fn flag(script: &str) -> Result<[String; 2]> {
     let file: PathBuf = root()?.join(DIRECTORY).join(script);
     Ok(["-s".to_owned(), file.display().to_string()])
-}
-
-/// Returns a Markdown link from the page to the script.
-fn link(script: &str) -> String {
-    format!("[{script}](../{DIRECTORY}/{script})")
 }

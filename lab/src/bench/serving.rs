@@ -2,11 +2,14 @@
 
 use anyhow::{Result, ensure};
 
+use super::Fixture;
 use super::paired::Paired;
-use super::{Fixture, Section};
 use crate::rig::clients::{self, Run};
+use crate::rig::section::Section;
 use crate::rig::servers::Server;
 use crate::rig::table::{self, Table};
+
+const QUESTION: &str = "What does a request cost `weir serve`, beside nginx?";
 
 pub(super) fn serving(fixture: &Fixture) -> Result<Section> {
     let servers = [fixture.nginx()?, fixture.weir_serve()?];
@@ -27,14 +30,18 @@ pub(super) fn serving(fixture: &Fixture) -> Result<Section> {
             table::rate(paired.requests_per_second(at)),
         ]);
     }
-    let text = format!(
+    let method = format!(
         "The server's CPU time under weir's closed loop of 100 connections, one thread on each \
-         side, {} rounds of {} s.\n\n{}",
-        fixture.options.rounds,
-        fixture.options.seconds,
-        table.finish()
+         side, {} rounds of {} s.",
+        fixture.options.rounds, fixture.options.seconds
     );
-    Ok(Section { title: "`weir serve` against nginx", text, failures: Vec::new() })
+    let mut section = Section::new("`weir serve` against nginx", QUESTION, method).reported();
+    section.verdict(format!(
+        "It completes {} times nginx's requests per CPU-second.",
+        table::estimate(&paired.efficiency(1))
+    ));
+    section.table("", table);
+    Ok(section)
 }
 
 /// Runs the client and returns its requests with the CPU time that the server needed for them.

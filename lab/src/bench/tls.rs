@@ -2,12 +2,13 @@
 
 use anyhow::{Context, Result};
 
+use super::Fixture;
 use super::client::Client;
 use super::load::Load;
 use super::matrix::{self, LIMIT};
 use super::peers::Peer;
-use super::{Fixture, Section};
 use crate::rig::clients::Run;
+use crate::rig::section::Section;
 use crate::rig::servers::{Server, Transport};
 use crate::rig::table::{self, Table};
 
@@ -17,30 +18,35 @@ const LOADS: [Load; 3] = [Load::of(20), Load::of(100), Load::of(50).closing()];
 const FEW: u32 = 100;
 const MANY: u32 = 5_000;
 
+const QUESTION: &str = "What does a request over TLS 1.3 cost? The last load is full handshakes.";
+
 pub(super) fn tls(fixture: &Fixture) -> Result<Section> {
     let server = fixture.nginx_over(Transport::Tls)?;
     let clients = matrix::clients(fixture, Peer::Wrk);
-    let mut text = format!(
+    let method = format!(
         "A closed loop of one client thread over TLS 1.3. {} Neither program verifies the \
          certificate. With one request for each connection, every request has a full handshake: \
          the server has neither a session cache nor tickets. At least 1.2 is wanted with 100 \
          connections, 1 with 20, where 1.2 is near the limit (weir's own code has the encryption \
-         in it), and 1 for handshakes. {LIMIT}\n",
+         in it), and 1 for handshakes. {LIMIT}",
         fixture.method(fixture.options.seconds, "weir has no warm-up here")
     );
-    text.push_str(&matrix::compare(fixture, &server, &LOADS, Peer::Wrk, &clients)?);
-    text.push_str(&format!(
-        "\n### Memory of a connection\n\nThe difference in resident memory between {} and {} \
-         connections, for each of them.\n\n{}",
+    let mut section = Section::new("TLS 1.3", QUESTION, method).reported();
+    let tables = vec![matrix::compare(fixture, &server, &LOADS, Peer::Wrk, &clients)?];
+    let wanted = "1.2 with 100 connections, else 1";
+    matrix::add_all(&mut section, tables, Peer::Wrk, &clients, wanted);
+    let above = format!(
+        "Memory of a connection: the difference in resident memory between {} and {} connections, \
+         for each of them.",
         table::thousands(MANY.into()),
-        table::thousands(FEW.into()),
-        memory(fixture, &server, &clients)?
-    ));
-    Ok(Section { title: "TLS 1.3", text, failures: Vec::new() })
+        table::thousands(FEW.into())
+    );
+    section.table(&above, memory(fixture, &server, &clients)?);
+    Ok(section)
 }
 
 /// Returns the table of the memory that each connection takes.
-fn memory(fixture: &Fixture, server: &Server, clients: &[Client]) -> Result<String> {
+fn memory(fixture: &Fixture, server: &Server, clients: &[Client]) -> Result<Table> {
     let mut table = Table::new(&["client", "KiB per connection"]);
     for client in clients {
         let resident = |connections| {
@@ -51,5 +57,5 @@ fn memory(fixture: &Fixture, server: &Server, clients: &[Client]) -> Result<Stri
         let each_kib = more as f64 / f64::from(MANY - FEW) / 1_024.0;
         table.row(&[client.name(), format!("{each_kib:.1}")]);
     }
-    Ok(table.finish())
+    Ok(table)
 }

@@ -13,7 +13,8 @@ use anyhow::{Context, Result, ensure};
 use weir_result::Document;
 use xtask::shell::find_program;
 
-use super::{Fixture, Section};
+use super::Fixture;
+use crate::rig::section::Section;
 use crate::rig::servers::{Server, free_address, pinned};
 use crate::rig::stats::Estimate;
 use crate::rig::table::Table;
@@ -38,6 +39,8 @@ struct Figures {
     cpu_percent: f64,
 }
 
+const QUESTION: &str = "What do `--tui`, `--listen` and `--format jsonl` together cost a run?";
+
 pub(super) fn watching(fixture: &Fixture) -> Result<Section> {
     ensure!(find_program("script").is_some(), "failed to find script, which makes a terminal");
     let mut table = Table::new(&[
@@ -49,6 +52,7 @@ pub(super) fn watching(fixture: &Fixture) -> Result<Section> {
         "watched",
         "difference",
     ]);
+    let mut changes = Table::new(&["client", "send lag p99", "CPU"]);
     for (name, is_pinned) in [("on any CPU", false), ("on one CPU", true)] {
         let pairs = pairs(fixture, is_pinned)?;
         let of = |figure: fn(&(Figures, Figures)) -> f64| {
@@ -56,28 +60,38 @@ pub(super) fn watching(fixture: &Fixture) -> Result<Section> {
         };
         let (alone_us, watched_us) = (of(|pair| pair.0.lag_us), of(|pair| pair.1.lag_us));
         let (alone, watched) = (of(|pair| pair.0.cpu_percent), of(|pair| pair.1.cpu_percent));
+        let lag = with_interval(of(|pair| pair.1.lag_us - pair.0.lag_us), " µs");
+        let cpu = with_interval(of(|pair| pair.1.cpu_percent - pair.0.cpu_percent), " points");
+        changes.row(&[name, &lag, &cpu]);
         table.row(&[
             name.to_owned(),
             format!("{:.1} µs", alone_us.median),
             format!("{:.1} µs", watched_us.median),
-            with_interval(of(|pair| pair.1.lag_us - pair.0.lag_us), " µs"),
+            lag,
             format!("{:.1} %", alone.median),
             format!("{:.1} %", watched.median),
-            with_interval(of(|pair| pair.1.cpu_percent - pair.0.cpu_percent), " points"),
+            cpu,
         ]);
     }
-    let text = format!(
+    let method = format!(
         "`{LOAD}` on `weir serve`, {PAIRS} pairs of runs of {} s one after the other, in an order \
          that alternates. One run is watched in three ways at once: `--tui` on a terminal of \
          140 × 40, `--listen` with a reader that fetches the metrics once per second, and \
          `--format jsonl`. The other is not watched (`--quiet`). Medians; in brackets the 95% \
          interval of the median difference. CPU time is that of the whole process and of \
          script(1), which makes the terminal, in percent of one CPU. Wanted: at most \
-         {LAG_MAX_US:.0} µs and {CPU_MAX_PERCENT:.0} points more.\n\n{}",
-        seconds(fixture),
-        table.finish()
+         {LAG_MAX_US:.0} µs and {CPU_MAX_PERCENT:.0} points more.",
+        seconds(fixture)
     );
-    Ok(Section { title: "the cost of a screen and of metrics", text, failures: Vec::new() })
+    let mut section =
+        Section::new("the cost of a screen and of metrics", QUESTION, method).reported();
+    section.verdict(format!(
+        "p99 of the send lag and CPU time change by (wanted: at most +{LAG_MAX_US:.0} µs and \
+         +{CPU_MAX_PERCENT:.0} points):"
+    ));
+    section.show(changes);
+    section.table("", table);
+    Ok(section)
 }
 
 fn seconds(fixture: &Fixture) -> u32 {

@@ -4,12 +4,15 @@
 use anyhow::{Context, Result};
 use weir_result::document::Phases;
 
-use super::{Fixture, Section};
+use super::Fixture;
 use crate::rig::clients;
+use crate::rig::section::Section;
 use crate::rig::table::{self, Table};
 
 /// Largest difference of a worker's window from the requested length.
 const DEVIATION_MAX_MS: f64 = 10.0;
+
+const QUESTION: &str = "Has the window the length asked for, and is every request counted?";
 
 pub(super) fn window(fixture: &Fixture) -> Result<Section> {
     let server = fixture.nginx()?;
@@ -23,7 +26,7 @@ pub(super) fn window(fixture: &Fixture) -> Result<Section> {
         "never sent",
         "errors",
     ]);
-    let mut failures = Vec::new();
+    let (mut failures, mut worst_ms) = (Vec::new(), 0.0_f64);
     for engine in &fixture.engines {
         for rate in [None, Some("-R20k")] {
             let duration = format!("-d{seconds}s");
@@ -37,6 +40,7 @@ pub(super) fn window(fixture: &Fixture) -> Result<Section> {
             let sent = document.accounting.sent.total;
             let asked_ns = document.plan.duration_ns.context("the plan has no duration")?;
             let deviation_ms = deviation_ns(asked_ns, &document.phases) / 1e6;
+            worst_ms = worst_ms.max(deviation_ms);
             table.row(&[
                 rate.map_or("closed loop", |_| "20,000/s").to_owned(),
                 engine[1].to_owned(),
@@ -55,14 +59,22 @@ pub(super) fn window(fixture: &Fixture) -> Result<Section> {
             }
         }
     }
-    let text = format!(
+    let method = format!(
         "`weir -t2 -c100 -d{seconds}s`, alone and with `-R 20k`, on nginx: the largest difference \
          over the workers between the window each observed and the one asked for (at most \
          {DEVIATION_MAX_MS} ms is wanted), and every request put on the wire against nginx's own \
-         count (they must be equal).\n\n{}",
-        table.finish()
+         count (they must be equal)."
     );
-    Ok(Section { title: "truth of the window and the count", text, failures })
+    let mut section = Section::new("truth of the window and the count", QUESTION, method);
+    section.fail(failures);
+    section.verdict(format!(
+        "weir sent {} requests, and nginx counted {}. The window is off by at most {worst_ms:.3} \
+         ms (wanted: {DEVIATION_MAX_MS}).",
+        table::thousands(table.sum("sent in all")),
+        table::thousands(table.sum("counted by nginx"))
+    ));
+    section.table("", table);
+    Ok(section)
 }
 
 /// Returns the largest deviation over the workers from the length asked for, in nanoseconds.

@@ -1,6 +1,7 @@
 //! Description of the machine that was measured on, without anything that identifies it or its
 //! user.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::path::Path;
@@ -124,10 +125,22 @@ fn waited_us(pressure: &str) -> Option<u64> {
     total.trim().parse().ok()
 }
 
-/// Returns when, at which commit and on which CPUs a section was measured. Sections of one page may
-/// come from several machines.
-pub(crate) fn occasion() -> Result<String> {
-    Ok(format!("{}, commit {}, {}", date()?, commit()?, cpus()))
+/// When, at which commit and on which machine a case is measured. Entries of one page may come from
+/// several machines.
+#[derive(Clone, Debug)]
+pub(crate) struct Occasion {
+    pub(crate) date: String,
+    pub(crate) commit: String,
+    pub(crate) machine: BTreeMap<String, String>,
+}
+
+impl Occasion {
+    /// Returns this occasion, with properties of the machine beside those of [`describe`].
+    pub(crate) fn now(more: impl IntoIterator<Item = (&'static str, String)>) -> Result<Occasion> {
+        let machine = describe().into_iter().chain(more);
+        let machine = machine.map(|(name, value)| (name.to_owned(), value)).collect();
+        Ok(Occasion { date: date()?, commit: commit()?, machine })
+    }
 }
 
 fn cpus() -> String {

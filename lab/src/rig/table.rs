@@ -1,36 +1,8 @@
-//! Markdown tables, and number formats for readers.
+//! Tables, and number formats for readers.
 
-use std::fmt::Write;
+pub(crate) use xtask::measured::Table;
 
 use super::stats::Estimate;
-
-/// A table: the first column is text, the others are numbers.
-pub(crate) struct Table {
-    text: String,
-    columns: usize,
-}
-
-impl Table {
-    pub(crate) fn new(heads: &[&str]) -> Table {
-        let mut table = Table { text: String::new(), columns: heads.len() };
-        table.row(heads);
-        let rules = heads.iter().enumerate().map(|(at, _)| if at == 0 { "---" } else { "---:" });
-        table.row(&rules.collect::<Vec<_>>());
-        table
-    }
-
-    pub(crate) fn row<S: AsRef<str>>(&mut self, cells: &[S]) {
-        assert_eq!(cells.len(), self.columns, "a cell for each column");
-        for cell in cells {
-            write!(self.text, "| {} ", cell.as_ref()).expect("strings take everything");
-        }
-        self.text.push_str("|\n");
-    }
-
-    pub(crate) fn finish(self) -> String {
-        self.text
-    }
-}
 
 /// Formats a number as `1,234,567`.
 pub(crate) fn thousands(number: u64) -> String {
@@ -95,13 +67,6 @@ mod tests {
         assert_eq!(seconds(0.000_05), "50.0 µs");
         assert_eq!(micros(1_234_567.0), "1,235");
         assert_eq!((mebibytes(Some(3 << 19)), mebibytes(None)), ("1.5".into(), "—".into()));
-    }
-
-    #[test]
-    fn tables_have_rules() {
-        let mut table = Table::new(&["a", "b"]);
-        table.row(&["x", "1"]);
-        assert_eq!(table.finish(), "| a | b |\n| --- | ---: |\n| x | 1 |\n");
     }
 
     #[test]

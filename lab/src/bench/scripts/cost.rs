@@ -3,10 +3,11 @@
 
 use anyhow::{Result, ensure};
 
+use super::super::Fixture;
 use super::super::paired::Paired;
-use super::super::{Fixture, Section};
-use super::{flag, link};
+use super::flag;
 use crate::rig::clients::{self, Run};
+use crate::rig::section::Section;
 use crate::rig::servers::Server;
 use crate::rig::table::{self, Table};
 
@@ -23,24 +24,26 @@ const AIM: f64 = 1.3;
 const HEADS: [&str; 5] =
     ["client", "script", "requests per CPU-second, ratio", "µs CPU per request", "requests/s"];
 
-pub(super) fn cost(fixture: &Fixture) -> Result<Section> {
+pub(super) fn cost(fixture: &Fixture, section: &mut Section) -> Result<()> {
     let server = fixture.nginx()?;
     let mut table = Table::new(&HEADS);
     let throughput = add_static(fixture, &server, &mut table)?;
     for script in SCRIPTS {
         add_against_wrk(fixture, &server, script, &mut table)?;
     }
-    let text = format!(
-        "A closed loop on nginx, `-t2 -c100`, {} rounds of {} s; start and end of the process \
-         count. The static script is held to flags that send the same (throughput: {} of \
-         theirs), each other script to wrk with that script. {AIM} is aimed at where there are \
-         `request()` and `response()`.\n\n{}",
+    let above = format!(
+        "Cost of a script: a closed loop on nginx, `-t2 -c100`, {} rounds of {} s; start and end \
+         of the process count. The static script is held to flags that send the same (throughput: \
+         {} of theirs), each other script to wrk with that script. {AIM} is aimed at where there \
+         are `request()` and `response()`.",
         fixture.options.rounds,
         seconds(fixture),
-        throughput,
-        table.finish()
+        throughput
     );
-    Ok(Section { title: "Cost of a script", text, failures: Vec::new() })
+    let own = table.filter("script", &SCRIPTS).filter("client", &["weir"]);
+    section.show(own.select(&["script", "requests per CPU-second, ratio"]));
+    section.table(&above, table);
+    Ok(())
 }
 
 /// Adds weir without and with a static script; returns the ratio of their throughputs.
@@ -53,7 +56,7 @@ fn add_static(fixture: &Fixture, server: &Server, table: &mut Table) -> Result<S
     let paired = Paired::run("scripts, static", fixture.options.rounds, &names, run)?;
     add(table, &paired, 0, "weir", "none".to_owned(), "1".to_owned());
     let efficiency = table::estimate(&paired.efficiency(1));
-    add(table, &paired, 1, "weir", link(script), efficiency);
+    add(table, &paired, 1, "weir", script.to_owned(), efficiency);
     Ok(table::estimate(&paired.throughput(1)))
 }
 
@@ -85,7 +88,7 @@ fn add_against_wrk(
             (0, _) => "1".to_owned(),
             _ => table::estimate(&paired.efficiency(at)),
         };
-        add(table, &paired, at, name, link(script), ratio);
+        add(table, &paired, at, name, script.to_owned(), ratio);
     }
     Ok(())
 }

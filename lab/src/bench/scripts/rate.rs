@@ -4,9 +4,10 @@ use anyhow::{Context, Result};
 use weir_result::document::ScriptSection;
 use weir_result::{Callback, Document, Note};
 
-use super::super::{Fixture, Section};
-use super::{flag, link};
+use super::super::Fixture;
+use super::flag;
 use crate::rig::clients;
+use crate::rig::section::Section;
 use crate::rig::servers::Server;
 use crate::rig::table::{self, Table};
 
@@ -25,7 +26,7 @@ const DEVIATION_MAX_PERCENT: f64 = 0.1;
 /// Notes that weir must attach to the run with the slow script.
 const NOTES: [&str; 2] = ["script_holds_worker", "script_too_slow"];
 
-pub(super) fn rate(fixture: &Fixture) -> Result<Section> {
+pub(super) fn rate(fixture: &Fixture, section: &mut Section) -> Result<()> {
     let server = fixture.weir_serve()?;
     let mut table = Table::new(&[
         "script",
@@ -46,7 +47,7 @@ pub(super) fn rate(fixture: &Fixture) -> Result<Section> {
         let codes = codes(&document.notes);
         let usage = document.script.as_ref().context("weir ran no script")?;
         table.row(&[
-            link(script),
+            script.to_owned(),
             format!("{:.1}", request_us(usage)?),
             table::thousands(RATE_RPS),
             table::rate(sent_rps),
@@ -62,16 +63,17 @@ pub(super) fn rate(fixture: &Fixture) -> Result<Section> {
         let missing = NOTES.iter().filter(|note| script == SLOW && !codes.contains(note));
         failures.extend(missing.map(|note| format!("{script}: no note {note}")));
     }
-    let text = format!(
-        "{} connections on 2 threads, {} s at a constant rate after 2 s of warm-up, against \
-         `weir serve`. The quick script may be off the plan by {DEVIATION_MAX_PERCENT} %; of the \
-         slow one, which two threads can call at most 10,000 times a second, weir must tell that \
-         it was too slow and held its threads.\n\n{}",
+    let above = format!(
+        "A script at a rate: {} connections on 2 threads, {} s at a constant rate after 2 s of \
+         warm-up, against `weir serve`. The quick script may be off the plan by \
+         {DEVIATION_MAX_PERCENT} %; of the slow one, which two threads can call at most 10,000 \
+         times a second, weir must tell that it was too slow and held its threads.",
         table::thousands(CONNECTIONS),
-        seconds(fixture),
-        table.finish()
+        seconds(fixture)
     );
-    Ok(Section { title: "A script at a rate", text, failures })
+    section.fail(failures);
+    section.table(&above, table);
+    Ok(())
 }
 
 fn seconds(fixture: &Fixture) -> u32 {

@@ -3,9 +3,10 @@
 use anyhow::{Context, Result};
 use weir_result::Document;
 
-use super::super::{Fixture, Section};
-use super::{flag, link};
+use super::super::Fixture;
+use super::flag;
 use crate::rig::clients;
+use crate::rig::section::Section;
 use crate::rig::servers::Server;
 use crate::rig::table::{self, Table};
 
@@ -17,7 +18,7 @@ const SCRIPT: &str = "both.lua";
 /// at least this much, however many share the machine.
 const STATE_MAX_KIB: f64 = 4_096.0;
 
-pub(super) fn states(fixture: &Fixture) -> Result<Section> {
+pub(super) fn states(fixture: &Fixture, section: &mut Section) -> Result<()> {
     let server = fixture.weir_serve()?;
     let bare = load(fixture, &server, &[])?;
     let flag = flag(SCRIPT)?;
@@ -38,7 +39,7 @@ pub(super) fn states(fixture: &Fixture) -> Result<Section> {
     let [largest, more] = [largest_kib, more_kib].map(|kib| format!("{kib:.0}"));
     let lines = [
         (&bare, "none".to_owned(), 0, "—".to_owned(), "—".to_owned()),
-        (&scripted, link(SCRIPT), states, largest, more),
+        (&scripted, SCRIPT.to_owned(), states, largest, more),
     ];
     for (document, script, states, largest, more) in lines {
         table.row(&[
@@ -62,15 +63,21 @@ pub(super) fn states(fixture: &Fixture) -> Result<Section> {
     if errors > 0 {
         failures.push(format!("{errors} errors with {THREADS} states"));
     }
-    let text = format!(
-        "{} threads with a connection and a state each, a closed loop on `weir serve` for {} s. \
-         At most {} KiB may be held by a state, and be resident for it.\n\n{}",
+    let above = format!(
+        "A thousand states: {} threads with a connection and a state each, a closed loop on \
+         `weir serve` for {} s. At most {} KiB may be held by a state, and be resident for it.",
         table::thousands(THREADS),
         seconds(fixture),
-        table::rate(STATE_MAX_KIB),
-        table.finish()
+        table::rate(STATE_MAX_KIB)
     );
-    Ok(Section { title: "A thousand states", text, failures })
+    section.fail(failures);
+    section.verdict(format!(
+        "A state takes {:.0} KiB (limit: {}).",
+        largest_kib.max(more_kib),
+        table::rate(STATE_MAX_KIB)
+    ));
+    section.table(&above, table);
+    Ok(())
 }
 
 fn seconds(fixture: &Fixture) -> u32 {

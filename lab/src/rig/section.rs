@@ -1,0 +1,164 @@
+//! One case as it is measured: the question, the expected values, the tables, the conditions, and
+//! the verdict. It becomes a measured entry.
+
+use xtask::measured::{Entry, Outcome, Table};
+
+use super::machine::Occasion;
+
+/// Result of a case.
+pub(crate) struct Section {
+    entry: Entry,
+}
+
+impl Section {
+    /// Returns a section without figures. `question` is for readers who know benchmarks but not
+    /// this program; `method` has the load and the expected values, which are known before the
+    /// measurement.
+    pub(crate) fn new(
+        title: &str,
+        question: impl Into<String>,
+        method: impl Into<String>,
+    ) -> Section {
+        let (title, question, method) = (title.to_owned(), question.into(), method.into());
+        Section { entry: Entry { title, question, method, ..Entry::default() } }
+    }
+
+    /// Marks a case without conditions.
+    pub(crate) fn reported(mut self) -> Section {
+        self.entry.outcome = Outcome::Reported;
+        self
+    }
+
+    /// Appends to the title.
+    pub(crate) fn extend_title(&mut self, more: &str) {
+        self.entry.title.push_str(more);
+    }
+
+    /// Adds a table with a line above it, if there is one.
+    pub(crate) fn table(&mut self, above: &str, table: Table) {
+        self.entry.tables.push(table.under(above));
+    }
+
+    /// Sets the small table of the page, unless it has one.
+    pub(crate) fn show(&mut self, table: Table) {
+        self.entry.summary.get_or_insert(table);
+    }
+
+    /// Adds a sentence to the verdict. It gives measured figures and is true whatever the outcome.
+    pub(crate) fn verdict(&mut self, sentence: impl AsRef<str>) {
+        let verdict = &mut self.entry.verdict;
+        verdict.push_str(if verdict.is_empty() { "" } else { " " });
+        verdict.push_str(sentence.as_ref());
+    }
+
+    pub(crate) fn note(&mut self, note: impl Into<String>) {
+        self.entry.notes.push(note.into());
+    }
+
+    /// Checks a condition: if it is false, the case fails with the message `what`.
+    pub(crate) fn must(&mut self, is: bool, what: impl FnOnce() -> String) {
+        if !is {
+            self.entry.failures.push(what());
+        }
+    }
+
+    /// Checks a condition that must hold on an idle machine. Elsewhere a failure is reported but
+    /// does not count.
+    pub(crate) fn must_if_quiet(&mut self, is: bool, what: impl FnOnce() -> String) {
+        if !is {
+            self.entry.doubts.push(what());
+        }
+    }
+
+    /// Adds conditions that failed.
+    pub(crate) fn fail(&mut self, failures: impl IntoIterator<Item = String>) {
+        self.entry.failures.extend(failures);
+    }
+
+    /// Ends the case. The failures of `must_if_quiet` count if the machine was quiet.
+    pub(crate) fn settle(&mut self, was_quiet: bool) {
+        let Entry { outcome, failures, doubts, .. } = &mut self.entry;
+        if was_quiet {
+            failures.append(doubts);
+        }
+        match (failures.is_empty(), doubts.is_empty()) {
+            (false, _) => *outcome = Outcome::NotAsExpected,
+            (true, false) => *outcome = Outcome::NotJudged,
+            (true, true) => {}
+        }
+    }
+
+    /// Returns the conditions that failed.
+    #[cfg(test)]
+    pub(crate) fn failures(&self) -> &[String] {
+        &self.entry.failures
+    }
+
+    /// Returns the entry of a settled case.
+    pub(crate) fn entry(
+        self,
+        id: &str,
+        occasion: &Occasion,
+        seconds: f64,
+        conditions: String,
+    ) -> Entry {
+        let Occasion { date, commit, machine } = occasion.clone();
+        let (id, seconds) = (id.to_owned(), seconds.round() as u64);
+        Entry { id, date, commit, machine, seconds, conditions, ..self.entry }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry_of(mut section: Section, was_quiet: bool) -> Entry {
+        section.settle(was_quiet);
+        let occasion = Occasion {
+            date: "2026-01-02".to_owned(),
+            commit: "abc1234".to_owned(),
+            machine: [].into(),
+        };
+        section.entry("V0", &occasion, 1.6, "idle".to_owned())
+    }
+
+    #[test]
+    fn a_section_becomes_an_entry() {
+        let mut section = Section::new("time", "Does it fly?", "wings");
+        section.table("Seen:", Table::new(&["a"]));
+        section.show(Table::new(&["b"]));
+        section.show(Table::new(&["c"]));
+        section.verdict("It flew.");
+        section.verdict("It landed.");
+        section.must(1 + 1 == 2, || "arithmetic".to_owned());
+        let entry = entry_of(section, true);
+        assert_eq!((entry.outcome, entry.seconds), (Outcome::AsExpected, 2));
+        assert_eq!(entry.verdict, "It flew. It landed.");
+        assert_eq!(entry.tables[0].above, "Seen:");
+        assert_eq!(entry.summary, Some(Table::new(&["b"])));
+    }
+
+    #[test]
+    fn failures_decide_the_outcome() {
+        let mut section = Section::new("time", "Does it fly?", "wings").reported();
+        section.must(false, || "it does not fly".to_owned());
+        let entry = entry_of(section, false);
+        assert_eq!(entry.outcome, Outcome::NotAsExpected);
+        assert_eq!(entry.failures, ["it does not fly"]);
+        let section = Section::new("time", "Does it fly?", "wings").reported();
+        assert_eq!(entry_of(section, false).outcome, Outcome::Reported);
+    }
+
+    #[test]
+    fn a_busy_machine_is_not_judged() {
+        let late = || {
+            let mut section = Section::new("time", "Does it fly?", "wings");
+            section.must_if_quiet(false, || "late".to_owned());
+            section
+        };
+        let busy = entry_of(late(), false);
+        assert_eq!((busy.outcome, busy.failures.len()), (Outcome::NotJudged, 0));
+        let quiet = entry_of(late(), true);
+        assert_eq!((quiet.outcome, quiet.failures), (Outcome::NotAsExpected, vec!["late".into()]));
+    }
+}
