@@ -5,6 +5,7 @@
 
 mod circles;
 mod citations;
+mod commits;
 mod decisions;
 mod exceptions;
 mod integration;
@@ -44,6 +45,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     findings.extend(printing::check(tree));
     findings.extend(decisions::check(tree));
     findings.extend(measured::check(tree));
+    findings.extend(commits::check(tree));
     findings.extend(methods::check(tree));
     findings.extend(language::check(tree));
     findings.extend(integration::check(tree));

@@ -11,6 +11,8 @@ use crate::source::scanner::Masked;
 /// All text files of the repository, or files made up by a test.
 pub(crate) struct Tree {
     pub(crate) files: Vec<File>,
+    /// Commits of the history of HEAD; none in a shallow clone.
+    pub(crate) ancestors: Option<Vec<String>>,
 }
 
 /// One text file.
@@ -33,7 +35,7 @@ impl Tree {
                 files.push(File::new(&path, &text));
             }
         }
-        Ok(Tree { files })
+        Ok(Tree { files, ancestors: ancestors(root)? })
     }
 
     /// Reads the Rust files under `directory` as they were at a revision.
@@ -44,12 +46,13 @@ impl Tree {
             files.push(File::new(path, &git(root, &["show", &format!("{revision}:{path}")])?));
         }
         ensure!(!files.is_empty(), "{revision} has no Rust files in {directory}");
-        Ok(Tree { files })
+        Ok(Tree { files, ancestors: None })
     }
 
     #[cfg(test)]
     pub(crate) fn of(files: &[(&str, &str)]) -> Tree {
-        Tree { files: files.iter().map(|(path, text)| File::new(path, text)).collect() }
+        let files = files.iter().map(|(path, text)| File::new(path, text)).collect();
+        Tree { files, ancestors: None }
     }
 
     pub(crate) fn file(&self, path: &str) -> Option<&File> {
@@ -85,6 +88,13 @@ impl File {
 fn tracked_paths(root: &Path) -> Result<Vec<String>> {
     let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     Ok(git(root, &list)?.split_terminator('\0').map(str::to_owned).collect())
+}
+
+fn ancestors(root: &Path) -> Result<Option<Vec<String>>> {
+    if git(root, &["rev-parse", "--is-shallow-repository"])?.trim() == "true" {
+        return Ok(None);
+    }
+    Ok(Some(git(root, &["rev-list", "HEAD"])?.lines().map(str::to_owned).collect()))
 }
 
 /// Returns what git prints.
