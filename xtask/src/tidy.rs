@@ -19,6 +19,9 @@ mod methods;
 mod printing;
 mod rust;
 mod text;
+mod tree;
+mod words;
+use std::fmt;
 
 use anyhow::{Result, ensure};
 
@@ -46,6 +49,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     findings.extend(decisions::check(tree));
     findings.extend(measured::check(tree));
     findings.extend(commits::check(tree));
+    findings.extend(words::check(tree));
     findings.extend(methods::check(tree));
     findings.extend(language::check(tree));
     findings.extend(integration::check(tree));

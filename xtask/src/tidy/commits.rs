@@ -1,8 +1,8 @@
 //! The commit of a measured figure is in this history: one can build what was measured.
 
-use super::Finding;
-use super::scanner::words;
-use super::tree::{File, Tree};
+use super::finding::Finding;
+use crate::source::scanner::words;
+use crate::source::tree::{File, Tree};
 
 /// Where figures are committed, with the commit that they were measured at.
 const PLACES: [&str; 2] = ["README.md", "docs/"];

@@ -1,8 +1,8 @@
 //! The integration tests of a crate: one program, `tests/it/`, so that its dependencies are linked
 //! once. Data of tests may stand beside it.
 
-use super::Finding;
-use super::tree::{File, Tree};
+use super::finding::Finding;
+use crate::source::tree::{File, Tree};
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let astray = tree.rust().filter(|file| is_astray(file));
