@@ -8,8 +8,8 @@ mod citations;
 mod commits;
 mod decisions;
 mod exceptions;
-mod integration;
 mod finding;
+mod integration;
 mod journey;
 mod language;
 mod layers;
@@ -19,9 +19,7 @@ mod methods;
 mod printing;
 mod rust;
 mod text;
-mod tree;
 mod words;
-use std::fmt;
 
 use anyhow::{Result, ensure};
 

@@ -358,7 +358,7 @@ mod tests {
         check(
             of(CertificateError::BadEncoding),
             "bad_certificate",
-            "the certificate cannot be accepted (it is malformed): replace it, or --insecure to \
+            "the certificate cannot be accepted (it is malformed): replace it, or `tls.insecure` to \
              accept any certificate",
         );
         // By `openssl x509 -req`, without a file of extensions.

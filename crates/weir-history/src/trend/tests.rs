@@ -55,7 +55,7 @@ Series: 25 runs, 2026-11-01 10:00 to 2026-11-25 10:00
   23  2026-11-23 10:00  clean  4.83 ms  70,420/s
   24  2026-11-24 10:00  clean  4.81 ms  70,140/s
   25  2026-11-25 10:00  clean  4.85 ms  70,630/s
-  (22 runs before these; -n shows more)
+  (22 runs before these; `history.last` shows more)
 
   p99   ▁▁▁▁▁▁▁▁▁▁▁▁▇▇▇▇▇▇▇▇▇▇▇▇▇  4.00 ms to 4.85 ms
         +19.9% from #13 (2026-11-13) on, worse: 4.02 ms → 4.82 ms
@@ -108,7 +108,7 @@ Series 2 of 2: 13 runs, 2026-11-13 10:00 to 2026-11-25 10:00
   ID  Time (UTC)        Grade      p99      Rate
   24  2026-11-24 10:00  clean  4.81 ms  70,140/s
   25  2026-11-25 10:00  clean  4.85 ms  70,630/s
-  (11 runs before these; -n shows more)
+  (11 runs before these; `history.last` shows more)
 
   p99   4.80 ms to 4.85 ms
   Rate  70,000/s to 70,700/s
