@@ -200,7 +200,7 @@ fn day(time: UnixTime) -> String {
 
 fn misnamed(expected: &str, presented: &[String]) -> String {
     const SHOWN: usize = 3;
-    let remedy = "or --insecure to accept any certificate";
+    let remedy = format!("or {INSECURE} to accept any certificate");
     if presented.is_empty() {
         return format!(
             "the certificate is not valid for {expected:?}: it names no host (subjectAltName); \
@@ -367,7 +367,7 @@ mod tests {
             ParsedCertificate::try_from(&version_1).err().expect("it is too old"),
             "bad_certificate",
             "the certificate is of X.509 version 1, which names no host: replace it by one of \
-             version 3 with subjectAltName, or --insecure to accept any certificate",
+             version 3 with subjectAltName, or `tls.insecure` to accept any certificate",
         );
         check(
             RustlsError::DecryptError,
