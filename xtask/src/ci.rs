@@ -16,7 +16,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::shell::{cargo, run};
-use crate::tidy;
+use crate::{plots, tidy};
 use beside::Beside;
 use steps::Steps;
 use suites::Suite;
@@ -52,6 +52,8 @@ fn all(steps: &mut Steps) {
     steps.take("fmt", fmt);
     steps.take("tidy", tidy::tidy);
     steps.take("fuzz/Cargo.lock", fuzz_lock::check);
+    // Here and not in `dist`: it takes a second, once setup has installed the packages.
+    steps.take("plots", plots::check);
     let waiting = steps.take("build program", || suites::build(&EVERYTHING, &WAITING));
     let waiting = waiting.unwrap_or_default();
     let start = |suite: &Suite| steps.start(suite.name(), || Ok(suite.command()));

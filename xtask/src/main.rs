@@ -10,7 +10,9 @@ mod ci;
 mod demo;
 mod dist;
 mod instructions;
+mod npm;
 mod pages;
+mod plots;
 mod setup;
 mod sim;
 mod source;
@@ -51,6 +53,7 @@ cargo xtask <task>
   picture report              paints the pictures of docs/guides/reading-the-report.md
   pages                       writes docs/ACCURACY.md, docs/PERFORMANCE.md and README.md's table
                               from the measured entries in docs/measured
+  plots [--check]             builds the plot library of the HTML report, or compares it
   setup test|bench|accuracy|dist
                               installs what that needs and lacks
 ";
@@ -73,6 +76,8 @@ fn run(words: &[&str]) -> Result<()> {
         ["demo"] => demo::demo(),
         ["dist", options @ ..] => dist::dist(&dist::Options::parse(options)?),
         ["pages"] => pages::pages(),
+        ["plots"] => plots::write(),
+        ["plots", "--check"] => plots::check(),
         ["accuracy" | "bench" | "guides" | "picture" | "statistics", ..] => lab(words),
         ["setup", purpose] => setup::setup(purpose.parse()?),
         [] | ["help" | "-h" | "--help"] => {

@@ -2,9 +2,10 @@
 //! package manager.
 //!
 //! As root it installs the missing programs. Otherwise it prints the commands to type, and fails if
-//! a required program is missing. It installs from no other source, with two exceptions, both into
-//! the build directory: programs that are crates, which cargo builds, and the Python packages of
-//! HdrHistogram and SciPy, of which few systems have the version that is needed.
+//! a required program is missing. It installs from no other source, with three exceptions, all into
+//! the build directory: programs that are crates, which cargo builds; the Python packages of
+//! HdrHistogram and SciPy, of which few systems have the version that is needed; and packages from
+//! npm, by lock files of the repository.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,6 +13,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::npm;
 use crate::shell::{cargo, find_program, find_tool, is_root, run, tools_dir};
 
 /// Purpose of the programs.
@@ -79,7 +81,7 @@ struct Need {
     wanted_by: &'static [Purpose],
 }
 
-const NEEDS: [Need; 29] = [
+const NEEDS: [Need; 30] = [
     Need {
         program: "nginx",
         reason: "its own count of requests is compared with weir's",
@@ -131,6 +133,12 @@ const NEEDS: [Need; 29] = [
     Need {
         program: "prometheus",
         reason: "it scrapes a run, and answers the queries of the Grafana dashboard",
+        required_by: &[Purpose::Test],
+        wanted_by: &[],
+    },
+    Need {
+        program: "npm",
+        reason: "it installs axe-core and the packages of which the plot library is built",
         required_by: &[Purpose::Test],
         wanted_by: &[],
     },
@@ -325,11 +333,15 @@ impl PythonPackage {
     }
 }
 
-/// Installs the Python packages of a purpose. SciPy needs a newer Python than some systems have,
-/// and only writing its figures anew takes it.
+/// Installs the packages from PyPI and npm of a purpose. SciPy needs a newer Python than some
+/// systems have, and only writing its figures anew takes it.
 fn install_packages(purpose: Purpose) -> Result<()> {
     match purpose {
-        Purpose::Test => HDRHISTOGRAM.install(),
+        Purpose::Test => {
+            HDRHISTOGRAM.install()?;
+            npm::AXE.install()?;
+            npm::PLOTS.install()
+        }
         Purpose::Accuracy => SCIPY.install().or_else(|error| {
             eprintln!("setup: SciPy is missing, but not required: {error:#}");
             Ok(())
@@ -419,6 +431,7 @@ impl Manager {
             (HDRHISTOGRAM_JAR, Manager::Apt) => "libhdrhistogram-java",
             (HDRHISTOGRAM_JAR, _) => "HdrHistogram",
             ("node", _) => "nodejs",
+            ("npm", Manager::Dnf) => "nodejs-npm",
             ("prometheus", Manager::Dnf) => "golang-github-prometheus",
             ("python3", Manager::Apt) => "python3-venv",
             ("python3", Manager::Pacman) => "python",

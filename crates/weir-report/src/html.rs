@@ -10,6 +10,7 @@ mod escape;
 
 use std::io::{self, Write};
 
+use flate2::read::GzDecoder;
 use weir_result::Document;
 
 use crate::TextOptions;
@@ -20,8 +21,9 @@ use escape::escaped;
 /// The style of the page.
 const STYLE: &str = include_str!("html/page.css");
 
-/// The plot library: Observable Plot and the parts of d3 that it needs, with their licences.
-const LIBRARY: &str = include_str!("html/plot.js");
+/// The plot library: Observable Plot and the parts of d3 that it needs, with their licences. It is
+/// compressed; `cargo xtask plots` builds it.
+const LIBRARY: &[u8] = include_bytes!("html/plot.js.gz");
 
 /// The script of the page: draws the plots from their data.
 const SCRIPT: &str = include_str!("html/page.js");
@@ -74,7 +76,9 @@ pub fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     sections.filter(|section| !section.blocks.is_empty()).for_each(|section| page.section(section));
     writeln!(out, "{}</main>", page.text())?;
     if report.sections.iter().any(has_plots) {
-        write!(out, "<script>\n{LIBRARY}</script>\n<script>\n{SCRIPT}</script>\n")?;
+        writeln!(out, "<script>")?;
+        io::copy(&mut GzDecoder::new(LIBRARY), out)?;
+        write!(out, "</script>\n<script>\n{SCRIPT}</script>\n")?;
     }
     writeln!(out, "</body>\n</html>")
 }

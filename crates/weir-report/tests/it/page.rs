@@ -1,8 +1,8 @@
 //! The HTML page in a browser: no error, no request, every plot painted, and accessible.
 //!
-//! The browser is headless Chromium, which `cargo xtask setup test` installs. A script in front of
-//! the page's own collects what goes wrong; one behind it runs axe-core and writes all into the
-//! page, whose text the browser prints.
+//! The browser is headless Chromium. `cargo xtask setup test` installs it and axe-core. A script in
+//! front of the page's own collects what goes wrong; one behind it runs axe-core and writes all
+//! into the page, whose text the browser prints.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,8 @@ use weir_result::document::{CommandSection, Point, SeriesEntry, SeriesPhase, Ser
 use weir_result::{Document, ErrorKind};
 
 use crate::fixture::{Fixture, MS, S, fine, inflated, renewing};
+use crate::readers::tools;
 use crate::studies;
-
-/// The accessibility checker, as its package has it.
-const AXE: &str = include_str!("../vendor/axe.min.js");
 
 /// Collects errors, refused loads and changes by text from outside.
 const BEFORE: &str = r#"
@@ -142,7 +140,8 @@ impl Page {
         let (head, body) = (format!("<head><script>{BEFORE}</script>"), "</body>");
         let probed = self.html.replacen("<head>", &head, 1);
         let end = probed.rfind(body).expect("a body");
-        let scripts = format!("<script>{AXE}</script><script>{AFTER}</script>");
+        let axe = axe();
+        let scripts = format!("<script>{axe}</script><script>{AFTER}</script>");
         let probed = format!("{}{scripts}{}", &probed[..end], &probed[end..]);
         let file = self.directory.join("probed.html");
         fs::write(&file, probed).expect("a file");
@@ -166,6 +165,14 @@ impl Page {
         browse(&self.directory, flags, &[&size, &shot], &file);
         pixels(&picture)
     }
+}
+
+/// Returns the accessibility checker, as its package has it.
+fn axe() -> String {
+    let file = tools().join("axe/node_modules/axe-core/axe.min.js");
+    fs::read_to_string(&file).unwrap_or_else(|error| {
+        panic!("{}: {error}; run `cargo xtask setup test`, which installs it", file.display())
+    })
 }
 
 /// Returns the browser's name.

@@ -58,11 +58,15 @@ fn java(log: &Path, encoded: &Path) -> Command {
     command
 }
 
-fn python(log: &Path) -> Command {
+/// Returns the directory in which `cargo xtask setup` installs what is no package of the system.
+pub(crate) fn tools() -> PathBuf {
     // The build directory is two above that of this program, target/debug/deps.
     let program = std::env::current_exe().expect("a path");
-    let target = program.ancestors().nth(3).expect("a build directory");
-    let mut command = Command::new(target.join("tools/hdrhistogram/bin/python"));
+    program.ancestors().nth(3).expect("a build directory").join("tools")
+}
+
+fn python(log: &Path) -> Command {
+    let mut command = Command::new(tools().join("hdrhistogram/bin/python"));
     command.arg(format!("{READERS}/read_histograms.py")).arg(log);
     command
 }
