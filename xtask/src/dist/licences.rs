@@ -8,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::checkout::{Checkout, PACKAGE};
+use crate::plots;
 use crate::shell::output;
 
 /// Beginnings of the names of files with licences.
@@ -51,7 +52,18 @@ pub(super) fn of_dependencies(checkout: &Checkout) -> Result<String> {
         }
     }
     ensure!(texts.len() > 1, "no dependency has a licence");
+    let (label, text) = of_plots(&plots::committed(&checkout.source)?)?;
+    texts.entry(text).or_default().push(label);
     Ok(page(texts))
+}
+
+/// Returns the label and the licences of the plot library: the comment that it begins with.
+fn of_plots(bundle: &str) -> Result<(String, String)> {
+    let comment = bundle.strip_prefix("/*!\n").and_then(|rest| rest.split_once(" */\n"));
+    let (comment, _) = comment.context("the plot library begins without its licences")?;
+    let lines = comment.lines().map(|line| line.trim_start_matches(" *").trim_start_matches(' '));
+    let text = lines.fold(String::new(), |text, line| text + line + "\n");
+    Ok(("The plot library of HTML reports".to_owned(), text))
 }
 
 fn find(place: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
@@ -83,6 +95,13 @@ fn page(texts: BTreeMap<String, Vec<String>>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_plot_library_begins_with_its_licences() {
+        let (_, text) = of_plots("/*!\n * Plot\n *\n *   ISC\n */\nvar a;\n").expect("a comment");
+        assert_eq!(text, "Plot\n\nISC\n");
+        of_plots("var a;\n").expect_err("no comment");
+    }
 
     #[test]
     fn a_text_stands_once_behind_all_that_have_it() {
