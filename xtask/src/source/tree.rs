@@ -8,9 +8,12 @@ use anyhow::{Context, Result, ensure};
 
 use crate::source::scanner::Masked;
 
-/// All text files of the repository, or files made up by a test.
+/// All files of the repository, or files made up by a test.
 pub(crate) struct Tree {
+    /// The text files.
     pub(crate) files: Vec<File>,
+    /// Path and bytes of each file, text or not.
+    pub(crate) sizes: Vec<(String, u64)>,
     /// Commits of the history of HEAD; none in a shallow clone.
     pub(crate) ancestors: Option<Vec<String>>,
 }
@@ -27,15 +30,18 @@ pub(crate) struct File {
 impl Tree {
     /// Reads every tracked file, and every untracked one that is not ignored.
     pub(crate) fn read(root: &Path) -> Result<Tree> {
-        let mut files = Vec::new();
+        let (mut files, mut sizes) = (Vec::new(), Vec::new());
         for path in tracked_paths(root)? {
-            // A file may be deleted and the deletion not yet committed; binary files have no style
-            // rules.
+            // A file may be deleted and the deletion not yet committed.
+            if let Ok(metadata) = fs::symlink_metadata(root.join(&path)) {
+                sizes.push((path.clone(), metadata.len()));
+            }
+            // Binary files have no style rules.
             if let Ok(text) = fs::read_to_string(root.join(&path)) {
                 files.push(File::new(&path, &text));
             }
         }
-        Ok(Tree { files, ancestors: ancestors(root)? })
+        Ok(Tree { files, sizes, ancestors: ancestors(root)? })
     }
 
     /// Reads the Rust files under `directory` as they were at a revision.
@@ -46,13 +52,15 @@ impl Tree {
             files.push(File::new(path, &git(root, &["show", &format!("{revision}:{path}")])?));
         }
         ensure!(!files.is_empty(), "{revision} has no Rust files in {directory}");
-        Ok(Tree { files, ancestors: None })
+        Ok(Tree { files, sizes: Vec::new(), ancestors: None })
     }
 
     #[cfg(test)]
     pub(crate) fn of(files: &[(&str, &str)]) -> Tree {
+        let size = |(path, text): &(&str, &str)| ((*path).to_owned(), text.len() as u64);
+        let sizes = files.iter().map(size).collect();
         let files = files.iter().map(|(path, text)| File::new(path, text)).collect();
-        Tree { files, ancestors: None }
+        Tree { files, sizes, ancestors: None }
     }
 
     pub(crate) fn file(&self, path: &str) -> Option<&File> {
