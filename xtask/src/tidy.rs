@@ -10,6 +10,7 @@ mod commits;
 mod decisions;
 mod exceptions;
 mod finding;
+mod flags;
 mod integration;
 mod journey;
 mod language;
@@ -51,6 +52,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     findings.extend(words::check(tree));
     findings.extend(methods::check(tree));
     findings.extend(language::check(tree));
+    findings.extend(flags::check(tree));
     findings.extend(integration::check(tree));
     findings.extend(blob::check(tree));
     findings.sort_by(|a, b| (&a.path, a.line, a.rule).cmp(&(&b.path, b.line, b.rule)));

@@ -1,0 +1,66 @@
+//! Flags in texts of libraries: a library names settings, and the program knows the flag of each.
+
+use super::finding::Finding;
+use crate::source::scanner::{line_of, production_text};
+use crate::source::tree::{File, Tree};
+
+/// Crates with flags of their own, and those that start programs.
+const PROGRAMS: [&str; 3] = ["weir", "weir-doctor", "weir-serve"];
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    tree.rust().filter(|file| is_of_library(file)).flat_map(flags).collect()
+}
+
+fn is_of_library(file: &File) -> bool {
+    file.path.starts_with("crates/")
+        && file.path.contains("/src/")
+        && !file.path.ends_with("/tests.rs")
+        && !PROGRAMS.contains(&file.crate_name())
+}
+
+/// Finds flags in literals: two dashes before a letter, at the beginning of a word.
+fn flags(file: &File) -> Vec<Finding> {
+    let text = production_text(&file.text);
+    let places = text.match_indices("--").filter(|(at, _)| {
+        let is_word = |c: char| c.is_alphanumeric() || c == '-';
+        !text[..*at].ends_with(is_word)
+            && text[at + 2..].starts_with(|c: char| c.is_ascii_lowercase())
+    });
+    // In code, `--a` negates twice, which clippy refuses.
+    places
+        .map(|(at, _)| {
+            let end = text[at + 2..].find(|c: char| !(c.is_alphanumeric() || c == '-'));
+            let name = &text[at + 2..end.map_or(text.len(), |end| at + 2 + end)];
+            let advice = format!("`--{name}`: name the setting; the program knows its flag");
+            Finding::new(&file.path, line_of(&text, at), "flags", advice)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_file(path: &str, text: &str, lines: &[usize]) {
+        let found = check(&Tree::of(&[(path, text)]));
+        let found: Vec<usize> = found.iter().map(|finding| finding.line).collect();
+        assert_eq!(found, lines, "in {path}: {text}");
+    }
+
+    #[test]
+    fn flags_are_found_in_literals_of_libraries() {
+        let text = "//! A.\nfn a() {\n    b(\"use --rate\");\n    c(r#\"`--pin`\"#);\n}\n";
+        check_file("crates/weir-runner/src/a.rs", text, &[3, 4]);
+        for path in ["crates/weir/src/a.rs", "crates/weir-serve/src/a.rs", "lab/src/a.rs"] {
+            check_file(path, text, &[]);
+        }
+        check_file("crates/weir-runner/tests/it/a.rs", text, &[]);
+    }
+
+    #[test]
+    fn dashes_comments_and_tests_are_no_flags() {
+        check_file("crates/x/src/a.rs", "//! A --b.\nconst A: &str = \"a--b -- c ---d\";\n", &[]);
+        let tests = "//! A.\n#[cfg(test)]\nmod tests {\n    const A: &str = \"--b\";\n}\n";
+        check_file("crates/x/src/a.rs", tests, &[]);
+    }
+}
