@@ -34,8 +34,8 @@ const STOPPED_PATIENCE_NS: u64 = 2_000_000_000;
 pub enum RunError {
     /// A thread could not be started.
     #[error(
-        "worker {worker} could not be started: {error}; lower {THREADS}, or raise the limit on threads \
-         (ulimit -u, pids.max)"
+        "worker {worker} could not be started: {error}; lower {THREADS}, or raise the limit on \
+         threads (ulimit -u, pids.max)"
     )]
     Thread {
         /// Worker number, from 0.

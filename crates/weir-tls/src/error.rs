@@ -358,8 +358,8 @@ mod tests {
         check(
             of(CertificateError::BadEncoding),
             "bad_certificate",
-            "the certificate cannot be accepted (it is malformed): replace it, or `tls.insecure` to \
-             accept any certificate",
+            "the certificate cannot be accepted (it is malformed): replace it, or `tls.insecure` \
+             to accept any certificate",
         );
         // By `openssl x509 -req`, without a file of extensions.
         let version_1 = CertificateDer::from(&include_bytes!("../tests/version_1.der")[..]);

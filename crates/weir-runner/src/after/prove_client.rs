@@ -32,7 +32,8 @@ const WARMUP_SHARE: u64 = 4;
 pub(crate) fn is_provable(spec: &RunSpec, plan: &Plan) -> Result<()> {
     if spec.load.requests.is_some() {
         bail!(
-            "{PROVE_CLIENT} repeats the load for a share of its time: give {DURATION} instead of {REQUESTS}"
+            "{PROVE_CLIENT} repeats the load for a share of its time: give {DURATION} \
+             instead of {REQUESTS}"
         );
     }
     if spec.script.is_some() {
@@ -43,7 +44,8 @@ pub(crate) fn is_provable(spec: &RunSpec, plan: &Plan) -> Result<()> {
     }
     if plan.threads >= plan.connections {
         bail!(
-            "{PROVE_CLIENT} adds a thread to {}, and each needs a connection: use more than {CONNECTIONS} {}",
+            "{PROVE_CLIENT} adds a thread to {}, and each needs a connection: use more \
+             than {CONNECTIONS} {}",
             plan.threads,
             plan.connections
         );

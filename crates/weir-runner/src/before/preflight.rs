@@ -2,6 +2,7 @@
 //! measure what its user expects.
 
 mod link;
+mod result;
 mod streams;
 
 use std::sync::Arc;
@@ -16,46 +17,17 @@ use weir_tls::TlsError;
 
 use crate::errors::NoServer;
 use crate::observer::Observer;
-use crate::prepare::draft::{Draft, TargetFacts};
+use crate::prepare::draft::Draft;
 use crate::prepare::http;
 use crate::prepare::server_wait::ServerWait;
 use crate::spec::HttpSpec;
 use link::{Link, Refused};
+use result::READ_MAX_BYTES;
+
+pub(crate) use result::PreflightResult;
 
 /// Timeout of the preflight, in nanoseconds: a server that never responds must not delay the run.
 const PATIENCE_NS: u64 = 2_000_000_000;
-
-/// Maximum bytes of a response that are read. The length of a longer body is in the head, or not
-/// needed.
-const READ_MAX_BYTES: usize = 1 << 20;
-
-/// The result of the preflight.
-#[derive(Debug, Default)]
-pub(crate) struct PreflightResult {
-    /// Response, if there was one.
-    pub(crate) response: Option<Preflight>,
-    /// Requests sent.
-    pub(crate) sent: u64,
-    /// Of them: requests that the server returned unprocessed.
-    pub(crate) returned: u64,
-    /// Warning for the user before the load.
-    pub(crate) warning: Option<Note>,
-    /// HTTP version of the load, unless no handshake could decide it.
-    pub(crate) http: Option<HttpPlan>,
-    /// True if the response to a request without TLS has status 400 and names HTTPS or SSL: nginx,
-    /// Apache and Go do so on a port for TLS.
-    blames_scheme: bool,
-}
-
-impl PreflightResult {
-    /// Returns the server's choices for the load.
-    pub(crate) fn facts(&self, draft: &Draft) -> TargetFacts {
-        // Without a connection the load reports its failure, with either version.
-        let http = self.http.or(draft.plan.http).unwrap_or(HttpPlan::Http11);
-        let body_bytes = self.response.as_ref().and_then(|response| response.body_bytes);
-        TargetFacts { http: draft.is_open().then_some(http), body_bytes }
-    }
-}
 
 /// The reason for a missing response.
 #[derive(Debug)]

@@ -176,7 +176,8 @@ mod tests {
         let (taken, note) = chosen(&["127.0.0.4", "127.0.0.3", "127.0.0.2"], port, 10);
         assert_eq!((taken, note.as_deref()), (both(), Some(refused)));
         let (taken, note) = chosen(&["127.0.0.3", "127.0.0.2"], port, 1);
-        let text = "1 address of h.test carries no load: 127.0.0.2 (it has no connection: raise `load.connections`)";
+        let text = "1 address of h.test carries no load: 127.0.0.2 \
+                    (it has no connection: raise `load.connections`)";
         assert_eq!((taken, note.as_deref()), (vec!["127.0.0.3".to_owned()], Some(text)));
         drop(listeners);
         let (taken, note) = chosen(&["127.0.0.3", "127.0.0.2"], port, 10);

@@ -49,8 +49,8 @@ fn options(spec: &TlsSpec, url: &Url, inputs: &mut Vec<Input>) -> Result<TlsOpti
     let server_name = spec.server_name.as_ref().unwrap_or(&url.host);
     if spec.server_name.is_some() && server_name.parse::<std::net::IpAddr>().is_ok() {
         bail!(
-            "{SERVER_NAME} {server_name} is an address, which is never sent as a name (RFC 6066 §3); give \
-             a DNS name, or the address in the URL"
+            "{SERVER_NAME} {server_name} is an address, which is never sent as a name (RFC 6066 \
+             §3); give a DNS name, or the address in the URL"
         );
     }
     Ok(TlsOptions {

@@ -65,7 +65,8 @@ fn a_certificate_for_another_name_is_refused_with_the_names_it_has() {
         Err((
             "wrong_name",
             "the certificate is not valid for \"127.0.0.1\": it names \"a.test\", \"10.0.0.1\", \
-             \"::1\" and 2 more; load the host it names, or `tls.insecure` to accept any certificate",
+             \"::1\" and 2 more; load the host it names, or `tls.insecure` to accept any \
+             certificate",
         )),
     );
     check(

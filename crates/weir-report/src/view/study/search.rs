@@ -112,8 +112,8 @@ pub(crate) fn limit(found: &SearchResult) -> Option<String> {
             let (rate, waits) = (units::round_rate(*rate_rps), units::fine_percent(*waits));
             let connections = units::count((*connections).into());
             Some(format!(
-                "limited by {CONNECTIONS} at {rate}: {waits} of requests waited for one of {connections} \
-                 connections, which are as many as possible"
+                "limited by {CONNECTIONS} at {rate}: {waits} of requests waited for one of \
+                 {connections} connections, which are as many as possible"
             ))
         }
         SearchEnd::AboveRange => Some(format!("the highest rate of {MAX_RATE} meets it")),

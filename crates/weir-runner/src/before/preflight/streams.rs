@@ -12,7 +12,7 @@ use weir_result::Http2Plan;
 use weir_result::document::Preflight;
 
 use super::link::Link;
-use super::{PreflightResult, READ_MAX_BYTES};
+use super::result::{PreflightResult, READ_MAX_BYTES};
 use crate::prepare::http;
 
 /// The reason for a missing response.

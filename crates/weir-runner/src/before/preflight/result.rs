@@ -1,0 +1,38 @@
+//! The result of the preflight.
+
+use weir_result::document::Preflight;
+use weir_result::{HttpPlan, Note};
+
+use crate::prepare::draft::{Draft, TargetFacts};
+
+/// Maximum bytes of a response that are read. The length of a longer body is in the head, or not
+/// needed.
+pub(super) const READ_MAX_BYTES: usize = 1 << 20;
+
+/// The result of the preflight.
+#[derive(Debug, Default)]
+pub(crate) struct PreflightResult {
+    /// Response, if there was one.
+    pub(crate) response: Option<Preflight>,
+    /// Requests sent.
+    pub(crate) sent: u64,
+    /// Of them: requests that the server returned unprocessed.
+    pub(crate) returned: u64,
+    /// Warning for the user before the load.
+    pub(crate) warning: Option<Note>,
+    /// HTTP version of the load, unless no handshake could decide it.
+    pub(crate) http: Option<HttpPlan>,
+    /// True if the response to a request without TLS has status 400 and names HTTPS or SSL: nginx,
+    /// Apache and Go do so on a port for TLS.
+    pub(super) blames_scheme: bool,
+}
+
+impl PreflightResult {
+    /// Returns the server's choices for the load.
+    pub(crate) fn facts(&self, draft: &Draft) -> TargetFacts {
+        // Without a connection the load reports its failure, with either version.
+        let http = self.http.or(draft.plan.http).unwrap_or(HttpPlan::Http11);
+        let body_bytes = self.response.as_ref().and_then(|response| response.body_bytes);
+        TargetFacts { http: draft.is_open().then_some(http), body_bytes }
+    }
+}
