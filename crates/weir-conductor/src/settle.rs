@@ -1,10 +1,10 @@
 //! The wait between two trials: until enough ports are free, and the target is as idle as it was
 //! before the first trial.
 
-use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use weir_machine::{EphemeralPorts, Root, time_wait_to};
 use weir_result::study::Settling;
 use weir_runner::{Interrupts, RunSpec, Runner};
 
@@ -19,6 +19,9 @@ const LONGEST_IDLE: Duration = Duration::from_secs(15);
 
 /// Ratio to the idle latency before the first trial up to which a target counts as idle.
 const IDLE_RATIO: f64 = 1.5;
+
+/// Number of ports that connections may come from, if it cannot be read: the kernel's default.
+const DEFAULT_PORTS: u64 = 28_232;
 
 /// Waits after a trial of `spec`. `idle_ns` is the idle latency before the first trial, if it is
 /// known.
@@ -57,51 +60,12 @@ pub(crate) fn settle(
     }
 }
 
-/// Connections of this machine to `port` in TIME_WAIT, which keep the ports that they came from; 0
-/// if unknown (proc(5), /proc/net/tcp). Those that the server closed are on its side and keep none.
+/// Connections of this machine to `port` in TIME_WAIT; 0 without one.
 fn time_wait(port: Option<u16>) -> u64 {
-    let of = |path| fs::read_to_string(path).unwrap_or_default();
-    let tables = [of("/proc/net/tcp"), of("/proc/net/tcp6")];
-    tables.iter().map(|table| waiting_in(table, port)).sum()
+    port.map_or(0, |port| time_wait_to(&Root::machine(), port))
 }
 
-/// Connections of one table of the kernel to `port` in TIME_WAIT.
-fn waiting_in(table: &str, port: Option<u16>) -> u64 {
-    let is_one = |line: &&str| {
-        let mut fields = line.split_whitespace().skip(2);
-        let peer = fields.next().and_then(|peer| peer.rsplit_once(':'));
-        let peer = peer.and_then(|(_, port)| u16::from_str_radix(port, 16).ok());
-        fields.next() == Some("06") && peer.is_some() && peer == port
-    };
-    table.lines().filter(is_one).count() as u64
-}
-
-/// Ports that connections may come from (ip(7), ip_local_port_range).
+/// Ports that connections may come from.
 fn ports() -> u64 {
-    let text = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
-    let range: Vec<u64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    match range[..] {
-        [low, high] if low <= high => high - low + 1,
-        _ => 28_232,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ports_in_time_wait_are_those_to_the_target() {
-        let table = "\
-  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid
-   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0
-   1: 0100007F:C350 0100007F:1F90 06 00000000:00000000 03:00001770 00000000     0
-   2: 0100007F:C351 0100007F:1F90 06 00000000:00000000 03:00001770 00000000     0
-   3: 0100007F:C352 0100007F:1F90 01 00000000:00000000 00:00000000 00000000     0
-   4: 0100007F:C353 0100007F:1F91 06 00000000:00000000 03:00001770 00000000     0
-   5: 0100007F:1F90 0100007F:C354 06 00000000:00000000 03:00001770 00000000     0
-";
-        assert_eq!(waiting_in(table, Some(8080)), 2);
-        assert_eq!((waiting_in(table, Some(8082)), waiting_in(table, None)), (0, 0));
-    }
+    EphemeralPorts::read(&Root::machine()).map_or(DEFAULT_PORTS, EphemeralPorts::in_range)
 }

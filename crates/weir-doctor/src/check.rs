@@ -1,7 +1,8 @@
 //! A check: its name and its function; and the outcome that such a function returns.
 
+use weir_machine::Unreadable;
+
 use crate::finding::{Finding, Remedy, Severity};
-use crate::root::Unreadable;
 use crate::subject::Subject;
 
 /// A check of the machine.

@@ -3,9 +3,9 @@
 use std::io;
 
 use weir_io::{Clock, Endpoint, Engine};
+use weir_machine::Unreadable;
 use weir_sys::DescriptorLimit;
 
-use crate::root::Unreadable;
 use crate::target::Target;
 
 /// Clock readings over which the cost of one is averaged.

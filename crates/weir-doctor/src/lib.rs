@@ -1,9 +1,9 @@
 //! Checks of the machine before a measurement: settings, limits and other programs that spoil the
 //! numbers, each with its evidence, its effect and the command that corrects it.
 //!
-//! The checks read files below a [`Root`] and the [`Facts`] that need system calls. This crate
-//! writes no file, starts no program and changes no setting; a value that cannot be read is an
-//! unknown, never a pass.
+//! The checks read files below a [`Root`](weir_machine::Root) and the [`Facts`] that need system
+//! calls. This crate writes no file, starts no program and changes no setting; a value that cannot
+//! be read is an unknown, never a pass.
 #![forbid(unsafe_code)]
 
 mod diagnosis;
@@ -13,15 +13,10 @@ mod check;
 mod checks;
 
 mod facts;
-mod root;
 mod sample;
 mod subject;
 mod target;
 
-mod cgroup;
-mod cpu_list;
-mod listeners;
-mod proc;
 mod server;
 mod virtualisation;
 
@@ -31,7 +26,6 @@ pub use diagnosis::{DIAGNOSIS_VERSION, Diagnosis, MachineSummary};
 pub use facts::{Facts, UringRefusal};
 pub use finding::{Finding, Remedy, Severity};
 pub use report::report;
-pub use root::{Root, Unreadable};
 pub use sample::{Reading, Sample};
 pub use subject::Subject;
 pub use target::Target;

@@ -1,13 +1,11 @@
 //! Counters of the kernel at the beginning and the end of a span, for checks of what happens now:
 //! other programs, steal, throttling, swapping. Their meaning is in the checks.
 
+use weir_machine::{CpuTicks, Process, Root, SchedStat, Unreadable, groups};
+
 use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
-
-use crate::cgroup;
-use crate::proc::{CpuTicks, Process, Slices};
-use crate::root::{Root, Unreadable};
 
 /// Maximum processes that are read, at about 10 µs each.
 const PROCESSES_MAX: usize = 50_000;
@@ -35,8 +33,8 @@ pub struct Reading {
     pub(crate) groups: BTreeMap<String, String>,
     /// All processes, by id.
     pub(crate) processes: BTreeMap<u32, Process>,
-    /// Time slices of their threads, by process and thread.
-    pub(crate) threads: BTreeMap<(u32, u32), Slices>,
+    /// Turns on a CPU of their threads, by process and thread.
+    pub(crate) threads: BTreeMap<(u32, u32), SchedStat>,
     /// /proc/uptime.
     pub(crate) uptime: Result<String, Unreadable>,
 }
@@ -67,8 +65,8 @@ impl Sample {
 impl Reading {
     /// Reads the counters now.
     pub fn take(root: &Root) -> Reading {
-        let groups = cgroup::groups(root).into_iter().filter_map(|group| {
-            let stat = root.text(&format!("{}/cpu.stat", group.directory)).ok()?;
+        let stats = groups(root).into_iter().filter_map(|group| {
+            let stat = root.text(&group.cpu_stat()).ok()?;
             Some((group.directory, stat))
         });
         let ids = root.names("proc").into_iter().filter_map(|name| name.parse::<u32>().ok());
@@ -85,17 +83,17 @@ impl Reading {
             stat: root.text("proc/stat"),
             netstat: root.text("proc/net/netstat"),
             vmstat: root.text("proc/vmstat"),
-            groups: groups.collect(),
+            groups: stats.collect(),
             processes,
         }
     }
 }
 
 /// Returns the time slices of a process's threads. One may end in between.
-fn threads(root: &Root, process: u32) -> impl Iterator<Item = ((u32, u32), Slices)> {
+fn threads(root: &Root, process: u32) -> impl Iterator<Item = ((u32, u32), SchedStat)> {
     let directory = format!("proc/{process}/task");
     root.names(&directory).into_iter().filter_map(move |name| {
         let schedstat = root.text(&format!("{directory}/{name}/schedstat")).ok()?;
-        Some(((process, name.parse().ok()?), Slices::parse(&schedstat)?))
+        Some(((process, name.parse().ok()?), SchedStat::parse(&schedstat)?))
     })
 }

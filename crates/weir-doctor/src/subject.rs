@@ -1,7 +1,8 @@
 //! The subject of an examination: everything that a check may look at.
 
+use weir_machine::{Root, Unreadable};
+
 use crate::facts::Facts;
-use crate::root::{Root, Unreadable};
 use crate::sample::Sample;
 use crate::target::Target;
 

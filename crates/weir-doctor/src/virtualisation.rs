@@ -1,6 +1,6 @@
 //! Signs of a hypervisor and of a container.
 
-use crate::root::Root;
+use weir_machine::Root;
 
 /// True if this is a virtual machine; `None` if there is no sign of either.
 pub(crate) fn is_virtual(root: &Root) -> Option<bool> {

@@ -1,12 +1,11 @@
 //! CPU contention, detected by a spinning thread, which then sleeps instead (METHOD 1.8).
 //! Independent of sockets and events.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
+use weir_machine::RunnableThreads;
 
 use crate::Nanos;
 
-/// Interval between two readings of `/proc/loadavg`. One takes about 1 µs.
+/// Interval between two counts of the runnable threads. One takes about 1 µs.
 const SAMPLE_EVERY_NS: u64 = 1_000_000;
 
 /// Shortest wait that may be delayed by a reading, in nanoseconds.
@@ -28,7 +27,7 @@ const YIELD_WEIGHT: u32 = 2;
 /// spins and costs nothing while it sleeps. No file is opened before the first spin.
 #[derive(Debug, Default)]
 pub(crate) struct Contention {
-    loadavg: Option<File>,
+    threads: Option<RunnableThreads>,
     /// CPUs online, over which the kernel counts runnable threads.
     cpus: u32,
     /// Contention score: rises with each piece of evidence and falls with each calm sample.
@@ -70,21 +69,12 @@ impl Contention {
 
     /// Returns the number of runnable threads on the machine, this one included; 0 if unknown.
     fn runnable(&mut self) -> u32 {
-        if self.cpus == 0 {
+        let threads = self.threads.get_or_insert_with(|| {
             self.cpus = weir_sys::online_cpus();
-            self.loadavg = File::open("/proc/loadavg").ok();
-        }
-        let mut text = [0; 64];
-        let read = self.loadavg.as_ref().and_then(|file| file.read_at(&mut text, 0).ok());
-        read.and_then(|bytes| parse_runnable(&text[..bytes])).unwrap_or(0)
+            RunnableThreads::open()
+        });
+        threads.count().unwrap_or(0)
     }
-}
-
-/// Parses the number before the slash of the fourth field (proc_loadavg(5)).
-fn parse_runnable(loadavg: &[u8]) -> Option<u32> {
-    let text = std::str::from_utf8(loadavg).ok()?;
-    let (runnable, _) = text.split_ascii_whitespace().nth(3)?.split_once('/')?;
-    runnable.parse().ok()
 }
 
 #[cfg(test)]
@@ -102,9 +92,6 @@ mod tests {
 
     #[test]
     fn runnable_threads_are_read() {
-        assert_eq!(parse_runnable(b"0.20 0.18 0.12 3/80 11206\n"), Some(3));
-        assert_eq!(parse_runnable(b"0.20 0.18 0.12\n"), None);
-        assert_eq!(parse_runnable(b""), None);
         let mut contention = Contention::default();
         let runnable = contention.runnable();
         assert!(runnable >= 1 && contention.cpus >= 1, "{contention:?}");
@@ -114,9 +101,9 @@ mod tests {
     fn a_pause_takes_no_samples() {
         let mut contention = Contention::default();
         contention.pause(Nanos(500));
-        assert!(!contention.is_present(Nanos(499), Nanos::MAX) && contention.loadavg.is_none());
+        assert!(!contention.is_present(Nanos(499), Nanos::MAX) && contention.threads.is_none());
         contention.is_present(Nanos(500), Nanos::MAX);
-        assert!(contention.loadavg.is_some(), "{contention:?}");
+        assert!(contention.threads.is_some(), "{contention:?}");
     }
 
     #[test]

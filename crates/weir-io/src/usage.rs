@@ -1,8 +1,9 @@
 //! CPU usage of a worker thread, the share spent polling without an event, and the decision to
 //! sleep instead of polling.
 
-use std::{fs, thread};
+use std::thread;
 
+use weir_machine::OwnSchedStat;
 use weir_sys::thread_cpu_ns;
 
 use crate::contention::Contention;
@@ -79,30 +80,14 @@ impl Spinning {
         ThreadUsage {
             cpu_ns: thread_cpu_ns(),
             spun_ns: self.spun_ns,
-            run_delay_ns: fs::read_to_string("/proc/thread-self/schedstat")
-                .ok()
-                .and_then(|text| run_delay_ns(&text)),
+            run_delay_ns: OwnSchedStat::open().read().map(|times| times.waited_ns),
         }
     }
-}
-
-/// Parses the second field of schedstat: the time spent waiting on a run queue (the kernel's
-/// Documentation/scheduler/sched-stats.rst).
-fn run_delay_ns(schedstat: &str) -> Option<u64> {
-    schedstat.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_second_field_is_the_delay() {
-        assert_eq!(run_delay_ns("123 456 7\n"), Some(456));
-        assert_eq!(run_delay_ns("123\n"), None);
-        assert_eq!(run_delay_ns(""), None);
-        assert_eq!(run_delay_ns("1 x 2"), None);
-    }
 
     #[test]
     fn an_interrupted_look_counts_with_what_a_look_may_take() {

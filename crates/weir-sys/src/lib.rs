@@ -1,7 +1,8 @@
 //! System calls that the standard library lacks, other than those on sockets, as safe functions.
 //!
 //! It imports no crate of ours, keeps no state of a run and decides nothing. `unsafe` is here, in
-//! weir-io, which has the sockets, and in the Lua bindings. On the border between the two:
+//! weir-io, which has the sockets, and in the Lua bindings. What the kernel tells in files is read
+//! by weir-machine. On the border to weir-io:
 //!
 //! * The table of descriptors of a thread is here: the engine and the server choose which threads
 //!   have one, before an I/O engine is opened in them.
@@ -12,14 +13,13 @@
 //!   the backend's, and so is the offset of kernel time stamps.
 //! * What is spent by spinning, and the decision to sleep instead, belong to a backend's wait.
 
-mod cgroup;
+mod allocator;
 mod clocks;
 mod cpu_time;
 mod cpus;
 mod descriptors;
 mod errno;
 mod held_output;
-mod memory;
 mod pipe;
 mod priority;
 mod process;
@@ -29,14 +29,13 @@ mod stdout;
 mod terminal;
 mod timers;
 
-pub use cgroup::cpu_quota;
+pub use allocator::map_large_blocks;
 pub use clocks::{clock_resolution_ns, monotonic_ns, realtime_ns, thread_cpu_ns};
 pub use cpu_time::{CpuTime, process_cpu_time, thread_cpu_time};
 pub use cpus::{online_cpus, pin_to_cpu, usable_cpus};
 pub use descriptors::{DescriptorLimit, descriptor_limit, own_descriptors, raise_descriptor_limit};
 pub use errno::check;
 pub use held_output::{HeldOutput, HeldText};
-pub use memory::{Memory, map_large_blocks, memory};
 pub use pipe::open_pipe;
 pub use priority::{lower_priority, run_when_idle};
 pub use process::{interrupt_self, kill_group};

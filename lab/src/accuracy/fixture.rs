@@ -11,6 +11,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use weir_machine::{Root, SchedStat};
 use weir_result::Document;
 use xtask::guard::Guarded;
 use xtask::shell::{cargo, find_program, run, target_dir};
@@ -280,10 +281,11 @@ pub(super) fn run_delay(document: &Document) -> f64 {
 /// Returns the time in which the threads of a process were runnable but not running, in seconds; 0
 /// if the kernel does not report it.
 fn run_delay_s(pid: u32) -> f64 {
-    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return 0.0 };
-    let waited_ns = threads.filter_map(|thread| {
-        let schedstat = fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
-        schedstat.split_whitespace().nth(1)?.parse::<u64>().ok()
+    let root = Root::machine();
+    let threads = format!("proc/{pid}/task");
+    let waited_ns = root.entries(&threads).filter_map(|thread| {
+        let schedstat = root.text(&format!("{threads}/{thread}/schedstat")).ok()?;
+        Some(SchedStat::parse(&schedstat)?.waited_ns)
     });
     waited_ns.sum::<u64>() as f64 / 1e9
 }

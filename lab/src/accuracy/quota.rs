@@ -3,10 +3,11 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process;
 
 use anyhow::{Context, Result};
+use weir_machine::{Hierarchy, Root};
 
 /// Length of a period of the quota, and the usable part of it.
 const PERIOD_US: u32 = 100_000;
@@ -23,13 +24,15 @@ pub(super) struct HalfCpu {
 impl HalfCpu {
     /// Makes the group; `None` if this user may not, or if no hierarchy has the controller.
     pub(super) fn new() -> Option<HalfCpu> {
-        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-        mounts.lines().filter_map(hierarchy).find_map(|(place, is_v2)| {
-            let half = HalfCpu { group: place.join(format!("weir-accuracy-{}", process::id())) };
-            fs::create_dir(&half.group).ok()?;
-            half.limit(is_v2).ok()?;
-            Some(half)
-        })
+        Hierarchy::mounted(&Root::machine()).into_iter().find_map(
+            |Hierarchy { place, is_v2, .. }| {
+                let half =
+                    HalfCpu { group: place.join(format!("weir-accuracy-{}", process::id())) };
+                fs::create_dir(&half.group).ok()?;
+                half.limit(is_v2).ok()?;
+                Some(half)
+            },
+        )
     }
 
     /// Sets the quota. The weight is the maximum, so that only the quota limits the group.
@@ -58,38 +61,5 @@ impl Drop for HalfCpu {
     fn drop(&mut self) {
         // The group is empty: its processes have ended.
         fs::remove_dir(&self.group).ok();
-    }
-}
-
-/// Returns the mount point of a hierarchy with the CPU controller in a line of
-/// /proc/self/mountinfo, and true if it is version 2.
-fn hierarchy(line: &str) -> Option<(PathBuf, bool)> {
-    let (head, tail) = line.split_once(" - ")?;
-    let place = Path::new(head.split(' ').nth(4)?).to_owned();
-    let mut tail = tail.split(' ');
-    let (kind, options) = (tail.next()?, tail.nth(1)?);
-    match kind {
-        "cgroup2" => Some((place, true)),
-        "cgroup" if options.split(',').any(|option| option == "cpu") => Some((place, false)),
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hierarchies_are_found() {
-        let check = |line: &str, expected: Option<(&str, bool)>| {
-            let expected = expected.map(|(place, is_v2)| (PathBuf::from(place), is_v2));
-            assert_eq!(hierarchy(line), expected, "{line}");
-        };
-        let v1 = "32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu";
-        check(v1, Some(("/sys/fs/cgroup/cpu", false)));
-        check("32 31 0:29 / /sys/fs/cgroup/cpuacct rw - cgroup cgroup rw,cpuacct", None);
-        let v2 = "30 23 0:26 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw,nsdelegate";
-        check(v2, Some(("/sys/fs/cgroup", true)));
-        check("22 1 8:1 / / rw - ext4 /dev/sda1 rw", None);
     }
 }

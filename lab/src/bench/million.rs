@@ -3,10 +3,10 @@
 //! namespace, with more ports and a longer backlog than the default.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use weir_machine::{Root, value};
 use weir_result::Document;
 use xtask::guard::Guarded;
 use xtask::shell::is_root;
@@ -155,10 +155,8 @@ fn cases(fixture: &Fixture) -> Result<[Case; 3]> {
 
 /// Returns a million, or as many hundred thousands as memory allows.
 fn connections() -> Result<u64> {
-    let meminfo = fs::read_to_string("/proc/meminfo").context("failed to read /proc/meminfo")?;
-    let available = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kib =
-        available.and_then(|text| text.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
+    let meminfo = Root::machine().text("proc/meminfo").unwrap_or_default();
+    let kib = value(&meminfo, "MemAvailable");
     let room = kib.context("failed to find the memory available")?.saturating_sub(KIB_LEFT);
     Ok((room / KIB_PER_CONNECTION / 100_000 * 100_000).clamp(100_000, 1_000_000))
 }

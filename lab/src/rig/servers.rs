@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
+use weir_machine::{Process, Root, TICK_NS, processes};
 use xtask::guard::Guarded;
 use xtask::shell::{is_root, target_dir};
 
@@ -25,10 +26,6 @@ pub(crate) const PER_SERVER_THREAD: u32 = 15_625;
 
 /// Longest time for a server to start.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Ticks of `/proc/PID/stat` in a second: USER_HZ, which is 100 on every common Linux, independent
-/// of the kernel's own tick rate (proc(5)).
-const TICKS_PER_SECOND: f64 = 100.0;
 
 /// Name of h2o's log.
 const LOG: &str = "access.log";
@@ -151,11 +148,9 @@ impl Server {
 
     /// Returns the CPU seconds that the worker has used; the first worker if there are several.
     pub(crate) fn cpu_seconds(&self) -> Result<f64> {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.worker))
+        let worker = Process::read(&Root::machine(), self.worker)
             .with_context(|| format!("failed to see {}: has it ended?", self.name))?;
-        cpu_ticks(&stat)
-            .map(|ticks| ticks as f64 / TICKS_PER_SECOND)
-            .with_context(|| format!("failed to understand /proc/{}/stat", self.worker))
+        Ok(Duration::from_nanos(worker.ticks * TICK_NS).as_secs_f64())
     }
 
     /// Returns the URL whose responses have a body of this length; nginx has only some lengths.
@@ -213,7 +208,7 @@ impl Server {
             ensure!(since.elapsed() < PATIENCE, "it does not answer");
             std::thread::sleep(Duration::from_millis(10));
         }
-        match children(self.worker)?.as_slice() {
+        match children(self.worker).as_slice() {
             all @ [worker, ..] if all.len() == workers as usize => self.worker = *worker,
             others => bail!("it should have {workers} workers, not {}", others.len()),
         }
@@ -381,44 +376,16 @@ fn json_counts(answer: &str) -> Option<Counts> {
 }
 
 /// Returns the child processes of `parent`.
-fn children(parent: u32) -> Result<Vec<u32>> {
-    let mut children = Vec::new();
-    for entry in fs::read_dir("/proc").context("failed to list processes")? {
-        let Some(pid) = entry.ok().and_then(|entry| entry.file_name().to_str()?.parse().ok())
-        else {
-            continue;
-        };
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        if stat_field(&stat, 4) == Some(u64::from(parent)) {
-            children.push(pid);
-        }
-    }
-    Ok(children)
-}
-
-/// Returns the sum of user and system ticks.
-fn cpu_ticks(stat: &str) -> Option<u64> {
-    Some(stat_field(stat, 14)? + stat_field(stat, 15)?)
-}
-
-/// Returns a field by its number in proc(5), from the third on; the second, the name, may contain
-/// any character.
-fn stat_field(stat: &str, number: usize) -> Option<u64> {
-    let (_, after) = stat.rsplit_once(')')?;
-    after.split_whitespace().nth(number - 3)?.parse().ok()
+fn children(parent: u32) -> Vec<u32> {
+    let root = Root::machine();
+    let is_child =
+        |id: &u32| Process::read(&root, *id).is_some_and(|process| process.parent == parent);
+    processes(&root).filter(is_child).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ticks_are_found_behind_any_name() {
-        let stat = "12 (a ) b) S 7 12 12 0 -1 4194560 100 0 0 0 31 11 0 0 20 0 1 0 9";
-        assert_eq!(cpu_ticks(stat), Some(42));
-        assert_eq!(stat_field(stat, 4), Some(7));
-        assert_eq!(cpu_ticks(""), None);
-    }
 
     #[test]
     fn the_counts_of_servers_are_read() {

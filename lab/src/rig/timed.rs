@@ -3,13 +3,13 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::fs;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use weir_machine::{Root, peak_memory_bytes};
 
 /// Bash reports user, system and real time of the command, from the kernel's accounting of the
 /// child.
@@ -91,16 +91,10 @@ fn watched(bash: &mut Child) -> Result<(Output, Option<u64>)> {
 
 /// Returns the peak resident memory of a shell's only child, in bytes.
 fn peak_of_child(shell: u32) -> Option<u64> {
-    let children = fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).ok()?;
+    let root = Root::machine();
+    let children = root.text(&format!("proc/{shell}/task/{shell}/children")).ok()?;
     let child = children.split_whitespace().next()?;
-    peak_in(&fs::read_to_string(format!("/proc/{child}/status")).ok()?)
-}
-
-/// Returns `VmHWM` in bytes; the file has KiB (proc_pid_status(5)).
-fn peak_in(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
-    Some(kib * 1_024)
+    peak_memory_bytes(&root.text(&format!("proc/{child}/status")).ok()?)
 }
 
 /// Returns the last line's user, system and real time.
@@ -118,12 +112,6 @@ mod tests {
         assert_eq!(times_in("a note\n0.500 1.250 3.004\n"), Some([0.5, 1.25, 3.004]));
         assert_eq!(times_in("0.500 1.250\n"), None);
         assert_eq!(times_in(""), None);
-    }
-
-    #[test]
-    fn the_peak_is_read() {
-        assert_eq!(peak_in("Name:\ta\nVmHWM:\t    12 kB\nVmRSS:\t 3 kB\n"), Some(12_288));
-        assert_eq!(peak_in("Name:\ta\n"), None);
     }
 
     #[test]

@@ -35,7 +35,7 @@ const WORLD: &[&str] =
 
 /// All crates, from the program down to those that import no other. No crate imports `weir`, and
 /// only tests import `weir-sim`.
-const LAYERS: [Layer; 20] = [
+const LAYERS: [Layer; 21] = [
     Layer {
         name: "weir",
         imports: &[
@@ -43,6 +43,7 @@ const LAYERS: [Layer; 20] = [
             "weir-doctor",
             "weir-history",
             "weir-io",
+            "weir-machine",
             "weir-report",
             "weir-result",
             "weir-runner",
@@ -57,7 +58,7 @@ const LAYERS: [Layer; 20] = [
     // It looks at the machine and changes nothing: it starts no program and writes no file.
     Layer {
         name: "weir-doctor",
-        imports: &["weir-io", "weir-report", "weir-result", "weir-sys"],
+        imports: &["weir-io", "weir-machine", "weir-report", "weir-result", "weir-sys"],
         foreign: &["clap", "libc", "tokio", "mio"],
         banned: &["println!", "eprintln!", "process::Command", "fs::write", "File::create"],
     },
@@ -68,6 +69,7 @@ const LAYERS: [Layer; 20] = [
             "weir-engine",
             "weir-http",
             "weir-io",
+            "weir-machine",
             "weir-report",
             "weir-result",
             "weir-script",
@@ -82,7 +84,7 @@ const LAYERS: [Layer; 20] = [
     // It runs the commands of hooks, and leaves files and the screen to its caller.
     Layer {
         name: "weir-conductor",
-        imports: &["weir-result", "weir-runner", "weir-study", "weir-sys"],
+        imports: &["weir-machine", "weir-result", "weir-runner", "weir-study", "weir-sys"],
         foreign: &["clap", "tokio", "mio"],
         banned: &["println!", "eprintln!", "process::exit", "env::args", "env::args_os"],
     },
@@ -110,9 +112,23 @@ const LAYERS: [Layer; 20] = [
     Layer { name: "weir-http", imports: &[], foreign: SYSTEM_AND_CHANCE, banned: WORLD },
     Layer {
         name: "weir-io",
-        imports: &["weir-sys"],
+        imports: &["weir-machine", "weir-sys"],
         foreign: FORMATS,
         banned: &["println!", "eprintln!"],
+    },
+    // It reads files, makes no system call of its own, and judges nothing.
+    Layer {
+        name: "weir-machine",
+        imports: &[],
+        foreign: SYSTEM_AND_CHANCE,
+        banned: &[
+            "Instant::now",
+            "SystemTime",
+            "std::thread",
+            "fs::write",
+            "println!",
+            "eprintln!",
+        ],
     },
     Layer { name: "weir-sys", imports: &[], foreign: FORMATS, banned: &["println!", "eprintln!"] },
     Layer { name: "weir-sim", imports: &["weir-http", "weir-io"], foreign: SYSTEM, banned: CLOCKS },
@@ -146,10 +162,10 @@ const LAYERS: [Layer; 20] = [
         foreign: FORMATS,
         banned: &[],
     },
-    // It runs weir as a program, and knows of the crates only the document.
+    // It runs weir as a program, and knows of the crates only the document and the machine.
     Layer {
         name: "lab",
-        imports: &["weir-result", "weir-stats", "xtask"],
+        imports: &["weir-machine", "weir-result", "weir-stats", "xtask"],
         foreign: &["clap", "serde", "tokio"],
         banned: &[],
     },

@@ -1,8 +1,8 @@
 //! A restriction of this process to a part of the CPUs.
 
+use weir_machine::{Unreadable, cpu_list};
+
 use crate::check::{Examined, Outcome};
-use crate::cpu_list;
-use crate::root::Unreadable;
 use crate::subject::Subject;
 
 const ONLINE: &str = "sys/devices/system/cpu/online";

@@ -1,7 +1,8 @@
 //! The congestion control of connections from here.
 
+use weir_machine::Unreadable;
+
 use crate::check::{Examined, Outcome};
-use crate::root::Unreadable;
 use crate::subject::Subject;
 
 pub(super) fn examine(subject: &Subject<'_>) -> Examined {

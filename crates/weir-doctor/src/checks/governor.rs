@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use weir_machine::Unreadable;
+
 use crate::check::{Examined, Outcome};
-use crate::root::Unreadable;
 use crate::subject::Subject;
 use crate::virtualisation::is_virtual;
 

@@ -2,8 +2,9 @@
 
 use std::io::ErrorKind;
 
+use weir_machine::value;
+
 use crate::check::{Examined, Outcome};
-use crate::proc::value;
 use crate::subject::Subject;
 
 /// `Seccomp` in /proc/self/status: system calls pass a filter.

@@ -1,12 +1,10 @@
 //! The server's listening socket, if it is on this machine: its accept queue now, and connections
 //! that such queues dropped.
 
+use weir_machine::{Unreadable, listeners, named};
 use weir_result::units;
 
 use crate::check::{Examined, Outcome};
-use crate::listeners::listeners;
-use crate::proc::netstat;
-use crate::root::Unreadable;
 use crate::subject::Subject;
 
 pub(super) fn examine(subject: &Subject<'_>) -> Examined {
@@ -23,7 +21,7 @@ pub(super) fn examine(subject: &Subject<'_>) -> Examined {
     let (before, after) = (&subject.sample.before.netstat, &subject.sample.after.netstat);
     let overflows = |table: &Result<String, Unreadable>| {
         let table = table.as_ref().map_err(Unreadable::clone)?;
-        netstat(table, "TcpExt", "ListenOverflows")
+        named(table, "TcpExt", "ListenOverflows")
             .ok_or_else(|| Unreadable::form("proc/net/netstat"))
     };
     let since_boot = overflows(after)?;

@@ -1,15 +1,11 @@
 //! Local ports for connections to the target, and those that are held already.
 
+use weir_machine::{EphemeralPorts, SocketCounts, sockets_to};
 use weir_result::units;
 
 use crate::check::{Examined, Outcome};
-use crate::listeners::sockets_to;
-use crate::proc::{port_range, reserved_ports, sockstat};
-use crate::root::Unreadable;
 use crate::subject::Subject;
 
-const RANGE: &str = "proc/sys/net/ipv4/ip_local_port_range";
-const SOCKSTAT: &str = "proc/net/sockstat";
 const REUSE: &str = "proc/sys/net/ipv4/tcp_tw_reuse";
 
 /// Free ports below which a load with a connection per request fails soon.
@@ -25,13 +21,9 @@ const DEFAULT_PORTS: u64 = 28_232;
 const LISTED_MAX: u64 = 300_000;
 
 pub(super) fn examine(subject: &Subject<'_>) -> Examined {
-    let range = port_range(&subject.root.text(RANGE)?).ok_or_else(|| Unreadable::form(RANGE))?;
-    let reserved = subject.root.text("proc/sys/net/ipv4/ip_local_reserved_ports");
-    let reserved = reserved_ports(&reserved.unwrap_or_default(), range);
-    let all = (u64::from(range.1 - range.0) + 1).saturating_sub(reserved);
-    let sockets = subject.root.text(SOCKSTAT)?;
-    let of = |name| sockstat(&sockets, "TCP", name).ok_or_else(|| Unreadable::form(SOCKSTAT));
-    let (waiting, in_use) = (of("tw")?, of("inuse")?);
+    let ports = EphemeralPorts::read(subject.root)?;
+    let all = ports.usable();
+    let SocketCounts { in_use, time_wait: waiting } = SocketCounts::read(subject.root)?;
     // A port serves once for each server, so only connections to the target hold ports.
     let held = match subject.target {
         Some(target) if waiting + in_use <= LISTED_MAX => {
@@ -40,7 +32,7 @@ pub(super) fn examine(subject: &Subject<'_>) -> Examined {
         _ => None,
     };
     let free = all.saturating_sub(held.unwrap_or(0));
-    let mut evidence = format!("{} ports ({} to {})", units::count(all), range.0, range.1);
+    let mut evidence = format!("{} ports ({} to {})", units::count(all), ports.low, ports.high);
     match held {
         Some(0) => {}
         Some(held) => evidence += &format!(", {} held by this target", units::count(held)),

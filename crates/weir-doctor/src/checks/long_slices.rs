@@ -1,12 +1,10 @@
 //! Threads of the kernel and of other programs that keep a CPU for long at a time. A thread of weir
 //! on the same CPU waits until they leave it; one of the kernel often cannot be preempted.
 
+use weir_machine::{SchedStat, Unreadable, cpu_list};
 use weir_result::units;
 
 use crate::check::{Examined, Outcome};
-use crate::cpu_list;
-use crate::proc::Slices;
-use crate::root::Unreadable;
 use crate::sample::Reading;
 use crate::subject::Subject;
 
@@ -55,7 +53,7 @@ pub(super) fn examine(subject: &Subject<'_>) -> Examined {
     if spans.now_ns <= 0.0 {
         return Err(Unreadable(format!("/{UPTIME} did not advance")));
     }
-    if after.threads.values().all(|slices| slices.count == 0) {
+    if after.threads.values().all(|times| times.slices == 0) {
         return Err(Unreadable("no time slices are counted here (/proc/PID/schedstat)".to_owned()));
     }
     let others = after.threads.keys().filter(|(process, _)| *process != subject.facts.process_id);
@@ -76,9 +74,9 @@ fn holder(subject: &Subject<'_>, spans: &Spans, process: u32, id: u32) -> Option
     let found = after.processes.get(&process)?;
     let since_boot = *after.threads.get(&(process, id))?;
     let now = since_boot.since(before.threads.get(&(process, id)).copied().unwrap_or_default());
-    let share = |slices: Slices, span_ns: f64| {
-        let is_long = slices.mean_ns() >= WARNING_NS;
-        is_long.then_some(slices.run_ns as f64 / span_ns)
+    let share = |times: SchedStat, span_ns: f64| {
+        let is_long = times.mean_slice_ns() >= WARNING_NS;
+        is_long.then_some(times.ran_ns as f64 / span_ns)
     };
     let share_now = share(now, spans.now_ns).filter(|share| *share >= SHARE_NOW);
     let share_since_boot = share(since_boot, spans.boot_ns)
@@ -88,7 +86,11 @@ fn holder(subject: &Subject<'_>, spans: &Spans, process: u32, id: u32) -> Option
         id,
         name: name(subject, process, id, &found.name),
         is_kernel: found.is_kernel,
-        slice_ns: if share_now.is_some() { now.mean_ns() } else { since_boot.mean_ns() },
+        slice_ns: if share_now.is_some() {
+            now.mean_slice_ns()
+        } else {
+            since_boot.mean_slice_ns()
+        },
         share: share_now.or(share_since_boot)?,
         is_now: share_now.is_some(),
     })

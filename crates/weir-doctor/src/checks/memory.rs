@@ -1,10 +1,9 @@
 //! Free memory, swapping and memory pressure.
 
+use weir_machine::{PressureStall, Unreadable, value};
 use weir_result::units;
 
 use crate::check::{Examined, Outcome};
-use crate::proc::{pressure, value};
-use crate::root::Unreadable;
 use crate::subject::Subject;
 
 /// Share of the memory below which the kernel soon has to free some.
@@ -27,7 +26,9 @@ pub(super) fn examine(subject: &Subject<'_>) -> Examined {
     let swapped = swapped_pages(subject)?;
     // Kernels may lack pressure files; the other two values suffice then.
     let waiting = subject.root.text("proc/pressure/memory").ok();
-    let waiting = waiting.and_then(|text| pressure(&text)).unwrap_or(0.0);
+    let waiting = waiting
+        .and_then(|text| PressureStall::parse(&text))
+        .map_or(0.0, |waits| waits.recent_share);
     let mut evidence = format!("{} of {} available", units::bytes(available), units::bytes(total));
     if swapped > 0 {
         evidence += &format!(", {} pages swapped in the last second", units::count(swapped));

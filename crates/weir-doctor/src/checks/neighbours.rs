@@ -1,9 +1,9 @@
 //! Other programs that use the CPUs now.
 
+use weir_machine::Unreadable;
 use weir_result::units;
 
 use crate::check::{Examined, Outcome};
-use crate::root::Unreadable;
 use crate::subject::Subject;
 
 /// Share of the usable CPUs from which other programs delay requests now and then.

@@ -1,10 +1,9 @@
 //! A limit on CPU time by control groups, and its effect now.
 
+use weir_machine::{Group, Unreadable, groups, throttled_periods};
 use weir_result::units;
 
-use crate::cgroup::{Group, groups, throttled_periods};
 use crate::check::{Examined, Outcome};
-use crate::root::Unreadable;
 use crate::subject::Subject;
 use crate::virtualisation::is_container;
 

@@ -1,9 +1,8 @@
 //! A server on this machine, which shares the CPUs with weir.
 
+use weir_machine::{Unreadable, cpu_list, listeners};
+
 use crate::check::{Examined, Outcome};
-use crate::cpu_list;
-use crate::listeners::listeners;
-use crate::root::Unreadable;
 use crate::server;
 use crate::subject::Subject;
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use weir_machine::{Unreadable, cpu_list};
+
 use crate::check::{Examined, Outcome};
-use crate::cpu_list;
-use crate::root::Unreadable;
 use crate::subject::Subject;
 
 const CONTROL: &str = "sys/devices/system/cpu/smt/control";

@@ -1,8 +1,9 @@
 //! Slow start on connections that were idle, for a server elsewhere. Only requests of more than ten
 //! segments notice it, so it is told and never judged.
 
+use weir_machine::Unreadable;
+
 use crate::check::{Examined, Outcome};
-use crate::root::Unreadable;
 use crate::subject::Subject;
 
 const AFTER_IDLE: &str = "proc/sys/net/ipv4/tcp_slow_start_after_idle";

@@ -1,10 +1,9 @@
 //! CPU time that the hypervisor gave to other machines (METHOD 1.9, `cpu-steal`).
 
+use weir_machine::{CpuTicks, Unreadable};
 use weir_result::units;
 
 use crate::check::{Examined, Outcome};
-use crate::proc::CpuTicks;
-use crate::root::Unreadable;
 use crate::subject::Subject;
 use crate::virtualisation::is_virtual;
 

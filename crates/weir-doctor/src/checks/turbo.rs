@@ -1,7 +1,8 @@
 //! Clock frequencies above the nominal one, which depend on temperature and on other cores.
 
+use weir_machine::Unreadable;
+
 use crate::check::{Examined, Outcome};
-use crate::root::Unreadable;
 use crate::subject::Subject;
 use crate::virtualisation::is_virtual;
 

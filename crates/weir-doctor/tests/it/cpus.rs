@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use weir_doctor::Severity::{Problem, Warning};
-use weir_doctor::{Diagnosis, Facts, Root, Sample, Subject};
+use weir_doctor::{Diagnosis, Facts, Sample, Subject};
+use weir_machine::Root;
 
 use crate::machine::{Machine, OWN, unreadable};
 

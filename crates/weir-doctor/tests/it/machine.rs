@@ -6,9 +6,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::{fs, io};
 
-use weir_doctor::{
-    Diagnosis, Facts, Finding, Reading, Remedy, Root, Sample, Severity, Subject, Target, Unreadable,
-};
+use weir_doctor::{Diagnosis, Facts, Finding, Reading, Remedy, Sample, Severity, Subject, Target};
+use weir_machine::{Root, Unreadable};
 use weir_sys::DescriptorLimit;
 
 /// Id of the doctor's own process.

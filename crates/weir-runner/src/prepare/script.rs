@@ -10,6 +10,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::ScriptFailure;
 use weir_http::Prepared;
 use weir_io::Endpoint;
+use weir_machine::Root;
 use weir_report::dialect::Figures;
 use weir_result::document::{Input, InputRole};
 use weir_result::{Callback, Histogram, Load, Measurements, Note, Plan, units};
@@ -18,7 +19,6 @@ use weir_script::{
 };
 use weir_text::setting::{CONNECTIONS, RATE, SCRIPT, SCRIPT_MEMORY, WARMUP};
 
-use crate::after::environment;
 use crate::digest::{sha256, sha256_of};
 use crate::errors::shown;
 use crate::prepare::watchdog::{OnStuck, Watchdog};
@@ -275,7 +275,7 @@ fn source(file: &InputFile) -> Result<(Source, Option<Input>)> {
 
 /// Memory limit of one state, in bytes: an equal share of half the machine's memory.
 fn state_limit(threads: u64) -> usize {
-    let machine = environment::memory_total_bytes().unwrap_or(0);
+    let machine = weir_machine::memory_total_bytes(&Root::machine()).unwrap_or(0);
     let share = machine / 2 / threads;
     share.clamp(STATE_MIN_BYTES, STATE_MAX_BYTES) as usize
 }

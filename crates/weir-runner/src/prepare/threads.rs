@@ -1,6 +1,7 @@
 //! The number of worker threads, and the CPUs they run on.
 
 use anyhow::{Context, Result, bail};
+use weir_machine::Root;
 use weir_result::{Note, Pacing, Part, Plan};
 use weir_text::setting::{PIN, THREADS};
 
@@ -111,7 +112,7 @@ impl Cpus {
 /// The CPUs to run on: those of the affinity mask, at most as many as the cgroup's quota grants.
 pub(crate) fn usable_cpus() -> Vec<u32> {
     let mut cpus = weir_sys::usable_cpus().unwrap_or_default();
-    if let Some(quota) = weir_sys::cpu_quota() {
+    if let Some(quota) = weir_machine::cpu_quota(&Root::machine()) {
         cpus.truncate((quota.ceil() as usize).max(1));
     }
     cpus

@@ -1,13 +1,14 @@
 //! Watchdog for script calls outside the load: it reports one that never returns, as a
 //! compiled Lua loop cannot be interrupted. During the load the engine watches the callbacks.
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use std::{fmt, fs};
 
+use weir_machine::{Memory, Root};
 use weir_script::{Call, Calling, ScriptError};
 
 use crate::errors::shown;
@@ -83,11 +84,12 @@ struct Traces {
 impl Traces {
     fn now() -> Traces {
         let process = std::process::id();
-        let counters = fs::read_to_string(format!("/proc/self/task/{process}/io"));
+        let root = Root::machine();
+        let counters = root.text(&format!("proc/self/task/{process}/io"));
         let counters = counters.unwrap_or_default();
         let values = counters.lines().filter_map(|line| line.split_once("char: "));
         let moved_bytes = values.filter_map(|(_, value)| value.trim().parse::<u64>().ok()).sum();
-        let memory_mib = weir_sys::memory().map_or(0, |memory| memory.peak_bytes >> 20);
+        let memory_mib = Memory::of_this_process(&root).map_or(0, |memory| memory.peak_bytes >> 20);
         Traces { moved_bytes, memory_mib }
     }
 }

@@ -2,13 +2,10 @@
 //! 2.5 ms at a time, records how late it woke, and reads the kernel's counters when the window
 //! opens and closes. It has no access to the load; the verdict judges its figures.
 
-mod cgroup;
 mod counters;
 pub(crate) mod network;
-mod parse;
 mod round_trips;
 mod server;
-mod thread_times;
 mod wall_clock;
 
 use std::net::IpAddr;
@@ -19,13 +16,13 @@ use std::time::Duration;
 
 use weir_engine::{BEAT_NS, Heartbeat};
 use weir_io::{Clock, Endpoint, Nanos};
+use weir_machine::{OwnSchedStat, SchedStat};
 use weir_result::{self, ClientHealth, Measurements, Stops};
 
 use counters::{Counters, Sources};
 pub(crate) use network::ephemeral_port_count;
 use round_trips::RoundTrips;
 use server::Server;
-use thread_times::ThreadTimes;
 use wall_clock::WallClock;
 
 /// Total length of stops from which a short run is repeated, in nanoseconds: shorter ones move no
@@ -183,15 +180,19 @@ fn watch_window(
 struct Beats<'a> {
     clock: Clock,
     is_over: &'a AtomicBool,
-    times: ThreadTimes,
+    times: OwnSchedStat,
+    /// The counters at the last beat.
+    last: Option<SchedStat>,
     heartbeat: Heartbeat,
     woken_at: Nanos,
 }
 
 impl Beats<'_> {
     fn new(clock: Clock, is_over: &AtomicBool) -> Beats<'_> {
-        let (times, heartbeat) = (ThreadTimes::new(), Heartbeat::default());
-        Beats { clock, is_over, times, heartbeat, woken_at: clock.now() }
+        let times = OwnSchedStat::open();
+        let last = times.read();
+        let heartbeat = Heartbeat::default();
+        Beats { clock, is_over, times, last, heartbeat, woken_at: clock.now() }
     }
 
     fn are_over(&self) -> bool {
@@ -203,7 +204,11 @@ impl Beats<'_> {
         let due_at = self.woken_at.after(BEAT_NS);
         sleep_until(self.clock, due_at, &|| self.are_over());
         self.woken_at = self.clock.now();
-        let times = self.times.since_last();
+        // Neither the time for which this thread ran, nor that for which it was runnable but not
+        // running, is a stop, although it wakes late.
+        let now = self.times.read();
+        let times = now.zip(self.last).map(|(now, last)| now.since(last));
+        self.last = now;
         // To read counters takes this thread longer than a beat on some machines.
         let due_at = due_at.after(times.map_or(0, |times| times.ran_ns));
         let waited_ns = times.map(|times| times.waited_ns);

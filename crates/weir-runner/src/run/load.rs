@@ -7,10 +7,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use weir_engine::{Control, Job, LiveMessage, ScriptFailure};
 use weir_io::{Clock, Nanos, Waker};
+use weir_machine::{Memory, Root};
 use weir_result::document::{ClientUsage, NetworkSection, Probed, ServerSection, Trials};
 use weir_result::{ClientHealth, Load, Measurements};
-use weir_sys::CpuTime;
-use weir_sys::Signal;
+use weir_sys::{CpuTime, Signal};
 
 use crate::background;
 use crate::errors::NoThread;
@@ -178,6 +178,7 @@ fn usage_since(before: CpuTime) -> ClientUsage {
     ClientUsage {
         cpu_user_ns: ns(now.user, before.user),
         cpu_system_ns: ns(now.system, before.system),
-        max_resident_bytes: weir_sys::memory().map_or(0, |memory| memory.peak_bytes),
+        max_resident_bytes: Memory::of_this_process(&Root::machine())
+            .map_or(0, |memory| memory.peak_bytes),
     }
 }

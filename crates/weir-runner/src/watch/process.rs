@@ -2,15 +2,13 @@
 //! with one name are added up.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 
 use weir_io::Nanos;
+use weir_machine::{
+    Process, Root, TICK_NS, command_name, descriptor_count, processes, resident_bytes, value,
+};
 use weir_result::document::{Polls, ProcessSample, ProcessSection};
 use weir_text::setting::WATCH_PID;
-
-/// Length of a tick of /proc/PID/stat, in nanoseconds: USER_HZ is 100 on all machines of today.
-const TICK_NS: u64 = 10_000_000;
 
 /// Length of a name in /proc/PID/comm, in bytes; the kernel cuts longer ones.
 const NAME_MAX_BYTES: usize = 15;
@@ -62,6 +60,8 @@ impl Processes {
     /// Returns the advice if the processes of a name may be those of several servers: two or more
     /// of them were not started by another of the name, as a worker is by its master.
     pub(super) fn several_servers(&self) -> Option<String> {
+        let root = Root::machine();
+        let parent = |pid: u32| Process::read(&root, pid).map(|process| process.parent);
         let is_first = |pid: &&u32| !parent(**pid).is_some_and(|of| self.pids.contains(&of));
         let first: Vec<String> = self.pids.iter().filter(is_first).map(u32::to_string).collect();
         (first.len() > 1).then(|| {
@@ -144,72 +144,33 @@ fn find(name: &str) -> Vec<u32> {
         return vec![pid];
     }
     let wanted = name.as_bytes().get(..NAME_MAX_BYTES).unwrap_or(name.as_bytes());
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let root = Root::machine();
     let is_named = |pid: &u32| {
-        let comm = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
-        *pid != std::process::id() && comm.strip_suffix(b"\n").unwrap_or(&comm) == wanted
+        *pid != std::process::id() && command_name(&root, *pid).is_some_and(|name| name == wanted)
     };
-    let mut pids: Vec<u32> = numbers.filter(is_named).collect();
+    let mut pids: Vec<u32> = processes(&root).filter(is_named).collect();
     pids.sort_unstable();
     pids
 }
 
 fn read_all(pids: &[u32]) -> Reading {
+    let root = Root::machine();
     let mut sum = Reading { descriptors: Some(0), ..Reading::default() };
     for pid in pids {
-        let directory = Path::new("/proc").join(pid.to_string());
-        let text = |name| fs::read_to_string(directory.join(name)).unwrap_or_default();
-        let Some(ticks) = cpu_ticks(&text("stat")) else { continue };
-        sum.cpu_ns.insert(*pid, ticks.saturating_mul(TICK_NS));
-        let status = text("status");
-        sum.resident_bytes += number_of(&status, "VmRSS:").unwrap_or(0).saturating_mul(1_024);
-        sum.threads += number_of(&status, "Threads:").unwrap_or(0);
-        let descriptors = fs::read_dir(directory.join("fd")).ok();
-        let descriptors = descriptors.map(|entries| entries.count() as u64);
-        sum.descriptors = sum.descriptors.zip(descriptors).map(|(sum, more)| sum + more);
+        let Some(process) = Process::read(&root, *pid) else { continue };
+        sum.cpu_ns.insert(*pid, process.ticks.saturating_mul(TICK_NS));
+        let status = root.text(&format!("proc/{pid}/status")).unwrap_or_default();
+        sum.resident_bytes += resident_bytes(&status).unwrap_or(0);
+        sum.threads += value(&status, "Threads").unwrap_or(0);
+        sum.descriptors =
+            sum.descriptors.zip(descriptor_count(&root, *pid)).map(|(sum, more)| sum + more);
     }
     sum
-}
-
-/// The process that started another one.
-fn parent(pid: u32) -> Option<u32> {
-    parent_in(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
-}
-
-/// The number of the parent. The name before it may hold anything.
-fn parent_in(stat: &str) -> Option<u32> {
-    let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_whitespace().nth(1)?.parse().ok()
-}
-
-/// Time in user space and in the kernel, in ticks. The name before them may hold anything.
-fn cpu_ticks(stat: &str) -> Option<u64> {
-    let (_, fields) = stat.rsplit_once(')')?;
-    let mut fields = fields.split_whitespace().skip(11).map(str::parse::<u64>);
-    fields.next()?.ok()?.checked_add(fields.next()?.ok()?)
-}
-
-/// The number behind a name in /proc/PID/status.
-fn number_of(status: &str, name: &str) -> Option<u64> {
-    let rest = status.lines().find_map(|line| line.strip_prefix(name))?;
-    rest.split_whitespace().next()?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn proc_is_parsed() {
-        let stat = "7 (a) b) S 1 7 7 0 -1 4194560 1 2 3 4 250 50 6 7 20 0 9 0 55 1 2 3";
-        assert_eq!(cpu_ticks(stat), Some(300));
-        assert_eq!(parent_in(stat), Some(1));
-        assert_eq!(cpu_ticks(""), None);
-        let status = "Name:\tx\nVmRSS:\t    1234 kB\nThreads:\t9\n";
-        assert_eq!(number_of(status, "VmRSS:"), Some(1_234));
-        assert_eq!(number_of(status, "VmSwap:"), None);
-    }
 
     #[test]
     fn a_process_is_found_by_its_number_alone_if_that_is_given() {

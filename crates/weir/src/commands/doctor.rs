@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::{ArgAction, Args, ValueEnum};
-use weir_doctor::{Diagnosis, Facts, Root, Sample, Subject, Target};
+use weir_doctor::{Diagnosis, Facts, Sample, Subject, Target};
 use weir_io::Endpoint;
+use weir_machine::Root;
 use weir_report::{TextOptions, json, text};
 use weir_runner::{Location, TargetSpec};
 

@@ -2,21 +2,18 @@
 //! does not provide is `None`, never zero.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
-
+use weir_machine::{CpuTicks, Group, PressureStall, Root, Softnet, groups, named, throttled_ns};
 use weir_result::{ClientHealth, ServerCpu};
 
-use super::cgroup;
-use super::parse::{self, CpuTicks};
 use super::server::{Server, ThreadTimes};
 
 /// The sources of all counters, found once so that a reading is fast.
 #[derive(Debug)]
 pub(super) struct Sources {
+    root: Root,
     cpus: Vec<u32>,
-    /// The `cpu.stat` of the control groups.
-    cpu_stats: Vec<PathBuf>,
+    /// The control groups up to the root: any of them may have the quota that limits.
+    groups: Vec<Group>,
     interfaces: Vec<Interface>,
     idle_states: Vec<IdleState>,
     /// The server on this machine; empty if it is elsewhere or unknown.
@@ -26,49 +23,41 @@ pub(super) struct Sources {
 /// A network interface with a known speed. Loopback has none.
 #[derive(Debug)]
 struct Interface {
-    directory: PathBuf,
+    directory: String,
     bytes_per_s: f64,
 }
 
 /// An idle state of a usable CPU.
 #[derive(Debug)]
 struct IdleState {
-    directory: PathBuf,
+    directory: String,
     exit_ns: u64,
 }
 
 impl Sources {
     /// Finds the sources on this machine.
     pub(super) fn find(server: Server) -> Sources {
+        const INTERFACES: &str = "sys/class/net";
+        let root = Root::machine();
         let cpus = weir_sys::usable_cpus().unwrap_or_default();
-        let interfaces = entries(Path::new("/sys/class/net")).filter_map(|directory| {
+        let interfaces = root.names(INTERFACES).into_iter().filter_map(|name| {
+            let directory = format!("{INTERFACES}/{name}");
             // In Mbit/s; −1 or an error for an interface without a speed.
-            let speed = number(&directory.join("speed"))?;
+            let speed = root.number(&format!("{directory}/speed")).ok()?;
             (speed > 0).then_some(Interface { directory, bytes_per_s: speed as f64 * 125e3 })
         });
+        let interfaces = interfaces.collect();
         let idle_states = cpus.iter().flat_map(|cpu| {
-            entries(Path::new(&format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle")))
+            let states = format!("sys/devices/system/cpu/cpu{cpu}/cpuidle");
+            root.names(&states).into_iter().map(move |state| format!("{states}/{state}"))
         });
         let idle_states = idle_states.filter_map(|directory| {
-            let exit_us = number(&directory.join("latency"))?;
+            let exit_us = root.number(&format!("{directory}/latency")).ok()?;
             Some(IdleState { directory, exit_ns: exit_us.saturating_mul(1000) })
         });
-        Sources {
-            cpu_stats: cgroup::cpu_stat_files(),
-            interfaces: interfaces.collect(),
-            idle_states: idle_states.collect(),
-            cpus,
-            server,
-        }
+        let idle_states = idle_states.collect();
+        Sources { groups: groups(&root), interfaces, idle_states, cpus, server, root }
     }
-}
-
-fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path())
-}
-
-fn number(file: &Path) -> Option<u64> {
-    fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
 /// One reading of all counters.
@@ -76,16 +65,16 @@ fn number(file: &Path) -> Option<u64> {
 pub(super) struct Counters {
     cpu: Option<CpuTicks>,
     /// Throttled time in nanoseconds, by control group.
-    throttled_ns: BTreeMap<PathBuf, u64>,
+    throttled_ns: BTreeMap<String, u64>,
     pressure_us: Option<u64>,
     retransmitted_segments: Option<u64>,
     tcp_timeouts: Option<u64>,
     listen_overflows: Option<u64>,
-    softnet: Option<(u64, u64)>,
+    softnet: Option<Softnet>,
     /// Bytes received and sent, and the speed in bytes per second, by interface.
-    carried: BTreeMap<PathBuf, (u64, u64, f64)>,
+    carried: BTreeMap<String, (u64, u64, f64)>,
     /// Times entered, and the exit latency in nanoseconds, by idle state.
-    entered: BTreeMap<PathBuf, (u64, u64)>,
+    entered: BTreeMap<String, (u64, u64)>,
     /// CPU time of the server's threads.
     server: Option<ThreadTimes>,
 }
@@ -93,31 +82,34 @@ pub(super) struct Counters {
 impl Counters {
     /// Reads all counters.
     pub(super) fn read(sources: &Sources) -> Counters {
-        let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
-        let (snmp, netstat) = (text("/proc/net/snmp"), text("/proc/net/netstat"));
-        let throttled = sources.cpu_stats.iter().filter_map(|file| {
-            let ns = parse::throttled_ns(&fs::read_to_string(file).ok()?)?;
-            Some((file.clone(), ns))
+        let Sources { root, cpus, groups, interfaces, idle_states, server } = sources;
+        let text = |path: &str| root.text(path).unwrap_or_default();
+        let number = |directory: &str, name: &str| root.number(&format!("{directory}/{name}")).ok();
+        let (snmp, netstat) = (text("proc/net/snmp"), text("proc/net/netstat"));
+        let throttled = groups.iter().filter_map(|group| {
+            let ns = throttled_ns(&root.text(&group.cpu_stat()).ok()?)?;
+            Some((group.directory.clone(), ns))
         });
-        let carried =
-            sources.interfaces.iter().filter_map(|Interface { directory, bytes_per_s }| {
-                let bytes = |name| number(&directory.join("statistics").join(name));
-                Some((directory.clone(), (bytes("rx_bytes")?, bytes("tx_bytes")?, *bytes_per_s)))
-            });
-        let entered = sources.idle_states.iter().filter_map(|IdleState { directory, exit_ns }| {
-            Some((directory.clone(), (number(&directory.join("usage"))?, *exit_ns)))
+        let carried = interfaces.iter().filter_map(|Interface { directory, bytes_per_s }| {
+            let bytes = |name| number(directory, name);
+            let (received, sent) = (bytes("statistics/rx_bytes")?, bytes("statistics/tx_bytes")?);
+            Some((directory.clone(), (received, sent, *bytes_per_s)))
+        });
+        let entered = idle_states.iter().filter_map(|IdleState { directory, exit_ns }| {
+            Some((directory.clone(), (number(directory, "usage")?, *exit_ns)))
         });
         Counters {
-            cpu: parse::cpu_ticks(&text("/proc/stat"), &sources.cpus),
+            cpu: CpuTicks::parse(&text("proc/stat"), cpus),
             throttled_ns: throttled.collect(),
-            pressure_us: parse::pressure_us(&text("/proc/pressure/cpu")),
-            retransmitted_segments: parse::named(&snmp, "Tcp", "RetransSegs"),
-            tcp_timeouts: parse::named(&netstat, "TcpExt", "TCPTimeouts"),
-            listen_overflows: parse::named(&netstat, "TcpExt", "ListenOverflows"),
-            softnet: parse::softnet(&text("/proc/net/softnet_stat")),
+            pressure_us: PressureStall::parse(&text("proc/pressure/cpu"))
+                .map(|waits| waits.total_us),
+            retransmitted_segments: named(&snmp, "Tcp", "RetransSegs"),
+            tcp_timeouts: named(&netstat, "TcpExt", "TCPTimeouts"),
+            listen_overflows: named(&netstat, "TcpExt", "ListenOverflows"),
+            softnet: Softnet::parse(&text("proc/net/softnet_stat")),
             carried: carried.collect(),
             entered: entered.collect(),
-            server: sources.server.thread_times(),
+            server: server.thread_times(root),
         }
     }
 
@@ -136,8 +128,8 @@ impl Counters {
         let counted = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
         let span_us = span_ns as f64 / 1e3;
         let pressure_us = counted(self.pressure_us, earlier.pressure_us);
-        let dropped = |counters: &Counters| counters.softnet.map(|softnet| softnet.0);
-        let squeezed = |counters: &Counters| counters.softnet.map(|softnet| softnet.1);
+        let dropped = |counters: &Counters| counters.softnet.map(|softnet| softnet.dropped);
+        let squeezed = |counters: &Counters| counters.softnet.map(|softnet| softnet.squeezed);
         ClientHealth {
             watched_ns: span_ns,
             steal: self.steal_since(earlier),
@@ -158,10 +150,7 @@ impl Counters {
     }
 
     fn steal_since(&self, earlier: &Counters) -> Option<f64> {
-        let (now, then) = (self.cpu?, earlier.cpu?);
-        let total = now.total.saturating_sub(then.total);
-        let stolen = now.stolen.saturating_sub(then.stolen);
-        (total > 0).then(|| (stolen as f64 / total as f64).min(1.0))
+        self.cpu?.since(earlier.cpu?).stolen_share()
     }
 
     /// Throttled time of the most throttled control group, in nanoseconds.
@@ -209,27 +198,27 @@ mod tests {
 
     #[test]
     fn what_was_counted_in_between() {
-        let name = |text: &str| PathBuf::from(text);
+        let name = |text: &str| text.to_owned();
         let before = Counters {
-            cpu: Some(CpuTicks { total: 1000, stolen: 10 }),
+            cpu: Some(CpuTicks { total: 1000, idle: 0, stolen: 10 }),
             throttled_ns: [(name("a"), 5), (name("b"), 100), (name("gone"), 1)].into(),
             pressure_us: Some(100),
             retransmitted_segments: Some(7),
             tcp_timeouts: Some(3),
             listen_overflows: Some(0),
-            softnet: Some((2, 20)),
+            softnet: Some(Softnet { dropped: 2, squeezed: 20 }),
             carried: [(name("slow"), (0, 0, 1e6)), (name("fast"), (0, 0, 1e9))].into(),
             entered: [(name("c1"), (5, 2_000)), (name("c6"), (9, 80_000))].into(),
             server: None,
         };
         let after = Counters {
-            cpu: Some(CpuTicks { total: 1400, stolen: 30 }),
+            cpu: Some(CpuTicks { total: 1400, idle: 0, stolen: 30 }),
             throttled_ns: [(name("a"), 50), (name("b"), 120), (name("new"), 9000)].into(),
             pressure_us: Some(500_100),
             retransmitted_segments: Some(9),
             tcp_timeouts: Some(3),
             listen_overflows: Some(1),
-            softnet: Some((2, 24)),
+            softnet: Some(Softnet { dropped: 2, squeezed: 24 }),
             carried: [(name("slow"), (400_000, 1_500_000, 1e6)), (name("fast"), (9, 9, 1e9))]
                 .into(),
             entered: [(name("c1"), (6, 2_000)), (name("c6"), (9, 80_000))].into(),

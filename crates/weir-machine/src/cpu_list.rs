@@ -1,7 +1,7 @@
 //! Lists of CPUs as the kernel and taskset(1) write them: `0-3,8`.
 
 /// Parses a list; `None` if it has an unknown form. An empty list has no CPUs.
-pub(crate) fn parse(text: &str) -> Option<Vec<u32>> {
+pub fn parse(text: &str) -> Option<Vec<u32>> {
     let mut cpus = Vec::new();
     for span in text.trim().split(',').filter(|span| !span.is_empty()) {
         let (from, to) = span.split_once('-').unwrap_or((span, span));
@@ -15,7 +15,7 @@ pub(crate) fn parse(text: &str) -> Option<Vec<u32>> {
 const CPUS_MAX: u32 = 65_535;
 
 /// Formats ascending numbers as a list.
-pub(crate) fn format(cpus: &[u32]) -> String {
+pub fn format(cpus: &[u32]) -> String {
     let spans = cpus.chunk_by(|a, b| a + 1 == *b).map(|span| match span {
         [first, .., last] if span.len() > 2 => format!("{first}-{last}"),
         _ => span.iter().map(u32::to_string).collect::<Vec<_>>().join(","),
@@ -24,7 +24,7 @@ pub(crate) fn format(cpus: &[u32]) -> String {
 }
 
 /// Formats a list with its noun: `CPU 3`, `CPUs 0-3`.
-pub(crate) fn named(cpus: &[u32]) -> String {
+pub fn named(cpus: &[u32]) -> String {
     format!("CPU{} {}", if cpus.len() == 1 { "" } else { "s" }, format(cpus))
 }
 
