@@ -3,10 +3,11 @@
 use std::time::{Duration, Instant};
 
 use weir_result::study::{Design, HookRun, Hooks, Settling};
-use weir_result::{Arrivals, Document, Load, Study, units};
+use weir_result::{Arrivals, Document, Load, Study};
 use weir_runner::{Interrupts, LoadSpec, Observer, RunSpec, Runner, StudyProgress, Warmup, now};
 use weir_study::search::{TrialPlan, next_plan};
 use weir_study::{HookKind, Laboratory, Upcoming, trials_planned};
+use weir_text::units;
 
 use crate::variant::{Variant, redacted};
 use crate::{estimate, hook, settle};

@@ -2,8 +2,8 @@
 
 use weir_result::Study;
 use weir_result::study::Design;
-use weir_result::units;
 use weir_study::trials_planned;
+use weir_text::units;
 
 use crate::variant::Variant;
 

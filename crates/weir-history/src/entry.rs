@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use weir_result::document::Grade;
 use weir_result::quantile::Bound;
-use weir_result::{Document, Measured, NamedMetric, printable};
+use weir_result::{Document, Measured, NamedMetric};
+use weir_text::printable;
 
 use crate::series_key::SeriesKey;
 

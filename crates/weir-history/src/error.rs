@@ -4,7 +4,8 @@ use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use weir_result::{LoadError, printable};
+use weir_result::LoadError;
+use weir_text::printable;
 use weir_text::setting::{FORMAT, HISTORY, SAVE};
 
 use crate::name::Name;

@@ -10,7 +10,8 @@ use weir_result::document::Grade;
 use weir_result::study::{
     Answer, Comparison, Gate, SearchEnd, SearchResult, StudyResult, StudyState,
 };
-use weir_result::{AssertionOutcome, Document, Study, is_unprintable};
+use weir_result::{AssertionOutcome, Document, Study};
+use weir_text::is_unprintable;
 
 use crate::view::study::search;
 

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 use weir_result::Document;
 use weir_result::document::{Metric, SeriesEntry};
-use weir_result::printable;
+use weir_text::printable;
 
 use crate::findings::Data;
 

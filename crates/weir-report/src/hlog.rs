@@ -4,8 +4,9 @@
 
 use std::io::{self, Write};
 
+use weir_result::Document;
 use weir_result::document::{SeriesEntry, SeriesPhase};
-use weir_result::{Document, printable};
+use weir_text::printable;
 
 /// Nanoseconds in a millisecond, the unit in which the log has the greatest value.
 const MS: f64 = 1e6;

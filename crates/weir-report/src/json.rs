@@ -6,7 +6,8 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value};
 use weir_result::study::Comparison;
-use weir_result::{Document, STUDY_VERSION, Study, is_unprintable};
+use weir_result::{Document, STUDY_VERSION, Study};
+use weir_text::is_unprintable;
 
 /// Writes the document.
 pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {

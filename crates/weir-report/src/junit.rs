@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use weir_result::study::{Comparison, Gate, StudyState};
-use weir_result::{AssertionOutcome, AssertionResult, Document, excerpt, is_unprintable};
+use weir_result::{AssertionOutcome, AssertionResult, Document};
+use weir_text::{excerpt, is_unprintable};
 
 use crate::findings::{Findings, Source};
 use crate::text::{self, TextOptions};

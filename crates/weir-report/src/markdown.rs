@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::iter;
 
-use weir_result::{Document, excerpt, printable};
+use weir_result::Document;
+use weir_text::{excerpt, printable};
 
 use crate::TextOptions;
 use crate::text::{Bars, bar};

@@ -9,7 +9,8 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 use weir_result::quantile::Bound;
 use weir_result::study::{MetricOverRuns, Repetition};
-use weir_result::{Document, Load, NamedMetric, units};
+use weir_result::{Document, Load, NamedMetric};
+use weir_text::units;
 
 use crate::json;
 
@@ -163,7 +164,7 @@ fn benchmark(document: &Document) -> String {
     let plan = &document.plan;
     let load = match plan.load {
         Load::ClosedLoop => "closed loop".to_owned(),
-        Load::OpenLoop { rate, .. } => units::exact_rate(rate),
+        Load::OpenLoop { rate, .. } => rate.to_string(),
     };
     let connections = units::count(plan.connections.into());
     let name = format!("{} {}, {load}, {connections} connections", plan.request.method, plan.url);

@@ -22,13 +22,13 @@ use std::str::FromStr;
 
 use crate::document::{AssertionOutcome, AssertionResult, Document};
 use crate::quantile::Bound;
-use crate::units;
 use confidence::Side;
 use estimate::estimate;
 use metric::Metric;
 use unit::Unit;
 use value::{Estimate, Evidence};
 use weir_text::setting::ASSERT_CONFIDENCE;
+use weir_text::units;
 
 /// A claim: a number of the document, a comparison, a limit.
 #[derive(Clone, Debug, PartialEq)]

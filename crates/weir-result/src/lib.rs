@@ -14,7 +14,6 @@ mod encoding;
 pub mod errno;
 mod evidence;
 mod failures;
-mod foreign;
 pub mod histogram;
 mod measurements;
 mod plan;
@@ -22,10 +21,8 @@ pub mod quantile;
 mod raw;
 #[cfg(feature = "schema")]
 mod schema;
-mod similar;
 mod slices;
 pub mod study;
-pub mod units;
 
 pub use assertion::{Assertion, AssertionError, Better, Measured, NamedMetric, ShareClaim};
 pub use counters::{
@@ -41,7 +38,6 @@ pub use evidence::{
     WorkerUsage,
 };
 pub use failures::{ErrorKind, FailureCause, FailureKind, FailurePhase};
-pub use foreign::{excerpt, is_unprintable, printable, printable_lines};
 pub use histogram::{Histogram, SparseHistogram, Tally};
 pub use measurements::Measurements;
 pub use plan::{
@@ -52,6 +48,5 @@ pub use plan::{
 pub use raw::{RawLog, RawOutcome, RawPhase, RawRow, RawSink, RawSource};
 #[cfg(feature = "schema")]
 pub use schema::{schema_json, study_schema_json};
-pub use similar::similar;
 pub use slices::align_slices;
 pub use study::{STUDY_VERSION, Study};

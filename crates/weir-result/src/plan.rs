@@ -15,8 +15,10 @@ pub use success::SuccessRule;
 pub use tls::{TlsPlan, TlsVersion};
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use weir_text::units::{self, ParseError};
 
 /// Divisor of the window for the drain's limit, which is at least `DRAIN_MIN_NS`.
 const DRAIN_PART: u64 = 5;
@@ -278,6 +280,23 @@ impl Rate {
     /// Returns the rate in requests per second, rounded to the nearest float.
     pub fn rps(self) -> f64 {
         self.numerator as f64 / self.denominator as f64
+    }
+}
+
+/// Prints the rate without rounding: `20,000/s`, `1 per 3 s`.
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&units::exact_rate(self.numerator, self.denominator))
+    }
+}
+
+/// Reads what [`units::parse_rate`] accepts, exactly: `20k`, `6000/m`, `1 per 3 s`.
+impl FromStr for Rate {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Rate, ParseError> {
+        let (numerator, denominator) = units::parse_rate(text)?;
+        Ok(Rate { numerator, denominator })
     }
 }
 

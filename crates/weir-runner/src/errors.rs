@@ -5,9 +5,9 @@ use std::{fmt, io};
 
 use weir_engine::RunError;
 use weir_result::document::BrokenInvariant;
-use weir_result::printable;
 use weir_serve::ServeError;
 use weir_sys::Signal;
+use weir_text::printable;
 
 /// The reason why a run has no result.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use weir_result::units;
+use weir_text::units;
 
 /// Longest time between two looks at the limits.
 const SLICE: Duration = Duration::from_millis(50);

@@ -24,9 +24,9 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 use weir_engine::ObserverFactory;
 use weir_io::{Clock, Nanos};
 use weir_result::document::{Capture, ServerLoad, ServerSection};
-use weir_result::units;
 use weir_result::{Measurements, Note, Plan};
 use weir_text::setting::{CAPTURE, WATCH_METRIC, WATCH_PROMETHEUS};
+use weir_text::units;
 
 use crate::background;
 use crate::before::preflight::PreflightResult;

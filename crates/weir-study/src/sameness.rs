@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 use weir_result::document::{Grade, Note};
-use weir_result::{Document, Environment, Plan, Rate, units};
+use weir_result::{Document, Environment, Plan, Rate};
+use weir_text::units;
 
 use crate::difference::Runs;
 
@@ -82,7 +83,7 @@ fn readable(value: &Value) -> Value {
         Value::Array(items) => items.iter().map(readable).collect(),
         Value::Object(fields) => {
             if let Ok(rate) = serde_json::from_value::<Rate>(value.clone()) {
-                return units::exact_rate(rate).into();
+                return rate.to_string().into();
             }
             let text = |name| fields.get(name).and_then(Value::as_str);
             match (fields.len(), text("process"), text("name"), text("value")) {

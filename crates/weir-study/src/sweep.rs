@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use weir_result::document::{Grade, LimitedBy};
 use weir_result::study::{Cell, Factor, Fit, Knee, Level, Sweep, SweepCell, SweepCurve};
-use weir_result::units::parse_count;
-use weir_result::{Document, NamedMetric, Study};
+use weir_result::{Document, NamedMetric, Rate, Study};
 use weir_stats::{SweepPoint, USL_POINTS_CHECKED, fit_usl, mean};
+use weir_text::units::parse_count;
 
 use crate::ratios::ratios;
 use crate::spread::spread;
@@ -209,5 +209,5 @@ const SATURATED_RATE: f64 = 0.99;
 /// Number of a value such as `100` or `20k`.
 fn number(value: &str) -> Option<f64> {
     let plain = parse_count(value).ok().map(|count| count as f64);
-    plain.or_else(|| weir_result::units::parse_rate(value).ok().map(|rate| rate.rps()))
+    plain.or_else(|| value.parse::<Rate>().ok().map(|rate| rate.rps()))
 }

@@ -2,8 +2,8 @@
 
 use weir_result::NamedMetric;
 use weir_result::study::{Answer, Comparison, MetricComparison, Pairing};
-use weir_result::units;
 use weir_text::setting::{DURATION, PAIRS};
+use weir_text::units;
 
 /// Value of a side that has none.
 pub(crate) const UNKNOWN: &str = "–";

@@ -1,8 +1,14 @@
-//! Words for people: names of settings.
+//! Words for people: names of settings, numbers to text and back, foreign text made printable, and
+//! hints for misspelled words.
 //!
-//! It knows no document, no plan and no output.
+//! It knows no document, no plan and no output: all of it are pure functions of their arguments.
 #![forbid(unsafe_code)]
 
+mod foreign;
 pub mod setting;
+mod similar;
+pub mod units;
 
+pub use foreign::{brief, brief_json, excerpt, is_unprintable, printable, printable_lines};
 pub use setting::{Setting, name_settings};
+pub use similar::similar;

@@ -1,5 +1,5 @@
 //! The flags. Each is one field with its help beside it; values are parsed here by
-//! `weir_result::units`, so that a wrong one is an error before anything runs.
+//! `weir_text::units`, so that a wrong one is an error before anything runs.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

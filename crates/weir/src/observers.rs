@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use weir_report::exporters;
-use weir_result::units;
 use weir_runner::{Observer, TlsSpec};
+use weir_text::units;
 
 use crate::args::ResultArgs;
 use crate::args::live::LiveArgs;

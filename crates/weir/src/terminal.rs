@@ -7,9 +7,9 @@ use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
-use weir_result::{printable, printable_lines};
 use weir_runner::credentials;
 use weir_sys::Stdout;
+use weir_text::{printable, printable_lines};
 
 use crate::errors::NotWritten;
 use crate::exit;

@@ -1,6 +1,6 @@
 //! The kernel's clock source: reading some of them takes a device access or a system call.
 
-use weir_result::units;
+use weir_text::units;
 
 use crate::check::{Examined, Outcome};
 use crate::subject::Subject;

@@ -1,6 +1,6 @@
 //! The firewall's table of connections: each connection takes an entry, also on loopback.
 
-use weir_result::units;
+use weir_text::units;
 
 use crate::check::{Examined, Outcome};
 use crate::subject::Subject;

@@ -1,6 +1,6 @@
 //! The limit on open descriptors: each connection holds one.
 
-use weir_result::units;
+use weir_text::units;
 
 use crate::check::{Examined, Outcome};
 use crate::subject::Subject;

@@ -1,6 +1,6 @@
 //! The limit on accept queues, if the server may be on this machine.
 
-use weir_result::units;
+use weir_text::units;
 
 use crate::check::{Examined, Outcome};
 use crate::subject::Subject;

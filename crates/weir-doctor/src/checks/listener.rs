@@ -2,7 +2,7 @@
 //! that such queues dropped.
 
 use weir_machine::{Unreadable, listeners, named};
-use weir_result::units;
+use weir_text::units;
 
 use crate::check::{Examined, Outcome};
 use crate::subject::Subject;

@@ -1,7 +1,7 @@
 //! Local ports for connections to the target, and those that are held already.
 
 use weir_machine::{EphemeralPorts, SocketCounts, sockets_to};
-use weir_result::units;
+use weir_text::units;
 
 use crate::check::{Examined, Outcome};
 use crate::subject::Subject;

@@ -2,7 +2,7 @@
 //! on the same CPU waits until they leave it; one of the kernel often cannot be preempted.
 
 use weir_machine::{SchedStat, Unreadable, cpu_list};
-use weir_result::units;
+use weir_text::units;
 
 use crate::check::{Examined, Outcome};
 use crate::sample::Reading;

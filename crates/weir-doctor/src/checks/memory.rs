@@ -1,7 +1,7 @@
 //! Free memory, swapping and memory pressure.
 
 use weir_machine::{PressureStall, Unreadable, value};
-use weir_result::units;
+use weir_text::units;
 
 use crate::check::{Examined, Outcome};
 use crate::subject::Subject;

@@ -1,7 +1,7 @@
 //! Other programs that use the CPUs now.
 
 use weir_machine::Unreadable;
-use weir_result::units;
+use weir_text::units;
 
 use crate::check::{Examined, Outcome};
 use crate::subject::Subject;

@@ -1,7 +1,7 @@
 //! A limit on CPU time by control groups, and its effect now.
 
 use weir_machine::{Group, Unreadable, groups, throttled_periods};
-use weir_result::units;
+use weir_text::units;
 
 use crate::check::{Examined, Outcome};
 use crate::subject::Subject;

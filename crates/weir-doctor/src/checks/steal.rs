@@ -1,7 +1,7 @@
 //! CPU time that the hypervisor gave to other machines (METHOD 1.9, `cpu-steal`).
 
 use weir_machine::{CpuTicks, Unreadable};
-use weir_result::units;
+use weir_text::units;
 
 use crate::check::{Examined, Outcome};
 use crate::subject::Subject;

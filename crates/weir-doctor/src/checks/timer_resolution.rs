@@ -1,6 +1,6 @@
 //! The resolution of timers, by which requests are sent at their planned times.
 
-use weir_result::units;
+use weir_text::units;
 
 use crate::check::{Examined, Outcome};
 use crate::subject::Subject;

@@ -1,6 +1,6 @@
 //! The delay that the kernel may add to timers of this process. weir lowers it for its threads.
 
-use weir_result::units;
+use weir_text::units;
 
 use crate::check::{Examined, Outcome};
 use crate::subject::Subject;

@@ -7,8 +7,8 @@ use weir_report::view::{
     Axis, Block, Cell, Entry, Fact, Form, Line, Mark, Notice, Plot, Report, Role, Row, Section,
     Table, TableKind, Tone, Unit, short,
 };
-use weir_result::printable;
 use weir_result::quantile::Bound;
+use weir_text::printable;
 
 use super::text::{TOO_FEW, change_lines, changes_at, differences, load_of, machine_of, range};
 use super::{MetricTrend, RUNS_MIN, Series, Trend, TrendRun};

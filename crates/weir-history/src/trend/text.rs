@@ -4,9 +4,10 @@
 use std::fmt::Write;
 
 use serde_json::Value;
-use weir_result::units;
-use weir_result::{Better, Rate, printable};
+use weir_result::{Better, Rate};
+use weir_text::printable;
 use weir_text::setting::LAST;
+use weir_text::units;
 
 use super::{Change, MetricTrend, RUNS_MIN, RecentChange, Series, Trend};
 use crate::list::title;
@@ -201,7 +202,7 @@ pub(super) fn load_of(plan: &Value) -> String {
     let text = |name: &str| plan.get(name).map(shown).unwrap_or_default();
     let rate = plan.pointer("/load/rate").cloned();
     let rate = rate.and_then(|rate| serde_json::from_value::<Rate>(rate).ok());
-    let load = rate.map_or_else(|| "closed loop".to_owned(), units::exact_rate);
+    let load = rate.map_or_else(|| "closed loop".to_owned(), |rate| rate.to_string());
     let connections = plan.get("connections").and_then(Value::as_u64).unwrap_or(0);
     format!("{}, {}, {load}", text("url"), counted(connections as usize, "connection"))
 }

@@ -1,6 +1,6 @@
 //! Text from outside in HTML.
 
-use weir_result::{excerpt, printable};
+use weir_text::{excerpt, printable};
 
 /// Escapes text for an element or for an attribute in double quotes (HTML Living Standard, 13.3).
 /// Control characters and marks of direction become `?`, and a long text is cut.

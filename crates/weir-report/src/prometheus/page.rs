@@ -1,6 +1,7 @@
 //! A page in Prometheus' text format 0.0.4. It does not know the metrics on it.
 
-use weir_result::{Histogram, histogram, printable};
+use weir_result::{Histogram, histogram};
+use weir_text::printable;
 
 use super::NS_PER_S;
 

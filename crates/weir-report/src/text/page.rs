@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use weir_result::{excerpt, printable};
+use weir_text::{excerpt, printable};
 
 const WIDTH_MIN: usize = 60;
 const WIDTH_MAX: usize = 120;

@@ -3,7 +3,7 @@
 use weir_result::Rate;
 use weir_result::document::RateInterval;
 use weir_result::quantile::{Bound, Quantile};
-use weir_result::units::{self, DurationColumn};
+use weir_text::units::{self, DurationColumn};
 
 use super::Tone;
 
@@ -95,7 +95,7 @@ impl Cell {
             Cell::Rate(rps) => units::round_rate(*rps),
             Cell::RateWithin(rps, interval) => within(*rps, *interval),
             Cell::RateAtLeast(rps) => format!("≥ {}", units::rate_at_least(*rps)),
-            Cell::PlannedRate(rate) => units::exact_rate(*rate),
+            Cell::PlannedRate(rate) => rate.to_string(),
             Cell::Duration(ns) => units::duration(*ns),
             Cell::PlannedDuration(ns) => units::exact_duration(*ns),
             Cell::Time { value, imprecise, unit } => time(*value, *imprecise, unit),

@@ -1,7 +1,8 @@
 //! Connections: failed and renewed ones, and how long connects took.
 
 use weir_result::document::{ConnectionFailure, ConnectionsSection, Summary};
-use weir_result::{Document, FailurePhase, units};
+use weir_result::{Document, FailurePhase};
+use weir_text::units;
 
 use super::{Block, Cell, Fact, Line, Tone};
 
@@ -12,7 +13,7 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
         facts.push(Fact::of(Cell::Count(connections.open_at_t0)).then(" open"));
     }
     if let Some(rate) = document.plan.connection.rate {
-        let (span, rate) = (units::duration(connections.setup_ns), units::exact_rate(rate));
+        let (span, rate) = (units::duration(connections.setup_ns), rate.to_string());
         facts.push(Fact::text(format!("opened at {rate}, all within {span}")));
     }
     let all = units::count(connections.connects_of_load());

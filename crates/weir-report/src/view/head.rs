@@ -1,8 +1,8 @@
 //! The first lines: the program, the target, the load in words, and when, where and by which
 //! command it ran.
 
-use weir_result::units;
 use weir_result::{Arrivals, Document, Environment, HttpPlan, Load, Plan};
+use weir_text::units;
 
 use super::{Block, Cell, Fact, Line, Tone, command};
 

@@ -2,8 +2,8 @@
 
 use weir_result::document::Metric;
 use weir_result::quantile::Quantile;
-use weir_result::units::DurationColumn;
 use weir_result::{Document, Load};
+use weir_text::units::DurationColumn;
 
 use super::{Cell, Entry, Fact, Line, Tone, throughput};
 

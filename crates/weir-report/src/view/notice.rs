@@ -1,7 +1,7 @@
 //! The notes of a report with their texts: what a reader should know about the numbers.
 
-use weir_result::units;
 use weir_text::setting::{REQUESTS, VERBOSE};
+use weir_text::units;
 
 /// A note of a report.
 #[derive(Clone, Debug)]

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use weir_result::document::{Metric, PercentileValue, Summary, UnsupportedPercentile};
 use weir_result::quantile::{Bound, Quantile, count_needed, has_beyond, is_supported, least_count};
-use weir_result::units::{self, DurationColumn};
 use weir_result::{Document, Histogram, Load};
+use weir_text::units::{self, DurationColumn};
 
 use super::{Block, Cell, Fact, Notice, Remedy, Row, Table, TableKind, Tone};
 

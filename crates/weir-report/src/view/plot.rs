@@ -12,7 +12,8 @@ pub(super) mod study;
 mod time;
 
 use serde::Serialize;
-use weir_result::{Document, NamedMetric, excerpt, printable};
+use weir_result::{Document, NamedMetric};
+use weir_text::{excerpt, printable};
 
 use super::Block;
 

@@ -2,8 +2,8 @@
 //! before, down to the last request.
 
 use weir_result::quantile::AllOutcomes;
-use weir_result::units::DurationColumn;
 use weir_result::{Document, Load};
+use weir_text::units::DurationColumn;
 
 use super::percentiles::unit_of;
 use super::{Block, Cell, Fact, Row, Table, TableKind, Tone};

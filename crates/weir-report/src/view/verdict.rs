@@ -1,8 +1,9 @@
 //! The lines `Target`, `Load` and `Limit`, then the grade if it is not clean, and the findings that
 //! move the printed numbers most.
 
+use weir_result::Document;
 use weir_result::document::{Delivery, Grade, LimitedBy, Rule, TargetState};
-use weir_result::{Document, units};
+use weir_text::units;
 
 use super::{Block, Detail, Fact, Form, Line, Notice, Tone};
 

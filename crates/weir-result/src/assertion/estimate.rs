@@ -8,7 +8,7 @@ use super::path;
 use super::value::{Estimate, Evidence, Missing, Tail};
 use crate::document::{Accounting, Document, Metric as Times, SliceEntry};
 use crate::quantile::{Bound, least_count};
-use crate::units;
+use weir_text::units;
 
 /// The number that a metric names.
 pub(super) fn estimate(metric: &Metric, document: &Document) -> Result<Estimate, Missing> {

@@ -3,7 +3,7 @@
 
 use super::unit::Unit;
 use crate::quantile::PERCENTILES;
-use crate::similar;
+use weir_text::similar;
 
 /// A number of a document.
 #[derive(Clone, Debug, PartialEq)]

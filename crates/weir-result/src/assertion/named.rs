@@ -9,7 +9,7 @@ use super::unit::Unit;
 use super::{AssertionError, in_words};
 use crate::document::{Document, RateInterval};
 use crate::quantile::Bound;
-use crate::units;
+use weir_text::units;
 
 /// A number of a document by its name: `p99`, `rate`, `errors`, `service.p50`
 /// (docs/CI.md).

@@ -4,8 +4,8 @@ use super::Comparison;
 use super::value::Estimate;
 use crate::document::{Document, LimitedBy, TargetState};
 use crate::quantile::Bound;
-use crate::units;
 use weir_text::setting::CONNECTIONS;
+use weir_text::units;
 
 /// Reason why a value, or its bound, does not satisfy the comparison. Empty for a plain value.
 pub(super) fn of_bound(

@@ -1,7 +1,9 @@
 //! Units of limits and of printed numbers. `units` formats and parses the digits; this file only
 //! selects its functions.
 
-use crate::units;
+use weir_text::units;
+
+use crate::plan::Rate;
 
 /// The unit of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +46,7 @@ impl Unit {
             Unit::Seconds => units::parse_duration_ns(text).map(|ns| ns as f64 / 1e9),
             // A rate of 0 is no plan, but it is a limit.
             Unit::PerSecond if is_zero => Ok(0.0),
-            Unit::PerSecond => units::parse_rate(text).map(|rate| rate.rps()),
+            Unit::PerSecond => text.parse::<Rate>().map(|rate| rate.rps()),
             Unit::BytesPerSecond => units::parse_bytes(text.strip_suffix("/s").unwrap_or(text))
                 .map(|bytes| bytes as f64),
             Unit::Bytes => units::parse_bytes(text).map(|bytes| bytes as f64),

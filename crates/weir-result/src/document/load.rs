@@ -13,8 +13,8 @@ use super::check::{BrokenInvariant, check};
 use super::recorded::Recorded;
 use super::{Document, SCHEMA_VERSION, Trials, Verdict};
 use crate::assertion::Assertion;
-use crate::foreign::{brief, brief_json};
-use crate::printable;
+use weir_text::printable;
+use weir_text::{brief, brief_json};
 
 /// Greatest file that is read: an hour's series of a thousand buckets an interval is 10 MB.
 const BYTES_MAX: u64 = 256 << 20;

@@ -18,7 +18,7 @@ use super::{ClientUsage, Document, Note, ProveClientSection, Run, SelfcheckSecti
 use crate::measurements::Measurements;
 use crate::plan::{Part, Plan};
 use crate::slices::{align_slices, can_align};
-use crate::units;
+use weir_text::units;
 
 /// Least share of the window in which all parts must have run: with less, most of the requests met
 /// another load than the planned one.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::throughput::window_ns;
 use super::{Document, Environment, Note, Phases, Run, ServerSection, Tool, Verdict};
 use crate::plan::{Load, Part, Plan};
-use crate::units;
+use weir_text::units;
 
 /// One part of a merged document: facts that do not add up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -103,7 +103,7 @@ impl Document {
         let share = self.share();
         Some(match share < 1.0 {
             true => units::rate(share * rate.rps()),
-            false => units::exact_rate(rate),
+            false => rate.to_string(),
         })
     }
 

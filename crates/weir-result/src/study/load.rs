@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::trial::TrialOutcome;
 use super::{STUDY_VERSION, Study};
 use crate::document::{Document, LoadError};
-use crate::foreign::brief_json;
-use crate::printable;
+use weir_text::brief_json;
+use weir_text::printable;
 
 /// Greatest file that is read: a thousand trials of one megabyte.
 const BYTES_MAX: u64 = 1 << 30;

@@ -4,8 +4,9 @@ use std::io;
 
 use weir_engine::Job;
 use weir_result::document::ConnectionFailure;
-use weir_result::{FailureCause, FailurePhase, Histogram, Measurements, Note, Plan, units};
+use weir_result::{FailureCause, FailurePhase, Histogram, Measurements, Note, Plan};
 use weir_text::setting::{CLOSE, CONNECTION_LIFETIME, SOURCE_IP};
+use weir_text::units;
 
 use crate::prepare::server_wait::ServerWait;
 use crate::run::health::ephemeral_port_count;

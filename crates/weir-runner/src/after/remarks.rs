@@ -3,8 +3,9 @@
 use weir_engine::Job;
 use weir_io::Nanos;
 use weir_result::document::Trials;
-use weir_result::{Measurements, Note, units};
+use weir_result::{Measurements, Note};
 use weir_text::setting::{START_AT, TLS_RESUME};
+use weir_text::units;
 
 use crate::after::{connections, prove_client};
 use crate::before::selfcheck;

@@ -11,8 +11,9 @@ use std::{fmt, io};
 use weir_http::{Http1, Prepared, ProtocolError};
 use weir_io::{Backend, BackendOptions, Clock, Engine, Nanos, OnBackend};
 use weir_result::document::Preflight;
-use weir_result::{HttpPlan, IoEngine, Note, units};
+use weir_result::{HttpPlan, IoEngine, Note};
 use weir_text::setting::HTTP;
+use weir_text::units;
 use weir_tls::TlsError;
 
 use crate::errors::NoServer;

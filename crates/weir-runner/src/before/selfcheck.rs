@@ -6,11 +6,10 @@ use weir_engine::Job;
 use weir_http::Prepared;
 use weir_io::Endpoint;
 use weir_result::document::SelfcheckSection;
-use weir_result::{
-    Arrivals, ConnectionPlan, HttpPlan, IoEngine, Load, Plan, Rate, RequestPlan, units,
-};
+use weir_result::{Arrivals, ConnectionPlan, HttpPlan, IoEngine, Load, Plan, Rate, RequestPlan};
 use weir_serve::ServeOptions;
 use weir_text::setting::SELFCHECK;
+use weir_text::units;
 
 use crate::interrupts::Interrupts;
 use crate::run::trial::carry_out;

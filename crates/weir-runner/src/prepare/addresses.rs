@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use weir_io::Endpoint;
-use weir_result::{Note, units};
+use weir_result::Note;
 use weir_text::setting::{CONNECTIONS, IPV4, IPV6};
+use weir_text::units;
 
 use crate::spec::AddressFamily;
 

@@ -7,8 +7,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use weir_result::units;
 use weir_text::setting::{BODY, BODY_SIZE};
+use weir_text::units;
 
 use crate::errors::shown;
 use crate::spec::BodySpec;

@@ -5,9 +5,10 @@ use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
 
 use anyhow::{Context, Result, bail, ensure};
 use weir_io::Endpoint;
-use weir_result::{Plan, units};
+use weir_result::Plan;
 use weir_sys::DescriptorLimit;
 use weir_text::setting::{CONNECT_TO, CONNECTIONS, SOURCE_IP, THREADS, UNIX};
+use weir_text::units;
 
 use crate::errors::NoServer;
 use crate::prepare::addresses;

@@ -3,8 +3,8 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
-use weir_result::units;
 use weir_text::setting::{PROVE_CLIENT, START_AT};
+use weir_text::units;
 
 use crate::spec::RunSpec;
 

@@ -13,11 +13,12 @@ use weir_io::Endpoint;
 use weir_machine::Root;
 use weir_report::dialect::Figures;
 use weir_result::document::{Input, InputRole};
-use weir_result::{Callback, Histogram, Load, Measurements, Note, Plan, units};
+use weir_result::{Callback, Histogram, Load, Measurements, Note, Plan};
 use weir_script::{
     Calling, Errors, Main, Mode, NO_ENGINE, Options, ScriptError, Statistics, Summary,
 };
 use weir_text::setting::{CONNECTIONS, RATE, SCRIPT, SCRIPT_MEMORY, WARMUP};
+use weir_text::units;
 
 use crate::digest::{sha256, sha256_of};
 use crate::errors::shown;

@@ -5,8 +5,8 @@ use std::fmt::Display;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use weir_result::units;
 use weir_text::setting::WAIT_FOR_SERVER;
+use weir_text::units;
 
 use crate::errors::NoServer;
 use crate::observer::Observer;

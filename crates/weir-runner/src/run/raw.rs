@@ -7,8 +7,9 @@ use std::thread::{self, JoinHandle};
 use anyhow::{Context, Result};
 use weir_report::raw::{RawAbout, RawWriter};
 use weir_result::document::RawSection;
-use weir_result::{Measurements, Note, Part, Plan, RawLog, printable, units};
+use weir_result::{Measurements, Note, Part, Plan, RawLog};
 use weir_text::setting::RAW;
+use weir_text::{printable, units};
 
 use crate::background;
 use crate::errors::NoThread;

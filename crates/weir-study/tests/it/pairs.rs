@@ -12,10 +12,11 @@ use weir_result::quantile::Bound;
 use weir_result::study::{
     Answer, Cell, Comparison, Design, HookRun, Hooks, Settling, StudyResult, StudyState,
 };
-use weir_result::{Document, DocumentParts, IoEngine, Plan, STUDY_VERSION, Study, units};
+use weir_result::{Document, DocumentParts, IoEngine, Plan, STUDY_VERSION, Study};
 use weir_sim::{Law, Seed, Server, Sim, Workers, World};
 use weir_stats::{Shuffle, normal_quantile};
 use weir_study::{HookKind, Laboratory, Upcoming, conduct, next_trial, reopen, undecidable};
+use weir_text::units;
 
 /// Median service time of the base in nanoseconds, and the spread of its logarithm.
 const SERVICE_NS: f64 = 100_000.0;

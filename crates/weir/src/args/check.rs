@@ -3,8 +3,8 @@
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, CommandFactory};
-use weir_result::similar;
 use weir_runner::credentials;
+use weir_text::similar;
 
 use super::hints::wrong;
 use super::{Cli, ResultArgs, RunArgs, SpecArgs};

@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command, CommandFactory};
-use weir_result::similar;
-use weir_result::units::parse_rate;
+use weir_text::similar;
+use weir_text::units::parse_rate;
 
 use super::{Cli, RunArgs, peers};
 

@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use weir_result::units::{parse_duration_ns, parse_rate};
+use weir_text::units::{parse_duration_ns, parse_rate};
 
 /// The table: a line of flags, and below it their meanings. A meaning has the kind of value to
 /// which it applies, the flag's tool and purpose, and weir's equivalent, in which a word in braces

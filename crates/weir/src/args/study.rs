@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, CommandFactory, ValueEnum};
 use weir_report::{Exporter, exporters};
 use weir_result::study::Factor;
-use weir_result::units::parse_share;
 use weir_result::{NamedMetric, Rate};
 use weir_study::search::Objective;
+use weir_text::units::parse_share;
 
 use super::choices::ArrivalsChoice;
 use super::live::LiveArgs;

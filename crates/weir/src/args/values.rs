@@ -3,9 +3,9 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use anyhow::Context;
-use weir_result::units::{parse_bytes, parse_count, parse_duration_ns, parse_number, parse_rate};
 use weir_result::{Assertion, Part, Rate};
 use weir_runner::Warmup;
+use weir_text::units::{parse_bytes, parse_count, parse_duration_ns, parse_number};
 
 pub(super) fn positive_long(text: &str) -> Result<u64, String> {
     match parse_count(text).map_err(|error| error.to_string())? {
@@ -136,5 +136,5 @@ pub(super) fn unix_time(text: &str) -> Result<u64, String> {
 }
 
 pub(super) fn rate(text: &str) -> Result<Rate, String> {
-    parse_rate(text).map_err(|error| error.to_string())
+    text.parse::<Rate>().map_err(|error| error.to_string())
 }

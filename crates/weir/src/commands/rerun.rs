@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
 use weir_result::study::Hooks;
-use weir_result::{Arrivals, Document, Load, Note, Study, units};
+use weir_result::{Arrivals, Document, Load, Note, Study};
 use weir_runner::{RunSpec, Runner};
+use weir_text::units;
 
 use super::study::consent;
 use super::{recorded, run, secrets};
@@ -77,11 +78,11 @@ fn change(spec: &mut RunSpec, args: &ChangeArgs) -> Vec<Change> {
     let (load, mut changes) = (&mut spec.load, Vec::new());
     if let Some(rate) = args.rate {
         let (arrivals, recorded) = match load.model {
-            Load::OpenLoop { rate, arrivals } => (arrivals, units::exact_rate(rate)),
+            Load::OpenLoop { rate, arrivals } => (arrivals, rate.to_string()),
             Load::ClosedLoop => (Arrivals::Uniform, "a closed loop".to_owned()),
         };
         load.model = Load::OpenLoop { rate, arrivals };
-        let text = format!("{} in the place of {recorded}", units::exact_rate(rate));
+        let text = format!("{rate} in the place of {recorded}");
         changes.push(Change { fields: &["load"], text });
     }
     if let Some(connections) = args.connections {

@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use weir_result::Arrivals;
 use weir_result::study::{Design, SearchEffort};
-use weir_result::{Arrivals, units};
 use weir_study::search::{precise, quick};
+use weir_text::units;
 
 use super::repeat::hooks;
 use super::study::{self, run_args};

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use weir_report::exporters;
 use weir_result::document::SelfcheckSection;
-use weir_result::units;
 use weir_runner::{LocalRunner, NoiseFloor, RunSpec};
+use weir_text::units;
 
 use crate::args::RunArgs;
 use crate::interrupts::Interrupts;
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &RunArgs, spec: &RunSpec) -> Result<ExitCode> {
 /// The noise floor as a table.
 fn table(floor: &NoiseFloor) -> String {
     let SelfcheckSection { rate, connections, threads, service_time, send_lag, .. } = floor.section;
-    let (rate, io) = (units::exact_rate(rate), floor.io);
+    let (rate, io) = (rate.to_string(), floor.io);
     let row = |name, p50_ns, p99_ns| {
         format!("  {name:10}{:>12}{:>12}\n", units::duration(p50_ns), units::duration(p99_ns))
     };

@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use clap::{ArgAction, Args};
 use weir_io::Endpoint;
-use weir_result::printable;
-use weir_result::units::{parse_bytes, parse_count, parse_duration_ns};
 use weir_runner::NoThread;
 use weir_serve::{
     Delay, Drip, ExtraHeader, Fault, Framing, Handle, Http2Options, HttpVersion, IoEngine, Mode,
     Programme, ServeOptions, Stall, Stats,
 };
 use weir_sys::Signals;
+use weir_text::printable;
+use weir_text::units::{parse_bytes, parse_count, parse_duration_ns};
 
 use crate::args::target::check_unix;
 use crate::args::values::listen_address;

@@ -3,8 +3,9 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use weir_result::{Interval, Note, Plan, units};
+use weir_result::{Interval, Note, Plan};
 use weir_runner::{Frame, Observer, Phase, StudyProgress};
+use weir_text::units;
 
 use super::{drain_left_ns, end_ns};
 use crate::terminal;

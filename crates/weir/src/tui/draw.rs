@@ -8,7 +8,7 @@ use ratatui::layout::{Alignment, Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph, RenderDirection, Sparkline};
-use weir_result::units;
+use weir_text::units;
 
 use super::glyphs::Glyphs;
 use super::state::State;

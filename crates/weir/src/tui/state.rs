@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
-use weir_result::{Histogram, Interval, Load, Plan, units};
+use weir_result::{Histogram, Interval, Load, Plan};
 use weir_runner::Frame;
+use weir_text::units;
 
 use super::heat::Column;
 use crate::live;
@@ -65,7 +66,7 @@ impl State {
     pub(super) fn of(plan: &Plan) -> State {
         let planned = match plan.load {
             Load::ClosedLoop => None,
-            Load::OpenLoop { rate, .. } => Some(units::exact_rate(rate)),
+            Load::OpenLoop { rate, .. } => Some(rate.to_string()),
         };
         State {
             target: plan.url.split(['?', '#']).next().unwrap_or_default().to_owned(),

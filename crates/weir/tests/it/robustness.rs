@@ -5,7 +5,8 @@ use std::fs::{self, File};
 use std::process::Command;
 
 use serde_json::Value;
-use weir_result::{Document, is_unprintable};
+use weir_result::Document;
+use weir_text::is_unprintable;
 
 use crate::support::directory::Directory;
 use crate::support::for_each_engine;

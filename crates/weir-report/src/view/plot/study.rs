@@ -4,8 +4,9 @@ use weir_result::study::{
     Comparison, Design, MetricOverRuns, SearchResult, SearchTrial, ShiftLevel, Sweep, SweepCell,
     TrialUse,
 };
-use weir_result::{NamedMetric, Study, units};
+use weir_result::{NamedMetric, Study};
 use weir_text::setting::CONNECTIONS;
+use weir_text::units;
 
 use super::super::Block;
 use super::{Axis, Mark, Plot, Role, Scale, Unit, named, role_of, short};

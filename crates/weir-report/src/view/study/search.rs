@@ -3,8 +3,8 @@
 use weir_result::study::{
     BacklogGrowth, SearchBound, SearchClaim, SearchEnd, SearchResult, SearchTrial, TrialUse,
 };
-use weir_result::units;
 use weir_text::setting::{CONNECTIONS, DURATION, MAX_RATE, PRECISE};
+use weir_text::units;
 
 use super::super::plot::study as plot;
 use super::super::{Block, Cell, Fact, Line, Notice, Row, Section, Table, TableKind, Tone, titles};

@@ -12,7 +12,7 @@ use super::thresholds::{
     DISPLACED_FINDING, NEVER_SENT_MOST, RATE_EDGE, RATE_FINDING,
 };
 use crate::plan::{Arrivals, Load};
-use crate::units;
+use weir_text::units;
 
 pub(super) fn judge(document: &Document, rules: &mut Vec<Rule>) {
     let Load::OpenLoop { arrivals, .. } = document.plan.load else {

@@ -14,8 +14,8 @@ use super::thresholds::{
 };
 use crate::counters::Callback;
 use crate::plan::Load;
-use crate::units;
 use weir_text::setting::{CONNECTIONS, PART, RATE, THREADS};
+use weir_text::units;
 
 pub(super) fn judge(document: &Document, rules: &mut Vec<Rule>) {
     rules.push(overhead(document));

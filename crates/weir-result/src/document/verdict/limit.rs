@@ -11,7 +11,7 @@ use super::thresholds::{
     NETWORK_SHARE, SERVER_ABOVE, SERVER_BUSY,
 };
 use crate::plan::Load;
-use crate::units;
+use weir_text::units;
 
 /// Limit of the throughput.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use super::super::Document;
 use super::limit::{Limit, LimitedBy};
 use super::thresholds::{LATE_NS, LATE_SHARE, NEVER_SENT_SHARE};
 use crate::plan::Load;
-use crate::units;
+use weir_text::units;
 
 /// Delivery of the planned load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ fn as_planned(document: &Document) -> String {
     let covered = document.offered_in_words().unwrap_or_else(counted);
     let whole = match document.plan.load {
         _ if document.share() >= 1.0 => return format!("as planned: {covered}"),
-        Load::OpenLoop { rate, .. } => units::exact_rate(rate),
+        Load::OpenLoop { rate, .. } => rate.to_string(),
         Load::ClosedLoop => units::count(document.plan.connections.into()),
     };
     format!("as planned: {covered}, of {whole} over all parts")

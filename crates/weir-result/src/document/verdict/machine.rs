@@ -8,8 +8,8 @@ use super::thresholds::{
     PRESSURE_FINDING, QUOTA_BOUND, QUOTA_FINDING, STEAL_FINDING,
 };
 use crate::evidence::ClientHealth;
-use crate::units;
 use weir_text::setting::{SOURCE_IP, THREADS};
+use weir_text::units;
 
 /// Clock sources that are read without a system call, and never stop.
 const FAST_CLOCKS: [&str; 4] =

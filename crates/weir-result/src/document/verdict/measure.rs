@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::Document;
 use super::thresholds::SHARES_WINDOW_LEAST_S;
-use crate::units;
+use weir_text::units;
 
 /// One rule of the verdict and its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -9,8 +9,8 @@ use super::super::{Document, PartSection};
 use super::grade::Grade;
 use super::measure::{Measure, Rule, Subject, Unit};
 use super::thresholds::PARTS_TOGETHER_FINDING;
-use crate::units;
 use weir_text::setting::START_AT;
+use weir_text::units;
 
 /// Replaces rules about the client and its machine that are worse in a part, and judges if the
 /// parts ran together.

@@ -14,8 +14,8 @@ use super::thresholds::{
 use crate::counters::Sent;
 use crate::histogram::middle_of;
 use crate::plan::Load;
-use crate::units;
 use weir_text::setting::CONNECTIONS;
+use weir_text::units;
 
 pub(super) fn judge(document: &Document, limit: &Limit, rules: &mut Vec<Rule>) {
     rules.push(delayed_ack(document));

@@ -8,7 +8,7 @@ use super::super::stationarity::{Change, SeriesStationarity, SliceSeries};
 use super::super::{Document, SliceEntry};
 use super::measure::{Measure, Rule, RuleOutcome, Subject, Unit};
 use super::thresholds::TRANSIENT_FINDING;
-use crate::units;
+use weir_text::units;
 
 /// Reason why a run is not judged.
 const TOO_FEW: &str = "it takes ten slices, and requests in each";

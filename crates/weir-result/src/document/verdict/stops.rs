@@ -6,7 +6,7 @@ use super::measure::{Measure, Rule, Subject, Unit};
 use super::thresholds::{
     SHORT_STOP_FINDING_NS, STOP_BOUND_NS, STOP_BOUND_SHARE, STOP_FINDING_NS, STOP_VOID_SHARE,
 };
-use crate::units;
+use weir_text::units;
 
 /// Judges the time for which the program, or one of its threads, could not run.
 pub(super) fn judge(document: &Document) -> Rule {

@@ -8,7 +8,7 @@ use crate::counters::Callback;
 use crate::errno;
 use crate::failures::FailurePhase;
 use crate::plan::Load;
-use crate::units;
+use weir_text::units;
 
 const SECOND_NS: u64 = 1_000_000_000;
 

@@ -4,7 +4,7 @@
 use super::super::{Document, ServerSection};
 use super::measure::{Measure, Rule, Subject, Unit};
 use super::thresholds::{DROPPED_ACCEPTS_FINDING, SERVER_COUNT_FINDING};
-use crate::units;
+use weir_text::units;
 
 /// Judges the counts of a server that was watched.
 pub(super) fn judge(document: &Document, rules: &mut Vec<Rule>) {

@@ -1,7 +1,7 @@
 //! Command lines and the results of parsing them, one table per idea.
 
 use super::*;
-use weir_result::printable;
+use weir_text::printable;
 
 use std::os::unix::ffi::OsStrExt;
 

@@ -2,7 +2,7 @@
 
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use weir_result::units;
+use weir_text::units;
 
 use super::{LABEL, View, bold, dim, label};
 use crate::tui::state::{Latencies, PERCENTILES, State};

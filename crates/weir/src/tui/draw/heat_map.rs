@@ -5,7 +5,7 @@ use ratatui::layout::{Alignment, Constraint, Layout, Rect};
 use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
-use weir_result::units;
+use weir_text::units;
 
 use super::{LABEL, View, dim, label};
 use crate::tui::heat::{Column, Rows};

@@ -2,6 +2,7 @@
 //! one place that decides which characters could change the text around them.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 /// Returns the text with `?` for every character that moves a terminal's cursor or reorders its
 /// text: control characters, line ends included, and Unicode's marks of direction.
@@ -31,7 +32,7 @@ const BRIEF_MAX: usize = 200;
 
 /// Returns the text in one line, cut with `…` if it is longer than 200 characters: an error may
 /// repeat any text of a damaged file.
-pub(crate) fn brief(text: &str) -> String {
+pub fn brief(text: &str) -> String {
     match text.char_indices().nth(BRIEF_MAX) {
         Some((end, _)) => printable(&text[..end]).into_owned() + "…",
         None => printable(text).into_owned(),
@@ -40,7 +41,7 @@ pub(crate) fn brief(text: &str) -> String {
 
 /// Returns an error of JSON in one line, without the list of the names that would be right; its
 /// place in the file stays.
-pub(crate) fn brief_json(error: &serde_json::Error) -> String {
+pub fn brief_json(error: &impl Display) -> String {
     let text = error.to_string();
     let (reason, place) = text.split_at(text.rfind(" at line ").unwrap_or(text.len()));
     let reason = reason.split(", expected one of ").next().unwrap_or_default();

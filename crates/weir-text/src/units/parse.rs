@@ -1,7 +1,5 @@
 //! Text to numbers, for flags. Parsing is exact; nothing is rounded.
 
-use crate::plan::Rate;
-
 /// Error in the text of a number: a fragment that fits after "invalid value: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{text}' is not {what}: {why}; write {accepted}")]
@@ -161,8 +159,9 @@ pub fn parse_number(text: &str) -> Result<f64, ParseError> {
 }
 
 /// Parses a rate, exactly: `20k`, `0.5`, `100/s`, `6000/m`, `1/3s`, `1 per 3 s`; per second by
-/// default. Refuses zero and more than one request per nanosecond.
-pub fn parse_rate(text: &str) -> Result<Rate, ParseError> {
+/// default, as a reduced fraction: numerator and denominator, both at least 1. Refuses zero and more
+/// than one request per nanosecond.
+pub fn parse_rate(text: &str) -> Result<(u64, u64), ParseError> {
     let split = text.split_once('/').or_else(|| text.split_once(" per "));
     let (amount, period) = split.unwrap_or((text, "s"));
     let (number, suffix) = split_number(amount.trim(), text, &RATE)?;
@@ -189,7 +188,7 @@ fn reduced_rate(
     scale: u128,
     period_ns: u128,
     text: &str,
-) -> Result<Rate, ParseError> {
+) -> Result<(u64, u64), ParseError> {
     // Reduced first, so that the products of all useful rates stay within 128 bits.
     let (amount, period) = reduced(number.digits * scale, period_ns);
     let (second, ten) = reduced(1_000_000_000, 10_u128.pow(number.fraction_digits));
@@ -208,7 +207,7 @@ fn reduced_rate(
         return RATE.refuse(text, "it has too many digits");
     }
     match (u64::try_from(numerator), u64::try_from(denominator)) {
-        (Ok(numerator), Ok(denominator)) => Ok(Rate { numerator, denominator }),
+        (Ok(numerator), Ok(denominator)) => Ok((numerator, denominator)),
         _ => RATE.refuse(text, "it has too many digits"),
     }
 }

@@ -1,8 +1,6 @@
 //! Numbers to text. Values are rounded to the nearest printed digit. Lower bounds are rounded down
 //! and upper bounds up, so that they stay bounds.
 
-use crate::plan::Rate;
-
 /// Formats a count with its thousands separated: `200,000`.
 pub fn count(number: u64) -> String {
     group(&number.to_string())
@@ -36,12 +34,12 @@ pub fn rate_at_least(rps: f64) -> String {
     round_rate((rps / step).floor() * step)
 }
 
-/// Formats a planned rate without rounding: `20,000/s`, `0.5/s`, `1 per 3 s`.
-/// [`parse_rate`](super::parse_rate) reads it back.
-pub fn exact_rate(rate: Rate) -> String {
+/// Formats the rate `numerator / denominator` per second without rounding: `20,000/s`, `0.5/s`, `1
+/// per 3 s`. [`parse_rate`](super::parse_rate) reads it back.
+pub fn exact_rate(numerator: u64, denominator: u64) -> String {
     // A fraction has as many decimals as its denominator has factors of two or of five, if it has
     // no others.
-    let (mut rest, mut twos, mut fives) = (rate.denominator.max(1), 0, 0);
+    let (mut rest, mut twos, mut fives) = (denominator.max(1), 0, 0);
     while rest.is_multiple_of(2) {
         (rest, twos) = (rest / 2, twos + 1);
     }
@@ -50,10 +48,10 @@ pub fn exact_rate(rate: Rate) -> String {
     }
     let decimals: u32 = twos.max(fives);
     if rest != 1 || decimals > 9 {
-        return format!("{} per {} s", count(rate.numerator), rate.denominator);
+        return format!("{} per {} s", count(numerator), denominator);
     }
     let ten = 10_u128.pow(decimals);
-    let scaled = u128::from(rate.numerator) * ten / u128::from(rate.denominator.max(1));
+    let scaled = u128::from(numerator) * ten / u128::from(denominator.max(1));
     let whole = group(&(scaled / ten).to_string());
     match usize::try_from(decimals) {
         Ok(width) if width > 0 => format!("{whole}.{:0width$}/s", scaled % ten),
