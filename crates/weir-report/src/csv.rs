@@ -4,8 +4,8 @@
 use std::io::{self, Write};
 
 use serde_json::Value;
-use weir_result::Document;
 use weir_result::document::{Metric, SeriesEntry};
+use weir_result::{Document, SparseHistogram};
 use weir_text::printable;
 
 use crate::findings::Data;
@@ -32,7 +32,7 @@ pub fn write_series(document: &Document, out: &mut impl Write) -> io::Result<()>
 /// Fields of an interval by their names in the document, without its histogram; its place in time
 /// comes first.
 pub(crate) fn fields(entry: &SeriesEntry) -> Vec<(String, Value)> {
-    let entry = SeriesEntry { latency: None, ..entry.clone() };
+    let entry = SeriesEntry { latency: SparseHistogram::default(), ..entry.clone() };
     let Ok(Value::Object(fields)) = serde_json::to_value(entry) else { return Vec::new() };
     let place = |name: &str| PLACE.iter().position(|first| *first == name).unwrap_or(PLACE.len());
     let mut fields: Vec<_> = fields.into_iter().filter(|(name, _)| name != "latency").collect();

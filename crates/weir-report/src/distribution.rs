@@ -2,8 +2,6 @@
 //! reached. Their formats have one number for each figure, so the certainty of each is a word
 //! beside it.
 
-use std::io;
-
 use serde::Serialize;
 use weir_result::Histogram;
 use weir_result::document::{Metric, Summary};
@@ -45,18 +43,15 @@ pub(crate) enum Certainty {
 
 impl<'d> Distribution<'d> {
     /// Takes the distribution of a time; `None` if no request has it.
-    ///
-    /// # Errors
-    /// The fault of a histogram, in a document that was neither loaded nor assembled.
-    pub(crate) fn of(metric: &'d Metric) -> io::Result<Option<Distribution<'d>>> {
-        let classes = metric.by_outcome().map_err(io::Error::other)?;
+    pub(crate) fn of(metric: &'d Metric) -> Option<Distribution<'d>> {
+        let classes = &metric.times;
         let is_cut = !classes.failed_at.is_empty() || !classes.censored.is_empty();
-        let mut all = classes.ok;
+        let mut all = classes.ok.clone();
         for class in [&classes.bad, &classes.failed_at, &classes.censored] {
             all.add(class);
         }
         let summary = metric.headline();
-        Ok((!all.is_empty()).then_some(Distribution { summary, all, is_cut }))
+        (!all.is_empty()).then_some(Distribution { summary, all, is_cut })
     }
 
     /// Returns the times of all requests, failures at their age.

@@ -31,12 +31,11 @@ const MERGED: u32 = 5;
 /// Writes the result.
 ///
 /// # Errors
-/// Errors of `out`, or the fault of a histogram, in a document that was neither loaded nor
-/// assembled.
+/// Errors of `out`.
 pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
     let (plan, accounting, throughput) =
         (&document.plan, &document.accounting, &document.throughput);
-    let (durations, errors, certainty) = durations(document)?;
+    let (durations, errors, certainty) = durations(document);
     let labels = document.run.annotations.get(LABELS).unwrap_or(&plan.url);
     let mut weir = origin(document);
     weir.insert("never_sent".to_owned(), accounting.never_sent.into());
@@ -71,16 +70,16 @@ pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
 
 /// Returns the histograms of all requests and of those that failed, and the figures of the first
 /// that are no exact values.
-fn durations(document: &Document) -> io::Result<(Value, Value, BTreeMap<String, Certainty>)> {
+fn durations(document: &Document) -> (Value, Value, BTreeMap<String, Certainty>) {
     let metric = &document.latency.response_time;
-    let classes = metric.by_outcome().map_err(io::Error::other)?;
-    let mut failed = classes.bad;
+    let classes = &metric.times;
+    let mut failed = classes.bad.clone();
     failed.add(&classes.failed_at);
     failed.add(&classes.censored);
     let of_failed = |p| failed.value_at_rank(rank_of(p, failed.count())).unwrap_or(0);
     let errors = histogram(&failed, PERCENTILES.map(|p| (p, of_failed(p))).into());
-    let Some(times) = Distribution::of(metric)? else {
-        return Ok((histogram(&Histogram::new(), Vec::new()), errors, BTreeMap::new()));
+    let Some(times) = Distribution::of(metric) else {
+        return (histogram(&Histogram::new(), Vec::new()), errors, BTreeMap::new());
     };
     let percentiles = PERCENTILES.map(|p| (p, times.percentile(p)));
     let named = percentiles.map(|(p, figure)| (format!("p{p}"), figure));
@@ -90,7 +89,7 @@ fn durations(document: &Document) -> io::Result<(Value, Value, BTreeMap<String, 
     let uncertain = others.into_iter().chain(named).filter(is_uncertain);
     let certainty = uncertain.map(|(name, figure)| (name, figure.certainty)).collect();
     let percentiles = percentiles.map(|(p, figure)| (p, figure.ns));
-    Ok((histogram(times.all(), percentiles.into()), errors, certainty))
+    (histogram(times.all(), percentiles.into()), errors, certainty)
 }
 
 /// A histogram with these percentiles in nanoseconds.

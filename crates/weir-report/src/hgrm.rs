@@ -19,13 +19,11 @@ const MS: f64 = 1e6;
 /// response have no time to write.
 ///
 /// # Errors
-/// Errors of `out`, or the fault of a histogram, in a document that was neither loaded nor
-/// assembled.
+/// Errors of `out`.
 pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
     let metric = &document.latency.response_time;
-    let by_outcome = metric.by_outcome().map_err(io::Error::other)?;
-    let mut times = by_outcome.ok;
-    times.add(&by_outcome.bad);
+    let mut times = metric.times.ok.clone();
+    times.add(&metric.times.bad);
     write_table(&times, out)
 }
 

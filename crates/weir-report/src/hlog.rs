@@ -30,9 +30,12 @@ pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
 
 /// Writes the line of an interval; `t0_s` is t0 in seconds since the epoch of the run.
 fn interval(entry: &SeriesEntry, t0_s: f64, out: &mut impl Write) -> io::Result<()> {
-    let Some(latency) = &entry.latency else { return Ok(()) };
-    let (at_s, greatest_ms) = (t0_s + entry.start_s, latency.exact.max_ns as f64 / MS);
-    let (length_s, histogram) = (entry.length_s, &latency.histogram);
+    let latency = &entry.latency;
+    if latency.count() == 0 {
+        return Ok(());
+    }
+    let (at_s, greatest_ms) = (t0_s + entry.start_s, latency.exact().max_ns as f64 / MS);
+    let (length_s, histogram) = (entry.length_s, latency.to_text());
     let tag = match entry.phase {
         SeriesPhase::Warmup => "Tag=warmup,",
         SeriesPhase::Measured => "",

@@ -48,7 +48,7 @@ pub fn write(document: &Document, options: &TextOptions, out: &mut dyn Write) ->
         rules: options.verdict,
         plots: true,
     };
-    let report = Report::of(document, &detail).map_err(io::Error::other)?;
+    let report = Report::of(document, &detail);
     write_report(&report, out)
 }
 

@@ -33,16 +33,17 @@ pub fn write_interval(entry: &SeriesEntry, out: &mut impl Write) -> io::Result<(
 /// # Errors
 /// Errors of `out`.
 pub fn write_summary(document: &Document, out: &mut impl Write) -> io::Result<()> {
-    let latency = &document.latency.response_time;
+    let latency = document.latency.response_time.headline();
+    let at = |p| latency.percentile(p).map(|value| value.ns);
     let summary = json!({
         "type": "summary",
         "grade": document.verdict.grade,
         "completed_rps": document.throughput.completed_rps,
         "accounting": document.accounting,
-        "p50_ns": latency.p50_ns,
-        "p90_ns": latency.p90_ns,
-        "p99_ns": latency.p99_ns,
-        "p99_9_ns": latency.p99_9_ns,
+        "p50_ns": at(50.0),
+        "p90_ns": at(90.0),
+        "p99_ns": at(99.0),
+        "p99_9_ns": at(99.9),
         "max_ns": latency.max_ns,
     });
     writeln!(out, "{}", crate::json::escaped(summary.to_string()))

@@ -23,10 +23,9 @@ const MS: f64 = 1e6;
 /// Writes the object of `handleSummary()`.
 ///
 /// # Errors
-/// Errors of `out`, or the fault of a histogram, in a document that was neither loaded nor
-/// assembled.
+/// Errors of `out`.
 pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
-    let summary = Summary::of(document)?;
+    let summary = Summary::of(document);
     let metrics = summary.metrics.into_iter().map(|metric| {
         let mut entry = Map::from_iter([
             ("type".to_owned(), metric.kind.into()),
@@ -64,7 +63,7 @@ pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
 /// # Errors
 /// Those of [`write()`].
 pub fn write_flat(document: &Document, out: &mut impl Write) -> io::Result<()> {
-    let summary = Summary::of(document)?;
+    let summary = Summary::of(document);
     let metrics = summary.metrics.into_iter().map(|metric| {
         let mut entry = metric.values;
         if metric.kind == "rate"
@@ -143,7 +142,7 @@ impl K6Metric {
 }
 
 impl Summary {
-    fn of(document: &Document) -> io::Result<Summary> {
+    fn of(document: &Document) -> Summary {
         let mut metrics = Vec::new();
         let mut certainty = Map::new();
         let latency = &document.latency;
@@ -155,7 +154,7 @@ impl Summary {
             ("send_lag", &latency.send_lag),
         ];
         for (name, times) in trends {
-            let Some(times) = Distribution::of(times)? else { continue };
+            let Some(times) = Distribution::of(times) else { continue };
             let (values, uncertain) = trend(&times);
             metrics.push(K6Metric::new(name, "trend", "time", values));
             if !uncertain.is_empty() {
@@ -168,7 +167,7 @@ impl Summary {
         }
         let mut weir = origin(document);
         weir.insert("certainty".to_owned(), certainty.into());
-        Ok(Summary { metrics, checks: document.assertions.iter().map(check).collect(), weir })
+        Summary { metrics, checks: document.assertions.iter().map(check).collect(), weir }
     }
 }
 

@@ -25,7 +25,7 @@ const BAR_COLUMNS: usize = 20;
 /// Errors of `out`, or the fault of a histogram, in a document that was neither loaded nor
 /// assembled.
 pub fn write(document: &Document, options: &TextOptions, out: &mut impl Write) -> io::Result<()> {
-    let report = Report::of(document, &options.detail()).map_err(io::Error::other)?;
+    let report = Report::of(document, &options.detail());
     write_report(&report, out)
 }
 

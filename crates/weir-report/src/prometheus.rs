@@ -22,8 +22,7 @@ const NS_PER_S: f64 = 1e9;
 /// Writes the metrics of a run.
 ///
 /// # Errors
-/// Errors of `out`, or the fault of a histogram, in a document that was neither loaded nor
-/// assembled.
+/// Errors of `out`.
 pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
     let mut page = Page::default();
     about(document, &mut page);
@@ -36,7 +35,7 @@ pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
         ("send_lag", "Time from the planned send to the send", &latency.send_lag),
     ];
     for (name, help, metric) in times {
-        time(name, help, metric, &mut page)?;
+        time(name, help, metric, &mut page);
     }
     out.write_all(page.text().as_bytes())
 }
@@ -100,12 +99,11 @@ fn rates(document: &Document, page: &mut Page) {
 }
 
 /// A time as a histogram of the responses, and as percentiles of all requests.
-fn time(name: &str, help: &str, metric: &Metric, page: &mut Page) -> io::Result<()> {
-    let classes = metric.by_outcome().map_err(io::Error::other)?;
-    let mut responses = classes.ok;
-    responses.add(&classes.bad);
+fn time(name: &str, help: &str, metric: &Metric, page: &mut Page) {
+    let mut responses = metric.times.ok.clone();
+    responses.add(&metric.times.bad);
     page.histogram(&format!("weir_{name}_seconds"), &format!("{help}, of responses"), &responses);
-    let Some(all) = Distribution::of(metric)? else { return Ok(()) };
+    let Some(all) = Distribution::of(metric) else { return };
     let family = format!("weir_{name}_percentile_seconds");
     let help = format!("{help}, of all requests; certainty says how it relates to the true value");
     page.family(&family, "gauge", &help);
@@ -121,5 +119,4 @@ fn time(name: &str, help: &str, metric: &Metric, page: &mut Page) -> io::Result<
         ];
         page.sample(&family, &labels, figure.ns as f64 / NS_PER_S);
     }
-    Ok(())
 }

@@ -73,7 +73,7 @@ impl TextOptions {
 /// Writes the report. Fails with an error of `out`, or if a histogram cannot be decoded in a
 /// document that was never loaded nor assembled.
 pub fn write(document: &Document, options: &TextOptions, out: &mut impl Write) -> io::Result<()> {
-    let report = Report::of(document, &options.detail()).map_err(io::Error::other)?;
+    let report = Report::of(document, &options.detail());
     render(&report, options, out)
 }
 

@@ -20,11 +20,10 @@ const NO_RESPONSE: &str = "0";
 /// Writes the report.
 ///
 /// # Errors
-/// Errors of `out`, or the fault of a histogram, in a document that was neither loaded nor
-/// assembled.
+/// Errors of `out`.
 pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
     let (accounting, throughput) = (&document.accounting, &document.throughput);
-    let (latencies, uncertain) = latencies(document)?;
+    let (latencies, uncertain) = latencies(document);
     let sent = accounting.sent.measured;
     // Requests of a script differ in length.
     let bytes_out = document.script.is_none().then_some(sent * document.plan.request.body_bytes);
@@ -53,11 +52,11 @@ pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// Returns the latencies, and those that are no exact values.
-fn latencies(document: &Document) -> io::Result<(Value, BTreeMap<&'static str, Certainty>)> {
+fn latencies(document: &Document) -> (Value, BTreeMap<&'static str, Certainty>) {
     const PERCENTILES: [(&str, f64); 4] =
         [("50th", 50.0), ("90th", 90.0), ("95th", 95.0), ("99th", 99.0)];
-    let Some(times) = Distribution::of(&document.latency.response_time)? else {
-        return Ok((Value::Object(Map::new()), BTreeMap::new()));
+    let Some(times) = Distribution::of(&document.latency.response_time) else {
+        return (Value::Object(Map::new()), BTreeMap::new());
     };
     let total = times.total();
     let mean = Figure { ns: times.mean_ns().round() as u64, ..total };
@@ -67,7 +66,7 @@ fn latencies(document: &Document) -> io::Result<(Value, BTreeMap<&'static str, C
     let uncertain = figures.iter().filter(|(_, figure)| figure.certainty != Certainty::Exact);
     let uncertain = uncertain.map(|(name, figure)| (*name, figure.certainty)).collect();
     let values = figures.iter().map(|(name, figure)| ((*name).to_owned(), figure.ns.into()));
-    Ok((Value::Object(values.collect()), uncertain))
+    (Value::Object(values.collect()), uncertain)
 }
 
 /// Start and end of the window, and the end of the drain, in nanoseconds since the epoch.

@@ -176,27 +176,24 @@ pub struct Row {
 
 impl Report {
     /// Builds the report of a document.
-    ///
-    /// # Errors
-    /// The fault of a histogram, in a document that was neither loaded nor assembled.
-    pub fn of(document: &Document, detail: &Detail) -> Result<Report, String> {
+    pub fn of(document: &Document, detail: &Detail) -> Report {
         let mut sections = vec![
             Section { title: "Run", blocks: head::blocks(document) },
             Section { title: "Verdict", blocks: verdict::blocks(document, detail) },
         ];
-        let plots = if detail.plots { RunPlots::of(document)? } else { RunPlots::default() };
+        let plots = if detail.plots { RunPlots::of(document) } else { RunPlots::default() };
         let mut results = throughput::blocks(document);
         if detail.course {
             results.extend(course::blocks(document));
         }
-        results.extend(percentiles::blocks(document, detail.verbose)?);
+        results.extend(percentiles::blocks(document, detail.verbose));
         results.extend(plots.results);
         sections.push(Section { title: "Results", blocks: results });
         if detail.histogram {
-            sections.push(Section { title: "Histogram", blocks: histogram::blocks(document)? });
+            sections.push(Section { title: "Histogram", blocks: histogram::blocks(document) });
         }
         if detail.spectrum {
-            sections.push(Section { title: "Spectrum", blocks: spectrum::blocks(document)? });
+            sections.push(Section { title: "Spectrum", blocks: spectrum::blocks(document) });
         }
         let mut details = details::blocks(document, detail);
         details.extend(plots.details);
@@ -205,12 +202,12 @@ impl Report {
             sections.push(Section { title: "Rules", blocks: rules::blocks(&document.verdict) });
         }
         sections.push(Section { title: "Assertions", blocks: assertions::blocks(document) });
-        Ok(Report {
+        Report {
             title: head::title(document),
             about: head::about(document),
             highlights: highlights::of(document),
             sections,
-        })
+        }
     }
 }
 

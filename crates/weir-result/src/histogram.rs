@@ -298,10 +298,17 @@ fn coarse(buckets: impl Iterator<Item = (u16, u32)>, level: u32, exact: &Exact) 
 }
 
 /// A histogram that results are read from, with 64-bit counts.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Histogram {
     counts: Counts<u64>,
     exact: Exact,
+}
+
+impl Clone for Histogram {
+    /// Copies the values into the least memory: a document keeps hundreds of histograms.
+    fn clone(&self) -> Histogram {
+        Histogram { counts: self.counts.compact(self.exact.buckets()), exact: self.exact }
+    }
 }
 
 impl PartialEq for Histogram {
@@ -417,7 +424,7 @@ impl Histogram {
         if !fits {
             return Err("its least or greatest value does not fit its buckets");
         }
-        Ok(Histogram { counts, exact })
+        Ok(Histogram { counts: counts.compact(exact.buckets()), exact })
     }
 
     /// Returns the value of the given rank (1 is the least, `count` the greatest; higher ranks

@@ -16,11 +16,13 @@ mod evidence;
 mod failures;
 pub mod histogram;
 mod measurements;
+mod packed;
 mod plan;
 pub mod quantile;
 mod raw;
 #[cfg(feature = "schema")]
 mod schema;
+mod shape;
 mod slices;
 pub mod study;
 
@@ -48,5 +50,6 @@ pub use plan::{
 pub use raw::{RawLog, RawOutcome, RawPhase, RawRow, RawSink, RawSource};
 #[cfg(feature = "schema")]
 pub use schema::{schema_json, study_schema_json};
+pub use shape::ShapeError;
 pub use slices::align_slices;
 pub use study::{STUDY_VERSION, Study};

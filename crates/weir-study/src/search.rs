@@ -106,9 +106,6 @@ pub enum SearchError {
     /// The document is of another run than the trial that is due.
     #[error("the document is not of the next trial of this search")]
     OtherTrial,
-    /// A histogram of the document cannot be read.
-    #[error("the document cannot be read: {0}")]
-    Unreadable(String),
 }
 
 /// A search in progress.
@@ -171,7 +168,7 @@ impl SearchRun {
         }
         let judged = match plan.rate_rps {
             None => self.guess(document)?,
-            Some(rate_rps) => self.judge(rate_rps, plan.duration_s, document)?,
+            Some(rate_rps) => self.judge(rate_rps, plan.duration_s, document),
         };
         self.trials.push(SearchTrial {
             rate_rps: plan.rate_rps,
@@ -208,14 +205,9 @@ impl SearchRun {
 
     /// Judges a trial of an open loop. The search for rates gets it unless it is repeated with
     /// another number of connections.
-    fn judge(
-        &mut self,
-        rate_rps: f64,
-        duration_s: f64,
-        document: &Document,
-    ) -> Result<Judged, SearchError> {
+    fn judge(&mut self, rate_rps: f64, duration_s: f64, document: &Document) -> Judged {
         let objective = &self.options.objective;
-        let tails = objective.tails(document).map_err(SearchError::Unreadable)?;
+        let tails = objective.tails(document);
         let shares: Vec<f64> = tails.iter().map(|slices| share_of(slices)).collect();
         let mut limits = shares.iter().zip(objective.claims());
         let rises = growth::rises(document);
@@ -226,7 +218,7 @@ impl SearchRun {
         // did.
         let client = match is_good {
             true => None,
-            false => client_limit(document, objective).map_err(SearchError::Unreadable)?,
+            false => client_limit(document, objective),
         };
         let waits = connection_waits(document);
         let planned = document.accounting.planned.max(1) as f64;
@@ -251,7 +243,7 @@ impl SearchRun {
         if let Some(search) = self.search.as_mut().filter(|_| !is_repeated) {
             search.record(Trial { rate_rps, duration_s, shares: tails, rises, limited_by });
         }
-        Ok(Judged { used, shares, waits, growth, text: client.unwrap_or_default() })
+        Judged { used, shares, waits, growth, text: client.unwrap_or_default() }
     }
 }
 

@@ -115,11 +115,10 @@ fn percentiles_off(document: &Document, measured: &[&Row]) -> Result<(u64, u64)>
     {
         exact.sort_unstable();
         let sum_ns: u128 = exact.iter().copied().map(u128::from).sum();
-        let is_same = time.exact.ok.is_some_and(|whole| {
-            whole.sum_ns == sum_ns
-                && Some(&whole.max_ns) == exact.last()
-                && Some(&whole.min_ns) == exact.first()
-        });
+        let whole = time.times.ok.exact();
+        let is_same = whole.sum_ns == sum_ns
+            && Some(&whole.max_ns) == exact.last()
+            && Some(&whole.min_ns) == exact.first();
         compared += 1;
         off += u64::from(!is_same);
         let histogram = Distribution::of(time)?;

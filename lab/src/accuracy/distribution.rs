@@ -17,8 +17,8 @@ pub(super) struct Distribution {
 impl Distribution {
     /// Reads a time of the completed requests.
     pub(super) fn of(time: &Metric) -> Result<Distribution> {
-        let text = time.histograms.ok.as_ref().context("no request was completed")?;
-        Distribution::read(text)
+        anyhow::ensure!(!time.times.ok.is_empty(), "no request was completed");
+        Distribution::read(&time.times.ok.to_text())
     }
 
     /// Reads the response times of the completed requests.

@@ -197,9 +197,9 @@ impl Batches {
     fn of(document: &Document) -> Result<Batches> {
         let mut batches = Batches { slices: Vec::new(), means_s: Vec::new() };
         for slice in &document.slices {
-            let ok = slice.ok.as_ref().context("a slice has no completed request")?;
-            batches.slices.push(Distribution::read(&ok.histogram)?);
-            batches.means_s.push(ok.exact.sum_ns as f64 / ok.exact.count as f64 / 1e9);
+            let mean_ns = slice.ok.mean_ns().context("a slice has no completed request")?;
+            batches.slices.push(Distribution::read(&slice.ok.to_text())?);
+            batches.means_s.push(mean_ns / 1e9);
         }
         Ok(batches)
     }

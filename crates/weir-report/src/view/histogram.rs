@@ -15,33 +15,33 @@ const CLOSED_ROWS_MAX: usize = 9;
 /// Percentile beyond which all requests share the open row.
 const LAST_PERCENTILE: f64 = 99.9;
 
-/// Builds the histogram. The error is the fault of a histogram in the document.
-pub(super) fn blocks(document: &Document) -> Result<Vec<Block>, String> {
+/// Builds the histogram.
+pub(super) fn blocks(document: &Document) -> Vec<Block> {
     let (name, metric) = match document.plan.load {
         Load::OpenLoop { .. } => ("response time", &document.latency.response_time),
         Load::ClosedLoop => ("service time", &document.latency.service_time),
     };
-    let by_outcome = metric.by_outcome()?;
-    let (shown, of) = match by_outcome.ok.is_empty() {
-        false => (&by_outcome.ok, ""),
-        true => (&by_outcome.bad, " of bad responses"),
+    let times = &metric.times;
+    let (shown, of) = match times.ok.is_empty() {
+        false => (&times.ok, ""),
+        true => (&times.bad, " of bad responses"),
     };
     if shown.count() < 2 {
-        return Ok(Vec::new());
+        return Vec::new();
     }
     let bins = bins(shown);
     if bins.len() < 2 {
-        return Ok(Vec::new());
+        return Vec::new();
     }
     let most = bins.iter().map(|bin| bin.count).max().unwrap_or(1);
-    Ok(vec![Block::Table(Table {
+    vec![Block::Table(Table {
         kind: TableKind::Histogram,
         title: "Histogram",
         caption: format!("{name}{of}"),
         columns: titles(["share", ""]),
         rows: bins.iter().map(|bin| bin.row(shown.count(), most)).collect(),
         legend: Vec::new(),
-    })])
+    })]
 }
 
 /// The requests between two times.

@@ -19,8 +19,8 @@ const VERBOSE_LINE: f64 = 99.99;
 /// Longest run to recommend, in seconds: one day.
 const SECONDS_MAX: f64 = 86_400.0;
 
-/// Builds the table. The error is the fault of a histogram in the document.
-pub(super) fn blocks(document: &Document, verbose: bool) -> Result<Vec<Block>, String> {
+/// Builds the table.
+pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
     if document.responses() == 0 {
         // Ages of unanswered requests have percentiles too, but they do not describe the target.
         let unknown = Block::sentence(
@@ -28,15 +28,15 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Result<Vec<Block>, S
             Fact::text("unknown: no request of the window got a response"),
         );
         let is_planned = document.accounting.planned > 0;
-        return Ok(is_planned.then_some(unknown).into_iter().collect());
+        return is_planned.then_some(unknown).into_iter().collect();
     }
     let is_bad_only = document.accounting.ok == 0;
     let columns = match is_bad_only {
-        true => bad_columns(document)?,
+        true => bad_columns(document),
         false => columns(document),
     };
     let Some((_, headline)) = columns.first() else {
-        return Ok(Vec::new());
+        return Vec::new();
     };
     let mut lines = LINES.to_vec();
     lines.extend([VERBOSE_LINE].into_iter().filter(|p| verbose && has_beyond(*p, headline.count)));
@@ -47,7 +47,7 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Result<Vec<Block>, S
         let with_values = table.rows.iter_mut().filter(|row| !row.cells.is_empty());
         with_values.for_each(|row| row.remark = None);
     }
-    Ok(vec![Block::Table(table)])
+    vec![Block::Table(table)]
 }
 
 /// A column's title and values.
@@ -87,20 +87,19 @@ fn headline<'d>(title: &'static str, metric: &'d Metric) -> Times<'d> {
 }
 
 /// Columns of a run without an `ok` request.
-fn bad_columns(document: &Document) -> Result<Vec<Times<'static>>, String> {
+fn bad_columns(document: &Document) -> Vec<Times<'static>> {
     let latency = &document.latency;
     let window_s = document.throughput.window_s;
-    let time = |title, metric: &Metric| {
-        let bad = metric.by_outcome()?.bad;
-        Ok::<Times<'static>, String>((title, Cow::Owned(summary_of(&bad, window_s))))
+    let time = |title, metric: &Metric| -> Times<'static> {
+        (title, Cow::Owned(summary_of(&metric.times.bad, window_s)))
     };
-    Ok(match document.plan.load {
+    match document.plan.load {
         Load::OpenLoop { .. } => vec![
-            time("response time", &latency.response_time)?,
-            time("service time", &latency.service_time)?,
+            time("response time", &latency.response_time),
+            time("service time", &latency.service_time),
         ],
-        Load::ClosedLoop => vec![time("service time", &latency.service_time)?],
-    })
+        Load::ClosedLoop => vec![time("service time", &latency.service_time)],
+    }
 }
 
 /// Summarizes requests that the document has no summary of.

@@ -214,24 +214,18 @@ pub(super) struct RunPlots {
 
 impl RunPlots {
     /// Draws all plots for which the document has data.
-    ///
-    /// # Errors
-    /// The fault of a histogram, in a document that was neither loaded nor assembled.
-    pub(super) fn of(document: &Document) -> Result<RunPlots, String> {
+    pub(super) fn of(document: &Document) -> RunPlots {
         let results = [
-            curve::latency(document)?,
-            heat::latency(document)?,
+            curve::latency(document),
+            heat::latency(document),
             time::rates(document),
             time::failures(document),
             breakdown::latency(document),
         ];
-        let mut details = vec![time::in_flight(document), connections::times(document)?];
+        let mut details = vec![time::in_flight(document), connections::times(document)];
         details.extend(server::plots(document).into_iter().map(Some));
         let blocks = |plots: Vec<Option<Plot>>| plots.into_iter().flatten().map(Block::Plot);
-        Ok(RunPlots {
-            results: blocks(results.into()).collect(),
-            details: blocks(details).collect(),
-        })
+        RunPlots { results: blocks(results.into()).collect(), details: blocks(details).collect() }
     }
 }
 

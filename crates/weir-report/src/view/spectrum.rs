@@ -11,8 +11,8 @@ use super::{Block, Cell, Fact, Row, Table, TableKind, Tone};
 /// Greatest number of halvings that six decimals of a percentage distinguish.
 const STEPS_MAX: u32 = 26;
 
-/// Builds the ladder of percentiles. The error is the fault of a histogram in the document.
-pub(super) fn blocks(document: &Document) -> Result<Vec<Block>, String> {
+/// Builds the ladder of percentiles.
+pub(super) fn blocks(document: &Document) -> Vec<Block> {
     let latency = &document.latency;
     let metrics = match document.plan.load {
         Load::OpenLoop { .. } => {
@@ -21,15 +21,13 @@ pub(super) fn blocks(document: &Document) -> Result<Vec<Block>, String> {
         }
         Load::ClosedLoop => vec![("service time", &latency.service_time)],
     };
-    let mut decoded = Vec::new();
-    for (_, metric) in &metrics {
-        decoded.push((metric.by_outcome()?, unit_of(metric.headline())));
-    }
-    let all: Vec<(AllOutcomes<'_>, DurationColumn)> =
-        decoded.iter().map(|(times, unit)| (AllOutcomes::of(times), *unit)).collect();
+    let all: Vec<(AllOutcomes<'_>, DurationColumn)> = metrics
+        .iter()
+        .map(|(_, metric)| (AllOutcomes::of(&metric.times), unit_of(metric.headline())))
+        .collect();
     let count = all[0].0.count();
     if count == 0 {
-        return Ok(Vec::new());
+        return Vec::new();
     }
     let row = |label: String, cells, remark| Row {
         label: Cell::Text(label),
@@ -49,14 +47,14 @@ pub(super) fn blocks(document: &Document) -> Result<Vec<Block>, String> {
     };
     let in_all = Fact::of(Cell::Count(count)).then(" in all");
     rows.push(row("100".to_owned(), all.iter().map(greatest).collect(), in_all));
-    Ok(vec![Block::Table(Table {
+    vec![Block::Table(Table {
         kind: TableKind::Spectrum,
         title: "Spectrum",
         caption: String::new(),
         columns: metrics.iter().map(|(title, _)| (*title).to_owned()).collect(),
         rows,
         legend: Vec::new(),
-    })])
+    })]
 }
 
 /// Returns the value beyond which `1 / 2^step` of the requests lie, in whole requests.

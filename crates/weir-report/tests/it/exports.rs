@@ -85,7 +85,7 @@ fn the_distribution_is_that_of_hdrhistogram() {
         .collect();
     let mut theirs =
         Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3).expect("valid bounds");
-    let times = document.latency.response_time.by_outcome().expect("sound").ok;
+    let times = &document.latency.response_time.times.ok;
     for (bucket, count) in times.buckets() {
         theirs.record_n(lowest_in(bucket), count).expect("in range");
     }

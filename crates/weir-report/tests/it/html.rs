@@ -90,7 +90,7 @@ fn check(document: &Document) {
     let mut text = Vec::new();
     text::write(document, &options, &mut text).expect("memory can be written");
     let text = String::from_utf8(text).expect("a report is UTF-8");
-    let page = html(&Report::of(document, &detail).expect("the histograms are sound"));
+    let page = html(&Report::of(document, &detail));
     let mut words = words(&page);
     let is_layout =
         |word: &&str| ["-", "=", "+", "note:"].contains(word) || word.chars().all(|c| c == '#');

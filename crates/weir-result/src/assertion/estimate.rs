@@ -77,10 +77,10 @@ fn of_percentile(
         return Err(Missing { why, advice: Some(advice) });
     };
     let scarce = (p / 100.0).min(1.0 - p / 100.0);
-    let tail = found.support.and_then(|support| {
+    let tail = found.support.map(|support| {
         let effective = (support / scarce).min(summary.count as f64);
-        let times = times.by_outcome().ok()?;
-        Some(Tail { p: p / 100.0, times, count: summary.count, effective })
+        let times = times.times.clone();
+        Tail { p: p / 100.0, times, count: summary.count, effective }
     });
     let why = "the window has too few slices for this time";
     Ok(Estimate {
@@ -167,14 +167,11 @@ fn of_share(class: Class, document: &Document) -> Result<Estimate, Missing> {
 
 /// Design effect of the failures: requests that are worth one independent one (METHOD 1.11).
 fn design_effect(slices: &[SliceEntry]) -> f64 {
-    let count = |packed: &Option<crate::document::PackedHistogram>| {
-        packed.as_ref().map_or(0, |packed| packed.exact.count)
-    };
     let tails: Vec<SliceTail> = slices
         .iter()
         .map(|slice| {
-            let beyond = count(&slice.not_ok);
-            SliceTail { count: count(&slice.ok) + beyond, beyond }
+            let beyond = slice.not_ok.count();
+            SliceTail { count: slice.ok.count() + beyond, beyond }
         })
         .collect();
     // The effect is that of the failures seen; the percentile does not matter.

@@ -8,7 +8,7 @@ use weir_stats::SliceTail;
 use super::estimate::estimate;
 use super::metric::{Class, Figure, Metric, Time};
 use super::{Assertion, AssertionError};
-use crate::document::{Document, PackedHistogram, SliceEntry};
+use crate::document::{Document, SliceEntry};
 use crate::histogram::{HIGHEST_NS, bucket_of};
 use crate::quantile::Bound;
 
@@ -89,10 +89,7 @@ impl ShareClaim {
 
     /// Counts the measured requests of each slice, and of them those that violate the claim.
     /// Failures do; responses do if they take more than `allowance_ns` longer than the limit.
-    ///
-    /// # Errors
-    /// The fault of a histogram.
-    pub fn tails(&self, document: &Document, allowance_ns: u64) -> Result<Vec<SliceTail>, String> {
+    pub fn tails(&self, document: &Document, allowance_ns: u64) -> Vec<SliceTail> {
         let limit_ns = self.slow.map(|slow| slow.limit_ns.saturating_add(allowance_ns));
         document.slices.iter().map(|slice| tail(slice, limit_ns)).collect()
     }
@@ -112,19 +109,14 @@ impl ShareClaim {
 }
 
 /// Counts the requests of a slice, and those that failed or took longer than `limit_ns`.
-fn tail(slice: &SliceEntry, limit_ns: Option<u64>) -> Result<SliceTail, String> {
-    let count =
-        |packed: &Option<PackedHistogram>| packed.as_ref().map_or(0, |packed| packed.exact.count);
-    let (ok, failed) = (count(&slice.ok), count(&slice.not_ok));
-    let slow = match (&slice.ok, limit_ns) {
-        (Some(packed), Some(limit_ns)) => {
-            let limit = bucket_of(limit_ns.min(HIGHEST_NS));
-            let times = packed.unpack()?;
-            times.buckets().filter(|(bucket, _)| *bucket > limit).map(|(_, count)| count).sum()
-        }
-        _ => 0,
-    };
-    Ok(SliceTail { count: ok + failed, beyond: slow + failed })
+fn tail(slice: &SliceEntry, limit_ns: Option<u64>) -> SliceTail {
+    let (ok, failed) = (slice.ok.count(), slice.not_ok.count());
+    let slow = limit_ns.map_or(0, |limit_ns| {
+        let limit = bucket_of(limit_ns.min(HIGHEST_NS));
+        let beyond = slice.ok.buckets().filter(|(bucket, _)| *bucket > limit);
+        beyond.map(|(_, count)| count).sum()
+    });
+    SliceTail { count: ok + failed, beyond: slow + failed }
 }
 
 #[cfg(test)]
@@ -169,20 +161,20 @@ mod tests {
 
     #[test]
     fn failures_and_slow_responses_violate() {
-        let packed = |times: &[u64]| {
+        let histogram = |times: &[u64]| {
             let mut histogram = Histogram::new();
             times.iter().for_each(|ns| histogram.record(*ns));
-            PackedHistogram::of(&histogram)
+            histogram
         };
         let slice = SliceEntry {
-            ok: packed(&[1_000_000, 5_000_000, 5_100_000, 9_000_000]),
+            ok: histogram(&[1_000_000, 5_000_000, 5_100_000, 9_000_000]),
             // Failures count at any age.
-            not_ok: packed(&[1_000]),
+            not_ok: histogram(&[1_000]),
             ..SliceEntry::default()
         };
         for (limit_ns, beyond) in [(None, 1), (Some(5_000_000), 3), (Some(8_000_000), 2)] {
-            assert_eq!(tail(&slice, limit_ns), Ok(SliceTail { count: 5, beyond }), "{limit_ns:?}");
+            assert_eq!(tail(&slice, limit_ns), SliceTail { count: 5, beyond }, "{limit_ns:?}");
         }
-        assert_eq!(tail(&SliceEntry::default(), Some(1)), Ok(SliceTail::default()));
+        assert_eq!(tail(&SliceEntry::default(), Some(1)), SliceTail::default());
     }
 }

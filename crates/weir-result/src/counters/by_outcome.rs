@@ -5,7 +5,7 @@ use crate::histogram::Histogram;
 
 merged! {
     /// Distribution of one time over slots, by outcome.
-    #[derive(Clone, Debug, Default)]
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct ByOutcome {
         /// `ok` slots, exact.
         pub ok: Histogram => rules::merge,

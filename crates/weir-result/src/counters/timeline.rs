@@ -4,8 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::rules::{self, Merge};
-use crate::document::PackedHistogram;
 use crate::histogram::{Histogram, SparseHistogram};
+#[cfg(feature = "schema")]
+use crate::packed::PackedHistogram;
 
 counters! {
     /// One of the equal parts of the window, by `T0`.
@@ -20,18 +21,16 @@ counters! {
     measured start_ns: u64 => rules::same;
     /// End, in nanoseconds from t0, exclusive.
     measured end_ns: u64 => rules::same;
-    /// Response time of its `ok` slots.
-    measured ok: Histogram => rules::merge;
-    /// Response time, or age, of its other slots.
-    measured not_ok: Histogram => rules::merge;
     /// Start of the slice, in seconds from t0.
     stored start_s: f64;
     /// End of the slice, in seconds from t0, exclusive.
     stored end_s: f64;
     /// Response time of its `ok` requests; null if there are none.
-    stored ok: Option<PackedHistogram>;
+    counter ok: Histogram => rules::merge,
+        #[cfg_attr(feature = "schema", schemars(with = "Option<PackedHistogram>"))];
     /// Response time, or age, of its other requests; null if there are none.
-    stored not_ok: Option<PackedHistogram>;
+    counter not_ok: Histogram => rules::merge,
+        #[cfg_attr(feature = "schema", schemars(with = "Option<PackedHistogram>"))];
     /// Requests sent during the slice.
     counter sent: u64 => rules::sum, #[serde(default)];
     /// Complete responses during the slice, whichever requests they belong to.
@@ -79,8 +78,6 @@ counters! {
     counter in_flight: u64 => rules::sum;
     /// Requests due and unsent at the end of the interval.
     counter backlog: u64 => rules::sum;
-    /// Response times (closed loop: service times) of `completed`.
-    measured latency: SparseHistogram => rules::merge;
     /// Requests sent per second.
     stored sent_rps: f64;
     /// Complete responses per second.
@@ -99,7 +96,8 @@ counters! {
     /// Mean of the same time.
     stored mean_ns: Option<f64>;
     /// Histogram of the same time; null if there are no responses.
-    stored latency: Option<PackedHistogram>;
+    counter latency: SparseHistogram => rules::merge,
+        #[cfg_attr(feature = "schema", schemars(with = "Option<PackedHistogram>"))];
 }
 
 /// A phase of the series.

@@ -60,7 +60,7 @@ impl Evidence {
         let before = mean(Some(&latency.sched_lag)).unwrap_or(0.0);
         let after = mean(stamps.map(|stamps| &stamps.rx_delay)).unwrap_or(0.0);
         Evidence {
-            wire: wire.and_then(|wire| wire.alone("wire").ok()).unwrap_or_default(),
+            wire: wire.map(|wire| wire.times.ok.clone()).unwrap_or_default(),
             is_contended: super::verdict::is_contended(document),
             mean_ns: before + after,
             delayed: Delayed::of(document),

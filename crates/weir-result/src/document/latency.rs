@@ -5,12 +5,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::intervals::{Column, Intervals};
-use super::packed::{ExactFigures, decode};
 use super::summary::Summary;
 use crate::counters::ByOutcome;
-use crate::encoding;
 use crate::histogram::Histogram;
 use crate::measurements::Measurements;
+use crate::packed::{ExactFigures, decode};
 use crate::plan::{Load, Plan};
 
 /// Declares a section of times. Each field has the name of its times in [`Measurements`], and
@@ -33,7 +32,7 @@ macro_rules! times {
                 $Section { $($time: Stored::store(&measurements.$time),)* }
             }
 
-            /// Decodes the times into `measurements`. The error is the place and the fault of a
+            /// Copies the times into `measurements`. The error is the place and the fault of a
             /// histogram.
             fn restore_each(&self, measurements: &mut Measurements) -> Result<(), String> {
                 $(
@@ -90,71 +89,15 @@ times! {
 /// Distribution of one time over the measured requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(into = "StoredMetric", try_from = "StoredMetric")]
 pub struct Metric {
-    /// p50 in nanoseconds, over all requests. `all` and `ok` give the kind of bound of this field
-    /// and the next four. Absent if no request lies beyond it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub p50_ns: Option<u64>,
-    /// p90 in nanoseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub p90_ns: Option<u64>,
-    /// p99 in nanoseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub p99_ns: Option<u64>,
-    /// p99.9 in nanoseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub p99_9_ns: Option<u64>,
-    /// Greatest time in nanoseconds. Absent if there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_ns: Option<u64>,
     /// Summary over `ok` requests.
     pub ok: Summary,
-    /// Summary over all requests, every failure slower than any response; absent if there is no
+    /// Summary over all requests, every failure slower than any response; `None` if there is no
     /// failure.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub all: Option<Summary>,
     /// Histograms that the summaries are computed from.
-    pub histograms: HistogramTexts,
-    /// Figures that the histograms hold only approximately.
-    pub exact: ExactByOutcome,
-}
-
-/// Histograms by outcome: HdrHistogram V2 with compression, in base64; 1 ns to 1 h, three digits.
-/// Absent if empty.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct HistogramTexts {
-    /// Requests that ended as `ok`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ok: Option<String>,
-    /// Requests that ended as `bad_response`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bad: Option<String>,
-    /// Requests that ended as `transport_error`: their age at the failure.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub failed_at: Option<String>,
-    /// Requests that timed out, were in flight at the end, or were never sent: the age they
-    /// reached.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub censored: Option<String>,
-}
-
-/// Exact figures by outcome, beside the histograms. Absent if empty.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ExactByOutcome {
-    /// Requests that ended as `ok`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ok: Option<ExactFigures>,
-    /// Requests that ended as `bad_response`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bad: Option<ExactFigures>,
-    /// Requests that ended as `transport_error`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub failed_at: Option<ExactFigures>,
-    /// Requests that timed out, were in flight at the end, or never sent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub censored: Option<ExactFigures>,
+    pub times: ByOutcome,
 }
 
 impl Latency {
@@ -178,7 +121,7 @@ impl Latency {
         latency
     }
 
-    /// Decodes the times into `measurements`. The error is the place and the fault of a histogram.
+    /// Copies the times into `measurements`. The error is the place and the fault of a histogram.
     pub(super) fn restore(&self, measurements: &mut Measurements) -> Result<(), String> {
         self.restore_each(measurements)?;
         if self.connect_setup.is_none() {
@@ -194,7 +137,7 @@ trait Stored<T>: Sized {
     /// Stores the times.
     fn store(times: &T) -> Self;
 
-    /// Decodes the times. The error is `place` and the fault of a histogram.
+    /// Returns the times. The error is `place` and the fault of a histogram.
     fn restore(&self, place: &str) -> Result<T, String>;
 }
 
@@ -203,8 +146,8 @@ impl Stored<ByOutcome> for Metric {
         Metric::of(times, &Intervals::none(), &Intervals::none())
     }
 
-    fn restore(&self, place: &str) -> Result<ByOutcome, String> {
-        self.by_outcome().map_err(|why| format!("{place}: {why}"))
+    fn restore(&self, _place: &str) -> Result<ByOutcome, String> {
+        Ok(self.times.clone())
     }
 }
 
@@ -232,22 +175,113 @@ impl Stored<Histogram> for Option<Metric> {
 
 impl Metric {
     fn of(by_outcome: &ByOutcome, of_ok: &Intervals, of_all: &Intervals) -> Metric {
-        let text = |histogram: &Histogram| {
-            (!histogram.is_empty()).then(|| encoding::encode(histogram.buckets()))
-        };
-        let ByOutcome { ok, bad, failed_at, censored } = by_outcome;
-        let summary_of_ok = Summary::of_ok(ok, of_ok);
+        let ok = Summary::of_ok(&by_outcome.ok, of_ok);
         let all = by_outcome.has_failures().then(|| Summary::of_all(by_outcome, of_all));
-        let headline = all.as_ref().unwrap_or(&summary_of_ok);
-        let at = |p| headline.percentile(p).map(|value| value.ns);
-        Metric {
+        Metric { ok, all, times: by_outcome.clone() }
+    }
+
+    /// Creates the metric of a time that only `ok` requests have, or that belongs to no request.
+    pub(super) fn of_one(histogram: &Histogram) -> Metric {
+        let by_outcome = ByOutcome { ok: histogram.clone(), ..ByOutcome::default() };
+        Metric::of(&by_outcome, &Intervals::none(), &Intervals::none())
+    }
+
+    /// Returns the histogram of a time that has one class alone. `place` is its name in errors.
+    pub(super) fn alone(&self, place: &str) -> Result<Histogram, String> {
+        if self.times.has_failures() {
+            return Err(format!("{place}: it has classes other than ok"));
+        }
+        Ok(self.times.ok.clone())
+    }
+
+    /// Returns the summary to show first: over all requests, which is the one over `ok` requests if
+    /// nothing failed.
+    pub fn headline(&self) -> &Summary {
+        self.all.as_ref().unwrap_or(&self.ok)
+    }
+}
+
+/// Distribution of one time over the measured requests.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Metric"))]
+struct StoredMetric {
+    /// p50 in nanoseconds, over all requests. `all` and `ok` give the kind of bound of this field
+    /// and the next four. Absent if no request lies beyond it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    p50_ns: Option<u64>,
+    /// p90 in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    p90_ns: Option<u64>,
+    /// p99 in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    p99_ns: Option<u64>,
+    /// p99.9 in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    p99_9_ns: Option<u64>,
+    /// Greatest time in nanoseconds. Absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max_ns: Option<u64>,
+    /// Summary over `ok` requests.
+    ok: Summary,
+    /// Summary over all requests, every failure slower than any response; absent if there is no
+    /// failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    all: Option<Summary>,
+    /// Histograms that the summaries are computed from.
+    histograms: HistogramTexts,
+    /// Figures that the histograms hold only approximately.
+    exact: ExactByOutcome,
+}
+
+/// Histograms by outcome: HdrHistogram V2 with compression, in base64; 1 ns to 1 h, three digits.
+/// Absent if empty.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct HistogramTexts {
+    /// Requests that ended as `ok`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ok: Option<String>,
+    /// Requests that ended as `bad_response`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bad: Option<String>,
+    /// Requests that ended as `transport_error`: their age at the failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed_at: Option<String>,
+    /// Requests that timed out, were in flight at the end, or were never sent: the age they
+    /// reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    censored: Option<String>,
+}
+
+/// Exact figures by outcome, beside the histograms. Absent if empty.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct ExactByOutcome {
+    /// Requests that ended as `ok`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ok: Option<ExactFigures>,
+    /// Requests that ended as `bad_response`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bad: Option<ExactFigures>,
+    /// Requests that ended as `transport_error`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed_at: Option<ExactFigures>,
+    /// Requests that timed out, were in flight at the end, or never sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    censored: Option<ExactFigures>,
+}
+
+impl From<Metric> for StoredMetric {
+    fn from(metric: Metric) -> StoredMetric {
+        let at = |p| metric.headline().percentile(p).map(|value| value.ns);
+        let text = |times: &Histogram| (!times.is_empty()).then(|| times.to_text());
+        let ByOutcome { ok, bad, failed_at, censored } = &metric.times;
+        StoredMetric {
             p50_ns: at(50.0),
             p90_ns: at(90.0),
             p99_ns: at(99.0),
             p99_9_ns: at(99.9),
-            max_ns: headline.max_ns,
-            ok: summary_of_ok,
-            all,
+            max_ns: metric.headline().max_ns,
             histograms: HistogramTexts {
                 ok: text(ok),
                 bad: text(bad),
@@ -260,40 +294,26 @@ impl Metric {
                 failed_at: ExactFigures::of(failed_at.exact()),
                 censored: ExactFigures::of(censored.exact()),
             },
+            ok: metric.ok,
+            all: metric.all,
         }
     }
+}
 
-    /// Creates the metric of a time that only `ok` requests have, or that belongs to no request.
-    pub(super) fn of_one(histogram: &Histogram) -> Metric {
-        let by_outcome = ByOutcome { ok: histogram.clone(), ..ByOutcome::default() };
-        Metric::of(&by_outcome, &Intervals::none(), &Intervals::none())
-    }
+/// The error is the fault of a histogram.
+impl TryFrom<StoredMetric> for Metric {
+    type Error = String;
 
-    /// Decodes the histogram of a time that has one class alone. `place` is its name in errors.
-    pub(super) fn alone(&self, place: &str) -> Result<Histogram, String> {
-        let by_outcome = Stored::<ByOutcome>::restore(self, place)?;
-        if by_outcome.has_failures() {
-            return Err(format!("{place}: it has classes other than ok"));
-        }
-        Ok(by_outcome.ok)
-    }
-
-    /// Returns the summary to show first: over all requests, which is the one over `ok` requests if
-    /// nothing failed.
-    pub fn headline(&self) -> &Summary {
-        self.all.as_ref().unwrap_or(&self.ok)
-    }
-
-    /// Decodes the histograms. The error is the fault of a text.
-    pub fn by_outcome(&self) -> Result<ByOutcome, String> {
-        let HistogramTexts { ok, bad, failed_at, censored } = &self.histograms;
-        let exact = &self.exact;
-        Ok(ByOutcome {
+    fn try_from(stored: StoredMetric) -> Result<Metric, String> {
+        let HistogramTexts { ok, bad, failed_at, censored } = &stored.histograms;
+        let exact = &stored.exact;
+        let times = ByOutcome {
             ok: unpack("ok", ok.as_deref(), exact.ok)?,
             bad: unpack("bad", bad.as_deref(), exact.bad)?,
             failed_at: unpack("failed_at", failed_at.as_deref(), exact.failed_at)?,
             censored: unpack("censored", censored.as_deref(), exact.censored)?,
-        })
+        };
+        Ok(Metric { ok: stored.ok, all: stored.all, times })
     }
 }
 

@@ -13,8 +13,8 @@ use super::check::{BrokenInvariant, check};
 use super::recorded::Recorded;
 use super::{Document, SCHEMA_VERSION, Trials, Verdict};
 use crate::assertion::Assertion;
-use weir_text::printable;
-use weir_text::{brief, brief_json};
+use crate::shape::{self, ShapeError};
+use weir_text::{brief, brief_json, printable};
 
 /// Greatest file that is read: an hour's series of a thousand buckets an interval is 10 MB.
 const BYTES_MAX: u64 = 256 << 20;
@@ -67,16 +67,16 @@ pub enum LoadError {
         /// The version given.
         found: u64,
     },
-    /// A field is missing, unknown or of another type.
-    #[error("it is damaged: {}", brief_json(.0))]
-    Shape(serde_json::Error),
+    /// A field is missing, unknown or of another type, or holds a broken histogram.
+    #[error("it is damaged: {0}")]
+    Shape(ShapeError),
     /// A number out of range.
     #[error("it is damaged: {} is out of range", brief(place))]
     Number {
         /// Its path in the document.
         place: String,
     },
-    /// A histogram or a time that is invalid.
+    /// A time or a count that is invalid.
     #[error("it is damaged: {}", brief(.0))]
     Content(String),
     /// Numbers that do not add up.
@@ -107,43 +107,63 @@ impl Document {
     /// Reads a document from JSON text, and checks that it adds up.
     pub fn from_json(bytes: &[u8]) -> Result<Document, LoadError> {
         let value: Value = serde_json::from_slice(bytes).map_err(LoadError::NotJson)?;
-        let version = value.get("schema_version").and_then(Value::as_u64);
-        match version.ok_or(LoadError::NotADocument)? {
-            0 => return Err(LoadError::NoSuchVersion { found: 0 }),
-            found if found > u64::from(SCHEMA_VERSION) => return Err(LoadError::Newer { found }),
-            _ => {}
-        }
-        let sections = [
-            "accounting",
-            "connections",
-            "latency",
-            "throughput",
-            "stamps",
-            "departures",
-            "occupancy",
-            "probe",
-            "network",
-            "tls",
-            "witness",
-            "script",
-            "slices",
-            "series",
-        ];
-        for section in sections {
-            if let Some(place) = value.get(section).and_then(|part| out_of_range(part, section)) {
-                return Err(LoadError::Number { place });
-            }
-        }
-        if version.is_some_and(|version| version < u64::from(SCHEMA_VERSION)) {
+        if check_numbers(&value)? < SCHEMA_VERSION {
             return of_older(value);
         }
         drop(value);
         // Parsed again from the text, so that an error has line and column.
-        let document: Document = serde_json::from_slice(bytes).map_err(LoadError::Shape)?;
-        let recorded = Recorded::of_document(&document).map_err(LoadError::Content)?;
-        check(&document.plan, &recorded).map_err(LoadError::Broken)?;
+        let document: Document = shape::from_slice(bytes).map_err(LoadError::Shape)?;
+        checked(&document)?;
         Ok(document)
     }
+
+    /// Checks a document that was read from this value as part of another.
+    pub(crate) fn check_as_read(&self, value: &Value) -> Result<(), LoadError> {
+        check_numbers(value)?;
+        checked(self).map(|_| ())
+    }
+}
+
+/// Sections with numbers that are added up.
+const COUNTED: [&str; 14] = [
+    "accounting",
+    "connections",
+    "latency",
+    "throughput",
+    "stamps",
+    "departures",
+    "occupancy",
+    "probe",
+    "network",
+    "tls",
+    "witness",
+    "script",
+    "slices",
+    "series",
+];
+
+/// Returns the schema version of a document, after checking it and the range of the counts.
+fn check_numbers(value: &Value) -> Result<u32, LoadError> {
+    let found = value.get("schema_version").and_then(Value::as_u64);
+    let found = found.ok_or(LoadError::NotADocument)?;
+    let version = match u32::try_from(found) {
+        Ok(0) => return Err(LoadError::NoSuchVersion { found }),
+        Ok(version) if version <= SCHEMA_VERSION => version,
+        _ => return Err(LoadError::Newer { found }),
+    };
+    for section in COUNTED {
+        if let Some(place) = value.get(section).and_then(|part| out_of_range(part, section)) {
+            return Err(LoadError::Number { place });
+        }
+    }
+    Ok(version)
+}
+
+/// Returns the records of a document, which add up.
+fn checked(document: &Document) -> Result<Recorded, LoadError> {
+    let recorded = Recorded::of_document(document).map_err(LoadError::Content)?;
+    check(&document.plan, &recorded).map_err(LoadError::Broken)?;
+    Ok(recorded)
 }
 
 /// Converts a document of an older schema: everything derived is derived again from its histograms,
@@ -152,14 +172,14 @@ fn of_older(mut value: Value) -> Result<Document, LoadError> {
     let mut asserted = Vec::new();
     if let Some(fields) = value.as_object_mut() {
         fields.insert("schema_version".to_owned(), SCHEMA_VERSION.into());
-        let verdict = serde_json::to_value(Verdict::default()).map_err(LoadError::Shape)?;
+        let verdict = serde_json::to_value(Verdict::default()).expect("a verdict is JSON");
         fields.insert("verdict".to_owned(), verdict);
         if let Some(Value::Array(results)) = fields.remove("assertions") {
             let texts = results.iter().filter_map(|result| result.get("assertion")?.as_str());
             asserted.extend(texts.filter_map(|text| text.parse::<Assertion>().ok()));
         }
     }
-    let document: Document = serde_json::from_value(value).map_err(LoadError::Shape)?;
+    let document: Document = shape::from_value(value).map_err(LoadError::Shape)?;
     let recorded = Recorded::of_document(&document).map_err(LoadError::Content)?;
     let raw = document.raw.clone();
     let frame = Frame {

@@ -2,9 +2,9 @@
 //! happened, for display.
 
 use super::throughput::{per_second, planned_ns, seconds};
-use super::{PackedHistogram, SeriesEntry, SeriesPhase, SliceEntry};
+use super::{SeriesEntry, SeriesPhase, SliceEntry};
 use crate::counters::{Interval, Slice};
-use crate::histogram::{Histogram, SparseHistogram};
+use crate::histogram::SparseHistogram;
 use crate::plan::Plan;
 
 impl SliceEntry {
@@ -12,21 +12,14 @@ impl SliceEntry {
         SliceEntry {
             start_s: seconds(slice.start_ns),
             end_s: seconds(slice.end_ns),
-            ok: PackedHistogram::of(&slice.ok),
-            not_ok: PackedHistogram::of(&slice.not_ok),
             ..SliceEntry::from(slice)
         }
     }
 
     pub(super) fn to_slice(&self) -> Result<Slice, String> {
-        let unpack = |packed: &Option<PackedHistogram>| {
-            packed.as_ref().map_or_else(|| Ok(Histogram::new()), PackedHistogram::unpack)
-        };
         Ok(Slice {
             start_ns: unsigned_ns(self.start_s)?,
             end_ns: unsigned_ns(self.end_s)?,
-            ok: unpack(&self.ok)?,
-            not_ok: unpack(&self.not_ok)?,
             ..Slice::from(self)
         })
     }
@@ -37,17 +30,11 @@ impl SeriesEntry {
     /// that of the document, except for two things that are known at the end alone: where an
     /// automatic warm-up ended, and where a window ended that its length does not end.
     pub fn of_running(interval: &Interval, plan: &Plan) -> SeriesEntry {
-        SeriesEntry::without_histogram(interval, planned_ns(plan).map_or(f64::INFINITY, seconds))
+        let window_s = planned_ns(plan).map_or(f64::INFINITY, seconds);
+        SeriesEntry { latency: SparseHistogram::default(), ..SeriesEntry::of(interval, window_s) }
     }
 
     pub(super) fn of(interval: &Interval, window_s: f64) -> SeriesEntry {
-        SeriesEntry {
-            latency: PackedHistogram::of_sparse(&interval.latency),
-            ..SeriesEntry::without_histogram(interval, window_s)
-        }
-    }
-
-    fn without_histogram(interval: &Interval, window_s: f64) -> SeriesEntry {
         let start_s = signed_seconds(interval.start_ns);
         let phase = match start_s {
             s if s < 0.0 => SeriesPhase::Warmup,
@@ -72,15 +59,9 @@ impl SeriesEntry {
     }
 
     pub(super) fn to_interval(&self) -> Result<Interval, String> {
-        let latency = match &self.latency {
-            None => SparseHistogram::default(),
-            Some(packed) => SparseHistogram::from_histogram(&packed.unpack()?)
-                .ok_or("an interval counts more than 32 bits hold")?,
-        };
         Ok(Interval {
             start_ns: signed_ns(self.start_s)?,
             length_ns: unsigned_ns(self.length_s)?,
-            latency,
             ..Interval::from(self)
         })
     }

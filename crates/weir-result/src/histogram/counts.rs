@@ -10,7 +10,7 @@ use super::BUCKETS;
 /// take more mappings than a process may have.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts<N> {
-    /// Non-empty buckets, ascending, while there is no table.
+    /// Non-empty buckets, ascending, while there is no table; a copy's list may be of any length.
     few: Vec<(u16, N)>,
     /// Table of all buckets; empty while the list is in use.
     pub(super) table: Vec<N>,
@@ -73,6 +73,20 @@ impl<N: Copy + Default + PartialEq + AddAssign> Counts<N> {
         let used = groups.filter(move |(_, group)| **group != empty[..group.len()]);
         let table = used.flat_map(|(first, group)| (first..).zip(group.iter().copied()));
         few.chain(table).filter(|(_, count)| *count != N::default())
+    }
+
+    /// Returns the same counts, all of which lie in `range`, in the least memory: as a list, unless
+    /// the table is shorter.
+    pub(super) fn compact(&self, range: Range<usize>) -> Counts<N> {
+        let used = self.within(range.clone()).count();
+        if used * size_of::<(u16, N)>() >= self.table.len() * size_of::<N>() {
+            return self.clone();
+        }
+        let mut few = Vec::with_capacity(used);
+        few.extend(self.within(range).map(|(bucket, count)| {
+            (u16::try_from(bucket).expect("33,792 buckets fit 16 bits"), count)
+        }));
+        Counts { few, table: Vec::new() }
     }
 
     pub(super) fn get(&self, bucket: usize) -> N {

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::trial::TrialOutcome;
 use super::{STUDY_VERSION, Study};
-use crate::document::{Document, LoadError};
-use weir_text::brief_json;
+use crate::document::LoadError;
+use crate::shape::{self, ShapeError};
 use weir_text::printable;
 
 /// Greatest file that is read: a thousand trials of one megabyte.
@@ -30,8 +30,8 @@ pub enum StudyError {
     #[error("it is longer than 1 GiB, more than a study can be")]
     TooLong,
     /// Not JSON, or a field is missing or of another type.
-    #[error("it is damaged: {}", brief_json(.0))]
-    Shape(serde_json::Error),
+    #[error("it is damaged: {0}")]
+    Shape(ShapeError),
     /// JSON, but not a study.
     #[error("it is not a study of weir: it has no study_version")]
     NotAStudy,
@@ -87,36 +87,40 @@ impl Study {
     /// # Errors
     /// When it is no study, or does not add up.
     pub fn from_json(bytes: &[u8]) -> Result<Study, StudyError> {
-        let value: Value = serde_json::from_slice(bytes).map_err(StudyError::Shape)?;
+        let json = serde_json::from_slice(bytes);
+        let value: Value = json.map_err(|fault| StudyError::Shape(fault.into()))?;
         match value.get("study_version").and_then(Value::as_u64) {
             None if value.get("schema_version").is_some() => return Err(StudyError::SingleRun),
             None => return Err(StudyError::NotAStudy),
             Some(found) if found > u64::from(STUDY_VERSION) => {
                 return Err(StudyError::Newer { found });
             }
-            Some(_) => drop(value),
+            Some(_) => {}
         }
-        let study: Study = serde_json::from_slice(bytes).map_err(StudyError::Shape)?;
-        for trial in &study.trials {
-            trial.check(study.cells.len())?;
+        // Parsed again from the text, so that an error has line and column.
+        let study: Study = shape::from_slice(bytes).map_err(StudyError::Shape)?;
+        for (index, trial) in study.trials.iter().enumerate() {
+            trial.check(study.cells.len(), &value["trials"][index]["outcome"])?;
         }
         Ok(study)
     }
 }
 
 impl super::Trial {
-    /// Checks the trial of a study with this many cells, and its document.
-    fn check(&self, cells: usize) -> Result<(), StudyError> {
+    /// Checks the trial of a study with this many cells, and its document, which was read from
+    /// `outcome`.
+    fn check(&self, cells: usize, outcome: &Value) -> Result<(), StudyError> {
         if self.cell as usize >= cells {
             return Err(StudyError::NoSuchCell { trial: self.number, cell: self.cell });
         }
-        let (TrialOutcome::Measured(document)
-        | TrialOutcome::Failed { document: Some(document), .. }) = &self.outcome
-        else {
-            return Ok(());
+        let (document, value) = match &self.outcome {
+            TrialOutcome::Measured(document) => (document, &outcome["measured"]),
+            TrialOutcome::Failed { document: Some(document), .. } => {
+                (document, &outcome["failed"]["document"])
+            }
+            TrialOutcome::Failed { document: None, .. } => return Ok(()),
         };
-        let text = serde_json::to_vec(document).map_err(StudyError::Shape)?;
-        let checked = Document::from_json(&text).map(|_| ());
+        let checked = document.check_as_read(value);
         checked.map_err(|error| StudyError::Trial { trial: self.number, error })
     }
 }

@@ -18,9 +18,9 @@ pub(super) fn rises(document: &Document) -> Vec<f64> {
 
 /// Returns the mean response time of a slice in seconds; `None` without a request.
 fn mean_s(slice: &SliceEntry) -> Option<f64> {
-    let parts = || [&slice.ok, &slice.not_ok].into_iter().flatten();
-    let count: u64 = parts().map(|packed| packed.exact.count).sum();
-    let sum_ns: u128 = parts().map(|packed| packed.exact.sum_ns).sum();
+    let parts = [slice.ok.exact(), slice.not_ok.exact()];
+    let count: u64 = parts.iter().map(|exact| exact.count).sum();
+    let sum_ns: u128 = parts.iter().map(|exact| exact.sum_ns).sum();
     (count > 0).then(|| sum_ns as f64 / count as f64 / 1e9)
 }
 

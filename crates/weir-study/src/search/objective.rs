@@ -50,7 +50,7 @@ impl Objective {
     }
 
     /// Returns the slices of a document for each claim.
-    pub(super) fn tails(&self, document: &Document) -> Result<Vec<Vec<SliceTail>>, String> {
+    pub(super) fn tails(&self, document: &Document) -> Vec<Vec<SliceTail>> {
         self.claims.iter().map(|claim| claim.tails(document, 0)).collect()
     }
 

@@ -10,26 +10,20 @@ use super::objective::Objective;
 /// It may if its CPU time limited the throughput, if a rule about it or its machine is at its
 /// second limit, or if a claim is met as soon as the time that the client added to its percentile
 /// is left out.
-///
-/// # Errors
-/// The fault of a histogram.
-pub(super) fn client_limit(
-    document: &Document,
-    objective: &Objective,
-) -> Result<Option<String>, String> {
+pub(super) fn client_limit(document: &Document, objective: &Objective) -> Option<String> {
     let verdict = &document.verdict;
     if verdict.grade == Grade::Void {
-        return Ok(Some(verdict.reason.clone()));
+        return Some(verdict.reason.clone());
     }
     if verdict.limit.by == LimitedBy::ClientCpu {
-        return Ok(Some(verdict.limit.text.clone()));
+        return Some(verdict.limit.text.clone());
     }
     let is_ours = |subject| matches!(subject, Subject::Client | Subject::Machine);
     let mut ours = verdict.rules.iter().filter(|rule| is_ours(rule.subject));
     if let Some(rule) = ours.find(|rule| rule.outcome >= RuleOutcome::Bound) {
         // A sentence ends with its remedy, which is that of a single run.
         let evidence = rule.text.rsplit_once("; ").map_or(rule.text.as_str(), |(text, _)| text);
-        return Ok(Some(evidence.to_owned()));
+        return Some(evidence.to_owned());
     }
     for claim in objective.claims() {
         let client_ns = claim.client_ns(document);
@@ -37,14 +31,14 @@ pub(super) fn client_limit(
             continue;
         }
         let is_missed = |allowance_ns| {
-            let slices = claim.tails(document, allowance_ns)?;
-            Ok::<bool, String>(super::share_of(&slices) > claim.share_max())
+            let slices = claim.tails(document, allowance_ns);
+            super::share_of(&slices) > claim.share_max()
         };
-        if is_missed(0)? && !is_missed(client_ns)? {
-            return Ok(Some(verdict.reason.clone()));
+        if is_missed(0) && !is_missed(client_ns) {
+            return Some(verdict.reason.clone());
         }
     }
-    Ok(None)
+    None
 }
 
 /// Returns the share of requests that waited for a connection; `None` if not known.

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
-use weir_result::document::{ExactFigures, Summary};
+use weir_result::Histogram;
+use weir_result::document::Summary;
 use weir_result::quantile::{Bound, rank_of};
 
 use crate::support::directory::Directory;
@@ -143,7 +144,7 @@ fn check(ran: &Ran, slots: &[Slot]) {
     };
     let is_ok = |slot: &Slot| slot.outcome == "ok";
     check_percentiles(&response.ok, &times(is_ok), &[]);
-    check_exact(response.exact.ok, &times(is_ok));
+    check_exact(&response.times.ok, &times(is_ok));
     if let Some(all) = &response.all {
         check_percentiles(all, &times(is_ok), &times(|slot| slot.outcome != "ok"));
     }
@@ -172,7 +173,8 @@ fn check_percentiles(summary: &Summary, ok: &[u64], failed: &[u64]) {
     }
 }
 
-fn check_exact(figures: Option<ExactFigures>, times: &[u64]) {
+fn check_exact(histogram: &Histogram, times: &[u64]) {
+    let figures = Some(histogram.exact()).filter(|exact| exact.count > 0);
     let exact = figures.map(|exact| (exact.count, exact.min_ns, exact.max_ns, exact.sum_ns));
     let expected = times.first().zip(times.last()).map(|(least, greatest)| {
         let sum = times.iter().map(|ns| u128::from(*ns)).sum();

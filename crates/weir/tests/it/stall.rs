@@ -102,7 +102,7 @@ fn response_times_follow_a_stall_and_service_times_do_not() {
         // The document may withhold a percentile that depends on a single stall; the histograms
         // contain it.
         let p90 = |metric: &weir_result::document::Metric| {
-            metric.by_outcome().expect("it was checked").ok.percentile(90.0).expect("of 3,000")
+            metric.times.ok.percentile(90.0).expect("of 3,000")
         };
         // 14% of the requests were due in the stall; ten of them were on the wire.
         assert!(p90(service) < p90(&ran.document.latency.response_time) / 2, "{ran}");

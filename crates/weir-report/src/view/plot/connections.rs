@@ -6,7 +6,7 @@ use super::curve::of_histogram;
 use super::{Axis, Mark, Plot, Role, Unit};
 
 /// Plots the times in which connections opened; `None` if none did.
-pub(super) fn times(document: &Document) -> Result<Option<Plot>, String> {
+pub(super) fn times(document: &Document) -> Option<Plot> {
     let latency = &document.latency;
     let mut marks: Vec<Mark> = Vec::new();
     for (name, metric, role) in [
@@ -15,14 +15,14 @@ pub(super) fn times(document: &Document) -> Result<Option<Plot>, String> {
         ("HTTP/2 settings", latency.opening.as_ref(), Role::Other(0)),
     ] {
         let Some(metric) = metric.filter(|metric| metric.ok.count > 0) else { continue };
-        marks.push(of_histogram(name, role, &metric.by_outcome()?.ok));
+        marks.push(of_histogram(name, role, &metric.times.ok));
     }
-    Ok((!marks.is_empty()).then(|| Plot {
+    (!marks.is_empty()).then(|| Plot {
         name: "connection-times".to_owned(),
         title: "Connection times".to_owned(),
         about: "Time to open a connection, warm-up and renewals included.".to_owned(),
         x: Axis::nines(),
         y: Axis::log("Time", Unit::Nanoseconds),
         marks,
-    }))
+    })
 }

@@ -10,15 +10,15 @@ use super::{Axis, Mark, Plot, Role, Unit, short};
 const STEPS: u32 = 4;
 
 /// Plots the latency of a run; `None` without a response.
-pub(super) fn latency(document: &Document) -> Result<Option<Plot>, String> {
+pub(super) fn latency(document: &Document) -> Option<Plot> {
     if document.responses() == 0 {
-        return Ok(None);
+        return None;
     }
     let latency = &document.latency;
     if document.accounting.ok == 0 {
-        let bad = latency.service_time.by_outcome()?.bad;
-        let curve = of_histogram("service time of bad responses", Role::Main, &bad);
-        return Ok(Some(plot(vec![curve], "No response was ok.")));
+        let bad = &latency.service_time.times.bad;
+        let curve = of_histogram("service time of bad responses", Role::Main, bad);
+        return Some(plot(vec![curve], "No response was ok."));
     }
     let (name, headline, beside) = match document.plan.load {
         Load::OpenLoop { .. } => {
@@ -29,8 +29,8 @@ pub(super) fn latency(document: &Document) -> Result<Option<Plot>, String> {
         }
     };
     let mut marks: Vec<Mark> = band(headline.headline()).into_iter().collect();
-    marks.extend(of_metric(beside.0, [Role::Second, Role::SecondAtLeast], beside.1)?);
-    marks.extend(of_metric(name, [Role::Main, Role::MainAtLeast], headline)?);
+    marks.extend(of_metric(beside.0, [Role::Second, Role::SecondAtLeast], beside.1));
+    marks.extend(of_metric(name, [Role::Main, Role::MainAtLeast], headline));
     let about = match document.plan.load {
         Load::OpenLoop { .. } => {
             "Response time counts from the planned send, service time from the actual one: where \
@@ -40,7 +40,7 @@ pub(super) fn latency(document: &Document) -> Result<Option<Plot>, String> {
             "In a closed loop a slow server delays the next send, and that time is not counted."
         }
     };
-    Ok(Some(plot(marks, about)))
+    Some(plot(marks, about))
 }
 
 fn plot(marks: Vec<Mark>, about: &str) -> Plot {
@@ -56,13 +56,8 @@ fn plot(marks: Vec<Mark>, about: &str) -> Plot {
 
 /// The curve of a metric over all outcomes; where failures hide the value, a second one from there
 /// on, with the second role.
-fn of_metric(
-    name: &str,
-    [role, at_least]: [Role; 2],
-    metric: &Metric,
-) -> Result<Vec<Mark>, String> {
-    let by_outcome = metric.by_outcome()?;
-    let all = AllOutcomes::of(&by_outcome);
+fn of_metric(name: &str, [role, at_least]: [Role; 2], metric: &Metric) -> Vec<Mark> {
+    let all = AllOutcomes::of(&metric.times);
     let values: Vec<(f64, f64, Bound)> = ranks(all.count())
         .filter_map(|(x, rank)| {
             let value = all.value_at_rank(rank)?;
@@ -81,7 +76,7 @@ fn of_metric(
         let hidden = points(&values[known.saturating_sub(1)..]);
         marks.push(Mark::line(&format!("{name}, at least (failures)"), at_least, hidden));
     }
-    Ok(marks)
+    marks
 }
 
 /// The curve of a histogram.

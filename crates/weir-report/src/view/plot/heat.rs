@@ -22,13 +22,11 @@ struct Column {
 }
 
 /// Plots the latency over time; `None` without a series or without a response.
-pub(super) fn latency(document: &Document) -> Result<Option<Plot>, String> {
-    let columns: Result<Vec<Column>, String> =
-        groups(document, COLUMNS_MAX).into_iter().map(Column::of).collect();
-    let columns = columns?;
+pub(super) fn latency(document: &Document) -> Option<Plot> {
+    let columns: Vec<Column> = groups(document, COLUMNS_MAX).into_iter().map(Column::of).collect();
     let responses = columns.iter().filter(|column| !column.times.is_empty()).count();
     if columns.len() < 2 || responses == 0 {
-        return Ok(None);
+        return None;
     }
     let y = edges(&columns);
     let last = columns.last().map(|column| column.to_s);
@@ -49,7 +47,7 @@ pub(super) fn latency(document: &Document) -> Result<Option<Plot>, String> {
         Load::OpenLoop { .. } => "response time",
         Load::ClosedLoop => "service time",
     };
-    Ok(Some(Plot {
+    Some(Plot {
         name: "latency-over-time".to_owned(),
         title: "Latency over time".to_owned(),
         about: format!(
@@ -59,7 +57,7 @@ pub(super) fn latency(document: &Document) -> Result<Option<Plot>, String> {
         x: Axis::time(),
         y: Axis::log("Time", Unit::Nanoseconds),
         marks,
-    }))
+    })
 }
 
 /// Failures, at the times when they happened; `None` if there were none.
@@ -73,14 +71,12 @@ fn failures(columns: &[Column]) -> Option<Mark> {
 }
 
 impl Column {
-    fn of(group: &[SeriesEntry]) -> Result<Column, String> {
+    fn of(group: &[SeriesEntry]) -> Column {
         let mut times = Histogram::new();
-        for packed in group.iter().filter_map(|entry| entry.latency.as_ref()) {
-            times.add(&packed.unpack()?);
-        }
+        group.iter().for_each(|entry| times.add_sparse(&entry.latency));
         let (from_s, to_s) = ends(group);
         let failed = group.iter().map(|of| of.bad + of.errors + of.timed_out).sum();
-        Ok(Column { from_s, to_s, times, failed })
+        Column { from_s, to_s, times, failed }
     }
 
     /// The cells of the column at index `at`.

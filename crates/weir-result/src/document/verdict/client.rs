@@ -207,8 +207,7 @@ fn late_sends(document: &Document) -> Rule {
     let measure = measure("late-sends", "late sends", Unit::Ns)
         .finding_at(LATE_NS.max(LATE_SHARE * p50_ns))
         .bound_at(LATE_BOUND_NS.max(LATE_BOUND_SHARE * p50_ns));
-    let lags = document.latency.sched_lag.by_outcome().ok();
-    let Some(p99_ns) = lags.and_then(|lags| lags.ok.percentile(99.0)) else {
+    let Some(p99_ns) = document.latency.sched_lag.times.ok.percentile(99.0) else {
         return measure.unknown("nothing was sent by plan");
     };
     let evidence =

@@ -109,7 +109,7 @@ fn delayed_by(delayed: Delayed, metric: &Metric, p: f64) -> u64 {
     if delayed.is_none() {
         return 0;
     }
-    metric.by_outcome().map_or(0, |times| delayed.percentile_ns(&times.ok, p))
+    delayed.percentile_ns(&metric.times.ok, p)
 }
 
 /// Time that the socket buffer of the client added to percentile `p` of the stamped sample.

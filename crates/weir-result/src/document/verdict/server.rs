@@ -33,10 +33,10 @@ pub(super) fn judge(document: &Document, limit: &Limit, rules: &mut Vec<Rule>) {
 fn delayed_ack(document: &Document) -> Rule {
     let measure = Measure::new("delayed-ack", "delayed ACK", Subject::Server, Unit::Share)
         .finding_at(DELAYED_ACK_FINDING);
-    let times = document.latency.service_time.by_outcome().ok().map(|times| times.ok);
-    let Some(times) = times.filter(|times| !times.is_empty()) else {
+    let times = &document.latency.service_time.times.ok;
+    if times.is_empty() {
         return measure.unknown("no request was completed");
-    };
+    }
     let within = |span: &Range<u64>| {
         let buckets = times.buckets().filter(|(bucket, _)| span.contains(&middle_of(*bucket)));
         buckets.map(|(_, count)| count).sum::<u64>() as f64
@@ -94,15 +94,13 @@ fn connection_waits(document: &Document) -> Rule {
     if document.connections.connects_of_load() == 0 {
         return measure.unknown("no connection opened");
     }
-    let waits = document.latency.connection_wait.by_outcome().ok();
-    let Some(share) = waits.filter(|_| planned > 0).map(|waits| {
-        let waited: u64 =
-            waits.ok.buckets().filter(|(bucket, _)| *bucket > 0).map(|(_, count)| count).sum();
-        // Requests never sent waited to the end.
-        (waited + document.accounting.never_sent) as f64 / planned as f64
-    }) else {
+    if planned == 0 {
         return measure.unknown("nothing was planned");
-    };
+    }
+    let waits = document.latency.connection_wait.times.ok.buckets();
+    let waited: u64 = waits.filter(|(bucket, _)| *bucket > 0).map(|(_, count)| count).sum();
+    // Requests never sent waited to the end.
+    let share = (waited + document.accounting.never_sent) as f64 / planned as f64;
     let evidence = format!("{} of requests waited for a free connection", units::percent(share));
     let remedy = format!("raise {CONNECTIONS} to offer the rate without waiting");
     measure.weight(share).judge(share, &evidence, &remedy)

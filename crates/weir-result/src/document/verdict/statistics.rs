@@ -165,7 +165,7 @@ fn warmup(document: &Document) -> Rule {
     let of = |value: fn(&SliceEntry) -> Option<f64>| -> Option<Vec<f64>> {
         whole.iter().map(|slice| value(slice)).collect()
     };
-    let series = [of(mean_ns), of(|slice| Some(slice.completed as f64))];
+    let series = [of(|slice| slice.ok.mean_ns()), of(|slice| Some(slice.completed as f64))];
     if series[0].is_none() {
         return measure.unknown(TOO_FEW);
     }
@@ -183,11 +183,6 @@ fn warmup(document: &Document) -> Rule {
 fn warmup_s(document: &Document) -> f64 {
     let phases = document.phases.first();
     phases.map_or(0.0, |worker| worker.t0_ns.saturating_sub(worker.start_ns) as f64 / 1e9)
-}
-
-fn mean_ns(slice: &SliceEntry) -> Option<f64> {
-    let exact = slice.ok.as_ref()?.exact;
-    Some(exact.sum_ns as f64 / exact.count as f64)
 }
 
 #[cfg(test)]

@@ -167,8 +167,7 @@ impl Ran {
 
     /// Checks that the largest response times are at least `lower_bounds_ns`, in descending order.
     pub(crate) fn assert_tail(&self, lower_bounds_ns: &[u64]) {
-        let times = self.document.latency.response_time.by_outcome().expect("it was checked");
-        let all = AllOutcomes::of(&times);
+        let all = AllOutcomes::of(&self.document.latency.response_time.times);
         for (rank, least_ns) in (1..=all.count()).rev().zip(lower_bounds_ns) {
             let ns = all.value_at_rank(rank).map_or(0, |value| value.ns);
             assert!(ns >= *least_ns, "the one of rank {rank} is {ns} ns, not {least_ns}\n{self}");
@@ -191,5 +190,5 @@ impl std::fmt::Display for Ran {
 
 /// The sum of the times of `ok` requests, in nanoseconds.
 pub(crate) fn sum_ns(metric: &Metric) -> u128 {
-    metric.exact.ok.map_or(0, |exact| exact.sum_ns)
+    metric.times.ok.exact().sum_ns
 }

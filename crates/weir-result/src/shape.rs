@@ -1,0 +1,57 @@
+//! Values of JSON text, with the path of the field at fault in errors.
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use weir_text::{brief, brief_json};
+
+/// A field of JSON text that is missing, unknown, of another type, or broken.
+#[derive(Debug)]
+pub struct ShapeError {
+    /// Path of the field: `latency.response_time`; empty if it is the whole, or no field.
+    path: String,
+    fault: serde_json::Error,
+}
+
+impl fmt::Display for ShapeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.is_empty() {
+            write!(f, "{}: ", brief(&self.path))?;
+        }
+        f.write_str(&brief_json(&self.fault))
+    }
+}
+
+impl std::error::Error for ShapeError {}
+
+impl From<serde_json::Error> for ShapeError {
+    fn from(fault: serde_json::Error) -> ShapeError {
+        ShapeError { path: String::new(), fault }
+    }
+}
+
+impl From<serde_path_to_error::Error<serde_json::Error>> for ShapeError {
+    fn from(error: serde_path_to_error::Error<serde_json::Error>) -> ShapeError {
+        let path = error.path().to_string();
+        let path = if path == "." { String::new() } else { path };
+        ShapeError { path, fault: error.into_inner() }
+    }
+}
+
+/// Reads a value from text. An error has line and column as well as the path.
+pub(crate) fn from_slice<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ShapeError> {
+    serde_json::from_slice(bytes).or_else(|fault| {
+        // Paths are kept at some cost, and only for what cannot be read.
+        let mut json = serde_json::Deserializer::from_slice(bytes);
+        match serde_path_to_error::deserialize::<_, T>(&mut json) {
+            Err(error) => Err(ShapeError::from(error)),
+            Ok(_) => Err(ShapeError::from(fault)),
+        }
+    })
+}
+
+/// Reads a value from a tree of JSON.
+pub(crate) fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, ShapeError> {
+    serde_path_to_error::deserialize(value).map_err(ShapeError::from)
+}
