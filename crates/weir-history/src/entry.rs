@@ -1,10 +1,11 @@
 //! A saved run without its document: identity, grade, tags and the figures of lists.
 
 use serde::{Deserialize, Serialize};
+use weir_result::Document;
 use weir_result::document::Grade;
 use weir_result::quantile::Bound;
-use weir_result::{Document, Measured, NamedMetric};
 use weir_text::printable;
+use weir_verdict::{Measured, NamedMetric};
 
 use crate::series_key::SeriesKey;
 

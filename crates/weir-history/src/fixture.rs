@@ -90,7 +90,7 @@ pub(crate) fn document(id: &str, epoch_unix_ns: u64, count: u64, service_ns: u64
         plan_sha256: Some("3f1c".to_owned()),
         ..parts.run
     };
-    Document::assemble(parts).expect("a fixture adds up")
+    weir_verdict::assemble(parts).expect("a fixture adds up")
 }
 
 fn worker() -> WorkerPhases {

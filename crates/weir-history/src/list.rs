@@ -1,8 +1,8 @@
 //! The list of saved runs, as text and as JSON.
 
 use serde_json::{Value, json};
-use weir_result::NamedMetric;
 use weir_text::setting::SAVE;
+use weir_verdict::NamedMetric;
 
 use crate::entry::{Entry, HEADLINE};
 use crate::table::{Column, Layout, lines};

@@ -6,8 +6,8 @@ mod json;
 mod text;
 
 use weir_result::document::Grade;
-use weir_result::{Measured, NamedMetric};
 use weir_stats::{ChangePoint, Sensitivity, change_points};
+use weir_verdict::{Measured, NamedMetric};
 
 use crate::History;
 use crate::entry::Entry;

@@ -8,7 +8,8 @@ use weir_result::study::{
     Comparison, Design, MetricComparison, MetricOverRuns, SearchResult, ShiftLevel, StudyResult,
     StudyState, Trial,
 };
-use weir_result::{Document, NamedMetric, Study};
+use weir_result::{Document, Study};
+use weir_verdict::NamedMetric;
 
 use crate::trackers::Runs;
 use crate::view::Report;

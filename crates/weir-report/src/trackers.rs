@@ -9,8 +9,9 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 use weir_result::quantile::Bound;
 use weir_result::study::{MetricOverRuns, Repetition};
-use weir_result::{Document, Load, NamedMetric};
+use weir_result::{Document, Load};
 use weir_text::units;
+use weir_verdict::NamedMetric;
 
 use crate::json;
 

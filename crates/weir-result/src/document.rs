@@ -1,13 +1,13 @@
 //! The document of a run: all data about it, in one versioned value. Every report is printed from
 //! it, and documents merge without loss.
 //!
-//! [`Document::assemble`] makes it and refuses numbers that do not add up, [`Document::load`] reads
-//! it, and weir-report writes it. It depends on no sockets, no clocks and no layout.
+//! [`Unjudged::assemble`] makes it and refuses numbers that do not add up, [`Stored::load`] reads it,
+//! weir-verdict judges it, and weir-report writes it. It depends on no sockets, no clocks and no
+//! layout.
 
 mod accounting;
 mod assemble;
 mod assertions;
-mod bounds;
 mod check;
 mod connection_failure;
 mod connections;
@@ -26,6 +26,7 @@ mod probe;
 mod prove_client;
 mod raw;
 mod recorded;
+mod rule;
 mod script;
 mod selfcheck;
 mod server;
@@ -35,6 +36,7 @@ mod summary;
 mod throughput;
 mod timeline;
 mod tls;
+mod unjudged;
 mod verdict;
 mod witness;
 
@@ -46,13 +48,14 @@ pub use departures::{CountedSpan, DeparturesSection, Dispersion};
 pub use environment::Environment;
 pub use input::{Input, InputRole};
 pub use latency::{Latency, Metric};
-pub use load::LoadError;
+pub use load::{LoadError, Stored};
 pub use merge::MergeError;
 pub use occupancy::OccupancySection;
-pub use parts::PartSection;
+pub use parts::{PartSection, PartWindow};
 pub use probe::{ProbeSection, ProbeTimes, Probed};
 pub use prove_client::{ProofPair, ProveClientSection};
 pub use raw::RawSection;
+pub use rule::{Direction, Rule, RuleOutcome, RuleUnit, Subject};
 pub use selfcheck::{Floor, SelfcheckSection};
 pub use server::{
     AccessLogSection, Capture, CommandSection, MetricSeries, NginxSample, NginxSection, Point,
@@ -63,9 +66,9 @@ pub use stationarity::{
     Change, SeriesStationarity, ShiftFigures, SliceSeries, ThirdsFigures, TrendFigures,
 };
 pub use summary::{PercentileValue, Range, Summary, UnsupportedPercentile};
+pub use unjudged::Unjudged;
 pub use verdict::{
-    ClientOverhead, Delivery, Direction, Grade, Limit, LimitedBy, LoadLine, Rule, RuleOutcome,
-    Subject, TargetLine, TargetState, Verdict,
+    ClientOverhead, Delivery, Grade, Limit, LimitedBy, LoadLine, TargetLine, TargetState, Verdict,
 };
 pub use witness::{Estimate, RatioEstimate, WitnessSection};
 

@@ -436,12 +436,12 @@ impl Histogram {
 
     /// Returns the value that stands for those of a non-empty bucket: the bucket's upper edge, or
     /// the exact greatest value if that is less. It is never less than any of them.
-    pub(crate) fn upper_in(&self, bucket: usize) -> u64 {
+    pub fn upper_in(&self, bucket: usize) -> u64 {
         self.exact.upper_in(bucket)
     }
 
-    /// Returns the bucket that holds the given rank.
-    pub(crate) fn bucket_at_rank(&self, rank: u64) -> Option<usize> {
+    /// Returns the bucket that holds the given rank; `None` if nothing was recorded.
+    pub fn bucket_at_rank(&self, rank: u64) -> Option<usize> {
         self.exact.bucket_at_rank(self.buckets(), rank)
     }
 

@@ -1,10 +1,9 @@
-//! The document of a run: the plan, the measurements, and the conversion of numbers to text.
+//! The document of a run: the plan, the measurements, and what is derived from them.
 //!
 //! This crate opens no socket and reads no clock. The engine provides [`Measurements`]; readers,
 //! scripts and other machines get the document made of them.
 #![forbid(unsafe_code)]
 
-mod assertion;
 #[macro_use]
 mod counters;
 mod counts;
@@ -26,7 +25,6 @@ mod shape;
 mod slices;
 pub mod study;
 
-pub use assertion::{Assertion, AssertionError, Better, Measured, NamedMetric, ShareClaim};
 pub use counters::{
     ByOutcome, Callback, CallbackUsage, Connections, DestinationCounts, HandshakeKind, Interval,
     Outcomes, ScriptUsage, Sent, Slice, TcpUsage, TlsCounts, TlsParameters, Window, WorkerPhases,

@@ -270,7 +270,7 @@ impl LocalRun {
     ) -> Result<Document> {
         self.redaction.notes(&mut self.notes);
         let commit = self.commit.as_deref();
-        Ok(Document::assemble(DocumentParts {
+        Ok(weir_verdict::assemble(DocumentParts {
             environment: environment::describe(job.plan.io, &job.endpoint, epoch.clock, commit),
             plan: job.plan.clone(),
             script_file: self.scripts.as_ref().map(Scripts::file),

@@ -1,9 +1,10 @@
 //! Comparison of two systems by their runs (METHOD 1.15).
 
+use weir_result::Document;
 use weir_result::document::Note;
 use weir_result::study::{Comparison, MetricComparison, MetricVerdict, Pairing, ShiftLevel, Side};
-use weir_result::{Document, NamedMetric};
 use weir_stats::{Difference, LOOK_LEVEL, RUNS_MIN, Verdict, judge, paired_at, unpaired};
+use weir_verdict::NamedMetric;
 
 use crate::difference::{Ranges, Runs, answer, values_in_words};
 use crate::pairs::{LEVEL, too_few, values};

@@ -1,11 +1,12 @@
 //! From a statistical verdict to an answer: bounds are compared as bounds, and runs with failed
 //! requests are never called better.
 
+use weir_result::Document;
 use weir_result::quantile::Bound;
 use weir_result::study::{Answer, Comparison, Pairing};
-use weir_result::{Better, Document, Measured, NamedMetric};
 use weir_stats::{Difference, Verdict, median};
 use weir_text::setting::METRIC;
+use weir_verdict::{Better, Measured, NamedMetric};
 
 use crate::wording::UNKNOWN;
 

@@ -1,9 +1,10 @@
 //! Pairs of an A/B study: the runs of both systems that were made next to each other.
 
 use weir_result::study::{Design, Trial};
-use weir_result::{Document, NamedMetric, Study};
+use weir_result::{Document, Study};
 use weir_stats::{GroupSequential, Look, pairs_needed};
 use weir_text::setting::{METRIC, PAIRS};
+use weir_verdict::NamedMetric;
 
 use crate::primary::{self, named};
 

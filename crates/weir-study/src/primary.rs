@@ -1,8 +1,9 @@
 //! The primary metric of a comparison: the one whose verdict counts.
 
+use weir_result::Document;
 use weir_result::document::{LimitedBy, Note};
-use weir_result::{Document, NamedMetric};
 use weir_stats::LOOKS;
+use weir_verdict::NamedMetric;
 
 use crate::difference::{Ranges, Runs};
 

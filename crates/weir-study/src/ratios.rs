@@ -1,9 +1,10 @@
 //! Ratios of a metric between both values of one factor, such as two servers, for each combination
 //! of the other factors.
 
+use weir_result::Study;
 use weir_result::study::{Level, SweepRatio};
-use weir_result::{NamedMetric, Study};
 use weir_stats::{mean, t_quantile, variance};
+use weir_verdict::NamedMetric;
 
 /// Returns a ratio for each combination of the other factors that has runs with both values, and
 /// the geometric mean of them.

@@ -1,7 +1,8 @@
 //! Result of `weir repeat`.
 
+use weir_result::Study;
 use weir_result::study::Repetition;
-use weir_result::{NamedMetric, Study};
+use weir_verdict::NamedMetric;
 
 use crate::spread::spread;
 

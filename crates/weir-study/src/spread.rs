@@ -1,9 +1,10 @@
 //! Spread of one metric over several runs.
 
+use weir_result::Document;
 use weir_result::quantile::Bound;
 use weir_result::study::MetricOverRuns;
-use weir_result::{Document, NamedMetric};
 use weir_stats::{mean, mean_interval, outliers, variance};
+use weir_verdict::NamedMetric;
 
 /// Confidence of the interval of a mean.
 const CONFIDENCE: f64 = 0.95;

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use weir_result::document::{Grade, LimitedBy};
 use weir_result::study::{Cell, Factor, Fit, Knee, Level, Sweep, SweepCell, SweepCurve};
-use weir_result::{Document, NamedMetric, Rate, Study};
+use weir_result::{Document, Rate, Study};
 use weir_stats::{SweepPoint, USL_POINTS_CHECKED, fit_usl, mean};
 use weir_text::units::parse_count;
+use weir_verdict::NamedMetric;
 
 use crate::ratios::ratios;
 use crate::spread::spread;

@@ -1,9 +1,9 @@
 //! The fixed wording of verdicts (METHOD 1.15).
 
-use weir_result::NamedMetric;
 use weir_result::study::{Answer, Comparison, MetricComparison, Pairing};
 use weir_text::setting::{DURATION, PAIRS};
 use weir_text::units;
+use weir_verdict::NamedMetric;
 
 /// Value of a side that has none.
 pub(crate) const UNKNOWN: &str = "–";

@@ -5,7 +5,6 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use weir_result::Document;
 use weir_result::document::{Limit, LimitedBy};
 use xtask::guard::Guarded;
 use xtask::shell::find_program;
@@ -200,7 +199,8 @@ fn run(fixture: &Fixture, scenario: Scenario) -> Result<Limit> {
     if !matches!(output.status.code(), Some(0 | 1)) {
         bail!("weir ended with {}", output.status);
     }
-    let document = Document::from_json(&output.stdout).context("failed to read weir's document")?;
+    let document =
+        weir_verdict::from_json(&output.stdout).context("failed to read weir's document")?;
     Ok(document.verdict.limit)
 }
 

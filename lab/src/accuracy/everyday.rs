@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
-use weir_result::Document;
 use weir_result::document::{Grade, LimitedBy};
 use xtask::guard::Guarded;
 use xtask::shell::{find_program, is_root, run};
@@ -203,7 +202,7 @@ impl Servers {
         if !matches!(output.status.code(), Some(0 | 1)) {
             bail!("weir {} ended with {}", command.flags, output.status);
         }
-        let verdict = Document::load(&file).context("failed to read weir's document")?.verdict;
+        let verdict = weir_verdict::load(&file).context("failed to read weir's document")?.verdict;
         let report = String::from_utf8_lossy(&output.stdout);
         let told = Told {
             grade: verdict.grade,

@@ -255,7 +255,7 @@ impl Client {
             Some(0 | 1 | 3) => {}
             _ => bail!("weir ended with {status}"),
         }
-        let document = Document::from_json(text.as_bytes());
+        let document = weir_verdict::from_json(text.as_bytes());
         let document = document.context("failed to read weir's document")?;
         self.waited.set(self.waited.get().max(run_delay(&document)));
         Ok(document)

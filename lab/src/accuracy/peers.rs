@@ -6,7 +6,6 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
-use weir_result::Document;
 use weir_result::document::{Accounting, Summary};
 use weir_result::quantile::Bound;
 
@@ -150,7 +149,7 @@ impl Peer {
 }
 
 fn weir(text: &str) -> Printed {
-    match Document::from_json(text.as_bytes()) {
+    match weir_verdict::from_json(text.as_bytes()) {
         Ok(document) => Printed {
             rate_rps: Some(document.throughput.completed_rps),
             ..figures(document.latency.response_time.headline(), &document.accounting)

@@ -6,7 +6,6 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use weir_result::Document;
 
 use super::Fixture;
 use super::peers::Peer;
@@ -27,7 +26,7 @@ pub(super) fn run_weir(fixture: &Fixture, server: &Server, connections: u32) -> 
     let is_quick = fixture.options.is_quick;
     let words = weir_words(&fixture.weir, connections, is_quick, &place, &server.url);
     let (requests, timed) = counted(server, &words, &[0, 3])?;
-    let document = Document::load(&place).context("failed to read weir's document")?;
+    let document = weir_verdict::load(&place).context("failed to read weir's document")?;
     let failures = failures(&document);
     ensure!(failures == 0, "{failures} requests failed: {}", show(&words));
     check_count(document.accounting.sent.total, requests, &words)?;

@@ -6,7 +6,6 @@
 use std::ffi::OsString;
 
 use anyhow::{Context, Result, ensure};
-use weir_result::Document;
 
 use super::Fixture;
 use super::load::{Lifetime, Load};
@@ -81,7 +80,7 @@ impl Client {
     fn check(self, stdout: &str) -> Result<()> {
         match self {
             Client::Weir(_) => {
-                let document = Document::from_json(stdout.as_bytes());
+                let document = weir_verdict::from_json(stdout.as_bytes());
                 let failures = failures(&document.context("failed to read weir's document")?);
                 ensure!(failures == 0, "{failures} requests failed");
             }

@@ -69,7 +69,7 @@ pub(crate) fn weir(
     words.extend(options.iter().map(OsString::from));
     words.extend(["--format", "json", url].map(OsString::from));
     let timed = timed(&words, &[0])?;
-    let document = Document::from_json(timed.stdout.as_bytes());
+    let document = weir_verdict::from_json(timed.stdout.as_bytes());
     let document = document.context("failed to read weir's document")?;
     let requests = document.accounting.sent.total;
     ensure!(requests > 0, "weir sent nothing: {}", show(&words));

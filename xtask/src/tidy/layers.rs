@@ -35,10 +35,10 @@ const WORLD: &[&str] =
 
 /// All crates, from the program down to those that import no other. No crate imports `weir`, and
 /// only tests import `weir-sim`.
-const LAYERS: [Layer; 21] = [
+const LAYERS: [Layer; 22] = [
     Layer {
         name: "weir",
-        imports: &["weir-conductor", "weir-doctor", "weir-history", "weir-io", "weir-machine", "weir-report", "weir-result", "weir-runner", "weir-serve", "weir-study", "weir-sys", "weir-text"],
+        imports: &["weir-conductor", "weir-doctor", "weir-history", "weir-io", "weir-machine", "weir-report", "weir-result", "weir-runner", "weir-serve", "weir-study", "weir-sys", "weir-text", "weir-verdict"],
         foreign: &[],
         banned: &[],
     },
@@ -52,7 +52,7 @@ const LAYERS: [Layer; 21] = [
     // It belongs to no program: it neither reads a command line, nor prints, nor ends the process.
     Layer {
         name: "weir-runner",
-        imports: &["weir-engine", "weir-http", "weir-io", "weir-machine", "weir-report", "weir-result", "weir-script", "weir-serve", "weir-sys", "weir-text", "weir-tls"],
+        imports: &["weir-engine", "weir-http", "weir-io", "weir-machine", "weir-report", "weir-result", "weir-script", "weir-serve", "weir-sys", "weir-text", "weir-tls", "weir-verdict"],
         foreign: &["clap", "tokio", "mio"],
         banned: &["println!", "eprintln!", "process::exit", "env::args", "env::args_os"],
     },
@@ -65,7 +65,7 @@ const LAYERS: [Layer; 21] = [
     },
     Layer {
         name: "weir-study",
-        imports: &["weir-result", "weir-stats", "weir-text"],
+        imports: &["weir-result", "weir-stats", "weir-text", "weir-verdict"],
         foreign: SYSTEM_AND_CHANCE,
         banned: WORLD,
     },
@@ -110,15 +110,22 @@ const LAYERS: [Layer; 21] = [
     },
     // Words for people: every crate may use them.
     Layer { name: "weir-text", imports: &[], foreign: SYSTEM_AND_CHANCE, banned: WORLD },
+    // It judges a document, and changes with METHOD; the schema does not.
+    Layer {
+        name: "weir-verdict",
+        imports: &["weir-result", "weir-stats", "weir-text"],
+        foreign: SYSTEM,
+        banned: MACHINE,
+    },
     Layer {
         name: "weir-history",
-        imports: &["weir-report", "weir-result", "weir-stats", "weir-text"],
+        imports: &["weir-report", "weir-result", "weir-stats", "weir-text", "weir-verdict"],
         foreign: SYSTEM,
         banned: MACHINE,
     },
     Layer {
         name: "weir-report",
-        imports: &["weir-result", "weir-text"],
+        imports: &["weir-result", "weir-text", "weir-verdict"],
         foreign: SYSTEM,
         banned: MACHINE,
     },
@@ -131,7 +138,7 @@ const LAYERS: [Layer; 21] = [
     // It runs weir as a program, and knows of the crates only the document and the machine.
     Layer {
         name: "lab",
-        imports: &["weir-machine", "weir-result", "weir-stats", "xtask"],
+        imports: &["weir-machine", "weir-result", "weir-stats", "weir-verdict", "xtask"],
         foreign: &["clap", "serde", "tokio"],
         banned: &[],
     },

@@ -75,7 +75,7 @@ impl PreparedRun for VirtualRun {
         let job = Job::new(plan.clone(), endpoint, request);
         let measured = run_on(&job, 0, &Control::new(1, None), Sim::new(world), None, None);
         let measured = measured.expect("a simulated machine does not fail");
-        let document = Document::assemble(DocumentParts::bare(plan, measured));
+        let document = weir_verdict::assemble(DocumentParts::bare(plan, measured));
         Ok(Finished::of(document.expect("it adds up"), interrupts))
     }
 }

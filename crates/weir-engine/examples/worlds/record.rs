@@ -8,7 +8,7 @@ use std::thread;
 use serde_json::{Value, json};
 use weir_engine::{Control, Job, run_on};
 use weir_io::Nanos;
-use weir_result::{Document, DocumentParts, Measurements, RawLog, RawRow, align_slices};
+use weir_result::{DocumentParts, Measurements, RawLog, RawRow, align_slices};
 use weir_script::{Main, Mode, Options, Worker};
 use weir_sim::{Request, Sim, Truth};
 
@@ -67,7 +67,7 @@ fn document(seed: u64, job: &Job, mut parts: Vec<Measurements>) -> Value {
     let mut parts = DocumentParts::bare(job.plan.clone(), measurements);
     parts.run.id = seed.to_string();
     parts.script_file = Some("random.lua".to_owned());
-    let document = Document::assemble(parts);
+    let document = weir_verdict::assemble(parts);
     match document {
         Ok(document) => serde_json::to_value(document).expect("a document is JSON"),
         Err(error) => json!({ "error": error.to_string() }),

@@ -63,7 +63,7 @@ fn plans() -> Vec<Plan> {
 fn check(plan: &Plan, what: &str, world: impl Fn(u32) -> World) {
     let whole = whole(plan, &world);
     let parts = parts(plan, &world);
-    let merged = Document::merge(&[parts[2].clone(), parts[0].clone(), parts[1].clone()]);
+    let merged = weir_verdict::merge(&[parts[2].clone(), parts[0].clone(), parts[1].clone()]);
     let merged = merged.expect("parts of one run");
     assert_eq!(merged.accounting, whole.accounting, "{what}");
     assert!(whole.accounting.planned > 0, "{what}: nothing was measured");

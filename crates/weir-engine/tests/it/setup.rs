@@ -156,7 +156,7 @@ pub(crate) fn run_job(
 /// Assembles the document of a plan.
 pub(crate) fn document(plan: &Plan, measurements: Measurements) -> Document {
     let parts = DocumentParts::bare(plan.clone(), measurements);
-    Document::assemble(parts).expect("it adds up")
+    weir_verdict::assemble(parts).expect("it adds up")
 }
 
 /// Checks the invariants of every run: nothing is lost, and nothing is counted twice.

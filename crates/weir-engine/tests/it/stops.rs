@@ -108,7 +108,7 @@ fn measured(world: &World, plan: &Plan, stops: &[Pause], phase_ns: u64) -> (Docu
     };
     let bare = DocumentParts::bare(plan.clone(), measured);
     let parts = DocumentParts { health: Some(health), ..bare };
-    (Document::assemble(parts).expect("it adds up"), resolved)
+    (weir_verdict::assemble(parts).expect("it adds up"), resolved)
 }
 
 /// Returns the beats of a thread that sleeps beside the load, until after its end.

@@ -1,7 +1,7 @@
 //! A trend as JSON.
 
 use serde_json::{Map, Value, json};
-use weir_result::Measured;
+use weir_verdict::Measured;
 
 use super::{Change, Series, Trend, TrendRun};
 

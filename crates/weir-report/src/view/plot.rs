@@ -12,8 +12,9 @@ pub(super) mod study;
 mod time;
 
 use serde::Serialize;
-use weir_result::{Document, NamedMetric};
+use weir_result::Document;
 use weir_text::{excerpt, printable};
+use weir_verdict::NamedMetric;
 
 use super::Block;
 

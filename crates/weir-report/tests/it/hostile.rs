@@ -6,8 +6,9 @@ use serde_json::Value;
 use weir_report::{EXPORTERS, Exporter, Findings, TextOptions};
 use weir_result::document::{AssertionOutcome, CommandSection, Point, ServerSection};
 use weir_result::study::{HookRun, StudyResult};
-use weir_result::{Assertion, Document, Note, Study};
+use weir_result::{Document, Note, Study};
 use weir_text::is_unprintable;
+use weir_verdict::Assertion;
 
 use crate::fixture::{Fixture, S, fine};
 use crate::studies;

@@ -7,7 +7,8 @@ use crate::studies;
 use weir_report::text::{self, Bars, TextOptions};
 use weir_report::view::{Block, Detail, Fact, Report, Row, Table};
 use weir_result::study::{StudyState, TrialOutcome};
-use weir_result::{Assertion, Callback, CallbackUsage, Document, ErrorKind, ScriptUsage, Study};
+use weir_result::{Callback, CallbackUsage, Document, ErrorKind, ScriptUsage, Study};
+use weir_verdict::Assertion;
 
 /// Renders a report as HTML.
 fn html(report: &Report) -> String {

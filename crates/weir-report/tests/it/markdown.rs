@@ -7,7 +7,8 @@ use weir_report::annotation::Level;
 use weir_report::view::Report;
 use weir_report::{Annotation, TextOptions, markdown};
 use weir_result::study::{Answer, Gate};
-use weir_result::{Assertion, Document, Note};
+use weir_result::{Document, Note};
+use weir_verdict::Assertion;
 
 fn print(document: &Document, options: &TextOptions) -> String {
     let mut out = Vec::new();

@@ -11,10 +11,11 @@ use weir_result::document::{
     AccessLogSection, Certificate, NginxSection, Polls, ProcessSection, ServerLoad, ServerSection,
 };
 use weir_result::{
-    Arrivals, Assertion, Callback, CallbackUsage, Document, ErrorKind, FailureCause, FailurePhase,
+    Arrivals, Callback, CallbackUsage, Document, ErrorKind, FailureCause, FailurePhase,
     HandshakeKind, Interval, Load, Measurements, Occupancy, Rate, ScriptUsage, StampChoice, Tally,
     TlsCounts, TlsParameters,
 };
+use weir_verdict::Assertion;
 
 const PLAIN: TextOptions = TextOptions {
     colour: false,
@@ -48,7 +49,7 @@ fn golden(name: &str, document: &Document, options: &TextOptions) {
     }
     let expected = std::fs::read_to_string(&path).expect("UPDATE_GOLDEN=1 makes it");
     assert!(printed == expected, "{name} changed:\n{printed}\ninstead of:\n{expected}");
-    let loaded = Document::from_json(&json(document)).expect("what is written can be read");
+    let loaded = weir_verdict::from_json(&json(document)).expect("what is written can be read");
     assert_eq!(print(&loaded, options), printed, "{name} reads otherwise once loaded");
 }
 

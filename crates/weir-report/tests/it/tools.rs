@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 use weir_report::{Exporter, Findings, TextOptions};
-use weir_result::{Assertion, Document, ErrorKind};
+use weir_result::{Document, ErrorKind};
+use weir_verdict::Assertion;
 
 use crate::exports::export;
 use crate::fixture::{Fixture, MS, S, fine, inflated};

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use super::bounds;
 use super::check::{BrokenInvariant, check};
 use super::departures::DeparturesSection;
 use super::latency::Latency;
@@ -12,7 +11,7 @@ use super::parts::{Coverage, PartSection};
 use super::probe::Probed;
 use super::recorded::Recorded;
 use super::stamps::StampsSection;
-use super::stationarity::SeriesStationarity;
+use super::unjudged::Unjudged;
 use super::verdict::Verdict;
 use super::witness::WitnessSection;
 use super::{
@@ -127,9 +126,9 @@ pub struct RunParts {
     pub plan_sha256: Option<String>,
 }
 
-impl Document {
+impl Unjudged {
     /// Assembles the document of these parts. The error names numbers that do not add up.
-    pub fn assemble(parts: DocumentParts) -> Result<Document, BrokenInvariant> {
+    pub fn assemble(parts: DocumentParts) -> Result<Unjudged, BrokenInvariant> {
         let run = Run {
             id: parts.run.id,
             epoch: parts.run.epoch,
@@ -199,7 +198,7 @@ pub(super) struct Frame {
 }
 
 /// Derives the document of these records, after checking that they add up.
-pub(super) fn derive(frame: Frame, recorded: &Recorded) -> Result<Document, BrokenInvariant> {
+pub(super) fn derive(frame: Frame, recorded: &Recorded) -> Result<Unjudged, BrokenInvariant> {
     check(&frame.plan, recorded)?;
     let measurements = &recorded.measurements;
     let coverage = Coverage::of(&frame.plan, &frame.parts);
@@ -207,7 +206,7 @@ pub(super) fn derive(frame: Frame, recorded: &Recorded) -> Result<Document, Brok
     let series = measurements.intervals.iter();
     let witness = recorded.witness.as_ref();
     let window_ns = (throughput.window_s * 1e9).round() as u64;
-    let mut document = Document {
+    let document = Document {
         schema_version: SCHEMA_VERSION,
         tool: frame.tool,
         run: frame.run,
@@ -218,7 +217,7 @@ pub(super) fn derive(frame: Frame, recorded: &Recorded) -> Result<Document, Brok
         accounting: Accounting::of(recorded),
         latency: Latency::of(&frame.plan, measurements, throughput.window_s),
         series: series.map(|entry| SeriesEntry::of(entry, throughput.window_s)).collect(),
-        stationarity: SeriesStationarity::of_all(&measurements.slices, window_ns),
+        stationarity: Vec::new(),
         slices: measurements.slices.iter().map(SliceEntry::of).collect(),
         throughput,
         stamps: StampsSection::of(&measurements.stamped),
@@ -239,7 +238,5 @@ pub(super) fn derive(frame: Frame, recorded: &Recorded) -> Result<Document, Brok
         parts: frame.parts,
         notes: frame.notes,
     };
-    bounds::qualify(&mut document);
-    document.verdict = Verdict::of(&document);
-    Ok(document)
+    Ok(Unjudged::new(document))
 }

@@ -11,8 +11,8 @@ use weir_text::setting::OUTPUT;
 use super::assemble::{Frame, derive};
 use super::check::{BrokenInvariant, check};
 use super::recorded::Recorded;
+use super::unjudged::Unjudged;
 use super::{Document, SCHEMA_VERSION, Trials, Verdict};
-use crate::assertion::Assertion;
 use crate::shape::{self, ShapeError};
 use weir_text::{brief, brief_json, printable};
 
@@ -84,9 +84,24 @@ pub enum LoadError {
     Broken(BrokenInvariant),
 }
 
-impl Document {
+/// A document as it was read.
+#[derive(Clone, Debug)]
+pub enum Stored {
+    /// One of this schema, with the verdict that it was given.
+    Current(Box<Document>),
+    /// One of an older schema. Everything derived is derived again from its histograms, and it has
+    /// to be judged again, also by its assertions.
+    Older {
+        /// The document.
+        document: Box<Unjudged>,
+        /// Its assertions, as they were given.
+        assertions: Vec<String>,
+    },
+}
+
+impl Stored {
     /// Reads a document from a file.
-    pub fn load(path: impl AsRef<Path>) -> Result<Document, LoadError> {
+    pub fn load(path: impl AsRef<Path>) -> Result<Stored, LoadError> {
         let path = path.as_ref();
         let unreadable = |source| LoadError::Unreadable { path: path.to_owned(), source };
         let file = File::open(path).map_err(unreadable)?;
@@ -100,12 +115,12 @@ impl Document {
         match count > limit {
             true if found.is_file() => Err(LoadError::TooLong { bytes: count }),
             true => Err(LoadError::Endless),
-            false => Document::from_json(&bytes),
+            false => Stored::from_json(&bytes),
         }
     }
 
     /// Reads a document from JSON text, and checks that it adds up.
-    pub fn from_json(bytes: &[u8]) -> Result<Document, LoadError> {
+    pub fn from_json(bytes: &[u8]) -> Result<Stored, LoadError> {
         let value: Value = serde_json::from_slice(bytes).map_err(LoadError::NotJson)?;
         if check_numbers(&value)? < SCHEMA_VERSION {
             return of_older(value);
@@ -114,9 +129,11 @@ impl Document {
         // Parsed again from the text, so that an error has line and column.
         let document: Document = shape::from_slice(bytes).map_err(LoadError::Shape)?;
         checked(&document)?;
-        Ok(document)
+        Ok(Stored::Current(Box::new(document)))
     }
+}
 
+impl Document {
     /// Checks a document that was read from this value as part of another.
     pub(crate) fn check_as_read(&self, value: &Value) -> Result<(), LoadError> {
         check_numbers(value)?;
@@ -166,17 +183,16 @@ fn checked(document: &Document) -> Result<Recorded, LoadError> {
     Ok(recorded)
 }
 
-/// Converts a document of an older schema: everything derived is derived again from its histograms,
-/// the verdict included, and its assertions are judged again.
-fn of_older(mut value: Value) -> Result<Document, LoadError> {
-    let mut asserted = Vec::new();
+/// Converts a document of an older schema.
+fn of_older(mut value: Value) -> Result<Stored, LoadError> {
+    let mut assertions = Vec::new();
     if let Some(fields) = value.as_object_mut() {
         fields.insert("schema_version".to_owned(), SCHEMA_VERSION.into());
         let verdict = serde_json::to_value(Verdict::default()).expect("a verdict is JSON");
         fields.insert("verdict".to_owned(), verdict);
         if let Some(Value::Array(results)) = fields.remove("assertions") {
             let texts = results.iter().filter_map(|result| result.get("assertion")?.as_str());
-            asserted.extend(texts.filter_map(|text| text.parse::<Assertion>().ok()));
+            assertions.extend(texts.map(str::to_owned));
         }
     }
     let document: Document = shape::from_value(value).map_err(LoadError::Shape)?;
@@ -192,9 +208,9 @@ fn of_older(mut value: Value) -> Result<Document, LoadError> {
         notes: document.notes,
         parts: document.parts,
     };
-    let derived = derive(frame, &recorded).map_err(LoadError::Broken)?;
-    let assertions = asserted.iter().map(|claim| claim.judge(&derived)).collect();
-    Ok(Document { raw, assertions, ..derived })
+    let mut derived = derive(frame, &recorded).map_err(LoadError::Broken)?;
+    derived.document_mut().raw = raw;
+    Ok(Stored::Older { document: Box::new(derived), assertions })
 }
 
 /// Returns the place of a whole number above [`COUNT_MAX`], if there is one. Sums may be greater:

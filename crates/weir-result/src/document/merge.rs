@@ -12,8 +12,9 @@ use weir_text::setting::{PART, START_AT};
 
 use super::assemble::{Frame, derive};
 use super::check::BrokenInvariant;
-use super::parts::{PartSection, PartWindow, overlap};
+use super::parts::PartSection;
 use super::recorded::Recorded;
+use super::unjudged::Unjudged;
 use super::{ClientUsage, Document, Note, ProveClientSection, Run, SelfcheckSection, Trials};
 use crate::measurements::Measurements;
 use crate::plan::{Part, Plan};
@@ -109,14 +110,14 @@ pub enum MergeError {
     Broken(#[from] BrokenInvariant),
 }
 
-impl Document {
+impl Unjudged {
     /// Merges parts of one run into one document, which stands for the whole run.
     ///
     /// Its id, command, environment and preflight are those of the part with the lowest number, its
     /// epoch is the earliest. [`Document::parts`] keeps those of each part, with its verdict. The
     /// verdict is that of all parts together, but no better than the worst part's. Parts may be
     /// missing.
-    pub fn merge(documents: &[Document]) -> Result<Document, MergeError> {
+    pub fn merge(documents: &[Document]) -> Result<Unjudged, MergeError> {
         let (documents, parts) = in_order(documents)?;
         let Some(first) = documents.first() else {
             return Err(MergeError::Nothing);
@@ -141,9 +142,10 @@ impl Document {
             parts,
         };
         let mut merged = derive(frame, &recorded)?;
-        merged.raw = documents.iter().flat_map(|document| document.raw.clone()).collect();
-        merged.raw.sort_by(|a, b| (a.part, &a.file).cmp(&(b.part, &b.file)));
-        check_overlap(&merged.part_windows())?;
+        let document = merged.document_mut();
+        document.raw = documents.iter().flat_map(|document| document.raw.clone()).collect();
+        document.raw.sort_by(|a, b| (a.part, &a.file).cmp(&(b.part, &b.file)));
+        check_overlap(document)?;
         Ok(merged)
     }
 }
@@ -265,8 +267,8 @@ fn align_pair(
 
 /// Checks that all parts ran together for most of the window: rates and numbers in flight are sums
 /// over the parts, and a load that was never there at once has none.
-fn check_overlap(windows: &[PartWindow]) -> Result<(), MergeError> {
-    match overlap(windows) {
+fn check_overlap(merged: &Document) -> Result<(), MergeError> {
+    match merged.parts_overlap() {
         Some((last, first, share)) if share < OVERLAP_LEAST => Err(MergeError::Apart {
             last: last.part,
             last_from_ns: last.from_ns,

@@ -73,12 +73,15 @@ impl Coverage {
     }
 }
 
-/// The window of one part on the wall clock, in nanoseconds since 1970.
+/// The window of one part on the wall clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PartWindow {
-    pub(super) part: u32,
-    pub(super) from_ns: u64,
-    pub(super) until_ns: u64,
+pub struct PartWindow {
+    /// Number of the part, from 1.
+    pub part: u32,
+    /// Start of the window, in nanoseconds since 1970, UTC.
+    pub from_ns: u64,
+    /// End of the window, in nanoseconds since 1970, UTC.
+    pub until_ns: u64,
 }
 
 impl Document {
@@ -107,13 +110,25 @@ impl Document {
         })
     }
 
-    pub(super) fn coverage(&self) -> Coverage {
+    /// Number of connections of the parts that the document covers.
+    pub fn covered_connections(&self) -> u32 {
+        self.coverage().connections
+    }
+
+    /// Returns the window of the merged parts that starts last and the one that ends first, with
+    /// the share of the shortest window that lies in all of them, 0 to 1; `None` if fewer than two
+    /// are known.
+    pub fn parts_overlap(&self) -> Option<(PartWindow, PartWindow, f64)> {
+        overlap(&self.part_windows())
+    }
+
+    fn coverage(&self) -> Coverage {
         Coverage::of(&self.plan, &self.parts)
     }
 
     /// Windows of the merged parts, without those that were interrupted: their end is not the
     /// plan's.
-    pub(super) fn part_windows(&self) -> Vec<PartWindow> {
+    fn part_windows(&self) -> Vec<PartWindow> {
         let complete = self.parts.iter().filter(|section| !section.run.interrupted);
         complete.filter_map(|section| window_of(&self.plan, section, &self.phases)).collect()
     }
@@ -132,7 +147,7 @@ fn window_of(plan: &Plan, section: &PartSection, phases: &[Phases]) -> Option<Pa
 /// Returns the window that starts last and the one that ends first, with the share of the shortest
 /// window that lies in all of them, 0 to 1; `None` with fewer than two. Windows that end with the
 /// requests of each part have different lengths.
-pub(super) fn overlap(windows: &[PartWindow]) -> Option<(PartWindow, PartWindow, f64)> {
+fn overlap(windows: &[PartWindow]) -> Option<(PartWindow, PartWindow, f64)> {
     if windows.len() < 2 {
         return None;
     }

@@ -8,6 +8,12 @@ use crate::histogram::SparseHistogram;
 use crate::plan::Plan;
 
 impl SliceEntry {
+    /// Length of the slice in nanoseconds; 0 if its ends are no times within a run.
+    pub fn length_ns(&self) -> u64 {
+        let ends = unsigned_ns(self.start_s).ok().zip(unsigned_ns(self.end_s).ok());
+        ends.map_or(0, |(start_ns, end_ns)| end_ns.saturating_sub(start_ns))
+    }
+
     pub(super) fn of(slice: &Slice) -> SliceEntry {
         SliceEntry {
             start_s: seconds(slice.start_ns),

@@ -1,38 +1,9 @@
-//! The verdict (METHOD 1.9, 1.10, 1.17): the state of the target, the delivery of the load, the
-//! limit of the throughput, and the printed numbers that are bounds.
-//!
-//! It is derived from the document alone, so that a loaded or merged one is graded like a fresh
-//! one. A rule that lacks its data is `unknown`: it counts neither way.
-
-mod arrivals;
-mod client;
-mod delayed;
-mod findings;
-mod grade;
-mod limit;
-mod load;
-mod machine;
-mod measure;
-mod overhead;
-mod parts;
-mod server;
-mod statistics;
-mod stops;
-mod target;
-mod thresholds;
-mod watched;
+//! The verdict as documents hold it: the grade, the lines `Target`, `Load` and `Limit`, and the rules
+//! (METHOD 1.9). weir-verdict judges; nothing here does.
 
 use serde::{Deserialize, Serialize};
 
-use super::Document;
-
-pub(super) use delayed::Delayed;
-pub use grade::Grade;
-pub use limit::{Limit, LimitedBy};
-pub use load::{Delivery, LoadLine};
-pub use measure::{Direction, Rule, RuleOutcome, Subject};
-pub use overhead::ClientOverhead;
-pub use target::{TargetLine, TargetState};
+use super::rule::{Rule, RuleOutcome};
 
 /// The grade of a document, and the lines that explain it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -59,28 +30,6 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Derives the verdict on this document, ignoring any verdict that it holds.
-    pub fn of(document: &Document) -> Verdict {
-        let mut rules = rules_of(document);
-        let limit = Limit::of(document, &rules);
-        server::judge(document, &limit, &mut rules);
-        watched::judge(document, &mut rules);
-        let target = TargetLine::of(document);
-        let load = LoadLine::of(document, &limit);
-        let own = grade::of(document, &target, &limit, &rules);
-        let (grade, reason) = parts::worst(document, own);
-        Verdict {
-            grade,
-            reason,
-            target,
-            load,
-            limit,
-            findings: findings::ordered(&rules),
-            client_overhead: ClientOverhead::of_all(document),
-            rules,
-        }
-    }
-
     /// The rules with this outcome.
     pub fn with(&self, outcome: RuleOutcome) -> impl Iterator<Item = &Rule> {
         self.rules.iter().filter(move |rule| rule.outcome == outcome)
@@ -101,34 +50,148 @@ impl Verdict {
     }
 }
 
-/// The rules about the client, its machine, the arrivals, the statistics and the parts.
-fn rules_of(document: &Document) -> Vec<Rule> {
-    let mut rules = Vec::new();
-    client::judge(document, &mut rules);
-    machine::judge(document, &mut rules);
-    arrivals::judge(document, &mut rules);
-    statistics::judge(document, &mut rules);
-    parts::judge(document, &mut rules);
-    rules
+/// Verdict in one word, in ascending order of severity.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Grade {
+    /// The target responded, and the printed numbers are values.
+    #[default]
+    Clean,
+    /// Some printed numbers are bounds, or the target is degraded.
+    Bounded,
+    /// The target failed.
+    Failed,
+    /// The client was stopped for so long, or its counts differ so much, that even bounds are
+    /// useless; or nothing was measured.
+    Void,
 }
 
-/// True if the client was short of CPU time, or queued requests: a percentile of unknown overhead
-/// is an upper bound then.
-pub(super) fn is_contended(document: &Document) -> bool {
-    let ids = ["cpu-contention", "cpu-steal", "cpu-quota"];
-    let mut rules = rules_of(document).into_iter();
-    rules.any(|rule| match rule.id.as_str() {
-        id if ids.contains(&id) => rule.has_fired(),
-        "probe-thread" => rule.outcome >= RuleOutcome::Bound,
-        _ => false,
-    })
+impl Grade {
+    /// Returns the grade as reports and documents print it.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Grade::Clean => "clean",
+            Grade::Bounded => "bounded",
+            Grade::Failed => "failed",
+            Grade::Void => "void",
+        }
+    }
 }
 
-/// Returns the limit of the throughput, and true if the client was stopped for long. Requires no
-/// bounds.
-pub(super) fn limit_of(document: &Document) -> (Limit, bool) {
-    let rules = rules_of(document);
-    let is_stopped =
-        rules.iter().any(|rule| rule.id == "client-stopped" && rule.outcome >= RuleOutcome::Bound);
-    (Limit::of(document, &rules), is_stopped)
+/// State of the target, with the most frequent failure.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TargetLine {
+    /// State in one word.
+    pub state: TargetState,
+    /// Share of the measured requests that were sent and failed, 0 to 1: `bad_response`,
+    /// `transport_error`, `timed_out` and `in_flight_at_end`.
+    pub failed_share: f64,
+    /// Most frequent failure with its share, or the share of the window without a response; empty
+    /// if the target is `ok`.
+    pub text: String,
+}
+
+/// State of the target, in one word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum TargetState {
+    /// Less than 0.1% of the requests failed, and the target did not fall silent.
+    #[default]
+    Ok,
+    /// At least 0.1% of the requests failed, or the target was silent for a part of the window.
+    Degraded,
+    /// At least half of the requests failed, none succeeded, or the target was silent for at least
+    /// half of the window.
+    Failed,
+}
+
+/// Delivery of the planned load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LoadLine {
+    /// Delivery in one word.
+    pub delivery: Delivery,
+    /// Sentence with the figures.
+    pub text: String,
+}
+
+/// Delivery of the planned load, in one word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    /// The load was sent as planned.
+    #[default]
+    AsPlanned,
+    /// All requests were sent, but later than planned.
+    Late,
+    /// Some requests were never sent, or some connections never opened.
+    Incomplete,
+}
+
+/// Limit of the throughput.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Limit {
+    /// Kind of limit.
+    pub by: LimitedBy,
+    /// Evidence in figures; empty if the limit is unknown.
+    pub text: String,
+}
+
+/// Kind of limit of the throughput.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum LimitedBy {
+    /// The client's CPU time.
+    ClientCpu,
+    /// The planned rate, which was met.
+    Rate,
+    /// The round trip or the bandwidth between client and server.
+    Network,
+    /// The server.
+    Server,
+    /// The number of connections, which allow no higher rate at this service time.
+    Connections,
+    /// None that the measurements show.
+    #[default]
+    Unknown,
+}
+
+impl LimitedBy {
+    /// Returns the name as reports print it.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            LimitedBy::ClientCpu => "client CPU",
+            LimitedBy::Rate => "rate",
+            LimitedBy::Network => "network",
+            LimitedBy::Server => "server",
+            LimitedBy::Connections => "connections",
+            LimitedBy::Unknown => "unknown",
+        }
+    }
+}
+
+/// Client overhead of a percentile of the response time, over `ok` requests.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ClientOverhead {
+    /// Percentile in percent.
+    pub p: f64,
+    /// Value of the percentile in nanoseconds.
+    pub ns: u64,
+    /// Of `ns`: time added by the client, in nanoseconds.
+    pub client_ns: u64,
+    /// Of `client_ns`: time added by stops of the whole program, in nanoseconds, at most.
+    #[serde(default)]
+    pub stopped_ns: u64,
+    /// `client_ns` as a share of `ns`, 0 to 1.
+    pub share: f64,
+    /// True if kernel time stamps do not reach this percentile, so that the time after the response
+    /// had arrived is missing.
+    pub is_partial: bool,
 }

@@ -1,14 +1,13 @@
 //! Studies are read as they were written, and what is damaged is refused with the place.
 
-use weir_result::document::Tool;
+use weir_result::document::{Tool, Unjudged};
 use weir_result::study::{Cell, Design, HookRun, Hooks, Settling, StudyState, Trial, TrialOutcome};
-use weir_result::{Document, Measurements, STUDY_VERSION, Study};
-
-use crate::fixture::parts;
+use weir_result::{DocumentParts, Measurements, Plan, STUDY_VERSION, Study};
 
 /// A study with a measured trial and one that failed.
 pub(crate) fn example() -> Study {
-    let document = Document::assemble(parts(1, 1, Measurements::default())).expect("it adds up");
+    let parts = DocumentParts::bare(Plan::default(), Measurements::default());
+    let document = Unjudged::assemble(parts).expect("it adds up");
     let trial = Trial {
         number: 1,
         cell: 0,
@@ -18,7 +17,7 @@ pub(crate) fn example() -> Study {
         before: Some(HookRun { status: Some(0), ..HookRun::default() }),
         after: None,
         is_superseded: false,
-        outcome: TrialOutcome::Measured(Box::new(document)),
+        outcome: TrialOutcome::Measured(Box::new(document.into_document())),
     };
     let failed = TrialOutcome::Failed { reason: "refused".to_owned(), document: None };
     Study {

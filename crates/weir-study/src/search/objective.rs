@@ -3,9 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use weir_result::Document;
 use weir_result::study::SearchClaim;
-use weir_result::{AssertionError, Document, ShareClaim};
 use weir_stats::SliceTail;
+use weir_verdict::{AssertionError, ShareClaim};
 
 /// Claims that a rate must meet: `p99 < 10ms`, `p99 < 10ms and errors < 0.1%`.
 #[derive(Clone, Debug, PartialEq)]

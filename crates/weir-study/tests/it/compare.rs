@@ -10,7 +10,7 @@ use weir_study::{Question, compare_pairs, compare_sets};
 /// A run of this rate.
 fn run(rate_rps: f64) -> Document {
     let parts = DocumentParts::bare(Plan::default(), Measurements::default());
-    let mut document = Document::assemble(parts).expect("it adds up");
+    let mut document = weir_verdict::assemble(parts).expect("it adds up");
     document.throughput.completed_rps = rate_rps;
     document.verdict.grade = Grade::Clean;
     document

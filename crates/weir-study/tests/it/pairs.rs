@@ -116,7 +116,7 @@ fn document(world: World) -> Document {
     let job = Job::new(plan.clone(), endpoint, request.expect("a plain request"));
     let measured = run_on(&job, 0, &Control::new(1, None), Sim::new(world), None, None);
     let measured = measured.expect("a simulated machine does not fail");
-    Document::assemble(DocumentParts::bare(plan, measured)).expect("it adds up")
+    weir_verdict::assemble(DocumentParts::bare(plan, measured)).expect("it adds up")
 }
 
 fn study(seed: u64) -> Study {

@@ -68,7 +68,7 @@ fn document(queue: &Queue, trial: &TrialPlan, number: u64) -> Document {
     let usage = &mut measured.workers[0].usage;
     usage.wall_ns = (trial.duration_s * SECOND) as u64;
     usage.cpu_ns = (share * trial.duration_s * SECOND) as u64;
-    Document::assemble(DocumentParts::bare(plan, measured)).expect("it adds up")
+    weir_verdict::assemble(DocumentParts::bare(plan, measured)).expect("it adds up")
 }
 
 fn options(objective: &str) -> SearchOptions {

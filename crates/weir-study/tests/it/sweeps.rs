@@ -81,7 +81,7 @@ fn document(plan: Plan, world: World) -> Document {
     let job = Job::new(plan.clone(), endpoint, request.expect("a plain request"));
     let measured = run_on(&job, 0, &Control::new(1, None), Sim::new(world), None, None);
     let measured = measured.expect("a simulated machine does not fail");
-    Document::assemble(DocumentParts::bare(plan, measured)).expect("it adds up")
+    weir_verdict::assemble(DocumentParts::bare(plan, measured)).expect("it adds up")
 }
 
 fn swept(factors: &[(&str, &[u32])], workers: u32) -> Sweep {

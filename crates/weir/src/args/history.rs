@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Subcommand, ValueEnum};
 use weir_history::{Name, Selector, Tag};
 use weir_report::{Exporter, exporters};
-use weir_result::NamedMetric;
+use weir_verdict::NamedMetric;
 
 use super::output;
 use super::study::ResultFiles;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
 use weir_report::{Exporter, exporters};
-use weir_result::Assertion;
+use weir_verdict::Assertion;
 
 use super::values::{assertion, confidence};
 use super::{Form, Strict, output};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use weir_history::{Name, Tag};
 use weir_report::{Exporter, exporters};
-use weir_result::Assertion;
+use weir_verdict::Assertion;
 
 use super::hints::wrong;
 use super::live::LiveArgs;

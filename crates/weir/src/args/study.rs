@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, CommandFactory, ValueEnum};
 use weir_report::{Exporter, exporters};
+use weir_result::Rate;
 use weir_result::study::Factor;
-use weir_result::{NamedMetric, Rate};
 use weir_study::search::Objective;
 use weir_text::units::parse_share;
+use weir_verdict::NamedMetric;
 
 use super::choices::ArrivalsChoice;
 use super::live::LiveArgs;

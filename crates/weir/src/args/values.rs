@@ -3,9 +3,10 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use anyhow::Context;
-use weir_result::{Assertion, Part, Rate};
+use weir_result::{Part, Rate};
 use weir_runner::Warmup;
 use weir_text::units::{parse_bytes, parse_count, parse_duration_ns, parse_number};
+use weir_verdict::Assertion;
 
 pub(super) fn positive_long(text: &str) -> Result<u64, String> {
     match parse_count(text).map_err(|error| error.to_string())? {
@@ -107,7 +108,7 @@ pub(super) fn table(text: &str) -> Result<u32, String> {
 }
 
 pub(super) fn assertion(text: &str) -> Result<Assertion, String> {
-    text.parse().map_err(|error: weir_result::AssertionError| error.to_string())
+    text.parse().map_err(|error: weir_verdict::AssertionError| error.to_string())
 }
 
 /// Parses a confidence in percent, with or without the sign, to a share of 1.

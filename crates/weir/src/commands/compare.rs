@@ -117,7 +117,7 @@ fn documents(path: &Path) -> Result<Vec<Document>> {
             bail!("it is a study of several variants, which has its own result")
         }
         Ok(study) => Ok(study.documents_of(0).cloned().collect()),
-        Err(StudyError::SingleRun) => Ok(vec![Document::load(path)?]),
+        Err(StudyError::SingleRun) => Ok(vec![weir_verdict::load(path)?]),
         Err(error) => Err(error.into()),
     }
 }

@@ -10,7 +10,6 @@ use weir_history::{Filter, History, HistoryError, Layout, List, Trend};
 use weir_report::annotation::Level;
 use weir_report::text::Bars;
 use weir_report::{Annotation, Findings, TextOptions, exporters};
-use weir_result::Document;
 
 use crate::args::Form;
 use crate::args::history::{
@@ -118,7 +117,7 @@ fn tag(args: &TagArgs, history: &mut History) -> Result<()> {
 fn add(args: &AddArgs, path: &Path) -> Result<()> {
     let mut history = History::create(path)?;
     for file in &args.files {
-        let document = Document::load(file);
+        let document = weir_verdict::load(file);
         let document = document.with_context(|| format!("{} cannot be saved", shown(file)))?;
         let saved = history.save(&args.name, &args.tags, &document);
         let id = saved.with_context(|| format!("{} cannot be saved", shown(file)))?;

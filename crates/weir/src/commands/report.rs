@@ -36,13 +36,13 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
         .files
         .iter()
         .map(|path| {
-            Document::load(path).with_context(|| format!("{} cannot be reported", shown(path)))
+            weir_verdict::load(path).with_context(|| format!("{} cannot be reported", shown(path)))
         })
         .collect::<Result<Vec<_>>>()?;
     let mut document = match &documents[..] {
         [whole] if whole.plan.part.is_none() => documents.swap_remove(0),
         // A single part is reported as a run that lacks the others.
-        _ => Document::merge(&documents).context("the documents cannot be merged")?,
+        _ => weir_verdict::merge(&documents).context("the documents cannot be merged")?,
     };
     if !args.assertions.is_empty() {
         document.assertions = judged(&args.assertions, args.assert_confidence, &document);
@@ -77,7 +77,7 @@ pub(crate) fn check_assertions(
 
 /// Returns the study in a file, if it is no document of a run.
 fn study_in(file: &Path) -> Option<Study> {
-    if Document::load(file).is_ok() { None } else { Study::load(file).ok() }
+    if weir_verdict::load(file).is_ok() { None } else { Study::load(file).ok() }
 }
 
 /// Prints the report of a study.

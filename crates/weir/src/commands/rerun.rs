@@ -50,7 +50,7 @@ pub(crate) fn rerun(args: &RerunArgs) -> Result<ExitCode> {
 /// Reads the document of a whole run.
 fn load(args: &RerunArgs) -> Result<Document> {
     let file = shown(&args.file);
-    let document = Document::load(&args.file);
+    let document = weir_verdict::load(&args.file);
     if document.is_err() && Study::load(&args.file).is_ok() {
         bail!(
             "{file} is a study of several runs, and rerun repeats a single one: weir resume {file} \

@@ -8,8 +8,9 @@ use std::{fs, io};
 use anyhow::{Context, Result, bail};
 use weir_report::{Annotation, TextOptions, exporters, markdown};
 use weir_result::study::Hooks;
-use weir_result::{Assertion, AssertionResult, Document};
+use weir_result::{AssertionResult, Document};
 use weir_runner::{BodySpec, Finished, PreparedRun, RawOutput, RunSpec, Runner};
+use weir_verdict::Assertion;
 
 use super::study::consent;
 use super::{secrets, selfcheck};

@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use weir_result::{Document, Load, Plan};
+use weir_result::{Load, Plan};
 
 use crate::support::directory::Directory;
 use crate::support::process::Process;
@@ -165,7 +165,7 @@ fn connections_that_live_too_short_are_told() {
     let load = "--no-verdict -c1 -t1 -R 50 -d 200ms --warmup 0 -T 100ms --witness off";
     let words = ["--connection-lifetime", "1ns", "-o", &file, &server.url()];
     let output = weir(load, &words);
-    let document = Document::load(&file).expect("it was written");
+    let document = weir_verdict::load(&file).expect("it was written");
     let note = document.notes.iter().find(|note| note.code == "short_lifetime");
     let text = &note.unwrap_or_else(|| panic!("{output:?}")).text;
     assert!(text.starts_with("--connection-lifetime 1 ns is less than a connect takes"), "{text}");
@@ -180,7 +180,7 @@ fn a_dash_is_standard_output() {
         command.current_dir(directory.path()).args(["--no-verdict", "-n", "1"]);
         let output = Process::start(command.args(words.split(' ')).arg(server.url())).wait();
         assert_eq!((output.code(), output.stderr.as_str()), (0, ""), "{words}");
-        let document = Document::from_json(output.stdout.as_bytes()).expect("nothing but it");
+        let document = weir_verdict::from_json(output.stdout.as_bytes()).expect("nothing but it");
         assert_eq!(document.accounting.ok, 1);
         assert_eq!(directory.names(), [""; 0], "{words}");
     }
@@ -246,7 +246,7 @@ fn a_result_is_not_lost_with_standard_output() {
     let output = Process::start(&mut command).wait();
     assert_eq!(output.code(), 74, "{output:?}");
     assert!(output.stderr.contains("error: standard output cannot be written"), "{output:?}");
-    Document::load(directory.file("run.json")).expect("the file is whole");
+    weir_verdict::load(directory.file("run.json")).expect("the file is whole");
 
     let output = weir("-n 1 -o /dev/full", &[&server.url()]);
     assert_eq!(output.code(), 74, "{output:?}");
@@ -262,11 +262,11 @@ fn results_do_not_replace_links_and_pipes() {
     std::os::unix::fs::symlink("run.json", &link).expect("the directory is the test's own");
     assert_eq!(weir("--no-verdict -q -n 1 -o", &[&link, &server.url()]).code(), 0);
     assert!(fs::symlink_metadata(&link).expect("it is there").is_symlink());
-    Document::load(&file).expect("what the link points to is the document");
+    weir_verdict::load(&file).expect("what the link points to is the document");
     assert_eq!(directory.names(), ["latest.json", "run.json"]);
 
     let output = weir("-q -n 1 -o /dev/stdout", &[&server.url()]);
-    Document::from_json(output.stdout.as_bytes()).expect("standard output is the document");
+    weir_verdict::from_json(output.stdout.as_bytes()).expect("standard output is the document");
 
     let pipe = directory.file("pipe");
     let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is there");
@@ -275,7 +275,7 @@ fn results_do_not_replace_links_and_pipes() {
     let mut command = Command::new(WEIR);
     let writer = Process::start(command.args(["--no-verdict", "-q", "-n", "1", "-o", &pipe, &url]));
     let reader = Process::start(Command::new("cat").arg(&pipe)).wait();
-    Document::from_json(reader.stdout.as_bytes()).expect("the pipe carried the document");
+    weir_verdict::from_json(reader.stdout.as_bytes()).expect("the pipe carried the document");
     assert_eq!(writer.wait().code(), 0);
 
     // Without a reader, to open it would wait for ever.
@@ -298,7 +298,7 @@ fn json_is_the_document_and_a_report_of_it_is_the_text() {
         assert_eq!(json.stdout, fs::read_to_string(&file).expect("it was written"), "{load}");
 
         let json = weir(&format!("--format json {load}"), &[&server.url()]);
-        let document = Document::from_json(json.stdout.as_bytes());
+        let document = weir_verdict::from_json(json.stdout.as_bytes());
         assert!(document.expect("it is a document").accounting.ok > 0, "{load}");
     }
 }
@@ -321,7 +321,7 @@ fn quiet_is_silent() {
     let file = directory.file("run.json");
     let output = weir(&format!("--no-verdict -q -n 5 -o {file}"), &[&server.url()]);
     assert_eq!((output.code(), output.stdout, output.stderr), (0, String::new(), String::new()));
-    assert_eq!(Document::load(&file).expect("it was written").accounting.ok, 5);
+    assert_eq!(weir_verdict::load(&file).expect("it was written").accounting.ok, 5);
     assert_eq!(directory.names(), ["run.json"], "no temporary file is left");
 }
 

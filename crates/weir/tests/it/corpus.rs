@@ -86,7 +86,7 @@ fn certificate() {
 /// new one.
 #[test]
 fn edits_begin_with_a_document() {
-    weir_result::Document::from_json(checks::BASE).expect("the base of edits is a document");
+    weir_verdict::from_json(checks::BASE).expect("the base of edits is a document");
 }
 
 /// A replay that could not fail would be no test.

@@ -158,7 +158,7 @@ impl Left {
     }
 
     fn document(&self) -> Document {
-        Document::from_json(self.file("run.json")).expect("it is a document")
+        weir_verdict::from_json(self.file("run.json")).expect("it is a document")
     }
 }
 

@@ -8,7 +8,6 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use weir_result::Document;
 
 use crate::support::directory::Directory;
 use crate::support::for_each_engine;
@@ -277,7 +276,7 @@ fn a_reader_that_leaves_does_not_end_the_run() {
     let output = Process::start(Command::new("sh").args(["-c", &script])).wait();
     assert!(output.stderr.contains("code 0\n"), "{output:?}");
     assert_eq!(output.stdout.lines().count(), 1, "{output:?}");
-    let document = Document::load(&file).expect("it was written");
+    let document = weir_verdict::load(&file).expect("it was written");
     assert_eq!(document.accounting.ok, 400, "{output:?}");
 }
 

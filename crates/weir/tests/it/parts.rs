@@ -4,7 +4,6 @@ use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
-use weir_result::Document;
 
 use crate::support::directory::Directory;
 use crate::support::process::{Output, Process};
@@ -66,7 +65,7 @@ fn three_parts_are_reported_as_one_run() {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_secs();
     let words = format!("-t4 -c7 -R 301 -d1s --warmup 0 --start-at {}", now + 3);
     let (_directory, files) = run_parts(3, &words, &server.url());
-    let load = |file: &String| Document::load(file).expect("it was written");
+    let load = |file: &String| weir_verdict::load(file).expect("it was written");
     for document in files.iter().map(load) {
         let start_ns = document.run.epoch_unix_ns + document.phases[0].start_ns;
         assert!(start_ns >= (now + 3) * 1_000_000_000, "it began too early");
@@ -81,7 +80,7 @@ fn three_parts_are_reported_as_one_run() {
     assert_eq!(line_of(&all.stdout, "Parts"), None, "{all:?}");
     assert!(line_of(&all.stdout, "Part 3").is_some(), "{all:?}");
     let json = report("--format json", &[one, two, three]).stdout;
-    let merged = Document::from_json(json.as_bytes()).expect("a document");
+    let merged = weir_verdict::from_json(json.as_bytes()).expect("a document");
     assert_eq!(merged.accounting.planned, 301, "exactly the rate of the whole plan");
     assert_eq!(merged.accounting.ok, 301);
     assert_eq!(merged.connections.asked, 7);
@@ -133,12 +132,12 @@ fn a_number_of_requests_is_divided() {
     let server = Served::plainly();
     let (_directory, files) = run_parts(2, "-t3 -c5 -n 101", &server.url());
     set_clocks(&files, 0);
-    let planned = |file: &String| Document::load(file).expect("written").accounting.planned;
+    let planned = |file: &String| weir_verdict::load(file).expect("written").accounting.planned;
     // Five connections on three threads: 2, 2, 1; part 2 has those of the second.
     assert_eq!(files.iter().map(planned).collect::<Vec<_>>(), [61, 40]);
     let all = report("--format json", &[&files[1], &files[0]]);
     assert_eq!(all.code(), 0, "{all:?}");
-    let merged = Document::from_json(all.stdout.as_bytes()).expect("a document");
+    let merged = weir_verdict::from_json(all.stdout.as_bytes()).expect("a document");
     assert_eq!(merged.accounting.ok, 101);
 }
 

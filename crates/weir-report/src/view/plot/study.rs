@@ -1,12 +1,13 @@
 //! Plots of studies: runs, the shift between two variants, curves of a sweep, the path of a search.
 
+use weir_result::Study;
 use weir_result::study::{
     Comparison, Design, MetricOverRuns, SearchResult, SearchTrial, ShiftLevel, Sweep, SweepCell,
     TrialUse,
 };
-use weir_result::{NamedMetric, Study};
 use weir_text::setting::CONNECTIONS;
 use weir_text::units;
+use weir_verdict::NamedMetric;
 
 use super::super::Block;
 use super::{Axis, Mark, Plot, Role, Scale, Unit, named, role_of, short};

@@ -1,8 +1,9 @@
 //! The report of a comparison: the verdict on the primary metric, all metrics, the shift function.
 
+use weir_result::document::Note;
 use weir_result::study::{Answer, Comparison, MetricComparison, Pairing, ShiftLevel};
-use weir_result::{NamedMetric, document::Note};
 use weir_text::units;
+use weir_verdict::NamedMetric;
 
 use super::super::plot::study as plot;
 use super::super::{Block, Cell, Fact, Notice, Row, Section, Table, TableKind, Tone, titles};

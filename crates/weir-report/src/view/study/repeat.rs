@@ -1,7 +1,7 @@
 //! The table of `weir repeat`: each metric over all runs.
 
-use weir_result::NamedMetric;
 use weir_result::study::{MetricOverRuns, Repetition};
+use weir_verdict::NamedMetric;
 
 use super::super::{Block, Cell, Notice, Row, Table, TableKind, Tone, titles};
 

@@ -1,8 +1,9 @@
 //! The report of a sweep: a table of all cells, the fitted law and the knee.
 
+use weir_result::Study;
 use weir_result::study::{Design, Fit, Knee, Level, Sweep, SweepCell, SweepCurve, SweepRatio};
-use weir_result::{NamedMetric, Study};
 use weir_text::units;
+use weir_verdict::NamedMetric;
 
 use super::super::plot::study as plot;
 use super::super::{Block, Cell, Fact, Line, Notice, Row, Section, Table, TableKind, Tone, titles};

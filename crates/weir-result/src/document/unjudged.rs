@@ -1,0 +1,23 @@
+//! A document before it is judged: whole, but for its stationarity, its bounds and its verdict.
+
+use super::Document;
+
+/// A document without stationarity, with exact numbers and an empty verdict. weir-verdict judges
+/// it; nothing else should print or write it.
+#[derive(Clone, Debug)]
+pub struct Unjudged(Document);
+
+impl Unjudged {
+    pub(super) fn new(document: Document) -> Unjudged {
+        Unjudged(document)
+    }
+
+    pub(super) fn document_mut(&mut self) -> &mut Document {
+        &mut self.0
+    }
+
+    /// Returns the document, for the judge.
+    pub fn into_document(self) -> Document {
+        self.0
+    }
+}

@@ -1,0 +1,25 @@
+//! Assertions: claims like `p99 < 5ms` that a document is judged by (docs/CI.md).
+//!
+//! A claim compares the measured value with its limit and passes or fails. It also gives the
+//! one-sided confidence that the true value lies on the same side. This module depends on no flag
+//! and no exit code.
+
+mod claim;
+mod comparison;
+mod confidence;
+mod error;
+mod estimate;
+mod longer;
+mod metric;
+mod named;
+mod path;
+mod reason;
+mod section;
+mod share;
+mod unit;
+mod value;
+
+pub use claim::Assertion;
+pub use error::AssertionError;
+pub use named::{Better, Measured, NamedMetric};
+pub use share::ShareClaim;

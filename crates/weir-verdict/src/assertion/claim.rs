@@ -1,0 +1,267 @@
+//! A claim that a document is judged by: a number, a comparison, a limit.
+
+use std::str::FromStr;
+
+use weir_result::document::{AssertionOutcome, AssertionResult, Document};
+use weir_result::quantile::Bound;
+use weir_text::units;
+
+use super::comparison::{COMPARISONS, Comparison};
+use super::confidence::{self, Side};
+use super::error::AssertionError;
+use super::estimate::estimate;
+use super::metric::Metric;
+use super::unit::{Unit, in_words};
+use super::value::{Estimate, Evidence};
+use super::{longer, reason};
+use weir_text::setting::ASSERT_CONFIDENCE;
+
+/// A claim: a number of the document, a comparison, a limit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assertion {
+    pub(super) text: String,
+    pub(super) metric: Metric,
+    pub(super) comparison: Comparison,
+    /// Limit in the metric's unit.
+    pub(super) limit: f64,
+    /// Confidence below which a claim fails, 0 to 1.
+    least_confidence: Option<f64>,
+}
+
+impl FromStr for Assertion {
+    type Err = AssertionError;
+
+    /// Parses `METRIC OP VALUE`: `p99 < 5ms`, `errors<=0.1%`, `rate >= 50k`.
+    fn from_str(text: &str) -> Result<Assertion, AssertionError> {
+        let refuse = |why: String| Err(AssertionError(why));
+        let Some(at) = text.find(['<', '>', '=', '!']) else {
+            return refuse("there is no comparison in it; write it like 'p99 < 5ms'".to_owned());
+        };
+        let (name, rest) = text.split_at(at);
+        let found = COMPARISONS.iter().find_map(|(sign, comparison)| {
+            rest.strip_prefix(sign).map(|value| (value.trim(), *comparison))
+        });
+        let (name, Some((value, comparison))) = (name.trim(), found) else {
+            return refuse("the comparisons are < <= > >= == !=".to_owned());
+        };
+        let metric = Metric::parse(name).map_err(AssertionError)?;
+        let unit = metric.unit();
+        let limit = unit.parse(value).map_err(AssertionError)?;
+        let is_equality = matches!(comparison, Comparison::Equal | Comparison::Unequal);
+        if is_equality && metric.is_measured() {
+            return refuse(format!("{name} cannot be compared with == or !=; use < or >"));
+        }
+        if limit == 0.0 && unit == Unit::Share && !is_equality {
+            return refuse(format!(
+                "no run is long enough to show that; use '{name} == 0' for none in this run"
+            ));
+        }
+        let text = text.trim().to_owned();
+        Ok(Assertion { text, metric, comparison, limit, least_confidence: None })
+    }
+}
+
+impl Assertion {
+    /// Returns the same claim, which fails below this confidence (0 to 1) if there is one.
+    #[must_use]
+    pub fn with_confidence(self, least_confidence: Option<f64>) -> Assertion {
+        Assertion { least_confidence, ..self }
+    }
+
+    /// Judges a document. This is a pure function of it: a loaded document has the same result.
+    pub fn judge(&self, document: &Document) -> AssertionResult {
+        let result = AssertionResult {
+            assertion: self.text.clone(),
+            outcome: AssertionOutcome::Fail,
+            value: None,
+            bound: Bound::Exact,
+            limit: self.limit,
+            confidence: None,
+            least_confidence: self.least_confidence,
+            measured: String::new(),
+            reason: None,
+        };
+        let estimate = match estimate(&self.metric, document) {
+            Ok(estimate) => estimate,
+            Err(missing) => {
+                return match reason::of_no_load(document) {
+                    Some(measured) => AssertionResult { measured, ..result },
+                    None => {
+                        let (measured, reason) = (missing.why, missing.advice);
+                        AssertionResult { measured, reason, ..result }
+                    }
+                };
+            }
+        };
+        let confidence = self
+            .side(&estimate)
+            .and_then(|side| confidence::of(&estimate.evidence, self.limit, side, 1.0));
+        let reason = self.why_it_fails(&estimate, confidence, document);
+        let outcome = match reason {
+            None => AssertionOutcome::Pass,
+            Some(_) => AssertionOutcome::Fail,
+        };
+        AssertionResult {
+            outcome,
+            value: Some(estimate.value),
+            bound: estimate.bound,
+            confidence,
+            measured: self.in_words(&estimate, confidence, document),
+            reason: reason.and_then(|reason| match reason.is_empty() {
+                true => reason::of_no_load(document),
+                false => Some(reason),
+            }),
+            ..result
+        }
+    }
+
+    /// Formats `4.21 ms (99.8% confidence)`. A share is one of the planned requests; where some
+    /// were never sent it says so, since other shares of the report are of those that were.
+    fn in_words(
+        &self,
+        estimate: &Estimate,
+        confidence: Option<f64>,
+        document: &Document,
+    ) -> String {
+        let value = in_words(estimate.value, estimate.bound, self.metric.unit());
+        let is_part = matches!(self.metric, Metric::Share(_)) && document.accounting.never_sent > 0;
+        let of = if is_part { " of planned requests" } else { "" };
+        match confidence {
+            Some(share) => format!("{value}{of} ({} confidence)", units::confidence(share)),
+            None => format!("{value}{of}"),
+        }
+    }
+
+    /// Reason why the claim fails, `None` if it passes. Empty if the measured value shows it.
+    fn why_it_fails(
+        &self,
+        estimate: &Estimate,
+        confidence: Option<f64>,
+        document: &Document,
+    ) -> Option<String> {
+        let holds = self.comparison.holds(estimate.value, self.limit);
+        if !holds || !self.comparison.is_shown_by(estimate.bound) {
+            return Some(reason::of_bound(estimate, self.comparison, self.limit, document));
+        }
+        let is_blind = self.metric.is_over_responses() && self.comparison.is_upper();
+        if let Some(why) = reason::of_failed_target(document).filter(|_| is_blind) {
+            return Some(why);
+        }
+        let least = self.least_confidence?;
+        let why_none = match &estimate.evidence {
+            // Counts of this run are certain.
+            _ if self.comparison.is_of_this_run() => return None,
+            Evidence::Fact => return None,
+            Evidence::Unknown(why) => why,
+            _ => "none is known for this number",
+        };
+        let asked = units::short_percent(least);
+        match confidence {
+            Some(found) if found >= least => None,
+            Some(_) => {
+                let at = |times| {
+                    let side = self.side(estimate)?;
+                    confidence::of(&estimate.evidence, self.limit, side, times)
+                };
+                let longer = longer::advice(document, |times| at(times) >= Some(least));
+                Some(format!("less certain than {ASSERT_CONFIDENCE} {asked}; {longer}"))
+            }
+            None => Some(format!("no confidence for {ASSERT_CONFIDENCE} {asked}: {why_none}")),
+        }
+    }
+
+    /// Returns the side of the limit on which the true value is, as far as the measured one shows
+    /// it.
+    fn side(&self, estimate: &Estimate) -> Option<Side> {
+        if self.comparison.is_of_this_run() {
+            return None;
+        }
+        let holds = self.comparison.holds(estimate.value, self.limit);
+        let is_below = holds == self.comparison.is_upper();
+        let is_shown = match estimate.bound {
+            Bound::Exact => true,
+            Bound::Upper => is_below,
+            Bound::Lower => !is_below,
+            Bound::Unknown => false,
+        };
+        let counts_equal = matches!(self.comparison, Comparison::Less | Comparison::AtLeast);
+        is_shown.then_some(Side { is_below, counts_equal })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn wrong(text: &str, parts: &[&str]) {
+        let error = text.parse::<Assertion>().expect_err(text).to_string();
+        for part in parts {
+            assert!(error.contains(part), "'{text}' lacks {part:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_assertion_is_told_with_the_remedy() {
+        wrong("", &["no comparison", "p99 < 5ms"]);
+        wrong("p99", &["no comparison", "p99 < 5ms"]);
+        wrong("p99 = 5ms", &["< <= > >= == !="]);
+        wrong("< 5ms", &["names no metric", "p99"]);
+        wrong("p98 < 5ms", &["p98", "p95", "p99"]);
+        wrong("p99.95.1 < 5ms", &["p99.95.1"]);
+        wrong("p99 < 5", &["5ms"]);
+        wrong("p99 <", &["a number is missing", "5"]);
+        wrong("p99 < fast", &["'fast'", "500ms"]);
+        wrong("p99 < 5%", &["'5%'"]);
+        wrong("p99 == 5ms", &["p99 cannot be compared with ==", "use <"]);
+        wrong("rate == 5", &["rate cannot be compared with =="]);
+        wrong("eror < 1%", &["eror", "errors"]);
+        wrong("servce.p99 < 5ms", &["servce.p99", "service"]);
+        wrong("service.p98 < 5ms", &["p98", "p99"]);
+        wrong("acounting.ok > 5", &["acounting", "accounting"]);
+        wrong("errors < 5ms", &["'5ms'", "0.1%"]);
+        wrong("errors < 200%", &["more than all"]);
+        wrong("errors <= 0", &["errors == 0"]);
+        wrong("errors.count < 1.5", &["no whole number"]);
+        wrong("rate > much", &["'much'", "20k"]);
+        wrong("status.6xx < 1%", &["status.6xx", "status.5xx"]);
+        wrong("nonsense < 1", &["nonsense", "docs/CI.md"]);
+    }
+
+    #[test]
+    fn what_is_an_assertion() {
+        for (text, limit) in [
+            ("p99 < 5ms", 5e6),
+            ("p99<5ms", 5e6),
+            ("  p99.9  <=  1.5 s ", 1.5e9),
+            ("service.p99 > 0ms", 0.0),
+            ("response_time.p50 < 100us", 1e5),
+            ("connect.max < 1s", 1e9),
+            ("mean >= 2ms", 2e6),
+            ("rate >= 50k", 5e4),
+            ("completed > 0", 0.0),
+            ("good > 100/m", 100.0 / 60.0),
+            ("bytes > 3MB/s", 3e6),
+            ("errors < 0.1%", 0.001),
+            ("errors < 0.001", 0.001),
+            ("errors == 0", 0.0),
+            ("errors.count <= 3", 3.0),
+            ("timeouts.count == 0", 0.0),
+            ("status.5xx < 1%", 0.01),
+            ("status.404.count != 2k", 2000.0),
+            ("throughput.completed_rps > 5k", 5e3),
+            ("latency.service_time.ok.max_ns < 5ms", 5e6),
+            ("latency.service_time.ok.percentiles.0.ns < 5ms", 5e6),
+            ("throughput.window_s >= 10s", 10.0),
+            ("run.client.max_resident_bytes < 64Mi", 67_108_864.0),
+            ("accounting.never_sent == 0", 0.0),
+            ("health.steal < 0.01", 0.01),
+            ("health.steal < 1%", 0.01),
+            ("slices.0.completed > 5", 5.0),
+        ] {
+            let assertion: Assertion = text.parse().unwrap_or_else(|why| panic!("{text}: {why}"));
+            assert!((assertion.limit - limit).abs() <= 1e-12 * limit, "{text}: {assertion:?}");
+            assert_eq!(assertion.text, text.trim());
+        }
+    }
+}

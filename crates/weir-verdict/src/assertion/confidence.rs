@@ -1,0 +1,69 @@
+//! The one-sided confidence that the true value lies on the measured side of a limit (METHOD 1.11).
+//! It is 1 less the probability of data like these if the true value were the limit.
+
+use weir_stats::{binomial_at_least, binomial_at_most, t_cdf};
+
+use super::value::{Evidence, Tail};
+use weir_result::Histogram;
+use weir_result::histogram::lowest_in;
+
+/// A side of a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Side {
+    pub(super) is_below: bool,
+    /// True if times equal to the limit count as beyond it.
+    pub(super) counts_equal: bool,
+}
+
+/// Returns the confidence that the true value lies on this side of the limit. `times` is the length
+/// of the run: 1 for this one, 2 for one twice as long with the same results.
+pub(super) fn of(evidence: &Evidence, limit: f64, side: Side, times: f64) -> Option<f64> {
+    match evidence {
+        Evidence::Fact | Evidence::Unknown(_) => None,
+        Evidence::Share { hits, of } => {
+            Some(1.0 - by_chance(hits * times, of * times, limit.clamp(0.0, 1.0), side))
+        }
+        Evidence::Tail(tail) => {
+            let beyond = beyond(tail, limit, side) as f64 * tail.effective / tail.count as f64;
+            Some(1.0 - by_chance(beyond * times, tail.effective * times, 1.0 - tail.p, side))
+        }
+        Evidence::Rate { rps, error_rps, df } => {
+            let distance = if side.is_below { limit - rps } else { rps - limit };
+            let error = error_rps / times.sqrt();
+            // Slices that are all equal have an error of zero.
+            let t = if distance == 0.0 { 0.0 } else { distance / error };
+            Some(t_cdf(t, *df))
+        }
+    }
+}
+
+/// The probability of at most, or at least, this many hits if the true share were `share`.
+fn by_chance(hits: f64, of: f64, share: f64, side: Side) -> f64 {
+    match side.is_below {
+        true => binomial_at_most(hits, of, share),
+        false => binomial_at_least(hits, of, share),
+    }
+}
+
+/// Counts requests beyond the limit. If a bucket or a failure leaves it open, they count against
+/// the side to show.
+fn beyond(tail: &Tail, limit: f64, side: Side) -> u64 {
+    let is_beyond = |ns: u64| match side.counts_equal {
+        true => ns as f64 >= limit,
+        false => ns as f64 > limit,
+    };
+    let known = |histogram: &Histogram| -> u64 {
+        let hit = histogram.buckets().filter(|(bucket, _)| match side.is_below {
+            true => is_beyond(histogram.upper_in(*bucket)),
+            false => is_beyond(lowest_in(*bucket).max(histogram.exact().min_ns)),
+        });
+        hit.map(|(_, count)| count).sum()
+    };
+    let failures = [&tail.times.bad, &tail.times.failed_at, &tail.times.censored];
+    let failed: u64 = match side.is_below {
+        // A failure is slower than any response.
+        true => failures.iter().map(|histogram| histogram.count()).sum(),
+        false => failures.iter().map(|histogram| known(histogram)).sum(),
+    };
+    known(&tail.times.ok) + failed
+}

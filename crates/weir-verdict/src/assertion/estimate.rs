@@ -1,0 +1,193 @@
+//! The number that a metric names in a document, and the data that its confidence is computed from.
+
+use weir_stats::{SliceTail, mean_interval, percentile_interval, t_quantile};
+use weir_text::setting::{CONNECTIONS, DURATION, REQUESTS};
+
+use super::metric::{Class, Figure, Metric, Rate, Time};
+use super::path;
+use super::value::{Estimate, Evidence, Missing, Tail};
+use weir_result::document::{Accounting, Document, Metric as Times, SliceEntry};
+use weir_result::quantile::{Bound, least_count};
+use weir_text::units;
+
+/// The number that a metric names.
+pub(super) fn estimate(metric: &Metric, document: &Document) -> Result<Estimate, Missing> {
+    match metric {
+        Metric::Time(time, figure) => of_time(*time, *figure, document),
+        Metric::Rate(rate) => Ok(of_rate(*rate, document)),
+        Metric::Share(class) => of_share(*class, document),
+        Metric::Count(class) => Ok(Estimate::fact(hits(*class, &document.accounting) as f64)),
+        Metric::Path(path) => path::estimate(path, document),
+    }
+}
+
+fn of_time(time: Time, figure: Figure, document: &Document) -> Result<Estimate, Missing> {
+    let latency = &document.latency;
+    let times = match time {
+        Time::Response => Some(&latency.response_time),
+        Time::Service => Some(&latency.service_time),
+        Time::SendLag => Some(&latency.send_lag),
+        Time::SchedLag => Some(&latency.sched_lag),
+        Time::ConnectionWait => Some(&latency.connection_wait),
+        Time::FirstByte => Some(&latency.first_byte),
+        Time::Connect => Some(&latency.connect),
+        Time::TlsHandshake => latency.tls_handshake.as_ref(),
+        Time::Opening => latency.opening.as_ref(),
+    };
+    let times = times.filter(|times| times.headline().count > 0);
+    let times = times.ok_or_else(|| Missing::new("the run has no such time".to_owned()))?;
+    let summary = times.headline();
+    let (ns, bound, why) = match figure {
+        Figure::Percentile(p) => return of_percentile(time, times, p, document),
+        Figure::Max => {
+            let bound = summary.percentile(100.0).map_or(Bound::Exact, |value| value.bound);
+            let why = "a longer run may have a greater maximum; assert a percentile";
+            (summary.max_ns.map(|ns| ns as f64), bound, why)
+        }
+        Figure::Min => {
+            let why = "a longer run may have a lesser minimum; assert a percentile";
+            (summary.min_ns.map(|ns| ns as f64), Bound::Exact, why)
+        }
+        Figure::Mean => {
+            let why = "weir computes none for means; assert a percentile";
+            (summary.mean_ns, summary.mean_bound, why)
+        }
+    };
+    let ns = ns.ok_or_else(|| Missing::new("no request got a response".to_owned()))?;
+    Ok(Estimate { bound, ..Estimate::without_confidence(ns, why) })
+}
+
+fn of_percentile(
+    time: Time,
+    times: &Times,
+    p: f64,
+    document: &Document,
+) -> Result<Estimate, Missing> {
+    let summary = times.headline();
+    let Some(found) = summary.percentile(p) else {
+        let noun = if time.is_of_connections() { "connection" } else { "request" };
+        let why = match summary.count {
+            1 => format!("1 {noun} has no p{p}"),
+            count => format!("{} {noun}s have no p{p}", units::count(count)),
+        };
+        let advice = match time.is_of_connections() {
+            true => needs_connections(p),
+            false => needs_requests(p, summary.count, document),
+        };
+        return Err(Missing { why, advice: Some(advice) });
+    };
+    let scarce = (p / 100.0).min(1.0 - p / 100.0);
+    let tail = found.support.map(|support| {
+        let effective = (support / scarce).min(summary.count as f64);
+        let times = times.times.clone();
+        Tail { p: p / 100.0, times, count: summary.count, effective }
+    });
+    let why = "the window has too few slices for this time";
+    Ok(Estimate {
+        value: found.ns as f64,
+        bound: found.bound,
+        client_ns: found.client_ns,
+        is_rate: false,
+        evidence: tail.map_or(Evidence::Unknown(why), |tail| Evidence::Tail(Box::new(tail))),
+    })
+}
+
+/// Formats the requests that a percentile needs, and their duration at the rate of this run.
+fn needs_requests(p: f64, count: u64, document: &Document) -> String {
+    let needed = least_count(p);
+    let requests = format!("it needs {} requests", units::count(needed));
+    let window_s = document.throughput.window_s;
+    if document.plan.requests.is_some() {
+        return format!("{requests}; use {REQUESTS} {needed}");
+    }
+    let longer_s = (window_s * needed as f64 / count.max(1) as f64).ceil();
+    if longer_s > 1e6 { requests } else { format!("{requests}; use {DURATION} {longer_s}s") }
+}
+
+/// Formats the connections that a percentile needs. A longer run opens no more of them, unless they
+/// are renewed.
+fn needs_connections(p: f64) -> String {
+    let needed = least_count(p);
+    format!("it needs {} connections; use {CONNECTIONS} {needed}", units::count(needed))
+}
+
+fn of_rate(rate: Rate, document: &Document) -> Estimate {
+    let throughput = &document.throughput;
+    type Count = fn(&SliceEntry) -> u64;
+    let (rps, count): (f64, Option<Count>) = match rate {
+        Rate::Completed => (throughput.completed_rps, Some(|slice| slice.completed)),
+        Rate::Good => (throughput.good_rps, Some(|slice| slice.good)),
+        Rate::Sent => (throughput.sent_rps, None),
+        Rate::Bytes => (throughput.bytes_per_second, None),
+    };
+    let why = "weir computes none for this rate";
+    let Some(count) = count else {
+        return Estimate::without_confidence(rps, why);
+    };
+    let evidence = rate_evidence(rps, count, document);
+    let why = "the window has too few slices";
+    Estimate {
+        bound: throughput.bound,
+        is_rate: true,
+        evidence: evidence.unwrap_or(Evidence::Unknown(why)),
+        ..Estimate::fact(rps)
+    }
+}
+
+/// The standard error of a rate by batch means over the slices that lie wholly in the window
+/// (METHOD 1.7).
+fn rate_evidence(rps: f64, count: fn(&SliceEntry) -> u64, document: &Document) -> Option<Evidence> {
+    const CONFIDENCE: f64 = 0.95;
+    let window_s = document.throughput.window_s;
+    let whole = document.slices.iter().filter(|slice| slice.end_s <= window_s);
+    let rates: Vec<f64> =
+        whole.map(|slice| count(slice) as f64 / (slice.end_s - slice.start_s)).collect();
+    if rates.iter().all(|rate| *rate == 0.0) {
+        return None;
+    }
+    let interval = mean_interval(&rates, CONFIDENCE)?;
+    let df = (interval.slices - 1) as f64;
+    let error_rps = interval.half_width / t_quantile((1.0 + CONFIDENCE) / 2.0, df);
+    error_rps.is_finite().then_some(Evidence::Rate { rps, error_rps, df })
+}
+
+/// A share of the planned requests, over the number of independent requests that they are worth:
+/// failures come in bursts.
+fn of_share(class: Class, document: &Document) -> Result<Estimate, Missing> {
+    let planned = document.accounting.planned;
+    if planned == 0 {
+        return Err(Missing::new("no request was planned".to_owned()));
+    }
+    let hits = hits(class, &document.accounting) as f64;
+    let deff = design_effect(&document.slices);
+    let of = planned as f64 / deff;
+    let evidence = Evidence::Share { hits: hits / deff, of };
+    Ok(Estimate { evidence, ..Estimate::fact(hits / planned as f64) })
+}
+
+/// Design effect of the failures: requests that are worth one independent one (METHOD 1.11).
+fn design_effect(slices: &[SliceEntry]) -> f64 {
+    let tails: Vec<SliceTail> = slices
+        .iter()
+        .map(|slice| {
+            let beyond = slice.not_ok.count();
+            SliceTail { count: slice.ok.count() + beyond, beyond }
+        })
+        .collect();
+    // The effect is that of the failures seen; the percentile does not matter.
+    percentile_interval(0.5, &tails, None).map_or(1.0, |interval| interval.deff)
+}
+
+fn hits(class: Class, accounting: &Accounting) -> u64 {
+    match class {
+        Class::Errors => accounting.planned.saturating_sub(accounting.ok),
+        Class::BadResponse => accounting.bad_response,
+        Class::TransportError => accounting.transport_error,
+        Class::TimedOut => accounting.timed_out,
+        Class::InFlightAtEnd => accounting.in_flight_at_end,
+        Class::NeverSent => accounting.never_sent,
+        Class::Status(first, last) => {
+            accounting.status.range(first..=last).map(|(_, count)| count).sum()
+        }
+    }
+}

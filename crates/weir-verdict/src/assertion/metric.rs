@@ -1,0 +1,272 @@
+//! The numbers of a document that have a name of their own, and these names. A dotted name that is
+//! none of these is a path into the document.
+
+use super::section::SECTIONS;
+use super::unit::Unit;
+use weir_result::quantile::PERCENTILES;
+use weir_text::similar;
+
+/// A number of a document.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Metric {
+    /// A figure of a time.
+    Time(Time, Figure),
+    /// A count per second of the window.
+    Rate(Rate),
+    /// Requests of a class, as a share of the planned ones.
+    Share(Class),
+    /// Requests of a class.
+    Count(Class),
+    /// A field of the document.
+    Path(Vec<String>),
+}
+
+/// A time of the document's section `latency`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Time {
+    Response,
+    Service,
+    SendLag,
+    SchedLag,
+    ConnectionWait,
+    FirstByte,
+    Connect,
+    TlsHandshake,
+    Opening,
+}
+
+impl Time {
+    /// True if it is measured once per connection, not once per request.
+    pub(super) fn is_of_connections(self) -> bool {
+        matches!(self, Time::Connect | Time::TlsHandshake | Time::Opening)
+    }
+}
+
+/// A figure of a distribution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Figure {
+    /// In percent; one of those that documents list.
+    Percentile(f64),
+    Max,
+    Mean,
+    Min,
+}
+
+/// A rate of the document's section `throughput`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rate {
+    Completed,
+    Good,
+    Sent,
+    Bytes,
+}
+
+/// A class of planned requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// All requests that did not end as `ok`.
+    Errors,
+    BadResponse,
+    TransportError,
+    TimedOut,
+    InFlightAtEnd,
+    NeverSent,
+    /// Responses with a status from the first to the last.
+    Status(u16, u16),
+}
+
+const TIMES: [(&str, Time); 11] = [
+    ("response", Time::Response),
+    ("response_time", Time::Response),
+    ("service", Time::Service),
+    ("service_time", Time::Service),
+    ("send_lag", Time::SendLag),
+    ("sched_lag", Time::SchedLag),
+    ("connection_wait", Time::ConnectionWait),
+    ("first_byte", Time::FirstByte),
+    ("connect", Time::Connect),
+    ("tls_handshake", Time::TlsHandshake),
+    ("opening", Time::Opening),
+];
+
+const FIGURES: [(&str, Figure); 3] =
+    [("max", Figure::Max), ("mean", Figure::Mean), ("min", Figure::Min)];
+
+const RATES: [(&str, Rate); 5] = [
+    ("rate", Rate::Completed),
+    ("completed", Rate::Completed),
+    ("good", Rate::Good),
+    ("sent", Rate::Sent),
+    ("bytes", Rate::Bytes),
+];
+
+const CLASSES: [(&str, Class); 6] = [
+    ("errors", Class::Errors),
+    ("bad_response", Class::BadResponse),
+    ("transport_error", Class::TransportError),
+    ("timeouts", Class::TimedOut),
+    ("in_flight_at_end", Class::InFlightAtEnd),
+    ("never_sent", Class::NeverSent),
+];
+
+/// Reference to the list of names.
+const LIST: &str = "docs/CI.md lists all";
+
+impl Metric {
+    /// Parses the name of a metric. The error names the fault and a likely name.
+    pub(super) fn parse(name: &str) -> Result<Metric, String> {
+        if name.is_empty() {
+            return Err("it names no metric; write it like 'p99 < 5ms'".to_owned());
+        }
+        let (class, is_count) = match name.strip_suffix(".count") {
+            Some(class) => (class, true),
+            None => (name, false),
+        };
+        if let Some(class) = find(&CLASSES, class).or_else(|| status(class)) {
+            return Ok(if is_count { Metric::Count(class) } else { Metric::Share(class) });
+        }
+        if let Some(rate) = find(&RATES, name) {
+            return Ok(Metric::Rate(rate));
+        }
+        if let Some(figure) = figure(name)? {
+            return Ok(Metric::Time(Time::Response, figure));
+        }
+        let (first, rest) = name.split_once('.').unwrap_or((name, ""));
+        match find(&TIMES, first) {
+            Some(time) => match figure(rest)? {
+                Some(figure) => Ok(Metric::Time(time, figure)),
+                None => Err(format!("'{name}' is not known: write '{first}.p99', max or mean")),
+            },
+            None if SECTIONS.contains(&first) && !rest.is_empty() => Ok(named_field(name)
+                .unwrap_or_else(|| Metric::Path(name.split('.').map(str::to_owned).collect()))),
+            None => Err(unknown(name, first)),
+        }
+    }
+
+    /// Unit of the metric.
+    pub(super) fn unit(&self) -> Unit {
+        match self {
+            Metric::Time(..) => Unit::Nanoseconds,
+            Metric::Rate(Rate::Bytes) => Unit::BytesPerSecond,
+            Metric::Rate(_) => Unit::PerSecond,
+            Metric::Share(_) => Unit::Share,
+            Metric::Count(_) => Unit::Count,
+            Metric::Path(path) => Unit::of_field(path.last().map_or("", String::as_str)),
+        }
+    }
+
+    /// True if it is over successful or complete responses alone, so that failures have no effect
+    /// on it (METHOD 1.6).
+    pub(super) fn is_over_responses(&self) -> bool {
+        match self {
+            Metric::Time(Time::FirstByte, _) => true,
+            Metric::Time(Time::Response | Time::Service, Figure::Mean | Figure::Min) => true,
+            Metric::Path(path) => {
+                let of_responses = ["response_time", "service_time", "first_byte"];
+                path[0] == "latency" && path.get(1).is_some_and(|of| of_responses.contains(&&**of))
+            }
+            _ => false,
+        }
+    }
+
+    /// True if it depends on clock readings, so that it never repeats exactly.
+    pub(super) fn is_measured(&self) -> bool {
+        matches!(self, Metric::Time(..) | Metric::Rate(_))
+    }
+}
+
+/// Fields that are metrics with a name of their own, and so have a bound and a confidence.
+fn named_field(name: &str) -> Option<Metric> {
+    let fields = ["p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "max_ns"];
+    let figures = [50.0, 90.0, 99.0, 99.9].map(Figure::Percentile);
+    match name.split('.').collect::<Vec<_>>()[..] {
+        ["latency", time, field] | ["latency", time, "all", field] => {
+            let figure = fields.iter().zip(figures.iter().chain([&Figure::Max]));
+            let (_, figure) = figure.into_iter().find(|(known, _)| **known == field)?;
+            Some(Metric::Time(find(&TIMES, time)?, *figure))
+        }
+        ["throughput", "completed_rps"] => Some(Metric::Rate(Rate::Completed)),
+        ["throughput", "good_rps"] => Some(Metric::Rate(Rate::Good)),
+        ["throughput", "sent_rps"] => Some(Metric::Rate(Rate::Sent)),
+        _ => None,
+    }
+}
+
+fn find<T: Copy>(names: &[(&str, T)], name: &str) -> Option<T> {
+    names.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+}
+
+/// Parses `status.404`, `status.5xx`.
+fn status(name: &str) -> Option<Class> {
+    let code = name.strip_prefix("status.")?;
+    if let Some(class @ ("1" | "2" | "3" | "4" | "5")) = code.strip_suffix("xx") {
+        let first = class.parse::<u16>().ok()? * 100;
+        return Some(Class::Status(first, first + 99));
+    }
+    let code = code.parse().ok().filter(|code| (100..1000).contains(code))?;
+    Some(Class::Status(code, code))
+}
+
+/// Parses `p99.9`, `max`; an error if it is a percentile that documents do not list.
+fn figure(name: &str) -> Result<Option<Figure>, String> {
+    if let Some(figure) = find(&FIGURES, name) {
+        return Ok(Some(figure));
+    }
+    let Some(digits) =
+        name.strip_prefix('p').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    else {
+        return Ok(None);
+    };
+    let listed = digits.parse::<f64>().ok().filter(|p| PERCENTILES.contains(p));
+    match listed {
+        Some(100.0) => Ok(Some(Figure::Max)),
+        Some(p) => Ok(Some(Figure::Percentile(p))),
+        None => {
+            let names: Vec<String> = PERCENTILES.iter().map(|p| format!("p{p}")).collect();
+            Err(format!("'{name}' is not among the percentiles of a document: {}", names.join(" ")))
+        }
+    }
+}
+
+fn unknown(name: &str, first: &str) -> String {
+    if name.starts_with("status.") {
+        return format!("'{name}' is no status: write status.404 or status.5xx");
+    }
+    let names = CLASSES.iter().map(|(name, _)| *name);
+    let names = names.chain(RATES.iter().map(|(name, _)| *name));
+    let names = names.chain(TIMES.iter().map(|(name, _)| *name)).chain(SECTIONS.iter().copied());
+    match similar(first, names) {
+        Some(known) => {
+            let suggestion = name.replacen(first, known, 1);
+            format!("'{name}' is not known: did you mean '{suggestion}'? {LIST}")
+        }
+        None => format!("'{name}' is not known: write p99, rate, errors or the like; {LIST}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        for (name, expected) in [
+            ("p99", Metric::Time(Time::Response, Figure::Percentile(99.0))),
+            ("p99.90", Metric::Time(Time::Response, Figure::Percentile(99.9))),
+            ("p100", Metric::Time(Time::Response, Figure::Max)),
+            ("service_time.mean", Metric::Time(Time::Service, Figure::Mean)),
+            ("sent", Metric::Rate(Rate::Sent)),
+            ("errors", Metric::Share(Class::Errors)),
+            ("status.5xx.count", Metric::Count(Class::Status(500, 599))),
+            (
+                "latency.response_time.p99_9_ns",
+                Metric::Time(Time::Response, Figure::Percentile(99.9)),
+            ),
+            ("latency.service_time.all.max_ns", Metric::Time(Time::Service, Figure::Max)),
+            ("throughput.good_rps", Metric::Rate(Rate::Good)),
+            ("plan.connections", Metric::Path(vec!["plan".to_owned(), "connections".to_owned()])),
+        ] {
+            assert_eq!(Metric::parse(name), Ok(expected), "{name}");
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Metrics of a document by their names, as assertions have them, for comparisons and histories.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::error::AssertionError;
+use super::estimate::estimate;
+use super::metric::{Class, Figure, Metric, Rate, Time};
+use super::unit::{Unit, in_words};
+use weir_result::document::{Document, RateInterval};
+use weir_result::quantile::Bound;
+use weir_text::units;
+
+/// A number of a document by its name: `p99`, `rate`, `errors`, `service.p50`
+/// (docs/CI.md).
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedMetric {
+    name: String,
+    metric: Metric,
+}
+
+/// A metric of one run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// Value, in the metric's unit: nanoseconds, per second, bytes per second, or a share of 1.
+    pub value: f64,
+    /// Relation of the value to the true one.
+    pub bound: Bound,
+    /// Lowest value that the true one may have because of the bound; equal to `value` without one.
+    pub low: f64,
+    /// Highest value that the true one may have because of the bound; infinite if there is no
+    /// upper limit.
+    pub high: f64,
+}
+
+/// Direction in which a metric is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// Greater values are better: rates.
+    Higher,
+    /// Lesser values are better: times, errors.
+    Lower,
+    /// Neither: a field of the document.
+    Neither,
+}
+
+impl FromStr for NamedMetric {
+    type Err = AssertionError;
+
+    /// Parses a name.
+    fn from_str(name: &str) -> Result<NamedMetric, AssertionError> {
+        let name = name.trim();
+        let metric = Metric::parse(name).map_err(AssertionError)?;
+        Ok(NamedMetric { name: name.to_owned(), metric })
+    }
+}
+
+impl fmt::Display for NamedMetric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+impl NamedMetric {
+    /// Returns the metric's value in a document.
+    ///
+    /// # Errors
+    /// The reason why the document has none.
+    pub fn measure(&self, document: &Document) -> Result<Measured, String> {
+        let estimate = estimate(&self.metric, document).map_err(|missing| missing.why)?;
+        let (value, client) = (estimate.value, estimate.client_ns.unwrap_or(0) as f64);
+        let (low, high) = match estimate.bound {
+            Bound::Exact => (value, value),
+            Bound::Upper => ((value - client).max(0.0), value),
+            Bound::Lower => (value, f64::INFINITY),
+            Bound::Unknown => (0.0, f64::INFINITY),
+        };
+        Ok(Measured { value, bound: estimate.bound, low, high })
+    }
+
+    /// Returns the ends of the metric's 95% interval within a run, in its unit; `None` if the
+    /// document has none. The upper end is infinite if the interval is unbounded.
+    pub fn interval(&self, document: &Document) -> Option<(f64, f64)> {
+        let of_rate = |interval: Option<RateInterval>| {
+            interval.map(|interval| (interval.low_rps, interval.high_rps))
+        };
+        let times = match self.metric {
+            Metric::Time(Time::Response, _) => &document.latency.response_time,
+            Metric::Time(Time::Service, _) => &document.latency.service_time,
+            Metric::Rate(Rate::Completed) => {
+                return of_rate(document.throughput.completed_interval);
+            }
+            Metric::Rate(Rate::Good) => return of_rate(document.throughput.good_interval),
+            _ => return None,
+        };
+        let Metric::Time(_, Figure::Percentile(p)) = self.metric else { return None };
+        let found = times.headline().percentile(p)?;
+        let high = found.high_ns.map_or(f64::INFINITY, |ns| ns as f64);
+        Some((found.low_ns? as f64, high))
+    }
+
+    /// Returns the direction in which the metric is better.
+    pub fn better(&self) -> Better {
+        match &self.metric {
+            Metric::Rate(Rate::Completed | Rate::Good | Rate::Sent | Rate::Bytes) => Better::Higher,
+            Metric::Share(Class::Status(100..=399, _))
+            | Metric::Count(Class::Status(100..=399, _)) => Better::Neither,
+            Metric::Time(..) | Metric::Share(_) | Metric::Count(_) => Better::Lower,
+            Metric::Path(_) => Better::Neither,
+        }
+    }
+
+    /// True if the metric is a time or a rate, so that two of them have a ratio.
+    pub fn has_ratio(&self) -> bool {
+        self.metric.is_measured()
+    }
+
+    /// True if the metric is a rate.
+    pub fn is_rate(&self) -> bool {
+        matches!(self.metric, Metric::Rate(_))
+    }
+
+    /// True if the metric is a time.
+    pub fn is_time(&self) -> bool {
+        self.metric_unit() == Unit::Nanoseconds
+    }
+
+    /// Unit of the metric's values, as a word for files: `ns`, `1/s`, `B/s`, `share`; empty for a
+    /// plain number.
+    pub fn unit(&self) -> &'static str {
+        match self.metric_unit() {
+            Unit::Nanoseconds => "ns",
+            Unit::Seconds => "s",
+            Unit::PerSecond => "1/s",
+            Unit::BytesPerSecond => "B/s",
+            Unit::Bytes => "B",
+            Unit::Share => "share",
+            Unit::Count | Unit::Number => "",
+        }
+    }
+
+    /// Formats a value of the metric with its unit: `4.21 ms`, `20,000/s`, `0.12%`.
+    pub fn print(&self, value: f64) -> String {
+        match self.metric_unit() {
+            Unit::PerSecond => units::round_rate(value),
+            unit => unit.print(value),
+        }
+    }
+
+    /// Formats a value of a run with its bound: `≤ 4.21 ms`, `≥ 71,000/s`.
+    pub fn print_measured(&self, measured: &Measured) -> String {
+        match (measured.bound, self.metric_unit()) {
+            (Bound::Exact, _) => self.print(measured.value),
+            (Bound::Lower, Unit::PerSecond) => {
+                format!("≥ {}", units::rate_at_least(measured.value))
+            }
+            (bound, unit) => in_words(measured.value, bound, unit),
+        }
+    }
+
+    /// Title of the metric in a table: `p99`, `Requests/s`.
+    pub fn title(&self) -> String {
+        match &self.metric {
+            Metric::Rate(Rate::Completed) => "Requests/s".to_owned(),
+            Metric::Rate(Rate::Good) => "Good/s".to_owned(),
+            Metric::Rate(Rate::Sent) => "Sent/s".to_owned(),
+            Metric::Rate(Rate::Bytes) => "Bytes/s".to_owned(),
+            Metric::Share(Class::Errors) => "Errors".to_owned(),
+            Metric::Time(Time::Response, Figure::Mean) => "Mean".to_owned(),
+            Metric::Time(Time::Response, Figure::Max) => "Max".to_owned(),
+            Metric::Time(Time::Connect, Figure::Percentile(p)) => format!("Connect p{p}"),
+            Metric::Time(Time::Service, Figure::Percentile(p)) => format!("Service p{p}"),
+            Metric::Path(path) if path.last().is_some_and(|it| it == "connects_per_second") => {
+                "Connects/s".to_owned()
+            }
+            _ => self.name.clone(),
+        }
+    }
+
+    fn metric_unit(&self) -> Unit {
+        self.metric.unit()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn metric(name: &str) -> NamedMetric {
+        name.parse().expect(name)
+    }
+
+    #[test]
+    fn each_metric_has_its_direction() {
+        for (name, better) in [
+            ("p99", Better::Lower),
+            ("service.mean", Better::Lower),
+            ("rate", Better::Higher),
+            ("bytes", Better::Higher),
+            ("errors", Better::Lower),
+            ("status.5xx", Better::Lower),
+            ("status.200", Better::Neither),
+            ("plan.connections", Better::Neither),
+        ] {
+            assert_eq!(metric(name).better(), better, "{name}");
+        }
+        assert!("p98".parse::<NamedMetric>().is_err());
+    }
+
+    #[test]
+    fn values_have_their_unit() {
+        assert_eq!(metric("p99").print(4_210_000.0), "4.21 ms");
+        assert_eq!(metric("rate").print(72_366.7), "72,367/s");
+        let least = Measured { value: 72_366.7, bound: Bound::Lower, low: 0.0, high: 0.0 };
+        assert_eq!(metric("rate").print_measured(&least), "≥ 72,366/s");
+        assert_eq!(metric("errors").print(0.0012), "0.12%");
+        let bound = Measured { value: 171_135.0, bound: Bound::Upper, low: 0.0, high: 171_135.0 };
+        assert_eq!(metric("p99").print_measured(&bound), "≤ 172 µs");
+    }
+}

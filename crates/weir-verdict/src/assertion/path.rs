@@ -1,0 +1,49 @@
+//! Fields of a document by their path in its JSON form: `throughput.completed_rps`,
+//! `slices.0.completed`.
+
+use serde_json::Value;
+
+use super::section::section;
+use super::unit::Unit;
+use super::value::{Estimate, Missing};
+use weir_result::document::Document;
+use weir_result::quantile::Bound;
+
+/// Maps without entries for what did not happen.
+const SPARSE: [[&str; 2]; 2] = [["accounting", "status"], ["accounting", "errors"]];
+
+/// The number at a path.
+pub(super) fn estimate(path: &[String], document: &Document) -> Result<Estimate, Missing> {
+    let value = section(&path[0], document);
+    let found = path[1..].iter().try_fold(&value, |value, key| match value {
+        Value::Array(entries) => entries.get(key.parse::<usize>().ok()?),
+        value => value.get(key),
+    });
+    if let Some(number) = found.and_then(Value::as_f64) {
+        return Ok(number_at(path, &value, number));
+    }
+    let is_sparse =
+        SPARSE.iter().any(|map| path.len() == 3 && path.iter().zip(map).all(|(a, b)| a == b));
+    match found {
+        None if is_sparse => Ok(Estimate::fact(0.0)),
+        None | Some(Value::Null) => {
+            Err(Missing::new(format!("the document has no {}", path.join("."))))
+        }
+        Some(_) => Err(Missing::new(format!("{} is no number", path.join(".")))),
+    }
+}
+
+/// A number with the bound that stands beside it in its section. A time is one of a sample, all
+/// other fields are facts about the run.
+fn number_at(path: &[String], section: &Value, number: f64) -> Estimate {
+    let (name, place) = path.split_last().expect("a path has a field");
+    let keys = place.iter().skip(1).map(|key| format!("/{key}"));
+    let parent = section.pointer(&keys.collect::<String>());
+    let bound = parent.and_then(|parent| parent.get("bound")).filter(|_| name == "ns");
+    let bound = bound.and_then(|bound| serde_json::from_value(bound.clone()).ok());
+    let estimate = match path[0] == "latency" && Unit::of_field(name) == Unit::Nanoseconds {
+        true => Estimate::without_confidence(number, "fields have none; assert a percentile"),
+        false => Estimate::fact(number),
+    };
+    Estimate { bound: bound.unwrap_or(Bound::Exact), ..estimate }
+}

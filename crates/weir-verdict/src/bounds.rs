@@ -1,0 +1,148 @@
+//! Bounds: marks each printed number as exact or as a bound of the true one (METHOD 1.9).
+//!
+//! A latency that the client inflated is an upper bound; one that falls on a failed request is a
+//! lower bound; one that is both is unknown. A throughput that the client or the connections
+//! limited is a lower bound of the target's best rate.
+
+use weir_result::Histogram;
+use weir_result::document::{
+    ClientOverhead, Document, LimitedBy, Metric, PercentileValue, Range, RuleOutcome, Summary,
+    Throughput,
+};
+use weir_result::quantile::Bound;
+
+use crate::delayed::Delayed;
+use crate::{limit, overhead, rules};
+
+/// Half the width of a 95% interval, in standard errors.
+const Z: f64 = 1.959_963_984_540_054;
+
+/// Sets the bounds of a document's percentiles, means and throughput.
+pub(crate) fn qualify(document: &mut Document) {
+    let rules = rules::of(document);
+    let limit = limit::of(document, &rules);
+    let is_stopped =
+        rules.iter().any(|rule| rule.id == "client-stopped" && rule.outcome >= RuleOutcome::Bound);
+    let evidence = Evidence::of(document);
+    let response =
+        evidence.qualified(&document.latency.response_time, |p| overhead::of_response(document, p));
+    let service =
+        evidence.qualified(&document.latency.service_time, |p| overhead::of_service(document, p));
+    document.latency.response_time = response;
+    document.latency.service_time = service;
+    let is_limited = matches!(limit.by, LimitedBy::ClientCpu | LimitedBy::Connections);
+    if is_limited || (is_stopped && limit.by != LimitedBy::Rate) {
+        bound_below(&mut document.throughput);
+    }
+}
+
+/// Marks a rate that the target could exceed: its lower 95% end bounds the target's best rate.
+fn bound_below(throughput: &mut Throughput) {
+    let low = throughput.good_interval.map_or(throughput.good_rps, |interval| interval.low_rps);
+    throughput.bound = Bound::Lower;
+    throughput.least_rps = Some(low.min(throughput.good_rps));
+}
+
+/// Evidence that separates the client's time from the target's.
+struct Evidence {
+    /// Wire times of the stamped requests; empty without stamps. Waiting for a connection is left
+    /// out with all other time off the wire: a client that sends late makes requests wait.
+    wire: Histogram,
+    /// True if the client was short of CPU time: a percentile of unknown overhead is an upper
+    /// bound.
+    is_contended: bool,
+    /// Mean client overhead of a response, in nanoseconds; 0 if it is not known.
+    mean_ns: f64,
+    /// Requests that stops and late sends of the client delayed.
+    delayed: Delayed,
+}
+
+impl Evidence {
+    fn of(document: &Document) -> Evidence {
+        let latency = &document.latency;
+        let stamps = document.stamps.as_ref();
+        let wire = stamps.map(|stamps| &stamps.wire_time);
+        let mean = |metric: Option<&Metric>| metric.and_then(|metric| metric.ok.mean_ns);
+        let before = mean(Some(&latency.sched_lag)).unwrap_or(0.0);
+        let after = mean(stamps.map(|stamps| &stamps.rx_delay)).unwrap_or(0.0);
+        Evidence {
+            wire: wire.map(|wire| wire.times.ok.clone()).unwrap_or_default(),
+            is_contended: rules::is_contended(document),
+            mean_ns: before + after,
+            delayed: Delayed::of(document),
+        }
+    }
+
+    /// Returns the metric with the bounds of its summaries.
+    fn qualified(
+        &self,
+        metric: &Metric,
+        overhead: impl Fn(f64) -> Option<ClientOverhead>,
+    ) -> Metric {
+        let summary = |summary: &Summary| {
+            let values = summary.percentiles.iter();
+            let percentiles =
+                values.map(|value| self.value(summary.count, value, overhead(value.p))).collect();
+            Summary { percentiles, mean_bound: self.mean_bound(summary), ..summary.clone() }
+        };
+        Metric { ok: summary(&metric.ok), all: metric.all.as_ref().map(summary), ..metric.clone() }
+    }
+
+    fn value(
+        &self,
+        count: u64,
+        value: &PercentileValue,
+        overhead: Option<ClientOverhead>,
+    ) -> PercentileValue {
+        let is_inflated = match overhead {
+            Some(overhead) if overhead::inflates(&overhead, value) => true,
+            Some(overhead) => overhead.is_partial && self.is_contended,
+            None => self.is_contended && value.p < 100.0,
+        };
+        let bound = match (is_inflated, value.bound) {
+            (true, Bound::Exact) => Bound::Upper,
+            (true, Bound::Lower) => Bound::Unknown,
+            (_, bound) => bound,
+        };
+        let range = (bound == Bound::Upper).then(|| self.range(count, value)).flatten();
+        PercentileValue {
+            bound,
+            range,
+            client_ns: overhead.map(|overhead| overhead.client_ns),
+            ..*value
+        }
+    }
+
+    /// Returns the range from the same percentile of the wire times to the measured one, each
+    /// widened by its sampling interval; `None` if no request was stamped.
+    fn range(&self, count: u64, value: &PercentileValue) -> Option<Range> {
+        let stamped = self.wire.count();
+        let p = value.p / 100.0;
+        if stamped == 0 || p >= 1.0 {
+            return None;
+        }
+        // Stamped requests are as clustered as all are.
+        let effective = value.support.map_or(1.0, |support| {
+            (support / p.min(1.0 - p) / count.max(1) as f64).clamp(f64::MIN_POSITIVE, 1.0)
+        });
+        let error = (p * (1.0 - p) / (stamped as f64 * effective)).sqrt();
+        let low_p = (p - Z * error).max(0.0);
+        let low_ns = self.wire.percentile(100.0 * low_p)?;
+        let high_ns = value.high_ns.unwrap_or(value.ns).max(value.ns);
+        Some(Range { low_ns: low_ns.min(value.ns), high_ns })
+    }
+
+    fn mean_bound(&self, summary: &Summary) -> Bound {
+        let is_inflated = summary.mean_ns.is_some_and(|mean_ns| {
+            let median = PercentileValue::new(50.0, mean_ns as u64, Bound::Exact);
+            let delayed_ns = self.delayed.mean_ns(summary.count);
+            let client_ns = self.mean_ns.max(delayed_ns).min(mean_ns);
+            let share = client_ns / mean_ns.max(1.0);
+            // A mean has no interval, so that the cause makes no difference.
+            let (p, ns, client_ns, stopped_ns) = (50.0, median.ns, client_ns as u64, 0);
+            let of = ClientOverhead { p, ns, client_ns, stopped_ns, share, is_partial: false };
+            overhead::inflates(&of, &median)
+        });
+        if is_inflated { Bound::Upper } else { Bound::Exact }
+    }
+}

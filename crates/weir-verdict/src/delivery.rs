@@ -1,0 +1,89 @@
+//! The line `Load`: the delivery of the planned load (METHOD 1.9).
+
+use crate::thresholds::{LATE_NS, LATE_SHARE, NEVER_SENT_SHARE};
+use weir_result::Document;
+use weir_result::Load;
+use weir_result::document::{Delivery, Limit, LimitedBy, LoadLine};
+use weir_text::units;
+
+/// Derives the line.
+pub(crate) fn of(document: &Document, limit: &Limit) -> LoadLine {
+    if let Some(text) = missing_connections(document) {
+        return LoadLine { delivery: Delivery::Incomplete, text };
+    }
+    if let Some(text) = never_sent(document, limit) {
+        return LoadLine { delivery: Delivery::Incomplete, text };
+    }
+    if let Some(text) = late(document) {
+        return LoadLine { delivery: Delivery::Late, text };
+    }
+    LoadLine { delivery: Delivery::AsPlanned, text: as_planned(document) }
+}
+
+fn as_planned(document: &Document) -> String {
+    let connections = document.covered_connections();
+    let noun = if connections == 1 { "connection" } else { "connections" };
+    let counted = || format!("{} {noun}", units::count(connections.into()));
+    let covered = document.offered_in_words().unwrap_or_else(counted);
+    let whole = match document.plan.load {
+        _ if document.share() >= 1.0 => return format!("as planned: {covered}"),
+        Load::OpenLoop { rate, .. } => rate.to_string(),
+        Load::ClosedLoop => units::count(document.plan.connections.into()),
+    };
+    format!("as planned: {covered}, of {whole} over all parts")
+}
+
+/// Reports connections that were planned and not open when the window began.
+fn missing_connections(document: &Document) -> Option<String> {
+    let connections = &document.connections;
+    let (asked, open) = (connections.asked, connections.open_at_t0);
+    // While connections are renewed, some of them are not open.
+    let are_renewed = connections.renewed > 0 || connections.closed_by_peer > 0;
+    if open >= asked || are_renewed {
+        return None;
+    }
+    let worst = connections.failures.iter().max_by_key(|failure| failure.count);
+    let why = worst.map_or_else(String::new, |failure| format!(": {}", failure.text));
+    let (asked, open) = (units::count(asked), units::count(open));
+    Some(format!("{open} of {asked} connections opened{why}"))
+}
+
+/// Reports requests that were due and never sent, with the reason.
+fn never_sent(document: &Document, limit: &Limit) -> Option<String> {
+    let accounting = &document.accounting;
+    let (planned, missing) = (accounting.planned, accounting.never_sent);
+    let share = missing as f64 / planned.max(1) as f64;
+    // One request at the edge of the window is not a missed plan.
+    if missing <= 1 || share < NEVER_SENT_SHARE {
+        return None;
+    }
+    let connections = document.covered_connections();
+    let why = match (limit.by, document.run.interrupted) {
+        (_, true) => "the run was interrupted".to_owned(),
+        (LimitedBy::ClientCpu, _) => "the client had no CPU time for them".to_owned(),
+        _ if connections == 1 => "the connection was busy".to_owned(),
+        _ => format!("all {} connections were busy", units::count(connections.into())),
+    };
+    let (missing, planned) = (units::count(missing), units::count(planned));
+    let share = units::short_percent(share);
+    Some(format!("{share} never sent ({missing} of {planned} requests): {why}"))
+}
+
+/// Reports the lateness of sends, and its cause.
+fn late(document: &Document) -> Option<String> {
+    let latency = &document.latency;
+    let lag = latency.send_lag.ok.percentile(99.0)?.ns;
+    let p50_ns = latency.service_time.ok.percentile(50.0).map_or(0, |value| value.ns);
+    if lag as f64 <= LATE_NS.max(LATE_SHARE * p50_ns as f64) {
+        return None;
+    }
+    // Requests that came due while the client was stopped wait for connections for about as long.
+    let caught_up = document.phases.iter().map(|phases| phases.usage.catch_up_lag_ns).max();
+    let of_client = latency.sched_lag.ok.max_ns.max(caught_up).unwrap_or(0);
+    let why = match of_client >= lag / 2 {
+        true => "the client was late",
+        false => "they waited for a free connection",
+    };
+    let lag = units::duration(lag);
+    Some(format!("late: 1% of requests were sent {lag} or more after they were due: {why}"))
+}

@@ -1,0 +1,87 @@
+//! The grade: the worst of bounds, target state and client rules (METHOD 1.9).
+
+use weir_result::Document;
+use weir_result::document::{Grade, Limit, Rule, RuleOutcome, TargetLine, TargetState};
+use weir_result::quantile::Bound;
+
+/// Percentiles whose bounds count, in percent: those that every report prints.
+const GRADED: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
+
+/// Returns the grade, and the reason why it is not `clean`.
+pub(crate) fn of(
+    document: &Document,
+    target: &TargetLine,
+    limit: &Limit,
+    rules: &[Rule],
+) -> (Grade, String) {
+    if let Some(rule) = rules.iter().find(|rule| rule.outcome == RuleOutcome::Void) {
+        return (Grade::Void, rule.text.clone());
+    }
+    if target.state == TargetState::Failed {
+        return (Grade::Failed, target.text.clone());
+    }
+    if document.accounting.planned == 0 {
+        return (Grade::Void, "nothing was measured".to_owned());
+    }
+    let mut reasons = Vec::new();
+    if target.state == TargetState::Degraded {
+        reasons.push("target degraded".to_owned());
+    }
+    let bounds = bounds(document);
+    if !bounds.is_empty() {
+        let are = if bounds.len() == 1 { "is a bound" } else { "are bounds" };
+        let cause = cause(document, limit, rules);
+        reasons.push(format!("{} {are}{cause}", listed(&bounds)));
+    }
+    let stopped = rules.iter().find(|rule| rule.id == "client-stopped");
+    if let Some(rule) = stopped.filter(|rule| rule.outcome == RuleOutcome::Bound) {
+        reasons.push(rule.text.clone());
+    }
+    match reasons.is_empty() {
+        true => (Grade::Clean, String::new()),
+        false => (Grade::Bounded, reasons.join("; ")),
+    }
+}
+
+/// Lists the printed numbers that are bounds.
+fn bounds(document: &Document) -> Vec<String> {
+    let headline = document.latency.response_time.headline();
+    let values = GRADED.into_iter().filter_map(|p| headline.percentile(p));
+    let mut bounds: Vec<String> =
+        values.filter(|value| value.bound != Bound::Exact).map(|v| format!("p{}", v.p)).collect();
+    if document.throughput.bound != Bound::Exact {
+        bounds.push("throughput".to_owned());
+    }
+    bounds
+}
+
+/// Formats the reason why they are bounds: ` (client overhead)`.
+fn cause(document: &Document, limit: &Limit, rules: &[Rule]) -> String {
+    let headline = document.latency.response_time.headline();
+    let has =
+        |bound| GRADED.iter().filter_map(|p| headline.percentile(*p)).any(|v| v.bound == bound);
+    let mut causes = Vec::new();
+    if has(Bound::Upper) || has(Bound::Unknown) {
+        let is_overhead = rules.iter().any(|rule| rule.id == "client-overhead" && rule.has_fired());
+        causes.push(if is_overhead { "client overhead" } else { "client contention" });
+    }
+    if has(Bound::Lower) || has(Bound::Unknown) {
+        let accounting = &document.accounting;
+        let unsent = accounting.never_sent > document.failed() / 2;
+        causes.push(if unsent { "requests never sent" } else { "failed requests" });
+    }
+    if document.throughput.bound != Bound::Exact {
+        causes.push(limit.by.in_words());
+    }
+    causes.dedup();
+    if causes.is_empty() { String::new() } else { format!(" ({})", causes.join(", ")) }
+}
+
+/// Formats a list: `p99`, `p99 and throughput`, `p90, p99 and throughput`.
+fn listed(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}

@@ -1,0 +1,25 @@
+//! The judge of a run: the verdict on a document, the bounds of its numbers, and assertions.
+//!
+//! All of it are functions of the document (weir-result), so that a loaded or merged one is judged
+//! like a fresh one. They change with METHOD; the schema does not. Nothing here measures, prints,
+//! or reads a clock.
+#![forbid(unsafe_code)]
+
+mod assertion;
+mod bounds;
+mod delayed;
+mod delivery;
+mod findings;
+mod grade;
+mod judge;
+mod limit;
+mod load;
+mod overhead;
+mod rules;
+mod stationarity;
+mod target;
+mod thresholds;
+
+pub use assertion::{Assertion, AssertionError, Better, Measured, NamedMetric, ShareClaim};
+pub use judge::{assemble, judge, merge, verdict};
+pub use load::{from_json, load};

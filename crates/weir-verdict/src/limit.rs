@@ -1,0 +1,179 @@
+//! The line `Limit`: the factor that kept the throughput from being higher. The first that applies
+//! of client CPU, rate, network, server and connections; else unknown (METHOD 1.9).
+
+use crate::thresholds::{
+    CLIENT_CLEAN_CONTENTION, CLIENT_CLEAN_CPU, CONNECTIONS_BELOW, LOST_SHARE, MISS_SHARE,
+    NETWORK_SHARE, SERVER_ABOVE, SERVER_BUSY,
+};
+use weir_result::Document;
+use weir_result::Load;
+use weir_result::document::{Limit, LimitedBy, Rule, RuleOutcome, Subject};
+use weir_text::setting::CONNECTIONS;
+use weir_text::units;
+
+/// Derives the limit from the rules about the client, and the figures of the document.
+pub(crate) fn of(document: &Document, rules: &[Rule]) -> Limit {
+    if document.responses() == 0 && document.throughput.completed == 0 {
+        return Limit::default();
+    }
+    let found = client_cpu(document, rules)
+        .map(|text| (LimitedBy::ClientCpu, text))
+        .or_else(|| rate(document).map(|text| (LimitedBy::Rate, text)))
+        .or_else(|| network(document).map(|text| (LimitedBy::Network, text)))
+        .or_else(|| {
+            let text = server(document).filter(|_| is_client_clean(rules));
+            text.map(|text| (LimitedBy::Server, text))
+        })
+        .or_else(|| connections(document).map(|text| (LimitedBy::Connections, text)));
+    found.map_or_else(Limit::default, |(by, text)| Limit { by, text })
+}
+
+fn find<'r>(rules: &'r [Rule], id: &str) -> Option<&'r Rule> {
+    rules.iter().find(|rule| rule.id == id)
+}
+
+/// Returns evidence that the client was the limit. Either a thread needed a CPU all the time, or
+/// one more thread increased throughput or lowered p99. Or the plan was missed, and the client lost
+/// enough time to explain that.
+fn client_cpu(document: &Document, rules: &[Rule]) -> Option<String> {
+    let bound = |id| find(rules, id).filter(|rule| rule.outcome >= RuleOutcome::Bound);
+    let always = ["client-cpu", "more-threads"].into_iter().find_map(bound);
+    let lost = ["client-stopped", "cpu-quota", "idle-connections", "late-sends"];
+    let is_missed = rate(document).is_none();
+    let mut lost = lost.into_iter().filter(|_| is_missed).filter_map(bound);
+    let found = always.or_else(|| lost.find(|rule| accounts_for_miss(document, rule)));
+    found.map(|rule| evidence_of(rule).to_owned())
+}
+
+/// True if the time that a rule reports as lost is a large part of the missing share of the plan.
+/// In a closed loop, which has no plan, it is compared with the window.
+fn accounts_for_miss(document: &Document, rule: &Rule) -> bool {
+    let window_ns = document.throughput.window_s * 1e9;
+    let value = rule.value.unwrap_or(0.0);
+    let lost = if rule.unit == "ns" { value / window_ns.max(1.0) } else { value };
+    let planned = document.accounting.planned.max(1) as f64;
+    let least = match document.plan.load {
+        Load::OpenLoop { .. } => {
+            MISS_SHARE * (1.0 - document.throughput.completed as f64 / planned).max(0.0)
+        }
+        Load::ClosedLoop => LOST_SHARE,
+    };
+    lost >= least
+}
+
+/// Returns the evidence of a rule's sentence, between its name and its remedy.
+fn evidence_of(rule: &Rule) -> &str {
+    let text = rule.text.split_once(": ").map_or(rule.text.as_str(), |(_, rest)| rest);
+    text.rsplit_once("; ").map_or(text, |(evidence, _)| evidence)
+}
+
+/// Returns evidence that all planned requests of an open loop got a response.
+fn rate(document: &Document) -> Option<String> {
+    let offered = document.offered_in_words()?;
+    let planned = document.accounting.planned;
+    // A difference of one request is the edge of the window.
+    let edge = planned as f64 * 0.001 + 1.0;
+    let is_met = document.throughput.completed as f64 + edge >= planned as f64;
+    (is_met && document.accounting.never_sent <= 1).then(|| format!("all of {offered} was met"))
+}
+
+/// Returns evidence of a round trip to another machine that is at least half of the median service
+/// time.
+fn network(document: &Document) -> Option<String> {
+    let is_local = document.health.and_then(|health| health.is_server_local) == Some(true);
+    let round_trip_ns = round_trip_ns(document).filter(|_| !is_local)?;
+    let service_ns = service_p50_ns(document)?;
+    let is_most = round_trip_ns as f64 >= NETWORK_SHARE * service_ns as f64;
+    is_most.then(|| {
+        let (trip, service) = (units::duration(round_trip_ns), units::duration(service_ns));
+        format!("the TCP round trip is {trip} of the {service} median service time")
+    })
+}
+
+/// Returns evidence that responses take longer under load than alone, or that the server's busiest
+/// thread has no CPU time left.
+fn server(document: &Document) -> Option<String> {
+    if let Some(share) = server_cpu(document).filter(|share| *share >= SERVER_BUSY) {
+        return Some(format!("its busiest thread used {} of a CPU", units::percent(share)));
+    }
+    let (service_ns, probe_ns) = (service_p50_ns(document)?, probe_p50_ns(document)?);
+    let ratio = service_ns as f64 / probe_ns.max(1) as f64;
+    (ratio > SERVER_ABOVE).then(|| {
+        let (service, probe) = (units::duration(service_ns), units::duration(probe_ns));
+        format!("median service time {service}, {ratio:.1} times the {probe} of one connection")
+    })
+}
+
+/// Returns evidence that responses take as long under load as alone, so that more connections would
+/// carry more. In an open loop it applies only if the connections are too few for the plan.
+fn connections(document: &Document) -> Option<String> {
+    let (service_ns, probe_ns) = (service_p50_ns(document)?, probe_p50_ns(document)?);
+    if service_ns as f64 >= CONNECTIONS_BELOW * probe_ns as f64 {
+        return None;
+    }
+    // Little's law is about the mean.
+    let mean_ns = document.latency.service_time.ok.mean_ns?;
+    let service_s = mean_ns.max(1.0) / 1e9;
+    let connections = document.covered_connections();
+    let places = places(document, connections);
+    let noun = if connections == 1 { "connection" } else { "connections" };
+    let text = format!(
+        "{} {noun} × {} allow {}",
+        units::count(connections.into()),
+        units::duration(mean_ns as u64),
+        units::round_rate(f64::from(connections) * places / service_s),
+    );
+    let (Some(offered), Some(rps)) = (document.offered_in_words(), document.throughput.offered_rps)
+    else {
+        return Some(format!("{text}; raise {CONNECTIONS} for more"));
+    };
+    let needed = (rps * service_s / places).ceil() as u64;
+    let is_short = needed > u64::from(connections);
+    let needed = units::count(needed);
+    is_short.then(|| format!("{text}; {offered} needs at least {needed}: raise {CONNECTIONS}"))
+}
+
+/// Returns the requests that each of the connections can have in flight: of streams, as measured
+/// over the window, since the server may allow fewer than planned.
+fn places(document: &Document, connections: u32) -> f64 {
+    let measured = document.occupancy.map_or(0, |occupancy| occupancy.capacity_ns) as f64;
+    let whole_ns = f64::from(connections) * document.throughput.window_s * 1e9;
+    match measured > 0.0 && whole_ns > 0.0 {
+        true => measured / whole_ns,
+        false => f64::from(document.plan.depth()),
+    }
+}
+
+/// True if no rule about the client or its machine is beyond its second limit, and the threads have
+/// CPU time left.
+fn is_client_clean(rules: &[Rule]) -> bool {
+    let is_ours = |rule: &&Rule| matches!(rule.subject, Subject::Client | Subject::Machine);
+    let mut ours = rules.iter().filter(is_ours);
+    let is_below =
+        |id, limit| find(rules, id).and_then(|rule| rule.value).is_none_or(|share| share < limit);
+    ours.all(|rule| rule.outcome < RuleOutcome::Bound)
+        && is_below("client-cpu", CLIENT_CLEAN_CPU)
+        && is_below("cpu-contention", CLIENT_CLEAN_CONTENTION)
+}
+
+fn service_p50_ns(document: &Document) -> Option<u64> {
+    document.latency.service_time.ok.percentile(50.0).map(|value| value.ns)
+}
+
+/// Median service time of the one-connection probe, in nanoseconds; `None` if it had no `ok`
+/// response.
+fn probe_p50_ns(document: &Document) -> Option<u64> {
+    let probe = document.probe.as_ref().filter(|probe| probe.ok > 0)?;
+    Some(probe.service_time.p50_ns)
+}
+
+/// TCP round trip to the server, in nanoseconds.
+fn round_trip_ns(document: &Document) -> Option<u64> {
+    document.network.as_ref()?.round_trip_ns()
+}
+
+/// CPU time of the local server's busiest thread, as a share of the window.
+fn server_cpu(document: &Document) -> Option<f64> {
+    let cpu = document.health?.server_cpu?;
+    Some(cpu.busiest_thread_share)
+}

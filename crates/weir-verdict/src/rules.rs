@@ -1,0 +1,50 @@
+//! The rules of the verdict (METHOD 1.9): about the client, its machine, the arrivals, the
+//! statistics, the parts, and about the server. A rule that lacks its data is `unknown`: it counts
+//! neither way.
+
+mod arrivals;
+mod client;
+mod machine;
+mod measure;
+mod parts;
+mod server;
+mod statistics;
+mod stops;
+mod watched;
+
+use weir_result::Document;
+use weir_result::document::{Grade, Limit, Rule, RuleOutcome};
+
+/// Judges the rules about the client, its machine, the arrivals, the statistics and the parts.
+pub(crate) fn of(document: &Document) -> Vec<Rule> {
+    let mut rules = Vec::new();
+    client::judge(document, &mut rules);
+    machine::judge(document, &mut rules);
+    arrivals::judge(document, &mut rules);
+    statistics::judge(document, &mut rules);
+    parts::judge(document, &mut rules);
+    rules
+}
+
+/// Adds the rules about the server, which depend on the limit.
+pub(crate) fn add_of_server(document: &Document, limit: &Limit, rules: &mut Vec<Rule>) {
+    server::judge(document, limit, rules);
+    watched::judge(document, rules);
+}
+
+/// Returns the grade and its reason, or those of the worst part if it is worse.
+pub(crate) fn worst_of_parts(document: &Document, own: (Grade, String)) -> (Grade, String) {
+    parts::worst(document, own)
+}
+
+/// True if the client was short of CPU time, or queued requests: a percentile of unknown overhead
+/// is an upper bound then.
+pub(crate) fn is_contended(document: &Document) -> bool {
+    let ids = ["cpu-contention", "cpu-steal", "cpu-quota"];
+    let mut rules = of(document).into_iter();
+    rules.any(|rule| match rule.id.as_str() {
+        id if ids.contains(&id) => rule.has_fired(),
+        "probe-thread" => rule.outcome >= RuleOutcome::Bound,
+        _ => false,
+    })
+}

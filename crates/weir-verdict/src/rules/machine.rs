@@ -1,0 +1,191 @@
+//! Rules about the client's machine: stops, CPU time taken by others, losses, clocks (METHOD 1.9).
+
+use super::stops;
+use crate::rules::measure::Measure;
+use crate::thresholds::{
+    CLOCK_STEP_NOTE_NS, DROPPED_FINDING, FULL_FINDING, IDLE_EXIT_NOTE, LOSS_FINDING, LOSSES_LEAST,
+    PRESSURE_FINDING, QUOTA_BOUND, QUOTA_FINDING, STEAL_FINDING,
+};
+use weir_result::ClientHealth;
+use weir_result::Document;
+use weir_result::document::{Rule, RuleOutcome, RuleUnit, Subject};
+use weir_text::setting::{SOURCE_IP, THREADS};
+use weir_text::units;
+
+/// Clock sources that are read without a system call, and never stop.
+const FAST_CLOCKS: [&str; 4] =
+    ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"];
+
+pub(crate) fn judge(document: &Document, rules: &mut Vec<Rule>) {
+    let health = document.health.as_ref();
+    rules.push(stops::judge(document));
+    rules.push(steal(health));
+    rules.push(quota(document));
+    rules.push(pressure(health));
+    if let Some(health) = health {
+        losses(document, health, rules);
+        rules.extend(shared_host(health));
+        rules.extend(idle_states(document, health));
+        rules.extend(clock_step(health));
+    }
+    rules.extend(governor(document));
+    rules.push(clock(document));
+}
+
+fn measure(id: &'static str, what: &'static str, unit: RuleUnit) -> Measure {
+    Measure::new(id, what, Subject::Machine, unit)
+}
+
+/// Judges CPU time that the hypervisor took.
+fn steal(health: Option<&ClientHealth>) -> Rule {
+    let measure =
+        measure("cpu-steal", "CPU time stolen", RuleUnit::Share).finding_at(STEAL_FINDING);
+    let Some(steal) = health.and_then(|health| health.steal) else {
+        return measure.unknown("this machine does not count the time that its hypervisor takes");
+    };
+    let evidence = format!("the hypervisor took {} of weir's CPUs", units::percent(steal));
+    measure.weight(steal).judge(steal, &evidence, "use a machine with dedicated CPUs")
+}
+
+/// Judges CPU time that the cgroup's quota withheld.
+fn quota(document: &Document) -> Rule {
+    let health = document.health.as_ref();
+    let measure = measure("cpu-quota", "CPU quota", RuleUnit::Share)
+        .finding_at(QUOTA_FINDING)
+        .bound_at_in_long_windows(QUOTA_BOUND, document);
+    let watched = health.filter(|health| health.watched_ns > 0);
+    let Some(share) =
+        watched.and_then(|health| Some(health.throttled_ns? as f64 / health.watched_ns as f64))
+    else {
+        return measure.unknown("this cgroup does not count throttled time");
+    };
+    let evidence = format!("the cgroup throttled weir {} of the time", units::percent(share));
+    let remedy = format!("raise the cgroup's quota, or use fewer threads ({THREADS})");
+    measure.weight(share).judge(share, &evidence, &remedy)
+}
+
+/// Judges runnable tasks that waited for a CPU. If the server shares the machine they may be the
+/// server's, and a slow server must not count against the client.
+fn pressure(health: Option<&ClientHealth>) -> Rule {
+    let plain = measure("cpu-pressure", "busy machine", RuleUnit::Share);
+    let measure = plain.finding_at(PRESSURE_FINDING);
+    let Some((health, share)) = health.and_then(|health| Some((health, health.cpu_pressure?)))
+    else {
+        return measure.unknown("this kernel does not count the time that tasks wait for a CPU");
+    };
+    let evidence =
+        format!("some task of this machine waited for a CPU {} of the time", units::percent(share));
+    match health.is_server_local {
+        Some(true) => plain.note(Some(share), evidence),
+        _ => measure.weight(share / 10.0).judge(share, &evidence, "stop what else runs here"),
+    }
+}
+
+/// Judges lost packets, segments and connections.
+fn losses(document: &Document, health: &ClientHealth, rules: &mut Vec<Rule>) {
+    let requests = document.accounting.sent.total.max(1) as f64;
+    let plain = |id, what| measure(id, what, RuleUnit::Share).finding_at(LOSS_FINDING);
+    let mut judge = |measure: Measure, count: Option<u64>, evidence: &str, remedy: &str| {
+        let Some(count) = count else {
+            return;
+        };
+        let share = count as f64 / requests;
+        let evidence =
+            format!("{} {evidence}, {} of requests", units::count(count), units::percent(share));
+        rules.push(match count {
+            0..LOSSES_LEAST => measure.pass(Some(share), evidence),
+            _ => measure.weight(share).judge(share, &evidence, remedy),
+        });
+    };
+    let dropped =
+        measure("packets-dropped", "packets dropped", RuleUnit::Share).finding_at(DROPPED_FINDING);
+    judge(dropped, health.softnet_dropped, "dropped by this machine", "lower the rate");
+    // Counted on this run's sockets; the machine's counters include all programs.
+    let network = document.network.as_ref();
+    let retransmitted = network.map(|network| network.retransmitted_segments);
+    let remedy = "check the network: retransmissions are in the latencies";
+    judge(plain("retransmissions", "packet loss"), retransmitted, "TCP segments resent", remedy);
+    let timed_out = network.and_then(|network| network.retransmission_timeouts);
+    let timeouts = plain("tcp-timeouts", "packet loss");
+    judge(timeouts, timed_out, "TCP retransmission timeouts", remedy);
+    // Counted on this machine: the server's overflows if it runs here, else unrelated to this run.
+    let overflows = health.listen_overflows.filter(|_| health.is_server_local == Some(true));
+    let listen = plain("listen-overflows", "connections refused").subject(Subject::Server);
+    let remedy = "raise the server's listen backlog and net.core.somaxconn";
+    judge(listen, overflows, "connections overflowed the listen queue", remedy);
+    if let Some(squeezed) = health.softnet_squeezed {
+        let text = format!("packet processing was cut short {} times", units::count(squeezed));
+        let measure = measure("softirq-squeezed", "softirq budget", RuleUnit::Count);
+        rules.push(measure.note(Some(squeezed as f64), text));
+    }
+    let full = |id, what| measure(id, what, RuleUnit::Share).finding_at(FULL_FINDING);
+    if let Some(share) = health.ephemeral_ports {
+        let evidence = format!("{} of the ephemeral ports are in use", units::percent(share));
+        let remedy = format!("keep connections alive, or add source addresses ({SOURCE_IP})");
+        let measure = full("ephemeral-ports", "ephemeral ports");
+        rules.push(measure.weight(share - FULL_FINDING).judge(share, &evidence, &remedy));
+    }
+    if let Some(share) = health.interface_use {
+        let evidence = format!("{} of the interface's speed is in use", units::percent(share));
+        let measure = full("interface-use", "network interface");
+        rules.push(measure.weight(share).judge(share, &evidence, "use a faster interface"));
+    }
+}
+
+/// Notes that client and server share CPUs, whatever the figures.
+fn shared_host(health: &ClientHealth) -> Option<Rule> {
+    let measure = measure("shared-host", "shared host", RuleUnit::Count);
+    let text = "client and server share CPUs: weir itself slows the target";
+    (health.is_server_local == Some(true)).then(|| measure.note(None, text))
+}
+
+/// Notes CPUs that may run slower under low load.
+fn governor(document: &Document) -> Option<Rule> {
+    let governor = document.environment.cpu_governor.as_ref()?;
+    let measure = measure("cpu-governor", "CPU governor", RuleUnit::Count);
+    (governor != "performance")
+        .then(|| measure.note(None, format!("the CPU governor is '{governor}', not 'performance'")))
+}
+
+/// Notes the exit latency of the deepest idle state.
+fn idle_states(document: &Document, health: &ClientHealth) -> Option<Rule> {
+    let exit_ns = health.idle_exit_ns?;
+    let p50_ns = document.latency.service_time.ok.percentile(50.0)?.ns;
+    let is_long = exit_ns as f64 > IDLE_EXIT_NOTE * p50_ns as f64;
+    let measure = measure("idle-states", "CPU idle states", RuleUnit::Ns);
+    is_long.then(|| {
+        let text = format!(
+            "leaving the deepest CPU idle state takes {} of the {} p50",
+            units::duration(exit_ns),
+            units::duration(p50_ns),
+        );
+        measure.note(Some(exit_ns as f64), text)
+    })
+}
+
+/// Notes steps of the wall clock, which spoil kernel time stamps and nothing else.
+fn clock_step(health: &ClientHealth) -> Option<Rule> {
+    let step_ns = health.clock_step_ns? as f64;
+    let measure = measure("clock-step", "clock step", RuleUnit::Ns);
+    (step_ns > CLOCK_STEP_NOTE_NS).then(|| {
+        let step = units::duration(step_ns as u64);
+        measure.note(Some(step_ns), format!("the wall clock was set by {step} during the run"))
+    })
+}
+
+/// Judges clocks that cost a system call, or tick too coarsely (METHOD 1.1).
+fn clock(document: &Document) -> Rule {
+    let measure = measure("slow-clock", "slow clock", RuleUnit::Ns);
+    let Some(source) = &document.environment.clock_source else {
+        return measure.unknown("the clock's source is not known");
+    };
+    let read_ns = document.environment.clock_read_ns.filter(|ns| ns.is_finite());
+    let evidence = format!("the clock source is {source}");
+    if FAST_CLOCKS.contains(&source.as_str()) {
+        return measure.pass(read_ns, evidence);
+    }
+    let cost = read_ns.map_or_else(String::new, |ns| format!(" of {}", units::duration(ns as u64)));
+    let evidence = format!("{evidence}, which takes a system call{cost} to read");
+    let remedy = "choose tsc or kvm-clock, if the machine has it";
+    measure.weight(0.05).fired(RuleOutcome::Finding, read_ns, &evidence, remedy)
+}

@@ -1,0 +1,84 @@
+//! The parts of a merged document: rules about one client or its machine are judged by the worst
+//! part, and the grade is no better than the worst part's (METHOD 1.9).
+//!
+//! A client that spoils a third of the requests is diluted in the sum of three parts: its p99 of
+//! lateness lies at p97 there.
+
+use crate::rules::measure::Measure;
+use crate::thresholds::PARTS_TOGETHER_FINDING;
+use weir_result::document::Grade;
+use weir_result::document::{Document, PartSection};
+use weir_result::document::{Rule, RuleOutcome, RuleUnit, Subject};
+use weir_text::setting::START_AT;
+use weir_text::units;
+
+/// Replaces rules about the client and its machine that are worse in a part, and judges if the
+/// parts ran together.
+pub(crate) fn judge(document: &Document, rules: &mut Vec<Rule>) {
+    for section in &document.parts {
+        let is_of_client =
+            |rule: &&Rule| matches!(rule.subject, Subject::Client | Subject::Machine);
+        let fired = section.verdict.rules.iter().filter(|rule| rule.has_fired());
+        for worse in fired.filter(is_of_client) {
+            let theirs = of_part(worse, section);
+            match rules.iter_mut().find(|rule| rule.id == worse.id) {
+                Some(rule) if rank(rule) <= rank(worse) => *rule = theirs,
+                Some(_) => {}
+                None => rules.push(theirs),
+            }
+        }
+    }
+    rules.extend(apart(document));
+}
+
+/// Order of severity of a rule; of rules alike in it a part's own stands, which names the remedy on
+/// its machine.
+fn rank(rule: &Rule) -> (RuleOutcome, u64) {
+    // Weights lie between 0 and 1, where the order of bits is that of numbers.
+    (rule.outcome, rule.weight.to_bits())
+}
+
+/// Returns a part's rule with the part in its sentence: `late sends in part 2: …`.
+fn of_part(rule: &Rule, section: &PartSection) -> Rule {
+    let part = section.part.index();
+    let text = match rule.text.split_once(": ") {
+        Some((what, rest)) => format!("{what} in part {part}: {rest}"),
+        None => format!("part {part}: {}", rule.text),
+    };
+    Rule { text, ..rule.clone() }
+}
+
+/// Judges the share of the window in which all parts ran; `None` if fewer than two are known.
+fn apart(document: &Document) -> Option<Rule> {
+    let (last, first, share) = document.parts_overlap()?;
+    let measure =
+        Measure::new("parts-apart", "parts not together", Subject::Workload, RuleUnit::Share)
+            .fires_below()
+            .finding_at(PARTS_TOGETHER_FINDING)
+            .weight(1.0 - share);
+    let together = format!("all parts ran in {} of the window", units::percent(share));
+    let evidence = match share < PARTS_TOGETHER_FINDING {
+        true => {
+            format!("{together}: part {} ended first, part {} began last", first.part, last.part)
+        }
+        false => together,
+    };
+    Some(measure.judge(
+        share,
+        &evidence,
+        &format!("start all together ({START_AT}), set the clocks"),
+    ))
+}
+
+/// Returns the grade and its reason, or those of the worst part if it is worse.
+pub(crate) fn worst(document: &Document, own: (Grade, String)) -> (Grade, String) {
+    // The first of those that are equally bad.
+    let worst = document.parts.iter().rev().max_by_key(|section| section.verdict.grade);
+    match worst.filter(|section| section.verdict.grade > own.0) {
+        Some(section) => {
+            let PartSection { part, verdict, .. } = section;
+            (verdict.grade, format!("part {}: {}", part.index(), verdict.reason))
+        }
+        None => own,
+    }
+}

@@ -1,0 +1,182 @@
+//! The line `Target`: the responses of the target to the requests sent to it (METHOD 1.9).
+
+use crate::thresholds::{TARGET_DEGRADED, TARGET_FAILED};
+use weir_result::Callback;
+use weir_result::FailurePhase;
+use weir_result::Load;
+use weir_result::document::{Accounting, Document, SliceEntry, TargetLine, TargetState};
+use weir_result::errno;
+use weir_text::units;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Error of a request that the peer returned each time it was sent.
+const RETURNED: &str = "protocol_returned";
+
+/// Derives the line.
+pub(crate) fn of(document: &Document) -> TargetLine {
+    let accounting = &document.accounting;
+    let sent = accounting.planned.saturating_sub(accounting.never_sent);
+    let failed = sent.saturating_sub(accounting.ok);
+    if sent == 0 {
+        return unsent(document);
+    }
+    let failed_share = failed as f64 / sent as f64;
+    let of_requests = state_of(failed_share, accounting.ok > 0);
+    let silent_share = silent_share(document);
+    let of_time = state_of(silent_share, accounting.ok > 0);
+    let state = of_requests.max(of_time);
+    let text = match state {
+        TargetState::Ok => String::new(),
+        _ if of_time > of_requests => silence(document, silent_share),
+        _ => most_frequent(document, sent),
+    };
+    TargetLine { state, failed_share, text }
+}
+
+/// True if the target failed by the time without a response, and few requests failed.
+pub(crate) fn fell_silent(target: &TargetLine) -> bool {
+    target.state == TargetState::Failed && target.failed_share < TARGET_FAILED
+}
+
+/// State of a target with this share of failures.
+fn state_of(failed_share: f64, has_success: bool) -> TargetState {
+    match failed_share {
+        _ if !has_success => TargetState::Failed,
+        share if share >= TARGET_FAILED => TargetState::Failed,
+        share if share >= TARGET_DEGRADED => TargetState::Degraded,
+        _ => TargetState::Ok,
+    }
+}
+
+/// State of a target to which no measured request was sent: connecting failed, requests of the
+/// warm-up kept the connections busy, or the run ended before.
+fn unsent(document: &Document) -> TargetLine {
+    let failed = |text| TargetLine { state: TargetState::Failed, failed_share: 1.0, text };
+    let throughput = &document.throughput;
+    if throughput.completed > 0 {
+        let failed_share = 1.0 - throughput.good as f64 / throughput.completed as f64;
+        let state = state_of(failed_share, throughput.good > 0);
+        let share = units::short_percent(failed_share);
+        let text = format!("{share} of responses have a status of 400 or above");
+        let text = if state == TargetState::Ok { String::new() } else { text };
+        return TargetLine { state, failed_share, text };
+    }
+    let failures = &document.connections.failures;
+    let connecting = failures.iter().filter(|failure| failure.phase == FailurePhase::Connect);
+    if let Some(worst) = connecting.max_by_key(|failure| failure.count) {
+        return failed(format!("no connection: {}", worst.text));
+    }
+    if throughput.completed == 0
+        && let Some(why) = refusal(document)
+    {
+        return failed(why);
+    }
+    let responses: u64 = document.series.iter().map(|entry| entry.completed).sum();
+    let is_silent = document.accounting.sent.warmup > 0 && responses == 0;
+    if !is_silent || document.run.interrupted {
+        return TargetLine::default();
+    }
+    let lives = document.phases.iter().map(|of| of.drained_ns.saturating_sub(of.start_ns));
+    let waited_ns = lives.max().unwrap_or(0).min(document.plan.timeout_ns);
+    // Whole seconds: the time to close the sockets has no meaning here.
+    let waited_ns =
+        if waited_ns < SECOND_NS { waited_ns } else { waited_ns / SECOND_NS * SECOND_NS };
+    failed(format!("no response within {}", units::short_duration(waited_ns)))
+}
+
+/// Share of the window in which the target was silent: slices without a response although requests
+/// waited for one, in a run with failures. A target that is gone gets few requests, so their share
+/// does not show it. Stretches that a slow response explains do not count.
+fn silent_share(document: &Document) -> f64 {
+    let accounting = &document.accounting;
+    let lost = [accounting.transport_error, accounting.timed_out, accounting.in_flight_at_end];
+    let has_failures = lost.iter().any(|count| *count > 0)
+        || !document.connections.failures.is_empty()
+        || refusal(document).is_some();
+    let pauses = document.script.as_ref().and_then(|of| of.callbacks.get(&Callback::Delay));
+    // Older documents lack the counts of slices, and connections rest in a script's delay().
+    let has_counts = document.slices.iter().any(|slice| slice.completed > 0);
+    if !has_failures || !has_counts || pauses.is_some_and(|usage| usage.calls > 0) {
+        return 0.0;
+    }
+    let slowest_s = document.latency.service_time.ok.max_ns.unwrap_or(0) as f64 / 1e9;
+    let window_s = document.throughput.window_s;
+    let whole: Vec<&SliceEntry> =
+        document.slices.iter().filter(|slice| slice.end_s <= window_s).collect();
+    let is_closed = matches!(document.plan.load, Load::ClosedLoop);
+    let is_silent = |slice: &SliceEntry| {
+        slice.completed == 0 && (is_closed || slice.in_flight > 0 || slice.backlog > 0)
+    };
+    let stretches = whole.chunk_by(|a, b| is_silent(a) == is_silent(b));
+    let silent_s: f64 = stretches
+        .filter_map(|stretch| Some((stretch.first()?, stretch.last()?)))
+        .filter(|(first, _)| is_silent(first))
+        .map(|(first, last)| last.end_s - first.start_s)
+        .filter(|length_s| *length_s > slowest_s)
+        .sum();
+    if silent_s > 0.0 { silent_s / window_s } else { 0.0 }
+}
+
+/// Formats `no response for 50% of the window: connection refused`.
+fn silence(document: &Document, share: f64) -> String {
+    let worst = document.connections.failures.iter().max_by_key(|failure| failure.count);
+    let why = worst.map(|failure| failure.text.clone()).or_else(|| refusal(document));
+    let why = why.map_or_else(String::new, |why| format!(": {why}"));
+    format!("no response for {} of the window{why}", units::short_percent(share))
+}
+
+/// How the server refused streams of HTTP/2, by the name that RFC 9113 has for it.
+fn refusal(document: &Document) -> Option<String> {
+    let connections = &document.connections;
+    if connections.without_streams > 0 {
+        return Some("the server allows no streams (MAX_CONCURRENT_STREAMS 0)".to_owned());
+    }
+    let (reason, _) = connections.goaways.iter().max_by_key(|(_, count)| **count)?;
+    Some(format!("the server ended connections (GOAWAY: {reason})"))
+}
+
+/// Formats `3.1% timed out`, `100% of responses were 404`, `no response within 10 s`.
+fn most_frequent(document: &Document, sent: u64) -> String {
+    let accounting = &document.accounting;
+    let Accounting { transport_error, timed_out, in_flight_at_end, .. } = *accounting;
+    let share = |count: u64| units::short_percent(count as f64 / sent as f64);
+    let answered = accounting.ok + accounting.bad_response;
+    let unanswered = timed_out + in_flight_at_end;
+    if answered == 0 && unanswered >= transport_error {
+        let waited_ns = longest_wait_ns(document);
+        return format!("no response within {}", units::short_duration(waited_ns));
+    }
+    let bad = accounting.status.iter().filter(|(code, _)| !document.plan.success.accepts(**code));
+    let worst_status = bad.max_by_key(|(_, count)| **count);
+    let worst_error = accounting.errors.iter().max_by_key(|(_, count)| **count);
+    let mut causes = vec![
+        (timed_out, format!("{} timed out", share(timed_out))),
+        (in_flight_at_end, format!("{} got no response by the end", share(in_flight_at_end))),
+    ];
+    causes.extend(worst_status.map(|(code, count)| {
+        let of_responses = units::short_percent(*count as f64 / answered.max(1) as f64);
+        (accounting.bad_response, format!("{of_responses} of responses were {code}"))
+    }));
+    causes.extend(worst_error.map(|(kind, count)| {
+        let goaway = refusal(document).filter(|_| kind == RETURNED);
+        let why = goaway.unwrap_or_else(|| error_in_words(kind));
+        (transport_error, format!("{} failed: {why}", share(*count)))
+    }));
+    let worst = causes.into_iter().max_by_key(|(count, _)| *count);
+    worst.map_or_else(String::new, |(_, text)| text)
+}
+
+/// Longest time that a response was awaited, in nanoseconds: the timeout, or until the run's own
+/// end.
+fn longest_wait_ns(document: &Document) -> u64 {
+    let oldest = document.latency.service_time.headline().max_ns.unwrap_or(0);
+    match document.accounting.timed_out {
+        0 => oldest,
+        _ => document.plan.timeout_ns,
+    }
+}
+
+fn error_in_words(kind: &str) -> String {
+    errno::text_of_name(kind).map_or_else(|| kind.replace('_', " "), str::to_owned)
+}

@@ -1,0 +1,245 @@
+//! The line `Target`.
+
+use weir_result::document::{TargetLine, TargetState};
+use weir_result::{DocumentParts, FailureCause, FailureKind, FailurePhase};
+use weir_verdict::Assertion;
+
+use super::run::{EACH, Failure, MS, S, answer, closed, failing, no_success, well};
+
+#[track_caller]
+fn check(target: &TargetLine, state: TargetState, text: &str) {
+    assert_eq!((target.state, target.text.as_str()), (state, text), "{target:?}");
+}
+
+fn with(count: u64, failure: Failure) -> TargetLine {
+    well(|parts| failing(parts, count, failure)).verdict.target
+}
+
+fn only(count: u64, failure: Failure) -> TargetLine {
+    let document = well(|parts| {
+        no_success(parts);
+        failing(parts, count, failure);
+    });
+    document.verdict.target
+}
+
+#[test]
+fn few_failures_are_ok() {
+    let target = well(|_| ()).verdict.target;
+    check(&target, TargetState::Ok, "");
+    assert_eq!(target.failed_share, 0.0);
+    // 29 of 30,029 are less than 0.1%.
+    check(&with(29, Failure::TimedOut), TargetState::Ok, "");
+}
+
+#[test]
+fn from_a_thousandth_on_it_is_degraded() {
+    let target = with(31, Failure::TimedOut);
+    check(&target, TargetState::Degraded, "0.1% timed out");
+    assert!((target.failed_share - 31.0 / 30_031.0).abs() < 1e-12);
+    check(&with(960, Failure::TimedOut), TargetState::Degraded, "3.1% timed out");
+    check(&with(960, Failure::Status(404)), TargetState::Degraded, "3.1% of responses were 404");
+    check(
+        &with(960, Failure::Reset),
+        TargetState::Degraded,
+        "3.1% failed: connection reset by peer",
+    );
+}
+
+#[test]
+fn half_of_the_requests_or_no_success_is_a_failure() {
+    check(
+        &with(29_000, Failure::Status(503)),
+        TargetState::Degraded,
+        "49.2% of responses were 503",
+    );
+    check(&with(30_000, Failure::Status(503)), TargetState::Failed, "50% of responses were 503");
+    check(&only(100, Failure::Status(404)), TargetState::Failed, "100% of responses were 404");
+    let target = only(3, Failure::Reset);
+    check(&target, TargetState::Failed, "100% failed: connection reset by peer");
+}
+
+#[test]
+fn a_server_that_never_responds() {
+    let document = well(|parts| {
+        no_success(parts);
+        parts.plan.timeout_ns = 10_000_000_000;
+        failing(parts, 20, Failure::TimedOut);
+    });
+    check(&document.verdict.target, TargetState::Failed, "no response within 10 s");
+    assert_eq!(document.verdict.target.failed_share, 1.0);
+}
+
+/// Requests never sent belong to the line `Load`, not to the target.
+#[test]
+fn requests_never_sent_are_no_failures_of_the_target() {
+    check(&with(3_000, Failure::NeverSent), TargetState::Ok, "");
+}
+
+/// `Target` is about the requests that were sent, an assertion about all.
+#[test]
+fn an_assertion_names_its_base_if_requests_were_never_sent() {
+    let measured = |text: &str, count: u64, failure| {
+        let document = well(|parts| failing(parts, count, failure));
+        text.parse::<Assertion>().expect("a claim").judge(&document).measured
+    };
+    for name in ["errors", "never_sent"] {
+        let text = measured(&format!("{name} == 0"), 3_000, Failure::NeverSent);
+        assert_eq!(text, "9.09% of planned requests");
+    }
+    assert_eq!(measured("never_sent.count == 0", 3_000, Failure::NeverSent), "3,000");
+    assert_eq!(measured("errors == 0", 3_000, Failure::Reset), "9.09%");
+}
+
+#[test]
+fn a_port_that_refuses() {
+    let document = well(|parts| {
+        no_success(parts);
+        let cause = FailureCause::Errno(111);
+        let refused = FailureKind { phase: FailurePhase::Connect, cause };
+        parts.measurements.connections.failures.insert(refused, 10);
+        failing(parts, 20, Failure::NeverSent);
+    });
+    check(&document.verdict.target, TargetState::Failed, "no connection: connection refused");
+}
+
+/// The requests of the warm-up kept every connection busy until the end.
+#[test]
+fn a_server_that_is_silent_from_the_start_failed() {
+    let silent = |parts: &mut DocumentParts| {
+        no_success(parts);
+        parts.measurements.sent.warmup = 10;
+        for worker in &mut parts.measurements.workers {
+            (worker.start_ns, worker.drained_ns) = (S, 9 * S + S / 10);
+        }
+    };
+    let target = well(silent).verdict.target;
+    check(&target, TargetState::Failed, "no response within 2 s");
+    // Responses inside the window count, even to requests of the warm-up.
+    let target = well(|parts| {
+        silent(parts);
+        (parts.measurements.window.completed, parts.measurements.window.good) = (1_000, 990);
+    });
+    check(
+        &target.verdict.target,
+        TargetState::Degraded,
+        "1% of responses have a status of 400 or above",
+    );
+}
+
+/// Leaves the slices from this one on without requests, as in a closed loop whose server is gone.
+fn gone_from(first: usize, parts: &mut DocumentParts) {
+    let m = &mut parts.measurements;
+    for slice in &mut m.slices[first..] {
+        (slice.sent, slice.completed, slice.good, slice.in_flight) = (0, 0, 0, 0);
+    }
+}
+
+fn refused(parts: &mut DocumentParts) {
+    let refused = FailureKind { phase: FailurePhase::Connect, cause: FailureCause::Errno(111) };
+    parts.measurements.connections.failures.insert(refused, 64);
+}
+
+/// A target that is gone gets no requests that could fail.
+#[test]
+fn a_server_that_goes_away_in_a_closed_loop() {
+    let gone = |first| {
+        let document = well(|parts| {
+            closed(parts);
+            refused(parts);
+            gone_from(first, parts);
+        });
+        document.verdict.target
+    };
+    let text = "no response for 50% of the window: connection refused";
+    check(&gone(15), TargetState::Failed, text);
+    assert_eq!(gone(15).failed_share, 0.0);
+    let text = "no response for 3.33% of the window: connection refused";
+    check(&gone(29), TargetState::Degraded, text);
+    check(&gone(30), TargetState::Ok, "");
+}
+
+#[test]
+fn a_server_that_goes_away_in_an_open_loop() {
+    let gone = |backlog| {
+        let document = well(|parts| {
+            refused(parts);
+            gone_from(15, parts);
+            parts.measurements.slices[15..].iter_mut().for_each(|slice| slice.backlog = backlog);
+        });
+        document.verdict.target
+    };
+    let text = "no response for 50% of the window: connection refused";
+    check(&gone(EACH), TargetState::Failed, text);
+    // Nothing was due.
+    check(&gone(0), TargetState::Ok, "");
+}
+
+const NO_STREAMS: &str = "the server allows no streams (MAX_CONCURRENT_STREAMS 0)";
+const ENDED: &str = "the server ended connections (GOAWAY: ENHANCE_YOUR_CALM)";
+
+fn without_streams(parts: &mut DocumentParts) {
+    parts.measurements.connections.without_streams = 10;
+    parts.measurements.connections.goaways.insert("NO_ERROR", 1);
+}
+
+fn ended(parts: &mut DocumentParts) {
+    let goaways = &mut parts.measurements.connections.goaways;
+    goaways.insert("ENHANCE_YOUR_CALM", 7);
+    goaways.insert("NO_ERROR", 2);
+}
+
+/// No request fails where a server of HTTP/2 lets none be sent.
+#[test]
+fn a_server_that_takes_no_request_failed() {
+    let unsent = |refuse: fn(&mut DocumentParts)| {
+        let document = well(|parts| {
+            no_success(parts);
+            refuse(parts);
+            failing(parts, 20, Failure::NeverSent);
+        });
+        document.verdict.target
+    };
+    check(&unsent(without_streams), TargetState::Failed, NO_STREAMS);
+    check(&unsent(ended), TargetState::Failed, ENDED);
+}
+
+/// From then on it lets no request be sent.
+#[test]
+fn a_server_that_refuses_from_mid_run_on_fell_silent() {
+    let from = |first, refuse: fn(&mut DocumentParts)| {
+        let document = well(|parts| {
+            closed(parts);
+            refuse(parts);
+            gone_from(first, parts);
+        });
+        document.verdict.target
+    };
+    let text = format!("no response for 80% of the window: {NO_STREAMS}");
+    check(&from(6, without_streams), TargetState::Failed, &text);
+    let text = format!("no response for 80% of the window: {ENDED}");
+    check(&from(6, ended), TargetState::Failed, &text);
+    check(&from(30, ended), TargetState::Ok, "");
+}
+
+#[test]
+fn a_slow_or_unused_server_is_not_silent() {
+    let silent = |change: fn(&mut DocumentParts)| {
+        let document = well(|parts| {
+            closed(parts);
+            gone_from(29, parts);
+            change(parts);
+        });
+        document.verdict.target.state
+    };
+    assert_eq!(silent(refused), TargetState::Degraded);
+    assert_eq!(silent(|_| ()), TargetState::Ok, "nothing failed");
+    // A response of this length leaves a slice of 333 ms empty.
+    let slow = well(|parts| {
+        answer(&mut parts.measurements, 0, 0, 400 * MS);
+        closed(parts);
+        gone_from(29, parts);
+        refused(parts);
+    });
+    assert_eq!(slow.verdict.target.state, TargetState::Ok, "it is slow");
+}
