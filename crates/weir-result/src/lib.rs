@@ -4,6 +4,8 @@
 //! scripts and other machines get the document made of them.
 #![forbid(unsafe_code)]
 
+mod bound;
+mod connection_failure;
 #[macro_use]
 mod counters;
 mod counts;

@@ -4,6 +4,7 @@ mod addresses;
 mod connection;
 mod http;
 mod part;
+mod rate;
 mod success;
 mod tls;
 
@@ -11,14 +12,13 @@ pub use addresses::{AddressRange, AddressRangeError};
 pub use connection::{Closer, ConnectionPlan};
 pub use http::{Http2Plan, HttpPlan};
 pub use part::Part;
+pub use rate::Rate;
 pub use success::SuccessRule;
 pub use tls::{TlsPlan, TlsVersion};
 
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use weir_text::units::{self, ParseError};
 
 /// Divisor of the window for the drain's limit, which is at least `DRAIN_MIN_NS`.
 const DRAIN_PART: u64 = 5;
@@ -264,40 +264,6 @@ pub enum Arrivals {
         /// Seed of the random gaps, which makes the plan repeatable.
         seed: u64,
     },
-}
-
-/// An exact rate: `numerator / denominator` requests, or connects, per second, both at least 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Rate {
-    /// Number of requests or connects.
-    pub numerator: u64,
-    /// Number of seconds in which they are made.
-    pub denominator: u64,
-}
-
-impl Rate {
-    /// Returns the rate in requests per second, rounded to the nearest float.
-    pub fn rps(self) -> f64 {
-        self.numerator as f64 / self.denominator as f64
-    }
-}
-
-/// Prints the rate without rounding: `20,000/s`, `1 per 3 s`.
-impl fmt::Display for Rate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&units::exact_rate(self.numerator, self.denominator))
-    }
-}
-
-/// Reads what [`units::parse_rate`] accepts, exactly: `20k`, `6000/m`, `1 per 3 s`.
-impl FromStr for Rate {
-    type Err = ParseError;
-
-    fn from_str(text: &str) -> Result<Rate, ParseError> {
-        let (numerator, denominator) = units::parse_rate(text)?;
-        Ok(Rate { numerator, denominator })
-    }
 }
 
 /// Send strategy: the precision of send times (METHOD 1.8).

@@ -4,45 +4,15 @@
 //! Two columns come from one [`ByOutcome`]: its `ok` histogram alone, and [`AllOutcomes`], in which
 //! every failure counts as slower than any response.
 
-use serde::{Deserialize, Serialize};
 pub use weir_stats::{count_needed, has_beyond, is_supported, least_count, rank_of};
 
+pub use crate::bound::Bound;
 use crate::counters::ByOutcome;
 use crate::histogram::{Histogram, SparseHistogram, lowest_in};
 
 /// Percentiles that a document lists, in percent, as far as there are enough samples.
 pub const PERCENTILES: [f64; 13] =
     [50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.995, 99.999, 99.9999, 100.0];
-
-/// Relation of a printed number to the true one (METHOD 1.9).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Bound {
-    /// The number is the value: a time to the histogram's 0.1%, never less than the true one.
-    #[default]
-    Exact,
-    /// The true value is at least this: a time that falls on a failed request, or a rate that the
-    /// client or the connections limited.
-    Lower,
-    /// The true value is at most this: the client inflated it.
-    Upper,
-    /// Nothing is known: the client inflated a time that falls on a failed request, which bounds it
-    /// from both sides.
-    Unknown,
-}
-
-impl Bound {
-    /// Returns the bound as the document names it.
-    pub fn in_words(self) -> &'static str {
-        match self {
-            Bound::Exact => "exact",
-            Bound::Lower => "lower",
-            Bound::Upper => "upper",
-            Bound::Unknown => "unknown",
-        }
-    }
-}
 
 /// Value of a certain rank, or a bound of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! The judge: a document gets its stationarity, its bounds and its verdict, all of them functions of
-//! what it holds. A loaded or merged document is judged like a fresh one.
+//! The judge: a document gets its stationarity, its bounds and its verdict, all of them functions
+//! of what it holds. A loaded or merged document is judged like a fresh one.
 
 use weir_result::document::{BrokenInvariant, MergeError, Unjudged, Verdict};
 use weir_result::{Document, DocumentParts};

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::is_zero;
+use super::accounting::is_zero;
 use super::rules;
-use crate::document::ConnectionFailure;
+use crate::connection_failure::ConnectionFailure;
 use crate::failures::FailureKind;
 
 counters! {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::is_zero;
+use super::accounting::is_zero;
 use super::rules::{self, Merge};
 
 counters! {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::rules;
-use crate::quantile::Bound;
+use crate::bound::Bound;
 
 counters! {
     /// Counts inside `[t0, t1)`, whichever slots they belong to.

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use super::check::{BrokenInvariant, check};
+use super::coverage::Coverage;
 use super::departures::DeparturesSection;
 use super::latency::Latency;
 use super::occupancy::OccupancySection;
-use super::parts::{Coverage, PartSection};
+use super::parts::PartSection;
 use super::probe::Probed;
 use super::recorded::Recorded;
 use super::stamps::StampsSection;

@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use super::connection_failure::{ConnectionFailure, add_failures};
 use super::{
     DeparturesSection, Document, NetworkSection, OccupancySection, Phases, Probed, SeriesEntry,
     SliceEntry, StampsSection, WitnessSection, health,
 };
+use crate::connection_failure::{ConnectionFailure, add_failures};
 use crate::counters::{DestinationCounts, Outcomes, ScriptUsage, Sent, TlsCounts, Window};
 use crate::evidence::ClientHealth;
 use crate::measurements::Measurements;

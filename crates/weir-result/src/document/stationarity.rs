@@ -1,5 +1,5 @@
-//! Stationarity of the run: the figures of METHOD 1.10 for each series of slices. weir-verdict computes
-//! them, and draws the conclusions.
+//! Stationarity of the run: the figures of METHOD 1.10 for each series of slices. weir-verdict
+//! computes them, and draws the conclusions.
 
 use serde::{Deserialize, Serialize};
 

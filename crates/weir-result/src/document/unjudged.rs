@@ -1,6 +1,6 @@
 //! A document before it is judged: whole, but for its stationarity, its bounds and its verdict.
 
-use super::Document;
+use super::content::Document;
 
 /// A document without stationarity, with exact numbers and an empty verdict. weir-verdict judges
 /// it; nothing else should print or write it.

@@ -1,5 +1,5 @@
-//! The verdict as documents hold it: the grade, the lines `Target`, `Load` and `Limit`, and the rules
-//! (METHOD 1.9). weir-verdict judges; nothing here does.
+//! The verdict as documents hold it: the grade, the lines `Target`, `Load` and `Limit`, and the
+//! rules (METHOD 1.9). weir-verdict judges; nothing here does.
 
 use serde::{Deserialize, Serialize};
 

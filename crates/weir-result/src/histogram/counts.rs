@@ -3,7 +3,7 @@
 
 use std::ops::{AddAssign, Range};
 
-use super::BUCKETS;
+use super::buckets::BUCKETS;
 
 /// Counts by bucket: a list while few buckets are in use, then a table. With thousands of threads
 /// there are hundreds of thousands of these, most of which get some values a second; tables would

@@ -4,8 +4,8 @@ use core::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::Rate;
 use super::addresses::{AddressRange, count, nth_in_turn};
+use super::rate::Rate;
 
 /// Opening and renewal of connections. By default all are opened at once, and kept for as long as
 /// the server keeps them.

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::trial::TrialOutcome;
-use super::{STUDY_VERSION, Study};
+use super::content::{STUDY_VERSION, Study};
+use super::trial::{Trial, TrialOutcome};
 use crate::document::LoadError;
 use crate::shape::{self, ShapeError};
 use weir_text::printable;
@@ -106,7 +106,7 @@ impl Study {
     }
 }
 
-impl super::Trial {
+impl Trial {
     /// Checks the trial of a study with this many cells, and its document, which was read from
     /// `outcome`.
     fn check(&self, cells: usize, outcome: &Value) -> Result<(), StudyError> {

@@ -159,8 +159,8 @@ pub fn parse_number(text: &str) -> Result<f64, ParseError> {
 }
 
 /// Parses a rate, exactly: `20k`, `0.5`, `100/s`, `6000/m`, `1/3s`, `1 per 3 s`; per second by
-/// default, as a reduced fraction: numerator and denominator, both at least 1. Refuses zero and more
-/// than one request per nanosecond.
+/// default, as a reduced fraction: numerator and denominator, both at least 1. Refuses zero and
+/// more than one request per nanosecond.
 pub fn parse_rate(text: &str) -> Result<(u64, u64), ParseError> {
     let split = text.split_once('/').or_else(|| text.split_once(" per "));
     let (amount, period) = split.unwrap_or((text, "s"));

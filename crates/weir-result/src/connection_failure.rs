@@ -47,7 +47,7 @@ impl ConnectionFailure {
 }
 
 /// Adds failures of the same kind together; the order is that of phase, cause and errno.
-pub(super) fn add_failures(mine: &mut Vec<ConnectionFailure>, theirs: &[ConnectionFailure]) {
+pub(crate) fn add_failures(mine: &mut Vec<ConnectionFailure>, theirs: &[ConnectionFailure]) {
     for failure in theirs {
         match mine.iter_mut().find(|known| known.is_same_kind(failure)) {
             Some(known) => known.count += failure.count,

@@ -1,0 +1,129 @@
+//! The document: all its sections.
+
+use serde::{Deserialize, Serialize};
+
+use super::assertions::AssertionResult;
+use super::departures::DeparturesSection;
+use super::environment::Environment;
+use super::latency::Latency;
+use super::note::Note;
+use super::occupancy::OccupancySection;
+use super::parts::PartSection;
+use super::probe::ProbeSection;
+use super::prove_client::ProveClientSection;
+use super::raw::RawSection;
+use super::run::{Run, Tool};
+use super::selfcheck::SelfcheckSection;
+use super::server::ServerSection;
+use super::stamps::StampsSection;
+use super::stationarity::SeriesStationarity;
+use super::verdict::Verdict;
+use super::witness::WitnessSection;
+use crate::counters::{
+    Accounting, ConnectionsSection, NetworkSection, Phases, ScriptSection, SeriesEntry, SliceEntry,
+    Throughput, TlsSection,
+};
+use crate::evidence::ClientHealth;
+use crate::plan::Plan;
+
+/// Version of the document's schema that this program writes, and the newest that it reads.
+pub const SCHEMA_VERSION: u32 = 2;
+
+/// Result of a run: one JSON document.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Document {
+    /// Version of this schema; a changed meaning is a new version.
+    pub schema_version: u32,
+    /// Program that wrote the document.
+    pub tool: Tool,
+    /// Identity and circumstances of the run.
+    pub run: Run,
+    /// Grade of the run, and the lines `Target`, `Load` and `Limit`; derived from the other
+    /// sections.
+    pub verdict: Verdict,
+    /// Plan of the run: the load as requested.
+    pub plan: Plan,
+    /// Phases of the run, as each worker observed them.
+    pub phases: Vec<Phases>,
+    /// Machine and program that ran the load; of several parts those of the first.
+    pub environment: Environment,
+    /// Connections: requested, opened, renewed, failed.
+    pub connections: ConnectionsSection,
+    /// Outcomes of all planned requests.
+    pub accounting: Accounting,
+    /// Times of requests and connects.
+    pub latency: Latency,
+    /// Rates inside the measured window.
+    pub throughput: Throughput,
+    /// Kernel time stamps of a sample of requests; absent if no connection was stamped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamps: Option<StampsSection>,
+    /// Sends per millisecond, actual and planned; absent in a closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub departures: Option<DeparturesSection>,
+    /// Requests on the wire, counted in two independent ways; absent if they were not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub occupancy: Option<OccupancySection>,
+    /// One-connection probe of the target before the load; absent if it did not run, or got no
+    /// response in time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<ProbeSection>,
+    /// TCP sockets of this run; absent if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkSection>,
+    /// TLS handshakes and what was negotiated; absent without TLS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsSection>,
+    /// Health of the client's machine in the window, the worst of all parts; absent if it was not
+    /// watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health: Option<ClientHealth>,
+    /// Probe thread: a few independent requests beside the load; absent if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub witness: Option<WitnessSection>,
+    /// The server as it was watched; absent if it was not. Of several parts each part has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerSection>,
+    /// Noise floor (`--selfcheck`); absent if it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selfcheck: Option<SelfcheckSection>,
+    /// The same load with one more thread (`--prove-client`); absent if it was not run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prove_client: Option<ProveClientSection>,
+    /// Usage of the script; absent without a script.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub script: Option<ScriptSection>,
+    /// Stationarity of the window, by series; empty with fewer than ten slices.
+    #[serde(default)]
+    pub stationarity: Vec<SeriesStationarity>,
+    /// Equal parts of the window by planned time, from which confidence intervals are computed.
+    pub slices: Vec<SliceEntry>,
+    /// Time series of the run, warm-up and drain included, by when things happened.
+    pub series: Vec<SeriesEntry>,
+    /// Files that hold every request (`--raw`), one for each part; absent if none were written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub raw: Vec<RawSection>,
+    /// Assertions (`--assert`) and their outcomes; absent if there were none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assertions: Vec<AssertionResult>,
+    /// Parts that the document was merged from, in the order of their numbers; absent if it was not
+    /// merged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartSection>,
+    /// Notes attached to the finished run.
+    pub notes: Vec<Note>,
+}
+
+impl Document {
+    /// Number of measured requests with a complete response, good or bad. A run without any has no
+    /// result: exit code 1.
+    pub fn responses(&self) -> u64 {
+        self.accounting.ok + self.accounting.bad_response
+    }
+
+    /// Number of measured requests that did not end as `ok`.
+    pub fn failed(&self) -> u64 {
+        self.accounting.planned.saturating_sub(self.accounting.ok)
+    }
+}

@@ -1,0 +1,139 @@
+//! The part of its plan that a document covers: the connections of its parts, the share of the rate
+//! that belongs to them, and their windows.
+//!
+//! A document of one part names it in its plan; a merged one lists its parts.
+
+use std::collections::BTreeSet;
+
+use weir_text::units;
+
+use super::content::Document;
+use super::parts::PartSection;
+use super::throughput::window_ns;
+use crate::counters::Phases;
+use crate::plan::{Load, Plan};
+
+impl PartSection {
+    /// Returns the parts that a document consists of; none if it is of a whole run.
+    pub(super) fn of_document(document: &Document) -> Vec<PartSection> {
+        let of_part = document.plan.part.map(|part| PartSection {
+            part,
+            tool: document.tool.clone(),
+            run: document.run.clone(),
+            environment: document.environment.clone(),
+            verdict: document.verdict.clone(),
+            server: document.server.clone(),
+            notes: document.notes.clone(),
+        });
+        of_part.map_or_else(|| document.parts.clone(), |part| vec![part])
+    }
+}
+
+/// Part of a plan's load that a document covers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Coverage {
+    /// Connections of the parts that the document consists of.
+    pub(super) connections: u32,
+    /// Of the plan's connections, and so of its rate: 0 to 1.
+    pub(super) share: f64,
+}
+
+impl Coverage {
+    /// Computes what a document of this plan covers, with these merged parts.
+    pub(super) fn of(plan: &Plan, parts: &[PartSection]) -> Coverage {
+        let connections = match parts {
+            [] => plan.own_connections(),
+            parts => parts
+                .iter()
+                .fold(0, |sum: u32, section| sum.saturating_add(plan.connections_of(section.part))),
+        };
+        let share = f64::from(connections) / f64::from(plan.connections.max(1));
+        Coverage { connections, share }
+    }
+}
+
+/// The window of one part on the wall clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartWindow {
+    /// Number of the part, from 1.
+    pub part: u32,
+    /// Start of the window, in nanoseconds since 1970, UTC.
+    pub from_ns: u64,
+    /// End of the window, in nanoseconds since 1970, UTC.
+    pub until_ns: u64,
+}
+
+impl Document {
+    /// Numbers of the parts that are missing, from 1; none unless the document is merged.
+    pub fn missing_parts(&self) -> impl Iterator<Item = u32> {
+        let present: BTreeSet<u32> =
+            self.parts.iter().map(|section| section.part.index()).collect();
+        let count = self.parts.first().map_or(0, |section| section.part.count());
+        (1..=count).filter(move |index| !present.contains(index))
+    }
+
+    /// Share of the planned load that the document covers, 0 to 1: less than 1 in one part, and in
+    /// a merged document that lacks parts.
+    pub fn share(&self) -> f64 {
+        self.coverage().share
+    }
+
+    /// Planned rate of the parts that the document covers, as reports print it; `None` in a closed
+    /// loop.
+    pub fn offered_in_words(&self) -> Option<String> {
+        let Load::OpenLoop { rate, .. } = self.plan.load else { return None };
+        let share = self.share();
+        Some(match share < 1.0 {
+            true => units::rate(share * rate.rps()),
+            false => rate.to_string(),
+        })
+    }
+
+    /// Number of connections of the parts that the document covers.
+    pub fn covered_connections(&self) -> u32 {
+        self.coverage().connections
+    }
+
+    /// Returns the window of the merged parts that starts last and the one that ends first, with
+    /// the share of the shortest window that lies in all of them, 0 to 1; `None` if fewer than two
+    /// are known.
+    pub fn parts_overlap(&self) -> Option<(PartWindow, PartWindow, f64)> {
+        overlap(&self.part_windows())
+    }
+
+    fn coverage(&self) -> Coverage {
+        Coverage::of(&self.plan, &self.parts)
+    }
+
+    /// Windows of the merged parts, without those that were interrupted: their end is not the
+    /// plan's.
+    fn part_windows(&self) -> Vec<PartWindow> {
+        let complete = self.parts.iter().filter(|section| !section.run.interrupted);
+        complete.filter_map(|section| window_of(&self.plan, section, &self.phases)).collect()
+    }
+}
+
+fn window_of(plan: &Plan, section: &PartSection, phases: &[Phases]) -> Option<PartWindow> {
+    let part = section.part.index();
+    let own: Vec<Phases> = phases.iter().filter(|phases| phases.part == part).copied().collect();
+    let start_ns = own.iter().map(|phases| phases.start_ns).max()?;
+    let t0_ns = start_ns.saturating_add(plan.warmup_ns);
+    let from_ns = section.run.epoch_unix_ns.saturating_add(t0_ns);
+    let until_ns = from_ns.saturating_add(window_ns(plan, false, &own));
+    Some(PartWindow { part, from_ns, until_ns })
+}
+
+/// Returns the window that starts last and the one that ends first, with the share of the shortest
+/// window that lies in all of them, 0 to 1; `None` with fewer than two. Windows that end with the
+/// requests of each part have different lengths.
+fn overlap(windows: &[PartWindow]) -> Option<(PartWindow, PartWindow, f64)> {
+    if windows.len() < 2 {
+        return None;
+    }
+    let last = windows.iter().max_by_key(|window| (window.from_ns, window.part))?;
+    let first = windows.iter().min_by_key(|window| (window.until_ns, window.part))?;
+    let lengths = windows.iter().map(|window| window.until_ns.saturating_sub(window.from_ns));
+    let shortest_ns = lengths.min().filter(|ns| *ns > 0)?;
+    let shared_ns = first.until_ns.saturating_sub(last.from_ns);
+    Some((*last, *first, shared_ns as f64 / shortest_ns as f64))
+}
