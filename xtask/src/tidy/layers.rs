@@ -35,31 +35,72 @@ const WORLD: &[&str] =
 
 /// All crates, from the program down to those that import no other. No crate imports `weir`, and
 /// only tests import `weir-sim`.
-const LAYERS: [Layer; 21] = [
+const LAYERS: [Layer; 22] = [
     Layer {
         name: "weir",
-        imports: &["weir-conductor", "weir-doctor", "weir-history", "weir-io", "weir-machine", "weir-report", "weir-result", "weir-runner", "weir-serve", "weir-study", "weir-sys", "weir-text", "weir-verdict"],
+        imports: &[
+            "weir-conductor",
+            "weir-doctor",
+            "weir-history",
+            "weir-io",
+            "weir-machine",
+            "weir-report",
+            "weir-result",
+            "weir-runner",
+            "weir-serve",
+            "weir-study",
+            "weir-sys",
+            "weir-text",
+            "weir-verdict",
+        ],
         foreign: &[],
         banned: &[],
     },
     // It looks at the machine and changes nothing: it starts no program and writes no file.
     Layer {
         name: "weir-doctor",
-        imports: &["weir-io", "weir-machine", "weir-report", "weir-result", "weir-sys", "weir-text"],
+        imports: &[
+            "weir-io",
+            "weir-machine",
+            "weir-report",
+            "weir-result",
+            "weir-sys",
+            "weir-text",
+        ],
         foreign: &["clap", "libc", "tokio", "mio"],
         banned: &["println!", "eprintln!", "process::Command", "fs::write", "File::create"],
     },
     // It belongs to no program: it neither reads a command line, nor prints, nor ends the process.
     Layer {
         name: "weir-runner",
-        imports: &["weir-engine", "weir-http", "weir-io", "weir-machine", "weir-report", "weir-result", "weir-script", "weir-serve", "weir-sys", "weir-text", "weir-tls", "weir-verdict"],
+        imports: &[
+            "weir-engine",
+            "weir-http",
+            "weir-io",
+            "weir-machine",
+            "weir-report",
+            "weir-result",
+            "weir-script",
+            "weir-serve",
+            "weir-sys",
+            "weir-text",
+            "weir-tls",
+            "weir-verdict",
+        ],
         foreign: &["clap", "tokio", "mio"],
         banned: &["println!", "eprintln!", "process::exit", "env::args", "env::args_os"],
     },
     // It runs the commands of hooks, and leaves files and the screen to its caller.
     Layer {
         name: "weir-conductor",
-        imports: &["weir-machine", "weir-result", "weir-runner", "weir-study", "weir-sys", "weir-text"],
+        imports: &[
+            "weir-machine",
+            "weir-result",
+            "weir-runner",
+            "weir-study",
+            "weir-sys",
+            "weir-text",
+        ],
         foreign: &["clap", "tokio", "mio"],
         banned: &["println!", "eprintln!", "process::exit", "env::args", "env::args_os"],
     },
@@ -71,7 +112,16 @@ const LAYERS: [Layer; 21] = [
     },
     Layer {
         name: "weir-engine",
-        imports: &["weir-http", "weir-io", "weir-result", "weir-script", "weir-stats", "weir-sys", "weir-text", "weir-tls"],
+        imports: &[
+            "weir-http",
+            "weir-io",
+            "weir-result",
+            "weir-script",
+            "weir-stats",
+            "weir-sys",
+            "weir-text",
+            "weir-tls",
+        ],
         foreign: &["clap", "jiff", "tokio", "mio"],
         banned: CLOCKS_AND_PRINTING,
     },
