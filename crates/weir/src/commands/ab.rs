@@ -43,7 +43,7 @@ pub(crate) fn ab(args: &AbArgs) -> Result<ExitCode> {
     };
     let words = command(&variants);
     let study = study::new(&args.study, design, &variants, words);
-    study::conduct(study, hooks(&args.study), variants, args.study.manner(args.fail_on))
+    study::conduct(study, hooks(&args.study), variants, args.study.settings(args.fail_on))
 }
 
 /// The words of one variant, then the common ones that it does not replace.

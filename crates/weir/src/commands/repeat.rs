@@ -27,7 +27,7 @@ pub(crate) fn repeat(args: &RepeatArgs) -> Result<ExitCode> {
     let words = study::command(&own, &variant.cell);
     let variants = vec![variant];
     let study = study::new(&args.study, design, &variants, words);
-    study::conduct(study, hooks(&args.study), variants, args.study.manner(None))
+    study::conduct(study, hooks(&args.study), variants, args.study.settings(None))
 }
 
 /// The commands of the hooks as given.

@@ -9,7 +9,7 @@ use weir_result::Study;
 use weir_result::study::{Design, Hooks, StudyError};
 use weir_runner::{LoadSpec, REDACTED, Runner, Warmup};
 
-use super::study::{self, Manner, consent};
+use super::study::{self, StudySettings, consent};
 use super::{recorded, secrets};
 use crate::args::study::{Consent, ResumeArgs};
 use crate::github::StepSummary;
@@ -28,7 +28,7 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
     let mut study = load(&args.file)?;
     let new = args.output.documents().next();
     let at_end = args.output.exports().chain(args.output.later_documents());
-    let manner = Manner {
+    let settings = StudySettings {
         output: new.or(Some(&args.file)),
         resumed: Some(&args.file),
         force: args.force,
@@ -47,7 +47,7 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
         let others = args.output.all_exports();
         let others = others.filter(|export| !is_same_file(&export.path, &args.file));
         let exports = all_exports(&args.exports, others, None);
-        return study::report(&study, Manner { exports, ..manner });
+        return study::report(&study, StudySettings { exports, ..settings });
     }
     check_commands(&study, args)?;
     weir_study::reopen(&mut study);
@@ -75,7 +75,7 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
         after: hook("--after", &study.hooks.after, &args.hooks.after)?,
         ..study.hooks
     };
-    study::conduct(study, hooks, variants, manner)
+    study::conduct(study, hooks, variants, settings)
 }
 
 /// Reads the study.

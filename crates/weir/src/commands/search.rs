@@ -51,7 +51,7 @@ pub(crate) fn search(args: &SearchArgs) -> Result<ExitCode> {
     let words = study::command(&own_words(args), &variant.cell);
     let variants = vec![variant];
     let study = study::new(&args.study, design, &variants, words);
-    study::conduct(study, hooks(&args.study), variants, args.study.manner(None))
+    study::conduct(study, hooks(&args.study), variants, args.study.settings(None))
 }
 
 /// Returns the words of the search for its file.

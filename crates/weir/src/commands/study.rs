@@ -33,7 +33,7 @@ use keeper::StudyFiles;
 
 /// How a study is made and shown.
 #[derive(Clone, Debug)]
-pub(crate) struct Manner<'a> {
+pub(crate) struct StudySettings<'a> {
     /// File that the study is kept in.
     pub(crate) output: Option<&'a Path>,
     /// File of the study that continues.
@@ -60,10 +60,10 @@ pub(crate) struct Manner<'a> {
 
 impl StudyFlags {
     /// How the study is made and shown.
-    pub(crate) fn manner(&self, fail_on: Option<FailOn>) -> Manner<'_> {
+    pub(crate) fn settings(&self, fail_on: Option<FailOn>) -> StudySettings<'_> {
         // The first document is kept after each trial; the others are written at the end.
         let at_end = self.output.exports().chain(self.output.later_documents());
-        Manner {
+        StudySettings {
             output: self.output.documents().next(),
             resumed: None,
             force: self.force,
@@ -115,22 +115,22 @@ pub(crate) fn conduct(
     mut study: Study,
     hooks: Hooks,
     variants: Vec<Variant>,
-    manner: Manner<'_>,
+    settings: StudySettings<'_>,
 ) -> Result<ExitCode> {
-    check_formats(&Findings::of_study(&study), manner.format, &manner.exports)?;
-    unfinished::check(&manner)?;
-    let summary = StepSummary::of(manner.github)?;
-    let saving = Saving::of(manner.saved, manner.quiet)?;
+    check_formats(&Findings::of_study(&study), settings.format, &settings.exports)?;
+    unfinished::check(&settings)?;
+    let summary = StepSummary::of(settings.github)?;
+    let saving = Saving::of(settings.saved, settings.quiet)?;
     // All variants push to one collector.
     let tls = variants.first().map(|variant| variant.spec.tls.clone()).unwrap_or_default();
-    let mut observers = Observers::of_study(manner.live, manner.quiet, &tls)?;
+    let mut observers = Observers::of_study(settings.live, settings.quiet, &tls)?;
     let interrupts = Interrupts::await_signals()?;
     let file = |path: &Path| ResultFile::at("--output", path, interrupts.temporaries());
     // Checked before the first trial, and made anew for each.
-    manner.output.map(file).transpose()?;
-    let kept = [("--output", manner.output), ("the study", manner.resumed)];
-    let exports = ExportFiles::at(manner.exports.clone(), &kept, interrupts.temporaries())?;
-    if !manner.quiet {
+    settings.output.map(file).transpose()?;
+    let kept = [("--output", settings.output), ("the study", settings.resumed)];
+    let exports = ExportFiles::at(settings.exports.clone(), &kept, interrupts.temporaries())?;
+    if !settings.quiet {
         terminal::eprint_line(weir_conductor::estimate(&study, &variants));
         if let Some(text) = weir_study::undecidable(&study) {
             terminal::eprint_line(format_args!("note: {text}"));
@@ -139,15 +139,15 @@ pub(crate) fn conduct(
     observers.start()?;
     let runner = runner::here(false);
     let mut files =
-        StudyFiles { output: manner.output, temporaries: interrupts.temporaries(), saving };
+        StudyFiles { output: settings.output, temporaries: interrupts.temporaries(), saving };
     let all = &mut observers.all;
     let of_study = (variants, hooks);
     let conductor = Conductor::new(&runner, of_study, interrupts.runs(), all, &mut files);
-    let kept = weir_study::conduct(&mut study, &mut conductor.settling(manner.settles));
+    let kept = weir_study::conduct(&mut study, &mut conductor.settling(settings.settles));
     interrupts.runs().begin_wait();
-    let shown = show(&study, &manner, exports, summary.as_ref());
-    report_end(&study, &manner);
-    if let (Err(_), StudyState::Complete, Some(path)) = (&kept, &study.state, manner.output) {
+    let shown = show(&study, &settings, exports, summary.as_ref());
+    report_end(&study, &settings);
+    if let (Err(_), StudyState::Complete, Some(path)) = (&kept, &study.state, settings.output) {
         let path = terminal::shown(path);
         let text = "note: the file has trials and no result: once it can be written";
         terminal::eprint_line(format_args!("{text}, weir resume {path} adds the result"));
@@ -158,39 +158,39 @@ pub(crate) fn conduct(
     if let (StudyState::Interrupted, Some(signal)) = (&study.state, interrupts.runs().received()) {
         return Ok(exit::of_signalled(signal));
     }
-    Ok(exit_code(&study, &manner))
+    Ok(exit_code(&study, &settings))
 }
 
 /// Prints the report of a study that has ended, and returns the exit code.
 ///
 /// # Errors
 /// When standard output, a file or the step's summary cannot be written.
-pub(crate) fn report(study: &Study, manner: Manner<'_>) -> Result<ExitCode> {
-    check_formats(&Findings::of_study(study), manner.format, &manner.exports)?;
-    let summary = StepSummary::of(manner.github)?;
+pub(crate) fn report(study: &Study, settings: StudySettings<'_>) -> Result<ExitCode> {
+    check_formats(&Findings::of_study(study), settings.format, &settings.exports)?;
+    let summary = StepSummary::of(settings.github)?;
     let interrupts = Interrupts::await_signals()?;
-    let kept = [("the study", manner.resumed)];
-    let exports = ExportFiles::at(manner.exports.clone(), &kept, interrupts.temporaries())?;
-    show(study, &manner, exports, summary.as_ref())?;
-    Ok(exit_code(study, &manner))
+    let kept = [("the study", settings.resumed)];
+    let exports = ExportFiles::at(settings.exports.clone(), &kept, interrupts.temporaries())?;
+    show(study, &settings, exports, summary.as_ref())?;
+    Ok(exit_code(study, &settings))
 }
 
 /// Writes the files of a study, prints it, and publishes it in the step's summary.
 fn show(
     study: &Study,
-    manner: &Manner<'_>,
+    settings: &StudySettings<'_>,
     exports: ExportFiles,
     summary: Option<&StepSummary>,
 ) -> Result<(), NotWritten> {
-    let undecided = manner.fail_on == Some(FailOn::Undecided);
+    let undecided = settings.fail_on == Some(FailOn::Undecided);
     let findings = Findings::of_study(study).failing_undecided(undecided);
     // Files first, because standard output may be closed.
     let written = exports.write_findings(&findings, &TextOptions::default());
-    if !manner.quiet || manner.format == exporters::JSON {
-        print(&findings, manner.format)?;
+    if !settings.quiet || settings.format == exporters::JSON {
+        print(&findings, settings.format)?;
     }
-    let published =
-        summary.map_or(Ok(()), |summary| publish(summary, study, manner.format, manner.fail_on));
+    let published = summary
+        .map_or(Ok(()), |summary| publish(summary, study, settings.format, settings.fail_on));
     written.and(published)
 }
 
@@ -211,8 +211,8 @@ pub(crate) fn check_formats(
 }
 
 /// Prints the reason of an early end.
-fn report_end(study: &Study, manner: &Manner<'_>) {
-    let how = match manner.output {
+fn report_end(study: &Study, settings: &StudySettings<'_>) {
+    let how = match settings.output {
         Some(path) if path.is_file() => {
             let flag = if consent::is_needed(study) { " --run-commands" } else { "" };
             format!("weir resume {}{flag} continues it", terminal::shown(path))
@@ -265,13 +265,13 @@ pub(crate) fn text_options() -> TextOptions {
     TextOptions { colour: screen.colour, width: screen.width, ..TextOptions::default() }
 }
 
-fn exit_code(study: &Study, manner: &Manner<'_>) -> ExitCode {
+fn exit_code(study: &Study, settings: &StudySettings<'_>) -> ExitCode {
     if matches!(study.state, StudyState::Stopped { .. }) {
         return ExitCode::from(exit::NO_SUCCESS);
     }
     match &study.result {
         Some(StudyResult::Comparison(comparison)) => {
-            let gate = gate(comparison, manner.fail_on);
+            let gate = gate(comparison, settings.fail_on);
             report_gate(comparison, gate);
             exit::of_comparison(gate)
         }

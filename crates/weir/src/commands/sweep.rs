@@ -101,7 +101,7 @@ fn make(args: &SweepArgs) -> Result<ExitCode> {
     let base = variants.first().map(redacted_words);
     own.extend(base.into_iter().flatten());
     let study = study::new(&args.study, design, &variants, own);
-    study::conduct(study, hooks(&args.study), variants, args.study.manner(None))
+    study::conduct(study, hooks(&args.study), variants, args.study.settings(None))
 }
 
 /// The run of one combination.

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use weir_result::Study;
 
-use super::Manner;
+use super::StudySettings;
 use crate::output::is_same_file;
 use crate::terminal::shown;
 
@@ -14,13 +14,13 @@ use crate::terminal::shown;
 ///
 /// # Errors
 /// When one does, and `--force` is not given.
-pub(super) fn check(manner: &Manner<'_>) -> Result<()> {
-    if manner.force {
+pub(super) fn check(settings: &StudySettings<'_>) -> Result<()> {
+    if settings.force {
         return Ok(());
     }
-    let is_resumed = |path: &&Path| manner.resumed.is_some_and(|file| is_same_file(file, path));
-    let exports = manner.exports.iter().map(|export| export.path.as_path());
-    for path in manner.output.into_iter().chain(exports).filter(|path| !is_resumed(path)) {
+    let is_resumed = |path: &&Path| settings.resumed.is_some_and(|file| is_same_file(file, path));
+    let exports = settings.exports.iter().map(|export| export.path.as_path());
+    for path in settings.output.into_iter().chain(exports).filter(|path| !is_resumed(path)) {
         if let Some(study) = unfinished(path) {
             let file = shown(path);
             let trials = study.trials.len();
