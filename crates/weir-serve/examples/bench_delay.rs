@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let Some(engine) = std::env::args().nth(1) {
         options.engine = engine.parse()?;
     }
-    options.programme.stamps = true;
+    options.behaviour.stamps = true;
     let handle = spawn(options)?;
     let Endpoint::Tcp(address) = *handle.endpoint() else { return Err("not TCP".into()) };
     println!("{}: min / p50 / p90 / p99 / max in us", handle.engine());

@@ -10,13 +10,13 @@ use weir_serve::{ServeOptions, spawn};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut options = ServeOptions::default();
     for argument in std::env::args().skip(1) {
-        let programme = &mut options.programme;
+        let behaviour = &mut options.behaviour;
         match argument.split_once('=') {
-            None if argument == "stamps" => programme.stamps = true,
+            None if argument == "stamps" => behaviour.stamps = true,
             None if argument == "pin" => options.pin = true,
             None => options.engine = argument.parse()?,
-            Some(("delay", delay)) => programme.delay = delay.parse()?,
-            Some(("size", bytes)) => programme.body_bytes = bytes.parse()?,
+            Some(("delay", delay)) => behaviour.delay = delay.parse()?,
+            Some(("size", bytes)) => behaviour.body_bytes = bytes.parse()?,
             Some((name, _)) => return Err(format!("no option {name}").into()),
         }
     }

@@ -13,7 +13,7 @@ use weir_io::{
     Backend, Close, ConnId, Endpoint, Event, EventKind, Listener, Nanos, PooledId, Segment,
     SocketOptions, Submitted, TemplateId, WaitPolicy,
 };
-use weir_serve::{Programme, Server, Shared};
+use weir_serve::{Behaviour, Server, Shared};
 
 /// Rounds of the shortest run: a multiple of the pieces of every scenario.
 const ROUNDS: u64 = 1_000;
@@ -90,7 +90,7 @@ fn serve(pieces: Vec<Vec<u8>>, rounds: u64) {
         has_arrived: false,
         stop: Arc::clone(&stop),
     };
-    let shared = Shared::new(Programme::default(), 0, 1);
+    let shared = Shared::new(Behaviour::default(), 0, 1);
     let mut server = Server::new(memory, Arc::clone(&shared), 0, WaitPolicy::Hybrid);
     server.run(&stop).expect("memory does not fail");
     let stats = shared.stats();

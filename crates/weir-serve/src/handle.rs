@@ -66,10 +66,10 @@ pub fn spawn(options: ServeOptions) -> Result<Handle, ServeError> {
         waker: Some(waker.clone()),
     };
     let engine = choose(options.engine)?;
-    let version = options.programme.version();
+    let version = options.behaviour.version();
     let tls = options.tls.as_ref().map(|tls| tls.offering(version));
     let epoch_ns = clock.epoch_monotonic_ns();
-    let shared = Shared::new(options.programme.clone(), epoch_ns, options.threads);
+    let shared = Shared::new(options.behaviour.clone(), epoch_ns, options.threads);
     let policy = if options.spin { WaitPolicy::Spin } else { WaitPolicy::Hybrid };
     let cpus = if options.pin { weir_sys::usable_cpus()? } else { Vec::new() };
     let mut handle = Handle {

@@ -10,7 +10,7 @@ use weir_http::h2::frame::FRAME_BYTES_DEFAULT;
 use weir_http::h2::server::{H2Server, RequestFields, ServerEvent};
 
 use crate::log::LogPlace;
-use crate::options::Programme;
+use crate::options::Behaviour;
 use crate::request::{BadRequest, Request};
 use crate::response::FILLER;
 
@@ -76,17 +76,17 @@ pub(crate) enum StreamEvent {
 
 impl Http2 {
     /// Starts a connection; its settings are the first output.
-    pub(crate) fn new(programme: &Programme) -> Http2 {
+    pub(crate) fn new(behaviour: &Behaviour) -> Http2 {
         Http2 {
-            server: H2Server::new(&programme.http2.of_connection()),
+            server: H2Server::new(&behaviour.http2.of_connection()),
             streams: HashMap::new(),
             bodies: VecDeque::new(),
             ended: Vec::new(),
-            requests_max: programme.requests_max(),
+            requests_max: behaviour.requests_max(),
             requests_begun: 0,
             refused: 0,
             is_going_away: false,
-            is_held: !programme.http2.settings_delay.is_zero(),
+            is_held: !behaviour.http2.settings_delay.is_zero(),
             is_flush_due: false,
             is_lingering: false,
         }

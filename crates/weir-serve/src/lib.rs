@@ -44,7 +44,7 @@ pub use handle::{Handle, ServeError, spawn};
 pub use http_version::{Http2Options, HttpVersion};
 pub use log::{Arrival, write_arrivals};
 pub use options::{
-    Drip, ExtraHeader, Framing, IoEngine, Mode, OptionsError, Programme, ServeOptions, Stall,
+    Behaviour, Drip, ExtraHeader, Framing, IoEngine, Mode, OptionsError, ServeOptions, Stall,
 };
 pub use pending::Fifo;
 pub use server::Server;

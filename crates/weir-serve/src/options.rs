@@ -13,7 +13,7 @@ use crate::http_version::{Http2Options, HttpVersion};
 use crate::tls::TlsConfig;
 use crate::units::{ParseError, parse_span, span_text};
 
-/// Addresses, threads and backend of the server, and its programme.
+/// Addresses, threads and backend of the server, and its behaviour.
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
     /// Addresses to listen on, at least one; TCP port 0 picks a free port, which
@@ -34,7 +34,7 @@ pub struct ServeOptions {
     /// `--tls`: TLS on every connection; `None` for none.
     pub tls: Option<TlsConfig>,
     /// Behaviour towards requests.
-    pub programme: Programme,
+    pub behaviour: Behaviour,
 }
 
 impl Default for ServeOptions {
@@ -48,7 +48,7 @@ impl Default for ServeOptions {
             spin: false,
             connections: 16_384,
             tls: None,
-            programme: Programme::default(),
+            behaviour: Behaviour::default(),
         }
     }
 }
@@ -65,7 +65,7 @@ pub enum IoEngine {
     Epoll,
 }
 
-/// Behaviour of the server towards requests. [`Programme::default`] responds to every request at
+/// Behaviour of the server towards requests. [`Behaviour::default`] responds to every request at
 /// once with status 200 and a body of 14 bytes.
 ///
 /// A single request may override status, size, delay and fault by header (`x-status: 503`,
@@ -73,14 +73,14 @@ pub enum IoEngine {
 /// (`/?status=503&size=10k&delay=5ms&delay_ns=5000000&fault=reset`); if both are given, the header
 /// takes precedence. `GET /weir/stats` always returns the counters and is not counted.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Programme {
+pub struct Behaviour {
     /// `--http`: protocol of the connections.
     pub http: HttpVersion,
     /// `--h2-streams`, `--h2-window`, `--h2-settings-delay`: settings of HTTP/2.
     pub http2: Http2Options,
     /// `--status`: 200 to 599. 204 and 304 have no body.
     pub status: u16,
-    /// `--size`: body size in bytes, up to [`Programme::BODY_MAX_BYTES`].
+    /// `--size`: body size in bytes, up to [`Behaviour::BODY_MAX_BYTES`].
     pub body_bytes: u64,
     /// `--chunked [BYTES]`, `--until-close`: framing of the body. In HTTP/2 both only leave out
     /// `content-length`.
@@ -123,9 +123,9 @@ pub struct Programme {
     pub arrivals_max: usize,
 }
 
-impl Default for Programme {
-    fn default() -> Programme {
-        Programme {
+impl Default for Behaviour {
+    fn default() -> Behaviour {
+        Behaviour {
             http: HttpVersion::Auto,
             http2: Http2Options::default(),
             status: 200,
@@ -148,7 +148,7 @@ impl Default for Programme {
     }
 }
 
-impl Programme {
+impl Behaviour {
     /// Largest body: 1 GiB.
     pub const BODY_MAX_BYTES: u64 = 1 << 30;
     /// Largest chunk: 1 MiB.
@@ -180,7 +180,7 @@ pub enum Framing {
     /// Chunked coding. A client that speaks HTTP/1.0 gets [`Framing::UntilClose`] instead.
     Chunked {
         /// Body bytes of every chunk except the last of a piece, 1 to
-        /// [`Programme::CHUNK_MAX_BYTES`].
+        /// [`Behaviour::CHUNK_MAX_BYTES`].
         chunk_bytes: u32,
     },
     /// The end of the connection.
@@ -196,7 +196,7 @@ impl Framing {
 /// the head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drip {
-    /// Number of pieces, 1 to [`Programme::PIECES_MAX`].
+    /// Number of pieces, 1 to [`Behaviour::PIECES_MAX`].
     pub pieces: u32,
     /// Time from each piece to the next.
     pub spacing: Duration,
@@ -253,7 +253,7 @@ impl ServeOptions {
         if !(1..=1_000_000).contains(&self.connections) {
             return refuse("the number of connections must be 1 to 1000000");
         }
-        if self.programme.mode == Mode::Fifo && self.threads > 1 {
+        if self.behaviour.mode == Mode::Fifo && self.threads > 1 {
             return refuse(
                 "--mode fifo is one worker by definition: use --threads 1, or --mode concurrent",
             );
@@ -262,11 +262,11 @@ impl ServeOptions {
         if unix && self.threads > 1 {
             return refuse("a unix socket cannot be shared by several threads: use one thread");
         }
-        self.programme.check()
+        self.behaviour.check()
     }
 }
 
-impl Programme {
+impl Behaviour {
     /// Checks ranges and combinations.
     ///
     /// # Errors
@@ -276,14 +276,14 @@ impl Programme {
         if !status_is_valid(self.status) {
             return refuse(format!("--status {} is no final status: use 200 to 599", self.status));
         }
-        if self.body_bytes > Programme::BODY_MAX_BYTES {
+        if self.body_bytes > Behaviour::BODY_MAX_BYTES {
             return refuse(format!(
                 "a body of {} bytes is too large: 1g is the most",
                 self.body_bytes
             ));
         }
         if let Framing::Chunked { chunk_bytes } = self.framing {
-            if !(1..=Programme::CHUNK_MAX_BYTES).contains(&chunk_bytes) {
+            if !(1..=Behaviour::CHUNK_MAX_BYTES).contains(&chunk_bytes) {
                 return refuse("the chunk size must be 1 byte to 1m".to_string());
             }
             if self.http10 {
@@ -292,8 +292,8 @@ impl Programme {
                 );
             }
         }
-        if self.drip.is_some_and(|drip| !(1..=Programme::PIECES_MAX).contains(&drip.pieces)) {
-            return refuse(format!("a drip has 1 to {} pieces", Programme::PIECES_MAX));
+        if self.drip.is_some_and(|drip| !(1..=Behaviour::PIECES_MAX).contains(&drip.pieces)) {
+            return refuse(format!("a drip has 1 to {} pieces", Behaviour::PIECES_MAX));
         }
         if self.version() == HttpVersion::Http1 {
             if self.http == HttpVersion::Http2 {
@@ -360,11 +360,11 @@ impl FromStr for Drip {
             ParseError(format!(
                 "`{text}` is not of the form PIECES@SPACING: write for instance 8@10ms for eight \
                  pieces ten milliseconds apart (at most {} pieces)",
-                Programme::PIECES_MAX
+                Behaviour::PIECES_MAX
             ))
         };
         let (pieces, spacing) = text.split_once('@').ok_or_else(usage)?;
-        let pieces = pieces.parse().ok().filter(|n| (1..=Programme::PIECES_MAX).contains(n));
+        let pieces = pieces.parse().ok().filter(|n| (1..=Behaviour::PIECES_MAX).contains(n));
         Ok(Drip { pieces: pieces.ok_or_else(usage)?, spacing: parse_span(spacing)? })
     }
 }
@@ -474,37 +474,37 @@ mod tests {
         check(
             |o| {
                 o.threads = 2;
-                o.programme.mode = Mode::Fifo;
+                o.behaviour.mode = Mode::Fifo;
             },
             "use --threads 1",
         );
-        check(|o| o.programme.status = 100, "200 to 599");
-        check(|o| o.programme.body_bytes = 2 << 30, "1g is the most");
-        check(|o| o.programme.framing = Framing::Chunked { chunk_bytes: 0 }, "1 byte to 1m");
+        check(|o| o.behaviour.status = 100, "200 to 599");
+        check(|o| o.behaviour.body_bytes = 2 << 30, "1g is the most");
+        check(|o| o.behaviour.framing = Framing::Chunked { chunk_bytes: 0 }, "1 byte to 1m");
         check(
             |o| {
-                o.programme.framing = Framing::CHUNKED;
-                o.programme.http10 = true;
+                o.behaviour.framing = Framing::CHUNKED;
+                o.behaviour.http10 = true;
             },
             "leave out one",
         );
-        check(|o| o.programme.requests_per_connection = Some(0), "at least 1");
-        check(|o| o.programme.http2.streams = 65_536, "at most 65535");
-        check(|o| o.programme.http2.window_bytes = u32::MAX, "2147483647");
+        check(|o| o.behaviour.requests_per_connection = Some(0), "at least 1");
+        check(|o| o.behaviour.http2.streams = 65_536, "at most 65535");
+        check(|o| o.behaviour.http2.window_bytes = u32::MAX, "2147483647");
         check(
             |o| {
-                o.programme.http = HttpVersion::Http2;
-                o.programme.http10 = true;
+                o.behaviour.http = HttpVersion::Http2;
+                o.behaviour.http10 = true;
             },
             "leave out one",
         );
         check(
             |o| {
-                o.programme.http = HttpVersion::Http1;
-                o.programme.faults = vec!["reset-stream:1/2".parse().expect("valid")];
+                o.behaviour.http = HttpVersion::Http1;
+                o.behaviour.faults = vec!["reset-stream:1/2".parse().expect("valid")];
             },
             "--fault reset-stream:1/2 needs HTTP/2",
         );
-        check(|o| o.programme.idle_timeout = Some(Duration::ZERO), "leave it out");
+        check(|o| o.behaviour.idle_timeout = Some(Duration::ZERO), "leave it out");
     }
 }

@@ -8,7 +8,7 @@ use weir_http::server::{
 
 use crate::delay::Delay;
 use crate::fault::FaultKind;
-use crate::options::{Programme, status_is_valid};
+use crate::options::{Behaviour, status_is_valid};
 use crate::units::{parse_bytes, parse_digits};
 
 /// The relevant contents of one request.
@@ -31,11 +31,11 @@ pub(crate) struct Request {
     has_host: bool,
     /// The `x-slot` header.
     pub(crate) slot: Slot,
-    /// Settings of the programme that this request overrides.
+    /// Settings of the behaviour that this request overrides.
     pub(crate) overrides: Overrides,
 }
 
-/// Settings of the programme that one request overrides.
+/// Settings of the behaviour that one request overrides.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Overrides {
     pub(crate) delay: Option<Delay>,
@@ -87,12 +87,12 @@ impl From<RequestFault> for BadRequest {
 }
 
 impl Request {
-    /// Makes a request that gets the programme's own response.
+    /// Makes a request that gets the behaviour's own response.
     pub(crate) fn plain() -> Request {
         Request { has_host: true, ..Request::default() }
     }
 
-    /// True if the request changes nothing about the programme's own response.
+    /// True if the request changes nothing about the behaviour's own response.
     pub(crate) fn is_plain(&self) -> bool {
         // Field by field: that costs a third of a comparison with `plain()`.
         let Request {
@@ -233,7 +233,7 @@ impl Request {
     }
 }
 
-/// A setting of the programme that a request may override.
+/// A setting of the behaviour that a request may override.
 #[derive(Clone, Copy)]
 enum Knob {
     Delay,
@@ -261,7 +261,7 @@ impl Overrides {
             }
             Knob::Size => {
                 let bytes = parse_bytes(value).map_err(said)?;
-                if bytes > Programme::BODY_MAX_BYTES {
+                if bytes > Behaviour::BODY_MAX_BYTES {
                     return Err(bad(400, "the size must be at most 1g\n"));
                 }
                 self.body_bytes = Some(bytes);

@@ -16,7 +16,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::http_version::HttpVersion;
 use crate::http2::{Owed, StreamEvent};
 use crate::log::{Arrival, ArrivalLog, LogPlace};
-use crate::options::{Framing, Mode, Programme};
+use crate::options::{Behaviour, Framing, Mode};
 use crate::pending::{Fifo, Pending};
 use crate::request::{BadRequest, Request};
 use crate::response::{Persistence, Response, ResponseKind, is_uniform};
@@ -72,8 +72,8 @@ pub(crate) struct Responder {
 
 impl Responder {
     pub(crate) fn new(shared: Arc<Shared>, worker: usize) -> Responder {
-        let is_uniform = is_uniform(&shared.programme);
-        let arrivals_max = shared.programme.arrivals_max;
+        let is_uniform = is_uniform(&shared.behaviour);
+        let arrivals_max = shared.behaviour.arrivals_max;
         let stream_head = StreamHead::new(Arc::clone(&shared));
         Responder {
             shared,
@@ -90,8 +90,8 @@ impl Responder {
         }
     }
 
-    fn programme(&self) -> &Programme {
-        &self.shared.programme
+    fn behaviour(&self) -> &Behaviour {
+        &self.shared.behaviour
     }
 
     fn counters(&self) -> &Counters {
@@ -134,7 +134,7 @@ impl Responder {
     }
 
     fn check_idle(&mut self, conn: ConnId, life: u32, now: Nanos) -> Option<Action> {
-        let timeout_ns = span_ns(self.programme().idle_timeout?);
+        let timeout_ns = span_ns(self.behaviour().idle_timeout?);
         if !self.is_current(conn, life) {
             return None;
         }
@@ -165,14 +165,14 @@ impl Responder {
         let life = connection.life.wrapping_add(1);
         let mut parser = std::mem::take(&mut connection.parser);
         parser.reset();
-        let protocol = match self.shared.programme.version() {
+        let protocol = match self.shared.behaviour.version() {
             HttpVersion::Http1 => Protocol::Http1,
             HttpVersion::Auto | HttpVersion::Http2 => Protocol::Undecided { preface_bytes: 0 },
         };
         *connection =
             Connection { life, number, is_open: true, protocol, parser, ..Connection::new() };
         connection.last_traffic_at = at;
-        if let Some(timeout) = self.programme().idle_timeout {
+        if let Some(timeout) = self.behaviour().idle_timeout {
             let check = Waiting::IdleCheck { conn, life };
             let turn = self.waiting.next_turn();
             self.waiting.push(at + timeout, turn, check);
@@ -313,7 +313,7 @@ impl Responder {
     fn take_plain(&mut self, conn: ConnId, copies: u32, at: Nanos) {
         let connection = &mut self.connections[conn.index()];
         if self.is_uniform && connection.queued == 0 && !connection.is_muted {
-            if !self.shared.programme.stalls.is_empty() {
+            if !self.shared.behaviour.stalls.is_empty() {
                 self.shared.note_request(at);
             }
             add(&self.counters().requests, u64::from(copies));
@@ -341,8 +341,8 @@ impl Responder {
         }
         self.shared.note_request(at);
         let index = self.shared.next_index();
-        let draws = Draws::new(self.shared.programme.seed, index);
-        let strike = || Fault::strike(&self.shared.programme.faults, index, draws);
+        let draws = Draws::new(self.shared.behaviour.seed, index);
+        let strike = || Fault::strike(&self.shared.behaviour.faults, index, draws);
         let fault = request.overrides.fault.or_else(strike);
         let fault = fault.filter(|fault| stream != 0 || !fault.is_of_streams());
         if fault == Some(FaultKind::RefuseStream) {
@@ -354,27 +354,27 @@ impl Responder {
         connection.owed += 1;
         add(&self.counters().requests, 1);
         let log_place = self.log_arrival(conn, request, at);
-        let programme = &self.shared.programme;
+        let behaviour = &self.shared.behaviour;
         let overrides = &request.overrides;
-        let delay_ns = overrides.delay.unwrap_or(programme.delay).sample_ns(draws);
-        let due_at = match programme.mode {
+        let delay_ns = overrides.delay.unwrap_or(behaviour.delay).sample_ns(draws);
+        let due_at = match behaviour.mode {
             Mode::Concurrent => at.after(delay_ns),
             Mode::Fifo => self.fifo.depart(at, delay_ns),
         };
-        let framing = match programme.framing {
+        let framing = match behaviour.framing {
             Framing::Chunked { .. } if request.is_http10 => Framing::UntilClose,
             framing => framing,
         };
-        let is_last = programme.requests_per_connection.is_some_and(|limit| taken >= limit);
+        let is_last = behaviour.requests_per_connection.is_some_and(|limit| taken >= limit);
         let must_close = is_last || framing == Framing::UntilClose;
         let response = Response {
             stream,
             kind: ResponseKind::Ordinary,
-            status: overrides.status.unwrap_or(programme.status),
-            body_bytes: overrides.body_bytes.unwrap_or(programme.body_bytes),
+            status: overrides.status.unwrap_or(behaviour.status),
+            body_bytes: overrides.body_bytes.unwrap_or(behaviour.body_bytes),
             framing,
             is_head: request.is_head,
-            is_http10: programme.http10,
+            is_http10: behaviour.http10,
             persistence: self.persistence(request, stream, must_close),
             received_at: at,
             slot: request.slot,
@@ -399,9 +399,9 @@ impl Responder {
         if stream != 0 {
             return Persistence::Silent;
         }
-        let asks = request.is_http10 || self.programme().http10;
+        let asks = request.is_http10 || self.behaviour().http10;
         let persists = !request.wants_close && (!asks || request.wants_keep_alive);
-        match (must_close || self.programme().close || !persists, asks) {
+        match (must_close || self.behaviour().close || !persists, asks) {
             (true, _) => Persistence::Close,
             (false, true) => Persistence::KeepAlive,
             (false, false) => Persistence::Silent,
@@ -442,7 +442,7 @@ impl Responder {
         ready_at: Nanos,
         at: Nanos,
     ) {
-        let drip = self.programme().drip.filter(|_| {
+        let drip = self.behaviour().drip.filter(|_| {
             response.kind == ResponseKind::Ordinary
                 && response.has_body()
                 && response.body_bytes > 0
@@ -536,7 +536,7 @@ impl Responder {
             }
             return true;
         }
-        let spacing = self.programme().drip.map_or(0, |drip| span_ns(drip.spacing));
+        let spacing = self.behaviour().drip.map_or(0, |drip| span_ns(drip.spacing));
         let due_at = due.first_due_at.after(spacing * u64::from(due.piece));
         self.waiting.push(due_at, due.turn, Waiting::Response(due));
         false

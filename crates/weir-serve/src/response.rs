@@ -8,7 +8,7 @@ use weir_http::server::{LAST_CHUNK, push_chunk_size, response_has_body};
 use weir_io::{Backend, Nanos, Segment, TemplateId};
 
 use crate::log::LogPlace;
-use crate::options::{Framing, Mode, Programme};
+use crate::options::{Behaviour, Framing, Mode};
 use crate::request::Slot;
 use crate::stats::Shared;
 use crate::units::push_decimal;
@@ -132,7 +132,7 @@ pub(crate) struct Renderer {
     segments: Vec<Segment>,
 }
 
-/// A template of consecutive whole chunks of the programme's size.
+/// A template of consecutive whole chunks of the behaviour's size.
 #[derive(Clone, Copy, Debug)]
 struct Chunks {
     template: TemplateId,
@@ -145,7 +145,7 @@ struct Chunks {
 impl Renderer {
     pub(crate) fn new<B: Backend>(backend: &mut B, shared: Arc<Shared>) -> Renderer {
         let mut fixed_headers = Vec::new();
-        let headers = &shared.programme.headers;
+        let headers = &shared.behaviour.headers;
         if !headers.iter().any(|header| header.name.eq_ignore_ascii_case("content-type")) {
             fixed_headers.extend_from_slice(b"Content-Type: text/plain\r\n");
         }
@@ -154,7 +154,7 @@ impl Renderer {
             fixed_headers.extend_from_slice(line.as_bytes());
         }
         let filler = backend.template(vec![FILLER; FILLER_BYTES as usize].into());
-        let chunks = match shared.programme.framing {
+        let chunks = match shared.behaviour.framing {
             Framing::Chunked { chunk_bytes } => Some(Chunks::new(backend, chunk_bytes)),
             Framing::Length | Framing::UntilClose => None,
         };
@@ -238,7 +238,7 @@ impl Renderer {
             Persistence::Close => text.extend_from_slice(b"Connection: close\r\n"),
         }
         text.extend_from_slice(&self.fixed_headers);
-        if self.shared.programme.stamps && response.kind == ResponseKind::Ordinary {
+        if self.shared.behaviour.stamps && response.kind == ResponseKind::Ordinary {
             push_stamps(text, response, now, self.shared.epoch_monotonic_ns);
         }
         text.extend_from_slice(b"\r\n");
@@ -273,9 +273,9 @@ impl Renderer {
         if left == 0 {
             return;
         }
-        let chunks = self.chunks.expect("only the programme's framing is chunked");
+        let chunks = self.chunks.expect("only the behaviour's framing is chunked");
         debug_assert_eq!(
-            self.shared.programme.framing,
+            self.shared.behaviour.framing,
             Framing::Chunked { chunk_bytes: chunks.chunk_bytes }
         );
         self.end_text(backend);
@@ -382,17 +382,17 @@ fn reason(status: u16) -> &'static str {
     }
 }
 
-/// True if the programme gives every plain request the same bytes at once, so that they can be
+/// True if the behaviour gives every plain request the same bytes at once, so that they can be
 /// prepared.
-pub(crate) fn is_uniform(programme: &Programme) -> bool {
-    programme.delay.is_none()
-        && programme.mode == Mode::Concurrent
-        && programme.drip.is_none()
-        && programme.faults.is_empty()
-        && programme.framing == Framing::Length
-        && programme.requests_per_connection.is_none()
-        && programme.arrivals_max == 0
-        && !programme.stamps
-        && !programme.close
-        && !programme.http10
+pub(crate) fn is_uniform(behaviour: &Behaviour) -> bool {
+    behaviour.delay.is_none()
+        && behaviour.mode == Mode::Concurrent
+        && behaviour.drip.is_none()
+        && behaviour.faults.is_empty()
+        && behaviour.framing == Framing::Length
+        && behaviour.requests_per_connection.is_none()
+        && behaviour.arrivals_max == 0
+        && !behaviour.stamps
+        && !behaviour.close
+        && !behaviour.http10
 }

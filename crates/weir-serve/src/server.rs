@@ -29,7 +29,7 @@ pub struct Server<B> {
     frames: Vec<u8>,
 }
 
-/// The programme's own response, prepared.
+/// The behaviour's own response, prepared.
 #[derive(Debug)]
 enum Plain {
     /// Consecutive copies, so that the responses to pipelined requests are one segment.
@@ -52,9 +52,9 @@ impl<B: Backend> Server<B> {
         let response = Response {
             stream: 0,
             kind: ResponseKind::Ordinary,
-            status: shared.programme.status,
-            body_bytes: shared.programme.body_bytes,
-            framing: shared.programme.framing,
+            status: shared.behaviour.status,
+            body_bytes: shared.behaviour.body_bytes,
+            framing: shared.behaviour.framing,
             is_head: false,
             is_http10: false,
             persistence: Persistence::Silent,
@@ -243,9 +243,9 @@ impl<B: Backend> Server<B> {
                 self.backend.send(conn, segments);
             }
         }
-        if self.shared.programme.has_true_stamps() {
+        if self.shared.behaviour.has_true_stamps() {
             self.flush(conn, stop);
-            if !self.shared.programme.stamps {
+            if !self.shared.behaviour.stamps {
                 // No response carries the time stamp, so it can be taken after rendering, without
                 // that cost.
                 sent_at = self.moment(stop);
@@ -286,7 +286,7 @@ impl<B: Backend> Server<B> {
     /// nor sends meanwhile.
     #[inline]
     fn stand_still(&mut self, stop: &AtomicBool) {
-        if !self.shared.programme.stalls.is_empty() {
+        if !self.shared.behaviour.stalls.is_empty() {
             self.moment(stop);
         }
     }

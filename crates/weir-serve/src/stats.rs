@@ -9,7 +9,7 @@ use weir_io::Nanos;
 
 use crate::fault::FaultKind;
 use crate::log::Arrival;
-use crate::options::Programme;
+use crate::options::Behaviour;
 
 /// Counters of a server, at one moment or at its end.
 ///
@@ -58,7 +58,7 @@ pub struct Stats {
     pub tls_failures: u64,
     /// Connections accepted, by worker: their sum is `accepted`.
     pub accepted_by_worker: Vec<u64>,
-    /// Recorded arrivals ([`Programme::arrivals_max`]), in order, for each worker. Filled only at
+    /// Recorded arrivals ([`Behaviour::arrivals_max`]), in order, for each worker. Filled only at
     /// the end, by [`Handle::stop`](crate::Handle::stop).
     pub arrivals: Vec<Vec<Arrival>>,
     /// Requests that did not fit into the log; subset of `requests`. Filled only at the end.
@@ -110,10 +110,10 @@ impl Stats {
     }
 }
 
-/// State shared by the workers of one server: the programme and the counters.
+/// State shared by the workers of one server: the behaviour and the counters.
 #[derive(Debug)]
 pub struct Shared {
-    pub(crate) programme: Programme,
+    pub(crate) behaviour: Behaviour,
     /// `CLOCK_MONOTONIC` at the epoch of the backends' clock.
     pub(crate) epoch_monotonic_ns: u64,
     counters: Vec<Counters>,
@@ -133,9 +133,9 @@ const TLS_ERRORS_MAX: usize = 64;
 impl Shared {
     /// Makes the state for `workers` workers whose backends share one clock, whose epoch was at
     /// `epoch_monotonic_ns` (see `weir_io::Clock::epoch_monotonic_ns`).
-    pub fn new(programme: Programme, epoch_monotonic_ns: u64, workers: usize) -> Arc<Shared> {
+    pub fn new(behaviour: Behaviour, epoch_monotonic_ns: u64, workers: usize) -> Arc<Shared> {
         Arc::new(Shared {
-            programme,
+            behaviour,
             epoch_monotonic_ns,
             counters: (0..workers).map(|_| Counters::default()).collect(),
             requests_begun: AtomicU64::new(0),
@@ -206,7 +206,7 @@ impl Shared {
     pub(crate) fn stalled_until(&self, now: Nanos) -> Option<Nanos> {
         let first_at = self.first_request_at.load(Ordering::Relaxed);
         let since = now.0.checked_sub(first_at)?;
-        let spans = self.programme.stalls.iter().map(|stall| {
+        let spans = self.behaviour.stalls.iter().map(|stall| {
             let begin = crate::units::span_ns(stall.at);
             (begin, begin.saturating_add(crate::units::span_ns(stall.length)))
         });
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn counters_are_summed_and_written() {
-        let shared = Shared::new(Programme::default(), 0, 2);
+        let shared = Shared::new(Behaviour::default(), 0, 2);
         add(&shared.counters(0).accepted, 2);
         add(&shared.counters(1).accepted, 1);
         add(&shared.counters(0).requests, 10);
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn reasons_of_failures_are_kept_once() {
-        let shared = Shared::new(Programme::default(), 0, 1);
+        let shared = Shared::new(Behaviour::default(), 0, 1);
         for reason in ["a", "b", "a"] {
             shared.note_tls_error(reason.to_owned());
         }
@@ -313,8 +313,8 @@ mod tests {
     #[test]
     fn stalls_count_from_the_first_request() {
         let stalls = ["1s+2s", "2s+3s", "9s+1s"].map(|text| text.parse().expect(text));
-        let programme = Programme { stalls: stalls.to_vec(), ..Programme::default() };
-        let shared = Shared::new(programme, 0, 1);
+        let behaviour = Behaviour { stalls: stalls.to_vec(), ..Behaviour::default() };
+        let shared = Shared::new(behaviour, 0, 1);
         let second = |s: u64| Nanos(s * 1_000_000_000);
         assert_eq!(shared.stalled_until(second(1)), None);
         shared.note_request(second(10));

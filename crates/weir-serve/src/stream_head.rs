@@ -23,7 +23,7 @@ pub(crate) struct StreamHead {
 
 impl StreamHead {
     pub(crate) fn new(shared: Arc<Shared>) -> StreamHead {
-        let headers = shared.programme.headers.iter();
+        let headers = shared.behaviour.headers.iter();
         let mut fixed: Vec<(Vec<u8>, Vec<u8>)> = headers
             .map(|header| (header.name.to_ascii_lowercase().into(), header.value.clone().into()))
             .collect();
@@ -55,7 +55,7 @@ impl StreamHead {
             fields.push((b"content-length", length));
         }
         fields.extend(fixed.iter().map(|(name, value)| (&name[..], &value[..])));
-        if shared.programme.stamps && response.kind == ResponseKind::Ordinary {
+        if shared.behaviour.stamps && response.kind == ResponseKind::Ordinary {
             write(received, shared.epoch_monotonic_ns + response.received_at.0);
             write(sent, shared.epoch_monotonic_ns + now.0);
             let slot = response.slot.as_bytes();

@@ -59,7 +59,7 @@ struct Trial {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
     /// The server stalls by itself, and then serves as fast as it can.
-    Programme,
+    Flag,
     /// The server stalls by itself, and then serves requests one after the other, each in the base
     /// latency.
     Queue,
@@ -85,7 +85,7 @@ pub(super) fn open_loop(fixture: &Fixture) -> Result<Section> {
     let stall = Stall { stall_s, window_s, base_s: 0.0, load: 0.0 };
     let at_s = window_s * 0.3;
     let above = "The server stands still; the backlog drains as fast as it can".to_owned();
-    let first_s = trial(fixture, &mut section, &Trial { above, stall, at_s, how: How::Programme })?;
+    let first_s = trial(fixture, &mut section, &Trial { above, stall, at_s, how: How::Flag })?;
     // Half of the time between two requests.
     let base_s = 0.5 / rate_rps;
     let above = format!("The same, then served one by one in {:.0} µs each", base_s * 1e6);
@@ -117,7 +117,7 @@ pub(super) fn half_the_time(fixture: &Fixture) -> Result<Section> {
     );
     let stall = Stall { stall_s, window_s, base_s: 0.0, load: 0.0 };
     let above = "The server stands still for half of the window".to_owned();
-    let trial_at = Trial { above, stall, at_s: window_s * 0.1, how: How::Programme };
+    let trial_at = Trial { above, stall, at_s: window_s * 0.1, how: How::Flag };
     let off_s = trial(fixture, &mut section, &trial_at)?;
     verdict(&mut section, off_s, stall_s);
     Ok(section)
@@ -140,7 +140,7 @@ pub(super) fn at_the_end(fixture: &Fixture) -> Result<Section> {
     let stall = Stall { stall_s, window_s, base_s: 0.0, load: 0.0 };
     let above = "The server stands still from S/2 before the end to S/2 after it".to_owned();
     let at_s = window_s - stall_s / 2.0;
-    let off_s = trial(fixture, &mut section, &Trial { above, stall, at_s, how: How::Programme })?;
+    let off_s = trial(fixture, &mut section, &Trial { above, stall, at_s, how: How::Flag })?;
     verdict(&mut section, off_s, stall_s);
     Ok(section)
 }
@@ -160,7 +160,7 @@ fn trial(fixture: &Fixture, section: &mut Section, trial: &Trial) -> Result<f64>
     let Trial { ref above, mut stall, at_s, how } = *trial;
     let at_s = WARMUP_S + at_s;
     let flags = match how {
-        How::Programme => format!("--stall {at_s}s+{}s", stall.stall_s),
+        How::Flag => format!("--stall {at_s}s+{}s", stall.stall_s),
         How::Queue => {
             let (stall_s, base_us) = (stall.stall_s, stall.base_s * 1e6);
             format!("--stall {at_s}s+{stall_s}s --mode fifo --delay {base_us:.0}us")

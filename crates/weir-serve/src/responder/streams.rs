@@ -23,7 +23,7 @@ impl Responder {
     /// Handles bytes of a connection that is not known to be HTTP/1.
     #[inline(never)]
     pub(super) fn receive_opening(&mut self, conn: ConnId, bytes: &[u8], at: Nanos) {
-        let is_http2_only = self.programme().version() == HttpVersion::Http2;
+        let is_http2_only = self.behaviour().version() == HttpVersion::Http2;
         let connection = &mut self.connections[conn.index()];
         let Protocol::Undecided { preface_bytes: seen } = connection.protocol else {
             return self.receive_frames(conn, bytes, at);
@@ -45,8 +45,8 @@ impl Responder {
     }
 
     fn begin_http2(&mut self, conn: ConnId, at: Nanos) {
-        let http2 = Http2::new(self.programme());
-        let settings_at = at + self.programme().http2.settings_delay;
+        let http2 = Http2::new(self.behaviour());
+        let settings_at = at + self.behaviour().http2.settings_delay;
         let connection = &mut self.connections[conn.index()];
         if http2.is_held {
             let settings = Waiting::Settings { conn, life: connection.life };

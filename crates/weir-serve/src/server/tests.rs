@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::fake::{Done, Fake, Happening};
-use crate::{Delay, Framing, Mode, Programme};
+use crate::{Behaviour, Delay, Framing, Mode};
 
 mod http2;
 
@@ -10,11 +10,11 @@ const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const PLAIN: &str = "HTTP/1.1 200 OK\r\nContent-Length: 14\r\nContent-Type: text/plain\r\n\r\n\
                      xxxxxxxxxxxxxx";
 
-/// Runs a programme against a script to its end, in virtual time.
-fn run(programme: Programme, script: impl FnOnce(&mut Fake)) -> Server<Fake> {
+/// Runs a behaviour against a script to its end, in virtual time.
+fn run(behaviour: Behaviour, script: impl FnOnce(&mut Fake)) -> Server<Fake> {
     let mut fake = Fake::default();
     script(&mut fake);
-    let shared = Shared::new(programme, 0, 1);
+    let shared = Shared::new(behaviour, 0, 1);
     let mut server = Server::new(fake, shared, 0, WaitPolicy::Hybrid);
     let stop = AtomicBool::new(false);
     for _ in 0..1_000_000 {
@@ -30,17 +30,17 @@ fn received(fake: &mut Fake, at: u64, conn: u32, text: &str) {
     fake.will(at, conn, Happening::Received(text.as_bytes().to_vec()));
 }
 
-fn with(change: impl FnOnce(&mut Programme)) -> Programme {
-    let mut programme = Programme::default();
-    change(&mut programme);
-    programme
+fn with(change: impl FnOnce(&mut Behaviour)) -> Behaviour {
+    let mut behaviour = Behaviour::default();
+    change(&mut behaviour);
+    behaviour
 }
 
 #[test]
 fn pipelined_plain_requests_share_one_send_at_every_split() {
     let text = GET.repeat(3);
     for split in 0..=text.len() {
-        let server = run(Programme::default(), |fake| {
+        let server = run(Behaviour::default(), |fake| {
             fake.will(1, 0, Happening::Accepted);
             received(fake, 2, 0, GET);
             for part in [&text[..split], &text[split..]] {
@@ -64,7 +64,7 @@ fn pipelined_plain_requests_share_one_send_at_every_split() {
 fn a_request_that_begins_like_the_plain_one_is_read_in_full() {
     let other = "GET / HTTP/1.1\r\nHost: a\r\nX-Status: 503\r\n\r\n";
     for (split, is_changed) in (1..other.len()).flat_map(|at| [(at, false), (at, true)]) {
-        let server = run(Programme::default(), |fake| {
+        let server = run(Behaviour::default(), |fake| {
             for conn in 0..2 {
                 fake.will(1, conn, Happening::Accepted);
             }
@@ -84,7 +84,7 @@ fn a_request_that_begins_like_the_plain_one_is_read_in_full() {
 #[test]
 fn a_plain_head_in_pieces_is_cached_as_a_whole() {
     for size in 1..GET.len() {
-        let server = run(Programme::default(), |fake| {
+        let server = run(Behaviour::default(), |fake| {
             fake.will(1, 0, Happening::Accepted);
             for piece in GET.as_bytes().chunks(size) {
                 fake.will(2, 0, Happening::Received(piece.to_vec()));
@@ -106,7 +106,7 @@ fn bodies_are_skipped_at_every_split() {
                 POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n\
                 3\r\nabc\r\n0\r\n\r\nPOST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n";
     for split in 1..text.len() {
-        let server = run(Programme::default(), |fake| {
+        let server = run(Behaviour::default(), |fake| {
             fake.will(1, 0, Happening::Accepted);
             received(fake, 2, 0, &text[..split]);
             received(fake, 3, 0, &text[split..]);
@@ -117,7 +117,7 @@ fn bodies_are_skipped_at_every_split() {
 
 #[test]
 fn a_delay_is_exact_and_responses_keep_their_order() {
-    let server = run(Programme::default(), |fake| {
+    let server = run(Behaviour::default(), |fake| {
         fake.will(1, 0, Happening::Accepted);
         let slow = "GET /?delay=1us&status=201 HTTP/1.1\r\nHost: a\r\n\r\n";
         let fast = "GET /?delay=10ns&status=202 HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -134,11 +134,11 @@ fn a_delay_is_exact_and_responses_keep_their_order() {
 
 #[test]
 fn fifo_serves_connections_one_after_another() {
-    let programme = with(|p| {
+    let behaviour = with(|p| {
         p.mode = Mode::Fifo;
         p.delay = Delay::Fixed(Duration::from_nanos(100));
     });
-    let server = run(programme, |fake| {
+    let server = run(behaviour, |fake| {
         for conn in 0..3 {
             fake.will(1, conn, Happening::Accepted);
         }
@@ -154,11 +154,11 @@ fn fifo_serves_connections_one_after_another() {
 
 #[test]
 fn a_dripped_body_leaves_in_pieces() {
-    let programme = with(|p| {
+    let behaviour = with(|p| {
         p.drip = "3@100ns".parse().ok();
         p.framing = Framing::Chunked { chunk_bytes: 4 };
     });
-    let server = run(programme, |fake| {
+    let server = run(behaviour, |fake| {
         fake.will(1, 0, Happening::Accepted);
         received(fake, 1000, 0, &GET.repeat(2));
     });
@@ -174,8 +174,8 @@ fn a_dripped_body_leaves_in_pieces() {
 
 #[test]
 fn what_ends_a_connection_ends_it() {
-    let check = |programme: Programme, request: &str, header: &str| {
-        let server = run(programme, |fake| {
+    let check = |behaviour: Behaviour, request: &str, header: &str| {
+        let server = run(behaviour, |fake| {
             fake.will(1, 0, Happening::Accepted);
             received(fake, 2, 0, &format!("{request}{GET}"));
             received(fake, 3, 0, GET);
@@ -187,9 +187,9 @@ fn what_ends_a_connection_ends_it() {
         assert_eq!(last, Some(Done::Closed(Close::Graceful)));
     };
     let close = "Connection: close\r\n";
-    check(Programme::default(), "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", close);
-    check(Programme::default(), "GET / HTTP/1.0\r\n\r\n", close);
-    check(Programme::default(), "BROKEN\r\n\r\n", "HTTP/1.1 400 Bad Request");
+    check(Behaviour::default(), "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", close);
+    check(Behaviour::default(), "GET / HTTP/1.0\r\n\r\n", close);
+    check(Behaviour::default(), "BROKEN\r\n\r\n", "HTTP/1.1 400 Bad Request");
     check(with(|p| p.close = true), GET, close);
     check(with(|p| p.http10 = true), GET, "HTTP/1.0 200 OK");
     check(with(|p| p.framing = Framing::UntilClose), GET, close);
@@ -200,7 +200,7 @@ fn what_ends_a_connection_ends_it() {
 
 #[test]
 fn an_http10_client_may_keep_its_connection() {
-    let server = run(Programme::default(), |fake| {
+    let server = run(Behaviour::default(), |fake| {
         fake.will(1, 0, Happening::Accepted);
         received(fake, 2, 0, "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
     });
@@ -211,7 +211,7 @@ fn an_http10_client_may_keep_its_connection() {
 #[test]
 fn head_and_bodiless_statuses_have_no_body() {
     let check = |request: &str, ending: &str| {
-        let server = run(Programme::default(), |fake| {
+        let server = run(Behaviour::default(), |fake| {
             fake.will(1, 0, Happening::Accepted);
             received(fake, 2, 0, request);
         });
@@ -257,7 +257,7 @@ fn a_number_that_is_used_again_gets_no_response_of_its_past() {
 #[test]
 fn faults_are_counted_and_do_what_they_say() {
     let ask = |kind: &str| format!("GET /?fault={kind} HTTP/1.1\r\nHost: a\r\n\r\n");
-    let server = run(Programme::default(), |fake| {
+    let server = run(Behaviour::default(), |fake| {
         for (conn, kind) in (0u32..).zip(FaultKind::ALL) {
             fake.will(1, conn, Happening::Accepted);
             received(fake, 2, conn, &format!("{GET}{}{GET}", ask(kind.name())));
@@ -287,7 +287,7 @@ fn faults_are_counted_and_do_what_they_say() {
 
 #[test]
 fn a_partial_response_without_a_body_is_half_a_head() {
-    let server = run(Programme::default(), |fake| {
+    let server = run(Behaviour::default(), |fake| {
         fake.will(1, 0, Happening::Accepted);
         received(fake, 2, 0, "GET /?fault=partial&size=0 HTTP/1.1\r\nHost: a\r\n\r\n");
     });
@@ -297,11 +297,11 @@ fn a_partial_response_without_a_body_is_half_a_head() {
 
 #[test]
 fn stamps_tell_reading_and_sending() {
-    let programme = with(|p| {
+    let behaviour = with(|p| {
         p.stamps = true;
         p.delay = Delay::Fixed(Duration::from_nanos(500));
     });
-    let server = run(programme, |fake| {
+    let server = run(behaviour, |fake| {
         fake.will(1, 0, Happening::Accepted);
         received(fake, 1000, 0, "GET / HTTP/1.1\r\nHost: a\r\nX-Slot: 42\r\n\r\n");
     });
@@ -313,7 +313,7 @@ fn stamps_tell_reading_and_sending() {
 #[test]
 fn continue_is_sent_only_where_it_is_waited_for() {
     let head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n";
-    let server = run(Programme::default(), |fake| {
+    let server = run(Behaviour::default(), |fake| {
         fake.will(1, 0, Happening::Accepted);
         received(fake, 2, 0, head);
         received(fake, 3, 0, "ab");
@@ -339,7 +339,7 @@ fn idle_connections_are_closed_and_busy_ones_not() {
 
 #[test]
 fn statistics_are_told_and_not_counted() {
-    let server = run(Programme::default(), |fake| {
+    let server = run(Behaviour::default(), |fake| {
         fake.will(1, 0, Happening::Accepted);
         received(fake, 2, 0, &GET.repeat(2));
         received(fake, 3, 0, "GET /weir/stats HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -356,11 +356,11 @@ fn statistics_are_told_and_not_counted() {
 fn large_bodies_in_every_framing_have_their_size() {
     let size = 3_000_001u64;
     let check = |framing: Framing, expected: u64| {
-        let programme = with(|p| {
+        let behaviour = with(|p| {
             p.framing = framing;
             p.body_bytes = size;
         });
-        let server = run(programme, |fake| {
+        let server = run(behaviour, |fake| {
             fake.will(1, 0, Happening::Accepted);
             received(fake, 2, 0, GET);
         });
@@ -378,11 +378,11 @@ fn large_bodies_in_every_framing_have_their_size() {
 
 #[test]
 fn a_stall_covers_no_send() {
-    let programme = with(|p| {
+    let behaviour = with(|p| {
         p.stalls = vec!["1us+10us".parse().expect("valid")];
         p.stamps = true;
     });
-    let server = run(programme, |fake| {
+    let server = run(behaviour, |fake| {
         fake.tick_ns = 1;
         fake.will(1, 0, Happening::Accepted);
         received(fake, 1000, 0, GET);

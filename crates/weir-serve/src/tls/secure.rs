@@ -338,7 +338,7 @@ mod tests {
     use super::*;
     use crate::fake::{Done, Fake, Happening};
     use crate::tls::{Identity, TlsConfig, TlsOptions};
-    use crate::{HttpVersion, Programme};
+    use crate::{Behaviour, HttpVersion};
 
     /// Reports what happens on one connection, and returns the alerts and closes with their times.
     fn run(happenings: &[(u64, Happening)]) -> Vec<(u64, Done)> {
@@ -347,7 +347,7 @@ mod tests {
         happenings.iter().for_each(|(at, happening)| fake.will(*at, 0, happening.clone()));
         let (identity, _) = Identity::generate(&[]).expect("keys can be made");
         let config = TlsConfig::new(TlsOptions::new(identity)).expect("the options are right");
-        let shared = Shared::new(Programme::default(), 0, 1);
+        let shared = Shared::new(Behaviour::default(), 0, 1);
         let mut secure = Secure::new(fake, config.offering(HttpVersion::Auto), shared, 0);
         let mut failures = 0;
         while !secure.backend.is_exhausted() || !secure.lingering.is_empty() {

@@ -11,18 +11,18 @@ use std::time::Duration;
 
 use weir_io::Endpoint;
 use weir_serve::{
-    FaultKind, Framing, Handle, IoEngine, Mode, Programme, ServeError, ServeOptions, Stats, spawn,
+    Behaviour, FaultKind, Framing, Handle, IoEngine, Mode, ServeError, ServeOptions, Stats, spawn,
 };
 
 /// Runs `test` against a fresh server on each backend, and checks the counters afterwards.
-fn check(programme: Programme, test: impl Fn(&Handle, SocketAddr)) {
-    check_stats(programme, test, |_| {});
+fn check(behaviour: Behaviour, test: impl Fn(&Handle, SocketAddr)) {
+    check_stats(behaviour, test, |_| {});
 }
 
-fn check_stats(programme: Programme, test: impl Fn(&Handle, SocketAddr), judge: impl Fn(&Stats)) {
+fn check_stats(behaviour: Behaviour, test: impl Fn(&Handle, SocketAddr), judge: impl Fn(&Stats)) {
     for engine in [IoEngine::Epoll, IoEngine::Uring] {
-        let programme = programme.clone();
-        let options = ServeOptions { engine, programme, ..ServeOptions::default() };
+        let behaviour = behaviour.clone();
+        let options = ServeOptions { engine, behaviour, ..ServeOptions::default() };
         let handle = match spawn(options) {
             Ok(handle) => handle,
             // The kernel lacks io_uring or forbids it.
@@ -50,10 +50,10 @@ fn address(handle: &Handle) -> SocketAddr {
     }
 }
 
-fn with(change: impl FnOnce(&mut Programme)) -> Programme {
-    let mut programme = Programme::default();
-    change(&mut programme);
-    programme
+fn with(change: impl FnOnce(&mut Behaviour)) -> Behaviour {
+    let mut behaviour = Behaviour::default();
+    change(&mut behaviour);
+    behaviour
 }
 
 struct Response {
@@ -148,12 +148,12 @@ impl<S: Read + Write> Client<S> {
 
 #[test]
 fn responses_as_programmed() {
-    let programme = with(|p| {
+    let behaviour = with(|p| {
         p.status = 503;
         p.body_bytes = 1000;
         p.headers = vec!["Retry-After: 1".parse().expect("valid")];
     });
-    check(programme, |_, address| {
+    check(behaviour, |_, address| {
         let mut client = Client::connect(address);
         for _ in 0..3 {
             let response = client.get("/");
@@ -223,7 +223,7 @@ fn pipelined_responses_keep_their_order() {
 fn plain_responses_to_a_deep_pipeline_are_all_there() {
     let judge = |stats: &Stats| assert_eq!((stats.requests, stats.answered), (5000, 5000));
     check_stats(
-        Programme::default(),
+        Behaviour::default(),
         |_, address| {
             let mut client = Client::connect(address);
             client.send(&"GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(5000));
@@ -237,11 +237,11 @@ fn plain_responses_to_a_deep_pipeline_are_all_there() {
 
 #[test]
 fn a_delay_is_never_early() {
-    let programme = with(|p| {
+    let behaviour = with(|p| {
         p.stamps = true;
         p.delay = "uniform:0ms..3ms".parse().expect("valid");
     });
-    check(programme, |_, address| {
+    check(behaviour, |_, address| {
         let mut client = Client::connect(address);
         for k in 0..50u64 {
             let response = client.get(&format!("/?delay_ns={}", k * 10_000));
@@ -253,12 +253,12 @@ fn a_delay_is_never_early() {
 
 #[test]
 fn fifo_departures_follow_the_law_of_one_worker() {
-    let programme = with(|p| {
+    let behaviour = with(|p| {
         p.stamps = true;
         p.mode = Mode::Fifo;
         p.delay = "2ms".parse().expect("valid");
     });
-    check(programme, |_, address| {
+    check(behaviour, |_, address| {
         let mut clients: Vec<_> = (0..10).map(|_| Client::connect(address)).collect();
         for client in &mut clients {
             client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -278,12 +278,12 @@ fn fifo_departures_follow_the_law_of_one_worker() {
 
 #[test]
 fn a_dripped_body_arrives_whole_and_spaced() {
-    let programme = with(|p| {
+    let behaviour = with(|p| {
         p.stamps = true;
         p.drip = "5@2ms".parse().ok();
         p.body_bytes = 1003;
     });
-    check(programme, |_, address| {
+    check(behaviour, |_, address| {
         let mut client = Client::connect(address);
         let first = client.get("/");
         let second = client.get("/");
@@ -307,7 +307,7 @@ fn connections_end_when_they_should() {
     check(with(|p| p.idle_timeout = Some(Duration::from_millis(20))), |_, address| {
         assert!(Client::connect(address).is_at_end());
     });
-    check(Programme::default(), |_, address| {
+    check(Behaviour::default(), |_, address| {
         let mut client = Client::connect(address);
         client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
         assert_eq!(client.response().expect("a response").headers["connection"], "close");
@@ -321,7 +321,7 @@ fn connections_end_when_they_should() {
 
 #[test]
 fn head_and_uploads_and_continue() {
-    check(Programme::default(), |_, address| {
+    check(Behaviour::default(), |_, address| {
         let mut client = Client::connect(address);
         client.send("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
         assert_eq!(client.head().expect("a head").number("content-length"), 14);
@@ -343,7 +343,7 @@ fn head_and_uploads_and_continue() {
 fn injected_faults_are_counted_exactly() {
     let faults = ["reset:1/10", "close:1/7", "partial:1/11", "garbage:1/13"];
     let faults = faults.map(|text| text.parse().expect(text)).to_vec();
-    let programme = with(|p| p.faults = faults.clone());
+    let behaviour = with(|p| p.faults = faults.clone());
     let expected = |n: u64| match n {
         _ if n.is_multiple_of(10) => Some(FaultKind::Reset),
         _ if n.is_multiple_of(7) => Some(FaultKind::Close),
@@ -359,7 +359,7 @@ fn injected_faults_are_counted_exactly() {
         assert_eq!(stats.requests, 200);
     };
     check_stats(
-        programme,
+        behaviour,
         |_, address| {
             let mut client = Client::connect(address);
             for n in 1..=200 {
@@ -421,11 +421,11 @@ fn a_black_hole_accepts_and_stays_silent() {
 #[test]
 fn nothing_is_sent_during_a_stall() {
     let (begin_ns, length_ns) = (30_000_000, 60_000_000);
-    let programme = with(|p| {
+    let behaviour = with(|p| {
         p.stamps = true;
         p.stalls = vec!["30ms+60ms".parse().expect("valid")];
     });
-    check(programme, |_, address| {
+    check(behaviour, |_, address| {
         let mut client = Client::connect(address);
         let mut first_at = None;
         loop {

@@ -1,4 +1,4 @@
-//! `weir serve`: the reference server, with its programme as flags.
+//! `weir serve`: the reference server, with its behaviour as flags.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -12,8 +12,8 @@ use clap::{ArgAction, Args};
 use weir_io::Endpoint;
 use weir_runner::NoThread;
 use weir_serve::{
-    Delay, Drip, ExtraHeader, Fault, Framing, Handle, Http2Options, HttpVersion, IoEngine, Mode,
-    Programme, ServeOptions, Stall, Stats,
+    Behaviour, Delay, Drip, ExtraHeader, Fault, Framing, Handle, Http2Options, HttpVersion,
+    IoEngine, Mode, ServeOptions, Stall, Stats,
 };
 use weir_sys::Signals;
 use weir_text::printable;
@@ -273,7 +273,7 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
         pin: args.pin,
         spin: args.spin,
         tls: None,
-        programme: Programme {
+        behaviour: Behaviour {
             http: args.http,
             http2: http2(args)?,
             status: args.status,

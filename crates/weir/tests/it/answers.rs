@@ -16,7 +16,7 @@ use crate::support::weir;
 fn bodies_ended_by_the_close_are_complete() {
     for_each_engine(|engine| {
         for load in ["", "-R 300"] {
-            let server = Served::with(|programme| programme.framing = Framing::UntilClose);
+            let server = Served::with(|behaviour| behaviour.framing = Framing::UntilClose);
             let flags = format!("-c5 -t2 -n 60 {load}");
             let ran = weir::load(engine, &flags, &[&server.url()]);
             ran.assert_all_ok();
@@ -98,7 +98,7 @@ fn chunks_extensions_and_trailers_are_read() {
 #[test]
 fn an_http_1_0_server_closes_behind_each_answer() {
     for_each_engine(|engine| {
-        let server = Served::with(|programme| programme.http10 = true);
+        let server = Served::with(|behaviour| behaviour.http10 = true);
         let ran = weir::load(engine, "-c3 -t2 -n 30", &[&server.url()]);
         ran.assert_all_ok();
         ran.assert_no_failure();
@@ -112,9 +112,9 @@ fn huge_bodies_are_read_to_their_end() {
     const SIZE: u64 = 10 << 20;
     for_each_engine(|engine| {
         for framing in [Framing::Length, Framing::CHUNKED] {
-            let server = Served::with(|programme| {
-                programme.body_bytes = SIZE;
-                programme.framing = framing;
+            let server = Served::with(|behaviour| {
+                behaviour.body_bytes = SIZE;
+                behaviour.framing = framing;
             });
             let ran = weir::load_weighed(engine, "-c2 -t2 -n 6", &[&server.url()]);
             ran.assert_all_ok();
@@ -130,7 +130,7 @@ fn huge_bodies_are_read_to_their_end() {
 #[test]
 fn answers_of_400_and_above_are_bad_and_still_answers() {
     for_each_engine(|engine| {
-        let server = Served::with(|programme| programme.status = 503);
+        let server = Served::with(|behaviour| behaviour.status = 503);
         let ran = weir::load(engine, "-c2 -t2 -n 20", &[&server.url()]);
         let accounting = &ran.document.accounting;
         assert_eq!((accounting.ok, accounting.bad_response), (0, 20), "{ran}");

@@ -170,7 +170,7 @@ fn threads_are_pinned_on_request_only() {
 fn a_server_that_announces_the_close_causes_no_error() {
     for_each_engine(|engine| {
         for load in ["", "-R 500"] {
-            let server = Served::with(|programme| programme.requests_per_connection = Some(3));
+            let server = Served::with(|behaviour| behaviour.requests_per_connection = Some(3));
             let flags = format!("-c4 -t2 -n 100 {load}");
             let ran = weir::load(engine, &flags, &[&server.url()]);
             ran.assert_all_ok();
@@ -187,7 +187,7 @@ fn a_server_that_announces_the_close_causes_no_error() {
 #[test]
 fn a_server_that_closes_every_connection_causes_no_error() {
     for_each_engine(|engine| {
-        let server = Served::with(|programme| programme.close = true);
+        let server = Served::with(|behaviour| behaviour.close = true);
         let ran = weir::load(engine, "-c5 -t2 -n 60", &[&server.url()]);
         ran.assert_all_ok();
         ran.assert_no_failure();
@@ -253,7 +253,7 @@ fn connections_closed_while_idle_are_renewed_without_an_error() {
 fn idle_timeouts_of_a_server_cause_no_error() {
     for_each_engine(|engine| {
         let idle = Duration::from_millis(50);
-        let server = Served::with(|programme| programme.idle_timeout = Some(idle));
+        let server = Served::with(|behaviour| behaviour.idle_timeout = Some(idle));
         // The connections are idle for most of a second between their two requests.
         let flags = "-c2 -t1 -R 2 -d2s --warmup 0 --no-preflight";
         let ran = weir::load(engine, flags, &[&server.url()]);
@@ -270,8 +270,8 @@ fn idle_timeouts_of_a_server_cause_no_error() {
 #[test]
 fn every_injected_reset_is_counted_once() {
     for_each_engine(|engine| {
-        let server = Served::with(|programme| {
-            programme.faults = vec!["reset:1/10".parse().expect("a fault")];
+        let server = Served::with(|behaviour| {
+            behaviour.faults = vec!["reset:1/10".parse().expect("a fault")];
         });
         let ran = weir::load(engine, "-c4 -t2 -n 200 --no-preflight", &[&server.url()]);
         let stats = server.stop();
@@ -290,8 +290,8 @@ fn answers_cut_short_are_errors_of_their_own_kind() {
         for (fault, kind) in
             [("close:1/10", "closed_before_answer"), ("partial:1/10", "closed_in_answer")]
         {
-            let server = Served::with(|programme| {
-                programme.faults = vec![fault.parse().expect("a fault")];
+            let server = Served::with(|behaviour| {
+                behaviour.faults = vec![fault.parse().expect("a fault")];
             });
             let ran = weir::load(engine, "-c4 -t2 -n 100 --no-preflight", &[&server.url()]);
             let accounting = &ran.document.accounting;

@@ -29,7 +29,7 @@ fn check(output: &Output, code: i32, parts: &[&str]) {
 #[test]
 fn a_silent_run_tells_why_it_failed() {
     let good = Served::plainly();
-    let bad = Served::with(|programme| programme.status = 500);
+    let bad = Served::with(|behaviour| behaviour.status = 500);
     let run = |words: &[&str]| weir(&format!("-q {LOAD}"), words);
     let none = "no successful response: 100% of responses were 500";
     check(&run(&["--no-preflight", &bad.url()]), 1, &[none]);

@@ -109,9 +109,9 @@ fn texts(server: &Server<Fake>) -> Vec<String> {
     frames(server, 0).into_iter().map(|frame| frame.text).collect()
 }
 
-/// Runs a programme against one client, whose bytes arrive at these times.
-fn run_wire(programme: Programme, arrivals: Vec<(u64, Happening)>) -> Server<Fake> {
-    run(programme, |fake| {
+/// Runs a behaviour against one client, whose bytes arrive at these times.
+fn run_wire(behaviour: Behaviour, arrivals: Vec<(u64, Happening)>) -> Server<Fake> {
+    run(behaviour, |fake| {
         fake.will(1, 0, Happening::Accepted);
         for (at, happening) in arrivals {
             fake.will(at, 0, happening);
@@ -135,7 +135,7 @@ fn the_preface_is_recognised_at_every_split() {
     let mut wire = Wire::opening(65_535);
     wire.get(1, "/");
     for split in 1..wire.bytes.len() {
-        let server = run(Programme::default(), |fake| {
+        let server = run(Behaviour::default(), |fake| {
             fake.will(1, 0, Happening::Accepted);
             fake.will(2, 0, Happening::Received(wire.bytes[..split].to_vec()));
             fake.will(3, 0, Happening::Received(wire.bytes[split..].to_vec()));
@@ -146,7 +146,7 @@ fn the_preface_is_recognised_at_every_split() {
     }
     let post = "PRI / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nab";
     for split in 1..post.len() {
-        let server = run(Programme::default(), |fake| {
+        let server = run(Behaviour::default(), |fake| {
             fake.will(1, 0, Happening::Accepted);
             received(fake, 2, 0, &post[..split]);
             received(fake, 3, 0, &post[split..]);
@@ -160,7 +160,7 @@ fn one_protocol_may_be_left_out() {
     let mut wire = Wire::opening(65_535);
     wire.get(1, "/");
     for change in
-        [|p: &mut Programme| p.http = HttpVersion::Http1, |p: &mut Programme| p.http10 = true]
+        [|p: &mut Behaviour| p.http = HttpVersion::Http1, |p: &mut Behaviour| p.http10 = true]
     {
         let bytes = wire.bytes.clone();
         let server = run_wire(with(change), vec![(2, Happening::Received(bytes))]);
@@ -186,7 +186,7 @@ fn each_stream_has_its_own_delay() {
     for k in 0..100 {
         wire.get(2 * k + 1, &format!("/?delay_ns={}", delay(k)));
     }
-    let server = run_wire(Programme::default(), vec![(1000, wire.take())]);
+    let server = run_wire(Behaviour::default(), vec![(1000, wire.take())]);
     let mut expected: Vec<(u64, String)> =
         (0..100).map(|k| (1000 + delay(k), format!("{} data 14 end", 2 * k + 1))).collect();
     expected.sort_by_key(|(at, _)| *at);
@@ -197,7 +197,7 @@ fn each_stream_has_its_own_delay() {
 
 #[test]
 fn responses_have_the_programmed_fields() {
-    let programme = with(|p| {
+    let behaviour = with(|p| {
         p.headers = vec!["X-Kind: Test".parse().expect("valid")];
         p.stamps = true;
         p.delay = Delay::Fixed(Duration::from_nanos(500));
@@ -212,7 +212,7 @@ fn responses_have_the_programmed_fields() {
         ("x-size", "5"),
     ];
     wire.head(1, &fields, true);
-    let server = run_wire(programme, vec![(1000, wire.take())]);
+    let server = run_wire(behaviour, vec![(1000, wire.take())]);
     check_frames(&server, &["1 404", "1 data 5 end"]);
     let seen = frames(&server, 0).into_iter().find(|frame| frame.text == "1 404");
     let seen = seen.expect("it was seen").fields;
@@ -236,7 +236,7 @@ fn bodiless_responses_end_with_their_head() {
     wire.get(5, "/?status=304");
     wire.get(7, "/?size=0");
     wire.get(9, "/?size=none");
-    let server = run_wire(Programme::default(), vec![(2, wire.take())]);
+    let server = run_wire(Behaviour::default(), vec![(2, wire.take())]);
     let texts = texts(&server);
     for text in ["1 200 end", "3 204 end", "5 304 end", "7 200 end", "9 400"] {
         assert!(texts.iter().any(|other| other == text), "{text} is missing in {texts:?}");
@@ -287,7 +287,7 @@ fn the_connection_goes_away_after_its_last_request() {
 /// RFC 9113 §5.1: streams end each for itself, also after the end of the client's bytes.
 #[test]
 fn responses_follow_the_end_of_the_clients_bytes() {
-    let check = |window_bytes: u32, change: fn(&mut Programme), closed_at: u64, sent: &[&str]| {
+    let check = |window_bytes: u32, change: fn(&mut Behaviour), closed_at: u64, sent: &[&str]| {
         let mut wire = Wire::opening(window_bytes);
         wire.request(1, "POST", "/", false);
         wire.get(3, "/?delay=2us");
@@ -321,7 +321,7 @@ fn responses_follow_the_end_of_the_clients_bytes() {
 #[test]
 fn streams_beyond_the_limit_are_refused_and_not_processed() {
     let http2 = Http2Options { streams: 2, ..Http2Options::default() };
-    let programme = with(|p| {
+    let behaviour = with(|p| {
         p.http2 = http2;
         p.delay = Delay::Fixed(Duration::from_nanos(100));
     });
@@ -329,7 +329,7 @@ fn streams_beyond_the_limit_are_refused_and_not_processed() {
     [1, 3, 5].into_iter().for_each(|stream| wire.get(stream, "/"));
     let first = wire.take();
     wire.get(7, "/");
-    let server = run_wire(programme, vec![(1000, first), (2000, wire.take())]);
+    let server = run_wire(behaviour, vec![(1000, first), (2000, wire.take())]);
     let texts = texts(&server);
     assert!(texts.contains(&"5 reset 7".to_owned()), "{texts:?}");
     let stats = server.shared.stats();
@@ -340,10 +340,10 @@ fn streams_beyond_the_limit_are_refused_and_not_processed() {
 #[test]
 fn faults_of_streams_leave_the_connection() {
     let faults = ["refuse-stream:1/3", "reset-stream:1/4"];
-    let programme = with(|p| p.faults = faults.map(|text| text.parse().expect(text)).to_vec());
+    let behaviour = with(|p| p.faults = faults.map(|text| text.parse().expect(text)).to_vec());
     let mut wire = Wire::opening(65_535);
     (0..12).for_each(|k| wire.get(2 * k + 1, "/"));
-    let server = run_wire(programme, vec![(2, wire.take())]);
+    let server = run_wire(behaviour, vec![(2, wire.take())]);
     let texts = texts(&server);
     let count = |ending: &str| texts.iter().filter(|text| text.ends_with(ending)).count();
     assert_eq!((count(" reset 7"), count(" reset 2"), count(" end")), (4, 2, 6), "{texts:?}");
@@ -358,7 +358,7 @@ fn faults_of_connections_end_all_their_streams() {
         let mut wire = Wire::opening(65_535);
         wire.get(1, "/?delay=1us");
         wire.get(3, &format!("/?fault={kind}"));
-        let server = run_wire(Programme::default(), vec![(2, wire.take())]);
+        let server = run_wire(Behaviour::default(), vec![(2, wire.take())]);
         check_frames(&server, texts_after);
         let last = server.backend.done.last().map(|(_, _, done)| done.clone());
         match end {
@@ -384,7 +384,7 @@ fn a_black_hole_swallows_the_streams_of_its_connection() {
     wire.get(5, "/");
     push_ping(&mut wire.bytes, [7; 8], false);
     let arrivals = vec![(2, first), (3, wire.take()), (9, Happening::Closed)];
-    let server = run_wire(Programme::default(), arrivals);
+    let server = run_wire(Behaviour::default(), arrivals);
     check_frames(&server, &["1 200", "1 data 14 end"]);
     let stats = server.shared.stats();
     assert_eq!((stats.requests, stats.blackholed, stats.abandoned, stats.owed), (3, 1, 1, 0));
@@ -395,7 +395,7 @@ fn a_black_hole_swallows_the_streams_of_its_connection() {
 fn garbage_follows_the_response() {
     let mut wire = Wire::opening(65_535);
     wire.get(1, "/?fault=garbage");
-    let server = run_wire(Programme::default(), vec![(2, wire.take())]);
+    let server = run_wire(Behaviour::default(), vec![(2, wire.take())]);
     let bytes: Vec<u8> =
         server.backend.bytes.iter().flat_map(|(.., bytes)| bytes.clone()).collect();
     assert!(bytes.ends_with(b"xx\0garbage\r\n\xff\xfe\xfd\xfc\r\n"));
@@ -414,7 +414,7 @@ fn bodies_wait_for_the_windows_of_the_client() {
     push_window_update(&mut wire.bytes, 1, 100);
     push_reset(&mut wire.bytes, 3, ErrorCode::CANCEL);
     let arrivals = vec![(2, first), (3, second), (4, wire.take())];
-    let server = run_wire(Programme::default(), arrivals);
+    let server = run_wire(Behaviour::default(), arrivals);
     let expected = ["1 200", "3 200", "1 data 10", "3 data 10", "1 data 8", "1 data 7 end"];
     check_frames(&server, &expected);
     let stats = server.shared.stats();
@@ -428,7 +428,7 @@ fn large_bodies_share_the_window_of_the_connection() {
     wire.get(3, "/?size=200k");
     let first = wire.take();
     push_window_update(&mut wire.bytes, 0, 1 << 20);
-    let server = run_wire(Programme::default(), vec![(2, first), (3, wire.take())]);
+    let server = run_wire(Behaviour::default(), vec![(2, first), (3, wire.take())]);
     let sum = |at: u64, stream: &str| -> usize {
         let frames = frames(&server, 0).into_iter().filter(|frame| frame.at <= at);
         let data = frames.filter_map(|frame| {
@@ -447,12 +447,12 @@ fn large_bodies_share_the_window_of_the_connection() {
 #[test]
 fn uploads_get_their_windows_back() {
     let http2 = Http2Options { window_bytes: 1000, ..Http2Options::default() };
-    let programme = with(|p| p.http2 = http2);
+    let behaviour = with(|p| p.http2 = http2);
     let mut wire = Wire::opening(65_535);
     wire.request(1, "POST", "/", false);
     (0..80).for_each(|_| push_data(&mut wire.bytes, 1, &[0; 500], false));
     push_data(&mut wire.bytes, 1, &[0; 500], true);
-    let server = run_wire(programme, vec![(2, wire.take())]);
+    let server = run_wire(behaviour, vec![(2, wire.take())]);
     let texts = texts(&server);
     let count = |text: &str| texts.iter().filter(|other| *other == text).count();
     assert_eq!((count("1 window 500"), count("0 window 33000")), (80, 1), "{texts:?}");
@@ -475,7 +475,7 @@ fn continue_is_sent_while_the_body_is_missing() {
     push_data(&mut wire.bytes, 3, b"x", true);
     let first = wire.take();
     push_data(&mut wire.bytes, 1, b"x", true);
-    let server = run_wire(Programme::default(), vec![(2, first), (3, wire.take())]);
+    let server = run_wire(Behaviour::default(), vec![(2, first), (3, wire.take())]);
     check_frames(&server, &["1 100", "3 200", "3 data 14 end", "1 200", "1 data 14 end"]);
 }
 
@@ -506,8 +506,8 @@ fn delayed_settings_delay_all_frames() {
 fn a_dripped_body_leaves_in_frames() {
     let mut wire = Wire::opening(65_535);
     [1, 3].into_iter().for_each(|stream| wire.get(stream, "/"));
-    let programme = with(|p| p.drip = "3@100ns".parse().ok());
-    let server = run_wire(programme, vec![(1000, wire.take())]);
+    let behaviour = with(|p| p.drip = "3@100ns".parse().ok());
+    let server = run_wire(behaviour, vec![(1000, wire.take())]);
     let frames = frames(&server, 0).into_iter().filter(|frame| frame.text.starts_with("3 data"));
     let seen: Vec<_> = frames.map(|frame| (frame.at, frame.text)).collect();
     let expected = [(1000, "3 data 4"), (1100, "3 data 5"), (1200, "3 data 5 end")];
@@ -517,13 +517,13 @@ fn a_dripped_body_leaves_in_frames() {
 
 #[test]
 fn fifo_serves_streams_one_after_another() {
-    let programme = with(|p| {
+    let behaviour = with(|p| {
         p.mode = Mode::Fifo;
         p.delay = Delay::Fixed(Duration::from_nanos(100));
     });
     let mut wire = Wire::opening(65_535);
     [1, 3, 5].into_iter().for_each(|stream| wire.get(stream, "/"));
-    let server = run_wire(programme, vec![(1000, wire.take())]);
+    let server = run_wire(behaviour, vec![(1000, wire.take())]);
     let frames = frames(&server, 0).into_iter().filter(|frame| frame.text.ends_with("end"));
     let at: Vec<u64> = frames.map(|frame| frame.at).collect();
     assert_eq!(at, [1100, 1200, 1300]);
@@ -531,10 +531,10 @@ fn fifo_serves_streams_one_after_another() {
 
 #[test]
 fn idle_connections_are_told_before_they_are_closed() {
-    let programme = with(|p| p.idle_timeout = Some(Duration::from_nanos(1000)));
+    let behaviour = with(|p| p.idle_timeout = Some(Duration::from_nanos(1000)));
     let mut wire = Wire::opening(65_535);
     wire.get(1, "/");
-    let server = run_wire(programme, vec![(500, wire.take())]);
+    let server = run_wire(behaviour, vec![(500, wire.take())]);
     check_frames(&server, &["1 200", "1 data 14 end", "goaway 1 0"]);
     let closed = server.backend.done.last().map(|(at, _, done)| (at.0, done.clone()));
     assert_eq!(closed, Some((1500, Done::Closed(Close::Graceful))));
@@ -547,7 +547,7 @@ fn invalid_frames_end_their_connection_only() {
     let bad = wire.take();
     let mut good = Wire::opening(65_535);
     good.get(1, "/");
-    let server = run(Programme::default(), |fake| {
+    let server = run(Behaviour::default(), |fake| {
         for conn in 0..2 {
             fake.will(1, conn, Happening::Accepted);
         }
@@ -572,7 +572,7 @@ fn invalid_frames_end_their_connection_only() {
 
 #[test]
 fn arrivals_of_streams_are_kept_with_the_time_of_their_last_byte() {
-    let programme = with(|p| {
+    let behaviour = with(|p| {
         p.arrivals_max = 10;
         p.faults = vec!["refuse-stream:1/3".parse().expect("valid")];
     });
@@ -582,7 +582,7 @@ fn arrivals_of_streams_are_kept_with_the_time_of_their_last_byte() {
     wire.get(5, "/");
     let first = wire.take();
     push_window_update(&mut wire.bytes, 1, 10);
-    let mut server = run_wire(programme, vec![(100, first), (900, wire.take())]);
+    let mut server = run_wire(behaviour, vec![(100, first), (900, wire.take())]);
     server.responder.hand_over_arrivals();
     let mut stats = server.shared.stats();
     server.shared.move_arrivals(&mut stats);

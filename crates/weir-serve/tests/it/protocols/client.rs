@@ -8,18 +8,18 @@ use std::time::Duration;
 use weir_http::h2::{H2Client, H2Options};
 use weir_http::{Multiplexed, Request, StreamEvent, StreamEventKind};
 use weir_io::Endpoint;
-use weir_serve::{Handle, IoEngine, Programme, ServeError, ServeOptions, Stats, TlsConfig, spawn};
+use weir_serve::{Behaviour, Handle, IoEngine, ServeError, ServeOptions, Stats, TlsConfig, spawn};
 
 /// Runs `test` against a fresh server on each backend, and returns the counters of the last.
 pub(crate) fn check(
     tls: Option<&TlsConfig>,
-    change: impl Fn(&mut Programme),
+    change: impl Fn(&mut Behaviour),
     test: impl Fn(&Handle, SocketAddr),
     judge: impl Fn(&Stats),
 ) {
     for engine in [IoEngine::Epoll, IoEngine::Uring] {
         let mut options = ServeOptions { engine, tls: tls.cloned(), ..ServeOptions::default() };
-        change(&mut options.programme);
+        change(&mut options.behaviour);
         let handle = match spawn(options) {
             Ok(handle) => handle,
             // The kernel lacks io_uring or forbids it.

@@ -1,7 +1,7 @@
-//! The reference server within this process: for behaviour that its programme can describe.
+//! The reference server within this process: for what its `Behaviour` can describe.
 
 use weir_io::Endpoint;
-use weir_serve::{Handle, IoEngine, Programme, ServeOptions, Stats};
+use weir_serve::{Behaviour, Handle, IoEngine, ServeOptions, Stats};
 
 /// A server that runs until it is dropped or stopped.
 #[derive(Debug)]
@@ -13,16 +13,16 @@ impl Served {
         Served::with(|_| {})
     }
 
-    /// Starts a server on a free port of the loopback address, with a programme that `change`
+    /// Starts a server on a free port of the loopback address, with a behaviour that `change`
     /// adapts.
-    pub(crate) fn with(change: impl FnOnce(&mut Programme)) -> Served {
+    pub(crate) fn with(change: impl FnOnce(&mut Behaviour)) -> Served {
         Served::at(Endpoint::Tcp(([127, 0, 0, 1], 0).into()), change)
     }
 
-    pub(crate) fn at(endpoint: Endpoint, change: impl FnOnce(&mut Programme)) -> Served {
+    pub(crate) fn at(endpoint: Endpoint, change: impl FnOnce(&mut Behaviour)) -> Served {
         let mut options =
             ServeOptions { listen: vec![endpoint], engine: IoEngine::Epoll, ..Default::default() };
-        change(&mut options.programme);
+        change(&mut options.behaviour);
         Served(weir_serve::spawn(options).expect("the server starts"))
     }
 
