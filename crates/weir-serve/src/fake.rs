@@ -12,7 +12,7 @@ use weir_io::{
 
 /// An event that the fake reports to the server.
 #[derive(Clone, Debug)]
-pub(crate) enum Happening {
+pub(crate) enum FakeEvent {
     Accepted,
     Received(Vec<u8>),
     Closed,
@@ -29,7 +29,7 @@ pub(crate) enum Done {
 #[derive(Debug, Default)]
 pub(crate) struct Fake {
     pub(crate) now: Nanos,
-    events: VecDeque<(Nanos, ConnId, Happening)>,
+    events: VecDeque<(Nanos, ConnId, FakeEvent)>,
     templates: Vec<Arc<[u8]>>,
     pooled: BTreeMap<u32, Vec<u8>>,
     lent: Vec<u8>,
@@ -43,8 +43,8 @@ pub(crate) struct Fake {
 
 impl Fake {
     /// Adds an event. Events must be added in the order of their times.
-    pub(crate) fn will(&mut self, at: u64, conn: u32, happening: Happening) {
-        self.events.push_back((Nanos(at), ConnId(conn), happening));
+    pub(crate) fn will(&mut self, at: u64, conn: u32, event: FakeEvent) {
+        self.events.push_back((Nanos(at), ConnId(conn), event));
     }
 
     pub(crate) fn is_exhausted(&self) -> bool {
@@ -131,12 +131,12 @@ impl Backend for Fake {
         if *at > self.now {
             return None;
         }
-        let (_, conn, happening) = self.events.pop_front()?;
-        let kind = match happening {
-            Happening::Accepted => EventKind::Accepted,
-            Happening::Closed => EventKind::Closed,
-            Happening::Failed => EventKind::Failed(io::ErrorKind::ConnectionReset.into()),
-            Happening::Received(bytes) => {
+        let (_, conn, event) = self.events.pop_front()?;
+        let kind = match event {
+            FakeEvent::Accepted => EventKind::Accepted,
+            FakeEvent::Closed => EventKind::Closed,
+            FakeEvent::Failed => EventKind::Failed(io::ErrorKind::ConnectionReset.into()),
+            FakeEvent::Received(bytes) => {
                 self.lent = bytes;
                 EventKind::Received { bytes: &mut self.lent, rx_at: None }
             }

@@ -10,7 +10,7 @@ use weir_result::{
 
 /// An event in a run; counts and times of any size that a document holds.
 #[derive(Clone, Debug)]
-enum Happening {
+enum Step {
     Responses { times: u64, status: u16, service_ns: u64, lag_ns: u64 },
     Timeouts { times: u64, age_ns: u64 },
     InFlight { times: u64, age_ns: u64 },
@@ -30,8 +30,8 @@ fn ns() -> impl Strategy<Value = u64> {
     prop_oneof![0..1_000_u64, 0..1_000_000_000_u64, 0..4_000_000_000_000_u64]
 }
 
-fn happening() -> impl Strategy<Value = Happening> {
-    use Happening::*;
+fn step() -> impl Strategy<Value = Step> {
+    use Step::*;
     let status = prop_oneof![Just(200), Just(503), 200..600_u16];
     let phase = prop_oneof![
         Just(FailurePhase::Connect),
@@ -57,21 +57,21 @@ fn happening() -> impl Strategy<Value = Happening> {
     ]
 }
 
-fn add(fixture: Fixture, happening: Happening) -> Fixture {
-    match happening {
-        Happening::Responses { times, status, service_ns, lag_ns } => {
+fn add(fixture: Fixture, step: Step) -> Fixture {
+    match step {
+        Step::Responses { times, status, service_ns, lag_ns } => {
             fixture.responses(times, status, service_ns + lag_ns, service_ns)
         }
-        Happening::Timeouts { times, age_ns } => fixture.timeouts(times, age_ns),
-        Happening::InFlight { times, age_ns } => fixture.in_flight(times, age_ns),
-        Happening::NeverSent { times, age_ns } => fixture.never_sent(times, age_ns),
-        Happening::Errors { times, errno, at_ns } => {
+        Step::Timeouts { times, age_ns } => fixture.timeouts(times, age_ns),
+        Step::InFlight { times, age_ns } => fixture.in_flight(times, age_ns),
+        Step::NeverSent { times, age_ns } => fixture.never_sent(times, age_ns),
+        Step::Errors { times, errno, at_ns } => {
             fixture.errors(times, ErrorKind::Errno(errno), at_ns)
         }
-        Happening::Failures { phase, errno, times } => {
+        Step::Failures { phase, errno, times } => {
             fixture.failures(phase, FailureCause::Errno(errno), times)
         }
-        Happening::Script { file, calls, ns, ran_dry } => fixture.with(|parts| {
+        Step::Script { file, calls, ns, ran_dry } => fixture.with(|parts| {
             parts.script_file = Some(file);
             let usage = CallbackUsage { calls, time_ns: ns, longest_ns: ns, long_ns: 0 };
             let callbacks = [Callback::Request, Callback::Delay, Callback::Response]
@@ -86,11 +86,11 @@ fn add(fixture: Fixture, happening: Happening) -> Fixture {
             };
             parts.measurements.script = Some(script);
         }),
-        Happening::Handshakes { times, ns } => fixture.with(|parts| {
+        Step::Handshakes { times, ns } => fixture.with(|parts| {
             let sum_ns = u128::from(ns) * u128::from(times);
             parts.measurements.tls_handshake.record_range(ns, ns, times, sum_ns);
         }),
-        Happening::Note { text } => fixture.note("some", &text),
+        Step::Note { text } => fixture.note("some", &text),
     }
 }
 
@@ -100,20 +100,24 @@ struct Run {
     rate: Option<u64>,
     interrupted: bool,
     url: String,
-    happenings: Vec<Happening>,
+    steps: Vec<Step>,
 }
 
 fn run() -> impl Strategy<Value = Run> {
     let rate = prop::option::of(1..1_000_000_000_u64);
-    let happenings = prop::collection::vec(happening(), 0..8);
-    (rate, any::<bool>(), "\\PC{0,120}", happenings)
-        .prop_map(|(rate, interrupted, url, happenings)| Run { rate, interrupted, url, happenings })
+    let steps = prop::collection::vec(step(), 0..8);
+    (rate, any::<bool>(), "\\PC{0,120}", steps).prop_map(|(rate, interrupted, url, steps)| Run {
+        rate,
+        interrupted,
+        url,
+        steps,
+    })
 }
 
 impl Run {
     fn document(self) -> Document {
         let fixture = self.rate.map_or_else(Fixture::closed_loop, Fixture::open_loop);
-        let fixture = self.happenings.into_iter().fold(fixture, add).with(|parts| {
+        let fixture = self.steps.into_iter().fold(fixture, add).with(|parts| {
             parts.measurements.interrupted = self.interrupted;
             parts.plan.url = self.url.clone();
             parts.preflight.as_mut().expect("there is one").server = Some(self.url);

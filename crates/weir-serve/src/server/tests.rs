@@ -1,7 +1,7 @@
 //! The server in virtual time, on the fake backend.
 
 use super::*;
-use crate::fake::{Done, Fake, Happening};
+use crate::fake::{Done, Fake, FakeEvent};
 use crate::{Behaviour, Delay, Framing, Mode};
 
 mod http2;
@@ -27,7 +27,7 @@ fn run(behaviour: Behaviour, script: impl FnOnce(&mut Fake)) -> Server<Fake> {
 }
 
 fn received(fake: &mut Fake, at: u64, conn: u32, text: &str) {
-    fake.will(at, conn, Happening::Received(text.as_bytes().to_vec()));
+    fake.will(at, conn, FakeEvent::Received(text.as_bytes().to_vec()));
 }
 
 fn with(change: impl FnOnce(&mut Behaviour)) -> Behaviour {
@@ -41,7 +41,7 @@ fn pipelined_plain_requests_share_one_send_at_every_split() {
     let text = GET.repeat(3);
     for split in 0..=text.len() {
         let server = run(Behaviour::default(), |fake| {
-            fake.will(1, 0, Happening::Accepted);
+            fake.will(1, 0, FakeEvent::Accepted);
             received(fake, 2, 0, GET);
             for part in [&text[..split], &text[split..]] {
                 if !part.is_empty() {
@@ -66,7 +66,7 @@ fn a_request_that_begins_like_the_plain_one_is_read_in_full() {
     for (split, is_changed) in (1..other.len()).flat_map(|at| [(at, false), (at, true)]) {
         let server = run(Behaviour::default(), |fake| {
             for conn in 0..2 {
-                fake.will(1, conn, Happening::Accepted);
+                fake.will(1, conn, FakeEvent::Accepted);
             }
             received(fake, 2, 0, GET);
             received(fake, 3, 0, &other[..split]);
@@ -85,13 +85,13 @@ fn a_request_that_begins_like_the_plain_one_is_read_in_full() {
 fn a_plain_head_in_pieces_is_cached_as_a_whole() {
     for size in 1..GET.len() {
         let server = run(Behaviour::default(), |fake| {
-            fake.will(1, 0, Happening::Accepted);
+            fake.will(1, 0, FakeEvent::Accepted);
             for piece in GET.as_bytes().chunks(size) {
-                fake.will(2, 0, Happening::Received(piece.to_vec()));
+                fake.will(2, 0, FakeEvent::Received(piece.to_vec()));
             }
             received(fake, 3, 0, &GET.repeat(2));
             for piece in GET.repeat(3).as_bytes().chunks(size) {
-                fake.will(4, 0, Happening::Received(piece.to_vec()));
+                fake.will(4, 0, FakeEvent::Received(piece.to_vec()));
             }
         });
         assert_eq!(server.backend.sent(0), PLAIN.repeat(6), "pieces of {size}");
@@ -107,7 +107,7 @@ fn bodies_are_skipped_at_every_split() {
                 3\r\nabc\r\n0\r\n\r\nPOST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n";
     for split in 1..text.len() {
         let server = run(Behaviour::default(), |fake| {
-            fake.will(1, 0, Happening::Accepted);
+            fake.will(1, 0, FakeEvent::Accepted);
             received(fake, 2, 0, &text[..split]);
             received(fake, 3, 0, &text[split..]);
         });
@@ -118,7 +118,7 @@ fn bodies_are_skipped_at_every_split() {
 #[test]
 fn a_delay_is_exact_and_responses_keep_their_order() {
     let server = run(Behaviour::default(), |fake| {
-        fake.will(1, 0, Happening::Accepted);
+        fake.will(1, 0, FakeEvent::Accepted);
         let slow = "GET /?delay=1us&status=201 HTTP/1.1\r\nHost: a\r\n\r\n";
         let fast = "GET /?delay=10ns&status=202 HTTP/1.1\r\nHost: a\r\n\r\n";
         received(fake, 100, 0, &format!("{slow}{fast}{GET}"));
@@ -140,7 +140,7 @@ fn fifo_serves_connections_one_after_another() {
     });
     let server = run(behaviour, |fake| {
         for conn in 0..3 {
-            fake.will(1, conn, Happening::Accepted);
+            fake.will(1, conn, FakeEvent::Accepted);
         }
         received(fake, 1000, 0, GET);
         received(fake, 1010, 1, GET);
@@ -159,7 +159,7 @@ fn a_dripped_body_leaves_in_pieces() {
         p.framing = Framing::Chunked { chunk_bytes: 4 };
     });
     let server = run(behaviour, |fake| {
-        fake.will(1, 0, Happening::Accepted);
+        fake.will(1, 0, FakeEvent::Accepted);
         received(fake, 1000, 0, &GET.repeat(2));
     });
     let seen: Vec<_> = server.backend.done.iter().map(|(at, _, done)| (at.0, done)).collect();
@@ -176,7 +176,7 @@ fn a_dripped_body_leaves_in_pieces() {
 fn what_ends_a_connection_ends_it() {
     let check = |behaviour: Behaviour, request: &str, header: &str| {
         let server = run(behaviour, |fake| {
-            fake.will(1, 0, Happening::Accepted);
+            fake.will(1, 0, FakeEvent::Accepted);
             received(fake, 2, 0, &format!("{request}{GET}"));
             received(fake, 3, 0, GET);
         });
@@ -201,7 +201,7 @@ fn what_ends_a_connection_ends_it() {
 #[test]
 fn an_http10_client_may_keep_its_connection() {
     let server = run(Behaviour::default(), |fake| {
-        fake.will(1, 0, Happening::Accepted);
+        fake.will(1, 0, FakeEvent::Accepted);
         received(fake, 2, 0, "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
     });
     assert!(server.backend.sent(0).contains("Connection: keep-alive\r\n"));
@@ -212,7 +212,7 @@ fn an_http10_client_may_keep_its_connection() {
 fn head_and_bodiless_statuses_have_no_body() {
     let check = |request: &str, ending: &str| {
         let server = run(Behaviour::default(), |fake| {
-            fake.will(1, 0, Happening::Accepted);
+            fake.will(1, 0, FakeEvent::Accepted);
             received(fake, 2, 0, request);
         });
         let sent = server.backend.sent(0);
@@ -228,11 +228,11 @@ fn head_and_bodiless_statuses_have_no_body() {
 #[test]
 fn the_peer_may_end_its_side_first() {
     let server = run(with(|p| p.delay = Delay::Fixed(Duration::from_nanos(50))), |fake| {
-        fake.will(1, 0, Happening::Accepted);
+        fake.will(1, 0, FakeEvent::Accepted);
         received(fake, 2, 0, GET);
-        fake.will(3, 0, Happening::Closed);
-        fake.will(4, 1, Happening::Accepted);
-        fake.will(5, 1, Happening::Closed);
+        fake.will(3, 0, FakeEvent::Closed);
+        fake.will(4, 1, FakeEvent::Accepted);
+        fake.will(5, 1, FakeEvent::Closed);
     });
     let seen: Vec<_> = server.backend.done.iter().map(|(at, conn, _)| (at.0, conn.0)).collect();
     assert_eq!(seen, [(5, 1), (52, 0), (52, 0)], "an owed response is given before closing");
@@ -241,10 +241,10 @@ fn the_peer_may_end_its_side_first() {
 #[test]
 fn a_number_that_is_used_again_gets_no_response_of_its_past() {
     let server = run(with(|p| p.delay = Delay::Fixed(Duration::from_nanos(50))), |fake| {
-        fake.will(1, 0, Happening::Accepted);
+        fake.will(1, 0, FakeEvent::Accepted);
         received(fake, 2, 0, &GET.repeat(2));
-        fake.will(3, 0, Happening::Failed);
-        fake.will(4, 0, Happening::Accepted);
+        fake.will(3, 0, FakeEvent::Failed);
+        fake.will(4, 0, FakeEvent::Accepted);
         received(fake, 10, 0, GET);
     });
     assert_eq!(server.backend.done.len(), 1);
@@ -259,10 +259,10 @@ fn faults_are_counted_and_do_what_they_say() {
     let ask = |kind: &str| format!("GET /?fault={kind} HTTP/1.1\r\nHost: a\r\n\r\n");
     let server = run(Behaviour::default(), |fake| {
         for (conn, kind) in (0u32..).zip(FaultKind::ALL) {
-            fake.will(1, conn, Happening::Accepted);
+            fake.will(1, conn, FakeEvent::Accepted);
             received(fake, 2, conn, &format!("{GET}{}{GET}", ask(kind.name())));
         }
-        fake.will(9, 2, Happening::Closed);
+        fake.will(9, 2, FakeEvent::Closed);
     });
     let backend = &server.backend;
     let ended = |conn: u32| {
@@ -288,7 +288,7 @@ fn faults_are_counted_and_do_what_they_say() {
 #[test]
 fn a_partial_response_without_a_body_is_half_a_head() {
     let server = run(Behaviour::default(), |fake| {
-        fake.will(1, 0, Happening::Accepted);
+        fake.will(1, 0, FakeEvent::Accepted);
         received(fake, 2, 0, "GET /?fault=partial&size=0 HTTP/1.1\r\nHost: a\r\n\r\n");
     });
     let sent = server.backend.sent(0);
@@ -302,7 +302,7 @@ fn stamps_tell_reading_and_sending() {
         p.delay = Delay::Fixed(Duration::from_nanos(500));
     });
     let server = run(behaviour, |fake| {
-        fake.will(1, 0, Happening::Accepted);
+        fake.will(1, 0, FakeEvent::Accepted);
         received(fake, 1000, 0, "GET / HTTP/1.1\r\nHost: a\r\nX-Slot: 42\r\n\r\n");
     });
     let sent = server.backend.sent(0);
@@ -314,10 +314,10 @@ fn stamps_tell_reading_and_sending() {
 fn continue_is_sent_only_where_it_is_waited_for() {
     let head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n";
     let server = run(Behaviour::default(), |fake| {
-        fake.will(1, 0, Happening::Accepted);
+        fake.will(1, 0, FakeEvent::Accepted);
         received(fake, 2, 0, head);
         received(fake, 3, 0, "ab");
-        fake.will(4, 1, Happening::Accepted);
+        fake.will(4, 1, FakeEvent::Accepted);
         received(fake, 5, 1, &format!("{head}ab"));
     });
     assert_eq!(server.backend.sent(0), format!("HTTP/1.1 100 Continue\r\n\r\n{PLAIN}"));
@@ -327,8 +327,8 @@ fn continue_is_sent_only_where_it_is_waited_for() {
 #[test]
 fn idle_connections_are_closed_and_busy_ones_not() {
     let server = run(with(|p| p.idle_timeout = Some(Duration::from_nanos(1000))), |fake| {
-        fake.will(1, 0, Happening::Accepted);
-        fake.will(1, 1, Happening::Accepted);
+        fake.will(1, 0, FakeEvent::Accepted);
+        fake.will(1, 1, FakeEvent::Accepted);
         received(fake, 900, 1, GET);
         received(fake, 1500, 1, "GET /?delay=5us HTTP/1.1\r\nHost: a\r\n\r\n");
     });
@@ -340,7 +340,7 @@ fn idle_connections_are_closed_and_busy_ones_not() {
 #[test]
 fn statistics_are_told_and_not_counted() {
     let server = run(Behaviour::default(), |fake| {
-        fake.will(1, 0, Happening::Accepted);
+        fake.will(1, 0, FakeEvent::Accepted);
         received(fake, 2, 0, &GET.repeat(2));
         received(fake, 3, 0, "GET /weir/stats HTTP/1.1\r\nHost: a\r\n\r\n");
     });
@@ -361,7 +361,7 @@ fn large_bodies_in_every_framing_have_their_size() {
             p.body_bytes = size;
         });
         let server = run(behaviour, |fake| {
-            fake.will(1, 0, Happening::Accepted);
+            fake.will(1, 0, FakeEvent::Accepted);
             received(fake, 2, 0, GET);
         });
         let sent = server.backend.sent(0);
@@ -384,7 +384,7 @@ fn a_stall_covers_no_send() {
     });
     let server = run(behaviour, |fake| {
         fake.tick_ns = 1;
-        fake.will(1, 0, Happening::Accepted);
+        fake.will(1, 0, FakeEvent::Accepted);
         received(fake, 1000, 0, GET);
         received(fake, 2500, 0, GET);
         received(fake, 13_000, 0, GET);

@@ -336,15 +336,15 @@ fn find(sessions: &mut [Option<Box<Session>>], conn: ConnId) -> Option<&mut Sess
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::{Done, Fake, Happening};
+    use crate::fake::{Done, Fake, FakeEvent};
     use crate::tls::{Identity, TlsConfig, TlsOptions};
     use crate::{Behaviour, HttpVersion};
 
     /// Reports what happens on one connection, and returns the alerts and closes with their times.
-    fn run(happenings: &[(u64, Happening)]) -> Vec<(u64, Done)> {
+    fn run(events: &[(u64, FakeEvent)]) -> Vec<(u64, Done)> {
         let mut fake = Fake::default();
-        fake.will(1, 0, Happening::Accepted);
-        happenings.iter().for_each(|(at, happening)| fake.will(*at, 0, happening.clone()));
+        fake.will(1, 0, FakeEvent::Accepted);
+        events.iter().for_each(|(at, event)| fake.will(*at, 0, event.clone()));
         let (identity, _) = Identity::generate(&[]).expect("keys can be made");
         let config = TlsConfig::new(TlsOptions::new(identity)).expect("the options are right");
         let shared = Shared::new(Behaviour::default(), 0, 1);
@@ -363,18 +363,18 @@ mod tests {
 
     #[test]
     fn a_client_may_read_the_alert_before_the_connection_is_closed() {
-        let wrong = Happening::Received(b"GET / HTTP/1.1\r\n\r\n".to_vec());
-        let more = Happening::Received(vec![7; 100]);
+        let wrong = FakeEvent::Received(b"GET / HTTP/1.1\r\n\r\n".to_vec());
+        let more = FakeEvent::Received(vec![7; 100]);
         let alert = Done::Sent("\x15\x03\x03\0\x02\x02\x32".to_owned());
         let closed = Done::Closed(Close::Graceful);
-        let check = |then: &[(u64, Happening)], closed_at: u64| {
+        let check = |then: &[(u64, FakeEvent)], closed_at: u64| {
             let first = [(2, wrong.clone()), (3, more.clone())];
             let done = run(&[&first, then].concat());
             assert_eq!(done, [(2, alert.clone()), (closed_at, closed.clone())]);
         };
-        check(&[(5, Happening::Closed)], 5);
+        check(&[(5, FakeEvent::Closed)], 5);
         check(&[], 2 + LINGER_NS);
-        let reset = run(&[(2, wrong.clone()), (5, Happening::Failed)]);
+        let reset = run(&[(2, wrong.clone()), (5, FakeEvent::Failed)]);
         assert_eq!(reset, [(2, alert.clone())], "the backend has closed it");
     }
 }

@@ -49,8 +49,8 @@ impl Wire {
         self.request(stream, "GET", path, true);
     }
 
-    fn take(&mut self) -> Happening {
-        Happening::Received(std::mem::take(&mut self.bytes))
+    fn take(&mut self) -> FakeEvent {
+        FakeEvent::Received(std::mem::take(&mut self.bytes))
     }
 }
 
@@ -110,11 +110,11 @@ fn texts(server: &Server<Fake>) -> Vec<String> {
 }
 
 /// Runs a behaviour against one client, whose bytes arrive at these times.
-fn run_wire(behaviour: Behaviour, arrivals: Vec<(u64, Happening)>) -> Server<Fake> {
+fn run_wire(behaviour: Behaviour, arrivals: Vec<(u64, FakeEvent)>) -> Server<Fake> {
     run(behaviour, |fake| {
-        fake.will(1, 0, Happening::Accepted);
-        for (at, happening) in arrivals {
-            fake.will(at, 0, happening);
+        fake.will(1, 0, FakeEvent::Accepted);
+        for (at, event) in arrivals {
+            fake.will(at, 0, event);
         }
     })
 }
@@ -136,9 +136,9 @@ fn the_preface_is_recognised_at_every_split() {
     wire.get(1, "/");
     for split in 1..wire.bytes.len() {
         let server = run(Behaviour::default(), |fake| {
-            fake.will(1, 0, Happening::Accepted);
-            fake.will(2, 0, Happening::Received(wire.bytes[..split].to_vec()));
-            fake.will(3, 0, Happening::Received(wire.bytes[split..].to_vec()));
+            fake.will(1, 0, FakeEvent::Accepted);
+            fake.will(2, 0, FakeEvent::Received(wire.bytes[..split].to_vec()));
+            fake.will(3, 0, FakeEvent::Received(wire.bytes[split..].to_vec()));
         });
         check_frames(&server, &["1 200", "1 data 14 end"]);
         let stats = server.shared.stats();
@@ -147,7 +147,7 @@ fn the_preface_is_recognised_at_every_split() {
     let post = "PRI / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nab";
     for split in 1..post.len() {
         let server = run(Behaviour::default(), |fake| {
-            fake.will(1, 0, Happening::Accepted);
+            fake.will(1, 0, FakeEvent::Accepted);
             received(fake, 2, 0, &post[..split]);
             received(fake, 3, 0, &post[split..]);
         });
@@ -163,14 +163,14 @@ fn one_protocol_may_be_left_out() {
         [|p: &mut Behaviour| p.http = HttpVersion::Http1, |p: &mut Behaviour| p.http10 = true]
     {
         let bytes = wire.bytes.clone();
-        let server = run_wire(with(change), vec![(2, Happening::Received(bytes))]);
+        let server = run_wire(with(change), vec![(2, FakeEvent::Received(bytes))]);
         assert!(server.backend.sent(0).contains(" 505 "), "{}", server.backend.sent(0));
         assert_eq!(server.shared.stats().bad_requests, 1);
     }
     let only = with(|p| p.http = HttpVersion::Http2);
     let server = run_wire(only.clone(), vec![(2, wire.take())]);
     check_frames(&server, &["1 200", "1 data 14 end"]);
-    let server = run_wire(only, vec![(2, Happening::Received(GET.into()))]);
+    let server = run_wire(only, vec![(2, FakeEvent::Received(GET.into()))]);
     check_frames(&server, &["goaway 0 1"]);
     assert_eq!(
         server.backend.done.last().map(|done| &done.2),
@@ -258,7 +258,7 @@ fn the_connection_goes_away_after_its_last_request() {
         push_data(&mut wire.bytes, 1, b"body", true);
         arrivals.push((3000, wire.take()));
         if is_closed_by_client {
-            arrivals.push((4000, Happening::Closed));
+            arrivals.push((4000, FakeEvent::Closed));
         }
         let server = run_wire(with(|p| p.requests_per_connection = Some(3)), arrivals);
         let expected = [
@@ -292,7 +292,7 @@ fn responses_follow_the_end_of_the_clients_bytes() {
         wire.request(1, "POST", "/", false);
         wire.get(3, "/?delay=2us");
         wire.get(5, "/?delay=5us");
-        let arrivals = vec![(1000, wire.take()), (1500, Happening::Closed)];
+        let arrivals = vec![(1000, wire.take()), (1500, FakeEvent::Closed)];
         let server = run_wire(with(change), arrivals);
         check_frames(&server, sent);
         let stats = server.shared.stats();
@@ -383,7 +383,7 @@ fn a_black_hole_swallows_the_streams_of_its_connection() {
     wire.get(3, "/?fault=blackhole");
     wire.get(5, "/");
     push_ping(&mut wire.bytes, [7; 8], false);
-    let arrivals = vec![(2, first), (3, wire.take()), (9, Happening::Closed)];
+    let arrivals = vec![(2, first), (3, wire.take()), (9, FakeEvent::Closed)];
     let server = run_wire(Behaviour::default(), arrivals);
     check_frames(&server, &["1 200", "1 data 14 end"]);
     let stats = server.shared.stats();
@@ -549,7 +549,7 @@ fn invalid_frames_end_their_connection_only() {
     good.get(1, "/");
     let server = run(Behaviour::default(), |fake| {
         for conn in 0..2 {
-            fake.will(1, conn, Happening::Accepted);
+            fake.will(1, conn, FakeEvent::Accepted);
         }
         fake.will(2, 0, bad);
         fake.will(3, 1, good.take());
