@@ -104,7 +104,7 @@ impl Responder {
     }
 
     /// Returns the next action to do at once.
-    pub(crate) fn take_deed(&mut self) -> Option<Action> {
+    pub(crate) fn take_action(&mut self) -> Option<Action> {
         self.actions.pop_front()
     }
 

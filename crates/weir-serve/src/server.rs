@@ -114,7 +114,7 @@ impl<B: Backend> Server<B> {
                 EventKind::Failed(_) => self.responder.gone(conn),
                 EventKind::Connected | EventKind::Discarded(_) | EventKind::Transmitted { .. } => {}
             }
-            self.do_deeds(stop);
+            self.perform_actions(stop);
             // A long batch of events must not delay responses that have become due meanwhile; `at`
             // is a free clock reading.
             if self.responder.next_due_at().is_some_and(|due_at| due_at <= at) {
@@ -133,12 +133,12 @@ impl<B: Backend> Server<B> {
         let now = self.moment(stop);
         while let Some(action) = self.responder.take_due(now) {
             self.perform(action, stop);
-            self.do_deeds(stop);
+            self.perform_actions(stop);
         }
     }
 
-    fn do_deeds(&mut self, stop: &AtomicBool) {
-        while let Some(action) = self.responder.take_deed() {
+    fn perform_actions(&mut self, stop: &AtomicBool) {
+        while let Some(action) = self.responder.take_action() {
             self.perform(action, stop);
         }
     }
