@@ -52,7 +52,7 @@ mod kind {
     pub(super) const CONN: u8 = 0;
     pub(super) const WAKER: u8 = 1;
     pub(super) const TIMER: u8 = 2;
-    pub(super) const DOOR: u8 = 3;
+    pub(super) const ACCEPTOR: u8 = 3;
     pub(super) const LINGERING: u8 = 4;
 }
 
@@ -66,7 +66,7 @@ pub struct Epoll {
     /// Connections whose last read left bytes behind; each once, if its `again` is set.
     again: VecDeque<u32>,
     reads_again: u32,
-    doors: Vec<Acceptor>,
+    acceptors: Vec<Acceptor>,
     /// Connections that this batch may still accept.
     accepts: u32,
     /// Sockets closed by their owner with bytes still unsent.
@@ -103,7 +103,7 @@ impl Epoll {
             buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
             again: VecDeque::new(),
             reads_again: 0,
-            doors: Vec::new(),
+            acceptors: Vec::new(),
             accepts: 0,
             lingering: Slab::new(),
             nap_ns: NAP_MIN_NS,
@@ -123,8 +123,8 @@ impl Epoll {
                     self.core.woken = true;
                     None
                 }
-                kind::DOOR => {
-                    self.doors[token.index as usize].knocked();
+                kind::ACCEPTOR => {
+                    self.acceptors[token.index as usize].readable();
                     None
                 }
                 kind::LINGERING => {
@@ -292,7 +292,7 @@ impl Backend for Epoll {
     }
 
     fn listen(&mut self, listener: Listener) -> io::Result<()> {
-        self.open_door(listener)
+        self.open_acceptor(listener)
     }
 
     fn send(&mut self, conn: ConnId, segments: &[Segment]) {

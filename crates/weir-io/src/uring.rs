@@ -59,7 +59,7 @@ mod kind {
     pub(super) const SEND: u8 = 3;
     /// A send that waits for room; the index is one of the table of slow sends.
     pub(super) const SLOW: u8 = 4;
-    pub(super) const DOOR: u8 = 5;
+    pub(super) const ACCEPTOR: u8 = 5;
     pub(super) const WAKER: u8 = 6;
     /// A request whose completion is ignored: cancels and closes.
     pub(super) const QUIET: u8 = 7;
@@ -89,7 +89,7 @@ pub struct Uring {
     waker: Option<Waker>,
     alarm: Alarm,
     slow: Slab<Slow>,
-    doors: Vec<Acceptor>,
+    acceptors: Vec<Acceptor>,
     /// Sockets accepted while no number was free.
     waiting: VecDeque<(OwnedFd, bool)>,
     notes: Notes,
@@ -138,7 +138,7 @@ impl Uring {
             waker: options.waker,
             alarm: Alarm::default(),
             slow: Slab::new(),
-            doors: Vec::new(),
+            acceptors: Vec::new(),
             waiting: VecDeque::new(),
             issued: Vec::new(),
             stalls: Vec::new(),
@@ -182,7 +182,7 @@ impl Uring {
                 self.on_slow_sent(token.index, completion.result);
                 None
             }
-            kind::DOOR => self.on_accepted(token.index, completion),
+            kind::ACCEPTOR => self.on_accepted(token.index, completion),
             kind::WAKER => {
                 self.core.woken = true;
                 self.notes.waker |= !cqueue::more(completion.flags);
@@ -364,7 +364,7 @@ impl Backend for Uring {
     }
 
     fn listen(&mut self, listener: Listener) -> io::Result<()> {
-        self.open_door(listener)
+        self.open_acceptor(listener)
     }
 
     fn send(&mut self, conn: ConnId, segments: &[Segment]) {

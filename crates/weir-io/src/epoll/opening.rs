@@ -15,14 +15,14 @@ use crate::{ConnId, Endpoint, Listener, SocketOptions};
 /// A listener, and a flag for connections in its backlog.
 pub(super) struct Acceptor {
     listener: Listener,
-    knocking: bool,
+    has_waiting: bool,
     /// True if no descriptor was left: wait until `retry_at`.
     paused: bool,
 }
 
 impl Acceptor {
-    pub(super) fn knocked(&mut self) {
-        self.knocking = true;
+    pub(super) fn readable(&mut self) {
+        self.has_waiting = true;
     }
 }
 
@@ -100,35 +100,36 @@ impl Epoll {
 
     /// Retries the operations whose readiness the kernel does not report.
     pub(super) fn retry(&mut self) {
-        self.doors.iter_mut().for_each(|door| {
-            door.knocking |= std::mem::take(&mut door.paused);
+        self.acceptors.iter_mut().for_each(|acceptor| {
+            acceptor.has_waiting |= std::mem::take(&mut acceptor.paused);
         });
         for (index, address) in self.core.take_busy() {
             self.begin(index, &address, false);
         }
     }
 
-    pub(super) fn open_door(&mut self, listener: Listener) -> io::Result<()> {
-        let word = Token::new(kind::DOOR, 0, self.doors.len() as u32).pack();
+    pub(super) fn open_acceptor(&mut self, listener: Listener) -> io::Result<()> {
+        let word = Token::new(kind::ACCEPTOR, 0, self.acceptors.len() as u32).pack();
         socket::set_nonblocking(&listener.fd, true)?;
         // Edge-triggered: level-triggered events would repeat endlessly while nothing can be
         // accepted.
         self.poller.watch(listener.fd.as_raw_fd(), libc::EPOLLIN | libc::EPOLLET, word)?;
-        self.doors.push(Acceptor { listener, knocking: false, paused: false });
+        self.acceptors.push(Acceptor { listener, has_waiting: false, paused: false });
         Ok(())
     }
 
     pub(super) fn can_accept(&self) -> bool {
-        self.core.numbers.are_left() && self.doors.iter().any(|door| door.knocking)
+        self.core.numbers.are_left() && self.acceptors.iter().any(|acceptor| acceptor.has_waiting)
     }
 
     pub(super) fn next_accepted(&mut self) -> Option<RawEvent> {
-        for at in 0..self.doors.len() {
-            while self.doors[at].knocking && self.accepts > 0 && self.core.numbers.are_left() {
-                let door = &self.doors[at];
-                match socket::accept(&door.listener.fd) {
+        for at in 0..self.acceptors.len() {
+            while self.acceptors[at].has_waiting && self.accepts > 0 && self.core.numbers.are_left()
+            {
+                let acceptor = &self.acceptors[at];
+                match socket::accept(&acceptor.listener.fd) {
                     Ok(fd) => {
-                        let is_tcp = door.listener.is_tcp;
+                        let is_tcp = acceptor.listener.is_tcp;
                         self.accepts -= 1;
                         if let Some(raw_event) = self.admit(fd, is_tcp) {
                             return Some(raw_event);
@@ -142,12 +143,12 @@ impl Epoll {
     }
 
     fn turn_away(&mut self, at: usize, error: &io::Error) {
-        let door = &mut self.doors[at];
+        let acceptor = &mut self.acceptors[at];
         if error.kind() == io::ErrorKind::WouldBlock {
-            door.knocking = false;
+            acceptor.has_waiting = false;
         } else if self.core.accept_failed(error) {
-            door.knocking = false;
-            door.paused = true;
+            acceptor.has_waiting = false;
+            acceptor.paused = true;
         }
     }
 

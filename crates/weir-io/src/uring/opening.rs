@@ -111,7 +111,7 @@ impl Uring {
 
     /// Retries the operations whose readiness the kernel does not report.
     pub(super) fn retry(&mut self) {
-        self.doors.iter_mut().for_each(|door| door.paused = false);
+        self.acceptors.iter_mut().for_each(|acceptor| acceptor.paused = false);
         for (index, address) in self.core.take_busy() {
             self.begin(index, &address);
         }
@@ -133,42 +133,42 @@ impl Uring {
         if !self.waiting.is_empty() || !self.core.numbers.are_left() {
             return Ok(());
         }
-        for (at, door) in self.doors.iter_mut().enumerate() {
-            if door.armed || door.paused {
+        for (at, acceptor) in self.acceptors.iter_mut().enumerate() {
+            if acceptor.armed || acceptor.paused {
                 continue;
             }
-            door.armed = true;
-            let target = types::Fd(door.listener.as_raw_fd());
+            acceptor.armed = true;
+            let target = types::Fd(acceptor.listener.as_raw_fd());
             let entry = opcode::AcceptMulti::new(target).flags(libc::SOCK_CLOEXEC).build();
-            let word = Token::new(kind::DOOR, 0, at as u32).pack();
+            let word = Token::new(kind::ACCEPTOR, 0, at as u32).pack();
             // SAFETY: the entry points to nothing, as no address is requested.
             unsafe { self.ring.push(&entry.user_data(word))? };
         }
         Ok(())
     }
 
-    pub(super) fn open_door(&mut self, listener: Listener) -> io::Result<()> {
+    pub(super) fn open_acceptor(&mut self, listener: Listener) -> io::Result<()> {
         socket::set_nonblocking(&listener.fd, false)?;
-        self.doors.push(Acceptor { listener, armed: false, paused: false });
+        self.acceptors.push(Acceptor { listener, armed: false, paused: false });
         Ok(())
     }
 
     pub(super) fn on_accepted(&mut self, at: u32, done: Completion) -> Option<RawEvent> {
-        let door = &mut self.doors[at as usize];
-        let is_tcp = door.listener.is_tcp;
-        door.armed = cqueue::more(done.flags);
+        let acceptor = &mut self.acceptors[at as usize];
+        let is_tcp = acceptor.listener.is_tcp;
+        acceptor.armed = cqueue::more(done.flags);
         match descriptor(done.result) {
             Ok(fd) => {
                 self.waiting.push_back((fd, is_tcp));
                 let raw_event = self.next_accepted();
-                if !self.core.numbers.are_left() && self.doors[at as usize].armed {
+                if !self.core.numbers.are_left() && self.acceptors[at as usize].armed {
                     // Further connections have to wait in the kernel.
-                    self.notes.cancels.push(Token::new(kind::DOOR, 0, at).pack());
+                    self.notes.cancels.push(Token::new(kind::ACCEPTOR, 0, at).pack());
                 }
                 raw_event
             }
             Err(error) => {
-                door.paused |= self.core.accept_failed(&error);
+                acceptor.paused |= self.core.accept_failed(&error);
                 None
             }
         }

@@ -168,7 +168,7 @@ pub(crate) fn accepts_no_more_than_it_may<B: Machine>() {
     assert_eq!(peers[1].read(&mut [0]).expect("an orderly end"), 0);
 }
 
-pub(crate) fn accepts_at_several_doors<B: Machine>() {
+pub(crate) fn accepts_at_several_addresses<B: Machine>() {
     let mut driver = Driver::<B>::new();
     let one = listen(&mut driver, &any_port());
     let two = listen(&mut driver, &any_port());

@@ -50,12 +50,13 @@ fn check(mut backend: impl Backend) {
     assert_eq!(next(&mut backend), (ConnId(0), "Connected".into()));
 
     // Accepting waits until there is a free descriptor, without spinning.
-    let door = Listener::bind(&Endpoint::Tcp(([127, 0, 0, 1], 0).into()), ListenOptions::default())
-        .expect("bind");
-    let Endpoint::Tcp(address) = door.local_endpoint().expect("name") else {
+    let acceptor =
+        Listener::bind(&Endpoint::Tcp(([127, 0, 0, 1], 0).into()), ListenOptions::default())
+            .expect("bind");
+    let Endpoint::Tcp(address) = acceptor.local_endpoint().expect("name") else {
         panic!("a TCP listener has a TCP address");
     };
-    backend.listen(door).expect("listen");
+    backend.listen(acceptor).expect("listen");
     let _peer = TcpStream::connect(address).expect("connect");
     limit_to(lowest_free());
     let before = weir_sys::thread_cpu_time().expect("usage").total();

@@ -77,7 +77,7 @@ macro_rules! checks {
                 serves_itself,
                 gives_the_lowest_free_number,
                 accepts_no_more_than_it_may,
-                accepts_at_several_doors,
+                accepts_at_several_addresses,
             }
         }
     };
