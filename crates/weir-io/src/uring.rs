@@ -108,7 +108,7 @@ pub struct Uring {
     ready: Vec<Completion>,
     cursor: usize,
     /// Time after the last of `ready` had been seen.
-    harvested_at: Nanos,
+    collected_at: Nanos,
     /// Completions since then, for the next batch.
     later: Vec<Completion>,
     /// Buffer of the event returned last.
@@ -147,7 +147,7 @@ impl Uring {
             connected: VecDeque::new(),
             ready: Vec::new(),
             cursor: 0,
-            harvested_at: Nanos::ZERO,
+            collected_at: Nanos::ZERO,
             later: Vec::new(),
             leased: None,
             broken: None,
@@ -273,11 +273,11 @@ impl Uring {
         self.ready.clear();
         self.cursor = 0;
         std::mem::swap(&mut self.ready, &mut self.later);
-        self.harvested_at = self.core.clock.now();
+        self.collected_at = self.core.clock.now();
         if self.ready.is_empty() {
-            self.core.paused(plan, self.harvested_at);
+            self.core.paused(plan, self.collected_at);
         }
-        Ok(until <= self.harvested_at)
+        Ok(until <= self.collected_at)
     }
 
     /// Polls for completions until there are some or the time comes. The ring's flags show all
@@ -327,7 +327,7 @@ impl Uring {
     /// Returns an event of this batch.
     #[inline]
     fn raw_event(&self, conn: u32, what: RawEventKind) -> RawEvent {
-        self.core.raw_event(conn, what, self.harvested_at)
+        self.core.raw_event(conn, what, self.collected_at)
     }
 
     /// Returns the buffer of the last event to the pool.

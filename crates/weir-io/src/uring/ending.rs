@@ -35,7 +35,7 @@ impl Uring {
 
     /// Ends a connection because of an error.
     pub(super) fn fail(&mut self, index: u32, error: io::Error) -> RawEvent {
-        let raw_event = self.core.fail(index, error, self.harvested_at);
+        let raw_event = self.core.fail(index, error, self.collected_at);
         self.shut(index);
         raw_event
     }

@@ -104,7 +104,7 @@ impl Uring {
     }
 
     fn connected(&mut self, index: u32) -> RawEvent {
-        let raw_event = self.core.connected(index, self.harvested_at);
+        let raw_event = self.core.connected(index, self.collected_at);
         self.receive_on(index);
         raw_event
     }
