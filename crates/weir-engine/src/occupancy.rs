@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_within_a_harvest_does_not_matter() {
+    fn the_order_within_a_batch_does_not_matter() {
         let (timeline, mut count) = (timeline(), OccupancyCount::default());
         count.enter(&timeline, Nanos(110), 1);
         count.enter(&timeline, Nanos(130), 1);

@@ -25,13 +25,13 @@ const GATHER_NS: u32 = 100_000;
 const GATHER_AUTO_NS: u32 = 20_000;
 
 /// In `auto`, a client is late if a wait delivers at least this many responses, in as many events.
-/// The number of such waits must exceed the number of others by `LATE_HARVESTS`: a client that
+/// The number of such waits must exceed the number of others by `LATE_WAITS`: a client that
 /// keeps up sees some by chance.
 const LATE_RESPONSES: u32 = 3;
-const LATE_HARVESTS: u32 = 8;
+const LATE_WAITS: u32 = 8;
 
 /// Upper limit of that difference.
-const LATE_HARVESTS_MAX: u32 = 16;
+const LATE_WAITS_MAX: u32 = 16;
 
 /// One turn in this many waits for more events than came last.
 const ASK_FOR_MORE: u32 = 16;
@@ -156,13 +156,13 @@ impl Waiting {
             // A worker that finds several responses per wait is late already. Waiting until a few
             // have arrived makes it hardly later. With streams the trials begin at once: requests
             // that are sent together are often answered together, so that both sides gain.
-            Wait::Auto if self.late >= LATE_HARVESTS || self.has_streams => {
+            Wait::Auto if self.late >= LATE_WAITS || self.has_streams => {
                 match self.gathering.turned(now, self.responses, busy) {
                     Some(within_ns) => {
                         let worth = self.worth();
                         self.gather(busy, worth, within_ns)
                     }
-                    None if self.late < LATE_HARVESTS => self.pacing,
+                    None if self.late < LATE_WAITS => self.pacing,
                     // With pipelining more would arrive together only because more did before.
                     None if !self.is_pipelined => self.gather(busy, LATE_RESPONSES, GATHER_AUTO_NS),
                     None => {
@@ -225,7 +225,7 @@ impl Waiting {
         self.processed_events = events;
         let is_late = responses.min(events.into()) >= LATE_RESPONSES.into();
         self.late = match is_late {
-            true => (self.late + 1).min(LATE_HARVESTS_MAX),
+            true => (self.late + 1).min(LATE_WAITS_MAX),
             false => self.late.saturating_sub(1),
         };
         self.responses = responses;
@@ -317,9 +317,7 @@ mod tests {
     fn auto_gathers_a_few_where_as_many_come_together_anyway() {
         let mut waiting = Waiting::with(Wait::Auto, WaitPolicy::Sleep, false);
         let mut after = |events: &[u32], busy| {
-            events
-                .iter()
-                .for_each(|events| waiting.processed_events(*events, u64::from(*events)));
+            events.iter().for_each(|events| waiting.processed_events(*events, u64::from(*events)));
             events(waiting.policy(Nanos::ZERO, Nanos::MAX, busy))
         };
         assert_eq!(after(&[], 100), None);

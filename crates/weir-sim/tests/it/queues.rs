@@ -208,7 +208,7 @@ impl Scripted<'_> {
         let mut client =
             Scripted { sim, template, free: VecDeque::new(), conns: conn_list, done: Vec::new() };
         while client.free.len() < conns as usize {
-            client.harvest(Nanos::MAX);
+            client.process_events(Nanos::MAX);
         }
         client
     }
@@ -230,11 +230,11 @@ impl Scripted<'_> {
                 next += 1;
             }
             let is_waiting_for_time = next < due.len() && !self.free.is_empty();
-            self.harvest(if is_waiting_for_time { due[next] } else { Nanos::MAX });
+            self.process_events(if is_waiting_for_time { due[next] } else { Nanos::MAX });
         }
     }
 
-    fn harvest(&mut self, until: Nanos) {
+    fn process_events(&mut self, until: Nanos) {
         self.sim.wait(until, WaitPolicy::Hybrid).unwrap();
         while let Some(event) = self.sim.next() {
             let conn = &mut self.conns[event.conn.index()];
