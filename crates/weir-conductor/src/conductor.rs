@@ -7,6 +7,7 @@ use weir_result::{Arrivals, Document, Load, Study};
 use weir_runner::{Interrupts, LoadSpec, Observer, RunSpec, Runner, StudyProgress, Warmup, now};
 use weir_study::search::{TrialPlan, next_plan};
 use weir_study::{HookKind, Laboratory, Upcoming, trials_planned};
+use weir_study::{HookKind, TrialRunner, Upcoming, trials_planned};
 use weir_text::units;
 
 use crate::variant::{Variant, redacted};
@@ -111,7 +112,7 @@ impl<'a> Conductor<'a> {
     }
 }
 
-impl Laboratory for Conductor<'_> {
+impl TrialRunner for Conductor<'_> {
     type Error = anyhow::Error;
 
     fn announce(&mut self, study: &Study, upcoming: &Upcoming) {

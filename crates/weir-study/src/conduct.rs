@@ -9,7 +9,7 @@ use crate::evaluate::evaluate;
 use crate::order::{Upcoming, next_trial};
 
 /// A machine that carries out trials.
-pub trait Laboratory {
+pub trait TrialRunner {
     /// Error of keeping the study.
     type Error;
 
@@ -76,18 +76,18 @@ impl HookKind {
 ///
 /// # Errors
 /// When the study cannot be kept. It is valid as far as it got.
-pub fn conduct<L: Laboratory>(study: &mut Study, laboratory: &mut L) -> Result<(), L::Error> {
+pub fn conduct<L: TrialRunner>(study: &mut Study, runner: &mut L) -> Result<(), L::Error> {
     study.state = StudyState::Running;
     while let Some(upcoming) = next_trial(study) {
-        if laboratory.is_interrupted() {
+        if runner.is_interrupted() {
             study.state = StudyState::Interrupted;
             break;
         }
-        laboratory.announce(study, &upcoming);
-        let (trial, failure) = make(study, &upcoming, laboratory);
+        runner.announce(study, &upcoming);
+        let (trial, failure) = make(study, &upcoming, runner);
         study.trials.push(trial);
         if let Some(reason) = failure {
-            study.state = match laboratory.is_interrupted() {
+            study.state = match runner.is_interrupted() {
                 true => StudyState::Interrupted,
                 false => {
                     StudyState::Stopped { reason: format!("trial {}: {reason}", upcoming.number) }
@@ -95,7 +95,7 @@ pub fn conduct<L: Laboratory>(study: &mut Study, laboratory: &mut L) -> Result<(
             };
             break;
         }
-        if let Err(error) = laboratory.keep(study) {
+        if let Err(error) = runner.keep(study) {
             let reason = format!("trial {}: the study cannot be written", upcoming.number);
             study.state = StudyState::Stopped { reason };
             study.result = evaluate(study);
@@ -106,7 +106,7 @@ pub fn conduct<L: Laboratory>(study: &mut Study, laboratory: &mut L) -> Result<(
         study.state = StudyState::Complete;
     }
     study.result = evaluate(study);
-    laboratory.keep(study)
+    runner.keep(study)
 }
 
 /// Prepares a study of a file for more trials. A half of a pair is made again, since its other half
@@ -122,23 +122,23 @@ pub fn reopen(study: &mut Study) {
 }
 
 /// Makes one trial. Returns it, and the reason why the study ends with it.
-fn make<L: Laboratory>(
+fn make<L: TrialRunner>(
     study: &Study,
     upcoming: &Upcoming,
-    laboratory: &mut L,
+    runner: &mut L,
 ) -> (Trial, Option<String>) {
     let mut trial = Trial {
         number: upcoming.number,
         cell: upcoming.cell,
         round: upcoming.round,
-        started: laboratory.now(),
+        started: runner.now(),
         settling: None,
         before: None,
         after: None,
         is_superseded: false,
         outcome: TrialOutcome::Failed { reason: String::new(), document: None },
     };
-    let failure = match fill(&mut trial, study, upcoming, laboratory) {
+    let failure = match fill(&mut trial, study, upcoming, runner) {
         Ok(document) => {
             let failure = failure_of(&document, study, upcoming);
             trial.outcome = TrialOutcome::Measured(Box::new(document));
@@ -146,7 +146,7 @@ fn make<L: Laboratory>(
         }
         Err(reason) => Some(reason),
     };
-    let failure = failure.or_else(|| after(&mut trial, study, upcoming, laboratory).err());
+    let failure = failure.or_else(|| after(&mut trial, study, upcoming, runner).err());
     if let Some(reason) = &failure {
         let failed = TrialOutcome::Failed { reason: reason.clone(), document: None };
         // Nothing that was measured is lost.
@@ -160,32 +160,32 @@ fn make<L: Laboratory>(
 }
 
 /// Runs the hook before the trial, waits, and carries out the run.
-fn fill<L: Laboratory>(
+fn fill<L: TrialRunner>(
     trial: &mut Trial,
     study: &Study,
     upcoming: &Upcoming,
-    laboratory: &mut L,
+    runner: &mut L,
 ) -> Result<Document, String> {
     if study.hooks.before.is_some() {
-        let run = laboratory.hook(HookKind::Before, study, upcoming)?;
+        let run = runner.hook(HookKind::Before, study, upcoming)?;
         let checked = check_hook(HookKind::Before, &run);
         trial.before = Some(run);
         checked?;
     }
-    trial.settling = laboratory.settle(study, upcoming)?;
-    laboratory.run(study, upcoming)
+    trial.settling = runner.settle(study, upcoming)?;
+    runner.run(study, upcoming)
 }
 
-fn after<L: Laboratory>(
+fn after<L: TrialRunner>(
     trial: &mut Trial,
     study: &Study,
     upcoming: &Upcoming,
-    laboratory: &mut L,
+    runner: &mut L,
 ) -> Result<(), String> {
     if study.hooks.after.is_none() {
         return Ok(());
     }
-    let run = laboratory.hook(HookKind::After, study, upcoming)?;
+    let run = runner.hook(HookKind::After, study, upcoming)?;
     let checked = check_hook(HookKind::After, &run);
     trial.after = Some(run);
     checked

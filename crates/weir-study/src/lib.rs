@@ -1,7 +1,7 @@
 //! Studies: several runs for one question.
 //!
 //! A [`Study`](weir_result::Study) says what comes next by itself: [`next_trial`] is a function of
-//! it, and so is its result. [`conduct()`] makes trials in a [`Laboratory`] until the design has
+//! it, and so is its result. [`conduct()`] makes trials in a [`TrialRunner`] until the design has
 //! enough. Nothing here starts a process, opens a socket or reads a clock, so that studies run in
 //! virtual time too.
 #![forbid(unsafe_code)]
@@ -23,7 +23,7 @@ mod sweep;
 mod wording;
 
 pub use compare::{Question, compare_pairs, compare_sets};
-pub use conduct::{HookKind, Laboratory, conduct, reopen};
+pub use conduct::{HookKind, TrialRunner, conduct, reopen};
 pub use evaluate::evaluate;
 pub use order::{Upcoming, next_trial, trials_planned};
 pub use pairs::undecidable;

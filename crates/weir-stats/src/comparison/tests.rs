@@ -14,16 +14,16 @@ const PAIRS: usize = 10;
 const COMPARISONS: usize = 1_000;
 
 /// Consecutive runs in a drifting environment.
-struct Laboratory {
+struct NoisyBench {
     noise: Noise,
     environment: f64,
 }
 
-impl Laboratory {
-    fn new() -> Laboratory {
+impl NoisyBench {
+    fn new() -> NoisyBench {
         let mut noise = Noise::new();
         let environment = DRIFT * noise.normal();
-        Laboratory { noise, environment }
+        NoisyBench { noise, environment }
     }
 
     /// Returns the metric of the next run of a system whose true value is `value`.
@@ -51,10 +51,10 @@ impl Laboratory {
 /// Returns the share of comparisons with one of the two verdicts that claim a relevant difference,
 /// and the share that claims any difference.
 fn different(ratio: f64) -> (f64, f64) {
-    let mut laboratory = Laboratory::new();
+    let mut bench = NoisyBench::new();
     let (mut matters, mut any, mut covered) = (0, 0, 0);
     for _ in 0..COMPARISONS {
-        let difference = paired(&laboratory.pairs(ratio)).expect("10 pairs");
+        let difference = paired(&bench.pairs(ratio)).expect("10 pairs");
         covered += usize::from((difference.low..=difference.high).contains(&ratio.ln()));
         match judge(&[difference], 0.02)[..] {
             [Verdict::Higher(_) | Verdict::Lower(_)] => (matters, any) = (matters + 1, any + 1),
@@ -85,11 +85,11 @@ fn slower_systems_are_found() {
 /// The reason for the paired design: all runs of A and then all of B, in the same environment.
 #[test]
 fn runs_in_blocks_find_differences_that_are_not_there() {
-    let mut laboratory = Laboratory::new();
+    let mut bench = NoisyBench::new();
     let mut false_claims = 0;
     for _ in 0..200 {
-        let a: Vec<_> = (0..PAIRS).map(|_| laboratory.run(100.0)).collect();
-        let b: Vec<_> = (0..PAIRS).map(|_| laboratory.run(100.0)).collect();
+        let a: Vec<_> = (0..PAIRS).map(|_| bench.run(100.0)).collect();
+        let b: Vec<_> = (0..PAIRS).map(|_| bench.run(100.0)).collect();
         false_claims += usize::from(rank_sum::p(&a, &b) <= 0.05);
     }
     assert!((50..100).contains(&false_claims), "{false_claims} of 200");

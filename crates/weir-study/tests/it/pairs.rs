@@ -16,6 +16,7 @@ use weir_result::{Document, DocumentParts, IoEngine, Plan, STUDY_VERSION, Study}
 use weir_sim::{Law, Seed, Server, Sim, Workers, World};
 use weir_stats::{Shuffle, normal_quantile};
 use weir_study::{HookKind, Laboratory, Upcoming, conduct, next_trial, reopen, undecidable};
+use weir_study::{HookKind, TrialRunner, Upcoming, conduct, next_trial, reopen, undecidable};
 use weir_text::units;
 
 /// Median service time of the base in nanoseconds, and the spread of its logarithm.
@@ -58,7 +59,7 @@ impl Virtual {
     }
 }
 
-impl Laboratory for Virtual {
+impl TrialRunner for Virtual {
     type Error = Infallible;
 
     fn announce(&mut self, _: &Study, _: &Upcoming) {}

@@ -15,14 +15,14 @@ use weir_result::{
     Arrivals, Document, DocumentParts, IoEngine, Load, Plan, Rate, STUDY_VERSION, Study,
 };
 use weir_sim::{Law, Seed, Server, Sim, Workers, World};
-use weir_study::{HookKind, Laboratory, Upcoming, cells, conduct};
+use weir_study::{HookKind, TrialRunner, Upcoming, cells, conduct};
 
 /// A server with this many workers of 1 ms per request: each adds 1,000 requests per second.
 struct Virtual {
     workers: u32,
 }
 
-impl Laboratory for Virtual {
+impl TrialRunner for Virtual {
     type Error = Infallible;
 
     fn announce(&mut self, _: &Study, _: &Upcoming) {}
