@@ -2,7 +2,7 @@
 
 /// Lowers the priority of the calling thread, so that workers go first on a shared CPU. Without the
 /// right to do so it has the usual one: that costs precision, but no result becomes false.
-pub(crate) fn stand_back() {
+pub(crate) fn lower_priority() {
     let _usual = weir_sys::lower_priority();
 }
 

@@ -123,7 +123,7 @@ impl Watch {
         let is_over = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&is_over);
         let watch = move || {
-            background::stand_back();
+            background::lower_priority();
             let mut due = clock.now();
             while !over.load(Ordering::Acquire) {
                 sources.poll(clock, || over.load(Ordering::Acquire));

@@ -175,7 +175,7 @@ impl OnBackend for Attempt<'_> {
         };
         let mut link = Link::connect(backend, draft, started.after(patience_ns)).map_err(failed)?;
         if let Some(config) = &draft.tls {
-            link.shake_hands(config).map_err(|refused| match refused {
+            link.complete_handshake(config).map_err(|refused| match refused {
                 Refused::Tls(error) => Failure::Tls(error),
                 Refused::Io(error) => failed(error),
             })?;

@@ -115,7 +115,7 @@ pub(crate) fn carry_out(
         let (sender, receiver) = mpsc::channel();
         let builder = thread::Builder::new().name("weir-live".to_owned());
         let follow = move || {
-            background::stand_back();
+            background::lower_priority();
             // In a closed loop workers may never rest, and the picture would stand still.
             if matches!(job.plan.load, Load::OpenLoop { .. }) {
                 background::yield_to_workers();

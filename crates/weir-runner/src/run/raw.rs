@@ -51,7 +51,7 @@ impl RawOutput {
             .with_context(|| format!("{RAW} {} cannot be written", printable(&name)))?;
         let (log, source) = RawLog::new(BUFFER_BYTES, workers);
         let write = move || {
-            background::stand_back();
+            background::lower_priority();
             source.receive(|rows| writer.write(rows)).map(|()| writer)
         };
         let builder = thread::Builder::new().name("weir-raw".to_owned());

@@ -30,7 +30,8 @@ impl Channel {
     ) -> io::Result<Channel> {
         let mut stream = TcpStream::connect_timeout(address, patience.left().map_err(in_words)?)?;
         stream.set_nodelay(true)?;
-        let session = tls.map(|config| shake_hands(&mut stream, config, patience)).transpose()?;
+        let session =
+            tls.map(|config| complete_handshake(&mut stream, config, patience)).transpose()?;
         Ok(Channel { stream, session })
     }
 
@@ -110,7 +111,7 @@ impl Drop for Channel {
 }
 
 /// Performs the handshake.
-fn shake_hands(
+fn complete_handshake(
     stream: &mut TcpStream,
     config: &TlsConfig,
     patience: &Patience,

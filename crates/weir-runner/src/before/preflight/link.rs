@@ -59,7 +59,7 @@ impl<B: Backend> Link<B> {
     ///
     /// # Errors
     /// When the server or this client refuses it, the connection ends, or the time is over.
-    pub(super) fn shake_hands(&mut self, config: &TlsConfig) -> Result<(), Refused> {
+    pub(super) fn complete_handshake(&mut self, config: &TlsConfig) -> Result<(), Refused> {
         let mut session = Session::new(config);
         loop {
             self.send_output(&mut session);
