@@ -32,7 +32,7 @@ pub(crate) struct Fake {
     events: VecDeque<(Nanos, ConnId, FakeEvent)>,
     templates: Vec<Arc<[u8]>>,
     pooled: BTreeMap<u32, Vec<u8>>,
-    lent: Vec<u8>,
+    event_bytes: Vec<u8>,
     pub(crate) done: Vec<(Nanos, ConnId, Done)>,
     /// All sends with their bytes.
     pub(crate) bytes: Vec<(Nanos, ConnId, Vec<u8>)>,
@@ -137,8 +137,8 @@ impl Backend for Fake {
             FakeEvent::Closed => EventKind::Closed,
             FakeEvent::Failed => EventKind::Failed(io::ErrorKind::ConnectionReset.into()),
             FakeEvent::Received(bytes) => {
-                self.lent = bytes;
-                EventKind::Received { bytes: &mut self.lent, rx_at: None }
+                self.event_bytes = bytes;
+                EventKind::Received { bytes: &mut self.event_bytes, rx_at: None }
             }
         };
         Some(Event { conn, generation: 0, at: self.now, kind })

@@ -122,11 +122,11 @@ fn choose(engine: IoEngine) -> io::Result<Engine> {
 
 /// Gives the calling thread its own descriptor table, with its own handles on the listeners. Each
 /// worker may then have as many connections as the process may have descriptors.
-fn own_listeners(lent: &[Listener], waker: RawFd) -> io::Result<Vec<Listener>> {
-    let kept: Vec<RawFd> = lent.iter().map(AsRawFd::as_raw_fd).chain([waker]).collect();
+fn own_listeners(originals: &[Listener], waker: RawFd) -> io::Result<Vec<Listener>> {
+    let kept: Vec<RawFd> = originals.iter().map(AsRawFd::as_raw_fd).chain([waker]).collect();
     // If the table stays shared, fewer connections are possible.
     let _shared = weir_sys::own_descriptors(&kept);
-    lent.iter().map(Listener::try_clone).collect()
+    originals.iter().map(Listener::try_clone).collect()
 }
 
 /// The work of one worker, for whatever backend it gets.
@@ -177,12 +177,12 @@ impl Handle {
     {
         let (shared, stop) = (self.shared.clone(), self.stop.clone());
         let waker = self.waker.as_raw_fd();
-        let lent = Arc::new(listeners);
+        let originals = Arc::new(listeners);
         // Kept here too, so that the descriptor numbers stay valid until the worker has its own.
-        self.listeners.push(Arc::clone(&lent));
+        self.listeners.push(Arc::clone(&originals));
         let thread = std::thread::Builder::new().name(format!("weir-serve-{worker}"));
         let joined = thread.spawn(move || {
-            let own = own_listeners(&lent, waker)?;
+            let own = own_listeners(&originals, waker)?;
             // The default timer slack of 50 µs would delay every response.
             weir_sys::set_timer_slack(1)?;
             if let Some(cpu) = cpu {

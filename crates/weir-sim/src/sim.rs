@@ -41,7 +41,7 @@ pub struct Sim {
     outgoing: Vec<usize>,
     /// Sockets whose remaining events are kept for the next `wait`.
     kept: VecDeque<usize>,
-    lent: Vec<u8>,
+    event_bytes: Vec<u8>,
     chance: Random,
     calls: u64,
     idle_calls: u64,
@@ -82,7 +82,7 @@ impl Sim {
             pooled_free: Vec::new(),
             outgoing: Vec::new(),
             kept: VecDeque::new(),
-            lent: Vec::new(),
+            event_bytes: Vec::new(),
             chance: Random::new(world.seed, 6),
             calls: 0,
             idle_calls: 0,
@@ -339,7 +339,8 @@ impl Backend for Sim {
         let (id, taken) = loop {
             let id = self.machine.ready.pop_front()?;
             let socket = &mut self.machine.sockets[id];
-            if let Some(taken) = socket.take(self.lending, &mut self.chance, &mut self.lent) {
+            if let Some(taken) = socket.take(self.lending, &mut self.chance, &mut self.event_bytes)
+            {
                 break (id, taken);
             }
             socket.is_queued = false;
@@ -354,10 +355,10 @@ impl Backend for Sim {
         let kind = match taken {
             Taken::Connected => EventKind::Connected,
             Taken::Received(at) => {
-                if self.lent.first() == Some(&HANDSHAKE_RECORD) {
+                if self.event_bytes.first() == Some(&HANDSHAKE_RECORD) {
                     self.owed_ns = self.client.handshake_ns;
                 }
-                EventKind::Received { bytes: &mut self.lent, rx_at: stamped.then_some(at) }
+                EventKind::Received { bytes: &mut self.event_bytes, rx_at: stamped.then_some(at) }
             }
             Taken::Discarded(bytes) => EventKind::Discarded(bytes),
             Taken::Transmitted(tx_at) => EventKind::Transmitted { tx_at },

@@ -122,18 +122,18 @@ impl Socket {
         self.pending.iter().any(|pending| !matches!(pending, Pending::Transmitted(_)))
     }
 
-    /// Removes and returns the next event; its bytes go to `lent`.
+    /// Removes and returns the next event; its bytes go to `event_bytes`.
     pub(crate) fn take(
         &mut self,
         lending: Lending,
         random: &mut Random,
-        lent: &mut Vec<u8>,
+        event_bytes: &mut Vec<u8>,
     ) -> Option<Taken> {
         let is_transmitted = |pending: &&Pending| matches!(pending, Pending::Transmitted(_));
         let transmitted = self.pending.iter().take_while(is_transmitted).count();
         match self.pending.get(transmitted)? {
             Pending::Bytes { .. } if transmitted == 0 => {
-                return Some(self.take_bytes(lending, random, lent));
+                return Some(self.take_bytes(lending, random, event_bytes));
             }
             Pending::Bytes { .. } => {}
             // No response follows that the stamp could precede.
@@ -154,7 +154,12 @@ impl Socket {
         })
     }
 
-    fn take_bytes(&mut self, lending: Lending, random: &mut Random, lent: &mut Vec<u8>) -> Taken {
+    fn take_bytes(
+        &mut self,
+        lending: Lending,
+        random: &mut Random,
+        event_bytes: &mut Vec<u8>,
+    ) -> Taken {
         let available: usize = self
             .pending
             .iter()
@@ -180,21 +185,21 @@ impl Socket {
             Split::Random => any(random, most),
             Split::EveryByte => 1,
         };
-        lent.clear();
-        let at = self.move_bytes(bytes, lent);
+        event_bytes.clear();
+        let at = self.move_bytes(bytes, event_bytes);
         self.discard_bytes = self.discard_bytes.saturating_sub(bytes as u64);
         if discards { Taken::Discarded(bytes as u64) } else { Taken::Received(at) }
     }
 
-    /// Moves `bytes` arrived bytes to `lent`; returns the arrival time of the last of them.
-    fn move_bytes(&mut self, bytes: usize, lent: &mut Vec<u8>) -> Nanos {
+    /// Moves `bytes` arrived bytes to `event_bytes`; returns the arrival time of the last of them.
+    fn move_bytes(&mut self, bytes: usize, event_bytes: &mut Vec<u8>) -> Nanos {
         let mut last_at = Nanos::ZERO;
-        while lent.len() < bytes {
+        while event_bytes.len() < bytes {
             let Some(Pending::Bytes { at, bytes: arrived, used }) = self.pending.front_mut() else {
                 unreachable!("so many bytes are pending");
             };
-            let taken = (bytes - lent.len()).min(arrived.len() - *used);
-            lent.extend_from_slice(&arrived[*used..*used + taken]);
+            let taken = (bytes - event_bytes.len()).min(arrived.len() - *used);
+            event_bytes.extend_from_slice(&arrived[*used..*used + taken]);
             *used += taken;
             last_at = *at;
             if *used == arrived.len() {

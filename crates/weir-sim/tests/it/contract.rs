@@ -30,7 +30,7 @@ struct Wanderer<'a> {
     template: TemplateId,
     known: Vec<Known>,
     told: Vec<String>,
-    lent_bytes: u64,
+    received_bytes: u64,
     last_at: Nanos,
 }
 
@@ -43,7 +43,7 @@ impl Wanderer<'_> {
             template,
             known: vec![Known::default(); 8],
             told: Vec::new(),
-            lent_bytes: 0,
+            received_bytes: 0,
             last_at: Nanos::ZERO,
         }
     }
@@ -131,13 +131,13 @@ impl Wanderer<'_> {
                 assert!(rx_at.is_none_or(|rx_at| rx_at <= event.at));
                 let length = bytes.len() as u64;
                 bytes.fill(0);
-                self.lent_bytes += length;
+                self.received_bytes += length;
                 known.permitted = known.permitted.saturating_sub(length);
             }
             EventKind::Discarded(bytes) => {
                 assert!(known.is_open && !known.has_ended && bytes > 0);
                 assert!(bytes <= known.permitted, "more was thrown away than permitted");
-                self.lent_bytes += bytes;
+                self.received_bytes += bytes;
                 known.permitted -= bytes;
             }
             EventKind::Transmitted { tx_at } => assert!(known.is_open && tx_at <= event.at),
@@ -159,17 +159,17 @@ fn wander(seed: u64) -> (Vec<String>, u64, Truth) {
     let mut sim = Sim::new(World::wild(Seed(seed), 100 * MS));
     let mut wanderer = Wanderer::new(&mut sim, seed);
     wanderer.wander();
-    let (told, lent_bytes) = (wanderer.told, wanderer.lent_bytes);
-    (told, lent_bytes, sim.truth())
+    let (told, received_bytes) = (wanderer.told, wanderer.received_bytes);
+    (told, received_bytes, sim.truth())
 }
 
 #[test]
 fn the_rules_hold_in_wild_worlds() {
     let (mut responded, mut kinds) = (0, std::collections::BTreeSet::new());
     for seed in 0..150 {
-        let (told, lent_bytes, truth) = wander(seed);
+        let (told, received_bytes, truth) = wander(seed);
         // Bytes that had arrived when the client closed were never delivered.
-        assert!(lent_bytes <= truth.counts.bytes_to_client, "seed {seed}");
+        assert!(received_bytes <= truth.counts.bytes_to_client, "seed {seed}");
         assert_eq!(told.len() as u64, truth.counts.events, "seed {seed}");
         for request in &truth.requests {
             assert!(request.sent_at <= request.received_at, "seed {seed}");
