@@ -27,7 +27,7 @@ pub(crate) struct Connections {
     pub(crate) open_queue: OpenQueue,
     pub(crate) counts: Counts,
     /// Events to report to the script, in order; valid until the next event of the backend.
-    pub(crate) told: Vec<Told>,
+    pub(crate) script_events: Vec<ScriptEvent>,
     rests: Rests,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Counts {
 
 /// An event to report to the script, in order.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Told {
+pub(crate) enum ScriptEvent {
     /// A new socket of this connection is open.
     Opened(ConnId),
     /// The nth response in the last bytes that this connection received.
@@ -83,7 +83,7 @@ impl Connections {
                 in_flight: 0,
                 alive_at: Nanos::ZERO,
             },
-            told: Vec::new(),
+            script_events: Vec::new(),
             rests: Rests::new(delayed),
         }
     }
@@ -137,7 +137,7 @@ impl Connections {
         self.counts.open += 1;
         self.resolve(conn);
         if self.limits.batches {
-            self.note(Told::Opened(conn));
+            self.note(ScriptEvent::Opened(conn));
         }
         if self.renewal.lifetime_ns < u64::MAX {
             self.deadlines.arm(conn, at.after(self.renewal.lifetime_ns));
@@ -149,7 +149,7 @@ impl Connections {
     #[inline]
     pub(crate) fn free(&mut self, conn: ConnId, load: u16) {
         match self.limits.rests {
-            true => self.note(Told::Freed(conn)),
+            true => self.note(ScriptEvent::Freed(conn)),
             false => self.ready.place(conn, load),
         }
     }
@@ -238,8 +238,8 @@ impl Connections {
     /// Queues an event for the script; a function of its own, so that runs without a script pay
     /// nothing.
     #[inline(never)]
-    pub(crate) fn note(&mut self, told: Told) {
-        self.told.push(told);
+    pub(crate) fn note(&mut self, event: ScriptEvent) {
+        self.script_events.push(event);
     }
 
     /// Delays the next request on `conn` until `until`.

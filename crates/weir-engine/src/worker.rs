@@ -330,10 +330,10 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             let action = self.pool.handle(event);
             handled += 1;
             if self.turn.has_pending {
-                let told_at = self.flush_pending(conn);
-                if told_at > at {
+                let reported_at = self.flush_pending(conn);
+                if reported_at > at {
                     called_at = called_at.min(at);
-                    at = told_at;
+                    at = reported_at;
                     self.check_stop();
                     handled += CALLBACK_EVENTS;
                 }

@@ -14,7 +14,7 @@ use super::http1_slots::Http1Slots;
 use super::{After, Lane, Shared, Slots, StringRoom};
 use crate::completion::{KernelTimes, Outcome, Response};
 use crate::connection::{NO_SLOT, State};
-use crate::connections::{Connections, Counts, Told};
+use crate::connections::{Connections, Counts, ScriptEvent};
 use crate::exchange::{Exchange, Phase, oldest_sent_at, take_oldest};
 use crate::job::Job;
 use crate::ledger::Observed;
@@ -540,7 +540,7 @@ impl Http1Lane {
     fn note_responses(&self, connections: &mut Connections, conn: ConnId) {
         let events = self.responses.iter();
         let statuses = events.flat_map(|event| event.ids().map(|_| event.status)).enumerate();
-        connections.told.extend(statuses.map(|(nth, status)| Told::Responded {
+        connections.script_events.extend(statuses.map(|(nth, status)| ScriptEvent::Responded {
             conn,
             nth,
             status,

@@ -14,7 +14,7 @@ use weir_result::ErrorKind;
 use super::{After, Lane, Shared, Slots, StringRoom};
 use crate::completion::{KernelTimes, Outcome, Response};
 use crate::connection::State;
-use crate::connections::{Connections, Counts, Told};
+use crate::connections::{Connections, Counts, ScriptEvent};
 use crate::exchange::{Exchange, oldest_sent_at, take_oldest};
 use crate::job::Job;
 use crate::ledger::{Ledger, Observed};
@@ -458,7 +458,7 @@ impl StreamLane {
                 }
                 StreamEventKind::Response { status } => {
                     if shared.connections.limits.shows.is_some() {
-                        shared.connections.note(Told::Responded { conn, nth, status });
+                        shared.connections.note(ScriptEvent::Responded { conn, nth, status });
                         nth += 1;
                     }
                     self.respond(shared, conn, id, status, at);

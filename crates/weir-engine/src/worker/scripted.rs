@@ -4,7 +4,7 @@ use weir_http::Interest;
 use weir_io::{Backend, ConnId, Nanos};
 
 use super::Worker;
-use crate::connections::Told;
+use crate::connections::ScriptEvent;
 use crate::lane::Lane;
 
 impl<B: Backend, L: Lane> Worker<'_, B, L> {
@@ -13,36 +13,36 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// nothing to report.
     pub(super) fn flush_pending(&mut self, conn: ConnId) -> Nanos {
         self.pool.shared.layers.send_output(conn, &mut self.backend);
-        if self.pool.connections().told.is_empty() {
+        if self.pool.connections().script_events.is_empty() {
             return Nanos::ZERO;
         }
-        let mut told = std::mem::take(&mut self.pool.connections_mut().told);
-        for one in told.drain(..) {
-            self.tell(one);
+        let mut events = std::mem::take(&mut self.pool.connections_mut().script_events);
+        for event in events.drain(..) {
+            self.report(event);
         }
         if self.pool.connections().limits.shows == Some(Interest::Body) {
             self.pool.lane.forget_responses(&self.pool.shared, conn);
         }
-        self.pool.connections_mut().told = told;
+        self.pool.connections_mut().script_events = events;
         self.source.script.as_ref().map_or(Nanos::ZERO, |script| script.left_at)
     }
 
     /// Reports an event to the script.
-    fn tell(&mut self, told: Told) {
+    fn report(&mut self, event: ScriptEvent) {
         let Some(script) = &mut self.source.script else { return };
-        match told {
-            Told::Opened(conn) => script.opened(conn, &mut self.backend),
-            Told::Responded { conn, nth, status } => {
+        match event {
+            ScriptEvent::Opened(conn) => script.opened(conn, &mut self.backend),
+            ScriptEvent::Responded { conn, nth, status } => {
                 let (lane, shared) = (&self.pool.lane, &self.pool.shared);
                 let is_shown = shared.connections.limits.shows != Some(Interest::Status);
                 let response = is_shown.then(|| lane.response(shared, conn, nth));
                 script.response(conn, status, response, &mut self.backend);
             }
             // Before the load begins there are no delays: see `begin_rests`.
-            Told::Freed(conn) if self.stage.is_sending => {
+            ScriptEvent::Freed(conn) if self.stage.is_sending => {
                 self.begin_rest(conn);
             }
-            Told::Freed(_) => {}
+            ScriptEvent::Freed(_) => {}
         }
     }
 
