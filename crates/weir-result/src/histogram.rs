@@ -223,8 +223,12 @@ impl SparseHistogram {
         self.buckets.shrink_to_fit();
     }
 
-    /// Adds another sparse histogram.
+    /// Adds another sparse histogram. The sum of two that are coarsened is so after
+    /// [`SparseHistogram::coarsen`] with the same level.
     pub fn add(&mut self, other: &SparseHistogram) {
+        if other.count() == 0 {
+            return;
+        }
         let mine = std::mem::take(&mut self.buckets);
         let (mut left, mut right) = (mine.iter().peekable(), other.buckets.iter().peekable());
         self.buckets.reserve(mine.len().max(other.buckets.len()));

@@ -114,3 +114,36 @@ pub(crate) mod digits {
         text.parse().map_err(|_| de::Error::custom("a sum is not a number in decimal digits"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::histogram::{HIGHEST_NS, Tally};
+
+    proptest! {
+        #[test]
+        fn sparse_histograms_survive_json(
+            values in prop::collection::vec((0..=2 * HIGHEST_NS, 1..1_000_u32), 0..50),
+            level in 0..4_u32,
+        ) {
+            let mut tally = Tally::new();
+            values.iter().for_each(|(ns, times)| tally.record_times(*ns, *times));
+            let sparse = tally.sparse(level);
+            let text = serde_json::to_string(&sparse).expect("a value of JSON");
+            prop_assert_eq!(serde_json::from_str::<SparseHistogram>(&text).expect(&text), sparse);
+        }
+    }
+
+    #[test]
+    fn a_histogram_that_does_not_add_up_is_refused() {
+        let mut tally = Tally::new();
+        tally.record(1_000);
+        let text = serde_json::to_string(&tally.take_sparse()).expect("a value of JSON");
+        let wrong = text.replace("\"count\":1,", "\"count\":2,");
+        assert_ne!(wrong, text);
+        let error = serde_json::from_str::<SparseHistogram>(&wrong).expect_err("one value");
+        assert!(error.to_string().contains("do not add up"), "{error}");
+    }
+}

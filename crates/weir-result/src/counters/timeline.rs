@@ -45,7 +45,7 @@ counters! {
 
 counters! {
     /// One interval of the time series, by when things happened (not by plan).
-    #[derive(Clone, Debug, Default)]
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     measured Interval;
     /// One interval of the run, by when things happened.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
