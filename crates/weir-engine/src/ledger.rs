@@ -15,6 +15,7 @@ use crate::completion::{Completion, KernelTimes, Outcome, Response};
 use crate::exchange::{Exchange, Phase};
 use crate::handshake::Handshake;
 use crate::job::Job;
+use crate::live::Live;
 use crate::observer::{NeverSent, RunEnd};
 use crate::observers::Observers;
 use crate::schedule::Schedule;
@@ -175,16 +176,17 @@ impl Ledger {
     }
 
     /// Announces the slots that were never sent, which `schedule` still holds, and returns the
-    /// worker's measurements.
+    /// worker's measurements. `live` receives its last interval.
     pub(crate) fn finish(
         self,
         mut schedule: Schedule,
         planned: Planned,
         phases: WorkerPhases,
+        live: &Live,
     ) -> Measurements {
         let Ledger { recorder, connections, mut observers, .. } = self;
         let (timeline, left) = (*recorder.timeline(), schedule.clone());
-        let mut measurements = recorder.finish(&mut schedule, planned, phases);
+        let mut measurements = recorder.finish(&mut schedule, planned, phases, live);
         connections.finish(&mut measurements);
         let never_sent = measurements.outcomes.never_sent;
         if never_sent > 0 {

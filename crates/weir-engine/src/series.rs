@@ -122,11 +122,12 @@ impl Series {
         self.keep(interval);
     }
 
-    /// Returns the whole series; the current interval is cut at `end`.
-    pub(crate) fn finish(mut self, end: Nanos) -> Vec<Interval> {
+    /// Returns the whole series; the current interval is cut at `end`, and sent as the others were.
+    pub(crate) fn finish(mut self, end: Nanos, live: &Live) -> Vec<Interval> {
         self.current.length_ns -= self.current_end().since(end).min(self.current.length_ns);
         if self.current.length_ns > 0 {
             self.current.latency = self.latency.take_sparse();
+            live.send_interval(&self.current);
             self.done.push(self.current);
         }
         self.done
@@ -198,7 +199,7 @@ mod tests {
         assert_eq!(bytes, series.kept.bytes);
         // The limit excludes intervals that are added while earlier ones are coarsened.
         assert!(bytes < 2 << 20, "{bytes} bytes at level {}", series.kept.level);
-        let done = series.finish(Nanos(3_600 * SECOND_NS));
+        let done = series.finish(Nanos(3_600 * SECOND_NS), &Live::new(0, None));
         assert_eq!(done.len(), 3_600);
         assert!(done.iter().all(|interval| interval.latency.exact().count == 1_000));
         let p50_ns = done[0].latency.to_histogram().percentile(50.0).expect("1,000 values");

@@ -173,7 +173,8 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         drop(self.backend);
         let planned = Planned { quota, is_cut: self.stage.is_cut, unsent_until };
         let ledger = self.pool.into_ledger(end);
-        let mut measurements = ledger.finish(self.slots.into_schedule(), planned, self.phases);
+        let mut measurements =
+            ledger.finish(self.slots.into_schedule(), planned, self.phases, &self.live);
         // A failing script stops the run like a signal, but counts as no interruption.
         let has_failed = self.control.script_failure().is_some();
         measurements.is_unsettled = self.stage.is_unsettled;

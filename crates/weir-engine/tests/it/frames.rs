@@ -1,4 +1,5 @@
-//! Frames, which a worker sends four times per second: they agree with the truth so far.
+//! Messages of a worker during the load: frames, four times per second, agree with the truth so
+//! far; intervals are those of the measurements.
 
 use std::sync::mpsc;
 
@@ -8,18 +9,25 @@ use weir_sim::{Sim, Truth};
 
 use crate::setup::{MS, START, closed, job, open, serving};
 
-/// Runs a plan on a server that takes 3 ms per request; returns the frames too.
-fn run(plan: &Plan) -> (Vec<WorkerFrame>, Measurements, Truth) {
+/// Runs a plan on a server that takes 3 ms per request; returns the messages too.
+fn messages(plan: &Plan) -> (Vec<LiveMessage>, Measurements, Truth) {
     let (sender, receiver) = mpsc::channel();
     let sim = Sim::new(serving(3 * MS));
     let truth = sim.truth_handle();
     let control = Control::new(1, None);
     let measured = run_on(&job(plan), 0, &control, sim, Some(sender), None);
-    let frames = receiver.try_iter().filter_map(|message| match message {
+    let messages = receiver.try_iter().collect();
+    (messages, measured.expect("a simulated machine"), truth.snapshot())
+}
+
+/// Runs a plan likewise; returns the frames alone.
+fn run(plan: &Plan) -> (Vec<WorkerFrame>, Measurements, Truth) {
+    let (messages, measured, truth) = messages(plan);
+    let frames = messages.into_iter().filter_map(|message| match message {
         LiveMessage::Frame(0, frame) => Some(*frame),
         _ => None,
     });
-    (frames.collect(), measured.expect("a simulated machine"), truth.snapshot())
+    (frames.collect(), measured, truth)
 }
 
 #[test]
@@ -52,4 +60,16 @@ fn a_closed_loop_has_no_send_lag() {
     let (frames, ..) = run(&closed(3));
     let last = frames.last().expect("four frames");
     assert!(last.send_lag.exact().count == 0 && last.stamped.exact().count > 0, "{last:?}");
+}
+
+#[test]
+fn every_interval_is_sent_even_the_last_part_of_a_second() {
+    let (messages, measured, _) = messages(&open(1_000, 1, 2));
+    let intervals = messages.into_iter().filter_map(|message| match message {
+        LiveMessage::Interval(0, interval) => Some(interval),
+        _ => None,
+    });
+    assert_eq!(intervals.collect::<Vec<_>>(), measured.intervals);
+    let last = measured.intervals.last().expect("some");
+    assert!(last.length_ns % (1_000 * MS) != 0 && last.completed > 0, "in the drain: {last:?}");
 }

@@ -236,15 +236,15 @@ fn a_run_pushes_its_totals() {
     });
     let starts: Vec<_> = starts.collect();
     assert!(starts.iter().all(|start| *start == starts[0]), "{starts:?}");
-    // The last request has the whole intervals of the load; a busy machine gets some responses
-    // after them, in the drain.
+    // The last request has all intervals, with the last part of a second.
     let (_, last) = received.last().expect("some");
     let sent = &ran.document.accounting.sent;
     let all = sent.warmup + sent.measured + sent.tail;
     for name in ["weir.requests.sent", "weir.responses"] {
-        let count = last.count(name, None);
-        assert!((all * 9 / 10..=all).contains(&count), "{name}: {count} of {all}");
+        assert_eq!(last.count(name, None), all, "{name}");
     }
+    let bytes = ran.document.series.iter().map(|entry| entry.bytes_received).sum::<u64>();
+    assert_eq!(last.count("weir.received", None), bytes);
     for kind in ["bad_response", "transport_error", "timed_out"] {
         assert_eq!(last.count("weir.requests.failed", Some(kind)), 0, "{kind}");
     }

@@ -8,17 +8,19 @@ use weir_result::{
 };
 
 use super::{Failures, Planned, Recorder};
+use crate::live::Live;
 use crate::schedule::Schedule;
 use crate::timeline::Timeline;
 
 impl Recorder {
     /// Returns the worker's measurements. Takes the slots of M that were never sent from
-    /// `schedule`.
+    /// `schedule`, and sends the last interval to `live`.
     pub(in crate::ledger) fn finish(
         mut self,
         schedule: &mut Schedule,
         Planned { quota, is_cut, unsent_until }: Planned,
         mut phases: WorkerPhases,
+        live: &Live,
     ) -> Measurements {
         self.catch_up.finish(self.timeline.t0, &mut phases.usage);
         let end = Nanos(phases.drained_ns);
@@ -72,7 +74,7 @@ impl Recorder {
             slices,
             window: self.window,
             workers: vec![phases],
-            intervals: self.series.finish(end),
+            intervals: self.series.finish(end, live),
             interim_responses: self.counts.interim_responses,
             ..Measurements::default()
         }
