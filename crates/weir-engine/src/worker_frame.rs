@@ -6,10 +6,6 @@ use std::collections::BTreeMap;
 use weir_io::Nanos;
 use weir_result::{ErrorKind, Interval, SparseHistogram};
 
-/// Doublings of the bucket width of a frame's histograms: their percentiles exceed the exact ones
-/// by at most 8 thousandths.
-pub(crate) const COARSENESS: u32 = 3;
-
 /// State of a worker at one instant of the load. The times are those of measured requests, which a
 /// warm-up has none of.
 #[derive(Clone, Debug, Default)]
@@ -34,4 +30,10 @@ pub struct WorkerFrame {
     pub stamped_outside: SparseHistogram,
     /// Transport errors so far, by kind.
     pub errors: BTreeMap<ErrorKind, u64>,
+}
+
+impl WorkerFrame {
+    /// Doublings of the bucket width of a frame's histograms: their percentiles exceed the exact
+    /// ones by at most 8 thousandths. Those of `interval` are not doubled.
+    pub const COARSENESS: u32 = 3;
 }

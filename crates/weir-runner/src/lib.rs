@@ -11,9 +11,11 @@ mod runner;
 mod spec;
 
 mod finished;
+mod frame;
 mod local_run;
 mod local_runner;
 mod observer;
+mod recent_frames;
 
 mod after;
 mod before;
@@ -31,12 +33,14 @@ mod post;
 pub use before::selfcheck::NoiseFloor;
 pub use errors::{Error, ErrorKind, NoThread};
 pub use finished::Finished;
+pub use frame::{ClientOverhead, Frame};
 pub use interrupts::{Interrupts, Stage};
 pub use local_runner::LocalRunner;
-pub use observer::{ClientOverhead, Frame, Observer, Phase, Silent, StudyProgress};
+pub use observer::{Observer, Phase, Silent, StudyProgress};
 pub use patience::{Over, Patience};
 pub use post::Post;
 pub use prepare::location::Location;
+pub use recent_frames::RecentFrames;
 pub use run::raw::RawOutput;
 pub use runner::{PreparedRun, Runner};
 pub use spec::credentials::{self, REDACTED};

@@ -126,7 +126,7 @@ mod tests {
     use weir_serve::ServeOptions;
 
     use super::*;
-    use crate::observer::Frame;
+    use crate::frame::Frame;
     use crate::spec::{EngineSpec, InputFile, LoadSpec, Warmup};
 
     /// A short load on `url`.
@@ -177,7 +177,7 @@ mod tests {
         }
 
         fn frame(&mut self, _plan: &Plan, frame: &Frame) {
-            self.0.push(*frame);
+            self.0.push(frame.clone());
             let stat = std::fs::read_to_string("/proc/thread-self/stat").expect("Linux has it");
             // proc(5): the nice value is the 19th field; the 2nd ends with the last parenthesis.
             let nice = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(16));
@@ -192,7 +192,7 @@ mod tests {
         let mut frames = Frames::default();
         let spec = short(&format!("http://{}/", server.endpoint()), Some(900_000_000));
         LocalRunner::new().run(&spec, &mut frames).expect("a server");
-        let seen = frames.0.iter().any(|frame| frame.completed > 0 && frame.p50_ns.is_some());
+        let seen = frames.0.iter().any(|frame| frame.completed > 0 && frame.latency.count() > 0);
         assert!(seen, "{frames:?}", frames = frames.0);
         let is_aside = |(name, nice): &(String, String)| name == "weir-live" && nice == "10";
         assert!(frames.1.iter().all(is_aside), "no worker does it: {:?}", frames.1);

@@ -1,6 +1,8 @@
 //! The progress of a run, as the caller sees it.
 
-use weir_result::{ErrorKind, Interval, Note, Plan};
+use weir_result::{Interval, Note, Plan};
+
+use crate::frame::Frame;
 
 /// Receives the progress of a run. Every method has a default that does nothing.
 ///
@@ -127,64 +129,6 @@ pub enum Phase {
     Load,
     /// The load is repeated with one more thread.
     ProveClient,
-}
-
-/// State of the load at one instant, over all workers.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Frame {
-    /// The instant, in nanoseconds from t0, negative during the warm-up; `None` while connections
-    /// are opened.
-    pub at_ns: Option<i64>,
-    /// Complete responses since the load began, warm-up included.
-    pub completed: u64,
-    /// Requests without success since the load began: bad responses, transport errors, timeouts.
-    pub errors: u64,
-    /// Of `errors`: responses that do not count as success.
-    pub bad: u64,
-    /// Of `errors`: timeouts.
-    pub timed_out: u64,
-    /// Most frequent transport error of measured requests, and its count.
-    pub frequent_error: Option<(ErrorKind, u64)>,
-    /// Responses per second since the frame before; 0 in the first one.
-    pub rate_rps: f64,
-    /// Open connections.
-    pub open_connections: u64,
-    /// Requests in flight.
-    pub in_flight: u64,
-    /// Slots due and unsent.
-    pub backlog: u64,
-    /// Median latency of the interval in progress, in nanoseconds; `None` without a response.
-    pub p50_ns: Option<u64>,
-    /// 99th percentile of the interval in progress, in nanoseconds; `None` without a response.
-    pub p99_ns: Option<u64>,
-    /// 99th percentile of the send lag of the measured requests in the last second, in nanoseconds;
-    /// `None` in a closed loop, and without such a request.
-    pub send_lag_p99_ns: Option<u64>,
-    /// The same of all measured requests.
-    pub send_lag_p99_all_ns: Option<u64>,
-    /// The client's part of the 99th percentile of the response time; `None` without enough
-    /// requests with kernel time stamps.
-    pub client_overhead: Option<ClientOverhead>,
-    /// CPU use of the busiest worker in the last second, idle spinning excluded: 1 is a whole CPU.
-    pub worker_cpu: Option<f64>,
-}
-
-/// Client overhead of a percentile of the response time of successful requests, estimated from
-/// those with kernel time stamps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClientOverhead {
-    /// Client overhead in nanoseconds: scheduling lag, rx delay, and the waits for connections that
-    /// the client may have caused.
-    pub ns: u64,
-    /// The percentile in nanoseconds.
-    pub of_ns: u64,
-}
-
-impl ClientOverhead {
-    /// Returns its share of the percentile, 0 to 1.
-    pub fn share(self) -> f64 {
-        self.ns as f64 / self.of_ns.max(1) as f64
-    }
 }
 
 #[cfg(test)]

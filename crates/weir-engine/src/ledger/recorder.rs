@@ -22,7 +22,7 @@ use crate::series::Series;
 use crate::slices::Slices;
 use crate::timeline::Timeline;
 use crate::warmup::WarmupDetector;
-use crate::worker_frame::{COARSENESS, WorkerFrame};
+use crate::worker_frame::WorkerFrame;
 
 /// Status codes counted one by one; HTTP has only three-digit codes.
 const STATUS_CODES: usize = 1000;
@@ -462,13 +462,14 @@ impl Recorder {
     /// Returns the worker's frame at `now`, without what others know.
     pub(super) fn frame(&self, now: Nanos, in_flight: u64, backlog: u64) -> WorkerFrame {
         let (unwaited, waited) = (&self.times.unwaited, &self.times.waited);
-        let mut send_lag = unwaited.lag.sparse(COARSENESS);
-        send_lag.add(&waited.send_lag.sparse(COARSENESS));
+        let coarse = |times: &Tally| times.sparse(WorkerFrame::COARSENESS);
+        let mut send_lag = coarse(&unwaited.lag);
+        send_lag.add(&coarse(&waited.send_lag));
         WorkerFrame {
             at: now,
             interval: self.series.in_progress(now, in_flight, backlog),
             send_lag,
-            connection_wait: waited.connection_wait.sparse(COARSENESS),
+            connection_wait: coarse(&waited.connection_wait),
             sched_lag_max_ns: unwaited.lag.exact().max_ns.max(waited.sched_lag.exact().max_ns),
             errors: self.counts.errors.clone(),
             ..WorkerFrame::default()

@@ -6,7 +6,7 @@ use weir_result::{Histogram, Measurements, Stamped, Tally};
 use crate::completion::{Completion, KernelTimes, Outcome};
 use crate::exchange::{Exchange, Phase};
 use crate::observer::{Observer, RunEnd, Scope};
-use crate::worker_frame::{COARSENESS, WorkerFrame};
+use crate::worker_frame::WorkerFrame;
 
 /// The times of successful, measured exchanges on stamped connections.
 #[derive(Debug, Default)]
@@ -62,8 +62,8 @@ impl Observer for StampTallies {
     }
 
     fn add_to_frame(&self, frame: &mut WorkerFrame) {
-        frame.stamped = self.response.sparse(COARSENESS);
-        frame.stamped_outside = self.outside.sparse(COARSENESS);
+        frame.stamped = self.response.sparse(WorkerFrame::COARSENESS);
+        frame.stamped_outside = self.outside.sparse(WorkerFrame::COARSENESS);
     }
 
     fn finish(self: Box<Self>, _end: &RunEnd<'_>, measurements: &mut Measurements) {

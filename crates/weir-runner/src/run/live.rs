@@ -1,17 +1,18 @@
 //! The messages of all workers during the load, summed for an observer: whole intervals, and four
 //! frames per second.
 
-mod client;
+mod cpu_use;
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use weir_engine::{LiveMessage, WorkerFrame};
-use weir_result::{Interval, Plan, SparseHistogram};
+use weir_result::{ErrorKind, Interval, Plan};
 
-use crate::observer::{Frame, Observer};
-use client::{SendLag, WorkerClient};
+use crate::frame::Frame;
+use crate::observer::Observer;
+use cpu_use::CpuUse;
 
 /// Longest time from one frame to the next. Workers send theirs every 250 ms; one of them may be
 /// silent.
@@ -53,23 +54,20 @@ pub(crate) fn follow(plan: &Plan, messages: &Receiver<LiveMessage>, observer: &m
 struct Live {
     /// Intervals that some workers have finished, by their start: the number of workers, the sum.
     pending: BTreeMap<i64, (u32, Interval)>,
+    /// Counts of all finished intervals, without their latencies.
+    finished: Frame,
     workers: BTreeMap<u32, Progress>,
-    send_lag: SendLag,
     /// Latest time of a message, in nanoseconds from t0, and the instant at which it arrived. When
     /// the end of the warm-up is detected, t0 moves back, so that times only grow.
     border: Option<(i64, Instant)>,
-    /// Responses of the last frame, and its instant.
-    last: Option<(u64, Instant)>,
 }
 
 /// The progress of one worker.
 #[derive(Debug, Default)]
 struct Progress {
-    /// Counts of finished intervals, without their latencies.
-    finished: Interval,
-    /// The interval in progress, as it was at the last message.
-    current: Interval,
-    client: WorkerClient,
+    /// Its frame at the last message, without its finished intervals.
+    frame: Frame,
+    cpu: CpuUse,
     /// True if there was a frame of the worker since the last one of all.
     is_fresh: bool,
 }
@@ -83,14 +81,13 @@ impl Live {
         workers: u32,
         now: Instant,
     ) -> Option<Interval> {
+        self.finished.completed += interval.completed;
+        self.finished.errors += errors(&interval);
+        self.finished.bad += interval.bad;
+        self.finished.timed_out += interval.timed_out;
         let progress = self.workers.entry(worker).or_default();
-        progress.finished.completed += interval.completed;
-        progress.finished.bad += interval.bad;
-        progress.finished.errors += interval.errors;
-        progress.finished.timed_out += interval.timed_out;
         let (in_flight, backlog) = (interval.in_flight, interval.backlog);
-        progress.current =
-            Interval { start_ns: end_ns(&interval), in_flight, backlog, ..Interval::default() };
+        progress.in_progress(Interval { in_flight, backlog, ..Interval::default() });
         self.reached(end_ns(&interval), now);
         let entry = self
             .pending
@@ -109,11 +106,22 @@ impl Live {
     }
 
     /// Replaces the state of a worker.
-    fn progressed(&mut self, worker: u32, mut frame: WorkerFrame, now: Instant) {
+    fn progressed(&mut self, worker: u32, frame: WorkerFrame, now: Instant) {
         self.reached(end_ns(&frame.interval), now);
         let progress = self.workers.entry(worker).or_default();
-        progress.current = std::mem::take(&mut frame.interval);
-        progress.client.progressed(frame);
+        progress.cpu.add(frame.at, frame.busy_ns);
+        progress.frame = Frame {
+            transport_errors: by_name(&frame.errors),
+            open_connections: frame.open,
+            send_lag: frame.send_lag,
+            connection_wait: frame.connection_wait,
+            sched_lag_max_ns: frame.sched_lag_max_ns,
+            stamped: frame.stamped,
+            stamped_outside: frame.stamped_outside,
+            worker_cpu: progress.cpu.share(),
+            ..Frame::default()
+        };
+        progress.in_progress(frame.interval);
         progress.is_fresh = true;
     }
 
@@ -130,37 +138,12 @@ impl Live {
         }
     }
 
-    /// Returns the frame of this instant.
+    /// Returns the frame of this instant: the sum of those of the workers.
     fn frame(&mut self, now: Instant) -> Frame {
-        let mut latency = SparseHistogram::default();
-        let mut frame = Frame { at_ns: self.now_ns(now), ..Frame::default() };
-        for Progress { finished, current, client, is_fresh } in self.workers.values_mut() {
-            *is_fresh = false;
-            for part in [&*finished, &*current] {
-                frame.completed += part.completed;
-                frame.errors += errors(part);
-                frame.bad += part.bad;
-                frame.timed_out += part.timed_out;
-            }
-            frame.in_flight += current.in_flight;
-            frame.backlog += current.backlog;
-            frame.open_connections += client.open();
-            latency.add(&current.latency);
-        }
-        let clients: Vec<&WorkerClient> =
-            self.workers.values().map(|progress| &progress.client).collect();
-        frame.frequent_error = client::frequent_error(&clients);
-        frame.client_overhead = client::overhead(&clients);
-        frame.worker_cpu = client::busiest(&clients);
-        self.send_lag.add(&clients);
-        frame.send_lag_p99_ns = self.send_lag.recent_p99_ns();
-        frame.send_lag_p99_all_ns = self.send_lag.p99_ns();
-        frame.p50_ns = latency.percentile(50.0);
-        frame.p99_ns = latency.percentile(99.0);
-        if let Some((completed, at)) = self.last.replace((frame.completed, now)) {
-            let span_s = now.duration_since(at).as_secs_f64();
-            let new = frame.completed.saturating_sub(completed);
-            frame.rate_rps = if span_s > 0.0 { new as f64 / span_s } else { 0.0 };
+        let mut frame = Frame { at_ns: self.now_ns(now), ..self.finished.clone() };
+        for progress in self.workers.values_mut() {
+            progress.is_fresh = false;
+            frame.add(&progress.frame);
         }
         frame
     }
@@ -171,6 +154,24 @@ impl Live {
         let passed = i64::try_from(now.duration_since(at).as_nanos()).unwrap_or(i64::MAX);
         Some(border_ns.saturating_add(passed))
     }
+}
+
+impl Progress {
+    /// Replaces the interval in progress.
+    fn in_progress(&mut self, interval: Interval) {
+        self.frame.completed = interval.completed;
+        self.frame.errors = errors(&interval);
+        self.frame.bad = interval.bad;
+        self.frame.timed_out = interval.timed_out;
+        self.frame.in_flight = interval.in_flight;
+        self.frame.backlog = interval.backlog;
+        self.frame.latency = interval.latency;
+    }
+}
+
+/// Returns transport errors by the names of their kinds.
+fn by_name(errors: &BTreeMap<ErrorKind, u64>) -> BTreeMap<String, u64> {
+    errors.iter().map(|(kind, count)| (kind.name(), *count)).collect()
 }
 
 /// Requests of an interval without success.
@@ -184,6 +185,10 @@ fn end_ns(interval: &Interval) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use weir_io::Nanos;
+    use weir_result::Tally;
+
     use super::*;
 
     const SECOND: u64 = 1_000_000_000;
@@ -217,11 +222,139 @@ mod tests {
         assert_eq!((frame.completed, frame.errors, frame.in_flight), (175, 3, 6));
         assert_eq!((frame.bad, frame.timed_out, frame.open_connections), (3, 0, 10));
         assert_eq!(frame.at_ns, Some((SECOND / 4 + SECOND / 2) as i64));
-        assert_eq!(frame.rate_rps, 350.0);
         assert!(!live.is_complete(2), "no news since");
         // A finished interval replaces the one in progress, and counts once.
         live.finished(0, interval(0, SECOND, 100, 2), 2, now);
         let frame = live.frame(now + Duration::from_secs(1));
         assert_eq!((frame.completed, frame.errors), (250, 3));
+    }
+
+    /// One exchange of a part of a run.
+    #[derive(Clone, Debug)]
+    struct Exchange {
+        part: usize,
+        /// True if it ended in the interval that is finished.
+        is_early: bool,
+        response_ns: u64,
+        lag_ns: u64,
+        wait_ns: u64,
+        /// 0 to 3: a success, a bad response, an error, a timeout.
+        outcome: u8,
+    }
+
+    fn exchange() -> impl Strategy<Value = Exchange> {
+        // As many short times as long ones; the longest are beyond the histograms' range.
+        let time = || (any::<u64>(), 22..64_u32).prop_map(|(bits, shift)| bits >> shift);
+        let wait = prop_oneof![Just(0), time()];
+        let fields = (0..5_usize, any::<bool>(), time(), time(), wait, 0..4_u8);
+        fields.prop_map(|(part, is_early, response_ns, lag_ns, wait_ns, outcome)| Exchange {
+            part,
+            is_early,
+            response_ns,
+            lag_ns,
+            wait_ns,
+            outcome,
+        })
+    }
+
+    /// Counts exchanges in an interval, as a worker does.
+    fn counted(start_s: i64, exchanges: &[&Exchange]) -> Interval {
+        let mut interval = interval(start_s, SECOND, 0, 0);
+        let mut latency = Tally::new();
+        for exchange in exchanges {
+            interval.sent += 1;
+            interval.bytes_received += exchange.response_ns % 1_000;
+            match exchange.outcome {
+                0 | 1 => {
+                    interval.completed += 1;
+                    interval.bad += u64::from(exchange.outcome);
+                    latency.record(exchange.response_ns);
+                }
+                2 => interval.errors += 1,
+                _ => interval.timed_out += 1,
+            }
+        }
+        interval.in_flight = interval.sent / 2;
+        interval.latency = latency.take_sparse();
+        interval
+    }
+
+    /// Returns the finished interval and the frame of a part of a run whose only worker has
+    /// recorded these exchanges.
+    fn part_of(exchanges: &[&Exchange], now: Instant) -> (Interval, Frame) {
+        let (early, late): (Vec<_>, Vec<_>) = exchanges.iter().partition(|one| one.is_early);
+        let [mut unwaited, mut waited, mut waits] = [(); 3].map(|()| Tally::new());
+        let mut frame = WorkerFrame { interval: counted(1, &late), open: 2, ..Default::default() };
+        let [mut stamped, mut outside] = [(); 2].map(|()| Tally::new());
+        for exchange in exchanges {
+            frame.sched_lag_max_ns = frame.sched_lag_max_ns.max(exchange.lag_ns);
+            match exchange.wait_ns {
+                0 => unwaited.record(exchange.lag_ns),
+                wait_ns => {
+                    waited.record(exchange.lag_ns + wait_ns);
+                    waits.record(wait_ns);
+                }
+            }
+            stamped.record(exchange.response_ns);
+            outside.record(exchange.response_ns.saturating_sub(exchange.lag_ns));
+            if exchange.outcome == 2 {
+                *frame.errors.entry(ErrorKind::Errno(104)).or_default() += 1;
+            }
+        }
+        let coarse = |tally: &Tally| tally.sparse(WorkerFrame::COARSENESS);
+        frame.send_lag = coarse(&unwaited);
+        frame.send_lag.add(&coarse(&waited));
+        frame.connection_wait = coarse(&waits);
+        (frame.stamped, frame.stamped_outside) = (coarse(&stamped), coarse(&outside));
+        let mut live = Live::default();
+        let whole = live.finished(0, counted(0, &early), 1, now).expect("of the only worker");
+        // The busiest part is the one with the most requests.
+        let busy_ns = exchanges.len() as u64;
+        live.progressed(0, WorkerFrame { at: Nanos(1), ..WorkerFrame::default() }, now);
+        live.progressed(0, WorkerFrame { at: Nanos(1_001), busy_ns, ..frame }, now);
+        (whole, live.frame(now))
+    }
+
+    fn sum<'a>(frames: impl IntoIterator<Item = &'a Frame>) -> Frame {
+        let mut sum = Frame::default();
+        frames.into_iter().for_each(|frame| sum.add(frame));
+        sum
+    }
+
+    fn json<T: serde::Serialize + serde::de::DeserializeOwned>(value: &T) -> T {
+        let text = serde_json::to_string(value).expect("a value of JSON");
+        serde_json::from_str(&text).expect("what was written")
+    }
+
+    proptest! {
+        #[test]
+        fn parts_of_a_run_add_up_to_the_whole(
+            exchanges in prop::collection::vec(exchange(), 0..300),
+        ) {
+            let now = Instant::now();
+            let all: Vec<&Exchange> = exchanges.iter().collect();
+            let (interval, mut whole) = part_of(&all, now);
+            let parts: Vec<(Interval, Frame)> = (0..5)
+                .map(|part| {
+                    let own: Vec<_> = all.iter().filter(|one| one.part == part).copied().collect();
+                    part_of(&own, now)
+                })
+                .collect();
+            let frames: Vec<Frame> = parts.iter().map(|(_, frame)| json(frame)).collect();
+            // Figures of which each part has its own.
+            whole.open_connections *= 5;
+            whole.worker_cpu = frames.iter().filter_map(|frame| frame.worker_cpu).reduce(f64::max);
+            whole.in_flight = frames.iter().map(|frame| frame.in_flight).sum();
+            prop_assert_eq!(sum(&frames), whole.clone());
+            prop_assert_eq!(sum(frames.iter().rev()), whole.clone());
+            let halves = [sum(&frames[..2]), sum(&frames[2..])];
+            prop_assert_eq!(sum(&halves), whole.clone());
+            prop_assert_eq!(json(&whole), whole);
+            let mut intervals = parts.iter().map(|(interval, _)| json(interval));
+            let mut added = intervals.next().expect("five parts");
+            intervals.for_each(|part| added.add(&part));
+            let in_flight = added.in_flight;
+            prop_assert_eq!(added, Interval { in_flight, ..interval });
+        }
     }
 }

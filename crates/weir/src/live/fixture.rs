@@ -1,7 +1,7 @@
 //! Totals for the tests of formats: each figure has another value.
 
-use weir_result::{Arrivals, Interval, Load, Plan, Rate, Tally};
-use weir_runner::{ClientOverhead, Frame, Observer, Phase};
+use weir_result::{Arrivals, Interval, Load, Plan, Rate, SparseHistogram, Tally};
+use weir_runner::{Frame, Observer, Phase};
 
 use super::Totals;
 
@@ -35,11 +35,19 @@ pub(crate) fn totals() -> Totals {
         in_flight: 5,
         backlog: 6,
         open_connections: 7,
-        send_lag_p99_ns: Some(20_000),
-        client_overhead: Some(ClientOverhead { ns: 10_000, of_ns: 40_000 }),
+        send_lag: often(20_000),
+        stamped: often(40_000),
+        stamped_outside: often(30_000),
         worker_cpu: Some(0.5),
         ..Frame::default()
     };
     totals.frame(&plan, &frame);
     totals
+}
+
+/// One time, often enough for a 99th percentile.
+fn often(ns: u64) -> SparseHistogram {
+    let mut times = Tally::new();
+    times.record_times(ns, 100);
+    times.take_sparse()
 }

@@ -5,7 +5,7 @@ use std::time::UNIX_EPOCH;
 
 use weir_report::prometheus::Page;
 use weir_result::Plan;
-use weir_runner::{ClientOverhead, Frame, StudyProgress};
+use weir_runner::{ClientOverhead, RecentFrames, StudyProgress};
 
 use super::{Stage, Totals, own_rate_rps};
 
@@ -28,7 +28,8 @@ pub(super) fn page(totals: &Totals) -> String {
         let is_now = if stage == totals.stage { 1.0 } else { 0.0 };
         page.sample("weir_live_phase", &[("phase", stage.name())], is_now);
     }
-    if let Some(at_ns) = totals.frame.at_ns {
+    let frame = totals.frames.latest();
+    if let Some(at_ns) = frame.at_ns {
         let help = "Time since the begin of the measured window; negative in the warm-up";
         page.single("weir_live_window_seconds", "gauge", help, at_ns as f64 / NS_PER_S);
     }
@@ -36,11 +37,11 @@ pub(super) fn page(totals: &Totals) -> String {
     let help = "Time from the planned send to the response, in a closed loop from the send, of \
                 responses";
     page.histogram("weir_live_latency_seconds", help, &totals.latency);
-    client(&totals.frame, &mut page);
+    client(&totals.frames, &mut page);
     let gauges = [
-        ("weir_live_open_connections", "Open connections", totals.frame.open_connections),
-        ("weir_live_in_flight", "Requests in flight", totals.frame.in_flight),
-        ("weir_live_backlog", "Requests due and not yet sent", totals.frame.backlog),
+        ("weir_live_open_connections", "Open connections", frame.open_connections),
+        ("weir_live_in_flight", "Requests in flight", frame.in_flight),
+        ("weir_live_backlog", "Requests due and not yet sent", frame.backlog),
     ];
     for (name, help, value) in gauges {
         page.single(name, "gauge", help, value as f64);
@@ -75,22 +76,22 @@ fn of_study(study: &StudyProgress, page: &mut Page) {
 }
 
 /// Figures of the client itself, as far as they are known.
-fn client(frame: &Frame, page: &mut Page) {
+fn client(frames: &RecentFrames, page: &mut Page) {
     for (name, help, value) in [
         (
             "weir_live_send_lag_p99_seconds",
             "99th percentile of the time from the planned send to the send, of the last second",
-            frame.send_lag_p99_ns.map(|ns| ns as f64 / NS_PER_S),
+            frames.send_lag_p99_ns().map(|ns| ns as f64 / NS_PER_S),
         ),
         (
             "weir_live_client_overhead_ratio",
             "Share of the 99th percentile of the latency that the client caused",
-            frame.client_overhead.map(ClientOverhead::share),
+            frames.latest().client_overhead().map(ClientOverhead::share),
         ),
         (
             "weir_live_worker_cpu_ratio",
             "CPU use of the busiest worker; 1 is a whole CPU",
-            frame.worker_cpu,
+            frames.latest().worker_cpu,
         ),
     ] {
         if let Some(value) = value {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use weir_result::{Histogram, Interval, Plan};
-use weir_runner::{Frame, Observer, Phase, StudyProgress};
+use weir_runner::{Frame, Observer, Phase, RecentFrames, StudyProgress};
 
 use super::drain_left_ns;
 
@@ -65,7 +65,7 @@ impl Stage {
     }
 }
 
-/// The load so far.
+/// The load so far. Counts are those of finished intervals, the last of which ends with the drain.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Totals {
     /// Plan of the load, without secrets, and the begin of the load; `None` before it.
@@ -74,19 +74,19 @@ pub(crate) struct Totals {
     pub(crate) study: Option<StudyProgress>,
     /// Stage at the latest frame.
     pub(crate) stage: Stage,
-    /// The latest frame; without requests in flight after the load.
-    pub(crate) frame: Frame,
-    /// Requests sent, in whole intervals.
+    /// The latest frames; without requests in flight after the load.
+    pub(crate) frames: RecentFrames,
+    /// Requests sent.
     pub(crate) sent: u64,
-    /// Complete responses, in whole intervals.
+    /// Complete responses.
     pub(crate) completed: u64,
     /// Of `completed`: responses that do not count as success.
     pub(crate) bad: u64,
-    /// Requests that ended in a transport error, in whole intervals.
+    /// Requests that ended in a transport error.
     pub(crate) errors: u64,
-    /// Requests that timed out, in whole intervals.
+    /// Requests that timed out.
     pub(crate) timed_out: u64,
-    /// Bytes received, in whole intervals.
+    /// Bytes received.
     pub(crate) bytes_received: u64,
     /// Response times (closed loop: service times) of `completed`.
     pub(crate) latency: Histogram,
@@ -153,13 +153,15 @@ impl Observer for Totals {
     }
 
     fn frame(&mut self, plan: &Plan, frame: &Frame) {
-        self.frame = *frame;
+        self.frames.push(frame.clone());
         self.stage = frame.at_ns.map_or(Stage::Connecting, |at_ns| Stage::at(plan, at_ns));
     }
 
     fn load_ended(&mut self) {
         self.add_until(i64::MAX);
-        self.frame = Frame { at_ns: self.frame.at_ns, ..Frame::default() };
+        let at_ns = self.frames.latest().at_ns;
+        self.frames = RecentFrames::default();
+        self.frames.push(Frame { at_ns, ..Frame::default() });
         self.stage = Stage::Ended;
     }
 }
@@ -298,15 +300,14 @@ mod tests {
             let at_ns = at_s.map(|at_s: i64| at_s * SECOND as i64);
             let frame = Frame { at_ns, in_flight: 5, backlog: 6, ..Frame::default() };
             totals.frame(&plan(), &frame);
-            assert_eq!((totals.stage, totals.frame.in_flight, totals.frame.backlog), (stage, 5, 6));
+            let shown = totals.frames.latest();
+            assert_eq!((totals.stage, shown.in_flight, shown.backlog), (stage, 5, 6));
         }
         totals.load_ended();
         // Later calls are no part of the load.
         totals.phase(Phase::ProveClient, &plan());
-        assert_eq!(
-            (totals.stage, totals.frame.in_flight, totals.frame.backlog),
-            (Stage::Ended, 0, 0)
-        );
+        let shown = totals.frames.latest();
+        assert_eq!((totals.stage, shown.in_flight, shown.backlog), (Stage::Ended, 0, 0));
     }
 
     #[test]

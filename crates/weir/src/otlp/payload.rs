@@ -7,8 +7,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use weir_report::prometheus::{BOUNDS_NS, buckets};
+use weir_result::{Histogram, Plan, printable};
 use weir_result::{Histogram, Plan};
 use weir_runner::{ClientOverhead, Frame};
+use weir_runner::{ClientOverhead, RecentFrames};
 use weir_text::printable;
 
 use crate::live::{Stage, Totals, own_rate_rps};
@@ -73,19 +75,19 @@ fn metrics(totals: &Totals, plan: &Plan, times: &Times) -> Vec<Value> {
             "weir.requests.in_flight",
             "{request}",
             "Requests in flight",
-            state(totals.frame.in_flight),
+            state(totals.frames.latest().in_flight),
         ),
         (
             "weir.requests.backlog",
             "{request}",
             "Requests due and not yet sent",
-            state(totals.frame.backlog),
+            state(totals.frames.latest().backlog),
         ),
         (
             "weir.connections.open",
             "{connection}",
             "Open connections",
-            state(totals.frame.open_connections),
+            state(totals.frames.latest().open_connections),
         ),
         (
             "weir.run.phase",
@@ -104,30 +106,32 @@ fn metrics(totals: &Totals, plan: &Plan, times: &Times) -> Vec<Value> {
         let help = "Planned requests per second";
         ("weir.plan.rate", "{request}/s", help, Data::Gauge(json!({ "asDouble": rps })))
     });
-    let rows = rows.into_iter().chain(rate).chain(client(&totals.frame));
+    let rows = rows.into_iter().chain(rate).chain(client(&totals.frames));
     rows.map(|row| metric(row, times)).collect()
 }
 
 /// Figures of the client itself, as far as they are known.
-fn client(frame: &Frame) -> impl Iterator<Item = (&'static str, &'static str, &'static str, Data)> {
+fn client(
+    frames: &RecentFrames,
+) -> impl Iterator<Item = (&'static str, &'static str, &'static str, Data)> {
     let rows = [
         (
             "weir.client.send_lag.p99",
             "s",
             "99th percentile of the time from the planned send to the send, of the last second",
-            frame.send_lag_p99_ns.map(|ns| ns as f64 / NS_PER_S),
+            frames.send_lag_p99_ns().map(|ns| ns as f64 / NS_PER_S),
         ),
         (
             "weir.client.overhead",
             "1",
             "Share of the 99th percentile of the latency that the client caused",
-            frame.client_overhead.map(ClientOverhead::share),
+            frames.latest().client_overhead().map(ClientOverhead::share),
         ),
         (
             "weir.client.worker.cpu",
             "1",
             "CPU use of the busiest worker; 1 is a whole CPU",
-            frame.worker_cpu,
+            frames.latest().worker_cpu,
         ),
     ];
     rows.into_iter().filter_map(|(name, unit, help, value)| {

@@ -83,7 +83,7 @@ fn header(frame: &mut Frame, view: &View, area: Rect) {
 /// The rate, and its course.
 fn rates(frame: &mut Frame, view: &View, area: Rect) {
     let state = view.state;
-    let now = state.rate_rps();
+    let now = state.frames.rate_rps();
     let planned = state.planned.as_ref().map(|rate| format!("planned {rate}"));
     let mut text = vec![Line::from(vec![
         label("Rate"),
@@ -159,8 +159,7 @@ fn bold() -> Style {
 mod tests {
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
-    use weir_result::{ErrorKind, Interval, Plan, Tally};
-    use weir_runner::ClientOverhead;
+    use weir_result::{Interval, Plan, SparseHistogram, Tally};
 
     use super::*;
 
@@ -180,6 +179,13 @@ mod tests {
                 start_ns: second * SECOND as i64,
                 length_ns: SECOND,
                 completed: 10_000 - 500 * second as u64,
+    /// Times in nanoseconds, each so often.
+    fn times(times: &[(u64, u32)]) -> SparseHistogram {
+        let mut tally = Tally::new();
+        times.iter().for_each(|(ns, times)| tally.record_times(*ns, *times));
+        tally.take_sparse()
+    }
+
                 latency: latency.take_sparse(),
                 ..Interval::default()
             };
@@ -194,9 +200,9 @@ mod tests {
                 open_connections: 64,
                 in_flight: 63,
                 backlog: 7,
-                send_lag_p99_ns: Some(12_000),
-                send_lag_p99_all_ns: Some(35_000),
-                client_overhead: Some(ClientOverhead { ns: 27_000, of_ns: 100_000 }),
+                send_lag: times(&[(35_000, 10), (12_000, 1 + quarter as u32)]),
+                stamped: times(&[(100_000, 100)]),
+                stamped_outside: times(&[(73_000, 100)]),
                 worker_cpu: Some(0.344),
                 ..weir_runner::Frame::default()
             };
@@ -268,7 +274,7 @@ mod tests {
         let frame = weir_runner::Frame {
             at_ns: Some(13 * SECOND as i64),
             errors: 1_000_000,
-            frequent_error: Some((ErrorKind::Errno(104), 900_000)),
+            transport_errors: [("ECONNRESET".to_owned(), 900_000)].into(),
             ..weir_runner::Frame::default()
         };
         state.frame(&Plan::default(), &frame);

@@ -2,8 +2,10 @@
 
 use std::collections::VecDeque;
 
+use weir_result::{Histogram, Interval, Load, Plan, units};
 use weir_result::{Histogram, Interval, Load, Plan};
 use weir_runner::Frame;
+use weir_runner::{Frame, RecentFrames};
 use weir_text::units;
 
 use super::heat::Column;
@@ -11,9 +13,6 @@ use crate::live;
 
 /// Most intervals that are kept for the plots: more than a terminal has columns.
 const KEPT_MAX: usize = 512;
-
-/// Frames in one second.
-const FRAMES: usize = 4;
 
 /// Percentiles of the table; the last is the maximum.
 pub(super) const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 100.0];
@@ -43,9 +42,8 @@ pub(super) struct State {
     pub(super) connections: u32,
     /// Phase and time: `12 s of 30 s`.
     pub(super) phase: String,
-    /// The frames of the last second, the latest last. One alone may miss what a busy worker sends
-    /// late.
-    frames: VecDeque<Frame>,
+    /// The frames of the last second. One alone may miss what a busy worker sends late.
+    pub(super) frames: RecentFrames,
     /// Time of the last frame with a new response, in nanoseconds from t0; `None` before the first
     /// timed frame.
     answered_at_ns: Option<i64>,
@@ -100,33 +98,15 @@ impl State {
         });
     }
 
-    /// Returns the responses per second in the frames of the last second.
-    pub(super) fn rate_rps(&self) -> f64 {
-        let is_timed = |frame: &&Frame| frame.at_ns.is_some();
-        let (Some(first), Some(last)) = (self.frames.iter().find(is_timed), self.frames.back())
-        else {
-            return 0.0;
-        };
-        let at_ns = |frame: &Frame| frame.at_ns.unwrap_or(0);
-        let span_ns = at_ns(last).saturating_sub(at_ns(first));
-        let completed = last.completed.saturating_sub(first.completed);
-        if span_ns > 0 { completed as f64 / (span_ns as f64 / 1e9) } else { 0.0 }
-    }
-
     /// Returns the length of the last interval in seconds, rounded up; 1 before the first one.
     pub(super) fn interval_s(&self) -> u64 {
         self.last_ns.div_ceil(1_000_000_000).max(1)
     }
 
-    /// Returns the latest frame.
-    pub(super) fn frame_now(&self) -> Frame {
-        self.frames.back().copied().unwrap_or_default()
-    }
-
     /// Returns the time without a response while requests are in flight, in seconds; `None` if it
     /// is short.
     pub(super) fn silence_s(&self) -> Option<u64> {
-        let now = self.frames.back()?;
+        let now = self.frames.latest();
         let silent_ns = now.at_ns?.checked_sub(self.answered_at_ns?)?;
         let silent_s = u64::try_from(silent_ns).ok()? / 1_000_000_000;
         (now.in_flight > 0 && silent_s > 0).then_some(silent_s)
@@ -134,13 +114,10 @@ impl State {
 
     /// Adds a frame.
     pub(super) fn frame(&mut self, plan: &Plan, frame: &Frame) {
-        if frame.completed > self.frame_now().completed || self.answered_at_ns.is_none() {
+        if frame.completed > self.frames.latest().completed || self.answered_at_ns.is_none() {
             self.answered_at_ns = frame.at_ns;
         }
-        if self.frames.len() > FRAMES {
-            self.frames.pop_front();
-        }
-        self.frames.push_back(*frame);
+        self.frames.push(frame.clone());
         if let Some(now_ns) = frame.at_ns {
             self.phase = phase(plan, now_ns);
         }

@@ -36,7 +36,7 @@ fn row(name: &str, figures: Vec<Span<'static>>, columns: u16) -> Line<'static> {
 
 /// The connections, and the requests on them.
 pub(super) fn connections(state: &State, columns: u16) -> Line<'static> {
-    let frame = state.frame_now();
+    let frame = state.frames.latest();
     let (open, all) = (frame.open_connections, u64::from(state.connections));
     let of_all = if open < all { format!(" of {}", units::count(all)) } else { String::new() };
     let mut figures = vec![
@@ -86,22 +86,22 @@ fn head_of(p: f64) -> String {
 
 /// The send lag of an open loop.
 pub(super) fn send_lag(view: &View, columns: u16) -> Line<'static> {
-    let frame = view.state.frame_now();
+    let frames = &view.state.frames;
     let figure = |name: &str, ns: Option<u64>| {
         let time = ns.map_or("-".to_owned(), units::duration);
         Span::raw(format!("{name} {}", view.glyphs.text(&time)))
     };
     let figures = vec![
-        figure("p99 of last 1 s", frame.send_lag_p99_ns),
-        figure("of run", frame.send_lag_p99_all_ns),
+        figure("p99 of last 1 s", frames.send_lag_p99_ns()),
+        figure("of run", frames.latest().send_lag.percentile(99.0)),
     ];
     row("Send lag", figures, columns)
 }
 
 /// The client's part of the latency, and its CPU use.
 pub(super) fn client(view: &View, columns: u16) -> Line<'static> {
-    let frame = view.state.frame_now();
-    let overhead = match frame.client_overhead {
+    let frame = view.state.frames.latest();
+    let overhead = match frame.client_overhead() {
         None => Span::raw("overhead of p99 unknown"),
         Some(overhead) => {
             let share = overhead.share();
@@ -123,7 +123,7 @@ pub(super) fn client(view: &View, columns: u16) -> Line<'static> {
 
 /// The requests without success.
 pub(super) fn failures(state: &State, columns: u16) -> Line<'static> {
-    let frame = state.frame_now();
+    let frame = state.frames.latest();
     let errors = frame.errors.saturating_sub(frame.bad + frame.timed_out);
     let counts = |bad| [(bad, frame.bad), ("errors", errors), ("timed out", frame.timed_out)];
     let figures = |counts: &[(&str, u64)]| -> Vec<Span<'static>> {
@@ -140,8 +140,8 @@ pub(super) fn failures(state: &State, columns: u16) -> Line<'static> {
         let happened = counts("bad").into_iter().filter(|(_, count)| *count > 0);
         all = figures(&happened.collect::<Vec<_>>());
     }
-    if let Some((kind, _)) = frame.frequent_error {
-        all.push(Span::raw(format!("mostly {}", kind.name())));
+    if let Some((kind, _)) = frame.frequent_error() {
+        all.push(Span::raw(format!("mostly {kind}")));
     }
     row("Failures", all, columns)
 }
