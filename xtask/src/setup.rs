@@ -312,6 +312,10 @@ struct PythonPackage {
 const HDRHISTOGRAM: PythonPackage =
     PythonPackage { name: "hdrhistogram", package: "hdrhistogram==0.10.8", module: "hdrh.log" };
 
+/// It reads rows of `--raw`.
+const DUCKDB: PythonPackage =
+    PythonPackage { name: "duckdb", package: "duckdb==2.0.1", module: "duckdb" };
+
 /// The second opinion on intervals; another version may draw other random numbers.
 const SCIPY: PythonPackage =
     PythonPackage { name: "scipy", package: "scipy==1.17.1", module: "scipy" };
@@ -339,6 +343,7 @@ fn install_packages(purpose: Purpose) -> Result<()> {
     match purpose {
         Purpose::Test => {
             HDRHISTOGRAM.install()?;
+            DUCKDB.install()?;
             npm::AXE.install()?;
             npm::PLOTS.install()
         }

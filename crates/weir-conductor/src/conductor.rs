@@ -4,9 +4,11 @@ use std::time::{Duration, Instant};
 
 use weir_result::study::{Design, HookRun, Hooks, Settling};
 use weir_result::{Arrivals, Document, Load, Study};
-use weir_runner::{Interrupts, LoadSpec, Observer, RunSpec, Runner, StudyProgress, Warmup, now};
+use weir_runner::{
+    Interrupts, LoadSpec, Observer, RawOutput, RawTrial, RunSpec, Runner, StudyProgress, Warmup,
+    now,
+};
 use weir_study::search::{TrialPlan, next_plan};
-use weir_study::{HookKind, Laboratory, Upcoming, trials_planned};
 use weir_study::{HookKind, TrialRunner, Upcoming, trials_planned};
 use weir_text::units;
 
@@ -19,7 +21,7 @@ const RESTART_NS: u64 = 10_000_000_000;
 /// Seeds of arrivals are short enough to type again.
 const SEED_MAX: u64 = 1_000_000_000;
 
-/// The place where a study and its documents are kept.
+/// The place where a study, its documents and its rows are kept.
 pub trait Keeper {
     /// Keeps the study as it is now.
     ///
@@ -29,6 +31,12 @@ pub trait Keeper {
 
     /// Keeps the document of one trial of `variant`. A failure does not end the study.
     fn trial(&mut self, document: &Document, variant: &str);
+
+    /// Returns the file for the rows of all trials, in which the rows of this one begin; `None` if
+    /// no rows are kept.
+    fn rows(&mut self, _trial: RawTrial) -> Option<&mut RawOutput> {
+        None
+    }
 }
 
 /// Makes the trials of a study.
@@ -169,8 +177,11 @@ impl TrialRunner for Conductor<'_> {
 
     fn run(&mut self, study: &Study, upcoming: &Upcoming) -> Result<Document, String> {
         let spec = self.spec(study, upcoming);
-        let prepared = self.runner.prepare(&spec, self.observer);
-        let ran = prepared.and_then(|run| run.run(self.interrupts, None, self.observer));
+        let variant = self.variant(upcoming).cell.name.clone();
+        let ran = self.runner.prepare(&spec, self.observer).and_then(|run| {
+            let rows = self.keeper.rows(RawTrial { number: upcoming.number, variant });
+            run.run(self.interrupts, rows, self.observer)
+        });
         self.made += 1;
         // The reason of a failure is kept in the study.
         let reason = |text: &str| redacted(&self.variants, text);

@@ -22,7 +22,7 @@ fn main() -> io::Result<()> {
     let mut counted = Counted { out, bytes: 0 };
     let rows = rows();
     let started_at = Instant::now();
-    let mut writer = RawWriter::new(&mut counted)?;
+    let mut writer = RawWriter::new(&mut counted, env!("CARGO_PKG_VERSION"))?;
     let mut written = 0;
     while written < ROWS {
         for chunk in rows.chunks(CHUNK_ROWS) {
@@ -32,7 +32,6 @@ fn main() -> io::Result<()> {
     }
     let plan = Plan::default();
     let about = RawAbout {
-        weir_version: env!("CARGO_PKG_VERSION"),
         run_id: "cost",
         epoch_unix_ns: 0,
         epoch_monotonic_ns: 0,
@@ -41,7 +40,8 @@ fn main() -> io::Result<()> {
         lost: 0,
         plan: &plan,
     };
-    writer.finish(&about)?;
+    writer.end_run(&about)?;
+    writer.finish()?;
     let took_s = started_at.elapsed().as_secs_f64();
     println!("{:.1} ns a row in the worker", push_ns(&rows[..SINK_ROWS]));
     let rows = written as f64;

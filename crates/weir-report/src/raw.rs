@@ -1,10 +1,11 @@
-//! Slots one by one as a Parquet file, which common data tools read as it is. docs/RESULTS.md
-//! defines the columns. This module depends neither on the source of the rows nor on the
-//! destination of the bytes.
+//! Slots one by one as a Parquet file, which common data tools read as it is: those of one run, or
+//! of all trials of a study. docs/RESULTS.md defines the columns. This module depends neither on
+//! the source of the rows nor on the destination of the bytes.
 
 mod columns;
 
 use std::io::{self, Write};
+use std::mem;
 use std::sync::Arc;
 
 #[cfg(not(feature = "zstd"))]
@@ -17,9 +18,10 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
+use serde_json::{Map, Value};
 use weir_result::{Plan, RawRow};
 
-use columns::{COLUMNS, ColumnBuffers, schema};
+use columns::{COLUMNS, ColumnBuffers, schema, write_trial};
 
 /// Version of the columns; a changed meaning is a new version.
 pub const RAW_SCHEMA_VERSION: u32 = 1;
@@ -27,11 +29,9 @@ pub const RAW_SCHEMA_VERSION: u32 = 1;
 /// Rows of a row group. A reader takes a group at a time, and the writer buffers one: about 15 MB.
 const GROUP_ROWS: usize = 128 * 1024;
 
-/// Metadata about the run in a file of rows.
+/// Metadata about a run in a file of rows.
 #[derive(Clone, Copy, Debug)]
 pub struct RawAbout<'a> {
-    /// The version of weir.
-    pub weir_version: &'a str,
     /// The run's id, as in its document.
     pub run_id: &'a str,
     /// Wall-clock time of the epoch in nanoseconds since 1970, UTC.
@@ -49,34 +49,78 @@ pub struct RawAbout<'a> {
     pub plan: &'a Plan,
 }
 
+/// A trial of a study, which each of its rows names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawTrial {
+    /// Number of the trial, from 1, as in the study.
+    pub number: u32,
+    /// Name of its variant; empty if all trials are alike.
+    pub variant: String,
+}
+
 /// Writes rows to a Parquet file.
 pub struct RawWriter<W: Write + Send> {
     file: SerializedFileWriter<W>,
+    tool: String,
+    /// True if rows name their trial.
+    is_study: bool,
+    /// The trial whose rows are written.
+    trial: Option<RawTrial>,
     /// Rows of the next row group.
     group: Vec<RawRow>,
     buffers: ColumnBuffers,
+    /// Rows of the present run.
     rows: u64,
+    /// Metadata of each run that has ended.
+    runs: Vec<Map<String, Value>>,
 }
 
 impl<W: Write + Send> RawWriter<W> {
-    /// Starts the file.
+    /// Starts a file for one run of this version of weir.
     ///
     /// # Errors
     /// Errors of `out`.
-    pub fn new(out: W) -> io::Result<RawWriter<W>> {
-        let file = SerializedFileWriter::new(out, schema(), Arc::new(properties()));
+    pub fn new(out: W, weir_version: &str) -> io::Result<RawWriter<W>> {
+        RawWriter::begin(out, weir_version, false)
+    }
+
+    /// Starts a file for the trials of a study, each begun with [`RawWriter::begin_trial`].
+    ///
+    /// # Errors
+    /// Errors of `out`.
+    pub fn of_study(out: W, weir_version: &str) -> io::Result<RawWriter<W>> {
+        RawWriter::begin(out, weir_version, true)
+    }
+
+    fn begin(out: W, weir_version: &str, is_study: bool) -> io::Result<RawWriter<W>> {
+        let file = SerializedFileWriter::new(out, schema(is_study), Arc::new(properties()));
         Ok(RawWriter {
             file: file.map_err(io_error)?,
+            tool: format!("weir {weir_version}"),
+            is_study,
+            trial: None,
             group: Vec::with_capacity(GROUP_ROWS),
             buffers: ColumnBuffers::default(),
             rows: 0,
+            runs: Vec::new(),
         })
+    }
+
+    /// Begins the rows of a trial. Those of one that failed before its end stay.
+    ///
+    /// # Errors
+    /// Errors of the output; the file is unusable then.
+    pub fn begin_trial(&mut self, trial: RawTrial) -> io::Result<()> {
+        self.flush()?;
+        self.rows = 0;
+        self.trial = Some(trial);
+        Ok(())
     }
 
     /// Appends rows.
     ///
     /// # Errors
-    /// Errors of `out`; the file is unusable then.
+    /// Errors of the output; the file is unusable then.
     pub fn write(&mut self, mut rows: &[RawRow]) -> io::Result<()> {
         while !rows.is_empty() {
             let (now, later) = rows.split_at(rows.len().min(GROUP_ROWS - self.group.len()));
@@ -89,44 +133,72 @@ impl<W: Write + Send> RawWriter<W> {
         Ok(())
     }
 
-    /// Finishes the file.
+    /// Ends the rows of a run, and keeps what the file says about it. Returns their number.
     ///
-    /// Returns the number of rows in it.
+    /// # Errors
+    /// Errors of the output; the file is unusable then.
+    pub fn end_run(&mut self, about: &RawAbout<'_>) -> io::Result<u64> {
+        self.flush()?;
+        self.runs.push(described(about, self.trial.as_ref(), self.rows)?);
+        Ok(self.rows)
+    }
+
+    /// Finishes the file.
     ///
     /// # Errors
     /// Errors of the output.
-    pub fn finish(mut self, about: &RawAbout) -> io::Result<u64> {
+    pub fn finish(mut self) -> io::Result<()> {
         self.flush()?;
-        for (key, value) in metadata(about, self.rows)? {
-            self.file.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
+        for (key, value) in self.metadata() {
+            self.file.append_key_value_metadata(KeyValue::new(format!("weir.{key}"), value));
         }
         self.file.close().map_err(io_error)?;
-        Ok(self.rows)
+        Ok(())
+    }
+
+    /// Returns the metadata of the file: of one run its facts, of a study a list of them.
+    fn metadata(&mut self) -> Vec<(String, String)> {
+        let mut pairs = vec![
+            ("schema_version".to_owned(), RAW_SCHEMA_VERSION.to_string()),
+            ("tool".to_owned(), self.tool.clone()),
+        ];
+        let runs = mem::take(&mut self.runs);
+        if self.is_study {
+            let trials = Value::Array(runs.into_iter().map(Value::Object).collect());
+            pairs.push(("trials".to_owned(), trials.to_string()));
+            return pairs;
+        }
+        let facts = runs.into_iter().flatten().map(|(key, value)| match value {
+            Value::String(text) => (key, text),
+            value => (key, value.to_string()),
+        });
+        pairs.extend(facts);
+        pairs
     }
 
     fn flush(&mut self) -> io::Result<()> {
         if self.group.is_empty() {
             return Ok(());
         }
-        write_group(&mut self.file, &self.group, &mut self.buffers).map_err(io_error)?;
+        self.write_group().map_err(io_error)?;
         self.rows += self.group.len() as u64;
         self.group.clear();
         Ok(())
     }
-}
 
-fn write_group<W: Write + Send>(
-    file: &mut SerializedFileWriter<W>,
-    rows: &[RawRow],
-    buffers: &mut ColumnBuffers,
-) -> Result<(), ParquetError> {
-    let mut group = file.next_row_group()?;
-    for column in &COLUMNS {
-        let mut writer = group.next_column()?.expect("the schema was made from these columns");
-        column.write(rows, buffers, &mut writer)?;
-        writer.close()?;
+    fn write_group(&mut self) -> Result<(), ParquetError> {
+        let mut group = self.file.next_row_group()?;
+        if self.is_study {
+            let trial = self.trial.as_ref().expect("a trial was begun before its rows came");
+            write_trial(trial, self.group.len(), &mut group)?;
+        }
+        for column in &COLUMNS {
+            let mut writer = group.next_column()?.expect("the schema was made from these columns");
+            column.write(&self.group, &mut self.buffers, &mut writer)?;
+            writer.close()?;
+        }
+        group.close().map(drop)
     }
-    group.close().map(drop)
 }
 
 fn properties() -> WriterProperties {
@@ -157,20 +229,28 @@ fn compression() -> Compression {
     Compression::GZIP(GzipLevel::try_new(1).expect("a level that gzip has"))
 }
 
-fn metadata(about: &RawAbout, rows: u64) -> io::Result<Vec<(&'static str, String)>> {
-    let mut pairs = vec![
-        ("weir.schema_version", RAW_SCHEMA_VERSION.to_string()),
-        ("weir.tool", format!("weir {}", about.weir_version)),
-        ("weir.run_id", about.run_id.to_owned()),
-        ("weir.epoch_unix_ns", about.epoch_unix_ns.to_string()),
-        ("weir.epoch_monotonic_ns", about.epoch_monotonic_ns.to_string()),
-        ("weir.rows", rows.to_string()),
-        ("weir.lost", about.lost.to_string()),
-        ("weir.plan", serde_json::to_string(about.plan)?),
+/// Returns what a file says about a run with this number of rows.
+fn described(
+    about: &RawAbout<'_>,
+    trial: Option<&RawTrial>,
+    rows: u64,
+) -> io::Result<Map<String, Value>> {
+    let RawAbout { run_id, epoch_unix_ns, epoch_monotonic_ns, t0_ns, t1_ns, lost, plan } = *about;
+    let trial = trial.into_iter().flat_map(|trial| {
+        [("trial", Value::from(trial.number)), ("variant", trial.variant.clone().into())]
+    });
+    let facts = [
+        ("run_id", run_id.into()),
+        ("epoch_unix_ns", epoch_unix_ns.into()),
+        ("epoch_monotonic_ns", epoch_monotonic_ns.into()),
+        ("rows", rows.into()),
+        ("lost", lost.into()),
+        ("plan", serde_json::to_value(plan)?),
     ];
-    pairs.extend(about.t0_ns.map(|ns| ("weir.t0_ns", ns.to_string())));
-    pairs.extend(about.t1_ns.map(|ns| ("weir.t1_ns", ns.to_string())));
-    Ok(pairs)
+    let window = [("t0_ns", t0_ns), ("t1_ns", t1_ns)];
+    let window = window.into_iter().filter_map(|(key, ns)| Some((key, Value::from(ns?))));
+    let all = trial.chain(facts).chain(window);
+    Ok(all.map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
 /// Returns the error of the output itself, if that is the cause.

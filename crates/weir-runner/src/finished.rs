@@ -1,7 +1,5 @@
 //! The result of a run: its document, and what the caller still has to do with it.
 
-use std::io;
-
 use weir_report::dialect::Figures;
 use weir_result::{Document, Note};
 use weir_sys::Signal;
@@ -17,8 +15,6 @@ pub struct Finished {
     pub document: Document,
     /// The note on a server to which no connection could be opened, if the run ended because of it.
     pub no_server: Option<Note>,
-    /// Error of the file of rows. Without one, the document names the file.
-    pub raw_written: io::Result<()>,
     pub(crate) is_drain_cut: bool,
     pub(crate) interrupts: Interrupts,
     pub(crate) figures: Option<Figures>,
@@ -40,7 +36,6 @@ impl Finished {
         Finished {
             document,
             no_server: None,
-            raw_written: Ok(()),
             is_drain_cut: false,
             interrupts: interrupts.clone(),
             figures: None,

@@ -49,6 +49,7 @@ pub use spec::{
     InputFile, IoChoice, LoadSpec, Pin, RedactionSpec, RequestSpec, RunSpec, SPEC_VERSION,
     ScriptSpec, TargetSpec, TlsSpec, Warmup, WatchSpec, WitnessChoice,
 };
+pub use weir_report::raw::RawTrial;
 
 /// Returns the wall-clock time as RFC 3339 text, in UTC.
 pub fn now() -> String {

@@ -1,6 +1,5 @@
 //! A planned run: its checks, its load, and the document of its outcome.
 
-use std::io;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -237,7 +236,6 @@ impl LocalRun {
     fn finished(
         self,
         document: Document,
-        raw_written: io::Result<()>,
         no_server: Option<Note>,
         outcome: Outcome,
         interrupts: &Interrupts,
@@ -248,7 +246,6 @@ impl LocalRun {
         let of_run = || figures(&document, &outcome.measurements, has_batch_times);
         Finished {
             no_server,
-            raw_written,
             is_drain_cut: outcome.is_drain_cut,
             figures: needs_figures.then(of_run),
             script: self.scripts.map(|scripts| EndedScript { scripts, states: outcome.states }),
@@ -320,7 +317,7 @@ impl PreparedRun for LocalRun {
     fn run(
         mut self: Box<Self>,
         interrupts: &Interrupts,
-        raw: Option<RawOutput>,
+        raw: Option<&mut RawOutput>,
         observer: &mut dyn Observer,
     ) -> Result<Finished, Error> {
         parts::check_start(self.spec.start_at_unix_ns)?;
@@ -339,7 +336,7 @@ impl PreparedRun for LocalRun {
         }
         let probe = self.probe(&job, &preflight, interrupts, observer);
         let epoch = Epoch::start();
-        let raw = raw.map(|raw| raw.start(job.plan.own_threads())).transpose()?;
+        let raw = raw.map(|raw| raw.start(job.plan.own_threads())).transpose()?.flatten();
         let job = Arc::new(Job {
             raw: raw.as_ref().map(RawRun::log),
             not_before: epoch.at_unix(self.spec.start_at_unix_ns.unwrap_or(0)),
@@ -353,12 +350,11 @@ impl PreparedRun for LocalRun {
         outcome.trials.prove_client = self.proof(&job, &outcome, interrupts, observer);
         interrupts.begin_wait();
         let no_server = self.add_notes(&job, &outcome, preflight.response.is_some());
-        let raw = raw.map(|raw| raw.finish(&job.plan, &epoch, &outcome.measurements));
-        let raw = raw.transpose();
-        self.notes.extend(raw.as_ref().ok().and_then(|raw| raw::note(raw.as_ref()?)));
+        let raw = raw.and_then(|raw| raw.finish(&job.plan, &epoch, &outcome.measurements));
+        self.notes.extend(raw.as_ref().and_then(raw::note));
         let mut document = self.document(&job, epoch, &outcome, preflight)?;
-        let raw_written = raw.map(|raw| document.raw.extend(raw));
-        Ok(self.finished(document, raw_written, no_server, outcome, interrupts))
+        document.raw.extend(raw);
+        Ok(self.finished(document, no_server, outcome, interrupts))
     }
 }
 

@@ -56,7 +56,7 @@ pub trait PreparedRun {
     fn run(
         self: Box<Self>,
         interrupts: &Interrupts,
-        raw: Option<RawOutput>,
+        raw: Option<&mut RawOutput>,
         observer: &mut dyn Observer,
     ) -> Result<Finished, Error>;
 }

@@ -97,8 +97,7 @@ impl Cli {
         let mut cli = Cli::from_arg_matches(&matches)?;
         hints::check_history(&argv)?;
         match &cli.command {
-            Some(Command::Rerun(args)) => args.check()?,
-            Some(_) => {}
+            Some(command) => command.check()?,
             None => {
                 hints::check_quiet(&cli.run, &argv)?;
                 check::check(&mut cli.run, &matches, &command)?;
@@ -189,6 +188,25 @@ pub(crate) enum Command {
     /// Print a man page, as roff
     #[command(hide = true)]
     Man(pages::ManArgs),
+}
+
+impl Command {
+    /// Checks combinations of flags.
+    ///
+    /// # Errors
+    /// When a flag is wrong.
+    fn check(&self) -> Result<(), clap::Error> {
+        let study = match self {
+            Command::Rerun(args) => return args.check(),
+            Command::Resume(args) => return args.trials.check(&args.output),
+            Command::Repeat(args) => &args.study,
+            Command::Ab(args) => &args.study,
+            Command::Sweep(args) => &args.study,
+            Command::Search(args) => &args.study,
+            _ => return Ok(()),
+        };
+        study.trials.check(&study.output)
+    }
 }
 
 /// A load, and what becomes of its result.

@@ -5,11 +5,13 @@ mod destination;
 mod distinct;
 mod exports;
 mod pipe;
+mod rows;
 
 pub(crate) use destination::{Output, Outputs};
 pub(crate) use distinct::{check_distinct, is_same_file};
 pub(crate) use exports::{Export, ExportFiles, all_exports};
 use exports::{ROWS_EXTENSION, extension_of};
+pub(crate) use rows::RowsFile;
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

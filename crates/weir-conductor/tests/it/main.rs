@@ -63,7 +63,7 @@ impl PreparedRun for VirtualRun {
     fn run(
         self: Box<Self>,
         interrupts: &Interrupts,
-        _: Option<RawOutput>,
+        _: Option<&mut RawOutput>,
         _: &mut dyn Observer,
     ) -> Result<Finished, Error> {
         let service = Law::LogNormal { median_ns: service_ns(&self.plan.url), sigma: 0.3 };

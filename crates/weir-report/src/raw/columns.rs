@@ -2,17 +2,20 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::sync::Arc;
 
 use parquet::basic::{LogicalType, Repetition, Type as PhysicalType};
 use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::writer::SerializedColumnWriter;
+use parquet::file::writer::{SerializedColumnWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
 use weir_result::RawRow;
 
-/// All columns, in order: worker, connection and outcome first, then the instants in the order of
-/// time.
+use super::RawTrial;
+
+/// All columns of a run, in order: worker, connection and outcome first, then the instants in the
+/// order of time.
 pub(super) const COLUMNS: [Column; 13] = [
     Column::of("worker", Values::Number(32, |row| Some(row.worker))),
     Column::optional("connection", Values::Number(32, connection)),
@@ -147,9 +150,35 @@ fn split<T>(
     }
 }
 
-/// The schema of the file.
-pub(super) fn schema() -> TypePtr {
-    let fields = COLUMNS.iter().map(Column::schema).collect();
+/// Columns of a study's file, before all others. They have one value in a row group.
+const TRIAL_COLUMNS: [Column; 2] = [
+    Column::of("trial", Values::Number(32, |_| None)),
+    Column::optional("variant", Values::Text(|_| None)),
+];
+
+/// Writes the columns of a row group that say which trial its rows are of.
+pub(super) fn write_trial<W: Write + Send>(
+    trial: &RawTrial,
+    rows: usize,
+    group: &mut SerializedRowGroupWriter<'_, W>,
+) -> Result<(), ParquetError> {
+    let missing = "the schema was made from these columns";
+    let mut number = group.next_column()?.expect(missing);
+    let numbers = vec![trial.number.cast_signed(); rows];
+    number.typed::<Int32Type>().write_batch(&numbers, None, None)?;
+    number.close()?;
+    let mut variant = group.next_column()?.expect(missing);
+    let has_one = !trial.variant.is_empty();
+    let names = vec![ByteArray::from(trial.variant.as_str()); if has_one { rows } else { 0 }];
+    let levels = vec![i16::from(has_one); rows];
+    variant.typed::<ByteArrayType>().write_batch(&names, Some(&levels), None)?;
+    variant.close()
+}
+
+/// The schema of a file of one run, or of a study.
+pub(super) fn schema(is_study: bool) -> TypePtr {
+    let of_trial = TRIAL_COLUMNS.iter().filter(|_| is_study);
+    let fields = of_trial.chain(&COLUMNS).map(Column::schema).collect();
     let schema = Type::group_type_builder("slots").with_fields(fields).build();
     Arc::new(schema.expect("columns with names of their own"))
 }

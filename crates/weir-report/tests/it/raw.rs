@@ -5,29 +5,31 @@ use std::io;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
-use weir_report::raw::{RawAbout, RawWriter};
+use weir_report::raw::{RawAbout, RawTrial, RawWriter};
 use weir_result::{ErrorKind, Plan, RawOutcome, RawPhase, RawRow};
 
 /// Writes a file of these rows.
 fn written(rows: &[RawRow]) -> SerializedFileReader<bytes::Bytes> {
     let mut bytes = Vec::new();
-    let mut writer = RawWriter::new(&mut bytes).expect("memory can be written");
+    let mut writer = RawWriter::new(&mut bytes, "0.1.0").expect("memory can be written");
     // In pieces that do not fit row groups.
     rows.chunks(1000).for_each(|rows| writer.write(rows).expect("memory can be written"));
-    let plan = plan();
-    let about = RawAbout {
-        weir_version: "0.1.0",
-        run_id: "3f1c",
+    let count = writer.end_run(&about("3f1c", &plan())).expect("memory can be written");
+    assert_eq!(count, rows.len() as u64);
+    writer.finish().expect("memory can be written");
+    SerializedFileReader::new(bytes::Bytes::from(bytes)).expect("a Parquet file")
+}
+
+fn about<'a>(run_id: &'a str, plan: &'a Plan) -> RawAbout<'a> {
+    RawAbout {
+        run_id,
         epoch_unix_ns: 1_767_323_045_000_000_006,
         epoch_monotonic_ns: 77,
         t0_ns: Some(2_000_000_000),
         t1_ns: None,
         lost: 3,
-        plan: &plan,
-    };
-    let count = writer.finish(&about).expect("memory can be written");
-    assert_eq!(count, rows.len() as u64);
-    SerializedFileReader::new(bytes::Bytes::from(bytes)).expect("a Parquet file")
+        plan,
+    }
 }
 
 fn plan() -> Plan {
@@ -131,6 +133,38 @@ fn a_file_tells_of_its_run() {
 }
 
 #[test]
+fn rows_of_a_study_name_their_trial() {
+    let mut bytes = Vec::new();
+    let mut writer = RawWriter::of_study(&mut bytes, "0.1.0").expect("memory can be written");
+    let trials = [(1, "old", 2), (2, "", 0), (3, "new", 1), (5, "", 1)];
+    for (number, variant, rows) in trials {
+        let trial = RawTrial { number, variant: variant.to_owned() };
+        writer.begin_trial(trial).expect("memory can be written");
+        writer.write(&vec![RawRow::EMPTY; rows]).expect("memory can be written");
+        // The third one fails before its end.
+        if number != 3 {
+            let count = writer.end_run(&about(variant, &plan())).expect("memory can be written");
+            assert_eq!(count, rows as u64);
+        }
+    }
+    writer.finish().expect("memory can be written");
+    let file = SerializedFileReader::new(bytes::Bytes::from(bytes)).expect("a Parquet file");
+    let row = "0 null measured never_sent null null 0 null null null null null 0";
+    let expected = ["1 old", "1 old", "3 new", "5 null"].map(|trial| format!("{trial} {row}"));
+    assert_eq!(texts(&file), expected);
+    let text = value(file.metadata(), "weir.trials").expect("a list");
+    let list: Vec<serde_json::Value> = serde_json::from_str(text).expect("JSON");
+    let number = |index: usize, key: &str| list[index][key].as_u64();
+    assert_eq!([0, 1, 2].map(|index| number(index, "trial")), [1, 2, 5].map(Some));
+    assert_eq!([0, 1, 2].map(|index| number(index, "rows")), [2, 0, 1].map(Some));
+    assert_eq!(number(0, "epoch_unix_ns"), Some(1_767_323_045_000_000_006));
+    assert_eq!((&list[0]["variant"], &list[0]["t1_ns"]), (&"old".into(), &().into()));
+    let read: Plan = serde_json::from_value(list[0]["plan"].clone()).expect("a plan");
+    assert_eq!(read, plan());
+    assert_eq!(value(file.metadata(), "weir.run_id"), None);
+}
+
+#[test]
 fn rows_are_cut_into_groups() {
     let rows: Vec<RawRow> =
         (0..300_000).map(|at| RawRow { intended_at: at, ..RawRow::EMPTY }).collect();
@@ -156,6 +190,6 @@ fn an_error_of_the_output_stays_what_it_is() {
         }
     }
     let rows = vec![RawRow::EMPTY; 200_000];
-    let outcome = RawWriter::new(Full).and_then(|mut writer| writer.write(&rows));
+    let outcome = RawWriter::new(Full, "0.1.0").and_then(|mut writer| writer.write(&rows));
     assert_eq!(outcome.map_err(|error| error.kind()), Err(io::ErrorKind::StorageFull));
 }

@@ -1,12 +1,13 @@
-//! Exports of histograms, read by HdrHistogram's packages for Java and for Python, which `cargo
-//! xtask setup test` installs.
+//! Exports of histograms, read by HdrHistogram's packages for Java and for Python, and rows, read
+//! by DuckDB. `cargo xtask setup test` installs them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use weir_result::Document;
+use weir_report::raw::{RawAbout, RawTrial, RawWriter};
 use weir_result::document::{SeriesEntry, SeriesPhase};
+use weir_result::{Document, Plan, RawRow};
 
 use crate::exports::export;
 use crate::fixture::{Fixture, MS, fine};
@@ -65,9 +66,10 @@ pub(crate) fn tools() -> PathBuf {
     program.ancestors().nth(3).expect("a build directory").join("tools")
 }
 
-fn python(log: &Path) -> Command {
-    let mut command = Command::new(tools().join("hdrhistogram/bin/python"));
-    command.arg(format!("{READERS}/read_histograms.py")).arg(log);
+/// Returns a script with the Python of an environment, reading a file.
+fn python(environment: &str, script: &str, file: &Path) -> Command {
+    let mut command = Command::new(tools().join(format!("{environment}/bin/python")));
+    command.arg(format!("{READERS}/{script}")).arg(file);
     command
 }
 
@@ -120,5 +122,36 @@ fn python_reads_what_was_written() {
     let scratch = Scratch::new("python");
     let log = scratch.file("run.hlog", &export("hlog", &document));
     let series = document.series.iter().map(|entry| expected(&document, entry));
-    assert_eq!(lines_of(&mut python(&log)), series.collect::<Vec<_>>());
+    let mut reader = python("hdrhistogram", "read_histograms.py", &log);
+    assert_eq!(lines_of(&mut reader), series.collect::<Vec<_>>());
+}
+
+#[test]
+fn duckdb_reads_the_rows_of_a_study() {
+    let scratch = Scratch::new("duckdb");
+    let path = scratch.file("rows.parquet", "");
+    let file = std::fs::File::create(&path).expect("a file");
+    let mut writer = RawWriter::of_study(file, "0.1.0").expect("a disk");
+    let plan = Plan::default();
+    for (number, variant, count) in [(1, "old", 3), (2, "new", 200_000), (3, "", 2)] {
+        let trial = RawTrial { number, variant: variant.to_owned() };
+        writer.begin_trial(trial).expect("a disk");
+        let rows = (1..=count).map(|at| RawRow { ended_at: at, status: 200, ..RawRow::EMPTY });
+        writer.write(&rows.collect::<Vec<_>>()).expect("a disk");
+        let about = RawAbout {
+            run_id: "3f1c",
+            epoch_unix_ns: 1,
+            epoch_monotonic_ns: 2,
+            t0_ns: None,
+            t1_ns: None,
+            lost: 0,
+            plan: &plan,
+        };
+        writer.end_run(&about).expect("a disk");
+    }
+    writer.finish().expect("a disk");
+    let rows = ["1 old 3 3 200", "2 new 200000 200000 200", "3 - 2 2 200"];
+    let metadata = ["1 3", "2 200000", "3 2"];
+    let found = lines_of(&mut python("duckdb", "read_rows.py", &path));
+    assert_eq!(found, [rows, metadata].concat());
 }

@@ -1,12 +1,13 @@
-//! A file with a row for every request, written by its own thread while the load runs.
+//! A file with a row for every request, written by its own thread while a load runs.
 
 use std::fmt;
 use std::io::{self, Write};
 use std::thread::{self, JoinHandle};
 
-use anyhow::{Context, Result};
-use weir_report::raw::{RawAbout, RawWriter};
+use anyhow::Result;
+use weir_report::raw::{RawAbout, RawTrial, RawWriter};
 use weir_result::document::RawSection;
+use weir_result::{Measurements, Note, Part, Plan, RawLog, units};
 use weir_result::{Measurements, Note, Part, Plan, RawLog};
 use weir_text::setting::RAW;
 use weir_text::{printable, units};
@@ -19,13 +20,15 @@ use crate::run::load::Epoch;
 /// disk may pause for the time in which as many requests are sent.
 const BUFFER_BYTES: usize = 32 << 20;
 
-/// An open file for the rows of all requests, in Parquet.
+/// An open file for the rows of all requests, in Parquet: of one run, or of the trials of a study.
 pub struct RawOutput {
-    /// Name of the file, for the document and for messages.
-    pub name: String,
-    /// The file, empty and open for writing.
-    pub file: Box<dyn Write + Send>,
+    name: String,
+    /// The writer; `None` while a run's thread has it, and after an error.
+    writer: Option<Writer>,
+    failure: Option<io::Error>,
 }
+
+type Writer = RawWriter<Box<dyn Write + Send>>;
 
 impl fmt::Debug for RawOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -33,55 +36,95 @@ impl fmt::Debug for RawOutput {
     }
 }
 
-/// A file that is being written.
-pub(crate) struct RawRun {
-    name: String,
+/// The rows of a run that are being written. Dropping it ends the rows of a run that failed.
+pub(crate) struct RawRun<'a> {
+    output: &'a mut RawOutput,
     log: RawLog,
-    writer: JoinHandle<io::Result<RawWriter<Box<dyn Write + Send>>>>,
+    writer: Option<JoinHandle<io::Result<Writer>>>,
 }
 
 impl RawOutput {
-    /// Begins the file and starts its thread, which receives the rows of `workers` worker threads.
+    /// Begins `file`, which is empty and open for writing, with the rows of one run. Documents and
+    /// messages have `name`.
     ///
     /// # Errors
-    /// When the file cannot be written or the thread cannot be started.
-    pub(crate) fn start(self, workers: u32) -> Result<RawRun> {
-        let RawOutput { name, file } = self;
-        let mut writer = RawWriter::new(file)
-            .with_context(|| format!("{RAW} {} cannot be written", printable(&name)))?;
+    /// When it cannot be written.
+    pub fn of_run(name: String, file: Box<dyn Write + Send>) -> io::Result<RawOutput> {
+        let writer = RawWriter::new(file, env!("CARGO_PKG_VERSION"))?;
+        Ok(RawOutput { name, writer: Some(writer), failure: None })
+    }
+
+    /// Begins a file likewise, whose rows name the trial that they are of.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn of_study(name: String, file: Box<dyn Write + Send>) -> io::Result<RawOutput> {
+        let writer = RawWriter::of_study(file, env!("CARGO_PKG_VERSION"))?;
+        Ok(RawOutput { name, writer: Some(writer), failure: None })
+    }
+
+    /// Begins the rows of a trial. An error is that of [`RawOutput::finish`].
+    pub fn begin_trial(&mut self, trial: RawTrial) {
+        if let Some(mut writer) = self.writer.take() {
+            self.keep(writer.begin_trial(trial).map(|()| writer));
+        }
+    }
+
+    /// Completes the file.
+    ///
+    /// # Errors
+    /// When it, or rows of a run, could not be written.
+    pub fn finish(self) -> io::Result<()> {
+        match (self.failure, self.writer) {
+            (Some(error), _) => Err(error),
+            (None, writer) => writer.map_or(Ok(()), RawWriter::finish),
+        }
+    }
+
+    fn keep(&mut self, writer: io::Result<Writer>) {
+        match writer {
+            Ok(writer) => self.writer = Some(writer),
+            Err(error) => self.failure = Some(error),
+        }
+    }
+
+    /// Starts the thread that writes the rows of a run with `workers` worker threads. `None` after
+    /// an error.
+    ///
+    /// # Errors
+    /// When the thread cannot be started.
+    pub(crate) fn start(&mut self, workers: u32) -> Result<Option<RawRun<'_>>> {
+        let Some(mut writer) = self.writer.take() else { return Ok(None) };
         let (log, source) = RawLog::new(BUFFER_BYTES, workers);
         let write = move || {
             background::lower_priority();
             source.receive(|rows| writer.write(rows)).map(|()| writer)
         };
         let builder = thread::Builder::new().name("weir-raw".to_owned());
-        let writer = builder.spawn(write).map_err(NoThread)?;
-        Ok(RawRun { name, log, writer })
+        let writer = Some(builder.spawn(write).map_err(NoThread)?);
+        Ok(Some(RawRun { output: self, log, writer }))
     }
 }
 
-impl RawRun {
+impl RawRun<'_> {
     /// The log to which workers write their rows.
     pub(crate) fn log(&self) -> RawLog {
         self.log.clone()
     }
 
-    /// Completes the file after the workers have ended.
-    ///
-    /// # Errors
-    /// When it could not be written.
+    /// Ends the rows after the workers have ended. `None` if they could not be written, which
+    /// [`RawOutput::finish`] reports.
     pub(crate) fn finish(
-        self,
+        mut self,
         plan: &Plan,
         epoch: &Epoch,
         measurements: &Measurements,
-    ) -> io::Result<RawSection> {
-        self.log.end();
-        let writer = self.writer.join().expect("the writer of rows does not panic")?;
+    ) -> Option<RawSection> {
+        self.end();
+        let mut writer = self.output.writer.take()?;
         let workers = || measurements.workers.iter();
         let lost = self.log.lost();
-        let about = RawAbout {
-            weir_version: env!("CARGO_PKG_VERSION"),
+        let ended = writer.end_run(&RawAbout {
             run_id: &epoch.run_id(),
             epoch_unix_ns: epoch.unix_ns(),
             epoch_monotonic_ns: epoch.clock.epoch_monotonic_ns(),
@@ -89,9 +132,25 @@ impl RawRun {
             t1_ns: workers().map(|worker| worker.window_ns.1).max(),
             lost,
             plan,
-        };
-        let rows = writer.finish(&about)?;
-        Ok(RawSection { part: plan.part.map_or(1, Part::index), file: self.name, rows, lost })
+        });
+        let rows = ended.as_ref().copied().unwrap_or(0);
+        self.output.keep(ended.map(|_| writer));
+        let file = self.output.name.clone();
+        let part = plan.part.map_or(1, Part::index);
+        self.output.failure.is_none().then_some(RawSection { part, file, rows, lost })
+    }
+
+    /// Waits until all rows are written, and returns the writer to the output.
+    fn end(&mut self) {
+        let Some(writer) = self.writer.take() else { return };
+        self.log.end();
+        self.output.keep(writer.join().expect("the writer of rows does not panic"));
+    }
+}
+
+impl Drop for RawRun<'_> {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

@@ -116,8 +116,7 @@ impl ResultArgs {
 
     /// The file for every request, of `--raw` or `--output`, and its flag.
     pub(crate) fn rows(&self) -> Option<(&'static str, &Path)> {
-        let raw = self.output.raw.as_deref().map(|path| ("--raw", path));
-        raw.or_else(|| self.output.files.rows().next().map(|path| ("--output", path)))
+        rows(self.output.raw.as_deref(), &self.output.files)
     }
 
     /// Files in other formats, with those of `--junit` and of `--output`.
@@ -147,18 +146,8 @@ impl ResultArgs {
     /// # Errors
     /// When a flag is wrong.
     pub(super) fn check(&self) -> Result<(), clap::Error> {
-        for (flag, path) in [("--raw", &self.output.raw), ("--junit", &self.verdict.junit)] {
-            if path.as_deref().is_some_and(is_stdout) {
-                let text = "only --output can; give a file name";
-                return Err(wrong(format!("{flag} cannot write to standard output: {text}")));
-            }
-        }
-        let of_output = self.output.files.rows().map(|_| "-o FILE.parquet");
-        let rows: Vec<&str> = self.output.raw.iter().map(|_| "--raw").chain(of_output).collect();
-        if let [one, other, ..] = rows[..] {
-            let text = "the rows of all requests go to one file";
-            return Err(wrong(format!("{one} and {other}: {text}; leave one out")));
-        }
+        check_rows(self.output.raw.as_deref(), &self.output.files)?;
+        check_file("--junit", self.verdict.junit.as_deref())?;
         if !self.verdict.assertions.is_empty() {
             return Ok(());
         }
@@ -173,6 +162,36 @@ impl ResultArgs {
             None => Ok(()),
         }
     }
+}
+
+/// The file for every request: of `--raw`, or one of `--output`; and its flag.
+pub(super) fn rows<'a>(
+    raw: Option<&'a Path>,
+    output: &'a [Output],
+) -> Option<(&'static str, &'a Path)> {
+    let raw = raw.map(|path| ("--raw", path));
+    raw.or_else(|| output.rows().next().map(|path| ("--output", path)))
+}
+
+/// Checks that there is at most one file for every request.
+///
+/// # Errors
+/// When there are two, or it is standard output.
+pub(super) fn check_rows(raw: Option<&Path>, output: &[Output]) -> Result<(), clap::Error> {
+    check_file("--raw", raw)?;
+    let of_output = output.rows().map(|_| "-o FILE.parquet");
+    let rows: Vec<&str> = raw.iter().map(|_| "--raw").chain(of_output).collect();
+    let [one, other, ..] = rows[..] else { return Ok(()) };
+    let text = "the rows of all requests go to one file";
+    Err(wrong(format!("{one} and {other}: {text}; leave one out")))
+}
+
+fn check_file(flag: &str, path: Option<&Path>) -> Result<(), clap::Error> {
+    if !path.is_some_and(is_stdout) {
+        return Ok(());
+    }
+    let text = "only --output can; give a file name";
+    Err(wrong(format!("{flag} cannot write to standard output: {text}")))
 }
 
 impl OutputArgs {

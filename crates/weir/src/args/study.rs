@@ -1,7 +1,7 @@
 //! Flags of the commands that make several runs, and of those that compare their results.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, CommandFactory, ValueEnum};
 use weir_report::{Exporter, exporters};
@@ -13,7 +13,7 @@ use weir_verdict::NamedMetric;
 
 use super::choices::ArrivalsChoice;
 use super::live::LiveArgs;
-use super::result::SaveArgs;
+use super::result::{self, SaveArgs};
 use super::values::{positive, positive_duration, rate};
 use super::watch::fact;
 use super::{Cli, ResultArgs, output, split};
@@ -45,9 +45,9 @@ pub(crate) struct StudyFlags {
     #[arg(long, value_name = "N", help_heading = "Study")]
     pub(crate) study_seed: Option<u64>,
     /// Write the study, a JSON document with all runs, to this file after each trial; weir resume
-    /// continues it. FILE.html, .md, .csv or .xml: the result in that format, at the end;
-    /// repeatable
-    #[arg(short, long, value_name = "FILE", value_parser = output(Output::of_findings),
+    /// continues it. FILE.html, .md, .csv or .xml: the result in that format, at the end; .parquet:
+    /// every request; repeatable
+    #[arg(short, long, value_name = "FILE", value_parser = output(Output::of_study),
           help_heading = "Study")]
     pub(crate) output: Vec<Output>,
     /// Replace an unfinished study in the file of -o
@@ -66,9 +66,9 @@ pub(crate) struct StudyFlags {
     /// the result as an annotation
     #[arg(long, help_heading = "Study")]
     pub(crate) github: bool,
-    /// Each trial in the history.
+    /// Each trial by itself.
     #[command(flatten)]
-    pub(crate) saved: SaveArgs,
+    pub(crate) trials: TrialArgs,
     /// The trial that runs.
     #[command(flatten)]
     pub(crate) live: LiveArgs,
@@ -78,6 +78,33 @@ pub(crate) struct StudyFlags {
     /// Print this help
     #[arg(short, long, action = ArgAction::HelpShort, help_heading = "Study")]
     help: Option<bool>,
+}
+
+/// Places of each trial by itself.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct TrialArgs {
+    /// The history.
+    #[command(flatten)]
+    pub(crate) saved: SaveArgs,
+    /// Write every request of all trials with its trial and its timestamps to this file, as
+    /// Parquet; as -o FILE.parquet
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) raw: Option<PathBuf>,
+}
+
+impl TrialArgs {
+    /// The file for every request, of `--raw` or of `--output`, and its flag.
+    pub(crate) fn rows<'a>(&'a self, output: &'a [Output]) -> Option<(&'static str, &'a Path)> {
+        result::rows(self.raw.as_deref(), output)
+    }
+
+    /// Checks that there is at most one file for every request.
+    ///
+    /// # Errors
+    /// When there are two, or it is standard output.
+    pub(super) fn check(&self, output: &[Output]) -> Result<(), clap::Error> {
+        result::check_rows(self.raw.as_deref(), output)
+    }
 }
 
 /// Files with a result that is kept in no document.
@@ -393,8 +420,9 @@ pub(crate) struct ResumeArgs {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Write the study to this file after each trial, and leave FILE as it is. NEW.html, .md, .csv
-    /// or .xml: the result in that format, at the end; repeatable
-    #[arg(short, long, value_name = "NEW", value_parser = output(Output::of_findings))]
+    /// or .xml: the result in that format, at the end; .parquet: every request of the further
+    /// trials; repeatable
+    #[arg(short, long, value_name = "NEW", value_parser = output(Output::of_study))]
     pub(crate) output: Vec<Output>,
     /// Replace an unfinished study in the file of -o
     #[arg(long)]
@@ -415,9 +443,9 @@ pub(crate) struct ResumeArgs {
     /// with 3 in both cases
     #[arg(long, value_enum, value_name = "slower|undecided", hide_possible_values = true)]
     pub(crate) fail_on: Option<FailOn>,
-    /// Each further trial in the history.
+    /// Each further trial by itself.
     #[command(flatten)]
-    pub(crate) saved: SaveArgs,
+    pub(crate) trials: TrialArgs,
     /// The trial that runs.
     #[command(flatten)]
     pub(crate) live: LiveArgs,

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use weir_conductor::Variant;
 use weir_result::Study;
-use weir_result::study::{Design, Hooks, StudyError};
+use weir_result::study::{Design, Hooks, StudyError, TrialOutcome};
 use weir_runner::{LoadSpec, REDACTED, Runner, Warmup};
 
 use super::study::{self, StudySettings, consent};
@@ -37,7 +37,8 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
         quiet: args.quiet,
         github: args.github,
         settles: !args.no_settle,
-        saved: &args.saved,
+        saved: &args.trials.saved,
+        rows: args.trials.rows(&args.output),
         live: &args.live,
         fail_on: args.fail_on,
     };
@@ -50,6 +51,7 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
         return study::report(&study, StudySettings { exports, ..settings });
     }
     check_commands(&study, args)?;
+    check_rows(&study, manner.rows)?;
     weir_study::reopen(&mut study);
     let (mut variants, mut redacted) = (Vec::new(), 0);
     for (index, cell) in (0..).zip(&study.cells) {
@@ -88,6 +90,25 @@ fn load(file: &Path) -> Result<Study> {
         ),
         study => study.with_context(|| format!("{} cannot be resumed", shown(file))),
     }
+}
+
+/// Checks that the file for rows is not that of the trials before, whose rows would be lost: a
+/// Parquet file ends with its index, so nothing can be appended.
+fn check_rows(study: &Study, rows: Option<(&str, &Path)>) -> Result<()> {
+    let Some((flag, path)) = rows.filter(|(_, path)| path.is_file()) else { return Ok(()) };
+    let documents = study.trials.iter().filter_map(|trial| match &trial.outcome {
+        TrialOutcome::Measured(document) => Some(document),
+        TrialOutcome::Failed { document, .. } => document.as_ref(),
+    });
+    let mut named = documents.flat_map(|document| &document.raw);
+    if named.any(|raw| is_same_file(Path::new(&raw.file), path)) {
+        bail!(
+            "{flag} {} has the rows of the trials so far, and Parquet cannot be continued: name \
+             another file for the further trials",
+            shown(path)
+        );
+    }
+    Ok(())
 }
 
 /// Checks that the user wants the commands of the study.

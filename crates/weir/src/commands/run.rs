@@ -21,7 +21,7 @@ use crate::history::Saving;
 use crate::interrupts::Interrupts;
 use crate::live::Lines;
 use crate::observers::Observers;
-use crate::output::{ExportFiles, Outputs, ResultFile, Temporaries, check_distinct};
+use crate::output::{ExportFiles, Outputs, ResultFile, RowsFile, Temporaries, check_distinct};
 use crate::screen::Screen;
 use crate::terminal::{self, shown};
 use crate::{exit, runner};
@@ -107,9 +107,11 @@ pub(crate) fn carry_out(
     let files = Files::at(args, interrupts.temporaries())?;
     let saving = Saving::of(&args.output.saved, args.output.quiet)?;
     observers.start()?;
-    let finished = prepared.run(interrupts.runs(), files.raw_output()?, &mut observers.all);
+    let mut raw = files.rows.as_ref().map(RowsFile::of_run).transpose()?;
+    let finished = prepared.run(interrupts.runs(), raw.as_mut(), &mut observers.all)?;
+    let rows = raw.map_or(Ok(()), RawOutput::finish);
     let lines = observers.lines.as_ref();
-    let code = report(args, finished?, files, (summary, saving.as_ref(), lines));
+    let code = report(args, (finished, rows), files, (summary, saving.as_ref(), lines));
     if code.is_ok() {
         observers.await_scrapers(&interrupts);
     }
@@ -119,7 +121,7 @@ pub(crate) fn carry_out(
 /// Reports a run: writes its files, prints it, saves it, and calls the `done()` of its script.
 fn report(
     args: &ResultArgs,
-    mut finished: Finished,
+    (mut finished, rows): (Finished, io::Result<()>),
     files: Files,
     (summary, saving, lines): (Option<&StepSummary>, Option<&Saving>, Option<&Lines>),
 ) -> Result<ExitCode> {
@@ -128,7 +130,7 @@ fn report(
         judged(&verdict.assertions, verdict.assert_confidence, &finished.document);
     // Files first, because standard output may be closed, or nothing may read it.
     finished.interrupts().begin_wait();
-    let written = files.write(&mut finished, &options(&args.form()));
+    let written = files.write(&mut finished.document, rows, &options(&args.form()));
     finished.interrupts().printing();
     let shown = match lines {
         Some(lines) => lines.finish(&finished.document),
@@ -194,16 +196,8 @@ pub(crate) fn print_script_failures(finished: &Finished) {
 /// The files that are written during and after the run.
 struct Files {
     documents: Vec<ResultFile>,
-    rows: Option<Rows>,
+    rows: Option<RowsFile>,
     exports: ExportFiles,
-}
-
-/// The file for every request.
-struct Rows {
-    /// Flag that names it.
-    flag: &'static str,
-    name: String,
-    file: ResultFile,
 }
 
 impl Files {
@@ -216,42 +210,28 @@ impl Files {
         let exports = ExportFiles::at(args.exports(), &others, temporaries)?;
         let at = |path: &Path| ResultFile::at("--output", path, temporaries);
         let documents = args.output.files.documents().map(at).collect::<Result<_>>()?;
-        let rows = args.rows().map(|(flag, path)| {
-            let name = path.to_string_lossy().into_owned();
-            Ok::<_, anyhow::Error>(Rows {
-                flag,
-                name,
-                file: ResultFile::at(flag, path, temporaries)?,
-            })
-        });
+        let rows = args.rows().map(|(flag, path)| RowsFile::at(flag, path, temporaries));
         Ok(Files { documents, rows: rows.transpose()?, exports })
     }
 
-    /// Opens the file for every request.
-    fn raw_output(&self) -> Result<Option<RawOutput>> {
-        let Some(Rows { flag, name, file }) = &self.rows else { return Ok(None) };
-        let begun = file.begin();
-        let file = begun.with_context(|| format!("{flag} {} cannot be written", shown(name)))?;
-        Ok(Some(RawOutput { name: name.clone(), file }))
-    }
-
-    /// Writes all files, even if one fails.
-    fn write(self, finished: &mut Finished, options: &TextOptions) -> Result<(), NotWritten> {
-        let rows = std::mem::replace(&mut finished.raw_written, Ok(()));
-        let flag = self.rows.as_ref().map_or("--raw", |rows| rows.flag);
-        let rows = rows.and_then(|()| self.rows.map_or(Ok(()), |rows| rows.file.finish()));
+    /// Writes all files, even if one fails. `rows` is the outcome of those that the run wrote.
+    fn write(
+        self,
+        document: &mut Document,
+        rows: io::Result<()>,
+        options: &TextOptions,
+    ) -> Result<(), NotWritten> {
+        let rows = self.rows.map_or(Ok(()), |file| file.finish(rows));
         if rows.is_err() {
             // The document names no file that is not there.
-            finished.document.raw.clear();
+            document.raw.clear();
         }
-        let document = &finished.document;
         let written = self.documents.into_iter().map(|file| {
             let written = file.write(|mut out| weir_report::json::write(document, &mut out));
             written.map_err(|error| NotWritten { place: "--output", error })
         });
         let written = written.fold(Ok(()), Result::and);
-        let exports = self.exports.write(document, options);
-        rows.map_err(|error| NotWritten { place: flag, error }).and(written).and(exports)
+        rows.and(written).and(self.exports.write(document, options))
     }
 }
 

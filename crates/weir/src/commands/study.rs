@@ -15,6 +15,7 @@ use weir_report::{Annotation, Exporter, Findings, TextOptions, exporters, markdo
 use weir_result::document::Tool;
 use weir_result::study::{Cell, Comparison, Design, Gate, Hooks, StudyResult, StudyState};
 use weir_result::{STUDY_VERSION, Study};
+use weir_runner::RawOutput;
 
 pub(crate) use variant::{of_levels, of_words, run_args};
 
@@ -26,7 +27,7 @@ use crate::github::{Channel, StepSummary};
 use crate::history::Saving;
 use crate::interrupts::Interrupts;
 use crate::observers::Observers;
-use crate::output::{Export, ExportFiles, Outputs, ResultFile};
+use crate::output::{Export, ExportFiles, Outputs, ResultFile, RowsFile, check_distinct};
 use crate::screen::Screen;
 use crate::{exit, runner, terminal};
 use keeper::StudyFiles;
@@ -52,6 +53,8 @@ pub(crate) struct StudySettings<'a> {
     pub(crate) settles: bool,
     /// History of the trials.
     pub(crate) saved: &'a SaveArgs,
+    /// File for every request, and its flag.
+    pub(crate) rows: Option<(&'static str, &'a Path)>,
     /// Outputs while a trial runs.
     pub(crate) live: &'a LiveArgs,
     /// Verdict that makes the program end with 3 or 5.
@@ -72,7 +75,8 @@ impl StudyFlags {
             quiet: self.quiet,
             github: self.github,
             settles: !self.no_settle,
-            saved: &self.saved,
+            saved: &self.trials.saved,
+            rows: self.trials.rows(&self.output),
             live: &self.live,
             fail_on,
         }
@@ -128,8 +132,15 @@ pub(crate) fn conduct(
     let file = |path: &Path| ResultFile::at("--output", path, interrupts.temporaries());
     // Checked before the first trial, and made anew for each.
     settings.output.map(file).transpose()?;
-    let kept = [("--output", settings.output), ("the study", settings.resumed)];
+    let mut kept = vec![("--output", settings.output), ("the study", settings.resumed)];
+    if let Some((flag, path)) = settings.rows {
+        // Not yet both: -o of a resumed study may be its file.
+        kept.iter().try_for_each(|other| check_distinct(&[*other, (flag, Some(path))]))?;
+        kept.push((flag, Some(path)));
+    }
     let exports = ExportFiles::at(settings.exports.clone(), &kept, interrupts.temporaries())?;
+    let rows = settings.rows.map(|(flag, path)| RowsFile::at(flag, path, interrupts.temporaries()));
+    let rows = rows.transpose()?;
     if !settings.quiet {
         terminal::eprint_line(weir_conductor::estimate(&study, &variants));
         if let Some(text) = weir_study::undecidable(&study) {
@@ -138,8 +149,12 @@ pub(crate) fn conduct(
     }
     observers.start()?;
     let runner = runner::here(false);
-    let mut files =
-        StudyFiles { output: settings.output, temporaries: interrupts.temporaries(), saving };
+    let mut files = StudyFiles {
+        output: settings.output,
+        temporaries: interrupts.temporaries(),
+        saving,
+        rows: rows.as_ref().map(RowsFile::of_study).transpose()?,
+    };
     let all = &mut observers.all;
     let of_study = (variants, hooks);
     let conductor = Conductor::new(&runner, of_study, interrupts.runs(), all, &mut files);
@@ -147,13 +162,15 @@ pub(crate) fn conduct(
     interrupts.runs().begin_wait();
     let shown = show(&study, &settings, exports, summary.as_ref());
     report_end(&study, &settings);
+    let written = files.rows.take().map_or(Ok(()), RawOutput::finish);
+    let written = rows.map_or(Ok(()), |rows| rows.finish(written));
     if let (Err(_), StudyState::Complete, Some(path)) = (&kept, &study.state, settings.output) {
         let path = terminal::shown(path);
         let text = "note: the file has trials and no result: once it can be written";
         terminal::eprint_line(format_args!("{text}, weir resume {path} adds the result"));
     }
     observers.await_scrapers(&interrupts);
-    shown?;
+    written.and(shown)?;
     kept?;
     if let (StudyState::Interrupted, Some(signal)) = (&study.state, interrupts.runs().received()) {
         return Ok(exit::of_signalled(signal));

@@ -49,16 +49,28 @@ impl Output {
         }
     }
 
-    /// Returns the output of the result of several runs.
+    /// Returns the output of a study, whose trials have rows.
     ///
     /// # Errors
     /// When it is for a single run.
-    pub(crate) fn of_findings(path: PathBuf) -> Result<Output, String> {
+    pub(crate) fn of_study(path: PathBuf) -> Result<Output, String> {
         let output = Output::of_run(path)?;
         match &output {
-            Output::Rows(_) => Err("rows are of a single run: name it .json, .html or .csv".into()),
             Output::Export(export) => export.format.for_findings().map(|_| output),
-            Output::Stdout | Output::Document(_) => Ok(output),
+            Output::Stdout | Output::Document(_) | Output::Rows(_) => Ok(output),
+        }
+    }
+
+    /// Returns the output of the result of several runs that were made before.
+    ///
+    /// # Errors
+    /// When it is for a single run, or for rows, which exist only during a run.
+    pub(crate) fn of_findings(path: PathBuf) -> Result<Output, String> {
+        match Output::of_study(path)? {
+            Output::Rows(_) => {
+                Err("rows are written during a run: name it .json, .html or .csv".into())
+            }
+            output => Ok(output),
         }
     }
 }
@@ -171,7 +183,7 @@ mod tests {
     fn a_format_of_a_run_is_refused_elsewhere() {
         let refusal = |name: &str| Output::of_findings(name.into()).expect_err(name);
         assert!(refusal("a.hlog").contains("hlog is for single runs"));
-        assert!(refusal("a.parquet").contains("rows are of a single run"));
+        assert!(refusal("a.parquet").contains("rows are written during a run"));
         assert!(Output::of_document("a.parquet".into()).is_err());
         assert!(Output::of_findings("a.csv".into()).is_ok());
         assert!(Output::of_document("a.hlog".into()).is_ok());

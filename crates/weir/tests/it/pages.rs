@@ -168,7 +168,7 @@ fn a_format_that_a_study_lacks_is_refused_before_the_load() {
             "--format junit: the result has no verdict",
         ),
         ("compare a.json b.json -o FILE.hgrm", "hgrm is for single runs"),
-        ("repeat -o FILE.parquet http://h/", "rows are of a single run"),
+        ("compare a.json b.json -o FILE.parquet", "rows are written during a run"),
     ] {
         let words = words.replace("FILE", &directory.file("x"));
         let output = weir(&words, &[]);

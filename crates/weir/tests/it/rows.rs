@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::process::Command;
 use std::time::Duration;
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -10,13 +11,17 @@ use parquet::record::{Field, Row};
 use weir_result::Histogram;
 use weir_result::document::Summary;
 use weir_result::quantile::{Bound, rank_of};
+use weir_result::study::Trial;
+use weir_result::{Document, Study};
 
 use crate::support::directory::Directory;
 use crate::support::for_each_engine;
+use crate::support::process::Process;
 use crate::support::raw::{OK, Peer, Raw};
+use crate::support::serve::Serve;
 use crate::support::served::Served;
 use crate::support::wait::let_pass;
-use crate::support::weir::{self, Ran, Running};
+use crate::support::weir::{self, Ran, Running, WEIR};
 
 /// One row, as far as it matters here.
 #[derive(Clone, Debug)]
@@ -251,4 +256,65 @@ fn an_interrupted_run_has_a_whole_file() {
         assert!(!slots.is_empty(), "{ran}");
         check(&ran, &slots);
     });
+}
+
+/// Counts the rows of each trial in a file of a study, with the name of its variant.
+fn rows_of_trials(path: &str) -> BTreeMap<(u32, String), u64> {
+    let file = File::open(path).expect("it is there");
+    let reader = SerializedFileReader::new(file).expect("a Parquet file");
+    let mut counts = BTreeMap::new();
+    for row in reader.get_row_iter(None).expect("columns that can be read") {
+        let row = row.expect("a row");
+        let mut fields = row.get_column_iter().map(|(_, field)| field);
+        let (Some(Field::UInt(trial)), Some(Field::Str(variant))) = (fields.next(), fields.next())
+        else {
+            panic!("{row}")
+        };
+        *counts.entry((*trial, variant.clone())).or_default() += 1;
+    }
+    counts
+}
+
+#[test]
+fn a_study_has_the_rows_of_all_trials() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let names = ["study.json", "rows.parquet", "more.parquet"].map(|name| directory.file(name));
+    let [file, rows, more] = names.each_ref().map(String::as_str);
+    let weir = |words: &[&str]| Process::start(Command::new(WEIR).args(words)).wait();
+    let url = server.url();
+    let flags = "-t1 --warmup 0 --witness off --no-settle -n 2 --requests 20 --vary c=1,2";
+    let words: Vec<&str> = flags.split(' ').chain(["-o", file, "--raw", rows, &url]).collect();
+    let stop = ["--before", "test $WEIR_TRIAL != 3"];
+    let stopped = weir(&[&["sweep"][..], &words[..], &stop[..]].concat());
+    assert_eq!(stopped.code(), 1, "{stopped:?}");
+    let expected = |study: &Study| -> BTreeMap<(u32, String), u64> {
+        let of = |(trial, run): (&Trial, &Document)| {
+            let variant = study.cells[trial.cell as usize].name.clone();
+            assert_eq!(run.raw[0].rows, run.accounting.planned + run.accounting.sent.tail);
+            ((trial.number, variant), run.raw[0].rows)
+        };
+        study.measured().map(of).collect()
+    };
+    let mut kept = Study::load(file).expect("the study");
+    assert_eq!(rows_of_trials(rows), expected(&kept), "{stopped:?}");
+    assert_eq!(expected(&kept).len(), 2, "{stopped:?}");
+    // Parquet cannot be continued, and the rows so far must not be lost.
+    kept.hooks.before = None;
+    std::fs::write(file, serde_json::to_string(&kept).expect("JSON")).expect("the study");
+    let refused = weir(&["resume", "--no-settle", "--raw", rows, file]);
+    assert_eq!(refused.code(), 2, "{refused:?}");
+    assert!(refused.stderr.contains("Parquet cannot be continued"), "{refused:?}");
+    let resumed = weir(&["resume", "--no-settle", "-o", more, "-o", file, file]);
+    assert_eq!(resumed.code(), 0, "{resumed:?}");
+    let all = expected(&Study::load(file).expect("the study"));
+    let parts = [rows, more].map(rows_of_trials).into_iter().flatten();
+    assert_eq!(parts.collect::<BTreeMap<_, _>>(), all, "{resumed:?}");
+    assert_eq!(directory.names(), ["more.parquet", "rows.parquet", "study.json"]);
+    for (words, part) in [
+        (["--raw", "-"], "--raw cannot write to standard output"),
+        (["--raw", "x.parquet"], "--raw and -o FILE.parquet: the rows"),
+    ] {
+        let wrong = weir(&[&["repeat", "-o", more, &url][..], &words[..]].concat());
+        assert!(wrong.code() == 2 && wrong.stderr.contains(part), "{wrong:?}");
+    }
 }

@@ -1,4 +1,5 @@
-//! The files of a study: the study itself after each trial, and the trials in the history.
+//! The files of a study: the study itself after each trial, every request, and the trials in the
+//! history.
 
 use std::io;
 use std::path::Path;
@@ -6,6 +7,7 @@ use std::path::Path;
 use anyhow::Result;
 use weir_conductor::Keeper;
 use weir_result::{Document, Study};
+use weir_runner::{RawOutput, RawTrial};
 
 use crate::errors::NotWritten;
 use crate::history::Saving;
@@ -19,6 +21,8 @@ pub(super) struct StudyFiles<'a> {
     pub(super) temporaries: &'a Temporaries,
     /// History of the trials.
     pub(super) saving: Option<Saving>,
+    /// File for every request.
+    pub(super) rows: Option<RawOutput>,
 }
 
 impl Keeper for StudyFiles<'_> {
@@ -37,5 +41,11 @@ impl Keeper for StudyFiles<'_> {
         if let Err(error) = saving.save(document, Some(variant)) {
             terminal::eprint_line(format_args!("warning: {error}"));
         }
+    }
+
+    fn rows(&mut self, trial: RawTrial) -> Option<&mut RawOutput> {
+        let rows = self.rows.as_mut()?;
+        rows.begin_trial(trial);
+        Some(rows)
     }
 }
