@@ -42,6 +42,9 @@ pub(super) fn check(
     if args.spec.target.words.is_empty() && !args.spec.checks.selfcheck {
         return Err(wrong("name the URL of the server: weir [options] URL".to_owned()));
     }
+    if args.spec.target.words.is_empty() {
+        check_beside_selfcheck(matches)?;
+    }
     args.spec.check()?;
     if args.spec.part.part.is_some() && args.result.output.saved.save.is_some() {
         let text = "--save cannot be used with --part: save the merged document with weir history \
@@ -49,6 +52,26 @@ pub(super) fn check(
         return Err(wrong(text.to_owned()));
     }
     args.result.check()
+}
+
+/// Flags of the result that `--selfcheck` without a URL has too.
+const OF_NOISE_FLOOR: [&str; 2] = ["format", "quiet"];
+
+/// Flags that need a load, beside those of its result.
+const OF_LOAD: [&str; 3] = ["print_plan", "prove_client", "script"];
+
+/// Refuses flags that need a load beside `--selfcheck` without a URL.
+fn check_beside_selfcheck(matches: &ArgMatches) -> Result<(), clap::Error> {
+    let of_result = ResultArgs::augment_args(Command::new("result"));
+    let of_result = of_result.get_arguments().map(|arg| arg.get_id().as_str());
+    let of_result = of_result.filter(|id| !OF_NOISE_FLOOR.contains(id));
+    let is_given = |id: &&str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    let Some(id) = of_result.chain(OF_LOAD).find(is_given) else { return Ok(()) };
+    let command = Cli::command();
+    let found = command.get_arguments().find(|arg| arg.get_id() == id);
+    let long = found.and_then(Arg::get_long).unwrap_or_default();
+    let text = "--selfcheck alone prints the noise floor and runs no load: add a URL, or leave out";
+    Err(wrong(format!("{text} --{long}")))
 }
 
 /// Refuses flags of the load beside a file that has them all.
@@ -206,6 +229,23 @@ mod tests {
         check_wrong(&twice, "the same header");
         check_wrong(&["-H", "Authorization:", "Bearer", "SECRET", "http://h/"], "too many words");
         check_wrong(&["--redact", ",", "http://h/"], "--redact");
+    }
+
+    #[test]
+    fn the_noise_floor_alone_has_no_result_of_a_load() {
+        for (flags, named) in [
+            (["--selfcheck", "-L"].as_slice(), "leave out --latency"),
+            (&["--selfcheck", "--tui"], "leave out --tui"),
+            (&["--selfcheck", "--raw", "x"], "leave out --raw"),
+            (&["--selfcheck", "--assert", "p99 < 1s"], "leave out --assert"),
+            (&["--selfcheck", "--prove-client"], "leave out --prove-client"),
+            (&["--selfcheck", "-s", "x.lua"], "leave out --script"),
+            (&["--selfcheck", "--print-plan"], "leave out --print-plan"),
+        ] {
+            check_wrong(flags, named);
+        }
+        parsed(&["--selfcheck", "-q", "--format", "json", "-c5"]).expect("flags of both");
+        parsed(&["--selfcheck", "-L", "http://h/"]).expect("a load");
     }
 
     #[test]

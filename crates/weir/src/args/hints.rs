@@ -90,11 +90,13 @@ pub(super) fn of_study_run(error: clap::Error, argv: &[OsString]) -> clap::Error
 
 /// The error for a flag that no run of a study has.
 pub(super) fn single_run(flag: &str) -> clap::Error {
-    let remedy = match flag {
-        "--assert" | "--strict" => "; weir ab --fail-on and weir search decide by their result",
-        _ => "",
-    };
-    wrong(format!("{flag} is for a single run: leave it out of a study{remedy}"))
+    wrong(match flag {
+        "--assert" | "--assert-confidence" | "--strict" => format!(
+            "{flag} judges one run, and a study has a criterion of its own: weir ab --fail-on, or \
+             the objective of weir search"
+        ),
+        _ => format!("{flag} is for a single run: leave it out of a study"),
+    })
 }
 
 /// The name of a flag without that of its value: `--duration` of `--duration <T>`.

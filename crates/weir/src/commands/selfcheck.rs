@@ -16,23 +16,11 @@ use crate::{exit, terminal};
 /// Measures and prints the noise floor.
 ///
 /// # Errors
-/// When it cannot be measured, or the flags require the report of a load.
+/// When it cannot be measured, or the format is that of a load's report.
 pub(crate) fn run(args: &RunArgs, spec: &RunSpec) -> Result<ExitCode> {
-    let (output, live) = (&args.result.output, &args.result.live);
-    if !output.files.is_empty()
-        || output.raw.is_some()
-        || output.saved.save.is_some()
-        || spec.script.is_some()
-        || args.print_plan
-        || live.tui
-        || live.listen.is_some()
-        || live.otlp.is_some()
-        || spec.checks.prove_client
-        || args.result.verdict.github
-        || output.format.needs_assertions
-        || output.format == exporters::MARKDOWN
-    {
-        bail!("--selfcheck alone prints the noise floor and runs no load: add a URL");
+    let output = &args.result.output;
+    if ![exporters::TEXT, exporters::JSON].contains(&output.format) {
+        bail!("--selfcheck alone prints text or JSON: use --format json, or add a URL");
     }
     let interrupts = Interrupts::await_signals()?;
     let Some(floor) = LocalRunner::noise_floor(spec, interrupts.runs())? else {
