@@ -46,8 +46,10 @@ struct Tui {
     /// State at the pause, which is shown in place of the present one.
     paused: Option<State>,
     is_help_open: bool,
-    /// Open during the load.
+    /// Open during the load; in a study from the first load to the end, with [`restore`].
     screen: Option<Screen>,
+    /// True between the loads of a study, when keys are not read.
+    is_between: bool,
     /// True if the key that ends the run was pressed: it must not abandon the run when repeated.
     has_quit: bool,
 }
@@ -61,6 +63,7 @@ impl Tui {
             paused: None,
             is_help_open: false,
             screen: None,
+            is_between: false,
             has_quit: false,
         }
     }
@@ -74,16 +77,38 @@ impl Tui {
         };
         let is_anew = keys.contains(&Key::Redraw);
         keys.into_iter().for_each(|key| self.press(key));
+        self.draw(is_anew);
+    }
+
+    /// Draws the state, on a cleared terminal if `is_anew`.
+    fn draw(&mut self, is_anew: bool) {
         let view = View {
             state: self.paused.as_ref().unwrap_or(&self.state),
             glyphs: self.glyphs,
             is_paused: self.paused.is_some(),
+            is_between: self.is_between,
             is_help_open: self.is_help_open,
         };
         if let Some(screen) = &mut self.screen
             && let Err(error) = screen.draw(&view, is_anew)
         {
             self.give_up(&error);
+        }
+    }
+
+    /// Shows what happens between two loads of a study.
+    fn between(&mut self, what: &str) {
+        if self.is_between {
+            what.clone_into(&mut self.state.phase);
+            self.draw(false);
+        }
+    }
+
+    /// Takes the terminal over, or its keys again.
+    fn open(&mut self) -> io::Result<()> {
+        match &mut self.screen {
+            Some(screen) => screen.take_keys(),
+            None => Screen::open().map(|screen| self.screen = Some(screen)),
         }
     }
 
@@ -119,16 +144,18 @@ fn warn(text: &str) {
 
 impl Observer for Tui {
     fn waiting(&mut self, failure: &str) {
-        if self.screen.is_none() {
-            terminal::eprint_line(format_args!("waiting for the server: {failure}"));
+        match self.screen {
+            Some(_) => self.between("waiting for the server"),
+            None => terminal::eprint_line(format_args!("waiting for the server: {failure}")),
         }
     }
 
     fn trial(&mut self, study: &StudyProgress) {
         let text = study.in_words();
         terminal::eprint_line(&text);
+        self.state.trial = Some(text.clone());
         self.trial = Some(text);
-        self.paused = None;
+        self.between("next trial");
     }
 
     fn warning(&mut self, warning: &Note) {
@@ -137,13 +164,14 @@ impl Observer for Tui {
 
     fn phase(&mut self, phase: Phase, plan: &Plan) {
         if phase != Phase::Load {
-            return;
+            return self.between("checks");
         }
         self.state = State::of(plan);
         self.state.trial.clone_from(&self.trial);
-        match Screen::open() {
-            Ok(screen) => self.screen = Some(screen),
-            Err(error) => warn(&format!("--tui cannot use the terminal: {error}")),
+        self.is_between = false;
+        if let Err(error) = self.open() {
+            self.screen = None;
+            warn(&format!("--tui cannot use the terminal: {error}"));
         }
         self.refresh();
     }
@@ -162,12 +190,14 @@ impl Observer for Tui {
     }
 
     fn load_ended(&mut self) {
-        self.screen = None;
-    }
-}
-
-impl Drop for Tui {
-    fn drop(&mut self) {
-        self.load_ended();
+        if self.trial.is_none() {
+            self.screen = None;
+        }
+        if let Some(screen) = &self.screen {
+            // Until the next load nothing reads keys: Ctrl-C is a signal again.
+            let _gone = screen.release_keys();
+            (self.is_between, self.paused, self.is_help_open) = (true, None, false);
+            self.between("trial ended");
+        }
     }
 }

@@ -15,7 +15,6 @@ use weir_result::study::{
 use weir_result::{Document, DocumentParts, IoEngine, Plan, STUDY_VERSION, Study};
 use weir_sim::{Law, Seed, Server, Sim, Workers, World};
 use weir_stats::{Shuffle, normal_quantile};
-use weir_study::{HookKind, Laboratory, Upcoming, conduct, next_trial, reopen, undecidable};
 use weir_study::{HookKind, TrialRunner, Upcoming, conduct, next_trial, reopen, undecidable};
 use weir_text::units;
 

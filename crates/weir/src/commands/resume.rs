@@ -51,7 +51,7 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
         return study::report(&study, StudySettings { exports, ..settings });
     }
     check_commands(&study, args)?;
-    check_rows(&study, manner.rows)?;
+    check_rows(&study, settings.rows)?;
     weir_study::reopen(&mut study);
     let (mut variants, mut redacted) = (Vec::new(), 0);
     for (index, cell) in (0..).zip(&study.cells) {

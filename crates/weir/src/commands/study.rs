@@ -29,7 +29,7 @@ use crate::interrupts::Interrupts;
 use crate::observers::Observers;
 use crate::output::{Export, ExportFiles, Outputs, ResultFile, RowsFile, check_distinct};
 use crate::screen::Screen;
-use crate::{exit, runner, terminal};
+use crate::{exit, runner, terminal, tui};
 use keeper::StudyFiles;
 
 /// How a study is made and shown.
@@ -159,11 +159,13 @@ pub(crate) fn conduct(
     let of_study = (variants, hooks);
     let conductor = Conductor::new(&runner, of_study, interrupts.runs(), all, &mut files);
     let kept = weir_study::conduct(&mut study, &mut conductor.settling(settings.settles));
+    // The screen stays open between the trials.
+    tui::restore();
     interrupts.runs().begin_wait();
-    let shown = show(&study, &settings, exports, summary.as_ref());
-    report_end(&study, &settings);
     let written = files.rows.take().map_or(Ok(()), RawOutput::finish);
     let written = rows.map_or(Ok(()), |rows| rows.finish(written));
+    let shown = show(&study, &settings, exports, summary.as_ref());
+    report_end(&study, &settings);
     if let (Err(_), StudyState::Complete, Some(path)) = (&kept, &study.state, settings.output) {
         let path = terminal::shown(path);
         let text = "note: the file has trials and no result: once it can be written";

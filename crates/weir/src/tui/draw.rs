@@ -27,14 +27,24 @@ pub(super) struct View<'s> {
     pub(super) state: &'s State,
     pub(super) glyphs: Glyphs,
     pub(super) is_paused: bool,
+    /// True between the loads of a study.
+    pub(super) is_between: bool,
     pub(super) is_help_open: bool,
+}
+
+impl View<'_> {
+    /// Name of the whole that the keys end.
+    fn ended(&self) -> &'static str {
+        if self.state.trial.is_some() { "study" } else { "run" }
+    }
 }
 
 /// Draws a view on the whole terminal.
 pub(super) fn view(frame: &mut Frame, view: &View) {
     let area = frame.area();
     if area.width < LEAST.0 || area.height < LEAST.1 {
-        let text = format!("needs {}x{}; the run goes on, q ends it", LEAST.0, LEAST.1);
+        let all = view.ended();
+        let text = format!("needs {}x{}; the {all} goes on, q ends it", LEAST.0, LEAST.1);
         frame.render_widget(Paragraph::new(text), area);
         return;
     }
@@ -59,13 +69,15 @@ pub(super) fn view(frame: &mut Frame, view: &View) {
     frame.render_widget(figures::failures(state, columns), areas[6]);
     frame.render_widget(heat_map::title(view, columns - LABEL as u16), areas[7]);
     heat_map::plot(frame, view, areas[8]);
-    let keys = match view.is_paused {
-        true => "paused: the load goes on   p continues   q ends the run   ? help",
-        false => "q ends the run   p pauses the picture   ? help",
+    let all = view.ended();
+    let keys = match (view.is_between, view.is_paused) {
+        (true, _) => format!("between trials: Ctrl-C ends the {all}"),
+        (_, true) => format!("paused: the load goes on   p continues   q ends the {all}   ? help"),
+        _ => format!("q ends the {all}   p pauses the picture   ? help"),
     };
     frame.render_widget(Line::from(keys).style(dim()), areas[9]);
     if view.is_help_open {
-        help(frame, area);
+        help(frame, area, all);
     }
 }
 
@@ -113,10 +125,12 @@ fn rates(frame: &mut Frame, view: &View, area: Rect) {
     frame.render_widget(bars, plot);
 }
 
-fn help(frame: &mut Frame, area: Rect) {
+fn help(frame: &mut Frame, area: Rect, ended: &str) {
+    let quit = format!("q, Ctrl-C   end the {ended}, then print the report");
+    let abandon = format!("Ctrl-C      pressed again: abandon the {ended}");
     let text = [
-        "q, Ctrl-C   end the run, then print the report",
-        "Ctrl-C      pressed again: abandon the run",
+        quit.as_str(),
+        &abandon,
         "p, space    pause the picture; the load goes on",
         "Ctrl-L      draw everything anew",
         "?           close this list",
@@ -165,6 +179,13 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
+    /// Times in nanoseconds, each so often.
+    fn times(times: &[(u64, u32)]) -> SparseHistogram {
+        let mut tally = Tally::new();
+        times.iter().for_each(|(ns, times)| tally.record_times(*ns, *times));
+        tally.take_sparse()
+    }
+
     /// Returns the state 12 s into a run, with a response in 1,000 that takes 100 times as long.
     fn state() -> State {
         let url = "http://localhost:8080/index.html".to_owned();
@@ -179,13 +200,6 @@ mod tests {
                 start_ns: second * SECOND as i64,
                 length_ns: SECOND,
                 completed: 10_000 - 500 * second as u64,
-    /// Times in nanoseconds, each so often.
-    fn times(times: &[(u64, u32)]) -> SparseHistogram {
-        let mut tally = Tally::new();
-        times.iter().for_each(|(ns, times)| tally.record_times(*ns, *times));
-        tally.take_sparse()
-    }
-
                 latency: latency.take_sparse(),
                 ..Interval::default()
             };
@@ -221,7 +235,7 @@ mod tests {
     }
 
     fn running(state: &State, glyphs: Glyphs) -> View<'_> {
-        View { state, glyphs, is_paused: false, is_help_open: false }
+        View { state, glyphs, is_paused: false, is_between: false, is_help_open: false }
     }
 
     #[test]
@@ -286,6 +300,19 @@ mod tests {
         assert_eq!(row((60, 16)), all);
 
         assert_eq!(row((80, 24)), format!("{all}   mostly ECONNRESET"));
+    }
+
+    #[test]
+    fn in_a_study_keys_end_the_study() {
+        let mut state = state();
+        state.trial = Some("trial 3 of 20: A".to_owned());
+        let running = running(&state, Glyphs::Ascii);
+        let foot = |view: &View| picture((80, 24), view).pop().expect("24 rows");
+        assert_eq!(foot(&running), "q ends the study   p pauses the picture   ? help");
+        let between = View { is_between: true, ..running };
+        assert_eq!(foot(&between), "between trials: Ctrl-C ends the study");
+        let text = picture((80, 24), &View { is_help_open: true, ..between }).join("\n");
+        assert!(text.contains("trial 3 of 20: A") && text.contains("abandon the study"), "{text}");
     }
 
     #[test]

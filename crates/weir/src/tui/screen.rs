@@ -94,6 +94,27 @@ impl Screen {
         Ok(screen)
     }
 
+    /// Gives the terminal its usual mode back, with signals by keys, and keeps the picture.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub(super) fn release_keys(&self) -> io::Result<()> {
+        disable_raw_mode()
+    }
+
+    /// Reads keys again. Those that were pressed meanwhile come first.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub(super) fn take_keys(&mut self) -> io::Result<()> {
+        if lock().is_some() {
+            enable_raw_mode()?;
+            // The terminal has shown what was typed.
+            self.clear()?;
+        }
+        Ok(())
+    }
+
     /// Returns the keys pressed since the last call. Without readable keys there are none.
     ///
     /// # Errors
