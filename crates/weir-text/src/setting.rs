@@ -104,7 +104,6 @@ settings! {
     START_AT "start_at_unix_ns" "Start of the load",
     OUTPUT "output" "File of the result",
     FORMAT "output.format" "Format of the result",
-    RAW "output.raw" "File with a row for each request",
     VERBOSE "output.verbose" "Showing all of a report",
     ASSERT "verdict.assertions" "An assertion",
     ASSERT_CONFIDENCE "verdict.confidence" "Confidence of assertions",

@@ -56,7 +56,6 @@ const NAMES: &[(Setting, &str)] = &[
     (START_AT, "--start-at"),
     (OUTPUT, "-o"),
     (FORMAT, "--format"),
-    (RAW, "--raw"),
     (VERBOSE, "--verbose"),
     (ASSERT, "--assert"),
     (ASSERT_CONFIDENCE, "--assert-confidence"),
