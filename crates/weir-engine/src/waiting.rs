@@ -316,8 +316,8 @@ mod tests {
     #[test]
     fn auto_gathers_a_few_where_as_many_come_together_anyway() {
         let mut waiting = Waiting::with(Wait::Auto, WaitPolicy::Sleep, false);
-        let mut after = |events: &[u32], busy| {
-            events.iter().for_each(|events| waiting.processed_events(*events, u64::from(*events)));
+        let mut after = |counts: &[u32], busy| {
+            counts.iter().for_each(|count| waiting.processed_events(*count, u64::from(*count)));
             events(waiting.policy(Nanos::ZERO, Nanos::MAX, busy))
         };
         assert_eq!(after(&[], 100), None);

@@ -130,7 +130,7 @@ fn python_reads_what_was_written() {
 fn duckdb_reads_the_rows_of_a_study() {
     let scratch = Scratch::new("duckdb");
     let path = scratch.file("rows.parquet", "");
-    let file = std::fs::File::create(&path).expect("a file");
+    let file = fs::File::create(&path).expect("a file");
     let mut writer = RawWriter::of_study(file, "0.1.0").expect("a disk");
     let plan = Plan::default();
     for (number, variant, count) in [(1, "old", 3), (2, "new", 200_000), (3, "", 2)] {

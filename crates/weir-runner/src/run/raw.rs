@@ -7,10 +7,8 @@ use std::thread::{self, JoinHandle};
 use anyhow::Result;
 use weir_report::raw::{RawAbout, RawTrial, RawWriter};
 use weir_result::document::RawSection;
-use weir_result::{Measurements, Note, Part, Plan, RawLog, units};
 use weir_result::{Measurements, Note, Part, Plan, RawLog};
-use weir_text::setting::RAW;
-use weir_text::{printable, units};
+use weir_text::units;
 
 use crate::background;
 use crate::errors::NoThread;

@@ -7,9 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use weir_report::prometheus::{BOUNDS_NS, buckets};
-use weir_result::{Histogram, Plan, printable};
 use weir_result::{Histogram, Plan};
-use weir_runner::{ClientOverhead, Frame};
 use weir_runner::{ClientOverhead, RecentFrames};
 use weir_text::printable;
 

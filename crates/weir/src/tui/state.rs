@@ -2,9 +2,7 @@
 
 use std::collections::VecDeque;
 
-use weir_result::{Histogram, Interval, Load, Plan, units};
 use weir_result::{Histogram, Interval, Load, Plan};
-use weir_runner::Frame;
 use weir_runner::{Frame, RecentFrames};
 use weir_text::units;
 
