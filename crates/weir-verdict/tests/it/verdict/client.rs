@@ -86,7 +86,7 @@ fn cpu_contention() {
         id,
         wait(930 * MS),
         "CPU contention: worker 1 was runnable but not running 9.30% of the time (limit: 5%); \
-         use more threads (-t)",
+         use more threads (`engine.threads`)",
     );
     let document = check(id, Unknown, |parts| {
         parts.measurements.workers.iter_mut().for_each(|worker| worker.usage.run_delay_ns = None);
@@ -192,7 +192,7 @@ fn idle_streams() {
         id,
         streams(90 * S),
         "idle connections: streams waited for the client 28.0% of the time, 1.17 ms after each \
-         response (limit: 20%); use more threads (-t)",
+         response (limit: 20%); use more threads (`engine.threads`)",
     );
 }
 

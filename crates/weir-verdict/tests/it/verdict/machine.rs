@@ -26,7 +26,7 @@ fn what_the_hypervisor_and_the_cgroup_took() {
         "cpu-quota",
         health(|health| health.throttled_ns = Some(S)),
         "CPU quota: the cgroup throttled weir 10.0% of the time (limit: 1%); raise the cgroup's \
-         quota, or use fewer threads (-t)",
+         quota, or use fewer threads (`engine.threads`)",
     );
 }
 
