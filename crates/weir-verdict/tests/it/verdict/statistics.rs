@@ -109,6 +109,6 @@ fn an_automatic_warmup_says_what_it_took() {
         id,
         unsettled,
         "no steady state: the load still changed after 60 s of warm-up, the longest allowed; \
-         some servers never settle: see the run over time (-o report.html)",
+         some servers never settle: see the run over time (`output` report.html)",
     );
 }
