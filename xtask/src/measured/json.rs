@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::{Entry, Outcome, Table};
+use super::entry::{Entry, Outcome, Table};
 
 /// Names of the outcomes in files.
 const OUTCOMES: [(Outcome, &str); 4] = [
@@ -15,8 +15,19 @@ const OUTCOMES: [(Outcome, &str); 4] = [
     (Outcome::Reported, "reported"),
 ];
 
-/// Returns the text of an entry's file.
-pub(super) fn text(entry: &Entry) -> String {
+impl Entry {
+    /// Reads an entry from the text of its file.
+    pub fn from_json(text: &str) -> Result<Entry> {
+        read(text).context("failed to read a measured entry")
+    }
+
+    /// Returns the text of the entry's file, with a line for each row of a table.
+    pub fn to_json(&self) -> String {
+        text(self)
+    }
+}
+
+fn text(entry: &Entry) -> String {
     let outcome = OUTCOMES.iter().find(|(outcome, _)| *outcome == entry.outcome);
     let outcome = outcome.map_or("", |(_, name)| name);
     let pairs =
@@ -64,8 +75,7 @@ fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// Reads an entry from the text of its file.
-pub(super) fn read(text: &str) -> Result<Entry> {
+fn read(text: &str) -> Result<Entry> {
     let file: Value = serde_json::from_str(text)?;
     let outcome = string(&file, "outcome")?;
     let Some((outcome, _)) = OUTCOMES.into_iter().find(|(_, name)| *name == outcome) else {

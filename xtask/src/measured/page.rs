@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Entry, Outcome};
+use super::entry::{Entry, Outcome};
 
 /// A page and its entries.
 #[derive(Debug)]
@@ -162,12 +162,34 @@ impl Page {
     }
 }
 
+impl Entry {
+    /// Returns the entry in Markdown with all of its tables, as a measurement prints it.
+    pub fn in_full(&self) -> String {
+        let mut text = format!("\n## {}: {}\n\n{}\n", self.id, self.title, self.question);
+        text.push_str(&format!("\n{}\n\n{}\n", self.method, verdict(self)));
+        for table in &self.tables {
+            text.push_str(&format!("\n{}", table.in_markdown()));
+        }
+        let notes = self.notes.iter().chain(&self.doubts);
+        text.push_str(&notes.map(|note| format!("\n- {note}")).collect::<String>());
+        text.push_str(&format!(
+            "\n\n{}, commit {}, {}; {} s; {}.\n",
+            self.date,
+            self.commit,
+            self.cpu(),
+            self.seconds,
+            self.conditions
+        ));
+        text
+    }
+}
+
 fn heading(is_variant: bool) -> &'static str {
     if is_variant { "- " } else { "## " }
 }
 
 /// Returns the outcome with what failed, and the verdict.
-pub(super) fn verdict(entry: &Entry) -> String {
+fn verdict(entry: &Entry) -> String {
     let outcome = match entry.outcome {
         Outcome::AsExpected => "As expected.".to_owned(),
         Outcome::NotAsExpected => format!("NOT as expected: {}.", entry.failures.join("; ")),
@@ -179,7 +201,7 @@ pub(super) fn verdict(entry: &Entry) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Table;
+    use super::super::entry::Table;
     use super::*;
 
     const PAGE: Page = Page {
