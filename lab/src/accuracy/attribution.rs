@@ -143,7 +143,6 @@ pub(super) fn attribution(fixture: &Fixture) -> Result<Section> {
         table.sum("unknown"),
         table.sum("wrong")
     ));
-    section.show(table.select(&["scenario", "limit", "right", "wrong"]));
     section.table("", table);
     Ok(section)
 }

@@ -35,7 +35,7 @@ The cases are specified in [METHOD 2.1](../METHOD.md). Client and server share o
 loopback. Where a figure needs an otherwise idle machine and had none, the case is not judged.
 
 `cargo xtask accuracy` measures all cases and writes this page; the command below a section measures
-one. Its data have all tables, the expected values and what else the machine did meanwhile.
+one. Its data have all tables, the expected values, the machine and what else it did.
 ",
     entries: &[
         "V2",
@@ -93,7 +93,7 @@ comes, with kernel timestamps on a sample of connections, health sampling and ve
 pinned in `defaults`; in all others the clients share one CPU.
 
 `cargo xtask bench` measures all cases and writes this page; the command below a section measures
-one. Its data have all tables, the load, and what else the machine did meanwhile.
+one. Its data have all tables, the load, the machine and what else it did.
 ",
     entries: &[
         "defaults",
@@ -154,11 +154,11 @@ impl Page {
         format!("\n- {}: {} {}\n", entry.id, verdict(entry), self.origin(entry))
     }
 
-    /// Returns the link to the data, with when and where they were measured.
+    /// Returns the link to the data, with when they were measured.
     fn origin(&self, entry: &Entry) -> String {
         let place = self.file(&entry.id);
         let place = place.strip_prefix("docs/").unwrap_or(&place);
-        format!("[data]({place}), {}, commit {}, {}.", entry.date, entry.commit, entry.cpu())
+        format!("[data]({place}), {}, commit {}.", entry.date, entry.commit)
     }
 }
 
@@ -243,9 +243,9 @@ mod tests {
         let page = text(&[first, entry("V1-tls")]);
         let expected = "# A\n\n## V1: time\n\nDoes it fly? **As expected.** It flew 3 times.\n\n\
             | a |\n|---|\n| 1 |\n\n`cargo xtask accuracy --only V1`: \
-            [data](measured/a/V1.json), 2026-01-02, commit abc1234, 2 × A.\n\n\
+            [data](measured/a/V1.json), 2026-01-02, commit abc1234.\n\n\
             - V1-tls: **As expected.** It flew 3 times. \
-            [data](measured/a/V1-tls.json), 2026-01-02, commit abc1234, 2 × A.\n\n\
+            [data](measured/a/V1-tls.json), 2026-01-02, commit abc1234.\n\n\
             ## V2: not measured yet\n";
         assert_eq!(page, expected);
     }
