@@ -3,6 +3,7 @@
 //! the source of the rows nor on the destination of the bytes.
 
 mod columns;
+mod trial;
 
 use std::io::{self, Write};
 use std::mem;
@@ -20,6 +21,8 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 use serde_json::{Map, Value};
 use weir_result::{Plan, RawRow};
+
+pub use trial::RawTrial;
 
 use columns::{COLUMNS, ColumnBuffers, schema, write_trial};
 
@@ -47,15 +50,6 @@ pub struct RawAbout<'a> {
     pub lost: u64,
     /// The run's plan.
     pub plan: &'a Plan,
-}
-
-/// A trial of a study, which each of its rows names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RawTrial {
-    /// Number of the trial, from 1, as in the study.
-    pub number: u32,
-    /// Name of its variant; empty if all trials are alike.
-    pub variant: String,
 }
 
 /// Writes rows to a Parquet file.

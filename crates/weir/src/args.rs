@@ -11,6 +11,7 @@ use weir_runner::{RunSpec, credentials};
 mod check;
 pub(crate) mod choices;
 mod connection;
+pub(crate) mod doctor;
 mod engine;
 mod help;
 mod hints;
@@ -23,6 +24,7 @@ mod pin;
 pub(crate) mod report;
 pub(crate) mod request;
 pub(crate) mod result;
+pub(crate) mod serve;
 pub(crate) mod spec;
 mod split;
 pub(crate) mod study;
@@ -32,7 +34,8 @@ pub(crate) mod tree;
 pub(crate) mod values;
 pub(crate) mod watch;
 
-pub(crate) use choices::{ArrivalsChoice, Strict};
+pub(crate) use crate::strict::Strict;
+pub(crate) use choices::ArrivalsChoice;
 pub(crate) use report::ReportArgs;
 pub(crate) use result::{Form, ResultArgs};
 pub(crate) use spec::SpecArgs;
@@ -151,7 +154,7 @@ pub(crate) enum Command {
     // Hidden, as the usage and the end of --help name them.
     /// Reference server with programmable responses, delays, stalls and faults
     #[command(hide = true)]
-    Serve(Box<crate::commands::serve::ServeArgs>),
+    Serve(Box<serve::ServeArgs>),
     /// Print the report of documents written with --output
     #[command(hide = true)]
     Report(ReportArgs),
@@ -181,7 +184,7 @@ pub(crate) enum Command {
     History(history::HistoryArgs),
     /// Check this machine for settings and programs that spoil a measurement
     #[command(hide = true)]
-    Doctor(crate::commands::doctor::DoctorArgs),
+    Doctor(doctor::DoctorArgs),
     /// Print the completions of a shell
     #[command(hide = true)]
     Completions(pages::CompletionsArgs),

@@ -10,8 +10,8 @@ use weir_runner::{ErrorKind, Finished, NoThread};
 use weir_serve::ServeError;
 use weir_sys::Signal;
 
-use crate::args::choices::Strict;
 use crate::errors::NotWritten;
+use crate::strict::Strict;
 
 /// Wrong command line or input.
 pub(crate) const USAGE: u8 = 2;
@@ -147,16 +147,6 @@ pub(crate) fn of_comparison(gate: Gate) -> ExitCode {
 /// True if `--strict` refuses the grade.
 pub(crate) fn is_refused(document: &Document, strict: Option<Strict>) -> bool {
     strict.is_some_and(|strict| document.verdict.grade > strict.worst())
-}
-
-impl Strict {
-    /// The worst grade allowed.
-    fn worst(self) -> Grade {
-        match self {
-            Strict::Clean => Grade::Clean,
-            Strict::Bounded => Grade::Bounded,
-        }
-    }
 }
 
 /// The code of a script call that never returned, outside the load.

@@ -23,6 +23,7 @@ mod otlp;
 mod output;
 mod runner;
 mod screen;
+mod strict;
 mod terminal;
 #[cfg(feature = "tui")]
 mod tui;

@@ -12,7 +12,7 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
 use weir_result::RawRow;
 
-use super::RawTrial;
+use super::trial::RawTrial;
 
 /// All columns of a run, in order: worker, connection and outcome first, then the instants in the
 /// order of time.

@@ -101,12 +101,3 @@ pub(crate) enum WitnessChoice {
     /// Never
     Off,
 }
-
-/// `--strict`: the worst grade that exits with 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Strict {
-    /// Only clean
-    Clean,
-    /// Clean or bounded
-    Bounded,
-}

@@ -1,168 +1,27 @@
-//! `weir serve`: the reference server, with its behaviour as flags.
+//! `weir serve`: the reference server, with its behaviour as flags (args/serve.rs).
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use clap::{ArgAction, Args};
 use weir_io::Endpoint;
 use weir_runner::NoThread;
-use weir_serve::{
-    Behaviour, Delay, Drip, ExtraHeader, Fault, Framing, Handle, Http2Options, HttpVersion,
-    IoEngine, Mode, ServeOptions, Stall, Stats,
-};
+use weir_serve::{Behaviour, Framing, Handle, Http2Options, ServeOptions, Stats};
 use weir_sys::Signals;
 use weir_text::printable;
-use weir_text::units::{parse_bytes, parse_count, parse_duration_ns};
 
+use crate::args::serve::ServeArgs;
 use crate::args::target::check_unix;
 use crate::args::values::listen_address;
 use crate::errors::NotWritten;
 use crate::terminal::{self, shown};
-use tls::TlsArgs;
 
 mod authority_file;
 mod tls;
-
-/// `weir serve`.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Delays: 5ms, uniform:1ms..5ms, exp:2ms (mean), lognormal:2ms,0.5 (median, sigma),
-  bimodal:1ms,100ms,0.01 (share of slow responses), pareto:1ms,1.5 (scale, alpha).
-Faults: reset, close, blackhole, partial, garbage, and in HTTP/2 reset-stream, refuse-stream;
-  each with a probability (reset:0.01) or every k-th request (reset:1/100).
-Per request: /?delay=5ms&size=10k&status=503&fault=reset, or headers x-delay, x-size,
-  x-status, x-fault. /weir/stats returns the counters and is not counted.
-Examples:
-  weir serve
-  weir serve --listen 127.0.0.1:8080 --delay exp:1ms --mode fifo
-  weir serve --size 10k --stall 5s+1.4s --fault reset:1/1000
-  weir serve --tls    # and then: weir --cacert weir-serve-ca.pem https://localhost:8080/
-  weir serve --http 2 --h2-streams 10 --requests-per-connection 1000")]
-pub(crate) struct ServeArgs {
-    /// Address to listen on; port 0 takes a free one; repeatable
-    #[arg(
-        short,
-        long,
-        value_name = "ADDRESS",
-        default_value = "127.0.0.1:8080",
-        help_heading = "Server"
-    )]
-    listen: Vec<String>,
-    /// Unix socket to listen on instead
-    #[arg(long, value_name = "PATH", conflicts_with = "listen", help_heading = "Server")]
-    unix: Option<PathBuf>,
-    /// Threads, each with its own listening socket
-    #[arg(short, long, value_name = "N", default_value_t = 1, help_heading = "Server")]
-    threads: usize,
-    /// Connections that each thread accepts; others wait in the backlog
-    #[arg(short, long, value_name = "N", default_value_t = 16_384, help_heading = "Server")]
-    connections: usize,
-    /// I/O engine; auto: io_uring where it works, else epoll
-    #[arg(long, value_name = "auto|uring|epoll", default_value = "auto", help_heading = "Server")]
-    io: IoEngine,
-    /// Pin each thread to a CPU
-    #[arg(long, help_heading = "Server")]
-    pin: bool,
-    /// Never sleep: faster and steadier responses, one whole core per thread
-    #[arg(long, help_heading = "Server")]
-    spin: bool,
-    /// Protocol; auto: HTTP/2 if the client begins with its preface, over TLS by ALPN
-    #[arg(long, value_name = "1.1|2|auto", default_value = "auto", help_heading = "Server")]
-    http: HttpVersion,
-    /// Exit after this time
-    #[arg(short, long, value_name = "T", value_parser = span, help_heading = "Server")]
-    duration: Option<Duration>,
-
-    /// Status code
-    #[arg(long, value_name = "N", default_value_t = 200, help_heading = "Response")]
-    status: u16,
-    /// Body size in bytes
-    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "14",
-          help_heading = "Response")]
-    size: u64,
-    /// Chunked transfer coding, with chunks of this size [default size: 16Ki]
-    #[arg(long, value_name = "BYTES", value_parser = bytes, num_args = 0..=1,
-          default_missing_value = "16Ki", conflicts_with = "until_close",
-          help_heading = "Response")]
-    chunked: Option<u64>,
-    /// Delimit the body by closing the connection
-    #[arg(long, help_heading = "Response")]
-    until_close: bool,
-    /// Send the body in K pieces, SPACING apart: 8@10ms
-    #[arg(long, value_name = "K@SPACING", help_heading = "Response")]
-    drip: Option<Drip>,
-    /// Add a header, "Name: value"; repeatable
-    #[arg(short = 'H', long = "header", value_name = "HEADER", help_heading = "Response")]
-    headers: Vec<ExtraHeader>,
-    /// Respond as an HTTP/1.0 server
-    #[arg(long, help_heading = "Response")]
-    http10: bool,
-    /// Add x-srv-recv-ns and x-srv-send-ns (CLOCK_MONOTONIC), and repeat x-slot
-    #[arg(long, help_heading = "Response")]
-    stamps: bool,
-
-    #[command(flatten)]
-    tls: TlsArgs,
-
-    /// Close the connection after every response
-    #[arg(long, help_heading = "Connections")]
-    close: bool,
-    /// Close a connection after this many responses; in HTTP/2, GOAWAY after this many requests
-    #[arg(long, value_name = "N", help_heading = "Connections")]
-    requests_per_connection: Option<u64>,
-    /// Close connections that have been idle for this long
-    #[arg(long, value_name = "T", value_parser = span, help_heading = "Connections")]
-    idle_timeout: Option<Duration>,
-
-    /// Maximum of open streams on an HTTP/2 connection
-    #[arg(long, value_name = "N", default_value_t = 100, help_heading = "Connections")]
-    h2_streams: u32,
-    /// Flow-control window of each HTTP/2 stream for request bodies [default: 1Gi-1]
-    #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = "Connections")]
-    h2_window: Option<u64>,
-    /// Delay of the SETTINGS of HTTP/2, and of all later frames
-    #[arg(long, value_name = "T", value_parser = span, default_value = "0ms",
-          help_heading = "Connections")]
-    h2_settings_delay: Duration,
-
-    /// Delay of responses: 5ms, exp:2ms, … (see below)
-    #[arg(long, value_name = "DELAY", default_value = "0ms", help_heading = "Delays and faults")]
-    delay: Delay,
-    /// concurrent: delays overlap; fifo: one request is served after the other
-    #[arg(
-        long,
-        value_name = "concurrent|fifo",
-        default_value = "concurrent",
-        help_heading = "Delays and faults"
-    )]
-    mode: Mode,
-    /// Stall: 3s+1.4s is 3 s after the first request, for 1.4 s; repeatable
-    #[arg(long, value_name = "AT+LENGTH", help_heading = "Delays and faults")]
-    stall: Vec<Stall>,
-    /// Inject faults: reset:0.01, blackhole:1/1000, … (see below); repeatable
-    #[arg(long, value_name = "FAULT", help_heading = "Delays and faults")]
-    fault: Vec<Fault>,
-    /// Seed of random delays and faults
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Delays and faults")]
-    seed: u64,
-
-    /// Write arrival and response times of every request to this file at exit, as CSV
-    #[arg(long, value_name = "FILE", help_heading = "Log")]
-    log: Option<PathBuf>,
-    /// Requests to keep for --log; later ones are only counted
-    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "4M",
-          requires = "log", help_heading = "Log")]
-    log_max: u64,
-
-    /// Print this help
-    #[arg(short, long, action = ArgAction::HelpShort, help_heading = "Other")]
-    help: Option<bool>,
-}
 
 /// Serves until a signal comes or the time is up, then prints the counters.
 ///
@@ -172,7 +31,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<ExitCode> {
     let mut options = options(args)?;
     // Created now, so that a file that cannot be written is reported before the load and not after
     // it.
-    let log = args.log.as_deref().map(create).transpose()?;
+    let log = args.log.log.as_deref().map(create).transpose()?;
     let (tls, authority) = args.tls.config(&options.listen)?;
     options.tls = tls;
     let scheme = if options.tls.is_some() { "https" } else { "http" };
@@ -188,10 +47,10 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<ExitCode> {
             .as_ref()
             .map_or(Ok(()), |authority| writeln!(out, "{}", authority.advice(handle.endpoint())))
     })?;
-    await_end(args.duration, signals, &handle)?;
+    await_end(args.server.duration, signals, &handle)?;
     drop(authority);
     let failed = handle.has_failed();
-    if let Some(path) = &args.unix {
+    if let Some(path) = &args.server.unix {
         // A leftover socket would keep the next server from listening.
         let _gone = std::fs::remove_file(path);
     }
@@ -248,53 +107,54 @@ fn await_end(duration: Option<Duration>, signals: Signals, handle: &Handle) -> R
 const ERRORS_EVERY: Duration = Duration::from_millis(500);
 
 fn options(args: &ServeArgs) -> Result<ServeOptions> {
-    let listen = match &args.unix {
+    let listen = match &args.server.unix {
         Some(path) => {
             check_unix(path).map_err(anyhow::Error::msg)?;
             vec![Endpoint::Unix(path.clone())]
         }
         None => {
             let address = |text: &String| listen_address(text).map(Endpoint::Tcp);
-            args.listen.iter().map(address).collect::<Result<_>>()?
+            args.server.listen.iter().map(address).collect::<Result<_>>()?
         }
     };
-    let framing = match args.chunked {
+    let framing = match args.response.chunked {
         Some(chunk) => Framing::Chunked {
             chunk_bytes: u32::try_from(chunk).context("--chunked is too large: at most 1Mi")?,
         },
-        None if args.until_close => Framing::UntilClose,
+        None if args.response.until_close => Framing::UntilClose,
         None => Framing::Length,
     };
     let options = ServeOptions {
         listen,
-        threads: args.threads,
-        connections: args.connections,
-        engine: args.io,
-        pin: args.pin,
-        spin: args.spin,
+        threads: args.server.threads,
+        connections: args.server.connections,
+        engine: args.server.io,
+        pin: args.server.pin,
+        spin: args.server.spin,
         tls: None,
         behaviour: Behaviour {
-            http: args.http,
+            http: args.server.http,
             http2: http2(args)?,
-            status: args.status,
-            body_bytes: args.size,
+            status: args.response.status,
+            body_bytes: args.response.size,
             framing,
-            drip: args.drip,
-            headers: args.headers.clone(),
-            close: args.close,
-            http10: args.http10,
-            requests_per_connection: args.requests_per_connection,
-            idle_timeout: args.idle_timeout,
-            delay: args.delay,
-            mode: args.mode,
-            seed: args.seed,
-            stalls: args.stall.clone(),
-            faults: args.fault.clone(),
-            stamps: args.stamps,
-            arrivals_max: match args.log {
+            drip: args.response.drip,
+            headers: args.response.headers.clone(),
+            close: args.closing.close,
+            http10: args.response.http10,
+            requests_per_connection: args.closing.requests_per_connection,
+            idle_timeout: args.closing.idle_timeout,
+            delay: args.faults.delay,
+            mode: args.faults.mode,
+            seed: args.faults.seed,
+            stalls: args.faults.stall.clone(),
+            faults: args.faults.fault.clone(),
+            stamps: args.response.stamps,
+            arrivals_max: match args.log.log {
                 // The threads share the capacity of the log.
                 Some(_) => {
-                    usize::try_from(args.log_max).unwrap_or(usize::MAX) / args.threads.max(1)
+                    usize::try_from(args.log.log_max).unwrap_or(usize::MAX)
+                        / args.server.threads.max(1)
                 }
                 None => 0,
             },
@@ -306,18 +166,10 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
 
 fn http2(args: &ServeArgs) -> Result<Http2Options> {
     let default = Http2Options::default();
-    let window_bytes = match args.h2_window {
+    let window_bytes = match args.closing.h2_window {
         Some(bytes) => u32::try_from(bytes).context("--h2-window is too large: at most 2Gi-1")?,
         None => default.window_bytes,
     };
-    let settings_delay = args.h2_settings_delay;
-    Ok(Http2Options { streams: args.h2_streams, window_bytes, settings_delay })
-}
-
-fn span(text: &str) -> Result<Duration, String> {
-    parse_duration_ns(text).map(Duration::from_nanos).map_err(|error| error.to_string())
-}
-
-fn bytes(text: &str) -> Result<u64, String> {
-    parse_bytes(text).map_err(|error| error.to_string())
+    let settings_delay = args.closing.h2_settings_delay;
+    Ok(Http2Options { streams: args.closing.h2_streams, window_bytes, settings_delay })
 }

@@ -5,53 +5,18 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use clap::Args;
 use weir_io::Endpoint;
 use weir_serve::{Identity, TlsConfig, TlsOptions, TlsVersion};
 
 use super::authority_file::AuthorityFile;
 use crate::args::choices::Switch;
+use crate::args::serve::ServerTlsArgs;
 use crate::terminal::shown;
 
 /// File of the authority's certificate, in the current directory.
 const AUTHORITY_FILE: &str = "weir-serve-ca.pem";
 
-/// Flags of TLS.
-#[derive(Debug, Args)]
-pub(super) struct TlsArgs {
-    /// Serve https, with a new certificate for localhost and a new authority that signs it
-    #[arg(long, help_heading = "TLS")]
-    tls: bool,
-    /// File for the authority's certificate, removed at exit [default: weir-serve-ca.pem]
-    #[arg(long, value_name = "FILE", conflicts_with = "cert", help_heading = "TLS")]
-    tls_ca: Option<PathBuf>,
-    /// Serve https with this certificate chain (PEM)
-    #[arg(long, value_name = "FILE", requires = "key", help_heading = "TLS")]
-    cert: Option<PathBuf>,
-    /// Key of --cert (PEM)
-    #[arg(long, value_name = "FILE", requires = "cert", help_heading = "TLS")]
-    key: Option<PathBuf>,
-    /// Require client certificates signed by an authority in this file (PEM)
-    #[arg(long, value_name = "FILE", help_heading = "TLS")]
-    client_ca: Option<PathBuf>,
-    /// Oldest version of TLS
-    #[arg(long, value_name = "1.2|1.3", default_value = "1.2", help_heading = "TLS")]
-    tls_min: TlsVersion,
-    /// Newest version of TLS
-    #[arg(long, value_name = "1.2|1.3", default_value = "1.3", help_heading = "TLS")]
-    tls_max: TlsVersion,
-    /// Give tickets with which clients resume sessions instead of full handshakes
-    #[arg(
-        long,
-        value_name = "off|on",
-        default_value = "off",
-        hide_possible_values = true,
-        help_heading = "TLS"
-    )]
-    tls_resume: Switch,
-}
-
-impl TlsArgs {
+impl ServerTlsArgs {
     /// Returns the configuration that the flags describe, and the file of weir's own authority, if
     /// there are any.
     ///
