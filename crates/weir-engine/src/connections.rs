@@ -1,9 +1,9 @@
 //! The connections of one worker: the state of each, those that can take a request, and the times
 //! at which the others are due. Of a connection's requests it knows only how many there are.
 
+mod delays;
 mod limits;
 mod renewal;
-mod rests;
 
 use weir_io::{ConnId, Nanos};
 
@@ -12,9 +12,9 @@ use crate::deadlines::Deadlines;
 use crate::job::Job;
 use crate::open_queue::OpenQueue;
 use crate::ready_queue::ReadyQueue;
+use delays::Delays;
 pub(crate) use limits::Limits;
 pub(crate) use renewal::Renewal;
-use rests::Rests;
 
 /// The connections of one worker.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(crate) struct Connections {
     pub(crate) counts: Counts,
     /// Events to report to the script, in order; valid until the next event of the backend.
     pub(crate) script_events: Vec<ScriptEvent>,
-    rests: Rests,
+    delays: Delays,
 }
 
 /// Connections and requests by state.
@@ -68,7 +68,7 @@ impl Connections {
     /// Returns the connections of a worker of `job`, of which none is open yet.
     pub(crate) fn new(job: &Job, limits: Limits) -> Connections {
         let connections = limits.connections;
-        let delayed = if limits.rests { connections } else { 0 };
+        let delayed = if limits.delays { connections } else { 0 };
         Connections {
             limits,
             table: (0..connections).map(|_| Connection::new(limits.depth)).collect(),
@@ -84,7 +84,7 @@ impl Connections {
                 alive_at: Nanos::ZERO,
             },
             script_events: Vec::new(),
-            rests: Rests::new(delayed),
+            delays: Delays::new(delayed),
         }
     }
 
@@ -148,7 +148,7 @@ impl Connections {
     /// its delay if the script sets one.
     #[inline]
     pub(crate) fn free(&mut self, conn: ConnId, load: u16) {
-        match self.limits.rests {
+        match self.limits.delays {
             true => self.note(ScriptEvent::Freed(conn)),
             false => self.ready.place(conn, load),
         }
@@ -214,7 +214,7 @@ impl Connections {
         }
         self.ready.remove(conn);
         self.resolve(conn);
-        self.rests.cancel(conn);
+        self.delays.cancel(conn);
         let retry_at = self.at_mut(conn).closed(at);
         match retry_at <= at {
             true => self.queue(conn, at),
@@ -245,7 +245,7 @@ impl Connections {
     /// Delays the next request on `conn` until `until`.
     pub(crate) fn rest(&mut self, conn: ConnId, until: Nanos) {
         if self.at(conn).state == State::Open {
-            self.rests.begin(conn, until);
+            self.delays.begin(conn, until);
             // A delay counts as activity: no response can arrive before its end.
             self.alive(until);
         }
@@ -255,19 +255,19 @@ impl Connections {
     /// next connection may be opened.
     #[inline]
     pub(crate) fn next_at(&self) -> Nanos {
-        self.deadlines.next().min(self.rests.next()).min(self.open_queue.next_at())
+        self.deadlines.next().min(self.delays.next()).min(self.open_queue.next_at())
     }
 
     /// Ends the delays that are over at `now`. Returns true if there were any.
     #[inline]
-    pub(crate) fn end_rests(&mut self, now: Nanos) -> bool {
-        self.limits.rests && self.end_due_rests(now)
+    pub(crate) fn end_delays(&mut self, now: Nanos) -> bool {
+        self.limits.delays && self.end_due_delays(now)
     }
 
     #[inline(never)]
-    fn end_due_rests(&mut self, now: Nanos) -> bool {
+    fn end_due_delays(&mut self, now: Nanos) -> bool {
         let mut have_ended = false;
-        while let Some(conn) = self.rests.take_due(now) {
+        while let Some(conn) = self.delays.take_due(now) {
             self.at_mut(conn).freed_at = now;
             self.ready.place(conn, 0);
             have_ended = true;

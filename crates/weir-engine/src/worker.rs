@@ -229,7 +229,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         self.pool.connections_mut().alive(timeline.start);
         self.stage.is_sending = true;
         self.live.begin(timeline.start);
-        self.begin_rests();
+        self.begin_delays();
     }
 
     /// Runs the warm-up, the window, and the drain as long as the load continues in it.
@@ -387,7 +387,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
     /// Handles the connections whose timers are due or whose delays are over. Returns true if there
     /// were any.
     fn expire(&mut self, now: Nanos) -> bool {
-        let mut have_come = self.pool.connections_mut().end_rests(now);
+        let mut have_come = self.pool.connections_mut().end_delays(now);
         while let Some(conn) = self.pool.connections_mut().deadlines.take_due(now) {
             let action = self.pool.expire(conn, now);
             if self.turn.has_pending {

@@ -33,7 +33,7 @@ pub(crate) struct Limits {
     /// one.
     pub(crate) batches: bool,
     /// True if the script's `delay()` is called before a connection takes a request.
-    pub(crate) rests: bool,
+    pub(crate) delays: bool,
     /// Part of each response that the script reads; `None` if it reads none.
     pub(crate) shows: Option<Interest>,
     /// True if a response after the timeout is still accepted.
@@ -64,7 +64,7 @@ impl Limits {
             fill: job.plan.load == Load::ClosedLoop && !streams,
             // Requests of a string are independent streams.
             batches: calls.delay || (!streams && (calls.request || calls.knows_connections)),
-            rests: calls.delay,
+            delays: calls.delay,
             shows,
             late_responses: job.ending.late_responses,
             // A script reads responses after they have arrived and needs slots for a whole batch,

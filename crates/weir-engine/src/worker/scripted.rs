@@ -38,26 +38,26 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
                 let response = is_shown.then(|| lane.response(shared, conn, nth));
                 script.response(conn, status, response, &mut self.backend);
             }
-            // Before the load begins there are no delays: see `begin_rests`.
+            // Before the load begins there are no delays: see `begin_delays`.
             ScriptEvent::Freed(conn) if self.stage.is_sending => {
-                self.begin_rest(conn);
+                self.begin_delay(conn);
             }
             ScriptEvent::Freed(_) => {}
         }
     }
 
     /// Delays the open connections from S on, if the script has a `delay()`.
-    pub(super) fn begin_rests(&mut self) {
-        if self.pool.connections().limits.rests {
+    pub(super) fn begin_delays(&mut self) {
+        if self.pool.connections().limits.delays {
             for conn in self.pool.connections().all() {
-                self.begin_rest(conn);
+                self.begin_delay(conn);
             }
         }
     }
 
     /// Delays `conn`, if it is free, by the script's `delay()`. The delay counts from the return of
     /// the call, but not from before S.
-    fn begin_rest(&mut self, conn: ConnId) {
+    fn begin_delay(&mut self, conn: ConnId) {
         let from = self.timeline().start;
         let opened = self.pool.connections().at(conn).opened;
         let Some(script) = &mut self.source.script else { return };

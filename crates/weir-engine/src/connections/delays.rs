@@ -7,18 +7,18 @@ use crate::deadlines::Deadlines;
 /// The delays of one worker's connections. They are kept apart from the timers of requests, of
 /// which a busy connection has at most one per timeout span.
 #[derive(Debug)]
-pub(super) struct Rests {
+pub(super) struct Delays {
     /// End of the delay by connection; [`Nanos::MAX`] if it is not delayed. Empty if no script
     /// delays.
     until: Vec<Nanos>,
     deadlines: Deadlines,
 }
 
-impl Rests {
+impl Delays {
     /// Returns the delays of `connections` connections, none of which is delayed.
-    pub(super) fn new(connections: u32) -> Rests {
+    pub(super) fn new(connections: u32) -> Delays {
         let until = vec![Nanos::MAX; connections as usize];
-        Rests { until, deadlines: Deadlines::new(connections) }
+        Delays { until, deadlines: Deadlines::new(connections) }
     }
 
     /// Returns a lower bound of the end of the next delay.
