@@ -228,7 +228,7 @@ fn a_wait_ends_at_its_instant_or_at_an_event() {
 }
 
 #[test]
-fn responses_that_arrived_together_are_lent_together() {
+fn responses_that_arrived_together_are_received_together() {
     let mut world = World::default();
     world.client.stops = vec![Pause::new(Nanos(1), 10 * MS)];
     let (mut sim, template) =
