@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod config;
+mod config_error;
 mod session;
 
 mod any_certificate;
@@ -24,7 +25,8 @@ mod error;
 mod given_certificates;
 
 pub use certificate::Certificate;
-pub use config::{TlsConfig, TlsConfigError, TlsOptions};
+pub use config::{TlsConfig, TlsOptions};
+pub use config_error::TlsConfigError;
 pub use error::TlsError;
 pub use identity::{ClientIdentity, IdentityError};
 #[cfg(feature = "seeded")]
