@@ -11,13 +11,11 @@ use weir_result::document::Metric;
 
 use crate::distribution::{Certainty, Distribution};
 
+use page::NS_PER_S;
 pub use page::{BOUNDS_NS, Page, buckets};
 
 /// Percentiles with a metric.
 const PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
-
-/// Nanoseconds of the unit of times.
-const NS_PER_S: f64 = 1e9;
 
 /// Writes the metrics of a run.
 ///

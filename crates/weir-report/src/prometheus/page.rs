@@ -3,7 +3,8 @@
 use weir_result::{Histogram, histogram};
 use weir_text::printable;
 
-use super::NS_PER_S;
+/// Nanoseconds of the unit of times.
+pub(super) const NS_PER_S: f64 = 1e9;
 
 /// Upper bounds of the buckets of times, in nanoseconds.
 pub const BOUNDS_NS: [u64; 18] = [
