@@ -1,8 +1,11 @@
 //! The Universal Scalability Law through a sweep of concurrency: X(N) = λN/(1 + σ(N−1) + κN(N−1))
 //! (METHOD 1.14). λ is one connection's throughput, σ contention, κ crosstalk.
 
+mod law;
 mod least_squares;
 mod signs;
+
+pub use law::Usl;
 
 use crate::shuffle::Shuffle;
 
@@ -28,29 +31,6 @@ pub struct SweepPoint {
     pub connections: f64,
     /// Throughput X of each run, above 0.
     pub throughputs: Vec<f64>,
-}
-
-/// Universal Scalability Law with its parameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Usl {
-    /// λ: throughput of one connection, above 0.
-    pub lambda: f64,
-    /// σ: share of the work that is serial, 0 to below 1.
-    pub sigma: f64,
-    /// κ: cost of coherency per pair of connections, at least 0.
-    pub kappa: f64,
-}
-
-impl Usl {
-    /// Returns the throughput X at this number of connections.
-    pub fn throughput(&self, connections: f64) -> f64 {
-        self.lambda * shape(connections, self.sigma, self.kappa)
-    }
-
-    /// Returns N* = √((1−σ)/κ), where X is largest; infinite without crosstalk.
-    pub fn peak(&self) -> f64 {
-        ((1.0 - self.sigma) / self.kappa).sqrt()
-    }
 }
 
 /// A value with its 95% interval.
@@ -159,12 +139,6 @@ fn interval(value: f64, fits: &[Usl], of: impl Fn(&Usl) -> f64) -> Estimate {
     let mut values: Vec<_> = fits.iter().map(of).collect();
     values.sort_unstable_by(f64::total_cmp);
     Estimate { low: values[OUTSIDE], value, high: values[RESAMPLES - 1 - OUTSIDE] }
-}
-
-/// Returns X/λ.
-fn shape(connections: f64, sigma: f64, kappa: f64) -> f64 {
-    let others = connections - 1.0;
-    connections / (1.0 + sigma * others + kappa * connections * others)
 }
 
 fn mean(values: &[f64]) -> f64 {

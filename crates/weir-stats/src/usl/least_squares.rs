@@ -1,6 +1,6 @@
 //! Weighted least squares for the law's fit.
 
-use super::{Usl, shape};
+use super::law::{Usl, shape};
 
 /// Starting points of searches, besides the linear estimate: (σ, κ) from none to much of either.
 const STARTS: [(f64, f64); 6] =
