@@ -9,19 +9,21 @@ mod files;
 mod image;
 mod licences;
 mod minimal;
+mod order;
+mod release;
 mod reproduce;
 mod supply;
 mod trial;
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::shell::{output, root, target_dir};
 use checkout::Checkout;
+use order::Order;
+use release::Release;
 
 /// A part of the task. Later ones use what the packages part has made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,54 +92,7 @@ pub(crate) fn dist(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The commit of which packages are made, and the places of the work.
-#[derive(Debug)]
-struct Release {
-    version: String,
-    commit: String,
-    /// Time of the commit, in seconds since 1970: the time of every file in a package.
-    epoch: String,
-    /// The same time as RFC 3339 text.
-    created: String,
-    /// Directory of everything but the finished packages.
-    work: PathBuf,
-    /// Directory of the finished packages.
-    packages: PathBuf,
-}
-
-/// Parts of every package, and the directory of the packages.
-#[derive(Clone, Copy, Debug)]
-struct Order<'a> {
-    release: &'a Release,
-    checkout: &'a Checkout,
-    files: &'a files::Files,
-    packages: &'a Path,
-}
-
 impl Release {
-    fn of_head() -> Result<Release> {
-        let git = |words: &[&str]| output(Command::new("git").args(words).current_dir(root()?));
-        let format = "--date=format-local:%Y-%m-%dT%H:%M:%SZ";
-        let created = Command::new("git")
-            .args(["show", "--no-patch", "--format=%cd", format])
-            .current_dir(root()?)
-            .env("TZ", "UTC")
-            .output()
-            .context("failed to start git")?;
-        if !git(&["status", "--porcelain"])?.is_empty() {
-            eprintln!("dist: there are uncommitted changes; packages are made of the last commit");
-        }
-        let manifest = fs::read_to_string(root()?.join("Cargo.toml"))?;
-        Ok(Release {
-            version: version_in(&manifest).context("failed to find the workspace's version")?,
-            commit: git(&["rev-parse", "HEAD"])?,
-            epoch: git(&["show", "--no-patch", "--format=%ct"])?,
-            created: String::from_utf8(created.stdout)?.trim().to_owned(),
-            work: target_dir()?.join("dist-work"),
-            packages: target_dir()?.join("dist"),
-        })
-    }
-
     fn carry_out(&self, part: Part) -> Result<()> {
         match part {
             Part::Deny => supply::deny(),
@@ -185,13 +140,6 @@ impl Release {
     }
 }
 
-/// The version in the workspace's manifest.
-fn version_in(manifest: &str) -> Option<String> {
-    let (_, package) = manifest.split_once("[workspace.package]")?;
-    let line = package.lines().find(|line| line.starts_with("version = "))?;
-    Some(line.split('"').nth(1)?.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,12 +154,5 @@ mod tests {
         assert_eq!(names(&["--only", "trial,deny"]), ["deny", "trial"]);
         let error = Options::parse(&["--only", "rpm"]).expect_err("no such part");
         assert!(error.to_string().contains("the parts are deny, packages"), "{error}");
-    }
-
-    #[test]
-    fn the_version_is_that_of_the_workspace() {
-        let manifest = "[workspace]\n[workspace.package]\nversion = \"1.2.3\"\n";
-        assert_eq!(version_in(manifest).as_deref(), Some("1.2.3"));
-        assert_eq!(version_in("version = \"1\""), None);
     }
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::Order;
 use super::files::{gzip, install, renew, tar};
+use super::order::Order;
 use crate::shell::run;
 
 /// Makes `weir-VERSION-ARCH-linux-KIND.tar.gz`.

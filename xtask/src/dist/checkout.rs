@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::Release;
+use super::release::Release;
 use crate::shell::{cargo, output, root, run};
 
 /// Package of the program.

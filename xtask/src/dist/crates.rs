@@ -8,9 +8,9 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::Release;
 use super::checkout::{Checkout, PACKAGE};
 use super::files::renew;
+use super::release::Release;
 use crate::shell::{cargo, output, run};
 
 /// Packages all crates, and installs the program from its package.

@@ -9,7 +9,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 
 use super::checkout::Checkout;
-use super::{Release, licences};
+use super::licences;
+use super::release::Release;
 use crate::shell::{output, run};
 
 /// Name of the file with the checksums of all packages.

@@ -9,7 +9,8 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::files::{LICENCES, gzip, install, renew, sha256, tar, write};
-use super::{Order, Release};
+use super::order::Order;
+use super::release::Release;
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const CONFIG: &str = "application/vnd.oci.image.config.v1+json";

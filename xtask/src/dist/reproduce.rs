@@ -5,9 +5,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use super::Release;
 use super::checkout::Checkout;
 use super::files::SUMS;
+use super::release::Release;
 
 /// Makes all packages again and compares the checksums.
 pub(super) fn reproduce(release: &Release) -> Result<()> {

@@ -10,9 +10,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::Release;
 use super::checkout::Checkout;
 use super::files::write;
+use super::release::Release;
 use crate::shell::{find_program, find_tool, root, run};
 
 /// The lock file of the plot library's packages, from the root of a checkout.
