@@ -11,6 +11,7 @@ mod decisions;
 mod exceptions;
 mod finding;
 mod flags;
+mod identifiers;
 mod integration;
 mod journey;
 mod language;
@@ -53,6 +54,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     findings.extend(methods::check(tree));
     findings.extend(language::check(tree));
     findings.extend(flags::check(tree));
+    findings.extend(identifiers::check(tree));
     findings.extend(integration::check(tree));
     findings.extend(blob::check(tree));
     findings.sort_by(|a, b| (&a.path, a.line, a.rule).cmp(&(&b.path, b.line, b.rule)));

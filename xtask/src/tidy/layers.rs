@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_import_nothing_of_ours_and_the_laboratory_the_document() {
+    fn tasks_import_nothing_of_ours_and_the_lab_the_document() {
         check_file("lab/Cargo.toml", "[dependencies]\nweir-result.workspace = true\n", &[]);
         check_file("lab/Cargo.toml", "[dependencies]\nxtask.workspace = true\n", &[]);
         check_file("lab/Cargo.toml", "[dependencies]\nweir-engine.workspace = true\n", &[2]);
