@@ -19,6 +19,7 @@ mod layers;
 mod manifests;
 mod measured;
 mod methods;
+mod names;
 mod printing;
 mod rust;
 mod text;
@@ -52,6 +53,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     findings.extend(commits::check(tree));
     findings.extend(words::check(tree));
     findings.extend(methods::check(tree));
+    findings.extend(names::check(tree));
     findings.extend(language::check(tree));
     findings.extend(flags::check(tree));
     findings.extend(identifiers::check(tree));
