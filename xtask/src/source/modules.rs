@@ -178,10 +178,21 @@ impl<'a> Room<'a> {
                 None => {}
             }
         }
-        let paths = paths::paths(&uses::without_uses(&code)).into_iter();
-        let paths = paths.map(|(path, at)| (path, line_of(&code, at))).collect();
+        let paths = paths::paths(&uses::without_uses(&code));
+        let paths = with_lines(&code, paths);
         Room { file, children, items, uses: uses::uses(&code), paths }
     }
+}
+
+/// Replaces the offsets of paths, which rise, by their lines.
+fn with_lines(code: &str, paths: Vec<(Vec<String>, usize)>) -> Vec<(Vec<String>, usize)> {
+    let (mut from, mut line) = (0, 1);
+    let lines = paths.into_iter().map(|(path, at)| {
+        line += line_of(&code[from..], at - from) - 1;
+        from = at;
+        (path, line)
+    });
+    lines.collect()
 }
 
 fn below(module: &Module, child: &str) -> Module {

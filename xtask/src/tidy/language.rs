@@ -31,8 +31,8 @@ const WORDS: [&str; 9] = [
     "stillborn",
 ];
 
-/// Where the words may stand: the lists of them, pages of the past, and pages written by a command, whose
-/// texts are checked where they are made.
+/// Where the words may stand: the lists of them, pages of the past, and pages written by a command,
+/// whose texts are checked where they are made.
 const EXEMPT: [&str; 6] = [
     "xtask/src/tidy/identifiers.rs",
     "xtask/src/tidy/language.rs",
