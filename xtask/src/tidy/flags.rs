@@ -20,6 +20,9 @@ fn is_of_library(file: &File) -> bool {
 
 /// Finds flags in literals: two dashes before a letter, at the beginning of a word.
 fn flags(file: &File) -> Vec<Finding> {
+    if !file.text.contains("--") {
+        return Vec::new();
+    }
     let text = production_text(&file.text);
     let places = text.match_indices("--").filter(|(at, _)| {
         let is_word = |c: char| c.is_alphanumeric() || c == '-';
