@@ -12,12 +12,16 @@ const METHODS_MAX: usize = 40;
 /// Words that may stand before `fn`.
 const QUALIFIERS: [&str; 3] = ["const ", "async ", "unsafe "];
 
+/// Paths and lines by crate and name.
+type Declarations<'a> = BTreeMap<(&'a str, &'a str), Vec<(&'a str, usize)>>;
+
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let files: Vec<&File> = tree.rust().filter(|file| file.path.contains("/src/")).collect();
+    let declared = declarations(&files);
     let mut counts: BTreeMap<(&str, usize), usize> = BTreeMap::new();
     for file in &files {
         for (name, methods) in inherent(file) {
-            if let Some(declared) = declaration(name, file, &files) {
+            if let Some(declared) = nearest(&declared, name, file) {
                 *counts.entry(declared).or_default() += methods;
             }
         }
@@ -105,21 +109,27 @@ fn is_method(line: &str) -> bool {
     rest.starts_with("fn ")
 }
 
-/// Returns the path and line at which `name` is declared: in the file of the crate that is nearest
-/// to `file`.
-fn declaration<'a>(name: &str, file: &File, files: &[&'a File]) -> Option<(&'a str, usize)> {
-    let own = files.iter().filter(|other| other.crate_name() == file.crate_name());
-    let declared = own.filter_map(|other| Some((other.path.as_str(), declared_in(name, other)?)));
-    declared.max_by_key(|(path, _)| common(path, &file.path))
+/// Returns the paths and lines at which each crate declares each type.
+fn declarations<'a>(files: &[&'a File]) -> Declarations<'a> {
+    let mut found = Declarations::new();
+    for file in files {
+        for (index, line) in production(file).enumerate() {
+            let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+            let keyword = words.by_ref().find(|word| ["struct", "enum", "union"].contains(word));
+            if let Some(name) = keyword.and_then(|_| words.next()) {
+                let places = found.entry((file.crate_name(), name)).or_default();
+                places.push((file.path.as_str(), index + 1));
+            }
+        }
+    }
+    found
 }
 
-fn declared_in(name: &str, file: &File) -> Option<usize> {
-    let declares = |line: &str| {
-        let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-        let keyword = words.by_ref().find(|word| ["struct", "enum", "union"].contains(word));
-        keyword.is_some() && words.next() == Some(name)
-    };
-    production(file).position(declares).map(|index| index + 1)
+/// Returns the path and line at which `name` is declared: in the file of the crate that is nearest
+/// to `file`.
+fn nearest<'a>(declared: &Declarations<'a>, name: &str, file: &File) -> Option<(&'a str, usize)> {
+    let places = declared.get(&(file.crate_name(), name))?.iter().copied();
+    places.max_by_key(|(path, _)| common(path, &file.path))
 }
 
 /// Returns the length of the beginning that two paths have in common, without their extension.
