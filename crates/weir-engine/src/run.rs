@@ -283,10 +283,9 @@ impl WorkerThread {
         let failed = |error| RunError::Engine { worker, engine, error };
         let (control, live, script) = (&*self.control, self.live.take(), self.script.as_mut());
         let work = Work { job, worker, control, live, script };
-        let opened = match engine {
-            IoEngine::IoUring => weir_io::open(Engine::Uring, options, work),
-            IoEngine::Epoll => weir_io::open(Engine::Epoll, options, work),
-            IoEngine::Simulated => Err(io::Error::other("tests bring their own simulated machine")),
+        let opened = match Engine::named(engine.name()) {
+            Some(engine) => weir_io::open(engine, options, work),
+            None => Err(io::Error::other("tests bring their own simulated machine")),
         };
         let mut measurements = opened.flatten().map_err(failed)?;
         let cpu_time = weir_sys::thread_cpu_time().unwrap_or_default().total();

@@ -41,7 +41,7 @@ pub use endpoint::Endpoint;
 pub use epoll::Epoll;
 pub use handshake::Handshake;
 pub use listener::{ListenOptions, Listener};
-pub use open::{Engine, OnBackend, open};
+pub use open::{ENGINES, Engine, EngineChoice, EngineInfo, OnBackend, UnknownEngine, open};
 pub use tcp::TcpTally;
 pub use time::{Clock, Nanos};
 pub use uring::Uring;

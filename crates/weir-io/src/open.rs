@@ -1,6 +1,9 @@
 //! The registry of I/O engines: the only place where one is chosen.
 
+use std::error::Error;
+use std::fmt;
 use std::io;
+use std::str::FromStr;
 
 use crate::uring::probe_uring;
 use crate::{Backend, BackendOptions, Epoll, Uring};
@@ -39,13 +42,53 @@ pub fn open<C: OnBackend>(
     })
 }
 
+/// An engine in words, and what tells whether it works here.
+#[derive(Debug)]
+pub struct EngineInfo {
+    /// The engine.
+    pub engine: Engine,
+    /// Its name in documents: `io_uring`, `epoll`.
+    pub name: &'static str,
+    /// The word by which users choose it: `uring`, `epoll`.
+    pub word: &'static str,
+    /// What the choice means.
+    pub about: &'static str,
+    probe: fn() -> io::Result<()>,
+}
+
+/// All engines, in the order in which users see them.
+pub const ENGINES: &[EngineInfo] = &[
+    EngineInfo {
+        engine: Engine::Uring,
+        name: "io_uring",
+        word: "uring",
+        about: "io_uring, or fail",
+        probe: probe_uring,
+    },
+    EngineInfo {
+        engine: Engine::Epoll,
+        name: "epoll",
+        word: "epoll",
+        about: "epoll",
+        probe: || Ok(()),
+    },
+];
+
 impl Engine {
+    /// Its description.
+    pub fn info(self) -> &'static EngineInfo {
+        let found = ENGINES.iter().find(|info| info.engine == self);
+        found.expect("every engine is in the list, as a test demands")
+    }
+
     /// Its name: `io_uring` or `epoll`.
     pub fn name(self) -> &'static str {
-        match self {
-            Engine::Uring => "io_uring",
-            Engine::Epoll => "epoll",
-        }
+        self.info().name
+    }
+
+    /// Returns the engine of a name.
+    pub fn named(name: &str) -> Option<Engine> {
+        ENGINES.iter().find(|info| info.name == name).map(|info| info.engine)
     }
 
     /// Tries whether it works here.
@@ -53,14 +96,93 @@ impl Engine {
     /// # Errors
     /// Why not.
     pub fn probe(self) -> io::Result<()> {
-        match self {
-            Engine::Uring => probe_uring(),
-            Engine::Epoll => Ok(()),
-        }
+        (self.info().probe)()
     }
 
     /// Returns io_uring if it works here, else epoll.
     pub fn best() -> Engine {
         if Engine::Uring.probe().is_ok() { Engine::Uring } else { Engine::Epoll }
+    }
+}
+
+/// A user's choice of an engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EngineChoice {
+    /// io_uring where it works, else epoll.
+    #[default]
+    Auto,
+    /// This one, or an error.
+    Only(Engine),
+}
+
+impl EngineChoice {
+    /// The word for [`EngineChoice::Auto`].
+    pub const AUTO: &str = "auto";
+
+    /// Returns its name in specifications: that of the engine, or `auto`.
+    pub fn name(self) -> &'static str {
+        match self {
+            EngineChoice::Auto => EngineChoice::AUTO,
+            EngineChoice::Only(engine) => engine.name(),
+        }
+    }
+
+    /// Returns the names of all choices.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        [EngineChoice::AUTO].into_iter().chain(ENGINES.iter().map(|info| info.name))
+    }
+
+    /// Returns the words of all choices.
+    pub fn words() -> impl Iterator<Item = &'static str> {
+        [EngineChoice::AUTO].into_iter().chain(ENGINES.iter().map(|info| info.word))
+    }
+}
+
+/// A text that is neither a name nor a word of a choice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownEngine(String);
+
+impl fmt::Display for UnknownEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut words: Vec<&str> = EngineChoice::words().collect();
+        let last = words.pop().unwrap_or_default();
+        write!(f, "`{}` is not an engine: choose {} or {last}", self.0, words.join(", "))
+    }
+}
+
+impl Error for UnknownEngine {}
+
+impl FromStr for EngineChoice {
+    type Err = UnknownEngine;
+
+    /// Parses a name or a word.
+    fn from_str(text: &str) -> Result<EngineChoice, UnknownEngine> {
+        if text == EngineChoice::AUTO {
+            return Ok(EngineChoice::Auto);
+        }
+        let found = ENGINES.iter().find(|info| info.name == text || info.word == text);
+        found
+            .map(|info| EngineChoice::Only(info.engine))
+            .ok_or_else(|| UnknownEngine(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_engine_is_listed_and_chosen_by_its_name_and_word() {
+        for engine in [Engine::Uring, Engine::Epoll] {
+            let info = engine.info();
+            assert_eq!(Engine::named(info.name), Some(engine));
+            assert_eq!(info.name.parse(), Ok(EngineChoice::Only(engine)));
+            assert_eq!(info.word.parse(), Ok(EngineChoice::Only(engine)));
+        }
+        assert_eq!("auto".parse(), Ok(EngineChoice::Auto));
+        let error = "kqueue".parse::<EngineChoice>().expect_err("no such engine").to_string();
+        assert_eq!(error, "`kqueue` is not an engine: choose auto, uring or epoll");
+        assert_eq!(EngineChoice::words().collect::<Vec<_>>(), ["auto", "uring", "epoll"]);
+        assert!(EngineChoice::names().all(|name| name.parse::<EngineChoice>().is_ok()));
     }
 }

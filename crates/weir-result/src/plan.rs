@@ -323,12 +323,26 @@ pub enum IoEngine {
     Simulated,
 }
 
-impl fmt::Display for IoEngine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl IoEngine {
+    const ALL: [IoEngine; 3] = [IoEngine::IoUring, IoEngine::Epoll, IoEngine::Simulated];
+
+    /// Returns its name, which is also that of weir-io's engine.
+    pub fn name(self) -> &'static str {
+        match self {
             IoEngine::IoUring => "io_uring",
             IoEngine::Epoll => "epoll",
             IoEngine::Simulated => "simulated",
-        })
+        }
+    }
+
+    /// Returns the engine of a name.
+    pub fn named(name: &str) -> Option<IoEngine> {
+        IoEngine::ALL.into_iter().find(|engine| engine.name() == name)
+    }
+}
+
+impl fmt::Display for IoEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }

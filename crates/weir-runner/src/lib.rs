@@ -46,8 +46,8 @@ pub use runner::{PreparedRun, Runner};
 pub use spec::credentials::{self, REDACTED};
 pub use spec::{
     AddressFamily, BodySpec, CheckSpec, CompatSpec, Dialect, EngineSpec, HttpChoice, HttpSpec,
-    InputFile, IoChoice, LoadSpec, Pin, RedactionSpec, RequestSpec, RunSpec, SPEC_VERSION,
-    ScriptSpec, TargetSpec, TlsSpec, Warmup, WatchSpec, WitnessChoice,
+    InputFile, LoadSpec, Pin, RedactionSpec, RequestSpec, RunSpec, SPEC_VERSION, ScriptSpec,
+    TargetSpec, TlsSpec, Warmup, WatchSpec, WitnessChoice,
 };
 pub use weir_report::raw::RawTrial;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weir_io::Endpoint;
+use weir_io::{Endpoint, Engine, EngineChoice};
 use weir_result::Plan;
 use weir_script::ScriptError;
 
@@ -18,7 +18,7 @@ use crate::prepare::plan::{plan, plan_at};
 use crate::prepare::watchdog::OnStuck;
 use crate::runner::{PreparedRun, Runner};
 use crate::spec::url::Url;
-use crate::spec::{BodySpec, IoChoice, RunSpec};
+use crate::spec::{BodySpec, RunSpec};
 
 /// Carries out runs on this machine.
 #[derive(Clone, Debug, Default)]
@@ -81,7 +81,7 @@ impl LocalRunner {
             body => body,
         };
         // `Auto` would probe the kernel for io_uring.
-        spec.engine.io = IoChoice::Epoll;
+        spec.engine.io = EngineChoice::Only(Engine::Epoll);
         let url = Url::of(&spec.target)?;
         let address = Endpoint::Tcp(([127, 0, 0, 1], url.port()).into());
         let planned = plan_at(&spec, &url, &OnStuck::default(), |_| Ok(vec![address]))?;
@@ -139,7 +139,7 @@ mod tests {
                 requests: Some(20).filter(|_| duration_ns.is_none()),
                 ..LoadSpec::default()
             },
-            engine: EngineSpec { io: IoChoice::Epoll, ..EngineSpec::default() },
+            engine: EngineSpec { io: EngineChoice::Only(Engine::Epoll), ..EngineSpec::default() },
             ..RunSpec::new(url)
         }
     }

@@ -19,7 +19,7 @@ mod watch;
 
 pub use checks::{CheckSpec, WitnessChoice};
 pub use compat::{CompatSpec, Dialect};
-pub use engine::{EngineSpec, IoChoice, Pin};
+pub use engine::{EngineSpec, Pin};
 pub use http::{HttpChoice, HttpSpec};
 pub use input_file::InputFile;
 pub use load::{LoadSpec, Warmup};

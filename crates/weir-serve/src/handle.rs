@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use weir_io::{
-    Backend, BackendOptions, Clock, Endpoint, Engine, ListenOptions, Listener, OnBackend,
-    WaitPolicy, Waker,
+    Backend, BackendOptions, Clock, Endpoint, Engine, EngineChoice, ListenOptions, Listener,
+    OnBackend, WaitPolicy, Waker,
 };
 
-use crate::options::{IoEngine, OptionsError, ServeOptions};
+use crate::options::{OptionsError, ServeOptions};
 use crate::server::Server;
 use crate::stats::{Shared, Stats};
 use crate::tls::{ServerConfig, secure};
@@ -112,11 +112,10 @@ fn listen(options: &ServeOptions) -> Result<(Vec<Endpoint>, Vec<Vec<Listener>>),
 }
 
 /// Chooses the engine for `auto`.
-fn choose(engine: IoEngine) -> io::Result<Engine> {
-    match engine {
-        IoEngine::Auto => Ok(Engine::best()),
-        IoEngine::Epoll => Ok(Engine::Epoll),
-        IoEngine::Uring => Engine::Uring.probe().map(|()| Engine::Uring),
+fn choose(choice: EngineChoice) -> io::Result<Engine> {
+    match choice {
+        EngineChoice::Auto => Ok(Engine::best()),
+        EngineChoice::Only(engine) => engine.probe().map(|()| engine),
     }
 }
 

@@ -43,9 +43,7 @@ pub use fault::{Fault, FaultKind, Share};
 pub use handle::{Handle, ServeError, spawn};
 pub use http_version::{Http2Options, HttpVersion};
 pub use log::{Arrival, write_arrivals};
-pub use options::{
-    Behaviour, Drip, ExtraHeader, Framing, IoEngine, Mode, OptionsError, ServeOptions, Stall,
-};
+pub use options::{Behaviour, Drip, ExtraHeader, Framing, Mode, OptionsError, ServeOptions, Stall};
 pub use pending::Fifo;
 pub use server::Server;
 pub use stats::{Shared, Stats};

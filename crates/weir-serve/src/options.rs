@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use weir_io::Endpoint;
+use weir_io::{Endpoint, EngineChoice};
 
 use crate::delay::Delay;
 use crate::fault::Fault;
@@ -23,7 +23,7 @@ pub struct ServeOptions {
     /// kernel distributes connections by a hash: with few connections the shares are uneven.
     pub threads: usize,
     /// The I/O backend.
-    pub engine: IoEngine,
+    pub engine: EngineChoice,
     /// True to bind worker k to the k-th CPU that this process may use.
     pub pin: bool,
     /// True to never sleep: responses leave sooner and with less jitter, at the cost of one CPU per
@@ -43,7 +43,7 @@ impl Default for ServeOptions {
         ServeOptions {
             listen: vec![Endpoint::Tcp(([127, 0, 0, 1], 0).into())],
             threads: 1,
-            engine: IoEngine::Auto,
+            engine: EngineChoice::Auto,
             pin: false,
             spin: false,
             connections: 16_384,
@@ -51,18 +51,6 @@ impl Default for ServeOptions {
             behaviour: Behaviour::default(),
         }
     }
-}
-
-/// I/O backend.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum IoEngine {
-    /// io_uring if the kernel has the necessary features, otherwise epoll.
-    #[default]
-    Auto,
-    /// io_uring; an error if it is unavailable.
-    Uring,
-    /// epoll.
-    Epoll,
 }
 
 /// Behaviour of the server towards requests. [`Behaviour::default`] responds to every request at
@@ -327,19 +315,6 @@ pub(crate) fn status_is_valid(status: u16) -> bool {
     (200..=599).contains(&status)
 }
 
-impl FromStr for IoEngine {
-    type Err = ParseError;
-
-    fn from_str(text: &str) -> Result<IoEngine, ParseError> {
-        match text {
-            "auto" => Ok(IoEngine::Auto),
-            "uring" | "io_uring" => Ok(IoEngine::Uring),
-            "epoll" => Ok(IoEngine::Epoll),
-            _ => Err(ParseError(format!("`{text}` is not an engine: choose auto, uring or epoll"))),
-        }
-    }
-}
-
 impl FromStr for Mode {
     type Err = ParseError;
 
@@ -443,11 +418,8 @@ mod tests {
             assert!(text.parse::<Stall>().is_err(), "{text}");
         }
         assert_eq!("fifo".parse(), Ok(Mode::Fifo));
-        assert_eq!("uring".parse(), Ok(IoEngine::Uring));
         let error = "lifo".parse::<Mode>().expect_err("no such mode").to_string();
         assert!(error.contains("choose concurrent or fifo"), "{error}");
-        let error = "kqueue".parse::<IoEngine>().expect_err("no such engine").to_string();
-        assert!(error.contains("auto, uring or epoll"), "{error}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::{fmt, io};
 use weir_http::{Http1, Prepared, ProtocolError};
 use weir_io::{Backend, BackendOptions, Clock, Engine, Nanos, OnBackend};
 use weir_result::document::Preflight;
-use weir_result::{HttpPlan, IoEngine, Note};
+use weir_result::{HttpPlan, Note};
 use weir_text::setting::HTTP;
 use weir_text::units;
 use weir_tls::TlsError;
@@ -144,10 +144,7 @@ fn attempt(
     let clock = Clock::start();
     let patience_ns = PATIENCE_NS.min(draft.plan.timeout_ns);
     let options = BackendOptions { clock, connections: 1, backends: 1, waker: None };
-    let engine = match draft.plan.io {
-        IoEngine::IoUring => Engine::Uring,
-        IoEngine::Epoll | IoEngine::Simulated => Engine::Epoll,
-    };
+    let engine = Engine::named(draft.plan.io.name()).unwrap_or(Engine::Epoll);
     let attempt = Attempt { draft, http, may_send, result, patience_ns };
     weir_io::open(engine, options, attempt).unwrap_or_else(|error| {
         Err(Failure::Connect { text: connect_failure(draft, &error, patience_ns), is_late: false })

@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, anyhow};
 use weir_engine::Job;
 use weir_http::Prepared;
-use weir_io::Endpoint;
+use weir_io::{Endpoint, Engine, EngineChoice};
 use weir_result::document::SelfcheckSection;
 use weir_result::{Arrivals, ConnectionPlan, HttpPlan, IoEngine, Load, Plan, Rate, RequestPlan};
 use weir_serve::ServeOptions;
@@ -50,10 +50,7 @@ impl NoiseFloor {
 pub(crate) fn measure(job: &Job, interrupts: &Interrupts) -> Result<Option<SelfcheckSection>> {
     let options = ServeOptions {
         connections: CONNECTIONS_MAX as usize,
-        engine: match job.plan.io {
-            IoEngine::IoUring => weir_serve::IoEngine::Uring,
-            IoEngine::Epoll | IoEngine::Simulated => weir_serve::IoEngine::Epoll,
-        },
+        engine: EngineChoice::Only(Engine::named(job.plan.io.name()).unwrap_or(Engine::Epoll)),
         ..ServeOptions::default()
     };
     let server = weir_serve::spawn(options)

@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::{Ending, Extras};
 use weir_http::{BodyBudget, Prepared, RequestError};
-use weir_io::{Endpoint, Engine};
+use weir_io::{Endpoint, Engine, EngineChoice};
 use weir_result::document::{Input, InputRole};
 use weir_result::{
     Closer, ConnectionPlan, Header, HttpPlan, IoEngine, Load, Note, Plan, RequestPlan, SuccessRule,
@@ -27,7 +27,7 @@ use crate::prepare::{addresses, connections, http, parts, reach, tls};
 use crate::run::health::network::is_local;
 use crate::spec::credentials;
 use crate::spec::url::Url;
-use crate::spec::{BodySpec, HttpChoice, IoChoice, RunSpec, SPEC_VERSION};
+use crate::spec::{BodySpec, HttpChoice, RunSpec, SPEC_VERSION};
 
 /// A draft, and notes on its planning.
 #[derive(Debug)]
@@ -381,14 +381,18 @@ fn is_sparse(plan: &Plan) -> bool {
 /// descriptors 0.7 s, and both carried the load equally well (two CPUs, Linux 6.18).
 const RINGS_MAX: u32 = 1_024;
 
-fn engine(choice: IoChoice, threads: u32, notes: &mut Vec<Note>) -> Result<IoEngine> {
+fn engine(choice: EngineChoice, threads: u32, notes: &mut Vec<Note>) -> Result<IoEngine> {
     match choice {
-        IoChoice::Epoll => Ok(IoEngine::Epoll),
-        IoChoice::IoUring => match Engine::Uring.probe() {
-            Ok(()) => Ok(IoEngine::IoUring),
-            Err(error) => bail!("{IO} uring does not work here: {error}; use {IO} epoll"),
+        EngineChoice::Only(engine) => match engine.probe() {
+            Ok(()) => Ok(in_documents(engine)),
+            Err(error) => {
+                let word = engine.info().word;
+                bail!("{IO} {word} does not work here: {error}; use {IO} epoll")
+            }
         },
-        IoChoice::Auto if std::env::var_os("LD_PRELOAD").is_some_and(|value| !value.is_empty()) => {
+        EngineChoice::Auto
+            if std::env::var_os("LD_PRELOAD").is_some_and(|value| !value.is_empty()) =>
+        {
             notes.push(Note::new(
                 "epoll_for_preload",
                 format!(
@@ -398,19 +402,38 @@ fn engine(choice: IoChoice, threads: u32, notes: &mut Vec<Note>) -> Result<IoEng
             ));
             Ok(IoEngine::Epoll)
         }
-        IoChoice::Auto if threads > RINGS_MAX => {
+        EngineChoice::Auto if threads > RINGS_MAX => {
             let text = format!(
                 "epoll is used: {threads} threads start sooner with it; {IO} uring forces io_uring"
             );
             notes.push(Note::new("epoll_for_threads", text));
             Ok(IoEngine::Epoll)
         }
-        IoChoice::Auto => Ok(match Engine::Uring.probe() {
+        EngineChoice::Auto => Ok(match Engine::Uring.probe() {
             Ok(()) => IoEngine::IoUring,
             Err(error) => {
                 notes.push(Note::new("epoll_fallback", format!("epoll is used: {error}")));
                 IoEngine::Epoll
             }
         }),
+    }
+}
+
+/// Returns the engine by which documents name one of weir-io.
+fn in_documents(engine: Engine) -> IoEngine {
+    IoEngine::named(engine.name()).expect("documents have every engine, as a test demands")
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_io::ENGINES;
+
+    use super::*;
+
+    #[test]
+    fn documents_have_every_engine() {
+        for info in ENGINES {
+            assert_eq!(in_documents(info.engine).to_string(), info.name);
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
+use weir_io::EngineChoice;
 use weir_result::{Pacing, StampChoice, Wait};
 
 /// Options of the engine. What is absent depends on the machine.
@@ -17,7 +18,8 @@ pub struct EngineSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pin: Option<Pin>,
     /// I/O engine.
-    pub io: IoChoice,
+    #[serde(with = "io_by_name")]
+    pub io: EngineChoice,
     /// Send strategy; absent: hybrid, or sleep with more threads than CPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing: Option<Pacing>,
@@ -35,7 +37,7 @@ impl Default for EngineSpec {
         EngineSpec {
             threads: None,
             pin: None,
-            io: IoChoice::Auto,
+            io: EngineChoice::Auto,
             pacing: None,
             wait: Wait::Auto,
             tick_ns: None,
@@ -44,17 +46,30 @@ impl Default for EngineSpec {
     }
 }
 
-/// Choice of the I/O engine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum IoChoice {
-    /// io_uring where it works, else epoll.
-    #[default]
-    Auto,
-    /// io_uring, or an error.
-    IoUring,
-    /// epoll.
-    Epoll,
+/// The choice of an I/O engine as its name.
+mod io_by_name {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+    use weir_io::EngineChoice;
+
+    pub(super) fn serialize<S: Serializer>(
+        choice: &EngineChoice,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(choice.name())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<EngineChoice, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let is_known = EngineChoice::names().any(|known| known == name);
+        name.parse().ok().filter(|_| is_known).ok_or_else(|| {
+            let names: Vec<String> = EngineChoice::names().map(|n| format!("`{n}`")).collect();
+            let names = names.join(", ");
+            D::Error::custom(format!("unknown variant `{name}`, expected one of {names}"))
+        })
+    }
 }
 
 /// CPUs to which threads are pinned.

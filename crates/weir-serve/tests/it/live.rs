@@ -9,9 +9,9 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr as SocketName, UnixStream};
 use std::time::Duration;
 
-use weir_io::Endpoint;
+use weir_io::{Endpoint, Engine, EngineChoice};
 use weir_serve::{
-    Behaviour, FaultKind, Framing, Handle, IoEngine, Mode, ServeError, ServeOptions, Stats, spawn,
+    Behaviour, FaultKind, Framing, Handle, Mode, ServeError, ServeOptions, Stats, spawn,
 };
 
 /// Runs `test` against a fresh server on each backend, and checks the counters afterwards.
@@ -20,13 +20,13 @@ fn check(behaviour: Behaviour, test: impl Fn(&Handle, SocketAddr)) {
 }
 
 fn check_stats(behaviour: Behaviour, test: impl Fn(&Handle, SocketAddr), judge: impl Fn(&Stats)) {
-    for engine in [IoEngine::Epoll, IoEngine::Uring] {
+    for engine in [EngineChoice::Only(Engine::Epoll), EngineChoice::Only(Engine::Uring)] {
         let behaviour = behaviour.clone();
         let options = ServeOptions { engine, behaviour, ..ServeOptions::default() };
         let handle = match spawn(options) {
             Ok(handle) => handle,
             // The kernel lacks io_uring or forbids it.
-            Err(ServeError::Worker(_)) if engine == IoEngine::Uring => continue,
+            Err(ServeError::Worker(_)) if engine == EngineChoice::Only(Engine::Uring) => continue,
             Err(error) => panic!("{engine:?}: {error}"),
         };
         test(&handle, address(&handle));
@@ -502,7 +502,7 @@ fn many_delayed_responses_wait_at_once() {
 
 #[test]
 fn several_threads_and_addresses_serve_together() {
-    for engine in [IoEngine::Epoll, IoEngine::Auto] {
+    for engine in [EngineChoice::Only(Engine::Epoll), EngineChoice::Auto] {
         let any = Endpoint::Tcp(([127, 0, 0, 1], 0).into());
         let options = ServeOptions {
             listen: vec![any.clone(), any],
@@ -528,7 +528,7 @@ fn several_threads_and_addresses_serve_together() {
 
 #[test]
 fn a_server_that_never_sleeps_serves_and_ends() {
-    for engine in [IoEngine::Epoll, IoEngine::Auto] {
+    for engine in [EngineChoice::Only(Engine::Epoll), EngineChoice::Auto] {
         let options = ServeOptions { engine, spin: true, ..ServeOptions::default() };
         let handle = spawn(options).expect("a free port");
         let Endpoint::Tcp(address) = handle.endpoints()[0] else { panic!("not TCP") };
@@ -539,7 +539,7 @@ fn a_server_that_never_sleeps_serves_and_ends() {
 
 #[test]
 fn serves_on_a_unix_socket() {
-    for engine in [IoEngine::Epoll, IoEngine::Auto] {
+    for engine in [EngineChoice::Only(Engine::Epoll), EngineChoice::Auto] {
         let path = format!("@weir-serve-test-{}-{engine:?}", std::process::id());
         let listen = vec![Endpoint::Unix(path.clone().into())];
         let handle = spawn(ServeOptions { listen, engine, ..ServeOptions::default() });

@@ -1,6 +1,16 @@
 //! Values that a flag chooses from, without their effects.
 
 use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use weir_io::{ENGINES, EngineChoice};
+
+/// Returns the parser of `--io`.
+pub(crate) fn engine() -> impl TypedValueParser<Value = EngineChoice> {
+    let auto = PossibleValue::new(EngineChoice::AUTO).help("io_uring where it works, else epoll");
+    let engines = ENGINES.iter().map(|info| PossibleValue::new(info.word).help(info.about));
+    let words: Vec<PossibleValue> = [auto].into_iter().chain(engines).collect();
+    PossibleValuesParser::new(words).try_map(|word| word.parse::<EngineChoice>())
+}
 
 /// `--arrivals`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -34,17 +44,6 @@ pub(crate) enum HttpVersionChoice {
     Http2,
     /// Over TLS HTTP/2 if the server chooses it, else HTTP/1.1
     Auto,
-}
-
-/// `--io`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum IoChoice {
-    /// io_uring where it works, else epoll
-    Auto,
-    /// io_uring, or fail
-    Uring,
-    /// epoll
-    Epoll,
 }
 
 /// `--pacing`.

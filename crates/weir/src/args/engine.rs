@@ -1,8 +1,9 @@
 //! The flags of the engine, and of the checks beside the load.
 
 use clap::Args;
+use weir_io::EngineChoice;
 use weir_result::{Pacing, StampChoice, Wait};
-use weir_runner::{CheckSpec, EngineSpec, IoChoice, Pin, WitnessChoice};
+use weir_runner::{CheckSpec, EngineSpec, Pin, WitnessChoice};
 
 use super::choices::{self, PacingChoice, TimestampsChoice, WaitChoice};
 use super::pin;
@@ -45,9 +46,9 @@ pub(crate) struct EngineArgs {
           default_missing_value = pin::ALL, value_parser = pin::pin, help_heading = "Engine")]
     pin: Option<Pin>,
     /// I/O engine; auto: io_uring where it works, else epoll
-    #[arg(long, value_enum, default_value_t = choices::IoChoice::Auto,
+    #[arg(long, value_parser = choices::engine(), default_value = EngineChoice::AUTO,
           value_name = "auto|uring|epoll", hide_possible_values = true, help_heading = "Engine")]
-    io: choices::IoChoice,
+    io: EngineChoice,
     /// Connections with kernel timestamps, which separate client overhead from latency; sample: one
     /// in 64
     #[arg(long, value_enum, default_value_t = TimestampsChoice::Sample,
@@ -61,11 +62,7 @@ impl EngineArgs {
         EngineSpec {
             threads,
             pin: self.pin.clone(),
-            io: match self.io {
-                choices::IoChoice::Auto => IoChoice::Auto,
-                choices::IoChoice::Uring => IoChoice::IoUring,
-                choices::IoChoice::Epoll => IoChoice::Epoll,
-            },
+            io: self.io,
             pacing: self.pacing.map(|choice| match choice {
                 PacingChoice::Sleep => Pacing::Sleep,
                 PacingChoice::Hybrid => Pacing::Hybrid,

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgAction, Args};
-use weir_serve::{Delay, Drip, ExtraHeader, Fault, HttpVersion, IoEngine, Mode, Stall, TlsVersion};
+use weir_io::EngineChoice;
+use weir_serve::{Delay, Drip, ExtraHeader, Fault, HttpVersion, Mode, Stall, TlsVersion};
 use weir_text::units::{parse_bytes, parse_count, parse_duration_ns};
 
 use super::choices::Switch;
@@ -66,7 +67,7 @@ pub(crate) struct ServerArgs {
     pub(crate) connections: usize,
     /// I/O engine; auto: io_uring where it works, else epoll
     #[arg(long, value_name = "auto|uring|epoll", default_value = "auto", help_heading = "Server")]
-    pub(crate) io: IoEngine,
+    pub(crate) io: EngineChoice,
     /// Pin each thread to a CPU
     #[arg(long, help_heading = "Server")]
     pub(crate) pin: bool,

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use weir_http::h2::{H2Client, H2Options};
 use weir_http::{Multiplexed, Request, StreamEvent, StreamEventKind};
-use weir_io::Endpoint;
-use weir_serve::{Behaviour, Handle, IoEngine, ServeError, ServeOptions, Stats, TlsConfig, spawn};
+use weir_io::{Endpoint, Engine, EngineChoice};
+use weir_serve::{Behaviour, Handle, ServeError, ServeOptions, Stats, TlsConfig, spawn};
 
 /// Runs `test` against a fresh server on each backend, and returns the counters of the last.
 pub(crate) fn check(
@@ -17,13 +17,13 @@ pub(crate) fn check(
     test: impl Fn(&Handle, SocketAddr),
     judge: impl Fn(&Stats),
 ) {
-    for engine in [IoEngine::Epoll, IoEngine::Uring] {
+    for engine in [EngineChoice::Only(Engine::Epoll), EngineChoice::Only(Engine::Uring)] {
         let mut options = ServeOptions { engine, tls: tls.cloned(), ..ServeOptions::default() };
         change(&mut options.behaviour);
         let handle = match spawn(options) {
             Ok(handle) => handle,
             // The kernel lacks io_uring or forbids it.
-            Err(ServeError::Worker(_)) if engine == IoEngine::Uring => continue,
+            Err(ServeError::Worker(_)) if engine == EngineChoice::Only(Engine::Uring) => continue,
             Err(error) => panic!("{engine:?}: {error}"),
         };
         let Endpoint::Tcp(address) = *handle.endpoint() else { panic!("not TCP") };

@@ -1,7 +1,7 @@
 //! The reference server within this process: for what its `Behaviour` can describe.
 
-use weir_io::Endpoint;
-use weir_serve::{Behaviour, Handle, IoEngine, ServeOptions, Stats};
+use weir_io::{Endpoint, Engine, EngineChoice};
+use weir_serve::{Behaviour, Handle, ServeOptions, Stats};
 
 /// A server that runs until it is dropped or stopped.
 #[derive(Debug)]
@@ -20,8 +20,11 @@ impl Served {
     }
 
     pub(crate) fn at(endpoint: Endpoint, change: impl FnOnce(&mut Behaviour)) -> Served {
-        let mut options =
-            ServeOptions { listen: vec![endpoint], engine: IoEngine::Epoll, ..Default::default() };
+        let mut options = ServeOptions {
+            listen: vec![endpoint],
+            engine: EngineChoice::Only(Engine::Epoll),
+            ..Default::default()
+        };
         change(&mut options.behaviour);
         Served(weir_serve::spawn(options).expect("the server starts"))
     }
