@@ -51,7 +51,7 @@ pub struct EngineInfo {
     pub name: &'static str,
     /// The word by which users choose it: `uring`, `epoll`.
     pub word: &'static str,
-    /// What the choice means.
+    /// The meaning of the choice, for a help text.
     pub about: &'static str,
     probe: fn() -> io::Result<()>,
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use weir_doctor::Diagnosis;
-use weir_result::document::{BrokenInvariant, Grade};
+use weir_result::document::BrokenInvariant;
 use weir_result::study::Gate;
 use weir_result::{AssertionOutcome, AssertionResult, Document};
 use weir_runner::{ErrorKind, Finished, NoThread};

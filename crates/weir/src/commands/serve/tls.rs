@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use weir_io::Endpoint;
-use weir_serve::{Identity, TlsConfig, TlsOptions, TlsVersion};
+use weir_serve::{Identity, TlsConfig, TlsOptions};
 
 use super::authority_file::AuthorityFile;
 use crate::args::choices::Switch;
