@@ -119,6 +119,12 @@ impl EngineChoice {
     /// The word for [`EngineChoice::Auto`].
     pub const AUTO: &str = "auto";
 
+    /// Its meaning, for a help text.
+    pub const AUTO_ABOUT: &str = "io_uring where it works, else epoll";
+
+    /// The words of all choices, as help shows them.
+    pub const WORDS: &str = "auto|uring|epoll";
+
     /// Returns its name in specifications: that of the engine, or `auto`.
     pub fn name(self) -> &'static str {
         match self {
@@ -182,7 +188,7 @@ mod tests {
         assert_eq!("auto".parse(), Ok(EngineChoice::Auto));
         let error = "kqueue".parse::<EngineChoice>().expect_err("no such engine").to_string();
         assert_eq!(error, "`kqueue` is not an engine: choose auto, uring or epoll");
-        assert_eq!(EngineChoice::words().collect::<Vec<_>>(), ["auto", "uring", "epoll"]);
+        assert_eq!(EngineChoice::words().collect::<Vec<_>>().join("|"), EngineChoice::WORDS);
         assert!(EngineChoice::names().all(|name| name.parse::<EngineChoice>().is_ok()));
     }
 }

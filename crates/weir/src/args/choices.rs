@@ -6,7 +6,7 @@ use weir_io::{ENGINES, EngineChoice};
 
 /// Returns the parser of `--io`.
 pub(crate) fn engine() -> impl TypedValueParser<Value = EngineChoice> {
-    let auto = PossibleValue::new(EngineChoice::AUTO).help("io_uring where it works, else epoll");
+    let auto = PossibleValue::new(EngineChoice::AUTO).help(EngineChoice::AUTO_ABOUT);
     let engines = ENGINES.iter().map(|info| PossibleValue::new(info.word).help(info.about));
     let words: Vec<PossibleValue> = [auto].into_iter().chain(engines).collect();
     PossibleValuesParser::new(words).try_map(|word| word.parse::<EngineChoice>())

@@ -47,7 +47,7 @@ pub(crate) struct EngineArgs {
     pin: Option<Pin>,
     /// I/O engine; auto: io_uring where it works, else epoll
     #[arg(long, value_parser = choices::engine(), default_value = EngineChoice::AUTO,
-          value_name = "auto|uring|epoll", hide_possible_values = true, help_heading = "Engine")]
+          value_name = EngineChoice::WORDS, hide_possible_values = true, help_heading = "Engine")]
     io: EngineChoice,
     /// Connections with kernel timestamps, which separate client overhead from latency; sample: one
     /// in 64
