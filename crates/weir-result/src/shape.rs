@@ -41,12 +41,12 @@ impl From<serde_path_to_error::Error<serde_json::Error>> for ShapeError {
 
 /// Reads a value from text. An error has line and column as well as the path.
 pub(crate) fn from_slice<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ShapeError> {
-    serde_json::from_slice(bytes).or_else(|fault| {
+    serde_json::from_slice(bytes).map_err(|fault| {
         // Paths are kept at some cost, and only for what cannot be read.
         let mut json = serde_json::Deserializer::from_slice(bytes);
         match serde_path_to_error::deserialize::<_, T>(&mut json) {
-            Err(error) => Err(ShapeError::from(error)),
-            Ok(_) => Err(ShapeError::from(fault)),
+            Err(error) => ShapeError::from(error),
+            Ok(_) => ShapeError::from(fault),
         }
     })
 }

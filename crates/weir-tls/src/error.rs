@@ -6,7 +6,9 @@ use std::net::IpAddr;
 use rustls::pki_types::{ServerName, UnixTime};
 use rustls::{AlertDescription, CertificateError, Error as RustlsError};
 use thiserror::Error;
-use weir_text::setting::{CA_FILE, CIPHERS, INSECURE, TLS_MAX, TLS_MIN};
+use weir_text::setting::{
+    CA_FILE, CERT, CIPHERS, HTTP, INSECURE, KEY, SERVER_NAME, TLS_MAX, TLS_MIN,
+};
 
 /// Reason for a connection lost to TLS. It is data of the run, like a refused connection.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -229,13 +231,13 @@ fn alert_name(code: &'static str) -> &'static str {
 }
 
 /// Returns advice for the user on an alert; empty if there is none.
-fn alert_advice(code: &'static str) -> &'static str {
+fn alert_advice(code: &'static str) -> String {
     match alert_name(code) {
-        "handshake_failure" | "protocol_version" | "insufficient_security" => {
-            ": it supports no offered version or cipher, or requires a client certificate (--cert)"
-        }
+        "handshake_failure" | "protocol_version" | "insufficient_security" => format!(
+            ": it supports no offered version or cipher, or requires a client certificate ({CERT})"
+        ),
         "certificate_required" => {
-            ": it requires a client certificate; give one with --cert FILE and --key FILE"
+            format!(": it requires a client certificate; give one with {CERT} FILE and {KEY} FILE")
         }
         "bad_certificate"
         | "unsupported_certificate"
@@ -244,15 +246,16 @@ fn alert_advice(code: &'static str) -> &'static str {
         | "certificate_unknown"
         | "unknown_ca"
         | "access_denied" => {
-            ": it does not accept the client's certificate; give another with --cert FILE"
+            format!(": it does not accept the client's certificate; give another with {CERT} FILE")
         }
-        "unrecognized_name" => {
-            ": it does not serve the host named; load one that it serves, or name it with --sni"
-        }
+        "unrecognized_name" => format!(
+            ": it does not serve the host named; load one that it serves, or name it with \
+             {SERVER_NAME}"
+        ),
         "no_application_protocol" => {
-            ": it supports none of the protocols offered (ALPN); offer another with --http"
+            format!(": it supports none of the protocols offered (ALPN); offer another with {HTTP}")
         }
-        _ => "",
+        _ => String::new(),
     }
 }
 

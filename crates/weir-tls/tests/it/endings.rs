@@ -129,14 +129,14 @@ fn an_alert_within_the_handshake_is_named() {
         40,
         "alert_handshake_failure",
         "the server refused TLS with the alert handshake_failure: it supports no offered \
-         version or cipher, or requires a client certificate (--cert)",
+         version or cipher, or requires a client certificate (`tls.cert`)",
     );
     check(80, "alert_internal_error", "the server refused TLS with the alert internal_error");
     check(
         112,
         "alert_unrecognized_name",
         "the server refused TLS with the alert unrecognized_name: it does not serve the host \
-         named; load one that it serves, or name it with --sni",
+         named; load one that it serves, or name it with `tls.server_name`",
     );
     check(255, "alert_unknown", "the server refused TLS with the alert unknown");
 }
@@ -152,7 +152,7 @@ fn a_server_that_requires_a_client_certificate_refuses() {
         assert_eq!(
             found.to_string(),
             "the server refused TLS with the alert certificate_required: it requires a client \
-             certificate; give one with --cert FILE and --key FILE"
+             certificate; give one with `tls.cert` FILE and `tls.key` FILE"
         );
     }
 }
