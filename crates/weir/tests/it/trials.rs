@@ -70,7 +70,7 @@ fn what_cannot_be_proved_is_said_before_any_load() {
         assert!(stderr.contains("--prove-client") && stderr.contains(part), "{stderr}");
     };
     check("-n5", "give -d");
-    check("-c2 -t2", "-c2");
+    check("-c2 -t2", "-c 2");
     check("-c1", "needs a connection");
     assert_eq!(server.stop().requests, 0);
 }
