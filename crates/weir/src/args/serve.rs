@@ -66,7 +66,8 @@ pub(crate) struct ServerArgs {
     #[arg(short, long, value_name = "N", default_value_t = 16_384, help_heading = "Server")]
     pub(crate) connections: usize,
     /// I/O engine; auto: io_uring where it works, else epoll
-    #[arg(long, value_name = EngineChoice::WORDS, default_value = EngineChoice::AUTO, help_heading = "Server")]
+    #[arg(long, value_name = EngineChoice::WORDS, default_value = EngineChoice::AUTO,
+          help_heading = "Server")]
     pub(crate) io: EngineChoice,
     /// Pin each thread to a CPU
     #[arg(long, help_heading = "Server")]
