@@ -221,7 +221,7 @@ fn metrics_that_no_pairs_decide_are_named_before_the_study() {
         undecidable(&Study { design: Design::Ab { metrics, threshold: 0.02, pairs }, ..study(1) })
     };
     let text = "6 pairs can show a difference in the first metric alone: the other 2 metrics take \
-                7 (--pairs 7), or name fewer (--metric)";
+                7 (`study.pairs` 7), or name fewer (`study.metrics`)";
     assert_eq!(with(Some(6), &["rate", "p50", "p99"]).as_deref(), Some(text));
     assert_eq!(with(Some(7), &["rate", "p50", "p99"]), None);
     assert_eq!(with(Some(6), &["rate", "p50"]), None);

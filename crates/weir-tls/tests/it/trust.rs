@@ -55,7 +55,7 @@ fn a_certificate_for_another_name_is_refused_with_the_names_it_has() {
         Err((
             "wrong_name",
             "the certificate is not valid for \"localhost\": it names \"example.test\"; load the \
-             host it names, or --insecure to accept any certificate",
+             host it names, or `tls.insecure` to accept any certificate",
         )),
     );
     check(
@@ -76,7 +76,7 @@ fn a_certificate_for_another_name_is_refused_with_the_names_it_has() {
         Err((
             "wrong_name",
             "the certificate is not valid for \"localhost\": it names no host (subjectAltName); \
-             replace it, or --insecure to accept any certificate",
+             replace it, or `tls.insecure` to accept any certificate",
         )),
     );
 }
@@ -89,7 +89,7 @@ fn a_certificate_out_of_its_time_is_refused_with_the_day() {
         "localhost",
         Err((
             "expired_certificate",
-            "the certificate expired on 2024-01-01: renew it, or --insecure to accept any \
+            "the certificate expired on 2024-01-01: renew it, or `tls.insecure` to accept any \
              certificate",
         )),
     );
@@ -100,7 +100,7 @@ fn a_certificate_out_of_its_time_is_refused_with_the_day() {
         Err((
             "not_yet_valid_certificate",
             "the certificate is not valid before 2090-01-01: set this machine's clock, or \
-             --insecure to accept any certificate",
+             `tls.insecure` to accept any certificate",
         )),
     );
 }
@@ -113,15 +113,15 @@ fn a_certificate_from_somebody_else_is_refused() {
     assert_eq!(found, TlsError::UnknownIssuer);
     assert_eq!(
         found.to_string(),
-        "the certificate's issuer is not trusted: give it with --cacert FILE, or --insecure to \
-         accept any certificate"
+        "the certificate's issuer is not trusted: give it with `tls.ca_file` FILE, or \
+         `tls.insecure` to accept any certificate"
     );
     let renewed = Authority::new().file("renewed");
     let found = verdict(&identity, "localhost", renewed).unwrap_err();
     assert_eq!(
         found.to_string(),
         "the certificate cannot be accepted (a signature does not fit the issuer's key): replace \
-         it, or --insecure to accept any certificate"
+         it, or `tls.insecure` to accept any certificate"
     );
 }
 
