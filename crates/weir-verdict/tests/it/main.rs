@@ -2,10 +2,12 @@
 //! that it is linked once.
 
 mod assertions;
+#[cfg(feature = "schema")]
 #[path = "../../../weir-result/tests/it/conformance.rs"]
 mod conformance;
 mod document;
 mod fixture;
 mod merge;
+#[cfg(feature = "schema")]
 mod schema;
 mod verdict;
