@@ -3,8 +3,7 @@
 //! A [`RunSpec`] is all that a run needs; it can be written as JSON and read again. A [`Runner`]
 //! plans it, checks the target, carries out the load and returns its [`weir_result::Document`];
 //! [`LocalRunner`] does so on this machine. An [`Observer`] sees the progress, [`Interrupts`] end
-//! the run. This crate parses no command line,
-//! prints nothing and never ends the process.
+//! the run. This crate parses no command line, prints nothing and never ends the process.
 #![forbid(unsafe_code)]
 
 mod runner;

@@ -105,7 +105,6 @@ settings! {
     OUTPUT "output" "File of the result",
     FORMAT "output.format" "Format of the result",
     VERBOSE "output.verbose" "Showing all of a report",
-    ASSERT "verdict.assertions" "An assertion",
     ASSERT_CONFIDENCE "verdict.confidence" "Confidence of assertions",
     SAVE "history.save" "Name under which a run is saved",
     HISTORY "history.file" "File of saved runs",

@@ -57,7 +57,6 @@ const NAMES: &[(Setting, &str)] = &[
     (OUTPUT, "-o"),
     (FORMAT, "--format"),
     (VERBOSE, "--verbose"),
-    (ASSERT, "--assert"),
     (ASSERT_CONFIDENCE, "--assert-confidence"),
     (SAVE, "--save"),
     (HISTORY, "--history"),

@@ -89,8 +89,8 @@ pub enum LoadError {
 pub enum Stored {
     /// One of this schema, with the verdict that it was given.
     Current(Box<Document>),
-    /// One of an older schema. Everything derived is derived again from its histograms, and it has
-    /// to be judged again, also by its assertions.
+    /// One of an older schema. Everything derived is derived again from its histograms; the verdict
+    /// and the results of its assertions are missing.
     Older {
         /// The document.
         document: Box<Unjudged>,

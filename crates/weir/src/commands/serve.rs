@@ -119,7 +119,9 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
     };
     let framing = match args.response.chunked {
         Some(chunk) => Framing::Chunked {
-            chunk_bytes: u32::try_from(chunk).context("--chunked is too large: at most 1Mi")?,
+            chunk_bytes: u32::try_from(chunk)
+                .ok()
+                .context("--chunked is too large: at most 1Mi")?,
         },
         None if args.response.until_close => Framing::UntilClose,
         None => Framing::Length,
@@ -167,7 +169,9 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
 fn http2(args: &ServeArgs) -> Result<Http2Options> {
     let default = Http2Options::default();
     let window_bytes = match args.closing.h2_window {
-        Some(bytes) => u32::try_from(bytes).context("--h2-window is too large: at most 2Gi-1")?,
+        Some(bytes) => {
+            u32::try_from(bytes).ok().context("--h2-window is too large: at most 2Gi-1")?
+        }
         None => default.window_bytes,
     };
     let settings_delay = args.closing.h2_settings_delay;
