@@ -2,12 +2,14 @@
 //! in the text of any revision.
 //!
 //! A file has to be edited for one more of some siblings if it names all that exist: it lists them
-//! or tells them apart. Files of its own come on top, those called after it; the sibling with the
-//! fewest says how many. For a flag or a metric, a file has to be edited if it names one that
-//! exists; the count is the median of some that are typical. Comments and tests do not count.
+//! or tells them apart. Files of its own come on top, those called after it (each is one with the
+//! directory below it); the sibling with the fewest says how many. For a flag or a metric, a file
+//! has to be edited if it names one that exists; the count is the median of some that are typical.
+//! Comments and tests do not count.
 
 mod samples;
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use anyhow::Result;
@@ -23,7 +25,7 @@ struct Row {
     max: usize,
     /// Files of others that have to be edited.
     edited: usize,
-    /// Files called after it.
+    /// Files called after it; a file and the directory below it are one.
     own: usize,
     /// Files that name several of the siblings and not all, which may have a case for the new one.
     some: usize,
@@ -76,7 +78,9 @@ fn of_siblings(about: &'static str, max: usize, siblings: &[Sibling], files: &[C
     let all = named.iter().filter(|(number, _)| *number == siblings.len());
     let edited: Vec<&str> = all.map(|(_, path)| *path).collect();
     let some = named.iter().filter(|(number, _)| (2..siblings.len()).contains(number)).count();
-    let own = |sibling: &Sibling| files.iter().filter(|code| sibling.owns(code.path)).count();
+    let own = |sibling: &Sibling| {
+        files.iter().filter_map(|code| sibling.room(code.path)).collect::<BTreeSet<_>>().len()
+    };
     let own = siblings.iter().map(own).min().unwrap_or(0);
     Row { about, max, edited: edited.len(), own, some, details: list(&edited) }
 }
@@ -156,7 +160,8 @@ mod tests {
             ("crates/y/src/a/one/b.rs", ""),
             ("crates/x/src/two.rs", ""),
             ("crates/x/src/two/c.rs", ""),
-            ("crates/x/src/two/d.rs", ""),
+            ("crates/y/src/two/d.rs", ""),
+            ("crates/z/src/a/two.rs", ""),
             ("crates/x/src/two_more.rs", ""),
         ]);
         assert_eq!((row.edited, row.own), (0, 2));

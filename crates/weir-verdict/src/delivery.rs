@@ -37,9 +37,7 @@ fn as_planned(document: &Document) -> String {
 fn missing_connections(document: &Document) -> Option<String> {
     let connections = &document.connections;
     let (asked, open) = (connections.asked, connections.open_at_t0);
-    // While connections are renewed, some of them are not open.
-    let are_renewed = connections.renewed > 0 || connections.closed_by_peer > 0;
-    if open >= asked || are_renewed {
+    if open >= asked || connections.were_renewed() {
         return None;
     }
     let worst = connections.failures.iter().max_by_key(|failure| failure.count);

@@ -137,8 +137,10 @@ pub(crate) fn stamps_a_sample_of_sends<B: Machine>() {
     let (mut driver, peer) = pair_with::<B>(StampRequest::Sample);
     let server = respond(peer, driver.clock);
     let id = driver.template(b"request!");
-    let (mut sends, mut stamped, mut received) = (0, 0, 0);
-    while stamped < ROUNDS / 10 {
+    let (mut sends, mut stamped) = (0, 0);
+    // The kernel begins to stamp packets some time after the first socket wants it.
+    let (mut received, mut since_first) = (0, 0);
+    while stamped < ROUNDS / 10 || received == 0 {
         // One piece, or several.
         let half = Segment::Template { id, bytes: 4 };
         let whole = Segment::Template { id, bytes: 8 };
@@ -151,6 +153,7 @@ pub(crate) fn stamps_a_sample_of_sends<B: Machine>() {
         let (last, before) = all.split_last().expect("an event");
         let began_at = began_at(last);
         received += u32::from(last.stamp.is_some());
+        since_first += u32::from(received > 0);
         let Some(transmitted) = before.first() else { continue };
         assert!(is_first && before.len() == 1, "send {sends}: {all:?}");
         assert_eq!(transmitted.kind, SeenKind::Transmitted);
@@ -159,7 +162,7 @@ pub(crate) fn stamps_a_sample_of_sends<B: Machine>() {
         assert!(tx_at <= began_at.after(ERROR_NS), "received before it was transmitted: {all:?}");
         stamped += 1;
     }
-    assert!(received > sends / 2, "{received} of {sends} responses have a stamp");
+    assert!(received > since_first / 2, "{received} of {since_first} responses have a stamp");
     drop(driver);
     server.join().expect("no panic");
 }

@@ -83,10 +83,8 @@ fn failures(connections: &ConnectionsSection) -> Vec<Fact> {
     let mut failed = Vec::new();
     let connecting = of_phase(FailurePhase::Connect);
     let (asked_text, open_text) = (units::count(asked), units::count(open));
-    // While connections are renewed, some of them are not open.
-    let are_renewed = connections.renewed > 0 || connections.closed_by_peer > 0;
     match (open < asked, connecting.is_empty()) {
-        (true, true) if are_renewed => {}
+        (true, true) if connections.were_renewed() => {}
         (true, true) => failed.push(format!("{open_text} of {asked_text} open")),
         (true, false) => failed.push(format!("{open_text} of {asked_text} open: {connecting}")),
         (false, false) => failed.push(format!("failed to connect: {connecting}")),

@@ -3,8 +3,9 @@
 //!
 //! The checks are cheap, and run on every document assembled, merged or read.
 
+use super::latency::Latency;
 use super::recorded::Recorded;
-use crate::counters::{ByOutcome, DestinationCounts, Slice, TlsCounts};
+use crate::counters::{DestinationCounts, Slice, TlsCounts};
 use crate::histogram::Histogram;
 use crate::measurements::Measurements;
 use crate::plan::{Load, Plan};
@@ -31,23 +32,8 @@ pub(super) fn check(plan: &Plan, recorded: &Recorded) -> Result<(), BrokenInvari
     }
     check_slices(measurements)?;
     check_order(measurements)?;
-    let ByOutcome { ok, bad, failed_at, censored } = &measurements.response_time;
-    for histogram in [ok, bad, failed_at, censored] {
-        check_sum("response_time", histogram)?;
-    }
-    let ByOutcome { ok, bad, failed_at, censored } = &measurements.service_time;
-    for histogram in [ok, bad, failed_at, censored] {
-        check_sum("service_time", histogram)?;
-    }
-    check_sum("send_lag", &measurements.send_lag.ok)?;
-    check_sum("sched_lag", &measurements.sched_lag)?;
-    check_sum("connection_wait", &measurements.connection_wait)?;
-    check_sum("first_byte", &measurements.first_byte)?;
-    check_sum("connect", &measurements.connect)?;
-    check_sum("connect_setup", &measurements.connect_setup)?;
-    check_sum("connect_window", &measurements.connect_window)?;
-    check_sum("tls_handshake", &measurements.tls_handshake)?;
-    check_sum("opening", &measurements.opening)
+    let mut times = Latency::histograms(measurements).into_iter();
+    times.try_for_each(|(name, histogram)| check_sum(name, histogram))
 }
 
 fn check_counts(recorded: &Recorded) -> Result<(), BrokenInvariant> {

@@ -26,6 +26,11 @@ impl ConnectionsSection {
         Connections { connects: self.connects_of_load(), ..Connections::from(self) }
     }
 
+    /// True if connections of the load were replaced. One that is being replaced is not open.
+    pub fn were_renewed(&self) -> bool {
+        self.renewed > 0 || self.closed_by_peer > 0
+    }
+
     /// Connects of the load alone, without those of the probe, the probe thread and handshakes.
     pub fn connects_of_load(&self) -> u64 {
         let beside = self

@@ -13,7 +13,7 @@ use crate::packed::{ExactFigures, decode};
 use crate::plan::{Load, Plan};
 
 /// Declares a section of times. Each field has the name of its times in [`Measurements`], and
-/// stores them by [`Stored`].
+/// stores them by [`Stored`]; sums and names are of the same list.
 macro_rules! times {
     (
         $(#[$meta:meta])*
@@ -27,6 +27,23 @@ macro_rules! times {
         }
 
         impl $Section {
+            /// Names of the times.
+            pub const NAMES: &[&str] = &[$(stringify!($time)),*];
+
+            /// Returns the time of a name of [`Self::NAMES`]; `None` if the run has none.
+            pub fn named(&self, name: &str) -> Option<&Metric> {
+                match name {
+                    $(stringify!($time) => Option::from(&self.$time),)*
+                    _ => None,
+                }
+            }
+
+            /// Returns each histogram of the times, with the name of its time.
+            pub(super) fn histograms(of: &Measurements) -> Vec<(&'static str, &Histogram)> {
+                let times = [$((stringify!($time), of.$time.classes())),*].into_iter();
+                times.flat_map(|(name, of)| of.into_iter().map(move |of| (name, of))).collect()
+            }
+
             /// Summarizes the times, without intervals.
             fn store(measurements: &Measurements) -> $Section {
                 $Section { $($time: Stored::store(&measurements.$time),)* }
@@ -129,6 +146,24 @@ impl Latency {
             measurements.connect_setup = measurements.connect.clone();
         }
         Ok(())
+    }
+}
+
+/// Times as they are measured.
+trait Classes {
+    /// Returns the histogram of each class.
+    fn classes(&self) -> Vec<&Histogram>;
+}
+
+impl Classes for Histogram {
+    fn classes(&self) -> Vec<&Histogram> {
+        vec![self]
+    }
+}
+
+impl Classes for ByOutcome {
+    fn classes(&self) -> Vec<&Histogram> {
+        vec![&self.ok, &self.bad, &self.failed_at, &self.censored]
     }
 }
 

@@ -22,18 +22,7 @@ pub(super) fn estimate(metric: &Metric, document: &Document) -> Result<Estimate,
 }
 
 fn of_time(time: Time, figure: Figure, document: &Document) -> Result<Estimate, Missing> {
-    let latency = &document.latency;
-    let times = match time {
-        Time::Response => Some(&latency.response_time),
-        Time::Service => Some(&latency.service_time),
-        Time::SendLag => Some(&latency.send_lag),
-        Time::SchedLag => Some(&latency.sched_lag),
-        Time::ConnectionWait => Some(&latency.connection_wait),
-        Time::FirstByte => Some(&latency.first_byte),
-        Time::Connect => Some(&latency.connect),
-        Time::TlsHandshake => latency.tls_handshake.as_ref(),
-        Time::Opening => latency.opening.as_ref(),
-    };
+    let times = document.latency.named(time.0);
     let times = times.filter(|times| times.headline().count > 0);
     let times = times.ok_or_else(|| Missing::new("the run has no such time".to_owned()))?;
     let summary = times.headline();

@@ -3,6 +3,7 @@
 
 use super::section::SECTIONS;
 use super::unit::Unit;
+use weir_result::document::Latency;
 use weir_result::quantile::PERCENTILES;
 use weir_text::similar;
 
@@ -21,24 +22,31 @@ pub(super) enum Metric {
     Path(Vec<String>),
 }
 
-/// A time of the document's section `latency`.
+/// A time of the document's section `latency`, by its name there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Time {
-    Response,
-    Service,
-    SendLag,
-    SchedLag,
-    ConnectionWait,
-    FirstByte,
-    Connect,
-    TlsHandshake,
-    Opening,
-}
+pub(super) struct Time(pub(super) &'static str);
 
 impl Time {
+    pub(super) const RESPONSE: Time = Time("response_time");
+    pub(super) const SERVICE: Time = Time("service_time");
+    pub(super) const CONNECT: Time = Time("connect");
+
+    /// Returns the time of a name.
+    fn named(name: &str) -> Option<Time> {
+        let long = SHORT_TIMES.iter().find(|(short, _)| *short == name);
+        let name = long.map_or(name, |(_, long)| *long);
+        Latency::NAMES.iter().find(|known| **known == name).map(|known| Time(known))
+    }
+
     /// True if it is measured once per connection, not once per request.
     pub(super) fn is_of_connections(self) -> bool {
-        matches!(self, Time::Connect | Time::TlsHandshake | Time::Opening)
+        OF_CONNECTIONS.contains(&self.0)
+    }
+
+    /// True if failures have no effect on it.
+    fn is_over_responses(self, figure: Figure) -> bool {
+        let is_mean = matches!(figure, Figure::Mean | Figure::Min);
+        OF_OK.contains(&self.0) || OF_RESPONSES.contains(&self.0) && is_mean
     }
 }
 
@@ -75,19 +83,18 @@ pub(super) enum Class {
     Status(u16, u16),
 }
 
-const TIMES: [(&str, Time); 11] = [
-    ("response", Time::Response),
-    ("response_time", Time::Response),
-    ("service", Time::Service),
-    ("service_time", Time::Service),
-    ("send_lag", Time::SendLag),
-    ("sched_lag", Time::SchedLag),
-    ("connection_wait", Time::ConnectionWait),
-    ("first_byte", Time::FirstByte),
-    ("connect", Time::Connect),
-    ("tls_handshake", Time::TlsHandshake),
-    ("opening", Time::Opening),
-];
+/// Short names of times.
+const SHORT_TIMES: [(&str, &str); 2] = [("response", "response_time"), ("service", "service_time")];
+
+/// Times that are measured once per connection.
+const OF_CONNECTIONS: [&str; 5] =
+    ["connect", "connect_setup", "connect_window", "tls_handshake", "opening"];
+
+/// Times that only `ok` requests have.
+const OF_OK: [&str; 2] = ["first_byte", "unlagged"];
+
+/// Times that end with a response.
+const OF_RESPONSES: [&str; 2] = ["response_time", "service_time"];
 
 const FIGURES: [(&str, Figure); 3] =
     [("max", Figure::Max), ("mean", Figure::Mean), ("min", Figure::Min)];
@@ -129,10 +136,10 @@ impl Metric {
             return Ok(Metric::Rate(rate));
         }
         if let Some(figure) = figure(name)? {
-            return Ok(Metric::Time(Time::Response, figure));
+            return Ok(Metric::Time(Time::RESPONSE, figure));
         }
         let (first, rest) = name.split_once('.').unwrap_or((name, ""));
-        match find(&TIMES, first) {
+        match Time::named(first) {
             Some(time) => match figure(rest)? {
                 Some(figure) => Ok(Metric::Time(time, figure)),
                 None => Err(format!("'{name}' is not known: write '{first}.p99', max or mean")),
@@ -159,11 +166,10 @@ impl Metric {
     /// on it (METHOD 1.6).
     pub(super) fn is_over_responses(&self) -> bool {
         match self {
-            Metric::Time(Time::FirstByte, _) => true,
-            Metric::Time(Time::Response | Time::Service, Figure::Mean | Figure::Min) => true,
+            Metric::Time(time, figure) => time.is_over_responses(*figure),
             Metric::Path(path) => {
-                let of_responses = ["response_time", "service_time", "first_byte"];
-                path[0] == "latency" && path.get(1).is_some_and(|of| of_responses.contains(&&**of))
+                let time = path.get(1).filter(|_| path[0] == "latency").map(String::as_str);
+                time.is_some_and(|time| OF_OK.contains(&time) || OF_RESPONSES.contains(&time))
             }
             _ => false,
         }
@@ -183,7 +189,7 @@ fn named_field(name: &str) -> Option<Metric> {
         ["latency", time, field] | ["latency", time, "all", field] => {
             let figure = fields.iter().zip(figures.iter().chain([&Figure::Max]));
             let (_, figure) = figure.into_iter().find(|(known, _)| **known == field)?;
-            Some(Metric::Time(find(&TIMES, time)?, *figure))
+            Some(Metric::Time(Time::named(time)?, *figure))
         }
         ["throughput", "completed_rps"] => Some(Metric::Rate(Rate::Completed)),
         ["throughput", "good_rps"] => Some(Metric::Rate(Rate::Good)),
@@ -234,7 +240,8 @@ fn unknown(name: &str, first: &str) -> String {
     }
     let names = CLASSES.iter().map(|(name, _)| *name);
     let names = names.chain(RATES.iter().map(|(name, _)| *name));
-    let names = names.chain(TIMES.iter().map(|(name, _)| *name)).chain(SECTIONS.iter().copied());
+    let names = names.chain(SHORT_TIMES.iter().map(|(name, _)| *name));
+    let names = names.chain(Latency::NAMES.iter().copied()).chain(SECTIONS.iter().copied());
     match similar(first, names) {
         Some(known) => {
             let suggestion = name.replacen(first, known, 1);
@@ -251,18 +258,18 @@ mod tests {
     #[test]
     fn names() {
         for (name, expected) in [
-            ("p99", Metric::Time(Time::Response, Figure::Percentile(99.0))),
-            ("p99.90", Metric::Time(Time::Response, Figure::Percentile(99.9))),
-            ("p100", Metric::Time(Time::Response, Figure::Max)),
-            ("service_time.mean", Metric::Time(Time::Service, Figure::Mean)),
+            ("p99", Metric::Time(Time::RESPONSE, Figure::Percentile(99.0))),
+            ("p99.90", Metric::Time(Time::RESPONSE, Figure::Percentile(99.9))),
+            ("p100", Metric::Time(Time::RESPONSE, Figure::Max)),
+            ("service_time.mean", Metric::Time(Time::SERVICE, Figure::Mean)),
             ("sent", Metric::Rate(Rate::Sent)),
             ("errors", Metric::Share(Class::Errors)),
             ("status.5xx.count", Metric::Count(Class::Status(500, 599))),
             (
                 "latency.response_time.p99_9_ns",
-                Metric::Time(Time::Response, Figure::Percentile(99.9)),
+                Metric::Time(Time::RESPONSE, Figure::Percentile(99.9)),
             ),
-            ("latency.service_time.all.max_ns", Metric::Time(Time::Service, Figure::Max)),
+            ("latency.service_time.all.max_ns", Metric::Time(Time::SERVICE, Figure::Max)),
             ("throughput.good_rps", Metric::Rate(Rate::Good)),
             ("plan.connections", Metric::Path(vec!["plan".to_owned(), "connections".to_owned()])),
         ] {

@@ -85,8 +85,8 @@ impl NamedMetric {
             interval.map(|interval| (interval.low_rps, interval.high_rps))
         };
         let times = match self.metric {
-            Metric::Time(Time::Response, _) => &document.latency.response_time,
-            Metric::Time(Time::Service, _) => &document.latency.service_time,
+            Metric::Time(Time::RESPONSE, _) => &document.latency.response_time,
+            Metric::Time(Time::SERVICE, _) => &document.latency.service_time,
             Metric::Rate(Rate::Completed) => {
                 return of_rate(document.throughput.completed_interval);
             }
@@ -166,10 +166,10 @@ impl NamedMetric {
             Metric::Rate(Rate::Sent) => "Sent/s".to_owned(),
             Metric::Rate(Rate::Bytes) => "Bytes/s".to_owned(),
             Metric::Share(Class::Errors) => "Errors".to_owned(),
-            Metric::Time(Time::Response, Figure::Mean) => "Mean".to_owned(),
-            Metric::Time(Time::Response, Figure::Max) => "Max".to_owned(),
-            Metric::Time(Time::Connect, Figure::Percentile(p)) => format!("Connect p{p}"),
-            Metric::Time(Time::Service, Figure::Percentile(p)) => format!("Service p{p}"),
+            Metric::Time(Time::RESPONSE, Figure::Mean) => "Mean".to_owned(),
+            Metric::Time(Time::RESPONSE, Figure::Max) => "Max".to_owned(),
+            Metric::Time(Time::CONNECT, Figure::Percentile(p)) => format!("Connect p{p}"),
+            Metric::Time(Time::SERVICE, Figure::Percentile(p)) => format!("Service p{p}"),
             Metric::Path(path) if path.last().is_some_and(|it| it == "connects_per_second") => {
                 "Connects/s".to_owned()
             }

@@ -42,15 +42,15 @@ impl FromStr for ShareClaim {
             return refuse(format!("'{}' is no upper limit; write it with <", claim.text));
         }
         let (share_max, slow) = match claim.metric {
-            Metric::Time(Time::Response, Figure::Percentile(p)) => {
+            Metric::Time(Time::RESPONSE, Figure::Percentile(p)) => {
                 let limit_ns = (claim.limit as u64).min(HIGHEST_NS);
                 (1.0 - p / 100.0, Some(Slow { p, limit_ns }))
             }
             Metric::Share(Class::Errors) => (claim.limit, None),
-            Metric::Time(Time::Response, Figure::Max) => {
+            Metric::Time(Time::RESPONSE, Figure::Max) => {
                 return refuse("no number of requests shows a maximum; use p99.99".to_owned());
             }
-            Metric::Time(Time::Response, _) => {
+            Metric::Time(Time::RESPONSE, _) => {
                 return refuse(format!("{name} limits no share of the requests; use p50 or p99"));
             }
             Metric::Time(..) => {
@@ -99,7 +99,7 @@ impl ShareClaim {
     /// did not inflate it, `u64::MAX` if that is not known.
     pub fn client_ns(&self, document: &Document) -> u64 {
         let Some(Slow { p, .. }) = self.slow else { return 0 };
-        let metric = Metric::Time(Time::Response, Figure::Percentile(p));
+        let metric = Metric::Time(Time::RESPONSE, Figure::Percentile(p));
         match estimate(&metric, document) {
             Ok(found) if matches!(found.bound, Bound::Upper | Bound::Unknown) => {
                 found.client_ns.unwrap_or(u64::MAX)

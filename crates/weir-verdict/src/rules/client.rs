@@ -199,7 +199,7 @@ fn why_gaps_are_not_the_clients(document: &Document) -> Option<&'static str> {
 fn was_renewed(document: &Document) -> bool {
     let connections = &document.connections;
     connections.connects_of_load() > connections.asked
-        || connections.closed_by_peer > 0
+        || connections.were_renewed()
         || !connections.failures.is_empty()
 }
 
