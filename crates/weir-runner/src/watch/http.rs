@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use anyhow::Result;
-use weir_http::Head;
+use weir_http::{BodyBudget, Http1, Interest, RequestTraits};
 use weir_io::Endpoint;
 use weir_tls::TlsConfig;
 
@@ -20,7 +20,7 @@ use crate::spec::url::Url;
 const RESPONSE_MAX_BYTES: usize = 16 << 20;
 
 /// Maximum interim responses (1xx, RFC 9110 §15.2) before a response.
-const INTERIM_MAX: usize = 16;
+const INTERIM_MAX: u64 = 16;
 
 /// A status page.
 #[derive(Debug)]
@@ -148,23 +148,17 @@ impl Site {
         };
         self.sent += 1;
         channel.send(request, patience)?;
-        let mut received = Vec::new();
+        let mut response = Response::default();
+        let mut bytes = Vec::new();
         loop {
             // Also if the bytes never pause.
             patience.left().map_err(in_words)?;
-            let is_over = channel.receive(&mut received, patience)? == 0;
-            if let Some(response) = Response::parse(&received, is_over)? {
-                if response.is_kept {
-                    self.channel = Some(channel);
-                }
-                return Ok((response.status, response.body));
+            channel.receive(&mut bytes, patience)?;
+            if let Some((status, body, is_kept)) = response.receive(&bytes)? {
+                self.channel = is_kept.then_some(channel);
+                return Ok((status, body));
             }
-            if is_over {
-                return Err(io::Error::other("the response is incomplete"));
-            }
-            if received.len() > RESPONSE_MAX_BYTES {
-                return Err(io::Error::other("the response is longer than 16 MiB"));
-            }
+            bytes.clear();
         }
     }
 
@@ -184,70 +178,56 @@ impl Site {
     }
 }
 
-/// A complete response.
-#[derive(Debug, PartialEq, Eq)]
+/// A response that arrives.
 struct Response {
-    status: u16,
-    body: Vec<u8>,
-    /// True if the connection can carry another request.
-    is_kept: bool,
+    protocol: Http1,
+    received: usize,
+}
+
+impl Default for Response {
+    fn default() -> Response {
+        let mut protocol = Http1::new(1);
+        protocol.set_interest(Interest::Body, &BodyBudget::new(RESPONSE_MAX_BYTES));
+        protocol.request(RequestTraits::default());
+        Response { protocol, received: 0 }
+    }
 }
 
 impl Response {
-    /// Parses a response; `None` if it is incomplete. `is_over`: the server has closed.
-    fn parse(received: &[u8], is_over: bool) -> io::Result<Option<Response>> {
-        let mut rest = received;
-        for _ in 0..=INTERIM_MAX {
-            let Some(head) = weir_http::read_head(rest).map_err(io::Error::other)? else {
-                return Ok(None);
+    /// Receives the next bytes; none are the end of the stream. Returns status and body once the
+    /// response is complete, and true if the connection can carry another request.
+    fn receive(&mut self, bytes: &[u8]) -> io::Result<Option<(u16, Vec<u8>, bool)>> {
+        let (protocol, mut events) = (&mut self.protocol, Vec::new());
+        let read = match bytes {
+            [] => protocol.end_of_stream(&mut events),
+            bytes => protocol.receive(bytes, &mut events),
+        };
+        self.received += bytes.len();
+        let is_too_long = self.received > RESPONSE_MAX_BYTES;
+        let Some(event) = events.first() else {
+            read.map_err(io::Error::other)?;
+            return match protocol.interim_responses() {
+                0..=INTERIM_MAX if bytes.is_empty() => {
+                    Err(io::Error::other("the connection was closed before a response"))
+                }
+                0..=INTERIM_MAX if is_too_long => Err(too_long()),
+                0..=INTERIM_MAX => Ok(None),
+                _ => Err(io::Error::other(format!(
+                    "more than {INTERIM_MAX} interim responses (1xx) before the final one"
+                ))),
             };
-            rest = &rest[head.bytes..];
-            if !(100..200).contains(&head.status) {
-                return Response::of(&head, rest, is_over);
-            }
+        };
+        let response = protocol.response(0);
+        let is_kept = !event.closes && read.is_ok() && !bytes.is_empty();
+        match response.is_cut() {
+            true => Err(too_long()),
+            false => Ok(Some((event.status, response.body().to_vec(), is_kept))),
         }
-        let text = format!("more than {INTERIM_MAX} interim responses (1xx) before the final one");
-        Err(io::Error::other(text))
-    }
-
-    /// Parses what follows the head of a final response.
-    fn of(head: &Head<'_>, rest: &[u8], is_over: bool) -> io::Result<Option<Response>> {
-        let text = |name| head.header(name).map(|value| String::from_utf8_lossy(value));
-        let has = |name, word: &str| {
-            text(name).is_some_and(|value| value.to_ascii_lowercase().contains(word))
-        };
-        let length = text("content-length").and_then(|length| length.trim().parse().ok());
-        let body = match length {
-            _ if has("transfer-encoding", "chunked") => dechunked(rest)?,
-            Some(length) => rest.get(..length).map(<[u8]>::to_vec),
-            None => is_over.then(|| rest.to_vec()),
-        };
-        let is_kept = !is_over && !has("connection", "close") && head.version == "HTTP/1.1";
-        Ok(body.map(|body| Response { status: head.status, body, is_kept }))
     }
 }
 
-/// Decodes a chunked body (RFC 9112 §7.1), without trailers; `None` if it is incomplete.
-fn dechunked(mut rest: &[u8]) -> io::Result<Option<Vec<u8>>> {
-    let mut body = Vec::new();
-    loop {
-        let Some(end) = rest.windows(2).position(|pair| pair == b"\r\n") else { return Ok(None) };
-        let line = String::from_utf8_lossy(&rest[..end]);
-        let size = line.split(';').next().unwrap_or_default().trim();
-        let size = usize::from_str_radix(size, 16)
-            .ok()
-            .filter(|size| *size <= RESPONSE_MAX_BYTES)
-            .ok_or_else(|| io::Error::other("the response has a malformed chunk"))?;
-        let data = &rest[end + 2..];
-        if data.len() < size + 2 {
-            return Ok(None);
-        }
-        if size == 0 {
-            return Ok(Some(body));
-        }
-        body.extend_from_slice(&data[..size]);
-        rest = &data[size + 2..];
-    }
+fn too_long() -> io::Error {
+    io::Error::other("the response is longer than 16 MiB")
 }
 
 #[cfg(test)]
@@ -257,43 +237,50 @@ mod tests {
 
     #[test]
     fn responses_end_where_their_framing_says() {
-        let check = |bytes: &str, is_over, expected: Option<(&str, bool)>| {
-            let response = Response::parse(bytes.as_bytes(), is_over).expect(bytes);
-            let found = response.map(|response| {
-                (String::from_utf8(response.body).expect("text"), response.is_kept)
-            });
-            let expected = expected.map(|(body, is_kept)| (body.to_owned(), is_kept));
-            assert_eq!(found, expected, "{bytes}");
+        // Each in one piece and byte by byte, and then the end of the stream.
+        let check = |text: &str, expected: Option<(&str, bool)>| {
+            for piece in [text.len(), 1] {
+                let mut response = Response::default();
+                let mut pieces = text.as_bytes().chunks(piece).chain([&b""[..]]);
+                let found = pieces.find_map(|bytes| response.receive(bytes).transpose());
+                let found = found.and_then(Result::ok);
+                let found = found
+                    .map(|(_, body, is_kept)| (String::from_utf8(body).expect("text"), is_kept));
+                let expected = expected.map(|(body, is_kept)| (body.to_owned(), is_kept));
+                assert_eq!(found, expected, "{text}");
+            }
         };
-        check("HTTP/1.1 200 OK\r\n", false, None);
+        check("HTTP/1.1 200 OK\r\n", None);
         let with_length = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n";
-        check(with_length, false, None);
-        check(&format!("{with_length}ab"), true, None);
-        check(&format!("{with_length}abc"), false, Some(("abc", true)));
-        let continued = format!("HTTP/1.1 100 Continue\r\n\r\n{with_length}abc");
-        check(&continued, false, Some(("abc", true)));
-        let closing = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nab";
-        check(closing, false, None);
-        check(closing, true, Some(("ab", false)));
+        check(with_length, None);
+        check(&format!("{with_length}ab"), None);
+        check(&format!("{with_length}abc"), Some(("abc", true)));
+        check(&format!("HTTP/1.1 100 Continue\r\n\r\n{with_length}abc"), Some(("abc", true)));
+        check("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nab", Some(("ab", false)));
         let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-        check(&format!("{chunked}2\r\nab\r\n1;x=y\r\nc\r\n"), false, None);
-        check(&format!("{chunked}2\r\nab\r\n1;x=y\r\nc\r\n0\r\n\r\n"), false, Some(("abc", true)));
-        let wrong = format!("{chunked}zz\r\n");
-        assert!(Response::parse(wrong.as_bytes(), false).is_err());
+        check(&format!("{chunked}2\r\nab\r\n1;x=y\r\nc\r\n"), None);
+        check(&format!("{chunked}2\r\nab\r\n1;x=y\r\nc\r\n0\r\n\r\n"), Some(("abc", true)));
+        check(&format!("{chunked}zz\r\n"), None);
     }
 
     #[test]
     fn interim_responses_have_a_limit() {
         let interim = |count| "HTTP/1.1 100 Continue\r\n\r\n".repeat(count);
         let last = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na";
-        let text = interim(INTERIM_MAX) + last;
-        assert!(Response::parse(text.as_bytes(), false).expect("allowed").is_some());
-        // As many as a response may have bytes: one call for each would overflow the stack.
-        for count in [INTERIM_MAX + 1, RESPONSE_MAX_BYTES / interim(1).len()] {
-            let text = interim(count);
-            let error = Response::parse(text.as_bytes(), false).expect_err("too many").to_string();
-            assert_eq!(error, "more than 16 interim responses (1xx) before the final one");
-        }
+        let receive = |text: String| Response::default().receive(text.as_bytes());
+        assert!(receive(interim(16) + last).expect("allowed").is_some());
+        let error = receive(interim(17)).expect_err("too many").to_string();
+        assert_eq!(error, "more than 16 interim responses (1xx) before the final one");
+    }
+
+    #[test]
+    fn responses_have_a_limit() {
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", 1 << 25);
+        let mut response = Response::default();
+        response.receive(head.as_bytes()).expect("a head");
+        let piece = vec![b'a'; 1 << 20];
+        let error = (0..32).find_map(|_| response.receive(&piece).err()).expect("too long");
+        assert_eq!(error.to_string(), "the response is longer than 16 MiB");
     }
 
     #[test]
