@@ -5,13 +5,13 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use crate::guard::Guarded;
-use crate::shell::{cargo, root, run, show, target_dir};
+use crate::shell::{build_weir, root, run};
 
 /// Directory of the demo's documents, from the root of the repository.
 const DOCUMENTS: &str = "demo";
@@ -32,52 +32,27 @@ What to look at: the server stopped for 1.4 s, once, in the middle of the second
 
 /// Builds weir, starts the server, runs the loads, and explains the results.
 pub(crate) fn demo() -> Result<()> {
-    run(&mut cargo(&["build", "--locked", "--release", "--package", "weir-load"])?)?;
-    let weir = target_dir()?.join("release").join("weir");
+    let weir = build_weir()?;
     let documents = root()?.join(DOCUMENTS);
     fs::create_dir_all(&documents).context("failed to make the directory of the documents")?;
 
     println!(
         "\n1. A closed loop: 20 connections, each sends again once its response is complete.\n"
     );
-    let server = Server::start(&weir, &[])?;
-    load(&weir, &["-t1", "-c20", "-d5s", "--warmup", "1s"], "closed.json", &server)?;
-    drop(server);
-
+    load(&weir, "", "-t1 -c20 -d5s --warmup 1s", "closed.json")?;
     println!("\n2. A constant rate: 2,000 requests per second, and one stall of the server.\n");
-    let server = Server::start(&weir, &["--stall", "6s+1.4s"])?;
-    load(&weir, &["-t1", "-c50", "-d10s", "-R", "2k", "--warmup", "1s"], "rate.json", &server)?;
-    drop(server);
-
+    load(&weir, "--stall 6s+1.4s", "-t1 -c50 -d10s -R 2k --warmup 1s", "rate.json")?;
     println!("{RATE_LESSON}\n\nThe documents: {DOCUMENTS}/closed.json, {DOCUMENTS}/rate.json");
     Ok(())
 }
 
-fn load(weir: &Path, options: &[&str], document: &str, server: &Server) -> Result<()> {
-    let document = PathBuf::from(DOCUMENTS).join(document);
+/// Runs a load against a fresh `weir serve` with these flags.
+fn load(weir: &Path, server: &str, flags: &str, document: &str) -> Result<()> {
+    let serve = format!("serve --listen 127.0.0.1:0 {server}");
+    let mut words = vec![weir.as_os_str()];
+    words.extend(serve.split_whitespace().map(OsStr::new));
+    let mut server = Guarded::start(&words)?;
     let mut command = Command::new(weir);
-    command.args(options).arg("-o").arg(document).arg(&server.url).current_dir(root()?);
-    let shown = show(&command);
-    eprintln!("$ {shown}");
-    let status = command.status().with_context(|| format!("failed to start `{shown}`"))?;
-    ensure!(status.success(), "`{shown}` ended with {status}");
-    Ok(())
-}
-
-/// A running `weir serve`, killed when the value is dropped.
-struct Server {
-    #[expect(dead_code, reason = "ends the server when it is dropped")]
-    guarded: Guarded,
-    url: String,
-}
-
-impl Server {
-    fn start(weir: &Path, options: &[&str]) -> Result<Server> {
-        let mut words = vec![weir.as_os_str()];
-        words.extend(["serve", "--listen", "127.0.0.1:0"].map(OsStr::new));
-        words.extend(options.iter().map(OsStr::new));
-        let mut guarded = Guarded::start(&words)?;
-        let url = guarded.listening_url()?;
-        Ok(Server { guarded, url })
-    }
+    command.args(flags.split(' ')).arg("-o").arg(Path::new(DOCUMENTS).join(document));
+    run(command.arg(server.listening_url()?).current_dir(root()?))
 }

@@ -51,45 +51,34 @@ const PARTS: [(&str, Part); 6] = [
     ("reproduce", Part::Reproduce),
 ];
 
-/// The parts to carry out.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Options {
-    parts: Vec<(&'static str, Part)>,
-}
-
-impl Options {
-    /// Parses `--only PART,…`.
-    pub(crate) fn parse(words: &[&str]) -> Result<Options> {
-        match words {
-            [] => Ok(Options { parts: PARTS.to_vec() }),
-            ["--only", names] => {
-                let names: Vec<&str> = names.split(',').collect();
-                if let Some(unknown) = names.iter().find(|name| PARTS.iter().all(|p| p.0 != **name))
-                {
-                    let known = PARTS.map(|(name, _)| name).join(", ");
-                    bail!("failed to find the part `{unknown}`: the parts are {known}");
-                }
-                let chosen = PARTS.into_iter().filter(|(name, _)| names.contains(name));
-                Ok(Options { parts: chosen.collect() })
-            }
-            _ => bail!("usage: cargo xtask dist [--only PART,…]"),
-        }
-    }
-}
-
 /// Makes the packages and checks them.
-pub(crate) fn dist(options: &Options) -> Result<()> {
+pub(crate) fn dist(words: &[&str]) -> Result<()> {
+    let parts = parts(words)?;
     let release = Release::of_head()?;
     let mut times = Vec::new();
-    for (name, part) in &options.parts {
+    for (name, part) in parts {
         eprintln!("dist: {name}");
         let start = Instant::now();
-        release.carry_out(*part).with_context(|| format!("dist: {name} failed"))?;
+        release.carry_out(part).with_context(|| format!("dist: {name} failed"))?;
         times.push(format!("{name} {} s", start.elapsed().as_secs()));
     }
     println!("{}", release.listing()?);
     eprintln!("dist: {}", times.join(", "));
     Ok(())
+}
+
+/// Returns the parts of `--only PART,…`, or all.
+fn parts(words: &[&str]) -> Result<Vec<(&'static str, Part)>> {
+    let names: Vec<&str> = match words {
+        [] => return Ok(PARTS.to_vec()),
+        ["--only", names] => names.split(',').collect(),
+        _ => bail!("usage: cargo xtask dist [--only PART,…]"),
+    };
+    if let Some(unknown) = names.iter().find(|name| PARTS.iter().all(|part| part.0 != **name)) {
+        let known = PARTS.map(|(name, _)| name).join(", ");
+        bail!("failed to find the part `{unknown}`: the parts are {known}");
+    }
+    Ok(PARTS.into_iter().filter(|(name, _)| names.contains(name)).collect())
 }
 
 impl Release {
@@ -147,12 +136,12 @@ mod tests {
     #[test]
     fn parts_are_chosen_by_name_and_keep_their_order() {
         let names = |words: &[&str]| -> Vec<&str> {
-            let options = Options::parse(words).expect("parts");
-            options.parts.iter().map(|(name, _)| *name).collect()
+            let parts = parts(words).expect("parts");
+            parts.into_iter().map(|(name, _)| name).collect()
         };
         assert_eq!(names(&[]).len(), PARTS.len());
         assert_eq!(names(&["--only", "trial,deny"]), ["deny", "trial"]);
-        let error = Options::parse(&["--only", "rpm"]).expect_err("no such part");
+        let error = parts(&["--only", "rpm"]).expect_err("no such part");
         assert!(error.to_string().contains("the parts are deny, packages"), "{error}");
     }
 }

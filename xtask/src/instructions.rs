@@ -30,27 +30,9 @@ const ARCHITECTURE: &str = "x86_64";
 /// Setting with which the C library chooses the same routines on every processor.
 const TUNABLES: &str = "glibc.cpu.hwcaps=-AVX2,-AVX2_Usable,-AVX512F,-AVX512VL,-ERMS,-FSRM";
 
-/// Handling of counts that differ.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Options {
-    /// Reason to make them the new baseline; none to fail.
-    reason: Option<String>,
-}
-
-impl Options {
-    pub(crate) fn parse(words: &[&str]) -> Result<Options> {
-        match words {
-            [] => Ok(Options { reason: None }),
-            ["--write", reason] if !reason.trim().is_empty() => {
-                Ok(Options { reason: Some(reason.trim().to_owned()) })
-            }
-            _ => bail!("failed to read `{}`; use [--write REASON]", words.join(" ")),
-        }
-    }
-}
-
 /// Counts, prints and compares.
-pub(crate) fn instructions(options: &Options) -> Result<()> {
+pub(crate) fn instructions(words: &[&str]) -> Result<()> {
+    let reason = reason(words)?;
     if std::env::consts::ARCH != ARCHITECTURE {
         eprintln!("instructions: counted on {ARCHITECTURE} only, so not here");
         return Ok(());
@@ -81,7 +63,7 @@ pub(crate) fn instructions(options: &Options) -> Result<()> {
     let names: Vec<&str> = scenarios.iter().map(|(_, name)| name.as_str()).collect();
     let gone = baseline.names_but(&names);
     let is_other = baseline.compiler() != Some(compiler.as_str());
-    if let Some(reason) = &options.reason {
+    if let Some(reason) = reason {
         gone.iter().for_each(|name| baseline.remove(name));
         changed.iter().for_each(|(name, count)| baseline.set(name, *count, reason));
         return baseline.write(&compiler);
@@ -99,6 +81,15 @@ pub(crate) fn instructions(options: &Options) -> Result<()> {
         percent(TOLERANCE)
     );
     Ok(())
+}
+
+/// Returns the reason to make counts that differ the new baseline; none to fail.
+fn reason<'w>(words: &[&'w str]) -> Result<Option<&'w str>> {
+    match words {
+        [] => Ok(None),
+        ["--write", reason] if !reason.trim().is_empty() => Ok(Some(reason.trim())),
+        _ => bail!("failed to read `{}`; use [--write REASON]", words.join(" ")),
+    }
 }
 
 /// True if the count is within the tolerance of its baseline.
@@ -176,9 +167,9 @@ mod tests {
 
     #[test]
     fn a_new_baseline_needs_a_reason() {
-        let options = Options::parse(&["--write", "less copying"]).expect("a reason");
-        assert_eq!(options.reason.as_deref(), Some("less copying"));
-        assert!(Options::parse(&["--write"]).is_err());
-        assert!(Options::parse(&["--write", " "]).is_err());
+        let given = reason(&["--write", "less copying"]).expect("a reason");
+        assert_eq!(given, Some("less copying"));
+        assert!(reason(&["--write"]).is_err());
+        assert!(reason(&["--write", " "]).is_err());
     }
 }

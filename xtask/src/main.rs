@@ -69,12 +69,10 @@ fn run(words: &[&str]) -> Result<()> {
         ["tidy"] => tidy::tidy(),
         ["touches"] => touches::touches(None),
         ["touches", revision] => touches::touches(Some(revision)),
-        ["instructions", options @ ..] => {
-            instructions::instructions(&instructions::Options::parse(options)?)
-        }
-        ["sim", options @ ..] => sim::sim(&sim::Options::parse(options)?),
+        ["instructions", options @ ..] => instructions::instructions(options),
+        ["sim", options @ ..] => sim::sim(&sim::Seeds::parse(options)?),
         ["demo"] => demo::demo(),
-        ["dist", options @ ..] => dist::dist(&dist::Options::parse(options)?),
+        ["dist", options @ ..] => dist::dist(options),
         ["pages"] => pages::pages(),
         ["plots"] => plots::write(),
         ["plots", "--check"] => plots::check(),

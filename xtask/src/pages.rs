@@ -88,24 +88,24 @@ fn table(defaults: &Entry, others: &Entry) -> String {
 }
 
 /// The cells of a table's row, each with its head.
-type Row<'a> = Vec<(&'a str, &'a str)>;
+type HeadedCells<'a> = Vec<(&'a str, &'a str)>;
 
 /// Returns the row of the figures.
-fn measured(table: Option<&Table>) -> Row<'_> {
-    let is_meant = |row: &Row<'_>| {
+fn measured(table: Option<&Table>) -> HeadedCells<'_> {
+    let is_meant = |row: &HeadedCells<'_>| {
         cell(row, "server") == Some(SERVER) && cell(row, "connections") == Some(CONNECTIONS)
     };
     table.and_then(|table| table.cells().find(is_meant)).unwrap_or_default()
 }
 
 /// Returns what each program prints as p99 after a stall, and the truth.
-fn stalled(table: Option<&Table>) -> Row<'_> {
+fn stalled(table: Option<&Table>) -> HeadedCells<'_> {
     let rows = table.into_iter().flat_map(Table::cells);
     rows.filter_map(|row| Some((cell(&row, "")?, cell(&row, "p99")?))).collect()
 }
 
 /// Returns the programs with a figure: weir, then those that ran beside it, then the rest.
-fn programs<'a>(throughput: &Row<'a>, stall: &Row<'a>) -> Vec<&'a str> {
+fn programs<'a>(throughput: &HeadedCells<'a>, stall: &HeadedCells<'a>) -> Vec<&'a str> {
     let mut programs = vec!["weir"];
     let stalled = stall.iter().filter(|(name, p99)| !name.contains('*') && *p99 != NONE);
     for (name, _) in throughput.iter().skip(3).chain(stalled) {
@@ -117,12 +117,12 @@ fn programs<'a>(throughput: &Row<'a>, stall: &Row<'a>) -> Vec<&'a str> {
 }
 
 /// Returns a program's own figure.
-fn own(row: &Row<'_>, program: &str) -> Option<String> {
+fn own(row: &HeadedCells<'_>, program: &str) -> Option<String> {
     Some(cell(row, program)?.split(RATIO).next()?.to_owned())
 }
 
 /// Returns the ratio of weir to a program, with its interval; none without one.
-fn ratio(row: &Row<'_>, program: &str) -> Option<String> {
+fn ratio(row: &HeadedCells<'_>, program: &str) -> Option<String> {
     let both = cell(row, program)?;
     if program == "weir" {
         return Some("1".to_owned());

@@ -35,6 +35,12 @@ pub fn target_dir() -> Result<PathBuf> {
     Ok(root()?.join(named.unwrap_or_else(|| PathBuf::from("target"))))
 }
 
+/// Builds the program as users have it, and returns its path. Fails as [`run`] does.
+pub fn build_weir() -> Result<PathBuf> {
+    run(&mut cargo(&["build", "--locked", "--release", "--package", "weir-load"])?)?;
+    Ok(target_dir()?.join("release").join("weir"))
+}
+
 /// Returns the directory in which `cargo xtask setup` puts programs without a system package; `bin`
 /// is below it. Fails as [`root`] does.
 pub fn tools_dir() -> Result<PathBuf> {
@@ -94,4 +100,10 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
     let administrators = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);
     let mut places = env::split_paths(&path).chain(administrators);
     places.find_map(|place| Some(place.join(name)).filter(|file| file.is_file()))
+}
+
+/// Does the same for a program that the task `purpose` cannot do without.
+pub fn need_program(name: &str, purpose: &str) -> Result<PathBuf> {
+    let found = find_program(name);
+    found.with_context(|| format!("failed to find {name}: cargo xtask setup {purpose}"))
 }

@@ -17,15 +17,15 @@ const HOURS_DEFAULT: u64 = 240;
 
 /// Seeds to try.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Options {
+pub(crate) struct Seeds {
     seeds: u64,
     hours: u64,
     from: u64,
 }
 
-impl Options {
-    pub(crate) fn parse(words: &[&str]) -> Result<Options> {
-        let mut options = Options { seeds: SEEDS_DEFAULT, hours: HOURS_DEFAULT, from: 0 };
+impl Seeds {
+    pub(crate) fn parse(words: &[&str]) -> Result<Seeds> {
+        let mut options = Seeds { seeds: SEEDS_DEFAULT, hours: HOURS_DEFAULT, from: 0 };
         for pair in words.chunks(2) {
             let number = |text: &str| {
                 parse_seed(text).with_context(|| format!("failed to read `{text}` as a number"))
@@ -45,7 +45,7 @@ impl Options {
 }
 
 /// Runs the simulations, shows their output, and prints the command that repeats the first failure.
-pub(crate) fn sim(options: &Options) -> Result<()> {
+pub(crate) fn sim(options: &Seeds) -> Result<()> {
     let mut command = cargo(&["test", "--package", "weir-engine", "--no-fail-fast", "--tests"])?;
     command.env("WEIR_SIM_SEEDS", options.seeds.to_string());
     command.env("WEIR_SIM_HOURS", options.hours.to_string());
@@ -96,14 +96,14 @@ mod tests {
     #[test]
     fn options_are_read() {
         let check = |words: &[&str], seeds, hours, from| {
-            let options = Options::parse(words).expect("these are right");
-            assert_eq!(options, Options { seeds, hours, from });
+            let options = Seeds::parse(words).expect("these are right");
+            assert_eq!(options, Seeds { seeds, hours, from });
         };
         check(&[], SEEDS_DEFAULT, HOURS_DEFAULT, 0);
         check(&["--seeds", "5"], 5, HOURS_DEFAULT, 0);
         check(&["--from", "0x10", "--seeds", "1", "--hours", "24"], 1, 24, 16);
         for wrong in [&["--seeds"] as &[&str], &["--seeds", "x"], &["--often", "1"]] {
-            assert!(Options::parse(wrong).is_err(), "{wrong:?}");
+            assert!(Seeds::parse(wrong).is_err(), "{wrong:?}");
         }
     }
 

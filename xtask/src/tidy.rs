@@ -42,23 +42,31 @@ pub(crate) fn tidy() -> Result<()> {
     Ok(())
 }
 
+/// All rules.
+const RULES: [fn(&Tree) -> Vec<Finding>; 19] = [
+    rust::check,
+    text::check,
+    manifests::check,
+    layers::check,
+    journey::check,
+    circles::check,
+    citations::check,
+    printing::check,
+    decisions::check,
+    measured::check,
+    commits::check,
+    words::check,
+    methods::check,
+    names::check,
+    language::check,
+    flags::check,
+    identifiers::check,
+    integration::check,
+    blob::check,
+];
+
 fn findings(tree: &Tree) -> Vec<Finding> {
-    let rules = [rust::check, text::check, manifests::check, layers::check, journey::check];
-    let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| rule(tree)).collect();
-    findings.extend(circles::check(tree));
-    findings.extend(citations::check(tree));
-    findings.extend(printing::check(tree));
-    findings.extend(decisions::check(tree));
-    findings.extend(measured::check(tree));
-    findings.extend(commits::check(tree));
-    findings.extend(words::check(tree));
-    findings.extend(methods::check(tree));
-    findings.extend(names::check(tree));
-    findings.extend(language::check(tree));
-    findings.extend(flags::check(tree));
-    findings.extend(identifiers::check(tree));
-    findings.extend(integration::check(tree));
-    findings.extend(blob::check(tree));
+    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(tree)).collect();
     findings.sort_by(|a, b| (&a.path, a.line, a.rule).cmp(&(&b.path, b.line, b.rule)));
     findings
 }

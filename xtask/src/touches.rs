@@ -20,7 +20,7 @@ use crate::source::tree::{File, Tree};
 use samples::{Sample, Sibling};
 
 /// One row of the table.
-struct Row {
+struct TouchCount {
     about: &'static str,
     max: usize,
     /// Files of others that have to be edited.
@@ -50,7 +50,7 @@ pub(crate) fn touches(revision: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-fn rows(tree: &Tree) -> Vec<Row> {
+fn rows(tree: &Tree) -> Vec<TouchCount> {
     let production: Vec<Code> = tree.rust().filter(|file| is_production(file)).map(code).collect();
     let siblings = samples::SIBLINGS.iter();
     let of_siblings =
@@ -72,7 +72,12 @@ fn code(file: &File) -> Code<'_> {
     Code { path: &file.path, text: production_text(&file.text) }
 }
 
-fn of_siblings(about: &'static str, max: usize, siblings: &[Sibling], files: &[Code]) -> Row {
+fn of_siblings(
+    about: &'static str,
+    max: usize,
+    siblings: &[Sibling],
+    files: &[Code],
+) -> TouchCount {
     let named = |code: &Code| siblings.iter().filter(|s| s.is_named_in(&code.text)).count();
     let named: Vec<(usize, &str)> = files.iter().map(|code| (named(code), code.path)).collect();
     let all = named.iter().filter(|(number, _)| *number == siblings.len());
@@ -82,10 +87,10 @@ fn of_siblings(about: &'static str, max: usize, siblings: &[Sibling], files: &[C
         files.iter().filter_map(|code| sibling.room(code.path)).collect::<BTreeSet<_>>().len()
     };
     let own = siblings.iter().map(own).min().unwrap_or(0);
-    Row { about, max, edited: edited.len(), own, some, details: list(&edited) }
+    TouchCount { about, max, edited: edited.len(), own, some, details: list(&edited) }
 }
 
-fn of_samples(about: &'static str, max: usize, samples: &[Sample], files: &[Code]) -> Row {
+fn of_samples(about: &'static str, max: usize, samples: &[Sample], files: &[Code]) -> TouchCount {
     let mut counts = Vec::new();
     let mut details = String::new();
     for sample in samples {
@@ -97,7 +102,7 @@ fn of_samples(about: &'static str, max: usize, samples: &[Sample], files: &[Code
     }
     counts.sort_unstable();
     let median = counts.get(counts.len() / 2).copied().unwrap_or(0);
-    Row { about, max, edited: median, own: 0, some: 0, details }
+    TouchCount { about, max, edited: median, own: 0, some: 0, details }
 }
 
 /// Writes the files one on a line.
@@ -106,12 +111,12 @@ fn list(paths: &[&str]) -> String {
 }
 
 /// Writes a table in Markdown, and below it the files that each row counts.
-fn report(rows: &[Row]) -> String {
+fn report(rows: &[TouchCount]) -> String {
     let mut text = String::from(
         "| new | files | edited | of its own | at most | name several |\n\
          |---|--:|--:|--:|--:|--:|\n",
     );
-    for Row { about, max, edited, own, some, .. } in rows {
+    for TouchCount { about, max, edited, own, some, .. } in rows {
         let sum = edited + own;
         text += &format!("| {about} | {sum} | {edited} | {own} | {max} | {some} |\n");
     }
@@ -130,7 +135,7 @@ mod tests {
         Sibling { stems: &["two"], words: &["Two"] },
     ];
 
-    fn count(files: &[(&str, &str)]) -> Row {
+    fn count(files: &[(&str, &str)]) -> TouchCount {
         let tree = Tree::of(files);
         let production: Vec<Code> =
             tree.rust().filter(|file| is_production(file)).map(code).collect();
@@ -189,7 +194,7 @@ mod tests {
 
     #[test]
     fn the_table_adds_up() {
-        let row = |about, edited, own| Row {
+        let row = |about, edited, own| TouchCount {
             about,
             max: 5,
             edited,

@@ -13,7 +13,7 @@ pub(crate) use items::item;
 
 use crate::source::scanner::{line_of, production};
 use crate::source::tree::{File, Tree};
-use uses::Use;
+use uses::UsedName;
 
 /// A module's path from the root of its crate; empty for the root.
 pub(crate) type Module = Vec<String>;
@@ -33,7 +33,7 @@ pub(crate) struct Room<'a> {
     pub(crate) children: BTreeMap<String, usize>,
     /// Names of the items that the file itself defines.
     items: BTreeSet<String>,
-    uses: Vec<Use>,
+    uses: Vec<UsedName>,
     /// Paths outside `use`, each with its line.
     paths: Vec<(Vec<String>, usize)>,
 }

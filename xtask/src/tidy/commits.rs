@@ -15,18 +15,14 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     // A shallow clone does not have the history.
     let Some(ancestors) = &tree.ancestors else { return Vec::new() };
     let is_place = |file: &&File| PLACES.iter().any(|place| file.path.starts_with(place));
-    let mut findings = Vec::new();
-    for file in tree.files.iter().filter(is_place) {
-        for (index, line) in file.text.lines().enumerate() {
-            for commit in cited(line) {
-                if !ancestors.iter().any(|ancestor| ancestor.starts_with(commit)) {
-                    let advice = format!("{commit} is no ancestor of HEAD: measure again");
-                    findings.push(Finding::new(&file.path, index + 1, "commit", advice));
-                }
-            }
-        }
-    }
-    findings
+    let is_known = |commit: &&str| ancestors.iter().any(|known| known.starts_with(commit));
+    let found = |file| {
+        Finding::in_lines(file, "commit", |line| {
+            let commit = cited(line).find(|commit| !is_known(commit))?;
+            Some(format!("{commit} is no ancestor of HEAD: measure again"))
+        })
+    };
+    tree.files.iter().filter(is_place).flat_map(found).collect()
 }
 
 /// Returns the commits in `commit 0be07073cef9` and in `"commit": "0be07073cef9"`.

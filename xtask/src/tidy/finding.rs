@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use crate::source::scanner::line_of;
+use crate::source::tree::File;
+
 /// A violation of one rule in one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Finding {
@@ -21,6 +24,28 @@ impl Finding {
         advice: impl Into<String>,
     ) -> Finding {
         Finding { path: path.to_owned(), line, rule, advice: advice.into() }
+    }
+
+    /// Returns a finding for each of these offsets in a text that has the lines of the file.
+    pub(super) fn at_each(
+        file: &File,
+        text: &str,
+        places: impl Iterator<Item = usize>,
+        rule: &'static str,
+        advice: &str,
+    ) -> Vec<Finding> {
+        places.map(|at| Finding::new(&file.path, line_of(text, at), rule, advice)).collect()
+    }
+
+    /// Returns a finding for each line of a file for which there is advice.
+    pub(super) fn in_lines(
+        file: &File,
+        rule: &'static str,
+        advice: impl Fn(&str) -> Option<String>,
+    ) -> Vec<Finding> {
+        let lines = file.text.lines().enumerate();
+        let found = lines.filter_map(|(index, line)| Some((index + 1, advice(line)?)));
+        found.map(|(line, advice)| Finding::new(&file.path, line, rule, advice)).collect()
     }
 }
 

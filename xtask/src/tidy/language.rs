@@ -80,15 +80,11 @@ fn forbidden(file: &File) -> Vec<Finding> {
     if !is_text {
         return Vec::new();
     }
-    let mut findings = Vec::new();
-    for (index, line) in file.text.lines().enumerate() {
+    Finding::in_lines(file, "language", |line| {
         let line = line.to_ascii_lowercase();
-        for word in WORDS.iter().filter(|word| prefixes(&line, word).next().is_some()) {
-            let advice = format!("`{word}`: say it in plain English");
-            findings.push(Finding::new(&file.path, index + 1, "language", advice));
-        }
-    }
-    findings
+        let word = WORDS.iter().find(|word| prefixes(&line, word).next().is_some())?;
+        Some(format!("`{word}`: say it in plain English"))
+    })
 }
 
 #[cfg(test)]

@@ -1,20 +1,17 @@
-//! Allowed imports between crates, and names that a crate must not use: ARCHITECTURE.md, "Crates".
+//! Allowed imports between crates, as the table of ARCHITECTURE.md, "Crates", has them, and names
+//! that a crate must not use.
+
+use std::collections::BTreeMap;
 
 use super::finding::Finding;
-use super::manifests::{Use, dependencies};
-use crate::source::scanner::{line_of, words};
+use super::manifests::{DependencyKind, dependencies};
+use crate::source::scanner::words;
 use crate::source::tree::{File, Tree};
 
-/// Allowed and banned uses of one crate.
-struct Layer {
-    name: &'static str,
-    /// Crates of this workspace that it may import.
-    imports: &'static [&'static str],
-    /// External crates that it must not import.
-    foreign: &'static [&'static str],
-    /// Names that its code must not contain.
-    banned: &'static [&'static str],
-}
+const PAGE: &str = "ARCHITECTURE.md";
+
+/// External crates that one crate must not import, and names that its code must not contain.
+type Ban = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 /// Crates that access the system, besides weir-sys and weir-io. Constants of libc are harmless
 /// without `unsafe`.
@@ -24,6 +21,7 @@ const SYSTEM_AND_CHANCE: &[&str] =
 const FORMATS: &[&str] =
     &["serde", "serde_json", "hdrhistogram", "httparse", "http", "h2", "base64", "clap", "jiff"];
 
+const PROCESS: &[&str] = &["println!", "eprintln!", "process::exit", "env::args", "env::args_os"];
 const CLOCKS: &[&str] = &["Instant::now", "SystemTime"];
 const CLOCKS_AND_PRINTING: &[&str] =
     &["Instant::now", "SystemTime", "println!", "print!", "eprintln!", "eprint!"];
@@ -33,215 +31,109 @@ const MACHINE: &[&str] =
 const WORLD: &[&str] =
     &["Instant::now", "SystemTime", "std::net", "std::thread", "std::fs", "println!", "eprintln!"];
 
-/// All crates, from the program down to those that import no other. No crate imports `weir`, and
-/// only tests import `weir-sim`.
-const LAYERS: [Layer; 22] = [
-    Layer {
-        name: "weir",
-        imports: &[
-            "weir-conductor",
-            "weir-doctor",
-            "weir-history",
-            "weir-io",
-            "weir-machine",
-            "weir-report",
-            "weir-result",
-            "weir-runner",
-            "weir-serve",
-            "weir-study",
-            "weir-sys",
-            "weir-text",
-            "weir-verdict",
-        ],
-        foreign: &[],
-        banned: &[],
-    },
+/// Bans by crate. Crates without one are the program's and its tools'.
+const BANS: [Ban; 21] = [
     // It looks at the machine and changes nothing: it starts no program and writes no file.
-    Layer {
-        name: "weir-doctor",
-        imports: &[
-            "weir-io",
-            "weir-machine",
-            "weir-report",
-            "weir-result",
-            "weir-sys",
-            "weir-text",
-        ],
-        foreign: &["clap", "libc", "tokio", "mio"],
-        banned: &["println!", "eprintln!", "process::Command", "fs::write", "File::create"],
-    },
+    (
+        "weir-doctor",
+        &["clap", "libc", "tokio", "mio"],
+        &["println!", "eprintln!", "process::Command", "fs::write", "File::create"],
+    ),
     // It belongs to no program: it neither reads a command line, nor prints, nor ends the process.
-    Layer {
-        name: "weir-runner",
-        imports: &[
-            "weir-engine",
-            "weir-http",
-            "weir-io",
-            "weir-machine",
-            "weir-report",
-            "weir-result",
-            "weir-script",
-            "weir-serve",
-            "weir-sys",
-            "weir-text",
-            "weir-tls",
-            "weir-verdict",
-        ],
-        foreign: &["clap", "tokio", "mio"],
-        banned: &["println!", "eprintln!", "process::exit", "env::args", "env::args_os"],
-    },
+    ("weir-runner", &["clap", "tokio", "mio"], PROCESS),
     // It runs the commands of hooks, and leaves files and the screen to its caller.
-    Layer {
-        name: "weir-conductor",
-        imports: &[
-            "weir-machine",
-            "weir-result",
-            "weir-runner",
-            "weir-study",
-            "weir-sys",
-            "weir-text",
-        ],
-        foreign: &["clap", "tokio", "mio"],
-        banned: &["println!", "eprintln!", "process::exit", "env::args", "env::args_os"],
-    },
-    Layer {
-        name: "weir-study",
-        imports: &["weir-result", "weir-stats", "weir-text", "weir-verdict"],
-        foreign: SYSTEM_AND_CHANCE,
-        banned: WORLD,
-    },
-    Layer {
-        name: "weir-engine",
-        imports: &[
-            "weir-http",
-            "weir-io",
-            "weir-result",
-            "weir-script",
-            "weir-stats",
-            "weir-sys",
-            "weir-text",
-            "weir-tls",
-        ],
-        foreign: &["clap", "jiff", "tokio", "mio"],
-        banned: CLOCKS_AND_PRINTING,
-    },
-    Layer { name: "weir-http", imports: &[], foreign: SYSTEM_AND_CHANCE, banned: WORLD },
-    Layer {
-        name: "weir-io",
-        imports: &["weir-machine", "weir-sys"],
-        foreign: FORMATS,
-        banned: &["println!", "eprintln!"],
-    },
+    ("weir-conductor", &["clap", "tokio", "mio"], PROCESS),
+    ("weir-study", SYSTEM_AND_CHANCE, WORLD),
+    ("weir-engine", &["clap", "jiff", "tokio", "mio"], CLOCKS_AND_PRINTING),
+    ("weir-http", SYSTEM_AND_CHANCE, WORLD),
+    ("weir-io", FORMATS, &["println!", "eprintln!"]),
     // It reads files, makes no system call of its own, and judges nothing.
-    Layer {
-        name: "weir-machine",
-        imports: &[],
-        foreign: SYSTEM_AND_CHANCE,
-        banned: &[
-            "Instant::now",
-            "SystemTime",
-            "std::thread",
-            "fs::write",
-            "println!",
-            "eprintln!",
-        ],
-    },
-    Layer { name: "weir-sys", imports: &[], foreign: FORMATS, banned: &["println!", "eprintln!"] },
-    Layer { name: "weir-sim", imports: &["weir-http", "weir-io"], foreign: SYSTEM, banned: CLOCKS },
+    (
+        "weir-machine",
+        SYSTEM_AND_CHANCE,
+        &["Instant::now", "SystemTime", "std::thread", "fs::write", "println!", "eprintln!"],
+    ),
+    ("weir-sys", FORMATS, &["println!", "eprintln!"]),
+    ("weir-sim", SYSTEM, CLOCKS),
     // Scripts may read the time of day; no measurement uses it.
-    Layer { name: "weir-script", imports: &[], foreign: SYSTEM, banned: &["Instant::now"] },
-    Layer { name: "weir-tls", imports: &["weir-text"], foreign: SYSTEM, banned: CLOCKS },
-    Layer { name: "weir-stats", imports: &[], foreign: SYSTEM_AND_CHANCE, banned: WORLD },
-    Layer {
-        name: "weir-result",
-        imports: &["weir-stats", "weir-text"],
-        foreign: SYSTEM,
-        banned: MACHINE,
-    },
+    ("weir-script", SYSTEM, &["Instant::now"]),
+    ("weir-tls", SYSTEM, CLOCKS),
+    ("weir-stats", SYSTEM_AND_CHANCE, WORLD),
+    ("weir-result", SYSTEM, MACHINE),
     // Words for people: every crate may use them.
-    Layer { name: "weir-text", imports: &[], foreign: SYSTEM_AND_CHANCE, banned: WORLD },
+    ("weir-text", SYSTEM_AND_CHANCE, WORLD),
     // It judges a document, and changes with METHOD; the schema does not.
-    Layer {
-        name: "weir-verdict",
-        imports: &["weir-result", "weir-stats", "weir-text"],
-        foreign: SYSTEM,
-        banned: MACHINE,
-    },
-    Layer {
-        name: "weir-history",
-        imports: &["weir-report", "weir-result", "weir-stats", "weir-text", "weir-verdict"],
-        foreign: SYSTEM,
-        banned: MACHINE,
-    },
-    Layer {
-        name: "weir-report",
-        imports: &["weir-result", "weir-text", "weir-verdict"],
-        foreign: SYSTEM,
-        banned: MACHINE,
-    },
-    Layer {
-        name: "weir-serve",
-        imports: &["weir-http", "weir-io", "weir-sys"],
-        foreign: FORMATS,
-        banned: &[],
-    },
+    ("weir-verdict", SYSTEM, MACHINE),
+    ("weir-history", SYSTEM, MACHINE),
+    ("weir-report", SYSTEM, MACHINE),
+    ("weir-serve", FORMATS, &[]),
     // It runs weir as a program, and knows of the crates only the document and the machine.
-    Layer {
-        name: "lab",
-        imports: &["weir-machine", "weir-result", "weir-stats", "weir-verdict", "xtask"],
-        foreign: &["clap", "serde", "tokio"],
-        banned: &[],
-    },
+    ("lab", &["clap", "serde", "tokio"], &[]),
     // Its tasks work when the crates do not.
-    Layer { name: "xtask", imports: &[], foreign: &["clap", "serde", "tokio"], banned: &[] },
+    ("xtask", &["clap", "serde", "tokio"], &[]),
 ];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let page = tree.file(PAGE).map_or("", |page| &page.text);
+    let layers: BTreeMap<&str, Vec<String>> = page.lines().filter_map(layer).collect();
     let mut findings = Vec::new();
     for file in &tree.files {
-        let layer = LAYERS.iter().find(|layer| layer.name == file.crate_name());
         let is_manifest = file.name() == "Cargo.toml";
-        match layer {
-            Some(layer) if is_manifest => findings.extend(imports(file, layer)),
-            Some(layer) if file.path.contains("/src/") => findings.extend(banned(file, layer)),
-            None if is_manifest && file.path.starts_with("crates/") => {
-                let advice = "say in xtask's layers, and in ARCHITECTURE.md, who may import whom";
-                findings.push(Finding::new(&file.path, 1, "layer", advice));
-            }
-            _ => {}
+        if is_manifest && layers.contains_key(file.crate_name()) {
+            findings.extend(imports(file, &layers));
+        } else if is_manifest && file.path.starts_with("crates/") {
+            let advice = "say in ARCHITECTURE.md's table of crates who may import whom";
+            findings.push(Finding::new(&file.path, 1, "layer", advice));
+        } else if file.path.contains("/src/") {
+            findings.extend(banned(file));
         }
     }
     findings
 }
 
-fn imports(file: &File, layer: &Layer) -> Vec<Finding> {
+/// Returns the crate of a row of the table, and those that it may import.
+fn layer(row: &str) -> Option<(&str, Vec<String>)> {
+    let (name, rest) = row.strip_prefix("| `")?.split_once('`')?;
+    let (_, imports) = rest.trim_end_matches(" |").rsplit_once("| ")?;
+    let full = |import: &str| match import {
+        "lab" | "weir" | "xtask" => import.to_owned(),
+        import => format!("weir-{import}"),
+    };
+    Some((name, imports.split(", ").map(full).collect()))
+}
+
+/// Finds imports that the table or a ban forbids. No crate imports `weir`, and only tests import
+/// `weir-sim`.
+fn imports(file: &File, layers: &BTreeMap<&str, Vec<String>>) -> Vec<Finding> {
+    let importer = file.crate_name();
+    let foreign = BANS.iter().find(|ban| ban.0 == importer).map_or(&[][..], |ban| ban.1);
     let mut findings = Vec::new();
     for dependency in dependencies(&file.text) {
         let name = dependency.name;
-        let ours = LAYERS.iter().any(|layer| layer.name == name) || name.starts_with("weir-");
+        let ours = layers.contains_key(name) || name.starts_with("weir-");
+        let is_allowed = layers[importer].iter().any(|import| import == name);
         let advice = match dependency.used {
             _ if name == "weir" => "no crate imports the program",
-            Use::Dev => continue,
+            DependencyKind::Dev => continue,
             _ if name == "weir-sim" => "the simulation is a dev-dependency only",
-            _ if ours && !layer.imports.contains(&name) => "ARCHITECTURE.md does not allow it",
-            _ if layer.foreign.contains(&name) => "this crate must not know such things",
+            _ if ours && !is_allowed => "ARCHITECTURE.md does not allow it",
+            _ if foreign.contains(&name) => "this crate must not know such things",
             _ => continue,
         };
-        let advice = format!("{} imports {name}: {advice}", layer.name);
+        let advice = format!("{importer} imports {name}: {advice}");
         findings.push(Finding::new(&file.path, dependency.line, "layer", advice));
     }
     findings
 }
 
-fn banned(file: &File, layer: &Layer) -> Vec<Finding> {
-    let code = &file.masked.code;
-    let found = layer.banned.iter().flat_map(|word| words(code, word).map(move |at| (word, at)));
-    found
-        .map(|(word, at)| {
-            let advice = format!("{} must not know of `{word}`", layer.name);
-            Finding::new(&file.path, line_of(code, at), "layer", advice)
-        })
-        .collect()
+fn banned(file: &File) -> Vec<Finding> {
+    let name = file.crate_name();
+    let banned = BANS.iter().filter(|ban| ban.0 == name).flat_map(|ban| ban.2);
+    let found = |word: &&str| {
+        let (code, advice) = (&file.masked.code, format!("{name} must not know of `{word}`"));
+        Finding::at_each(file, code, words(code, word), "layer", &advice)
+    };
+    banned.flat_map(found).collect()
 }
 
 #[cfg(test)]
@@ -249,7 +141,8 @@ mod tests {
     use super::*;
 
     fn check_file(path: &str, text: &str, lines: &[usize]) {
-        let found = check(&Tree::of(&[(path, text)]));
+        let page = include_str!("../../../ARCHITECTURE.md");
+        let found = check(&Tree::of(&[(PAGE, page), (path, text)]));
         let found: Vec<usize> = found.iter().map(|f| f.line).collect();
         assert_eq!(found, lines, "in {path}: {text}");
     }

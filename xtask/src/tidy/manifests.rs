@@ -22,7 +22,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 
 /// Kind of a dependency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Use {
+pub(super) enum DependencyKind {
     Normal,
     Build,
     Dev,
@@ -32,7 +32,7 @@ pub(super) enum Use {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Dependency<'a> {
     pub(super) name: &'a str,
-    pub(super) used: Use,
+    pub(super) used: DependencyKind,
     /// Text after the name: the version, or a reference to the workspace.
     pub(super) source: &'a str,
     pub(super) comment: Option<&'a str>,
@@ -67,11 +67,11 @@ pub(super) fn dependencies(manifest: &str) -> Vec<Dependency<'_>> {
 }
 
 /// Returns the kind of a dependency table, and its dependency if the table describes a single one.
-fn dependency_table(header: &str) -> Option<(Use, Option<&str>)> {
+fn dependency_table(header: &str) -> Option<(DependencyKind, Option<&str>)> {
     let kinds = [
-        ("dev-dependencies", Use::Dev),
-        ("build-dependencies", Use::Build),
-        ("dependencies", Use::Normal),
+        ("dev-dependencies", DependencyKind::Dev),
+        ("build-dependencies", DependencyKind::Build),
+        ("dependencies", DependencyKind::Normal),
     ];
     kinds.into_iter().find_map(|(kind, used)| {
         let at = header.find(kind).filter(|at| *at == 0 || header[..*at].ends_with('.'))?;
@@ -155,10 +155,10 @@ workspace = true
         let found = dependencies(manifest);
         let found: Vec<_> = found.iter().map(|d| (d.name, d.used, d.source, d.line)).collect();
         let expected = [
-            ("a", Use::Normal, ".workspace = true", 4),
-            ("b", Use::Normal, " = { version = \"1#2\" }", 6),
-            ("c", Use::Dev, " = \"1\"", 8),
-            ("d", Use::Build, "workspace = true", 9),
+            ("a", DependencyKind::Normal, ".workspace = true", 4),
+            ("b", DependencyKind::Normal, " = { version = \"1#2\" }", 6),
+            ("c", DependencyKind::Dev, " = \"1\"", 8),
+            ("d", DependencyKind::Build, "workspace = true", 9),
         ];
         assert_eq!(found, expected);
         assert_eq!(dependencies(manifest)[0].comment, Some("why"));

@@ -4,13 +4,11 @@
 use std::collections::BTreeMap;
 
 use super::finding::Finding;
+use crate::source::modules::item;
 use crate::source::scanner::tests_module;
 use crate::source::tree::{File, Tree};
 
 const METHODS_MAX: usize = 40;
-
-/// Words that may stand before `fn`.
-const QUALIFIERS: [&str; 3] = ["const ", "async ", "unsafe "];
 
 /// Paths and lines by crate and name.
 type Declarations<'a> = BTreeMap<(&'a str, &'a str), Vec<(&'a str, usize)>>;
@@ -49,7 +47,7 @@ fn inherent(file: &File) -> Vec<(&str, usize)> {
             found.extend(name.map(|name| (name, 0)));
         } else if line.starts_with('}') {
             is_inside = false;
-        } else if is_inside && is_method(line) {
+        } else if is_inside && matches!(line.strip_prefix("    ").and_then(item), Some(("fn", _))) {
             found.last_mut().expect("the block has begun").1 += 1;
         }
     }
@@ -96,27 +94,12 @@ fn behind_generics(text: &str) -> Option<&str> {
     None
 }
 
-/// True for the first line of a method, as rustfmt indents it.
-fn is_method(line: &str) -> bool {
-    let Some(mut rest) = line.strip_prefix("    ") else { return false };
-    if let Some(public) = rest.strip_prefix("pub") {
-        let behind = public.strip_prefix('(').and_then(|of| of.split_once(')'));
-        rest = behind.map_or(public, |(_, rest)| rest).trim_start();
-    }
-    while let Some(qualified) = QUALIFIERS.iter().find_map(|word| rest.strip_prefix(word)) {
-        rest = qualified;
-    }
-    rest.starts_with("fn ")
-}
-
 /// Returns the paths and lines at which each crate declares each type.
 fn declarations<'a>(files: &[&'a File]) -> Declarations<'a> {
     let mut found = Declarations::new();
     for file in files {
         for (index, line) in production(file).enumerate() {
-            let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-            let keyword = words.by_ref().find(|word| ["struct", "enum", "union"].contains(word));
-            if let Some(name) = keyword.and_then(|_| words.next()) {
+            if let Some(("struct" | "enum" | "union", name)) = item(line.trim_start()) {
                 let places = found.entry((file.crate_name(), name)).or_default();
                 places.push((file.path.as_str(), index + 1));
             }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::Finding;
-use super::manifests::{Use, dependencies};
+use super::manifests::{DependencyKind, dependencies};
 use crate::source::modules::item;
 use crate::source::scanner::production;
 use crate::source::tree::{File, Tree};
@@ -56,7 +56,7 @@ fn declarations<'a>(files: &'a [(&File, String)]) -> Declared<'a> {
 fn names(manifest: &File, declared: &BTreeMap<&str, Declared>) -> Vec<Finding> {
     let Some(own) = declared.get(manifest.crate_name()) else { return Vec::new() };
     let imports = dependencies(&manifest.text).into_iter();
-    let imports = imports.filter(|import| !matches!(import.used, Use::Dev));
+    let imports = imports.filter(|import| !matches!(import.used, DependencyKind::Dev));
     let imported: Vec<&Declared> = imports.filter_map(|import| declared.get(import.name)).collect();
     let mut findings = Vec::new();
     for (name, places) in own {

@@ -3,7 +3,7 @@
 //! here.
 
 use super::finding::Finding;
-use crate::source::scanner::{line_of, prefixes, tests_module};
+use crate::source::scanner::{prefixes, production};
 use crate::source::tree::{File, Tree};
 
 /// Files that may name standard output and standard error.
@@ -52,19 +52,12 @@ fn is_product(file: &File) -> bool {
 
 /// Returns the findings outside the file's tests.
 fn found(file: &File, banned: &[(&str, &str)]) -> Vec<Finding> {
-    let code = &file.masked.code;
-    // Lines of tests are counted from 1, like those of findings.
-    let tests = tests_module(code).map_or(usize::MAX, |tests| tests.start);
-    let mut findings = Vec::new();
-    for (word, advice) in banned {
-        let lines = prefixes(code, word).map(|at| line_of(code, at)).filter(|line| *line < tests);
-        findings.extend(
-            lines.map(|line| {
-                Finding::new(&file.path, line, "printing", format!("`{word}`: {advice}"))
-            }),
-        );
-    }
-    findings
+    let code = production(&file.masked.code);
+    let found = |(word, advice): &(&str, &str)| {
+        let advice = format!("`{word}`: {advice}");
+        Finding::at_each(file, &code, prefixes(&code, word), "printing", &advice)
+    };
+    banned.iter().flat_map(found).collect()
 }
 
 #[cfg(test)]

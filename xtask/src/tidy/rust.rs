@@ -55,14 +55,11 @@ fn header(file: &File) -> Option<Finding> {
 
 /// Finds lines that are too long; also used for scripts. A line with a link may be of any length.
 pub(super) fn columns(file: &File) -> Vec<Finding> {
-    let too_long = |line: &str| line.chars().count() > COLUMNS_MAX && !line.contains("https://");
-    let lines = file.text.lines().enumerate().filter(|(_, line)| too_long(line));
-    lines
-        .map(|(index, line)| {
-            let advice = format!("{} columns; break it at {COLUMNS_MAX}", line.chars().count());
-            Finding::new(&file.path, index + 1, "columns", advice)
-        })
-        .collect()
+    Finding::in_lines(file, "columns", |line| {
+        let columns = line.chars().count();
+        let is_too_long = columns > COLUMNS_MAX && !line.contains("https://");
+        is_too_long.then(|| format!("{columns} columns; break it at {COLUMNS_MAX}"))
+    })
 }
 
 fn lengths(file: &File) -> Vec<Finding> {
@@ -98,14 +95,11 @@ fn tests_last(file: &File) -> Option<Finding> {
 
 fn banned(file: &File) -> Vec<Finding> {
     let code = &file.masked.code;
-    let mut findings = Vec::new();
-    for (banned, rule, advice) in BANNED {
-        for at in prefixes(code, banned) {
-            let advice = format!("`{banned}`: {advice}");
-            findings.push(Finding::new(&file.path, line_of(code, at), rule, advice));
-        }
-    }
-    findings
+    let found = |(banned, rule, advice): (&str, _, &str)| {
+        let advice = format!("`{banned}`: {advice}");
+        Finding::at_each(file, code, prefixes(code, banned), rule, &advice)
+    };
+    BANNED.into_iter().flat_map(found).collect()
 }
 
 /// Finds `unsafe` outside its permitted places, and crate roots that do not forbid it.
@@ -114,12 +108,8 @@ fn unsafe_code(file: &File) -> Vec<Finding> {
         return Vec::new();
     }
     let code = &file.masked.code;
-    let mut findings: Vec<Finding> = words(code, "unsafe")
-        .map(|at| {
-            let advice = "give it a safe function in weir-sys, or in weir-io for sockets";
-            Finding::new(&file.path, line_of(code, at), "unsafe", advice)
-        })
-        .collect();
+    let advice = "give it a safe function in weir-sys, or in weir-io for sockets";
+    let mut findings = Finding::at_each(file, code, words(code, "unsafe"), "unsafe", advice);
     let is_root = ["src/lib.rs", "src/main.rs"].iter().any(|end| file.path.ends_with(end))
         || file.path.contains("/src/bin/");
     let script_holds_unsafe = file.crate_name() == "weir-script";
@@ -132,13 +122,11 @@ fn unsafe_code(file: &File) -> Vec<Finding> {
 
 fn debts(file: &File) -> Vec<Finding> {
     let comments = &file.masked.comments;
-    let found = DEBTS.iter().flat_map(|debt| words(comments, debt).map(move |at| (debt, at)));
-    found
-        .map(|(debt, at)| {
-            let advice = format!("`{debt}`: do it, or open an issue; comments keep no score");
-            Finding::new(&file.path, line_of(comments, at), "debt", advice)
-        })
-        .collect()
+    let found = |debt| {
+        let advice = format!("`{debt}`: do it, or open an issue; comments keep no score");
+        Finding::at_each(file, comments, words(comments, debt), "debt", &advice)
+    };
+    DEBTS.into_iter().flat_map(found).collect()
 }
 
 /// Finds `cfg` inside function bodies. Conditional compilation chooses modules and items; inside a
@@ -147,27 +135,19 @@ fn configured_bodies(file: &File) -> Vec<Finding> {
     let code = &file.masked.code;
     let bodies: Vec<Range<usize>> = functions(code).into_iter().map(|f| f.body).collect();
     let places = ["#[cfg(", "cfg!("].into_iter().flat_map(|cfg| prefixes(code, cfg));
-    places
-        .filter(|at| bodies.iter().any(|body| body.contains(at)))
-        .map(|at| {
-            let advice = "cfg inside a body: choose between two modules or items instead";
-            Finding::new(&file.path, line_of(code, at), "cfg-in-body", advice)
-        })
-        .collect()
+    let inside = places.filter(|at| bodies.iter().any(|body| body.contains(at)));
+    let advice = "cfg inside a body: choose between two modules or items instead";
+    Finding::at_each(file, code, inside, "cfg-in-body", advice)
 }
 
 /// Finds tests that sleep: they are slow at best and fail under load.
 fn sleeping_tests(file: &File) -> Vec<Finding> {
     let code = &file.masked.code;
     let tests = tests_module(code).unwrap_or(0..0);
-    words(code, "thread::sleep")
-        .map(|at| line_of(code, at))
-        .filter(|line| is_tests(file) || tests.contains(line))
-        .map(|line| {
-            let advice = "wait for the event itself, or simulate: tests do not sleep";
-            Finding::new(&file.path, line, "sleep", advice)
-        })
-        .collect()
+    let sleeps = words(code, "thread::sleep");
+    let sleeps = sleeps.filter(|at| is_tests(file) || tests.contains(&line_of(code, *at)));
+    let advice = "wait for the event itself, or simulate: tests do not sleep";
+    Finding::at_each(file, code, sleeps, "sleep", advice)
 }
 
 /// Finds a file that no `mod` names: it is never compiled.

@@ -16,14 +16,10 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 
 /// Finds paths that begin at `/` and lead into a directory of one machine.
 fn machine_paths(file: &File) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for (index, line) in file.text.lines().enumerate() {
-        if let Some(dir) = MACHINE_DIRS.iter().find(|dir| names_from_root(line, dir)) {
-            let advice = format!("/{dir} exists on one machine only; say it relative to the root");
-            findings.push(Finding::new(&file.path, index + 1, "machine-path", advice));
-        }
-    }
-    findings
+    Finding::in_lines(file, "machine-path", |line| {
+        let dir = MACHINE_DIRS.iter().find(|dir| names_from_root(line, dir))?;
+        Some(format!("/{dir} exists on one machine only; say it relative to the root"))
+    })
 }
 
 fn names_from_root(line: &str, dir: &str) -> bool {

@@ -4,7 +4,7 @@ use crate::source::scanner::{line_of, words};
 
 /// One name that a `use` brings.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Use {
+pub(super) struct UsedName {
     /// The path to what is used; of `a::*` it is `a`.
     pub(super) path: Vec<String>,
     /// The name in this module, `*` for all of them.
@@ -16,12 +16,12 @@ pub(super) struct Use {
 }
 
 /// Returns the names of all `use` declarations, those inside functions too.
-pub(super) fn uses(code: &str) -> Vec<Use> {
+pub(super) fn uses(code: &str) -> Vec<UsedName> {
     let mut found = Vec::new();
     for (at, is_public) in declarations(code) {
         let (from, end) = (at + "use".len(), end(code, at));
         leaves(&code[from..end], from, &[], &mut |path, name, at| {
-            found.push(Use { path, name, is_public, line: line_of(code, at) });
+            found.push(UsedName { path, name, is_public, line: line_of(code, at) });
         });
     }
     found
