@@ -2,16 +2,13 @@
 //! the results (METHOD 2).
 //!
 //! Each case is a function that measures against a server with known behaviour, from theory or from
-//! its own log, and returns a [`Section`]. Each measured case replaces its file in
+//! its own log, and returns a section. Each measured case replaces its file in
 //! `docs/measured/`, and docs/ACCURACY.md is rendered anew; with `--print`, neither. A run fails if
 //! a case is not as expected, after printing all sections.
 
 mod curve;
 mod distribution;
-mod fixture;
 mod h2load;
-mod log;
-mod options;
 mod peers;
 mod plan;
 mod quota;
@@ -39,39 +36,11 @@ mod slots;
 mod stall;
 mod stops;
 
-use std::time::Instant;
-
-use anyhow::{Context, Result, ensure};
-use xtask::measured::{self, ACCURACY};
-use xtask::shell::root;
-
-use crate::rig::machine::{self, Occasion, Pressure};
-use crate::rig::section::Section;
-use fixture::{Fixture, Over};
-pub(crate) use options::Options;
-
-/// Largest share of time a thread may wait for a CPU in a quiet round.
-const WAITED_MAX: f64 = 0.005;
-
-/// A case of METHOD 2.1.
-struct Case {
-    id: &'static str,
-    run: fn(&Fixture) -> Result<Section>,
-    over: Over,
-}
-
-impl Case {
-    const fn new(id: &'static str, run: fn(&Fixture) -> Result<Section>) -> Case {
-        Case { id, run, over: Over::Http1 }
-    }
-
-    const fn over(self, id: &'static str, over: Over) -> Case {
-        Case { id, over, ..self }
-    }
-}
+use crate::rig::cases::Case;
+use crate::rig::fixture::Over;
 
 /// All cases, in the order of measuring.
-const CASES: &[Case] = &[
+pub(crate) const CASES: &[Case] = &[
     Case::new("V2", delivery::delivery),
     Case::new("V3", queues::laws),
     Case::new("V4", causality::causality),
@@ -110,56 +79,16 @@ const CASES: &[Case] = &[
     Case::new("V15", slots::slots).over("V15-http2", Over::Http2 { streams: 1 }),
 ];
 
-/// Builds weir, runs the cases, writes their files and the page.
-pub(crate) fn accuracy(options: Options) -> Result<()> {
-    let mut fixture = Fixture::new(options)?;
-    let root = root()?;
-    let occasion = Occasion::now([
-        ("places", fixture.placement.describe()),
-        ("weir", machine::version(&fixture.weir, "--version")?),
-        ("nginx", machine::version(&fixture.nginx, "-v")?),
-    ])?;
-    let mut failed = Vec::new();
-    let cases: Vec<&Case> = CASES.iter().filter(|case| fixture.options.wants(case.id)).collect();
-    for case in cases {
-        fixture.over = case.over;
-        let (since, pressure) = (Instant::now(), Pressure::now());
-        let section = (case.run)(&fixture);
-        let mut section = section.with_context(|| format!("failed to run {}", case.id))?;
-        let taken = pressure.taken();
-        let waited = fixture.take_waited();
-        section.settle(waited <= WAITED_MAX && taken.has_no_steal());
-        section.extend_title(&case.over.to_string());
-        let short = if fixture.options.is_quick { "short windows (`--quick`), " } else { "" };
-        let conditions = format!(
-            "{short}a thread of server or client was runnable but not running {:.2} % of the \
-             time; {taken}",
-            waited * 100.0
-        );
-        let entry = section.entry(case.id, &occasion, since.elapsed().as_secs_f64(), conditions);
-        print!("{}", entry.in_full());
-        for failure in &entry.failures {
-            eprintln!("accuracy: {} is not as expected: {failure}", case.id);
-            failed.push(case.id);
-        }
-        if fixture.options.writes_page {
-            measured::write(&root, &ACCURACY, &entry)?;
-            eprintln!("accuracy: wrote {}", ACCURACY.file(case.id));
-        }
-    }
-    failed.dedup();
-    ensure!(failed.is_empty(), "not as expected: {}", failed.join(", "));
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use xtask::measured::ACCURACY;
+
     use super::*;
 
     #[test]
     fn the_page_has_all_cases() {
         let mut cases: Vec<&str> = CASES.iter().map(|case| case.id).collect();
-        let mut entries = ACCURACY.entries.to_vec();
+        let mut entries: Vec<&str> = ACCURACY.entries().collect();
         cases.sort_unstable();
         entries.sort_unstable();
         assert_eq!(cases, entries);

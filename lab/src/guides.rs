@@ -5,17 +5,14 @@
 //! The nginx of the guides listens on free ports; the pages have the usual ones.
 
 use std::fs;
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use xtask::guard::Guarded;
-use xtask::shell::{cargo, find_program, root, run, target_dir};
+use xtask::shell::{build_weir, need_program, root, target_dir};
 
-use crate::rig::servers::free_address;
+use crate::rig::servers::{answers, free_address};
 
 /// Pages, and the configuration of their nginx, from the root of the repository.
 const GUIDES: &str = "docs/guides";
@@ -27,12 +24,9 @@ const SHOWN: [&str; 2] = ["127.0.0.1:8080", "127.0.0.1:8081"];
 /// Columns of the output.
 const COLUMNS: &str = "80";
 
-/// Longest time for nginx to start.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 /// Runs the commands of the named pages, or of all.
 pub(crate) fn guides(names: &[&str]) -> Result<()> {
-    run(&mut cargo(&["build", "--locked", "--release", "--package", "weir-load"])?)?;
+    build_weir()?;
     for page in pages(names)? {
         let rig = Rig::start()?;
         let text = fs::read_to_string(&page)?;
@@ -83,15 +77,11 @@ impl Rig {
         for hook in ["access-log.sh", "workers.sh"] {
             fs::copy(source.join(hook), directory.join(hook))?;
         }
-        let program = find_program("nginx").context("failed to find nginx")?;
+        let program = need_program("nginx", "accuracy")?;
         let place = directory.to_string_lossy().into_owned();
         let words = [&*program.to_string_lossy(), "-p", &place, "-c", "nginx.conf", "-e", "stderr"];
         let nginx = Guarded::start(&words)?;
-        let from = Instant::now();
-        while TcpStream::connect(&addresses[0]).is_err() {
-            ensure!(from.elapsed() < PATIENCE, "nginx does not listen");
-            thread::sleep(Duration::from_millis(20));
-        }
+        answers(addresses[0].parse()?).context("failed to start nginx")?;
         Ok(Rig { nginx, directory, addresses })
     }
 

@@ -14,7 +14,10 @@ mod statistics;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use xtask::measured::{ACCURACY, PERFORMANCE};
 use xtask::shell;
+
+use rig::cases::measure;
 
 fn main() -> ExitCode {
     shell::run_task("lab", run)
@@ -23,8 +26,8 @@ fn main() -> ExitCode {
 /// Runs a task; `cargo xtask` calls this program, and its help lists them.
 fn run(words: &[&str]) -> Result<()> {
     match words {
-        ["accuracy", options @ ..] => accuracy::accuracy(accuracy::Options::parse(options)?),
-        ["bench", options @ ..] => bench::bench(bench::Options::parse(options)?),
+        ["accuracy", options @ ..] => measure(&ACCURACY, accuracy::CASES, options),
+        ["bench", options @ ..] => measure(&PERFORMANCE, bench::CASES, options),
         ["guides", names @ ..] => guides::guides(names),
         ["picture"] => picture::picture(),
         ["picture", "report"] => picture::report::pictures(),

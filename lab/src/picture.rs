@@ -9,10 +9,10 @@ use std::fmt::Write;
 use std::fs;
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
-use xtask::shell::{cargo, find_program, root, run, show, target_dir};
+use anyhow::{Context, Result};
+use xtask::shell::{build_weir, need_program, output, root};
 
-use crate::rig::servers::Server;
+use crate::rig::servers::{Server, Transport};
 
 /// The picture, from the root of the repository.
 pub(crate) const PICTURE: &str = "docs/run.svg";
@@ -33,15 +33,11 @@ const COLUMNS: usize = 80;
 
 /// Runs weir and draws its output.
 pub(crate) fn picture() -> Result<()> {
-    run(&mut cargo(&["build", "--locked", "--release", "--package", "weir-load"])?)?;
-    let weir = target_dir()?.join("release").join("weir");
-    let nginx = find_program("nginx").context("failed to find nginx: cargo xtask setup bench")?;
-    let server = Server::nginx(&nginx, None, 1)?;
+    let weir = build_weir()?;
+    let server = Server::nginx(Transport::Plain, &need_program("nginx", "bench")?, None, 1)?;
     let mut command = Command::new(weir);
     command.args(FLAGS).arg(&server.url).env("CLICOLOR_FORCE", "1").env_remove("NO_COLOR");
-    let output = command.output().with_context(|| format!("failed to run {}", show(&command)))?;
-    ensure!(output.status.success(), "{} ended with {}", show(&command), output.status);
-    let text = String::from_utf8(output.stdout).context("the report is not UTF-8")?;
+    let text = output(&mut command)?;
     let text = text.replace(&server.url, SHOWN_URL);
     let typed = format!("$ weir {} {SHOWN_URL}", FLAGS.join(" "));
     let place = root()?.join(PICTURE);

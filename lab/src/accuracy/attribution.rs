@@ -9,8 +9,8 @@ use weir_result::document::{Limit, LimitedBy};
 use xtask::guard::Guarded;
 use xtask::shell::find_program;
 
-use super::fixture::Fixture;
 use super::link::{Link, SERVER_ADDRESS, Slowness};
+use crate::rig::fixture::Fixture;
 use crate::rig::section::Section;
 use crate::rig::servers::{answers, free_address, pinned};
 use crate::rig::table::Table;

@@ -10,8 +10,8 @@ use weir_result::document::{Grade, LimitedBy, Metric, RuleOutcome, Subject};
 use weir_result::quantile::Bound;
 
 use super::distribution::{Distribution, quantile};
-use super::fixture::{Fixture, freeze};
 use super::quota::HalfCpu;
+use crate::rig::fixture::{Fixture, freeze};
 use crate::rig::machine::Pressure;
 use crate::rig::section::Section;
 use crate::rig::table::{Table, seconds};
@@ -51,7 +51,7 @@ impl Harm {
 }
 
 /// Evidence from one run.
-struct Told {
+struct StopEvidence {
     /// True if the grade is bounded or void and a rule about the client or its machine gives the
     /// reason, or if the limit is the client's CPU.
     is_attributed: bool,
@@ -144,7 +144,7 @@ fn repeat(
     harm: Harm,
     half: Option<&HalfCpu>,
     runs: usize,
-) -> Result<(Vec<Told>, Vec<Told>)> {
+) -> Result<(Vec<StopEvidence>, Vec<StopEvidence>)> {
     let (mut told, mut spoilt) = (Vec::new(), Vec::new());
     while told.len() < runs {
         let pressure = Pressure::now();
@@ -160,7 +160,7 @@ fn repeat(
 }
 
 /// Makes one run with the disturbance.
-fn run(fixture: &Fixture, harm: Harm, half: Option<&HalfCpu>) -> Result<Told> {
+fn run(fixture: &Fixture, harm: Harm, half: Option<&HalfCpu>) -> Result<StopEvidence> {
     let server = fixture.serve("--log-max 1")?;
     let hog = match harm {
         Harm::ClientRobbed => Some(fixture.spin(1.0)?),
@@ -180,11 +180,11 @@ fn run(fixture: &Fixture, harm: Harm, half: Option<&HalfCpu>) -> Result<Told> {
     }
     let document = client.finish()?;
     drop(hog);
-    Told::of(&document)
+    StopEvidence::of(&document)
 }
 
-impl Told {
-    fn of(document: &Document) -> Result<Told> {
+impl StopEvidence {
+    fn of(document: &Document) -> Result<StopEvidence> {
         let max_s = |time: &Metric| -> Result<f64> { Ok(Distribution::of(time)?.max_ns() / 1e9) };
         let verdict = &document.verdict;
         let is_ours = |subject| [Subject::Client, Subject::Machine].contains(&subject);
@@ -201,7 +201,7 @@ impl Told {
         eprintln!("accuracy: {}: {}", verdict.grade.in_words(), verdict.reason);
         let wire_time = document.stamps.as_ref().map(|stamps| &stamps.wire_time);
         let wire_time = wire_time.filter(|time| !time.ok.percentiles.is_empty());
-        Ok(Told {
+        Ok(StopEvidence {
             is_attributed,
             is_against_client: is_beyond || is_limit || is_stop_ours,
             rules,
@@ -212,13 +212,13 @@ impl Told {
     }
 }
 
-fn judge(section: &mut Section, table: &mut Table, harm: Harm, told: &[Told]) {
+fn judge(section: &mut Section, table: &mut Table, harm: Harm, told: &[StopEvidence]) {
     let name = harm.name();
-    let is_attributed_to_client = |told: &&Told| {
+    let is_attributed_to_client = |told: &&StopEvidence| {
         if harm.is_to_client() { told.is_attributed } else { told.is_against_client }
     };
     let attributed = told.iter().filter(is_attributed_to_client).count();
-    let median = |of: &dyn Fn(&Told) -> f64| {
+    let median = |of: &dyn Fn(&StopEvidence) -> f64| {
         let mut values: Vec<f64> = told.iter().map(of).collect();
         values.sort_by(f64::total_cmp);
         quantile(&values, 0.5)

@@ -11,9 +11,9 @@ use weir_result::quantile::Bound;
 use weir_stats::median;
 use xtask::shell::find_program;
 
-use super::capture::{Capture, exchanges};
+use super::capture::{PacketCapture, exchanges};
 use super::distribution::quantile;
-use super::fixture::{Fixture, Serving};
+use crate::rig::fixture::{Fixture, Serving};
 use crate::rig::section::Section;
 use crate::rig::table::{Table, seconds};
 
@@ -151,7 +151,7 @@ fn run(fixture: &Fixture, tcpdump: &Path, duty: f64, source: Source) -> Result<V
     let packets = fixture.directory.join("lo.pcap");
     let port = port_of(&server)?;
     let capturing = match source {
-        Source::Capture => Some(Capture::start(tcpdump, port, &packets)?),
+        Source::Capture => Some(PacketCapture::start(tcpdump, port, &packets)?),
         Source::Programmed => None,
     };
     let spinner = fixture.spin(duty)?;

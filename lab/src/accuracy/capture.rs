@@ -13,8 +13,8 @@ use xtask::guard::Guarded;
 use xtask::shell::find_program;
 
 use super::distribution::quantile;
-use super::fixture::Fixture;
-use super::rows::{self, Row};
+use super::rows::{self, RequestRow};
+use crate::rig::fixture::Fixture;
 use crate::rig::section::Section;
 use crate::rig::table::{Table, thousands};
 
@@ -80,13 +80,13 @@ pub(super) fn capture(fixture: &Fixture) -> Result<Section> {
 }
 
 /// A running tcpdump, killed when the value is dropped.
-pub(super) struct Capture {
+pub(super) struct PacketCapture {
     _tcpdump: Guarded,
 }
 
-impl Capture {
+impl PacketCapture {
     /// Writes the headers of all packets of a port of the loopback interface to a file.
-    pub(super) fn start(tcpdump: &Path, port: u16, packets: &Path) -> Result<Capture> {
+    pub(super) fn start(tcpdump: &Path, port: u16, packets: &Path) -> Result<PacketCapture> {
         let mut words = vec![OsString::from(tcpdump)];
         words
             .extend(["-i", "lo", "-n", "-Z", "root", "-U", "--immediate-mode"].map(OsString::from));
@@ -96,18 +96,18 @@ impl Capture {
         let tcpdump = Guarded::start(&words).context("failed to capture packets; as root?")?;
         // tcpdump announces its start only on standard error.
         thread::sleep(Duration::from_secs(1));
-        Ok(Capture { _tcpdump: tcpdump })
+        Ok(PacketCapture { _tcpdump: tcpdump })
     }
 }
 
 /// Runs weir on one connection and returns its requests, each with the time between its two
 /// packets.
-fn captured_run(fixture: &Fixture, tcpdump: &Path, io: &str) -> Result<Vec<(Row, f64)>> {
+fn captured_run(fixture: &Fixture, tcpdump: &Path, io: &str) -> Result<Vec<(RequestRow, f64)>> {
     let (raw, packets) =
         (fixture.directory.join("rows.parquet"), fixture.directory.join("lo.pcap"));
     let server = fixture.serve("")?;
     let port = server.url.rsplit(':').next().context("a server has a port")?.parse()?;
-    let capturing = Capture::start(tcpdump, port, &packets)?;
+    let capturing = PacketCapture::start(tcpdump, port, &packets)?;
     let window_s = fixture.span(5.0, 2.0);
     let flags = format!("-t1 -c1 -R500 -d{window_s}s --warmup 0 --io {io} --timestamps all");
     fixture.weir(&format!("{flags} --raw {}", raw.display()), &server.url)?;

@@ -8,8 +8,8 @@ use anyhow::Result;
 use weir_result::Document;
 
 use super::distribution::Distribution;
-use super::fixture::Fixture;
-use super::rows::{self, Row};
+use super::rows::{self, RequestRow};
+use crate::rig::fixture::Fixture;
 use crate::rig::section::Section;
 use crate::rig::table::{Table, thousands};
 
@@ -79,7 +79,7 @@ pub(super) fn report(fixture: &Fixture) -> Result<Section> {
         let document = fixture.weir(&flags, &server.url)?;
         drop(server);
         let rows = rows::read(&path)?;
-        let measured: Vec<&Row> = rows.list.iter().filter(|row| row.is_measured).collect();
+        let measured: Vec<&RequestRow> = rows.list.iter().filter(|row| row.is_measured).collect();
         let (compared, off) = percentiles_off(&document, &measured)?;
         let classes = classes_off(&document, &measured);
         let load = format!("`{load}`, {server_flags}");
@@ -105,7 +105,7 @@ pub(super) fn report(fixture: &Fixture) -> Result<Section> {
 }
 
 /// Returns the number of percentiles of completed requests, and the number of wrong ones.
-fn percentiles_off(document: &Document, measured: &[&Row]) -> Result<(u64, u64)> {
+fn percentiles_off(document: &Document, measured: &[&RequestRow]) -> Result<(u64, u64)> {
     let ok = || measured.iter().filter(|row| row.outcome == "ok");
     let response: Vec<u64> = ok().map(|row| row.ended_at - row.intended_at).collect();
     let service: Vec<u64> = ok().filter_map(|row| row.ended_at.checked_sub(row.sent_at?)).collect();
@@ -134,7 +134,7 @@ fn percentiles_off(document: &Document, measured: &[&Row]) -> Result<(u64, u64)>
 }
 
 /// Returns the number of classes with a wrong count.
-fn classes_off(document: &Document, measured: &[&Row]) -> u64 {
+fn classes_off(document: &Document, measured: &[&RequestRow]) -> u64 {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for row in measured {
         *counts.entry(&row.outcome).or_default() += 1;

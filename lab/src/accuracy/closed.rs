@@ -9,7 +9,7 @@ use anyhow::Result;
 use weir_result::Document;
 
 use super::distribution::Distribution;
-use super::fixture::{Fixture, freeze};
+use crate::rig::fixture::{Fixture, freeze};
 use crate::rig::section::Section;
 use crate::rig::table::{Table, seconds, thousands};
 

@@ -3,14 +3,14 @@
 use std::fmt::Write;
 
 use anyhow::Result;
-use xtask::shell::find_program;
 
-use super::fixture::Fixture;
-use super::log::Record;
-use super::peers::{Load, PEERS, Peer, Printed, Time};
+use super::peers::{PEERS, RatedLoad};
 use super::theory::Stall;
+use crate::rig::fixture::Fixture;
+use crate::rig::log::Record;
+use crate::rig::peers::Peer;
+use crate::rig::printed::{Printed, PrintedTime};
 use crate::rig::section::Section;
-use crate::rig::servers::pinned;
 use crate::rig::table::{self, Table, seconds, thousands};
 
 /// A fault, and the load that meets it.
@@ -20,7 +20,7 @@ struct Trouble {
     flags: String,
     /// Query appended to the URL.
     query: &'static str,
-    load: Load,
+    load: RatedLoad,
     /// True response times of users who arrive by the plan: p50, p99 and the maximum.
     truth: [Truth; 3],
     /// Reasons for differences between programs, each in a sentence.
@@ -57,7 +57,7 @@ pub(super) fn concordance(fixture: &Fixture) -> Result<Section> {
         "One stall is one event, however many requests meet it, and says little about the p99 of \
          another hour (METHOD 1.11): weir marks such values with `~`.",
     );
-    for peer in PEERS.into_iter().filter(|peer| program(fixture, *peer).is_none()) {
+    for peer in PEERS.into_iter().filter(|peer| peer.find().is_none()) {
         section.note(format!("{} is not on PATH.", peer.name()));
     }
     Ok(section)
@@ -84,7 +84,7 @@ fn troubles(fixture: &Fixture) -> Vec<Trouble> {
             above: "A server that never answers, timeouts of 1 s".to_owned(),
             flags: String::new(),
             query: "?fault=blackhole",
-            load: Load { connections: 10, duration_s: 12, rate_rps: 100, timeout_s: 1 },
+            load: RatedLoad { connections: 10, duration_s: 12, rate_rps: 100, timeout_s: 1 },
             truth: [Truth::Never; 3],
             reasons: BLACK_HOLE,
             is_rate_only: false,
@@ -93,7 +93,7 @@ fn troubles(fixture: &Fixture) -> Vec<Trouble> {
             above: "Nothing wrong, 100 requests/s".to_owned(),
             flags: String::new(),
             query: "",
-            load: Load { connections: 10, rate_rps: 100, ..load },
+            load: RatedLoad { connections: 10, rate_rps: 100, ..load },
             truth: [Truth::Base, Truth::Base, Truth::Unknown],
             reasons: LOW_RATE,
             is_rate_only: true,
@@ -102,7 +102,7 @@ fn troubles(fixture: &Fixture) -> Vec<Trouble> {
             above: "Nothing wrong, 5,000 requests/s over 10,000 connections".to_owned(),
             flags: String::new(),
             query: "",
-            load: Load { connections: 10_000, rate_rps: 5_000, ..load },
+            load: RatedLoad { connections: 10_000, rate_rps: 5_000, ..load },
             truth: [Truth::Base, Truth::Base, Truth::Unknown],
             reasons: MANY_CONNECTIONS,
             is_rate_only: false,
@@ -119,14 +119,15 @@ fn in_the_middle(duration_s: u32, at_s: u32, stall_s: f64) -> Trouble {
         ),
         flags: format!("--stall {at_s}s+{stall_s}s"),
         query: "",
-        load: Load { duration_s, ..LOAD },
+        load: RatedLoad { duration_s, ..LOAD },
         truth: [Truth::Base, Truth::About(stall.quantile_s(0.99)), Truth::About(stall_s)],
         reasons: IN_THE_MIDDLE,
         is_rate_only: false,
     }
 }
 
-const LOAD: Load = Load { connections: 50, duration_s: 20, rate_rps: 2_000, timeout_s: 10 };
+const LOAD: RatedLoad =
+    RatedLoad { connections: 50, duration_s: 20, rate_rps: 2_000, timeout_s: 10 };
 
 const IN_THE_MIDDLE: &[(Peer, &str)] = &[
     (
@@ -172,10 +173,6 @@ const MANY_CONNECTIONS: &[(Peer, &str)] = &[
     (Peer::Ab, "has 10,000 requests in flight all the time, and connects while it measures"),
 ];
 
-fn program(fixture: &Fixture, peer: Peer) -> Option<std::path::PathBuf> {
-    if peer == Peer::Weir { Some(fixture.weir.clone()) } else { find_program(peer.name()) }
-}
-
 fn measure(fixture: &Fixture, section: &mut Section, trouble: &Trouble) -> Result<()> {
     let mut table = Table::new(&[
         "",
@@ -195,16 +192,14 @@ fn measure(fixture: &Fixture, section: &mut Section, trouble: &Trouble) -> Resul
         ["**true, by plan**", &p50, &p99, &max, &requests, "", "", &table::rate(rate.into())];
     table.row(&[&truth[..], &[""]].concat());
     for peer in PEERS.into_iter().filter(|peer| peer.has_rate() || !trouble.is_rate_only) {
-        if fixture.options.is_quick && peer == Peer::Wrk2 {
-            // wrk2's calibration would take longer than the test.
+        // wrk2's calibration would take longer than a quick test.
+        let is_too_long = fixture.options.is_quick && peer == Peer::Wrk2;
+        if is_too_long || peer.find().is_none() {
             continue;
         }
-        let Some(program) = program(fixture, peer) else { continue };
         let server = fixture.serve(&trouble.flags)?;
         let url = format!("{}/{}", server.url.trim_end_matches('/'), trouble.query);
-        let before = pinned(fixture.placement.client, &program);
-        let before = &before[..before.len() - 1];
-        let printed = peer.run(before, &program, trouble.load, &url)?;
+        let printed = peer.run(fixture, trouble.load, &url)?;
         let reason = trouble.reasons.iter().find(|(other, _)| *other == peer);
         let reason = reason.map_or("", |(_, reason)| reason);
         table.row(&row(peer, &printed, &server.finish()?, reason));
@@ -215,8 +210,8 @@ fn measure(fixture: &Fixture, section: &mut Section, trouble: &Trouble) -> Resul
 }
 
 fn row(peer: Peer, printed: &Printed, log: &[Record], reason: &str) -> [String; 9] {
-    let time = |time: Option<Time>| {
-        let text = |time: Time| {
+    let time = |time: Option<PrintedTime>| {
+        let text = |time: PrintedTime| {
             let text = seconds(time.ns / 1e9);
             if time.is_bound { format!("> {text}") } else { text }
         };

@@ -4,16 +4,15 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use xtask::shell::find_program;
 
 use super::distribution::{self, Distribution};
-use super::fixture::{Fixture, Over, run_delay};
-use super::log::Record;
-use super::peers::{Load, Peer};
+use super::peers::RatedLoad;
 use super::rows::{self, Pair};
+use crate::rig::fixture::{Fixture, Over, run_delay};
+use crate::rig::log::Record;
 use crate::rig::machine::Pressure;
+use crate::rig::peers::Peer;
 use crate::rig::section::Section;
-use crate::rig::servers::pinned;
 use crate::rig::table::{Table, seconds, thousands};
 
 /// Targets over the clean rounds, in which no other process used the threads' CPUs.
@@ -263,14 +262,14 @@ fn add(table: &mut Table, setting: Setting, rounds: &[Round], times: fn(&Round) 
 /// Compares weir with wrk2, which reports no times of single requests: percentiles minus
 /// percentiles.
 fn compare(fixture: &Fixture, section: &mut Section) -> Result<()> {
-    let Some(wrk2) = find_program("wrk2").filter(|_| !fixture.options.is_quick) else {
+    if Peer::Wrk2.find().is_none() || fixture.options.is_quick {
         section.note("wrk2 is not on PATH, or the run is a quick one: it is not compared.");
         return Ok(());
-    };
+    }
     let duration_s = CALIBRATION_S + 10;
     let mut table = Table::new(&["", "rate", "conn.", "p50", "p99"]);
     for (rate_rps, connections) in [(1_000, 1), (1_000, 10), (10_000, 10)] {
-        let load = Load { connections, duration_s, rate_rps, timeout_s: 10 };
+        let load = RatedLoad { connections, duration_s, rate_rps, timeout_s: 10 };
         let mut add = |name: &str, reported_ns: [Option<f64>; 2], log: &[Record], skip_s: u32| {
             let own = own_times_ns(log, skip_s);
             let mut cells = vec![
@@ -290,8 +289,7 @@ fn compare(fixture: &Fixture, section: &mut Section) -> Result<()> {
         let reported = [0.5, 0.99].map(|p| Some(times.quantile_ns(p)));
         add("weir", reported, &server.finish()?, CALIBRATION_S);
         let server = fixture.serve("--spin")?;
-        let before = pinned(fixture.placement.client, &wrk2);
-        let printed = Peer::Wrk2.run(&before[..before.len() - 1], &wrk2, load, &server.url)?;
+        let printed = Peer::Wrk2.run(fixture, load, &server.url)?;
         let reported = [printed.p50, printed.p99].map(|time| time.map(|time| time.ns));
         add("wrk2", reported, &server.finish()?, CALIBRATION_S);
     }

@@ -2,13 +2,12 @@
 
 use anyhow::{Result, ensure};
 use weir_stats::{mean, variance};
-use xtask::shell::find_program;
 
-use super::fixture::Fixture;
-use super::log::Record;
-use super::peers::{Load, Peer};
+use super::peers::RatedLoad;
+use crate::rig::fixture::Fixture;
+use crate::rig::log::Record;
+use crate::rig::peers::Peer;
 use crate::rig::section::Section;
-use crate::rig::servers::pinned;
 use crate::rig::table::{Table, thousands};
 
 const RATE_RPS: u32 = 2_000;
@@ -63,17 +62,16 @@ pub(super) fn departures(fixture: &Fixture) -> Result<Section> {
             });
         }
     }
-    match find_program("wrk2") {
-        Some(program) if !fixture.options.is_quick => {
+    match Peer::Wrk2.find() {
+        Some(_) if !fixture.options.is_quick => {
             let server = fixture.serve("")?;
-            let before = pinned(fixture.placement.client, &program);
-            let load = Load {
+            let load = RatedLoad {
                 connections: CONNECTIONS,
                 duration_s: CALIBRATION_S + window_s,
                 rate_rps: RATE_RPS,
                 timeout_s: 10,
             };
-            Peer::Wrk2.run(&before[..before.len() - 1], &program, load, &server.url)?;
+            Peer::Wrk2.run(fixture, load, &server.url)?;
             let bins = Bins::of(&server.finish()?, CALIBRATION_S, window_s - 1)?;
             table.row(&bins.row("wrk2, behind its calibration"));
         }
@@ -110,7 +108,7 @@ struct Bins {
 }
 
 impl Bins {
-    /// Counts the arrivals from `skip_s` after the first one, for `window_s`.
+    /// ServerCounts the arrivals from `skip_s` after the first one, for `window_s`.
     fn of(log: &[Record], skip_s: u32, window_s: u32) -> Result<Bins> {
         ensure!(!log.is_empty(), "the server has logged nothing");
         let begin_ns = log[0].received_ns + u64::from(skip_s) * 1_000_000_000;

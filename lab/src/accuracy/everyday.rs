@@ -13,7 +13,7 @@ use weir_result::document::{Grade, LimitedBy};
 use xtask::guard::Guarded;
 use xtask::shell::{find_program, is_root, run};
 
-use super::fixture::Fixture;
+use crate::rig::fixture::Fixture;
 use crate::rig::section::Section;
 use crate::rig::servers::{answers, free_address};
 use crate::rig::table::{Table, thousands};
@@ -23,7 +23,7 @@ const RUNS: usize = 5;
 
 /// Target of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Goal {
+enum CommandTarget {
     Page,
     Large,
     Https,
@@ -35,32 +35,32 @@ enum Goal {
 struct Everyday {
     name: &'static str,
     flags: &'static str,
-    goal: Goal,
+    goal: CommandTarget,
 }
 
-const fn everyday(name: &'static str, flags: &'static str, goal: Goal) -> Everyday {
+const fn everyday(name: &'static str, flags: &'static str, goal: CommandTarget) -> Everyday {
     Everyday { name, flags, goal }
 }
 
 const COMMANDS: [Everyday; 14] = [
-    everyday("default", "-d3s", Goal::Page),
-    everyday("-t1 -c10", "-t1 -c10 -d3s", Goal::Page),
-    everyday("-c50", "-c50 -d3s", Goal::Page),
-    everyday("-c500", "-c500 -d3s", Goal::Page),
-    everyday("-n 10000", "-n 10000", Goal::Page),
-    everyday("-R 100", "-R 100 -d3s", Goal::Page),
-    everyday("-R 1000", "-R 1000 -d3s", Goal::Page),
-    everyday("-R 5000 -c50", "-R 5000 -c50 -d3s", Goal::Page),
-    everyday("-R 20k -c100", "-R 20k -c100 -d3s", Goal::Page),
-    everyday("128 KiB file", "-d3s", Goal::Large),
-    everyday("https", "-d3s --insecure", Goal::Https),
-    everyday("404", "-d3s", Goal::Missing),
-    everyday("slow server", "-c50 -d3s", Goal::Slow),
-    everyday("pinned", "--pin -c50 -d3s", Goal::Page),
+    everyday("default", "-d3s", CommandTarget::Page),
+    everyday("-t1 -c10", "-t1 -c10 -d3s", CommandTarget::Page),
+    everyday("-c50", "-c50 -d3s", CommandTarget::Page),
+    everyday("-c500", "-c500 -d3s", CommandTarget::Page),
+    everyday("-n 10000", "-n 10000", CommandTarget::Page),
+    everyday("-R 100", "-R 100 -d3s", CommandTarget::Page),
+    everyday("-R 1000", "-R 1000 -d3s", CommandTarget::Page),
+    everyday("-R 5000 -c50", "-R 5000 -c50 -d3s", CommandTarget::Page),
+    everyday("-R 20k -c100", "-R 20k -c100 -d3s", CommandTarget::Page),
+    everyday("128 KiB file", "-d3s", CommandTarget::Large),
+    everyday("https", "-d3s --insecure", CommandTarget::Https),
+    everyday("404", "-d3s", CommandTarget::Missing),
+    everyday("slow server", "-c50 -d3s", CommandTarget::Slow),
+    everyday("pinned", "--pin -c50 -d3s", CommandTarget::Page),
 ];
 
 /// The facts of one run.
-struct Told {
+struct CommandRun {
     grade: Grade,
     /// Reason for a grade other than `clean`; otherwise empty.
     reason: String,
@@ -179,17 +179,17 @@ impl Servers {
         Ok(Servers { _nginx: nginx, _slow: slow, plain, tls, slow_url })
     }
 
-    fn url(&self, goal: Goal) -> String {
+    fn url(&self, goal: CommandTarget) -> String {
         match goal {
-            Goal::Page => format!("http://{}/", self.plain),
-            Goal::Large => format!("http://{}/large", self.plain),
-            Goal::Missing => format!("http://{}/missing", self.plain),
-            Goal::Https => format!("https://{}/", self.tls),
-            Goal::Slow => self.slow_url.clone(),
+            CommandTarget::Page => format!("http://{}/", self.plain),
+            CommandTarget::Large => format!("http://{}/large", self.plain),
+            CommandTarget::Missing => format!("http://{}/missing", self.plain),
+            CommandTarget::Https => format!("https://{}/", self.tls),
+            CommandTarget::Slow => self.slow_url.clone(),
         }
     }
 
-    fn run(&self, fixture: &Fixture, command: &Everyday) -> Result<Told> {
+    fn run(&self, fixture: &Fixture, command: &Everyday) -> Result<CommandRun> {
         let file: PathBuf = fixture.directory.join("everyday.json");
         eprintln!("accuracy: weir {}", command.name);
         let output = Command::new(&fixture.weir)
@@ -204,11 +204,11 @@ impl Servers {
         }
         let verdict = weir_verdict::load(&file).context("failed to read weir's document")?.verdict;
         let report = String::from_utf8_lossy(&output.stdout);
-        let told = Told {
+        let told = CommandRun {
             grade: verdict.grade,
             reason: verdict.reason,
             limit: verdict.limit.by,
-            has_percentiles: (command.goal != Goal::Missing
+            has_percentiles: (command.goal != CommandTarget::Missing
                 || report.contains("Latency of bad responses"))
                 && ["p50", "p99"].iter().all(|name| prints(&report, name)),
         };

@@ -5,7 +5,7 @@ use weir_result::Document;
 use weir_result::document::Accounting;
 use weir_result::quantile::Bound;
 
-use super::fixture::Fixture;
+use crate::rig::fixture::Fixture;
 use crate::rig::section::Section;
 use crate::rig::table::{Table, seconds, thousands};
 

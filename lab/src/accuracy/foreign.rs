@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use xtask::guard::Guarded;
 use xtask::shell::find_program;
 
-use super::fixture::Fixture;
+use crate::rig::fixture::Fixture;
 use crate::rig::section::Section;
 use crate::rig::servers::{answers, free_address, write_certificate};
 use crate::rig::table::{Table, thousands};

@@ -2,41 +2,21 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use xtask::shell::need_program;
 
-use super::fixture::Fixture;
+use crate::rig::fixture::Fixture;
 use crate::rig::servers::pinned;
 use crate::rig::timed::timed;
 
-/// A load.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Load {
-    pub(super) connections: u32,
-    /// Streams on each connection.
-    pub(super) streams: u32,
-    /// Rate over all connections.
-    pub(super) rate_rps: f64,
-    pub(super) duration_s: f64,
-}
-
-/// Runs the load, and returns the times of its requests in seconds, sorted.
-pub(super) fn times_s(
-    fixture: &Fixture,
-    program: &Path,
-    load: Load,
-    url: &str,
-) -> Result<Vec<f64>> {
-    let Load { connections, streams, rate_rps, duration_s } = load;
+/// Runs a load with these flags, and returns the times of its requests in seconds, sorted.
+pub(super) fn times_s(fixture: &Fixture, flags: &str, url: &str) -> Result<Vec<f64>> {
     let log = fixture.directory.join("h2load.tsv");
     // It appends to a log that is there.
     fs::remove_file(&log).ok();
-    // It expects a rate for each connection.
-    let share = rate_rps / f64::from(connections);
-    let flags = format!("-t1 -c{connections} -m{streams} -D{duration_s} --rps {share}");
     eprintln!("accuracy: h2load {flags}");
-    let mut words = pinned(fixture.placement.client, program);
+    let mut words = pinned(fixture.placement.client, &need_program("h2load", "accuracy")?);
     words.extend(flags.split_whitespace().map(OsString::from));
     words.extend([format!("--log-file={}", log.display()), url.to_owned()].map(OsString::from));
     timed(&words, &[0])?;

@@ -6,8 +6,8 @@ use std::fs;
 use anyhow::{Context, Result};
 use weir_result::Document;
 
-use super::fixture::Fixture;
 use super::rows::{self, Rows};
+use crate::rig::fixture::Fixture;
 use crate::rig::section::Section;
 use crate::rig::table::Table;
 

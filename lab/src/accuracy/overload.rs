@@ -5,10 +5,10 @@ use anyhow::Result;
 
 use super::curve::Curve;
 use super::distribution::Distribution;
-use super::fixture::Fixture;
-use super::plan::Plan;
+use super::plan::UniformPlan;
 use super::rows;
 use super::theory;
+use crate::rig::fixture::Fixture;
 use crate::rig::section::Section;
 use crate::rig::table::{self, seconds};
 
@@ -44,7 +44,7 @@ pub(super) fn overload(fixture: &Fixture) -> Result<Section> {
     );
     let document = fixture.weir(&load, &server.url)?;
     let reported = Distribution::responses(&document)?;
-    let plan = Plan { rate_rps: RATE_RPS, warmup_s: 0.0, duration_s: window_s };
+    let plan = UniformPlan { rate_rps: RATE_RPS, warmup_s: 0.0, duration_s: window_s };
     let truth_ns = plan.responses_ns(&rows::read(&path)?.list, &server.finish()?)?;
     let mut truth_s: Vec<f64> = truth_ns.iter().map(|ns| ns / 1e9).collect();
     truth_s.sort_by(f64::total_cmp);

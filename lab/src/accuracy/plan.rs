@@ -3,18 +3,18 @@
 
 use anyhow::{Context, Result, ensure};
 
-use super::log::Record;
-use super::rows::{self, Pair, Row};
+use super::rows::{self, Pair, RequestRow};
+use crate::rig::log::Record;
 
 /// A uniform plan, whose slot i was due at `start + (2i + 1) / 2R` (METHOD 1.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Plan {
+pub(super) struct UniformPlan {
     pub(super) rate_rps: f64,
     pub(super) warmup_s: f64,
     pub(super) duration_s: f64,
 }
 
-impl Plan {
+impl UniformPlan {
     fn due_ns(self, slot: usize) -> f64 {
         (slot as f64 + 0.5) * 1e9 / self.rate_rps
     }
@@ -27,7 +27,7 @@ impl Plan {
     /// The plan's start is the latest for which no request arrives before it was due. Its error is
     /// the fastest delivery of any request, some tens of µs, by which every result is too small and
     /// none is too large.
-    pub(super) fn responses_ns(self, rows: &[Row], log: &[Record]) -> Result<Vec<f64>> {
+    pub(super) fn responses_ns(self, rows: &[RequestRow], log: &[Record]) -> Result<Vec<f64>> {
         let slots = |seconds: f64| (seconds * self.rate_rps).round() as usize;
         let (first, end) = (slots(self.warmup_s), slots(self.warmup_s + self.duration_s));
         let mut pairs = rows::join(rows, log)?;
@@ -53,13 +53,13 @@ impl Plan {
 mod tests {
     use super::*;
 
-    const PLAN: Plan = Plan { rate_rps: 1e3, warmup_s: 0.5, duration_s: 1.5 };
+    const PLAN: UniformPlan = UniformPlan { rate_rps: 1e3, warmup_s: 0.5, duration_s: 1.5 };
 
     /// A slot on this connection, sent `wait` slots late, and its record, answered 7 ns later.
-    fn exchange(slot: u64, connection: u32, wait: u64) -> (Row, Record) {
+    fn exchange(slot: u64, connection: u32, wait: u64) -> (RequestRow, Record) {
         let at = |slot: u64| 5_000_000 + slot * 1_000_000;
         let received_ns = at(slot + wait);
-        let row = Row {
+        let row = RequestRow {
             worker: 0,
             connection: Some(connection),
             is_measured: slot >= 500,
@@ -77,7 +77,7 @@ mod tests {
     fn responses_count_from_the_plan() {
         // 1,000 requests a second, half of those of one second held back until its end.
         let wait = |slot: u64| if (1_000..1_500).contains(&slot) { 1_500 - slot } else { 0 };
-        let (rows, log): (Vec<Row>, Vec<Record>) =
+        let (rows, log): (Vec<RequestRow>, Vec<Record>) =
             (0..2_000).map(|slot| exchange(slot, 0, wait(slot))).unzip();
         let responses = PLAN.responses_ns(&rows, &log).expect("all were answered");
         assert_eq!(responses.len(), 1_500);
@@ -90,7 +90,7 @@ mod tests {
     fn slots_are_found_by_their_connection() {
         let end = |slot: u64| 1_100 + slot % 2 * 100;
         let wait = |slot: u64| if slot < 1_000 { 0 } else { end(slot).saturating_sub(slot) };
-        let (rows, mut log): (Vec<Row>, Vec<Record>) =
+        let (rows, mut log): (Vec<RequestRow>, Vec<Record>) =
             (0..2_000).map(|slot| exchange(slot, (slot % 2) as u32, wait(slot))).unzip();
         log.sort_by_key(|record| record.received_ns);
         let responses = PLAN.responses_ns(&rows, &log).expect("all were answered");

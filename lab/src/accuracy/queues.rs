@@ -6,9 +6,9 @@ use weir_result::document::SeriesPhase;
 use weir_stats::{mean, mean_interval, t_quantile, variance};
 
 use super::distribution::Distribution;
-use super::fixture::Fixture;
-use super::log::Record;
 use super::theory::{Law, Queue, QueueKind};
+use crate::rig::fixture::Fixture;
+use crate::rig::log::Record;
 use crate::rig::section::Section;
 use crate::rig::table::{Table, seconds, thousands};
 
@@ -187,7 +187,7 @@ struct Batches {
 }
 
 /// A quantile and its interval.
-struct Quantile {
+struct QuantileInterval {
     value_s: f64,
     low_s: f64,
     high_s: f64,
@@ -211,7 +211,7 @@ impl Batches {
 
     /// Returns a quantile of the whole with its interval, which follows from the variance over
     /// slices of the share of requests beyond the quantile.
-    fn quantile_s(&self, whole: &Distribution, p: f64) -> Quantile {
+    fn quantile_s(&self, whole: &Distribution, p: f64) -> QuantileInterval {
         let value_ns = whole.quantile_ns(p);
         let beyond =
             |slice: &Distribution| slice.above(value_ns as u64) as f64 / slice.count() as f64;
@@ -220,7 +220,7 @@ impl Batches {
         let independent = p * (1.0 - p) / count;
         let student = t_quantile((1.0 + CONFIDENCE) / 2.0, slices - 1.0);
         let half = student * (variance(&shares) / slices).max(independent).sqrt();
-        Quantile {
+        QuantileInterval {
             value_s: value_ns / 1e9,
             low_s: whole.quantile_ns((p - half).max(0.0)) / 1e9,
             high_s: whole.quantile_ns((p + half).min(1.0)) / 1e9,

@@ -9,11 +9,11 @@ use anyhow::{Context, Result, ensure};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row as Fields};
 
-use super::log::Record;
+use crate::rig::log::Record;
 
 /// One slot. Times are in nanoseconds of `CLOCK_MONOTONIC`, as in the server's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct RequestRow {
     pub(super) worker: u32,
     /// Connection; none if the request was never sent.
     pub(super) connection: Option<u32>,
@@ -29,7 +29,7 @@ pub(super) struct Row {
     pub(super) ended_at: u64,
 }
 
-impl Row {
+impl RequestRow {
     /// True if `ended_at` is the end of a response, and not when the request was abandoned.
     pub(super) fn has_response(&self) -> bool {
         ["ok", "bad_response"].contains(&self.outcome.as_str())
@@ -38,7 +38,7 @@ impl Row {
 
 /// Contents of the file.
 pub(super) struct Rows {
-    pub(super) list: Vec<Row>,
+    pub(super) list: Vec<RequestRow>,
     /// Planned begin of the window.
     pub(super) t0_at: u64,
 }
@@ -64,8 +64,8 @@ pub(super) fn read(path: &Path) -> Result<Rows> {
     })
 }
 
-fn row(fields: &Fields, epoch_ns: u64) -> Result<Row> {
-    let mut row = Row {
+fn row(fields: &Fields, epoch_ns: u64) -> Result<RequestRow> {
+    let mut row = RequestRow {
         worker: 0,
         connection: None,
         is_measured: false,
@@ -100,7 +100,7 @@ fn row(fields: &Fields, epoch_ns: u64) -> Result<Row> {
 /// A request in the client's rows and in the server's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pair<'a> {
-    pub(super) row: &'a Row,
+    pub(super) row: &'a RequestRow,
     pub(super) record: &'a Record,
 }
 
@@ -119,8 +119,8 @@ impl Pair<'_> {
 /// Pairs the requests that were sent with those that the server has read, both of servers that
 /// close no connection: connection by connection, in order. The client's and the server's
 /// connections are matched so that the fewest requests violate causal order.
-pub(super) fn join<'a>(rows: &'a [Row], log: &'a [Record]) -> Result<Vec<Pair<'a>>> {
-    let mut client: BTreeMap<(u32, u32), Vec<&Row>> = BTreeMap::new();
+pub(super) fn join<'a>(rows: &'a [RequestRow], log: &'a [Record]) -> Result<Vec<Pair<'a>>> {
+    let mut client: BTreeMap<(u32, u32), Vec<&RequestRow>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.sent_at.is_some()) {
         let connection = row.connection.context("a request was sent on no connection")?;
         client.entry((row.worker, connection)).or_default().push(row);
@@ -154,8 +154,8 @@ pub(super) fn join<'a>(rows: &'a [Row], log: &'a [Record]) -> Result<Vec<Pair<'a
 mod tests {
     use super::*;
 
-    fn row(connection: u32, sent_at: u64, ended_at: u64) -> Row {
-        Row {
+    fn row(connection: u32, sent_at: u64, ended_at: u64) -> RequestRow {
+        RequestRow {
             worker: 0,
             connection: Some(connection),
             is_measured: true,
@@ -188,7 +188,7 @@ mod tests {
     fn an_abandoned_request_may_be_answered_later() {
         let (row, record) = (row(0, 10, 19), record(0, 30));
         assert!(!Pair { row: &row, record: &record }.is_causal());
-        let row = Row { outcome: "in_flight_at_end".to_owned(), ..row };
+        let row = RequestRow { outcome: "in_flight_at_end".to_owned(), ..row };
         assert!(Pair { row: &row, record: &record }.is_causal());
     }
 }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use weir_result::study::{SearchResult, Study, StudyResult};
 use xtask::shell::run;
 
-use super::fixture::Fixture;
+use crate::rig::fixture::Fixture;
 use crate::rig::section::Section;
 use crate::rig::table::{Table, rate};
 
@@ -19,7 +19,7 @@ const TRIALS_MAX: usize = 20;
 const WIDTH: &str = "10%";
 
 /// The end of a search.
-struct Found {
+struct FoundInterval {
     /// The interval, in requests per second.
     lower_rps: f64,
     upper_rps: f64,
@@ -94,7 +94,7 @@ fn unknown(fixture: &Fixture, count: usize, section: &mut Section) -> Result<()>
 }
 
 /// Runs a search and reads its study.
-fn find(fixture: &Fixture, objective: &str, words: &[&str]) -> Result<Found> {
+fn find(fixture: &Fixture, objective: &str, words: &[&str]) -> Result<FoundInterval> {
     eprintln!("accuracy: weir search '{objective}'");
     let file = fixture.directory.join("search.json");
     fs::remove_file(&file).ok();
@@ -103,19 +103,19 @@ fn find(fixture: &Fixture, objective: &str, words: &[&str]) -> Result<Found> {
     run(command.args(words))?;
     let study = Study::load(&file).context("failed to read the study")?;
     match study.result {
-        Some(StudyResult::Search(result)) => Found::of(&result),
+        Some(StudyResult::Search(result)) => FoundInterval::of(&result),
         _ => bail!("the study has no result of a search"),
     }
 }
 
-impl Found {
-    fn of(result: &SearchResult) -> Result<Found> {
+impl FoundInterval {
+    fn of(result: &SearchResult) -> Result<FoundInterval> {
         let (Some(lower), Some(upper)) = (&result.lower, &result.upper) else {
             bail!("the search found no interval: {:?}", result.end);
         };
         ensure!(lower.rate_rps < upper.rate_rps, "the interval is empty");
         let trials = result.trials.len();
-        Ok(Found { lower_rps: lower.rate_rps, upper_rps: upper.rate_rps, trials })
+        Ok(FoundInterval { lower_rps: lower.rate_rps, upper_rps: upper.rate_rps, trials })
     }
 
     fn interval(&self) -> String {
@@ -124,7 +124,7 @@ impl Found {
 }
 
 /// Returns the largest number of intervals that have a rate in common.
-fn in_common(all: &[Found]) -> usize {
+fn in_common(all: &[FoundInterval]) -> usize {
     let hold = |rps: f64| {
         all.iter().filter(move |found| found.lower_rps <= rps && rps <= found.upper_rps).count()
     };
@@ -132,7 +132,7 @@ fn in_common(all: &[Found]) -> usize {
 }
 
 /// Returns the median number of trials, the greater of two.
-fn median_trials(all: &[Found]) -> usize {
+fn median_trials(all: &[FoundInterval]) -> usize {
     let mut trials: Vec<usize> = all.iter().map(|found| found.trials).collect();
     trials.sort_unstable();
     trials.get(trials.len() / 2).copied().unwrap_or(0)
@@ -142,8 +142,8 @@ fn median_trials(all: &[Found]) -> usize {
 mod tests {
     use super::*;
 
-    fn found(lower_rps: f64, upper_rps: f64, trials: usize) -> Found {
-        Found { lower_rps, upper_rps, trials }
+    fn found(lower_rps: f64, upper_rps: f64, trials: usize) -> FoundInterval {
+        FoundInterval { lower_rps, upper_rps, trials }
     }
 
     #[test]

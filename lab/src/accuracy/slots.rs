@@ -4,8 +4,8 @@ use std::fs;
 
 use anyhow::{Context, Result};
 
-use super::fixture::Fixture;
-use super::log::Record;
+use crate::rig::fixture::Fixture;
+use crate::rig::log::Record;
 use crate::rig::section::Section;
 use crate::rig::table::{Table, thousands};
 

@@ -5,31 +5,31 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
-use xtask::shell::find_program;
 
 use super::curve::Curve;
 use super::distribution::{self, Distribution};
-use super::fixture::{Fixture, Over, freeze};
 use super::h2load;
-use super::plan::Plan;
+use super::plan::UniformPlan;
 use super::rows;
 use super::theory::Stall;
+use crate::rig::fixture::{Fixture, Over, freeze};
+use crate::rig::peers::Peer;
 use crate::rig::section::Section;
 use crate::rig::table::{Table, seconds, thousands};
 
-/// Load of a case.
+/// StallLoad of a case.
 #[derive(Clone, Copy, Debug)]
-struct Load {
+struct StallLoad {
     rate_rps: f64,
     connections: u32,
 }
 
-impl Load {
+impl StallLoad {
     /// Returns the load over this protocol.
-    fn over(over: Over) -> Load {
+    fn over(over: Over) -> StallLoad {
         match over {
-            Over::Http1 | Over::Tls => Load { rate_rps: 2_000.0, connections: 100 },
-            Over::Http2 { .. } => Load { rate_rps: 5_000.0, connections: 4 },
+            Over::Http1 | Over::Tls => StallLoad { rate_rps: 2_000.0, connections: 100 },
+            Over::Http2 { .. } => StallLoad { rate_rps: 5_000.0, connections: 4 },
         }
     }
 }
@@ -47,7 +47,7 @@ const THEORY_TOLERANCE: f64 = 0.03;
 const DELAYED_S: f64 = 0.005;
 
 /// One stall.
-struct Trial {
+struct StallTrial {
     above: String,
     stall: Stall,
     /// Begin of the stall, from the window's begin, in seconds.
@@ -70,7 +70,7 @@ enum How {
 /// Runs case V5 of METHOD 2.1.
 pub(super) fn open_loop(fixture: &Fixture) -> Result<Section> {
     let (window_s, stall_s) = (fixture.span(20.0, 6.0), fixture.span(1.4, 0.5));
-    let rate_rps = Load::over(fixture.over).rate_rps;
+    let rate_rps = StallLoad::over(fixture.over).rate_rps;
     let mut section = Section::new(
         "a stall in an open loop",
         "The server stalls under a constant rate. Is the whole wait of those who arrive \
@@ -85,15 +85,16 @@ pub(super) fn open_loop(fixture: &Fixture) -> Result<Section> {
     let stall = Stall { stall_s, window_s, base_s: 0.0, load: 0.0 };
     let at_s = window_s * 0.3;
     let above = "The server stands still; the backlog drains as fast as it can".to_owned();
-    let first_s = trial(fixture, &mut section, &Trial { above, stall, at_s, how: How::Flag })?;
+    let first_s = trial(fixture, &mut section, &StallTrial { above, stall, at_s, how: How::Flag })?;
     // Half of the time between two requests.
     let base_s = 0.5 / rate_rps;
     let above = format!("The same, then served one by one in {:.0} µs each", base_s * 1e6);
     let half = Stall { load: 0.5, base_s, ..stall };
     let second_s =
-        trial(fixture, &mut section, &Trial { above, stall: half, at_s, how: How::Queue })?;
+        trial(fixture, &mut section, &StallTrial { above, stall: half, at_s, how: How::Queue })?;
     let above = "`kill -STOP` of the server".to_owned();
-    let third_s = trial(fixture, &mut section, &Trial { above, stall, at_s, how: How::Signals })?;
+    let third_s =
+        trial(fixture, &mut section, &StallTrial { above, stall, at_s, how: How::Signals })?;
     verdict(&mut section, first_s.max(second_s).max(third_s), stall_s);
     if let Over::Http2 { streams } = fixture.over {
         beside_h2load(fixture, &mut section, stall, at_s, streams)?;
@@ -117,7 +118,7 @@ pub(super) fn half_the_time(fixture: &Fixture) -> Result<Section> {
     );
     let stall = Stall { stall_s, window_s, base_s: 0.0, load: 0.0 };
     let above = "The server stands still for half of the window".to_owned();
-    let trial_at = Trial { above, stall, at_s: window_s * 0.1, how: How::Flag };
+    let trial_at = StallTrial { above, stall, at_s: window_s * 0.1, how: How::Flag };
     let off_s = trial(fixture, &mut section, &trial_at)?;
     verdict(&mut section, off_s, stall_s);
     Ok(section)
@@ -140,7 +141,7 @@ pub(super) fn at_the_end(fixture: &Fixture) -> Result<Section> {
     let stall = Stall { stall_s, window_s, base_s: 0.0, load: 0.0 };
     let above = "The server stands still from S/2 before the end to S/2 after it".to_owned();
     let at_s = window_s - stall_s / 2.0;
-    let off_s = trial(fixture, &mut section, &Trial { above, stall, at_s, how: How::Flag })?;
+    let off_s = trial(fixture, &mut section, &StallTrial { above, stall, at_s, how: How::Flag })?;
     verdict(&mut section, off_s, stall_s);
     Ok(section)
 }
@@ -156,8 +157,8 @@ fn tolerances() -> String {
 
 /// Measures one stall and adds its table. Returns the greatest difference of weir from the log, in
 /// seconds.
-fn trial(fixture: &Fixture, section: &mut Section, trial: &Trial) -> Result<f64> {
-    let Trial { ref above, mut stall, at_s, how } = *trial;
+fn trial(fixture: &Fixture, section: &mut Section, trial: &StallTrial) -> Result<f64> {
+    let StallTrial { ref above, mut stall, at_s, how } = *trial;
     let at_s = WARMUP_S + at_s;
     let flags = match how {
         How::Flag => format!("--stall {at_s}s+{}s", stall.stall_s),
@@ -168,7 +169,7 @@ fn trial(fixture: &Fixture, section: &mut Section, trial: &Trial) -> Result<f64>
         How::Signals => String::new(),
     };
     let server = fixture.serve(&flags)?;
-    let Load { rate_rps, connections } = Load::over(fixture.over);
+    let StallLoad { rate_rps, connections } = StallLoad::over(fixture.over);
     let window_s = stall.window_s;
     let path = fixture.directory.join("rows.parquet");
     let load = format!(
@@ -183,7 +184,7 @@ fn trial(fixture: &Fixture, section: &mut Section, trial: &Trial) -> Result<f64>
         stall.stall_s = f64::midpoint(least_s, most_s);
     }
     let reported = Distribution::responses(&client.finish()?)?;
-    let plan = Plan { rate_rps, warmup_s: WARMUP_S, duration_s: stall.window_s };
+    let plan = UniformPlan { rate_rps, warmup_s: WARMUP_S, duration_s: stall.window_s };
     let truth_ns = plan.responses_ns(&rows::read(&path)?.list, &server.finish()?)?;
     let mut truth_s: Vec<f64> = truth_ns.iter().map(|ns| ns / 1e9).collect();
     let crosses_end = trial.at_s + stall.stall_s > stall.window_s;
@@ -225,14 +226,16 @@ fn beside_h2load(
     at_s: f64,
     streams: u32,
 ) -> Result<()> {
-    let Some(program) = find_program("h2load") else {
+    if Peer::H2load.find().is_none() {
         section.note("h2load is not on PATH: it is not compared.");
         return Ok(());
-    };
-    let Load { rate_rps, connections } = Load::over(fixture.over);
+    }
+    let StallLoad { rate_rps, connections } = StallLoad::over(fixture.over);
     let server = fixture.serve(&format!("--stall {at_s}s+{}s", stall.stall_s))?;
-    let load = h2load::Load { connections, streams, rate_rps, duration_s: stall.window_s };
-    let times_s = h2load::times_s(fixture, &program, load, &server.url)?;
+    // It expects a rate for each connection.
+    let share = rate_rps / f64::from(connections);
+    let load = format!("-t1 -c{connections} -m{streams} -D{} --rps {share}", stall.window_s);
+    let times_s = h2load::times_s(fixture, &load, &server.url)?;
     let mut table = Table::new(&["", "theory", "h2load"]);
     for p in quantiles(stall, false).into_iter().chain([1.0]) {
         let name = if p < 1.0 { format!("p{}", (p * 1e5).round() / 1e3) } else { "max".to_owned() };

@@ -9,7 +9,7 @@ use weir_result::Document;
 use weir_result::document::RuleOutcome;
 use weir_result::quantile::Bound;
 
-use super::fixture::{Fixture, freeze};
+use crate::rig::fixture::{Fixture, freeze};
 use crate::rig::machine::Pressure;
 use crate::rig::section::Section;
 use crate::rig::table::{Table, seconds};

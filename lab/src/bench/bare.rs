@@ -7,9 +7,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use super::Fixture;
-use super::peers::Peer;
-use crate::rig::clients::{Run, failures, wrk_rate};
+use crate::rig::clients::{ClientRun, failures};
+use crate::rig::fixture::Fixture;
+use crate::rig::peers::Peer;
 use crate::rig::servers::Server;
 use crate::rig::timed::{Timed, show, timed};
 
@@ -21,7 +21,7 @@ const MISCOUNT_MAX: f64 = 0.01;
 pub(super) const PEERS: [Peer; 4] = [Peer::Wrk, Peer::Ab, Peer::Oha, Peer::Hey];
 
 /// Runs weir once. Its rate is that of its window, and the count covers the warm-up too.
-pub(super) fn run_weir(fixture: &Fixture, server: &Server, connections: u32) -> Result<Run> {
+pub(super) fn run_weir(fixture: &Fixture, server: &Server, connections: u32) -> Result<ClientRun> {
     let place = fixture.directory.join("defaults.json");
     let is_quick = fixture.options.is_quick;
     let words = weir_words(&fixture.weir, connections, is_quick, &place, &server.url);
@@ -31,7 +31,7 @@ pub(super) fn run_weir(fixture: &Fixture, server: &Server, connections: u32) -> 
     ensure!(failures == 0, "{failures} requests failed: {}", show(&words));
     check_count(document.accounting.sent.total, requests, &words)?;
     let rps = document.throughput.completed_rps;
-    Ok(Run { rps, ..Run::of(requests, &timed) })
+    Ok(ClientRun { rps, ..ClientRun::of(requests, &timed) })
 }
 
 /// Runs another program once.
@@ -40,14 +40,14 @@ pub(super) fn run_peer(
     server: &Server,
     peer: Peer,
     connections: u32,
-) -> Result<Run> {
+) -> Result<ClientRun> {
     let program = peer.find().with_context(|| format!("failed to find {}", peer.name()))?;
     let words = peer_words(peer, &program, connections, fixture.options.is_quick, &server.url);
     let (requests, timed) = counted(server, &words, &[0])?;
     let (said, rps) = reported(peer, &timed.stdout)
         .with_context(|| format!("failed to read what {} printed", peer.name()))?;
     check_count(said, requests, &words)?;
-    Ok(Run { rps, ..Run::of(requests, &timed) })
+    Ok(ClientRun { rps, ..ClientRun::of(requests, &timed) })
 }
 
 fn weir_words(
@@ -87,18 +87,13 @@ fn peer_words(
 
 /// Returns a program's count of good responses, and its requests per second.
 fn reported(peer: Peer, stdout: &str) -> Option<(u64, f64)> {
-    let number = |after: &str| stdout.split_once(after)?.1.split_whitespace().next();
-    match peer {
-        Peer::Wrk if has_failed(stdout) => None,
-        Peer::Wrk => wrk_rate(stdout),
-        Peer::Ab if number("Failed requests:")? != "0" => None,
-        Peer::Ab => {
-            let completed = number("Complete requests:")?.parse().ok()?;
-            Some((completed, number("Requests per second:")?.parse().ok()?))
-        }
-        // oha and hey print alike.
-        _ => Some((number("[200]")?.parse().ok()?, number("Requests/sec:")?.parse().ok()?)),
-    }
+    let printed = peer.read(stdout);
+    let is_bad = match peer {
+        Peer::Wrk => has_failed(stdout),
+        Peer::Ab => printed.errors != Some(0),
+        _ => false,
+    };
+    printed.requests.zip(printed.rate_rps).filter(|_| !is_bad)
 }
 
 /// True if wrk met errors other than its timeouts. It still awaits and counts a response that is

@@ -7,11 +7,11 @@ use std::ffi::OsString;
 
 use anyhow::{Context, Result, ensure};
 
-use super::Fixture;
-use super::load::{Lifetime, Load};
-use super::peers::Peer;
-use crate::rig::clients::{Run, failures};
-use crate::rig::servers::{Counts, Server, pinned};
+use super::load::{ClosedLoad, Lifetime};
+use crate::rig::clients::{ClientRun, failures};
+use crate::rig::fixture::Fixture;
+use crate::rig::peers::Peer;
+use crate::rig::servers::{Server, ServerCounts, pinned};
 use crate::rig::timed::{show, timed};
 
 /// A program with its flags.
@@ -34,7 +34,7 @@ impl Client {
     fn words(
         self,
         fixture: &Fixture,
-        load: &Load,
+        load: &ClosedLoad,
         seconds: u32,
         url: &str,
     ) -> Result<Option<Vec<OsString>>> {
@@ -52,7 +52,7 @@ impl Client {
     }
 
     /// True if the program can run this load.
-    pub(super) fn can(self, fixture: &Fixture, load: &Load) -> Result<bool> {
+    pub(super) fn can(self, fixture: &Fixture, load: &ClosedLoad) -> Result<bool> {
         Ok(self.words(fixture, load, 1, "")?.is_some())
     }
 
@@ -61,9 +61,9 @@ impl Client {
         self,
         fixture: &Fixture,
         server: &Server,
-        load: &Load,
+        load: &ClosedLoad,
         seconds: u32,
-    ) -> Result<Run> {
+    ) -> Result<ClientRun> {
         let words = self.words(fixture, load, seconds, &load.url(server))?;
         let words = words.with_context(|| format!("{} cannot do {load}", self.name()))?;
         let good = if matches!(self, Client::Weir(_)) { &[0, 3] as &[i32] } else { &[0] };
@@ -73,7 +73,7 @@ impl Client {
         self.check(&timed.stdout)
             .and_then(|()| check_connections(load, counts))
             .with_context(|| format!("`{}` is no fair comparison", show(&words)))?;
-        Ok(Run::of(counts.requests, &timed))
+        Ok(ClientRun::of(counts.requests, &timed))
     }
 
     /// Checks the program's output for reported errors, if it reports them.
@@ -96,8 +96,8 @@ impl Client {
 
 /// Returns weir's command line. All defaults stay on except the warm-up, which wrk does not have.
 /// The preflight request stays: it determines which bodies weir need not copy.
-fn weir_words(load: &Load, flags: &[&str], seconds: u32, url: &str) -> Vec<OsString> {
-    let Load { connections, depth, http2, .. } = *load;
+fn weir_words(load: &ClosedLoad, flags: &[&str], seconds: u32, url: &str) -> Vec<OsString> {
+    let ClosedLoad { connections, depth, http2, .. } = *load;
     let plan = format!("-t1 -c{connections} -d{seconds}s --warmup 0 --format json");
     let mut words: Vec<OsString> = plan.split(' ').map(OsString::from).collect();
     let flag = if http2 { "--streams" } else { "--pipeline" };
@@ -119,8 +119,8 @@ fn weir_words(load: &Load, flags: &[&str], seconds: u32, url: &str) -> Vec<OsStr
 
 /// Checks that connections lived as long as they should. Some programs open a few more than they
 /// use.
-fn check_connections(load: &Load, counts: Counts) -> Result<()> {
-    let Counts { accepted, requests } = counts;
+fn check_connections(load: &ClosedLoad, counts: ServerCounts) -> Result<()> {
+    let ServerCounts { accepted, requests } = counts;
     ensure!(requests > 0, "it sent nothing");
     match load.lifetime {
         Lifetime::Run => {
@@ -141,11 +141,11 @@ mod tests {
 
     #[test]
     fn connections_must_live_as_long_as_they_should() {
-        let check = |load: &Load, accepted, requests, is_fair| {
-            let outcome = check_connections(load, Counts { accepted, requests });
+        let check = |load: &ClosedLoad, accepted, requests, is_fair| {
+            let outcome = check_connections(load, ServerCounts { accepted, requests });
             assert_eq!(outcome.is_ok(), is_fair, "{accepted} for {requests}");
         };
-        let load = Load::of(10);
+        let load = ClosedLoad::of(10);
         check(&load, 10, 1_000, true);
         check(&load, 500, 1_000, false);
         check(&load, 10, 0, false);
@@ -155,14 +155,15 @@ mod tests {
 
     #[test]
     fn weir_is_told_the_load() {
-        let words =
-            |load: Load, flags: &[&str]| show(&weir_words(&load, flags, 2, "URL")).to_string();
+        let words = |load: ClosedLoad, flags: &[&str]| {
+            show(&weir_words(&load, flags, 2, "URL")).to_string()
+        };
         let plan = "-t1 -c20 -d2s --warmup 0 --format json --pipeline 16";
-        assert_eq!(words(Load::of(20).pipelined(16), &[]), format!("{plan} URL"));
-        let streams = words(Load::of(20).streams(1), &[]);
+        assert_eq!(words(ClosedLoad::of(20).pipelined(16), &[]), format!("{plan} URL"));
+        let streams = words(ClosedLoad::of(20).streams(1), &[]);
         assert_eq!(streams, "-t1 -c20 -d2s --warmup 0 --format json --streams 1 URL");
-        let closing = words(Load::of(20).closing(), &["--close", "client"]);
+        let closing = words(ClosedLoad::of(20).closing(), &["--close", "client"]);
         assert!(closing.ends_with("--close client URL") && !closing.contains("-H"));
-        assert!(words(Load::of(20).closing(), &[]).contains("-H Connection: close"));
+        assert!(words(ClosedLoad::of(20).closing(), &[]).contains("-H Connection: close"));
     }
 }

@@ -2,18 +2,18 @@
 //! CPUs, the server on the same machine. Every program runs once in each round, in random order;
 //! the floors are of weir beside wrk.
 
-use anyhow::{Context, Result, ensure};
-use xtask::shell::{find_program, root};
+use anyhow::{Result, ensure};
+use xtask::shell::{need_program, root};
 
-use super::Fixture;
 use super::bare::{PEERS, run_peer, run_weir};
-use super::floors::{Cell, Floor, floors};
+use super::floors::{ComparedLoad, SpeedFloor, floors};
 use super::paired::{self, Paired};
-use super::peers::{Peer, versions};
-use crate::rig::clients::Run;
+use crate::rig::clients::ClientRun;
+use crate::rig::fixture::Fixture;
+use crate::rig::peers::{Peer, versions};
 use crate::rig::section::Section;
-use crate::rig::servers::Server;
-use crate::rig::stats::Estimate;
+use crate::rig::servers::{Server, Transport};
+use crate::rig::stats::MedianInterval;
 use crate::rig::table::{self, Table};
 
 const CONNECTIONS: [u32; 4] = [10, 50, 100, 500];
@@ -49,7 +49,7 @@ pub(super) fn defaults(fixture: &Fixture) -> Result<Section> {
             tables.add(served, connections, &paired);
             let is_nginx = matches!(served, Served::Nginx(_));
             let first = paired.throughput_of_first(WRK);
-            let mut cell = Cell { name: name.clone(), is_nginx, first, second: None };
+            let mut cell = ComparedLoad { name: name.clone(), is_nginx, first, second: None };
             if cell.is_doubtful() {
                 let paired =
                     measure(fixture, &server, &name, connections, &[Peer::Wrk], rounds * AGAIN)?;
@@ -104,13 +104,14 @@ impl Served {
 
     fn start(self, fixture: &Fixture) -> Result<Server> {
         let script = |name: &'static str, program: &str, file: &str| {
-            let advice = || format!("failed to find {program}: cargo xtask setup bench");
-            let program = find_program(program).with_context(advice)?;
+            let program = need_program(program, "bench")?;
             let file = root()?.join("lab/src/bench/defaults").join(file);
             Server::script(name, &[program.into(), file.into()])
         };
         match self {
-            Served::Nginx(workers) => Server::nginx(&fixture.nginx, None, workers),
+            Served::Nginx(workers) => {
+                Server::nginx(Transport::Plain, &fixture.nginx, None, workers)
+            }
             Served::Node => script("node", "node", "node.js"),
             Served::Asyncio => script("asyncio", "python3", "python.py"),
         }
@@ -141,7 +142,7 @@ fn measure(
         match run {
             Err(error) if at > WRK => {
                 eprintln!("bench: {name}: {} fails: {error:#}", names[at]);
-                Ok(Run::FAILED)
+                Ok(ClientRun::FAILED)
             }
             run => run,
         }
@@ -165,7 +166,7 @@ impl Tables {
     /// Adds a cell, and prints its requests/s: a run takes an hour, and may end early.
     fn add(&mut self, served: Served, connections: u32, paired: &Paired) {
         let first = [served.name(), connections.to_string()];
-        let row = |own: &dyn Fn(usize) -> String, ratio: &dyn Fn(usize) -> Estimate| {
+        let row = |own: &dyn Fn(usize) -> String, ratio: &dyn Fn(usize) -> MedianInterval| {
             let weir = own(0);
             let peers = (1..paired.sides()).map(|at| peer_cell(paired, at, &own(at), &ratio(at)));
             first.iter().cloned().chain([weir]).chain(peers).collect::<Vec<_>>()
@@ -180,7 +181,7 @@ impl Tables {
 }
 
 /// Formats a program's figure, with the ratio of weir to it.
-fn peer_cell(paired: &Paired, at: usize, own: &str, ratio: &Estimate) -> String {
+fn peer_cell(paired: &Paired, at: usize, own: &str, ratio: &MedianInterval) -> String {
     match (paired.failures(at), paired.rounds()) {
         (0, _) => format!("{own} · {}", table::estimate(ratio)),
         (failures, rounds) if failures == rounds => "failed".to_owned(),
@@ -191,7 +192,7 @@ fn peer_cell(paired: &Paired, at: usize, own: &str, ratio: &Estimate) -> String 
 }
 
 /// Formats the second measurement of a cell, if there was one.
-fn again(cell: &Cell, rounds: u32) -> Option<String> {
+fn again(cell: &ComparedLoad, rounds: u32) -> Option<String> {
     let second = cell.second.as_ref()?;
     Some(format!(
         "{}, measured again beside wrk with {} rounds, since the first interval is wholly below \
@@ -203,7 +204,7 @@ fn again(cell: &Cell, rounds: u32) -> Option<String> {
 }
 
 /// Formats a floor for the verdict.
-fn line(floor: &Floor) -> String {
+fn line(floor: &SpeedFloor) -> String {
     let holds = match floor.holds {
         Some(true) => "holds",
         Some(false) => "fails",
@@ -220,11 +221,17 @@ mod tests {
     fn cells_have_figures_and_ratios() {
         let names = ["weir", "wrk", "ab"].map(str::to_owned);
         let paired = Paired::run("test", 6, &names, |at| {
-            let good = Run { requests: 1_000, cpu_s: 1.0, wall_s: 1.0, rps: 0.0, ..Run::FAILED };
+            let good = ClientRun {
+                requests: 1_000,
+                cpu_s: 1.0,
+                wall_s: 1.0,
+                rps: 0.0,
+                ..ClientRun::FAILED
+            };
             Ok(match at {
-                0 => Run { rps: 66_000.0, cpu_s: 0.5, ..good },
-                1 => Run { rps: 60_000.0, ..good },
-                _ => Run::FAILED,
+                0 => ClientRun { rps: 66_000.0, cpu_s: 0.5, ..good },
+                1 => ClientRun { rps: 60_000.0, ..good },
+                _ => ClientRun::FAILED,
             })
         });
         let mut tables = Tables::new(&[Peer::Wrk, Peer::Ab]);
@@ -237,7 +244,7 @@ mod tests {
 
     #[test]
     fn floors_are_told() {
-        let floor = |holds| line(&Floor { text: "mean".to_owned(), holds });
+        let floor = |holds| line(&SpeedFloor { text: "mean".to_owned(), holds });
         assert_eq!(floor(Some(true)), "mean, holds");
         assert_eq!(floor(Some(false)), "mean, fails");
         assert!(floor(None).contains("not judged"));

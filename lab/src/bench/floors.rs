@@ -1,7 +1,7 @@
 //! Floors of the section `defaults`: the comparisons with wrk that are too low, and the overall
 //! result. This module runs nothing.
 
-use crate::rig::stats::Estimate;
+use crate::rig::stats::MedianInterval;
 
 /// Least ratio of requests/s that an interval must reach.
 ///
@@ -16,22 +16,22 @@ const OTHERS_MEAN_MIN: f64 = 1.0;
 
 /// One load on one server, with ratios of requests/s of weir to wrk from paired rounds.
 #[derive(Clone, Debug)]
-pub(super) struct Cell {
+pub(super) struct ComparedLoad {
     pub(super) name: String,
     pub(super) is_nginx: bool,
-    pub(super) first: Estimate,
+    pub(super) first: MedianInterval,
     /// Second measurement, made if the first was too low.
-    pub(super) second: Option<Estimate>,
+    pub(super) second: Option<MedianInterval>,
 }
 
 /// A condition and its result; `None` with too few rounds.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Floor {
+pub(super) struct SpeedFloor {
     pub(super) text: String,
     pub(super) holds: Option<bool>,
 }
 
-impl Cell {
+impl ComparedLoad {
     /// True if the ratio is too low in the first measurement, so that the cell is measured again.
     pub(super) fn is_doubtful(&self) -> bool {
         is_low(&self.first)
@@ -44,26 +44,26 @@ impl Cell {
 }
 
 /// True if the whole interval lies below the floor. False without an interval.
-fn is_low(ratio: &Estimate) -> bool {
+fn is_low(ratio: &MedianInterval) -> bool {
     ratio.interval.is_some_and(|(_, high)| high < THROUGHPUT_MIN)
 }
 
 /// Evaluates all cells. The means use the first measurements only: repeating just the doubtful
 /// cells tends to give higher values and would bias the means.
-pub(super) fn floors(cells: &[Cell]) -> Vec<Floor> {
+pub(super) fn floors(cells: &[ComparedLoad]) -> Vec<SpeedFloor> {
     let has_intervals = cells.iter().all(|cell| cell.first.interval.is_some());
     let slow = cells.iter().filter(|cell| cell.is_slow());
     let slow: Vec<&str> = slow.map(|cell| cell.name.as_str()).collect();
     let mean = |servers: &str, is_nginx: bool, least: f64| {
         let meant = cells.iter().filter(|cell| cell.is_nginx == is_nginx);
         let mean = geometric_mean(&meant.map(|cell| cell.first.median).collect::<Vec<_>>());
-        Floor {
+        SpeedFloor {
             text: format!("geometric mean on {servers}: {mean:.3} (floor {least:.2})"),
             holds: has_intervals.then_some(mean >= least),
         }
     };
     vec![
-        Floor {
+        SpeedFloor {
             text: match slow.as_slice() {
                 [] => "no cell is wholly below 1.0 in two measurements".to_owned(),
                 slow => format!("wholly below 1.0 in both: {}", slow.join("; ")),
@@ -85,23 +85,23 @@ fn geometric_mean(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    fn ratio(low: f64, median: f64, high: f64) -> Estimate {
-        Estimate { median, interval: Some((low, high)) }
+    fn ratio(low: f64, median: f64, high: f64) -> MedianInterval {
+        MedianInterval { median, interval: Some((low, high)) }
     }
 
-    fn good() -> Estimate {
+    fn good() -> MedianInterval {
         ratio(1.0, 1.05, 1.1)
     }
 
-    fn slow() -> Estimate {
+    fn slow() -> MedianInterval {
         ratio(0.90, 0.95, 0.99)
     }
 
-    fn cell(name: &str, first: Estimate, second: Option<Estimate>) -> Cell {
-        Cell { name: name.to_owned(), is_nginx: true, first, second }
+    fn cell(name: &str, first: MedianInterval, second: Option<MedianInterval>) -> ComparedLoad {
+        ComparedLoad { name: name.to_owned(), is_nginx: true, first, second }
     }
 
-    fn held(cells: &[Cell]) -> Vec<Option<bool>> {
+    fn held(cells: &[ComparedLoad]) -> Vec<Option<bool>> {
         floors(cells).into_iter().map(|floor| floor.holds).collect()
     }
 
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn nginx_and_the_others_have_means_of_their_own() {
         let with = |median| ratio(0.9, median, 1.2);
-        let node = |median| Cell { is_nginx: false, ..cell("node", with(median), None) };
+        let node = |median| ComparedLoad { is_nginx: false, ..cell("node", with(median), None) };
         let check = |nginx, other, expected: [bool; 2]| {
             let held = held(&[cell("nginx", with(nginx), None), node(other)]);
             assert_eq!([held[1], held[2]], expected.map(Some));
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn without_intervals_nothing_is_judged() {
-        let cells = [cell("a", Estimate { median: 0.1, interval: None }, None)];
+        let cells = [cell("a", MedianInterval { median: 0.1, interval: None }, None)];
         assert!(!cells[0].is_doubtful());
         assert_eq!(held(&cells), [None; 3]);
     }

@@ -6,7 +6,7 @@ use crate::rig::servers::Server;
 
 /// A closed loop: every connection sends again as soon as it has its responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Load {
+pub(super) struct ClosedLoad {
     pub(super) connections: u32,
     /// Requests in flight on each connection.
     pub(super) depth: u32,
@@ -26,27 +26,33 @@ pub(super) enum Lifetime {
     Request,
 }
 
-impl Load {
+impl ClosedLoad {
     /// Returns a load with one request at a time on each connection, which stays open.
-    pub(super) const fn of(connections: u32) -> Load {
-        Load { connections, depth: 1, http2: false, body_bytes: None, lifetime: Lifetime::Run }
+    pub(super) const fn of(connections: u32) -> ClosedLoad {
+        ClosedLoad {
+            connections,
+            depth: 1,
+            http2: false,
+            body_bytes: None,
+            lifetime: Lifetime::Run,
+        }
     }
 
-    pub(super) const fn pipelined(self, depth: u32) -> Load {
-        Load { depth, ..self }
+    pub(super) const fn pipelined(self, depth: u32) -> ClosedLoad {
+        ClosedLoad { depth, ..self }
     }
 
     /// Returns the load over HTTP/2 with this many streams on each connection.
-    pub(super) const fn streams(self, depth: u32) -> Load {
-        Load { depth, http2: true, ..self }
+    pub(super) const fn streams(self, depth: u32) -> ClosedLoad {
+        ClosedLoad { depth, http2: true, ..self }
     }
 
-    pub(super) const fn with_body(self, bytes: u32) -> Load {
-        Load { body_bytes: Some(bytes), ..self }
+    pub(super) const fn with_body(self, bytes: u32) -> ClosedLoad {
+        ClosedLoad { body_bytes: Some(bytes), ..self }
     }
 
-    pub(super) const fn closing(self) -> Load {
-        Load { lifetime: Lifetime::Request, ..self }
+    pub(super) const fn closing(self) -> ClosedLoad {
+        ClosedLoad { lifetime: Lifetime::Request, ..self }
     }
 
     pub(super) fn url(&self, server: &Server) -> String {
@@ -54,7 +60,7 @@ impl Load {
     }
 }
 
-impl fmt::Display for Load {
+impl fmt::Display for ClosedLoad {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} conn.", self.connections)?;
         match (self.http2, self.depth) {
@@ -81,11 +87,11 @@ mod tests {
 
     #[test]
     fn loads_have_names() {
-        let check = |load: Load, expected: &str| assert_eq!(load.to_string(), expected);
-        check(Load::of(1), "1 conn.");
-        check(Load::of(20).pipelined(16), "20 conn. × 16");
-        check(Load::of(20).streams(100), "20 conn. × 100 streams");
-        check(Load::of(20).with_body(128 << 10), "20 conn., 128 KiB");
-        check(Load::of(20).with_body(1 << 20).closing(), "20 conn., 1 MiB, one request each");
+        let check = |load: ClosedLoad, expected: &str| assert_eq!(load.to_string(), expected);
+        check(ClosedLoad::of(1), "1 conn.");
+        check(ClosedLoad::of(20).pipelined(16), "20 conn. × 16");
+        check(ClosedLoad::of(20).streams(100), "20 conn. × 100 streams");
+        check(ClosedLoad::of(20).with_body(128 << 10), "20 conn., 128 KiB");
+        check(ClosedLoad::of(20).with_body(1 << 20).closing(), "20 conn., 1 MiB, one request each");
     }
 }

@@ -2,7 +2,7 @@
 //! and then used; and forty thousand of them at a constant rate. They use a private network
 //! namespace, with more ports and a longer backlog than the default.
 
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -11,8 +11,8 @@ use weir_result::Document;
 use xtask::guard::Guarded;
 use xtask::shell::is_root;
 
-use super::Fixture;
 use crate::rig::clients;
+use crate::rig::fixture::Fixture;
 use crate::rig::section::Section;
 use crate::rig::servers::{PER_SERVER_THREAD, PER_THREAD};
 use crate::rig::table::{self, Table};
@@ -47,7 +47,7 @@ const GROWTH_MAX_MIB: f64 = 64.0;
 const RATE_ERROR_MAX: f64 = 0.001;
 
 /// One load: its connections, the threads on either side, its rate and its length.
-struct Case {
+struct ManyConnections {
     connections: u64,
     threads: u64,
     server_threads: u64,
@@ -55,63 +55,12 @@ struct Case {
     seconds: u32,
 }
 
-const HEADS: [&str; 10] = [
-    "connections",
-    "threads",
-    "rate",
-    "seconds",
-    "opened in",
-    "open at t0",
-    "sent/s",
-    "answered",
-    "not answered",
-    "resident MiB",
-];
-
 const QUESTION: &str = "Does weir open a million connections, and use each?";
 
 pub(super) fn million(fixture: &Fixture) -> Result<Section> {
-    if !is_root()? || !fixture.knows("--source-ip") {
+    if !is_root()? {
         let why = "Not measured: a network namespace takes root.";
         return Ok(Section::new(TITLE, QUESTION, why).reported());
-    }
-    let mut failures = Vec::new();
-    let mut table = Table::new(&HEADS);
-    let mut resident = Vec::new();
-    for case in cases(fixture)? {
-        let Case { connections, threads, rate, seconds, .. } = case;
-        let document = load(fixture, &case)?;
-        let mib = document.run.client.max_resident_bytes as f64 / f64::from(1 << 20);
-        let (open, opened_s) =
-            (document.connections.open_at_t0, document.connections.setup_ns as f64 / 1e9);
-        let sent_rps = document.throughput.sent_rps;
-        let (planned, ok) = (document.accounting.planned, document.accounting.ok);
-        table.row(&[
-            table::thousands(connections),
-            threads.to_string(),
-            table::thousands(rate),
-            seconds.to_string(),
-            table::seconds(opened_s),
-            table::thousands(open),
-            table::rate(sent_rps),
-            table::thousands(ok),
-            table::thousands(planned - ok),
-            format!("{mib:.1}"),
-        ]);
-        if open != connections || ok != planned {
-            failures.push(format!("{connections} connections: {open} open, {ok} of {planned} ok"));
-        }
-        let is_off = (sent_rps / rate as f64 - 1.0).abs() > RATE_ERROR_MAX;
-        if is_off && connections <= FEWER {
-            failures.push(format!("{connections} connections: {sent_rps:.0} of {rate}/s sent"));
-        }
-        if opened_s > OPEN_MAX_S {
-            failures.push(format!("{connections} connections opened in {opened_s:.1} s"));
-        }
-        resident.push(mib);
-    }
-    if resident[0] > RESIDENT_MAX_MIB || resident[1] - resident[2] > GROWTH_MAX_MIB {
-        failures.push(format!("too much memory is resident: {resident:?} MiB"));
     }
     let method = format!(
         "As many connections as memory allows, up to a million, and 40,000, in an open loop \
@@ -122,7 +71,40 @@ pub(super) fn million(fixture: &Fixture) -> Result<Section> {
         100.0 * RATE_ERROR_MAX
     );
     let mut section = Section::new(TITLE, QUESTION, method);
-    section.fail(failures);
+    let (mut table, mut resident) = (Table::default(), Vec::new());
+    for load in loads(fixture)? {
+        let ManyConnections { connections, threads, rate, seconds, .. } = load;
+        let document = run(fixture, &load)?;
+        let mib = clients::resident_mib(&document);
+        let (open, opened_s) =
+            (document.connections.open_at_t0, document.connections.setup_ns as f64 / 1e9);
+        let sent_rps = document.throughput.sent_rps;
+        let (planned, ok) = (document.accounting.planned, document.accounting.ok);
+        table.add(&[
+            ("connections", &table::thousands(connections)),
+            ("threads", &threads),
+            ("rate", &table::thousands(rate)),
+            ("seconds", &seconds),
+            ("opened in", &table::seconds(opened_s)),
+            ("open at t0", &table::thousands(open)),
+            ("sent/s", &table::rate(sent_rps)),
+            ("answered", &table::thousands(ok)),
+            ("not answered", &table::thousands(planned - ok)),
+            ("resident MiB", &format!("{mib:.1}")),
+        ]);
+        let about = format!("{connections} connections");
+        section.must(open == connections && ok == planned, || {
+            format!("{about}: {open} open, {ok} of {planned} ok")
+        });
+        let is_off = (sent_rps / rate as f64 - 1.0).abs() > RATE_ERROR_MAX;
+        section.must(!is_off || connections > FEWER, || {
+            format!("{about}: {sent_rps:.0} of {rate}/s sent")
+        });
+        section.must(opened_s <= OPEN_MAX_S, || format!("{about} opened in {opened_s:.1} s"));
+        resident.push(mib);
+    }
+    let is_small = resident[0] <= RESIDENT_MAX_MIB && resident[1] - resident[2] <= GROWTH_MAX_MIB;
+    section.must(is_small, || format!("too much memory is resident: {resident:?} MiB"));
     let (all, missing) = (table.sum("answered"), table.sum("not answered"));
     let [all, missing] = [all + missing, missing].map(table::thousands);
     section.verdict(format!("Of {all} requests {missing} were not answered."));
@@ -133,10 +115,10 @@ pub(super) fn million(fixture: &Fixture) -> Result<Section> {
 
 /// Returns the loads: very many connections, forty thousand for three minutes, and the hundred that
 /// those are compared with.
-fn cases(fixture: &Fixture) -> Result<[Case; 3]> {
+fn loads(fixture: &Fixture) -> Result<[ManyConnections; 3]> {
     let most = connections()?;
-    let seconds = fixture.options.span(30, 25);
-    let many = Case {
+    let seconds = fixture.span(30, 25);
+    let many = ManyConnections {
         connections: most,
         threads: most.div_ceil(PER_THREAD.into()),
         server_threads: most.div_ceil(PER_SERVER_THREAD.into()),
@@ -148,9 +130,9 @@ fn cases(fixture: &Fixture) -> Result<[Case; 3]> {
         // Two threads lack the descriptors for that many, and the hundred must differ in nothing
         // else.
         let (threads, rate) = (3, 20_000);
-        Case { connections, threads, server_threads: threads, rate, seconds }
+        ManyConnections { connections, threads, server_threads: threads, rate, seconds }
     };
-    Ok([many, few(FEWER, fixture.options.span(180, 25)), few(100, seconds)])
+    Ok([many, few(FEWER, fixture.span(180, 25)), few(100, seconds)])
 }
 
 /// Returns a million, or as many hundred thousands as memory allows.
@@ -162,42 +144,22 @@ fn connections() -> Result<u64> {
 }
 
 /// Runs one load in a private network namespace and returns its document.
-fn load(fixture: &Fixture, case: &Case) -> Result<Document> {
-    let server_threads = case.server_threads.to_string();
-    let shell = ["unshare", "--net", "--", "sh", "-c", SETTINGS, "sh"].map(OsStr::new);
-    let serve = [
-        "serve",
-        "--listen",
-        "127.0.0.1:0",
-        "--threads",
-        &server_threads,
-        "--connections",
-        "50000",
-    ];
-    let words = [&shell[..], &[fixture.weir.as_os_str()], &serve.map(OsStr::new)].concat();
-    let mut server = Guarded::start(&words)?;
+fn run(fixture: &Fixture, load: &ManyConnections) -> Result<Document> {
+    let ManyConnections { connections, threads, server_threads, rate, seconds } = load;
+    let shell = ["unshare", "--net", "--", "sh", "-c", SETTINGS, "sh"].map(OsString::from);
+    let serve =
+        format!("serve --listen 127.0.0.1:0 --threads {server_threads} --connections 50000");
+    let words = shell.into_iter().chain([fixture.weir.clone().into()]);
+    let words = words.chain(serve.split(' ').map(OsString::from));
+    let mut server = Guarded::start(&words.collect::<Vec<_>>())?;
     let url = server.listening_url().context("failed to serve in a network namespace")?;
-    let (namespace, weir) =
-        (format!("--net=/proc/{}/ns/net", server.pid), fixture.weir.to_string_lossy());
-    let [threads, connections, rate] =
-        [case.threads, case.connections, case.rate].map(|count| count.to_string());
-    let seconds = format!("-d{}s", case.seconds);
-    let options = [
-        &namespace,
-        "--",
-        &*weir,
-        "-t",
-        &threads,
-        "-c",
-        &connections,
-        "-R",
-        &rate,
-        &seconds,
-        "--warmup",
-        "0",
-        "--source-ip",
-        SOURCES,
-    ];
+    let namespace = format!("--net=/proc/{}/ns/net", server.pid);
+    let flags = format!(
+        "-t {threads} -c {connections} -R {rate} -d{seconds}s --warmup 0 --source-ip {SOURCES}"
+    );
+    let weir = fixture.weir.to_string_lossy();
+    let options: Vec<&str> =
+        [&namespace, "--", &*weir].into_iter().chain(flags.split(' ')).collect();
     eprintln!("bench: million: {connections} connections, {rate}/s");
     let (_, document) = clients::weir(Path::new("nsenter"), None, &options, &url)?;
     Ok(document)

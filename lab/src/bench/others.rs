@@ -2,12 +2,13 @@
 
 use anyhow::Result;
 
-use super::Fixture;
 use super::client::Client;
-use super::load::Load;
-use super::matrix::LOADS;
-use super::paired::Paired;
-use super::peers::{OTHERS, Peer, versions};
+use super::load::ClosedLoad;
+use super::matrix::{BODIES, CLOSE, DEPTH, PIPELINING};
+use super::paired::{self, Paired};
+use super::peers::OTHERS;
+use crate::rig::fixture::Fixture;
+use crate::rig::peers::{Peer, versions};
 use crate::rig::section::Section;
 use crate::rig::servers::Server;
 use crate::rig::table::{self, Table};
@@ -21,19 +22,20 @@ pub(super) fn others(fixture: &Fixture) -> Result<Section> {
     heads.extend(present.iter().map(|peer| format!("÷ {}'s", peer.name())));
     let mut table = Table::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
     let mut notes = Vec::new();
-    for load in LOADS.into_iter().flatten() {
+    let cases = [DEPTH, PIPELINING, BODIES, CLOSE];
+    for load in cases.iter().flat_map(|case| case.loads) {
         add(fixture, &server, load, &present, &mut table, &mut notes)?;
     }
     let method = format!(
         "weir's requests per CPU-second over each program's, on nginx; weir's own µs of CPU per \
          request beside them. {} A dash: the program cannot do this load. {}",
-        fixture.method(seconds(fixture), "every program on the same one CPU"),
+        paired::method(fixture, seconds(fixture), "every program on the same one CPU"),
         versions(&OTHERS)?
     );
     let mut section = Section::new("against other programs", QUESTION, method).reported();
     notes.into_iter().for_each(|note| section.note(note));
     section.verdict("weir's requests per CPU-second divided by each program's:");
-    let loads = [Load::of(1), Load::of(100)].map(|load| load.to_string());
+    let loads = [ClosedLoad::of(1), ClosedLoad::of(100)].map(|load| load.to_string());
     let ratios: Vec<&str> =
         heads.iter().map(String::as_str).filter(|head| *head != "weir µs").collect();
     section.show(table.filter("load", &loads.each_ref().map(String::as_str)).select(&ratios));
@@ -50,7 +52,7 @@ fn seconds(fixture: &Fixture) -> u32 {
 fn add(
     fixture: &Fixture,
     server: &Server,
-    load: &Load,
+    load: &ClosedLoad,
     present: &[Peer],
     table: &mut Table,
     notes: &mut Vec<String>,

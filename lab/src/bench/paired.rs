@@ -6,12 +6,14 @@ use std::hash::{BuildHasher, RandomState};
 use anyhow::Result;
 use weir_stats::median;
 
-use crate::rig::clients::Run;
-use crate::rig::stats::Estimate;
+use crate::rig::clients::ClientRun;
+use crate::rig::fixture::Fixture;
+use crate::rig::stats::MedianInterval;
+use crate::rig::table;
 
 /// For each round, the runs in the order of the sides; the others are compared with the first side.
 pub(super) struct Paired {
-    rounds: Vec<Vec<Run>>,
+    rounds: Vec<Vec<ClientRun>>,
 }
 
 impl Paired {
@@ -20,7 +22,7 @@ impl Paired {
         what: &str,
         rounds: u32,
         sides: &[String],
-        run: impl FnMut(usize) -> Result<Run>,
+        run: impl FnMut(usize) -> Result<ClientRun>,
     ) -> Result<Paired> {
         Paired::run_in(turned_round, what, rounds, sides, run)
     }
@@ -31,7 +33,7 @@ impl Paired {
         what: &str,
         rounds: u32,
         sides: &[String],
-        mut run: impl FnMut(usize) -> Result<Run>,
+        mut run: impl FnMut(usize) -> Result<ClientRun>,
     ) -> Result<Paired> {
         let mut all = Vec::new();
         for number in 1..=rounds {
@@ -39,7 +41,7 @@ impl Paired {
             for at in order(number, sides.len()) {
                 runs[at] = Some(run(at)?);
             }
-            let runs: Vec<Run> = runs.into_iter().flatten().collect();
+            let runs: Vec<ClientRun> = runs.into_iter().flatten().collect();
             let costs = sides.iter().zip(&runs);
             let costs = costs.map(|(side, run)| format!("{side} {:.2} µs", run.cost_us()));
             let costs = costs.collect::<Vec<_>>().join(", ");
@@ -50,8 +52,13 @@ impl Paired {
     }
 
     /// Returns the requests per CPU-second of a side divided by those of the first.
-    pub(super) fn efficiency(&self, at: usize) -> Estimate {
+    pub(super) fn efficiency(&self, at: usize) -> MedianInterval {
         self.estimate(|round| round[0].cost_us() / round[at].cost_us())
+    }
+
+    /// Formats that ratio; the first side's is 1.
+    pub(super) fn efficiency_cell(&self, at: usize) -> String {
+        if at == 0 { "1".to_owned() } else { table::estimate(&self.efficiency(at)) }
     }
 
     /// Returns the same if a side's own code took no time, only the kernel's: the limit of what its
@@ -61,23 +68,23 @@ impl Paired {
     }
 
     /// Returns the requests per CPU-second of the first side divided by those of another.
-    pub(super) fn efficiency_of_first(&self, at: usize) -> Estimate {
+    pub(super) fn efficiency_of_first(&self, at: usize) -> MedianInterval {
         self.estimate(|round| round[at].cost_us() / round[0].cost_us())
     }
 
     /// Returns the requests per second of a side divided by those of the first.
-    pub(super) fn throughput(&self, at: usize) -> Estimate {
+    pub(super) fn throughput(&self, at: usize) -> MedianInterval {
         self.estimate(|round| round[at].rps / round[0].rps)
     }
 
     /// Returns the requests per second of the first side divided by those of another.
-    pub(super) fn throughput_of_first(&self, at: usize) -> Estimate {
+    pub(super) fn throughput_of_first(&self, at: usize) -> MedianInterval {
         self.estimate(|round| round[0].rps / round[at].rps)
     }
 
     /// Returns a side's median CPU time per request, in microseconds.
     pub(super) fn cost_us(&self, at: usize) -> f64 {
-        self.median_of(at, Run::cost_us)
+        self.median_of(at, ClientRun::cost_us)
     }
 
     /// Returns the median of a side's requests per second.
@@ -99,27 +106,32 @@ impl Paired {
         self.rounds.first().map_or(0, Vec::len)
     }
 
-    /// Returns the rounds in which a side failed, which have no figures ([`Run::FAILED`]).
+    /// Returns the rounds in which a side failed, which have no figures ([`ClientRun::FAILED`]).
     pub(super) fn failures(&self, at: usize) -> usize {
         self.rounds.iter().filter(|round| round[at].rps.is_nan()).count()
     }
 
     /// Returns the median over the rounds that have figures; NaN if none has.
-    fn median_of(&self, at: usize, of: impl Fn(&Run) -> f64) -> f64 {
+    fn median_of(&self, at: usize, of: impl Fn(&ClientRun) -> f64) -> f64 {
         let all = self.rounds.iter().map(|round| of(&round[at]));
         let mut known: Vec<f64> = all.filter(|value| !value.is_nan()).collect();
         if known.is_empty() { f64::NAN } else { median(&mut known) }
     }
 
     /// Returns the estimate of the rounds that have figures; NaN if none has.
-    fn estimate(&self, of: impl Fn(&[Run]) -> f64) -> Estimate {
+    fn estimate(&self, of: impl Fn(&[ClientRun]) -> f64) -> MedianInterval {
         let all = self.rounds.iter().map(|round| of(round));
         let known: Vec<f64> = all.filter(|value| !value.is_nan()).collect();
         match known.is_empty() {
-            true => Estimate { median: f64::NAN, interval: None },
-            false => Estimate::of(known),
+            true => MedianInterval { median: f64::NAN, interval: None },
+            false => MedianInterval::of(known),
         }
     }
+}
+
+/// Returns the method of a comparison, in a sentence.
+pub(super) fn method(fixture: &Fixture, seconds: u32, more: &str) -> String {
+    format!("{} rounds of {seconds} s for each program; {more}.", fixture.options.rounds)
 }
 
 /// Returns the order of the sides, reversed in every second round.
@@ -153,7 +165,7 @@ mod tests {
             let (cpu_s, wall_s) = if at == 0 { (1.0, 1.25) } else { (0.5, 1.0) };
             let (requests, rps) = (1_000_000, 1e6 / wall_s);
             let (kernel_s, resident_bytes) = (cpu_s * 0.8, Some(at as u64));
-            Ok(Run { requests, cpu_s, kernel_s, wall_s, rps, resident_bytes })
+            Ok(ClientRun { requests, cpu_s, kernel_s, wall_s, rps, resident_bytes })
         });
         let paired = paired.expect("no run fails");
         assert_eq!(order, [0, 1, 1, 0, 0, 1]);
@@ -172,8 +184,8 @@ mod tests {
         let mut runs_of_b = 0;
         let paired = Paired::run("test", 2, &sides, |at| {
             runs_of_b += u32::from(at == 1);
-            let good = Run { cpu_s: 1.0, wall_s: 1.0, rps: 1.0, ..Run::FAILED };
-            Ok(if at == 2 || (at == 1 && runs_of_b == 2) { Run::FAILED } else { good })
+            let good = ClientRun { cpu_s: 1.0, wall_s: 1.0, rps: 1.0, ..ClientRun::FAILED };
+            Ok(if at == 2 || (at == 1 && runs_of_b == 2) { ClientRun::FAILED } else { good })
         });
         let paired = paired.expect("no run fails");
         assert_eq!((paired.failures(0), paired.failures(1), paired.failures(2)), (0, 1, 2));

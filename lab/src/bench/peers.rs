@@ -6,22 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use xtask::shell::{find_program, find_tool};
 
-use super::load::{Lifetime, Load};
-use crate::rig::machine;
-
-/// A load generator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Peer {
-    Wrk,
-    Ab,
-    H2load,
-    Hey,
-    Oha,
-    Bombardier,
-    Vegeta,
-}
+use super::load::{ClosedLoad, Lifetime};
+use crate::rig::peers::Peer;
 
 /// Programs in the order of tables. wrk is compared with weir in separate tables.
 pub(super) const OTHERS: [Peer; 6] =
@@ -31,48 +18,19 @@ pub(super) const OTHERS: [Peer; 6] =
 const CLOSE: &str = "Connection: close";
 
 impl Peer {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Peer::Wrk => "wrk",
-            Peer::Ab => "ab",
-            Peer::H2load => "h2load",
-            Peer::Hey => "hey",
-            Peer::Oha => "oha",
-            Peer::Bombardier => "bombardier",
-            Peer::Vegeta => "vegeta",
-        }
-    }
-
-    /// Returns the program's path, unless it is absent.
-    pub(super) fn find(self) -> Option<PathBuf> {
-        find_program(self.name()).or_else(|| find_tool(self.name()))
-    }
-
-    /// Returns the program's version line, or that it is absent.
-    pub(super) fn version(self) -> Result<String> {
-        let flag = match self {
-            Peer::Wrk => "-v",
-            Peer::Ab => "-V",
-            // hey prints no version, but an error message.
-            Peer::Hey => return Ok(self.find().map_or("absent", |_| "hey").to_owned()),
-            Peer::Vegeta => "-version",
-            _ => "--version",
-        };
-        self.find().map_or(Ok("absent".to_owned()), |program| machine::version(&program, flag))
-    }
-
     /// Returns the arguments for this load, one thread and this many seconds; none if the program
     /// cannot run it. `directory` is for a file that it may need.
     pub(super) fn words(
         self,
-        load: &Load,
+        load: &ClosedLoad,
         seconds: u32,
         url: &str,
         directory: &Path,
     ) -> Result<Option<Vec<OsString>>> {
-        let Load { connections, depth, http2, lifetime, .. } = *load;
+        let ClosedLoad { connections, depth, http2, lifetime, .. } = *load;
         let closes = lifetime == Lifetime::Request;
         let mut words = match self {
+            Peer::Weir | Peer::Wrk2 => return Ok(None),
             Peer::Wrk => format!("-t1 -c{connections} -d{seconds}s"),
             // The flag `-t` alone limits ab to 50,000 requests.
             Peer::Ab => format!("-q -t {seconds} -n 5000000 -s 10 -c {connections}"),
@@ -126,20 +84,6 @@ impl Peer {
     }
 }
 
-/// Returns the versions of the programs that a section measured, and the absent ones, in a sentence
-/// or two.
-pub(super) fn versions(peers: &[Peer]) -> Result<String> {
-    let (present, absent): (Vec<Peer>, Vec<Peer>) =
-        peers.iter().partition(|peer| peer.find().is_some());
-    let versions: Result<Vec<String>> = present.into_iter().map(Peer::version).collect();
-    let mut text = format!("Programs: {}.", versions?.join(", "));
-    if !absent.is_empty() {
-        let absent: Vec<&str> = absent.into_iter().map(Peer::name).collect();
-        text.push_str(&format!(" Not installed, so not measured: {}.", absent.join(", ")));
-    }
-    Ok(text)
-}
-
 /// Writes a script with which wrk sends `depth` requests at once.
 fn pipeline_script(depth: u32, directory: &Path) -> Result<PathBuf> {
     let script = format!(
@@ -169,7 +113,7 @@ fn targets_flag(url: &str, directory: &Path) -> Result<OsString> {
 mod tests {
     use super::*;
 
-    fn check(peer: Peer, load: Load, expected: Option<&str>) {
+    fn check(peer: Peer, load: ClosedLoad, expected: Option<&str>) {
         let words = peer.words(&load, 2, "URL", Path::new("/nonexistent"));
         let words = words.expect("no file is needed").map(|words| {
             words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
@@ -179,7 +123,7 @@ mod tests {
 
     #[test]
     fn every_program_is_told_the_same() {
-        let load = Load::of(20);
+        let load = ClosedLoad::of(20);
         check(Peer::Wrk, load, Some("-t1 -c20 -d2s URL"));
         check(Peer::Wrk, load.closing(), Some("-t1 -c20 -d2s -H Connection: close URL"));
         check(Peer::Ab, load, Some("-q -t 2 -n 5000000 -s 10 -c 20 -k URL"));
@@ -190,7 +134,7 @@ mod tests {
 
     #[test]
     fn what_a_program_cannot_do_is_left_out() {
-        let load = Load::of(20);
+        let load = ClosedLoad::of(20);
         check(Peer::Hey, load.pipelined(16), None);
         check(Peer::Ab, load.pipelined(16), None);
         check(Peer::H2load, load.closing(), None);

@@ -5,16 +5,12 @@ mod cost;
 mod rate;
 mod states;
 
-use std::path::PathBuf;
+mod flag;
 
 use anyhow::Result;
-use xtask::shell::root;
 
-use super::Fixture;
+use crate::rig::fixture::Fixture;
 use crate::rig::section::Section;
-
-/// Directory of the scripts, from the root of the repository.
-const DIRECTORY: &str = "lab/src/bench/scripts";
 
 const METHOD: &str = "The cost of a script, the memory of a thousand states, and a constant rate.";
 
@@ -26,10 +22,4 @@ pub(super) fn scripts(fixture: &Fixture) -> Result<Section> {
     }
     section.verdict("Requests per CPU-second, divided by wrk's with the same script:");
     Ok(section)
-}
-
-/// Returns the words `-s FILE`.
-fn flag(script: &str) -> Result<[String; 2]> {
-    let file: PathBuf = root()?.join(DIRECTORY).join(script);
-    Ok(["-s".to_owned(), file.display().to_string()])
 }

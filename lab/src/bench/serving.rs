@@ -2,9 +2,9 @@
 
 use anyhow::{Result, ensure};
 
-use super::Fixture;
 use super::paired::Paired;
-use crate::rig::clients::{self, Run};
+use crate::rig::clients::{self, ClientRun};
+use crate::rig::fixture::Fixture;
 use crate::rig::section::Section;
 use crate::rig::servers::Server;
 use crate::rig::table::{self, Table};
@@ -16,18 +16,13 @@ pub(super) fn serving(fixture: &Fixture) -> Result<Section> {
     let names = servers.each_ref().map(|server| server.name.to_owned());
     let run = |at: usize| load(fixture, &servers[at]);
     let paired = Paired::run("serve", fixture.options.rounds, &names, run)?;
-    let mut table = Table::new(&[
-        "server",
-        "requests per CPU-second ÷ nginx's",
-        "µs CPU per request",
-        "requests/s",
-    ]);
-    for (at, name) in names.into_iter().enumerate() {
-        table.row(&[
-            name,
-            if at == 0 { "1".to_owned() } else { table::estimate(&paired.efficiency(at)) },
-            format!("{:.2}", paired.cost_us(at)),
-            table::rate(paired.requests_per_second(at)),
+    let mut table = Table::default();
+    for (at, name) in names.iter().enumerate() {
+        table.add(&[
+            ("server", name),
+            ("requests per CPU-second ÷ nginx's", &paired.efficiency_cell(at)),
+            ("µs CPU per request", &format!("{:.2}", paired.cost_us(at))),
+            ("requests/s", &table::rate(paired.requests_per_second(at))),
         ]);
     }
     let method = format!(
@@ -45,15 +40,14 @@ pub(super) fn serving(fixture: &Fixture) -> Result<Section> {
 }
 
 /// Runs the client and returns its requests with the CPU time that the server needed for them.
-fn load(fixture: &Fixture, server: &Server) -> Result<Run> {
-    let duration = format!("-d{}s", fixture.options.seconds);
-    let options = ["-t1", "-c100", &duration, "--warmup", "0", "--no-preflight"];
+fn load(fixture: &Fixture, server: &Server) -> Result<ClientRun> {
+    let seconds = fixture.options.seconds;
+    let flags = format!("-t1 -c100 -d{seconds}s --warmup 0 --no-preflight");
     let before = server.cpu_seconds()?;
-    let (run, document) =
-        clients::weir(&fixture.weir, fixture.placement.client, &options, &server.url)?;
+    let (run, document) = fixture.timed_weir(&flags, &server.url)?;
     let cpu_s = server.cpu_seconds()? - before;
     let failures = clients::failures(&document);
     ensure!(failures == 0, "{failures} requests to {} failed", server.name);
     ensure!(cpu_s > 0.0, "{} used no CPU time that shows; take longer rounds", server.name);
-    Ok(Run { cpu_s, ..run })
+    Ok(ClientRun { cpu_s, ..run })
 }

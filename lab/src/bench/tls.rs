@@ -2,17 +2,18 @@
 
 use anyhow::{Context, Result};
 
-use super::Fixture;
 use super::client::Client;
-use super::load::Load;
+use super::load::ClosedLoad;
 use super::matrix::{self, LIMIT};
-use super::peers::Peer;
-use crate::rig::clients::Run;
+use super::paired;
+use crate::rig::fixture::Fixture;
+use crate::rig::peers::Peer;
 use crate::rig::section::Section;
 use crate::rig::servers::{Server, Transport};
 use crate::rig::table::{self, Table};
 
-const LOADS: [Load; 3] = [Load::of(20), Load::of(100), Load::of(50).closing()];
+const LOADS: [ClosedLoad; 3] =
+    [ClosedLoad::of(20), ClosedLoad::of(100), ClosedLoad::of(50).closing()];
 
 /// Numbers of connections between which the memory of one is measured.
 const FEW: u32 = 100;
@@ -22,14 +23,14 @@ const QUESTION: &str = "What does a request over TLS 1.3 cost? The last load is 
 
 pub(super) fn tls(fixture: &Fixture) -> Result<Section> {
     let server = fixture.nginx_over(Transport::Tls)?;
-    let clients = matrix::clients(fixture, Peer::Wrk);
+    let clients = matrix::clients(fixture, Peer::Wrk)?;
     let method = format!(
         "A closed loop of one client thread over TLS 1.3. {} Neither program verifies the \
          certificate. With one request for each connection, every request has a full handshake: \
          the server has neither a session cache nor tickets. At least 1.2 is wanted with 100 \
          connections, 1 with 20, where 1.2 is near the limit (weir's own code has the encryption \
          in it), and 1 for handshakes. {LIMIT}",
-        fixture.method(fixture.options.seconds, "weir has no warm-up here")
+        paired::method(fixture, fixture.options.seconds, "weir has no warm-up here")
     );
     let mut section = Section::new("TLS 1.3", QUESTION, method).reported();
     let tables = vec![matrix::compare(fixture, &server, &LOADS, Peer::Wrk, &clients)?];
@@ -47,15 +48,15 @@ pub(super) fn tls(fixture: &Fixture) -> Result<Section> {
 
 /// Returns the table of the memory that each connection takes.
 fn memory(fixture: &Fixture, server: &Server, clients: &[Client]) -> Result<Table> {
-    let mut table = Table::new(&["client", "KiB per connection"]);
+    let mut table = Table::default();
     for client in clients {
         let resident = |connections| {
-            let run: Run = client.run(fixture, server, &Load::of(connections), 2)?;
+            let run = client.run(fixture, server, &ClosedLoad::of(connections), 2)?;
             run.resident_bytes.context("the kernel does not tell the memory of processes")
         };
         let more = resident(MANY)?.saturating_sub(resident(FEW)?);
         let each_kib = more as f64 / f64::from(MANY - FEW) / 1_024.0;
-        table.row(&[client.name(), format!("{each_kib:.1}")]);
+        table.add(&[("client", &client.name()), ("KiB per connection", &format!("{each_kib:.1}"))]);
     }
     Ok(table)
 }

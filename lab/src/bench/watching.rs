@@ -12,10 +12,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use xtask::shell::find_program;
 
-use super::Fixture;
+use crate::rig::fixture::Fixture;
 use crate::rig::section::Section;
 use crate::rig::servers::{Server, free_address, pinned};
-use crate::rig::stats::Estimate;
+use crate::rig::stats::MedianInterval;
 use crate::rig::table::Table;
 use crate::rig::timed::timed;
 
@@ -55,7 +55,7 @@ pub(super) fn watching(fixture: &Fixture) -> Result<Section> {
     for (name, is_pinned) in [("on any CPU", false), ("on one CPU", true)] {
         let pairs = pairs(fixture, is_pinned)?;
         let of = |figure: fn(&(Figures, Figures)) -> f64| {
-            Estimate::of(pairs.iter().map(figure).collect())
+            MedianInterval::of(pairs.iter().map(figure).collect())
         };
         let (alone_us, watched_us) = (of(|pair| pair.0.lag_us), of(|pair| pair.1.lag_us));
         let (alone, watched) = (of(|pair| pair.0.cpu_percent), of(|pair| pair.1.cpu_percent));
@@ -98,7 +98,7 @@ fn seconds(fixture: &Fixture) -> u32 {
 }
 
 /// Formats a difference with its interval.
-fn with_interval(estimate: Estimate, unit: &str) -> String {
+fn with_interval(estimate: MedianInterval, unit: &str) -> String {
     let median = estimate.median;
     match estimate.interval {
         Some((low, high)) => format!("{median:+.1}{unit} ({low:+.1} to {high:+.1})"),

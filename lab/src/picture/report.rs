@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use xtask::guard::Guarded;
-use xtask::shell::{cargo, find_program, root, run, show, target_dir};
+use xtask::shell::{build_weir, find_program, output, root, target_dir};
 
 /// The pictures, from the root of the repository.
 const PICTURES: &str = "docs/guides/report";
@@ -33,10 +33,10 @@ const PARTS: [(&str, &str); 6] = [
 
 /// Runs weir and paints the parts of its page.
 pub(crate) fn pictures() -> Result<()> {
-    run(&mut cargo(&["build", "--locked", "--release", "--package", "weir-load"])?)?;
+    let weir = build_weir()?;
     let directory = target_dir()?.join("pictures");
     fs::create_dir_all(&directory)?;
-    let page = page(&directory)?;
+    let page = page(&weir, &directory)?;
     let place = root()?.join(PICTURES);
     fs::create_dir_all(&place)?;
     for (name, selector) in PARTS {
@@ -51,8 +51,7 @@ pub(crate) fn pictures() -> Result<()> {
 }
 
 /// Makes the page of a run.
-fn page(directory: &Path) -> Result<String> {
-    let weir = target_dir()?.join("release").join("weir");
+fn page(weir: &Path, directory: &Path) -> Result<String> {
     let guide = fs::read_to_string(root()?.join(GUIDE))?;
     let program = weir.to_string_lossy();
     let mut served = vec![&*program];
@@ -64,10 +63,8 @@ fn page(directory: &Path) -> Result<String> {
         "PID" => &pid,
         word => word,
     });
-    let mut command = Command::new(&weir);
-    command.current_dir(directory).args(load);
-    let output = command.output().with_context(|| format!("failed to run {}", show(&command)))?;
-    ensure!(output.status.success(), "{} ended with {}", show(&command), output.status);
+    let mut command = Command::new(weir);
+    output(command.current_dir(directory).args(load))?;
     Ok(fs::read_to_string(directory.join("report.html"))?.replace(&url, SHOWN))
 }
 
@@ -118,10 +115,7 @@ fn browse(
     command.args(["--virtual-time-budget=20000", "--host-resolver-rules=MAP * ~NOTFOUND"]);
     command.arg(format!("--window-size={WIDTH},{height}"));
     command.arg(format!("--user-data-dir={}", directory.join("profile").display()));
-    command.args(flags).args(task).arg(format!("file://{}", file.display()));
-    let output = command.output().with_context(|| format!("failed to run {}", show(&command)))?;
-    ensure!(output.status.success(), "{} ended with {}", show(&command), output.status);
-    String::from_utf8(output.stdout).context("the page is not UTF-8")
+    output(command.args(flags).args(task).arg(format!("file://{}", file.display())))
 }
 
 fn browser() -> Result<PathBuf> {

@@ -6,12 +6,13 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use weir_result::Document;
 
+use super::peers::Peer;
 use super::servers::pinned;
 use super::timed::{Timed, show, timed};
 
 /// Work and cost of one run of a client.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Run {
+pub(crate) struct ClientRun {
     pub(crate) requests: u64,
     pub(crate) cpu_s: f64,
     /// The part of it in the kernel.
@@ -23,9 +24,9 @@ pub(crate) struct Run {
     pub(crate) resident_bytes: Option<u64>,
 }
 
-impl Run {
+impl ClientRun {
     /// A run that ended with an error, without figures.
-    pub(crate) const FAILED: Run = Run {
+    pub(crate) const FAILED: ClientRun = ClientRun {
         requests: 1,
         cpu_s: f64::NAN,
         kernel_s: f64::NAN,
@@ -35,9 +36,21 @@ impl Run {
     };
 
     /// Makes the run of a program that completed `requests` requests.
-    pub(crate) fn of(requests: u64, timed: &Timed) -> Run {
+    pub(crate) fn of(requests: u64, timed: &Timed) -> ClientRun {
         let Timed { cpu_s, kernel_s, wall_s, resident_bytes, .. } = *timed;
-        Run { requests, cpu_s, kernel_s, wall_s, rps: requests as f64 / wall_s, resident_bytes }
+        ClientRun {
+            requests,
+            cpu_s,
+            kernel_s,
+            wall_s,
+            rps: requests as f64 / wall_s,
+            resident_bytes,
+        }
+    }
+
+    /// Formats the client's CPU time in percent of one CPU.
+    pub(crate) fn cpu(&self) -> String {
+        format!("{:.0} %", 100.0 * self.cpu_s / self.wall_s)
     }
 
     /// Returns the client's CPU time per request, in microseconds.
@@ -57,6 +70,11 @@ pub(crate) fn failures(document: &Document) -> u64 {
     accounting.bad_response + accounting.transport_error + accounting.timed_out
 }
 
+/// Returns the largest resident memory of the client, in MiB.
+pub(crate) fn resident_mib(document: &Document) -> f64 {
+    document.run.client.max_resident_bytes as f64 / f64::from(1 << 20)
+}
+
 /// Runs weir with these options and reads its document. All defaults stay on: time stamps, machine
 /// checks and the verdict are part of the cost of a run.
 pub(crate) fn weir(
@@ -64,7 +82,7 @@ pub(crate) fn weir(
     cpu: Option<u32>,
     options: &[&str],
     url: &str,
-) -> Result<(Run, Document)> {
+) -> Result<(ClientRun, Document)> {
     let mut words = pinned(cpu, program);
     words.extend(options.iter().map(OsString::from));
     words.extend(["--format", "json", url].map(OsString::from));
@@ -73,41 +91,21 @@ pub(crate) fn weir(
     let document = document.context("failed to read weir's document")?;
     let requests = document.accounting.sent.total;
     ensure!(requests > 0, "weir sent nothing: {}", show(&words));
-    Ok((Run::of(requests, &timed), document))
+    Ok((ClientRun::of(requests, &timed), document))
 }
 
 /// Runs wrk with these options.
-pub(crate) fn wrk(program: &Path, cpu: Option<u32>, options: &[&str], url: &str) -> Result<Run> {
+pub(crate) fn wrk(
+    program: &Path,
+    cpu: Option<u32>,
+    options: &[&str],
+    url: &str,
+) -> Result<ClientRun> {
     let mut words = pinned(cpu, program);
     words.extend(options.iter().chain([&url]).map(OsString::from));
     let timed = timed(&words, &[0])?;
-    let requests = wrk_requests(&timed.stdout).context("failed to read what wrk printed")?;
+    let requests = Peer::Wrk.read(&timed.stdout).requests;
+    let requests = requests.context("failed to read what wrk printed")?;
     ensure!(!timed.stdout.contains("errors"), "wrk met errors:\n{}", timed.stdout);
-    Ok(Run::of(requests, &timed))
-}
-
-/// Returns the number in ` 98765 requests in 3.00s, 1.00MB read`.
-fn wrk_requests(stdout: &str) -> Option<u64> {
-    let (before, _) = stdout.split_once(" requests in ")?;
-    before.split_whitespace().last()?.parse().ok()
-}
-
-/// Returns wrk's count of requests and its requests per second, of its window.
-pub(crate) fn wrk_rate(stdout: &str) -> Option<(u64, f64)> {
-    let (_, rate) = stdout.split_once("Requests/sec:")?;
-    Some((wrk_requests(stdout)?, rate.split_whitespace().next()?.parse().ok()?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_requests_of_wrk_are_read() {
-        let printed = "  Latency 1ms\n  98765 requests in 3.00s, 1.00MB read\nRequests/sec: 1";
-        assert_eq!(wrk_requests(printed), Some(98_765));
-        assert_eq!(wrk_requests("unable to connect"), None);
-        assert_eq!(wrk_rate(printed), Some((98_765, 1.0)));
-        assert_eq!(wrk_rate("unable to connect"), None);
-    }
+    Ok(ClientRun::of(requests, &timed))
 }

@@ -32,7 +32,7 @@ const LOG: &str = "access.log";
 
 /// Counters of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub(crate) struct ServerCounts {
     /// Connections accepted.
     pub(crate) accepted: u64,
     pub(crate) requests: u64,
@@ -65,13 +65,9 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts an nginx with this number of workers that responds without reading a file.
-    pub(crate) fn nginx(program: &Path, cpu: Option<u32>, workers: u32) -> Result<Server> {
-        Server::nginx_over(Transport::Plain, program, cpu, workers)
-    }
-
-    /// Starts the same nginx behind another protocol.
-    pub(crate) fn nginx_over(
+    /// Starts an nginx with this number of workers, behind a protocol, that responds without
+    /// reading a file.
+    pub(crate) fn nginx(
         transport: Transport,
         program: &Path,
         cpu: Option<u32>,
@@ -163,8 +159,8 @@ impl Server {
     }
 
     /// Returns the counters, including this request if the server counts it.
-    pub(crate) fn counts(&self) -> Result<Counts> {
-        let (path, read): (&str, fn(&str) -> Option<Counts>) = match self.kind {
+    pub(crate) fn counts(&self) -> Result<ServerCounts> {
+        let (path, read): (&str, fn(&str) -> Option<ServerCounts>) = match self.kind {
             Kind::Nginx => ("/status", nginx_counts),
             Kind::Weir => ("/weir/stats", json_counts),
             Kind::Script => ("/counts", json_counts),
@@ -176,24 +172,24 @@ impl Server {
     }
 
     /// Returns the counts in the log, which has a line for each request.
-    fn logged_counts(&self) -> Result<Counts> {
+    fn logged_counts(&self) -> Result<ServerCounts> {
         let directory = self.directory.as_ref().context("failed to find the log: no directory")?;
         let log = fs::read_to_string(directory.0.join(LOG)).context("failed to read the log")?;
         let numbers = log.lines().map(str::parse::<u64>);
         let numbers: Vec<u64> = numbers.collect::<Result<_, _>>().context("no number of a line")?;
         let accepted = numbers.iter().copied().max().unwrap_or(0);
-        Ok(Counts { accepted, requests: numbers.len() as u64 })
+        Ok(ServerCounts { accepted, requests: numbers.len() as u64 })
     }
 
     /// Returns the counts since `before`, without this request.
-    pub(crate) fn counts_since(&self, before: Counts) -> Result<Counts> {
+    pub(crate) fn counts_since(&self, before: ServerCounts) -> Result<ServerCounts> {
         let now = self.counts()?;
         let own = match self.kind {
-            Kind::Nginx => Counts { accepted: 1, requests: 1 },
-            Kind::Weir | Kind::Script => Counts { accepted: 1, requests: 0 },
-            Kind::H2o => Counts { accepted: 0, requests: 0 },
+            Kind::Nginx => ServerCounts { accepted: 1, requests: 1 },
+            Kind::Weir | Kind::Script => ServerCounts { accepted: 1, requests: 0 },
+            Kind::H2o => ServerCounts { accepted: 0, requests: 0 },
         };
-        Ok(Counts {
+        Ok(ServerCounts {
             accepted: now.accepted - before.accepted - own.accepted,
             requests: now.requests - before.requests - own.requests,
         })
@@ -361,18 +357,21 @@ fn ask(address: &str, path: &str) -> Result<String> {
 }
 
 /// Returns the first and third numbers after `server accepts handled requests`.
-fn nginx_counts(answer: &str) -> Option<Counts> {
+fn nginx_counts(answer: &str) -> Option<ServerCounts> {
     let (_, after) = answer.split_once("handled requests")?;
     let numbers = after.split_whitespace().map_while(|word| word.parse().ok());
     let [accepted, _, requests] = numbers.take(3).collect::<Vec<u64>>()[..] else { return None };
-    Some(Counts { accepted, requests })
+    Some(ServerCounts { accepted, requests })
 }
 
 /// Reads the JSON of `/weir/stats` and `/counts`.
-fn json_counts(answer: &str) -> Option<Counts> {
+fn json_counts(answer: &str) -> Option<ServerCounts> {
     let (_, json) = answer.split_once("\r\n\r\n")?;
     let value: Value = serde_json::from_str(json).ok()?;
-    Some(Counts { accepted: value["accepted"].as_u64()?, requests: value["requests"].as_u64()? })
+    Some(ServerCounts {
+        accepted: value["accepted"].as_u64()?,
+        requests: value["requests"].as_u64()?,
+    })
 }
 
 /// Returns the child processes of `parent`.
@@ -390,10 +389,10 @@ mod tests {
     #[test]
     fn the_counts_of_servers_are_read() {
         let answer = "Active connections: 1 \nserver accepts handled requests\n 4 3 17 \nReading";
-        assert_eq!(nginx_counts(answer), Some(Counts { accepted: 4, requests: 17 }));
+        assert_eq!(nginx_counts(answer), Some(ServerCounts { accepted: 4, requests: 17 }));
         assert_eq!(nginx_counts("404"), None);
         let answer = "HTTP/1.1 200 OK\r\n\r\n{\"accepted\":2,\"requests\":9}";
-        assert_eq!(json_counts(answer), Some(Counts { accepted: 2, requests: 9 }));
+        assert_eq!(json_counts(answer), Some(ServerCounts { accepted: 2, requests: 9 }));
         assert_eq!(json_counts("HTTP/1.1 404 Not Found\r\n\r\n"), None);
     }
 }

@@ -7,20 +7,20 @@ const CONFIDENCE: f64 = 0.95;
 
 /// A median and its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Estimate {
+pub(crate) struct MedianInterval {
     pub(crate) median: f64,
     /// Interval of the median; none for fewer than six values.
     pub(crate) interval: Option<(f64, f64)>,
 }
 
-impl Estimate {
+impl MedianInterval {
     /// Computes the estimate for at least one value.
-    pub(crate) fn of(mut values: Vec<f64>) -> Estimate {
+    pub(crate) fn of(mut values: Vec<f64>) -> MedianInterval {
         let median = median(&mut values);
         // The median has sorted the values.
         let interval =
             interval_rank(values.len()).map(|rank| (values[rank - 1], values[values.len() - rank]));
-        Estimate { median, interval }
+        MedianInterval { median, interval }
     }
 }
 
@@ -50,8 +50,8 @@ mod tests {
     #[test]
     fn intervals_leave_out_as_many_on_both_sides() {
         let ten = (1..=10).rev().map(f64::from).collect();
-        let expected = Estimate { median: 5.5, interval: Some((2.0, 9.0)) };
-        assert_eq!(Estimate::of(ten), expected);
-        assert_eq!(Estimate::of(vec![1.0, 2.0]).interval, None);
+        let expected = MedianInterval { median: 5.5, interval: Some((2.0, 9.0)) };
+        assert_eq!(MedianInterval::of(ten), expected);
+        assert_eq!(MedianInterval::of(vec![1.0, 2.0]).interval, None);
     }
 }

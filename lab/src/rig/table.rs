@@ -2,7 +2,7 @@
 
 pub(crate) use xtask::measured::Table;
 
-use super::stats::Estimate;
+use super::stats::MedianInterval;
 
 /// Formats a number as `1,234,567`.
 pub(crate) fn thousands(number: u64) -> String {
@@ -23,8 +23,8 @@ pub(crate) fn rate(rps: f64) -> String {
 }
 
 /// Formats an estimate as `1.23 (1.20–1.27)`, the median in bold.
-pub(crate) fn estimate(estimate: &Estimate) -> String {
-    let Estimate { median, interval } = estimate;
+pub(crate) fn estimate(estimate: &MedianInterval) -> String {
+    let MedianInterval { median, interval } = estimate;
     match interval {
         Some((low, high)) => format!("**{median:.2}** ({low:.2}–{high:.2})"),
         None => format!("**{median:.2}** (too few rounds for an interval)"),
@@ -71,9 +71,9 @@ mod tests {
 
     #[test]
     fn estimates_tell_their_interval() {
-        let sure = Estimate { median: 1.234, interval: Some((1.2, 1.3)) };
+        let sure = MedianInterval { median: 1.234, interval: Some((1.2, 1.3)) };
         assert_eq!(estimate(&sure), "**1.23** (1.20–1.30)");
-        let unsure = Estimate { median: 1.234, interval: None };
+        let unsure = MedianInterval { median: 1.234, interval: None };
         assert!(estimate(&unsure).contains("too few"));
     }
 }

@@ -2,6 +2,7 @@
 //! file nor on a page.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 /// A case as it was measured last: its verdict for the page, and all of its tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,6 +77,14 @@ impl Table {
     pub fn new(heads: &[&str]) -> Table {
         let heads = heads.iter().map(|head| (*head).to_owned()).collect();
         Table { above: String::new(), heads, rows: Vec::new() }
+    }
+
+    /// Adds a row of cells, each with the head of its column. The first row names the columns.
+    pub fn add(&mut self, cells: &[(&str, &dyn Display)]) {
+        if self.rows.is_empty() {
+            self.heads = cells.iter().map(|(head, _)| (*head).to_owned()).collect();
+        }
+        self.row(&cells.iter().map(|(_, cell)| cell.to_string()).collect::<Vec<_>>());
     }
 
     /// Adds a row, which has a cell for each column.

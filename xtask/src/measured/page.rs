@@ -12,11 +12,11 @@ pub struct Page {
     /// Directory of the entries' files, from the root of the repository.
     pub directory: &'static str,
     /// Task that measures: `accuracy` or `bench`.
-    task: &'static str,
+    pub task: &'static str,
     introduction: &'static str,
-    /// Names of all entries, in the order of the page. An entry named like another with a suffix,
-    /// `V5-tls`, is a variant, which the other's section tells.
-    pub entries: &'static [&'static str],
+    /// Names of all entries, with blanks between them, in the order of the page. An entry named
+    /// like another with a suffix, `V5-tls`, is a variant, which the other's section tells.
+    entries: &'static str,
 }
 
 /// Both pages.
@@ -37,44 +37,10 @@ loopback. Where a figure needs an otherwise idle machine and had none, the case 
 `cargo xtask accuracy` measures all cases and writes this page; the command below a section measures
 one. Its data have all tables, the expected values, the machine and what else it did.
 ",
-    entries: &[
-        "V2",
-        "V2-tls",
-        "V2-http2",
-        "V3",
-        "V4",
-        "V5",
-        "V5-tls",
-        "V5-http2",
-        "V6",
-        "V7",
-        "V8",
-        "V9",
-        "V10",
-        "V10-tls",
-        "V10-http2",
-        "V11",
-        "V11-tls",
-        "V11-http2",
-        "V12",
-        "V12-tls",
-        "V12-http2",
-        "V13",
-        "V14",
-        "V15",
-        "V15-tls",
-        "V15-http2",
-        "V16",
-        "V17",
-        "V18",
-        "V26",
-        "V27",
-        "V28",
-        "V29",
-        "V30",
-        "V31",
-        "V32",
-    ],
+    entries: "\
+        V2 V2-tls V2-http2 V3 V4 V5 V5-tls V5-http2 V6 V7 V8 V9 V10 V10-tls V10-http2 V11 V11-tls
+        V11-http2 V12 V12-tls V12-http2 V13 V14 V15 V15-tls V15-http2 V16 V17 V18 V26 V27 V28 V29
+        V30 V31 V32",
 };
 
 /// weir's speed beside its peers.
@@ -95,26 +61,17 @@ pinned in `defaults`; in all others the clients share one CPU.
 `cargo xtask bench` measures all cases and writes this page; the command below a section measures
 one. Its data have all tables, the load, the machine and what else it did.
 ",
-    entries: &[
-        "defaults",
-        "depth",
-        "pipelining",
-        "bodies",
-        "close",
-        "tls",
-        "http2",
-        "others",
-        "pacing",
-        "connections",
-        "million",
-        "watching",
-        "window",
-        "serve",
-        "scripts",
-    ],
+    entries: "\
+        defaults depth pipelining bodies close tls http2 others pacing connections million
+        watching window serve scripts",
 };
 
 impl Page {
+    /// Returns the names of all entries, in the order of the page.
+    pub fn entries(&self) -> impl Iterator<Item = &'static str> {
+        self.entries.split_whitespace()
+    }
+
     /// Returns the path of an entry's file, from the root of the repository.
     pub fn file(&self, id: &str) -> String {
         format!("{}/{id}.json", self.directory)
@@ -123,9 +80,10 @@ impl Page {
     /// Renders the page. `read` returns the text of a file, or none if there is no such file.
     pub fn text(&self, read: impl Fn(&str) -> Option<String>) -> Result<String> {
         let mut text = self.introduction.to_owned();
-        for id in self.entries {
+        for id in self.entries() {
             let entry = read(&self.file(id)).map(|text| Entry::from_json(&text)).transpose()?;
-            let is_variant = id.split_once('-').is_some_and(|(of, _)| self.entries.contains(&of));
+            let is_variant =
+                id.split_once('-').is_some_and(|(of, _)| self.entries().any(|id| id == of));
             text.push_str(&match (entry, is_variant) {
                 (Some(entry), false) => self.section(&entry),
                 (Some(entry), true) => self.variant(&entry),
@@ -209,7 +167,7 @@ mod tests {
         directory: "docs/measured/a",
         task: "accuracy",
         introduction: "# A\n",
-        entries: &["V1", "V1-tls", "V2"],
+        entries: "V1 V1-tls V2",
     };
 
     fn entry(id: &str) -> Entry {

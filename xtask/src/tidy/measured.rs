@@ -31,7 +31,7 @@ fn stale(tree: &Tree, path: &str, rendered: Result<Option<String>>) -> Option<Fi
 
 /// Finds files that no case writes.
 fn strangers(tree: &Tree, page: &Page) -> Vec<Finding> {
-    let known: Vec<String> = page.entries.iter().map(|id| page.file(id)).collect();
+    let known: Vec<String> = page.entries().map(|id| page.file(id)).collect();
     let inside = tree.files.iter().filter(|file| file.path.starts_with(page.directory));
     let strange = inside.filter(|file| !known.contains(&file.path));
     let advice = "no case has this name, so no page shows it";

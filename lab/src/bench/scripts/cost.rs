@@ -3,10 +3,11 @@
 
 use anyhow::{Result, ensure};
 
-use super::super::Fixture;
 use super::super::paired::Paired;
-use super::flag;
-use crate::rig::clients::{self, Run};
+use super::flag::flag;
+use crate::rig::clients::{self, ClientRun};
+use crate::rig::fixture::Fixture;
+use crate::rig::peers::Peer;
 use crate::rig::section::Section;
 use crate::rig::servers::Server;
 use crate::rig::table::{self, Table};
@@ -21,12 +22,11 @@ const STATIC: [&str; 4] = ["-X", "OPTIONS", "-H", "X-Kind: static"];
 /// Target ratio of requests per CPU-second to wrk's with a request() and a response().
 const AIM: f64 = 1.3;
 
-const HEADS: [&str; 5] =
-    ["client", "script", "requests per CPU-second, ratio", "µs CPU per request", "requests/s"];
+const RATIO: &str = "requests per CPU-second, ratio";
 
 pub(super) fn cost(fixture: &Fixture, section: &mut Section) -> Result<()> {
     let server = fixture.nginx()?;
-    let mut table = Table::new(&HEADS);
+    let mut table = Table::default();
     let throughput = add_static(fixture, &server, &mut table)?;
     for script in SCRIPTS {
         add_against_wrk(fixture, &server, script, &mut table)?;
@@ -41,7 +41,7 @@ pub(super) fn cost(fixture: &Fixture, section: &mut Section) -> Result<()> {
         throughput
     );
     let own = table.filter("script", &SCRIPTS).filter("client", &["weir"]);
-    section.show(own.select(&["script", "requests per CPU-second, ratio"]));
+    section.show(own.select(&["script", RATIO]));
     section.table(&above, table);
     Ok(())
 }
@@ -50,13 +50,13 @@ pub(super) fn cost(fixture: &Fixture, section: &mut Section) -> Result<()> {
 fn add_static(fixture: &Fixture, server: &Server, table: &mut Table) -> Result<String> {
     let script = "static.lua";
     let flag = flag(script)?;
-    let flags: [Vec<&str>; 2] = [STATIC.to_vec(), flag.iter().map(String::as_str).collect()];
+    let flags: [Vec<&str>; 2] = [STATIC.to_vec(), flag.split(' ').collect()];
     let names = ["flags", "script"].map(str::to_owned);
     let run = |at: usize| weir(fixture, server, &flags[at]);
     let paired = Paired::run("scripts, static", fixture.options.rounds, &names, run)?;
-    add(table, &paired, 0, "weir", "none".to_owned(), "1".to_owned());
-    let efficiency = table::estimate(&paired.efficiency(1));
-    add(table, &paired, 1, "weir", script.to_owned(), efficiency);
+    for (at, script) in ["none", script].into_iter().enumerate() {
+        add(table, &paired, at, "weir", script, &paired.efficiency_cell(at));
+    }
     Ok(table::estimate(&paired.throughput(1)))
 }
 
@@ -68,12 +68,10 @@ fn add_against_wrk(
     table: &mut Table,
 ) -> Result<()> {
     let flag = flag(script)?;
-    let flag: Vec<&str> = flag.iter().map(String::as_str).collect();
-    let mut names = vec!["weir".to_owned()];
-    if fixture.wrk.is_some() {
-        names.insert(0, "wrk".to_owned());
-    }
-    let run = |at: usize| match &fixture.wrk {
+    let flag: Vec<&str> = flag.split(' ').collect();
+    let wrk = Peer::Wrk.find();
+    let names: Vec<String> = wrk.iter().map(|_| "wrk").chain(["weir"]).map(str::to_owned).collect();
+    let run = |at: usize| match &wrk {
         Some(wrk) if at == 0 => {
             let duration = duration(fixture);
             let options = [&["-t2", "-c100", &duration], &flag[..]].concat();
@@ -83,27 +81,26 @@ fn add_against_wrk(
     };
     let paired = Paired::run(&format!("scripts, {script}"), fixture.options.rounds, &names, run)?;
     for (at, name) in names.iter().enumerate() {
-        let ratio = match (at, &fixture.wrk) {
-            (_, None) => "wrk is absent".to_owned(),
-            (0, _) => "1".to_owned(),
-            _ => table::estimate(&paired.efficiency(at)),
+        let ratio = match wrk {
+            None => "wrk is absent".to_owned(),
+            Some(_) => paired.efficiency_cell(at),
         };
-        add(table, &paired, at, name, script.to_owned(), ratio);
+        add(table, &paired, at, name, script, &ratio);
     }
     Ok(())
 }
 
-fn add(table: &mut Table, paired: &Paired, at: usize, client: &str, script: String, ratio: String) {
-    table.row(&[
-        client.to_owned(),
-        script,
-        ratio,
-        format!("{:.2}", paired.cost_us(at)),
-        table::rate(paired.requests_per_second(at)),
+fn add(table: &mut Table, paired: &Paired, at: usize, client: &str, script: &str, ratio: &str) {
+    table.add(&[
+        ("client", &client),
+        ("script", &script),
+        (RATIO, &ratio),
+        ("µs CPU per request", &format!("{:.2}", paired.cost_us(at))),
+        ("requests/s", &table::rate(paired.requests_per_second(at))),
     ]);
 }
 
-fn weir(fixture: &Fixture, server: &Server, flags: &[&str]) -> Result<Run> {
+fn weir(fixture: &Fixture, server: &Server, flags: &[&str]) -> Result<ClientRun> {
     let duration = duration(fixture);
     let options = ["-t2", "-c100", &duration, "--warmup", "0", "--no-preflight"];
     let options = [&options[..], flags].concat();

@@ -2,13 +2,12 @@
 
 use anyhow::{Context, Result};
 use weir_result::document::ScriptSection;
-use weir_result::{Callback, Document, Note};
+use weir_result::{Callback, Note};
 
-use super::super::Fixture;
-use super::flag;
+use super::flag::flag;
 use crate::rig::clients;
+use crate::rig::fixture::Fixture;
 use crate::rig::section::Section;
-use crate::rig::servers::Server;
 use crate::rig::table::{self, Table};
 
 const CONNECTIONS: u64 = 10_000;
@@ -28,67 +27,46 @@ const NOTES: [&str; 2] = ["script_holds_worker", "script_too_slow"];
 
 pub(super) fn rate(fixture: &Fixture, section: &mut Section) -> Result<()> {
     let server = fixture.weir_serve()?;
-    let mut table = Table::new(&[
-        "script",
-        "request() µs",
-        "planned/s",
-        "sent/s",
-        "off the plan",
-        "made too late",
-        "never sent",
-        "errors",
-        "notes",
-    ]);
-    let mut failures = Vec::new();
+    let seconds = fixture.span(6, 3);
+    let mut table = Table::default();
     for script in [QUICK, SLOW] {
-        let document = load(fixture, &server, script)?;
+        let load = format!("-t2 -c{CONNECTIONS} -R{RATE_RPS} -d{seconds}s --warmup 2s");
+        let (_, document) =
+            fixture.timed_weir(&format!("{load} {}", flag(script)?), &server.url)?;
         let sent_rps = document.throughput.sent_rps;
         let deviation = (sent_rps / RATE_RPS as f64 - 1.0) * 100.0;
         let codes = codes(&document.notes);
         let usage = document.script.as_ref().context("weir ran no script")?;
-        table.row(&[
-            script.to_owned(),
-            format!("{:.1}", request_us(usage)?),
-            table::thousands(RATE_RPS),
-            table::rate(sent_rps),
-            format!("{deviation:+.3} %"),
-            table::thousands(usage.ran_dry),
-            table::thousands(document.accounting.never_sent),
-            table::thousands(clients::failures(&document)),
-            if codes.is_empty() { "none".to_owned() } else { codes.join(", ") },
+        let notes = if codes.is_empty() { "none".to_owned() } else { codes.join(", ") };
+        table.add(&[
+            ("script", &script),
+            ("request() µs", &format!("{:.1}", request_us(usage)?)),
+            ("planned/s", &table::thousands(RATE_RPS)),
+            ("sent/s", &table::rate(sent_rps)),
+            ("off the plan", &format!("{deviation:+.3} %")),
+            ("made too late", &table::thousands(usage.ran_dry)),
+            ("never sent", &table::thousands(document.accounting.never_sent)),
+            ("errors", &table::thousands(clients::failures(&document))),
+            ("notes", &notes),
         ]);
-        if script == QUICK && deviation.abs() > DEVIATION_MAX_PERCENT {
-            failures.push(format!("{script}: {deviation:+.3} % off the plan"));
+        section.must(script == SLOW || deviation.abs() <= DEVIATION_MAX_PERCENT, || {
+            format!("{script}: {deviation:+.3} % off the plan")
+        });
+        for note in NOTES {
+            section.must(script == QUICK || codes.contains(&note), || {
+                format!("{script}: no note {note}")
+            });
         }
-        let missing = NOTES.iter().filter(|note| script == SLOW && !codes.contains(note));
-        failures.extend(missing.map(|note| format!("{script}: no note {note}")));
     }
     let above = format!(
-        "A script at a rate: {} connections on 2 threads, {} s at a constant rate after 2 s of \
-         warm-up, against `weir serve`. The quick script may be off the plan by \
+        "A script at a rate: {} connections on 2 threads, {seconds} s at a constant rate after 2 s \
+         of warm-up, against `weir serve`. The quick script may be off the plan by \
          {DEVIATION_MAX_PERCENT} %; of the slow one, which two threads can call at most 10,000 \
          times a second, weir must tell that it was too slow and held its threads.",
-        table::thousands(CONNECTIONS),
-        seconds(fixture)
+        table::thousands(CONNECTIONS)
     );
-    section.fail(failures);
     section.table(&above, table);
     Ok(())
-}
-
-fn seconds(fixture: &Fixture) -> u32 {
-    fixture.options.span(6, 3)
-}
-
-fn load(fixture: &Fixture, server: &Server, script: &str) -> Result<Document> {
-    let (connections, rate) = (format!("-c{CONNECTIONS}"), format!("-R{RATE_RPS}"));
-    let duration = format!("-d{}s", seconds(fixture));
-    let [option, file] = &flag(script)?;
-    let options = ["-t2", &connections, &rate, &duration, "--warmup", "2s", option, file];
-    eprintln!("bench: scripts, {}", options.join(" "));
-    let (_, document) =
-        clients::weir(&fixture.weir, fixture.placement.client, &options, &server.url)?;
-    Ok(document)
 }
 
 /// Returns the mean time of a call, in microseconds.

@@ -4,18 +4,18 @@ use anyhow::{Context, Result, ensure};
 
 /// A request as the server received it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Record {
+pub(crate) struct Record {
     /// Number of the connection in the order of accepting.
-    pub(super) connection: u32,
+    pub(crate) connection: u32,
     /// Time of receipt by `CLOCK_MONOTONIC`.
-    pub(super) received_ns: u64,
+    pub(crate) received_ns: u64,
     /// Time of sending; none if no whole response was sent.
-    pub(super) sent_ns: Option<u64>,
-    pub(super) slot: Option<u64>,
+    pub(crate) sent_ns: Option<u64>,
+    pub(crate) slot: Option<u64>,
 }
 
 /// Reads a log of a server with one worker: records in order of arrival.
-pub(super) fn read(text: &str) -> Result<Vec<Record>> {
+pub(crate) fn read(text: &str) -> Result<Vec<Record>> {
     let mut lines = text.lines();
     let head = lines.next().unwrap_or_default();
     ensure!(head == "worker,connection,request,received_ns,sent_ns,slot", "unknown log: {head}");

@@ -14,12 +14,13 @@ use anyhow::{Context, Result, bail, ensure};
 use weir_machine::{Root, SchedStat};
 use weir_result::Document;
 use xtask::guard::Guarded;
-use xtask::shell::{cargo, find_program, run, target_dir};
+use xtask::shell::{build_weir, need_program, target_dir};
 
+use super::clients::{self, ClientRun};
 use super::log::{self, Record};
+use super::machine::Placement;
 use super::options::Options;
-use crate::rig::machine::Placement;
-use crate::rig::servers::{Server, pinned};
+use super::servers::{Server, Transport, pinned};
 
 /// Spins for a share of each period of 5 to 15 ms. The periods vary, so that no period of the load
 /// or of weir's sampling aligns with them.
@@ -36,7 +37,7 @@ while True:
 
 /// Protocol between weir and `weir serve`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Over {
+pub(crate) enum Over {
     /// HTTP/1.1 in the clear.
     Http1,
     /// HTTP/1.1 over TLS.
@@ -72,15 +73,15 @@ impl fmt::Display for Over {
 }
 
 /// Environment of the cases.
-pub(super) struct Fixture {
-    pub(super) options: Options,
+pub(crate) struct Fixture {
+    pub(crate) options: Options,
     /// Protocol of the case.
-    pub(super) over: Over,
-    pub(super) weir: PathBuf,
-    pub(super) nginx: PathBuf,
-    pub(super) placement: Placement,
-    /// Directory for logs and scripts, in the build directory.
-    pub(super) directory: PathBuf,
+    pub(crate) over: Over,
+    pub(crate) weir: PathBuf,
+    pub(crate) nginx: PathBuf,
+    pub(crate) placement: Placement,
+    /// Directory for files of servers and clients, in the build directory.
+    pub(crate) directory: PathBuf,
     waited: Waited,
 }
 
@@ -89,38 +90,44 @@ pub(super) struct Fixture {
 type Waited = Rc<Cell<f64>>;
 
 impl Fixture {
-    pub(super) fn new(options: Options) -> Result<Fixture> {
-        let nginx =
-            find_program("nginx").context("failed to find nginx: cargo xtask setup accuracy")?;
-        run(&mut cargo(&["build", "--locked", "--release", "--package", "weir-load"])?)?;
-        let directory = target_dir()?.join("accuracy");
-        fs::create_dir_all(&directory).context("failed to make a directory for logs")?;
-        Ok(Fixture {
-            options,
-            over: Over::Http1,
-            weir: target_dir()?.join("release").join("weir"),
-            nginx,
-            placement: Placement::of_this_machine(),
-            directory,
-            waited: Waited::default(),
-        })
+    /// Builds weir. `task` names the directory for files.
+    pub(crate) fn new(task: &str, options: Options) -> Result<Fixture> {
+        let nginx = need_program("nginx", task)?;
+        let directory = target_dir()?.join(task);
+        fs::create_dir_all(&directory).context("failed to make a directory for files")?;
+        let (over, placement) = (Over::Http1, Placement::of_this_machine());
+        let (weir, waited) = (build_weir()?, Waited::default());
+        Ok(Fixture { options, over, weir, nginx, placement, directory, waited })
     }
 
     /// Returns a length of time in seconds; `quick` in a quick run.
-    pub(super) fn span(&self, full: f64, quick: f64) -> f64 {
-        if self.options.is_quick { quick } else { full }
+    pub(crate) fn span<T>(&self, full: T, quick: T) -> T {
+        self.options.span(full, quick)
     }
 
     /// Returns the number of runs of each kind; `quick` in a quick run.
-    pub(super) fn runs(&self, full: usize, quick: usize) -> usize {
-        self.options.runs.unwrap_or(if self.options.is_quick { quick } else { full })
+    pub(crate) fn runs(&self, full: usize, quick: usize) -> usize {
+        self.options.runs.map_or_else(|| self.span(full, quick), |runs| runs as usize)
+    }
+
+    /// Returns the I/O engines available here, each as the flags that select it.
+    pub(crate) fn engines(&self) -> Result<Vec<&'static [&'static str]>> {
+        let server = self.weir_serve()?;
+        let engines: [&[&str]; 2] = [&["--io", "uring"], &["--io", "epoll"]];
+        let works = |flags: &&'static [&'static str]| {
+            let flags = format!("-t1 -c1 -d 50ms --warmup 0 {}", flags.join(" "));
+            let tried = self.timed_weir(&flags, &server.url);
+            tried.inspect_err(|error| eprintln!("bench: without {flags}: {error:#}")).is_ok()
+        };
+        let engines: Vec<_> = engines.into_iter().filter(works).collect();
+        ensure!(!engines.is_empty(), "weir answers with no I/O engine");
+        Ok(engines)
     }
 
     /// Starts a spinner that uses this share of the client's CPU, or of any CPU if client and
     /// server are not pinned.
-    pub(super) fn spin(&self, share: f64) -> Result<Guarded> {
-        let python = find_program("python3")
-            .context("failed to find python3: cargo xtask setup accuracy")?;
+    pub(crate) fn spin(&self, share: f64) -> Result<Guarded> {
+        let python = need_program("python3", "accuracy")?;
         let mut words = pinned(self.placement.client, &python);
         words.extend(["-c".into(), SPINNER.into(), share.to_string().into()]);
         let mut spinner = Guarded::start(&words)?;
@@ -129,7 +136,7 @@ impl Fixture {
     }
 
     /// Starts a `weir serve` of one thread with these flags, with a log.
-    pub(super) fn serve(&self, flags: &str) -> Result<Serving> {
+    pub(crate) fn serve(&self, flags: &str) -> Result<Serving> {
         eprintln!("accuracy: weir serve {flags}");
         // The last server's log is no longer needed.
         let log = self.directory.join("serve.csv");
@@ -150,18 +157,43 @@ impl Fixture {
     }
 
     /// Starts an nginx with one worker.
-    pub(super) fn nginx(&self) -> Result<Server> {
-        Server::nginx(&self.nginx, self.placement.server, 1)
+    pub(crate) fn nginx(&self) -> Result<Server> {
+        self.nginx_over(Transport::Plain)
+    }
+
+    /// Does the same behind another protocol.
+    pub(crate) fn nginx_over(&self, transport: Transport) -> Result<Server> {
+        Server::nginx(transport, &self.nginx, self.placement.server, 1)
+    }
+
+    /// Starts a `weir serve` of one thread, without a log.
+    pub(crate) fn weir_serve(&self) -> Result<Server> {
+        Server::weir(&self.weir, self.placement.server, 1)
+    }
+
+    /// Runs weir with these flags against a fresh server with those, and returns its document and
+    /// the server's log.
+    pub(crate) fn run(&self, server: &str, flags: &str) -> Result<(Document, Vec<Record>)> {
+        let server = self.serve(server)?;
+        let document = self.weir(flags, &server.url)?;
+        Ok((document, server.finish()?))
+    }
+
+    /// Runs weir with these flags as users do, and measures its cost.
+    pub(crate) fn timed_weir(&self, flags: &str, url: &str) -> Result<(ClientRun, Document)> {
+        eprintln!("bench: weir {flags} {url}");
+        let flags: Vec<&str> = flags.split_whitespace().collect();
+        clients::weir(&self.weir, self.placement.client, &flags, url)
     }
 
     /// Runs weir with these flags against `url` and reads its document.
-    pub(super) fn weir(&self, flags: &str, url: &str) -> Result<Document> {
+    pub(crate) fn weir(&self, flags: &str, url: &str) -> Result<Document> {
         self.start_weir(flags, url)?.finish()
     }
 
     /// Does the same beside a spinner. The client's wait for its CPU is then intended and not
     /// recorded.
-    pub(super) fn weir_beside_spinner(&self, flags: &str, url: &str) -> Result<Document> {
+    pub(crate) fn weir_beside_spinner(&self, flags: &str, url: &str) -> Result<Document> {
         let waited = self.waited.get();
         let document = self.weir(flags, url);
         self.waited.set(waited);
@@ -170,49 +202,49 @@ impl Fixture {
 
     /// Starts weir with these flags, without a preflight request, so that the server's first
     /// request is the plan's first.
-    pub(super) fn start_weir(&self, flags: &str, url: &str) -> Result<Client> {
+    pub(crate) fn start_weir(&self, flags: &str, url: &str) -> Result<RunningWeir> {
         self.start_weir_by(Vec::new(), flags, url)
     }
 
     /// Does the same by a command that execs the program appended to `words`.
-    pub(super) fn start_weir_by(
+    pub(crate) fn start_weir_by(
         &self,
         mut words: Vec<OsString>,
         flags: &str,
         url: &str,
-    ) -> Result<Client> {
+    ) -> Result<RunningWeir> {
         eprintln!("accuracy: weir {flags}");
         words.extend(pinned(self.placement.client, &self.weir));
         words.extend(self.over.client_flags().split_whitespace().map(OsString::from));
         words.extend(flags.split_whitespace().map(OsString::from));
         words.extend(["--no-preflight", "--format", "json", url].map(OsString::from));
-        Client::start(&words, self.waited.clone())
+        RunningWeir::start(&words, self.waited.clone())
     }
 
     /// Returns the longest wait for a CPU since the last call, as a share of the time, and resets
     /// it.
-    pub(super) fn take_waited(&self) -> f64 {
+    pub(crate) fn take_waited(&self) -> f64 {
         self.waited.take()
     }
 }
 
 /// A running `weir serve`.
-pub(super) struct Serving {
+pub(crate) struct Serving {
     guarded: Guarded,
     /// URL without a path.
-    pub(super) url: String,
+    pub(crate) url: String,
     log: PathBuf,
     since: Instant,
     waited: Waited,
 }
 
 impl Serving {
-    pub(super) fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.guarded.pid
     }
 
     /// Ends the server and reads its log, in order of arrival.
-    pub(super) fn finish(self) -> Result<Vec<Record>> {
+    pub(crate) fn finish(self) -> Result<Vec<Record>> {
         let Serving { guarded, log, since, waited, .. } = self;
         let share = run_delay_s(guarded.pid) / since.elapsed().as_secs_f64();
         waited.set(waited.get().max(share));
@@ -223,17 +255,17 @@ impl Serving {
 }
 
 /// A running client, killed when the value is dropped.
-pub(super) struct Client {
+pub(crate) struct RunningWeir {
     child: Child,
     waited: Waited,
 }
 
-impl Client {
-    pub(super) fn pid(&self) -> u32 {
+impl RunningWeir {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    fn start(words: &[OsString], waited: Waited) -> Result<Client> {
+    fn start(words: &[OsString], waited: Waited) -> Result<RunningWeir> {
         let (program, arguments) = words.split_first().context("no program is named")?;
         let child = Command::new(program)
             .args(arguments)
@@ -241,12 +273,12 @@ impl Client {
             .stdout(Stdio::piped())
             .spawn()
             .with_context(|| format!("failed to start {}", Path::new(program).display()))?;
-        Ok(Client { child, waited })
+        Ok(RunningWeir { child, waited })
     }
 
     /// Waits for the client's end and reads its document. Exit code 1, no response at all, is a
     /// result.
-    pub(super) fn finish(mut self) -> Result<Document> {
+    pub(crate) fn finish(mut self) -> Result<Document> {
         let mut text = String::new();
         let mut stdout = self.child.stdout.take().context("weir's output was taken")?;
         std::io::Read::read_to_string(&mut stdout, &mut text).context("failed to read weir")?;
@@ -262,7 +294,7 @@ impl Client {
     }
 }
 
-impl Drop for Client {
+impl Drop for RunningWeir {
     fn drop(&mut self) {
         // Both fail if it has already ended, which is fine.
         self.child.kill().ok();
@@ -272,7 +304,7 @@ impl Drop for Client {
 
 /// Returns the largest share of the window in which a worker of the run was runnable but not
 /// running.
-pub(super) fn run_delay(document: &Document) -> f64 {
+pub(crate) fn run_delay(document: &Document) -> f64 {
     let usages = document.phases.iter().map(|worker| worker.usage);
     let shares = usages.filter_map(|usage| Some(usage.run_delay_ns? as f64 / usage.wall_ns as f64));
     shares.fold(0.0, f64::max)
@@ -292,7 +324,7 @@ fn run_delay_s(pid: u32) -> f64 {
 
 /// Stops a process by SIGSTOP and SIGCONT for `length`. Returns the shortest and the longest
 /// possible stop: the time between the calls, and that including them.
-pub(super) fn freeze(pid: u32, length: Duration) -> Result<(f64, f64)> {
+pub(crate) fn freeze(pid: u32, length: Duration) -> Result<(f64, f64)> {
     let before = Instant::now();
     signal("STOP", pid)?;
     let stopped = Instant::now();

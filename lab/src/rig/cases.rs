@@ -1,0 +1,80 @@
+//! The cases of a page: measures each that is selected, prints it, and writes its file and the
+//! page.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use xtask::measured::{self, Page};
+use xtask::shell::root;
+
+use super::fixture::{Fixture, Over};
+use super::machine::{self, Occasion, Pressure};
+use super::options::Options;
+use super::peers::Peer;
+use super::section::Section;
+
+/// Largest share of time a thread may wait for a CPU in a quiet round.
+const WAITED_MAX: f64 = 0.005;
+
+/// A case of METHOD 2.1, or a benchmark: a function that measures.
+pub(crate) struct Case {
+    pub(crate) id: &'static str,
+    run: fn(&Fixture) -> Result<Section>,
+    over: Over,
+}
+
+impl Case {
+    pub(crate) const fn new(id: &'static str, run: fn(&Fixture) -> Result<Section>) -> Case {
+        Case { id, run, over: Over::Http1 }
+    }
+
+    pub(crate) const fn over(self, id: &'static str, over: Over) -> Case {
+        Case { id, over, ..self }
+    }
+}
+
+/// Builds weir and carries out the cases of a page that the command line selects.
+pub(crate) fn measure(page: &Page, cases: &[Case], words: &[&str]) -> Result<()> {
+    let task = page.task;
+    let mut fixture = Fixture::new(task, Options::parse(page, words)?)?;
+    let root = root()?;
+    let occasion = Occasion::now([
+        ("places", fixture.placement.describe()),
+        ("weir", machine::version(&fixture.weir, "--version")?),
+        ("nginx", machine::version(&fixture.nginx, "-v")?),
+        ("wrk", Peer::Wrk.version()?),
+    ])?;
+    let mut failed = Vec::new();
+    for case in cases.iter().filter(|case| fixture.options.wants(case.id)) {
+        fixture.over = case.over;
+        let (since, pressure) = (Instant::now(), Pressure::now());
+        let section = (case.run)(&fixture);
+        let mut section = section.with_context(|| format!("failed to run {}", case.id))?;
+        let (taken, waited) = (pressure.taken(), fixture.take_waited());
+        section.settle(waited <= WAITED_MAX && taken.has_no_steal());
+        section.extend_title(&case.over.to_string());
+        let short = if fixture.options.is_quick { "short windows (`--quick`), " } else { "" };
+        let conditions = match task {
+            // Its servers and clients are not watched.
+            "bench" => taken.to_string(),
+            _ => format!(
+                "{short}a thread of server or client was runnable but not running {:.2} % of the \
+                 time; {taken}",
+                waited * 100.0
+            ),
+        };
+        let entry = section.entry(case.id, &occasion, since.elapsed().as_secs_f64(), conditions);
+        print!("{}", entry.in_full());
+        for failure in &entry.failures {
+            eprintln!("{task}: {} is not as expected: {failure}", case.id);
+        }
+        // An entry is written at once, so that a failing case loses none of those before it.
+        if fixture.options.writes_page {
+            measured::write(&root, page, &entry)?;
+            eprintln!("{task}: wrote {}", page.file(case.id));
+        }
+        failed.extend((!entry.failures.is_empty()).then_some(case.id));
+    }
+    ensure!(failed.is_empty(), "not as expected: {}", failed.join(", "));
+    Ok(())
+}
