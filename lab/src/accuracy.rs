@@ -62,7 +62,7 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("V27", bounds::bounds),
     Case::new("V28", attribution::attribution),
     Case::new("V29", everyday::everyday_commands),
-    Case::new("V30", foreign::foreign),
+    Case::new("V30", foreign::servers_of_others),
     Case::new("V31", stops::stops),
     Case::new("V32", search::search),
     Case::new("V2", delivery::delivery).over("V2-tls", Over::Tls),

@@ -1,119 +1,88 @@
 //! V28: the line `Limit` for runs whose limit is known.
 
 use std::ffi::OsString;
-use std::fs;
-use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use weir_result::document::{Limit, LimitedBy};
 use xtask::guard::Guarded;
-use xtask::shell::find_program;
 
 use super::link::{Link, SERVER_ADDRESS, Slowness};
 use crate::rig::fixture::Fixture;
 use crate::rig::section::Section;
-use crate::rig::servers::{answers, free_address, pinned};
+use crate::rig::servers::{answers, free_address, pinned, python};
 use crate::rig::table::Table;
+use crate::rig::timed::timed;
 
 /// Runs of each scenario, and the number of them that must name the right limit.
 const RUNS: usize = 20;
 const RIGHT_LEAST: usize = 19;
 
-/// A single-threaded server that uses up its CPU long before the client does.
-const PYTHON_SERVER: &str = r#"
-import asyncio, sys
-async def handle(reader, writer):
-    try:
-        while True:
-            await reader.readuntil(b"\r\n\r\n")
-            sum(range(2000))
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-    except (asyncio.IncompleteReadError, ConnectionError):
-        writer.close()
-async def main():
-    server = await asyncio.start_server(handle, "127.0.0.1", int(sys.argv[1]), backlog=4096)
-    async with server:
-        await server.serve_forever()
-asyncio.run(main())
-"#;
-
 /// A run whose limit is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Scenario {
-    ClientCpu,
-    ConnectionsOpen,
-    ConnectionsClosed,
-    Rate,
-    ServerFifo,
-    ServerBusy,
-    NetworkDelay,
-    NetworkBandwidth,
+struct Scenario {
+    name: &'static str,
+    /// Limit that the document must name.
+    limit: LimitedBy,
+    load: &'static str,
+    /// Flags of `weir serve`; none for a server that uses all of its CPU.
+    server: Option<&'static str>,
+    slowness: Option<Slowness>,
+    /// Spinners on the client's CPU.
+    spinners: usize,
 }
 
-impl Scenario {
-    const ALL: [Scenario; 8] = [
-        Scenario::ClientCpu,
-        Scenario::ConnectionsOpen,
-        Scenario::ConnectionsClosed,
-        Scenario::Rate,
-        Scenario::ServerFifo,
-        Scenario::ServerBusy,
-        Scenario::NetworkDelay,
-        Scenario::NetworkBandwidth,
-    ];
+const SCENARIOS: [Scenario; 8] = [
+    // Enough spinners that the client is the limit even if the server loses CPU time to others.
+    Scenario {
+        spinners: 3,
+        ..scenario("a quarter of a CPU for the client", LimitedBy::ClientCpu, "-t1 -c100", "")
+    },
+    scenario(
+        "2,000/s over 50 connections, 101 ms each",
+        LimitedBy::Connections,
+        "-t1 -c50 -R2000",
+        "--delay 101ms",
+    ),
+    scenario(
+        "closed loop, 50 connections, 101 ms each",
+        LimitedBy::Connections,
+        "-t1 -c50",
+        "--delay 101ms",
+    ),
+    scenario("1,000/s of a server that can do more", LimitedBy::Rate, "-t1 -c50 -R1000", ""),
+    FIFO,
+    Scenario {
+        server: None,
+        ..scenario("a server that uses all of its CPU", LimitedBy::Server, "-t1 -c20", "")
+    },
+    Scenario {
+        slowness: Some(Slowness::Delay(10)),
+        ..scenario("a link of 20 ms round trip", LimitedBy::Network, "-t1 -c10", "")
+    },
+    Scenario {
+        slowness: Some(Slowness::Bandwidth(20)),
+        ..scenario(
+            "a link of 20 Mbit/s, 10 kB bodies",
+            LimitedBy::Network,
+            "-t1 -c50",
+            "--size 10k",
+        )
+    },
+];
 
-    fn name(self) -> &'static str {
-        match self {
-            Scenario::ClientCpu => "a quarter of a CPU for the client",
-            Scenario::ConnectionsOpen => "2,000/s over 50 connections, 101 ms each",
-            Scenario::ConnectionsClosed => "closed loop, 50 connections, 101 ms each",
-            Scenario::Rate => "1,000/s of a server that can do more",
-            Scenario::ServerFifo => "one request after the other, 2 ms each",
-            Scenario::ServerBusy => "a server that uses all of its CPU",
-            Scenario::NetworkDelay => "a link of 20 ms round trip",
-            Scenario::NetworkBandwidth => "a link of 20 Mbit/s, 10 kB bodies",
-        }
-    }
+const FIFO: Scenario = scenario(
+    "one request after the other, 2 ms each",
+    LimitedBy::Server,
+    "-t1 -c20",
+    "--delay 2ms --mode fifo",
+);
 
-    /// Returns the limit that the document must name.
-    fn limit(self) -> LimitedBy {
-        match self {
-            Scenario::ClientCpu => LimitedBy::ClientCpu,
-            Scenario::ConnectionsOpen | Scenario::ConnectionsClosed => LimitedBy::Connections,
-            Scenario::Rate => LimitedBy::Rate,
-            Scenario::ServerFifo | Scenario::ServerBusy => LimitedBy::Server,
-            Scenario::NetworkDelay | Scenario::NetworkBandwidth => LimitedBy::Network,
-        }
-    }
-
-    fn load(self) -> &'static str {
-        match self {
-            Scenario::ClientCpu => "-t1 -c100",
-            Scenario::ConnectionsOpen => "-t1 -c50 -R2000",
-            Scenario::ConnectionsClosed => "-t1 -c50",
-            Scenario::Rate => "-t1 -c50 -R1000",
-            Scenario::ServerFifo | Scenario::ServerBusy => "-t1 -c20",
-            Scenario::NetworkDelay => "-t1 -c10",
-            Scenario::NetworkBandwidth => "-t1 -c50",
-        }
-    }
-
-    fn server_flags(self) -> &'static str {
-        match self {
-            Scenario::ConnectionsOpen | Scenario::ConnectionsClosed => "--delay 101ms",
-            Scenario::ServerFifo => "--delay 2ms --mode fifo",
-            Scenario::NetworkBandwidth => "--size 10k",
-            _ => "",
-        }
-    }
-
-    fn slowness(self) -> Option<Slowness> {
-        match self {
-            Scenario::NetworkDelay => Some(Slowness::Delay(10)),
-            Scenario::NetworkBandwidth => Some(Slowness::Bandwidth(20)),
-            _ => None,
-        }
-    }
+const fn scenario(
+    name: &'static str,
+    limit: LimitedBy,
+    load: &'static str,
+    server: &'static str,
+) -> Scenario {
+    Scenario { name, limit, load, server: Some(server), slowness: None, spinners: 0 }
 }
 
 /// Runs case V28 of METHOD 2.1.
@@ -128,8 +97,8 @@ pub(super) fn attribution(fixture: &Fixture) -> Result<Section> {
              a wrong one; `unknown` is not wrong."
         ),
     );
-    let mut table = Table::new(&["scenario", "limit", "right", "unknown", "wrong", "last said"]);
-    for scenario in Scenario::ALL {
+    let mut table = Table::default();
+    for scenario in &SCENARIOS {
         let mut told = Vec::new();
         for _ in 0..runs {
             told.push(run(fixture, scenario)?);
@@ -138,7 +107,7 @@ pub(super) fn attribution(fixture: &Fixture) -> Result<Section> {
     }
     section.verdict(format!(
         "Of {} runs {} name the right limit, {} none and {} a wrong one.",
-        runs * Scenario::ALL.len(),
+        runs * SCENARIOS.len(),
         table.sum("right"),
         table.sum("unknown"),
         table.sum("wrong")
@@ -150,87 +119,68 @@ pub(super) fn attribution(fixture: &Fixture) -> Result<Section> {
 fn judge(
     section: &mut Section,
     table: &mut Table,
-    scenario: Scenario,
+    scenario: &Scenario,
     told: &[Limit],
     least: usize,
 ) {
     let count = |limit| told.iter().filter(|told| told.by == limit).count();
-    let (right, unknown) = (count(scenario.limit()), count(LimitedBy::Unknown));
+    let (right, unknown) = (count(scenario.limit), count(LimitedBy::Unknown));
     let wrong = told.len() - right - unknown;
     let last = told.last().map_or("", |told| told.text.as_str());
-    table.row(&[
-        scenario.name().to_owned(),
-        scenario.limit().in_words().to_owned(),
-        right.to_string(),
-        unknown.to_string(),
-        wrong.to_string(),
-        last.to_owned(),
+    table.add(&[
+        ("scenario", &scenario.name),
+        ("limit", &scenario.limit.in_words()),
+        ("right", &right),
+        ("unknown", &unknown),
+        ("wrong", &wrong),
+        ("last said", &last),
     ]);
     let others = told.iter().map(|told| told.by);
-    let others = others.filter(|by| ![scenario.limit(), LimitedBy::Unknown].contains(by));
+    let others = others.filter(|by| ![scenario.limit, LimitedBy::Unknown].contains(by));
     let others: Vec<&str> = others.map(LimitedBy::in_words).collect();
-    section.must_if_quiet(wrong == 0, || format!("{}: {}", scenario.name(), others.join(", ")));
+    section.must_if_quiet(wrong == 0, || format!("{}: {}", scenario.name, others.join(", ")));
     section.must_if_quiet(right >= least, || {
-        format!("{}: {right} of {} are right", scenario.name(), told.len())
+        format!("{}: {right} of {} are right", scenario.name, told.len())
     });
 }
 
 /// Runs a scenario once and returns the limit that the document names.
-fn run(fixture: &Fixture, scenario: Scenario) -> Result<Limit> {
-    let link = scenario.slowness().map(Link::new).transpose()?;
+fn run(fixture: &Fixture, scenario: &Scenario) -> Result<Limit> {
+    let link = scenario.slowness.map(Link::new).transpose()?;
     let (server, url) = serve(fixture, scenario)?;
-    // Enough spinners that the client is the limit even if the server loses CPU time to others.
-    let spinners = if scenario == Scenario::ClientCpu { 3 } else { 0 };
-    let spinners: Vec<Guarded> = (0..spinners).map(|_| fixture.spin(1.0)).collect::<Result<_>>()?;
+    let spinners: Vec<Guarded> =
+        (0..scenario.spinners).map(|_| fixture.spin(1.0)).collect::<Result<_>>()?;
     let mut words = if link.is_some() { Link::at_client()? } else { Vec::new() };
     words.extend(pinned(fixture.placement.client, &fixture.weir));
     let window_s = fixture.span(3.0, 2.0);
-    let flags = format!("{} -d{window_s}s --warmup 500ms --format json", scenario.load());
-    eprintln!("accuracy: weir {flags} # {}", scenario.name());
-    words.extend(flags.split_whitespace().map(OsString::from));
-    words.push(url.into());
-    let output = Command::new(&words[0])
-        .args(&words[1..])
-        .stderr(Stdio::null())
-        .output()
-        .context("failed to start weir")?;
+    let flags = format!("{} -d{window_s}s --warmup 500ms --format json", scenario.load);
+    eprintln!("accuracy: weir {flags} # {}", scenario.name);
+    words.extend(flags.split_whitespace().chain([&*url]).map(OsString::from));
+    let stdout = timed(&words, &[0, 1])?.stdout;
     drop((spinners, server, link));
-    if !matches!(output.status.code(), Some(0 | 1)) {
-        bail!("weir ended with {}", output.status);
-    }
-    let document =
-        weir_verdict::from_json(&output.stdout).context("failed to read weir's document")?;
-    Ok(document.verdict.limit)
+    let document = weir_verdict::from_json(stdout.as_bytes());
+    Ok(document.context("failed to read weir's document")?.verdict.limit)
 }
 
 /// Starts the scenario's server and returns it with its URL.
-fn serve(fixture: &Fixture, scenario: Scenario) -> Result<(Guarded, String)> {
-    if scenario == Scenario::ServerBusy {
-        return busy_server(fixture);
-    }
-    let is_far = scenario.slowness().is_some();
+fn serve(fixture: &Fixture, scenario: &Scenario) -> Result<(Guarded, String)> {
+    let cpu = fixture.placement.server;
+    let Some(flags) = scenario.server else {
+        let address = free_address()?;
+        let port = address.port().to_string();
+        let server = python(cpu, "accuracy/attribution/busy.py", &[&port])?;
+        answers(address).context("failed to start the busy server")?;
+        return Ok((server, format!("http://{address}/")));
+    };
+    let is_far = scenario.slowness.is_some();
     let mut words = if is_far { Link::at_server()? } else { Vec::new() };
-    words.extend(pinned(fixture.placement.server, &fixture.weir));
+    words.extend(pinned(cpu, &fixture.weir));
     let host = if is_far { SERVER_ADDRESS } else { "127.0.0.1" };
-    let listen = format!("{host}:0");
-    words.extend(["serve", "--threads", "1", "--listen", &listen].map(OsString::from));
-    words.extend(scenario.server_flags().split_whitespace().map(OsString::from));
+    let flags = format!("serve --threads 1 --listen {host}:0 {flags}");
+    words.extend(flags.split_whitespace().map(OsString::from));
     let mut server = Guarded::start(&words)?;
     let url = server.listening_url()?;
     Ok((server, url))
-}
-
-fn busy_server(fixture: &Fixture) -> Result<(Guarded, String)> {
-    let python =
-        find_program("python3").context("failed to find python3: cargo xtask setup accuracy")?;
-    let script = fixture.directory.join("busy.py");
-    fs::write(&script, PYTHON_SERVER).context("failed to write the busy server")?;
-    let address = free_address()?;
-    let mut words = pinned(fixture.placement.server, &python);
-    words.extend([script.into_os_string(), address.port().to_string().into()]);
-    let server = Guarded::start(&words)?;
-    answers(address).context("failed to start the busy server")?;
-    Ok((server, format!("http://{address}/")))
 }
 
 #[cfg(test)]
@@ -243,7 +193,7 @@ mod tests {
             let mut section = Section::new("limits", "It tells.", "words");
             let mut table = Table::new(&["", "", "", "", "", ""]);
             let told = limits.map(|by| Limit { by, text: String::new() });
-            judge(&mut section, &mut table, Scenario::ServerFifo, &told, 2);
+            judge(&mut section, &mut table, &FIFO, &told, 2);
             section.settle(true);
             section.failures().len()
         };

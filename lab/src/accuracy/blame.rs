@@ -32,19 +32,14 @@ enum Harm {
     ServerStopped,
 }
 
+const HARMS: [(Harm, &str); 4] = [
+    (Harm::ClientStopped, "client stopped for 500 ms"),
+    (Harm::ClientThrottled, "client held to half a CPU"),
+    (Harm::ClientRobbed, "a spinner on the client's CPU"),
+    (Harm::ServerStopped, "server stopped for 500 ms"),
+];
+
 impl Harm {
-    const ALL: [Harm; 4] =
-        [Harm::ClientStopped, Harm::ClientThrottled, Harm::ClientRobbed, Harm::ServerStopped];
-
-    fn name(self) -> &'static str {
-        match self {
-            Harm::ClientStopped => "client stopped for 500 ms",
-            Harm::ClientThrottled => "client held to half a CPU",
-            Harm::ClientRobbed => "a spinner on the client's CPU",
-            Harm::ServerStopped => "server stopped for 500 ms",
-        }
-    }
-
     fn is_to_client(self) -> bool {
         self != Harm::ServerStopped
     }
@@ -89,17 +84,8 @@ pub(super) fn blame(fixture: &Fixture) -> Result<Section> {
             window_s(fixture)
         ),
     );
-    let heads = [
-        "",
-        "runs",
-        "attributed to the client",
-        "response max",
-        "sched lag max",
-        "wire max",
-        "rules",
-    ];
-    let mut table = Table::new(&heads);
-    for harm in Harm::ALL {
+    let mut table = Table::default();
+    for (harm, name) in HARMS {
         // Disturbances caused on purpose do not make the machine busy.
         fixture.take_waited();
         let half = match harm {
@@ -119,11 +105,11 @@ pub(super) fn blame(fixture: &Fixture) -> Result<Section> {
             section.note(format!(
                 "{}: {} more runs, in which the hypervisor took more than 1% of the CPU time, do \
                  not count; {against} of them are attributed to the client.",
-                harm.name(),
+                name,
                 spoilt.len()
             ));
         }
-        judge(&mut section, &mut table, harm, &told);
+        judge(&mut section, &mut table, (harm, name), &told);
     }
     section.verdict("Medians:");
     section.show(table.select(&[
@@ -212,8 +198,12 @@ impl StopEvidence {
     }
 }
 
-fn judge(section: &mut Section, table: &mut Table, harm: Harm, told: &[StopEvidence]) {
-    let name = harm.name();
+fn judge(
+    section: &mut Section,
+    table: &mut Table,
+    (harm, name): (Harm, &str),
+    told: &[StopEvidence],
+) {
     let is_attributed_to_client = |told: &&StopEvidence| {
         if harm.is_to_client() { told.is_attributed } else { told.is_against_client }
     };
@@ -231,22 +221,20 @@ fn judge(section: &mut Section, table: &mut Table, harm: Harm, told: &[StopEvide
     rules.sort_unstable();
     rules.dedup();
     let response_s = median(&|told| told.response_max_s);
-    table.row(&[
-        name.to_owned(),
-        told.len().to_string(),
-        attributed.to_string(),
-        seconds(response_s),
-        seconds(median(&|told| told.sched_lag_max_s)),
-        wire_s.map_or_else(|| "not told".to_owned(), seconds),
-        rules.join(" "),
+    table.add(&[
+        ("", &name),
+        ("runs", &told.len()),
+        ("attributed to the client", &attributed),
+        ("response max", &seconds(response_s)),
+        ("sched lag max", &seconds(median(&|told| told.sched_lag_max_s))),
+        ("wire max", &wire_s.map_or_else(|| "not told".to_owned(), seconds)),
+        ("rules", &rules.join(" ")),
     ]);
+    let what = || format!("{name}: {attributed} runs are attributed to the client");
     if harm.is_to_client() {
-        section.must(attributed == told.len(), || {
-            format!("{name}: {attributed} runs are attributed to the client")
-        });
+        section.must(attributed == told.len(), what);
     } else {
         // Other processes may have taken CPU time from the client.
-        let what = || format!("{name}: {attributed} runs are attributed to the client");
         section.must_if_quiet(attributed == 0, what);
     }
     // On loopback the wire uses the client's CPU too, and a spinner takes that time as well.

@@ -87,9 +87,7 @@ pub(super) fn bounds(fixture: &Fixture) -> Result<Section> {
         return Ok(section);
     };
     let mut all: Vec<Vec<Stated>> = vec![Vec::new(); PERCENTILES.len()];
-    let heads =
-        ["spinner", "truth", "percentile", "inside", "lower end ÷ truth", "upper end ÷ truth"];
-    let mut table = Table::new(&heads);
+    let mut table = Table::default();
     let halves = [(Source::Capture, runs.div_ceil(2)), (Source::Programmed, runs / 2)];
     for (duty, (source, runs)) in DUTIES.iter().flat_map(|duty| halves.map(|half| (*duty, half))) {
         let mut stated: Vec<Vec<Stated>> = vec![Vec::new(); PERCENTILES.len()];
@@ -100,7 +98,7 @@ pub(super) fn bounds(fixture: &Fixture) -> Result<Section> {
         }
         for ((list, all), (p, _)) in stated.iter().zip(&mut all).zip(PERCENTILES) {
             if !list.is_empty() {
-                table.row(&row(duty, source, p, list));
+                row(&mut table, duty, source, p, list);
             }
             all.extend_from_slice(list);
         }
@@ -123,16 +121,16 @@ pub(super) fn bounds(fixture: &Fixture) -> Result<Section> {
     Ok(section)
 }
 
-fn row(duty: f64, source: Source, p: f64, list: &[Stated]) -> [String; 6] {
+fn row(table: &mut Table, duty: f64, source: Source, p: f64, list: &[Stated]) {
     let inside = list.iter().filter(|stated| stated.is_inside).count();
-    [
-        format!("{:.0}%", duty * 100.0),
-        source.name().to_owned(),
-        format!("p{p}"),
-        format!("{inside} of {}", list.len()),
-        format!("{:.2}", ratio(list, |stated| stated.low_ns)),
-        format!("{:.2}", ratio(list, |stated| stated.high_ns)),
-    ]
+    table.add(&[
+        ("spinner", &format!("{:.0}%", duty * 100.0)),
+        ("truth", &source.name()),
+        ("percentile", &format!("p{p}")),
+        ("inside", &format!("{inside} of {}", list.len())),
+        ("lower end ÷ truth", &format!("{:.2}", ratio(list, |stated| stated.low_ns))),
+        ("upper end ÷ truth", &format!("{:.2}", ratio(list, |stated| stated.high_ns))),
+    ]);
 }
 
 /// Returns the median over the runs of an end of the range divided by the true value.
@@ -144,30 +142,25 @@ fn ratio(list: &[Stated], end: impl Fn(&Stated) -> f64) -> f64 {
 /// Makes one run under a spinner and returns the range that it states for each percentile.
 fn run(fixture: &Fixture, tcpdump: &Path, duty: f64, source: Source) -> Result<Vec<Stated>> {
     let mean_ms = DELAY_NS / 1e6;
-    let server = match source {
-        Source::Capture => fixture.serve("--log-max 1")?,
-        Source::Programmed => fixture.serve(&format!("--log-max 1 --delay exp:{mean_ms}ms"))?,
-    };
+    let is_captured = source == Source::Capture;
+    let delay = if is_captured { String::new() } else { format!("--delay exp:{mean_ms}ms") };
+    let server = fixture.serve(&format!("--log-max 1 {delay}"))?;
     let packets = fixture.directory.join("lo.pcap");
     let port = port_of(&server)?;
-    let capturing = match source {
-        Source::Capture => Some(PacketCapture::start(tcpdump, port, &packets)?),
-        Source::Programmed => None,
-    };
+    let capturing =
+        is_captured.then(|| PacketCapture::start(tcpdump, port, &packets)).transpose()?;
     let spinner = fixture.spin(duty)?;
     let window_s = fixture.span(3.0, 1.0);
     let document = fixture.weir_beside_spinner(&format!("{LOAD} -d{window_s}s"), &server.url)?;
     drop(spinner);
     server.finish()?;
-    if capturing.is_some() {
+    let mut times = Vec::new();
+    if let Some(capturing) = capturing {
         // tcpdump receives the last packets a little later.
         thread::sleep(Duration::from_millis(200));
+        drop(capturing);
+        times = captured(&packets, port)?;
     }
-    drop(capturing);
-    let times = match source {
-        Source::Capture => captured(&packets, port)?,
-        Source::Programmed => Vec::new(),
-    };
     let truth_ns = |p: f64| match source {
         Source::Capture => quantile(&times, p / 100.0),
         Source::Programmed => -DELAY_NS * (1.0 - p / 100.0).ln(),

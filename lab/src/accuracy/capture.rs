@@ -36,8 +36,7 @@ pub(super) fn capture(fixture: &Fixture) -> Result<Section> {
         section.must(false, || "there is no tcpdump: cargo xtask setup accuracy".to_owned());
         return Ok(section);
     };
-    let header = ["engine", "requests", "read early", "apart p1", "p50", "p99", "wire time p50"];
-    let mut table = Table::new(&header);
+    let mut table = Table::default();
     for io in ["epoll", "uring"] {
         let run = captured_run(fixture, &tcpdump, io)?;
         let (mut apart, mut wire, mut early) = (Vec::new(), Vec::new(), 0);
@@ -55,14 +54,14 @@ pub(super) fn capture(fixture: &Fixture) -> Result<Section> {
         }
         let us = |ns: f64| format!("{:.1} µs", ns / 1e3);
         let median = quantile(&apart, 0.5);
-        table.row(&[
-            io.to_owned(),
-            thousands(stamped as u64),
-            thousands(early),
-            us(quantile(&apart, 0.01)),
-            us(median),
-            us(quantile(&apart, 0.99)),
-            us(quantile(&wire, 0.5)),
+        table.add(&[
+            ("engine", &io),
+            ("requests", &thousands(stamped as u64)),
+            ("read early", &thousands(early)),
+            ("apart p1", &us(quantile(&apart, 0.01))),
+            ("p50", &us(median)),
+            ("p99", &us(quantile(&apart, 0.99))),
+            ("wire time p50", &us(quantile(&wire, 0.5))),
         ]);
         section.must(early == 0, || format!("{io}: {early} answers were read before they came"));
         section.must(stamped * 10 >= run.len() * 9, || {

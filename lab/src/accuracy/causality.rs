@@ -2,7 +2,6 @@
 //! requests.
 
 use std::collections::BTreeMap;
-use std::fs;
 
 use anyhow::Result;
 use weir_result::Document;
@@ -25,31 +24,26 @@ pub(super) fn causality(fixture: &Fixture) -> Result<Section> {
          answered before weir reads the response?",
         "Ts ≤ read ≤ answered ≤ Te for every request, in warm-up, window and tail.",
     );
-    let mut table = Table::new(&["load", "server", "requests", "out of order"]);
-    let path = fixture.directory.join("rows.parquet");
+    let mut table = Table::default();
     let loads: &[&str] = if fixture.options.is_quick { &LOADS[..1] } else { &LOADS };
     for load in loads {
         for io in ["epoll", "uring"] {
             for server_flags in ["", "--delay exp:1ms"] {
-                let server = fixture.serve(server_flags)?;
                 let flags = format!("-t2 {load} -d{window_s}s --warmup 500ms --io {io}");
-                fixture.weir(&format!("{flags} --raw {}", path.display()), &server.url)?;
-                let log = server.finish()?;
-                let rows = rows::read(&path)?;
+                let (_, rows, log) = rows::run(fixture, server_flags, &flags)?;
                 let pairs = rows::join(&rows.list, &log)?;
                 let wrong = pairs.iter().filter(|pair| !pair.is_causal()).count();
                 let server = if server_flags.is_empty() { "at once" } else { server_flags };
-                table.row(&[
-                    format!("`{load} --io {io}`"),
-                    server.to_owned(),
-                    thousands(pairs.len() as u64),
-                    thousands(wrong as u64),
+                table.add(&[
+                    ("load", &format!("`{load} --io {io}`")),
+                    ("server", &server),
+                    ("requests", &thousands(pairs.len() as u64)),
+                    ("out of order", &thousands(wrong as u64)),
                 ]);
                 section.must(wrong == 0, || format!("`{load} --io {io}`: {wrong} out of order"));
             }
         }
     }
-    fs::remove_file(&path).ok();
     let (wrong, all) = (table.sum("out of order"), table.sum("requests"));
     section.verdict(format!("{wrong} of {} requests are out of order.", thousands(all)));
     section.table("", table);
@@ -66,34 +60,29 @@ pub(super) fn report(fixture: &Fixture) -> Result<Section> {
         "Every percentile of the document is in the bucket of the exact one (0.1%), and no less; \
          every class has the same count; least, greatest and sum agree to the nanosecond.",
     );
-    let mut table = Table::new(&["load", "requests", "percentiles compared", "off", "classes off"]);
-    let path = fixture.directory.join("rows.parquet");
+    let mut table = Table::default();
     for (load, server_flags) in [
         ("-c50 -R5000", "--delay exp:1ms"),
         ("-c20", "--delay pareto:100us,1.2"),
         ("-c20 -R2000", "--fault reset:1/100 --fault close:1/77"),
         ("-c5 -R2000 -T200ms", "--stall 2s+1s"),
     ] {
-        let server = fixture.serve(server_flags)?;
-        let flags = format!("-t2 {load} -d{window_s}s --warmup 500ms --raw {}", path.display());
-        let document = fixture.weir(&flags, &server.url)?;
-        drop(server);
-        let rows = rows::read(&path)?;
+        let flags = format!("-t2 {load} -d{window_s}s --warmup 500ms");
+        let (document, rows, _) = rows::run(fixture, server_flags, &flags)?;
         let measured: Vec<&RequestRow> = rows.list.iter().filter(|row| row.is_measured).collect();
         let (compared, off) = percentiles_off(&document, &measured)?;
         let classes = classes_off(&document, &measured);
         let load = format!("`{load}`, {server_flags}");
-        table.row(&[
-            load.clone(),
-            thousands(measured.len() as u64),
-            thousands(compared),
-            thousands(off),
-            thousands(classes),
+        table.add(&[
+            ("load", &load),
+            ("requests", &thousands(measured.len() as u64)),
+            ("percentiles compared", &thousands(compared)),
+            ("off", &thousands(off)),
+            ("classes off", &thousands(classes)),
         ]);
         section.must(off == 0 && classes == 0, || format!("{load}: the report differs"));
         section.must(compared > 0, || format!("{load}: nothing to compare"));
     }
-    fs::remove_file(&path).ok();
     section.verdict(format!(
         "{} of {} percentiles and {} counts differ.",
         table.sum("off"),

@@ -33,8 +33,7 @@ pub(super) fn stall(fixture: &Fixture) -> Result<Section> {
              shows nothing of it."
         ),
     );
-    let mut table =
-        Table::new(&["stall by", "requests", "longer than S/2", "S", "max", "p50", "p99"]);
+    let mut table = Table::default();
     let at_s = WARMUP_S + window_s * 0.4;
     let load = format!("-t1 -c{CONNECTIONS} -d{window_s}s --warmup {WARMUP_S}s");
     let wait = Duration::from_secs_f64(at_s);
@@ -73,18 +72,21 @@ fn judge(
     let times = Distribution::of(&document.latency.service_time)?;
     let long = times.above((least_s / 2.0 * 1e9) as u64);
     let max_s = times.max_ns() / 1e9;
-    table.row(&[
-        name.to_owned(),
-        thousands(times.count()),
-        thousands(long),
-        if least_s == most_s {
-            seconds(least_s)
-        } else {
-            format!("{} to {}", seconds(least_s), seconds(most_s))
-        },
-        seconds(max_s),
-        seconds(times.quantile_ns(0.5) / 1e9),
-        seconds(times.quantile_ns(0.99) / 1e9),
+    table.add(&[
+        ("stall by", &name),
+        ("requests", &thousands(times.count())),
+        ("longer than S/2", &thousands(long)),
+        (
+            "S",
+            &if least_s == most_s {
+                seconds(least_s)
+            } else {
+                format!("{} to {}", seconds(least_s), seconds(most_s))
+            },
+        ),
+        ("max", &seconds(max_s)),
+        ("p50", &seconds(times.quantile_ns(0.5) / 1e9)),
+        ("p99", &seconds(times.quantile_ns(0.99) / 1e9)),
     ]);
     section.must(long == u64::from(CONNECTIONS), || format!("{name}: {long} met the stall"));
     // Requests that met the stall may have been sent a little after its begin.

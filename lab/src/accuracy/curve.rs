@@ -36,7 +36,7 @@ impl Curve<'_> {
     ) -> f64 {
         let Curve { truth_s, reported, .. } = self;
         let mut off_s = 0.0_f64;
-        let mut table = Table::new(&["", "theory", "server's log", "weir", "weir − log"]);
+        let mut table = Table::default();
         for p in quantiles {
             let name = format!("p{}", (p * 1e5).round() / 1e3);
             let (log_s, weir_s) =
@@ -63,12 +63,12 @@ impl Curve<'_> {
 
     fn row(&self, section: &mut Section, table: &mut Table, name: &str, figures: [f64; 3]) {
         let [theory_s, log_s, weir_s] = figures;
-        table.row(&[
-            name.to_owned(),
-            seconds(theory_s),
-            seconds(log_s),
-            seconds(weir_s),
-            format!("{:+.3} ms", (weir_s - log_s) * 1e3),
+        table.add(&[
+            ("", &name),
+            ("theory", &seconds(theory_s)),
+            ("server's log", &seconds(log_s)),
+            ("weir", &seconds(weir_s)),
+            ("weir − log", &format!("{:+.3} ms", (weir_s - log_s) * 1e3)),
         ]);
         let above = &self.above;
         let by = |what: &str, other_s: f64| {

@@ -1,8 +1,5 @@
 //! V2: reported times minus true times by the server's own time stamps, request by request.
 
-use std::fs;
-use std::path::PathBuf;
-
 use anyhow::Result;
 
 use super::distribution::{self, Distribution};
@@ -155,23 +152,14 @@ fn rounds(fixture: &Fixture, setting: Setting, least: usize) -> Result<Vec<Round
 
 fn round(fixture: &Fixture, setting: Setting) -> Result<Round> {
     let Setting { rate_rps, connections, pacing, io } = setting;
-    let path: PathBuf = fixture.directory.join("rows.parquet");
-    let server = fixture.serve("--spin")?;
     let pressure = Pressure::now();
-    let document = fixture.weir(
-        &format!(
-            "-t1 -c{connections} -R{rate_rps} -d{}s --warmup 1s --pacing {pacing} --io {io} --raw \
-             {}",
-            fixture.span(3.0, 2.0),
-            path.display()
-        ),
-        &server.url,
-    )?;
+    let flags = format!(
+        "-t1 -c{connections} -R{rate_rps} -d{}s --warmup 1s --pacing {pacing} --io {io}",
+        fixture.span(3.0, 2.0)
+    );
+    let (document, rows, log) = rows::run(fixture, "--spin", &flags)?;
     let has_no_steal = pressure.taken().has_no_steal();
     let waited = run_delay(&document);
-    let log = server.finish()?;
-    let rows = rows::read(&path)?;
-    fs::remove_file(&path).ok();
     let mut pairs = rows::join(&rows.list, &log)?;
     pairs.retain(|pair| pair.row.is_measured && pair.row.has_response());
     let of = |time: fn(&Pair) -> Option<f64>| {
@@ -270,8 +258,8 @@ fn compare(fixture: &Fixture, section: &mut Section) -> Result<()> {
     let mut table = Table::new(&["", "rate", "conn.", "p50", "p99"]);
     for (rate_rps, connections) in [(1_000, 1), (1_000, 10), (10_000, 10)] {
         let load = RatedLoad { connections, duration_s, rate_rps, timeout_s: 10 };
-        let mut add = |name: &str, reported_ns: [Option<f64>; 2], log: &[Record], skip_s: u32| {
-            let own = own_times_ns(log, skip_s);
+        let mut add = |name: &str, reported_ns: [Option<f64>; 2], log: &[Record]| {
+            let own = own_times_ns(log, CALIBRATION_S);
             let mut cells = vec![
                 name.to_owned(),
                 format!("{}/s", thousands(rate_rps.into())),
@@ -283,15 +271,14 @@ fn compare(fixture: &Fixture, section: &mut Section) -> Result<()> {
             }
             table.row(&cells);
         };
-        let server = fixture.serve("--spin")?;
         let flags = format!("-t1 -c{connections} -R{rate_rps} -d10s --warmup {CALIBRATION_S}s");
-        let times = Distribution::responses(&fixture.weir(&flags, &server.url)?)?;
-        let reported = [0.5, 0.99].map(|p| Some(times.quantile_ns(p)));
-        add("weir", reported, &server.finish()?, CALIBRATION_S);
+        let (document, log) = fixture.run("--spin", &flags)?;
+        let times = Distribution::responses(&document)?;
+        add("weir", [0.5, 0.99].map(|p| Some(times.quantile_ns(p))), &log);
         let server = fixture.serve("--spin")?;
         let printed = Peer::Wrk2.run(fixture, load, &server.url)?;
         let reported = [printed.p50, printed.p99].map(|time| time.map(|time| time.ns));
-        add("wrk2", reported, &server.finish()?, CALIBRATION_S);
+        add("wrk2", reported, &server.finish()?);
     }
     section.table(
         "Percentile as reported minus the same percentile of the server's own times from read to \

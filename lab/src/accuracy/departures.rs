@@ -40,21 +40,13 @@ pub(super) fn departures(fixture: &Fixture) -> Result<Section> {
              connections, {window_s} s."
         ),
     );
-    let mut table = Table::new(&[
-        "sender",
-        "in 1 ms",
-        "in 10 ms",
-        "in 100 ms",
-        "most in 1 ms",
-        "by plan on average",
-    ]);
+    let mut table = Table::default();
     let load = format!("-t1 -c{CONNECTIONS} -R{RATE_RPS} -d{window_s}s --warmup 1s");
     for arrivals in ["uniform", "poisson --seed 1"] {
-        let server = fixture.serve("")?;
-        fixture.weir(&format!("{load} --arrivals {arrivals}"), &server.url)?;
-        let bins = Bins::of(&server.finish()?, 1, window_s)?;
+        let (_, log) = fixture.run("", &format!("{load} --arrivals {arrivals}"))?;
+        let bins = Bins::of(&log, 1, window_s)?;
         let process = arrivals.split(' ').next().unwrap_or(arrivals);
-        table.row(&bins.row(&format!("weir, {process}")));
+        bins.add_to(&mut table, &format!("weir, {process}"));
         for (bin_ms, idc) in BINS_MS.into_iter().zip(bins.dispersion) {
             let (low, high) = bounds(process == "uniform", bin_ms, window_s);
             section.must_if_quiet((low..=high).contains(&idc), || {
@@ -73,7 +65,7 @@ pub(super) fn departures(fixture: &Fixture) -> Result<Section> {
             };
             Peer::Wrk2.run(fixture, load, &server.url)?;
             let bins = Bins::of(&server.finish()?, CALIBRATION_S, window_s - 1)?;
-            table.row(&bins.row("wrk2, behind its calibration"));
+            bins.add_to(&mut table, "wrk2, behind its calibration");
         }
         Some(_) => section.note("wrk2 takes longer than a quick run."),
         None => section.note("wrk2 is not on PATH."),
@@ -127,12 +119,16 @@ impl Bins {
         Ok(Bins { dispersion: BINS_MS.map(|bin_ms| dispersion(&counts(bin_ms))), most })
     }
 
-    fn row(&self, name: &str) -> Vec<String> {
-        let mut cells = vec![name.to_owned()];
-        cells.extend(self.dispersion.map(|idc| format!("{idc:.3}")));
-        cells.push(thousands(self.most.into()));
-        cells.push((RATE_RPS / 1_000).to_string());
-        cells
+    fn add_to(&self, table: &mut Table, sender: &str) {
+        let [one, ten, hundred] = self.dispersion.map(|idc| format!("{idc:.3}"));
+        table.add(&[
+            ("sender", &sender),
+            ("in 1 ms", &one),
+            ("in 10 ms", &ten),
+            ("in 100 ms", &hundred),
+            ("most in 1 ms", &thousands(self.most.into())),
+            ("by plan on average", &(RATE_RPS / 1_000)),
+        ]);
     }
 }
 

@@ -3,20 +3,16 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use weir_result::document::{Grade, LimitedBy};
 use xtask::guard::Guarded;
-use xtask::shell::{find_program, is_root, run};
 
 use crate::rig::fixture::Fixture;
 use crate::rig::section::Section;
-use crate::rig::servers::{answers, free_address};
+use crate::rig::servers::{Server, Transport};
 use crate::rig::table::{Table, thousands};
+use crate::rig::timed::timed;
 
 /// Runs of each command.
 const RUNS: usize = 5;
@@ -35,11 +31,11 @@ enum CommandTarget {
 struct Everyday {
     name: &'static str,
     flags: &'static str,
-    goal: CommandTarget,
+    target: CommandTarget,
 }
 
-const fn everyday(name: &'static str, flags: &'static str, goal: CommandTarget) -> Everyday {
-    Everyday { name, flags, goal }
+const fn everyday(name: &'static str, flags: &'static str, target: CommandTarget) -> Everyday {
+    Everyday { name, flags, target }
 }
 
 const COMMANDS: [Everyday; 14] = [
@@ -84,8 +80,8 @@ pub(super) fn everyday_commands(fixture: &Fixture) -> Result<Section> {
              prints p50 and p99; for 404 those of the bad responses."
         ),
     );
-    let servers = Servers::start(fixture)?;
-    let mut table = Table::new(&["command", "grades", "limit", "p50 and p99", "last reason"]);
+    let servers = Targets::start(fixture)?;
+    let mut table = Table::default();
     let mut stable = 0;
     for command in &COMMANDS {
         let mut told = Vec::new();
@@ -96,16 +92,20 @@ pub(super) fn everyday_commands(fixture: &Fixture) -> Result<Section> {
         let modal = grades.values().max().copied().unwrap_or(0);
         stable += modal;
         let printed = told.iter().filter(|told| told.has_percentiles).count();
-        table.row(&[
-            format!("`{}`", command.name),
-            in_words(&grades),
-            in_words(&counted(told.iter().map(|told| told.limit.in_words()))),
-            format!("{printed} of {runs}"),
-            told.iter()
-                .rev()
-                .map(|told| told.reason.clone())
-                .find(|why| !why.is_empty())
-                .unwrap_or_default(),
+        table.add(&[
+            ("command", &format!("`{}`", command.name)),
+            ("grades", &in_words(&grades)),
+            ("limit", &in_words(&counted(told.iter().map(|told| told.limit.in_words())))),
+            ("p50 and p99", &format!("{printed} of {runs}")),
+            (
+                "last reason",
+                &told
+                    .iter()
+                    .rev()
+                    .map(|told| told.reason.clone())
+                    .find(|why| !why.is_empty())
+                    .unwrap_or_default(),
+            ),
         ]);
         let void = grades.get(Grade::Void.in_words()).copied().unwrap_or(0);
         section.must_if_quiet(void == 0, || format!("{}: {void} runs are void", command.name));
@@ -143,72 +143,48 @@ fn in_words(counts: &BTreeMap<&str, usize>) -> String {
 }
 
 /// The commands' target servers, not pinned to CPUs.
-struct Servers {
-    _nginx: Guarded,
+struct Targets {
+    plain: Server,
+    tls: Server,
     _slow: Guarded,
-    plain: SocketAddr,
-    tls: SocketAddr,
     slow_url: String,
 }
 
-impl Servers {
-    fn start(fixture: &Fixture) -> Result<Servers> {
-        let directory = fixture.directory.join("everyday");
-        fs::create_dir_all(&directory).context("failed to make a directory for nginx")?;
-        fs::write(directory.join("large"), vec![b'x'; 128 << 10])
-            .context("failed to write a file for nginx")?;
-        certificate(&directory)?;
-        let (plain, tls) = (free_address()?, free_address()?);
-        let config = directory.join("nginx.conf");
-        fs::write(&config, nginx_config(plain, tls)?).context("failed to write nginx's config")?;
-        let mut words: Vec<OsString> = vec![fixture.nginx.clone().into(), "-p".into()];
-        words.extend([directory.into(), "-c".into(), config.into()]);
-        words.extend(["-e", "stderr"].map(OsString::from));
-        let nginx = Guarded::start(&words)?;
-        answers(plain).context("failed to start nginx")?;
-        let slow: [OsString; 6] = [
-            fixture.weir.clone().into(),
-            "serve".into(),
-            "--listen".into(),
-            "127.0.0.1:0".into(),
-            "--delay".into(),
-            "100ms".into(),
-        ];
-        let mut slow = Guarded::start(&slow)?;
+impl Targets {
+    fn start(fixture: &Fixture) -> Result<Targets> {
+        let nginx = |transport| Server::nginx(transport, &fixture.nginx, None, 1);
+        let (plain, tls) = (nginx(Transport::Plain)?, nginx(Transport::Tls)?);
+        let mut words = vec![fixture.weir.clone().into_os_string()];
+        words.extend("serve --listen 127.0.0.1:0 --delay 100ms".split(' ').map(OsString::from));
+        let mut slow = Guarded::start(&words)?;
         let slow_url = slow.listening_url()?;
-        Ok(Servers { _nginx: nginx, _slow: slow, plain, tls, slow_url })
+        Ok(Targets { plain, tls, _slow: slow, slow_url })
     }
 
-    fn url(&self, goal: CommandTarget) -> String {
-        match goal {
-            CommandTarget::Page => format!("http://{}/", self.plain),
-            CommandTarget::Large => format!("http://{}/large", self.plain),
-            CommandTarget::Missing => format!("http://{}/missing", self.plain),
-            CommandTarget::Https => format!("https://{}/", self.tls),
+    fn url(&self, target: CommandTarget) -> String {
+        match target {
+            CommandTarget::Page => self.plain.url.clone(),
+            CommandTarget::Large => self.plain.url_of_body(128 << 10),
+            CommandTarget::Missing => self.plain.url_of_body(0),
+            CommandTarget::Https => self.tls.url.clone(),
             CommandTarget::Slow => self.slow_url.clone(),
         }
     }
 
     fn run(&self, fixture: &Fixture, command: &Everyday) -> Result<CommandRun> {
-        let file: PathBuf = fixture.directory.join("everyday.json");
+        let file = fixture.directory.join("everyday.json");
         eprintln!("accuracy: weir {}", command.name);
-        let output = Command::new(&fixture.weir)
-            .args(command.flags.split_whitespace())
-            .arg("-o")
-            .arg(&file)
-            .arg(self.url(command.goal))
-            .output()
-            .context("failed to start weir")?;
-        if !matches!(output.status.code(), Some(0 | 1)) {
-            bail!("weir {} ended with {}", command.flags, output.status);
-        }
+        let url = self.url(command.target);
+        let mut words = vec![fixture.weir.clone().into_os_string()];
+        words.extend(command.flags.split_whitespace().map(OsString::from));
+        words.extend(["-o".into(), file.clone().into(), url.into()]);
+        let report = timed(&words, &[0, 1])?.stdout;
         let verdict = weir_verdict::load(&file).context("failed to read weir's document")?.verdict;
-        let report = String::from_utf8_lossy(&output.stdout);
         let told = CommandRun {
             grade: verdict.grade,
             reason: verdict.reason,
             limit: verdict.limit.by,
-            has_percentiles: (command.goal != CommandTarget::Missing
+            has_percentiles: (command.target != CommandTarget::Missing
                 || report.contains("Latency of bad responses"))
                 && ["p50", "p99"].iter().all(|name| prints(&report, name)),
         };
@@ -225,32 +201,6 @@ fn prints(report: &str, name: &str) -> bool {
         words.next() == Some(name)
             && words.next().is_some_and(|word| word != "needs" && word != "unknown")
     })
-}
-
-/// Makes a self-signed certificate, valid for a day.
-fn certificate(directory: &Path) -> Result<()> {
-    let openssl =
-        find_program("openssl").context("failed to find openssl: cargo xtask setup accuracy")?;
-    let mut make = Command::new(openssl);
-    make.args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=weir"]);
-    make.arg("-keyout").arg(directory.join("key.pem"));
-    make.arg("-out").arg(directory.join("cert.pem"));
-    run(make.stderr(std::process::Stdio::null()))
-}
-
-fn nginx_config(plain: SocketAddr, tls: SocketAddr) -> Result<String> {
-    ensure!(plain != tls, "two servers cannot have one address");
-    // Otherwise root's worker runs as a user who may not read the build directory.
-    let user = if is_root()? { "user root;\n" } else { "" };
-    Ok(format!(
-        "{user}daemon off;\nworker_processes 1;\npid nginx.pid;\n\
-         events {{ worker_connections 4096; }}\n\
-         http {{\n  access_log off;\n  log_not_found off;\n  sendfile on;\n\
-         \x20 keepalive_requests 1000000000;\n\
-         \x20 server {{\n    listen {plain} backlog=4096;\n    listen {tls} ssl backlog=4096;\n\
-         \x20   ssl_certificate cert.pem;\n    ssl_certificate_key key.pem;\n    root .;\n\
-         \x20   location = / {{ return 200 \"Hello, World!\\n\"; }}\n  }}\n}}\n"
-    ))
 }
 
 #[cfg(test)]

@@ -32,9 +32,8 @@ pub(super) fn black_hole(fixture: &Fixture) -> Result<Section> {
              never sent, every percentile a lower bound of at least the timeout ({timeout_s} s)."
         ),
     );
-    let server = fixture.serve("--fault blackhole:1")?;
     let load = format!("-t1 -c10 -R{rate_rps} -d{window_s}s --warmup 0 -T{timeout_s}s");
-    let document = fixture.weir(&load, &server.url)?;
+    let (document, log) = fixture.run("--fault blackhole:1", &load)?;
     let mut table = Table::new(&["", "requests"]);
     let planned = document.accounting.planned;
     table.row(&["planned", &thousands(planned)]);
@@ -66,7 +65,6 @@ pub(super) fn black_hole(fixture: &Fixture) -> Result<Section> {
     section.must(planned == (rate_rps * window_s) as u64 && total == planned, || {
         format!("{planned} were planned, and {total} are accounted for")
     });
-    let log = server.finish()?;
     let sent = document.accounting.sent.total;
     section.must(log.len() as u64 == sent, || {
         format!("weir sent {sent} requests and the server read {}", log.len())
@@ -85,23 +83,11 @@ pub(super) fn resets(fixture: &Fixture) -> Result<Section> {
          window exactly the requests that the server's log has no answer for; as many requests \
          sent as the server has read.",
     );
-    let mut table = Table::new(&[
-        "load",
-        "faults",
-        "sent",
-        "read",
-        "made by the server",
-        "seen by weir",
-        "planned",
-        "without answer in the log",
-        "errors of the planned",
-    ]);
+    let mut table = Table::default();
     for load in ["-t1 -c10 -R2000", "-t1 -c10"] {
         for faults in ["reset:1/100", "close:1/100", "partial:1/100"] {
-            let server = fixture.serve(&format!("--fault {faults}"))?;
             let load = format!("{load} -d{window_s}s --warmup 0");
-            let document = fixture.weir(&load, &server.url)?;
-            let log = server.finish()?;
+            let (document, log) = fixture.run(&format!("--fault {faults}"), &load)?;
             let unanswered = |count: usize| {
                 log.iter().take(count).filter(|record| record.sent_ns.is_none()).count() as u64
             };
@@ -110,10 +96,18 @@ pub(super) fn resets(fixture: &Fixture) -> Result<Section> {
             let errors = document.accounting.transport_error;
             let (made, seen) = (unanswered(usize::MAX), all_errors(&document));
             let broken = unanswered(planned as usize);
-            let row = [sent, log.len() as u64, made, seen, planned, broken, errors].map(thousands);
             let name = format!("`{load}`, {faults}");
-            let head = [format!("`{load}`"), faults.to_owned()];
-            table.row(&[&head[..], &row[..]].concat());
+            table.add(&[
+                ("load", &format!("`{load}`")),
+                ("faults", &faults),
+                ("sent", &thousands(sent)),
+                ("read", &thousands(log.len() as u64)),
+                ("made by the server", &thousands(made)),
+                ("seen by weir", &thousands(seen)),
+                ("planned", &thousands(planned)),
+                ("without answer in the log", &thousands(broken)),
+                ("errors of the planned", &thousands(errors)),
+            ]);
             section.must(made == seen, || format!("{name}: made {made} faults, seen {seen}"));
             section.must(sent == log.len() as u64, || format!("{name}: sent {sent}"));
             // In a closed loop the last requests of the window and the first after it may arrive in

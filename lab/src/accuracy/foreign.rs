@@ -1,7 +1,7 @@
 //! V30: servers of others, over each protocol that they speak. Each writes a line of its log for
 //! every request that it has processed, and their number is compared with weir's count.
 
-use std::fmt;
+use std::fmt::{self, Display};
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use xtask::shell::find_program;
 
 use crate::rig::fixture::Fixture;
 use crate::rig::section::Section;
-use crate::rig::servers::{answers, free_address, write_certificate};
+use crate::rig::servers::{answers, filled, free_address, write_certificate};
 use crate::rig::table::{Table, thousands};
 
 /// A server program. In its texts `{http1}`, `{plain}` and `{secure}` stand for its addresses, the
@@ -70,7 +70,7 @@ impl Wire {
     }
 }
 
-impl fmt::Display for Wire {
+impl Display for Wire {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.version())?;
         f.write_str(if self.is_secure() { ", TLS" } else { "" })
@@ -82,134 +82,41 @@ const LOG: &str = "access.log";
 
 const FOREIGNS: [Foreign; 7] = [
     Foreign {
-        program: "nginx",
-        speaks: &Wire::ALL,
-        config: "\
-daemon off; master_process off; pid nginx.pid; error_log stderr crit;
-events { worker_connections 1024; }
-http {
-    client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
-    uwsgi_temp_path uwsgi; scgi_temp_path scgi;
-    access_log access.log;
-    ssl_certificate cert.pem; ssl_certificate_key key.pem;
-    server {
-        listen {http1}; listen {plain} http2; listen {secure} ssl http2;
-        location / { return 200 'ok'; }
-    }
-}
-",
-        command: "exec nginx -p . -c config -e stderr",
-        mark: None,
+        config: include_str!("foreign/nginx.conf"),
+        ..foreign("nginx", "exec nginx -p . -c config -e stderr")
     },
+    Foreign { config: include_str!("foreign/h2o.conf"), ..foreign("h2o", "exec h2o -c config") },
     Foreign {
-        program: "h2o",
-        speaks: &Wire::ALL,
-        config: "\
-num-threads: 1
-access-log: { path: access.log, format: '%r' }
-listen: { host: 127.0.0.1, port: {http1_port} }
-listen: { host: 127.0.0.1, port: {plain_port} }
-listen:
-  host: 127.0.0.1
-  port: {secure_port}
-  ssl: { certificate-file: cert.pem, key-file: key.pem }
-hosts:
-  default:
-    paths:
-      /:
-        file.dir: {dir}
-",
-        command: "exec h2o -c config",
-        mark: None,
-    },
-    Foreign {
-        program: "nghttpd",
         speaks: &[Wire::Http2],
-        config: "",
-        command: "exec nghttpd -v --no-tls -d . -a 127.0.0.1 {plain_port} > access.log",
         mark: Some("recv HEADERS frame"),
+        ..foreign("nghttpd", "exec nghttpd -v --no-tls -d . -a 127.0.0.1 {plain_port} > access.log")
     },
     Foreign {
-        program: "nghttpd",
         speaks: &[Wire::Http2Tls],
-        config: "",
-        command: "exec nghttpd -v -d . -a 127.0.0.1 {secure_port} key.pem cert.pem > access.log",
         mark: Some("recv HEADERS frame"),
+        ..foreign(
+            "nghttpd",
+            "exec nghttpd -v -d . -a 127.0.0.1 {secure_port} key.pem cert.pem > access.log",
+        )
     },
     Foreign {
-        program: "haproxy",
-        speaks: &Wire::ALL,
-        // Threads that log at the same time to one file drop lines.
-        config: "\
-global
-    nbthread 1
-    log stdout format raw daemon
-defaults
-    mode http
-    log global
-    option httplog
-    timeout client 30s
-    timeout server 30s
-    timeout connect 5s
-frontend front
-    bind {http1}
-    bind {plain} proto h2
-    bind {secure} ssl crt both.pem alpn h2,http/1.1
-    http-request return status 200 content-type text/plain string ok
-",
-        command: "exec haproxy -db -f config > access.log",
-        mark: None,
+        config: include_str!("foreign/haproxy.conf"),
+        ..foreign("haproxy", "exec haproxy -db -f config > access.log")
     },
     Foreign {
-        program: "lighttpd",
-        speaks: &Wire::ALL,
-        config: "\
-server.modules = ( \"mod_accesslog\", \"mod_openssl\" )
-server.document-root = \"{dir}\"
-server.bind = \"127.0.0.1\"
-server.port = {plain_port}
-index-file.names = ( \"index.html\" )
-accesslog.filename = \"access.log\"
-accesslog.format = \"%r\"
-$SERVER[\"socket\"] == \"{http1}\" { }
-$SERVER[\"socket\"] == \"{secure}\" {
-    ssl.engine = \"enable\"
-    ssl.pemfile = \"cert.pem\"
-    ssl.privkey = \"key.pem\"
-}
-",
-        command: "exec lighttpd -D -f config",
-        mark: None,
+        config: include_str!("foreign/lighttpd.conf"),
+        ..foreign("lighttpd", "exec lighttpd -D -f config")
     },
     Foreign {
-        program: "caddy",
-        speaks: &Wire::ALL,
-        config: "\
-{
-    admin off
-    auto_https off
-    servers {
-        protocols h1 h2 h2c
-    }
-}
-http://{http1}, http://{plain} {
-    log {
-        output file access.log
-    }
-    respond ok
-}
-https://{secure} {
-    tls cert.pem key.pem
-    log {
-        output file access.log
-    }
-    respond ok
-}
-",
-        command: "exec caddy run --config config --adapter caddyfile 2> errors.log",
-        mark: None,
+        config: include_str!("foreign/caddy.conf"),
+        ..foreign("caddy", "exec caddy run --config config --adapter caddyfile 2> errors.log")
     },
 ];
+
+/// Returns a server without a configuration that speaks everything.
+const fn foreign(program: &'static str, command: &'static str) -> Foreign {
+    Foreign { program, speaks: &Wire::ALL, config: "", command, mark: None }
+}
 
 /// Loads over HTTP/1.1.
 const HTTP1_LOADS: [&str; 2] = ["-t1 -c4 -n 20000", "-t1 -c4 -R2000 -d3s --warmup 500ms"];
@@ -222,22 +129,13 @@ const HTTP2_LOADS: [&str; 3] = [
 ];
 
 /// Runs case V30 of METHOD 2.1.
-pub(super) fn foreign(fixture: &Fixture) -> Result<Section> {
+pub(super) fn servers_of_others(fixture: &Fixture) -> Result<Section> {
     let mut section = Section::new(
         "servers of others",
         "Do counts agree with the logs of other servers, which end connections as they like?",
         "Requests in the server's log = requests sent − returned, and every planned request ok.",
     );
-    let mut table = Table::new(&[
-        "server",
-        "protocol",
-        "load",
-        "sent",
-        "returned",
-        "in the server's log",
-        "connects",
-        "ok",
-    ]);
+    let mut table = Table::default();
     for foreign in &FOREIGNS {
         let Some(program) = find_program(foreign.program) else {
             section.note(format!("{} is not installed: it is not compared.", foreign.program));
@@ -277,15 +175,15 @@ fn add(
     let counted = running.finish(foreign.mark.unwrap_or(wire.version()))?;
     let accounting = &document.accounting;
     let (sent, returned) = (accounting.sent.total, accounting.sent.returned);
-    table.row(&[
-        foreign.program.to_owned(),
-        wire.to_string(),
-        format!("`{load}`"),
-        thousands(sent),
-        thousands(returned),
-        thousands(counted),
-        thousands(document.connections.connects),
-        thousands(accounting.ok),
+    table.add(&[
+        ("server", &foreign.program),
+        ("protocol", &wire),
+        ("load", &format!("`{load}`")),
+        ("sent", &thousands(sent)),
+        ("returned", &thousands(returned)),
+        ("in the server's log", &thousands(counted)),
+        ("connects", &thousands(document.connections.connects)),
+        ("ok", &thousands(accounting.ok)),
     ]);
     let name = format!("{} over {wire}, `{load}`", foreign.program);
     section.must(counted == sent - returned, || {
@@ -317,13 +215,18 @@ impl Running {
         fs::write(directory.join("both.pem"), read("cert.pem")? + &read("key.pem")?)?;
         fs::write(directory.join("index.html"), "ok")?;
         let (http1, plain, secure) = (free_address()?, free_address()?, free_address()?);
-        let fill = |text: &str| {
-            let mut text = text.replace("{dir}", &directory.display().to_string());
-            for (name, address) in [("http1", http1), ("plain", plain), ("secure", secure)] {
-                text = text.replace(&format!("{{{name}}}"), &address.to_string());
-                text = text.replace(&format!("{{{name}_port}}"), &address.port().to_string());
-            }
-            text
+        let fill = |text| {
+            let (dir, port) = (directory.display(), |address: SocketAddr| address.port());
+            let addresses: [(&str, &dyn Display); 7] = [
+                ("dir", &dir),
+                ("http1", &http1),
+                ("plain", &plain),
+                ("secure", &secure),
+                ("http1_port", &port(http1)),
+                ("plain_port", &port(plain)),
+                ("secure_port", &port(secure)),
+            ];
+            filled(text, &addresses)
         };
         fs::write(directory.join("config"), fill(foreign.config))?;
         let path = format!(

@@ -7,7 +7,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 use xtask::guard::Guarded;
-use xtask::shell::{find_program, run};
+use xtask::shell::{need_program, run};
+
+use crate::rig::servers::python;
 
 /// Names of the namespaces; one program at a time uses them.
 const CLIENT: &str = "weir-client";
@@ -16,37 +18,6 @@ const SERVER: &str = "weir-server";
 /// Addresses of the two ends.
 const CLIENT_ADDRESS: &str = "10.99.0.1";
 pub(super) const SERVER_ADDRESS: &str = "10.99.0.2";
-
-/// Delays packets between two TUN devices by the time given in ms, in both directions. It prints a
-/// line once the devices exist; they may then be moved into namespaces (tun(4)).
-const FORWARDER: &str = r#"
-import collections, fcntl, os, select, struct, sys, time
-delay = float(sys.argv[1]) / 1000
-def tun(name):
-    device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
-    fcntl.ioctl(device, 0x400454CA, struct.pack("16sH22x", name.encode(), 0x1001))
-    return device
-ends = [tun(name) for name in sys.argv[2:4]]
-held = [collections.deque(), collections.deque()]
-print("ready", flush=True)
-while True:
-    due = [queue[0][0] for queue in held if queue]
-    wait = max(0, min(due) - time.monotonic()) if due else 1
-    for device in select.select(ends, [], [], wait)[0]:
-        at = ends.index(device)
-        while True:
-            try:
-                held[at].append((time.monotonic() + delay, os.read(device, 65536)))
-            except OSError:
-                break
-    now = time.monotonic()
-    for at, queue in enumerate(held):
-        while queue and queue[0][0] <= now:
-            try:
-                os.write(ends[1 - at], queue.popleft()[1])
-            except OSError:
-                pass
-"#;
 
 /// Cause of the slowness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,15 +90,13 @@ impl Drop for Link {
 
 /// Returns the words that run the command after them in a namespace.
 fn within(namespace: &str) -> Result<Vec<OsString>> {
-    let ip = find_program("ip").context("failed to find ip: cargo xtask setup accuracy")?;
-    let mut words = vec![ip.into_os_string()];
-    words.extend(["netns", "exec", namespace].map(OsString::from));
-    Ok(words)
+    let ip = need_program("ip", "accuracy")?.into_os_string();
+    Ok([ip].into_iter().chain(["netns", "exec", namespace].map(OsString::from)).collect())
 }
 
 fn ip(words: &[&str]) -> Result<()> {
-    let ip = find_program("ip").context("failed to find ip: cargo xtask setup accuracy")?;
-    run(Command::new(ip).args(words)).context("failed to make a link; as root?")
+    run(Command::new(need_program("ip", "accuracy")?).args(words))
+        .context("failed to make a link; as root?")
 }
 
 /// Removes the namespaces, if they exist, and with them their devices.
@@ -140,12 +109,8 @@ fn remove() {
 }
 
 fn forwarder(delay_ms: u32) -> Result<Guarded> {
-    let python =
-        find_program("python3").context("failed to find python3: cargo xtask setup accuracy")?;
-    let mut words = vec![python.into_os_string()];
-    words.extend(["-c", FORWARDER].map(OsString::from));
-    words.extend([delay_ms.to_string().into(), "weir0".into(), "weir1".into()]);
-    let mut forwarder = Guarded::start(&words)?;
+    let arguments = [&*delay_ms.to_string(), "weir0", "weir1"];
+    let mut forwarder = python(None, "accuracy/link/forwarder.py", &arguments)?;
     forwarder.await_line("ready")?;
     Ok(forwarder)
 }

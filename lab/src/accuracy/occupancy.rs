@@ -1,8 +1,6 @@
 //! V17: Little's law, computed three times: requests on the wire over time, and the time that each
 //! spent there.
 
-use std::fs;
-
 use anyhow::{Context, Result};
 use weir_result::Document;
 
@@ -22,14 +20,7 @@ pub(super) fn occupancy(fixture: &Fixture) -> Result<Section> {
         "Do three counts of the requests on the wire agree, as Little's law demands?",
         format!("All three within {}% of each other.", TOLERANCE * 100.0),
     );
-    let mut table = Table::new(&[
-        "load",
-        "mean on the wire, over time",
-        "by requests",
-        "by their file",
-        "greatest difference",
-    ]);
-    let path = fixture.directory.join("rows.parquet");
+    let mut table = Table::default();
     let mut worst = 0.0_f64;
     for (load, server_flags) in [
         ("-c100 -R5000", "--delay exp:5ms"),
@@ -38,11 +29,8 @@ pub(super) fn occupancy(fixture: &Fixture) -> Result<Section> {
         ("-c5 -R2000", "--mode fifo --delay 1ms"),
         ("-c10 -R500 -T200ms", "--fault blackhole:1/50"),
     ] {
-        let server = fixture.serve(server_flags)?;
-        let flags = format!("-t2 {load} -d{window_s}s --warmup 1s --raw {}", path.display());
-        let document = fixture.weir(&flags, &server.url)?;
-        drop(server);
-        let rows = rows::read(&path)?;
+        let flags = format!("-t2 {load} -d{window_s}s --warmup 1s");
+        let (document, rows, _) = rows::run(fixture, server_flags, &flags)?;
         let occupancy = document.occupancy.context("weir counted no occupancy")?;
         let in_file = file_ns(&document, &rows)?;
         let counts_ns = [occupancy.integral_ns as f64, occupancy.sum_ns as f64, in_file];
@@ -50,15 +38,19 @@ pub(super) fn occupancy(fixture: &Fixture) -> Result<Section> {
         let least = counts_ns.into_iter().fold(f64::INFINITY, f64::min);
         let difference = (greatest - least) / greatest;
         worst = worst.max(difference);
-        let mut cells = vec![format!("`{load}`, {server_flags}")];
-        cells.extend(counts_ns.map(|ns| format!("{:.4}", ns / 1e9 / window_s)));
-        cells.push(format!("{:.4} %", difference * 100.0));
-        table.row(&cells);
+        let [over_time, by_requests, by_file] =
+            counts_ns.map(|ns| format!("{:.4}", ns / 1e9 / window_s));
+        table.add(&[
+            ("load", &format!("`{load}`, {server_flags}")),
+            ("mean on the wire, over time", &over_time),
+            ("by requests", &by_requests),
+            ("by their file", &by_file),
+            ("greatest difference", &format!("{:.4} %", difference * 100.0)),
+        ]);
         section.must(difference <= TOLERANCE, || {
             format!("`{load}`, {server_flags}: they differ by {:.3} %", difference * 100.0)
         });
     }
-    fs::remove_file(&path).ok();
     section.verdict(format!(
         "Over {} loads they differ by at most {:.4} % (limit: {}).",
         table.rows.len(),

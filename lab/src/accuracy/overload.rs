@@ -34,18 +34,13 @@ pub(super) fn overload(fixture: &Fixture) -> Result<Section> {
             TOLERANCE * 100.0
         ),
     );
-    let server = fixture.serve("--mode fifo --delay 1ms")?;
     // The last requests of the window wait longer than the default drain.
     let drain_s = longest_s + 3.0;
-    let path = fixture.directory.join("rows.parquet");
-    let load = format!(
-        "-t1 -c100 -R{RATE_RPS} -d{window_s}s --warmup 0 --drain {drain_s}s --raw {}",
-        path.display()
-    );
-    let document = fixture.weir(&load, &server.url)?;
+    let load = format!("-t1 -c100 -R{RATE_RPS} -d{window_s}s --warmup 0 --drain {drain_s}s");
+    let (document, rows, log) = rows::run(fixture, "--mode fifo --delay 1ms", &load)?;
     let reported = Distribution::responses(&document)?;
     let plan = UniformPlan { rate_rps: RATE_RPS, warmup_s: 0.0, duration_s: window_s };
-    let truth_ns = plan.responses_ns(&rows::read(&path)?.list, &server.finish()?)?;
+    let truth_ns = plan.responses_ns(&rows.list, &log)?;
     let mut truth_s: Vec<f64> = truth_ns.iter().map(|ns| ns / 1e9).collect();
     truth_s.sort_by(f64::total_cmp);
     let curve = Curve {

@@ -36,16 +36,7 @@ pub(super) fn queues(fixture: &Fixture) -> Result<Section> {
             seconds(DELIVERY_MAX_S)
         ),
     );
-    let mut table = Table::new(&[
-        "queue",
-        "ρ",
-        "mean by theory",
-        "weir",
-        "by the log",
-        "weir − log",
-        "p99 by theory",
-        "weir",
-    ]);
+    let mut table = Table::default();
     let kinds = [("M/M/1", QueueKind::Mm1), ("D/M/1", QueueKind::Dm1), ("M/D/1", QueueKind::Md1)];
     let rates: &[f64] = if fixture.options.is_quick { &[500.0] } else { &[500.0, 800.0] };
     for (name, kind) in kinds {
@@ -72,25 +63,33 @@ fn measure_queue(
     let rate_rps = queue.rate_rps;
     let delay = if queue.kind == QueueKind::Md1 { "1ms" } else { "exp:1ms" };
     let arrivals = if queue.kind == QueueKind::Dm1 { "uniform" } else { "poisson --seed 1" };
-    let server = fixture.serve(&format!("--mode fifo --delay {delay} --seed 1"))?;
     let load = format!("-t1 -c200 -R{rate_rps} -d{window_s}s --warmup 1s --arrivals {arrivals}");
-    let document = fixture.weir(&load, &server.url)?;
+    let server = format!("--mode fifo --delay {delay} --seed 1");
+    let (document, log) = fixture.run(&server, &load)?;
     let reported = Distribution::responses(&document)?;
     let batches = Batches::of(&document)?;
     let warmup = document.accounting.sent.warmup as usize;
-    let log_s = stay_s(&server.finish()?, warmup, reported.count() as usize)?;
+    let log_s = stay_s(&log, warmup, reported.count() as usize)?;
     let (theory_s, weir_s, half_s) =
         (queue.mean_s(), reported.mean_ns() / 1e9, batches.mean_half_s());
     let p99 = batches.quantile_s(&reported, 0.99);
-    table.row(&[
-        name.to_owned(),
-        format!("{}", rate_rps / SERVICE_RPS),
-        seconds(theory_s),
-        format!("{} ± {}", seconds(weir_s), seconds(half_s)),
-        seconds(log_s),
-        seconds(weir_s - log_s),
-        queue.quantile_s(0.99).map_or("–".to_owned(), seconds),
-        format!("{} ({} to {})", seconds(p99.value_s), seconds(p99.low_s), seconds(p99.high_s)),
+    table.add(&[
+        ("queue", &name),
+        ("ρ", &format!("{}", rate_rps / SERVICE_RPS)),
+        ("mean by theory", &seconds(theory_s)),
+        ("weir", &format!("{} ± {}", seconds(weir_s), seconds(half_s))),
+        ("by the log", &seconds(log_s)),
+        ("weir − log", &seconds(weir_s - log_s)),
+        ("p99 by theory", &queue.quantile_s(0.99).map_or("–".to_owned(), seconds)),
+        (
+            "weir",
+            &format!(
+                "{} ({} to {})",
+                seconds(p99.value_s),
+                seconds(p99.low_s),
+                seconds(p99.high_s)
+            ),
+        ),
     ]);
     let name = format!("{name} at ρ = {}", rate_rps / SERVICE_RPS);
     let is_inside = weir_s - half_s - DELIVERY_MAX_S <= theory_s && theory_s <= weir_s + half_s;
@@ -133,32 +132,30 @@ pub(super) fn laws(fixture: &Fixture) -> Result<Section> {
             seconds(DELIVERY_MAX_S)
         ),
     );
-    let mut table =
-        Table::new(&["law", "n", "above", "below", "bound", "mean in flight", "λ·E(S)"]);
+    let mut table = Table::default();
     let laws = [
         Law::Uniform { least_ns: 1e6, most_ns: 5e6 },
         Law::Exponential { mean_ns: 2e6 },
         Law::Pareto { scale_ns: 1e6, alpha: 1.5 },
     ];
     for law in laws {
-        let server = fixture.serve(&format!("--delay {} --seed 1", law.flag()))?;
         let load =
             format!("-t1 -c400 -R{rate_rps} -d{window_s}s --warmup 1s --arrivals poisson --seed 1");
-        let document = fixture.weir(&load, &server.url)?;
+        let (document, _) = fixture.run(&format!("--delay {} --seed 1", law.flag()), &load)?;
         let reported = Distribution::of(&document.latency.service_time)?;
         let (above, below) = (
             reported.above_law(|ns| law.share(ns)),
             reported.below_law(|ns| law.share(ns - DELIVERY_MAX_S * 1e9)),
         );
         let bound = 1.36 / (reported.count() as f64).sqrt();
-        table.row(&[
-            law.flag(),
-            thousands(reported.count()),
-            format!("{above:.4}"),
-            format!("{below:.4}"),
-            format!("{bound:.4}"),
-            in_flight(&document),
-            format!("{:.2}", rate_rps * reported.mean_ns() / 1e9),
+        table.add(&[
+            ("law", &law.flag()),
+            ("n", &thousands(reported.count())),
+            ("above", &format!("{above:.4}")),
+            ("below", &format!("{below:.4}")),
+            ("bound", &format!("{bound:.4}")),
+            ("mean in flight", &in_flight(&document)),
+            ("λ·E(S)", &format!("{:.2}", rate_rps * reported.mean_ns() / 1e9)),
         ]);
         section.must(above <= bound, || format!("{}: {above:.4} above the law", law.flag()));
         section.must_if_quiet(below <= bound, || format!("{}: {below:.4} below it", law.flag()));

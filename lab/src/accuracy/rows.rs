@@ -2,13 +2,16 @@
 //! crate and not with weir's code.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row as Fields};
 
+use weir_result::Document;
+
+use crate::rig::fixture::Fixture;
 use crate::rig::log::Record;
 
 /// One slot. Times are in nanoseconds of `CLOCK_MONOTONIC`, as in the server's log.
@@ -41,6 +44,20 @@ pub(super) struct Rows {
     pub(super) list: Vec<RequestRow>,
     /// Planned begin of the window.
     pub(super) t0_at: u64,
+}
+
+/// Runs weir with these flags against a fresh server with those, and returns its document, its
+/// requests and the server's log.
+pub(super) fn run(
+    fixture: &Fixture,
+    server: &str,
+    flags: &str,
+) -> Result<(Document, Rows, Vec<Record>)> {
+    let path = fixture.directory.join("rows.parquet");
+    let (document, log) = fixture.run(server, &format!("{flags} --raw {}", path.display()))?;
+    let rows = read(&path)?;
+    fs::remove_file(&path).ok();
+    Ok((document, rows, log))
 }
 
 /// Reads a file of rows, which must be complete.

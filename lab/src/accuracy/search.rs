@@ -47,7 +47,7 @@ pub(super) fn search(fixture: &Fixture) -> Result<Section> {
 }
 
 fn known(fixture: &Fixture, count: usize, section: &mut Section) -> Result<()> {
-    let mut table = Table::new(&["search", "capacity", "interval", "trials"]);
+    let mut table = Table::default();
     let mut held = 0;
     for index in 1..=count {
         let server = fixture.serve("--mode fifo --delay 5ms --log-max 1")?;
@@ -57,11 +57,11 @@ fn known(fixture: &Fixture, count: usize, section: &mut Section) -> Result<()> {
         let is_held = found.lower_rps <= capacity_rps && capacity_rps <= found.upper_rps;
         held += usize::from(is_held);
         section.must(is_held, || format!("{} is not in {}", rate(capacity_rps), found.interval()));
-        table.row(&[
-            index.to_string(),
-            rate(capacity_rps),
-            found.interval(),
-            found.trials.to_string(),
+        table.add(&[
+            ("search", &index),
+            ("capacity", &rate(capacity_rps)),
+            ("interval", &found.interval()),
+            ("trials", &found.trials),
         ]);
     }
     section.verdict(format!("{held} of {count} intervals hold the known capacity."));
@@ -72,11 +72,15 @@ fn known(fixture: &Fixture, count: usize, section: &mut Section) -> Result<()> {
 fn unknown(fixture: &Fixture, count: usize, section: &mut Section) -> Result<()> {
     let server = fixture.nginx()?;
     let url = format!("{}page", server.url);
-    let mut table = Table::new(&["search", "interval", "trials"]);
+    let mut table = Table::default();
     let mut all = Vec::new();
     for index in 1..=count {
         let found = find(fixture, "p99 < 20ms", &["-H", "Accept-Encoding: gzip", &url])?;
-        table.row(&[index.to_string(), found.interval(), found.trials.to_string()]);
+        table.add(&[
+            ("search", &index),
+            ("interval", &found.interval()),
+            ("trials", &found.trials),
+        ]);
         all.push(found);
     }
     let together = in_common(&all);

@@ -1,28 +1,15 @@
 //! V15: every request has a number, and the server receives each number once.
 
-use std::fs;
-
 use anyhow::{Context, Result};
+use xtask::shell::root;
 
 use crate::rig::fixture::Fixture;
 use crate::rig::log::Record;
 use crate::rig::section::Section;
 use crate::rig::table::{Table, thousands};
 
-/// A script that numbers requests; each thread starts at its own multiple of 10¹².
-const SCRIPT: &str = r#"
-local threads = 0
-function setup(thread)
-  thread:set("number", string.format("%d", threads * 1000000))
-  threads = threads + 1
-end
-local sent = 0
-function request()
-  local slot = number .. string.format("%06d", sent)
-  sent = sent + 1
-  return wrk.format("GET", "/", { ["x-slot"] = slot })
-end
-"#;
+/// A script that numbers requests, from the root of the repository.
+const SCRIPT: &str = "lab/src/accuracy/slots/numbers.lua";
 
 /// Divisor of a request's number that gives the thread.
 const THREAD: u64 = 1_000_000_000_000;
@@ -36,28 +23,24 @@ pub(super) fn slots(fixture: &Fixture) -> Result<Section> {
         "The numbers that the server reads are 0, 1, 2, … of each thread without a gap and without \
          a repetition, as many as weir says it sent in all phases together.",
     );
-    let script = fixture.directory.join("slots.lua");
-    fs::write(&script, SCRIPT).context("failed to write the script")?;
+    let script = root()?.join(SCRIPT);
     let script = script.display();
-    let mut table =
-        Table::new(&["load", "server", "sent by weir", "read", "repeated", "missing", "errors"]);
+    let mut table = Table::default();
     for load in ["-t2 -c20 -R5000", "-t2 -c20"] {
         for fault in ["", "--fault close:1/50", "--fault reset:1/50"] {
-            let server = fixture.serve(fault)?;
             let flags = format!("{load} -d{window_s}s --warmup 500ms -s {script}");
-            let document = fixture.weir(&flags, &server.url)?;
-            let log = server.finish()?;
+            let (document, log) = fixture.run(fault, &flags)?;
             let sent = document.accounting.sent.total;
             let audit = audit(&log)?;
             let server = if fault.is_empty() { "well" } else { fault };
-            table.row(&[
-                format!("`{load}`"),
-                server.to_owned(),
-                thousands(sent),
-                thousands(log.len() as u64),
-                thousands(audit.repeated),
-                thousands(audit.missing),
-                thousands(document.accounting.transport_error),
+            table.add(&[
+                ("load", &format!("`{load}`")),
+                ("server", &server),
+                ("sent by weir", &thousands(sent)),
+                ("read", &thousands(log.len() as u64)),
+                ("repeated", &thousands(audit.repeated)),
+                ("missing", &thousands(audit.missing)),
+                ("errors", &thousands(document.accounting.transport_error)),
             ]);
             let name = format!("`{load}` {fault}");
             section.must(audit == Audit::default(), || format!("{name}: {audit:?}"));

@@ -236,11 +236,15 @@ fn beside_h2load(
     let share = rate_rps / f64::from(connections);
     let load = format!("-t1 -c{connections} -m{streams} -D{} --rps {share}", stall.window_s);
     let times_s = h2load::times_s(fixture, &load, &server.url)?;
-    let mut table = Table::new(&["", "theory", "h2load"]);
+    let mut table = Table::default();
     for p in quantiles(stall, false).into_iter().chain([1.0]) {
         let name = if p < 1.0 { format!("p{}", (p * 1e5).round() / 1e3) } else { "max".to_owned() };
         let found_s = distribution::quantile(&times_s, p);
-        table.row(&[name, seconds(stall.quantile_s(p)), seconds(found_s)]);
+        table.add(&[
+            ("", &name),
+            ("theory", &seconds(stall.quantile_s(p))),
+            ("h2load", &seconds(found_s)),
+        ]);
     }
     let above = format!(
         "h2load at the same rate, by the times in its own log, of {} requests. It counts from the \

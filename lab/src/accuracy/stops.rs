@@ -30,51 +30,20 @@ const MOVED: f64 = 1.5;
 /// Percentiles that every report prints.
 const PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 
-/// Place of a stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    Warmup,
-    OverBegin,
-    Inside,
-    OverEnd,
-    Drain,
-    Twice,
-}
+/// Place of stops: its name, and their begins in seconds from the start of the warm-up, for stops
+/// of this length.
+type StopPlace = (&'static str, fn(f64) -> Vec<f64>);
 
-impl Place {
-    const ALL: [Place; 6] = [
-        Place::Warmup,
-        Place::OverBegin,
-        Place::Inside,
-        Place::OverEnd,
-        Place::Drain,
-        Place::Twice,
-    ];
+const DRAIN: &str = "in the drain";
 
-    fn name(self) -> &'static str {
-        match self {
-            Place::Warmup => "in the warm-up",
-            Place::OverBegin => "over the window's begin",
-            Place::Inside => "in the window",
-            Place::OverEnd => "over the window's end",
-            Place::Drain => "in the drain",
-            Place::Twice => "two in the window",
-        }
-    }
-
-    /// Returns the begins of stops of this length, in seconds from the start of the warm-up.
-    fn begins_s(self, length_s: f64) -> Vec<f64> {
-        let end_s = WARMUP_S + WINDOW_S;
-        match self {
-            Place::Warmup => vec![(WARMUP_S - length_s).max(0.1) * 0.8],
-            Place::OverBegin => vec![(WARMUP_S - length_s / 2.0).max(0.0)],
-            Place::Inside => vec![WARMUP_S + 0.3],
-            Place::OverEnd => vec![end_s - length_s / 2.0],
-            Place::Drain => vec![end_s + 0.02],
-            Place::Twice => vec![WARMUP_S + 0.1, WARMUP_S + 0.2 + length_s],
-        }
-    }
-}
+const PLACES: [StopPlace; 6] = [
+    ("in the warm-up", |length_s| vec![(WARMUP_S - length_s).max(0.1) * 0.8]),
+    ("over the window's begin", |length_s| vec![(WARMUP_S - length_s / 2.0).max(0.0)]),
+    ("in the window", |_| vec![WARMUP_S + 0.3]),
+    ("over the window's end", |length_s| vec![WARMUP_S + WINDOW_S - length_s / 2.0]),
+    (DRAIN, |_| vec![WARMUP_S + WINDOW_S + 0.02]),
+    ("two in the window", |length_s| vec![WARMUP_S + 0.1, WARMUP_S + 0.2 + length_s]),
+];
 
 /// Loads, with the flags of their servers: slow responses, of which many are awaited in the drain;
 /// a queue at 80% of its capacity; connections in use for 60% of the time; a closed loop.
@@ -122,19 +91,16 @@ pub(super) fn stops(fixture: &Fixture) -> Result<Section> {
     section.must_if_quiet(findings == 0, || format!("{findings} runs without a stop have one"));
     section.verdict(format!("{findings} of {undisturbed} runs without stops have a finding."));
 
-    let mut table =
-        Table::new(&["stop", "load", "touching", "longest", "found", "longest found", "grade"]);
+    let mut table = Table::default();
     let mut complete = 0;
     for index in 0..runs {
-        let place = Place::ALL[index % Place::ALL.len()];
-        let load = match place {
-            Place::Drain => 0,
-            _ => (index + index / Place::ALL.len()) % LOADS.len(),
-        };
+        let (place, begins_s) = PLACES[index % PLACES.len()];
+        let load = (index + index / PLACES.len()) % LOADS.len();
+        let load = if place == DRAIN { 0 } else { load };
         // Lengths from 5 ms to 1 s, each the same multiple of the last.
         let length_s = 0.005 * 200f64.powf(index as f64 / (runs - 1).max(1) as f64);
         let (flags, server) = LOADS[load];
-        let seen = stopped_run(fixture, flags, server, &place.begins_s(length_s), length_s)?;
+        let seen = stopped_run(fixture, flags, server, &begins_s(length_s), length_s)?;
         complete += usize::from(judge(
             &mut section,
             &mut table,
@@ -218,12 +184,12 @@ fn judge(
     section: &mut Section,
     table: &mut Table,
     seen: &Seen,
-    (place, length_s): (Place, f64),
+    (place, length_s): (&str, f64),
     greatest_s: [f64; 4],
     flags: &str,
 ) -> bool {
     let Seen { touching_s, document } = seen;
-    let about = format!("{} {}, {flags}", seconds(length_s), place.name());
+    let about = format!("{} {}, {flags}", seconds(length_s), place);
     let found = document.health.and_then(|health| health.stops).unwrap_or_default();
     let longest_s = found.longest_ns as f64 / 1e9;
     let is_complete = found.count as usize >= touching_s.len();
@@ -244,14 +210,14 @@ fn judge(
         });
     }
     let if_any = |length_s: f64| if length_s > 0.0 { seconds(length_s) } else { "–".to_owned() };
-    table.row(&[
-        place.name().to_owned(),
-        flags.to_owned(),
-        touching_s.len().to_string(),
-        if_any(length_s),
-        found.count.to_string(),
-        if_any(longest_s),
-        document.verdict.grade.in_words().to_owned(),
+    table.add(&[
+        ("stop", &place),
+        ("load", &flags),
+        ("touching", &touching_s.len().to_string()),
+        ("longest", &if_any(length_s)),
+        ("found", &found.count),
+        ("longest found", &if_any(longest_s)),
+        ("grade", &document.verdict.grade.in_words()),
     ]);
     is_complete
 }

@@ -20,20 +20,7 @@ use super::clients::{self, ClientRun};
 use super::log::{self, Record};
 use super::machine::Placement;
 use super::options::Options;
-use super::servers::{Server, Transport, pinned};
-
-/// Spins for a share of each period of 5 to 15 ms. The periods vary, so that no period of the load
-/// or of weir's sampling aligns with them.
-const SPINNER: &str = r#"
-import random, sys, time
-share = float(sys.argv[1])
-print("ready", flush=True)
-while True:
-    begin, period = time.monotonic(), random.uniform(0.005, 0.015)
-    while time.monotonic() - begin < share * period:
-        pass
-    time.sleep((1 - share) * period)
-"#;
+use super::servers::{Server, Transport, pinned, python};
 
 /// Protocol between weir and `weir serve`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,10 +114,8 @@ impl Fixture {
     /// Starts a spinner that uses this share of the client's CPU, or of any CPU if client and
     /// server are not pinned.
     pub(crate) fn spin(&self, share: f64) -> Result<Guarded> {
-        let python = need_program("python3", "accuracy")?;
-        let mut words = pinned(self.placement.client, &python);
-        words.extend(["-c".into(), SPINNER.into(), share.to_string().into()]);
-        let mut spinner = Guarded::start(&words)?;
+        let share = share.to_string();
+        let mut spinner = python(self.placement.client, "rig/fixture/spinner.py", &[&share])?;
         spinner.await_line("ready")?;
         Ok(spinner)
     }

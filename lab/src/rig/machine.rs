@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use weir_machine::{CpuTicks, Description, PressureStall, Root, cpu_list, word};
-use xtask::shell::{find_program, root};
+use xtask::shell::{find_program, output, root};
 
 /// CPUs of the two sides; none if they cannot be separated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,9 +31,7 @@ impl Placement {
             _ => Placement::default(),
         }
     }
-}
 
-impl Placement {
     /// Describes the placement in words.
     pub(crate) fn describe(&self) -> String {
         match (self.server, self.client) {
@@ -112,11 +110,13 @@ pub(crate) struct Occasion {
 }
 
 impl Occasion {
-    /// Returns this occasion, with properties of the machine beside those of [`describe`].
+    /// Returns this occasion, with today's date in UTC, and with properties of the machine beside
+    /// those of [`describe`].
     pub(crate) fn now(more: impl IntoIterator<Item = (&'static str, String)>) -> Result<Occasion> {
         let machine = describe().into_iter().chain(more);
         let machine = machine.map(|(name, value)| (name.to_owned(), value)).collect();
-        Ok(Occasion { date: date()?, commit: commit()?, machine })
+        let date = output(Command::new("date").args(["-u", "+%Y-%m-%d"]))?;
+        Ok(Occasion { date, commit: commit()?, machine })
     }
 }
 
@@ -148,21 +148,10 @@ pub(crate) fn describe() -> Vec<(&'static str, String)> {
 /// Returns the commit that is built, and a mark if its sources have been changed since. Pages with
 /// measurements do not count as sources.
 pub(crate) fn commit() -> Result<String> {
-    let git = |words: &[&str]| -> Result<String> {
-        let output = Command::new("git").args(words).current_dir(root()?).output();
-        let output = output.context("failed to ask `git` for the commit")?;
-        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    };
+    let git = |words: &[&str]| output(Command::new("git").args(words).current_dir(root()?));
     let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
     let changes = git(&["status", "--porcelain", "--", ".", ":!docs"])?;
     Ok(if changes.is_empty() { commit } else { commit + "-dirty" })
-}
-
-/// Returns today's date, in UTC.
-pub(crate) fn date() -> Result<String> {
-    let output = Command::new("date").args(["-u", "+%Y-%m-%d"]).output();
-    let output = output.context("failed to ask `date` for the date")?;
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 /// Returns the first line in which a program prints its version, on either output.

@@ -1,6 +1,7 @@
 //! Servers under load: a private nginx, `weir serve` and scripts, each on a separate port.
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use weir_machine::{Process, Root, TICK_NS, processes};
 use xtask::guard::Guarded;
-use xtask::shell::{is_root, target_dir};
+use xtask::shell::{is_root, need_program, root, target_dir};
 
 /// Maximum of connections of the private nginx: those of the largest case, and some for its status.
 pub(crate) const NGINX_CONNECTIONS: u32 = 12_000;
@@ -121,7 +122,9 @@ impl Server {
         let directory = Directory(target_dir()?.join("bench").join(name));
         fs::create_dir_all(&directory.0).context("failed to make a directory for h2o")?;
         let config = directory.0.join("h2o.conf");
-        fs::write(&config, h2o_config(address, &directory.0))
+        let values: [(&str, &dyn Display); 2] =
+            [("port", &address.port()), ("directory", &directory.0.display())];
+        fs::write(&config, filled(include_str!("servers/h2o.conf"), &values))
             .context("failed to write h2o's config")?;
         fs::write(directory.0.join("index.html"), "Hello, World!\n")
             .context("failed to write h2o's file")?;
@@ -149,7 +152,8 @@ impl Server {
         Ok(Duration::from_nanos(worker.ticks * TICK_NS).as_secs_f64())
     }
 
-    /// Returns the URL whose responses have a body of this length; nginx has only some lengths.
+    /// Returns the URL whose responses have a body of this length; nginx has only some lengths, and
+    /// else responds 404.
     pub(crate) fn url_of_body(&self, bytes: u32) -> String {
         match self.kind {
             Kind::Nginx => format!("{}body/{bytes}", self.url),
@@ -243,6 +247,14 @@ pub(crate) fn pinned(cpu: Option<u32>, program: &Path) -> Vec<OsString> {
     words
 }
 
+/// Starts a script for Python, which is named by its path in this crate's sources.
+pub(crate) fn python(cpu: Option<u32>, script: &str, arguments: &[&str]) -> Result<Guarded> {
+    let mut words = pinned(cpu, &need_program("python3", "accuracy")?);
+    words.push(root()?.join("lab/src").join(script).into());
+    words.extend(arguments.iter().map(OsString::from));
+    Guarded::start(&words)
+}
+
 /// Waits until a server accepts connections.
 pub(crate) fn answers(address: SocketAddr) -> Result<()> {
     let since = Instant::now();
@@ -280,46 +292,33 @@ fn nginx_config(
     status: SocketAddr,
     workers: u32,
 ) -> Result<String> {
-    let places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
-    let places: String =
-        places.iter().map(|place| format!("  {place}_temp_path {place};\n")).collect();
-    // Otherwise root's worker runs as a user who may not read the build directory.
-    let user = if is_root()? { "user root;\n" } else { "" };
     let (protocol, tls) = match transport {
         Transport::Plain => ("", ""),
         Transport::Http2 => (" http2", ""),
-        Transport::Tls => (
-            " ssl",
-            "  ssl_certificate cert.pem;\n  ssl_certificate_key key.pem;\n  ssl_protocols \
-             TLSv1.3;\n  ssl_session_cache off;\n  ssl_session_tickets off;\n",
-        ),
+        Transport::Tls => (" ssl", include_str!("servers/tls.conf")),
     };
-    Ok(format!(
-        "{user}daemon off;\nworker_processes {workers};\npid nginx.pid;\n\
-         worker_rlimit_nofile {files};\n\
-         events {{\n  worker_connections {NGINX_CONNECTIONS};\n}}\n\
-         http {{\n{places}{tls}  access_log off;\n  keepalive_requests 1000000000;\n\
-         \x20 keepalive_timeout 1h;\n  sendfile on;\n  tcp_nopush on;\n\
-         \x20 open_file_cache max=100 inactive=1h;\n\
-         \x20 server {{\n    listen {address}{protocol} backlog=4096;\n    root .;\n\
-         \x20   location / {{ return 200 \"Hello, World!\\n\"; }}\n\
-         \x20   location /body/ {{ }}\n\
-         \x20   location /page {{ gzip on; gzip_types *; }}\n\
-         \x20 }}\n  server {{\n    listen {status};\n\
-         \x20   location = /status {{ stub_status; }}\n  }}\n}}\n",
-        files = NGINX_CONNECTIONS + 100,
+    // Otherwise root's worker runs as a user who may not read the build directory.
+    let user = if is_root()? { "user root;\n" } else { "" };
+    Ok(filled(
+        include_str!("servers/nginx.conf"),
+        &[
+            ("user", &user),
+            ("workers", &workers),
+            ("connections", &NGINX_CONNECTIONS),
+            ("files", &(NGINX_CONNECTIONS + 100)),
+            ("tls", &tls),
+            ("address", &address),
+            ("protocol", &protocol),
+            ("status", &status),
+        ],
     ))
 }
 
-/// Returns a configuration that logs the number of its connection for each request.
-fn h2o_config(address: SocketAddr, directory: &Path) -> String {
-    let (port, directory) = (address.port(), directory.display());
-    format!(
-        "num-threads: 1\n\
-         access-log: {{ path: '{directory}/{LOG}', format: '%{{connection-id}}x' }}\n\
-         listen: {{ host: 127.0.0.1, port: {port} }}\n\
-         hosts:\n  default:\n    paths:\n      /:\n        file.dir: '{directory}'\n"
-    )
+/// Returns a text with these values in the place of their names in braces.
+pub(crate) fn filled(text: &str, values: &[(&str, &dyn Display)]) -> String {
+    values.iter().fold(text.to_owned(), |text, (name, value)| {
+        text.replace(&format!("{{{name}}}"), &value.to_string())
+    })
 }
 
 /// Writes the files that nginx sends, each named by its length.

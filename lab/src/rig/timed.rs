@@ -33,7 +33,7 @@ pub(crate) struct Timed {
 
 /// Runs this command line to its end; the exit code must be one of `good`.
 pub(crate) fn timed(words: &[OsString], good: &[i32]) -> Result<Timed> {
-    let mut bash = Command::new("bash")
+    let bash = Command::new("bash")
         .args(["-c", TIMED, "timed"])
         .args(words)
         .env("LC_ALL", "C")
@@ -42,7 +42,7 @@ pub(crate) fn timed(words: &[OsString], good: &[i32]) -> Result<Timed> {
         .stderr(Stdio::piped())
         .spawn()
         .context("failed to start bash, which measures the CPU time of clients")?;
-    let (output, resident_bytes) = watched(&mut bash)?;
+    let (output, resident_bytes) = watched(bash)?;
     let stderr = String::from_utf8_lossy(&output.stderr);
     if !output.status.code().is_some_and(|code| good.contains(&code)) {
         // The last line is bash's.
@@ -63,7 +63,7 @@ pub(crate) fn show(words: &[OsString]) -> impl fmt::Display {
 }
 
 /// Reads the output of a shell and its child until both have ended, and polls the child's memory.
-fn watched(bash: &mut Child) -> Result<(Output, Option<u64>)> {
+fn watched(bash: Child) -> Result<(Output, Option<u64>)> {
     let pid = bash.id();
     let (over, ended) = mpsc::channel::<()>();
     let watcher = thread::spawn(move || {
@@ -73,20 +73,10 @@ fn watched(bash: &mut Child) -> Result<(Output, Option<u64>)> {
         }
         resident
     });
-    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    let (mut out, mut err) = (bash.stdout.take(), bash.stderr.take());
-    let errors = thread::spawn(move || {
-        err.as_mut().map(|err| std::io::Read::read_to_end(err, &mut stderr)).transpose()?;
-        Ok::<_, std::io::Error>(stderr)
-    });
-    if let Some(out) = &mut out {
-        std::io::Read::read_to_end(out, &mut stdout).context("failed to read a client")?;
-    }
-    let stderr = errors.join().expect("reading does not panic").context("failed to read bash")?;
-    let status = bash.wait().context("failed to wait for bash")?;
+    let output = bash.wait_with_output().context("failed to read a client")?;
     drop(over);
     let resident = watcher.join().expect("looking does not panic");
-    Ok((Output { status, stdout, stderr }, resident))
+    Ok((output, resident))
 }
 
 /// Returns the peak resident memory of a shell's only child, in bytes.
