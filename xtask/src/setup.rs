@@ -14,7 +14,7 @@ use std::str::FromStr;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::npm;
-use crate::shell::{cargo, find_program, find_tool, is_root, run, tools_dir};
+use crate::shell::{cargo, find_program, find_tool, is_root, run, show, tools_dir};
 
 /// Purpose of the programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,204 +73,39 @@ pub(crate) fn setup(purpose: Purpose) -> Result<()> {
 /// A required program, and the reason.
 #[derive(Debug)]
 struct Need {
-    /// Name of the program; [`Manager::package`] maps it to its package.
     program: &'static str,
     reason: &'static str,
-    required_by: &'static [Purpose],
+    required_by: Vec<Purpose>,
     /// Purposes for which the program is optional: used if found, marked absent if not.
-    wanted_by: &'static [Purpose],
+    wanted_by: Vec<Purpose>,
+    /// Its packages in the order of [`MANAGERS`]; none if they are called like it.
+    packages: Vec<&'static str>,
 }
 
-const NEEDS: [Need; 30] = [
-    Need {
-        program: "nginx",
-        reason: "its own count of requests is compared with weir's",
-        required_by: &[Purpose::Test, Purpose::Bench, Purpose::Accuracy],
-        wanted_by: &[],
-    },
-    Need {
-        program: "wrk",
-        reason: "its reports, and what it calls in scripts, are compared with weir's",
-        required_by: &[Purpose::Test],
-        wanted_by: &[Purpose::Bench, Purpose::Accuracy],
-    },
-    Need {
-        program: "curl",
-        reason: "a client of HTTP/2 and TLS of another origin for the reference server",
-        required_by: &[Purpose::Test],
-        wanted_by: &[],
-    },
-    Need {
-        program: "valgrind",
-        reason: "instructions per request are counted with it",
-        required_by: &[Purpose::Test],
-        wanted_by: &[],
-    },
-    Need {
-        program: "chromium-headless-shell",
-        reason: "the HTML report is loaded and painted by a browser",
-        required_by: &[Purpose::Test],
-        wanted_by: &[],
-    },
-    Need {
-        program: "javac",
-        reason: "a program of HdrHistogram's Java package reads the exports of histograms",
-        required_by: &[Purpose::Test],
-        wanted_by: &[],
-    },
-    Need {
-        program: HDRHISTOGRAM_JAR,
-        reason: "HdrHistogram's Java package reads the exports of histograms",
-        required_by: &[Purpose::Test],
-        wanted_by: &[],
-    },
-    Need {
-        program: "tmux",
-        reason: "the screen of --tui is shown by a terminal of a known size",
-        required_by: &[Purpose::Test],
-        wanted_by: &[],
-    },
-    Need {
-        program: "prometheus",
-        reason: "it scrapes a run, and answers the queries of the Grafana dashboard",
-        required_by: &[Purpose::Test],
-        wanted_by: &[],
-    },
-    Need {
-        program: "npm",
-        reason: "it installs axe-core and the packages of which the plot library is built",
-        required_by: &[Purpose::Test],
-        wanted_by: &[],
-    },
-    Need {
-        program: "node",
-        reason: "its HTTP server is one of those under load",
-        required_by: &[Purpose::Bench],
-        wanted_by: &[],
-    },
-    Need {
-        program: "python3",
-        reason: "HdrHistogram's Python package reads exports of histograms; servers under load, \
-                 spinners and the forwarder of a slow link are scripts for it",
-        required_by: &[Purpose::Test, Purpose::Bench, Purpose::Accuracy],
-        wanted_by: &[],
-    },
-    Need {
-        program: "ab",
-        reason: "one of the peers that are compared",
-        required_by: &[],
-        wanted_by: &[Purpose::Bench, Purpose::Accuracy],
-    },
-    Need {
-        program: "h2load",
-        reason: "one of the peers that are compared",
-        required_by: &[],
-        wanted_by: &[Purpose::Bench, Purpose::Accuracy],
-    },
-    Need {
-        program: "hey",
-        reason: "one of the peers that are compared",
-        required_by: &[],
-        wanted_by: &[Purpose::Bench, Purpose::Accuracy],
-    },
-    Need {
-        program: "tcpdump",
-        reason: "its times of packets are compared with the kernel's stamps",
-        required_by: &[],
-        wanted_by: &[Purpose::Accuracy],
-    },
-    Need {
-        program: "openssl",
-        reason: "it makes the certificate of the https case",
-        required_by: &[Purpose::Accuracy],
-        wanted_by: &[],
-    },
-    Need {
-        program: "ip",
-        reason: "it makes the network namespaces of a slow link",
-        required_by: &[Purpose::Accuracy],
-        wanted_by: &[],
-    },
-    Need {
-        program: "tc",
-        reason: "it limits the bandwidth of a slow link",
-        required_by: &[Purpose::Accuracy],
-        wanted_by: &[],
-    },
-    Need {
-        program: "h2o",
-        reason: "a server of HTTP/2 under load, whose own count is compared with weir's",
-        required_by: &[Purpose::Bench],
-        wanted_by: &[Purpose::Accuracy],
-    },
-    Need {
-        program: "nghttpd",
-        reason: "its own count of requests is compared with weir's",
-        required_by: &[],
-        wanted_by: &[Purpose::Accuracy],
-    },
-    Need {
-        program: "haproxy",
-        reason: "its own count of requests is compared with weir's",
-        required_by: &[],
-        wanted_by: &[Purpose::Accuracy],
-    },
-    Need {
-        program: "lighttpd",
-        reason: "its own count of requests is compared with weir's",
-        required_by: &[],
-        wanted_by: &[Purpose::Accuracy],
-    },
-    Need {
-        program: "caddy",
-        reason: "its own count of requests is compared with weir's",
-        required_by: &[],
-        wanted_by: &[Purpose::Accuracy],
-    },
-    Need {
-        program: "mmdebstrap",
-        reason: "it makes the Debian in which the .deb is installed",
-        required_by: &[Purpose::Dist],
-        wanted_by: &[],
-    },
-    Need {
-        program: "dpkg-deb",
-        reason: "it builds the .deb",
-        required_by: &[Purpose::Dist],
-        wanted_by: &[],
-    },
-    Need {
-        program: "dpkg-shlibdeps",
-        reason: "it finds the libraries that the .deb depends on",
-        required_by: &[Purpose::Dist],
-        wanted_by: &[],
-    },
-    Need {
-        program: "skopeo",
-        reason: "it reads the container image",
-        required_by: &[Purpose::Dist],
-        wanted_by: &[],
-    },
-    Need {
-        program: "zsh",
-        reason: "it checks the syntax of its completions",
-        required_by: &[],
-        wanted_by: &[Purpose::Dist],
-    },
-    Need {
-        program: "fish",
-        reason: "it checks the syntax of its completions",
-        required_by: &[],
-        wanted_by: &[Purpose::Dist],
-    },
-];
+const PROGRAMS: &str = include_str!("setup/programs.txt");
 
-fn missing(purpose: Purpose) -> Vec<(&'static Need, bool)> {
-    let missing = NEEDS
-        .iter()
-        .filter(|need| need.required_by.contains(&purpose) || need.wanted_by.contains(&purpose));
-    let missing = missing.filter(|need| !is_there(need.program));
-    missing.map(|need| (need, need.required_by.contains(&purpose))).collect()
+/// Reads the table of programs.
+fn needs() -> Vec<Need> {
+    let rows = PROGRAMS.lines().filter(|line| !line.starts_with('#'));
+    rows.map(|row| need(row).unwrap_or_else(|| panic!("failed to read `{row}`"))).collect()
+}
+
+fn need(row: &'static str) -> Option<Need> {
+    let columns: Vec<&str> = row.split('|').map(str::trim).collect();
+    let [program, required, wanted, packages, reason] = columns[..] else { return None };
+    let purposes = |names: &str| -> Option<Vec<Purpose>> {
+        names.split_whitespace().map(|name| name.parse().ok()).collect()
+    };
+    let packages = packages.split_whitespace().collect();
+    let (required_by, wanted_by) = (purposes(required)?, purposes(wanted)?);
+    Some(Need { program, reason, required_by, wanted_by, packages })
+}
+
+fn missing(purpose: Purpose) -> Vec<(Need, bool)> {
+    let missing = needs().into_iter().filter(|need| !is_there(need.program));
+    let missing = missing.map(|need| (need.required_by.contains(&purpose), need));
+    let needed = missing.filter(|(required, need)| *required || need.wanted_by.contains(&purpose));
+    needed.map(|(required, need)| (need, required)).collect()
 }
 
 /// HdrHistogram's Java package.
@@ -368,15 +203,12 @@ fn build(name: &str, version: Option<&str>) -> Result<()> {
 }
 
 /// Prints the programs that are still missing; an error if one is required.
-fn report(missing: &[(&Need, bool)], manager: Option<Manager>) -> Result<()> {
+fn report(missing: &[(Need, bool)], manager: Option<&Manager>) -> Result<()> {
     for (need, required) in missing {
         let kind = if *required { "missing" } else { "missing, but not required" };
         eprintln!("setup: {} is {kind}: {}", need.program, need.reason);
         match manager {
-            Some(manager) => {
-                let advice = manager.advice(manager.package(need.program));
-                eprintln!("setup:   as root: {advice}");
-            }
+            Some(manager) => eprintln!("setup:   as root: {}", show(&manager.command(need))),
             None => eprintln!("setup:   install it so that it is found in PATH"),
         }
     }
@@ -386,99 +218,51 @@ fn report(missing: &[(&Need, bool)], manager: Option<Manager>) -> Result<()> {
     Ok(())
 }
 
-/// Package managers of common systems.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Manager {
-    Apt,
-    Dnf,
-    Apk,
-    Pacman,
-}
+/// The package manager of a common system: the command that installs the package appended to it.
+#[derive(Debug)]
+struct Manager(&'static str);
+
+const MANAGERS: [Manager; 4] = [
+    Manager("apt-get install --yes --no-install-recommends"),
+    Manager("dnf install --assumeyes"),
+    Manager("apk add"),
+    Manager("pacman --sync --noconfirm --needed"),
+];
 
 impl Manager {
-    fn of_this_system() -> Option<Manager> {
-        let all = [Manager::Apt, Manager::Dnf, Manager::Apk, Manager::Pacman];
-        all.into_iter().find(|manager| find_program(manager.words()[0]).is_some())
+    fn of_this_system() -> Option<&'static Manager> {
+        MANAGERS.iter().find(|manager| find_program(manager.program()).is_some())
     }
 
-    /// Returns the command that installs the package appended to it.
-    fn words(self) -> &'static [&'static str] {
-        match self {
-            Manager::Apt => &["apt-get", "install", "--yes", "--no-install-recommends"],
-            Manager::Dnf => &["dnf", "install", "--assumeyes"],
-            Manager::Apk => &["apk", "add"],
-            Manager::Pacman => &["pacman", "--sync", "--noconfirm", "--needed"],
-        }
-    }
-
-    fn advice(self, package: &str) -> String {
-        format!("{} {package}", self.words().join(" "))
-    }
-
-    /// Returns the package that contains a program.
-    fn package(self, program: &'static str) -> &'static str {
-        match (program, self) {
-            ("ab", Manager::Apt | Manager::Apk) => "apache2-utils",
-            ("ab", Manager::Dnf) => "httpd-tools",
-            ("ab", Manager::Pacman) => "apache",
-            ("h2load", Manager::Apt) => "nghttp2-client",
-            ("nghttpd", Manager::Apt) => "nghttp2-server",
-            ("h2load" | "nghttpd", _) => "nghttp2",
-            // Its module for TLS, which brings the program.
-            ("lighttpd", Manager::Apt) => "lighttpd-mod-openssl",
-            ("chromium-headless-shell", Manager::Dnf | Manager::Apk | Manager::Pacman) => {
-                "chromium"
-            }
-            ("javac", Manager::Apt) => "default-jdk-headless",
-            ("javac", Manager::Dnf) => "java-latest-openjdk-devel",
-            ("javac", Manager::Apk) => "openjdk17-jdk",
-            ("javac", Manager::Pacman) => "jdk-openjdk",
-            (HDRHISTOGRAM_JAR, Manager::Apt) => "libhdrhistogram-java",
-            (HDRHISTOGRAM_JAR, _) => "HdrHistogram",
-            ("node", _) => "nodejs",
-            ("npm", Manager::Dnf) => "nodejs-npm",
-            ("prometheus", Manager::Dnf) => "golang-github-prometheus",
-            ("python3", Manager::Apt) => "python3-venv",
-            ("python3", Manager::Pacman) => "python",
-            ("dpkg-deb", _) => "dpkg",
-            ("dpkg-shlibdeps", Manager::Apt | Manager::Dnf) => "dpkg-dev",
-            ("dpkg-shlibdeps", _) => "dpkg",
-            ("ip" | "tc", Manager::Dnf) => "iproute",
-            ("ip" | "tc", _) => "iproute2",
-            _ => program,
-        }
+    fn program(&self) -> &'static str {
+        self.0.split(' ').next().unwrap_or_default()
     }
 
     /// Installs one package at a time, so that one unavailable package does not block the rest.
     /// Failures show up later as missing programs.
-    fn install(self, needs: &[(&Need, bool)]) {
+    fn install(&self, needs: &[(Need, bool)]) {
         for (need, _) in needs {
-            let package = self.package(need.program);
-            let first = run(&mut self.command(package));
+            let mut outcome = run(&mut self.command(need));
             // A fresh container has no package lists, and old lists name versions that are gone.
-            if first.is_err() && self == Manager::Apt {
+            if outcome.is_err() && self.program() == "apt-get" {
                 let refreshed = run(Command::new("apt-get").arg("update"));
-                let second = refreshed.and_then(|()| run(&mut self.command(package)));
-                complain(need, second);
-            } else {
-                complain(need, first);
+                outcome = refreshed.and_then(|()| run(&mut self.command(need)));
+            }
+            if let Err(error) = outcome {
+                eprintln!("setup: failed to install {}: {error:#}", need.program);
             }
         }
     }
 
-    fn command(self, package: &str) -> Command {
-        let mut command = Command::new(self.words()[0]);
-        command.args(&self.words()[1..]).arg(package);
+    fn command(&self, need: &Need) -> Command {
+        let at = MANAGERS.iter().position(|manager| manager.0 == self.0);
+        let package = at.and_then(|at| need.packages.get(at)).unwrap_or(&need.program);
+        let mut command = Command::new(self.program());
+        command.args(self.0.split(' ').skip(1)).arg(package);
         // Debian's packages ask no questions, and start no service in runlevel 1: the tests must
         // not leave a web server on port 80.
         command.env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1");
         command
-    }
-}
-
-fn complain(need: &Need, outcome: Result<()>) {
-    if let Err(error) = outcome {
-        eprintln!("setup: failed to install {}: {error:#}", need.program);
     }
 }
 
@@ -517,28 +301,31 @@ impl Service {
 mod tests {
     use super::*;
 
-    const REQUIRED: Need =
-        Need { program: "a", reason: "of b", required_by: &[Purpose::Test], wanted_by: &[] };
-
     #[test]
     fn only_what_is_required_fails() {
+        let missing = |required| [(need("a | test | | | of b").expect("a row"), required)];
         assert!(report(&[], None).is_ok());
-        assert!(report(&[(&REQUIRED, false)], Some(Manager::Apt)).is_ok());
-        let error = report(&[(&REQUIRED, true)], Some(Manager::Apt)).expect_err("a is missing");
+        assert!(report(&missing(false), Some(&MANAGERS[0])).is_ok());
+        let error = report(&missing(true), Some(&MANAGERS[0])).expect_err("a is missing");
         assert_eq!(error.to_string(), "install a first");
     }
 
     #[test]
     fn the_advice_can_be_typed() {
-        assert_eq!(Manager::Apk.advice("nginx"), "apk add nginx");
-        assert_eq!(Manager::Apk.package("nginx"), "nginx");
-        assert_eq!(Manager::Dnf.package("ab"), "httpd-tools");
-        assert_eq!(Manager::Apt.package("node"), "nodejs");
+        let check = |manager: usize, program: &str, expected: &str| {
+            let need = needs().into_iter().find(|need| need.program == program).expect("a row");
+            let command = show(&MANAGERS[manager].command(&need));
+            assert!(command.ends_with(expected), "{command}");
+        };
+        check(2, "nginx", "apk add nginx");
+        check(1, "ab", "--assumeyes httpd-tools");
+        check(0, "node", "--no-install-recommends nodejs");
     }
 
     #[test]
     fn purposes_are_read() {
         assert_eq!("test".parse::<Purpose>().expect("a purpose"), Purpose::Test);
         assert!("demo".parse::<Purpose>().is_err());
+        assert!(needs().iter().all(|need| [0, 4].contains(&need.packages.len())));
     }
 }
