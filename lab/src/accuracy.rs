@@ -36,8 +36,7 @@ mod slots;
 mod stall;
 mod stops;
 
-use crate::rig::cases::Case;
-use crate::rig::fixture::Over;
+use crate::rig::{Case, Over};
 
 /// All cases, in the order of measuring.
 pub(crate) const CASES: &[Case] = &[

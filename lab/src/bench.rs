@@ -24,7 +24,7 @@ mod tls;
 mod watching;
 mod window;
 
-use crate::rig::cases::Case;
+use crate::rig::Case;
 
 /// All cases, in the order of the page.
 pub(crate) const CASES: &[Case] = &[

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use xtask::guard::Guarded;
 use xtask::shell::{build_weir, need_program, root, target_dir};
 
-use crate::rig::servers::{answers, free_address};
+use crate::rig::{answers, free_address};
 
 /// Pages, and the configuration of their nginx, from the root of the repository.
 const GUIDES: &str = "docs/guides";

@@ -17,7 +17,7 @@ use anyhow::{Result, bail};
 use xtask::measured::{ACCURACY, PERFORMANCE};
 use xtask::shell;
 
-use rig::cases::measure;
+use rig::measure;
 
 fn main() -> ExitCode {
     shell::run_task("lab", run)

@@ -12,7 +12,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use xtask::shell::{build_weir, need_program, output, root};
 
-use crate::rig::servers::{Server, Transport};
+use crate::rig::{Server, Transport};
 
 /// The picture, from the root of the repository.
 pub(crate) const PICTURE: &str = "docs/run.svg";

@@ -1,16 +1,29 @@
 //! Common parts of the measuring tasks: their cases, servers, clients, the machine, and tables of
 //! figures. This module depends on no case and judges nothing.
 
-pub(crate) mod cases;
+mod cases;
 pub(crate) mod clients;
-pub(crate) mod fixture;
-pub(crate) mod log;
-pub(crate) mod machine;
-pub(crate) mod options;
-pub(crate) mod peers;
-pub(crate) mod printed;
-pub(crate) mod section;
-pub(crate) mod servers;
-pub(crate) mod stats;
+mod fixture;
+mod log;
+mod machine;
+mod options;
+mod peers;
+mod printed;
+mod section;
+mod servers;
+mod stats;
 pub(crate) mod table;
-pub(crate) mod timed;
+mod timed;
+
+pub(crate) use cases::*;
+pub(crate) use clients::*;
+pub(crate) use fixture::*;
+pub(crate) use log::*;
+pub(crate) use machine::*;
+pub(crate) use peers::*;
+pub(crate) use printed::*;
+pub(crate) use section::*;
+pub(crate) use servers::*;
+pub(crate) use stats::*;
+pub(crate) use table::*;
+pub(crate) use timed::*;

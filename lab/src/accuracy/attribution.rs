@@ -7,11 +7,7 @@ use weir_result::document::{Limit, LimitedBy};
 use xtask::guard::Guarded;
 
 use super::link::{Link, SERVER_ADDRESS, Slowness};
-use crate::rig::fixture::Fixture;
-use crate::rig::section::Section;
-use crate::rig::servers::{answers, free_address, pinned, python};
-use crate::rig::table::Table;
-use crate::rig::timed::timed;
+use crate::rig::{Fixture, Section, answers, free_address, pinned, python, timed};
 
 /// Runs of each scenario, and the number of them that must name the right limit.
 const RUNS: usize = 20;
@@ -97,37 +93,29 @@ pub(super) fn attribution(fixture: &Fixture) -> Result<Section> {
              a wrong one; `unknown` is not wrong."
         ),
     );
-    let mut table = Table::default();
     for scenario in &SCENARIOS {
         let mut told = Vec::new();
         for _ in 0..runs {
             told.push(run(fixture, scenario)?);
         }
-        judge(&mut section, &mut table, scenario, &told, least);
+        judge(&mut section, scenario, &told, least);
     }
     section.verdict(format!(
         "Of {} runs {} name the right limit, {} none and {} a wrong one.",
         runs * SCENARIOS.len(),
-        table.sum("right"),
-        table.sum("unknown"),
-        table.sum("wrong")
+        section.sum("right"),
+        section.sum("unknown"),
+        section.sum("wrong")
     ));
-    section.table("", table);
     Ok(section)
 }
 
-fn judge(
-    section: &mut Section,
-    table: &mut Table,
-    scenario: &Scenario,
-    told: &[Limit],
-    least: usize,
-) {
+fn judge(section: &mut Section, scenario: &Scenario, told: &[Limit], least: usize) {
     let count = |limit| told.iter().filter(|told| told.by == limit).count();
     let (right, unknown) = (count(scenario.limit), count(LimitedBy::Unknown));
     let wrong = told.len() - right - unknown;
     let last = told.last().map_or("", |told| told.text.as_str());
-    table.add(&[
+    section.row(&[
         ("scenario", &scenario.name),
         ("limit", &scenario.limit.in_words()),
         ("right", &right),
@@ -191,9 +179,8 @@ mod tests {
     fn unknown_is_neither_right_nor_wrong() {
         let failures_of = |limits: [LimitedBy; 3]| {
             let mut section = Section::new("limits", "It tells.", "words");
-            let mut table = Table::new(&["", "", "", "", "", ""]);
             let told = limits.map(|by| Limit { by, text: String::new() });
-            judge(&mut section, &mut table, &FIFO, &told, 2);
+            judge(&mut section, &FIFO, &told, 2);
             section.settle(true);
             section.failures().len()
         };

@@ -11,10 +11,7 @@ use weir_result::quantile::Bound;
 
 use super::distribution::{Distribution, quantile};
 use super::quota::HalfCpu;
-use crate::rig::fixture::{Fixture, freeze};
-use crate::rig::machine::Pressure;
-use crate::rig::section::Section;
-use crate::rig::table::{Table, seconds};
+use crate::rig::{Fixture, Pressure, Section, freeze, seconds};
 
 const WARMUP_S: f64 = 0.5;
 
@@ -84,7 +81,7 @@ pub(super) fn blame(fixture: &Fixture) -> Result<Section> {
             window_s(fixture)
         ),
     );
-    let mut table = Table::default();
+    section.begin_table("Medians over the runs:");
     for (harm, name) in HARMS {
         // Disturbances caused on purpose do not make the machine busy.
         fixture.take_waited();
@@ -109,17 +106,10 @@ pub(super) fn blame(fixture: &Fixture) -> Result<Section> {
                 spoilt.len()
             ));
         }
-        judge(&mut section, &mut table, (harm, name), &told);
+        judge(&mut section, (harm, name), &told);
     }
     section.verdict("Medians:");
-    section.show(table.select(&[
-        "",
-        "runs",
-        "attributed to the client",
-        "sched lag max",
-        "wire max",
-    ]));
-    section.table("Medians over the runs:", table);
+    section.show_columns(&["", "runs", "attributed to the client", "sched lag max", "wire max"]);
     Ok(section)
 }
 
@@ -198,12 +188,7 @@ impl StopEvidence {
     }
 }
 
-fn judge(
-    section: &mut Section,
-    table: &mut Table,
-    (harm, name): (Harm, &str),
-    told: &[StopEvidence],
-) {
+fn judge(section: &mut Section, (harm, name): (Harm, &str), told: &[StopEvidence]) {
     let is_attributed_to_client = |told: &&StopEvidence| {
         if harm.is_to_client() { told.is_attributed } else { told.is_against_client }
     };
@@ -221,7 +206,7 @@ fn judge(
     rules.sort_unstable();
     rules.dedup();
     let response_s = median(&|told| told.response_max_s);
-    table.add(&[
+    section.row(&[
         ("", &name),
         ("runs", &told.len()),
         ("attributed to the client", &attributed),

@@ -13,9 +13,7 @@ use xtask::shell::find_program;
 
 use super::capture::{PacketCapture, exchanges};
 use super::distribution::quantile;
-use crate::rig::fixture::{Fixture, Serving};
-use crate::rig::section::Section;
-use crate::rig::table::{Table, seconds};
+use crate::rig::{Fixture, Section, Serving, seconds};
 
 /// Runs of each spinner, half of them with each source of true values.
 const RUNS: usize = 20;
@@ -87,7 +85,6 @@ pub(super) fn bounds(fixture: &Fixture) -> Result<Section> {
         return Ok(section);
     };
     let mut all: Vec<Vec<Stated>> = vec![Vec::new(); PERCENTILES.len()];
-    let mut table = Table::default();
     let halves = [(Source::Capture, runs.div_ceil(2)), (Source::Programmed, runs / 2)];
     for (duty, (source, runs)) in DUTIES.iter().flat_map(|duty| halves.map(|half| (*duty, half))) {
         let mut stated: Vec<Vec<Stated>> = vec![Vec::new(); PERCENTILES.len()];
@@ -98,7 +95,7 @@ pub(super) fn bounds(fixture: &Fixture) -> Result<Section> {
         }
         for ((list, all), (p, _)) in stated.iter().zip(&mut all).zip(PERCENTILES) {
             if !list.is_empty() {
-                row(&mut table, duty, source, p, list);
+                row(&mut section, duty, source, p, list);
             }
             all.extend_from_slice(list);
         }
@@ -113,7 +110,6 @@ pub(super) fn bounds(fixture: &Fixture) -> Result<Section> {
             format!("p{p}: the lower end is {low:.2} of the truth")
         });
     }
-    section.table("", table);
     section.verdict(format!(
         "It does in {inside} of {pairs} pairs of run and percentile ({least} are wanted)."
     ));
@@ -121,9 +117,9 @@ pub(super) fn bounds(fixture: &Fixture) -> Result<Section> {
     Ok(section)
 }
 
-fn row(table: &mut Table, duty: f64, source: Source, p: f64, list: &[Stated]) {
+fn row(section: &mut Section, duty: f64, source: Source, p: f64, list: &[Stated]) {
     let inside = list.iter().filter(|stated| stated.is_inside).count();
-    table.add(&[
+    section.row(&[
         ("spinner", &format!("{:.0}%", duty * 100.0)),
         ("truth", &source.name()),
         ("percentile", &format!("p{p}")),

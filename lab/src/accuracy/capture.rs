@@ -14,9 +14,7 @@ use xtask::shell::find_program;
 
 use super::distribution::quantile;
 use super::rows::{self, RequestRow};
-use crate::rig::fixture::Fixture;
-use crate::rig::section::Section;
-use crate::rig::table::{Table, thousands};
+use crate::rig::{Fixture, Section, thousands};
 
 /// Largest difference of the two at the median (METHOD 2.1).
 const APART_MAX_NS: f64 = 5_000.0;
@@ -36,7 +34,6 @@ pub(super) fn capture(fixture: &Fixture) -> Result<Section> {
         section.must(false, || "there is no tcpdump: cargo xtask setup accuracy".to_owned());
         return Ok(section);
     };
-    let mut table = Table::default();
     for io in ["epoll", "uring"] {
         let run = captured_run(fixture, &tcpdump, io)?;
         let (mut apart, mut wire, mut early) = (Vec::new(), Vec::new(), 0);
@@ -54,7 +51,7 @@ pub(super) fn capture(fixture: &Fixture) -> Result<Section> {
         }
         let us = |ns: f64| format!("{:.1} µs", ns / 1e3);
         let median = quantile(&apart, 0.5);
-        table.add(&[
+        section.row(&[
             ("engine", &io),
             ("requests", &thousands(stamped as u64)),
             ("read early", &thousands(early)),
@@ -72,8 +69,7 @@ pub(super) fn capture(fixture: &Fixture) -> Result<Section> {
         });
     }
     section.verdict("Wire time minus the time between the two packets:");
-    section.show(table.select(&["engine", "requests", "read early", "p50"]));
-    section.table("", table);
+    section.show_columns(&["engine", "requests", "read early", "p50"]);
     section.note("Packets are noted by the interface, stamps of requests just before it.");
     Ok(section)
 }

@@ -8,9 +8,7 @@ use weir_result::Document;
 
 use super::distribution::Distribution;
 use super::rows::{self, RequestRow};
-use crate::rig::fixture::Fixture;
-use crate::rig::section::Section;
-use crate::rig::table::{Table, thousands};
+use crate::rig::{Fixture, Section, thousands};
 
 const LOADS: [&str; 4] =
     ["-c50 -R5000", "-c50 -R5000 --arrivals poisson", "-c50", "-c10 --pipeline 8"];
@@ -24,7 +22,6 @@ pub(super) fn causality(fixture: &Fixture) -> Result<Section> {
          answered before weir reads the response?",
         "Ts ≤ read ≤ answered ≤ Te for every request, in warm-up, window and tail.",
     );
-    let mut table = Table::default();
     let loads: &[&str] = if fixture.options.is_quick { &LOADS[..1] } else { &LOADS };
     for load in loads {
         for io in ["epoll", "uring"] {
@@ -34,7 +31,7 @@ pub(super) fn causality(fixture: &Fixture) -> Result<Section> {
                 let pairs = rows::join(&rows.list, &log)?;
                 let wrong = pairs.iter().filter(|pair| !pair.is_causal()).count();
                 let server = if server_flags.is_empty() { "at once" } else { server_flags };
-                table.add(&[
+                section.row(&[
                     ("load", &format!("`{load} --io {io}`")),
                     ("server", &server),
                     ("requests", &thousands(pairs.len() as u64)),
@@ -44,9 +41,8 @@ pub(super) fn causality(fixture: &Fixture) -> Result<Section> {
             }
         }
     }
-    let (wrong, all) = (table.sum("out of order"), table.sum("requests"));
+    let (wrong, all) = (section.sum("out of order"), section.sum("requests"));
     section.verdict(format!("{wrong} of {} requests are out of order.", thousands(all)));
-    section.table("", table);
     Ok(section)
 }
 
@@ -60,7 +56,6 @@ pub(super) fn report(fixture: &Fixture) -> Result<Section> {
         "Every percentile of the document is in the bucket of the exact one (0.1%), and no less; \
          every class has the same count; least, greatest and sum agree to the nanosecond.",
     );
-    let mut table = Table::default();
     for (load, server_flags) in [
         ("-c50 -R5000", "--delay exp:1ms"),
         ("-c20", "--delay pareto:100us,1.2"),
@@ -73,7 +68,7 @@ pub(super) fn report(fixture: &Fixture) -> Result<Section> {
         let (compared, off) = percentiles_off(&document, &measured)?;
         let classes = classes_off(&document, &measured);
         let load = format!("`{load}`, {server_flags}");
-        table.add(&[
+        section.row(&[
             ("load", &load),
             ("requests", &thousands(measured.len() as u64)),
             ("percentiles compared", &thousands(compared)),
@@ -85,11 +80,10 @@ pub(super) fn report(fixture: &Fixture) -> Result<Section> {
     }
     section.verdict(format!(
         "{} of {} percentiles and {} counts differ.",
-        table.sum("off"),
-        table.sum("percentiles compared"),
-        table.sum("classes off")
+        section.sum("off"),
+        section.sum("percentiles compared"),
+        section.sum("classes off")
     ));
-    section.table("", table);
     Ok(section)
 }
 

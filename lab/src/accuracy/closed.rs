@@ -9,9 +9,7 @@ use anyhow::Result;
 use weir_result::Document;
 
 use super::distribution::Distribution;
-use crate::rig::fixture::{Fixture, freeze};
-use crate::rig::section::Section;
-use crate::rig::table::{Table, seconds, thousands};
+use crate::rig::{Fixture, Section, freeze, seconds, thousands};
 
 const CONNECTIONS: u32 = 20;
 const WARMUP_S: f64 = 1.0;
@@ -33,7 +31,6 @@ pub(super) fn stall(fixture: &Fixture) -> Result<Section> {
              shows nothing of it."
         ),
     );
-    let mut table = Table::default();
     let at_s = WARMUP_S + window_s * 0.4;
     let load = format!("-t1 -c{CONNECTIONS} -d{window_s}s --warmup {WARMUP_S}s");
     let wait = Duration::from_secs_f64(at_s);
@@ -41,30 +38,28 @@ pub(super) fn stall(fixture: &Fixture) -> Result<Section> {
 
     let server = fixture.serve(&format!("--stall {at_s}s+{stall_s}s --log-max 1"))?;
     let document = fixture.weir(&load, &server.url)?;
-    judge(&mut section, &mut table, "`weir serve --stall`", (stall_s, stall_s), &document)?;
+    judge(&mut section, "`weir serve --stall`", (stall_s, stall_s), &document)?;
 
     let server = fixture.serve("--log-max 1")?;
     let client = fixture.start_weir(&load, &server.url)?;
     thread::sleep(wait);
     let bracket_s = freeze(server.pid(), length)?;
-    judge(&mut section, &mut table, "SIGSTOP, `weir serve`", bracket_s, &client.finish()?)?;
+    judge(&mut section, "SIGSTOP, `weir serve`", bracket_s, &client.finish()?)?;
 
     let server = fixture.nginx()?;
     let client = fixture.start_weir(&load, &server.url)?;
     thread::sleep(wait);
     let bracket_s = freeze(server.worker, length)?;
-    judge(&mut section, &mut table, "SIGSTOP, nginx", bracket_s, &client.finish()?)?;
+    judge(&mut section, "SIGSTOP, nginx", bracket_s, &client.finish()?)?;
 
-    let longer = table.sum("longer than S/2");
-    section.verdict(format!("{longer} requests met the {} stalls.", table.rows.len()));
-    section.show(table.select(&["stall by", "longer than S/2", "S", "max", "p99"]));
-    section.table("", table);
+    let longer = section.sum("longer than S/2");
+    section.verdict(format!("{longer} requests met the {} stalls.", section.rows()));
+    section.show_columns(&["stall by", "longer than S/2", "S", "max", "p99"]);
     Ok(section)
 }
 
 fn judge(
     section: &mut Section,
-    table: &mut Table,
     name: &str,
     (least_s, most_s): (f64, f64),
     document: &Document,
@@ -72,7 +67,7 @@ fn judge(
     let times = Distribution::of(&document.latency.service_time)?;
     let long = times.above((least_s / 2.0 * 1e9) as u64);
     let max_s = times.max_ns() / 1e9;
-    table.add(&[
+    section.row(&[
         ("stall by", &name),
         ("requests", &thousands(times.count())),
         ("longer than S/2", &thousands(long)),

@@ -6,12 +6,9 @@ use anyhow::Result;
 
 use super::peers::{PEERS, RatedLoad};
 use super::theory::Stall;
-use crate::rig::fixture::Fixture;
-use crate::rig::log::Record;
-use crate::rig::peers::Peer;
-use crate::rig::printed::{Printed, PrintedTime};
-use crate::rig::section::Section;
-use crate::rig::table::{self, Table, seconds, thousands};
+use crate::rig::{
+    Fixture, Peer, Printed, PrintedTime, Record, Section, Table, seconds, table, thousands,
+};
 
 /// A fault, and the load that meets it.
 struct Trouble {

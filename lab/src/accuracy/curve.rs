@@ -2,8 +2,7 @@
 //! plan, and weir. Each row is checked.
 
 use super::distribution::{self, Distribution};
-use crate::rig::section::Section;
-use crate::rig::table::{Table, seconds};
+use crate::rig::{Section, seconds};
 
 /// A comparison of quantiles, with tolerances.
 pub(super) struct Curve<'a> {
@@ -36,34 +35,33 @@ impl Curve<'_> {
     ) -> f64 {
         let Curve { truth_s, reported, .. } = self;
         let mut off_s = 0.0_f64;
-        let mut table = Table::default();
+        section.begin_table(&format!("{}:", self.above));
         for p in quantiles {
             let name = format!("p{}", (p * 1e5).round() / 1e3);
             let (log_s, weir_s) =
                 (distribution::quantile(truth_s, *p), reported.quantile_ns(*p) / 1e9);
-            self.row(section, &mut table, &name, [theory_s(*p), log_s, weir_s]);
+            self.row(section, &name, [theory_s(*p), log_s, weir_s]);
             off_s = off_s.max((weir_s - log_s).abs());
         }
         let greatest =
             [theory_s(1.0), distribution::quantile(truth_s, 1.0), reported.max_ns() / 1e9];
         off_s = off_s.max((greatest[2] - greatest[1]).abs());
-        self.row(section, &mut table, "max", greatest);
+        self.row(section, "max", greatest);
         if let Some(theory_s) = mean_s {
             let mean = [theory_s, weir_stats::mean(truth_s), reported.mean_ns() / 1e9];
-            self.row(section, &mut table, "mean", mean);
+            self.row(section, "mean", mean);
         }
         let above = &self.above;
-        section.show(table.select(&["", "theory", "weir"]));
-        section.table(&format!("{above}:"), table);
+        section.show_columns(&["", "theory", "weir"]);
         section.must(reported.count() == truth_s.len() as u64, || {
             format!("{above}: {} requests were planned, {} are ok", truth_s.len(), reported.count())
         });
         off_s
     }
 
-    fn row(&self, section: &mut Section, table: &mut Table, name: &str, figures: [f64; 3]) {
+    fn row(&self, section: &mut Section, name: &str, figures: [f64; 3]) {
         let [theory_s, log_s, weir_s] = figures;
-        table.add(&[
+        section.row(&[
             ("", &name),
             ("theory", &seconds(theory_s)),
             ("server's log", &seconds(log_s)),

@@ -5,12 +5,7 @@ use anyhow::Result;
 use super::distribution::{self, Distribution};
 use super::peers::RatedLoad;
 use super::rows::{self, Pair};
-use crate::rig::fixture::{Fixture, Over, run_delay};
-use crate::rig::log::Record;
-use crate::rig::machine::Pressure;
-use crate::rig::peers::Peer;
-use crate::rig::section::Section;
-use crate::rig::table::{Table, seconds, thousands};
+use crate::rig::{Fixture, Over, Peer, Pressure, Record, Section, run_delay, seconds, thousands};
 
 /// Targets over the clean rounds, in which no other process used the threads' CPUs.
 const P50_AIM_NS: f64 = 15_000.0;
@@ -69,41 +64,25 @@ pub(super) fn delivery(fixture: &Fixture) -> Result<Section> {
             seconds(P99_AIM_NS / 1e9)
         ),
     );
-    let mut late = Table::new(&HEADS);
-    let mut around = Table::new(&HEADS);
-    let mut own = Table::new(&HEADS);
-    let (mut judged, mut reached) = (0, 0);
+    let (mut judged, mut reached, mut all) = (0, 0, Vec::new());
     for setting in settings(fixture) {
         let found = rounds(fixture, setting, least)?;
         let is_reached = judge(&mut section, setting, &found);
         judged += usize::from(is_reached.is_some());
         reached += usize::from(is_reached == Some(true));
-        add(&mut late, setting, &found, |round| &round.late_ns);
-        add(&mut around, setting, &found, |round| &round.around_ns);
-        add(&mut own, setting, &found, |round| &round.own_ns);
+        all.push((setting, found));
     }
     section.verdict(format!(
         "The aim (p50 {}, p99 {}) is reached in {reached} of {judged} settings with clean rounds.",
         seconds(P50_AIM_NS / 1e9),
         seconds(P99_AIM_NS / 1e9)
     ));
-    let aimed = late.filter("pacing", &["hybrid"]).filter("conn.", &["1"]);
-    section.show(aimed.select(&["rate", "engine", "clean", "p50", "p99"]));
-    section.table(
-        "Reported response time minus the true one, all of it after the server's send stamp (µs). \
-         Clean rounds first; the last three columns are of all rounds:",
-        late,
-    );
-    section.table(
-        "Of that the client's part: from when the kernel had the answer until weir had read it and \
-         its clock (µs), of the requests that the kernel stamped:",
-        own,
-    );
-    section.table(
-        "Reported response time minus the server's own time from read to send (µs): the way there \
-         and lateness in sending are in it too:",
-        around,
-    );
+    for (above, times) in TABLES {
+        section.begin_table(above);
+        all.iter().for_each(|(setting, found)| add(&mut section, *setting, found, times));
+        let shown = ["rate", "engine", "clean", "p50", "p99"];
+        section.show_rows(&[("pacing", &["hybrid"]), ("conn.", &["1"])], &shown);
+    }
     if fixture.over == Over::Http1 {
         compare(fixture, &mut section)?;
     }
@@ -111,9 +90,26 @@ pub(super) fn delivery(fixture: &Fixture) -> Result<Section> {
     Ok(section)
 }
 
-const HEADS: [&str; 13] = [
-    "rate", "conn.", "pacing", "engine", "clean", "min", "p50", "p90", "p99", "max", "all: p50",
-    "p99", "max",
+/// Times of a round.
+type TimesOf = fn(&Round) -> &Vec<f64>;
+
+/// The tables: the line above each, and its times. The first is shown.
+const TABLES: [(&str, TimesOf); 3] = [
+    (
+        "Reported response time minus the true one, all of it after the server's send stamp (µs). \
+         Clean rounds first; the last three columns are of all rounds:",
+        |round| &round.late_ns,
+    ),
+    (
+        "Of that the client's part: from when the kernel had the answer until weir had read it and \
+         its clock (µs), of the requests that the kernel stamped:",
+        |round| &round.own_ns,
+    ),
+    (
+        "Reported response time minus the server's own time from read to send (µs): the way there \
+         and lateness in sending are in it too:",
+        |round| &round.around_ns,
+    ),
 ];
 
 fn settings(fixture: &Fixture) -> Vec<Setting> {
@@ -218,33 +214,35 @@ fn judge(section: &mut Section, setting: Setting, rounds: &[Round]) -> Option<bo
 }
 
 /// Returns the times of all rounds or of the clean ones, sorted.
-fn merged(rounds: &[Round], clean_only: bool, times: fn(&Round) -> &Vec<f64>) -> Vec<f64> {
+fn merged(rounds: &[Round], clean_only: bool, times: TimesOf) -> Vec<f64> {
     let rounds = rounds.iter().filter(|round| round.is_clean || !clean_only);
     let mut merged: Vec<f64> = rounds.flat_map(|round| times(round).iter().copied()).collect();
     merged.sort_by(f64::total_cmp);
     merged
 }
 
-fn add(table: &mut Table, setting: Setting, rounds: &[Round], times: fn(&Round) -> &Vec<f64>) {
+fn add(section: &mut Section, setting: Setting, rounds: &[Round], times: TimesOf) {
     let Setting { rate_rps, connections, pacing, io } = setting;
     let clean = rounds.iter().filter(|round| round.is_clean).count();
-    let mut cells = vec![
-        format!("{}/s", thousands(rate_rps.into())),
-        connections.to_string(),
-        pacing.to_owned(),
-        io.to_owned(),
-        format!("{clean} of {}", rounds.len()),
-    ];
-    let quantiles = |times: &[f64], ps: &[f64]| -> Vec<String> {
-        let text = |p: &f64| match times {
-            [] => "–".to_owned(),
-            times => format!("{:.1}", distribution::quantile(times, *p) / 1e3),
-        };
-        ps.iter().map(text).collect()
+    let quantile = |clean_only, p| match merged(rounds, clean_only, times).as_slice() {
+        [] => "–".to_owned(),
+        times => format!("{:.1}", distribution::quantile(times, p) / 1e3),
     };
-    cells.extend(quantiles(&merged(rounds, true, times), &[0.0, 0.5, 0.9, 0.99, 1.0]));
-    cells.extend(quantiles(&merged(rounds, false, times), &[0.5, 0.99, 1.0]));
-    table.row(&cells);
+    section.row(&[
+        ("rate", &format!("{}/s", thousands(rate_rps.into()))),
+        ("conn.", &connections),
+        ("pacing", &pacing),
+        ("engine", &io),
+        ("clean", &format!("{clean} of {}", rounds.len())),
+        ("min", &quantile(true, 0.0)),
+        ("p50", &quantile(true, 0.5)),
+        ("p90", &quantile(true, 0.9)),
+        ("p99", &quantile(true, 0.99)),
+        ("max", &quantile(true, 1.0)),
+        ("all: p50", &quantile(false, 0.5)),
+        ("p99", &quantile(false, 0.99)),
+        ("max", &quantile(false, 1.0)),
+    ]);
 }
 
 /// Compares weir with wrk2, which reports no times of single requests: percentiles minus
@@ -255,21 +253,26 @@ fn compare(fixture: &Fixture, section: &mut Section) -> Result<()> {
         return Ok(());
     }
     let duration_s = CALIBRATION_S + 10;
-    let mut table = Table::new(&["", "rate", "conn.", "p50", "p99"]);
+    section.begin_table(
+        "Percentile as reported minus the same percentile of the server's own times from read to \
+         send (µs); weir as it comes (hybrid pacing):",
+    );
     for (rate_rps, connections) in [(1_000, 1), (1_000, 10), (10_000, 10)] {
         let load = RatedLoad { connections, duration_s, rate_rps, timeout_s: 10 };
         let mut add = |name: &str, reported_ns: [Option<f64>; 2], log: &[Record]| {
             let own = own_times_ns(log, CALIBRATION_S);
-            let mut cells = vec![
-                name.to_owned(),
-                format!("{}/s", thousands(rate_rps.into())),
-                connections.to_string(),
-            ];
-            for (p, reported_ns) in [0.5, 0.99].into_iter().zip(reported_ns) {
-                let more_ns = reported_ns.map(|ns| ns - distribution::quantile(&own, p));
-                cells.push(more_ns.map_or("–".to_owned(), |ns| format!("{:.1}", ns / 1e3)));
-            }
-            table.row(&cells);
+            let [p50, p99] = [0.5, 0.99].map(|p| distribution::quantile(&own, p));
+            let more = |reported_ns: Option<f64>, own_ns| {
+                let more_us = reported_ns.map(|ns| format!("{:.1}", (ns - own_ns) / 1e3));
+                more_us.unwrap_or_else(|| "–".to_owned())
+            };
+            section.row(&[
+                ("", &name),
+                ("rate", &format!("{}/s", thousands(rate_rps.into()))),
+                ("conn.", &connections),
+                ("p50", &more(reported_ns[0], p50)),
+                ("p99", &more(reported_ns[1], p99)),
+            ]);
         };
         let flags = format!("-t1 -c{connections} -R{rate_rps} -d10s --warmup {CALIBRATION_S}s");
         let (document, log) = fixture.run("--spin", &flags)?;
@@ -280,11 +283,6 @@ fn compare(fixture: &Fixture, section: &mut Section) -> Result<()> {
         let reported = [printed.p50, printed.p99].map(|time| time.map(|time| time.ns));
         add("wrk2", reported, &server.finish()?);
     }
-    section.table(
-        "Percentile as reported minus the same percentile of the server's own times from read to \
-         send (µs); weir as it comes (hybrid pacing):",
-        table,
-    );
     Ok(())
 }
 

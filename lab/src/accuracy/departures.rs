@@ -4,11 +4,7 @@ use anyhow::{Result, ensure};
 use weir_stats::{mean, variance};
 
 use super::peers::RatedLoad;
-use crate::rig::fixture::Fixture;
-use crate::rig::log::Record;
-use crate::rig::peers::Peer;
-use crate::rig::section::Section;
-use crate::rig::table::{Table, thousands};
+use crate::rig::{Fixture, Peer, Record, Section, thousands};
 
 const RATE_RPS: u32 = 2_000;
 const CONNECTIONS: u32 = 50;
@@ -40,13 +36,12 @@ pub(super) fn departures(fixture: &Fixture) -> Result<Section> {
              connections, {window_s} s."
         ),
     );
-    let mut table = Table::default();
     let load = format!("-t1 -c{CONNECTIONS} -R{RATE_RPS} -d{window_s}s --warmup 1s");
     for arrivals in ["uniform", "poisson --seed 1"] {
         let (_, log) = fixture.run("", &format!("{load} --arrivals {arrivals}"))?;
         let bins = Bins::of(&log, 1, window_s)?;
         let process = arrivals.split(' ').next().unwrap_or(arrivals);
-        bins.add_to(&mut table, &format!("weir, {process}"));
+        bins.add_to(&mut section, &format!("weir, {process}"));
         for (bin_ms, idc) in BINS_MS.into_iter().zip(bins.dispersion) {
             let (low, high) = bounds(process == "uniform", bin_ms, window_s);
             section.must_if_quiet((low..=high).contains(&idc), || {
@@ -65,14 +60,13 @@ pub(super) fn departures(fixture: &Fixture) -> Result<Section> {
             };
             Peer::Wrk2.run(fixture, load, &server.url)?;
             let bins = Bins::of(&server.finish()?, CALIBRATION_S, window_s - 1)?;
-            bins.add_to(&mut table, "wrk2, behind its calibration");
+            bins.add_to(&mut section, "wrk2, behind its calibration");
         }
         Some(_) => section.note("wrk2 takes longer than a quick run."),
         None => section.note("wrk2 is not on PATH."),
     }
     section.verdict("Index of dispersion of the number of arrivals (even: 0, Poisson: 1):");
-    section.show(table.select(&["sender", "in 1 ms", "in 10 ms", "in 100 ms"]));
-    section.table("", table);
+    section.show_columns(&["sender", "in 1 ms", "in 10 ms", "in 100 ms"]);
     section.note(
         "wrk2 starts its connections 5 ms apart and gives each its own period, so its requests \
          come in groups.",
@@ -119,9 +113,9 @@ impl Bins {
         Ok(Bins { dispersion: BINS_MS.map(|bin_ms| dispersion(&counts(bin_ms))), most })
     }
 
-    fn add_to(&self, table: &mut Table, sender: &str) {
+    fn add_to(&self, section: &mut Section, sender: &str) {
         let [one, ten, hundred] = self.dispersion.map(|idc| format!("{idc:.3}"));
-        table.add(&[
+        section.row(&[
             ("sender", &sender),
             ("in 1 ms", &one),
             ("in 10 ms", &ten),

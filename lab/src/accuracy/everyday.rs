@@ -8,11 +8,7 @@ use anyhow::{Context, Result};
 use weir_result::document::{Grade, LimitedBy};
 use xtask::guard::Guarded;
 
-use crate::rig::fixture::Fixture;
-use crate::rig::section::Section;
-use crate::rig::servers::{Server, Transport};
-use crate::rig::table::{Table, thousands};
-use crate::rig::timed::timed;
+use crate::rig::{Fixture, Section, Server, Transport, thousands, timed};
 
 /// Runs of each command.
 const RUNS: usize = 5;
@@ -81,7 +77,6 @@ pub(super) fn everyday_commands(fixture: &Fixture) -> Result<Section> {
         ),
     );
     let servers = Targets::start(fixture)?;
-    let mut table = Table::default();
     let mut stable = 0;
     for command in &COMMANDS {
         let mut told = Vec::new();
@@ -92,7 +87,7 @@ pub(super) fn everyday_commands(fixture: &Fixture) -> Result<Section> {
         let modal = grades.values().max().copied().unwrap_or(0);
         stable += modal;
         let printed = told.iter().filter(|told| told.has_percentiles).count();
-        table.add(&[
+        section.row(&[
             ("command", &format!("`{}`", command.name)),
             ("grades", &in_words(&grades)),
             ("limit", &in_words(&counted(told.iter().map(|told| told.limit.in_words())))),
@@ -119,7 +114,6 @@ pub(super) fn everyday_commands(fixture: &Fixture) -> Result<Section> {
     section.must_if_quiet(stable >= stable_least, || {
         format!("{stable} of {all} runs have their command's most frequent grade")
     });
-    section.table("", table);
     section.verdict(format!(
         "{} of {} runs have their command's most frequent grade.",
         thousands(stable as u64),

@@ -5,9 +5,7 @@ use weir_result::Document;
 use weir_result::document::Accounting;
 use weir_result::quantile::Bound;
 
-use crate::rig::fixture::Fixture;
-use crate::rig::section::Section;
-use crate::rig::table::{Table, seconds, thousands};
+use crate::rig::{Fixture, Section, seconds, thousands};
 
 /// Returns the six classes (METHOD 1.6) by the names that rows have, and their counts.
 pub(super) fn classes(accounting: &Accounting) -> [(&'static str, u64); 6] {
@@ -34,22 +32,21 @@ pub(super) fn black_hole(fixture: &Fixture) -> Result<Section> {
     );
     let load = format!("-t1 -c10 -R{rate_rps} -d{window_s}s --warmup 0 -T{timeout_s}s");
     let (document, log) = fixture.run("--fault blackhole:1", &load)?;
-    let mut table = Table::new(&["", "requests"]);
     let planned = document.accounting.planned;
-    table.row(&["planned", &thousands(planned)]);
+    section.row(&[("", &"planned"), ("requests", &thousands(planned))]);
     let mut total = 0;
     for (class, count) in classes(&document.accounting) {
-        table.row(&[class, &thousands(count)]);
+        section.row(&[("", &class), ("requests", &thousands(count))]);
         total += count;
         let must_be_none = ["ok", "bad_response", "transport_error"].contains(&class);
         section.must(!must_be_none || count == 0, || format!("{count} are {class}"));
     }
-    section.table("", table);
-    let mut table = Table::new(&["percentile", "at least"]);
+    section.begin_table("");
     let all = document.latency.response_time.all.as_ref().context("no request has failed")?;
     for percentile in &all.percentiles {
         let (p, ns) = (percentile.p, percentile.ns as f64);
-        table.row(&[format!("p{p}"), format!("> {}", seconds(ns / 1e9))]);
+        let least = format!("> {}", seconds(ns / 1e9));
+        section.row(&[("percentile", &format!("p{p}")), ("at least", &least)]);
         // `unknown` is right if the client was disturbed as well (METHOD 1.9).
         let is_bound = || format!("p{p} is not a lower bound");
         section.must_if_quiet(percentile.bound == Bound::Lower, is_bound);
@@ -59,8 +56,7 @@ pub(super) fn black_hole(fixture: &Fixture) -> Result<Section> {
     section.must(!all.percentiles.is_empty(), || "there are no percentiles".to_owned());
     let completed = document.throughput.completed;
     section.verdict(format!("{completed} of {planned} requests were completed."));
-    section.show(table.filter("percentile", &["p50", "p90", "p99"]));
-    section.table("", table);
+    section.show_rows(&[("percentile", &["p50", "p90", "p99"])], &["percentile", "at least"]);
     section.must(completed == 0, || format!("{completed} were completed"));
     section.must(planned == (rate_rps * window_s) as u64 && total == planned, || {
         format!("{planned} were planned, and {total} are accounted for")
@@ -83,7 +79,6 @@ pub(super) fn resets(fixture: &Fixture) -> Result<Section> {
          window exactly the requests that the server's log has no answer for; as many requests \
          sent as the server has read.",
     );
-    let mut table = Table::default();
     for load in ["-t1 -c10 -R2000", "-t1 -c10"] {
         for faults in ["reset:1/100", "close:1/100", "partial:1/100"] {
             let load = format!("{load} -d{window_s}s --warmup 0");
@@ -97,7 +92,7 @@ pub(super) fn resets(fixture: &Fixture) -> Result<Section> {
             let (made, seen) = (unanswered(usize::MAX), all_errors(&document));
             let broken = unanswered(planned as usize);
             let name = format!("`{load}`, {faults}");
-            table.add(&[
+            section.row(&[
                 ("load", &format!("`{load}`")),
                 ("faults", &faults),
                 ("sent", &thousands(sent)),
@@ -120,10 +115,9 @@ pub(super) fn resets(fixture: &Fixture) -> Result<Section> {
     }
     section.verdict(format!(
         "The server made {} faults, and weir reports {}.",
-        thousands(table.sum("made by the server")),
-        thousands(table.sum("seen by weir"))
+        thousands(section.sum("made by the server")),
+        thousands(section.sum("seen by weir"))
     ));
-    section.table("", table);
     Ok(section)
 }
 

@@ -11,10 +11,7 @@ use anyhow::{Context, Result, ensure};
 use xtask::guard::Guarded;
 use xtask::shell::find_program;
 
-use crate::rig::fixture::Fixture;
-use crate::rig::section::Section;
-use crate::rig::servers::{answers, filled, free_address, write_certificate};
-use crate::rig::table::{Table, thousands};
+use crate::rig::{Fixture, Section, answers, filled, free_address, thousands, write_certificate};
 
 /// A server program. In its texts `{http1}`, `{plain}` and `{secure}` stand for its addresses, the
 /// same with `_port` for their ports, and `{dir}` for its directory, which has `cert.pem`,
@@ -135,28 +132,25 @@ pub(super) fn servers_of_others(fixture: &Fixture) -> Result<Section> {
         "Do counts agree with the logs of other servers, which end connections as they like?",
         "Requests in the server's log = requests sent − returned, and every planned request ok.",
     );
-    let mut table = Table::default();
     for foreign in &FOREIGNS {
-        let Some(program) = find_program(foreign.program) else {
-            section.note(format!("{} is not installed: it is not compared.", foreign.program));
+        let name = foreign.program;
+        let Some(program) = find_program(name) else {
+            section.note(format!("{name} is not installed: it is not compared."));
             continue;
         };
         for &wire in foreign.speaks {
             for load in wire.loads() {
-                add(fixture, &mut section, &mut table, foreign, &program, wire, load)
-                    .with_context(|| {
-                        format!("failed to compare {} over {wire}", foreign.program)
-                    })?;
+                add(fixture, &mut section, foreign, &program, wire, load)
+                    .with_context(|| format!("failed to compare {name} over {wire}"))?;
             }
         }
     }
     section.verdict(format!(
         "{} requests were sent, {} returned unprocessed, and {} are in the servers' logs.",
-        thousands(table.sum("sent")),
-        thousands(table.sum("returned")),
-        thousands(table.sum("in the server's log"))
+        thousands(section.sum("sent")),
+        thousands(section.sum("returned")),
+        thousands(section.sum("in the server's log"))
     ));
-    section.table("", table);
     Ok(section)
 }
 
@@ -164,7 +158,6 @@ pub(super) fn servers_of_others(fixture: &Fixture) -> Result<Section> {
 fn add(
     fixture: &Fixture,
     section: &mut Section,
-    table: &mut Table,
     foreign: &Foreign,
     program: &Path,
     wire: Wire,
@@ -175,7 +168,7 @@ fn add(
     let counted = running.finish(foreign.mark.unwrap_or(wire.version()))?;
     let accounting = &document.accounting;
     let (sent, returned) = (accounting.sent.total, accounting.sent.returned);
-    table.add(&[
+    section.row(&[
         ("server", &foreign.program),
         ("protocol", &wire),
         ("load", &format!("`{load}`")),
@@ -229,18 +222,15 @@ impl Running {
             filled(text, &addresses)
         };
         fs::write(directory.join("config"), fill(foreign.config))?;
-        let path = format!(
-            "{}:{}",
-            program.parent().context("a program is in a directory")?.display(),
-            std::env::var("PATH").unwrap_or_default()
-        );
-        let command = format!("cd '{}' && {}", directory.display(), fill(foreign.command));
-        let guarded = Guarded::start(&["env", &format!("PATH={path}"), "sh", "-c", &command])?;
+        // It may be in a directory for administrators, which is not in the path of every user.
+        let place = program.parent().context("a program is in a directory")?.display();
+        let command = fill(foreign.command);
+        let command = format!("PATH={place}:$PATH; cd '{}' && {command}", directory.display());
+        let guarded = Guarded::start(&["sh", "-c", &command])?;
         let running = Running { guarded, directory, http1, plain, secure };
-        for wire in foreign.speaks {
-            answers(running.address(*wire))
-                .with_context(|| format!("failed to start {}", foreign.program))?;
-        }
+        let mut listeners = foreign.speaks.iter().map(|wire| running.address(*wire));
+        let started = listeners.try_for_each(answers);
+        started.with_context(|| format!("failed to start {}", foreign.program))?;
         Ok(running)
     }
 

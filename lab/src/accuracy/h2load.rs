@@ -6,9 +6,7 @@ use std::fs;
 use anyhow::{Context, Result, ensure};
 use xtask::shell::need_program;
 
-use crate::rig::fixture::Fixture;
-use crate::rig::servers::pinned;
-use crate::rig::timed::timed;
+use crate::rig::{Fixture, pinned, timed};
 
 /// Runs a load with these flags, and returns the times of its requests in seconds, sorted.
 pub(super) fn times_s(fixture: &Fixture, flags: &str, url: &str) -> Result<Vec<f64>> {

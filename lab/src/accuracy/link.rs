@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use xtask::guard::Guarded;
 use xtask::shell::{need_program, run};
 
-use crate::rig::servers::python;
+use crate::rig::python;
 
 /// Names of the namespaces; one program at a time uses them.
 const CLIENT: &str = "weir-client";

@@ -5,9 +5,7 @@ use anyhow::{Context, Result};
 use weir_result::Document;
 
 use super::rows::{self, Rows};
-use crate::rig::fixture::Fixture;
-use crate::rig::section::Section;
-use crate::rig::table::Table;
+use crate::rig::{Fixture, Section};
 
 /// Largest relative difference of the counts.
 const TOLERANCE: f64 = 0.001;
@@ -20,7 +18,6 @@ pub(super) fn occupancy(fixture: &Fixture) -> Result<Section> {
         "Do three counts of the requests on the wire agree, as Little's law demands?",
         format!("All three within {}% of each other.", TOLERANCE * 100.0),
     );
-    let mut table = Table::default();
     let mut worst = 0.0_f64;
     for (load, server_flags) in [
         ("-c100 -R5000", "--delay exp:5ms"),
@@ -40,7 +37,7 @@ pub(super) fn occupancy(fixture: &Fixture) -> Result<Section> {
         worst = worst.max(difference);
         let [over_time, by_requests, by_file] =
             counts_ns.map(|ns| format!("{:.4}", ns / 1e9 / window_s));
-        table.add(&[
+        section.row(&[
             ("load", &format!("`{load}`, {server_flags}")),
             ("mean on the wire, over time", &over_time),
             ("by requests", &by_requests),
@@ -53,11 +50,10 @@ pub(super) fn occupancy(fixture: &Fixture) -> Result<Section> {
     }
     section.verdict(format!(
         "Over {} loads they differ by at most {:.4} % (limit: {}).",
-        table.rows.len(),
+        section.rows(),
         worst * 100.0,
         TOLERANCE * 100.0
     ));
-    section.table("", table);
     Ok(section)
 }
 

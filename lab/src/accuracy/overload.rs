@@ -8,9 +8,7 @@ use super::distribution::Distribution;
 use super::plan::UniformPlan;
 use super::rows;
 use super::theory;
-use crate::rig::fixture::Fixture;
-use crate::rig::section::Section;
-use crate::rig::table::{self, seconds};
+use crate::rig::{Fixture, Section, seconds, table};
 
 const RATE_RPS: f64 = 1_500.0;
 const CAPACITY_RPS: f64 = 1_000.0;

@@ -5,10 +5,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
-use crate::rig::fixture::Fixture;
-use crate::rig::peers::Peer;
-use crate::rig::printed::Printed;
-use crate::rig::servers::pinned;
+use crate::rig::{Fixture, Peer, Printed, pinned};
 
 /// A load, independent of any program's command line.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, ensure};
 
 use super::rows::{self, Pair, RequestRow};
-use crate::rig::log::Record;
+use crate::rig::Record;
 
 /// A uniform plan, whose slot i was due at `start + (2i + 1) / 2R` (METHOD 1.3).
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,10 +7,7 @@ use weir_stats::{mean, mean_interval, t_quantile, variance};
 
 use super::distribution::Distribution;
 use super::theory::{Law, Queue, QueueKind};
-use crate::rig::fixture::Fixture;
-use crate::rig::log::Record;
-use crate::rig::section::Section;
-use crate::rig::table::{Table, seconds, thousands};
+use crate::rig::{Fixture, Record, Section, seconds, thousands};
 
 /// Largest time that delivery may add on a quiet machine: to the server, and back to the client's
 /// time stamp.
@@ -36,18 +33,16 @@ pub(super) fn queues(fixture: &Fixture) -> Result<Section> {
             seconds(DELIVERY_MAX_S)
         ),
     );
-    let mut table = Table::default();
     let kinds = [("M/M/1", QueueKind::Mm1), ("D/M/1", QueueKind::Dm1), ("M/D/1", QueueKind::Md1)];
     let rates: &[f64] = if fixture.options.is_quick { &[500.0] } else { &[500.0, 800.0] };
     for (name, kind) in kinds {
         for rate_rps in rates {
             let queue = Queue { kind, rate_rps: *rate_rps, service_rps: SERVICE_RPS };
-            measure_queue(fixture, &mut section, &mut table, name, queue, window_s)?;
+            measure_queue(fixture, &mut section, name, queue, window_s)?;
         }
     }
     section.verdict("Means and p99 beside theory's:");
-    section.show(table.select(&["queue", "ρ", "mean by theory", "weir", "p99 by theory"]));
-    section.table("", table);
+    section.show_columns(&["queue", "ρ", "mean by theory", "weir", "p99 by theory"]);
     section.note("The seeds of arrivals and of service are fixed, so a run is the same each time.");
     Ok(section)
 }
@@ -55,7 +50,6 @@ pub(super) fn queues(fixture: &Fixture) -> Result<Section> {
 fn measure_queue(
     fixture: &Fixture,
     section: &mut Section,
-    table: &mut Table,
     name: &str,
     queue: Queue,
     window_s: f64,
@@ -73,7 +67,7 @@ fn measure_queue(
     let (theory_s, weir_s, half_s) =
         (queue.mean_s(), reported.mean_ns() / 1e9, batches.mean_half_s());
     let p99 = batches.quantile_s(&reported, 0.99);
-    table.add(&[
+    section.row(&[
         ("queue", &name),
         ("ρ", &format!("{}", rate_rps / SERVICE_RPS)),
         ("mean by theory", &seconds(theory_s)),
@@ -132,7 +126,6 @@ pub(super) fn laws(fixture: &Fixture) -> Result<Section> {
             seconds(DELIVERY_MAX_S)
         ),
     );
-    let mut table = Table::default();
     let laws = [
         Law::Uniform { least_ns: 1e6, most_ns: 5e6 },
         Law::Exponential { mean_ns: 2e6 },
@@ -148,7 +141,7 @@ pub(super) fn laws(fixture: &Fixture) -> Result<Section> {
             reported.below_law(|ns| law.share(ns - DELIVERY_MAX_S * 1e9)),
         );
         let bound = 1.36 / (reported.count() as f64).sqrt();
-        table.add(&[
+        section.row(&[
             ("law", &law.flag()),
             ("n", &thousands(reported.count())),
             ("above", &format!("{above:.4}")),
@@ -161,8 +154,7 @@ pub(super) fn laws(fixture: &Fixture) -> Result<Section> {
         section.must_if_quiet(below <= bound, || format!("{}: {below:.4} below it", law.flag()));
     }
     section.verdict("The greatest distances of the distribution functions, and their bound:");
-    section.show(table.select(&["law", "above", "below", "bound"]));
-    section.table("", table);
+    section.show_columns(&["law", "above", "below", "bound"]);
     Ok(section)
 }
 

@@ -11,8 +11,7 @@ use parquet::record::{Field, Row as Fields};
 
 use weir_result::Document;
 
-use crate::rig::fixture::Fixture;
-use crate::rig::log::Record;
+use crate::rig::{Fixture, Record};
 
 /// One slot. Times are in nanoseconds of `CLOCK_MONOTONIC`, as in the server's log.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,9 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use weir_result::study::{SearchResult, Study, StudyResult};
 use xtask::shell::run;
 
-use crate::rig::fixture::Fixture;
-use crate::rig::section::Section;
-use crate::rig::table::{Table, rate};
+use crate::rig::{Fixture, Section, rate};
 
 /// Most trials of the median search.
 const TRIALS_MAX: usize = 20;
@@ -47,7 +45,7 @@ pub(super) fn search(fixture: &Fixture) -> Result<Section> {
 }
 
 fn known(fixture: &Fixture, count: usize, section: &mut Section) -> Result<()> {
-    let mut table = Table::default();
+    section.begin_table("`weir serve --mode fifo --delay 5ms`, `p95 < 100ms`:");
     let mut held = 0;
     for index in 1..=count {
         let server = fixture.serve("--mode fifo --delay 5ms --log-max 1")?;
@@ -57,7 +55,7 @@ fn known(fixture: &Fixture, count: usize, section: &mut Section) -> Result<()> {
         let is_held = found.lower_rps <= capacity_rps && capacity_rps <= found.upper_rps;
         held += usize::from(is_held);
         section.must(is_held, || format!("{} is not in {}", rate(capacity_rps), found.interval()));
-        table.add(&[
+        section.row(&[
             ("search", &index),
             ("capacity", &rate(capacity_rps)),
             ("interval", &found.interval()),
@@ -65,18 +63,17 @@ fn known(fixture: &Fixture, count: usize, section: &mut Section) -> Result<()> {
         ]);
     }
     section.verdict(format!("{held} of {count} intervals hold the known capacity."));
-    section.table("`weir serve --mode fifo --delay 5ms`, `p95 < 100ms`:", table);
     Ok(())
 }
 
 fn unknown(fixture: &Fixture, count: usize, section: &mut Section) -> Result<()> {
     let server = fixture.nginx()?;
     let url = format!("{}page", server.url);
-    let mut table = Table::default();
+    section.begin_table("nginx, one worker, a compressed page, `p99 < 20ms`:");
     let mut all = Vec::new();
     for index in 1..=count {
         let found = find(fixture, "p99 < 20ms", &["-H", "Accept-Encoding: gzip", &url])?;
-        table.add(&[
+        section.row(&[
             ("search", &index),
             ("interval", &found.interval()),
             ("trials", &found.trials),
@@ -89,7 +86,6 @@ fn unknown(fixture: &Fixture, count: usize, section: &mut Section) -> Result<()>
     });
     let median = median_trials(&all);
     section.must_if_quiet(median <= TRIALS_MAX, || format!("{median} trials at the median"));
-    section.table("nginx, one worker, a compressed page, `p99 < 20ms`:", table);
     section.verdict(format!(
         "{together} of {count} intervals on nginx have a rate in common; {median} trials at the \
          median."

@@ -3,10 +3,7 @@
 use anyhow::{Context, Result};
 use xtask::shell::root;
 
-use crate::rig::fixture::Fixture;
-use crate::rig::log::Record;
-use crate::rig::section::Section;
-use crate::rig::table::{Table, thousands};
+use crate::rig::{Fixture, Record, Section, thousands};
 
 /// A script that numbers requests, from the root of the repository.
 const SCRIPT: &str = "lab/src/accuracy/slots/numbers.lua";
@@ -25,7 +22,6 @@ pub(super) fn slots(fixture: &Fixture) -> Result<Section> {
     );
     let script = root()?.join(SCRIPT);
     let script = script.display();
-    let mut table = Table::default();
     for load in ["-t2 -c20 -R5000", "-t2 -c20"] {
         for fault in ["", "--fault close:1/50", "--fault reset:1/50"] {
             let flags = format!("{load} -d{window_s}s --warmup 500ms -s {script}");
@@ -33,7 +29,7 @@ pub(super) fn slots(fixture: &Fixture) -> Result<Section> {
             let sent = document.accounting.sent.total;
             let audit = audit(&log)?;
             let server = if fault.is_empty() { "well" } else { fault };
-            table.add(&[
+            section.row(&[
                 ("load", &format!("`{load}`")),
                 ("server", &server),
                 ("sent by weir", &thousands(sent)),
@@ -51,11 +47,10 @@ pub(super) fn slots(fixture: &Fixture) -> Result<Section> {
     }
     section.verdict(format!(
         "Of {} numbers {} are repeated and {} missing.",
-        thousands(table.sum("sent by weir")),
-        table.sum("repeated"),
-        table.sum("missing")
+        thousands(section.sum("sent by weir")),
+        section.sum("repeated"),
+        section.sum("missing")
     ));
-    section.table("", table);
     Ok(section)
 }
 

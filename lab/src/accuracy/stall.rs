@@ -12,10 +12,7 @@ use super::h2load;
 use super::plan::UniformPlan;
 use super::rows;
 use super::theory::Stall;
-use crate::rig::fixture::{Fixture, Over, freeze};
-use crate::rig::peers::Peer;
-use crate::rig::section::Section;
-use crate::rig::table::{Table, seconds, thousands};
+use crate::rig::{Fixture, Over, Peer, Section, Table, freeze, seconds, thousands};
 
 /// StallLoad of a case.
 #[derive(Clone, Copy, Debug)]

@@ -9,10 +9,7 @@ use weir_result::Document;
 use weir_result::document::RuleOutcome;
 use weir_result::quantile::Bound;
 
-use crate::rig::fixture::{Fixture, freeze};
-use crate::rig::machine::Pressure;
-use crate::rig::section::Section;
-use crate::rig::table::{Table, seconds};
+use crate::rig::{Fixture, Pressure, Section, freeze, seconds};
 
 const WARMUP_S: f64 = 0.8;
 const WINDOW_S: f64 = 1.5;
@@ -91,7 +88,7 @@ pub(super) fn stops(fixture: &Fixture) -> Result<Section> {
     section.must_if_quiet(findings == 0, || format!("{findings} runs without a stop have one"));
     section.verdict(format!("{findings} of {undisturbed} runs without stops have a finding."));
 
-    let mut table = Table::default();
+    section.begin_table("Each run:");
     let mut complete = 0;
     for index in 0..runs {
         let (place, begins_s) = PLACES[index % PLACES.len()];
@@ -101,20 +98,13 @@ pub(super) fn stops(fixture: &Fixture) -> Result<Section> {
         let length_s = 0.005 * 200f64.powf(index as f64 / (runs - 1).max(1) as f64);
         let (flags, server) = LOADS[load];
         let seen = stopped_run(fixture, flags, server, &begins_s(length_s), length_s)?;
-        complete += usize::from(judge(
-            &mut section,
-            &mut table,
-            &seen,
-            (place, length_s),
-            greatest[load],
-            flags,
-        ));
+        complete +=
+            usize::from(judge(&mut section, &seen, (place, length_s), greatest[load], flags));
     }
     section.verdict(format!(
         "In {complete} of {runs} runs all stops that touched the window or delayed its requests \
          were found."
     ));
-    section.table("Each run:", table);
     Ok(section)
 }
 
@@ -182,7 +172,6 @@ fn values(document: &Document) -> [f64; 4] {
 /// Judges a run and adds its row. Returns true if all of its stops were found.
 fn judge(
     section: &mut Section,
-    table: &mut Table,
     seen: &Seen,
     (place, length_s): (&str, f64),
     greatest_s: [f64; 4],
@@ -210,7 +199,7 @@ fn judge(
         });
     }
     let if_any = |length_s: f64| if length_s > 0.0 { seconds(length_s) } else { "–".to_owned() };
-    table.add(&[
+    section.row(&[
         ("stop", &place),
         ("load", &flags),
         ("touching", &touching_s.len().to_string()),

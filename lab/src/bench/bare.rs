@@ -7,11 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::rig::clients::{ClientRun, failures};
-use crate::rig::fixture::Fixture;
-use crate::rig::peers::Peer;
-use crate::rig::servers::Server;
-use crate::rig::timed::{Timed, show, timed};
+use crate::rig::{ClientRun, Fixture, Peer, Server, Timed, failures, show, timed};
 
 /// Largest relative difference of a client's own count from the server's: requests in flight at the
 /// end.

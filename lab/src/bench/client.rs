@@ -8,11 +8,7 @@ use std::ffi::OsString;
 use anyhow::{Context, Result, ensure};
 
 use super::load::{ClosedLoad, Lifetime};
-use crate::rig::clients::{ClientRun, failures};
-use crate::rig::fixture::Fixture;
-use crate::rig::peers::Peer;
-use crate::rig::servers::{Server, ServerCounts, pinned};
-use crate::rig::timed::{show, timed};
+use crate::rig::{ClientRun, Fixture, Peer, Server, ServerCounts, failures, pinned, show, timed};
 
 /// A program with its flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

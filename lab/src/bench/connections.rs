@@ -4,11 +4,10 @@
 use anyhow::{Context, Result, anyhow};
 use weir_result::Document;
 
-use crate::rig::clients::{self, ClientRun};
-use crate::rig::fixture::Fixture;
-use crate::rig::section::Section;
-use crate::rig::servers::{NGINX_CONNECTIONS, PER_SERVER_THREAD, PER_THREAD, Server};
-use crate::rig::table::{self, Table};
+use crate::rig::{
+    ClientRun, Fixture, NGINX_CONNECTIONS, PER_SERVER_THREAD, PER_THREAD, Section, Server, clients,
+    table,
+};
 
 const CONNECTIONS: [u32; 3] = [1_000, 10_000, 100_000];
 
@@ -39,7 +38,6 @@ pub(super) fn connections(fixture: &Fixture) -> Result<Section> {
         table::thousands(ONE_ADDRESS_MAX.into())
     );
     let mut section = Section::new("thousands of connections", QUESTION, method);
-    let mut table = Table::default();
     for connections in CONNECTIONS {
         let threads = connections.div_ceil(PER_SERVER_THREAD);
         let weir_serve = Server::weir(&fixture.weir, fixture.placement.server, threads)?;
@@ -47,7 +45,7 @@ pub(super) fn connections(fixture: &Fixture) -> Result<Section> {
             let name = format!("{} on {}", table::thousands(connections.into()), server.name);
             let added = match server.name == "nginx" && connections > NGINX_CONNECTIONS {
                 true => Err(anyhow!("it is set up for {NGINX_CONNECTIONS} connections")),
-                false => add(fixture, &server, connections, &mut section, &mut table),
+                false => add(fixture, &server, connections, &mut section),
             };
             match added {
                 // Loads that a machine may be unable to carry are reported, not judged.
@@ -58,10 +56,11 @@ pub(super) fn connections(fixture: &Fixture) -> Result<Section> {
             }
         }
     }
-    section.verdict(format!("Errors in all loads: {}.", table.sum("errors")));
-    let open = table.filter("server", &["weir serve"]);
-    section.show(open.select(&["connections", "load", "open at t0", "sent/s", "resident MiB"]));
-    section.table("", table);
+    section.verdict(format!("Errors in all loads: {}.", section.sum("errors")));
+    section.show_rows(
+        &[("server", &["weir serve"])],
+        &["connections", "load", "open at t0", "sent/s", "resident MiB"],
+    );
     Ok(section)
 }
 
@@ -70,17 +69,11 @@ fn seconds(fixture: &Fixture) -> u32 {
 }
 
 /// Adds a closed loop, and then a constant rate that it has shown to be possible.
-fn add(
-    fixture: &Fixture,
-    server: &Server,
-    connections: u32,
-    section: &mut Section,
-    table: &mut Table,
-) -> Result<()> {
+fn add(fixture: &Fixture, server: &Server, connections: u32, section: &mut Section) -> Result<()> {
     let mut rate = None;
     for _ in 0..2 {
         let (run, document) = load(fixture, server, connections, rate)?;
-        row(section, table, server, (connections, rate), &run, &document);
+        row(section, server, (connections, rate), &run, &document);
         let carried = (document.throughput.completed_rps / 2.0).min(RATE_MAX);
         rate = Some((carried / 1_000.0).floor().max(1.0) as u64 * 1_000);
     }
@@ -103,7 +96,6 @@ fn load(
 /// Adds a row, and checks it.
 fn row(
     section: &mut Section,
-    table: &mut Table,
     server: &Server,
     (connections, rate): (u32, Option<u64>),
     run: &ClientRun,
@@ -115,7 +107,7 @@ fn row(
     let resident_mib = clients::resident_mib(document);
     let sent_rps = document.throughput.sent_rps;
     let deviation = rate.map(|rate| (sent_rps / rate as f64 - 1.0) * 100.0);
-    table.add(&[
+    section.row(&[
         ("connections", &table::thousands(connections.into())),
         ("server", &server.name),
         ("load", &load),

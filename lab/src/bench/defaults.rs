@@ -8,13 +8,9 @@ use xtask::shell::{need_program, root};
 use super::bare::{PEERS, run_peer, run_weir};
 use super::floors::{ComparedLoad, SpeedFloor, floors};
 use super::paired::{self, Paired};
-use crate::rig::clients::ClientRun;
-use crate::rig::fixture::Fixture;
-use crate::rig::peers::{Peer, versions};
-use crate::rig::section::Section;
-use crate::rig::servers::{Server, Transport};
-use crate::rig::stats::MedianInterval;
-use crate::rig::table::{self, Table};
+use crate::rig::{
+    ClientRun, Fixture, MedianInterval, Peer, Section, Server, Table, Transport, table, versions,
+};
 
 const CONNECTIONS: [u32; 4] = [10, 50, 100, 500];
 

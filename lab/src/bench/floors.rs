@@ -1,7 +1,7 @@
 //! Floors of the section `defaults`: the comparisons with wrk that are too low, and the overall
 //! result. This module runs nothing.
 
-use crate::rig::stats::MedianInterval;
+use crate::rig::MedianInterval;
 
 /// Least ratio of requests/s that an interval must reach.
 ///

@@ -6,12 +6,7 @@ use xtask::shell::need_program;
 use super::load::ClosedLoad;
 use super::matrix::{self, LIMIT};
 use super::paired;
-use crate::rig::clients;
-use crate::rig::fixture::Fixture;
-use crate::rig::peers::{Peer, versions};
-use crate::rig::section::Section;
-use crate::rig::servers::{Server, Transport};
-use crate::rig::table::{self, Table};
+use crate::rig::{Fixture, Peer, Section, Server, Table, Transport, clients, table, versions};
 
 const STREAMS: [ClosedLoad; 6] = [
     ClosedLoad::of(1).streams(10),

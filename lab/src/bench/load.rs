@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::rig::servers::Server;
+use crate::rig::Server;
 
 /// A closed loop: every connection sends again as soon as it has its responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

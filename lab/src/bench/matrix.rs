@@ -5,11 +5,7 @@ use anyhow::Result;
 use super::client::Client;
 use super::load::ClosedLoad;
 use super::paired::{self, Paired};
-use crate::rig::fixture::Fixture;
-use crate::rig::peers::Peer;
-use crate::rig::section::Section;
-use crate::rig::servers::Server;
-use crate::rig::table::{self, Table};
+use crate::rig::{Fixture, Peer, Section, Server, Table, table};
 
 /// A case: its texts and loads.
 pub(super) struct CostCase {

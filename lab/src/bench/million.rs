@@ -11,11 +11,7 @@ use weir_result::Document;
 use xtask::guard::Guarded;
 use xtask::shell::is_root;
 
-use crate::rig::clients;
-use crate::rig::fixture::Fixture;
-use crate::rig::section::Section;
-use crate::rig::servers::{PER_SERVER_THREAD, PER_THREAD};
-use crate::rig::table::{self, Table};
+use crate::rig::{Fixture, PER_SERVER_THREAD, PER_THREAD, Section, clients, table};
 
 const TITLE: &str = "A million connections";
 
@@ -71,7 +67,7 @@ pub(super) fn million(fixture: &Fixture) -> Result<Section> {
         100.0 * RATE_ERROR_MAX
     );
     let mut section = Section::new(TITLE, QUESTION, method);
-    let (mut table, mut resident) = (Table::default(), Vec::new());
+    let mut resident = Vec::new();
     for load in loads(fixture)? {
         let ManyConnections { connections, threads, rate, seconds, .. } = load;
         let document = run(fixture, &load)?;
@@ -80,7 +76,7 @@ pub(super) fn million(fixture: &Fixture) -> Result<Section> {
             (document.connections.open_at_t0, document.connections.setup_ns as f64 / 1e9);
         let sent_rps = document.throughput.sent_rps;
         let (planned, ok) = (document.accounting.planned, document.accounting.ok);
-        table.add(&[
+        section.row(&[
             ("connections", &table::thousands(connections)),
             ("threads", &threads),
             ("rate", &table::thousands(rate)),
@@ -105,11 +101,10 @@ pub(super) fn million(fixture: &Fixture) -> Result<Section> {
     }
     let is_small = resident[0] <= RESIDENT_MAX_MIB && resident[1] - resident[2] <= GROWTH_MAX_MIB;
     section.must(is_small, || format!("too much memory is resident: {resident:?} MiB"));
-    let (all, missing) = (table.sum("answered"), table.sum("not answered"));
+    let (all, missing) = (section.sum("answered"), section.sum("not answered"));
     let [all, missing] = [all + missing, missing].map(table::thousands);
     section.verdict(format!("Of {all} requests {missing} were not answered."));
-    section.show(table.select(&["connections", "opened in", "sent/s", "resident MiB"]));
-    section.table("", table);
+    section.show_columns(&["connections", "opened in", "sent/s", "resident MiB"]);
     Ok(section)
 }
 

@@ -7,11 +7,7 @@ use super::load::ClosedLoad;
 use super::matrix::{BODIES, CLOSE, DEPTH, PIPELINING};
 use super::paired::{self, Paired};
 use super::peers::OTHERS;
-use crate::rig::fixture::Fixture;
-use crate::rig::peers::{Peer, versions};
-use crate::rig::section::Section;
-use crate::rig::servers::Server;
-use crate::rig::table::{self, Table};
+use crate::rig::{Fixture, Peer, Section, Server, Table, table, versions};
 
 const QUESTION: &str = "What does a request cost beside other programs'?";
 

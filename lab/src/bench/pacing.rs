@@ -3,13 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use weir_result::document::{Latency, Metric};
 
-use crate::rig::clients::ClientRun;
-use crate::rig::fixture::Fixture;
-use crate::rig::peers::Peer;
-use crate::rig::section::Section;
-use crate::rig::servers::{Server, pinned};
-use crate::rig::table::{self, Table};
-use crate::rig::timed::timed;
+use crate::rig::{ClientRun, Fixture, Peer, Section, Server, pinned, table, timed};
 
 const PACINGS: [&str; 3] = ["sleep", "hybrid", "spin"];
 
@@ -25,26 +19,6 @@ const QUESTION: &str =
 pub(super) fn pacing(fixture: &Fixture) -> Result<Section> {
     let server = fixture.weir_serve()?;
     let seconds = fixture.span(5, 2);
-    let mut table = Table::default();
-    for engine in fixture.engines()? {
-        for pacing in PACINGS {
-            let flags = format!("--pacing {pacing} {}", engine.join(" "));
-            let load = format!("{LOAD} -d{seconds}s --warmup 1s {flags}");
-            let (run, document) = fixture.timed_weir(&load, &server.url)?;
-            let Latency { send_lag, response_time, .. } = &document.latency;
-            let max_ns = send_lag.ok.max_ns.context("no request has a send lag")?;
-            table.add(&[
-                ("client", &format!("weir {flags}")),
-                ("send lag p50 µs", &percentile(send_lag, 50.0)),
-                ("p99 µs", &percentile(send_lag, 99.0)),
-                ("max µs", &table::micros(max_ns as f64)),
-                ("response p50 µs", &percentile(response_time, 50.0)),
-                ("p99 µs", &percentile(response_time, 99.0)),
-                ("client CPU", &run.cpu()),
-            ]);
-        }
-    }
-    let has_wrk2 = add_wrk2(fixture, &server, seconds, &mut table)?;
     let method = format!(
         "10,000/s over 20 connections of one worker, against `weir serve`, {seconds} s after 1 s \
          of warm-up (wrk2: after its 10 s of calibration). A percentile that a run does not carry \
@@ -55,12 +29,29 @@ pub(super) fn pacing(fixture: &Fixture) -> Result<Section> {
          CPU."
     );
     let mut section = Section::new("punctuality at a constant rate", QUESTION, method).reported();
-    if !has_wrk2 {
+    for engine in fixture.engines()? {
+        for pacing in PACINGS {
+            let flags = format!("--pacing {pacing} {}", engine.join(" "));
+            let load = format!("{LOAD} -d{seconds}s --warmup 1s {flags}");
+            let (run, document) = fixture.timed_weir(&load, &server.url)?;
+            let Latency { send_lag, response_time, .. } = &document.latency;
+            let max_ns = send_lag.ok.max_ns.context("no request has a send lag")?;
+            section.row(&[
+                ("client", &format!("weir {flags}")),
+                ("send lag p50 µs", &percentile(send_lag, 50.0)),
+                ("p99 µs", &percentile(send_lag, 99.0)),
+                ("max µs", &table::micros(max_ns as f64)),
+                ("response p50 µs", &percentile(response_time, 50.0)),
+                ("p99 µs", &percentile(response_time, 99.0)),
+                ("client CPU", &run.cpu()),
+            ]);
+        }
+    }
+    if !add_wrk2(fixture, &server, seconds, &mut section)? {
         section.note("wrk2 is not on PATH.");
     }
     section.verdict("Wanted of hybrid pacing: p50 ≤ 1 µs, p99 ≤ 100 µs, CPU ≤ 20%. Send lag:");
-    section.show(table.select(&["client", "send lag p50 µs", "p99 µs", "client CPU"]));
-    section.table("", table);
+    section.show_columns(&["client", "send lag p50 µs", "p99 µs", "client CPU"]);
     Ok(section)
 }
 
@@ -71,7 +62,12 @@ fn percentile(time: &Metric, p: f64) -> String {
 }
 
 /// Adds wrk2, if it is installed.
-fn add_wrk2(fixture: &Fixture, server: &Server, seconds: u32, table: &mut Table) -> Result<bool> {
+fn add_wrk2(
+    fixture: &Fixture,
+    server: &Server,
+    seconds: u32,
+    section: &mut Section,
+) -> Result<bool> {
     let Some(program) = Peer::Wrk2.find() else { return Ok(false) };
     let mut words = pinned(fixture.placement.client, &program);
     let flags = format!("{LOAD} -d{}s --latency {}", CALIBRATION_S + seconds, server.url);
@@ -82,6 +78,14 @@ fn add_wrk2(fixture: &Fixture, server: &Server, seconds: u32, table: &mut Table)
     let printed = Peer::Wrk2.read(&timed.stdout);
     let (p50, p99) = printed.p50.zip(printed.p99).context("wrk2 printed no p50 and p99")?;
     let (p50, p99) = (table::micros(p50.ns), table::micros(p99.ns));
-    table.row(&["wrk2", "—", "—", "—", &p50, &p99, &ClientRun::of(1, &timed).cpu()]);
+    section.row(&[
+        ("client", &"wrk2"),
+        ("send lag p50 µs", &"—"),
+        ("p99 µs", &"—"),
+        ("max µs", &"—"),
+        ("response p50 µs", &p50),
+        ("p99 µs", &p99),
+        ("client CPU", &ClientRun::of(1, &timed).cpu()),
+    ]);
     Ok(true)
 }

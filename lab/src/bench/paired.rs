@@ -6,10 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use anyhow::Result;
 use weir_stats::median;
 
-use crate::rig::clients::ClientRun;
-use crate::rig::fixture::Fixture;
-use crate::rig::stats::MedianInterval;
-use crate::rig::table;
+use crate::rig::{ClientRun, Fixture, MedianInterval, table};
 
 /// For each round, the runs in the order of the sides; the others are compared with the first side.
 pub(super) struct Paired {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use super::load::{ClosedLoad, Lifetime};
-use crate::rig::peers::Peer;
+use crate::rig::Peer;
 
 /// Programs in the order of tables. wrk is compared with weir in separate tables.
 pub(super) const OTHERS: [Peer; 6] =

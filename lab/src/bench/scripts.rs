@@ -9,8 +9,7 @@ mod flag;
 
 use anyhow::Result;
 
-use crate::rig::fixture::Fixture;
-use crate::rig::section::Section;
+use crate::rig::{Fixture, Section};
 
 const METHOD: &str = "The cost of a script, the memory of a thousand states, and a constant rate.";
 

@@ -3,11 +3,7 @@
 use anyhow::{Result, ensure};
 
 use super::paired::Paired;
-use crate::rig::clients::{self, ClientRun};
-use crate::rig::fixture::Fixture;
-use crate::rig::section::Section;
-use crate::rig::servers::Server;
-use crate::rig::table::{self, Table};
+use crate::rig::{ClientRun, Fixture, Section, Server, clients, table};
 
 const QUESTION: &str = "What does a request cost `weir serve`, beside nginx?";
 
@@ -16,26 +12,24 @@ pub(super) fn serving(fixture: &Fixture) -> Result<Section> {
     let names = servers.each_ref().map(|server| server.name.to_owned());
     let run = |at: usize| load(fixture, &servers[at]);
     let paired = Paired::run("serve", fixture.options.rounds, &names, run)?;
-    let mut table = Table::default();
-    for (at, name) in names.iter().enumerate() {
-        table.add(&[
-            ("server", name),
-            ("requests per CPU-second ÷ nginx's", &paired.efficiency_cell(at)),
-            ("µs CPU per request", &format!("{:.2}", paired.cost_us(at))),
-            ("requests/s", &table::rate(paired.requests_per_second(at))),
-        ]);
-    }
     let method = format!(
         "The server's CPU time under weir's closed loop of 100 connections, one thread on each \
          side, {} rounds of {} s.",
         fixture.options.rounds, fixture.options.seconds
     );
     let mut section = Section::new("`weir serve` against nginx", QUESTION, method).reported();
+    for (at, name) in names.iter().enumerate() {
+        section.row(&[
+            ("server", name),
+            ("requests per CPU-second ÷ nginx's", &paired.efficiency_cell(at)),
+            ("µs CPU per request", &format!("{:.2}", paired.cost_us(at))),
+            ("requests/s", &table::rate(paired.requests_per_second(at))),
+        ]);
+    }
     section.verdict(format!(
         "It completes {} times nginx's requests per CPU-second.",
         table::estimate(&paired.efficiency(1))
     ));
-    section.table("", table);
     Ok(section)
 }
 

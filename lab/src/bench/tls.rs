@@ -2,15 +2,10 @@
 
 use anyhow::{Context, Result};
 
-use super::client::Client;
 use super::load::ClosedLoad;
 use super::matrix::{self, LIMIT};
 use super::paired;
-use crate::rig::fixture::Fixture;
-use crate::rig::peers::Peer;
-use crate::rig::section::Section;
-use crate::rig::servers::{Server, Transport};
-use crate::rig::table::{self, Table};
+use crate::rig::{Fixture, Peer, Section, Transport, table};
 
 const LOADS: [ClosedLoad; 3] =
     [ClosedLoad::of(20), ClosedLoad::of(100), ClosedLoad::of(50).closing()];
@@ -42,21 +37,16 @@ pub(super) fn tls(fixture: &Fixture) -> Result<Section> {
         table::thousands(MANY.into()),
         table::thousands(FEW.into())
     );
-    section.table(&above, memory(fixture, &server, &clients)?);
-    Ok(section)
-}
-
-/// Returns the table of the memory that each connection takes.
-fn memory(fixture: &Fixture, server: &Server, clients: &[Client]) -> Result<Table> {
-    let mut table = Table::default();
+    section.begin_table(&above);
     for client in clients {
         let resident = |connections| {
-            let run = client.run(fixture, server, &ClosedLoad::of(connections), 2)?;
+            let run = client.run(fixture, &server, &ClosedLoad::of(connections), 2)?;
             run.resident_bytes.context("the kernel does not tell the memory of processes")
         };
         let more = resident(MANY)?.saturating_sub(resident(FEW)?);
         let each_kib = more as f64 / f64::from(MANY - FEW) / 1_024.0;
-        table.add(&[("client", &client.name()), ("KiB per connection", &format!("{each_kib:.1}"))]);
+        section
+            .row(&[("client", &client.name()), ("KiB per connection", &format!("{each_kib:.1}"))]);
     }
-    Ok(table)
+    Ok(section)
 }

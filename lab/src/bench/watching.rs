@@ -12,12 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use xtask::shell::find_program;
 
-use crate::rig::fixture::Fixture;
-use crate::rig::section::Section;
-use crate::rig::servers::{Server, free_address, pinned};
-use crate::rig::stats::MedianInterval;
-use crate::rig::table::Table;
-use crate::rig::timed::timed;
+use crate::rig::{Fixture, MedianInterval, Section, Server, Table, free_address, pinned, timed};
 
 /// Pairs of a comparison.
 const PAIRS: u32 = 20;
@@ -42,36 +37,6 @@ const QUESTION: &str = "What do `--tui`, `--listen` and `--format jsonl` togethe
 
 pub(super) fn watching(fixture: &Fixture) -> Result<Section> {
     ensure!(find_program("script").is_some(), "failed to find script, which makes a terminal");
-    let mut table = Table::new(&[
-        "client",
-        "send lag p99, alone",
-        "watched",
-        "difference",
-        "CPU, alone",
-        "watched",
-        "difference",
-    ]);
-    let mut changes = Table::new(&["client", "send lag p99", "CPU"]);
-    for (name, is_pinned) in [("on any CPU", false), ("on one CPU", true)] {
-        let pairs = pairs(fixture, is_pinned)?;
-        let of = |figure: fn(&(Figures, Figures)) -> f64| {
-            MedianInterval::of(pairs.iter().map(figure).collect())
-        };
-        let (alone_us, watched_us) = (of(|pair| pair.0.lag_us), of(|pair| pair.1.lag_us));
-        let (alone, watched) = (of(|pair| pair.0.cpu_percent), of(|pair| pair.1.cpu_percent));
-        let lag = with_interval(of(|pair| pair.1.lag_us - pair.0.lag_us), " µs");
-        let cpu = with_interval(of(|pair| pair.1.cpu_percent - pair.0.cpu_percent), " points");
-        changes.row(&[name, &lag, &cpu]);
-        table.row(&[
-            name.to_owned(),
-            format!("{:.1} µs", alone_us.median),
-            format!("{:.1} µs", watched_us.median),
-            lag,
-            format!("{:.1} %", alone.median),
-            format!("{:.1} %", watched.median),
-            cpu,
-        ]);
-    }
     let method = format!(
         "`{LOAD}` on `weir serve`, {PAIRS} pairs of runs of {} s one after the other, in an order \
          that alternates. One run is watched in three ways at once: `--tui` on a terminal of \
@@ -84,12 +49,32 @@ pub(super) fn watching(fixture: &Fixture) -> Result<Section> {
     );
     let mut section =
         Section::new("the cost of a screen and of metrics", QUESTION, method).reported();
+    let mut changes = Table::default();
+    for (name, is_pinned) in [("on any CPU", false), ("on one CPU", true)] {
+        let pairs = pairs(fixture, is_pinned)?;
+        let of = |figure: fn(&(Figures, Figures)) -> f64| {
+            MedianInterval::of(pairs.iter().map(figure).collect())
+        };
+        let (alone_us, watched_us) = (of(|pair| pair.0.lag_us), of(|pair| pair.1.lag_us));
+        let (alone, watched) = (of(|pair| pair.0.cpu_percent), of(|pair| pair.1.cpu_percent));
+        let lag = with_interval(of(|pair| pair.1.lag_us - pair.0.lag_us), " µs");
+        let cpu = with_interval(of(|pair| pair.1.cpu_percent - pair.0.cpu_percent), " points");
+        changes.add(&[("client", &name), ("send lag p99", &lag), ("CPU", &cpu)]);
+        section.row(&[
+            ("client", &name),
+            ("send lag p99, alone", &format!("{:.1} µs", alone_us.median)),
+            ("watched", &format!("{:.1} µs", watched_us.median)),
+            ("difference", &lag),
+            ("CPU, alone", &format!("{:.1} %", alone.median)),
+            ("watched", &format!("{:.1} %", watched.median)),
+            ("difference", &cpu),
+        ]);
+    }
     section.verdict(format!(
         "p99 of the send lag and CPU time change by (wanted: at most +{LAG_MAX_US:.0} µs and \
          +{CPU_MAX_PERCENT:.0} points):"
     ));
     section.show(changes);
-    section.table("", table);
     Ok(section)
 }
 

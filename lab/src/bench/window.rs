@@ -4,10 +4,7 @@
 use anyhow::{Context, Result};
 use weir_result::document::Phases;
 
-use crate::rig::clients;
-use crate::rig::fixture::Fixture;
-use crate::rig::section::Section;
-use crate::rig::table::{self, Table};
+use crate::rig::{Fixture, Section, clients, table};
 
 /// Largest difference of a worker's window from the requested length.
 const DEVIATION_MAX_MS: f64 = 10.0;
@@ -24,7 +21,7 @@ pub(super) fn window(fixture: &Fixture) -> Result<Section> {
          count (they must be equal)."
     );
     let mut section = Section::new("truth of the window and the count", QUESTION, method);
-    let (mut table, mut worst_ms) = (Table::default(), 0.0_f64);
+    let mut worst_ms = 0.0_f64;
     for engine in fixture.engines()? {
         for (load, rate) in [("closed loop", ""), ("20,000/s", "-R20k")] {
             let flags = format!("-t2 -c100 -d{seconds}s {} {rate}", engine.join(" "));
@@ -37,7 +34,7 @@ pub(super) fn window(fixture: &Fixture) -> Result<Section> {
             let asked_ns = document.plan.duration_ns.context("the plan has no duration")?;
             let deviation_ms = deviation_ns(asked_ns, &document.phases) / 1e6;
             worst_ms = worst_ms.max(deviation_ms);
-            table.add(&[
+            section.row(&[
                 ("load", &load),
                 ("engine", &engine[1]),
                 ("t1 − t0 off by at most", &format!("{deviation_ms:.3} ms")),
@@ -57,10 +54,9 @@ pub(super) fn window(fixture: &Fixture) -> Result<Section> {
     section.verdict(format!(
         "weir sent {} requests, and nginx counted {}. The window is off by at most {worst_ms:.3} \
          ms (wanted: {DEVIATION_MAX_MS}).",
-        table::thousands(table.sum("sent in all")),
-        table::thousands(table.sum("counted by nginx"))
+        table::thousands(section.sum("sent in all")),
+        table::thousands(section.sum("counted by nginx"))
     ));
-    section.table("", table);
     Ok(section)
 }
 

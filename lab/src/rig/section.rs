@@ -1,6 +1,8 @@
 //! One case as it is measured: the question, the expected values, the tables, the conditions, and
 //! the verdict. It becomes a measured entry.
 
+use std::fmt::Display;
+
 use xtask::measured::{Entry, Outcome, Table};
 
 use super::machine::Occasion;
@@ -32,6 +34,41 @@ impl Section {
     /// Appends to the title.
     pub(crate) fn extend_title(&mut self, more: &str) {
         self.entry.title.push_str(more);
+    }
+
+    /// Adds a row to the last table; the first row names the columns.
+    pub(crate) fn row(&mut self, cells: &[(&str, &dyn Display)]) {
+        if self.entry.tables.is_empty() {
+            self.begin_table("");
+        }
+        self.entry.tables.last_mut().expect("one was begun").add(cells);
+    }
+
+    /// Begins a table with a line above it; the first without one begins by itself.
+    pub(crate) fn begin_table(&mut self, above: &str) {
+        self.table(above, Table::default());
+    }
+
+    /// Returns the number of rows of the last table.
+    pub(crate) fn rows(&self) -> usize {
+        self.entry.tables.last().map_or(0, |table| table.rows.len())
+    }
+
+    /// Returns the sum of a column of counts of the last table.
+    pub(crate) fn sum(&self, head: &str) -> u64 {
+        self.entry.tables.last().map_or(0, |table| table.sum(head))
+    }
+
+    /// Shows some columns of the last table on the page.
+    pub(crate) fn show_columns(&mut self, heads: &[&str]) {
+        self.show_rows(&[], heads);
+    }
+
+    /// Shows some columns of the rows that have one of these texts in each of these columns.
+    pub(crate) fn show_rows(&mut self, texts: &[(&str, &[&str])], heads: &[&str]) {
+        let Some(table) = self.entry.tables.last() else { return };
+        let rows = texts.iter().fold(table.clone(), |rows, (head, texts)| rows.filter(head, texts));
+        self.show(rows.select(heads));
     }
 
     /// Adds a table with a line above it, if there is one.

@@ -75,30 +75,35 @@ impl Server {
         workers: u32,
     ) -> Result<Server> {
         let (address, status) = (free_address()?, free_address()?);
-        let name = format!("nginx-{}", address.port());
-        let directory = Directory(target_dir()?.join("bench").join(name));
-        fs::create_dir_all(&directory.0).context("failed to make a directory for nginx")?;
-        let config = directory.0.join("nginx.conf");
-        fs::write(&config, nginx_config(transport, address, status, workers)?)
-            .context("failed to write nginx's config")?;
-        if transport == Transport::Tls {
-            write_certificate(&directory.0)?;
-        }
+        let (name, scheme, protocol, tls) = match transport {
+            Transport::Plain => ("nginx", "http", "", ""),
+            Transport::Tls => {
+                ("nginx over TLS 1.3", "https", " ssl", include_str!("servers/tls.conf"))
+            }
+            Transport::Http2 => ("nginx over HTTP/2", "http", " http2", ""),
+        };
+        let config = filled(
+            include_str!("servers/nginx.conf"),
+            &[
+                // Otherwise root's worker runs as a user who may not read the build directory.
+                ("user", &if is_root()? { "user root;\n" } else { "" }),
+                ("workers", &workers),
+                ("connections", &NGINX_CONNECTIONS),
+                ("files", &(NGINX_CONNECTIONS + 100)),
+                ("tls", &tls),
+                ("address", &address),
+                ("protocol", &protocol),
+                ("status", &status),
+            ],
+        );
+        let directory = Directory::new("nginx", address, &config)?;
+        write_certificate(&directory.0)?;
         write_bodies(&directory.0).context("failed to write nginx's files")?;
         let mut words = pinned(cpu, program);
-        words.extend(["-p".into(), directory.0.clone().into(), "-c".into(), config.into()]);
-        words.extend(["-e", "stderr"].map(OsString::from));
-        let guarded = Guarded::start(&words)?;
-        let scheme = if transport == Transport::Tls { "https" } else { "http" };
-        let url = format!("{scheme}://{address}/");
-        let worker = guarded.pid;
-        let (kind, directory) = (Kind::Nginx, Some(directory));
-        let name = match transport {
-            Transport::Plain => "nginx",
-            Transport::Tls => "nginx over TLS 1.3",
-            Transport::Http2 => "nginx over HTTP/2",
-        };
-        let mut server = Server { guarded, kind, name, url, counts_at: status, worker, directory };
+        words.extend(["-p".into(), directory.0.clone().into()]);
+        words.extend(["-c", "config", "-e", "stderr"].map(OsString::from));
+        let (guarded, url) = (Guarded::start(&words)?, format!("{scheme}://{address}/"));
+        let mut server = Server::of(Kind::Nginx, name, guarded, (url, status), Some(directory));
         server.await_nginx(status, workers).context("failed to start nginx")?;
         Ok(server)
     }
@@ -108,41 +113,51 @@ impl Server {
         let mut words = pinned(cpu, weir);
         let threads = threads.to_string();
         words.extend(["serve", "--listen", "127.0.0.1:0", "--threads", &threads].map(Into::into));
-        let mut guarded = Guarded::start(&words)?;
-        let url = guarded.listening_url()?;
-        let (kind, name, worker) = (Kind::Weir, "weir serve", guarded.pid);
-        let counts_at = address_in(&url)?;
-        Ok(Server { guarded, kind, name, url, counts_at, worker, directory: None })
+        Server::listening(Kind::Weir, "weir serve", &words)
     }
 
     /// Starts an h2o with one thread that speaks HTTP/2 without TLS.
     pub(crate) fn h2o(program: &Path, cpu: Option<u32>) -> Result<Server> {
         let address = free_address()?;
-        let name = format!("h2o-{}", address.port());
-        let directory = Directory(target_dir()?.join("bench").join(name));
-        fs::create_dir_all(&directory.0).context("failed to make a directory for h2o")?;
-        let config = directory.0.join("h2o.conf");
-        let values: [(&str, &dyn Display); 2] =
-            [("port", &address.port()), ("directory", &directory.0.display())];
-        fs::write(&config, filled(include_str!("servers/h2o.conf"), &values))
-            .context("failed to write h2o's config")?;
+        let config = filled(include_str!("servers/h2o.conf"), &[("port", &address.port())]);
+        let directory = Directory::new("h2o", address, &config)?;
         fs::write(directory.0.join("index.html"), "Hello, World!\n")
             .context("failed to write h2o's file")?;
-        let mut words = pinned(cpu, program);
-        words.extend(["-c".into(), config.into()]);
+        // The paths of its configuration are relative.
+        let mut words: Vec<OsString> = ["env", "-C"]
+            .map(OsString::from)
+            .into_iter()
+            .chain([directory.0.clone().into()])
+            .collect();
+        words.extend(pinned(cpu, program));
+        words.extend(["-c", "config"].map(OsString::from));
         let guarded = Guarded::start(&words)?;
         answers(address).context("failed to start h2o")?;
-        let (kind, name, url) = (Kind::H2o, "h2o over HTTP/2", format!("http://{address}/"));
-        let (worker, directory) = (guarded.pid, Some(directory));
-        Ok(Server { guarded, kind, name, url, counts_at: address, worker, directory })
+        let place = (format!("http://{address}/"), address);
+        Ok(Server::of(Kind::H2o, "h2o over HTTP/2", guarded, place, Some(directory)))
     }
 
     /// Starts a server with this command line, which prints its address as `weir serve` does.
     pub(crate) fn script(name: &'static str, words: &[OsString]) -> Result<Server> {
+        Server::listening(Kind::Script, name, words)
+    }
+
+    fn listening(kind: Kind, name: &'static str, words: &[OsString]) -> Result<Server> {
         let mut guarded = Guarded::start(words)?;
         let url = guarded.listening_url().with_context(|| format!("failed to start {name}"))?;
-        let (kind, worker, counts_at) = (Kind::Script, guarded.pid, address_in(&url)?);
-        Ok(Server { guarded, kind, name, url, counts_at, worker, directory: None })
+        let address = url.trim_start_matches("http://").trim_end_matches('/');
+        let address = address.parse().with_context(|| format!("no address is in {url}"))?;
+        Ok(Server::of(kind, name, guarded, (url, address), None))
+    }
+
+    fn of(
+        kind: Kind,
+        name: &'static str,
+        guarded: Guarded,
+        (url, counts_at): (String, SocketAddr),
+        directory: Option<Directory>,
+    ) -> Server {
+        Server { worker: guarded.pid, guarded, kind, name, url, counts_at, directory }
     }
 
     /// Returns the CPU seconds that the worker has used; the first worker if there are several.
@@ -188,14 +203,14 @@ impl Server {
     /// Returns the counts since `before`, without this request.
     pub(crate) fn counts_since(&self, before: ServerCounts) -> Result<ServerCounts> {
         let now = self.counts()?;
-        let own = match self.kind {
-            Kind::Nginx => ServerCounts { accepted: 1, requests: 1 },
-            Kind::Weir | Kind::Script => ServerCounts { accepted: 1, requests: 0 },
-            Kind::H2o => ServerCounts { accepted: 0, requests: 0 },
+        let (accepted, requests) = match self.kind {
+            Kind::Nginx => (1, 1),
+            Kind::Weir | Kind::Script => (1, 0),
+            Kind::H2o => (0, 0),
         };
         Ok(ServerCounts {
-            accepted: now.accepted - before.accepted - own.accepted,
-            requests: now.requests - before.requests - own.requests,
+            accepted: now.accepted - before.accepted - accepted,
+            requests: now.requests - before.requests - requests,
         })
     }
 
@@ -229,6 +244,18 @@ pub(crate) enum Transport {
 
 /// A directory that is removed when the value is dropped.
 struct Directory(PathBuf);
+
+impl Directory {
+    /// Makes the directory of a server at this address, with its file `config`.
+    fn new(name: &str, address: SocketAddr, config: &str) -> Result<Directory> {
+        let directory = target_dir()?.join("bench").join(format!("{name}-{}", address.port()));
+        let directory = Directory(directory);
+        fs::create_dir_all(&directory.0)
+            .and_then(|()| fs::write(directory.0.join("config"), config))
+            .with_context(|| format!("failed to make a directory for {name}"))?;
+        Ok(directory)
+    }
+}
 
 impl Drop for Directory {
     fn drop(&mut self) {
@@ -271,12 +298,6 @@ pub(crate) fn free_address() -> Result<SocketAddr> {
     listener.local_addr().context("failed to find a free port")
 }
 
-/// Returns the address in a URL without a path.
-fn address_in(url: &str) -> Result<SocketAddr> {
-    let address = url.trim_start_matches("http://").trim_end_matches('/');
-    address.parse().with_context(|| format!("failed to find an address in {url}"))
-}
-
 /// Writes a certificate for 127.0.0.1 and its key.
 pub(crate) fn write_certificate(directory: &Path) -> Result<()> {
     let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
@@ -284,34 +305,6 @@ pub(crate) fn write_certificate(directory: &Path) -> Result<()> {
     fs::write(directory.join("cert.pem"), made.cert.pem())
         .and_then(|()| fs::write(directory.join("key.pem"), made.signing_key.serialize_pem()))
         .context("failed to write nginx's certificate")
-}
-
-fn nginx_config(
-    transport: Transport,
-    address: SocketAddr,
-    status: SocketAddr,
-    workers: u32,
-) -> Result<String> {
-    let (protocol, tls) = match transport {
-        Transport::Plain => ("", ""),
-        Transport::Http2 => (" http2", ""),
-        Transport::Tls => (" ssl", include_str!("servers/tls.conf")),
-    };
-    // Otherwise root's worker runs as a user who may not read the build directory.
-    let user = if is_root()? { "user root;\n" } else { "" };
-    Ok(filled(
-        include_str!("servers/nginx.conf"),
-        &[
-            ("user", &user),
-            ("workers", &workers),
-            ("connections", &NGINX_CONNECTIONS),
-            ("files", &(NGINX_CONNECTIONS + 100)),
-            ("tls", &tls),
-            ("address", &address),
-            ("protocol", &protocol),
-            ("status", &status),
-        ],
-    ))
 }
 
 /// Returns a text with these values in the place of their names in braces.

@@ -5,12 +5,7 @@ use anyhow::{Result, ensure};
 
 use super::super::paired::Paired;
 use super::flag::flag;
-use crate::rig::clients::{self, ClientRun};
-use crate::rig::fixture::Fixture;
-use crate::rig::peers::Peer;
-use crate::rig::section::Section;
-use crate::rig::servers::Server;
-use crate::rig::table::{self, Table};
+use crate::rig::{ClientRun, Fixture, Peer, Section, Server, Table, clients, table};
 
 /// Scripts that both programs run.
 const SCRIPTS: [&str; 4] = ["request.lua", "response.lua", "both.lua", "fields.lua"];

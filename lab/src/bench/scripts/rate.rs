@@ -5,10 +5,7 @@ use weir_result::document::ScriptSection;
 use weir_result::{Callback, Note};
 
 use super::flag::flag;
-use crate::rig::clients;
-use crate::rig::fixture::Fixture;
-use crate::rig::section::Section;
-use crate::rig::table::{self, Table};
+use crate::rig::{Fixture, Section, clients, table};
 
 const CONNECTIONS: u64 = 10_000;
 
@@ -28,7 +25,14 @@ const NOTES: [&str; 2] = ["script_holds_worker", "script_too_slow"];
 pub(super) fn rate(fixture: &Fixture, section: &mut Section) -> Result<()> {
     let server = fixture.weir_serve()?;
     let seconds = fixture.span(6, 3);
-    let mut table = Table::default();
+    let above = format!(
+        "A script at a rate: {} connections on 2 threads, {seconds} s at a constant rate after 2 s \
+         of warm-up, against `weir serve`. The quick script may be off the plan by \
+         {DEVIATION_MAX_PERCENT} %; of the slow one, which two threads can call at most 10,000 \
+         times a second, weir must tell that it was too slow and held its threads.",
+        table::thousands(CONNECTIONS)
+    );
+    section.begin_table(&above);
     for script in [QUICK, SLOW] {
         let load = format!("-t2 -c{CONNECTIONS} -R{RATE_RPS} -d{seconds}s --warmup 2s");
         let (_, document) =
@@ -38,7 +42,7 @@ pub(super) fn rate(fixture: &Fixture, section: &mut Section) -> Result<()> {
         let codes = codes(&document.notes);
         let usage = document.script.as_ref().context("weir ran no script")?;
         let notes = if codes.is_empty() { "none".to_owned() } else { codes.join(", ") };
-        table.add(&[
+        section.row(&[
             ("script", &script),
             ("request() µs", &format!("{:.1}", request_us(usage)?)),
             ("planned/s", &table::thousands(RATE_RPS)),
@@ -58,14 +62,6 @@ pub(super) fn rate(fixture: &Fixture, section: &mut Section) -> Result<()> {
             });
         }
     }
-    let above = format!(
-        "A script at a rate: {} connections on 2 threads, {seconds} s at a constant rate after 2 s \
-         of warm-up, against `weir serve`. The quick script may be off the plan by \
-         {DEVIATION_MAX_PERCENT} %; of the slow one, which two threads can call at most 10,000 \
-         times a second, weir must tell that it was too slow and held its threads.",
-        table::thousands(CONNECTIONS)
-    );
-    section.table(&above, table);
     Ok(())
 }
 

@@ -4,10 +4,7 @@ use anyhow::{Context, Result};
 use weir_result::Document;
 
 use super::flag::flag;
-use crate::rig::clients;
-use crate::rig::fixture::Fixture;
-use crate::rig::section::Section;
-use crate::rig::table::{self, Table};
+use crate::rig::{Fixture, Section, clients, table};
 
 const THREADS: u64 = 1_000;
 
@@ -32,13 +29,20 @@ pub(super) fn states(fixture: &Fixture, section: &mut Section) -> Result<()> {
         [&bare, &scripted].map(|document| clients::resident_mib(document) * 1_024.0);
     let more_kib = (after_kib - before_kib) / THREADS as f64;
     let [largest, more] = [largest_kib, more_kib].map(|kib| format!("{kib:.0}"));
-    let mut table = Table::default();
+    let limit = table::rate(STATE_MAX_KIB);
+    let above = format!(
+        "A thousand states: {} threads with a connection and a state each, a closed loop on \
+         `weir serve` for {seconds} s. At most {limit} KiB may be held by a state, and be resident \
+         for it.",
+        table::thousands(THREADS)
+    );
+    section.begin_table(&above);
     let lines = [
         (&bare, "none", 0, "—".to_owned(), "—".to_owned()),
         (&scripted, SCRIPT, states, largest, more),
     ];
     for (document, script, states, largest, more) in lines {
-        table.add(&[
+        section.row(&[
             ("script", &script),
             ("states", &table::thousands(states)),
             ("largest state KiB", &largest),
@@ -53,14 +57,6 @@ pub(super) fn states(fixture: &Fixture, section: &mut Section) -> Result<()> {
     section.must(most_kib <= STATE_MAX_KIB, || format!("a state takes {most_kib:.0} KiB"));
     let errors = clients::failures(&scripted);
     section.must(errors == 0, || format!("{errors} errors with {THREADS} states"));
-    let limit = table::rate(STATE_MAX_KIB);
-    let above = format!(
-        "A thousand states: {} threads with a connection and a state each, a closed loop on \
-         `weir serve` for {seconds} s. At most {limit} KiB may be held by a state, and be resident \
-         for it.",
-        table::thousands(THREADS)
-    );
     section.verdict(format!("A state takes {most_kib:.0} KiB (limit: {limit})."));
-    section.table(&above, table);
     Ok(())
 }
