@@ -9,7 +9,7 @@ use anyhow::Result;
 use weir_result::Document;
 
 use super::distribution::Distribution;
-use crate::rig::{Fixture, Section, freeze, seconds, thousands};
+use crate::rig::{Fixture, RunningWeir, Section, freeze, seconds, thousands};
 
 const CONNECTIONS: u32 = 20;
 const WARMUP_S: f64 = 1.0;
@@ -33,24 +33,20 @@ pub(super) fn stall(fixture: &Fixture) -> Result<Section> {
     );
     let at_s = WARMUP_S + window_s * 0.4;
     let load = format!("-t1 -c{CONNECTIONS} -d{window_s}s --warmup {WARMUP_S}s");
-    let wait = Duration::from_secs_f64(at_s);
-    let length = Duration::from_secs_f64(stall_s);
+    let stopped = |client: RunningWeir, server: u32| {
+        thread::sleep(Duration::from_secs_f64(at_s));
+        let bracket_s = freeze(server, Duration::from_secs_f64(stall_s))?;
+        Ok::<_, anyhow::Error>((bracket_s, client.finish()?))
+    };
 
-    let server = fixture.serve(&format!("--stall {at_s}s+{stall_s}s --log-max 1"))?;
-    let document = fixture.weir(&load, &server.url)?;
-    judge(&mut section, "`weir serve --stall`", (stall_s, stall_s), &document)?;
-
+    let (document, _) = fixture.run(&format!("--stall {at_s}s+{stall_s}s --log-max 1"), &load)?;
+    judge(&mut section, "`weir serve --stall`", ((stall_s, stall_s), document))?;
     let server = fixture.serve("--log-max 1")?;
-    let client = fixture.start_weir(&load, &server.url)?;
-    thread::sleep(wait);
-    let bracket_s = freeze(server.pid(), length)?;
-    judge(&mut section, "SIGSTOP, `weir serve`", bracket_s, &client.finish()?)?;
-
+    let run = stopped(fixture.start_weir(&load, &server.url)?, server.pid())?;
+    judge(&mut section, "SIGSTOP, `weir serve`", run)?;
     let server = fixture.nginx()?;
-    let client = fixture.start_weir(&load, &server.url)?;
-    thread::sleep(wait);
-    let bracket_s = freeze(server.worker, length)?;
-    judge(&mut section, "SIGSTOP, nginx", bracket_s, &client.finish()?)?;
+    let run = stopped(fixture.start_weir(&load, &server.url)?, server.worker)?;
+    judge(&mut section, "SIGSTOP, nginx", run)?;
 
     let longer = section.sum("longer than S/2");
     section.verdict(format!("{longer} requests met the {} stalls.", section.rows()));
@@ -61,24 +57,18 @@ pub(super) fn stall(fixture: &Fixture) -> Result<Section> {
 fn judge(
     section: &mut Section,
     name: &str,
-    (least_s, most_s): (f64, f64),
-    document: &Document,
+    ((least_s, most_s), document): ((f64, f64), Document),
 ) -> Result<()> {
     let times = Distribution::of(&document.latency.service_time)?;
     let long = times.above((least_s / 2.0 * 1e9) as u64);
     let max_s = times.max_ns() / 1e9;
+    let [least, most] = [least_s, most_s].map(seconds);
+    let stall = if least_s == most_s { least } else { format!("{least} to {most}") };
     section.row(&[
         ("stall by", &name),
         ("requests", &thousands(times.count())),
         ("longer than S/2", &thousands(long)),
-        (
-            "S",
-            &if least_s == most_s {
-                seconds(least_s)
-            } else {
-                format!("{} to {}", seconds(least_s), seconds(most_s))
-            },
-        ),
+        ("S", &stall),
         ("max", &seconds(max_s)),
         ("p50", &seconds(times.quantile_ns(0.5) / 1e9)),
         ("p99", &seconds(times.quantile_ns(0.99) / 1e9)),

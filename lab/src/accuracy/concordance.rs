@@ -6,9 +6,7 @@ use anyhow::Result;
 
 use super::peers::{PEERS, RatedLoad};
 use super::theory::Stall;
-use crate::rig::{
-    Fixture, Peer, Printed, PrintedTime, Record, Section, Table, seconds, table, thousands,
-};
+use crate::rig::{Fixture, Peer, Printed, PrintedTime, Record, Section, seconds, table, thousands};
 
 /// A fault, and the load that meets it.
 struct Trouble {
@@ -66,7 +64,7 @@ fn troubles(fixture: &Fixture) -> Vec<Trouble> {
     }
     let mut troubles = vec![in_the_middle(20, 14, 1.0)];
     let load = LOAD;
-    let at_end = Stall { stall_s: 2.0, window_s: 20.0, base_s: 0.0, load: 0.0 };
+    let at_end = Stall::of(2.0, 20.0);
     troubles.extend([
         Trouble {
             above: "A stall of 2 s that begins 1 s before the end".to_owned(),
@@ -109,7 +107,7 @@ fn troubles(fixture: &Fixture) -> Vec<Trouble> {
 }
 
 fn in_the_middle(duration_s: u32, at_s: u32, stall_s: f64) -> Trouble {
-    let stall = Stall { stall_s, window_s: f64::from(duration_s), base_s: 0.0, load: 0.0 };
+    let stall = Stall::of(stall_s, f64::from(duration_s));
     Trouble {
         above: format!(
             "A stall of {stall_s} s in a test of {duration_s} s, {at_s} s after the first request"
@@ -171,23 +169,21 @@ const MANY_CONNECTIONS: &[(Peer, &str)] = &[
 ];
 
 fn measure(fixture: &Fixture, section: &mut Section, trouble: &Trouble) -> Result<()> {
-    let mut table = Table::new(&[
-        "",
-        "p50",
-        "p99",
-        "max",
-        "requests",
-        "answers it had by the log",
-        "errors",
-        "requests/s",
-        "remark",
-    ]);
+    section.begin_table(&format!("{}:", trouble.above));
     let rate = if trouble.query.is_empty() { trouble.load.rate_rps } else { 0 };
     let [p50, p99, max] = trouble.truth.map(Truth::text);
     let requests = thousands(u64::from(rate * trouble.load.duration_s));
-    let truth =
-        ["**true, by plan**", &p50, &p99, &max, &requests, "", "", &table::rate(rate.into())];
-    table.row(&[&truth[..], &[""]].concat());
+    section.row(&[
+        ("", &"**true, by plan**"),
+        ("p50", &p50),
+        ("p99", &p99),
+        ("max", &max),
+        ("requests", &requests),
+        ("answers it had by the log", &""),
+        ("errors", &""),
+        ("requests/s", &table::rate(rate.into())),
+        ("remark", &""),
+    ]);
     for peer in PEERS.into_iter().filter(|peer| peer.has_rate() || !trouble.is_rate_only) {
         // wrk2's calibration would take longer than a quick test.
         let is_too_long = fixture.options.is_quick && peer == Peer::Wrk2;
@@ -199,14 +195,13 @@ fn measure(fixture: &Fixture, section: &mut Section, trouble: &Trouble) -> Resul
         let printed = peer.run(fixture, trouble.load, &url)?;
         let reason = trouble.reasons.iter().find(|(other, _)| *other == peer);
         let reason = reason.map_or("", |(_, reason)| reason);
-        table.row(&row(peer, &printed, &server.finish()?, reason));
+        row(section, peer, &printed, &server.finish()?, reason);
     }
-    section.show(table.select(&["", "p50", "p99", "max", "requests/s"]));
-    section.table(&format!("{}:", trouble.above), table);
+    section.show_columns(&["", "p50", "p99", "max", "requests/s"]);
     Ok(())
 }
 
-fn row(peer: Peer, printed: &Printed, log: &[Record], reason: &str) -> [String; 9] {
+fn row(section: &mut Section, peer: Peer, printed: &Printed, log: &[Record], reason: &str) {
     let time = |time: Option<PrintedTime>| {
         let text = |time: PrintedTime| {
             let text = seconds(time.ns / 1e9);
@@ -215,21 +210,22 @@ fn row(peer: Peer, printed: &Printed, log: &[Record], reason: &str) -> [String; 
         time.map_or("–".to_owned(), text)
     };
     let count = |count: Option<u64>| count.map_or("–".to_owned(), thousands);
+    let answered = log.iter().filter(|record| record.sent_ns.is_some()).count();
     let mut remark = reason.to_owned();
     if let Some(failure) = &printed.failure {
         write!(remark, " ({failure})").expect("strings take everything");
     }
-    [
-        peer.name().to_owned(),
-        time(printed.p50),
-        time(printed.p99),
-        time(printed.max),
-        count(printed.requests),
-        thousands(log.iter().filter(|record| record.sent_ns.is_some()).count() as u64),
-        count(printed.errors),
-        printed.rate_rps.map_or("–".to_owned(), table::rate),
-        remark,
-    ]
+    section.row(&[
+        ("", &peer.name()),
+        ("p50", &time(printed.p50)),
+        ("p99", &time(printed.p99)),
+        ("max", &time(printed.max)),
+        ("requests", &count(printed.requests)),
+        ("answers it had by the log", &thousands(answered as u64)),
+        ("errors", &count(printed.errors)),
+        ("requests/s", &printed.rate_rps.map_or("–".to_owned(), table::rate)),
+        ("remark", &remark),
+    ]);
 }
 
 impl Truth {

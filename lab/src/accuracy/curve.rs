@@ -79,3 +79,9 @@ impl Curve<'_> {
             .must_if_quiet(is_near(theory_s, self.theory_tolerance_s), || by("theory", theory_s));
     }
 }
+
+/// Adds the greatest difference of weir from the log to the verdict.
+pub(super) fn verdict(section: &mut Section, off_s: f64, most_s: f64) {
+    let (off, most) = (seconds(off_s), seconds(most_s));
+    section.verdict(format!("weir is at most {off} from the server's log (limit: {most})."));
+}

@@ -94,7 +94,7 @@ struct Bins {
 }
 
 impl Bins {
-    /// ServerCounts the arrivals from `skip_s` after the first one, for `window_s`.
+    /// Counts the arrivals from `skip_s` after the first one, for `window_s`.
     fn of(log: &[Record], skip_s: u32, window_s: u32) -> Result<Bins> {
         ensure!(!log.is_empty(), "the server has logged nothing");
         let begin_ns = log[0].received_ns + u64::from(skip_s) * 1_000_000_000;

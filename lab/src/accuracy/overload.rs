@@ -3,12 +3,12 @@
 
 use anyhow::Result;
 
-use super::curve::Curve;
+use super::curve::{self, Curve};
 use super::distribution::Distribution;
 use super::plan::UniformPlan;
 use super::rows;
 use super::theory;
-use crate::rig::{Fixture, Section, seconds, table};
+use crate::rig::{Fixture, Section, table};
 
 const RATE_RPS: f64 = 1_500.0;
 const CAPACITY_RPS: f64 = 1_000.0;
@@ -54,11 +54,7 @@ pub(super) fn overload(fixture: &Fixture) -> Result<Section> {
         |p| theory::overload_wait_s(RATE_RPS, CAPACITY_RPS, p * window_s),
         Some(longest_s / 2.0),
     );
-    section.verdict(format!(
-        "weir is at most {} from the server's log (limit: {}).",
-        seconds(off_s),
-        seconds(TOLERANCE * longest_s)
-    ));
+    curve::verdict(&mut section, off_s, TOLERANCE * longest_s);
     let completed_rps = document.throughput.completed_rps;
     section.note(format!("Completed in the window: {}/s.", table::rate(completed_rps)));
     section.must_if_quiet((completed_rps / CAPACITY_RPS - 1.0).abs() <= TOLERANCE, || {

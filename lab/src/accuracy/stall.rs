@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::curve::Curve;
+use super::curve::{self, Curve};
 use super::distribution::{self, Distribution};
 use super::h2load;
 use super::plan::UniformPlan;
@@ -14,20 +14,11 @@ use super::rows;
 use super::theory::Stall;
 use crate::rig::{Fixture, Over, Peer, Section, Table, freeze, seconds, thousands};
 
-/// StallLoad of a case.
-#[derive(Clone, Copy, Debug)]
-struct StallLoad {
-    rate_rps: f64,
-    connections: u32,
-}
-
-impl StallLoad {
-    /// Returns the load over this protocol.
-    fn over(over: Over) -> StallLoad {
-        match over {
-            Over::Http1 | Over::Tls => StallLoad { rate_rps: 2_000.0, connections: 100 },
-            Over::Http2 { .. } => StallLoad { rate_rps: 5_000.0, connections: 4 },
-        }
+/// Returns the rate and the connections of the load over this protocol.
+fn load(over: Over) -> (f64, u32) {
+    match over {
+        Over::Http1 | Over::Tls => (2_000.0, 100),
+        Over::Http2 { .. } => (5_000.0, 4),
     }
 }
 
@@ -42,15 +33,6 @@ const THEORY_TOLERANCE: f64 = 0.03;
 
 /// Excess over the base latency above which a request has met the stall or its backlog.
 const DELAYED_S: f64 = 0.005;
-
-/// One stall.
-struct StallTrial {
-    above: String,
-    stall: Stall,
-    /// Begin of the stall, from the window's begin, in seconds.
-    at_s: f64,
-    how: How,
-}
 
 /// Cause of the stall, and the service of its backlog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +49,7 @@ enum How {
 /// Runs case V5 of METHOD 2.1.
 pub(super) fn open_loop(fixture: &Fixture) -> Result<Section> {
     let (window_s, stall_s) = (fixture.span(20.0, 6.0), fixture.span(1.4, 0.5));
-    let rate_rps = StallLoad::over(fixture.over).rate_rps;
+    let (rate_rps, _) = load(fixture.over);
     let mut section = Section::new(
         "a stall in an open loop",
         "The server stalls under a constant rate. Is the whole wait of those who arrive \
@@ -79,20 +61,18 @@ pub(super) fn open_loop(fixture: &Fixture) -> Result<Section> {
             tolerances()
         ),
     );
-    let stall = Stall { stall_s, window_s, base_s: 0.0, load: 0.0 };
+    let stall = Stall::of(stall_s, window_s);
     let at_s = window_s * 0.3;
-    let above = "The server stands still; the backlog drains as fast as it can".to_owned();
-    let first_s = trial(fixture, &mut section, &StallTrial { above, stall, at_s, how: How::Flag })?;
+    let above = "The server stands still; the backlog drains as fast as it can";
+    let first_s = trial(fixture, &mut section, above, stall, (at_s, How::Flag))?;
     // Half of the time between two requests.
     let base_s = 0.5 / rate_rps;
     let above = format!("The same, then served one by one in {:.0} µs each", base_s * 1e6);
     let half = Stall { load: 0.5, base_s, ..stall };
-    let second_s =
-        trial(fixture, &mut section, &StallTrial { above, stall: half, at_s, how: How::Queue })?;
-    let above = "`kill -STOP` of the server".to_owned();
-    let third_s =
-        trial(fixture, &mut section, &StallTrial { above, stall, at_s, how: How::Signals })?;
-    verdict(&mut section, first_s.max(second_s).max(third_s), stall_s);
+    let second_s = trial(fixture, &mut section, &above, half, (at_s, How::Queue))?;
+    let above = "`kill -STOP` of the server";
+    let third_s = trial(fixture, &mut section, above, stall, (at_s, How::Signals))?;
+    curve::verdict(&mut section, first_s.max(second_s).max(third_s), LOG_TOLERANCE * stall_s);
     if let Over::Http2 { streams } = fixture.over {
         beside_h2load(fixture, &mut section, stall, at_s, streams)?;
     }
@@ -113,11 +93,10 @@ pub(super) fn half_the_time(fixture: &Fixture) -> Result<Section> {
             tolerances()
         ),
     );
-    let stall = Stall { stall_s, window_s, base_s: 0.0, load: 0.0 };
-    let above = "The server stands still for half of the window".to_owned();
-    let trial_at = StallTrial { above, stall, at_s: window_s * 0.1, how: How::Flag };
-    let off_s = trial(fixture, &mut section, &trial_at)?;
-    verdict(&mut section, off_s, stall_s);
+    let stall = Stall::of(stall_s, window_s);
+    let above = "The server stands still for half of the window";
+    let off_s = trial(fixture, &mut section, above, stall, (window_s * 0.1, How::Flag))?;
+    curve::verdict(&mut section, off_s, LOG_TOLERANCE * stall_s);
     Ok(section)
 }
 
@@ -135,11 +114,11 @@ pub(super) fn at_the_end(fixture: &Fixture) -> Result<Section> {
             tolerances()
         ),
     );
-    let stall = Stall { stall_s, window_s, base_s: 0.0, load: 0.0 };
-    let above = "The server stands still from S/2 before the end to S/2 after it".to_owned();
+    let stall = Stall::of(stall_s, window_s);
+    let above = "The server stands still from S/2 before the end to S/2 after it";
     let at_s = window_s - stall_s / 2.0;
-    let off_s = trial(fixture, &mut section, &StallTrial { above, stall, at_s, how: How::Flag })?;
-    verdict(&mut section, off_s, stall_s);
+    let off_s = trial(fixture, &mut section, above, stall, (at_s, How::Flag))?;
+    curve::verdict(&mut section, off_s, LOG_TOLERANCE * stall_s);
     Ok(section)
 }
 
@@ -152,10 +131,16 @@ fn tolerances() -> String {
     )
 }
 
-/// Measures one stall and adds its table. Returns the greatest difference of weir from the log, in
-/// seconds.
-fn trial(fixture: &Fixture, section: &mut Section, trial: &StallTrial) -> Result<f64> {
-    let StallTrial { ref above, mut stall, at_s, how } = *trial;
+/// Measures one stall, `at_s` seconds after the window's begin, and adds its table. Returns
+/// the greatest difference of weir from the log, in seconds.
+fn trial(
+    fixture: &Fixture,
+    section: &mut Section,
+    above: &str,
+    mut stall: Stall,
+    (at_s, how): (f64, How),
+) -> Result<f64> {
+    let crosses_end = at_s + stall.stall_s > stall.window_s;
     let at_s = WARMUP_S + at_s;
     let flags = match how {
         How::Flag => format!("--stall {at_s}s+{}s", stall.stall_s),
@@ -166,7 +151,7 @@ fn trial(fixture: &Fixture, section: &mut Section, trial: &StallTrial) -> Result
         How::Signals => String::new(),
     };
     let server = fixture.serve(&flags)?;
-    let StallLoad { rate_rps, connections } = StallLoad::over(fixture.over);
+    let (rate_rps, connections) = load(fixture.over);
     let window_s = stall.window_s;
     let path = fixture.directory.join("rows.parquet");
     let load = format!(
@@ -184,7 +169,6 @@ fn trial(fixture: &Fixture, section: &mut Section, trial: &StallTrial) -> Result
     let plan = UniformPlan { rate_rps, warmup_s: WARMUP_S, duration_s: stall.window_s };
     let truth_ns = plan.responses_ns(&rows::read(&path)?.list, &server.finish()?)?;
     let mut truth_s: Vec<f64> = truth_ns.iter().map(|ns| ns / 1e9).collect();
-    let crosses_end = trial.at_s + stall.stall_s > stall.window_s;
     if how != How::Queue && !crosses_end {
         // The backlog's drain rate depends on the machine; the number of delayed requests shows it.
         let delayed = longest_run(&truth_s, stall.base_s + DELAYED_S).max(1);
@@ -206,15 +190,6 @@ fn trial(fixture: &Fixture, section: &mut Section, trial: &StallTrial) -> Result
     })
 }
 
-fn verdict(section: &mut Section, off_s: f64, stall_s: f64) {
-    let most_s = LOG_TOLERANCE * stall_s;
-    section.verdict(format!(
-        "weir is at most {} from the server's log (limit: {}).",
-        seconds(off_s),
-        seconds(most_s)
-    ));
-}
-
 /// Adds what h2load reports of the same load on the same stall. Nothing is required of it.
 fn beside_h2load(
     fixture: &Fixture,
@@ -227,7 +202,7 @@ fn beside_h2load(
         section.note("h2load is not on PATH: it is not compared.");
         return Ok(());
     }
-    let StallLoad { rate_rps, connections } = StallLoad::over(fixture.over);
+    let (rate_rps, connections) = load(fixture.over);
     let server = fixture.serve(&format!("--stall {at_s}s+{}s", stall.stall_s))?;
     // It expects a rate for each connection.
     let share = rate_rps / f64::from(connections);

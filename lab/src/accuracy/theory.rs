@@ -11,6 +11,11 @@ pub(super) struct Stall {
 }
 
 impl Stall {
+    /// Returns a stall of a server that otherwise takes no time.
+    pub(super) fn of(stall_s: f64, window_s: f64) -> Stall {
+        Stall { stall_s, window_s, base_s: 0.0, load: 0.0 }
+    }
+
     /// Returns the share of requests that the stall delays.
     pub(super) fn delayed_share(self) -> f64 {
         self.stall_s / (self.window_s * (1.0 - self.load))

@@ -2,11 +2,9 @@
 //! constant rate.
 
 use anyhow::{Context, Result, anyhow};
-use weir_result::Document;
 
 use crate::rig::{
-    ClientRun, Fixture, NGINX_CONNECTIONS, PER_SERVER_THREAD, PER_THREAD, Section, Server, clients,
-    table,
+    Fixture, NGINX_CONNECTIONS, PER_SERVER_THREAD, PER_THREAD, Section, Server, clients, table,
 };
 
 const CONNECTIONS: [u32; 3] = [1_000, 10_000, 100_000];
@@ -70,60 +68,40 @@ fn seconds(fixture: &Fixture) -> u32 {
 
 /// Adds a closed loop, and then a constant rate that it has shown to be possible.
 fn add(fixture: &Fixture, server: &Server, connections: u32, section: &mut Section) -> Result<()> {
-    let mut rate = None;
+    let (threads, seconds) = (connections.div_ceil(PER_THREAD), seconds(fixture));
+    let sources = if connections > ONE_ADDRESS_MAX { SOURCES } else { "" };
+    let flags = format!("-t{threads} -c{connections} -d{seconds}s --warmup 2s {sources}");
+    let mut rate: Option<u64> = None;
     for _ in 0..2 {
-        let (run, document) = load(fixture, server, connections, rate)?;
-        row(section, server, (connections, rate), &run, &document);
+        let rate_flag = rate.map_or(String::new(), |rate| format!("-R{rate}"));
+        let (run, document) = fixture.timed_weir(&format!("{flags} {rate_flag}"), &server.url)?;
+        let load = rate.map_or("closed loop".to_owned(), |rate| table::thousands(rate) + "/s");
+        let open = document.connections.open_at_t0;
+        let errors = clients::failures(&document);
+        let resident_mib = clients::resident_mib(&document);
+        let sent_rps = document.throughput.sent_rps;
+        let deviation = rate.map(|rate| (sent_rps / rate as f64 - 1.0) * 100.0);
+        section.row(&[
+            ("connections", &table::thousands(connections.into())),
+            ("server", &server.name),
+            ("load", &load),
+            ("open at t0", &table::thousands(open)),
+            ("sent/s", &table::rate(sent_rps)),
+            ("off the plan", &deviation.map_or("—".to_owned(), |off| format!("{off:+.3} %"))),
+            ("never sent", &table::thousands(document.accounting.never_sent)),
+            ("in flight at end", &table::thousands(document.accounting.in_flight_at_end)),
+            ("errors", &table::thousands(errors)),
+            ("resident MiB", &format!("{resident_mib:.1}")),
+            ("client CPU", &run.cpu()),
+        ]);
+        let about = format!("{connections} connections, {}, {load}", server.name);
+        section.must(open == u64::from(connections), || format!("{about}: {open} open at t0"));
+        section.must(errors == 0, || format!("{about}: {errors} errors"));
+        section.must(connections > ONE_ADDRESS_MAX || resident_mib <= MEMORY_MAX_MIB, || {
+            format!("{about}: {resident_mib:.1} MiB resident")
+        });
         let carried = (document.throughput.completed_rps / 2.0).min(RATE_MAX);
         rate = Some((carried / 1_000.0).floor().max(1.0) as u64 * 1_000);
     }
     Ok(())
-}
-
-fn load(
-    fixture: &Fixture,
-    server: &Server,
-    connections: u32,
-    rate: Option<u64>,
-) -> Result<(ClientRun, Document)> {
-    let (threads, seconds) = (connections.div_ceil(PER_THREAD), seconds(fixture));
-    let rate = rate.map_or(String::new(), |rate| format!("-R{rate}"));
-    let sources = if connections > ONE_ADDRESS_MAX { SOURCES } else { "" };
-    let flags = format!("-t{threads} -c{connections} -d{seconds}s --warmup 2s {rate} {sources}");
-    fixture.timed_weir(&flags, &server.url)
-}
-
-/// Adds a row, and checks it.
-fn row(
-    section: &mut Section,
-    server: &Server,
-    (connections, rate): (u32, Option<u64>),
-    run: &ClientRun,
-    document: &Document,
-) {
-    let load = rate.map_or("closed loop".to_owned(), |rate| table::thousands(rate) + "/s");
-    let open = document.connections.open_at_t0;
-    let errors = clients::failures(document);
-    let resident_mib = clients::resident_mib(document);
-    let sent_rps = document.throughput.sent_rps;
-    let deviation = rate.map(|rate| (sent_rps / rate as f64 - 1.0) * 100.0);
-    section.row(&[
-        ("connections", &table::thousands(connections.into())),
-        ("server", &server.name),
-        ("load", &load),
-        ("open at t0", &table::thousands(open)),
-        ("sent/s", &table::rate(sent_rps)),
-        ("off the plan", &deviation.map_or("—".to_owned(), |off| format!("{off:+.3} %"))),
-        ("never sent", &table::thousands(document.accounting.never_sent)),
-        ("in flight at end", &table::thousands(document.accounting.in_flight_at_end)),
-        ("errors", &table::thousands(errors)),
-        ("resident MiB", &format!("{resident_mib:.1}")),
-        ("client CPU", &run.cpu()),
-    ]);
-    let about = format!("{connections} connections, {}, {load}", server.name);
-    section.must(open == u64::from(connections), || format!("{about}: {open} open at t0"));
-    section.must(errors == 0, || format!("{about}: {errors} errors"));
-    section.must(connections > ONE_ADDRESS_MAX || resident_mib <= MEMORY_MAX_MIB, || {
-        format!("{about}: {resident_mib:.1} MiB resident")
-    });
 }

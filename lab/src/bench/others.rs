@@ -7,12 +7,14 @@ use super::load::ClosedLoad;
 use super::matrix::{BODIES, CLOSE, DEPTH, PIPELINING};
 use super::paired::{self, Paired};
 use super::peers::OTHERS;
-use crate::rig::{Fixture, Peer, Section, Server, Table, table, versions};
+use crate::rig::{Fixture, Peer, Section, Table, table, versions};
 
 const QUESTION: &str = "What does a request cost beside other programs'?";
 
 pub(super) fn others(fixture: &Fixture) -> Result<Section> {
     let server = fixture.nginx()?;
+    // Short rounds, because there are many sides.
+    let seconds = fixture.options.seconds.div_ceil(2);
     let present: Vec<Peer> = OTHERS.into_iter().filter(|peer| peer.find().is_some()).collect();
     let mut heads = vec!["load".to_owned(), "weir µs".to_owned()];
     heads.extend(present.iter().map(|peer| format!("÷ {}'s", peer.name())));
@@ -20,12 +22,36 @@ pub(super) fn others(fixture: &Fixture) -> Result<Section> {
     let mut notes = Vec::new();
     let cases = [DEPTH, PIPELINING, BODIES, CLOSE];
     for load in cases.iter().flat_map(|case| case.loads) {
-        add(fixture, &server, load, &present, &mut table, &mut notes)?;
+        // A program that fails in a first trial is left out, and a note says so.
+        let mut clients = vec![Client::Weir(&[])];
+        let mut cells = Vec::new();
+        for peer in &present {
+            let client = Client::Peer(*peer);
+            let is_able = client.can(fixture, load)?;
+            let trial = is_able.then(|| client.run(fixture, &server, load, seconds)).transpose();
+            if let Err(error) = &trial {
+                notes.push(format!("{}, {load}: {error:#}", peer.name()));
+            }
+            cells.push(match trial {
+                Ok(Some(_)) => Some(clients.len()),
+                _ => None,
+            });
+            if matches!(trial, Ok(Some(_))) {
+                clients.push(client);
+            }
+        }
+        let names: Vec<String> = clients.iter().map(|client| client.name()).collect();
+        let run = |at: usize| clients[at].run(fixture, &server, load, seconds);
+        let paired = Paired::run(&format!("others, {load}"), fixture.options.rounds, &names, run)?;
+        let mut row = vec![load.to_string(), format!("{:.2}", paired.cost_us(0))];
+        let ratio = |at: usize| table::estimate(&paired.efficiency_of_first(at));
+        row.extend(cells.into_iter().map(|at| at.map_or("—".to_owned(), ratio)));
+        table.row(&row);
     }
     let method = format!(
         "weir's requests per CPU-second over each program's, on nginx; weir's own µs of CPU per \
          request beside them. {} A dash: the program cannot do this load. {}",
-        paired::method(fixture, seconds(fixture), "every program on the same one CPU"),
+        paired::method(fixture, seconds, "every program on the same one CPU"),
         versions(&OTHERS)?
     );
     let mut section = Section::new("against other programs", QUESTION, method).reported();
@@ -37,46 +63,4 @@ pub(super) fn others(fixture: &Fixture) -> Result<Section> {
     section.show(table.filter("load", &loads.each_ref().map(String::as_str)).select(&ratios));
     section.table("", table);
     Ok(section)
-}
-
-/// Returns the length of one side of a round, which is short because there are many sides.
-fn seconds(fixture: &Fixture) -> u32 {
-    fixture.options.seconds.div_ceil(2)
-}
-
-/// Adds a load. A program that fails in a first trial is left out, and a note says so.
-fn add(
-    fixture: &Fixture,
-    server: &Server,
-    load: &ClosedLoad,
-    present: &[Peer],
-    table: &mut Table,
-    notes: &mut Vec<String>,
-) -> Result<()> {
-    let mut clients = vec![Client::Weir(&[])];
-    let mut cells = Vec::new();
-    for peer in present {
-        let client = Client::Peer(*peer);
-        let is_able = client.can(fixture, load)?;
-        let trial =
-            is_able.then(|| client.run(fixture, server, load, seconds(fixture))).transpose();
-        if let Err(error) = &trial {
-            notes.push(format!("{}, {load}: {error:#}", peer.name()));
-        }
-        cells.push(match trial {
-            Ok(Some(_)) => Some(clients.len()),
-            _ => None,
-        });
-        if matches!(trial, Ok(Some(_))) {
-            clients.push(client);
-        }
-    }
-    let names: Vec<String> = clients.iter().map(|client| client.name()).collect();
-    let run = |at: usize| clients[at].run(fixture, server, load, seconds(fixture));
-    let paired = Paired::run(&format!("others, {load}"), fixture.options.rounds, &names, run)?;
-    let mut row = vec![load.to_string(), format!("{:.2}", paired.cost_us(0))];
-    let ratio = |at: usize| table::estimate(&paired.efficiency_of_first(at));
-    row.extend(cells.into_iter().map(|at| at.map_or("—".to_owned(), ratio)));
-    table.row(&row);
-    Ok(())
 }
