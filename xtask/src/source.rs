@@ -1,5 +1,9 @@
 //! The text of the repository as its tasks read it: files, Rust without comments, modules.
 
-pub(crate) mod modules;
-pub(crate) mod scanner;
-pub(crate) mod tree;
+mod modules;
+mod scanner;
+mod tree;
+
+pub(crate) use modules::*;
+pub(crate) use scanner::*;
+pub(crate) use tree::*;

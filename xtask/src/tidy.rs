@@ -28,7 +28,7 @@ mod words;
 use anyhow::{Result, ensure};
 
 use crate::shell;
-use crate::source::tree::Tree;
+use crate::source::Tree;
 use finding::Finding;
 
 /// Checks the whole repository and prints the findings.

@@ -15,8 +15,7 @@ use std::fmt::Write;
 use anyhow::Result;
 
 use crate::shell;
-use crate::source::scanner::production_text;
-use crate::source::tree::{File, Tree};
+use crate::source::{File, Tree, production_text};
 use samples::{Sample, Sibling};
 
 /// One row of the table.

@@ -3,7 +3,7 @@
 //! lock file.
 
 use super::finding::Finding;
-use crate::source::tree::Tree;
+use crate::source::Tree;
 
 const BYTES_MAX: u64 = 256 * 1024;
 

@@ -9,8 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::finding::Finding;
-use crate::source::modules::{self, Crate, Module, Room};
-use crate::source::tree::Tree;
+use crate::source::{Crate, Module, Room, Tree, crates};
 
 /// A file's use of an item that another file of the crate defines.
 struct Arrow<'a> {
@@ -28,7 +27,7 @@ type Graph<'a> = BTreeMap<(&'a str, &'a str), &'a Arrow<'a>>;
 const OWN: &str = "";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
-    modules::crates(tree).iter().flat_map(circles).collect()
+    crates(tree).iter().flat_map(circles).collect()
 }
 
 fn circles(within: &Crate) -> Vec<Finding> {

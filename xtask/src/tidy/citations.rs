@@ -1,8 +1,7 @@
 //! Citations of METHOD.md in comments: each names a section that exists.
 
 use super::finding::Finding;
-use crate::source::scanner::{line_of, words};
-use crate::source::tree::{File, Tree};
+use crate::source::{File, Tree, line_of, words};
 
 const PAGE: &str = "METHOD.md";
 

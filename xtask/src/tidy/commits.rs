@@ -1,8 +1,7 @@
 //! The commit of a measured figure is in this history: one can build what was measured.
 
 use super::finding::Finding;
-use crate::source::scanner::words;
-use crate::source::tree::{File, Tree};
+use crate::source::{File, Tree, words};
 
 /// Where figures are committed, with the commit that they were measured at.
 const PLACES: [&str; 2] = ["README.md", "docs/"];

@@ -1,7 +1,7 @@
 //! The decision pages: numbered without gaps, one screen or two each, under a heading.
 
 use super::finding::Finding;
-use crate::source::tree::{File, Tree};
+use crate::source::{File, Tree};
 
 const DIR: &str = "docs/decisions/";
 const LINES_MAX: usize = 80;

@@ -2,7 +2,7 @@
 //! when one of them is fixed.
 
 use super::finding::Finding;
-use crate::source::tree::{File, Tree};
+use crate::source::{File, Tree};
 
 const LIST: &str = "xtask/tidy-exceptions.txt";
 const RULE: &str = "exception";

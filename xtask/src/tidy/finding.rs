@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use crate::source::scanner::line_of;
-use crate::source::tree::File;
+use crate::source::{File, line_of};
 
 /// A violation of one rule in one place.
 #[derive(Clone, Debug, PartialEq, Eq)]

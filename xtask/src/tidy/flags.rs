@@ -1,8 +1,7 @@
 //! Flags in texts of libraries: a library names settings, and the program knows the flag of each.
 
 use super::finding::Finding;
-use crate::source::scanner::{line_of, production_text};
-use crate::source::tree::{File, Tree};
+use crate::source::{File, Tree, line_of, production_text};
 
 /// Crates with flags of their own, and those that start programs.
 const PROGRAMS: [&str; 3] = ["weir", "weir-doctor", "weir-serve"];

@@ -2,8 +2,7 @@
 //! of the coined ones, or one that makes a person of a program.
 
 use super::finding::Finding;
-use crate::source::scanner::{identifier, line_of};
-use crate::source::tree::{File, Tree};
+use crate::source::{File, Tree, identifier, line_of};
 
 /// Forbidden words, each with better ones. The list may only grow.
 const WORDS: [(&str, &str); 17] = [

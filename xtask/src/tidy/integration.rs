@@ -2,7 +2,7 @@
 //! once. Data of tests may stand beside it.
 
 use super::finding::Finding;
-use crate::source::tree::{File, Tree};
+use crate::source::{File, Tree};
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let astray = tree.rust().filter(|file| is_astray(file));

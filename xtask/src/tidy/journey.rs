@@ -1,8 +1,7 @@
 //! The journey of one request: every symbol that ARCHITECTURE.md's table names exists in the code.
 
 use super::finding::Finding;
-use crate::source::scanner::{closing_brace, words};
-use crate::source::tree::{File, Tree};
+use crate::source::{File, Tree, closing_brace, words};
 
 const PAGE: &str = "ARCHITECTURE.md";
 /// Text that identifies the header of the table.

@@ -2,8 +2,7 @@
 //! lists may only grow (STYLE.md).
 
 use super::finding::Finding;
-use crate::source::scanner::prefixes;
-use crate::source::tree::{File, Tree};
+use crate::source::{File, Tree, prefixes};
 
 /// First words of a doc comment that ask instead of naming the thing.
 const OPENINGS: [&str; 9] = [

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use super::finding::Finding;
 use super::manifests::{DependencyKind, dependencies};
-use crate::source::scanner::words;
-use crate::source::tree::{File, Tree};
+use crate::source::{File, Tree, words};
 
 const PAGE: &str = "ARCHITECTURE.md";
 

@@ -1,7 +1,7 @@
 //! Rules for manifests: versions in one place, each with its reason, and lints for every crate.
 
 use super::finding::Finding;
-use crate::source::tree::{File, Tree};
+use crate::source::{File, Tree};
 
 /// Path of the manifest that holds every version.
 const WORKSPACE: &str = "Cargo.toml";

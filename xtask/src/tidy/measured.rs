@@ -5,7 +5,7 @@ use xtask::measured::{PAGES, Page};
 
 use super::finding::Finding;
 use crate::pages::{README, updated};
-use crate::source::tree::Tree;
+use crate::source::Tree;
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings: Vec<Finding> = PAGES.iter().flat_map(|page| strangers(tree, page)).collect();

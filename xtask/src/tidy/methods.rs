@@ -4,9 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::Finding;
-use crate::source::modules::item;
-use crate::source::scanner::tests_module;
-use crate::source::tree::{File, Tree};
+use crate::source::{File, Tree, item, tests_module};
 
 const METHODS_MAX: usize = 40;
 

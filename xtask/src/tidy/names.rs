@@ -8,9 +8,7 @@ use std::collections::BTreeMap;
 
 use super::finding::Finding;
 use super::manifests::{DependencyKind, dependencies};
-use crate::source::modules::item;
-use crate::source::scanner::production;
-use crate::source::tree::{File, Tree};
+use crate::source::{File, Tree, item, production};
 
 /// Words that declare a type.
 const TYPES: [&str; 5] = ["struct", "enum", "union", "trait", "type"];

@@ -3,8 +3,7 @@
 //! here.
 
 use super::finding::Finding;
-use crate::source::scanner::{prefixes, production};
-use crate::source::tree::{File, Tree};
+use crate::source::{File, Tree, prefixes, production};
 
 /// Files that may name standard output and standard error.
 const HOMES: [&str; 4] = [

@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 use super::finding::Finding;
-use crate::source::scanner::{functions, line_of, prefixes, tests_module, words};
-use crate::source::tree::{File, Tree};
+use crate::source::{File, Tree, functions, line_of, prefixes, tests_module, words};
 
 const COLUMNS_MAX: usize = 100;
 const FILE_LINES_MAX: usize = 600;

@@ -2,7 +2,7 @@
 
 use super::finding::Finding;
 use super::rust::columns;
-use crate::source::tree::{File, Tree};
+use crate::source::{File, Tree};
 
 /// Directories specific to one machine: of its users, its build jobs, its scratch space.
 const MACHINE_DIRS: [&str; 5] = ["home/", "root/", "Users/", "work/", "tmp/wt"];

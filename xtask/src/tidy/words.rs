@@ -1,7 +1,7 @@
 //! Limits on the words of the Markdown pages. Words are what `wc -w` counts.
 
 use super::finding::Finding;
-use crate::source::tree::{File, Tree};
+use crate::source::{File, Tree};
 
 /// A set of pages and its limit.
 struct Limit {

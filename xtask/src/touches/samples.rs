@@ -1,6 +1,6 @@
 //! The siblings and samples that `touches` looks for, by names that revisions share.
 
-use crate::source::scanner::words;
+use crate::source::words;
 
 /// One of several things of a kind.
 pub(super) struct Sibling {
