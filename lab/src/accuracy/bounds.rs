@@ -1,19 +1,14 @@
 //! V27: the true value lies within the bounds that weir states, with a spinner on the client's CPU.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Duration;
-
 use anyhow::{Context, Result};
 use weir_result::document::Summary;
 use weir_result::quantile::Bound;
 use weir_stats::median;
 use xtask::shell::find_program;
 
-use super::capture::{PacketCapture, exchanges};
+use super::capture::PacketCapture;
 use super::distribution::quantile;
-use crate::rig::{Fixture, Section, Serving, seconds};
+use crate::rig::{Fixture, Section, seconds};
 
 /// Runs of each spinner, half of them with each source of true values.
 const RUNS: usize = 20;
@@ -80,16 +75,16 @@ pub(super) fn bounds(fixture: &Fixture) -> Result<Section> {
              in 19 of 20 runs. {LOAD} -d3s"
         ),
     );
-    let Some(tcpdump) = find_program("tcpdump") else {
+    if find_program("tcpdump").is_none() {
         section.must(false, || "there is no tcpdump: cargo xtask setup accuracy".to_owned());
         return Ok(section);
-    };
+    }
     let mut all: Vec<Vec<Stated>> = vec![Vec::new(); PERCENTILES.len()];
     let halves = [(Source::Capture, runs.div_ceil(2)), (Source::Programmed, runs / 2)];
     for (duty, (source, runs)) in DUTIES.iter().flat_map(|duty| halves.map(|half| (*duty, half))) {
         let mut stated: Vec<Vec<Stated>> = vec![Vec::new(); PERCENTILES.len()];
         for _ in 0..runs {
-            for (list, one) in stated.iter_mut().zip(run(fixture, &tcpdump, duty, source)?) {
+            for (list, one) in stated.iter_mut().zip(run(fixture, duty, source)?) {
                 list.push(one);
             }
         }
@@ -136,47 +131,25 @@ fn ratio(list: &[Stated], end: impl Fn(&Stated) -> f64) -> f64 {
 }
 
 /// Makes one run under a spinner and returns the range that it states for each percentile.
-fn run(fixture: &Fixture, tcpdump: &Path, duty: f64, source: Source) -> Result<Vec<Stated>> {
+fn run(fixture: &Fixture, duty: f64, source: Source) -> Result<Vec<Stated>> {
     let mean_ms = DELAY_NS / 1e6;
     let is_captured = source == Source::Capture;
     let delay = if is_captured { String::new() } else { format!("--delay exp:{mean_ms}ms") };
     let server = fixture.serve(&format!("--log-max 1 {delay}"))?;
-    let packets = fixture.directory.join("lo.pcap");
-    let port = port_of(&server)?;
-    let capturing =
-        is_captured.then(|| PacketCapture::start(tcpdump, port, &packets)).transpose()?;
+    let capturing = is_captured.then(|| PacketCapture::start(fixture, &server)).transpose()?;
     let spinner = fixture.spin(duty)?;
     let window_s = fixture.span(3.0, 1.0);
     let document = fixture.weir_beside_spinner(&format!("{LOAD} -d{window_s}s"), &server.url)?;
     drop(spinner);
     server.finish()?;
-    let mut times = Vec::new();
-    if let Some(capturing) = capturing {
-        // tcpdump receives the last packets a little later.
-        thread::sleep(Duration::from_millis(200));
-        drop(capturing);
-        times = captured(&packets, port)?;
-    }
+    let mut times = capturing.map_or(Ok(Vec::new()), PacketCapture::finish)?;
+    times.sort_by(f64::total_cmp);
     let truth_ns = |p: f64| match source {
         Source::Capture => quantile(&times, p / 100.0),
         Source::Programmed => -DELAY_NS * (1.0 - p / 100.0).ln(),
     };
     let summary = &document.latency.response_time.ok;
     PERCENTILES.iter().map(|(p, aim_ns)| stated(summary, *p, *aim_ns, truth_ns(*p))).collect()
-}
-
-fn port_of(server: &Serving) -> Result<u16> {
-    let port = server.url.rsplit(':').next().context("a server has a port")?;
-    port.parse().context("failed to read the server's port")
-}
-
-/// Returns the times between each request's packet and its response's, sorted.
-fn captured(packets: &PathBuf, port: u16) -> Result<Vec<f64>> {
-    let bytes = fs::read(packets).context("tcpdump wrote no packets")?;
-    fs::remove_file(packets).ok();
-    let mut times = exchanges(&bytes, port)?;
-    times.sort_by(f64::total_cmp);
-    Ok(times)
 }
 
 /// Returns the range that the summary of the response time states for percentile `p`.

@@ -4,17 +4,17 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use xtask::guard::Guarded;
-use xtask::shell::find_program;
+use xtask::shell::{find_program, need_program};
 
 use super::distribution::quantile;
 use super::rows::{self, RequestRow};
-use crate::rig::{Fixture, Section, thousands};
+use crate::rig::{Fixture, Section, Serving, thousands};
 
 /// Largest difference of the two at the median (METHOD 2.1).
 const APART_MAX_NS: f64 = 5_000.0;
@@ -30,12 +30,12 @@ pub(super) fn capture(fixture: &Fixture) -> Result<Section> {
         "No answer is read before the kernel has it; the median of wire time less the time between \
          the two packets is within 5 µs of 0.",
     );
-    let Some(tcpdump) = find_program("tcpdump") else {
+    if find_program("tcpdump").is_none() {
         section.must(false, || "there is no tcpdump: cargo xtask setup accuracy".to_owned());
         return Ok(section);
-    };
+    }
     for io in ["epoll", "uring"] {
-        let run = captured_run(fixture, &tcpdump, io)?;
+        let run = captured_run(fixture, io)?;
         let (mut apart, mut wire, mut early) = (Vec::new(), Vec::new(), 0);
         for (row, between_ns) in &run {
             let (Some(tx_at), Some(rx_at)) = (row.tx_at, row.rx_at) else { continue };
@@ -76,45 +76,55 @@ pub(super) fn capture(fixture: &Fixture) -> Result<Section> {
 
 /// A running tcpdump, killed when the value is dropped.
 pub(super) struct PacketCapture {
-    _tcpdump: Guarded,
+    tcpdump: Guarded,
+    packets: PathBuf,
+    port: u16,
 }
 
 impl PacketCapture {
-    /// Writes the headers of all packets of a port of the loopback interface to a file.
-    pub(super) fn start(tcpdump: &Path, port: u16, packets: &Path) -> Result<PacketCapture> {
-        let mut words = vec![OsString::from(tcpdump)];
-        words
-            .extend(["-i", "lo", "-n", "-Z", "root", "-U", "--immediate-mode"].map(OsString::from));
-        words.extend(["-s", SNAP_BYTES, "--time-stamp-precision=nano", "-w"].map(OsString::from));
-        words.push(packets.into());
-        words.extend(["tcp", "port", &port.to_string()].map(OsString::from));
+    /// Writes the headers of all packets of a server to a file.
+    pub(super) fn start(fixture: &Fixture, server: &Serving) -> Result<PacketCapture> {
+        let port = server.url.rsplit(':').next().context("a server has a port")?;
+        let port = port.parse().context("failed to read the server's port")?;
+        let packets = fixture.directory.join("lo.pcap");
+        let flags = format!(
+            "-i lo -n -Z root -U --immediate-mode -s {SNAP_BYTES} --time-stamp-precision=nano -w"
+        );
+        let mut words = vec![need_program("tcpdump", "accuracy")?.into_os_string()];
+        words.extend(flags.split(' ').map(OsString::from));
+        words.push(packets.clone().into());
+        words.extend(["tcp", "port", &format!("{port}")].map(OsString::from));
         let tcpdump = Guarded::start(&words).context("failed to capture packets; as root?")?;
         // tcpdump announces its start only on standard error.
         thread::sleep(Duration::from_secs(1));
-        Ok(PacketCapture { _tcpdump: tcpdump })
+        Ok(PacketCapture { tcpdump, packets, port })
+    }
+
+    /// Returns the times of [`exchanges`].
+    pub(super) fn finish(self) -> Result<Vec<f64>> {
+        // tcpdump receives the last packets a little later.
+        thread::sleep(Duration::from_millis(500));
+        drop(self.tcpdump);
+        let bytes = fs::read(&self.packets).context("tcpdump wrote no packets")?;
+        fs::remove_file(&self.packets).ok();
+        exchanges(&bytes, self.port)
     }
 }
 
 /// Runs weir on one connection and returns its requests, each with the time between its two
 /// packets.
-fn captured_run(fixture: &Fixture, tcpdump: &Path, io: &str) -> Result<Vec<(RequestRow, f64)>> {
-    let (raw, packets) =
-        (fixture.directory.join("rows.parquet"), fixture.directory.join("lo.pcap"));
+fn captured_run(fixture: &Fixture, io: &str) -> Result<Vec<(RequestRow, f64)>> {
+    let raw = fixture.directory.join("rows.parquet");
     let server = fixture.serve("")?;
-    let port = server.url.rsplit(':').next().context("a server has a port")?.parse()?;
-    let capturing = PacketCapture::start(tcpdump, port, &packets)?;
+    let capturing = PacketCapture::start(fixture, &server)?;
     let window_s = fixture.span(5.0, 2.0);
     let flags = format!("-t1 -c1 -R500 -d{window_s}s --warmup 0 --io {io} --timestamps all");
     fixture.weir(&format!("{flags} --raw {}", raw.display()), &server.url)?;
-    thread::sleep(Duration::from_millis(500));
-    drop((capturing, server));
-    let bytes = fs::read(&packets).context("tcpdump wrote no packets")?;
-    let exchanges = exchanges(&bytes, port)?;
+    let exchanges = capturing.finish()?;
     let mut list = rows::read(&raw)?.list;
     list.retain(|row| row.sent_at.is_some());
     list.sort_by_key(|row| row.sent_at);
     ensure!(list.len() == exchanges.len(), "{} rows, {} captured", list.len(), exchanges.len());
-    fs::remove_file(&packets).ok();
     fs::remove_file(&raw).ok();
     Ok(list.into_iter().zip(exchanges).collect())
 }
@@ -122,7 +132,7 @@ fn captured_run(fixture: &Fixture, tcpdump: &Path, io: &str) -> Result<Vec<(Requ
 /// Returns the time from each request's packet to that of its response, in nanoseconds, in the
 /// order of the responses. A connection has one request at a time, of one packet each. The file is
 /// pcap with nanoseconds, of this machine's byte order (pcap-savefile(5)).
-pub(super) fn exchanges(file: &[u8], port: u16) -> Result<Vec<f64>> {
+fn exchanges(file: &[u8], port: u16) -> Result<Vec<f64>> {
     const MAGIC_NS: u32 = 0xa1b2_3c4d;
     let word = |at: usize| -> Option<u32> {
         Some(u32::from_ne_bytes(file.get(at..at + 4)?.try_into().ok()?))

@@ -14,7 +14,7 @@ use weir_result::Document;
 use crate::rig::{Fixture, Record};
 
 /// One slot. Times are in nanoseconds of `CLOCK_MONOTONIC`, as in the server's log.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct RequestRow {
     pub(super) worker: u32,
     /// Connection; none if the request was never sent.
@@ -81,17 +81,7 @@ pub(super) fn read(path: &Path) -> Result<Rows> {
 }
 
 fn row(fields: &Fields, epoch_ns: u64) -> Result<RequestRow> {
-    let mut row = RequestRow {
-        worker: 0,
-        connection: None,
-        is_measured: false,
-        outcome: String::new(),
-        intended_at: 0,
-        sent_at: None,
-        tx_at: None,
-        rx_at: None,
-        ended_at: 0,
-    };
+    let mut row = RequestRow::default();
     for (name, field) in fields.get_column_iter() {
         let instant = || match field {
             Field::Long(ns) => u64::try_from(*ns).ok().map(|ns| epoch_ns + ns),

@@ -3,82 +3,63 @@
 //! its output.
 
 use std::ffi::OsString;
-use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::rig::{ClientRun, Fixture, Peer, Server, Timed, failures, show, timed};
+use crate::rig::{ClientRun, Fixture, Peer, Server, failures, show, timed};
 
 /// Largest relative difference of a client's own count from the server's: requests in flight at the
 /// end.
 const MISCOUNT_MAX: f64 = 0.01;
 
-/// The other programs, in the order of the columns. The first is the one of the floors.
-pub(super) const PEERS: [Peer; 4] = [Peer::Wrk, Peer::Ab, Peer::Oha, Peer::Hey];
+/// All programs, in the order of the columns. The second is the one of the floors.
+pub(super) const PEERS: [Peer; 5] = [Peer::Weir, Peer::Wrk, Peer::Ab, Peer::Oha, Peer::Hey];
 
-/// Runs weir once. Its rate is that of its window, and the count covers the warm-up too.
-pub(super) fn run_weir(fixture: &Fixture, server: &Server, connections: u32) -> Result<ClientRun> {
-    let place = fixture.directory.join("defaults.json");
-    let is_quick = fixture.options.is_quick;
-    let words = weir_words(&fixture.weir, connections, is_quick, &place, &server.url);
-    let (requests, timed) = counted(server, &words, &[0, 3])?;
-    let document = weir_verdict::load(&place).context("failed to read weir's document")?;
-    let failures = failures(&document);
-    ensure!(failures == 0, "{failures} requests failed: {}", show(&words));
-    check_count(document.accounting.sent.total, requests, &words)?;
-    let rps = document.throughput.completed_rps;
-    Ok(ClientRun { rps, ..ClientRun::of(requests, &timed) })
-}
-
-/// Runs another program once.
-pub(super) fn run_peer(
+/// Runs a program once. The rate of weir is that of its window, and its count covers the warm-up
+/// too.
+pub(super) fn run(
     fixture: &Fixture,
     server: &Server,
     peer: Peer,
     connections: u32,
 ) -> Result<ClientRun> {
-    let program = peer.find().with_context(|| format!("failed to find {}", peer.name()))?;
-    let words = peer_words(peer, &program, connections, fixture.options.is_quick, &server.url);
-    let (requests, timed) = counted(server, &words, &[0])?;
-    let (said, rps) = reported(peer, &timed.stdout)
-        .with_context(|| format!("failed to read what {} printed", peer.name()))?;
-    check_count(said, requests, &words)?;
-    Ok(ClientRun { rps, ..ClientRun::of(requests, &timed) })
-}
-
-fn weir_words(
-    program: &Path,
-    connections: u32,
-    is_quick: bool,
-    document: &Path,
-    url: &str,
-) -> Vec<OsString> {
-    let mut words = vec![program.into(), format!("-c{connections}").into(), url.into()];
-    words.extend(["-o".into(), document.into()]);
-    if is_quick {
-        words.extend(["-d300ms", "--warmup", "0"].map(OsString::from));
+    let name = peer.name();
+    let program = peer.find().with_context(|| format!("failed to find {name}"))?;
+    let place = fixture.directory.join("defaults.json");
+    let mut words = vec![program.into_os_string()];
+    words.extend(flags(peer, connections, fixture.options.is_quick).split(' ').map(OsString::from));
+    if peer == Peer::Weir {
+        words.extend(["-o".into(), place.clone().into()]);
     }
-    words
+    words.push(OsString::from(&server.url));
+    let before = server.counts()?;
+    let timed = timed(&words, if peer == Peer::Weir { &[0, 3] } else { &[0] })?;
+    let counted = server.counts_since(before)?.requests;
+    ensure!(counted > 0, "{} has seen no request: {}", server.name, show(&words));
+    let (said, rps) = if peer == Peer::Weir {
+        let document = weir_verdict::load(&place).context("failed to read weir's document")?;
+        let failures = failures(&document);
+        ensure!(failures == 0, "{failures} requests failed: {}", show(&words));
+        (document.accounting.sent.total, document.throughput.completed_rps)
+    } else {
+        let reported = reported(peer, &timed.stdout);
+        reported.with_context(|| format!("failed to read what {name} printed"))?
+    };
+    check_count(said, counted, &words)?;
+    Ok(ClientRun { rps, ..ClientRun::of(counted, &timed) })
 }
 
-/// Returns the command line of another program; a quick one takes a second.
-fn peer_words(
-    peer: Peer,
-    program: &Path,
-    connections: u32,
-    is_quick: bool,
-    url: &str,
-) -> Vec<OsString> {
+/// Returns the flags of a program; a quick run takes a second at most.
+fn flags(peer: Peer, connections: u32, is_quick: bool) -> String {
     let seconds = if is_quick { 1 } else { 5 };
-    let options = match peer {
+    match peer {
+        Peer::Weir if is_quick => format!("-c{connections} -d300ms --warmup 0"),
         Peer::Wrk if is_quick => format!("-c{connections} -d1s"),
-        Peer::Wrk => format!("-c{connections}"),
+        Peer::Weir | Peer::Wrk => format!("-c{connections}"),
         // The flag `-t` alone limits ab to 50,000 requests.
         Peer::Ab => format!("-k -t {seconds} -n 99999999 -c {connections}"),
         _ => format!("-z {seconds}s -c {connections}"),
-    };
-    let options = options.split(' ').map(OsString::from);
-    [program.into()].into_iter().chain(options).chain([url.into()]).collect()
+    }
 }
 
 /// Returns a program's count of good responses, and its requests per second.
@@ -99,15 +80,6 @@ fn has_failed(stdout: &str) -> bool {
     errors.is_some_and(|errors| !errors.starts_with("connect 0, read 0, write 0, timeout "))
 }
 
-/// Runs this command line; returns the server's count of its requests.
-fn counted(server: &Server, words: &[OsString], good: &[i32]) -> Result<(u64, Timed)> {
-    let before = server.counts()?;
-    let timed = timed(words, good)?;
-    let requests = server.counts_since(before)?.requests;
-    ensure!(requests > 0, "{} has seen no request: {}", server.name, show(words));
-    Ok((requests, timed))
-}
-
 fn check_count(said: u64, counted: u64, words: &[OsString]) -> Result<()> {
     // A small count may differ by the requests in flight.
     let most = (counted as f64 * MISCOUNT_MAX).max(600.0);
@@ -122,21 +94,13 @@ mod tests {
 
     #[test]
     fn commands_are_bare() {
-        let check = |is_quick, weir: &str, peers: [&str; 4]| {
-            let document = Path::new("FILE");
-            let words = weir_words(Path::new("weir"), 50, is_quick, document, "URL");
-            assert_eq!(show(&words).to_string(), weir);
-            for (peer, expected) in PEERS.into_iter().zip(peers) {
-                let words = peer_words(peer, Path::new(peer.name()), 50, is_quick, "URL");
-                assert_eq!(show(&words).to_string(), expected);
-            }
+        let check = |is_quick, expected: [&str; 5]| {
+            assert_eq!(PEERS.map(|peer| flags(peer, 50, is_quick)), expected);
         };
-        let bare = ["wrk -c50 URL", "ab -k -t 5 -n 99999999 -c 50 URL", "oha -z 5s -c 50 URL"];
-        let [wrk, ab, oha] = bare;
-        check(false, "weir -c50 URL -o FILE", [wrk, ab, oha, "hey -z 5s -c 50 URL"]);
-        let quick = ["wrk -c50 -d1s URL", "ab -k -t 1 -n 99999999 -c 50 URL"];
-        let weir = "weir -c50 URL -o FILE -d300ms --warmup 0";
-        check(true, weir, [quick[0], quick[1], "oha -z 1s -c 50 URL", "hey -z 1s -c 50 URL"]);
+        let ab = "-k -t 5 -n 99999999 -c 50";
+        check(false, ["-c50", "-c50", ab, "-z 5s -c 50", "-z 5s -c 50"]);
+        let (weir, ab) = ("-c50 -d300ms --warmup 0", "-k -t 1 -n 99999999 -c 50");
+        check(true, [weir, "-c50 -d1s", ab, "-z 1s -c 50", "-z 1s -c 50"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use anyhow::{Result, ensure};
 use xtask::shell::{need_program, root};
 
-use super::bare::{PEERS, run_peer, run_weir};
+use super::bare::{self, PEERS};
 use super::floors::{ComparedLoad, SpeedFloor, floors};
 use super::paired::{self, Paired};
 use crate::rig::{
@@ -47,8 +47,8 @@ pub(super) fn defaults(fixture: &Fixture) -> Result<Section> {
             let first = paired.throughput_of_first(WRK);
             let mut cell = ComparedLoad { name: name.clone(), is_nginx, first, second: None };
             if cell.is_doubtful() {
-                let paired =
-                    measure(fixture, &server, &name, connections, &[Peer::Wrk], rounds * AGAIN)?;
+                let sides = &PEERS[..=WRK];
+                let paired = measure(fixture, &server, &name, connections, sides, rounds * AGAIN)?;
                 cell.second = Some(paired.throughput_of_first(WRK));
             }
             cells.push(cell);
@@ -57,7 +57,7 @@ pub(super) fn defaults(fixture: &Fixture) -> Result<Section> {
     let floors = floors(&cells);
     let failures = floors.iter().filter(|floor| floor.holds == Some(false));
     let failures: Vec<String> = failures.map(|floor| floor.text.clone()).collect();
-    let method = format!("{ABOUT} {rounds} rounds of each cell. {}", versions(&PEERS)?);
+    let method = format!("{ABOUT} {rounds} rounds of each cell. {}", versions(&PEERS[WRK..])?);
     let mut section = Section::new("bare commands", QUESTION, method);
     section.fail(failures);
     let floors: Vec<String> = floors.iter().map(line).collect();
@@ -123,13 +123,9 @@ fn measure(
     peers: &[Peer],
     rounds: u32,
 ) -> Result<Paired> {
-    let names = ["weir"].into_iter().chain(peers.iter().map(|peer| peer.name()));
-    let names: Vec<String> = names.map(str::to_owned).collect();
+    let names: Vec<String> = peers.iter().map(|peer| peer.name().to_owned()).collect();
     Paired::run_in(paired::at_random, name, rounds, &names, |at| {
-        let run = || match at.checked_sub(1).map(|at| peers[at]) {
-            None => run_weir(fixture, server, connections),
-            Some(peer) => run_peer(fixture, server, peer, connections),
-        };
+        let run = || bare::run(fixture, server, peers[at], connections);
         // A single disturbed run must not cost those of an hour.
         let run = run().or_else(|error| {
             eprintln!("bench: {name}: once more, since {error:#}");
@@ -154,7 +150,7 @@ struct Tables {
 
 impl Tables {
     fn new(peers: &[Peer]) -> Tables {
-        let mut heads = vec!["server", "connections", "weir"];
+        let mut heads = vec!["server", "connections"];
         heads.extend(peers.iter().map(|peer| peer.name()));
         Tables { throughput: Table::new(&heads), efficiency: Table::new(&heads) }
     }
@@ -230,7 +226,7 @@ mod tests {
                 _ => ClientRun::FAILED,
             })
         });
-        let mut tables = Tables::new(&[Peer::Wrk, Peer::Ab]);
+        let mut tables = Tables::new(&PEERS[..3]);
         tables.add(Served::Nginx(1), 50, &paired.expect("no run fails"));
         let own = ["66,000", "60,000 · **1.10** (1.10–1.10)", "failed"];
         assert_eq!(tables.throughput.rows, [[&["nginx, 1 worker", "50"][..], &own].concat()]);
