@@ -56,31 +56,25 @@ impl Guarded {
 
     /// Reads until the server has printed this line. Fails if it ends before.
     pub fn await_line(&mut self, line: &str) -> Result<()> {
-        let mut printed = String::new();
-        loop {
-            let start = printed.len();
-            let bytes = self.output.read_line(&mut printed).context("failed to read the server")?;
-            if printed[start..].trim() == line {
-                return Ok(());
-            }
-            if bytes == 0 {
-                bail!("the server ended without saying `{line}`: {printed}");
-            }
-        }
+        self.find_line(line, |printed| (printed.trim() == line).then_some(()))
     }
 
     /// Reads until a `weir serve` has printed its address, and returns that. Fails if it ends
     /// before.
     pub fn listening_url(&mut self) -> Result<String> {
+        self.find_line("listening on", |printed| url_in(printed).map(str::to_owned))
+    }
+
+    fn find_line<T>(&mut self, what: &str, find: impl Fn(&str) -> Option<T>) -> Result<T> {
         let mut printed = String::new();
         loop {
             let start = printed.len();
             let bytes = self.output.read_line(&mut printed).context("failed to read the server")?;
-            if let Some(url) = url_in(&printed[start..]) {
-                return Ok(url.to_owned());
+            if let Some(found) = find(&printed[start..]) {
+                return Ok(found);
             }
             if bytes == 0 {
-                bail!("the server ended without saying where it listens: {printed}");
+                bail!("the server ended without saying `{what}`: {printed}");
             }
         }
     }

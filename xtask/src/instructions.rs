@@ -60,11 +60,11 @@ pub(crate) fn instructions(words: &[&str]) -> Result<()> {
             changed.push((name.clone(), count));
         }
     }
-    let names: Vec<&str> = scenarios.iter().map(|(_, name)| name.as_str()).collect();
-    let gone = baseline.names_but(&names);
-    let is_other = baseline.compiler() != Some(compiler.as_str());
+    let is_gone = |known: &&String| scenarios.iter().all(|(_, name)| name != *known);
+    let gone: Vec<String> = baseline.scenarios.keys().filter(is_gone).cloned().collect();
+    let is_other = baseline.compiler.as_ref() != Some(&compiler);
     if let Some(reason) = reason {
-        gone.iter().for_each(|name| baseline.remove(name));
+        baseline.scenarios.retain(|name, _| !gone.contains(name));
         changed.iter().for_each(|(name, count)| baseline.set(name, *count, reason));
         return baseline.write(&compiler);
     }

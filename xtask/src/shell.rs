@@ -80,6 +80,13 @@ pub fn output(command: &mut Command) -> Result<String> {
     Ok(text.with_context(|| format!("`{shown}` printed no text"))?.trim_end().to_owned())
 }
 
+/// Returns the target triple of this machine, as the pinned rustc names it.
+pub fn host() -> Result<String> {
+    let rustc = output(Command::new("rustc").arg("-vV").current_dir(root()?))?;
+    let host = rustc.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(host.context("rustc names no host")?.to_owned())
+}
+
 /// Formats a command as typed, without the directory of its program.
 pub fn show(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or_default();

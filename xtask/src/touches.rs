@@ -50,7 +50,7 @@ pub(crate) fn touches(revision: Option<&str>) -> Result<()> {
 }
 
 fn rows(tree: &Tree) -> Vec<TouchCount> {
-    let production: Vec<Code> = tree.rust().filter(|file| is_production(file)).map(code).collect();
+    let production: Vec<Code> = tree.rust().filter(|file| file.is_product()).map(code).collect();
     let siblings = samples::SIBLINGS.iter();
     let of_siblings =
         siblings.map(|(about, max, siblings)| of_siblings(about, *max, siblings, &production));
@@ -58,13 +58,6 @@ fn rows(tree: &Tree) -> Vec<TouchCount> {
     let of_samples =
         samples.map(|(about, max, samples)| of_samples(about, *max, samples, &production));
     of_siblings.chain(of_samples).collect()
-}
-
-fn is_production(file: &File) -> bool {
-    file.path.starts_with("crates/")
-        && file.path.contains("/src/")
-        && !file.path.ends_with("/tests.rs")
-        && !file.path.contains("/tests/")
 }
 
 fn code(file: &File) -> Code<'_> {
@@ -137,7 +130,7 @@ mod tests {
     fn count(files: &[(&str, &str)]) -> TouchCount {
         let tree = Tree::of(files);
         let production: Vec<Code> =
-            tree.rust().filter(|file| is_production(file)).map(code).collect();
+            tree.rust().filter(|file| file.is_product()).map(code).collect();
         of_siblings("a pair", 2, &PAIR, &production)
     }
 

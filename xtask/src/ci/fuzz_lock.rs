@@ -7,7 +7,7 @@ use std::fs;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::shell::{cargo, output, root};
+use crate::shell::{cargo, host, output, root};
 
 /// Names of the dependencies of each package.
 type Edges<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
@@ -17,10 +17,8 @@ type Edges<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 /// fuzzing needs.
 pub(super) fn check() -> Result<()> {
     let lock = fs::read_to_string(root()?.join("fuzz/Cargo.lock"))?;
-    let rustc = output(std::process::Command::new("rustc").arg("-vV"))?;
-    let host = rustc.lines().find_map(|line| line.strip_prefix("host: "));
     let words = ["metadata", "--locked", "--format-version=1", "--filter-platform"];
-    let metadata = output(cargo(&words)?.arg(host.context("rustc names no host")?))?;
+    let metadata = output(cargo(&words)?.arg(host()?))?;
     let metadata: Value = serde_json::from_str(&metadata).context("cargo metadata is no JSON")?;
     let stale = stale(&locked(&lock), &built(&metadata));
     ensure!(

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use super::release::Release;
-use crate::shell::{cargo, output, root, run};
+use crate::shell::{cargo, host, root, run};
 
 /// Package of the program.
 pub(super) const PACKAGE: &str = "weir-load";
@@ -65,10 +65,7 @@ impl Checkout {
         git(&["fetch", "--quiet", "origin"])?;
         git(&["checkout", "--quiet", "--force", "--detach"])?;
         run(Command::new("git").args(["clean", "-dffxq"]).current_dir(&source))?;
-        let rustc = output(Command::new("rustc").arg("-vV").current_dir(&source))?;
-        let host = rustc.lines().find_map(|line| line.strip_prefix("host: "));
-        let triple = host.context("failed to find the target of rustc")?.to_owned();
-        Ok(Checkout { source, work, epoch: release.epoch.clone(), triple })
+        Ok(Checkout { source, work, epoch: release.epoch.clone(), triple: host()? })
     }
 
     /// Path of the file with the commit of which packages were last made here.

@@ -14,8 +14,9 @@ const FILE: &str = "xtask/src/instructions/baseline.json";
 /// The counts, in the order of their names.
 #[derive(Debug)]
 pub(super) struct Baseline {
-    compiler: Option<String>,
-    scenarios: Map<String, Value>,
+    /// Compiler version of the counts.
+    pub(super) compiler: Option<String>,
+    pub(super) scenarios: Map<String, Value>,
 }
 
 impl Baseline {
@@ -36,28 +37,14 @@ impl Baseline {
         Ok(Baseline { compiler, scenarios: scenarios.clone() })
     }
 
-    /// Returns the compiler version of the counts.
-    pub(super) fn compiler(&self) -> Option<&str> {
-        self.compiler.as_deref()
-    }
-
     /// Returns a scenario's count, if it has one.
     pub(super) fn count(&self, name: &str) -> Option<f64> {
         self.scenarios.get(name)?["instructions"].as_f64()
     }
 
-    /// Returns the scenarios that are not among `names`.
-    pub(super) fn names_but(&self, names: &[&str]) -> Vec<String> {
-        self.scenarios.keys().filter(|name| !names.contains(&name.as_str())).cloned().collect()
-    }
-
     pub(super) fn set(&mut self, name: &str, count: f64, reason: &str) {
         let count = (count * 10.0).round() / 10.0;
         self.scenarios.insert(name.to_owned(), json!({ "instructions": count, "reason": reason }));
-    }
-
-    pub(super) fn remove(&mut self, name: &str) {
-        self.scenarios.remove(name);
     }
 
     /// Writes the file, which must then be committed.
@@ -86,11 +73,10 @@ mod tests {
         let mut baseline = Baseline { compiler: None, scenarios: Map::new() };
         baseline.set("one", 12.34, "it is new");
         baseline.set("two", 2.0, "so is this");
-        baseline.remove("two");
+        baseline.scenarios.remove("two");
         let read = Baseline::parse(&baseline.to_value("rustc 1").to_string()).expect("as written");
         assert_eq!((read.count("one"), read.count("two")), (Some(12.3), None));
-        assert_eq!(read.compiler(), Some("rustc 1"));
-        assert_eq!(read.names_but(&["two"]), ["one"]);
+        assert_eq!(read.compiler.as_deref(), Some("rustc 1"));
         assert!(Baseline::parse("{}").is_err());
     }
 }

@@ -82,6 +82,14 @@ impl File {
         self.path.ends_with(".rs")
     }
 
+    /// True for code of a crate that users have, without files of tests.
+    pub(crate) fn is_product(&self) -> bool {
+        self.path.starts_with("crates/")
+            && self.path.contains("/src/")
+            && !self.path.contains("/tests/")
+            && !self.path.ends_with("/tests.rs")
+    }
+
     pub(crate) fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }

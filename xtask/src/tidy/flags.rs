@@ -7,14 +7,8 @@ use crate::source::{File, Tree, line_of, production_text};
 const PROGRAMS: [&str; 3] = ["weir", "weir-doctor", "weir-serve"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
-    tree.rust().filter(|file| is_of_library(file)).flat_map(flags).collect()
-}
-
-fn is_of_library(file: &File) -> bool {
-    file.path.starts_with("crates/")
-        && file.path.contains("/src/")
-        && !file.path.ends_with("/tests.rs")
-        && !PROGRAMS.contains(&file.crate_name())
+    let is_of_library = |file: &&File| file.is_product() && !PROGRAMS.contains(&file.crate_name());
+    tree.rust().filter(is_of_library).flat_map(flags).collect()
 }
 
 /// Finds flags in literals: two dashes before a letter, at the beginning of a word.

@@ -34,7 +34,7 @@ const AROUND: [(&str, &str); 5] = [
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for file in tree.rust().filter(|file| is_product(file)) {
+    for file in tree.rust().filter(|file| file.is_product()) {
         findings.extend(found(file, &PANICKING));
         let is_program = ["weir", "weir-runner"].contains(&file.crate_name());
         if is_program && !HOMES.contains(&file.path.as_str()) {
@@ -42,11 +42,6 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         }
     }
     findings
-}
-
-/// True if the file is part of the program, not a task, an example or a test.
-fn is_product(file: &File) -> bool {
-    file.path.starts_with("crates/") && file.path.contains("/src/")
 }
 
 /// Returns the findings outside the file's tests.
