@@ -66,7 +66,8 @@ fn measure_queue(
     let log_s = stay_s(&log, warmup, reported.count() as usize)?;
     let (theory_s, weir_s, half_s) =
         (queue.mean_s(), reported.mean_ns() / 1e9, batches.mean_half_s());
-    let p99 = batches.quantile_s(&reported, 0.99);
+    let [p99_s, low_s, high_s] = batches.quantile_s(&reported, 0.99);
+    let [p99, low, high] = [p99_s, low_s, high_s].map(seconds);
     section.row(&[
         ("queue", &name),
         ("ρ", &format!("{}", rate_rps / SERVICE_RPS)),
@@ -75,15 +76,7 @@ fn measure_queue(
         ("by the log", &seconds(log_s)),
         ("weir − log", &seconds(weir_s - log_s)),
         ("p99 by theory", &queue.quantile_s(0.99).map_or("–".to_owned(), seconds)),
-        (
-            "weir",
-            &format!(
-                "{} ({} to {})",
-                seconds(p99.value_s),
-                seconds(p99.low_s),
-                seconds(p99.high_s)
-            ),
-        ),
+        ("weir", &format!("{p99} ({low} to {high})")),
     ]);
     let name = format!("{name} at ρ = {}", rate_rps / SERVICE_RPS);
     let is_inside = weir_s - half_s - DELIVERY_MAX_S <= theory_s && theory_s <= weir_s + half_s;
@@ -92,8 +85,8 @@ fn measure_queue(
     });
     // The slices of a quick run have too few requests for an interval of p99.
     if let Some(theory_s) = queue.quantile_s(0.99).filter(|_| !fixture.options.is_quick) {
-        let is_inside = p99.low_s - DELIVERY_MAX_S <= theory_s && theory_s <= p99.high_s;
-        section.must_if_quiet(is_inside, || format!("{name}: p99 is {}", seconds(p99.value_s)));
+        let is_inside = low_s - DELIVERY_MAX_S <= theory_s && theory_s <= high_s;
+        section.must_if_quiet(is_inside, || format!("{name}: p99 is {p99}"));
     }
     section.must(weir_s >= log_s, || format!("{name}: the mean is less than the server's own"));
     section.must_if_quiet(weir_s - log_s <= DELIVERY_MAX_S, || {
@@ -175,13 +168,6 @@ struct Batches {
     means_s: Vec<f64>,
 }
 
-/// A quantile and its interval.
-struct QuantileInterval {
-    value_s: f64,
-    low_s: f64,
-    high_s: f64,
-}
-
 impl Batches {
     fn of(document: &Document) -> Result<Batches> {
         let mut batches = Batches { slices: Vec::new(), means_s: Vec::new() };
@@ -198,9 +184,9 @@ impl Batches {
         mean_interval(&self.means_s, CONFIDENCE).map_or(f64::INFINITY, |mean| mean.half_width)
     }
 
-    /// Returns a quantile of the whole with its interval, which follows from the variance over
-    /// slices of the share of requests beyond the quantile.
-    fn quantile_s(&self, whole: &Distribution, p: f64) -> QuantileInterval {
+    /// Returns a quantile of the whole with the ends of its interval, which follows from the
+    /// variance over slices of the share of requests beyond the quantile.
+    fn quantile_s(&self, whole: &Distribution, p: f64) -> [f64; 3] {
         let value_ns = whole.quantile_ns(p);
         let beyond =
             |slice: &Distribution| slice.above(value_ns as u64) as f64 / slice.count() as f64;
@@ -209,10 +195,7 @@ impl Batches {
         let independent = p * (1.0 - p) / count;
         let student = t_quantile((1.0 + CONFIDENCE) / 2.0, slices - 1.0);
         let half = student * (variance(&shares) / slices).max(independent).sqrt();
-        QuantileInterval {
-            value_s: value_ns / 1e9,
-            low_s: whole.quantile_ns((p - half).max(0.0)) / 1e9,
-            high_s: whole.quantile_ns((p + half).min(1.0)) / 1e9,
-        }
+        let ends = [p, (p - half).max(0.0), (p + half).min(1.0)];
+        ends.map(|p| whole.quantile_ns(p) / 1e9)
     }
 }

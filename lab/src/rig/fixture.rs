@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::ffi::OsString;
 use std::fmt;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -21,6 +21,7 @@ use super::log::{self, Record};
 use super::machine::Placement;
 use super::options::Options;
 use super::servers::{Server, Transport, pinned, python};
+use super::timed::show;
 
 /// Protocol between weir and `weir serve`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,7 +204,13 @@ impl Fixture {
         words.extend(self.over.client_flags().split_whitespace().map(OsString::from));
         words.extend(flags.split_whitespace().map(OsString::from));
         words.extend(["--no-preflight", "--format", "json", url].map(OsString::from));
-        RunningWeir::start(&words, self.waited.clone())
+        let child = Command::new(&words[0])
+            .args(&words[1..])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("failed to start {}", show(&words)))?;
+        Ok(RunningWeir { child, waited: self.waited.clone() })
     }
 
     /// Returns the longest wait for a CPU since the last call, as a share of the time, and resets
@@ -248,17 +255,6 @@ pub(crate) struct RunningWeir {
 impl RunningWeir {
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
-    }
-
-    fn start(words: &[OsString], waited: Waited) -> Result<RunningWeir> {
-        let (program, arguments) = words.split_first().context("no program is named")?;
-        let child = Command::new(program)
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("failed to start {}", Path::new(program).display()))?;
-        Ok(RunningWeir { child, waited })
     }
 
     /// Waits for the client's end and reads its document. Exit code 1, no response at all, is a
