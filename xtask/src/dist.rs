@@ -9,7 +9,6 @@ mod files;
 mod image;
 mod licences;
 mod minimal;
-mod order;
 mod release;
 mod reproduce;
 mod supply;
@@ -22,7 +21,6 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 
 use checkout::Checkout;
-use order::Order;
 use release::Release;
 
 /// A part of the task. Later ones use what the packages part has made.
@@ -103,12 +101,11 @@ impl Release {
         files::renew(packages)?;
         let program = checkout.build(checkout::Linking::Dynamic)?;
         let fixed = checkout.build(checkout::Linking::Static)?;
-        let files = files::Files::generate(checkout, &program)?;
-        let order = Order { release: self, checkout, files: &files, packages };
-        archive::make(&order, &program, "gnu")?;
-        archive::make(&order, &fixed, "static")?;
-        deb::make(&order, &program)?;
-        image::make(&order, &fixed)?;
+        let files = files::Files::generate(self, checkout, packages, &program)?;
+        archive::make(&files, &program, "gnu")?;
+        archive::make(&files, &fixed, "static")?;
+        deb::make(&files, &program)?;
+        image::make(&files, &fixed)?;
         supply::sbom(self, checkout, packages)?;
         files::write_sums(packages)?;
         files::write(&checkout.made(), &self.commit)

@@ -96,8 +96,7 @@ pub fn show(command: &Command) -> String {
 
 /// True if the current user is root. Fails if id(1) does not start.
 pub fn is_root() -> Result<bool> {
-    let id = Command::new("id").arg("-u").output().context("failed to ask id who this is")?;
-    Ok(id.stdout.trim_ascii() == b"0")
+    Ok(output(Command::new("id").arg("-u"))? == "0")
 }
 
 /// Searches a program in `PATH` and in the directories for administrators, which the `PATH` of an

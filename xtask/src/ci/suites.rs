@@ -2,12 +2,12 @@
 //! cargo runs one after the other, and some of them mostly wait.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::shell::{cargo, show};
+use crate::shell::{cargo, output, show};
 
 /// One executable of tests.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,12 +39,10 @@ impl Suite {
 /// If the build fails or has no tests.
 pub(super) fn build(packages: &[&str], targets: &[&str]) -> Result<Vec<Suite>> {
     let mut command = cargo(&["test", "--no-run", "--message-format=json-render-diagnostics"])?;
-    command.args(packages).args(targets).stderr(Stdio::inherit());
+    command.args(packages).args(targets);
     let shown = show(&command);
     eprintln!("$ {shown}");
-    let built = command.output().with_context(|| format!("failed to start `{shown}`"))?;
-    ensure!(built.status.success(), "`{shown}` ended with {}", built.status);
-    let messages = String::from_utf8(built.stdout).context("failed to read cargo's messages")?;
+    let messages = output(&mut command)?;
     let suites = messages.lines().filter_map(|line| suite(line).transpose());
     let suites = suites.collect::<Result<Vec<Suite>>>()?;
     ensure!(!suites.is_empty(), "`{shown}` has built no tests");

@@ -6,13 +6,12 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::files::{gzip, install, renew, tar};
-use super::order::Order;
+use super::files::{Files, gzip, install, renew, tar};
 use crate::shell::run;
 
 /// Makes `weir-VERSION-ARCH-linux-KIND.tar.gz`.
-pub(super) fn make(order: &Order<'_>, program: &Path, kind: &str) -> Result<()> {
-    let Order { release, files, packages, .. } = *order;
+pub(super) fn make(files: &Files<'_>, program: &Path, kind: &str) -> Result<()> {
+    let Files { release, packages, .. } = *files;
     let name = format!("weir-{}-{ARCH}-linux-{kind}", release.version);
     let place = files.place.with_file_name("archive");
     renew(&place)?;

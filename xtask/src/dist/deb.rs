@@ -9,7 +9,6 @@ use anyhow::{Context, Result, ensure};
 
 use super::checkout::Checkout;
 use super::files::{Files, LICENCES, gzip, install, renew, write};
-use super::order::Order;
 use super::release::Release;
 use crate::shell::{output, run};
 
@@ -37,13 +36,13 @@ HTTP load generator with accurate latency
 ";
 
 /// Makes `weir_VERSION_ARCH.deb`.
-pub(super) fn make(order: &Order<'_>, program: &Path) -> Result<()> {
-    let Order { release, checkout, files, packages } = *order;
+pub(super) fn make(files: &Files<'_>, program: &Path) -> Result<()> {
+    let Files { release, checkout, packages, .. } = *files;
     let root = checkout.work.join("deb");
     renew(&root)?;
     let binary = root.join("usr/bin/weir");
     install(program, &binary, 0o755)?;
-    install_documents(release, files, &root)?;
+    install_documents(files, &root)?;
     let architecture = output(Command::new("dpkg").arg("--print-architecture"))?;
     let control = control(release, &architecture, &depends(checkout, &binary)?, &root)?;
     write(&root.join("DEBIAN/control"), &control)?;
@@ -56,7 +55,7 @@ pub(super) fn make(order: &Order<'_>, program: &Path) -> Result<()> {
     run(build.args(fixed).args([&root, &package]).env("SOURCE_DATE_EPOCH", &release.epoch))
 }
 
-fn install_documents(release: &Release, files: &Files, root: &Path) -> Result<()> {
+fn install_documents(files: &Files<'_>, root: &Path) -> Result<()> {
     let share = root.join("usr/share");
     let documents = share.join("doc/weir");
     for page in files.man_pages()? {
@@ -69,7 +68,7 @@ fn install_documents(release: &Release, files: &Files, root: &Path) -> Result<()
         gzip(&files.place.join(text), &documents.join(format!("{text}.gz")))?;
     }
     let log = files.place.with_file_name("changelog");
-    write(&log, &changelog(release)?)?;
+    write(&log, &changelog(files.release)?)?;
     gzip(&log, &documents.join("changelog.gz"))?;
     let mit = fs::read_to_string(files.place.join("LICENSE-MIT"))?;
     let apache = "License: Apache-2.0\n On Debian systems the text is in \

@@ -31,13 +31,22 @@ const COMPLETIONS: [(&str, &str, &str); 3] = [
 
 /// A directory with the files: texts, `man/*.1`, `completions/*`.
 #[derive(Debug)]
-pub(super) struct Files {
+pub(super) struct Files<'a> {
+    pub(super) release: &'a Release,
+    pub(super) checkout: &'a Checkout,
+    /// Directory of the packages.
+    pub(super) packages: &'a Path,
     pub(super) place: PathBuf,
 }
 
-impl Files {
+impl<'a> Files<'a> {
     /// Generates the files with the program, which was built in the checkout.
-    pub(super) fn generate(checkout: &Checkout, program: &Path) -> Result<Files> {
+    pub(super) fn generate(
+        release: &'a Release,
+        checkout: &'a Checkout,
+        packages: &'a Path,
+        program: &Path,
+    ) -> Result<Files<'a>> {
         let place = checkout.work.join("files");
         renew(&place)?;
         for text in TEXTS {
@@ -54,7 +63,7 @@ impl Files {
             check_syntax(shell, &path)?;
         }
         write(&place.join(LICENCES), &licences::of_dependencies(checkout)?)?;
-        Ok(Files { place })
+        Ok(Files { release, checkout, packages, place })
     }
 
     /// Man pages by their file names.

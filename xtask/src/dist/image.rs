@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::files::{LICENCES, gzip, install, renew, sha256, tar, write};
-use super::order::Order;
+use super::files::{Files, LICENCES, gzip, install, renew, sha256, tar, write};
 use super::release::Release;
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
@@ -20,8 +19,8 @@ const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 const USER: &str = "65532:65532";
 
 /// Makes `weir-VERSION-ARCH-oci.tar`.
-pub(super) fn make(order: &Order<'_>, program: &Path) -> Result<()> {
-    let Order { release, checkout, files, packages } = *order;
+pub(super) fn make(files: &Files<'_>, program: &Path) -> Result<()> {
+    let Files { release, checkout, packages, .. } = *files;
     let layout = Layout { place: checkout.work.join("image") };
     renew(&layout.place)?;
     let root = checkout.work.join("image-root");

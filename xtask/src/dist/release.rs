@@ -27,12 +27,8 @@ impl Release {
     pub(super) fn of_head() -> Result<Release> {
         let git = |words: &[&str]| output(Command::new("git").args(words).current_dir(root()?));
         let format = "--date=format-local:%Y-%m-%dT%H:%M:%SZ";
-        let created = Command::new("git")
-            .args(["show", "--no-patch", "--format=%cd", format])
-            .current_dir(root()?)
-            .env("TZ", "UTC")
-            .output()
-            .context("failed to start git")?;
+        let mut created = Command::new("git");
+        created.args(["show", "--no-patch", "--format=%cd", format]).env("TZ", "UTC");
         if !git(&["status", "--porcelain"])?.is_empty() {
             eprintln!("dist: there are uncommitted changes; packages are made of the last commit");
         }
@@ -41,7 +37,7 @@ impl Release {
             version: version_in(&manifest).context("failed to find the workspace's version")?,
             commit: git(&["rev-parse", "HEAD"])?,
             epoch: git(&["show", "--no-patch", "--format=%ct"])?,
-            created: String::from_utf8(created.stdout)?.trim().to_owned(),
+            created: output(created.current_dir(root()?))?,
             work: target_dir()?.join("dist-work"),
             packages: target_dir()?.join("dist"),
         })
