@@ -88,7 +88,7 @@ fn test_items(code: &str) -> Vec<Range<usize>> {
     attributes.map(|(at, attribute)| at..item_end(code, at + attribute.len())).collect()
 }
 
-fn without(text: &str, spans: impl IntoIterator<Item = Range<usize>>) -> String {
+pub(crate) fn without(text: &str, spans: impl IntoIterator<Item = Range<usize>>) -> String {
     let mut bytes = text.as_bytes().to_vec();
     spans.into_iter().for_each(|span| blank(&mut bytes, span));
     String::from_utf8(bytes).expect("spans begin and end at ASCII bytes")

@@ -1,6 +1,8 @@
 //! The names that `use` brings into a module.
 
-use crate::source::scanner::{line_of, words};
+use std::ops::Range;
+
+use crate::source::scanner::{identifier, line_of, without, words};
 
 /// One name that a `use` brings.
 #[derive(Debug, PartialEq, Eq)]
@@ -17,88 +19,74 @@ pub(super) struct UsedName {
 
 /// Returns the names of all `use` declarations, those inside functions too.
 pub(super) fn uses(code: &str) -> Vec<UsedName> {
-    let mut found = Vec::new();
-    for (at, is_public) in declarations(code) {
-        let (from, end) = (at + "use".len(), end(code, at));
-        leaves(&code[from..end], from, &[], &mut |path, name, at| {
-            found.push(UsedName { path, name, is_public, line: line_of(code, at) });
-        });
-    }
-    found
+    declarations(code).flat_map(|(span, is_public)| names(code, span, is_public)).collect()
 }
 
 /// Returns the code with its `use` declarations blanked.
 pub(super) fn without_uses(code: &str) -> String {
-    let mut text = code.to_owned();
-    for (at, _) in declarations(code) {
-        let blank: String =
-            code[at..end(code, at)].bytes().map(|b| if b == b'\n' { '\n' } else { ' ' }).collect();
-        text.replace_range(at..end(code, at), &blank);
-    }
-    text
+    without(code, declarations(code).map(|(span, _)| span))
 }
 
-/// Returns the offset of each `use` that begins a declaration, and whether it is public.
-fn declarations(code: &str) -> impl Iterator<Item = (usize, bool)> {
+/// Returns the span of each `use` declaration up to its semicolon, and whether it is public.
+fn declarations(code: &str) -> impl Iterator<Item = (Range<usize>, bool)> {
     words(code, "use").filter_map(|at| {
         let before = code[..at].rsplit('\n').next().unwrap_or_default().trim();
         let is_public = before == "pub" || (before.starts_with("pub(") && before.ends_with(')'));
-        (before.is_empty() || is_public).then_some((at, is_public))
+        let end = code[at..].find(';').map_or(code.len(), |length| at + length);
+        (before.is_empty() || is_public).then_some((at..end, is_public))
     })
 }
 
-fn end(code: &str, at: usize) -> usize {
-    code[at..].find(';').map_or(code.len(), |length| at + length)
-}
-
-/// Calls `leaf` for each name of a tree of paths, with its path, its name here and its offset.
-fn leaves(
-    tree: &str,
-    offset: usize,
-    prefix: &[String],
-    leaf: &mut dyn FnMut(Vec<String>, String, usize),
-) {
-    for (from, branch) in branches(tree) {
-        let group = branch.find('{').map(|open| (open + 1, branch.rfind('}').unwrap_or(open + 1)));
-        let path = group.map_or(branch, |(inside, _)| &branch[..inside - 1]);
-        let (path, alias) = path.split_once(" as ").unwrap_or((path, ""));
-        let parts = path.split("::").map(str::trim).filter(|part| !part.is_empty());
-        let mut path: Vec<String> =
-            prefix.iter().cloned().chain(parts.map(str::to_owned)).collect();
-        if let Some((inside, close)) = group {
-            leaves(&branch[inside..close], offset + from + inside, &path, leaf);
-            continue;
+/// Returns the names of one declaration: a path, or a tree of paths in braces.
+fn names(code: &str, span: Range<usize>, is_public: bool) -> Vec<UsedName> {
+    let mut found = Vec::new();
+    // The path so far, its lengths before each open brace, and the first offset behind those.
+    let (mut path, mut prefixes, mut first) = (Vec::new(), vec![0], span.start);
+    let (mut at, mut alias) = (span.start + "use".len(), None);
+    while at <= span.end {
+        let word = identifier(&code[at..span.end]);
+        let next = code[at + word.len()..span.end].chars().next().unwrap_or(';');
+        if word == "as" {
+            alias = Some(String::new());
+        } else if let Some(alias) = alias.as_mut().filter(|_| !word.is_empty()) {
+            word.clone_into(alias);
+        } else if !word.is_empty() {
+            first = if prefixes.last() == Some(&path.len()) { at } else { first };
+            path.push(word.to_owned());
         }
-        if path.len() > 1 && path.last().is_some_and(|last| last == "self") {
-            path.pop();
-        }
-        let Some(last) = path.last().cloned() else { continue };
-        if last == "*" {
-            path.pop();
-        }
-        let indent = branch.len() - branch.trim_start().len();
-        let name = if alias.is_empty() { last } else { alias.trim().to_owned() };
-        leaf(path, name, offset + from + indent);
-    }
-}
-
-/// Splits a group at its own commas, and returns each part with its offset.
-fn branches(group: &str) -> Vec<(usize, &str)> {
-    let (mut depth, mut from, mut found) = (0, 0, Vec::new());
-    for (at, character) in group.char_indices() {
-        match character {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            ',' if depth == 0 => {
-                found.push((from, &group[from..at]));
-                from = at + 1;
+        let prefix = prefixes.last().copied().unwrap_or(0);
+        match next {
+            '*' => path.push("*".to_owned()),
+            '{' => prefixes.push(path.len()),
+            ',' | '}' | ';' => {
+                if path.len() > prefix {
+                    let line = line_of(code, first);
+                    found.extend(used_name(path.clone(), alias.take(), is_public, line));
+                }
+                if next == '}' {
+                    prefixes.pop();
+                }
+                path.truncate(prefixes.last().copied().unwrap_or(0));
             }
             _ => {}
         }
+        at += word.len() + next.len_utf8();
     }
-    found.push((from, &group[from..]));
-    found.retain(|(_, branch)| !branch.trim().is_empty());
     found
+}
+
+fn used_name(
+    mut path: Vec<String>,
+    alias: Option<String>,
+    is_public: bool,
+    line: usize,
+) -> Option<UsedName> {
+    if path.len() > 1 {
+        path.pop_if(|last| last == "self");
+    }
+    let name = alias.or_else(|| path.last().cloned())?;
+    path.pop_if(|last| last == "*");
+    Some(UsedName { path, name, is_public, line })
 }
 
 #[cfg(test)]
