@@ -10,7 +10,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use xtask::guard::Guarded;
-use xtask::shell::{build_weir, need_program, root, target_dir};
+use xtask::shell::{build_weir, need_program, path_with, root, target_dir};
 
 use crate::rig::{answers, free_address};
 
@@ -114,9 +114,7 @@ impl Rig {
     /// Runs a command, and returns its standard output with the addresses of the page.
     fn output(&self, command: &str) -> Result<String> {
         eprintln!("guides: {command}");
-        let mut path = target_dir()?.join("release").into_os_string();
-        path.push(":");
-        path.push(std::env::var_os("PATH").unwrap_or_default());
+        let path = path_with(target_dir()?.join("release"))?;
         let mut typed = command.to_owned();
         for (shown, address) in SHOWN.iter().zip(&self.addresses) {
             typed = typed.replace(shown, address);

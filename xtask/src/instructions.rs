@@ -15,7 +15,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::shell::{cargo, find_program, run, show, target_dir};
+use crate::shell::{self, cargo, need_program, run, show, target_dir};
 use baseline::Baseline;
 
 /// Measured programs: packages and their examples.
@@ -37,15 +37,14 @@ pub(crate) fn instructions(words: &[&str]) -> Result<()> {
         eprintln!("instructions: counted on {ARCHITECTURE} only, so not here");
         return Ok(());
     }
-    let valgrind = find_program("valgrind");
-    let valgrind = valgrind.context("valgrind is missing: `cargo xtask setup test` installs it")?;
+    let valgrind = need_program("valgrind", "test")?;
     let mut scenarios = Vec::new();
     for (package, example) in PROGRAMS {
         let program = build(package, example)?;
         let names = output(Command::new(&program).arg("list"))?.0;
         scenarios.extend(names.lines().map(|name| (program.clone(), name.to_owned())));
     }
-    let compiler = first_line(Command::new("rustc").arg("--version"))?;
+    let compiler = shell::output(Command::new("rustc").arg("--version"))?;
     let mut baseline = Baseline::read()?;
     let mut changed = Vec::new();
     println!("{:<22} {:>10} {:>10}", "per request", "baseline", "now");
@@ -78,7 +77,7 @@ pub(crate) fn instructions(words: &[&str]) -> Result<()> {
         "{} beyond {} of the baseline: if that is meant, write a new one with \
          `cargo xtask instructions --write 'REASON'` and commit it",
         differing.join(", "),
-        percent(TOLERANCE)
+        format_args!("{:.0}%", TOLERANCE * 100.0)
     );
     Ok(())
 }
@@ -95,10 +94,6 @@ fn reason<'w>(words: &[&'w str]) -> Result<Option<&'w str>> {
 /// True if the count is within the tolerance of its baseline.
 fn is_within(count: f64, baseline: f64) -> bool {
     (count - baseline).abs() <= TOLERANCE * baseline
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.0}%", share * 100.0)
 }
 
 /// Builds a measured program, without what its loads do not use and takes minutes to build, and
@@ -141,10 +136,6 @@ fn output(command: &mut Command) -> Result<(String, String)> {
     let (written, said) = (text(output.stdout), text(output.stderr));
     ensure!(output.status.success(), "`{shown}` ended with {}: {said}", output.status);
     Ok((written, said))
-}
-
-fn first_line(command: &mut Command) -> Result<String> {
-    Ok(output(command)?.0.lines().next().unwrap_or_default().to_owned())
 }
 
 #[cfg(test)]

@@ -63,8 +63,8 @@ pub(crate) fn setup(purpose: Purpose) -> Result<()> {
         && let Some(manager) = manager
     {
         manager.install(&missing);
-        let is_new = |program| missing.iter().any(|(need, _)| need.program == program);
-        SERVICES.iter().filter(|service| is_new(service.program)).try_for_each(Service::stop)?;
+        let is_new = |program: &str| missing.iter().any(|(need, _)| need.program == program);
+        SERVICES.into_iter().filter(|(program, _)| is_new(program)).try_for_each(stop)?;
     }
     report(&self::missing(purpose), manager)?;
     install_packages(purpose)
@@ -133,43 +133,20 @@ fn is_there(program: &str) -> bool {
     others.iter().chain([&program]).any(|name| find_program(name).is_some())
 }
 
-/// A package from PyPI, in an environment of its own in the build directory.
-struct PythonPackage {
-    /// Name of the environment.
-    name: &'static str,
-    /// Package and version.
-    package: &'static str,
-    /// Module by which it is found.
-    module: &'static str,
-}
-
-/// Its log reader reads exports; the version is that for which the tests are written.
-const HDRHISTOGRAM: PythonPackage =
-    PythonPackage { name: "hdrhistogram", package: "hdrhistogram==0.10.8", module: "hdrh.log" };
-
-/// It reads rows of `--raw`.
-const DUCKDB: PythonPackage =
-    PythonPackage { name: "duckdb", package: "duckdb==2.0.1", module: "duckdb" };
-
-/// The second opinion on intervals; another version may draw other random numbers.
-const SCIPY: PythonPackage =
-    PythonPackage { name: "scipy", package: "scipy==1.17.1", module: "scipy" };
-
-impl PythonPackage {
-    /// Installs it unless it is there.
-    fn install(&self) -> Result<()> {
-        let environment = tools_dir()?.join(self.name);
-        let python = environment.join("bin/python");
-        let mut probe = Command::new(&python);
-        probe.args(["-c", &format!("import {}", self.module)]).stderr(Stdio::null());
-        if probe.status().is_ok_and(|status| status.success()) {
-            return Ok(());
-        }
-        eprintln!("setup: pip installs {} into {}", self.package, environment.display());
-        run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
-        run(Command::new(&python).args(["-m", "pip", "install", "--quiet", self.package]))
-            .with_context(|| format!("failed to install {} from PyPI", self.package))
+/// Installs a package from PyPI in an environment of its own in the build directory, unless its
+/// module is there.
+fn install_python(name: &str, version: &str, module: &str) -> Result<()> {
+    let (environment, package) = (tools_dir()?.join(name), format!("{name}=={version}"));
+    let python = environment.join("bin/python");
+    let mut probe = Command::new(&python);
+    probe.args(["-c", &format!("import {module}")]).stderr(Stdio::null());
+    if probe.status().is_ok_and(|status| status.success()) {
+        return Ok(());
     }
+    eprintln!("setup: pip installs {package} into {}", environment.display());
+    run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
+    run(Command::new(&python).args(["-m", "pip", "install", "--quiet", &package]))
+        .with_context(|| format!("failed to install {package} from PyPI"))
 }
 
 /// Installs the packages from PyPI and npm of a purpose. SciPy needs a newer Python than some
@@ -177,12 +154,15 @@ impl PythonPackage {
 fn install_packages(purpose: Purpose) -> Result<()> {
     match purpose {
         Purpose::Test => {
-            HDRHISTOGRAM.install()?;
-            DUCKDB.install()?;
+            // Its log reader reads exports; the tests are written for this version.
+            install_python("hdrhistogram", "0.10.8", "hdrh.log")?;
+            // It reads rows of `--raw`.
+            install_python("duckdb", "2.0.1", "duckdb")?;
             npm::AXE.install()?;
             npm::PLOTS.install()
         }
-        Purpose::Accuracy => SCIPY.install().or_else(|error| {
+        // The second opinion on intervals; another version may draw other random numbers.
+        Purpose::Accuracy => install_python("scipy", "1.17.1", "scipy").or_else(|error| {
             eprintln!("setup: SciPy is missing, but not required: {error:#}");
             Ok(())
         }),
@@ -266,35 +246,24 @@ impl Manager {
     }
 }
 
-/// A program whose package installs it as a service.
-struct Service {
-    program: &'static str,
-    /// File that exists while it runs.
-    pid_file: &'static str,
-}
+/// Programs whose packages install them as services, and the file that exists while each runs.
+const SERVICES: [(&str, &str); 2] =
+    [("nginx", "/run/nginx.pid"), ("prometheus", "/run/prometheus/prometheus.pid")];
 
-const SERVICES: [Service; 2] = [
-    Service { program: "nginx", pid_file: "/run/nginx.pid" },
-    Service { program: "prometheus", pid_file: "/run/prometheus/prometheus.pid" },
-];
-
-impl Service {
-    /// Stops the service if the installation has started it despite that. The program was not there
-    /// before, so no other service can be hit.
-    fn stop(&self) -> Result<()> {
-        let program = self.program;
-        if find_program(program).is_none() {
-            return Ok(());
-        }
-        if Path::new("/run/systemd/system").is_dir() {
-            return run(Command::new("systemctl").args(["disable", "--now", program]));
-        }
-        if !Path::new(self.pid_file).exists() {
-            return Ok(());
-        }
-        eprintln!("setup: the installation started {program} as a service; stopping it");
-        run(Command::new("service").args([program, "stop"]))
+/// Stops a service if the installation has started it despite that. The program was not there
+/// before, so no other service can be hit.
+fn stop((program, pid_file): (&str, &str)) -> Result<()> {
+    if find_program(program).is_none() {
+        return Ok(());
     }
+    if Path::new("/run/systemd/system").is_dir() {
+        return run(Command::new("systemctl").args(["disable", "--now", program]));
+    }
+    if !Path::new(pid_file).exists() {
+        return Ok(());
+    }
+    eprintln!("setup: the installation started {program} as a service; stopping it");
+    run(Command::new("service").args([program, "stop"]))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Execution of other programs from the root of the repository; prints every command.
 
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -45,6 +45,12 @@ pub fn build_weir() -> Result<PathBuf> {
 /// is below it. Fails as [`root`] does.
 pub fn tools_dir() -> Result<PathBuf> {
     Ok(target_dir()?.join("tools"))
+}
+
+/// Returns `PATH` with this directory before all others.
+pub fn path_with(directory: PathBuf) -> Result<OsString> {
+    let others = env::var_os("PATH").unwrap_or_default();
+    Ok(env::join_paths([directory].into_iter().chain(env::split_paths(&others)))?)
 }
 
 /// Returns the path of a program in that directory.

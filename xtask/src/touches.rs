@@ -10,13 +10,12 @@
 mod samples;
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 use anyhow::Result;
 
 use crate::shell;
 use crate::source::{File, Tree, production_text};
-use samples::{Sample, Sibling};
+use samples::{Sibling, has_sample};
 
 /// One row of the table.
 struct TouchCount {
@@ -32,11 +31,8 @@ struct TouchCount {
     details: String,
 }
 
-/// The code of one file, without comments and tests.
-struct Code<'a> {
-    path: &'a str,
-    text: String,
-}
+/// The path of a file, and its code without comments and tests.
+type Code<'a> = (&'a str, String);
 
 /// Prints the counts of a revision, or of the files as they are.
 pub(crate) fn touches(revision: Option<&str>) -> Result<()> {
@@ -61,7 +57,7 @@ fn rows(tree: &Tree) -> Vec<TouchCount> {
 }
 
 fn code(file: &File) -> Code<'_> {
-    Code { path: &file.path, text: production_text(&file.text) }
+    (&file.path, production_text(&file.text))
 }
 
 fn of_siblings(
@@ -70,26 +66,25 @@ fn of_siblings(
     siblings: &[Sibling],
     files: &[Code],
 ) -> TouchCount {
-    let named = |code: &Code| siblings.iter().filter(|s| s.is_named_in(&code.text)).count();
-    let named: Vec<(usize, &str)> = files.iter().map(|code| (named(code), code.path)).collect();
+    let named = |text: &str| siblings.iter().filter(|s| s.is_named_in(text)).count();
+    let named: Vec<(usize, &str)> = files.iter().map(|(path, text)| (named(text), *path)).collect();
     let all = named.iter().filter(|(number, _)| *number == siblings.len());
     let edited: Vec<&str> = all.map(|(_, path)| *path).collect();
     let some = named.iter().filter(|(number, _)| (2..siblings.len()).contains(number)).count();
     let own = |sibling: &Sibling| {
-        files.iter().filter_map(|code| sibling.room(code.path)).collect::<BTreeSet<_>>().len()
+        files.iter().filter_map(|(path, _)| sibling.room(path)).collect::<BTreeSet<_>>().len()
     };
     let own = siblings.iter().map(own).min().unwrap_or(0);
     TouchCount { about, max, edited: edited.len(), own, some, details: list(&edited) }
 }
 
-fn of_samples(about: &'static str, max: usize, samples: &[Sample], files: &[Code]) -> TouchCount {
+fn of_samples(about: &'static str, max: usize, samples: &[&str], files: &[Code]) -> TouchCount {
     let mut counts = Vec::new();
     let mut details = String::new();
     for sample in samples {
-        let named = files.iter().filter(|code| sample.is_named_in(&code.text));
-        let named: Vec<&str> = named.map(|code| code.path).collect();
-        writeln!(details, "  {}: {}", sample.name(), named.len()).expect("strings take all");
-        details += &list(&named);
+        let named = files.iter().filter(|(_, text)| has_sample(text, sample));
+        let named: Vec<&str> = named.map(|(path, _)| *path).collect();
+        details += &format!("  {sample}: {}\n{}", named.len(), list(&named));
         counts.push(named.len());
     }
     counts.sort_unstable();
@@ -173,7 +168,7 @@ mod tests {
         ];
         let tree = Tree::of(&files);
         let production: Vec<Code> = tree.rust().map(code).collect();
-        let samples = [Sample("third_one"), Sample("second_one"), Sample("first_one")];
+        let samples = ["third_one", "second_one", "first_one"];
         let row = of_samples("a sample", 4, &samples, &production);
         assert_eq!((row.edited, row.own), (3, 0));
         assert!(

@@ -2,7 +2,7 @@
 //! scripts have all of LuaJIT.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -120,27 +120,8 @@ fn control(release: &Release, architecture: &str, depends: &str, root: &Path) ->
 }
 
 fn md5sums(root: &Path) -> Result<String> {
-    let mut files: Vec<PathBuf> = Vec::new();
-    collect(&root.join("usr"), &mut files)?;
-    files.sort();
-    let mut lines = String::new();
-    for file in files {
-        let name = file.strip_prefix(root)?;
-        lines += &output(Command::new("md5sum").arg(name).current_dir(root))?;
-        lines.push('\n');
-    }
-    Ok(lines)
-}
-
-fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
-    for entry in fs::read_dir(directory)? {
-        let path = entry?.path();
-        match path.is_dir() {
-            true => collect(&path, files)?,
-            false => files.push(path),
-        }
-    }
-    Ok(())
+    let command = "find usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum";
+    Ok(output(Command::new("sh").args(["-c", command]).current_dir(root))? + "\n")
 }
 
 #[cfg(test)]

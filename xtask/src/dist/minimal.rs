@@ -2,7 +2,6 @@
 //! program names the remedy where a part is missing.
 
 use std::collections::BTreeSet;
-use std::env;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::checkout::{Checkout, PACKAGE};
 use super::files::{install, renew, write};
-use crate::shell::{find_program, run};
+use crate::shell::{find_program, path_with, run};
 
 /// The package that may compile C: the cryptography of TLS.
 const TLS_LIBRARY: &str = "aws-lc-sys";
@@ -35,10 +34,8 @@ pub(super) fn minimal(checkout: &Checkout) -> Result<()> {
             install(&checkout.work.join("wrapper"), &bin.join(compiler), 0o755)?;
         }
     }
-    let others = env::var_os("PATH").unwrap_or_default();
-    let path = env::join_paths([bin].into_iter().chain(env::split_paths(&others)))?;
     let words = ["build", "--locked", "--package", PACKAGE, "--no-default-features"];
-    run(checkout.cargo(&words, "minimal", &[])?.env("PATH", path))?;
+    run(checkout.cargo(&words, "minimal", &[])?.env("PATH", path_with(bin)?))?;
     let callers = fs::read_to_string(&log)?;
     let callers: BTreeSet<&str> = callers.lines().collect();
     ensure!(

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::checkout::Checkout;
 use super::files::write;
 use super::release::Release;
-use crate::shell::{find_program, find_tool, root, run};
+use crate::shell::{find_program, find_tool, path_with, root, run, target_dir, tools_dir};
 
 /// The lock file of the plot library's packages, from the root of a checkout.
 const PLOT_LOCK: &str = "crates/weir-report/plots/package-lock.json";
@@ -44,7 +44,7 @@ pub(super) fn deny() -> Result<()> {
 fn with_database(database: &Path) -> Result<PathBuf> {
     let config = fs::read_to_string(root()?.join("deny.toml"))?;
     let line = format!("[advisories]\ndb-path = {:?}", database.display().to_string());
-    let path = crate::shell::target_dir()?.join("dist-work/deny.toml");
+    let path = target_dir()?.join("dist-work/deny.toml");
     write(&path, &config.replace("[advisories]", &line))?;
     Ok(path)
 }
@@ -55,11 +55,7 @@ pub(super) fn sbom(release: &Release, checkout: &Checkout, packages: &Path) -> R
     tool("cargo-cyclonedx")?;
     let words = ["cyclonedx", "--format=json", "--spec-version=1.5", "--override-filename=sbom"];
     let mut command = checkout.cargo(&words, "metadata", &[])?;
-    let path = env::join_paths(
-        [crate::shell::tools_dir()?.join("bin")]
-            .into_iter()
-            .chain(env::split_paths(&env::var_os("PATH").unwrap_or_default())),
-    )?;
+    let path = path_with(tools_dir()?.join("bin"))?;
     command.args(["--target", &checkout.triple, "--quiet", "--manifest-path"]);
     run(command.arg("crates/weir/Cargo.toml").env("PATH", path))?;
     let text = fs::read_to_string(checkout.source.join("crates/weir/sbom.json"))?;

@@ -10,15 +10,12 @@ pub(super) struct Sibling {
     pub(super) words: &'static [&'static str],
 }
 
-/// A flag or a metric, by its name in code: `like_this`.
-pub(super) struct Sample(pub(super) &'static str);
-
 /// Kinds of addition, the number of files that each may touch, and all that there are.
 pub(super) const SIBLINGS: [(&str, usize, &[Sibling]); 3] =
     [("a study kind", 10, &STUDIES), ("a live output", 6, &OUTPUTS), ("a backend", 6, &BACKENDS)];
 
 /// Kinds of addition, the number of files that each may touch, and some that are typical.
-pub(super) const SAMPLES: [(&str, usize, &[Sample]); 2] =
+pub(super) const SAMPLES: [(&str, usize, &[&str]); 2] =
     [("a flag", 4, &FLAGS), ("a printed and asserted metric", 5, &METRICS)];
 
 const STUDIES: [Sibling; 4] = [
@@ -45,25 +42,25 @@ const BACKENDS: [Sibling; 2] = [
     Sibling { stems: &["epoll"], words: &["Epoll", "epoll"] },
 ];
 
-const FLAGS: [Sample; 7] = [
-    Sample("body_size"),
-    Sample("connect_to"),
-    Sample("connection_lifetime"),
-    Sample("hpack_table"),
-    Sample("script_memory"),
-    Sample("source_ip"),
-    Sample("wait_for_server"),
+const FLAGS: [&str; 7] = [
+    "body_size",
+    "connect_to",
+    "connection_lifetime",
+    "hpack_table",
+    "script_memory",
+    "source_ip",
+    "wait_for_server",
 ];
 
 /// Counts and times that are printed and asserted; none has an export or a plot of its own.
-const METRICS: [Sample; 7] = [
-    Sample("closed_by_peer"),
-    Sample("connect_setup"),
-    Sample("connect_window"),
-    Sample("not_resumed"),
-    Sample("renewed"),
-    Sample("resent"),
-    Sample("retransmitted_segments"),
+const METRICS: [&str; 7] = [
+    "closed_by_peer",
+    "connect_setup",
+    "connect_window",
+    "not_resumed",
+    "renewed",
+    "resent",
+    "retransmitted_segments",
 ];
 
 impl Sibling {
@@ -81,16 +78,11 @@ impl Sibling {
     }
 }
 
-impl Sample {
-    pub(super) fn name(&self) -> &'static str {
-        self.0
-    }
-
-    /// True if a text has the name as a field, a flag or a type.
-    pub(super) fn is_named_in(&self, text: &str) -> bool {
-        let flag = self.0.replace('_', "-");
-        let capital = |part: &str| part[..1].to_ascii_uppercase() + &part[1..];
-        let type_name: String = self.0.split('_').map(capital).collect();
-        [self.0, &flag, &type_name].iter().any(|name| words(text, name).next().is_some())
-    }
+/// True if a text has a flag or a metric, by its name in code (`like_this`), as a field, a flag or
+/// a type.
+pub(super) fn has_sample(text: &str, sample: &str) -> bool {
+    let flag = sample.replace('_', "-");
+    let capital = |part: &str| part[..1].to_ascii_uppercase() + &part[1..];
+    let type_name: String = sample.split('_').map(capital).collect();
+    [sample, &flag, &type_name].iter().any(|name| words(text, name).next().is_some())
 }
