@@ -62,62 +62,49 @@ fn troubles(fixture: &Fixture) -> Vec<Trouble> {
     if fixture.options.is_quick {
         return vec![in_the_middle(4, 2, 0.5)];
     }
-    let mut troubles = vec![in_the_middle(20, 14, 1.0)];
-    let load = LOAD;
-    let at_end = Stall::of(2.0, 20.0);
-    troubles.extend([
+    let end =
+        [Truth::Base, Truth::About(Stall::of(2.0, 20.0).end_quantile_s(0.99)), Truth::About(2.0)];
+    let calm = [Truth::Base, Truth::Base, Truth::Unknown];
+    let many = "Nothing wrong, 5,000 requests/s over 10,000 connections";
+    vec![
+        in_the_middle(20, 14, 1.0),
         Trouble {
-            above: "A stall of 2 s that begins 1 s before the end".to_owned(),
             flags: "--stall 19s+2s".to_owned(),
-            query: "",
-            load,
-            truth: [Truth::Base, Truth::About(at_end.end_quantile_s(0.99)), Truth::About(2.0)],
-            reasons: AT_THE_END,
-            is_rate_only: false,
+            ..trouble("A stall of 2 s that begins 1 s before the end", end, AT_THE_END)
         },
         Trouble {
-            above: "A server that never answers, timeouts of 1 s".to_owned(),
-            flags: String::new(),
             query: "?fault=blackhole",
             load: RatedLoad { connections: 10, duration_s: 12, rate_rps: 100, timeout_s: 1 },
-            truth: [Truth::Never; 3],
-            reasons: BLACK_HOLE,
-            is_rate_only: false,
+            ..trouble("A server that never answers, timeouts of 1 s", [Truth::Never; 3], BLACK_HOLE)
         },
         Trouble {
-            above: "Nothing wrong, 100 requests/s".to_owned(),
-            flags: String::new(),
-            query: "",
-            load: RatedLoad { connections: 10, rate_rps: 100, ..load },
-            truth: [Truth::Base, Truth::Base, Truth::Unknown],
-            reasons: LOW_RATE,
+            load: RatedLoad { connections: 10, rate_rps: 100, ..LOAD },
             is_rate_only: true,
+            ..trouble("Nothing wrong, 100 requests/s", calm, LOW_RATE)
         },
         Trouble {
-            above: "Nothing wrong, 5,000 requests/s over 10,000 connections".to_owned(),
-            flags: String::new(),
-            query: "",
-            load: RatedLoad { connections: 10_000, rate_rps: 5_000, ..load },
-            truth: [Truth::Base, Truth::Base, Truth::Unknown],
-            reasons: MANY_CONNECTIONS,
-            is_rate_only: false,
+            load: RatedLoad { connections: 10_000, rate_rps: 5_000, ..LOAD },
+            ..trouble(many, calm, MANY_CONNECTIONS)
         },
-    ]);
-    troubles
+    ]
+}
+
+/// Returns a fault of nothing, under the usual load.
+fn trouble(above: &str, truth: [Truth; 3], reasons: &'static [(Peer, &'static str)]) -> Trouble {
+    let (above, flags) = (above.to_owned(), String::new());
+    Trouble { above, flags, query: "", load: LOAD, truth, reasons, is_rate_only: false }
 }
 
 fn in_the_middle(duration_s: u32, at_s: u32, stall_s: f64) -> Trouble {
     let stall = Stall::of(stall_s, f64::from(duration_s));
+    let above = format!(
+        "A stall of {stall_s} s in a test of {duration_s} s, {at_s} s after the first request"
+    );
+    let truth = [Truth::Base, Truth::About(stall.quantile_s(0.99)), Truth::About(stall_s)];
     Trouble {
-        above: format!(
-            "A stall of {stall_s} s in a test of {duration_s} s, {at_s} s after the first request"
-        ),
         flags: format!("--stall {at_s}s+{stall_s}s"),
-        query: "",
         load: RatedLoad { duration_s, ..LOAD },
-        truth: [Truth::Base, Truth::About(stall.quantile_s(0.99)), Truth::About(stall_s)],
-        reasons: IN_THE_MIDDLE,
-        is_rate_only: false,
+        ..trouble(&above, truth, IN_THE_MIDDLE)
     }
 }
 
