@@ -85,23 +85,17 @@ impl<'a> Crate<'a> {
         Crate { rooms }
     }
 
-    /// Returns the module that defines the item at the end of a path, as it is written in `from`;
-    /// `None` for a module and for names of other crates.
-    fn definition(&self, from: &Module, path: &[String]) -> Option<Module> {
-        match self.find(from, path, false, &mut BTreeSet::new())? {
-            Found::Item(module) => Some(module),
-            Found::Module(_) => None,
-        }
-    }
-
-    /// Returns every mention of an item that another file of the crate defines.
+    /// Returns every mention of an item that another file of the crate defines, and none of
+    /// modules and of names of other crates.
     pub(crate) fn mentions(&self, module: &Module) -> Vec<Mention<'_>> {
         let room = &self.rooms[module];
         let uses = room.uses.iter().map(|used| (&used.path, used.line, used.is_public));
         let paths = room.paths.iter().map(|(path, line)| (path, *line, false));
         let mentions = uses.chain(paths).filter_map(|(path, line, is_passed_on)| {
-            let to = self.definition(module, path)?;
-            Some(Mention { to, name: path.last()?, line, is_passed_on })
+            match self.find(module, path, false, &mut BTreeSet::new())? {
+                Found::Item(to) => Some(Mention { to, name: path.last()?, line, is_passed_on }),
+                Found::Module(_) => None,
+            }
         });
         mentions.filter(|mention| mention.to != *module).collect()
     }

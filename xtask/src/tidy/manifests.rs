@@ -10,10 +10,18 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.files.iter().filter(|file| file.name() == "Cargo.toml") {
         if file.path == WORKSPACE {
-            findings.extend(unexplained(file));
+            let is_right = |of: &Dependency<'_>| {
+                of.source.contains("path =") || of.comment.is_some_and(|reason| !reason.is_empty())
+            };
+            findings.extend(wrong(file, "dependency-reason", is_right, |name| {
+                format!("say why `{name}` is here, in a comment behind it")
+            }));
         } else if !file.path.starts_with("fuzz/") {
             // The fuzz targets are a separate workspace, since they need another compiler.
-            findings.extend(versioned(file));
+            let is_right = |of: &Dependency<'_>| of.source.contains("workspace = true");
+            findings.extend(wrong(file, "dependency-version", is_right, |name| {
+                format!("write `{name}.workspace = true`; versions stand in {WORKSPACE}")
+            }));
             findings.extend(unlinted(file));
         }
     }
@@ -93,31 +101,15 @@ fn split_comment(line: &str) -> (&str, Option<&str>) {
     (line.trim(), None)
 }
 
-/// Finds external dependencies without a reason.
-fn unexplained(file: &File) -> Vec<Finding> {
-    let unexplained = |dependency: &Dependency<'_>| {
-        !dependency.source.contains("path =") && dependency.comment.is_none_or(str::is_empty)
-    };
-    let found = dependencies(&file.text).into_iter().filter(unexplained);
-    found
-        .map(|dependency| {
-            let advice = format!("say why `{}` is here, in a comment behind it", dependency.name);
-            Finding::new(&file.path, dependency.line, "dependency-reason", advice)
-        })
-        .collect()
-}
-
-/// Finds versions outside the workspace's manifest.
-fn versioned(file: &File) -> Vec<Finding> {
-    let found = dependencies(&file.text);
-    let versioned = found.into_iter().filter(|d| !d.source.contains("workspace = true"));
-    versioned
-        .map(|dependency| {
-            let name = dependency.name;
-            let advice = format!("write `{name}.workspace = true`; versions stand in {WORKSPACE}");
-            Finding::new(&file.path, dependency.line, "dependency-version", advice)
-        })
-        .collect()
+/// Finds dependencies that are not right.
+fn wrong(
+    file: &File,
+    rule: &'static str,
+    is_right: impl Fn(&Dependency<'_>) -> bool,
+    advice: impl Fn(&str) -> String,
+) -> Vec<Finding> {
+    let wrong = dependencies(&file.text).into_iter().filter(|of| !is_right(of));
+    wrong.map(|of| Finding::new(&file.path, of.line, rule, advice(of.name))).collect()
 }
 
 fn unlinted(file: &File) -> Option<Finding> {

@@ -30,21 +30,16 @@ const BANNED: [(&str, &str, &str); 10] = [
 /// Words that mark unfinished work in comments.
 const DEBTS: [&str; 4] = ["TODO", "FIXME", "XXX", "HACK"];
 
+/// Rules that look at one file and may find several places.
+const RULES: [fn(&File) -> Vec<Finding>; 7] =
+    [columns, lengths, banned, unsafe_code, debts, configured_bodies, sleeping_tests];
+
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for file in tree.rust() {
-        findings.extend(header(file));
-        findings.extend(columns(file));
-        findings.extend(lengths(file));
-        findings.extend(tests_last(file));
-        findings.extend(banned(file));
-        findings.extend(unsafe_code(file));
-        findings.extend(debts(file));
-        findings.extend(configured_bodies(file));
-        findings.extend(sleeping_tests(file));
-        findings.extend(undeclared(file, tree));
-    }
-    findings
+    let findings = tree.rust().flat_map(|file| {
+        let once = [header(file), tests_last(file), undeclared(file, tree)];
+        RULES.iter().flat_map(|rule| rule(file)).chain(once.into_iter().flatten())
+    });
+    findings.collect()
 }
 
 fn header(file: &File) -> Option<Finding> {
