@@ -28,49 +28,31 @@ struct Foreign {
     mark: Option<&'static str>,
 }
 
-/// Protocol of a listener.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wire {
-    /// HTTP/1.1 in the clear at `{http1}`: not every server tells it from HTTP/2 by itself.
-    Http1,
-    /// HTTP/1.1 over TLS at `{secure}`.
-    Http1Tls,
-    /// HTTP/2 in the clear at `{plain}`, by prior knowledge.
-    Http2,
-    /// HTTP/2 over TLS at `{secure}`.
-    Http2Tls,
+/// Protocol of a listener: HTTP/1.1 in the clear at `{http1}`, since not every server tells it from
+/// HTTP/2 by itself; HTTP/2 in the clear at `{plain}`, by prior knowledge; both over TLS at
+/// `{secure}`.
+#[derive(Clone, Copy)]
+struct Wire {
+    is_http2: bool,
+    is_secure: bool,
 }
 
+const HTTP1: Wire = Wire { is_http2: false, is_secure: false };
+const HTTP2: Wire = Wire { is_http2: true, is_secure: false };
+const HTTP2_TLS: Wire = Wire { is_http2: true, is_secure: true };
+const ALL: [Wire; 4] = [HTTP1, Wire { is_secure: true, ..HTTP1 }, HTTP2, HTTP2_TLS];
+
 impl Wire {
-    const ALL: [Wire; 4] = [Wire::Http1, Wire::Http1Tls, Wire::Http2, Wire::Http2Tls];
-
-    fn is_http2(self) -> bool {
-        matches!(self, Wire::Http2 | Wire::Http2Tls)
-    }
-
-    fn is_secure(self) -> bool {
-        matches!(self, Wire::Http1Tls | Wire::Http2Tls)
-    }
-
     /// Returns the version as logs write it.
     fn version(self) -> &'static str {
-        if self.is_http2() { "HTTP/2" } else { "HTTP/1.1" }
-    }
-
-    /// Returns the flags of weir.
-    fn client_flags(self) -> &'static str {
-        if self.is_http2() { "--http 2 --insecure" } else { "--http 1.1 --insecure" }
-    }
-
-    fn loads(self) -> &'static [&'static str] {
-        if self.is_http2() { &HTTP2_LOADS } else { &HTTP1_LOADS }
+        if self.is_http2 { "HTTP/2" } else { "HTTP/1.1" }
     }
 }
 
 impl Display for Wire {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.version())?;
-        f.write_str(if self.is_secure() { ", TLS" } else { "" })
+        f.write_str(if self.is_secure { ", TLS" } else { "" })
     }
 }
 
@@ -84,12 +66,12 @@ const FOREIGNS: [Foreign; 7] = [
     },
     Foreign { config: include_str!("foreign/h2o.conf"), ..foreign("h2o", "exec h2o -c config") },
     Foreign {
-        speaks: &[Wire::Http2],
+        speaks: &[HTTP2],
         mark: Some("recv HEADERS frame"),
         ..foreign("nghttpd", "exec nghttpd -v --no-tls -d . -a 127.0.0.1 {plain_port} > access.log")
     },
     Foreign {
-        speaks: &[Wire::Http2Tls],
+        speaks: &[HTTP2_TLS],
         mark: Some("recv HEADERS frame"),
         ..foreign(
             "nghttpd",
@@ -112,7 +94,7 @@ const FOREIGNS: [Foreign; 7] = [
 
 /// Returns a server without a configuration that speaks everything.
 const fn foreign(program: &'static str, command: &'static str) -> Foreign {
-    Foreign { program, speaks: &Wire::ALL, config: "", command, mark: None }
+    Foreign { program, speaks: &ALL, config: "", command, mark: None }
 }
 
 /// Loads over HTTP/1.1.
@@ -139,7 +121,8 @@ pub(super) fn servers_of_others(fixture: &Fixture) -> Result<Section> {
             continue;
         };
         for &wire in foreign.speaks {
-            for load in wire.loads() {
+            let loads: &[&str] = if wire.is_http2 { &HTTP2_LOADS } else { &HTTP1_LOADS };
+            for load in loads {
                 add(fixture, &mut section, foreign, &program, wire, load)
                     .with_context(|| format!("failed to compare {name} over {wire}"))?;
             }
@@ -164,7 +147,9 @@ fn add(
     load: &str,
 ) -> Result<()> {
     let running = Running::start(fixture, foreign, program)?;
-    let document = fixture.weir(&format!("{load} {}", wire.client_flags()), &running.url(wire))?;
+    let version = if wire.is_http2 { "2" } else { "1.1" };
+    let document =
+        fixture.weir(&format!("{load} --http {version} --insecure"), &running.url(wire))?;
     let counted = running.finish(foreign.mark.unwrap_or(wire.version()))?;
     let accounting = &document.accounting;
     let (sent, returned) = (accounting.sent.total, accounting.sent.returned);
@@ -236,14 +221,14 @@ impl Running {
 
     fn address(&self, wire: Wire) -> SocketAddr {
         match wire {
-            Wire::Http1 => self.http1,
-            Wire::Http2 => self.plain,
-            Wire::Http1Tls | Wire::Http2Tls => self.secure,
+            Wire { is_secure: true, .. } => self.secure,
+            Wire { is_http2: true, .. } => self.plain,
+            _ => self.http1,
         }
     }
 
     fn url(&self, wire: Wire) -> String {
-        let scheme = if wire.is_secure() { "https" } else { "http" };
+        let scheme = if wire.is_secure { "https" } else { "http" };
         format!("{scheme}://{}/", self.address(wire))
     }
 

@@ -120,20 +120,15 @@ impl Occasion {
     }
 }
 
-fn cpus() -> String {
-    let machine = Description::read(&Root::machine());
-    let model = machine.cpu_model.as_deref().unwrap_or("unknown");
-    format!("{} × {model}", machine.cpus_online.unwrap_or(0))
-}
-
 /// Returns the properties of the machine, each with its value.
 pub(crate) fn describe() -> Vec<(&'static str, String)> {
     let root = Root::machine();
     let machine = Description::read(&root);
+    let model = machine.cpu_model.as_deref().unwrap_or("unknown");
     let governor = machine.cpu_governor;
     let memory_bytes = machine.memory_total_bytes.unwrap_or(0) as f64;
     vec![
-        ("CPU", cpus()),
+        ("CPU", format!("{} × {model}", machine.cpus_online.unwrap_or(0))),
         ("frequency governor", governor.unwrap_or_else(|| "not told (as in most guests)".into())),
         ("memory", format!("{:.1} GiB", memory_bytes / f64::from(1 << 30))),
         ("kernel", machine.kernel.unwrap_or_default()),
