@@ -31,14 +31,15 @@ impl Tree {
     /// Reads every tracked file, and every untracked one that is not ignored.
     pub(crate) fn read(root: &Path) -> Result<Tree> {
         let (mut files, mut sizes) = (Vec::new(), Vec::new());
-        for path in tracked_paths(root)? {
+        let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+        for path in git(root, &list)?.split_terminator('\0') {
             // A file may be deleted and the deletion not yet committed.
-            if let Ok(metadata) = fs::symlink_metadata(root.join(&path)) {
-                sizes.push((path.clone(), metadata.len()));
+            if let Ok(metadata) = fs::symlink_metadata(root.join(path)) {
+                sizes.push((path.to_owned(), metadata.len()));
             }
             // Binary files have no style rules.
-            if let Ok(text) = fs::read_to_string(root.join(&path)) {
-                files.push(File::new(&path, &text));
+            if let Ok(text) = fs::read_to_string(root.join(path)) {
+                files.push(File::new(path, &text));
             }
         }
         Ok(Tree { files, sizes, ancestors: ancestors(root)? })
@@ -99,11 +100,6 @@ impl File {
         let inside = self.path.strip_prefix("crates/").unwrap_or(&self.path);
         inside.split('/').next().unwrap_or(inside)
     }
-}
-
-fn tracked_paths(root: &Path) -> Result<Vec<String>> {
-    let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
-    Ok(git(root, &list)?.split_terminator('\0').map(str::to_owned).collect())
 }
 
 fn ancestors(root: &Path) -> Result<Option<Vec<String>>> {
