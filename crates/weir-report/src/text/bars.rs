@@ -1,6 +1,13 @@
 //! Bars of a histogram.
 
-use super::Bars;
+/// Bar style of the histogram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bars {
+    /// In eighths of a column, with Unicode's block elements.
+    Blocks,
+    /// With `#`, for terminals that are not UTF-8.
+    Ascii,
+}
 
 /// Block elements by eighths of a column.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];

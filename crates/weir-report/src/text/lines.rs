@@ -1,5 +1,7 @@
 //! Lines of facts and sentences, after a label or without one.
 
+use std::iter;
+
 use crate::view::{Entry, Fact, Form, Line, Tone};
 
 use super::page::{INDENT, Page, Span, label};
@@ -10,12 +12,12 @@ const LABEL_WIDTH: usize = INDENT - 2;
 /// Column at which a note begins.
 const NOTE_INDENT: usize = 8;
 
-/// A fact in its style.
+/// A fact in its tone.
 pub(super) fn span(fact: &Fact) -> Span {
-    Span::new(fact.to_text(), fact.tone.into())
+    Span::new(fact.to_text(), fact.tone)
 }
 
-/// Facts in their styles.
+/// Facts in their tones.
 pub(super) fn spans(facts: &[Fact]) -> Vec<Span> {
     facts.iter().map(span).collect()
 }
@@ -24,10 +26,7 @@ pub(super) fn spans(facts: &[Fact]) -> Vec<Span> {
 pub(super) fn unlabelled(line: &Line, page: &mut Page) {
     match line.form {
         Form::Facts | Form::Sum => page.items(Span::plain(""), 0, spans(&line.facts)),
-        Form::Sentence | Form::Item | Form::Remark => {
-            sentences(Span::plain(""), 0, line, page);
-        }
-        Form::Command => commands(Span::plain(""), 0, line, page),
+        _ => sentences(Span::plain(""), 0, line, page),
     }
 }
 
@@ -43,34 +42,28 @@ pub(super) fn labelled(entry: &Entry, page: &mut Page) {
         match line.form {
             Form::Facts => page.items(label(name), INDENT, spans(&line.facts)),
             Form::Sum => sum(name, &line.facts, page),
-            Form::Sentence => sentences(label(name), INDENT, line, page),
+            Form::Sentence | Form::Command => sentences(label(name), INDENT, line, page),
             Form::Item => {
                 let start = label(&format!("{name:<LABEL_WIDTH$}- "));
                 sentences(start, INDENT + 2, line, page);
             }
             Form::Remark => sentences(label(name), INDENT + 2, line, page),
-            Form::Command => commands(label(name), INDENT, line, page),
         }
     }
 }
 
 /// Writes a note.
 pub(super) fn note(text: &str, page: &mut Page) {
-    let label = Span::new("  note: ", Tone::Aside.into());
-    page.paragraph(label, NOTE_INDENT, &Span::new(text, Tone::Aside.into()));
+    let label = Span::new("  note: ", Tone::Aside);
+    page.paragraph(label, NOTE_INDENT, &Span::new(text, Tone::Aside));
 }
 
+/// Writes each fact on lines of its own, the first after a label.
 fn sentences(label: Span, indent: usize, line: &Line, page: &mut Page) {
-    let mut label = Some(label);
-    for sentence in spans(&line.facts) {
-        page.paragraph(label.take().unwrap_or(Span::plain("")), indent, &sentence);
-    }
-}
-
-fn commands(label: Span, indent: usize, line: &Line, page: &mut Page) {
-    let mut label = Some(label);
-    for command in spans(&line.facts) {
-        page.command(label.take().unwrap_or(Span::plain("")), indent, &command);
+    let write = if line.form == Form::Command { Page::command } else { Page::paragraph };
+    let labels = iter::once(label).chain(iter::repeat(Span::plain("")));
+    for (label, sentence) in labels.zip(spans(&line.facts)) {
+        write(page, label, indent, &sentence);
     }
 }
 

@@ -7,6 +7,8 @@ use std::io::{self, Write};
 
 use weir_text::{excerpt, printable};
 
+use crate::view::Tone;
+
 const WIDTH_MIN: usize = 60;
 const WIDTH_MAX: usize = 120;
 
@@ -20,51 +22,34 @@ pub(super) struct Page {
     is_gap_due: bool,
 }
 
-/// Some text in one style.
+/// Some text in one tone.
 #[derive(Clone, Debug)]
 pub(super) struct Span {
     text: String,
-    style: Style,
+    tone: Tone,
 }
 
-/// Style of text on a terminal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
-    Plain,
-    /// Text to find first.
-    Bold,
-    /// A target that responds.
-    Green,
-    /// Bounds and deviations from the plan.
-    Yellow,
-    /// Failures.
-    Red,
-    /// Secondary text.
-    Dim,
-}
-
-impl Style {
-    fn code(self) -> &'static str {
-        match self {
-            Style::Plain => "",
-            Style::Bold => "\x1b[1m",
-            Style::Green => "\x1b[32m",
-            Style::Yellow => "\x1b[33m",
-            Style::Red => "\x1b[31m",
-            Style::Dim => "\x1b[2m",
-        }
+/// The escape sequence of a tone on a terminal.
+fn code(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Plain => "",
+        Tone::Main => "\x1b[1m",
+        Tone::Good => "\x1b[32m",
+        Tone::Caution => "\x1b[33m",
+        Tone::Bad => "\x1b[31m",
+        Tone::Aside => "\x1b[2m",
     }
 }
 
 impl Span {
-    /// Creates text in a style; characters that a terminal would interpret become `?`.
-    pub(super) fn new(text: impl Into<String>, style: Style) -> Span {
-        Span { text: printable(&excerpt(&text.into())).into_owned(), style }
+    /// Creates text in a tone; characters that a terminal would interpret become `?`.
+    pub(super) fn new(text: impl Into<String>, tone: Tone) -> Span {
+        Span { text: printable(&excerpt(&text.into())).into_owned(), tone }
     }
 
-    /// Creates text without a style.
+    /// Creates text without emphasis.
     pub(super) fn plain(text: impl Into<String>) -> Span {
-        Span::new(text, Style::Plain)
+        Span::new(text, Tone::Plain)
     }
 
     /// The text.
@@ -80,7 +65,7 @@ impl Span {
 
 /// A label at the start of a line.
 pub(super) fn label(text: &str) -> Span {
-    Span::new(format!("  {text}"), Style::Dim)
+    Span::new(format!("  {text}"), Tone::Aside)
 }
 
 impl Page {
@@ -103,7 +88,7 @@ impl Page {
         let mut left = self.width;
         let mut line = Vec::new();
         for span in spans {
-            let span = Span { text: shortened(&span.text, left), style: span.style };
+            let span = Span { text: shortened(&span.text, left), tone: span.tone };
             left -= span.width();
             line.push(span);
         }
@@ -132,7 +117,7 @@ impl Page {
                     true => wrapped(item.text.split_whitespace(), room),
                     false => vec![item.text],
                 };
-                lines.into_iter().map(move |text| Span { text, style: item.style })
+                lines.into_iter().map(move |text| Span { text, tone: item.tone })
             })
             .collect();
         let together: usize = items.iter().map(Span::width).sum();
@@ -161,7 +146,7 @@ impl Page {
     /// Adds a sentence after a label, wrapped between words, `indent` columns in.
     pub(super) fn paragraph(&mut self, label: Span, indent: usize, text: &Span) {
         let lines = wrapped(text.text.split_whitespace(), self.width - indent);
-        self.paragraph_of(label, indent, lines, text.style);
+        self.paragraph_of(label, indent, lines, text.tone);
     }
 
     /// Adds a shell command after a label, wrapped between words; a backslash ends each line that
@@ -178,24 +163,24 @@ impl Page {
         };
         let continued = lines.len() - 1;
         lines.iter_mut().take(continued).for_each(|line| line.push_str(CONTINUED));
-        self.paragraph_of(label, indent, lines, command.style);
+        self.paragraph_of(label, indent, lines, command.tone);
     }
 
     /// Adds lines `indent` columns in, the first one after a label.
-    fn paragraph_of(&mut self, label: Span, indent: usize, lines: Vec<String>, style: Style) {
+    fn paragraph_of(&mut self, label: Span, indent: usize, lines: Vec<String>, tone: Tone) {
         let mut label = Some(label);
         for text in lines {
             let start = label.take().unwrap_or(Span::plain(""));
-            self.line([padded(start, indent), Span { text, style }]);
+            self.line([padded(start, indent), Span { text, tone }]);
         }
     }
 
     /// Prints all lines.
     pub(super) fn print(&self, colour: bool, out: &mut impl Write) -> io::Result<()> {
         for line in &self.lines {
-            for Span { text, style } in line {
-                if colour && *style != Style::Plain && !text.trim().is_empty() {
-                    write!(out, "{}{text}\x1b[0m", style.code())?;
+            for Span { text, tone } in line {
+                if colour && *tone != Tone::Plain && !text.trim().is_empty() {
+                    write!(out, "{}{text}\x1b[0m", code(*tone))?;
                 } else {
                     out.write_all(text.as_bytes())?;
                 }
@@ -244,7 +229,7 @@ fn shell_words(command: &str) -> Vec<&str> {
 fn padded(span: Span, width: usize) -> Span {
     let text = shortened(&span.text, width);
     let blanks = " ".repeat(width - columns(&text));
-    Span { text: text + &blanks, style: span.style }
+    Span { text: text + &blanks, tone: span.tone }
 }
 
 /// Returns the text, or as much of its beginning as fits before an ellipsis.

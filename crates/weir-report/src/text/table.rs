@@ -1,11 +1,11 @@
 //! Tables: of times in columns, of bars, and of sentences that wrap.
 
-use crate::view::{Cell, Row, Table, TableKind};
+use crate::view::{Cell, Row, Table, TableKind, Tone};
 
 use super::Bars;
 use super::bars::bar;
 use super::lines::span;
-use super::page::{Page, Span, Style};
+use super::page::{Page, Span};
 
 /// Columns of a label, and the least width of a column of numbers.
 const LABEL_WIDTH: usize = 10;
@@ -36,24 +36,24 @@ pub(super) fn write(table: &Table, bars: Bars, page: &mut Page) {
         TableKind::Assertions => assertions(table, page),
     }
     for note in &table.legend {
-        page.paragraph(Span::plain(""), 2, &Span::new(note.to_text(), Style::Dim));
+        page.paragraph(Span::plain(""), 2, &Span::new(note.to_text(), Tone::Aside));
     }
 }
 
 /// Writes the heading on a line of its own, with its caption.
 fn heading(table: &Table, page: &mut Page) {
-    let title = Span::new(format!("  {}", table.title), Style::Bold);
-    page.line([title, Span::new(format!("   {}", table.caption), Style::Dim)]);
+    let title = Span::new(format!("  {}", table.title), Tone::Main);
+    page.line([title, Span::new(format!("   {}", table.caption), Tone::Aside)]);
 }
 
-/// A cell in its own style.
+/// A cell in its own tone.
 fn of_cell(cell: &Cell) -> Span {
-    Span::new(cell.to_text(), cell.tone().into())
+    Span::new(cell.to_text(), cell.tone())
 }
 
 /// Writes columns of times. Those at the right are dropped if the page is too narrow.
 fn times(table: &Table, page: &mut Page) {
-    let mut label = Span::new(format!("  {}", table.title), Style::Bold);
+    let mut label = Span::new(format!("  {}", table.title), Tone::Main);
     if !table.caption.is_empty() {
         heading(table, page);
         label = Span::plain("");
@@ -72,7 +72,7 @@ fn times(table: &Table, page: &mut Page) {
         widths.pop();
     }
     let used = label_width + widths.iter().sum::<usize>();
-    let titles = table.columns.iter().map(|title| Span::new(title.clone(), Style::Bold));
+    let titles = table.columns.iter().map(|title| Span::new(title.clone(), Tone::Main));
     let blanks = " ".repeat(label_width.saturating_sub(label.width()));
     page.line([label, Span::plain(blanks)].into_iter().chain(aligned(titles, &widths)));
     let remarks = remarks(table);
@@ -139,7 +139,7 @@ fn remarks(table: &Table) -> Vec<Option<Span>> {
     let remark = |row: &Row| {
         let blanks = count(row).map_or(0, |width| widest - width);
         let text = span(row.remark.as_ref()?);
-        Some(Span::new(format!("   {:blanks$}{}", "", text.text()), Style::Dim))
+        Some(Span::new(format!("   {:blanks$}{}", "", text.text()), Tone::Aside))
     };
     table.rows.iter().map(remark).collect()
 }
@@ -166,7 +166,7 @@ fn histogram(table: &Table, bars: Bars, page: &mut Page) {
             Cell::Bar(part) => Span::plain(bar(*part, room, bars)),
             cell => {
                 let text = format!("{:>SHARE_WIDTH$}  ", cell.to_text());
-                Span::new(text, cell.tone().into())
+                Span::new(text, cell.tone())
             }
         }));
         page.line(line);
@@ -175,14 +175,13 @@ fn histogram(table: &Table, bars: Bars, page: &mut Page) {
 
 /// Writes the rules, with their sentences wrapped.
 fn rules(table: &Table, page: &mut Page) {
-    page.line([Span::new(format!("  {}", table.title), Style::Bold)]);
+    page.line([Span::new(format!("  {}", table.title), Tone::Main)]);
     for row in &table.rows {
         let outcome = row.label.to_text();
         let [id, figure, text] = texts(row);
         let label = format!("  {outcome:<RULE_WIDTH$}{id:<ID_WIDTH$}{figure:>FIGURE_WIDTH$}  ");
         let indent = label.chars().count();
-        let style = row.tone.into();
-        page.paragraph(Span::new(label, style), indent, &Span::new(text, style));
+        page.paragraph(Span::new(label, row.tone), indent, &Span::new(text, row.tone));
     }
 }
 
@@ -194,15 +193,14 @@ fn assertions(table: &Table, page: &mut Page) {
     for row in &table.rows {
         let outcome = row.label.to_text();
         let [claim, measured] = texts(row);
-        let style = row.tone.into();
         let label = format!("  {outcome:<OUTCOME_WIDTH$}{claim}");
-        let measured = Span::new(measured, style);
+        let measured = Span::new(measured, row.tone);
         // A label too long for its column has a line of its own.
         if label.chars().count() + 2 > indent {
-            page.line([Span::new(label, style)]);
+            page.line([Span::new(label, row.tone)]);
             page.paragraph(Span::plain(""), indent, &measured);
         } else {
-            page.paragraph(Span::new(label, style), indent, &measured);
+            page.paragraph(Span::new(label, row.tone), indent, &measured);
         }
     }
 }

@@ -3,20 +3,14 @@
 
 use weir_result::{AssertionOutcome, AssertionResult, Document};
 
-use super::{Block, Cell, Row, Table, TableKind, Tone, titles};
+use super::{Block, Row, Table, TableKind, Tone};
 
 pub(super) fn blocks(document: &Document) -> Vec<Block> {
     if document.assertions.is_empty() {
         return Vec::new();
     }
-    vec![Block::Table(Table {
-        kind: TableKind::Assertions,
-        title: "",
-        caption: String::new(),
-        columns: titles(["assertion", "measured"]),
-        rows: document.assertions.iter().map(row).collect(),
-        legend: Vec::new(),
-    })]
+    let (columns, rows) = (["assertion", "measured"], document.assertions.iter().map(row));
+    vec![Block::Table(Table::new(TableKind::Assertions, "", columns, rows))]
 }
 
 fn row(result: &AssertionResult) -> Row {
@@ -25,12 +19,7 @@ fn row(result: &AssertionResult) -> Row {
         AssertionOutcome::Fail => Tone::Bad,
     };
     let cells = [result.assertion.clone(), in_words(result)];
-    Row {
-        label: Cell::Text(result.outcome.to_string()),
-        cells: cells.into_iter().map(Cell::Text).collect(),
-        remark: None,
-        tone,
-    }
+    Row { tone, ..Row::new(result.outcome.to_string(), cells) }
 }
 
 /// The measured value, and the reason of a failure if the value does not show it.

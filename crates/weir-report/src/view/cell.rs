@@ -74,6 +74,12 @@ pub enum Cell {
     },
 }
 
+impl<T: Into<String>> From<T> for Cell {
+    fn from(words: T) -> Cell {
+        Cell::Text(words.into())
+    }
+}
+
 impl Cell {
     /// A time that enough samples support.
     pub(super) fn time(value: Quantile, unit: DurationColumn) -> Cell {

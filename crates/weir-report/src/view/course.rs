@@ -3,7 +3,7 @@
 use weir_result::Document;
 use weir_result::document::{SeriesEntry, SeriesPhase};
 
-use super::plot::groups;
+use super::plots::time::groups;
 use super::{Block, Cell, Fact};
 
 /// Fewest intervals of which a course is shown.

@@ -2,7 +2,7 @@
 
 use weir_result::document::Summary;
 
-use super::Cell;
+use super::{Cell, Tone};
 
 /// A value with the words around it: `up to 1.23 MB each`.
 #[derive(Clone, Debug)]
@@ -15,24 +15,6 @@ pub struct Fact {
     pub after: String,
     /// Importance to a reader.
     pub tone: Tone,
-}
-
-/// Importance of a fact to a reader.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Tone {
-    /// Usual.
-    #[default]
-    Plain,
-    /// The fact to find first.
-    Main,
-    /// A target that responds.
-    Good,
-    /// A bound, or a deviation from the plan.
-    Caution,
-    /// A failure.
-    Bad,
-    /// Secondary.
-    Aside,
 }
 
 impl Fact {

@@ -7,7 +7,7 @@
 use weir_result::histogram::middle_of;
 use weir_result::{Document, Histogram, Load};
 
-use super::{Block, Cell, Row, Table, TableKind, Tone, titles};
+use super::{Block, Cell, Row, Table, TableKind};
 
 /// Greatest number of rows with both ends; the open one comes on top.
 const CLOSED_ROWS_MAX: usize = 9;
@@ -34,14 +34,9 @@ pub(super) fn blocks(document: &Document) -> Vec<Block> {
         return Vec::new();
     }
     let most = bins.iter().map(|bin| bin.count).max().unwrap_or(1);
-    vec![Block::Table(Table {
-        kind: TableKind::Histogram,
-        title: "Histogram",
-        caption: format!("{name}{of}"),
-        columns: titles(["share", ""]),
-        rows: bins.iter().map(|bin| bin.row(shown.count(), most)).collect(),
-        legend: Vec::new(),
-    })]
+    let rows = bins.iter().map(|bin| bin.row(shown.count(), most));
+    let table = Table::new(TableKind::Histogram, "Histogram", ["share", ""], rows);
+    vec![Block::Table(Table { caption: format!("{name}{of}"), ..table })]
 }
 
 /// The requests between two times.
@@ -56,12 +51,8 @@ struct Bin {
 impl Bin {
     fn row(&self, all: u64, most: u64) -> Row {
         let share = Cell::Frequency(self.count as f64 / all as f64);
-        Row {
-            label: Cell::Range { low_ns: self.low_ns, high_ns: self.high_ns },
-            cells: vec![share, Cell::Bar(self.count as f64 / most.max(1) as f64)],
-            remark: None,
-            tone: Tone::Plain,
-        }
+        let bar = Cell::Bar(self.count as f64 / most.max(1) as f64);
+        Row::new(Cell::Range { low_ns: self.low_ns, high_ns: self.high_ns }, [share, bar])
     }
 }
 

@@ -8,7 +8,7 @@ use weir_result::quantile::{Bound, Quantile, count_needed, has_beyond, is_suppor
 use weir_result::{Document, Histogram, Load};
 use weir_text::units::{self, DurationColumn};
 
-use super::{Block, Cell, Fact, Notice, Remedy, Row, Table, TableKind, Tone};
+use super::{Block, Cell, Fact, Notice, Remedy, Row, Table, TableKind};
 
 /// Percentiles with a line of their own.
 const LINES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
@@ -152,31 +152,23 @@ fn table(document: &Document, times: &[Times<'_>], lines: &[f64]) -> Table {
         columns.insert(1, intervals);
     }
     let row = |index: usize, label: String, remark: &str| Row {
-        label: Cell::Text(label),
-        cells: columns.iter().map(|column| column.cells[index].clone()).collect(),
         remark: (!remark.is_empty()).then(|| Fact::text(remark)),
-        tone: Tone::Plain,
+        ..Row::new(label, columns.iter().map(|column| column.cells[index].clone()))
     };
     let of_percentile = |(index, p): (usize, &f64)| match headline.percentile(*p) {
         Some(_) => row(index, format!("p{p}"), ""),
         None => {
             let needed = Fact::named("needs", Cell::Count(least_count(*p))).then(" requests");
-            let label = Cell::Text(format!("p{p}"));
-            Row { label, cells: Vec::new(), remark: Some(needed), tone: Tone::Plain }
+            Row { remark: Some(needed), ..Row::new(format!("p{p}"), Vec::<Cell>::new()) }
         }
     };
     let mut rows: Vec<Row> = lines.iter().enumerate().map(of_percentile).collect();
     rows.push(row(lines.len(), "max".to_owned(), &failures(document)));
     let remark = if document.failed() > 0 { "(of responses)" } else { "" };
     rows.push(row(lines.len() + 1, "mean".to_owned(), remark));
-    Table {
-        kind: TableKind::Latency,
-        title: "Latency",
-        caption: String::new(),
-        columns: columns.iter().map(|column| column.title.to_owned()).collect(),
-        rows,
-        legend: legend(document, times, lines),
-    }
+    let titles = columns.iter().map(|column| column.title);
+    let legend = legend(document, times, lines);
+    Table { legend, ..Table::new(TableKind::Latency, "Latency", titles, rows) }
 }
 
 impl Column {

@@ -3,22 +3,9 @@
 //!
 //! Numbers have five digits: nothing that is drawn shows more, and pages stay small.
 
-mod breakdown;
-mod connections;
-mod curve;
-mod heat;
-mod server;
-pub(super) mod study;
-mod time;
-
 use serde::Serialize;
-use weir_result::Document;
 use weir_text::{excerpt, printable};
 use weir_verdict::NamedMetric;
-
-use super::Block;
-
-pub(super) use time::groups;
 
 /// Series of numbers with axes.
 #[derive(Clone, Debug, Serialize)]
@@ -204,32 +191,6 @@ pub enum Mark {
     },
 }
 
-/// Plots of a run, by the section that they belong to.
-#[derive(Default)]
-pub(super) struct RunPlots {
-    /// Plots of the results.
-    pub(super) results: Vec<Block>,
-    /// Plots of the details.
-    pub(super) details: Vec<Block>,
-}
-
-impl RunPlots {
-    /// Draws all plots for which the document has data.
-    pub(super) fn of(document: &Document) -> RunPlots {
-        let results = [
-            curve::latency(document),
-            heat::latency(document),
-            time::rates(document),
-            time::failures(document),
-            breakdown::latency(document),
-        ];
-        let mut details = vec![time::in_flight(document), connections::times(document)];
-        details.extend(server::plots(document).into_iter().map(Some));
-        let blocks = |plots: Vec<Option<Plot>>| plots.into_iter().flatten().map(Block::Plot);
-        RunPlots { results: blocks(results.into()).collect(), details: blocks(details).collect() }
-    }
-}
-
 impl Unit {
     /// Returns the unit of a metric's values.
     pub fn of(metric: &NamedMetric) -> Unit {
@@ -250,30 +211,34 @@ impl Axis {
         Axis { title, scale: Scale::Linear, unit }
     }
 
-    fn log(title: &str, unit: Unit) -> Axis {
+    pub(super) fn log(title: &str, unit: Unit) -> Axis {
         let title = title.to_owned();
         Axis { title, scale: Scale::Log, unit }
     }
 
     /// Time from t0.
-    fn time() -> Axis {
+    pub(super) fn time() -> Axis {
         Axis::linear("Time from the start of the window", Unit::Seconds)
     }
 
     /// Percentiles by nines.
-    fn nines() -> Axis {
+    pub(super) fn nines() -> Axis {
         Axis::log("Percentile", Unit::Nines)
     }
 }
 
 impl Mark {
     /// Points without names.
-    fn dots(name: &str, role: Role, x: Vec<f64>, y: Vec<f64>) -> Mark {
+    pub(super) fn dots(name: &str, role: Role, x: Vec<f64>, y: Vec<f64>) -> Mark {
         Mark::Dots { name: named(name), role, x, y, labels: Vec::new() }
     }
 
     /// A line whose name may be foreign text.
-    fn line(name: &str, role: Role, points: impl IntoIterator<Item = (f64, Option<f64>)>) -> Mark {
+    pub(super) fn line(
+        name: &str,
+        role: Role,
+        points: impl IntoIterator<Item = (f64, Option<f64>)>,
+    ) -> Mark {
         let short = |(x, y): (f64, Option<f64>)| (short(x), y.map(short));
         let (x, y) = points.into_iter().map(short).unzip();
         Mark::Line { name: named(name), role, x, y }
@@ -286,7 +251,7 @@ pub(super) fn named(text: &str) -> String {
 }
 
 /// Role of a series by its index.
-fn role_of(index: usize) -> Role {
+pub(super) fn role_of(index: usize) -> Role {
     match index {
         0 => Role::Main,
         1 => Role::Second,

@@ -2,17 +2,11 @@
 
 use weir_result::document::{Rule, RuleOutcome, Verdict};
 
-use super::{Block, Cell, Row, Table, TableKind, Tone, titles};
+use super::{Block, Row, Table, TableKind, Tone};
 
 pub(super) fn blocks(verdict: &Verdict) -> Vec<Block> {
-    vec![Block::Table(Table {
-        kind: TableKind::Rules,
-        title: "Rules",
-        caption: String::new(),
-        columns: titles(["rule", "figure", "evidence"]),
-        rows: verdict.rules.iter().map(row).collect(),
-        legend: Vec::new(),
-    })]
+    let (columns, rows) = (["rule", "figure", "evidence"], verdict.rules.iter().map(row));
+    vec![Block::Table(Table::new(TableKind::Rules, "Rules", columns, rows))]
 }
 
 fn row(rule: &Rule) -> Row {
@@ -24,13 +18,7 @@ fn row(rule: &Rule) -> Row {
         RuleOutcome::Bound => ("bound", Tone::Caution),
         RuleOutcome::Void => ("void", Tone::Bad),
     };
-    let cells = [rule.id.to_string(), rule.figure(), text(rule)];
-    Row {
-        label: Cell::Text(outcome.to_owned()),
-        cells: cells.into_iter().map(Cell::Text).collect(),
-        remark: None,
-        tone,
-    }
+    Row { tone, ..Row::new(outcome, [rule.id.to_string(), rule.figure(), text(rule)]) }
 }
 
 /// The rule's sentence, with its limits.

@@ -6,7 +6,7 @@ use weir_result::{Document, Load};
 use weir_text::units::DurationColumn;
 
 use super::percentiles::unit_of;
-use super::{Block, Cell, Fact, Row, Table, TableKind, Tone};
+use super::{Block, Cell, Fact, Row, Table, TableKind};
 
 /// Greatest number of halvings that six decimals of a percentage distinguish.
 const STEPS_MAX: u32 = 26;
@@ -29,11 +29,9 @@ pub(super) fn blocks(document: &Document) -> Vec<Block> {
     if count == 0 {
         return Vec::new();
     }
-    let row = |label: String, cells, remark| Row {
-        label: Cell::Text(label),
-        cells,
-        remark: Some(remark),
-        tone: Tone::Plain,
+    let row = |label: String, cells: Vec<Cell>, fact| Row {
+        remark: Some(fact),
+        ..Row::new(label, cells)
     };
     let mut rows: Vec<Row> = (1..=STEPS_MAX)
         .take_while(|step| count >> step > 0)
@@ -47,14 +45,8 @@ pub(super) fn blocks(document: &Document) -> Vec<Block> {
     };
     let in_all = Fact::of(Cell::Count(count)).then(" in all");
     rows.push(row("100".to_owned(), all.iter().map(greatest).collect(), in_all));
-    vec![Block::Table(Table {
-        kind: TableKind::Spectrum,
-        title: "Spectrum",
-        caption: String::new(),
-        columns: metrics.iter().map(|(title, _)| (*title).to_owned()).collect(),
-        rows,
-        legend: Vec::new(),
-    })]
+    let titles = metrics.iter().map(|(title, _)| *title);
+    vec![Block::Table(Table::new(TableKind::Spectrum, "Spectrum", titles, rows))]
 }
 
 /// Returns the value beyond which `1 / 2^step` of the requests lie, in whole requests.

@@ -9,45 +9,48 @@ use weir_result::study::{Cell, Comparison, Design, StudyResult, StudyState, Tria
 use weir_result::{Document, Study};
 use weir_text::setting::OUTPUT;
 
-use super::plot::study as plot;
+use super::plots::study as plots;
 use super::{Block, Fact, Line, Notice, Report, Section, Tone, command, head};
 
-/// Builds the report of a study.
-pub(super) fn report(study: &Study) -> Report {
-    let title = format!("{} {}", study.tool.name, study.tool.version);
-    let about = vec![Fact::text(subject(study))];
-    let mut sections = vec![Section { title: "Study", blocks: design(study) }];
-    match &study.result {
-        Some(StudyResult::Repeat(repetition)) => {
-            let mut blocks = repeat::blocks(repetition);
-            let first = repetition.metrics.first();
-            blocks.extend(first.and_then(|first| plot::runs(study, &first.metric)));
-            sections.push(Section { title: "Results", blocks });
+impl Report {
+    /// Builds the report of a study.
+    pub fn of_study(study: &Study) -> Report {
+        let title = format!("{} {}", study.tool.name, study.tool.version);
+        let about = vec![Fact::text(subject(study))];
+        let mut sections = vec![Section { title: "Study", blocks: design(study) }];
+        match &study.result {
+            Some(StudyResult::Repeat(repetition)) => {
+                let mut blocks = repeat::blocks(repetition);
+                let first = repetition.metrics.first();
+                let plot = first.and_then(|first| plots::runs(study, &first.metric));
+                blocks.extend(plot.map(Block::Plot));
+                sections.push(Section { title: "Results", blocks });
+            }
+            Some(StudyResult::Comparison(comparison)) => {
+                let primary = comparison.primary();
+                let runs = primary.and_then(|primary| plots::runs(study, &primary.metric));
+                sections.extend(comparison::sections(comparison, runs));
+            }
+            Some(StudyResult::Sweep(sweep)) => {
+                sections.extend(sweep::sections(study, sweep));
+            }
+            Some(StudyResult::Search(found)) => sections.extend(search::sections(found)),
+            None => {}
         }
-        Some(StudyResult::Comparison(comparison)) => {
-            let primary = comparison.primary();
-            let runs = primary.and_then(|primary| plot::runs(study, &primary.metric));
-            sections.extend(comparison::sections(comparison, runs));
-        }
-        Some(StudyResult::Sweep(sweep)) => {
-            sections.extend(sweep::sections(study, sweep));
-        }
-        Some(StudyResult::Search(found)) => sections.extend(search::sections(found)),
-        None => {}
+        sections.push(Section { title: "Notes", blocks: notes(study) });
+        Report { title, about, highlights: Vec::new(), sections }
     }
-    sections.push(Section { title: "Notes", blocks: notes(study) });
-    Report { title, about, highlights: Vec::new(), sections }
-}
 
-/// Builds the report of a comparison of files.
-pub(super) fn comparison_report(found: &Comparison, runs: Option<[&Document; 2]>) -> Report {
-    let of = |runs| loads(runs, [found.base.runs, found.new.runs]);
-    let loads = runs.map(|runs| Section { title: "Runs", blocks: of(runs) });
-    Report {
-        title: "Comparison".to_owned(),
-        about: vec![Fact::text(format!("A {}, B {}", found.base.name, found.new.name))],
-        highlights: Vec::new(),
-        sections: loads.into_iter().chain(comparison::sections(found, None)).collect(),
+    /// Builds the report of a comparison that is no study; `runs` are a run of each side, if known.
+    pub fn of_comparison(found: &Comparison, runs: Option<[&Document; 2]>) -> Report {
+        let of = |runs| loads(runs, [found.base.runs, found.new.runs]);
+        let loads = runs.map(|runs| Section { title: "Runs", blocks: of(runs) });
+        Report {
+            title: "Comparison".to_owned(),
+            about: vec![Fact::text(format!("A {}, B {}", found.base.name, found.new.name))],
+            highlights: Vec::new(),
+            sections: loads.into_iter().chain(comparison::sections(found, None)).collect(),
+        }
     }
 }
 

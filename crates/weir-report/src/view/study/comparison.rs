@@ -5,11 +5,12 @@ use weir_result::study::{Answer, Comparison, MetricComparison, Pairing, ShiftLev
 use weir_text::units;
 use weir_verdict::NamedMetric;
 
-use super::super::plot::study as plot;
-use super::super::{Block, Cell, Fact, Notice, Row, Section, Table, TableKind, Tone, titles};
+use super::super::{Block, Cell, Fact, Notice, Plot, Row, Section, Table, TableKind, Tone};
+use crate::view::plots::study as plots;
 
 /// The sections of a comparison; `runs` is the plot of its runs, if it has them.
-pub(super) fn sections(found: &Comparison, runs: Option<Block>) -> Vec<Section> {
+pub(super) fn sections(found: &Comparison, runs: Option<Plot>) -> Vec<Section> {
+    let runs = runs.map(Block::Plot);
     let metrics = [Block::Table(metrics(found))].into_iter().chain(runs).collect();
     let mut sections = vec![
         Section { title: "Verdict", blocks: verdict(found) },
@@ -17,7 +18,8 @@ pub(super) fn sections(found: &Comparison, runs: Option<Block>) -> Vec<Section> 
     ];
     if !found.shift.is_empty() {
         let table = Block::Table(shift(found));
-        let blocks = [table].into_iter().chain(plot::shift(found)).collect();
+        let blocks =
+            [table].into_iter().chain(plots::shift(found).into_iter().map(Block::Plot)).collect();
         sections.push(Section { title: "Shift", blocks });
     }
     sections
@@ -73,24 +75,16 @@ fn heads_of(found: &Comparison) -> [&str; 2] {
 fn metrics(found: &Comparison) -> Table {
     let is_test = found.pairing != Pairing::Single;
     let [a, b] = heads_of(found);
-    let columns = match is_test {
-        true => titles([a, b, "Change", "Interval", "Verdict"]),
-        false => titles([a, b, "Change"]),
-    };
+    let columns = &[a, b, "Change", "Interval", "Verdict"][..if is_test { 5 } else { 3 }];
     let interval = format!("{} intervals", units::short_percent(found.confidence));
-    Table {
-        kind: TableKind::Metrics,
-        title: "Metric",
-        caption: if is_test { interval } else { String::new() },
-        columns,
-        rows: found.metrics.iter().map(|entry| row(entry, is_test)).collect(),
-        legend: Vec::new(),
-    }
+    let caption = if is_test { interval } else { String::new() };
+    let rows = found.metrics.iter().map(|entry| row(entry, is_test));
+    Table { caption, ..Table::new(TableKind::Metrics, "Metric", columns.iter().copied(), rows) }
 }
 
 fn row(entry: &MetricComparison, is_test: bool) -> Row {
     let title = entry.metric.parse::<NamedMetric>().map(|metric| metric.title());
-    let label = Cell::Text(title.unwrap_or_else(|_| entry.metric.clone()));
+    let label = title.unwrap_or_else(|_| entry.metric.clone());
     let change = match entry.change {
         Some(change) if entry.is_least && change < 0.0 => format!("≤ {}", signed(change)),
         Some(change) if entry.is_least => format!("≥ {}", signed(change)),
@@ -99,42 +93,30 @@ fn row(entry: &MetricComparison, is_test: bool) -> Row {
         None if entry.is_least => "may be 0%".to_owned(),
         None => "–".to_owned(),
     };
-    let mut cells =
-        vec![Cell::Text(entry.base.clone()), Cell::Text(entry.new.clone()), Cell::Text(change)];
+    let mut cells = vec![entry.base.clone(), entry.new.clone(), change];
     if is_test {
-        cells.push(Cell::Text(range(entry.low, entry.high)));
         let answer = match entry.verdict.answer {
             Answer::None => "–",
             answer => answer.in_words(),
         };
-        cells.push(Cell::Text(answer.to_owned()));
+        cells.extend([range(entry.low, entry.high), answer.to_owned()]);
     }
-    Row { label, cells, remark: None, tone: tone(entry.verdict.answer) }
+    Row { tone: tone(entry.verdict.answer), ..Row::new(label, cells) }
 }
 
 fn shift(found: &Comparison) -> Table {
     let [a, b] = heads_of(found);
-    let row = |level: &ShiftLevel| Row {
-        label: Cell::Text(format!("p{}", units::number(level.percentile))),
-        cells: vec![
-            Cell::Duration(level.base_ns),
-            Cell::Duration(level.new_ns),
-            Cell::Text(signed(level.change)),
-            Cell::Text(range(Some(level.low), Some(level.high))),
-        ],
-        remark: None,
-        tone: Tone::Plain,
+    let row = |level: &ShiftLevel| {
+        let change = [signed(level.change), range(Some(level.low), Some(level.high))];
+        let times = [level.base_ns, level.new_ns].map(Cell::Duration);
+        let cells = times.into_iter().chain(change.map(Cell::Text));
+        Row::new(format!("p{}", units::number(level.percentile)), cells)
     };
+    let confidence = units::short_percent(found.confidence);
+    let (columns, rows) = ([a, b, "Change", "Interval"], found.shift.iter().map(row));
     Table {
-        kind: TableKind::Metrics,
-        title: "Response time",
-        caption: format!(
-            "difference at each percentile, {} intervals",
-            units::short_percent(found.confidence)
-        ),
-        columns: titles([a, b, "Change", "Interval"]),
-        rows: found.shift.iter().map(row).collect(),
-        legend: Vec::new(),
+        caption: format!("difference at each percentile, {confidence} intervals"),
+        ..Table::new(TableKind::Metrics, "Response time", columns, rows)
     }
 }
 

@@ -3,35 +3,23 @@
 use weir_result::study::{MetricOverRuns, Repetition};
 use weir_verdict::NamedMetric;
 
-use super::super::{Block, Cell, Notice, Row, Table, TableKind, Tone, titles};
+use super::super::{Block, Cell, Notice, Row, Table, TableKind, Tone};
 
 pub(super) fn blocks(repetition: &Repetition) -> Vec<Block> {
-    let rows = repetition.metrics.iter().filter_map(row).collect();
-    let table = Table {
-        kind: TableKind::Metrics,
-        title: "Metric",
-        caption: String::new(),
-        columns: titles(["Mean", "95% interval", "SD", "Min", "Max"]),
-        rows,
-        legend: legend(repetition),
-    };
-    vec![Block::Table(table)]
+    let rows = repetition.metrics.iter().filter_map(row);
+    let columns = ["Mean", "95% interval", "SD", "Min", "Max"];
+    let table = Table::new(TableKind::Metrics, "Metric", columns, rows);
+    vec![Block::Table(Table { legend: legend(repetition), ..table })]
 }
 
 fn row(found: &MetricOverRuns) -> Option<Row> {
     let metric: NamedMetric = found.metric.parse().ok()?;
-    let print = |value: f64| Cell::Text(metric.print(value));
-    let cells = vec![
-        print(found.mean),
-        half_width(found).map_or(Cell::Empty, Cell::Text),
-        found.sd.map_or(Cell::Empty, print),
-        print(found.min),
-        print(found.max),
-    ];
-    let tone = if found.bounds > 0 { Tone::Caution } else { Tone::Plain };
-    let mark = if found.bounds > 0 { "*" } else { "" };
-    let label = Cell::Text(format!("{}{mark}", metric.title()));
-    Some(Row { label, cells, remark: None, tone })
+    let print = |value: f64| metric.print(value);
+    let [mean, min, max] = [found.mean, found.min, found.max].map(|value| Some(print(value)));
+    let cells = [mean, half_width(found), found.sd.map(print), min, max];
+    let cells = cells.map(|cell| cell.map_or(Cell::Empty, Cell::Text));
+    let (tone, mark) = if found.bounds > 0 { (Tone::Caution, "*") } else { (Tone::Plain, "") };
+    Some(Row { tone, ..Row::new(format!("{}{mark}", metric.title()), cells) })
 }
 
 /// Formats half of the interval's width as a share of the mean: `± 1.2%`.

@@ -6,8 +6,8 @@ use weir_result::study::{
 use weir_text::setting::{CONNECTIONS, DURATION, MAX_RATE, PRECISE};
 use weir_text::units;
 
-use super::super::plot::study as plot;
-use super::super::{Block, Cell, Fact, Line, Notice, Row, Section, Table, TableKind, Tone, titles};
+use super::super::{Block, Fact, Line, Notice, Row, Section, Table, TableKind, Tone};
+use crate::view::plots::study as plots;
 
 /// Independent requests beyond the objective below which trials are too short (METHOD 1.11).
 const SUPPORT: f64 = 10.0;
@@ -25,7 +25,7 @@ pub(super) fn sections(found: &SearchResult) -> Vec<Section> {
     }
     results.extend(limit(found).map(|text| Block::sentence("Limit", Fact::text(text))));
     results.extend(remarks(found).into_iter().map(|text| Block::Note(Notice::OfRun(text))));
-    results.extend(plot::path(found));
+    results.extend(plots::path(found).map(Block::Plot));
     vec![
         Section { title: "Results", blocks: results },
         Section { title: "Trials", blocks: vec![Block::Table(table(found))] },
@@ -177,29 +177,15 @@ fn table(found: &SearchResult) -> Table {
             TrialUse::Bad if trial.growth.is_some() => "bad: backlog grew".to_owned(),
             used => used.in_words().to_owned(),
         };
-        Row {
-            label: Cell::Text(format!("{number}")),
-            cells: vec![
-                Cell::Text(rate),
-                Cell::Text(units::count(trial.connections.into())),
-                Cell::Text(units::round_rate(trial.completed_rps)),
-                Cell::Text(shares.join(", ")),
-                Cell::Text(outcome),
-            ],
-            remark: None,
-            tone: Tone::Plain,
-        }
+        let connections = units::count(trial.connections.into());
+        let completed = units::round_rate(trial.completed_rps);
+        Row::new(number.to_string(), [rate, connections, completed, shares.join(", "), outcome])
     };
     let violations: Vec<String> = found.claims.iter().map(violation).collect();
     let caption = format!("violations are requests that {}", violations.join("; that "));
-    Table {
-        kind: TableKind::Metrics,
-        title: "Trial",
-        caption,
-        columns: titles(["Rate", "Connections", "Completed", "Violations", "Result"]),
-        rows: (1..).zip(&found.trials).map(row).collect(),
-        legend: Vec::new(),
-    }
+    let columns = ["Rate", "Connections", "Completed", "Violations", "Result"];
+    let rows = (1..).zip(&found.trials).map(row);
+    Table { caption, ..Table::new(TableKind::Metrics, "Trial", columns, rows) }
 }
 
 #[cfg(test)]

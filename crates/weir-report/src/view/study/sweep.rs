@@ -5,15 +5,15 @@ use weir_result::study::{Design, Fit, Knee, Level, Sweep, SweepCell, SweepCurve,
 use weir_text::units;
 use weir_verdict::NamedMetric;
 
-use super::super::plot::study as plot;
-use super::super::{Block, Cell, Fact, Line, Notice, Row, Section, Table, TableKind, Tone, titles};
+use super::super::{Block, Cell, Fact, Line, Notice, Row, Section, Table, TableKind, Tone};
+use crate::view::plots::study as plots;
 
 pub(super) fn sections(study: &Study, sweep: &Sweep) -> Vec<Section> {
     let mut results = vec![Block::Table(table(study, sweep))];
     if !sweep.ratios.is_empty() {
         results.push(Block::Table(ratios(study, sweep)));
     }
-    results.extend(plot::curves(study, sweep));
+    results.extend(plots::curves(study, sweep).into_iter().map(Block::Plot));
     vec![
         Section { title: "Results", blocks: results },
         Section { title: "Curve", blocks: curves(sweep) },
@@ -37,15 +37,12 @@ fn table(study: &Study, sweep: &Sweep) -> Table {
             text.map_or(Cell::Empty, Cell::Text)
         });
         let limit = found.limit.clone().unwrap_or_default();
-        Row {
-            label: Cell::Text(cell.map_or_else(String::new, |cell| cell.name.clone())),
-            cells: cells.chain([Cell::Text(limit)]).collect(),
-            remark: (found.refused > 0)
-                .then(|| Fact::counted(found.refused.into(), "failed run").toned(Tone::Bad)),
-            tone: Tone::Plain,
-        }
+        let label = cell.map_or_else(String::new, |cell| cell.name.clone());
+        let refused = Fact::counted(found.refused.into(), "failed run").toned(Tone::Bad);
+        let remark = Some(refused).filter(|_| found.refused > 0);
+        Row { remark, ..Row::new(label, cells.chain([limit.into()])) }
     };
-    let columns = named.iter().map(NamedMetric::title).chain(["Limit".to_owned()]).collect();
+    let columns = named.iter().map(NamedMetric::title).chain(["Limit".to_owned()]);
     let has_bounds =
         sweep.cells.iter().flat_map(|cell| cell.metrics.iter().flatten()).any(|it| it.bounds > 0);
     let mut legend = Vec::new();
@@ -54,14 +51,9 @@ fn table(study: &Study, sweep: &Sweep) -> Table {
                     client limited the run)";
         legend.push(Notice::OfRun(text.to_owned()));
     }
-    Table {
-        kind: TableKind::Metrics,
-        title: "Cell",
-        caption: "means over the runs of each row ± their standard deviation".to_owned(),
-        columns,
-        rows: sweep.cells.iter().map(row).collect(),
-        legend,
-    }
+    let caption = "means over the runs of each row ± their standard deviation".to_owned();
+    let table = Table::new(TableKind::Metrics, "Cell", columns, sweep.cells.iter().map(row));
+    Table { caption, legend, ..table }
 }
 
 /// The table of ratios: a row for each combination of the other factors.
@@ -81,33 +73,17 @@ fn ratios(study: &Study, sweep: &Sweep) -> Table {
         };
         let interval = found.low.zip(found.high);
         let interval = interval.map(|(low, high)| format!("{low:.2} … {high:.2}"));
-        Row {
-            label: Cell::Text(label),
-            cells: vec![
-                print(found.first),
-                print(found.second),
-                Cell::Text(format!("{:.2}", found.ratio)),
-                interval.map_or(Cell::Empty, Cell::Text),
-            ],
-            remark: None,
-            tone: Tone::Plain,
-        }
+        let ratio = format!("{:.2}", found.ratio).into();
+        let interval = interval.map_or(Cell::Empty, Cell::Text);
+        Row::new(label, [print(found.first), print(found.second), ratio, interval])
     };
     let name = ratio.clone().unwrap_or_default();
     let values = factors.iter().find(|factor| factor.name == name);
     let values = values.map_or_else(Vec::new, |factor| factor.values.clone());
-    Table {
-        kind: TableKind::Metrics,
-        title: "Ratio",
-        caption: format!(
-            "{} by {name}: 1 is {}, 95% intervals",
-            metric.as_ref().map_or_else(String::new, NamedMetric::title),
-            values.join(", 2 is ")
-        ),
-        columns: titles(["1", "2", "2 / 1", "Interval"]),
-        rows: sweep.ratios.iter().map(row).collect(),
-        legend: Vec::new(),
-    }
+    let title = metric.as_ref().map_or_else(String::new, NamedMetric::title);
+    let caption = format!("{title} by {name}: 1 is {}, 95% intervals", values.join(", 2 is "));
+    let (columns, rows) = (["1", "2", "2 / 1", "Interval"], sweep.ratios.iter().map(row));
+    Table { caption, ..Table::new(TableKind::Metrics, "Ratio", columns, rows) }
 }
 
 /// Formats `close=none c=10`.

@@ -9,14 +9,14 @@ use weir_text::setting::CONNECTIONS;
 use weir_text::units;
 use weir_verdict::NamedMetric;
 
-use super::super::Block;
-use super::{Axis, Mark, Plot, Role, Scale, Unit, named, role_of, short};
+use crate::view::plot::{named, role_of};
+use crate::view::{Axis, Mark, Plot, Role, Scale, Unit, short};
 
 /// Greatest number of metrics of a sweep that are plotted, and of curves in a plot.
 const PLOTS_MAX: usize = 6;
 
 /// Plots a metric over the runs of a study, one series for each variant; `None` if no run has it.
-pub(in super::super) fn runs(study: &Study, metric: &str) -> Option<Block> {
+pub(in crate::view) fn runs(study: &Study, metric: &str) -> Option<Plot> {
     let metric: NamedMetric = metric.parse().ok()?;
     let marks: Vec<Mark> = (0..)
         .zip(&study.cells)
@@ -35,7 +35,7 @@ pub(in super::super) fn runs(study: &Study, metric: &str) -> Option<Block> {
     if marks.is_empty() {
         return None;
     }
-    Some(Block::Plot(Plot {
+    Some(Plot {
         name: "runs".to_owned(),
         title: format!("{} of each run", metric.title()),
         about: "In the order of the runs: a trend or a jump here is a change of the machine or \
@@ -44,11 +44,11 @@ pub(in super::super) fn runs(study: &Study, metric: &str) -> Option<Block> {
         x: Axis::linear("Run", Unit::Number),
         y: Axis::linear("", Unit::of(&metric)),
         marks,
-    }))
+    })
 }
 
 /// Plots the percentiles of both variants, and their difference; empty without a shift function.
-pub(in super::super) fn shift(found: &Comparison) -> Vec<Block> {
+pub(in crate::view) fn shift(found: &Comparison) -> Vec<Plot> {
     let levels: Vec<&ShiftLevel> = found.shift.iter().filter(|it| it.percentile < 100.0).collect();
     if levels.len() < 2 {
         return Vec::new();
@@ -71,7 +71,7 @@ pub(in super::super) fn shift(found: &Comparison) -> Vec<Block> {
     let line = levels.iter().map(|level| (at(level), Some(level.change)));
     let (a, b) = (&found.base.name, &found.new.name);
     vec![
-        Block::Plot(Plot {
+        Plot {
             name: "percentiles".to_owned(),
             title: "Latency by percentile".to_owned(),
             about: format!("Response time of all runs of {} and of {}.", named(a), named(b)),
@@ -81,8 +81,8 @@ pub(in super::super) fn shift(found: &Comparison) -> Vec<Block> {
                 curve(a, Role::Main, |level| level.base_ns),
                 curve(b, Role::Second, |level| level.new_ns),
             ],
-        }),
-        Block::Plot(Plot {
+        },
+        Plot {
             name: "shift".to_owned(),
             title: "Difference at each percentile".to_owned(),
             about: format!(
@@ -99,12 +99,12 @@ pub(in super::super) fn shift(found: &Comparison) -> Vec<Block> {
                 Mark::line("no difference", Role::Reference, equal),
                 Mark::line("change", Role::Main, line),
             ],
-        }),
+        },
     ]
 }
 
 /// Plots the rates of a search in the order of its trials; `None` with fewer than two.
-pub(in super::super) fn path(found: &SearchResult) -> Option<Block> {
+pub(in crate::view) fn path(found: &SearchResult) -> Option<Plot> {
     let trials: Vec<(f64, &SearchTrial, f64)> = (1..)
         .zip(&found.trials)
         .filter_map(|(number, trial)| Some((f64::from(number), trial, trial.rate_rps?)))
@@ -139,7 +139,7 @@ pub(in super::super) fn path(found: &SearchResult) -> Option<Block> {
         let (x, y): (Vec<f64>, Vec<f64>) = of_kind.map(|(at, _, rps)| (*at, short(*rps))).unzip();
         (!x.is_empty()).then(|| Mark::dots(name, role, x, y))
     });
-    Some(Block::Plot(Plot {
+    Some(Plot {
         name: "search".to_owned(),
         title: "Path of the search".to_owned(),
         about: "The rate of each trial, and whether it met the objective. The result lies between \
@@ -148,12 +148,12 @@ pub(in super::super) fn path(found: &SearchResult) -> Option<Block> {
         x: Axis::linear("Trial", Unit::Number),
         y: Axis::log("Rate", Unit::PerSecond),
         marks: bounds.chain(dots).collect(),
-    }))
+    })
 }
 
 /// Plots the metrics of a sweep over its first factor, with a curve for each combination of the
 /// others.
-pub(in super::super) fn curves(study: &Study, sweep: &Sweep) -> Vec<Block> {
+pub(in crate::view) fn curves(study: &Study, sweep: &Sweep) -> Vec<Plot> {
     let Design::Sweep { metrics, factors, .. } = &study.design else { return Vec::new() };
     let Some(factor) = factors.first() else { return Vec::new() };
     let values: Option<Vec<f64>> = factor.values.iter().map(|text| number(text)).collect();
@@ -171,15 +171,13 @@ pub(in super::super) fn curves(study: &Study, sweep: &Sweep) -> Vec<Block> {
         let marks = metric_curves(study, sweep, nth);
         let means = sweep.cells.iter().filter_map(|cell| cell.metrics.get(nth)?.as_ref());
         let has_any = means.into_iter().any(|metric| metric.mean > 0.0);
-        (has_any && !marks.is_empty()).then(|| {
-            Block::Plot(Plot {
-                name: format!("sweep-{}", nth + 1),
-                title: format!("{} by {}", metric.title(), named(&factor.name)),
-                about: "Means over the runs; the bands are 95% intervals.".to_owned(),
-                x: axis.clone(),
-                y: Axis::linear("", Unit::of(&metric)),
-                marks,
-            })
+        (has_any && !marks.is_empty()).then(|| Plot {
+            name: format!("sweep-{}", nth + 1),
+            title: format!("{} by {}", metric.title(), named(&factor.name)),
+            about: "Means over the runs; the bands are 95% intervals.".to_owned(),
+            x: axis.clone(),
+            y: Axis::linear("", Unit::of(&metric)),
+            marks,
         })
     });
     plots.collect()

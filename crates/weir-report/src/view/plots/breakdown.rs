@@ -3,7 +3,7 @@
 use weir_result::document::Metric;
 use weir_result::{Document, Load};
 
-use super::{Axis, Mark, Plot, Role, Scale, Unit, short};
+use crate::view::{Axis, Mark, Plot, Role, Scale, Unit, short};
 
 /// Plots the parts of the mean and of the percentiles; `None` without an `ok` request.
 pub(super) fn latency(document: &Document) -> Option<Plot> {

@@ -4,7 +4,7 @@ use weir_result::document::{Metric, Summary};
 use weir_result::quantile::{AllOutcomes, Bound};
 use weir_result::{Document, Histogram, Load};
 
-use super::{Axis, Mark, Plot, Role, Unit, short};
+use crate::view::{Axis, Mark, Plot, Role, Unit, short};
 
 /// Points of a curve in each halving of the share beyond it.
 const STEPS: u32 = 4;

@@ -6,7 +6,8 @@ use weir_result::document::{
 };
 
 use super::time::spans;
-use super::{Axis, Mark, Plot, Role, Unit, named, role_of};
+use crate::view::plot::{named, role_of};
+use crate::view::{Axis, Mark, Plot, Role, Unit};
 
 /// A count in a reading of nginx.
 type NginxCount = fn(&NginxSample) -> u64;

@@ -5,7 +5,7 @@ use weir_result::histogram::middle_of;
 use weir_result::{Document, Histogram, Load};
 
 use super::time::{ends, groups, spans};
-use super::{Axis, Mark, Plot, Role, Unit, short};
+use crate::view::{Axis, Mark, Plot, Role, Unit, short};
 
 /// Greatest number of columns.
 const COLUMNS_MAX: usize = 200;

@@ -3,7 +3,7 @@
 use weir_result::Document;
 
 use super::curve::of_histogram;
-use super::{Axis, Mark, Plot, Role, Unit};
+use crate::view::{Axis, Mark, Plot, Role, Unit};
 
 /// Plots the times in which connections opened; `None` if none did.
 pub(super) fn times(document: &Document) -> Option<Plot> {

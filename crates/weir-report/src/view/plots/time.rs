@@ -3,7 +3,7 @@
 use weir_result::document::{SeriesEntry, SeriesPhase};
 use weir_result::{Document, Load};
 
-use super::{Axis, Mark, Plot, Role, Unit, short};
+use crate::view::{Axis, Mark, Plot, Role, Unit, short};
 
 /// A count of an interval.
 type Count = fn(&SeriesEntry) -> u64;

@@ -1,0 +1,48 @@
+//! Options of the text report.
+
+use super::Bars;
+use crate::view::Detail;
+
+/// Options of the text report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextOptions {
+    /// True if the report is coloured, for a terminal.
+    pub colour: bool,
+    /// Columns of the terminal; at most 120 are used, and at least 60.
+    pub width: u16,
+    /// Bar style of a compact histogram of the latencies; none leaves the histogram out. Blocks
+    /// bring sparklines of the run too.
+    pub histogram: Option<Bars>,
+    /// True if the whole spectrum of latencies is printed, not only a few percentiles.
+    pub spectrum: bool,
+    /// True if all findings, the machine, the workers and connect times are printed.
+    pub verbose: bool,
+    /// True if the grade and the findings are printed.
+    pub verdict: bool,
+    /// True if every rule of the verdict is printed with its figure.
+    pub rules: bool,
+}
+
+impl Default for TextOptions {
+    fn default() -> TextOptions {
+        TextOptions {
+            colour: false,
+            width: 80,
+            histogram: None,
+            spectrum: false,
+            verbose: false,
+            verdict: true,
+            rules: false,
+        }
+    }
+}
+
+impl TextOptions {
+    /// Parts of the report that the options choose.
+    pub(crate) fn detail(&self) -> Detail {
+        let TextOptions { histogram, spectrum, verbose, verdict, rules, .. } = *self;
+        // Only a terminal gets a histogram; a sparkline needs its block elements.
+        let (histogram, course) = (histogram.is_some(), histogram == Some(Bars::Blocks));
+        Detail { histogram, course, spectrum, verbose, verdict, rules, plots: false }
+    }
+}

@@ -1,0 +1,31 @@
+//! The plots of a run, by the section that they belong to, and those of studies.
+
+mod breakdown;
+mod connections;
+mod curve;
+mod heat;
+mod server;
+pub(super) mod study;
+pub(super) mod time;
+
+use weir_result::Document;
+
+use super::Plot;
+
+/// Plots the results of a run, as far as the document has data.
+pub(super) fn results(document: &Document) -> impl Iterator<Item = Plot> {
+    let plots = [
+        curve::latency(document),
+        heat::latency(document),
+        time::rates(document),
+        time::failures(document),
+        breakdown::latency(document),
+    ];
+    plots.into_iter().flatten()
+}
+
+/// Plots the details of a run, as far as the document has data.
+pub(super) fn details(document: &Document) -> impl Iterator<Item = Plot> {
+    let plots = [time::in_flight(document), connections::times(document)];
+    plots.into_iter().flatten().chain(server::plots(document))
+}

@@ -1,0 +1,48 @@
+//! The report of a run: which sections it has, in which order.
+
+use weir_result::Document;
+
+use super::{
+    Block, Detail, Report, Section, assertions, course, details, head, highlights, histogram,
+    percentiles, plots, rules, spectrum, throughput, verdict,
+};
+
+impl Report {
+    /// Builds the report of a document.
+    pub fn of(document: &Document, detail: &Detail) -> Report {
+        let mut sections = vec![
+            Section { title: "Run", blocks: head::blocks(document) },
+            Section { title: "Verdict", blocks: verdict::blocks(document, detail) },
+        ];
+        let mut results = throughput::blocks(document);
+        if detail.course {
+            results.extend(course::blocks(document));
+        }
+        results.extend(percentiles::blocks(document, detail.verbose));
+        if detail.plots {
+            results.extend(plots::results(document).map(Block::Plot));
+        }
+        sections.push(Section { title: "Results", blocks: results });
+        if detail.histogram {
+            sections.push(Section { title: "Histogram", blocks: histogram::blocks(document) });
+        }
+        if detail.spectrum {
+            sections.push(Section { title: "Spectrum", blocks: spectrum::blocks(document) });
+        }
+        let mut details = details::blocks(document, detail);
+        if detail.plots {
+            details.extend(plots::details(document).map(Block::Plot));
+        }
+        sections.push(Section { title: "Details", blocks: details });
+        if detail.rules {
+            sections.push(Section { title: "Rules", blocks: rules::blocks(&document.verdict) });
+        }
+        sections.push(Section { title: "Assertions", blocks: assertions::blocks(document) });
+        Report {
+            title: head::title(document),
+            about: head::about(document),
+            highlights: highlights::of(document),
+            sections,
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! A table: labelled rows of typed cells.
+
+use super::{Cell, Fact, Notice, Tone};
+
+/// A table: a label for each row, and cells in columns.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Content of the table, from which a renderer may derive the layout.
+    pub kind: TableKind,
+    /// Heading; empty if the section's heading says it.
+    pub title: &'static str,
+    /// Addition to the heading; may be empty.
+    pub caption: String,
+    /// Titles of the columns, without that of the labels; the last ones matter least.
+    pub columns: Vec<String>,
+    /// Rows in order.
+    pub rows: Vec<Row>,
+    /// Explanations of the marks in the cells.
+    pub legend: Vec<Notice>,
+}
+
+/// Content of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableKind {
+    /// Percentiles, the greatest and the mean of each time.
+    Latency,
+    /// Percentiles down to the last request.
+    Spectrum,
+    /// Shares of the requests by time.
+    Histogram,
+    /// Rules of the verdict.
+    Rules,
+    /// Assertions and their outcomes.
+    Assertions,
+    /// Metrics of several runs.
+    Metrics,
+}
+
+/// A row of a table.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Label.
+    pub label: Cell,
+    /// One cell for each column; none if there is only a remark.
+    pub cells: Vec<Cell>,
+    /// Remark after the cells.
+    pub remark: Option<Fact>,
+    /// Tone of the whole row.
+    pub tone: Tone,
+}
+
+impl Table {
+    /// A table without a caption and a legend.
+    pub fn new(
+        kind: TableKind,
+        title: &'static str,
+        columns: impl IntoIterator<Item: Into<String>>,
+        rows: impl IntoIterator<Item = Row>,
+    ) -> Table {
+        let columns = columns.into_iter().map(Into::into).collect();
+        let rows = rows.into_iter().collect();
+        Table { kind, title, caption: String::new(), columns, rows, legend: Vec::new() }
+    }
+}
+
+impl Row {
+    /// A row without a remark.
+    pub fn new(label: impl Into<Cell>, cells: impl IntoIterator<Item: Into<Cell>>) -> Row {
+        let cells = cells.into_iter().map(Into::into).collect();
+        Row { label: label.into(), cells, remark: None, tone: Tone::Plain }
+    }
+}
