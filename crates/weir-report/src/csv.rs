@@ -18,7 +18,7 @@ const PLACE: [&str; 3] = ["start_s", "length_s", "phase"];
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write_series(document: &Document, out: &mut impl Write) -> io::Result<()> {
+pub fn write_series(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let Some(first) = document.series.first() else { return Ok(()) };
     let names: Vec<String> = fields(first).into_iter().map(|(name, _)| name).collect();
     row(&names, out)?;
@@ -45,7 +45,7 @@ pub(crate) fn fields(entry: &SeriesEntry) -> Vec<(String, Value)> {
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write_percentiles(document: &Document, out: &mut impl Write) -> io::Result<()> {
+pub fn write_percentiles(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     row(&["time", "percentile", "ns", "low_ns", "high_ns", "bound"], out)?;
     let latency = &document.latency;
     let times: [(&str, &Metric); 4] = [
@@ -75,7 +75,7 @@ pub fn write_percentiles(document: &Document, out: &mut impl Write) -> io::Resul
 ///
 /// # Errors
 /// Errors of `out`.
-pub(crate) fn write_data(data: &Data, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn write_data(data: &Data, out: &mut dyn Write) -> io::Result<()> {
     row(&data.titles, out)?;
     data.rows.iter().try_for_each(|values| {
         let cells: Vec<String> = values.iter().map(cell).collect();
@@ -83,7 +83,7 @@ pub(crate) fn write_data(data: &Data, out: &mut impl Write) -> io::Result<()> {
     })
 }
 
-fn row(cells: &[impl AsRef<str>], out: &mut impl Write) -> io::Result<()> {
+fn row(cells: &[impl AsRef<str>], out: &mut dyn Write) -> io::Result<()> {
     let cells: Vec<&str> = cells.iter().map(AsRef::as_ref).collect();
     write!(out, "{}\r\n", cells.join(","))
 }

@@ -5,6 +5,9 @@ use std::io::{self, Write};
 
 use weir_result::Document;
 
+use OfFindings::{All, Nothing, Verdicts};
+use WriteRun::{Means, Optional, Plain};
+
 use crate::findings::Findings;
 use crate::trackers::Runs;
 use crate::{
@@ -24,25 +27,33 @@ pub struct Exporter {
     /// True if the format holds the assertions or the verdict alone, so that it is empty without
     /// any.
     pub needs_assertions: bool,
-    write: WriteDocument,
+    write: WriteRun,
     /// Writes the result of several runs, if it has what the format holds.
     of_findings: OfFindings,
 }
 
-/// Results of several runs that a format can hold.
+/// Writes the result of a run in a format.
+#[derive(Clone, Copy, Debug)]
+enum WriteRun {
+    /// The format is a function of the document alone.
+    Plain(fn(&Document, &mut dyn Write) -> io::Result<()>),
+    /// The format has options.
+    Optional(fn(&Document, &TextOptions, &mut dyn Write) -> io::Result<()>),
+    /// The format holds a run, or the means of equal ones.
+    Means(fn(&Runs<'_>, &mut dyn Write) -> io::Result<()>),
+}
+
+/// Results of several runs that a format can hold, beside means.
 #[derive(Clone, Copy, Debug)]
 enum OfFindings {
     /// All.
     All(WriteFindings),
     /// Those with a verdict.
     Verdicts(WriteFindings),
-    /// Those of `weir repeat`.
-    Repetitions(WriteFindings),
-    /// None: the format is for single runs.
+    /// None.
     Nothing,
 }
 
-type WriteDocument = fn(&Document, &TextOptions, &mut dyn Write) -> io::Result<()>;
 type WriteFindings = fn(&Findings<'_>, &TextOptions, &mut dyn Write) -> io::Result<()>;
 
 /// All formats; the first is the default on standard output.
@@ -50,22 +61,33 @@ pub const EXPORTERS: [Exporter; 18] = [
     TEXT,
     JSON,
     JUNIT,
-    MARKDOWN,
-    HTML,
-    CSV,
-    PERCENTILES,
+    format("markdown", "md", "the report, as GitHub Flavored Markdown", Optional(markdown::write))
+        .of(All(|findings, _, out| markdown::write_report(&findings.report(), out))),
+    format("html", "html", "the report with plots, as one page", Optional(html::write))
+        .of(All(|findings, _, out| html::write_report(&findings.report(), out))),
+    format("csv", "csv", "the time series, a row for each interval", Plain(csv::write_series))
+        .of(All(|findings, _, out| csv::write_data(&findings.data(), out))),
+    format("percentiles", "csv", PERCENTILES, Plain(csv::write_percentiles)),
     JSONL,
-    HGRM,
-    HLOG,
-    K6,
-    K6_FLAT,
-    VEGETA,
-    FORTIO,
-    BENCHER,
-    BENCHMARK_SMALLER,
-    BENCHMARK_BIGGER,
-    PROMETHEUS,
+    format("hgrm", "hgrm", HGRM, Plain(hgrm::write)),
+    format("hlog", "hlog", HLOG, Plain(hlog::write)),
+    format("k6", "json", "the result as k6's handleSummary() data", Plain(k6::write)),
+    format("k6-flat", "json", "the result as k6's --summary-export", Plain(k6::write_flat)),
+    format("vegeta", "json", "the result as vegeta's JSON report", Plain(vegeta::write)),
+    format("fortio", "json", "the result as Fortio's JSON", Plain(fortio::write)),
+    format("bencher", "json", BENCHER, Means(trackers::write_bencher)),
+    format("benchmark-smaller", "json", SMALLER, Means(trackers::write_smaller)),
+    format("benchmark-bigger", "json", BIGGER, Means(trackers::write_bigger)),
+    format("prometheus", "prom", "the result as metrics of Prometheus", Plain(prometheus::write)),
 ];
+
+/// Descriptions of formats that are too long for their lines above.
+const PERCENTILES: &str = "the percentiles with their intervals, as CSV";
+const HGRM: &str = "the latency distribution, as HdrHistogram's plotters read it";
+const HLOG: &str = "the time series, as an interval log of HdrHistogram";
+const BENCHER: &str = "the result in Bencher's Metric Format";
+const SMALLER: &str = "times and errors, as customSmallerIsBetter of github-action-benchmark";
+const BIGGER: &str = "rates, as customBiggerIsBetter of github-action-benchmark";
 
 /// Help of the flag that chooses a format.
 pub const HELP: &str = "Format of standard output: text, json, junit, markdown, html, csv, \
@@ -73,181 +95,47 @@ pub const HELP: &str = "Format of standard output: text, json, junit, markdown, 
                         bencher, benchmark-smaller, benchmark-bigger or prometheus";
 
 /// The report for people.
-pub const TEXT: Exporter = Exporter {
-    name: "text",
-    extension: "txt",
-    description: "the report",
-    needs_assertions: false,
-    write: |document, options, mut out| text::write(document, options, &mut out),
-    of_findings: OfFindings::All(|findings, options, mut out| {
-        findings.write_text(options, &mut out)
-    }),
-};
+pub const TEXT: Exporter = format("text", "txt", "the report", Optional(text::write))
+    .of(All(|findings, options, out| findings.write_text(options, out)));
 
 /// The document itself.
-pub const JSON: Exporter = Exporter {
-    name: "json",
-    extension: "json",
-    description: "the document",
-    needs_assertions: false,
-    write: |document, _, mut out| json::write(document, &mut out),
-    of_findings: OfFindings::All(|findings, _, mut out| findings.write_json(&mut out)),
-};
+pub const JSON: Exporter = format("json", "json", "the document", Plain(json::write))
+    .of(All(|findings, _, out| findings.write_json(out)));
 
 /// The results of the assertions, or the verdict of a comparison.
 pub const JUNIT: Exporter = Exporter {
-    name: "junit",
-    extension: "xml",
-    description: "the results of assertions, as JUnit XML",
     needs_assertions: true,
-    write: |document, options, mut out| junit::write(document, options, &mut out),
-    of_findings: OfFindings::Verdicts(|findings, options, mut out| match findings.verdict() {
-        Some(found) => junit::write_verdict(found, findings, options, &mut out),
-        None => junit::write_incomplete(findings, options, &mut out),
-    }),
+    ..format("junit", "xml", "the results of assertions, as JUnit XML", Optional(junit::write))
+        .of(Verdicts(junit::write_findings))
 };
-
-/// The report for a pull request, an issue or the summary of a CI job.
-pub const MARKDOWN: Exporter = Exporter {
-    name: "markdown",
-    extension: "md",
-    description: "the report, as GitHub Flavored Markdown",
-    needs_assertions: false,
-    write: |document, options, mut out| markdown::write(document, options, &mut out),
-    of_findings: OfFindings::All(|findings, _, mut out| {
-        markdown::write_report(&findings.report(), &mut out)
-    }),
-};
-
-/// The report with plots, as one page.
-pub const HTML: Exporter = Exporter {
-    name: "html",
-    extension: "html",
-    description: "the report with plots, as one page",
-    needs_assertions: false,
-    write: |document, options, out| html::write(document, options, out),
-    of_findings: OfFindings::All(|findings, _, out| html::write_report(&findings.report(), out)),
-};
-
-/// The time series, or the figures of several runs.
-pub const CSV: Exporter = Exporter {
-    name: "csv",
-    extension: "csv",
-    description: "the time series, a row for each interval",
-    needs_assertions: false,
-    write: |document, _, mut out| csv::write_series(document, &mut out),
-    of_findings: OfFindings::All(|findings, _, mut out| {
-        csv::write_data(&findings.data(), &mut out)
-    }),
-};
-
-/// The percentiles.
-pub const PERCENTILES: Exporter = of_one_run(
-    "percentiles",
-    "csv",
-    "the percentiles with their intervals, as CSV",
-    |document, _, mut out| csv::write_percentiles(document, &mut out),
-);
 
 /// The time series as JSON Lines.
-pub const JSONL: Exporter = of_one_run(
+pub const JSONL: Exporter = format(
     "jsonl",
     "jsonl",
     "the time series, a JSON object for each interval",
-    |document, _, mut out| jsonl::write(document, &mut out),
+    Plain(jsonl::write),
 );
 
-/// The percentiles for the plotters of HdrHistogram.
-pub const HGRM: Exporter = of_one_run(
-    "hgrm",
-    "hgrm",
-    "the latency distribution, as HdrHistogram's plotters read it",
-    |document, _, mut out| hgrm::write(document, &mut out),
-);
+/// A format for single runs.
+const fn format(
+    name: &'static str,
+    extension: &'static str,
+    description: &'static str,
+    write: WriteRun,
+) -> Exporter {
+    let (needs_assertions, of_findings) = (false, Nothing);
+    Exporter { name, extension, description, needs_assertions, write, of_findings }
+}
 
-/// The time series as histograms.
-pub const HLOG: Exporter = of_one_run(
-    "hlog",
-    "hlog",
-    "the time series, as an interval log of HdrHistogram",
-    |document, _, mut out| hlog::write(document, &mut out),
-);
-
-/// The result for programs that read k6's `handleSummary()` data.
-pub const K6: Exporter =
-    of_one_run("k6", "json", "the result as k6's handleSummary() data", |document, _, mut out| {
-        k6::write(document, &mut out)
-    });
-
-/// The result for programs that read k6's `--summary-export`.
-pub const K6_FLAT: Exporter =
-    of_one_run("k6-flat", "json", "the result as k6's --summary-export", |document, _, mut out| {
-        k6::write_flat(document, &mut out)
-    });
-
-/// The result for programs that read vegeta's JSON report.
-pub const VEGETA: Exporter =
-    of_one_run("vegeta", "json", "the result as vegeta's JSON report", |document, _, mut out| {
-        vegeta::write(document, &mut out)
-    });
-
-/// The result for programs that read Fortio's JSON.
-pub const FORTIO: Exporter =
-    of_one_run("fortio", "json", "the result as Fortio's JSON", |document, _, mut out| {
-        fortio::write(document, &mut out)
-    });
-
-/// The result for Bencher.
-pub const BENCHER: Exporter = Exporter {
-    name: "bencher",
-    extension: "json",
-    description: "the result in Bencher's Metric Format",
-    needs_assertions: false,
-    write: |document, _, mut out| trackers::write_bencher(&Runs::one(document), &mut out),
-    of_findings: OfFindings::Repetitions(|findings, _, mut out| {
-        trackers::write_bencher(&findings.repeated(), &mut out)
-    }),
-};
-
-/// Times and errors for github-action-benchmark.
-pub const BENCHMARK_SMALLER: Exporter = Exporter {
-    name: "benchmark-smaller",
-    extension: "json",
-    description: "times and errors, as customSmallerIsBetter of github-action-benchmark",
-    needs_assertions: false,
-    write: |document, _, mut out| trackers::write_smaller(&Runs::one(document), &mut out),
-    of_findings: OfFindings::Repetitions(|findings, _, mut out| {
-        trackers::write_smaller(&findings.repeated(), &mut out)
-    }),
-};
-
-/// Rates for github-action-benchmark.
-pub const BENCHMARK_BIGGER: Exporter = Exporter {
-    name: "benchmark-bigger",
-    extension: "json",
-    description: "rates, as customBiggerIsBetter of github-action-benchmark",
-    needs_assertions: false,
-    write: |document, _, mut out| trackers::write_bigger(&Runs::one(document), &mut out),
-    of_findings: OfFindings::Repetitions(|findings, _, mut out| {
-        trackers::write_bigger(&findings.repeated(), &mut out)
-    }),
-};
-
-/// The result for Prometheus.
-pub const PROMETHEUS: Exporter = of_one_run(
-    "prometheus",
-    "prom",
-    "the result as metrics of Prometheus",
-    |document, _, mut out| prometheus::write(document, &mut out),
-);
-
-/// Formats that the extension of a file stands for. Of several formats with one extension, the one
-/// that people mean.
-const OF_EXTENSIONS: [Exporter; 7] = [JSON, HTML, MARKDOWN, CSV, JUNIT, HLOG, HGRM];
+/// Names of formats that the extension of a file stands for. Of several formats with one
+/// extension, the one that people mean.
+const OF_EXTENSIONS: [&str; 7] = ["json", "html", "markdown", "csv", "junit", "hlog", "hgrm"];
 
 /// Returns the format that a file's extension stands for, if it stands for one.
 pub fn of_extension(extension: &str) -> Option<Exporter> {
-    OF_EXTENSIONS.into_iter().find(|known| known.extension.eq_ignore_ascii_case(extension))
+    let mut meant = EXPORTERS.into_iter().filter(|known| OF_EXTENSIONS.contains(&known.name));
+    meant.find(|known| known.extension.eq_ignore_ascii_case(extension))
 }
 
 /// Names of tools, and the formats that they read.
@@ -258,24 +146,12 @@ const ALIASES: [(&str, &str); 4] = [
     ("bmf", "bencher"),
 ];
 
-/// A format for single runs.
-const fn of_one_run(
-    name: &'static str,
-    extension: &'static str,
-    description: &'static str,
-    write: WriteDocument,
-) -> Exporter {
-    Exporter {
-        name,
-        extension,
-        description,
-        needs_assertions: false,
-        write,
-        of_findings: OfFindings::Nothing,
-    }
-}
-
 impl Exporter {
+    /// The same format, for these results of several runs too.
+    const fn of(self, of_findings: OfFindings) -> Exporter {
+        Exporter { of_findings, ..self }
+    }
+
     /// Returns the format of this name.
     ///
     /// # Errors
@@ -309,7 +185,9 @@ impl Exporter {
     /// # Errors
     /// The formats in which they can.
     pub fn for_findings(self) -> Result<Exporter, String> {
-        let is_possible = |known: &Exporter| !matches!(known.of_findings, OfFindings::Nothing);
+        let is_possible = |known: &Exporter| {
+            matches!(known.write, Means(_)) || !matches!(known.of_findings, Nothing)
+        };
         if is_possible(&self) {
             return Ok(self);
         }
@@ -325,11 +203,12 @@ impl Exporter {
     /// The part that it lacks.
     pub fn check(&self, findings: &Findings<'_>) -> Result<(), String> {
         let name = self.name;
-        match self.for_findings()?.of_findings {
-            OfFindings::Verdicts(_) if !findings.has_verdict() => Err(format!(
+        self.for_findings()?;
+        match (self.write, self.of_findings) {
+            (_, Verdicts(_)) if !findings.has_verdict() => Err(format!(
                 "{name}: the result has no verdict to write; weir ab and weir compare have one"
             )),
-            OfFindings::Repetitions(_) if !findings.is_repetition() => {
+            (Means(_), _) if !findings.is_repetition() => {
                 Err(format!("{name} is for single runs and for weir repeat"))
             }
             _ => Ok(()),
@@ -347,11 +226,10 @@ impl Exporter {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         self.check(findings).map_err(io::Error::other)?;
-        match self.of_findings {
-            OfFindings::All(write)
-            | OfFindings::Verdicts(write)
-            | OfFindings::Repetitions(write) => write(findings, options, out),
-            OfFindings::Nothing => Ok(()),
+        match (self.write, self.of_findings) {
+            (Means(write), _) => write(&findings.repeated(), out),
+            (_, All(write) | Verdicts(write)) => write(findings, options, out),
+            (_, Nothing) => Ok(()),
         }
     }
 
@@ -366,7 +244,11 @@ impl Exporter {
         options: &TextOptions,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        (self.write)(document, options, out)
+        match self.write {
+            Plain(write) => write(document, out),
+            Optional(write) => write(document, options, out),
+            Means(write) => write(&Runs::one(document), out),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::io::{self, Write};
 
+use serde::Serialize;
 use serde_json::Value;
 use weir_result::study::{
     Comparison, Design, MetricComparison, MetricOverRuns, SearchResult, ShiftLevel, StudyResult,
@@ -60,7 +61,7 @@ pub struct Data {
 }
 
 /// A figure of a study, as a row of its table for programs.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 struct Datum {
     /// Kind of the row: `trial`, `mean`, `change`, `shift`, `bound`.
     row: &'static str,
@@ -165,7 +166,7 @@ impl<'f> Findings<'f> {
     }
 
     /// Writes the result as JSON.
-    pub(crate) fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
+    pub(crate) fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
         match self.source {
             Source::Study(study) => json::write_study(study, out),
             Source::Comparison(comparison) => json::write_comparison(comparison, out),
@@ -177,7 +178,7 @@ impl<'f> Findings<'f> {
     pub(crate) fn write_text(
         &self,
         options: &text::TextOptions,
-        out: &mut impl Write,
+        out: &mut dyn Write,
     ) -> io::Result<()> {
         match self.source {
             Source::Built(built) => out.write_all(built.text.as_bytes()),
@@ -188,8 +189,8 @@ impl<'f> Findings<'f> {
     /// The figures as a table.
     pub(crate) fn data(&self) -> Data {
         match self.source {
-            Source::Study(study) => Datum::table(of_study(study)),
-            Source::Comparison(comparison) => Datum::table(of_comparison(comparison)),
+            Source::Study(study) => Datum::table(&of_study(study)),
+            Source::Comparison(comparison) => Datum::table(&of_comparison(comparison)),
             Source::Built(built) => built.data.clone(),
         }
     }
@@ -334,24 +335,16 @@ fn of_search(found: &SearchResult) -> Vec<Datum> {
 }
 
 impl Datum {
-    fn table(data: Vec<Datum>) -> Data {
+    fn table(data: &[Datum]) -> Data {
         let titles =
             vec!["row", "cell", "trial", "runs", "metric", "unit", "value", "low", "high", "note"];
-        let row = |datum: Datum| {
-            vec![
-                datum.row.into(),
-                datum.cell.into(),
-                datum.trial.into(),
-                datum.runs.into(),
-                datum.metric.into(),
-                datum.unit.into(),
-                datum.value.into(),
-                datum.low.into(),
-                datum.high.into(),
-                datum.note.into(),
-            ]
+        let row = |datum: &Datum| match serde_json::to_value(datum) {
+            Ok(Value::Object(mut fields)) => {
+                titles.iter().map(|title| fields[*title].take()).collect()
+            }
+            _ => Vec::new(),
         };
-        Data { titles, rows: data.into_iter().map(row).collect() }
+        Data { rows: data.iter().map(row).collect(), titles: titles.clone() }
     }
 
     /// A figure of this metric with the ends of its interval.

@@ -7,14 +7,14 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use jiff::Timestamp;
 use serde_json::{Value, json};
 use weir_result::histogram::lowest_in;
 use weir_result::quantile::rank_of;
 use weir_result::{Document, Histogram, Load};
 
 use crate::distribution::{Certainty, Distribution, Figure};
-use crate::json::{self, origin};
+use crate::foreign::{origin, statuses, timestamp};
+use crate::json;
 
 /// Return code of requests without a response.
 const NO_RESPONSE: &str = "-1";
@@ -32,20 +32,29 @@ const MERGED: u32 = 5;
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
+pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let (plan, accounting, throughput) =
         (&document.plan, &document.accounting, &document.throughput);
     let (durations, errors, certainty) = durations(document);
     let labels = document.run.annotations.get(LABELS).unwrap_or(&plan.url);
-    let mut weir = origin(document);
-    weir.insert("never_sent".to_owned(), accounting.never_sent.into());
-    weir.insert("certainty".to_owned(), json!({ "DurationHistogram": certainty }));
+    let mut weir = origin(document, &json!({ "DurationHistogram": certainty }));
+    weir["never_sent"] = accounting.never_sent.into();
+    let t0_ns = document.phases.first().map_or(0, |of| of.t0_ns);
+    let requested_qps = match plan.load {
+        Load::OpenLoop { rate, .. } => whole_or_fraction(rate.rps()).to_string(),
+        Load::ClosedLoop => "max".to_owned(),
+    };
+    let requested_duration = match (plan.requests, plan.duration_ns) {
+        (Some(requests), _) => format!("exactly {requests} calls"),
+        (None, Some(ns)) => format!("{}s", whole_or_fraction(seconds(ns))),
+        (None, None) => "until stop".to_owned(),
+    };
     let result = json!({
         "RunType": "HTTP",
         "Labels": labels,
-        "StartTime": start_time(document),
-        "RequestedQPS": requested_qps(plan.load),
-        "RequestedDuration": requested_duration(document),
+        "StartTime": timestamp(document, t0_ns),
+        "RequestedQPS": requested_qps,
+        "RequestedDuration": requested_duration,
         "ActualQPS": throughput.completed_rps,
         "ActualDuration": (throughput.window_s * 1e9).round() as u64,
         // Each of Fortio's threads has one connection.
@@ -56,7 +65,7 @@ pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
         "URL": plan.url,
         "DurationHistogram": durations,
         "ErrorsDurationHistogram": errors,
-        "RetCodes": return_codes(document),
+        "RetCodes": statuses(accounting, NO_RESPONSE),
         "Sizes": {
             // Readers take this for the number of requests.
             "Count": accounting.planned,
@@ -139,37 +148,6 @@ fn buckets(times: &Histogram) -> Vec<Value> {
         })
     });
     entries.collect()
-}
-
-/// Responses by status code, and requests without one.
-fn return_codes(document: &Document) -> BTreeMap<String, u64> {
-    let accounting = &document.accounting;
-    let none = accounting.planned - accounting.ok - accounting.bad_response;
-    let none = (none > 0).then(|| (NO_RESPONSE.to_owned(), none));
-    let codes = accounting.status.iter().map(|(code, count)| (code.to_string(), *count));
-    codes.chain(none).collect()
-}
-
-/// Begin of the window as RFC 3339; null if it is out of range.
-fn start_time(document: &Document) -> Option<String> {
-    let t0_ns = document.phases.first().map_or(0, |of| of.t0_ns);
-    let unix_ns = i128::from(document.run.epoch_unix_ns) + i128::from(t0_ns);
-    Some(Timestamp::from_nanosecond(unix_ns).ok()?.to_string())
-}
-
-fn requested_qps(load: Load) -> String {
-    match load {
-        Load::OpenLoop { rate, .. } => whole_or_fraction(rate.rps()).to_string(),
-        Load::ClosedLoop => "max".to_owned(),
-    }
-}
-
-fn requested_duration(document: &Document) -> String {
-    match (document.plan.requests, document.plan.duration_ns) {
-        (Some(requests), _) => format!("exactly {requests} calls"),
-        (None, Some(ns)) => format!("{}s", whole_or_fraction(seconds(ns))),
-        (None, None) => "until stop".to_owned(),
-    }
 }
 
 fn seconds(ns: u64) -> f64 {

@@ -20,14 +20,14 @@ const MS: f64 = 1e6;
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
+pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let metric = &document.latency.response_time;
     let mut times = metric.times.ok.clone();
     times.add(&metric.times.bad);
     write_table(&times, out)
 }
 
-fn write_table(times: &Histogram, out: &mut impl Write) -> io::Result<()> {
+fn write_table(times: &Histogram, out: &mut dyn Write) -> io::Result<()> {
     let heads = ["Value", "Percentile", "TotalCount", "1/(1-Percentile)"];
     writeln!(out, "{:>12} {:>14} {:>10} {:>14}\n", heads[0], heads[1], heads[2], heads[3])?;
     let values = times.buckets().map(|(bucket, count)| (highest_in(bucket), count));

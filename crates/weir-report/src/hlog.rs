@@ -15,7 +15,7 @@ const MS: f64 = 1e6;
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
+pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let t0_s = document.phases.first().map_or(0.0, |phases| phases.t0_ns as f64 / 1e9);
     let (epoch_s, epoch) =
         (document.run.epoch_unix_ns as f64 / 1e9, printable(&document.run.epoch));
@@ -29,7 +29,7 @@ pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// Writes the line of an interval; `t0_s` is t0 in seconds since the epoch of the run.
-fn interval(entry: &SeriesEntry, t0_s: f64, out: &mut impl Write) -> io::Result<()> {
+fn interval(entry: &SeriesEntry, t0_s: f64, out: &mut dyn Write) -> io::Result<()> {
     let latency = &entry.latency;
     if latency.count() == 0 {
         return Ok(());

@@ -14,7 +14,7 @@ use flate2::read::GzDecoder;
 use weir_result::Document;
 
 use crate::TextOptions;
-use crate::view::{Block, Detail, Report, Section};
+use crate::view::{Block, Detail, Report};
 use blocks::Page;
 use escape::escaped;
 
@@ -75,14 +75,10 @@ pub fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let sections = report.sections_of_page().into_iter();
     sections.filter(|section| !section.blocks.is_empty()).for_each(|section| page.section(section));
     writeln!(out, "{}</main>", page.text())?;
-    if report.sections.iter().any(has_plots) {
+    if report.sections.iter().flat_map(|of| &of.blocks).any(|of| matches!(of, Block::Plot(_))) {
         writeln!(out, "<script>")?;
         io::copy(&mut GzDecoder::new(LIBRARY), out)?;
         write!(out, "</script>\n<script>\n{SCRIPT}</script>\n")?;
     }
     writeln!(out, "</body>\n</html>")
-}
-
-fn has_plots(section: &Section) -> bool {
-    section.blocks.iter().any(|block| matches!(block, Block::Plot(_)))
 }

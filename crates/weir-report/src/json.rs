@@ -4,48 +4,30 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use serde_json::{Map, Value};
+use serde::Serialize;
 use weir_result::study::Comparison;
 use weir_result::{Document, STUDY_VERSION, Study};
 use weir_text::is_unprintable;
 
 /// Writes the document.
-pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
-    let text = escaped(serde_json::to_string_pretty(document)?);
-    out.write_all(text.as_bytes())?;
-    out.write_all(b"\n")
+pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+    write_value(document, out)
 }
 
 /// Writes a study: one line, since it holds a document for each trial.
-pub fn write_study(study: &Study, out: &mut impl Write) -> io::Result<()> {
-    let text = escaped(serde_json::to_string(study)?);
-    out.write_all(text.as_bytes())?;
-    out.write_all(b"\n")
+pub fn write_study(study: &Study, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", escaped(serde_json::to_string(study)?))
 }
 
 /// Writes a comparison that is no study, with the version of its schema.
-pub fn write_comparison(comparison: &Comparison, out: &mut impl Write) -> io::Result<()> {
+pub fn write_comparison(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let value = serde_json::json!({ "study_version": STUDY_VERSION, "comparison": comparison });
     write_value(&value, out)
 }
 
-/// Writes a result that is JSON already.
-pub fn write_value(value: &Value, out: &mut impl Write) -> io::Result<()> {
-    let text = escaped(serde_json::to_string_pretty(value)?);
-    out.write_all(text.as_bytes())?;
-    out.write_all(b"\n")
-}
-
-/// Returns the origin of a result, for formats of other tools.
-pub(crate) fn origin(document: &Document) -> Map<String, Value> {
-    let text = |name: &str, value: &str| (name.to_owned(), Value::from(value));
-    let grade = serde_json::to_value(document.verdict.grade).unwrap_or(Value::Null);
-    Map::from_iter([
-        text("version", &document.tool.version),
-        text("url", &document.plan.url),
-        ("grade".to_owned(), grade),
-        ("interrupted".to_owned(), document.run.interrupted.into()),
-    ])
+/// Writes a result.
+pub fn write_value(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", escaped(serde_json::to_string_pretty(value)?))
 }
 
 /// Escapes all characters that a terminal would interpret, except line feeds between values.

@@ -12,7 +12,7 @@ use crate::csv;
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
+pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     document.series.iter().try_for_each(|entry| write_interval(entry, out))?;
     write_summary(document, out)
 }
@@ -22,7 +22,7 @@ pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write_interval(entry: &SeriesEntry, out: &mut impl Write) -> io::Result<()> {
+pub fn write_interval(entry: &SeriesEntry, out: &mut dyn Write) -> io::Result<()> {
     let mut line = Map::from_iter([("type".to_owned(), Value::from("interval"))]);
     line.extend(csv::fields(entry));
     writeln!(out, "{}", Value::Object(line))
@@ -32,7 +32,7 @@ pub fn write_interval(entry: &SeriesEntry, out: &mut impl Write) -> io::Result<(
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write_summary(document: &Document, out: &mut impl Write) -> io::Result<()> {
+pub fn write_summary(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let latency = document.latency.response_time.headline();
     let at = |p| latency.percentile(p).map(|value| value.ns);
     let summary = json!({

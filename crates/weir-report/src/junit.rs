@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use weir_result::study::{Comparison, Gate, StudyState};
-use weir_result::{AssertionOutcome, AssertionResult, Document};
+use weir_result::{AssertionOutcome, AssertionResult, Document, Study};
 use weir_text::{excerpt, is_unprintable};
 
 use crate::findings::{Findings, Source};
@@ -15,114 +15,92 @@ use crate::text::{self, TextOptions};
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write(document: &Document, options: &TextOptions, out: &mut impl Write) -> io::Result<()> {
+pub fn write(document: &Document, options: &TextOptions, out: &mut dyn Write) -> io::Result<()> {
     let results = &document.assertions;
     let failed = |result: &&AssertionResult| result.outcome == AssertionOutcome::Fail;
-    writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
-    writeln!(out, "<testsuites>")?;
-    write!(out, r#"  <testsuite name="weir {}""#, escaped(&document.plan.url))?;
-    write!(out, r#" tests="{}""#, results.len())?;
-    write!(out, r#" failures="{}""#, results.iter().filter(failed).count())?;
-    write!(out, r#" errors="0""#)?;
-    write!(out, r#" time="{:.3}""#, document.throughput.window_s)?;
-    writeln!(out, r#" timestamp="{}">"#, escaped(&document.run.epoch))?;
-    results.iter().try_for_each(|result| test_case(result, out))?;
+    let suite = format!(
+        r#"{}" tests="{}" failures="{}" errors="0" time="{:.3}" timestamp="{}"#,
+        escaped(&document.plan.url),
+        results.len(),
+        results.iter().filter(failed).count(),
+        document.throughput.window_s,
+        escaped(&document.run.epoch),
+    );
+    let cases: String = results.iter().map(test_case).collect();
     let mut report = Vec::new();
     text::write(document, &plain(options), &mut report)?;
-    system_out(&report, out)?;
-    writeln!(out, "  </testsuite>")?;
-    writeln!(out, "</testsuites>")
+    write_suite(&suite, &cases, &report, out)
 }
 
-fn test_case(result: &AssertionResult, out: &mut impl Write) -> io::Result<()> {
+fn test_case(result: &AssertionResult) -> String {
     let name = escaped(&result.assertion);
     if result.outcome == AssertionOutcome::Pass {
-        return writeln!(out, r#"    <testcase classname="weir" name="{name}"/>"#);
+        return format!("    <testcase classname=\"weir\" name=\"{name}\"/>\n");
     }
-    writeln!(out, r#"    <testcase classname="weir" name="{name}">"#)?;
-    let message = match &result.reason {
-        Some(reason) => format!("{}: {reason}", result.measured),
-        None => result.measured.clone(),
-    };
-    let message = escaped(&message);
-    writeln!(out, r#"      <failure message="{message}" type="fail"/>"#)?;
-    writeln!(out, "    </testcase>")
+    let reason = result.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+    let message = escaped(&(result.measured.clone() + &reason));
+    format!(
+        "    <testcase classname=\"weir\" name=\"{name}\">\n      \
+         <failure message=\"{message}\" type=\"fail\"/>\n    </testcase>\n"
+    )
 }
 
-/// Writes the verdict on the primary metric of a comparison as one test. It fails if B is worse,
-/// and is skipped if that is open, which fails with `undecided`. Systems that cannot be compared
-/// are an error.
+/// Writes the verdict of a result as one test, or an error if it ended before its verdict.
 ///
 /// # Errors
 /// Errors of `out`.
-pub(crate) fn write_verdict(
-    found: &Comparison,
+pub(crate) fn write_findings(
     findings: &Findings<'_>,
     options: &TextOptions,
-    out: &mut impl Write,
+    out: &mut dyn Write,
 ) -> io::Result<()> {
-    let primary = found.primary();
-    let is_error = !found.not_comparable.is_empty();
-    let gate = found.gate(findings.fails_undecided);
-    let (a, b) = (escaped(&found.base.name), escaped(&found.new.name));
-    let metric = escaped(primary.map_or("", |primary| &primary.metric));
-    let is = |outcome| u8::from(gate == outcome && !is_error);
-    let (failures, skipped, errors) = (is(Gate::Failed), is(Gate::Open), u8::from(is_error));
-    writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
-    writeln!(out, "<testsuites>")?;
-    write!(out, r#"  <testsuite name="weir {a} and {b}" tests="1" failures="{failures}""#)?;
-    writeln!(out, r#" errors="{errors}" skipped="{skipped}">"#)?;
-    write!(out, r#"    <testcase classname="weir" name="{metric}: {b} is not slower than {a}""#)?;
-    let sentence = escaped(&found.sentence());
-    match gate {
-        _ if is_error => {
-            writeln!(out, r#"><error message="{sentence}" type="error"/></testcase>"#)?;
-        }
-        Gate::Failed => {
-            writeln!(out, r#"><failure message="{sentence}" type="fail"/></testcase>"#)?;
-        }
-        Gate::Open => writeln!(out, r#"><skipped message="{sentence}"/></testcase>"#)?,
-        Gate::Passed => writeln!(out, "/>")?,
-    }
+    let (suite, case) = match (findings.verdict(), findings.source) {
+        (Some(found), _) => of_verdict(found, findings.fails_undecided),
+        (None, Source::Study(study)) => of_incomplete(study),
+        (None, _) => return Err(io::Error::other("there is no verdict")),
+    };
     let mut report = Vec::new();
     findings.write_text(&plain(options), &mut report)?;
-    system_out(&report, out)?;
-    writeln!(out, "  </testsuite>")?;
-    writeln!(out, "</testsuites>")
+    write_suite(&suite, &case, &report, out)
 }
 
-/// Writes a comparison that ended before its verdict as one test with an error, the reason.
-///
-/// # Errors
-/// Errors of `out`.
-pub(crate) fn write_incomplete(
-    findings: &Findings<'_>,
-    options: &TextOptions,
-    out: &mut impl Write,
-) -> io::Result<()> {
-    let Source::Study(study) = findings.source else {
-        return Err(io::Error::other("there is no verdict"));
+/// The suite and the test of the verdict on the primary metric of a comparison. The test fails if B
+/// is worse, and is skipped if that is open, which fails with `undecided`. Systems that cannot be
+/// compared are an error.
+fn of_verdict(found: &Comparison, fails_undecided: bool) -> (String, String) {
+    let is_error = !found.not_comparable.is_empty();
+    let gate = found.gate(fails_undecided);
+    let (a, b) = (escaped(&found.base.name), escaped(&found.new.name));
+    let metric = escaped(found.primary().map_or("", |primary| &primary.metric));
+    let is = |outcome| u8::from(gate == outcome && !is_error);
+    let (failures, skipped, errors) = (is(Gate::Failed), is(Gate::Open), u8::from(is_error));
+    let suite = format!(
+        r#"{a} and {b}" tests="1" failures="{failures}" errors="{errors}" skipped="{skipped}"#
+    );
+    let sentence = escaped(&found.sentence());
+    let end = match gate {
+        _ if is_error => format!(r#"><error message="{sentence}" type="error"/></testcase>"#),
+        Gate::Failed => format!(r#"><failure message="{sentence}" type="fail"/></testcase>"#),
+        Gate::Open => format!(r#"><skipped message="{sentence}"/></testcase>"#),
+        Gate::Passed => "/>".to_owned(),
     };
+    let name = format!("{metric}: {b} is not slower than {a}");
+    (suite, format!("    <testcase classname=\"weir\" name=\"{name}\"{end}\n"))
+}
+
+/// The suite and the test of a comparison that ended before its verdict: an error, the reason.
+fn of_incomplete(study: &Study) -> (String, String) {
     let names: Vec<&str> = study.cells.iter().map(|cell| cell.name.as_str()).collect();
     let reason = match &study.state {
         StudyState::Stopped { reason } => format!("the study stopped at {reason}"),
         _ => "the study was interrupted before it had a verdict".to_owned(),
     };
-    writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
-    writeln!(out, "<testsuites>")?;
     let (suite, reason) = (escaped(&names.join(" and ")), escaped(&reason));
-    writeln!(
-        out,
-        r#"  <testsuite name="weir {suite}" tests="1" failures="0" errors="1" skipped="0">"#
-    )?;
-    writeln!(out, r#"    <testcase classname="weir" name="the study is complete">"#)?;
-    writeln!(out, r#"      <error message="{reason}" type="error"/>"#)?;
-    writeln!(out, "    </testcase>")?;
-    let mut report = Vec::new();
-    findings.write_text(&plain(options), &mut report)?;
-    system_out(&report, out)?;
-    writeln!(out, "  </testsuite>")?;
-    writeln!(out, "</testsuites>")
+    let case = format!(
+        "    <testcase classname=\"weir\" name=\"the study is complete\">\n      \
+         <error message=\"{reason}\" type=\"error\"/>\n    </testcase>\n"
+    );
+    (format!(r#"{suite}" tests="1" failures="0" errors="1" skipped="0"#), case)
 }
 
 /// The options without what only a terminal shows.
@@ -131,13 +109,15 @@ fn plain(options: &TextOptions) -> TextOptions {
     TextOptions { colour: false, width, histogram: None, ..*options }
 }
 
-/// Writes the report, which CI servers show beside the tests.
-fn system_out(report: &[u8], out: &mut impl Write) -> io::Result<()> {
-    write!(out, "    <system-out>")?;
+/// Writes a suite by its name and attributes, its tests, and the report, which CI servers show
+/// beside the tests.
+fn write_suite(suite: &str, cases: &str, report: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>")?;
+    write!(out, "  <testsuite name=\"weir {suite}\">\n{cases}    <system-out>")?;
     for line in String::from_utf8_lossy(report).lines() {
         writeln!(out, "{}", escaped(line))?;
     }
-    writeln!(out, "</system-out>")
+    writeln!(out, "</system-out>\n  </testsuite>\n</testsuites>")
 }
 
 /// Escapes text for an attribute (XML 1.0 §2.3); characters that XML cannot represent become `?`.

@@ -11,7 +11,8 @@ use weir_result::document::Metric;
 use weir_result::{AssertionOutcome, AssertionResult, Document};
 
 use crate::distribution::{Certainty, Distribution, Figure};
-use crate::json::{self, origin};
+use crate::foreign::origin;
+use crate::json;
 
 /// Percentiles of a trend.
 const PERCENTILES: [(&str, f64); 4] =
@@ -24,7 +25,7 @@ const MS: f64 = 1e6;
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
+pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let summary = Summary::of(document);
     let metrics = summary.metrics.into_iter().map(|metric| {
         let mut entry = Map::from_iter([
@@ -62,7 +63,7 @@ pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
 ///
 /// # Errors
 /// Those of [`write()`].
-pub fn write_flat(document: &Document, out: &mut impl Write) -> io::Result<()> {
+pub fn write_flat(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let summary = Summary::of(document);
     let metrics = summary.metrics.into_iter().map(|metric| {
         let mut entry = metric.values;
@@ -101,7 +102,7 @@ fn group(checks: Value) -> Value {
 struct Summary {
     metrics: Vec<K6Metric>,
     checks: Vec<Value>,
-    weir: Map<String, Value>,
+    weir: Value,
 }
 
 /// A metric of k6.
@@ -165,8 +166,7 @@ impl Summary {
         if !document.assertions.is_empty() {
             metrics.push(checked(&document.assertions));
         }
-        let mut weir = origin(document);
-        weir.insert("certainty".to_owned(), certainty.into());
+        let weir = origin(document, &certainty.into());
         Summary { metrics, checks: document.assertions.iter().map(check).collect(), weir }
     }
 }

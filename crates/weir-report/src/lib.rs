@@ -11,6 +11,7 @@ pub mod dialect;
 mod distribution;
 pub mod exporters;
 pub mod findings;
+mod foreign;
 pub mod fortio;
 pub mod hgrm;
 pub mod hlog;

@@ -13,8 +13,9 @@ use weir_text::{excerpt, printable};
 
 use crate::TextOptions;
 use crate::text::{Bars, bar};
-use crate::view::{Block, Cell, Entry, Fact, Form, Line, Notice, Report, Row, Table, TableKind};
-use crate::view::{Section, Tone};
+use crate::view::{
+    Block, Cell, Entry, Fact, Form, Line, Notice, Report, Row, Section, Table, TableKind, Tone,
+};
 
 /// Columns of the longest bar of a histogram.
 const BAR_COLUMNS: usize = 20;
@@ -24,7 +25,7 @@ const BAR_COLUMNS: usize = 20;
 /// # Errors
 /// Errors of `out`, or the fault of a histogram, in a document that was neither loaded nor
 /// assembled.
-pub fn write(document: &Document, options: &TextOptions, out: &mut impl Write) -> io::Result<()> {
+pub fn write(document: &Document, options: &TextOptions, out: &mut dyn Write) -> io::Result<()> {
     let report = Report::of(document, &options.detail());
     write_report(&report, out)
 }
@@ -33,7 +34,7 @@ pub fn write(document: &Document, options: &TextOptions, out: &mut impl Write) -
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write_report(report: &Report, out: &mut impl Write) -> io::Result<()> {
+pub fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let title = iter::once(escaped(&report.title));
     let about = report.about.iter().map(|fact| escaped(&fact.to_text()));
     writeln!(out, "### {}", title.chain(about).collect::<Vec<_>>().join(" · "))?;
@@ -42,7 +43,7 @@ pub fn write_report(report: &Report, out: &mut impl Write) -> io::Result<()> {
     sections.try_for_each(|section| write_section(section, out))
 }
 
-fn write_section(section: &Section, out: &mut impl Write) -> io::Result<()> {
+fn write_section(section: &Section, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n#### {}", section.title)?;
     let mut is_in_list = false;
     let blocks = section.blocks.iter().filter(|block| !matches!(block, Block::Plot(_)));

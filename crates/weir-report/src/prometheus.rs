@@ -21,7 +21,7 @@ const PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
+pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Page::default();
     about(document, &mut page);
     counts(document, &mut page);

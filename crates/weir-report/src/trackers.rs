@@ -44,7 +44,7 @@ impl<'d> Runs<'d> {
 ///
 /// # Errors
 /// Errors of `out`.
-pub(crate) fn write_bencher(runs: &Runs<'_>, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn write_bencher(runs: &Runs<'_>, out: &mut dyn Write) -> io::Result<()> {
     let measures = SMALLER.iter().chain(&BIGGER).filter_map(|name| {
         let value = Tracked::of(runs, name)?;
         let measure = match *name {
@@ -69,7 +69,7 @@ pub(crate) fn write_bencher(runs: &Runs<'_>, out: &mut impl Write) -> io::Result
 ///
 /// # Errors
 /// Errors of `out`.
-pub(crate) fn write_smaller(runs: &Runs<'_>, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn write_smaller(runs: &Runs<'_>, out: &mut dyn Write) -> io::Result<()> {
     write_entries(runs, &SMALLER, out)
 }
 
@@ -78,11 +78,11 @@ pub(crate) fn write_smaller(runs: &Runs<'_>, out: &mut impl Write) -> io::Result
 ///
 /// # Errors
 /// Errors of `out`.
-pub(crate) fn write_bigger(runs: &Runs<'_>, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn write_bigger(runs: &Runs<'_>, out: &mut dyn Write) -> io::Result<()> {
     write_entries(runs, &BIGGER, out)
 }
 
-fn write_entries(runs: &Runs<'_>, metrics: &[&str], out: &mut impl Write) -> io::Result<()> {
+fn write_entries(runs: &Runs<'_>, metrics: &[&str], out: &mut dyn Write) -> io::Result<()> {
     let benchmark = runs.documents.first().map_or_else(String::new, |first| benchmark(first));
     let grades = runs.documents.iter().map(|document| document.verdict.grade);
     let grade = grades.max().map_or("", |grade| grade.in_words());

@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use weir_result::Document;
 use weir_result::document::Accounting;
 
 use crate::distribution::{Certainty, Distribution, Figure};
-use crate::json::{self, origin};
+use crate::foreign::{origin, statuses, timestamp};
+use crate::json;
 
 /// Status code of requests without a response.
 const NO_RESPONSE: &str = "0";
@@ -21,15 +21,14 @@ const NO_RESPONSE: &str = "0";
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
+pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let (accounting, throughput) = (&document.accounting, &document.throughput);
     let (latencies, uncertain) = latencies(document);
     let sent = accounting.sent.measured;
     // Requests of a script differ in length.
     let bytes_out = document.script.is_none().then_some(sent * document.plan.request.body_bytes);
-    let mut weir = origin(document);
-    weir.insert("never_sent".to_owned(), accounting.never_sent.into());
-    weir.insert("certainty".to_owned(), json!({ "latencies": uncertain }));
+    let mut weir = origin(document, &json!({ "latencies": uncertain }));
+    weir["never_sent"] = accounting.never_sent.into();
     let [earliest, latest, end] = instants(document);
     let report = json!({
         "latencies": latencies,
@@ -44,7 +43,7 @@ pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
         "rate": throughput.sent_rps,
         "throughput": throughput.good_rps,
         "success": share(accounting.ok, accounting.planned),
-        "status_codes": statuses(accounting),
+        "status_codes": statuses(accounting, NO_RESPONSE),
         "errors": errors(accounting),
         "weir": weir,
     });
@@ -79,12 +78,6 @@ fn instants(document: &Document) -> [u64; 3] {
     [start, end, end + drain.unwrap_or(0)]
 }
 
-/// Formats an instant as RFC 3339; null if it is out of range.
-fn timestamp(document: &Document, at_ns: u64) -> Option<String> {
-    let unix_ns = i128::from(document.run.epoch_unix_ns) + i128::from(at_ns);
-    Some(Timestamp::from_nanosecond(unix_ns).ok()?.to_string())
-}
-
 /// Bytes in all and per message; null if unknown.
 fn bytes(total: Option<u64>, messages: u64) -> Value {
     let mean = total.map(|total| share(total, messages));
@@ -93,13 +86,6 @@ fn bytes(total: Option<u64>, messages: u64) -> Value {
 
 fn share(part: u64, of: u64) -> f64 {
     if of == 0 { 0.0 } else { part as f64 / of as f64 }
-}
-
-fn statuses(accounting: &Accounting) -> BTreeMap<String, u64> {
-    let none = accounting.planned - accounting.ok - accounting.bad_response;
-    let none = (none > 0).then(|| (NO_RESPONSE.to_owned(), none));
-    let codes = accounting.status.iter().map(|(code, count)| (code.to_string(), *count));
-    codes.chain(none).collect()
 }
 
 /// Kinds of failure that occurred, as vegeta lists the texts of its errors.

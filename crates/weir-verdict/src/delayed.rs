@@ -1,9 +1,7 @@
 //! Requests that stops and late sends of the client delayed, and the most by which these raised
 //! percentiles and means (METHOD 1.9).
 
-use weir_result::Document;
-use weir_result::Histogram;
-use weir_result::Load;
+use weir_result::{Document, Histogram, Load};
 
 /// Longest stop with its catch-up, in multiples of the stop.
 const CATCH_UP_MAX: f64 = 21.0;

@@ -1,9 +1,8 @@
 //! The line `Load`: the delivery of the planned load (METHOD 1.9).
 
 use crate::thresholds::{LATE_NS, LATE_SHARE, NEVER_SENT_SHARE};
-use weir_result::Document;
-use weir_result::Load;
 use weir_result::document::{Delivery, Limit, LimitedBy, LoadLine};
+use weir_result::{Document, Load};
 use weir_text::units;
 
 /// Derives the line.

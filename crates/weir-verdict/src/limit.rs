@@ -5,9 +5,8 @@ use crate::thresholds::{
     CLIENT_CLEAN_CONTENTION, CLIENT_CLEAN_CPU, CONNECTIONS_BELOW, LOST_SHARE, MISS_SHARE,
     NETWORK_SHARE, SERVER_ABOVE, SERVER_BUSY,
 };
-use weir_result::Document;
-use weir_result::Load;
 use weir_result::document::{Limit, LimitedBy, Rule, RuleOutcome, Subject};
+use weir_result::{Document, Load};
 use weir_text::setting::CONNECTIONS;
 use weir_text::units;
 

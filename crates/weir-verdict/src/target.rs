@@ -1,11 +1,8 @@
 //! The line `Target`: the responses of the target to the requests sent to it (METHOD 1.9).
 
 use crate::thresholds::{TARGET_DEGRADED, TARGET_FAILED};
-use weir_result::Callback;
-use weir_result::FailurePhase;
-use weir_result::Load;
 use weir_result::document::{Accounting, Document, SliceEntry, TargetLine, TargetState};
-use weir_result::errno;
+use weir_result::{Callback, FailurePhase, Load, errno};
 use weir_text::units;
 
 const SECOND_NS: u64 = 1_000_000_000;

@@ -5,9 +5,8 @@ use std::fmt::Write;
 
 use serde_json::Value;
 use weir_result::Rate;
-use weir_text::printable;
 use weir_text::setting::LAST;
-use weir_text::units;
+use weir_text::{printable, units};
 use weir_verdict::Better;
 
 use super::{Change, MetricTrend, RUNS_MIN, RecentChange, Series, Trend};

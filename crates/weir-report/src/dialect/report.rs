@@ -21,7 +21,7 @@ pub struct Head {
 }
 
 /// Writes the first two lines, which appear when the run starts.
-pub fn write_head(head: &Head, out: &mut impl Write) -> io::Result<()> {
+pub fn write_head(head: &Head, out: &mut dyn Write) -> io::Result<()> {
     let Head { duration_s, url, threads, connections } = head;
     writeln!(out, "Running {} test @ {url}", units::whole_seconds(*duration_s))?;
     writeln!(out, "  {threads} threads and {connections} connections")
@@ -29,7 +29,7 @@ pub fn write_head(head: &Head, out: &mut impl Write) -> io::Result<()> {
 
 /// Writes the line with which a thread of wrk2 ends its calibration. It holds the mean latency so
 /// far, cut to whole microseconds, and the interval at which rates will be sampled.
-pub fn write_calibration(mean_ns: u64, interval_ms: u64, out: &mut impl Write) -> io::Result<()> {
+pub fn write_calibration(mean_ns: u64, interval_ms: u64, out: &mut dyn Write) -> io::Result<()> {
     let us = mean_ns / 1_000;
     writeln!(
         out,
@@ -45,7 +45,7 @@ pub fn write_results(
     dialect: Dialect,
     figures: &Figures,
     lines: &Lines,
-    out: &mut impl Write,
+    out: &mut dyn Write,
 ) -> io::Result<()> {
     if lines.sent {
         writeln!(out, "Sent {} requests\n", figures.sent)?;
@@ -67,21 +67,16 @@ fn write_statistics(
     name: &str,
     statistics: &Statistics,
     print: fn(f64) -> String,
-    out: &mut impl Write,
+    out: &mut dyn Write,
 ) -> io::Result<()> {
     let Statistics { mean, stdev, max, within } = *statistics;
-    writeln!(
-        out,
-        "    {name:<10}{}{}{}{:>8}%",
-        units::field(&print(mean), 8),
-        units::field(&print(stdev), 10),
-        units::field(&print(max as f64), 9),
-        units::fixed(within, 2)
-    )
+    let [mean, stdev, max] = [(mean, 8), (stdev, 10), (max as f64, 9)]
+        .map(|(number, width)| units::field(&print(number), width));
+    writeln!(out, "    {name:<10}{mean}{stdev}{max}{within:>8.2}%")
 }
 
 /// Writes wrk's block of four percentiles.
-fn write_percentiles(latency: &Histogram, out: &mut impl Write) -> io::Result<()> {
+fn write_percentiles(latency: &Histogram, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  Latency Distribution")?;
     for p in [50.0, 75.0, 90.0, 99.0] {
         // Whole microseconds, rounded up so that none is under-reported.
@@ -92,7 +87,7 @@ fn write_percentiles(latency: &Histogram, out: &mut impl Write) -> io::Result<()
 }
 
 /// Writes the lines that end both reports: totals, errors and rates.
-fn write_totals(figures: &Figures, out: &mut impl Write) -> io::Result<()> {
+fn write_totals(figures: &Figures, out: &mut dyn Write) -> io::Result<()> {
     let run_us = figures.run_time_ns as f64 / 1e3;
     writeln!(
         out,
@@ -116,6 +111,6 @@ fn write_totals(figures: &Figures, out: &mut impl Write) -> io::Result<()> {
         0 => 0.0,
         ns => number as f64 * 1e9 / ns as f64,
     };
-    writeln!(out, "Requests/sec: {:>9}", units::fixed(per_second(figures.requests), 2))?;
+    writeln!(out, "Requests/sec: {:>9.2}", per_second(figures.requests))?;
     writeln!(out, "Transfer/sec: {:>10}B", units::binary(per_second(figures.bytes)))
 }

@@ -14,7 +14,7 @@ const BUCKETS: u32 = 27;
 const SUB_BUCKETS: u32 = 2_048;
 
 /// Writes the selected blocks.
-pub(super) fn write(figures: &Figures, lines: &Lines, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn write(figures: &Figures, lines: &Lines, out: &mut dyn Write) -> io::Result<()> {
     if lines.latency {
         write_block("Recorded Latency", &figures.latency, out)?;
     }
@@ -26,7 +26,7 @@ pub(super) fn write(figures: &Figures, lines: &Lines, out: &mut impl Write) -> i
     Ok(())
 }
 
-fn write_block(title: &str, latency: &Histogram, out: &mut impl Write) -> io::Result<()> {
+fn write_block(title: &str, latency: &Histogram, out: &mut dyn Write) -> io::Result<()> {
     let micros = Micros::of(latency);
     writeln!(out, "  Latency Distribution (HdrHistogram - {title})")?;
     for p in [50.0, 75.0, 90.0, 99.0, 99.9, 99.99, 99.999, 100.0] {
@@ -37,26 +37,21 @@ fn write_block(title: &str, latency: &Histogram, out: &mut impl Write) -> io::Re
     let heads = ["Value", "Percentile", "TotalCount", "1/(1-Percentile)"];
     writeln!(out, "{:>12} {:>12} {:>12} {:>12}\n", heads[0], heads[1], heads[2], heads[3])?;
     for row in rows(&micros) {
-        let value = in_ms(row.value as f64);
+        let value = row.value as f64 / 1e3;
         let (share, inverse) = row.step.map_or((1.0, f64::INFINITY), Step::share_and_inverse);
-        writeln!(out, "{value:>12} {share:>12.6} {:>12} {inverse:>12.2}", row.reached)?;
+        writeln!(out, "{value:>12.3} {share:>12.6} {:>12} {inverse:>12.2}", row.reached)?;
     }
     write_footer(latency, &micros, out)
 }
 
-fn write_footer(latency: &Histogram, micros: &Micros, out: &mut impl Write) -> io::Result<()> {
+fn write_footer(latency: &Histogram, micros: &Micros, out: &mut dyn Write) -> io::Result<()> {
     let Statistics { mean, stdev, max, .. } = Statistics::of_latency(Dialect::Wrk2, latency);
-    let (mean, stdev, max) = (in_ms(mean), in_ms(stdev), in_ms(max as f64));
+    let (mean, stdev, max) = (mean / 1e3, stdev / 1e3, max as f64 / 1e3);
     let count = micros.count();
-    writeln!(out, "#[Mean    = {mean:>12}, StdDeviation   = {stdev:>12}]")?;
-    writeln!(out, "#[Max     = {max:>12}, Total count    = {count:>12}]")?;
+    writeln!(out, "#[Mean    = {mean:>12.3}, StdDeviation   = {stdev:>12.3}]")?;
+    writeln!(out, "#[Max     = {max:>12.3}, Total count    = {count:>12}]")?;
     writeln!(out, "#[Buckets = {BUCKETS:>12}, SubBuckets     = {SUB_BUCKETS:>12}]")?;
     writeln!(out, "{}", "-".repeat(58))
-}
-
-/// Microseconds as milliseconds.
-fn in_ms(us: f64) -> String {
-    units::fixed(us / 1e3, 3)
 }
 
 /// Returns the lines of the spectrum.

@@ -38,11 +38,6 @@ pub(super) fn binary(number: f64) -> String {
     BINARY.print(number, 2)
 }
 
-/// Formats a number with the given number of decimals.
-pub(super) fn fixed(number: f64, decimals: usize) -> String {
-    format!("{number:.decimals$}")
-}
-
 /// Right-aligns a number with its unit in a field. The digits end in the same column for units of
 /// two letters, one or none. Text that is too wide loses its end.
 pub(super) fn field(text: &str, width: usize) -> String {
@@ -61,7 +56,7 @@ impl Scale {
         {
             (amount, unit) = (amount / self.step, next);
         }
-        fixed(amount, decimals) + unit
+        format!("{amount:.decimals$}{unit}")
     }
 }
 

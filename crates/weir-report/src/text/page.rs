@@ -176,7 +176,7 @@ impl Page {
     }
 
     /// Prints all lines.
-    pub(super) fn print(&self, colour: bool, out: &mut impl Write) -> io::Result<()> {
+    pub(super) fn print(&self, colour: bool, out: &mut dyn Write) -> io::Result<()> {
         for line in &self.lines {
             for Span { text, tone } in line {
                 if colour && *tone != Tone::Plain && !text.trim().is_empty() {

@@ -10,7 +10,7 @@ use crate::view::{Block, Report, Tone};
 
 /// Writes the report. Fails with an error of `out`, or if a histogram cannot be decoded in a
 /// document that was never loaded nor assembled.
-pub fn write(document: &Document, options: &TextOptions, out: &mut impl Write) -> io::Result<()> {
+pub fn write(document: &Document, options: &TextOptions, out: &mut dyn Write) -> io::Result<()> {
     let report = Report::of(document, &options.detail());
     render(&report, options, out)
 }
@@ -20,7 +20,7 @@ pub fn write(document: &Document, options: &TextOptions, out: &mut impl Write) -
 ///
 /// # Errors
 /// Those of `out`.
-pub fn render(report: &Report, options: &TextOptions, out: &mut impl Write) -> io::Result<()> {
+pub fn render(report: &Report, options: &TextOptions, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Page::new(usize::from(options.width));
     let title = format!("{}   ", report.title);
     let indent = title.chars().count().min(TITLE_MAX);

@@ -18,14 +18,8 @@ fn row(result: &AssertionResult) -> Row {
         AssertionOutcome::Pass => Tone::Plain,
         AssertionOutcome::Fail => Tone::Bad,
     };
-    let cells = [result.assertion.clone(), in_words(result)];
+    // The reason of a failure if the value does not show it.
+    let reason = result.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+    let cells = [result.assertion.clone(), result.measured.clone() + &reason];
     Row { tone, ..Row::new(result.outcome.to_string(), cells) }
-}
-
-/// The measured value, and the reason of a failure if the value does not show it.
-fn in_words(result: &AssertionResult) -> String {
-    match &result.reason {
-        Some(reason) => format!("{}: {reason}", result.measured),
-        None => result.measured.clone(),
-    }
 }

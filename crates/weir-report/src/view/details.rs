@@ -57,21 +57,17 @@ fn status_codes(accounting: &Accounting, success: SuccessRule) -> Option<Block> 
     (!codes.is_empty()).then(|| Block::facts("Status codes", codes))
 }
 
+/// Errors by kind: `closed before response`, `ECONNRESET (connection reset by peer)`.
 fn errors(accounting: &Accounting) -> Option<Block> {
     let mut errors = Vec::new();
     if accounting.timed_out > 0 {
         errors.push(Fact::error("timed out", accounting.timed_out));
     }
-    errors.extend(accounting.errors.iter().map(|(kind, n)| Fact::error(&kind_in_words(kind), *n)));
+    errors.extend(accounting.errors.iter().map(|(kind, count)| match errno::text_of_name(kind) {
+        Some(text) => Fact::error(&format!("{kind} ({text})"), *count),
+        None => Fact::error(&kind.replace('_', " ").replace("answer", "response"), *count),
+    }));
     (!errors.is_empty()).then(|| Block::facts("Errors", errors))
-}
-
-/// Formats a kind of error: `closed before response`, `ECONNRESET (connection reset by peer)`.
-fn kind_in_words(kind: &str) -> String {
-    match errno::text_of_name(kind) {
-        Some(text) => format!("{kind} ({text})"),
-        None => kind.replace('_', " ").replace("answer", "response"),
-    }
 }
 
 /// Outcomes of each destination's share.

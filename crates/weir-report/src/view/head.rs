@@ -33,7 +33,9 @@ pub(super) fn blocks(document: &Document) -> Vec<Block> {
         let interruption = Fact::text(interruption(document)).toned(Tone::Caution);
         blocks.push(Block::Line(Line::sentence(interruption)));
     }
-    blocks.push(Block::facts("Started", started(&document.run.epoch, occasion(document))));
+    // The parts of a merged document have machines of their own.
+    let machine = Some(&document.environment).filter(|_| document.parts.is_empty());
+    blocks.push(Block::facts("Started", started(&document.run.epoch, machine)));
     blocks.extend(command(document).map(|line| Block::entry("Command", vec![line])));
     blocks
 }
@@ -45,24 +47,16 @@ pub(super) fn command(document: &Document) -> Option<Line> {
     Some(command::line(words))
 }
 
-/// The machine that a document is of; none for a merged one, whose parts have their own.
-fn occasion(document: &Document) -> Option<&Environment> {
-    Some(&document.environment).filter(|_| document.parts.is_empty())
-}
-
 /// When a run or a study began, and on which machine.
 pub(super) fn started(time: &str, machine: Option<&Environment>) -> Vec<Fact> {
     let host = machine.and_then(|machine| machine.hostname.as_deref());
     let host = host.map(|host| Fact::text(format!("on {host}")));
-    [Fact::text(to_the_second(time))].into_iter().chain(host).collect()
-}
-
-/// Shortens a time as RFC 3339 to the second: `2026-11-24 08:55:18 UTC`.
-fn to_the_second(time: &str) -> String {
-    match (time.get(..10), time.get(11..19), time.ends_with('Z')) {
-        (Some(day), Some(second), true) => format!("{day} {second} UTC"),
-        _ => time.to_owned(),
-    }
+    // To the second: `2026-11-24 08:55:18 UTC`.
+    let time = match (time.get(..10), time.get(11..19), time.ends_with('Z')) {
+        (Some(day), Some(second), true) => Fact::text(format!("{day} {second} UTC")),
+        _ => Fact::text(time),
+    };
+    [time].into_iter().chain(host).collect()
 }
 
 /// The load in words.
@@ -130,10 +124,8 @@ fn interruption(document: &Document) -> String {
         [] => {}
         [one] => return format!("part {one} was interrupted: its share ends early"),
         several => {
-            return format!(
-                "parts {} were interrupted: their shares end early",
-                several.join(", ")
-            );
+            let parts = several.join(", ");
+            return format!("parts {parts} were interrupted: their shares end early");
         }
     }
     let sent = &document.accounting.sent;

@@ -1,11 +1,11 @@
 //! The few figures that a reader wants first.
 
+use weir_result::Document;
 use weir_result::document::Metric;
 use weir_result::quantile::Quantile;
-use weir_result::{Document, Load};
 use weir_text::units::DurationColumn;
 
-use super::{Cell, Entry, Fact, Line, Tone, throughput};
+use super::{Cell, Entry, Fact, Line, Tone, percentiles, throughput};
 
 /// Percentiles among the highlights.
 const PERCENTILES: [f64; 2] = [50.0, 99.0];
@@ -19,10 +19,7 @@ pub(super) fn of(document: &Document) -> Vec<Entry> {
     let rate = throughput::main(document).map(|fact| entry("Throughput", fact));
     let mut highlights: Vec<Entry> = rate.into_iter().collect();
     if document.accounting.ok > 0 {
-        let (name, metric) = match document.plan.load {
-            Load::OpenLoop { .. } => ("response time", &document.latency.response_time),
-            Load::ClosedLoop => ("service time", &document.latency.service_time),
-        };
+        let (name, metric) = percentiles::of_load(document)[0];
         let times = times(metric).into_iter();
         highlights.extend(times.map(|(label, cell)| {
             entry(&format!("{label} {name}"), Fact::of(cell.clone()).toned(cell.tone()))

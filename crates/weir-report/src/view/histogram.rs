@@ -5,8 +5,9 @@
 //! open, so that a single outlier does not reduce the resolution of all others.
 
 use weir_result::histogram::middle_of;
-use weir_result::{Document, Histogram, Load};
+use weir_result::{Document, Histogram};
 
+use super::percentiles::of_load;
 use super::{Block, Cell, Row, Table, TableKind};
 
 /// Greatest number of rows with both ends; the open one comes on top.
@@ -17,10 +18,7 @@ const LAST_PERCENTILE: f64 = 99.9;
 
 /// Builds the histogram.
 pub(super) fn blocks(document: &Document) -> Vec<Block> {
-    let (name, metric) = match document.plan.load {
-        Load::OpenLoop { .. } => ("response time", &document.latency.response_time),
-        Load::ClosedLoop => ("service time", &document.latency.service_time),
-    };
+    let (name, metric) = of_load(document)[0];
     let times = &metric.times;
     let (shown, of) = match times.ok.is_empty() {
         false => (&times.ok, ""),

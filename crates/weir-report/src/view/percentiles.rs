@@ -50,56 +50,47 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
     vec![Block::Table(table)]
 }
 
+/// The times of the load with their names, that of the planned sends first. A closed loop, which
+/// has no planned sends, has one.
+pub(super) fn of_load(document: &Document) -> Vec<(&'static str, &Metric)> {
+    let latency = &document.latency;
+    let service = ("service time", &latency.service_time);
+    match document.plan.load {
+        Load::OpenLoop { .. } => vec![("response time", &latency.response_time), service],
+        Load::ClosedLoop => vec![service],
+    }
+}
+
 /// A column's title and values.
 type Times<'d> = (&'static str, Cow<'d, Summary>);
 
 /// Columns of the table. Open loop: from the planned time, then from the send. Closed loop, which
 /// has no planned times: from the send. Columns without a value are left out.
 fn columns(document: &Document) -> Vec<Times<'_>> {
-    let latency = &document.latency;
-    let (mut columns, ok) = match document.plan.load {
-        Load::OpenLoop { .. } => (
-            vec![
-                headline("response time", &latency.response_time),
-                headline("service time", &latency.service_time),
-                headline("send lag", &latency.send_lag),
-            ],
-            &latency.response_time.ok,
-        ),
-        Load::ClosedLoop => (
-            vec![
-                headline("service time", &latency.service_time),
-                headline("first byte", &latency.first_byte),
-            ],
-            &latency.service_time.ok,
-        ),
-    };
+    let mut times = of_load(document);
+    let ok = &times[0].1.ok;
+    times.push(match document.plan.load {
+        Load::OpenLoop { .. } => ("send lag", &document.latency.send_lag),
+        Load::ClosedLoop => ("first byte", &document.latency.first_byte),
+    });
+    let columns = times.into_iter().map(|(title, of)| (title, Cow::Borrowed(of.headline())));
+    let mut columns: Vec<Times<'_>> = columns.collect();
     // If failures hide the usual percentiles, those of `ok` requests get a column.
-    if is_hidden(&columns[0].1) {
+    let mut listed = LINES.iter().filter_map(|p| columns[0].1.percentile(*p));
+    if listed.any(|value| matches!(value.bound, Bound::Lower | Bound::Unknown)) {
         columns.insert(1, ("ok only", Cow::Borrowed(ok)));
     }
     columns.retain(|(_, summary)| summary.count > 0);
     columns
 }
 
-fn headline<'d>(title: &'static str, metric: &'d Metric) -> Times<'d> {
-    (title, Cow::Borrowed(metric.headline()))
-}
-
 /// Columns of a run without an `ok` request.
 fn bad_columns(document: &Document) -> Vec<Times<'static>> {
-    let latency = &document.latency;
     let window_s = document.throughput.window_s;
-    let time = |title, metric: &Metric| -> Times<'static> {
+    let time = |(title, metric): (&'static str, &Metric)| -> Times<'static> {
         (title, Cow::Owned(summary_of(&metric.times.bad, window_s)))
     };
-    match document.plan.load {
-        Load::OpenLoop { .. } => vec![
-            time("response time", &latency.response_time),
-            time("service time", &latency.service_time),
-        ],
-        Load::ClosedLoop => vec![time("service time", &latency.service_time)],
-    }
+    of_load(document).into_iter().map(time).collect()
 }
 
 /// Summarizes requests that the document has no summary of.
@@ -127,12 +118,6 @@ fn summary_of(histogram: &Histogram, window_s: f64) -> Summary {
     }
 }
 
-/// True if a printed percentile is a lower bound or unknown.
-fn is_hidden(summary: &Summary) -> bool {
-    let mut values = LINES.iter().filter_map(|p| summary.percentile(*p));
-    values.any(|value| matches!(value.bound, Bound::Lower | Bound::Unknown))
-}
-
 /// A column of the table: a cell for each percentile, the greatest time and the mean.
 struct Column {
     title: &'static str,
@@ -146,7 +131,10 @@ fn table(document: &Document, times: &[Times<'_>], lines: &[f64]) -> Table {
     // Overhead of the response time: in a closed loop that is the service time.
     let overheads = Column::of_overheads(document, headline, lines);
     if let Some(overheads) = overheads.filter(|_| document.accounting.ok > 0) {
-        columns.insert(overhead_index(times), overheads);
+        // After the times that it is a share of.
+        let of_requests = ["response time", "service time", "ok only"];
+        let index = times.iter().take_while(|(title, _)| of_requests.contains(title)).count();
+        columns.insert(index, overheads);
     }
     if let Some(intervals) = Column::of_intervals(headline, lines) {
         columns.insert(1, intervals);
@@ -224,12 +212,6 @@ impl Column {
         let cells = cells.into_iter().map(|cell| cell.unwrap_or(Cell::Empty)).collect();
         has_any.then_some(Column { title, cells })
     }
-}
-
-/// Index of the client overhead's column: after the times that it is a share of.
-fn overhead_index(columns: &[Times<'_>]) -> usize {
-    let times = ["response time", "service time", "ok only"];
-    columns.iter().take_while(|(title, _)| times.contains(title)).count()
 }
 
 /// The sampling interval of a value; for an upper bound, the range that holds the target's own

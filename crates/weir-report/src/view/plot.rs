@@ -191,6 +191,19 @@ pub enum Mark {
     },
 }
 
+impl Plot {
+    /// A plot of this name in file names and this heading, with both axes.
+    pub fn new(
+        [name, title]: [&str; 2],
+        about: impl Into<String>,
+        [x, y]: [Axis; 2],
+        marks: Vec<Mark>,
+    ) -> Plot {
+        let (name, title) = (name.to_owned(), title.to_owned());
+        Plot { name, title, about: about.into(), x, y, marks }
+    }
+}
+
 impl Unit {
     /// Returns the unit of a metric's values.
     pub fn of(metric: &NamedMetric) -> Unit {
@@ -207,13 +220,11 @@ impl Unit {
 impl Axis {
     /// An axis on which equal differences are equally long.
     pub fn linear(title: &str, unit: Unit) -> Axis {
-        let title = title.to_owned();
-        Axis { title, scale: Scale::Linear, unit }
+        Axis { title: title.to_owned(), scale: Scale::Linear, unit }
     }
 
     pub(super) fn log(title: &str, unit: Unit) -> Axis {
-        let title = title.to_owned();
-        Axis { title, scale: Scale::Log, unit }
+        Axis { scale: Scale::Log, ..Axis::linear(title, unit) }
     }
 
     /// Time from t0.
@@ -231,6 +242,19 @@ impl Mark {
     /// Points without names.
     pub(super) fn dots(name: &str, role: Role, x: Vec<f64>, y: Vec<f64>) -> Mark {
         Mark::Dots { name: named(name), role, x, y, labels: Vec::new() }
+    }
+
+    /// An interval at each of some positions: its lower end and, unless it is unbounded, its upper
+    /// one.
+    pub(super) fn band(
+        name: String,
+        role: Role,
+        ends: impl IntoIterator<Item = (f64, f64, Option<f64>)>,
+    ) -> Mark {
+        let ends = ends.into_iter();
+        let ends = ends.map(|(x, low, high)| (short(x), (short(low), high.map(short))));
+        let (x, (low, high)) = ends.unzip();
+        Mark::Band { name, role, x, low, high }
     }
 
     /// A line whose name may be foreign text.

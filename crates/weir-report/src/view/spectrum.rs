@@ -1,11 +1,11 @@
 //! The whole distribution: percentiles, each with half as many requests beyond it as the one
 //! before, down to the last request.
 
+use weir_result::Document;
 use weir_result::quantile::AllOutcomes;
-use weir_result::{Document, Load};
 use weir_text::units::DurationColumn;
 
-use super::percentiles::unit_of;
+use super::percentiles::{of_load, unit_of};
 use super::{Block, Cell, Fact, Row, Table, TableKind};
 
 /// Greatest number of halvings that six decimals of a percentage distinguish.
@@ -13,14 +13,7 @@ const STEPS_MAX: u32 = 26;
 
 /// Builds the ladder of percentiles.
 pub(super) fn blocks(document: &Document) -> Vec<Block> {
-    let latency = &document.latency;
-    let metrics = match document.plan.load {
-        Load::OpenLoop { .. } => {
-            let response = ("response time", &latency.response_time);
-            vec![response, ("service time", &latency.service_time)]
-        }
-        Load::ClosedLoop => vec![("service time", &latency.service_time)],
-    };
+    let metrics = of_load(document);
     let all: Vec<(AllOutcomes<'_>, DurationColumn)> = metrics
         .iter()
         .map(|(_, metric)| (AllOutcomes::of(&metric.times), unit_of(metric.headline())))
@@ -36,7 +29,12 @@ pub(super) fn blocks(document: &Document) -> Vec<Block> {
     let mut rows: Vec<Row> = (1..=STEPS_MAX)
         .take_while(|step| count >> step > 0)
         .map(|step| {
-            let cells = all.iter().map(|(metric, unit)| at_step(metric, step, *unit)).collect();
+            let value = |(metric, unit): &(AllOutcomes<'_>, DurationColumn)| {
+                let count = metric.count();
+                let value = metric.value_at_rank(count - (count >> step));
+                value.map_or(Cell::Empty, |value| Cell::time(value, *unit))
+            };
+            let cells = all.iter().map(value).collect();
             row(percent_at(step), cells, Fact::of(Cell::Count(count >> step)).then(" slower"))
         })
         .collect();
@@ -47,13 +45,6 @@ pub(super) fn blocks(document: &Document) -> Vec<Block> {
     rows.push(row("100".to_owned(), all.iter().map(greatest).collect(), in_all));
     let titles = metrics.iter().map(|(title, _)| *title);
     vec![Block::Table(Table::new(TableKind::Spectrum, "Spectrum", titles, rows))]
-}
-
-/// Returns the value beyond which `1 / 2^step` of the requests lie, in whole requests.
-fn at_step(metric: &AllOutcomes<'_>, step: u32, unit: DurationColumn) -> Cell {
-    let count = metric.count();
-    let value = metric.value_at_rank(count - (count >> step));
-    value.map_or(Cell::Empty, |value| Cell::time(value, unit))
 }
 
 /// Formats the percentile of a step: `50`, `87.5`, `99.951172`. The share beyond is cut to

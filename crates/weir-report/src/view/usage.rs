@@ -117,19 +117,15 @@ fn machine(environment: &Environment) -> Vec<Fact> {
 
 fn worker(phases: &Phases) -> Block {
     let span = |from: u64, to: u64| Cell::Duration(to.saturating_sub(from));
+    let life_ns = phases.drained_ns.saturating_sub(phases.connect_ns);
+    let busy = if life_ns == 0 { 0.0 } else { phases.cpu_time_ns as f64 / life_ns as f64 };
     let mut facts = vec![
         Fact::counted(phases.connections.into(), "connection"),
         Fact::named("connected in", span(phases.connect_ns, phases.connected_ns)),
         Fact::named("window", span(phases.t0_ns, phases.t1_ns)),
         Fact::named("tail", span(phases.t1_ns, phases.tail_end_ns)),
-        Fact::named("busy", Cell::Share(busy_share(phases))),
+        Fact::named("busy", Cell::Share(busy)),
     ];
     facts.extend(phases.cpu.map(|cpu| Fact::named("CPU", Cell::Text(cpu.to_string()))));
     Block::facts(&format!("Worker {}", phases.worker), facts)
-}
-
-/// CPU time of a worker as a share of its lifetime.
-fn busy_share(phases: &Phases) -> f64 {
-    let life_ns = phases.drained_ns.saturating_sub(phases.connect_ns);
-    if life_ns == 0 { 0.0 } else { phases.cpu_time_ns as f64 / life_ns as f64 }
 }

@@ -10,8 +10,7 @@ use crate::thresholds::{
     BURST_FACTOR, BURST_MORE, DISPERSION_SLACK, DISPERSION_SPANS_LEAST, DISPERSION_Z,
     DISPLACED_FINDING, NEVER_SENT_MOST, RATE_EDGE, RATE_FINDING,
 };
-use weir_result::document::{DeparturesSection, Dispersion, Document};
-use weir_result::document::{Rule, RuleUnit, Subject};
+use weir_result::document::{DeparturesSection, Dispersion, Document, Rule, RuleUnit, Subject};
 use weir_result::{Arrivals, Load};
 use weir_text::units;
 

@@ -11,10 +11,11 @@ use crate::thresholds::{
     NOISE_FLOOR_FINDING, OVERHEAD_NS, OVERHEAD_SHARE, PROBE_THREAD_BOUND, PROBE_THREAD_FINDING,
     TURNAROUND_BOUND_NS,
 };
-use weir_result::Callback;
-use weir_result::Load;
-use weir_result::document::{ClientOverhead, Document, Phases, ProveClientSection, RatioEstimate};
-use weir_result::document::{Rule, RuleOutcome, RuleUnit, Subject};
+use weir_result::document::{
+    ClientOverhead, Document, Phases, ProveClientSection, RatioEstimate, Rule, RuleOutcome,
+    RuleUnit, Subject,
+};
+use weir_result::{Callback, Load};
 use weir_text::setting::{CONNECTIONS, PART, RATE, THREADS};
 use weir_text::units;
 

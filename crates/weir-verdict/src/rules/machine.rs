@@ -6,9 +6,8 @@ use crate::thresholds::{
     CLOCK_STEP_NOTE_NS, DROPPED_FINDING, FULL_FINDING, IDLE_EXIT_NOTE, LOSS_FINDING, LOSSES_LEAST,
     PRESSURE_FINDING, QUOTA_BOUND, QUOTA_FINDING, STEAL_FINDING,
 };
-use weir_result::ClientHealth;
-use weir_result::Document;
 use weir_result::document::{Rule, RuleOutcome, RuleUnit, Subject};
+use weir_result::{ClientHealth, Document};
 use weir_text::setting::{SOURCE_IP, THREADS};
 use weir_text::units;
 

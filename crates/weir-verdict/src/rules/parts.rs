@@ -6,9 +6,7 @@
 
 use crate::rules::measure::Measure;
 use crate::thresholds::PARTS_TOGETHER_FINDING;
-use weir_result::document::Grade;
-use weir_result::document::{Document, PartSection};
-use weir_result::document::{Rule, RuleOutcome, RuleUnit, Subject};
+use weir_result::document::{Document, Grade, PartSection, Rule, RuleOutcome, RuleUnit, Subject};
 use weir_text::setting::START_AT;
 use weir_text::units;
 

@@ -9,12 +9,9 @@ use crate::thresholds::{
     ABOVE_DELAYED_ACK_NS, BELOW_DELAYED_ACK_NS, DELAYED_ACK_FINDING, DELAYED_ACK_NS,
     DELAYED_ACK_PEAK, GROWTH_CONFIDENCE, GROWTH_FINDING, UPLOAD_WAIT_FINDING, WAITED_FINDING,
 };
-use weir_result::Document;
-use weir_result::Load;
-use weir_result::Sent;
-use weir_result::document::{Limit, LimitedBy};
-use weir_result::document::{Rule, RuleUnit, Subject};
+use weir_result::document::{Limit, LimitedBy, Rule, RuleUnit, Subject};
 use weir_result::histogram::middle_of;
+use weir_result::{Document, Load, Sent};
 use weir_text::setting::CONNECTIONS;
 use weir_text::units;
 

@@ -6,9 +6,10 @@ use weir_text::setting::{OUTPUT, WARMUP};
 
 use crate::rules::measure::Measure;
 use crate::thresholds::TRANSIENT_FINDING;
-use weir_result::document::{Change, SeriesStationarity, SliceSeries};
-use weir_result::document::{Document, SliceEntry};
-use weir_result::document::{Rule, RuleOutcome, RuleUnit, Subject};
+use weir_result::document::{
+    Change, Document, Rule, RuleOutcome, RuleUnit, SeriesStationarity, SliceEntry, SliceSeries,
+    Subject,
+};
 use weir_text::units;
 
 /// Reason why a run is not judged.

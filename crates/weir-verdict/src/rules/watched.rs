@@ -3,8 +3,7 @@
 
 use crate::rules::measure::Measure;
 use crate::thresholds::{DROPPED_ACCEPTS_FINDING, SERVER_COUNT_FINDING};
-use weir_result::document::{Document, ServerSection};
-use weir_result::document::{Rule, RuleUnit, Subject};
+use weir_result::document::{Document, Rule, RuleUnit, ServerSection, Subject};
 use weir_text::units;
 
 /// Judges the counts of a server that was watched.

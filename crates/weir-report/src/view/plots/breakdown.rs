@@ -31,14 +31,10 @@ pub(super) fn latency(document: &Document) -> Option<Plot> {
     marks.push(part("server and network", Role::Main, |row| row.3));
     let waits =
         if wait > 0.0 { " Of the percentiles, it includes waiting for a connection." } else { "" };
-    Some(Plot {
-        name: "latency-breakdown".to_owned(),
-        title: "Latency by cause".to_owned(),
-        about: format!(
-            "Of ok requests: time that weir added, and time of the server and the network.{waits}"
-        ),
-        x: Axis::linear("Time", Unit::Nanoseconds),
-        y: Axis { title: String::new(), scale: Scale::Names, unit: Unit::Name },
-        marks,
-    })
+    let about = format!(
+        "Of ok requests: time that weir added, and time of the server and the network.{waits}"
+    );
+    let names = Axis { scale: Scale::Names, ..Axis::linear("", Unit::Name) };
+    let axes = [Axis::linear("Time", Unit::Nanoseconds), names];
+    Some(Plot::new(["latency-breakdown", "Latency by cause"], about, axes, marks))
 }

@@ -17,12 +17,8 @@ pub(super) fn times(document: &Document) -> Option<Plot> {
         let Some(metric) = metric.filter(|metric| metric.ok.count > 0) else { continue };
         marks.push(of_histogram(name, role, &metric.times.ok));
     }
-    (!marks.is_empty()).then(|| Plot {
-        name: "connection-times".to_owned(),
-        title: "Connection times".to_owned(),
-        about: "Time to open a connection, warm-up and renewals included.".to_owned(),
-        x: Axis::nines(),
-        y: Axis::log("Time", Unit::Nanoseconds),
-        marks,
-    })
+    let about = "Time to open a connection, warm-up and renewals included.";
+    let axes = [Axis::nines(), Axis::log("Time", Unit::Nanoseconds)];
+    (!marks.is_empty())
+        .then(|| Plot::new(["connection-times", "Connection times"], about, axes, marks))
 }

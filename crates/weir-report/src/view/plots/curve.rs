@@ -4,7 +4,7 @@ use weir_result::document::{Metric, Summary};
 use weir_result::quantile::{AllOutcomes, Bound};
 use weir_result::{Document, Histogram, Load};
 
-use crate::view::{Axis, Mark, Plot, Role, Unit, short};
+use crate::view::{Axis, Mark, Plot, Role, Unit};
 
 /// Points of a curve in each halving of the share beyond it.
 const STEPS: u32 = 4;
@@ -44,14 +44,9 @@ pub(super) fn latency(document: &Document) -> Option<Plot> {
 }
 
 fn plot(marks: Vec<Mark>, about: &str) -> Plot {
-    Plot {
-        name: "latency-percentiles".to_owned(),
-        title: "Latency by percentile".to_owned(),
-        about: format!("The share of requests that were at most this slow. {about}"),
-        x: Axis::nines(),
-        y: Axis::log("Time", Unit::Nanoseconds),
-        marks,
-    }
+    let about = format!("The share of requests that were at most this slow. {about}");
+    let axes = [Axis::nines(), Axis::log("Time", Unit::Nanoseconds)];
+    Plot::new(["latency-percentiles", "Latency by percentile"], about, axes, marks)
 }
 
 /// The curve of a metric over all outcomes; where failures hide the value, a second one from there
@@ -65,18 +60,15 @@ fn of_metric(name: &str, [role, at_least]: [Role; 2], metric: &Metric) -> Vec<Ma
         })
         .collect();
     let known = values.iter().take_while(|(_, _, bound)| *bound == Bound::Exact).count();
-    let points = |part: &[(f64, f64, Bound)]| {
-        part.iter().map(|(x, y, _)| (*x, Some(*y))).collect::<Vec<_>>()
+    let line = |name: &str, role, part: &[(f64, f64, Bound)]| {
+        Mark::line(name, role, part.iter().map(|(x, y, _)| (*x, Some(*y))))
     };
-    let mut marks = Vec::new();
-    if known > 0 {
-        marks.push(Mark::line(name, role, points(&values[..known])));
-    }
-    if known < values.len() {
-        let hidden = points(&values[known.saturating_sub(1)..]);
-        marks.push(Mark::line(&format!("{name}, at least (failures)"), at_least, hidden));
-    }
-    marks
+    let shown = (known > 0).then(|| line(name, role, &values[..known]));
+    let hidden = (known < values.len()).then(|| {
+        let hidden = &values[known.saturating_sub(1)..];
+        line(&format!("{name}, at least (failures)"), at_least, hidden)
+    });
+    shown.into_iter().chain(hidden).collect()
 }
 
 /// The curve of a histogram.
@@ -99,19 +91,12 @@ fn band(summary: &Summary) -> Option<Mark> {
     let listed = summary.percentiles.iter().filter(|value| value.p < 100.0);
     let ends: Vec<(f64, f64, Option<f64>)> = listed
         .filter_map(|value| {
-            let x = 100.0 / (100.0 - value.p);
-            let high = value.high_ns.map(|ns| short(ns.max(1) as f64));
-            Some((short(x), short(value.low_ns?.max(1) as f64), high))
+            let high = value.high_ns.map(|ns| ns.max(1) as f64);
+            Some((100.0 / (100.0 - value.p), value.low_ns?.max(1) as f64, high))
         })
         .collect();
     let is_drawn = ends.iter().filter(|(_, _, high)| high.is_some()).count() > 1;
-    is_drawn.then(|| Mark::Band {
-        name: "95% interval".to_owned(),
-        role: Role::Main,
-        x: ends.iter().map(|end| end.0).collect(),
-        low: ends.iter().map(|end| end.1).collect(),
-        high: ends.iter().map(|end| end.2).collect(),
-    })
+    is_drawn.then(|| Mark::band("95% interval".to_owned(), Role::Main, ends))
 }
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 
 use weir_result::document::SeriesEntry;
 use weir_result::histogram::middle_of;
-use weir_result::{Document, Histogram, Load};
+use weir_result::{Document, Histogram};
 
 use super::time::{ends, groups, spans};
+use crate::view::percentiles::of_load;
 use crate::view::{Axis, Mark, Plot, Role, Unit, short};
 
 /// Greatest number of columns.
@@ -43,21 +44,13 @@ pub(super) fn latency(document: &Document) -> Option<Plot> {
         marks.push(Mark::line(name, role, columns.iter().map(at)));
     }
     marks.extend(failures(&columns));
-    let time = match document.plan.load {
-        Load::OpenLoop { .. } => "response time",
-        Load::ClosedLoop => "service time",
-    };
-    Some(Plot {
-        name: "latency-over-time".to_owned(),
-        title: "Latency over time".to_owned(),
-        about: format!(
-            "The {time} of every response, by when it was complete: the darker a cell, the more \
-             responses it holds, on a logarithmic scale."
-        ),
-        x: Axis::time(),
-        y: Axis::log("Time", Unit::Nanoseconds),
-        marks,
-    })
+    let (time, _) = of_load(document)[0];
+    let about = format!(
+        "The {time} of every response, by when it was complete: the darker a cell, the more \
+         responses it holds, on a logarithmic scale."
+    );
+    let axes = [Axis::time(), Axis::log("Time", Unit::Nanoseconds)];
+    Some(Plot::new(["latency-over-time", "Latency over time"], about, axes, marks))
 }
 
 /// Failures, at the times when they happened; `None` if there were none.

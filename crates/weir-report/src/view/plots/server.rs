@@ -21,8 +21,8 @@ pub(super) fn plots(document: &Document) -> Vec<Plot> {
     plots.extend((1..).zip(metrics).map(|(nth, metric)| self::metric(nth, metric)));
     for (nth, command) in (1..).zip(&server.commands) {
         let lines = lines(command.series.iter().map(|(name, points)| (name.as_str(), points)));
-        let title = named(&command.command);
-        plots.push(plot(format!("command-{nth}"), title, "Value", Unit::Number, lines));
+        let (name, title) = (format!("command-{nth}"), named(&command.command));
+        plots.push(plot(&name, &title, "Value", Unit::Number, lines));
     }
     let has_points = |mark: &Mark| matches!(mark, Mark::Line { x, .. } if x.len() > 1);
     plots.retain(|plot| plot.marks.iter().any(has_points));
@@ -32,9 +32,9 @@ pub(super) fn plots(document: &Document) -> Vec<Plot> {
     plots
 }
 
-fn plot(name: String, title: String, axis: &str, unit: Unit, marks: Vec<Mark>) -> Plot {
-    let about = "As the server reported it during the run.".to_owned();
-    Plot { name, title, about, x: Axis::time(), y: Axis::linear(axis, unit), marks }
+fn plot(name: &str, title: &str, axis: &str, unit: Unit, marks: Vec<Mark>) -> Plot {
+    let axes = [Axis::time(), Axis::linear(axis, unit)];
+    Plot::new([name, title], "As the server reported it during the run.", axes, marks)
 }
 
 /// Connections of nginx by state, and its requests per second.
@@ -55,22 +55,11 @@ fn nginx(section: &NginxSection) -> [Plot; 2] {
         (at_s, (elapsed_s > 0.0).then(|| count / elapsed_s))
     });
     let requests = vec![Mark::line("requests", Role::Main, requests)];
-    let name = |name: &str| format!("nginx-{name}");
+    let axis = "Requests per second";
+    let connections = connections.collect();
     [
-        plot(
-            name("requests"),
-            "nginx: requests".to_owned(),
-            "Requests per second",
-            Unit::PerSecond,
-            requests,
-        ),
-        plot(
-            name("connections"),
-            "nginx: connections".to_owned(),
-            "Connections",
-            Unit::Number,
-            connections.collect(),
-        ),
+        plot("nginx-requests", "nginx: requests", axis, Unit::PerSecond, requests),
+        plot("nginx-connections", "nginx: connections", "Connections", Unit::Number, connections),
     ]
 }
 
@@ -89,21 +78,10 @@ fn processes(server: &ServerSection) -> Vec<Plot> {
             })
             .collect()
     };
+    let memory = lines(|series, at| Some(series[at].resident_bytes as f64));
     vec![
-        plot(
-            "server-cpu".to_owned(),
-            "Server: CPU time".to_owned(),
-            "CPUs in use",
-            Unit::Number,
-            lines(cpu),
-        ),
-        plot(
-            "server-memory".to_owned(),
-            "Server: memory".to_owned(),
-            "Resident memory",
-            Unit::Bytes,
-            lines(|series, at| Some(series[at].resident_bytes as f64)),
-        ),
+        plot("server-cpu", "Server: CPU time", "CPUs in use", Unit::Number, lines(cpu)),
+        plot("server-memory", "Server: memory", "Resident memory", Unit::Bytes, memory),
     ]
 }
 
@@ -119,10 +97,10 @@ fn cpu(series: &[ProcessSample], at: usize) -> Option<f64> {
 fn metric(nth: usize, metric: &MetricSeries) -> Plot {
     let labels: Vec<String> =
         metric.labels.iter().map(|(name, value)| format!("{name}=\"{value}\"")).collect();
-    let labels =
-        if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-    let title = named(&format!("{}{labels}", metric.name));
-    let name = format!("prometheus-{nth}");
+    let title = match labels.is_empty() {
+        true => named(&metric.name),
+        false => named(&format!("{}{{{}}}", metric.name, labels.join(","))),
+    };
     let is_counter = metric.kind == "counter";
     let points: Vec<Point> = match is_counter {
         true => metric.points.windows(2).map(|pair| increase(&pair[0], &pair[1])).collect(),
@@ -133,7 +111,7 @@ fn metric(nth: usize, metric: &MetricSeries) -> Plot {
         true => ("Increase per second", Unit::PerSecond),
         false => ("Value", Unit::Number),
     };
-    plot(name, title, axis, unit, lines)
+    plot(&format!("prometheus-{nth}"), &title, axis, unit, lines)
 }
 
 /// The increase of a counter per second; none where it was set back.

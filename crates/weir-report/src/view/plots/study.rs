@@ -35,16 +35,10 @@ pub(in crate::view) fn runs(study: &Study, metric: &str) -> Option<Plot> {
     if marks.is_empty() {
         return None;
     }
-    Some(Plot {
-        name: "runs".to_owned(),
-        title: format!("{} of each run", metric.title()),
-        about: "In the order of the runs: a trend or a jump here is a change of the machine or \
-                of the target during the study."
-            .to_owned(),
-        x: Axis::linear("Run", Unit::Number),
-        y: Axis::linear("", Unit::of(&metric)),
-        marks,
-    })
+    let about = "In the order of the runs: a trend or a jump here is a change of the machine or \
+                 of the target during the study.";
+    let axes = [Axis::linear("Run", Unit::Number), Axis::linear("", Unit::of(&metric))];
+    Some(Plot::new(["runs", &format!("{} of each run", metric.title())], about, axes, marks))
 }
 
 /// Plots the percentiles of both variants, and their difference; empty without a shift function.
@@ -58,48 +52,32 @@ pub(in crate::view) fn shift(found: &Comparison) -> Vec<Plot> {
         let points = levels.iter().map(|level| (at(level), Some(value(level).max(1) as f64)));
         Mark::line(name, role, points)
     };
-    let change =
-        |value: fn(&ShiftLevel) -> f64| levels.iter().map(move |level| short(value(level)));
-    let band = Mark::Band {
-        name: format!("{} interval", units::short_percent(found.confidence)),
-        role: Role::Main,
-        x: levels.iter().map(|level| short(at(level))).collect(),
-        low: change(|level| level.low).collect(),
-        high: change(|level| level.high).map(Some).collect(),
-    };
+    let name = format!("{} interval", units::short_percent(found.confidence));
+    let ends = levels.iter().map(|level| (at(level), level.low, Some(level.high)));
+    let band = Mark::band(name, Role::Main, ends);
     let equal = levels.iter().map(|level| (at(level), Some(0.0)));
     let line = levels.iter().map(|level| (at(level), Some(level.change)));
     let (a, b) = (&found.base.name, &found.new.name);
+    let curves = vec![
+        curve(a, Role::Main, |level| level.base_ns),
+        curve(b, Role::Second, |level| level.new_ns),
+    ];
+    let changes = vec![
+        band,
+        Mark::line("no difference", Role::Reference, equal),
+        Mark::line("change", Role::Main, line),
+    ];
+    let (a, b) = (named(a), named(b));
+    let of_curves = format!("Response time of all runs of {a} and of {b}.");
+    let of_changes = format!(
+        "Change from {a} to {b}: below 0 {b} is faster. Where the band holds 0, the runs do not \
+         show a difference."
+    );
+    let times = [Axis::nines(), Axis::log("Time", Unit::Nanoseconds)];
+    let shares = [Axis::nines(), Axis::linear("Change", Unit::Share)];
     vec![
-        Plot {
-            name: "percentiles".to_owned(),
-            title: "Latency by percentile".to_owned(),
-            about: format!("Response time of all runs of {} and of {}.", named(a), named(b)),
-            x: Axis::nines(),
-            y: Axis::log("Time", Unit::Nanoseconds),
-            marks: vec![
-                curve(a, Role::Main, |level| level.base_ns),
-                curve(b, Role::Second, |level| level.new_ns),
-            ],
-        },
-        Plot {
-            name: "shift".to_owned(),
-            title: "Difference at each percentile".to_owned(),
-            about: format!(
-                "Change from {} to {}: below 0 {} is faster. Where the band holds 0, the runs do \
-                 not show a difference.",
-                named(a),
-                named(b),
-                named(b)
-            ),
-            x: Axis::nines(),
-            y: Axis::linear("Change", Unit::Share),
-            marks: vec![
-                band,
-                Mark::line("no difference", Role::Reference, equal),
-                Mark::line("change", Role::Main, line),
-            ],
-        },
+        Plot::new(["percentiles", "Latency by percentile"], of_curves, times, curves),
+        Plot::new(["shift", "Difference at each percentile"], of_changes, shares, changes),
     ]
 }
 
@@ -139,16 +117,11 @@ pub(in crate::view) fn path(found: &SearchResult) -> Option<Plot> {
         let (x, y): (Vec<f64>, Vec<f64>) = of_kind.map(|(at, _, rps)| (*at, short(*rps))).unzip();
         (!x.is_empty()).then(|| Mark::dots(name, role, x, y))
     });
-    Some(Plot {
-        name: "search".to_owned(),
-        title: "Path of the search".to_owned(),
-        about: "The rate of each trial, and whether it met the objective. The result lies between \
-                the two lines."
-            .to_owned(),
-        x: Axis::linear("Trial", Unit::Number),
-        y: Axis::log("Rate", Unit::PerSecond),
-        marks: bounds.chain(dots).collect(),
-    })
+    let about = "The rate of each trial, and whether it met the objective. The result lies between \
+                 the two lines.";
+    let axes = [Axis::linear("Trial", Unit::Number), Axis::log("Rate", Unit::PerSecond)];
+    let marks = bounds.chain(dots).collect();
+    Some(Plot::new(["search", "Path of the search"], about, axes, marks))
 }
 
 /// Plots the metrics of a sweep over its first factor, with a curve for each combination of the
@@ -171,14 +144,11 @@ pub(in crate::view) fn curves(study: &Study, sweep: &Sweep) -> Vec<Plot> {
         let marks = metric_curves(study, sweep, nth);
         let means = sweep.cells.iter().filter_map(|cell| cell.metrics.get(nth)?.as_ref());
         let has_any = means.into_iter().any(|metric| metric.mean > 0.0);
-        (has_any && !marks.is_empty()).then(|| Plot {
-            name: format!("sweep-{}", nth + 1),
-            title: format!("{} by {}", metric.title(), named(&factor.name)),
-            about: "Means over the runs; the bands are 95% intervals.".to_owned(),
-            x: axis.clone(),
-            y: Axis::linear("", Unit::of(&metric)),
-            marks,
-        })
+        let title = format!("{} by {}", metric.title(), named(&factor.name));
+        let about = "Means over the runs; the bands are 95% intervals.";
+        let axes = [axis.clone(), Axis::linear("", Unit::of(&metric))];
+        (has_any && !marks.is_empty())
+            .then(|| Plot::new([&format!("sweep-{}", nth + 1), &title], about, axes, marks))
     });
     plots.collect()
 }
@@ -199,15 +169,12 @@ fn metric_curves(study: &Study, sweep: &Sweep, nth: usize) -> Vec<Mark> {
         curves.into_iter().take(PLOTS_MAX).enumerate().flat_map(|(index, (name, points))| {
             let (mut points, role) = (points, role_of(index));
             points.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let ends = points.iter().filter_map(|(x, _, ends)| Some((*x, (*ends)?)));
-            let ends: Vec<(f64, (f64, f64))> = ends.collect();
-            let band = (ends.len() > 1).then(|| Mark::Band {
-                name: String::new(),
-                role,
-                x: ends.iter().map(|end| short(end.0)).collect(),
-                low: ends.iter().map(|end| short(end.1.0)).collect(),
-                high: ends.iter().map(|end| Some(short(end.1.1))).collect(),
+            let ends = points.iter().filter_map(|(x, _, ends)| {
+                let (low, high) = (*ends)?;
+                Some((*x, low, Some(high)))
             });
+            let ends: Vec<_> = ends.collect();
+            let band = (ends.len() > 1).then(|| Mark::band(String::new(), role, ends));
             let line = Mark::line(&name, role, points.iter().map(|(x, mean, _)| (*x, Some(*mean))));
             band.into_iter().chain([line])
         });

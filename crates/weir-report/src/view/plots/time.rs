@@ -59,17 +59,11 @@ pub(super) fn rates(document: &Document) -> Option<Plot> {
     }
     marks.push(Mark::line("sent", Role::Second, rate(document, |of| of.sent)));
     marks.push(Mark::line("completed", Role::Main, rate(document, |of| of.completed)));
-    Some(Plot {
-        name: "rates".to_owned(),
-        title: "Rates".to_owned(),
-        about: "Requests sent and responses completed per second. A gap between planned and sent \
-                is due to the client or to a lack of free connections; a gap between sent and \
-                completed is a growing queue."
-            .to_owned(),
-        x: Axis::time(),
-        y: Axis::linear("Requests per second", Unit::PerSecond),
-        marks,
-    })
+    let about = "Requests sent and responses completed per second. A gap between planned and sent \
+                 is due to the client or to a lack of free connections; a gap between sent and \
+                 completed is a growing queue.";
+    let axes = [Axis::time(), Axis::linear("Requests per second", Unit::PerSecond)];
+    Some(Plot::new(["rates", "Rates"], about, axes, marks))
 }
 
 /// Plots failures over time; `None` if there are none.
@@ -85,13 +79,11 @@ pub(super) fn failures(document: &Document) -> Option<Plot> {
         .zip(found)
         .map(|(nth, (name, count))| Mark::line(name, Role::Other(nth), rate(document, count)))
         .collect();
-    (!lines.is_empty()).then(|| Plot {
-        name: "failures".to_owned(),
-        title: "Failures".to_owned(),
-        about: "Requests that failed per second, by kind.".to_owned(),
-        x: Axis::time(),
-        y: Axis::linear("Failures per second", Unit::PerSecond),
-        marks: spans(document).into_iter().chain(lines).collect(),
+    let about = "Requests that failed per second, by kind.";
+    let axes = [Axis::time(), Axis::linear("Failures per second", Unit::PerSecond)];
+    (!lines.is_empty()).then(|| {
+        let marks = spans(document).into_iter().chain(lines).collect();
+        Plot::new(["failures", "Failures"], about, axes, marks)
     })
 }
 
@@ -112,16 +104,10 @@ pub(super) fn in_flight(document: &Document) -> Option<Plot> {
     if document.series.iter().any(|of| of.backlog > 0) {
         marks.push(Mark::line("due and not sent", Role::Bad, last(|of| of.backlog)));
     }
-    Some(Plot {
-        name: "in-flight".to_owned(),
-        title: "Requests in flight".to_owned(),
-        about: "Requests without a response at the end of each interval, and requests that were \
-                due and not sent yet."
-            .to_owned(),
-        x: Axis::time(),
-        y: Axis::linear("Requests", Unit::Number),
-        marks,
-    })
+    let about = "Requests without a response at the end of each interval, and requests that were \
+                 due and not sent yet.";
+    let axes = [Axis::time(), Axis::linear("Requests", Unit::Number)];
+    Some(Plot::new(["in-flight", "Requests in flight"], about, axes, marks))
 }
 
 /// Points of a count per second, each in the middle of its group.

@@ -1,6 +1,5 @@
 //! The report of a comparison: the verdict on the primary metric, all metrics, the shift function.
 
-use weir_result::document::Note;
 use weir_result::study::{Answer, Comparison, MetricComparison, Pairing, ShiftLevel};
 use weir_text::units;
 use weir_verdict::NamedMetric;
@@ -36,17 +35,13 @@ fn verdict(found: &Comparison) -> Vec<Block> {
     } else {
         blocks.push(Block::sentence("Verdict", Fact::text(found.sentence()).toned(Tone::Bad)));
     }
-    let warnings = found.warnings.iter().map(|note| Block::Note(Notice::OfRun(coded(note))));
-    blocks.extend(warnings);
-    blocks
-}
-
-/// Formats a warning with its code if it is one that METHOD names.
-fn coded(note: &Note) -> String {
-    match note.code.as_str() {
+    let warnings = found.warnings.iter().map(|note| match note.code.as_str() {
+        // METHOD names this one.
         "NOT_INTERLEAVED" => format!("NOT_INTERLEAVED: {}", note.text),
         _ => note.text.clone(),
-    }
+    });
+    blocks.extend(warnings.map(|text| Block::Note(Notice::OfRun(text))));
+    blocks
 }
 
 fn tone(answer: Answer) -> Tone {

@@ -1,0 +1,34 @@
+//! The parts that several formats of other load generators have in common.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use weir_result::Document;
+use weir_result::document::Accounting;
+
+/// Returns the member `weir` of a result: its origin, and the certainty of its figures.
+pub(crate) fn origin(document: &Document, certainty: &Value) -> Value {
+    json!({
+        "version": document.tool.version,
+        "url": document.plan.url,
+        "grade": document.verdict.grade,
+        "interrupted": document.run.interrupted,
+        "certainty": certainty,
+    })
+}
+
+/// Counts responses by status code, and under `none` the requests without one.
+pub(crate) fn statuses(accounting: &Accounting, none: &str) -> BTreeMap<String, u64> {
+    let without = accounting.planned - accounting.ok - accounting.bad_response;
+    let without = (without > 0).then(|| (none.to_owned(), without));
+    let codes = accounting.status.iter().map(|(code, count)| (code.to_string(), *count));
+    codes.chain(without).collect()
+}
+
+/// Formats an instant, in nanoseconds from the epoch of the run, as RFC 3339; null if it is out of
+/// range.
+pub(crate) fn timestamp(document: &Document, at_ns: u64) -> Option<String> {
+    let unix_ns = i128::from(document.run.epoch_unix_ns) + i128::from(at_ns);
+    Some(Timestamp::from_nanosecond(unix_ns).ok()?.to_string())
+}
