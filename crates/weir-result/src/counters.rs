@@ -13,7 +13,6 @@ mod by_outcome;
 mod connections;
 mod network;
 mod phases;
-pub(crate) mod rules;
 mod script;
 mod throughput;
 mod timeline;

@@ -1,13 +1,10 @@
 //! Rows of small counts as text: LEB128, compressed with zlib, in base64. The decoder gets the
 //! expected number of counts, and takes no more memory than those need, for any text.
 
-use std::io::{Read, Write};
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use flate2::Compression;
-use flate2::read::ZlibDecoder;
-use flate2::write::ZlibEncoder;
+
+use crate::zlib::{deflated, inflated};
 
 /// Encoded bytes of the greatest count.
 const COUNT_BYTES_MAX: usize = 5;
@@ -51,20 +48,6 @@ pub(crate) fn decode(text: &str, expected: usize) -> Result<Vec<u32>, &'static s
     } else {
         Err("it has not as many counts as its spans")
     }
-}
-
-fn deflated(plain: &[u8]) -> Vec<u8> {
-    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(plain).expect("writing to memory");
-    encoder.finish().expect("writing to memory")
-}
-
-/// Inflates; `None` if the input was not deflated, or if the output exceeds `bytes_max`.
-fn inflated(deflated: &[u8], bytes_max: usize) -> Option<Vec<u8>> {
-    let mut plain = Vec::new();
-    let limit = u64::try_from(bytes_max).ok()?.saturating_add(1);
-    ZlibDecoder::new(deflated).take(limit).read_to_end(&mut plain).ok()?;
-    (plain.len() <= bytes_max).then_some(plain)
 }
 
 #[cfg(test)]

@@ -1,17 +1,13 @@
 //! Histograms as text: HdrHistogram's V2 encoding, compressed, in base64, as other tools read it.
 //!
 //! The buckets are HdrHistogram's, so that encoding only writes counts. Decoding accepts any text:
-//! it ends in buckets within [`BUCKETS`] or in an [`EncodingError`], with memory bounded.
-
-use std::io::{Read, Write};
+//! it ends in buckets within [`BUCKETS`] or in the fault of the text, with memory bounded.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use flate2::Compression;
-use flate2::read::ZlibDecoder;
-use flate2::write::ZlibEncoder;
 
 use crate::histogram::{BUCKETS, HIGHEST_NS};
+use crate::zlib::{deflated, inflated};
 
 const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
 const COOKIE: u32 = 0x1c84_9313;
@@ -24,22 +20,12 @@ const HEADER_BYTES: usize = 40;
 /// Greatest payload: a count takes nine bytes at most.
 const PAYLOAD_BYTES_MAX: usize = BUCKETS * 9;
 
-/// Reason why a text is no histogram of this program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum EncodingError {
-    /// Not base64.
-    #[error("it is not base64")]
-    NotBase64,
-    /// Not an HdrHistogram, or cut short.
-    #[error("it is not a compressed HdrHistogram of version 2")]
-    NotAHistogram,
-    /// A histogram of another unit, range or precision, which buckets cannot be added to.
-    #[error("it is not a histogram from 1 ns to 1 h with three digits")]
-    OtherLayout,
-    /// Counts out of range.
-    #[error("its counts are out of range")]
-    CountsOutOfRange,
-}
+/// Reasons why a text is no histogram of this program: it is cut short, or of a unit, range or
+/// precision whose buckets cannot be added.
+const NOT_BASE64: &str = "it is not base64";
+const NOT_A_HISTOGRAM: &str = "it is not a compressed HdrHistogram of version 2";
+const OTHER_LAYOUT: &str = "it is not a histogram from 1 ns to 1 h with three digits";
+const COUNTS_OUT_OF_RANGE: &str = "its counts are out of range";
 
 /// Encodes these buckets, ascending, as text.
 pub(crate) fn encode(buckets: impl IntoIterator<Item = (usize, u64)>) -> String {
@@ -67,14 +53,13 @@ pub(crate) fn encode(buckets: impl IntoIterator<Item = (usize, u64)>) -> String 
 }
 
 /// Decodes the buckets of a text, ascending.
-pub(crate) fn decode(text: &str) -> Result<Vec<(usize, u64)>, EncodingError> {
-    let compressed = STANDARD.decode(text).map_err(|_| EncodingError::NotBase64)?;
-    let plain = decompress(&compressed).ok_or(EncodingError::NotAHistogram)?;
-    let (header, payload) =
-        plain.split_at_checked(HEADER_BYTES).ok_or(EncodingError::NotAHistogram)?;
+pub(crate) fn decode(text: &str) -> Result<Vec<(usize, u64)>, &'static str> {
+    let compressed = STANDARD.decode(text).map_err(|_| NOT_BASE64)?;
+    let plain = decompress(&compressed).ok_or(NOT_A_HISTOGRAM)?;
+    let (header, payload) = plain.split_at_checked(HEADER_BYTES).ok_or(NOT_A_HISTOGRAM)?;
     let payload_bytes = word_at(header, 4).and_then(|bytes| usize::try_from(bytes).ok());
     if word_at(header, 0) != Some(COOKIE) || payload_bytes != Some(payload.len()) {
-        return Err(EncodingError::NotAHistogram);
+        return Err(NOT_A_HISTOGRAM);
     }
     let is_ours = word_at(header, 8) == Some(0)
         && word_at(header, 12) == Some(SIGNIFICANT_DIGITS)
@@ -82,16 +67,16 @@ pub(crate) fn decode(text: &str) -> Result<Vec<(usize, u64)>, EncodingError> {
         && header[24..32] == HIGHEST_NS.to_be_bytes()
         && header[32..40] == 1.0_f64.to_be_bytes();
     if !is_ours {
-        return Err(EncodingError::OtherLayout);
+        return Err(OTHER_LAYOUT);
     }
     read_counts(payload)
 }
 
-fn read_counts(mut payload: &[u8]) -> Result<Vec<(usize, u64)>, EncodingError> {
+fn read_counts(mut payload: &[u8]) -> Result<Vec<(usize, u64)>, &'static str> {
     let mut buckets = Vec::new();
     let mut next = 0_usize;
     while !payload.is_empty() {
-        let number = read_number(&mut payload).ok_or(EncodingError::NotAHistogram)?;
+        let number = read_number(&mut payload).ok_or(NOT_A_HISTOGRAM)?;
         let step = if number < 0 { number.unsigned_abs() } else { 1 };
         if number > 0 {
             buckets.push((next, number.unsigned_abs()));
@@ -100,7 +85,7 @@ fn read_counts(mut payload: &[u8]) -> Result<Vec<(usize, u64)>, EncodingError> {
             .ok()
             .and_then(|step| next.checked_add(step))
             .filter(|next| *next <= BUCKETS)
-            .ok_or(EncodingError::CountsOutOfRange)?;
+            .ok_or(COUNTS_OUT_OF_RANGE)?;
     }
     Ok(buckets)
 }
@@ -138,15 +123,9 @@ fn read_number(bytes: &mut &[u8]) -> Option<i64> {
 }
 
 fn compress(plain: &[u8]) -> Vec<u8> {
-    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(plain).expect("writing to memory");
-    let deflated = encoder.finish().expect("writing to memory");
-    let mut out = Vec::with_capacity(8 + deflated.len());
-    out.extend_from_slice(&COMPRESSED_COOKIE.to_be_bytes());
+    let deflated = deflated(plain);
     let length = u32::try_from(deflated.len()).expect("at most 300 kB before compression");
-    out.extend_from_slice(&length.to_be_bytes());
-    out.extend_from_slice(&deflated);
-    out
+    [&COMPRESSED_COOKIE.to_be_bytes()[..], &length.to_be_bytes(), &deflated].concat()
 }
 
 fn decompress(compressed: &[u8]) -> Option<Vec<u8>> {
@@ -155,11 +134,8 @@ fn decompress(compressed: &[u8]) -> Option<Vec<u8>> {
     if word_at(header, 0)? != COMPRESSED_COOKIE || length != deflated.len() {
         return None;
     }
-    // One byte more than any valid payload: a decompression bomb is cut there.
-    let limit = u64::try_from(HEADER_BYTES + PAYLOAD_BYTES_MAX + 1).ok()?;
-    let mut plain = Vec::new();
-    ZlibDecoder::new(deflated).take(limit).read_to_end(&mut plain).ok()?;
-    Some(plain)
+    // A decompression bomb is cut there.
+    inflated(deflated, HEADER_BYTES + PAYLOAD_BYTES_MAX)
 }
 
 fn word_at(bytes: &[u8], at: usize) -> Option<u32> {
@@ -215,20 +191,20 @@ mod tests {
         histogram.record(5).expect("in range");
         let mut bytes = Vec::new();
         V2DeflateSerializer::new().serialize(&histogram, &mut bytes).expect("in memory");
-        assert_eq!(decode(&STANDARD.encode(bytes)), Err(EncodingError::OtherLayout));
-        assert_eq!(decode("no base64!"), Err(EncodingError::NotBase64));
-        assert_eq!(decode(""), Err(EncodingError::NotAHistogram));
+        assert_eq!(decode(&STANDARD.encode(bytes)), Err(OTHER_LAYOUT));
+        assert_eq!(decode("no base64!"), Err(NOT_BASE64));
+        assert_eq!(decode(""), Err(NOT_A_HISTOGRAM));
         let mut cut = bytes_of(&encode([(7, 1), (9, 2)]));
         cut.pop();
-        assert_eq!(decode(&STANDARD.encode(cut)), Err(EncodingError::NotAHistogram));
+        assert_eq!(decode(&STANDARD.encode(cut)), Err(NOT_A_HISTOGRAM));
     }
 
     #[test]
     fn a_bomb_and_a_count_beyond_the_range_are_refused() {
         let zeros = vec![0; 100_000_000];
-        assert_eq!(decode(&STANDARD.encode(compress(&zeros))), Err(EncodingError::NotAHistogram));
+        assert_eq!(decode(&STANDARD.encode(compress(&zeros))), Err(NOT_A_HISTOGRAM));
         let beyond = encode([(BUCKETS + 5, 1)]);
-        assert_eq!(decode(&beyond), Err(EncodingError::CountsOutOfRange));
+        assert_eq!(decode(&beyond), Err(COUNTS_OUT_OF_RANGE));
     }
 
     proptest! {

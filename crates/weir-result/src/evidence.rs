@@ -7,41 +7,32 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::Histogram;
+use crate::rules;
 
-/// Times from kernel time stamps, of the requests on stamped connections: members of M that ended
-/// `ok` (METHOD 1.2). All histograms but `tx_delay` and `wire_time` have one value per such
-/// request.
-#[derive(Clone, Debug, Default)]
-pub struct Stamped {
-    /// Connections that requested time stamps from the kernel and got them enabled.
-    pub connections: u32,
-    /// `Te − T0`.
-    pub response: Histogram,
-    /// `Te − T0 − sched_lag`.
-    pub unlagged: Histogram,
-    /// `Te − T0 − sched_lag − rx delay`: the response time without the parts that the client added.
-    pub outside: Histogram,
-    /// `Te − Ke`: time that the response spent in the client's socket buffer.
-    pub rx_delay: Histogram,
-    /// `Kx − Ts`, if the kernel stamped the send of the request.
-    pub tx_delay: Histogram,
-    /// `Ke − Kx`, if the kernel stamped both.
-    pub wire_time: Histogram,
-    /// Requests whose receive stamp is missing, or lies before `Ts` or after `Te`: after a clock
-    /// step, or on a kernel that does not stamp. They are in no histogram here.
-    pub missed: u64,
-}
-
-impl Stamped {
-    pub(crate) fn add(&mut self, other: &Stamped) {
-        self.connections = self.connections.saturating_add(other.connections);
-        self.response.add(&other.response);
-        self.unlagged.add(&other.unlagged);
-        self.outside.add(&other.outside);
-        self.rx_delay.add(&other.rx_delay);
-        self.tx_delay.add(&other.tx_delay);
-        self.wire_time.add(&other.wire_time);
-        self.missed += other.missed;
+merged! {
+    /// Times from kernel time stamps, of the requests on stamped connections: members of M that
+    /// ended `ok` (METHOD 1.2). All histograms but `tx_delay` and `wire_time` have one value per
+    /// such request.
+    #[derive(Clone, Debug, Default)]
+    pub struct Stamped {
+        /// Connections that requested time stamps from the kernel and got them enabled.
+        pub connections: u32 => rules::saturating,
+        /// `Te − T0`.
+        pub response: Histogram => rules::merge,
+        /// `Te − T0 − sched_lag`.
+        pub unlagged: Histogram => rules::merge,
+        /// `Te − T0 − sched_lag − rx delay`: the response time without the parts that the client
+        /// added.
+        pub outside: Histogram => rules::merge,
+        /// `Te − Ke`: time that the response spent in the client's socket buffer.
+        pub rx_delay: Histogram => rules::merge,
+        /// `Kx − Ts`, if the kernel stamped the send of the request.
+        pub tx_delay: Histogram => rules::merge,
+        /// `Ke − Kx`, if the kernel stamped both.
+        pub wire_time: Histogram => rules::merge,
+        /// Requests whose receive stamp is missing, or lies before `Ts` or after `Te`: after a
+        /// clock step, or on a kernel that does not stamp. They are in no histogram here.
+        pub missed: u64 => rules::sum,
     }
 }
 
@@ -156,25 +147,19 @@ fn add_bins(mine: &mut [u32], theirs: &[u32]) {
     }
 }
 
-/// Little's law, counted twice (METHOD 1.7). One count is the number of requests on the wire,
-/// integrated over the window as it changes. The other is the time that each request spent there,
-/// summed as requests end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Occupancy {
-    /// `∫ N dt` over the window, with N the requests on the wire, in nanoseconds.
-    pub integral_ns: u128,
-    /// `Σ |[Ts, Te) ∩ window|` over all requests, in nanoseconds.
-    pub sum_ns: u128,
-    /// `∫ N dt` over the window, with N the streams that the connections allow, in nanoseconds; 0
-    /// if they have none.
-    pub capacity_ns: u128,
-}
-
-impl Occupancy {
-    pub(crate) fn add(&mut self, other: &Occupancy) {
-        self.integral_ns += other.integral_ns;
-        self.sum_ns += other.sum_ns;
-        self.capacity_ns += other.capacity_ns;
+merged! {
+    /// Little's law, counted twice (METHOD 1.7). One count is the number of requests on the wire,
+    /// integrated over the window as it changes. The other is the time that each request spent
+    /// there, summed as requests end.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Occupancy {
+        /// `∫ N dt` over the window, with N the requests on the wire, in nanoseconds.
+        pub integral_ns: u128 => rules::sum,
+        /// `Σ |[Ts, Te) ∩ window|` over all requests, in nanoseconds.
+        pub sum_ns: u128 => rules::sum,
+        /// `∫ N dt` over the window, with N the streams that the connections allow, in nanoseconds;
+        /// 0 if they have none.
+        pub capacity_ns: u128 => rules::sum,
     }
 }
 

@@ -11,22 +11,29 @@ use std::ops::Range;
 
 pub use buckets::{BUCKETS, HIGHEST_NS, bucket_of, highest_in, lowest_in, middle_of};
 use counts::Counts;
+use serde::{Deserialize, Serialize};
 
-/// Exact figures beside the buckets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use crate::digits;
+
+/// Exact figures of a histogram, whose buckets hold them only approximately.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ExactFigures"))]
 pub struct Exact {
-    /// Number of values recorded.
+    /// Number of values.
     pub count: u64,
-    /// Least value; `u64::MAX` if there is none.
+    /// Least value in nanoseconds.
     pub min_ns: u64,
-    /// Greatest value, also if clipped; 0 if there is none.
+    /// Greatest value in nanoseconds.
     pub max_ns: u64,
-    /// Sum of all values, unclipped.
+    /// Sum in nanoseconds, as decimal digits: it may be more than a JSON number holds exactly.
+    #[serde(with = "digits")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub sum_ns: u128,
-    /// Of `count`: values beyond [`HIGHEST_NS`], in the last bucket.
+    /// Of `count`: values beyond 1 h, which are in the last bucket.
     pub clipped: u64,
 }
 
+/// Figures of no value: the least is the greatest number there is.
 impl Default for Exact {
     fn default() -> Exact {
         Exact { count: 0, min_ns: u64::MAX, max_ns: 0, sum_ns: 0, clipped: 0 }
@@ -40,6 +47,11 @@ impl Exact {
         self.max_ns = self.max_ns.max(other.max_ns);
         self.sum_ns += other.sum_ns;
         self.clipped += other.clipped;
+    }
+
+    /// Returns the figures; `None` if there are no values.
+    pub(crate) fn known(&self) -> Option<Exact> {
+        Some(*self).filter(|exact| exact.count > 0)
     }
 
     /// Returns the value that stands for those of a non-empty bucket: the bucket's upper edge, or

@@ -9,6 +9,7 @@ mod connection_failure;
 #[macro_use]
 mod counters;
 mod counts;
+mod digits;
 mod distinct;
 pub mod document;
 mod encoding;
@@ -21,11 +22,13 @@ mod packed;
 mod plan;
 pub mod quantile;
 mod raw;
+mod rules;
 #[cfg(feature = "schema")]
 mod schema;
 mod shape;
 mod slices;
 pub mod study;
+mod zlib;
 
 pub use counters::{
     ByOutcome, Callback, CallbackUsage, Connections, DestinationCounts, HandshakeKind, Interval,

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::counters::rules::{self, Merge};
 use crate::counters::{
     ByOutcome, Connections, DestinationCounts, Interval, Outcomes, ScriptUsage, Sent, Slice,
     TcpUsage, TlsCounts, Window, WorkerPhases, merge_intervals,
@@ -13,6 +12,7 @@ use crate::counters::{
 use crate::evidence::{Departures, Occupancy, Stamped};
 use crate::failures::ErrorKind;
 use crate::histogram::Histogram;
+use crate::rules::{self, Merge};
 
 merged! {
     /// Measurements of one worker, or of several after [`Measurements::merge`].
@@ -44,11 +44,11 @@ merged! {
         /// lateness. Empty in a closed loop, which has no plan.
         pub unlagged: Histogram => rules::merge,
         /// Times from kernel time stamps, of a sample of the `ok` slots.
-        pub stamped: Stamped => Stamped::add,
+        pub stamped: Stamped => rules::merge,
         /// Sends per millisecond. Empty in a closed loop.
         pub departures: Departures => Departures::add,
         /// Little's law, counted twice.
-        pub occupancy: Occupancy => Occupancy::add,
+        pub occupancy: Occupancy => rules::merge,
         /// `Tf − Ts` of the `ok` slots.
         pub first_byte: Histogram => rules::merge,
         /// Duration of every successful connect, renewals and warm-up included.

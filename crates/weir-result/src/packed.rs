@@ -6,24 +6,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use crate::encoding;
 use crate::histogram::{Exact, Histogram, SparseHistogram};
 
-/// Exact figures of a histogram, whose buckets hold them only approximately.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct ExactFigures {
-    /// Number of values.
-    count: u64,
-    /// Least value in nanoseconds.
-    min_ns: u64,
-    /// Greatest value in nanoseconds.
-    max_ns: u64,
-    /// Sum in nanoseconds, as decimal digits: it may be more than a JSON number holds exactly.
-    #[serde(with = "digits")]
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
-    sum_ns: u128,
-    /// Of `count`: values beyond 1 h, which are in the last bucket.
-    clipped: u64,
-}
-
 /// A histogram with its exact figures, as in slices and the series.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -31,26 +13,13 @@ pub(crate) struct PackedHistogram {
     /// HdrHistogram V2 with compression, in base64.
     histogram: String,
     /// Figures that the buckets hold only approximately.
-    exact: ExactFigures,
+    exact: Exact,
 }
 
 /// Decodes a histogram. The error is the fault of the text.
-pub(crate) fn decode(text: &str, exact: &ExactFigures) -> Result<Histogram, String> {
-    let buckets = encoding::decode(text).map_err(|error| error.to_string())?;
-    Histogram::from_buckets(buckets, exact.to_exact()).map_err(str::to_owned)
-}
-
-impl ExactFigures {
-    /// Returns the figures; `None` if there are no values.
-    pub(crate) fn of(exact: &Exact) -> Option<ExactFigures> {
-        let Exact { count, min_ns, max_ns, sum_ns, clipped } = *exact;
-        (count > 0).then_some(ExactFigures { count, min_ns, max_ns, sum_ns, clipped })
-    }
-
-    fn to_exact(self) -> Exact {
-        let ExactFigures { count, min_ns, max_ns, sum_ns, clipped } = self;
-        Exact { count, min_ns, max_ns, sum_ns, clipped }
-    }
+pub(crate) fn decode(text: &str, exact: &Exact) -> Result<Histogram, String> {
+    let buckets = encoding::decode(text).map_err(str::to_owned)?;
+    Histogram::from_buckets(buckets, *exact).map_err(str::to_owned)
 }
 
 impl Histogram {
@@ -71,7 +40,7 @@ impl SparseHistogram {
 impl Serialize for Histogram {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         let pack = |exact| PackedHistogram { histogram: self.to_text(), exact };
-        ExactFigures::of(self.exact()).map(pack).serialize(out)
+        self.exact().known().map(pack).serialize(out)
     }
 }
 
@@ -89,7 +58,7 @@ impl<'de> Deserialize<'de> for Histogram {
 impl Serialize for SparseHistogram {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         let pack = |exact| PackedHistogram { histogram: self.to_text(), exact };
-        ExactFigures::of(self.exact()).map(pack).serialize(out)
+        self.exact().known().map(pack).serialize(out)
     }
 }
 
@@ -98,20 +67,6 @@ impl<'de> Deserialize<'de> for SparseHistogram {
         let histogram = Histogram::deserialize(from)?;
         SparseHistogram::from_histogram(&histogram)
             .ok_or_else(|| de::Error::custom("an interval counts more than 32 bits hold"))
-    }
-}
-
-/// A 128-bit number as a JSON string of decimal digits.
-pub(crate) mod digits {
-    use serde::{Deserialize, Deserializer, Serializer, de};
-
-    pub(crate) fn serialize<S: Serializer>(number: &u128, out: S) -> Result<S::Ok, S::Error> {
-        out.collect_str(number)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u128, D::Error> {
-        let text = String::deserialize(from)?;
-        text.parse().map_err(|_| de::Error::custom("a sum is not a number in decimal digits"))
     }
 }
 

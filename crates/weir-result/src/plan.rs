@@ -311,11 +311,12 @@ pub enum StampChoice {
 }
 
 /// An I/O engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum IoEngine {
     /// io_uring(7).
+    #[default]
     IoUring,
     /// epoll(7).
     Epoll,

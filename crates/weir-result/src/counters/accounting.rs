@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::rules;
+use crate::rules;
 
 counters! {
     /// Counts of the six classes (METHOD 1.6), over the slots of M.

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::accounting::is_zero;
-use super::rules;
 use crate::connection_failure::ConnectionFailure;
 use crate::failures::FailureKind;
+use crate::rules;
 
 counters! {
     /// Connections: requested, opened, renewed, failed.

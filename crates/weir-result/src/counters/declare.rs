@@ -15,7 +15,7 @@ macro_rules! merged {
             $($(#[$about])* pub $field: $type,)*
         }
 
-        impl $crate::counters::rules::Merge for $Name {
+        impl $crate::rules::Merge for $Name {
             fn merge(&mut self, other: &$Name) {
                 $($rule(&mut self.$field, &other.$field);)*
             }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::accounting::is_zero;
-use super::rules::{self, Merge};
+use crate::rules::{self, Merge};
 
 counters! {
     /// Kernel counters of a worker's TCP sockets, read as they are closed (`TCP_INFO`, tcp(7)).

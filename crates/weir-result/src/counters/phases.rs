@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rules;
 use crate::evidence::WorkerUsage;
+use crate::rules;
 
 counters! {
     /// The phases of one worker, in nanoseconds since the epoch, as it observed them.

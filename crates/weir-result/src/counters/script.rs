@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::rules;
+use crate::rules;
 
 counters! {
     /// Usage of the workers' scripts.

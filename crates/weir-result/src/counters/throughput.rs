@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rules;
 use crate::bound::Bound;
+use crate::rules;
 
 counters! {
     /// Counts inside `[t0, t1)`, whichever slots they belong to.

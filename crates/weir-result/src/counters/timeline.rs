@@ -3,10 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rules::{self, Merge};
 use crate::histogram::{Histogram, SparseHistogram};
 #[cfg(feature = "schema")]
 use crate::packed::PackedHistogram;
+use crate::rules::{self, Merge};
 
 counters! {
     /// One of the equal parts of the window, by `T0`.

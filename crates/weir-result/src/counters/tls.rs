@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rules;
+use crate::rules;
 
 counters! {
     /// TLS handshakes of a worker's connections.

@@ -3,22 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use super::check::{BrokenInvariant, check};
+use super::check::check;
 use super::coverage::Coverage;
-use super::departures::DeparturesSection;
-use super::latency::Latency;
-use super::occupancy::OccupancySection;
-use super::parts::PartSection;
-use super::probe::Probed;
 use super::recorded::Recorded;
-use super::stamps::StampsSection;
-use super::unjudged::Unjudged;
-use super::verdict::Verdict;
-use super::witness::WitnessSection;
 use super::{
-    Accounting, ClientUsage, ConnectionsSection, Document, Environment, Input, NetworkSection,
-    Note, Preflight, ProveClientSection, Run, SCHEMA_VERSION, ScriptSection, SelfcheckSection,
-    SeriesEntry, ServerSection, SliceEntry, Throughput, TlsSection, Tool,
+    Accounting, BrokenInvariant, ClientUsage, ConnectionsSection, DeparturesSection, Document,
+    Environment, Input, Latency, NetworkSection, Note, OccupancySection, Preflight, Probed,
+    ProveClientSection, Run, SCHEMA_VERSION, ScriptSection, SelfcheckSection, SeriesEntry,
+    ServerSection, SliceEntry, StampsSection, Throughput, TlsSection, Tool, Unjudged, Verdict,
+    WitnessSection,
 };
 use crate::counters::ByOutcome;
 use crate::evidence::ClientHealth;
@@ -161,17 +154,18 @@ impl Unjudged {
             witness: parts.witness,
             ..Recorded::of(measurements, run.part, parts.preflight_sent)
         };
-        let frame = Frame {
+        let given = Document {
             tool,
             run,
             plan: parts.plan,
             environment: parts.environment,
-            trials: parts.trials,
+            selfcheck: parts.trials.selfcheck,
+            prove_client: parts.trials.prove_client,
             server: parts.server,
             notes: parts.notes,
-            parts: Vec::new(),
+            ..Document::default()
         };
-        derive(frame, &recorded)
+        derive(given, &recorded)
     }
 }
 
@@ -185,38 +179,23 @@ fn keep_both_times(measurements: &mut Measurements) {
     }
 }
 
-/// Parts of a document beside the recorded ones.
-pub(super) struct Frame {
-    pub(super) tool: Tool,
-    pub(super) run: Run,
-    pub(super) plan: Plan,
-    pub(super) environment: Environment,
-    pub(super) trials: Trials,
-    pub(super) server: Option<ServerSection>,
-    pub(super) notes: Vec<Note>,
-    /// Parts of a merged document; empty in any other.
-    pub(super) parts: Vec<PartSection>,
-}
-
-/// Derives the document of these records, after checking that they add up.
-pub(super) fn derive(frame: Frame, recorded: &Recorded) -> Result<Unjudged, BrokenInvariant> {
-    check(&frame.plan, recorded)?;
+/// Derives the document of these records, after checking that they add up. What does not follow
+/// from them is `given`: the plan, the facts about the run, and the parts of a merged document.
+pub(super) fn derive(given: Document, recorded: &Recorded) -> Result<Unjudged, BrokenInvariant> {
+    check(&given.plan, recorded)?;
     let measurements = &recorded.measurements;
-    let coverage = Coverage::of(&frame.plan, &frame.parts);
-    let throughput = Throughput::of(&frame.plan, coverage.share, recorded);
+    let coverage = Coverage::of(&given.plan, &given.parts);
+    let throughput = Throughput::of(&given.plan, coverage.share, recorded);
     let series = measurements.intervals.iter();
     let witness = recorded.witness.as_ref();
     let window_ns = (throughput.window_s * 1e9).round() as u64;
-    let document = Document {
+    Ok(Unjudged::new(Document {
         schema_version: SCHEMA_VERSION,
-        tool: frame.tool,
-        run: frame.run,
         verdict: Verdict::default(),
         phases: recorded.phases.clone(),
-        environment: frame.environment,
-        connections: ConnectionsSection::of(&frame.plan, recorded, window_ns),
+        connections: ConnectionsSection::of(&given.plan, recorded, window_ns),
         accounting: Accounting::of(recorded),
-        latency: Latency::of(&frame.plan, measurements, throughput.window_s),
+        latency: Latency::of(&given.plan, measurements, throughput.window_s),
         series: series.map(|entry| SeriesEntry::of(entry, throughput.window_s)).collect(),
         stationarity: Vec::new(),
         slices: measurements.slices.iter().map(SliceEntry::of).collect(),
@@ -229,15 +208,7 @@ pub(super) fn derive(frame: Frame, recorded: &Recorded) -> Result<Unjudged, Brok
         tls: TlsSection::of(measurements.tls.as_ref(), window_ns),
         health: recorded.health,
         witness: witness.map(|witness| WitnessSection::of(witness, measurements)),
-        server: frame.server,
-        selfcheck: frame.trials.selfcheck,
-        prove_client: frame.trials.prove_client,
         script: ScriptSection::of(recorded),
-        plan: frame.plan,
-        raw: Vec::new(),
-        assertions: Vec::new(),
-        parts: frame.parts,
-        notes: frame.notes,
-    };
-    Ok(Unjudged::new(document))
+        ..given
+    }))
 }

@@ -2,23 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::assertions::AssertionResult;
-use super::departures::DeparturesSection;
-use super::environment::Environment;
-use super::latency::Latency;
-use super::note::Note;
-use super::occupancy::OccupancySection;
-use super::parts::PartSection;
-use super::probe::ProbeSection;
-use super::prove_client::ProveClientSection;
-use super::raw::RawSection;
-use super::run::{Run, Tool};
-use super::selfcheck::SelfcheckSection;
-use super::server::ServerSection;
-use super::stamps::StampsSection;
-use super::stationarity::SeriesStationarity;
-use super::verdict::Verdict;
-use super::witness::WitnessSection;
+use super::{
+    AssertionResult, DeparturesSection, Environment, Latency, Note, OccupancySection, PartSection,
+    ProbeSection, ProveClientSection, RawSection, Run, SelfcheckSection, SeriesStationarity,
+    ServerSection, StampsSection, Tool, Verdict, WitnessSection,
+};
 use crate::counters::{
     Accounting, ConnectionsSection, NetworkSection, Phases, ScriptSection, SeriesEntry, SliceEntry,
     Throughput, TlsSection,
@@ -30,7 +18,7 @@ use crate::plan::Plan;
 pub const SCHEMA_VERSION: u32 = 2;
 
 /// Result of a run: one JSON document.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Document {
     /// Version of this schema; a changed meaning is a new version.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::IoEngine;
 
 /// Machine and program that ran the load; null for facts that the machine does not provide.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Environment {
     /// Version of weir, repeated here so that this section alone identifies the environment.
@@ -45,22 +45,7 @@ pub struct Environment {
 impl Environment {
     /// Creates an environment of which nothing else is known.
     pub fn unknown(weir_version: &str, io_engine: IoEngine) -> Environment {
-        Environment {
-            weir_version: weir_version.to_owned(),
-            weir_commit: None,
-            io_engine,
-            hostname: None,
-            os: None,
-            kernel: None,
-            cpu_model: None,
-            cpus_online: None,
-            cpus_usable: None,
-            cpu_governor: None,
-            memory_total_bytes: None,
-            clock_source: None,
-            clock_read_ns: None,
-            congestion_control: None,
-            open_files_max: None,
-        }
+        let weir_version = weir_version.to_owned();
+        Environment { weir_version, io_engine, ..Environment::default() }
     }
 }

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::intervals::{Column, Intervals};
 use super::summary::Summary;
 use crate::counters::ByOutcome;
-use crate::histogram::Histogram;
+use crate::histogram::{Exact, Histogram};
 use crate::measurements::Measurements;
-use crate::packed::{ExactFigures, decode};
+use crate::packed::decode;
 use crate::plan::{Load, Plan};
 
 /// Declares a section of times. Each field has the name of its times in [`Measurements`], and
@@ -64,7 +64,7 @@ macro_rules! times {
 
 times! {
     /// Times of requests and connects.
-    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub struct Latency {
         /// Time from the planned send to the last byte. In a closed loop, where requests have no
@@ -104,7 +104,7 @@ times! {
 }
 
 /// Distribution of one time over the measured requests.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(into = "StoredMetric", try_from = "StoredMetric")]
 pub struct Metric {
@@ -294,16 +294,16 @@ struct HistogramTexts {
 struct ExactByOutcome {
     /// Requests that ended as `ok`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    ok: Option<ExactFigures>,
+    ok: Option<Exact>,
     /// Requests that ended as `bad_response`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    bad: Option<ExactFigures>,
+    bad: Option<Exact>,
     /// Requests that ended as `transport_error`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    failed_at: Option<ExactFigures>,
+    failed_at: Option<Exact>,
     /// Requests that timed out, were in flight at the end, or never sent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    censored: Option<ExactFigures>,
+    censored: Option<Exact>,
 }
 
 impl From<Metric> for StoredMetric {
@@ -324,10 +324,10 @@ impl From<Metric> for StoredMetric {
                 censored: text(censored),
             },
             exact: ExactByOutcome {
-                ok: ExactFigures::of(ok.exact()),
-                bad: ExactFigures::of(bad.exact()),
-                failed_at: ExactFigures::of(failed_at.exact()),
-                censored: ExactFigures::of(censored.exact()),
+                ok: ok.exact().known(),
+                bad: bad.exact().known(),
+                failed_at: failed_at.exact().known(),
+                censored: censored.exact().known(),
             },
             ok: metric.ok,
             all: metric.all,
@@ -352,11 +352,7 @@ impl TryFrom<StoredMetric> for Metric {
     }
 }
 
-fn unpack(
-    class: &str,
-    text: Option<&str>,
-    exact: Option<ExactFigures>,
-) -> Result<Histogram, String> {
+fn unpack(class: &str, text: Option<&str>, exact: Option<Exact>) -> Result<Histogram, String> {
     match (text, exact) {
         (None, None) => Ok(Histogram::new()),
         (Some(text), Some(exact)) => {

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use weir_text::setting::OUTPUT;
 
-use super::assemble::{Frame, derive};
+use super::assemble::derive;
 use super::check::{BrokenInvariant, check};
 use super::recorded::Recorded;
 use super::unjudged::Unjudged;
-use super::{Document, SCHEMA_VERSION, Trials, Verdict};
+use super::{Document, SCHEMA_VERSION, Verdict};
 use crate::shape::{self, ShapeError};
 use weir_text::{brief, brief_json, printable};
 
@@ -197,19 +197,7 @@ fn of_older(mut value: Value) -> Result<Stored, LoadError> {
     }
     let document: Document = shape::from_value(value).map_err(LoadError::Shape)?;
     let recorded = Recorded::of_document(&document).map_err(LoadError::Content)?;
-    let raw = document.raw.clone();
-    let frame = Frame {
-        tool: document.tool,
-        run: document.run,
-        plan: document.plan,
-        environment: document.environment,
-        trials: Trials { selfcheck: document.selfcheck, prove_client: document.prove_client },
-        server: document.server,
-        notes: document.notes,
-        parts: document.parts,
-    };
-    let mut derived = derive(frame, &recorded).map_err(LoadError::Broken)?;
-    derived.document_mut().raw = raw;
+    let derived = derive(document, &recorded).map_err(LoadError::Broken)?;
     Ok(Stored::Older { document: Box::new(derived), assertions })
 }
 

@@ -10,12 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use weir_text::setting::{PART, START_AT};
 
-use super::assemble::{Frame, derive};
+use super::assemble::derive;
 use super::check::BrokenInvariant;
 use super::parts::PartSection;
 use super::recorded::Recorded;
 use super::unjudged::Unjudged;
-use super::{ClientUsage, Document, Note, ProveClientSection, Run, SelfcheckSection, Trials};
+use super::{ClientUsage, Document, Note, ProveClientSection, Run, SelfcheckSection};
 use crate::measurements::Measurements;
 use crate::plan::{Part, Plan};
 use crate::slices::{align_slices, can_align};
@@ -131,21 +131,25 @@ impl Unjudged {
             recorded.merge(&theirs);
         }
         recorded.phases.sort_by_key(|phases| (phases.part, phases.worker));
-        let frame = Frame {
+        let selfchecks = documents.iter().filter_map(|document| document.selfcheck);
+        let proofs = documents.iter().filter_map(|document| document.prove_client);
+        let mut raw: Vec<_> = documents.iter().flat_map(|document| document.raw.clone()).collect();
+        raw.sort_by(|a, b| (a.part, &a.file).cmp(&(b.part, &b.file)));
+        let given = Document {
             tool: first.tool.clone(),
             run: merged_run(&parts),
             plan,
             environment: first.environment.clone(),
-            trials: merged_trials(&documents),
-            server: None,
+            // The worst of all parts: one client that was too weak spoils the whole.
+            selfcheck: selfchecks.reduce(SelfcheckSection::worse),
+            prove_client: proofs.reduce(ProveClientSection::worse),
             notes: merged_notes(&parts),
+            raw,
             parts,
+            ..Document::default()
         };
-        let mut merged = derive(frame, &recorded)?;
-        let document = merged.document_mut();
-        document.raw = documents.iter().flat_map(|document| document.raw.clone()).collect();
-        document.raw.sort_by(|a, b| (a.part, &a.file).cmp(&(b.part, &b.file)));
-        check_overlap(document)?;
+        let merged = derive(given, &recorded)?;
+        check_overlap(merged.document())?;
         Ok(merged)
     }
 }
@@ -305,31 +309,17 @@ fn merged_run(parts: &[PartSection]) -> Run {
         max_resident_bytes: sum.max_resident_bytes.saturating_add(run.client.max_resident_bytes),
     });
     Run {
-        id: first.id.clone(),
         epoch: earliest.epoch.clone(),
         epoch_unix_ns: earliest.epoch_unix_ns,
         part: 1,
         parts: 1,
         interrupted: runs().any(|run| run.interrupted),
         unsettled: runs().any(|run| run.unsettled),
-        command: first.command.clone(),
         // It is of one part.
         spec: None,
-        inputs: first.inputs.clone(),
-        annotations: first.annotations.clone(),
-        plan_sha256: first.plan_sha256.clone(),
         preflight: runs().find_map(|run| run.preflight.clone()),
         client,
-    }
-}
-
-/// Returns the worst of all parts: one client that was too weak spoils the whole.
-fn merged_trials(documents: &[&Document]) -> Trials {
-    let selfchecks = documents.iter().filter_map(|document| document.selfcheck);
-    let proofs = documents.iter().filter_map(|document| document.prove_client);
-    Trials {
-        selfcheck: selfchecks.reduce(SelfcheckSection::worse),
-        prove_client: proofs.reduce(ProveClientSection::worse),
+        ..first.clone()
     }
 }
 

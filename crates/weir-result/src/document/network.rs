@@ -3,8 +3,8 @@
 
 use super::NetworkSection;
 use crate::counters::TcpUsage;
-use crate::counters::rules::Merge;
 use crate::evidence::RoundTrips;
+use crate::rules::Merge;
 
 impl NetworkSection {
     /// Makes the section from the load's sockets and the handshakes beside it; `None` if there was

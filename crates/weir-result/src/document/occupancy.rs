@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::digits;
 use crate::evidence::Occupancy;
-use crate::packed::digits;
 
 /// Requests on the wire over the window, counted in two independent ways.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

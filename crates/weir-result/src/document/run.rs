@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::input::Input;
 
 /// Program that wrote a document.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tool {
     /// Name of the program: `weir`.
@@ -17,7 +17,7 @@ pub struct Tool {
 }
 
 /// Identity and circumstances of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
     /// Identifier of the run; each part has one of its own.

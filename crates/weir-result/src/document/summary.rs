@@ -12,7 +12,7 @@ use crate::quantile::{AllOutcomes, Bound, PERCENTILES, Quantile, has_beyond, is_
 const WANTED: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999];
 
 /// Summary of a distribution.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// Number of requests in the percentiles and the maximum.
@@ -39,7 +39,7 @@ pub struct Summary {
 }
 
 /// One percentile with its bound and its confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PercentileValue {
     /// Percentile in percent.
@@ -100,17 +100,7 @@ pub struct UnsupportedPercentile {
 impl PercentileValue {
     /// Creates a value of which nothing else is known.
     pub fn new(p: f64, ns: u64, bound: Bound) -> PercentileValue {
-        PercentileValue {
-            p,
-            ns,
-            bound,
-            client_ns: None,
-            range: None,
-            low_ns: None,
-            high_ns: None,
-            support: None,
-            imprecise: false,
-        }
+        PercentileValue { p, ns, bound, ..PercentileValue::default() }
     }
 
     fn of(p: f64, count: u64, quantile: Quantile, interval: Option<Interval>) -> PercentileValue {

@@ -12,8 +12,8 @@ impl Unjudged {
         Unjudged(document)
     }
 
-    pub(super) fn document_mut(&mut self) -> &mut Document {
-        &mut self.0
+    pub(super) fn document(&self) -> &Document {
+        &self.0
     }
 
     /// Returns the document, for the judge.

@@ -87,9 +87,8 @@ impl WitnessSection {
         witness.sent.measured = self.sent;
         witness.service_time.ok = self.service.alone("witness.service")?;
         for (index, slice) in self.slices.iter().enumerate() {
-            let slice =
-                slice.to_slice().map_err(|why| format!("witness.slices[{index}]: {why}"))?;
-            witness.slices.push(slice);
+            let slice = slice.to_slice();
+            witness.slices.push(slice.map_err(|why| format!("witness.slices[{index}]: {why}"))?);
         }
         Ok(witness)
     }
