@@ -48,7 +48,7 @@ pub use assertions::{AssertionOutcome, AssertionResult};
 pub use check::BrokenInvariant;
 pub use content::{Document, SCHEMA_VERSION};
 pub use coverage::PartWindow;
-pub use departures::{CountedSpan, DeparturesSection, Dispersion};
+pub use departures::{DeparturesSection, Dispersion};
 pub use environment::Environment;
 pub use input::{Input, InputRole};
 pub use latency::{Latency, Metric};

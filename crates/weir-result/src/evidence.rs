@@ -55,12 +55,14 @@ pub struct Departures {
     pub gaps: u64,
 }
 
-/// A span of the window with counts in [`Departures`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A part of the window that was counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "CountedSpan"))]
 pub struct DepartureSpan {
-    /// Start of the span, in milliseconds from t0.
+    /// Start of the part, in milliseconds from t0.
     pub start_ms: u64,
-    /// Number of bins of 1 ms.
+    /// Length of the part in milliseconds.
+    #[serde(rename = "length_ms")]
     pub bins: u32,
 }
 

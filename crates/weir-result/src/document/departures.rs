@@ -33,7 +33,7 @@ pub struct DeparturesSection {
     /// Dispersion of the counts, for spans of several lengths.
     pub dispersion: Vec<Dispersion>,
     /// Parts of the window that were counted.
-    pub spans: Vec<CountedSpan>,
+    pub spans: Vec<DepartureSpan>,
     /// Requests sent in each millisecond of the spans, one span after the other: LEB128 numbers,
     /// compressed with zlib, in base64.
     pub sent_counts: String,
@@ -58,23 +58,12 @@ pub struct Dispersion {
     pub planned: f64,
 }
 
-/// A part of the window that was counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct CountedSpan {
-    /// Start of the part, in milliseconds from t0.
-    pub start_ms: u64,
-    /// Length of the part in milliseconds.
-    pub length_ms: u32,
-}
-
 impl DeparturesSection {
     pub(super) fn of(departures: &Departures) -> Option<DeparturesSection> {
         if departures.spans.is_empty() && departures.gaps == 0 {
             return None;
         }
         let sum = |bins: &[u32]| bins.iter().map(|n| u64::from(*n)).sum();
-        let spans = departures.spans.iter();
         Some(DeparturesSection {
             sent: sum(&departures.sent),
             planned: sum(&departures.planned),
@@ -86,34 +75,27 @@ impl DeparturesSection {
                 .into_iter()
                 .filter_map(|span_ms| Dispersion::of(departures, span_ms))
                 .collect(),
-            spans: spans
-                .map(|span| CountedSpan { start_ms: span.start_ms, length_ms: span.bins })
-                .collect(),
+            spans: departures.spans.clone(),
             sent_counts: counts::encode(&departures.sent),
             planned_counts: counts::encode(&departures.planned),
         })
     }
 
     pub(super) fn to_departures(&self) -> Result<Departures, String> {
-        let lengths = self.spans.iter().map(|span| u64::from(span.length_ms));
+        let lengths = self.spans.iter().map(|span| u64::from(span.bins));
         let bins = usize::try_from(lengths.sum::<u64>()).unwrap_or(usize::MAX);
         if bins > BINS_MAX {
             return Err("departures: their spans are too long".to_owned());
         }
         let mut pairs = self.spans.iter().zip(self.spans.iter().skip(1));
-        let end_ms = |span: &CountedSpan| span.start_ms.saturating_add(span.length_ms.into());
-        if pairs.any(|(one, next)| end_ms(one) > next.start_ms) {
+        if pairs.any(|(one, next)| one.end_ms() > next.start_ms) {
             return Err("departures: their spans are not in order".to_owned());
         }
         let decode = |name: &str, text: &str| {
             counts::decode(text, bins).map_err(|why| format!("departures.{name}: {why}"))
         };
         Ok(Departures {
-            spans: self
-                .spans
-                .iter()
-                .map(|span| DepartureSpan { start_ms: span.start_ms, bins: span.length_ms })
-                .collect(),
+            spans: self.spans.clone(),
             sent: decode("sent_counts", &self.sent_counts)?,
             planned: decode("planned_counts", &self.planned_counts)?,
             displaced: self.displaced,
@@ -206,17 +188,16 @@ mod tests {
         assert_eq!(section.to_departures(), Ok(mine));
         assert_eq!(DeparturesSection::of(&Departures::default()), None);
         let cut = DeparturesSection {
-            spans: vec![CountedSpan { start_ms: 0, length_ms: 7 }],
+            spans: vec![DepartureSpan { start_ms: 0, bins: 7 }],
             ..section.clone()
         };
         assert!(cut.to_departures().is_err_and(|why| why.contains("sent_counts")));
         let endless = DeparturesSection {
-            spans: vec![CountedSpan { start_ms: 0, length_ms: u32::MAX }; 9],
+            spans: vec![DepartureSpan { start_ms: 0, bins: u32::MAX }; 9],
             ..section.clone()
         };
         assert!(endless.to_departures().is_err_and(|why| why.contains("too long")));
-        let twice =
-            [(0, 4), (3, 2)].map(|(start_ms, length_ms)| CountedSpan { start_ms, length_ms });
+        let twice = [(0, 4), (3, 2)].map(|(start_ms, bins)| DepartureSpan { start_ms, bins });
         let twice = DeparturesSection { spans: twice.to_vec(), ..section };
         assert!(twice.to_departures().is_err_and(|why| why.contains("not in order")));
     }

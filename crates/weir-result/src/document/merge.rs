@@ -15,7 +15,7 @@ use super::check::BrokenInvariant;
 use super::parts::PartSection;
 use super::recorded::Recorded;
 use super::unjudged::Unjudged;
-use super::{ClientUsage, Document, Note, ProveClientSection, Run, SelfcheckSection};
+use super::{ClientUsage, Document, Note, PartWindow, ProveClientSection, Run, SelfcheckSection};
 use crate::measurements::Measurements;
 use crate::plan::{Part, Plan};
 use crate::slices::{align_slices, can_align};
@@ -75,16 +75,12 @@ pub enum MergeError {
     #[error(
         "the parts did not run at the same time: {}; start all parts together ({START_AT}), and \
          set the machines' clocks",
-        apart_in_words(*.last, *.last_from_ns, *.first, *.first_until_ns, *.shared_percent))]
+        apart_in_words(last, first, *shared_percent))]
     Apart {
-        /// Number of the part whose window began last.
-        last: u32,
-        /// Begin of its window, in nanoseconds since 1970, UTC.
-        last_from_ns: u64,
-        /// Number of the part whose window ended first.
-        first: u32,
-        /// End of its window, in nanoseconds since 1970, UTC.
-        first_until_ns: u64,
+        /// The window that began last.
+        last: PartWindow,
+        /// The window that ended first.
+        first: PartWindow,
         /// Share of the window in which all parts ran, in percent.
         shared_percent: u32,
     },
@@ -273,30 +269,24 @@ fn align_pair(
 /// over the parts, and a load that was never there at once has none.
 fn check_overlap(merged: &Document) -> Result<(), MergeError> {
     match merged.parts_overlap() {
-        Some((last, first, share)) if share < OVERLAP_LEAST => Err(MergeError::Apart {
-            last: last.part,
-            last_from_ns: last.from_ns,
-            first: first.part,
-            first_until_ns: first.until_ns,
-            shared_percent: (share * 100.0) as u32,
-        }),
+        Some((last, first, share)) if share < OVERLAP_LEAST => {
+            Err(MergeError::Apart { last, first, shared_percent: (share * 100.0) as u32 })
+        }
         _ => Ok(()),
     }
 }
 
 /// Describes two windows that share little or nothing.
-fn apart_in_words(
-    last: u32,
-    last_from_ns: u64,
-    first: u32,
-    first_until_ns: u64,
-    shared_percent: u32,
-) -> String {
-    if last_from_ns < first_until_ns {
-        return format!("their windows share {shared_percent}%, less than half");
+fn apart_in_words(last: &PartWindow, first: &PartWindow, shared_percent: u32) -> String {
+    match last.from_ns.checked_sub(first.until_ns) {
+        None => format!("their windows share {shared_percent}%, less than half"),
+        Some(gap_ns) => format!(
+            "the window of part {} began {} after that of part {} had ended",
+            last.part,
+            units::duration(gap_ns),
+            first.part
+        ),
     }
-    let gap = units::duration(last_from_ns - first_until_ns);
-    format!("the window of part {last} began {gap} after that of part {first} had ended")
 }
 
 fn merged_run(parts: &[PartSection]) -> Run {
