@@ -7,7 +7,6 @@
 use weir_result::Histogram;
 use weir_result::document::{
     ClientOverhead, Document, LimitedBy, Metric, PercentileValue, Range, RuleOutcome, Summary,
-    Throughput,
 };
 use weir_result::quantile::Bound;
 
@@ -32,15 +31,12 @@ pub(crate) fn qualify(document: &mut Document) {
     document.latency.service_time = service;
     let is_limited = matches!(limit.by, LimitedBy::ClientCpu | LimitedBy::Connections);
     if is_limited || (is_stopped && limit.by != LimitedBy::Rate) {
-        bound_below(&mut document.throughput);
+        // The target could exceed the rate, whose lower 95% end bounds its best one.
+        let throughput = &mut document.throughput;
+        let low = throughput.good_interval.map_or(throughput.good_rps, |interval| interval.low_rps);
+        throughput.bound = Bound::Lower;
+        throughput.least_rps = Some(low.min(throughput.good_rps));
     }
-}
-
-/// Marks a rate that the target could exceed: its lower 95% end bounds the target's best rate.
-fn bound_below(throughput: &mut Throughput) {
-    let low = throughput.good_interval.map_or(throughput.good_rps, |interval| interval.low_rps);
-    throughput.bound = Bound::Lower;
-    throughput.least_rps = Some(low.min(throughput.good_rps));
 }
 
 /// Evidence that separates the client's time from the target's.

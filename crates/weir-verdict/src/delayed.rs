@@ -36,15 +36,10 @@ impl Delayed {
         }
     }
 
-    /// True if no request was delayed.
-    pub(crate) fn is_none(self) -> bool {
-        self.requests == 0 || self.most_ns == 0
-    }
-
     /// Returns the greatest time by which the delays raised percentile `p` of these times.
     pub(crate) fn percentile_ns(self, times: &Histogram, p: f64) -> u64 {
         let count = times.count();
-        if self.is_none() || count == 0 {
+        if self.requests == 0 || self.most_ns == 0 || count == 0 {
             return 0;
         }
         let rank = ((p / 100.0 * count as f64).ceil() as u64).clamp(1, count);

@@ -42,7 +42,7 @@ fn of_metric(
 ) -> Option<ClientOverhead> {
     let ns = metric.ok.percentile(p)?.ns;
     let delayed = Delayed::of(document);
-    let delayed_ns = delayed_by(delayed, metric, p);
+    let delayed_ns = delayed.percentile_ns(&metric.times.ok, p);
     // The lateness of a send is part of both.
     let before_ns = before.unwrap_or(0).max(delayed_ns);
     let after = after_arrival(document, p);
@@ -78,14 +78,6 @@ fn before_send(document: &Document, p: f64) -> Option<u64> {
     let of = |metric: &Metric, p: f64| metric.ok.percentile(p).map_or(0, |value| value.ns);
     let waited_ns = of(&latency.connection_wait, p).min(of(&latency.sched_lag, 100.0));
     Some(late_ns.saturating_add(waited_ns))
-}
-
-/// Time that delayed requests added to percentile `p`, at most.
-fn delayed_by(delayed: Delayed, metric: &Metric, p: f64) -> u64 {
-    if delayed.is_none() {
-        return 0;
-    }
-    delayed.percentile_ns(&metric.times.ok, p)
 }
 
 /// Time that the socket buffer of the client added to percentile `p` of the stamped sample.

@@ -13,7 +13,9 @@ mod stops;
 mod watched;
 
 use weir_result::Document;
-use weir_result::document::{Grade, Limit, Rule, RuleOutcome};
+use weir_result::document::{Limit, Rule, RuleOutcome};
+
+pub(crate) use parts::worst as worst_of_parts;
 
 /// Judges the rules about the client, its machine, the arrivals, the statistics and the parts.
 pub(crate) fn of(document: &Document) -> Vec<Rule> {
@@ -30,11 +32,6 @@ pub(crate) fn of(document: &Document) -> Vec<Rule> {
 pub(crate) fn add_of_server(document: &Document, limit: &Limit, rules: &mut Vec<Rule>) {
     server::judge(document, limit, rules);
     watched::judge(document, rules);
-}
-
-/// Returns the grade and its reason, or those of the worst part if it is worse.
-pub(crate) fn worst_of_parts(document: &Document, own: (Grade, String)) -> (Grade, String) {
-    parts::worst(document, own)
 }
 
 /// True if the client was short of CPU time, or queued requests: a percentile of unknown overhead

@@ -71,22 +71,6 @@ impl Unit {
             Unit::Number => units::number(value),
         }
     }
-
-    /// Formats a lower bound, rounded down if it is a time.
-    pub(super) fn print_at_least(self, value: f64) -> String {
-        match self {
-            Unit::Nanoseconds => units::duration_at_least(whole(value.floor())),
-            unit => unit.print(value),
-        }
-    }
-
-    /// Formats an upper bound, rounded up if it is a time.
-    pub(super) fn print_at_most(self, value: f64) -> String {
-        match self {
-            Unit::Nanoseconds => units::duration_at_most(whole(value.ceil())),
-            unit => unit.print(value),
-        }
-    }
 }
 
 /// The nearest whole number; negative numbers become 0.
@@ -98,12 +82,18 @@ fn is_bare(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
 }
 
-/// Formats `4.21 ms`, `≤ 3.06 ms`, `> 2.00 s`, `≥ 71,000.0/s`.
+/// Formats a number or a bound, which is rounded outwards if it is a time: `4.21 ms`, `≤ 3.06 ms`,
+/// `> 2.00 s`, `≥ 71,000.0/s`.
 pub(super) fn in_words(value: f64, bound: Bound, unit: Unit) -> String {
     match (bound, unit) {
         (Bound::Exact, _) => unit.print(value),
-        (Bound::Upper, _) => format!("≤ {}", unit.print_at_most(value)),
-        (Bound::Lower, Unit::Nanoseconds) => format!("> {}", unit.print_at_least(value)),
+        (Bound::Upper, Unit::Nanoseconds) => {
+            format!("≤ {}", units::duration_at_most(whole(value.ceil())))
+        }
+        (Bound::Upper, _) => format!("≤ {}", unit.print(value)),
+        (Bound::Lower, Unit::Nanoseconds) => {
+            format!("> {}", units::duration_at_least(whole(value.floor())))
+        }
         (Bound::Lower, _) => format!("≥ {}", unit.print(value)),
         (Bound::Unknown, _) => "unknown".to_owned(),
     }

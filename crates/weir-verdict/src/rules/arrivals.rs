@@ -18,9 +18,13 @@ pub(crate) fn judge(document: &Document, rules: &mut Vec<Rule>) {
     let Load::OpenLoop { arrivals, .. } = document.plan.load else {
         return;
     };
+    let accounting = &document.accounting;
+    // The counts do not represent the plan then.
+    let lacks_many = document.run.interrupted
+        || accounting.never_sent as f64 > NEVER_SENT_MOST * accounting.planned as f64;
     let counted = match &document.departures {
         None => Err("departures were not counted"),
-        Some(_) if lacks_many(document) => Err("too many requests were never sent"),
+        Some(_) if lacks_many => Err("too many requests were never sent"),
         Some(departures) => Ok(departures),
     };
     let remedy = more_cpu(document);
@@ -32,13 +36,6 @@ pub(crate) fn judge(document: &Document, rules: &mut Vec<Rule>) {
 
 fn measure(id: &'static str, what: &'static str, unit: RuleUnit) -> Measure {
     Measure::new(id, what, Subject::Client, unit).weight(0.01)
-}
-
-/// True if so many requests were never sent that the counts do not represent the plan.
-fn lacks_many(document: &Document) -> bool {
-    let accounting = &document.accounting;
-    let most = NEVER_SENT_MOST * accounting.planned as f64;
-    document.run.interrupted || accounting.never_sent as f64 > most
 }
 
 /// Judges the dispersion of the sends beyond their plan, at the span with the greatest.
@@ -95,20 +92,18 @@ fn displaced(departures: Option<&DeparturesSection>, remedy: &str) -> Rule {
 /// Judges the greatest number of sends in a millisecond.
 fn largest(counted: Result<&DeparturesSection, &'static str>, remedy: &str) -> Rule {
     let measure = measure("send-burst", "bursty sends", RuleUnit::Count);
-    match counted {
-        Err(why) => measure.unknown(why),
-        Ok(departures) => {
-            let planned = departures.planned_largest_ms;
-            let limit = BURST_MORE + BURST_FACTOR * f64::from(planned);
-            let largest = departures.largest_ms;
-            let evidence = format!(
-                "{} requests were sent within 1 ms, planned {}",
-                units::count(largest.into()),
-                units::count(planned.into()),
-            );
-            measure.finding_at(limit).judge(largest.into(), &evidence, remedy)
-        }
-    }
+    let departures = match counted {
+        Ok(departures) => departures,
+        Err(why) => return measure.unknown(why),
+    };
+    let (largest, planned) = (departures.largest_ms, departures.planned_largest_ms);
+    let limit = BURST_MORE + BURST_FACTOR * f64::from(planned);
+    let evidence = format!(
+        "{} requests were sent within 1 ms, planned {}",
+        units::count(largest.into()),
+        units::count(planned.into()),
+    );
+    measure.finding_at(limit).judge(largest.into(), &evidence, remedy)
 }
 
 /// Judges the number of requests sent against the plan.

@@ -74,8 +74,7 @@ fn overhead_in_words(of: &ClientOverhead) -> String {
 fn cpu_contention(document: &Document) -> Rule {
     let measure = measure("cpu-contention", "CPU contention", RuleUnit::Share)
         .finding_at(CPU_CONTENTION_FINDING);
-    let shares = worker_shares(document, |phases| phases.usage.run_delay_ns);
-    let Some((share, worst)) = greatest(&shares) else {
+    let Some((share, worst)) = greatest(document, |phases| phases.usage.run_delay_ns) else {
         return measure.unknown("this kernel does not count the time that threads wait for a CPU");
     };
     let evidence = format!(
@@ -92,12 +91,12 @@ fn client_cpu(document: &Document) -> Rule {
     let measure = measure("client-cpu", "client CPU", RuleUnit::Share)
         .finding_at(CLIENT_CPU_FINDING)
         .bound_at_in_long_windows(CLIENT_CPU_BOUND, document);
-    let shares = worker_shares(document, |phases| {
+    let needed_ns = |phases: &Phases| {
         let usage = &phases.usage;
         let busy_ns = usage.cpu_ns.saturating_sub(usage.spun_ns);
         Some(busy_ns + usage.run_delay_ns.unwrap_or(0))
-    });
-    let Some((share, busiest)) = greatest(&shares) else {
+    };
+    let Some((share, busiest)) = greatest(document, needed_ns) else {
         return measure.unknown("the threads' CPU time is not known");
     };
     let share = share.min(1.0);
@@ -139,7 +138,7 @@ pub(crate) fn more_cpu(document: &Document) -> String {
 /// of renewals, and follows the server's limit.
 fn idle_connections(document: &Document) -> Rule {
     let measure = measure("idle-connections", "idle connections", RuleUnit::Share);
-    let limited = measure.finding_at(GAP_FINDING).bound_at(GAP_BOUND);
+    let limited = measure.clone().finding_at(GAP_FINDING).bound_at(GAP_BOUND);
     let Some(occupancy) = document.occupancy else {
         return limited.unknown("the requests in flight were not counted over time");
     };
@@ -147,8 +146,12 @@ fn idle_connections(document: &Document) -> Rule {
         return limited.unknown(why);
     }
     let busy_ns = occupancy.integral_ns as f64;
+    let connections = &document.connections;
+    let was_renewed = connections.connects_of_load() > connections.asked
+        || connections.were_renewed()
+        || !connections.failures.is_empty();
     let (noun, whole_ns) = match occupancy.capacity_ns {
-        0 if was_renewed(document) => {
+        0 if was_renewed => {
             return limited.unknown("connections were renewed, and renewing takes time");
         }
         0 => {
@@ -156,7 +159,7 @@ fn idle_connections(document: &Document) -> Rule {
             // together.
             let places = f64::from(document.plan.pipeline / 2 + 1);
             let window_ns = document.throughput.window_s * 1e9;
-            ("connections", document.connections.open_at_t0 as f64 * places * window_ns)
+            ("connections", connections.open_at_t0 as f64 * places * window_ns)
         }
         capacity_ns => ("streams", capacity_ns as f64),
     };
@@ -197,13 +200,6 @@ fn why_gaps_are_not_the_clients(document: &Document) -> Option<&'static str> {
     None
 }
 
-fn was_renewed(document: &Document) -> bool {
-    let connections = &document.connections;
-    connections.connects_of_load() > connections.asked
-        || connections.were_renewed()
-        || !connections.failures.is_empty()
-}
-
 /// Judges the client's lateness, without waiting for connections.
 fn late_sends(document: &Document) -> Rule {
     let p50_ns = document.latency.service_time.ok.percentile(50.0).map_or(0.0, |v| v.ns as f64);
@@ -223,7 +219,7 @@ fn late_sends(document: &Document) -> Rule {
 fn probe_thread(document: &Document) -> Rule {
     let measure = measure("probe-thread", "client queueing", RuleUnit::Ratio)
         .finding_at(PROBE_THREAD_FINDING);
-    let limited = measure.bound_at(PROBE_THREAD_BOUND);
+    let limited = measure.clone().bound_at(PROBE_THREAD_BOUND);
     let seen = document.witness.as_ref();
     let Some((probe, main, ratio)) =
         seen.and_then(|seen| Some((seen.p50?, seen.main_p50?, seen.ratio?)))
@@ -248,28 +244,25 @@ fn probe_thread(document: &Document) -> Rule {
 /// Compares the same load with one more thread.
 fn more_threads(document: &Document, proof: &ProveClientSection) -> Rule {
     let measure = measure("more-threads", "client CPU", RuleUnit::Ratio);
-    let figure = |name: &str, of: Option<RatioEstimate>| {
-        of.map(|of| format!("{name} {:.2} times ({:.2} to {:.2})", of.ratio, of.low, of.high))
-    };
-    let figures: Vec<String> = [("throughput", proof.throughput), ("p99", proof.p99)]
-        .into_iter()
-        .filter_map(|(name, of)| figure(name, of))
-        .collect();
+    let figures = [("throughput", proof.throughput), ("p99", proof.p99)];
+    let figures = figures.into_iter().filter_map(|(name, of)| {
+        let RatioEstimate { ratio, low, high } = of?;
+        Some(format!("{name} {ratio:.2} times ({low:.2} to {high:.2})"))
+    });
+    let figures: Vec<String> = figures.collect();
     if figures.is_empty() {
         return measure.unknown("the trials with one thread more had too few responses");
     }
     let value = proof.throughput.or(proof.p99).map(|of| of.ratio);
     let evidence = format!("with {} threads {}", proof.more_threads, figures.join(", "));
-    match proof.is_client_limited {
-        true => {
-            let remedy = match document.environment.cpus_usable {
-                Some(cpus) if cpus <= document.plan.threads => more_cpu(document),
-                _ => format!("use {THREADS} {}", proof.more_threads),
-            };
-            measure.weight(1.0).fired(RuleOutcome::Bound, value, &evidence, &remedy)
-        }
-        false => measure.pass(value, evidence),
+    if !proof.is_client_limited {
+        return measure.pass(value, evidence);
     }
+    let remedy = match document.environment.cpus_usable {
+        Some(cpus) if cpus <= document.plan.threads => more_cpu(document),
+        _ => format!("use {THREADS} {}", proof.more_threads),
+    };
+    measure.weight(1.0).fired(RuleOutcome::Bound, value, &evidence, &remedy)
 }
 
 /// Judges times so short that weir measures itself (METHOD 1.17).
@@ -303,22 +296,17 @@ fn little(document: &Document) -> Rule {
     measure.weight(difference).judge(difference, &evidence, "this is a bug of weir: report it")
 }
 
-/// A figure of each worker as a share of its window; workers without it are left out.
-fn worker_shares(
+/// Returns the worker with the greatest figure as a share of its window; workers without it are
+/// left out.
+fn greatest(
     document: &Document,
     figure_ns: impl Fn(&Phases) -> Option<u64>,
-) -> Vec<(f64, &Phases)> {
+) -> Option<(f64, &Phases)> {
     let known = document.phases.iter().filter(|phases| phases.usage.wall_ns > 0);
-    known
-        .filter_map(|phases| {
-            let share = figure_ns(phases)? as f64 / phases.usage.wall_ns as f64;
-            Some((share, phases))
-        })
-        .collect()
-}
-
-fn greatest<'d>(shares: &[(f64, &'d Phases)]) -> Option<(f64, &'d Phases)> {
-    shares.iter().copied().max_by(|a, b| a.0.total_cmp(&b.0))
+    let shares = known.filter_map(|phases| {
+        Some((figure_ns(phases)? as f64 / phases.usage.wall_ns as f64, phases))
+    });
+    shares.max_by(|a, b| a.0.total_cmp(&b.0))
 }
 
 /// Names a worker: `worker 1`, or `worker 1 of part 2` if there are several parts.

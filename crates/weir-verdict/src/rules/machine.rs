@@ -67,7 +67,7 @@ fn quota(document: &Document) -> Rule {
 /// server's, and a slow server must not count against the client.
 fn pressure(health: Option<&ClientHealth>) -> Rule {
     let plain = measure("cpu-pressure", "busy machine", RuleUnit::Share);
-    let measure = plain.finding_at(PRESSURE_FINDING);
+    let measure = plain.clone().finding_at(PRESSURE_FINDING);
     let Some((health, share)) = health.and_then(|health| Some((health, health.cpu_pressure?)))
     else {
         return measure.unknown("this kernel does not count the time that tasks wait for a CPU");

@@ -6,18 +6,13 @@ use weir_result::document::{Direction, Rule, RuleOutcome, RuleUnit, Subject};
 use crate::thresholds::SHARES_WINDOW_LEAST_S;
 
 /// A rule before its figure is judged.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Measure {
-    id: &'static str,
     /// Name of the problem, if the rule fires: `CPU contention`.
     what: &'static str,
-    subject: Subject,
     unit: RuleUnit,
-    fires: Direction,
-    finding_at: Option<f64>,
-    bound_at: Option<f64>,
-    void_at: Option<f64>,
-    weight: f64,
+    /// The rule, as if it had no figure.
+    rule: Rule,
 }
 
 impl Measure {
@@ -27,29 +22,35 @@ impl Measure {
         subject: Subject,
         unit: RuleUnit,
     ) -> Measure {
-        Measure {
-            id,
-            what,
+        let rule = Rule {
+            id: id.to_owned(),
+            outcome: RuleOutcome::Unknown,
             subject,
-            unit,
+            value: None,
+            unit: unit.name().to_owned(),
             fires: Direction::Above,
             finding_at: None,
             bound_at: None,
             void_at: None,
             weight: 0.0,
-        }
+            text: String::new(),
+        };
+        Measure { what, unit, rule }
     }
 
-    pub(crate) fn fires_below(self) -> Measure {
-        Measure { fires: Direction::Below, ..self }
+    pub(crate) fn fires_below(mut self) -> Measure {
+        self.rule.fires = Direction::Below;
+        self
     }
 
-    pub(crate) fn finding_at(self, limit: f64) -> Measure {
-        Measure { finding_at: Some(limit), ..self }
+    pub(crate) fn finding_at(mut self, limit: f64) -> Measure {
+        self.rule.finding_at = Some(limit);
+        self
     }
 
-    pub(crate) fn bound_at(self, limit: f64) -> Measure {
-        Measure { bound_at: Some(limit), ..self }
+    pub(crate) fn bound_at(mut self, limit: f64) -> Measure {
+        self.rule.bound_at = Some(limit);
+        self
     }
 
     /// Sets the second limit of a share of CPU time. In a window shorter than a second the share
@@ -62,47 +63,40 @@ impl Measure {
         }
     }
 
-    pub(crate) fn void_at(self, limit: f64) -> Measure {
-        Measure { void_at: Some(limit), ..self }
+    pub(crate) fn void_at(mut self, limit: f64) -> Measure {
+        self.rule.void_at = Some(limit);
+        self
     }
 
-    pub(crate) fn subject(self, subject: Subject) -> Measure {
-        Measure { subject, ..self }
+    pub(crate) fn subject(mut self, subject: Subject) -> Measure {
+        self.rule.subject = subject;
+        self
     }
 
     /// Sets the estimated relative change of a printed number.
-    pub(crate) fn weight(self, weight: f64) -> Measure {
-        let weight = if weight.is_finite() { weight.clamp(0.0, 1.0) } else { 1.0 };
-        Measure { weight, ..self }
+    pub(crate) fn weight(mut self, weight: f64) -> Measure {
+        self.rule.weight = if weight.is_finite() { weight.clamp(0.0, 1.0) } else { 1.0 };
+        self
     }
 
     /// Judges a figure. `evidence` holds the figure, and gets the limit if one was crossed.
     pub(crate) fn judge(self, value: f64, evidence: &str, remedy: &str) -> Rule {
-        let (outcome, limit) = self.outcome_of(value);
-        match limit {
-            Some(limit) => {
+        let is_beyond = |limit: f64| match self.rule.fires {
+            Direction::Above => value > limit,
+            Direction::Below => value < limit,
+        };
+        let limits = [
+            (RuleOutcome::Void, self.rule.void_at),
+            (RuleOutcome::Bound, self.rule.bound_at),
+            (RuleOutcome::Finding, self.rule.finding_at),
+        ];
+        let known = limits.into_iter().filter_map(|(outcome, limit)| Some((outcome, limit?)));
+        match { known }.find(|(_, limit)| is_beyond(*limit)) {
+            Some((outcome, limit)) => {
                 let evidence = format!("{evidence} (limit: {})", self.unit.print_limit(limit));
                 self.fired(outcome, Some(value), &evidence, remedy)
             }
-            None => self.rule(RuleOutcome::Pass, Some(value), evidence.to_owned()),
-        }
-    }
-
-    /// Returns the outcome for a figure, and the limit that was crossed.
-    fn outcome_of(&self, value: f64) -> (RuleOutcome, Option<f64>) {
-        let is_beyond = |limit: &f64| match self.fires {
-            Direction::Above => value > *limit,
-            Direction::Below => value < *limit,
-        };
-        let crossed = |limit: Option<f64>| limit.filter(is_beyond);
-        if let Some(limit) = crossed(self.void_at) {
-            (RuleOutcome::Void, Some(limit))
-        } else if let Some(limit) = crossed(self.bound_at) {
-            (RuleOutcome::Bound, Some(limit))
-        } else if let Some(limit) = crossed(self.finding_at) {
-            (RuleOutcome::Finding, Some(limit))
-        } else {
-            (RuleOutcome::Pass, None)
+            None => self.pass(Some(value), evidence),
         }
     }
 
@@ -137,18 +131,8 @@ impl Measure {
     }
 
     fn rule(self, outcome: RuleOutcome, value: Option<f64>, text: String) -> Rule {
-        Rule {
-            id: self.id.to_owned(),
-            outcome,
-            subject: self.subject,
-            value: value.filter(|value| value.is_finite()),
-            unit: self.unit.name().to_owned(),
-            fires: self.fires,
-            finding_at: self.finding_at,
-            bound_at: self.bound_at,
-            void_at: self.void_at,
-            weight: if outcome >= RuleOutcome::Finding { self.weight } else { 0.0 },
-            text,
-        }
+        let value = value.filter(|value| value.is_finite());
+        let weight = if outcome >= RuleOutcome::Finding { self.rule.weight } else { 0.0 };
+        Rule { outcome, value, weight, text, ..self.rule }
     }
 }

@@ -61,11 +61,8 @@ fn apart(document: &Document) -> Option<Rule> {
         }
         false => together,
     };
-    Some(measure.judge(
-        share,
-        &evidence,
-        &format!("start all together ({START_AT}), set the clocks"),
-    ))
+    let remedy = format!("start all together ({START_AT}), set the clocks");
+    Some(measure.judge(share, &evidence, &remedy))
 }
 
 /// Returns the grade and its reason, or those of the worst part if it is worse.

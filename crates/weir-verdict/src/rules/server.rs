@@ -85,13 +85,9 @@ fn growing_backlog(document: &Document, limit: &Limit) -> Rule {
 
 /// Judges the share of requests that waited for a connection.
 fn connection_waits(document: &Document) -> Rule {
-    let measure = Measure::new(
-        "connection-waits",
-        "connections all busy",
-        Subject::Workload,
-        RuleUnit::Share,
-    )
-    .finding_at(WAITED_FINDING);
+    let what = "connections all busy";
+    let measure = Measure::new("connection-waits", what, Subject::Workload, RuleUnit::Share)
+        .finding_at(WAITED_FINDING);
     let planned = document.accounting.planned;
     if document.connections.connects_of_load() == 0 {
         return measure.unknown("no connection opened");

@@ -119,13 +119,12 @@ fn in_words(series: SliceSeries) -> &'static str {
 fn correlated(document: &Document, has_changed: bool) -> Rule {
     let measure = measure("autocorrelation", "intervals are too narrow", RuleUnit::Ratio);
     let series = &document.stationarity;
-    let Some(limit) = series.iter().map(|of| of.lag1_limit).reduce(f64::max) else {
+    let limit = series.iter().map(|of| of.lag1_limit).reduce(f64::max);
+    let worst = series.iter().max_by(|a, b| a.lag1.total_cmp(&b.lag1));
+    let Some((limit, worst)) = limit.zip(worst) else {
         return measure.unknown(TOO_FEW);
     };
     let measure = measure.finding_at(limit);
-    let Some(worst) = series.iter().max_by(|a, b| a.lag1.total_cmp(&b.lag1)) else {
-        return measure.unknown(TOO_FEW);
-    };
     let evidence = format!(
         "lag-1 autocorrelation of slice means is {:.2} in {}",
         worst.lag1,

@@ -19,13 +19,9 @@ fn server_count(server: &ServerSection) -> Option<Rule> {
     if server.nginx.is_none() && server.access_log.is_none() {
         return None;
     }
-    let measure = Measure::new(
-        "server-count",
-        "the server's count differs",
-        Subject::Workload,
-        RuleUnit::Count,
-    )
-    .finding_at(SERVER_COUNT_FINDING);
+    let what = "the server's count differs";
+    let measure = Measure::new("server-count", what, Subject::Workload, RuleUnit::Count)
+        .finding_at(SERVER_COUNT_FINDING);
     if let Some(why) = &server.not_compared {
         return Some(measure.unknown(why));
     }
@@ -63,13 +59,9 @@ fn server_count(server: &ServerSection) -> Option<Rule> {
 /// Judges the connections that nginx accepted and closed without handling them.
 fn dropped_accepts(server: &ServerSection) -> Option<Rule> {
     let nginx = server.nginx.as_ref()?;
-    let measure = Measure::new(
-        "dropped-accepts",
-        "nginx dropped connections",
-        Subject::Server,
-        RuleUnit::Count,
-    )
-    .finding_at(DROPPED_ACCEPTS_FINDING);
+    let what = "nginx dropped connections";
+    let measure = Measure::new("dropped-accepts", what, Subject::Server, RuleUnit::Count)
+        .finding_at(DROPPED_ACCEPTS_FINDING);
     let Some((dropped, after)) = nginx.dropped.zip(nginx.after) else {
         return Some(measure.unknown("nginx was restarted, or its last reading failed"));
     };
