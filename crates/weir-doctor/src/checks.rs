@@ -2,25 +2,22 @@
 
 mod affinity;
 mod clock_source;
-mod congestion;
 mod conntrack;
 mod descriptors;
 mod governor;
 mod io_uring;
-mod listen_backlog;
 mod listener;
 mod local_ports;
 mod long_slices;
 mod memory;
 mod neighbours;
+mod queues;
 mod quota;
 mod shared_cpus;
 mod siblings;
-mod slow_start;
 mod steal;
-mod syn_backlog;
-mod timer_resolution;
-mod timer_slack;
+mod tcp;
+mod timers;
 mod turbo;
 
 use crate::check::Check;
@@ -37,16 +34,16 @@ pub(crate) const CHECKS: [Check; 22] = [
     Check { id: "cpu-governor", title: "CPU governor", examine: governor::examine },
     Check { id: "turbo", title: "CPU turbo", examine: turbo::examine },
     Check { id: "clock-source", title: "Clock source", examine: clock_source::examine },
-    Check { id: "timer-resolution", title: "Timers", examine: timer_resolution::examine },
-    Check { id: "timer-slack", title: "Timer slack", examine: timer_slack::examine },
+    Check { id: "timer-resolution", title: "Timers", examine: timers::resolution },
+    Check { id: "timer-slack", title: "Timer slack", examine: timers::slack },
     Check { id: "memory", title: "Memory", examine: memory::examine },
     Check { id: "io-uring", title: "io_uring", examine: io_uring::examine },
     Check { id: "descriptor-limit", title: "Descriptors", examine: descriptors::examine },
     Check { id: "local-ports", title: "Local ports", examine: local_ports::examine },
     Check { id: "listener", title: "Server", examine: listener::examine },
-    Check { id: "listen-backlog", title: "Accept queue", examine: listen_backlog::examine },
-    Check { id: "syn-backlog", title: "SYN queue", examine: syn_backlog::examine },
+    Check { id: "listen-backlog", title: "Accept queue", examine: queues::accept },
+    Check { id: "syn-backlog", title: "SYN queue", examine: queues::syn },
     Check { id: "conntrack", title: "Conntrack", examine: conntrack::examine },
-    Check { id: "congestion-control", title: "Congestion", examine: congestion::examine },
-    Check { id: "slow-start", title: "Slow start", examine: slow_start::examine },
+    Check { id: "congestion-control", title: "Congestion", examine: tcp::congestion_control },
+    Check { id: "slow-start", title: "Slow start", examine: tcp::slow_start },
 ];

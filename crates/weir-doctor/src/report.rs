@@ -1,30 +1,24 @@
 //! A diagnosis as a view, which weir-report renders: problems first, then warnings, then what is
 //! unknown, and one line for the rest. No widths and no colours are here.
 
-use weir_report::view::{Block, Entry, Fact, Form, Line, Report, Section, Tone};
+use weir_report::view::{Block, Fact, Form, Line, Report, Section, Tone};
 
 use crate::diagnosis::Diagnosis;
 use crate::finding::{Finding, Remedy, Severity};
 
 /// Headings of the findings of each severity, and their tones.
-const HEADINGS: [(Severity, &str, Tone); 2] =
-    [(Severity::Problem, "Problems", Tone::Bad), (Severity::Warning, "Warnings", Tone::Caution)];
+const HEADINGS: [(Severity, &str, Tone); 3] = [
+    (Severity::Problem, "Problems", Tone::Bad),
+    (Severity::Warning, "Warnings", Tone::Caution),
+    (Severity::Unknown, "Unknown", Tone::Main),
+];
 
 /// Builds the report; `verbose` lists the checks that found nothing, too.
 pub fn report(diagnosis: &Diagnosis, verbose: bool) -> Report {
     let mut sections = vec![Section { title: "Machine", blocks: vec![machine(diagnosis)] }];
     for (severity, title, tone) in HEADINGS {
         let findings: Vec<&Finding> = diagnosis.of_severity(severity).collect();
-        let blocks = match findings.is_empty() {
-            true => Vec::new(),
-            false => listed(title, tone, &findings),
-        };
-        sections.push(Section { title, blocks });
-    }
-    let unknown: Vec<&Finding> = diagnosis.of_severity(Severity::Unknown).collect();
-    if !unknown.is_empty() {
-        let blocks = listed("Unknown", Tone::Main, &unknown);
-        sections.push(Section { title: "Unknown", blocks });
+        sections.push(Section { title, blocks: listed(title, tone, &findings) });
     }
     sections.push(Section { title: "OK", blocks: passed(diagnosis, verbose) });
     let title = "weir doctor".to_owned();
@@ -55,15 +49,14 @@ fn machine(diagnosis: &Diagnosis) -> Block {
     if machine.is_virtual == Some(true) {
         facts.push(Fact::text("virtual machine"));
     }
-    let lines = vec![Line { form: Form::Facts, facts }];
-    Block::Entry(Entry { label: "Machine".to_owned(), lines })
+    Block::facts("Machine", facts)
 }
 
-/// A heading with its findings.
+/// A heading with its findings; nothing without any.
 fn listed(title: &str, tone: Tone, findings: &[&Finding]) -> Vec<Block> {
-    let mut blocks = vec![heading(title, tone)];
-    blocks.extend(findings.iter().map(|finding| entry(finding)));
-    blocks
+    let heading = Block::Line(Line::sentence(Fact::text(title).toned(tone)));
+    let heading = Some(heading).filter(|_| !findings.is_empty());
+    heading.into_iter().chain(findings.iter().map(|finding| entry(finding))).collect()
 }
 
 /// The checks that found nothing, in one line, or each in its own.
@@ -74,33 +67,20 @@ fn passed(diagnosis: &Diagnosis, verbose: bool) -> Vec<Block> {
     }
     let total = diagnosis.findings.len();
     let text = format!("{} of {total} checks found nothing to correct", passed.len());
-    let hint = match passed.is_empty() {
-        true => "",
-        false => " (--verbose lists them)",
-    };
-    vec![Block::Line(sentence(Fact::text(format!("{text}{hint}")).toned(match passed.len() {
-        passed if passed == total => Tone::Good,
-        _ => Tone::Aside,
-    })))]
-}
-
-fn heading(title: &str, tone: Tone) -> Block {
-    Block::Line(sentence(Fact::text(title).toned(tone)))
-}
-
-fn sentence(fact: Fact) -> Line {
-    Line { form: Form::Sentence, facts: vec![fact] }
+    let hint = if passed.is_empty() { "" } else { " (--verbose lists them)" };
+    let tone = if passed.len() == total { Tone::Good } else { Tone::Aside };
+    vec![Block::Line(Line::sentence(Fact::text(format!("{text}{hint}")).toned(tone)))]
 }
 
 fn entry(finding: &Finding) -> Block {
-    let mut lines = vec![sentence(Fact::text(&finding.evidence))];
-    lines.extend(finding.effect.iter().map(|effect| sentence(Fact::text(effect))));
-    lines.extend(finding.remedy.iter().map(|remedy| match remedy {
-        Remedy::Command(command) => Line {
-            form: Form::Command,
-            facts: vec![Fact::text(format!("fix: {command}")).toned(Tone::Main)],
-        },
-        Remedy::Advice(advice) => sentence(Fact::text(format!("fix: {advice}")).toned(Tone::Main)),
+    let texts = [&finding.evidence].into_iter().chain(&finding.effect);
+    let mut lines: Vec<Line> = texts.map(|text| Line::sentence(Fact::text(text))).collect();
+    lines.extend(finding.remedy.iter().map(|remedy| {
+        let (form, text) = match remedy {
+            Remedy::Command(command) => (Form::Command, command),
+            Remedy::Advice(advice) => (Form::Sentence, advice),
+        };
+        Line { form, facts: vec![Fact::text(format!("fix: {text}")).toned(Tone::Main)] }
     }));
-    Block::Entry(Entry { label: finding.title.to_owned(), lines })
+    Block::entry(finding.title, lines)
 }

@@ -4,8 +4,8 @@
 use serde_json::Value;
 use weir_report::findings::{Built, Data};
 use weir_report::view::{
-    Axis, Block, Cell, Entry, Fact, Form, Line, Mark, Notice, Plot, Report, Role, Row, Section,
-    Table, TableKind, Tone, Unit, short,
+    Axis, Block, Cell, Fact, Line, Mark, Notice, Plot, Report, Role, Row, Section, Table,
+    TableKind, Tone, Unit, short,
 };
 use weir_result::quantile::Bound;
 use weir_text::printable;
@@ -72,7 +72,8 @@ impl Trend {
         if series.runs.len() < RUNS_MIN {
             lines.push(TOO_FEW.to_owned());
         }
-        entry(&self.title(index), lines.into_iter().map(Fact::text).collect())
+        let sentences = lines.into_iter().map(|text| Line::sentence(Fact::text(text)));
+        Block::entry(&self.title(index), sentences.collect())
     }
 
     fn data(&self) -> Data {
@@ -111,13 +112,6 @@ fn datum(series: u64, run: &TrendRun, index: usize, at: usize, of: &MetricTrend)
     ]
 }
 
-/// A label with its lines.
-fn entry(label: &str, sentences: Vec<Fact>) -> Block {
-    let line = |fact| Line { form: Form::Sentence, facts: vec![fact] };
-    let lines = sentences.into_iter().map(line).collect();
-    Block::Entry(Entry { label: label.to_owned(), lines })
-}
-
 /// The range of a metric and its changes.
 fn changes(series: &Series, at: usize) -> Block {
     let of = &series.metrics[at];
@@ -126,7 +120,8 @@ fn changes(series: &Series, at: usize) -> Block {
     let changes = of.changes.iter().flatten().flat_map(|change| change_lines(series, of, change));
     let changes = changes.map(|text| Fact::text(text).toned(Tone::Main));
     let range = Fact::text(range(of, &values));
-    entry(&title(&of.metric.to_string()), [range].into_iter().chain(changes).collect())
+    let sentences = [range].into_iter().chain(changes).map(Line::sentence);
+    Block::entry(&title(&of.metric.to_string()), sentences.collect())
 }
 
 /// Plots a metric over time: its values with their intervals, the levels, and the changes. `number`
@@ -150,16 +145,13 @@ fn plot(series: &Series, at: usize, number: Option<usize>) -> Option<Plot> {
         .flatten()
         .collect();
     let which = number.map_or_else(String::new, |number| format!(", series {number}"));
-    (!points.is_empty()).then(|| Plot {
-        name: format!("trend-{}-{}", number.unwrap_or(1), at + 1),
-        title: format!("{} over time{which}", printable(&label)),
-        about: "Each point is a run, at its start (UTC). Triangles mark the runs from which on a \
-                level is new; the dashed line is the median of each level."
-            .to_owned(),
-        x: Axis::linear("Start of the run (UTC)", Unit::Date),
-        y: Axis::linear("", Unit::of(&of.metric)),
-        marks,
-    })
+    let name = format!("trend-{}-{}", number.unwrap_or(1), at + 1);
+    let title = format!("{} over time{which}", printable(&label));
+    let about = "Each point is a run, at its start (UTC). Triangles mark the runs from which on a \
+                 level is new; the dashed line is the median of each level.";
+    let x = Axis::linear("Start of the run (UTC)", Unit::Date);
+    let axes = [x, Axis::linear("", Unit::of(&of.metric))];
+    (!points.is_empty()).then(|| Plot::new([&name, &title], about, axes, marks))
 }
 
 /// A value of a plot.
@@ -235,15 +227,9 @@ fn runs(series: &Series, rows: usize) -> Table {
         let values = series.metrics.iter().zip(&run.values).map(|(of, measured)| {
             measured.map_or(Cell::Empty, |measured| Cell::Text(of.metric.print_measured(&measured)))
         });
-        let grade = Cell::Text(run.entry.grade.in_words().to_owned());
-        let change = Cell::Text(changes_at(series, index));
-        let tags = Cell::Text(run.entry.tags.join(" "));
-        Row {
-            label: Cell::Text(format!("#{} {}", run.entry.id, run.entry.minute())),
-            cells: [grade].into_iter().chain(values).chain([change, tags]).collect(),
-            remark: None,
-            tone: Tone::Plain,
-        }
+        let ends = [changes_at(series, index), run.entry.tags.join(" ")].map(Cell::Text);
+        let cells = [run.entry.grade.in_words().into()].into_iter().chain(values).chain(ends);
+        Row::new(format!("#{} {}", run.entry.id, run.entry.minute()), cells)
     };
     let metrics = series.metrics.iter().map(|of| title(&of.metric.to_string()));
     let ends = ["Change", "Tags"].map(str::to_owned);
@@ -251,14 +237,9 @@ fn runs(series: &Series, rows: usize) -> Table {
         0 => String::new(),
         hidden => format!("the newest {} of {}", rows, rows + hidden),
     };
-    Table {
-        kind: TableKind::Metrics,
-        title: "Run",
-        caption,
-        columns: ["Grade".to_owned()].into_iter().chain(metrics).chain(ends).collect(),
-        rows: series.runs.iter().enumerate().skip(hidden).map(row).collect(),
-        legend: Vec::new(),
-    }
+    let columns = ["Grade".to_owned()].into_iter().chain(metrics).chain(ends);
+    let rows = series.runs.iter().enumerate().skip(hidden).map(row);
+    Table { caption, ..Table::new(TableKind::Metrics, "Run", columns, rows) }
 }
 
 impl TrendRun {

@@ -30,12 +30,14 @@ pub(super) const TOO_FEW: &str = "too few runs to find changes: 16 are needed";
 impl Trend {
     /// Returns the trend as text. `rows` is the greatest number of runs in the table.
     pub fn to_text(&self, layout: Layout, rows: usize) -> String {
-        let mut out = String::new();
-        self.head(&mut out);
+        let mut out = format!("{}: {}\n", self.name, self.extent());
         for (index, series) in self.series.iter().enumerate() {
             let before = index.checked_sub(1).map(|before| &self.series[before]);
             put(&mut out, "");
-            self.series_head(&mut out, index);
+            put(&mut out, &format!("{}: {}", self.title(index), series.extent()));
+            if series.runs.len() < RUNS_MIN {
+                put(&mut out, &format!("  {TOO_FEW}"));
+            }
             facts(&mut out, &series.key, before.map(|before| &before.key));
             if self.is_current(series) {
                 put(&mut out, "");
@@ -46,7 +48,10 @@ impl Trend {
                 metric_lines(&mut out, series, at, metric, layout);
             }
         }
-        self.advice(&mut out);
+        for sentences in self.remarks() {
+            put(&mut out, "");
+            sentences.iter().for_each(|sentence| put(&mut out, sentence));
+        }
         out
     }
 
@@ -67,20 +72,14 @@ impl Trend {
             .collect()
     }
 
-    fn head(&self, out: &mut String) {
-        put(out, &format!("{}: {}", self.name, self.extent()));
-    }
-
     /// Returns the number of runs, and of those that are left out.
     pub(super) fn extent(&self) -> String {
         let runs: usize = self.series.iter().map(|series| series.runs.len()).sum();
         let mut line = counted(runs, "run");
-        let left_out = [(self.failed, "failed"), (self.void, "void")];
-        let left_out: Vec<String> = left_out
-            .iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, grade)| format!("{count} {grade}"))
-            .collect();
+        let left_out = [(self.failed, "failed"), (self.void, "void")].into_iter();
+        let left_out = left_out.filter(|(count, _)| *count > 0);
+        let left_out: Vec<String> =
+            left_out.map(|(count, grade)| format!("{count} {grade}")).collect();
         if !left_out.is_empty() {
             line += &format!("; left out: {}", left_out.join(", "));
         }
@@ -88,13 +87,6 @@ impl Trend {
             line += "; older runs are left out";
         }
         line
-    }
-
-    fn series_head(&self, out: &mut String, index: usize) {
-        put(out, &format!("{}: {}", self.title(index), self.series[index].extent()));
-        if self.series[index].runs.len() < RUNS_MIN {
-            put(out, &format!("  {TOO_FEW}"));
-        }
     }
 
     /// Returns the title of a series: `Series 2 of 3`.
@@ -109,13 +101,6 @@ impl Trend {
     pub(super) fn is_current(&self, series: &Series) -> bool {
         let newest = |series: &Series| series.runs.last().map(|run| run.entry.time.clone());
         self.series.iter().all(|other| newest(other) <= newest(series))
-    }
-
-    fn advice(&self, out: &mut String) {
-        for sentences in self.remarks() {
-            put(out, "");
-            sentences.iter().for_each(|sentence| put(out, sentence));
-        }
     }
 
     /// Returns remarks on the whole, each of some sentences.
@@ -161,15 +146,14 @@ pub(super) fn counted(count: usize, noun: &str) -> String {
 
 /// Appends the load and the machine of the first series, or the differences from the one before.
 fn facts(out: &mut String, key: &SeriesKey, before: Option<&SeriesKey>) {
-    match before {
-        None => {
-            put(out, &format!("  load     {}", load_of(&key.plan)));
-            put(out, &format!("  machine  {}", machine_of(&key.machine)));
-        }
-        Some(before) => {
-            differences(before, key).iter().for_each(|line| put(out, &format!("  {line}")));
-        }
-    }
+    let lines = match before {
+        None => vec![
+            format!("load     {}", load_of(&key.plan)),
+            format!("machine  {}", machine_of(&key.machine)),
+        ],
+        Some(before) => differences(before, key),
+    };
+    lines.iter().for_each(|line| put(out, &format!("  {line}")));
 }
 
 /// Returns the differences between two series, one in each line.

@@ -54,29 +54,33 @@ pub enum Form {
 
 impl Block {
     /// A label with one line of facts.
-    pub(super) fn facts(label: &str, facts: Vec<Fact>) -> Block {
+    pub fn facts(label: &str, facts: Vec<Fact>) -> Block {
         Block::entry(label, vec![Line::facts(facts)])
     }
 
     /// A label with one sentence.
-    pub(super) fn sentence(label: &str, sentence: Fact) -> Block {
+    pub fn sentence(label: &str, sentence: Fact) -> Block {
         Block::entry(label, vec![Line::sentence(sentence)])
     }
 
-    pub(super) fn entry(label: &str, lines: Vec<Line>) -> Block {
+    /// A label with its lines.
+    pub fn entry(label: &str, lines: Vec<Line>) -> Block {
         Block::Entry(Entry { label: label.to_owned(), lines })
     }
 }
 
 impl Line {
-    pub(super) fn facts(facts: Vec<Fact>) -> Line {
+    /// Facts side by side.
+    pub fn facts(facts: Vec<Fact>) -> Line {
         Line { form: Form::Facts, facts }
     }
 
-    pub(super) fn sentence(sentence: Fact) -> Line {
+    /// A sentence.
+    pub fn sentence(sentence: Fact) -> Line {
         Line { form: Form::Sentence, facts: vec![sentence] }
     }
 
+    /// An item of a list.
     pub(super) fn item(sentence: Fact) -> Line {
         Line { form: Form::Item, facts: vec![sentence] }
     }
