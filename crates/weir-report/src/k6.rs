@@ -28,16 +28,13 @@ const MS: f64 = 1e6;
 pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let summary = Summary::of(document);
     let metrics = summary.metrics.into_iter().map(|metric| {
-        let mut entry = Map::from_iter([
-            ("type".to_owned(), metric.kind.into()),
-            ("contains".to_owned(), metric.contains.into()),
-            ("values".to_owned(), Value::Object(metric.values)),
-        ]);
-        if let Some(thresholds) = metric.thresholds {
+        let K6Metric { name, kind, contains, values, thresholds } = metric;
+        let mut entry = json!({ "type": kind, "contains": contains, "values": values });
+        if let Some(thresholds) = thresholds {
             let ok = thresholds.into_iter().map(|(claim, ok)| (claim, json!({ "ok": ok })));
-            entry.insert("thresholds".to_owned(), ok.collect());
+            entry["thresholds"] = ok.collect();
         }
-        (metric.name.to_owned(), Value::Object(entry))
+        (name.to_owned(), entry)
     });
     let trend_stats = ["avg", "min", "med", "max"].into_iter();
     let trend_stats: Vec<&str> = trend_stats.chain(PERCENTILES.map(|(name, _)| name)).collect();
@@ -68,26 +65,23 @@ pub fn write_flat(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let metrics = summary.metrics.into_iter().map(|metric| {
         let mut entry = metric.values;
         if metric.kind == "rate"
-            && let Some(share) = entry.remove("rate")
+            && let Some(share) = entry.as_object_mut().and_then(|values| values.remove("rate"))
         {
-            entry.insert("value".to_owned(), share);
+            entry["value"] = share;
         }
         if let Some(thresholds) = metric.thresholds {
             // In this form, true means that the threshold was crossed.
             let crossed = thresholds.into_iter().map(|(claim, ok)| (claim, Value::from(!ok)));
-            entry.insert("thresholds".to_owned(), crossed.collect());
+            entry["thresholds"] = crossed.collect();
         }
-        (metric.name.to_owned(), Value::Object(entry))
+        (metric.name.to_owned(), entry)
     });
     let checks = summary.checks.into_iter();
     let by_name = checks.map(|check| (check["name"].as_str().unwrap_or("").to_owned(), check));
     let mut root = group(by_name.collect::<Map<_, _>>().into());
     root["groups"] = json!({});
-    let object = json!({
-        "root_group": root,
-        "metrics": metrics.collect::<Map<_, _>>(),
-        "weir": summary.weir,
-    });
+    let metrics = metrics.collect::<Map<_, _>>();
+    let object = json!({ "root_group": root, "metrics": metrics, "weir": summary.weir });
     json::write_value(&object, out)
 }
 
@@ -110,35 +104,26 @@ struct K6Metric {
     name: &'static str,
     kind: &'static str,
     contains: &'static str,
-    values: Map<String, Value>,
+    values: Value,
     /// Claims, and true for those that hold.
     thresholds: Option<Vec<(String, bool)>>,
 }
 
 impl K6Metric {
-    fn new(
-        name: &'static str,
-        kind: &'static str,
-        contains: &'static str,
-        values: Value,
-    ) -> K6Metric {
-        let values = if let Value::Object(values) = values { values } else { Map::new() };
-        K6Metric { name, kind, contains, values, thresholds: None }
-    }
-
     fn counter(name: &'static str, contains: &'static str, count: u64, rate: f64) -> K6Metric {
-        K6Metric::new(name, "counter", contains, json!({ "count": count, "rate": rate }))
+        let values = json!({ "count": count, "rate": rate });
+        K6Metric { name, kind: "counter", contains, values, thresholds: None }
     }
 
     fn share(name: &'static str, hits: u64, of: u64) -> K6Metric {
         let rate = if of == 0 { 0.0 } else { hits as f64 / of as f64 };
         let values = json!({ "rate": rate, "passes": hits, "fails": of - hits });
-        K6Metric::new(name, "rate", "default", values)
+        K6Metric { name, kind: "rate", contains: "default", values, thresholds: None }
     }
 
     fn gauge(name: &'static str, value: u64) -> K6Metric {
         let values = json!({ "value": value, "min": value, "max": value });
-        K6Metric::new(name, "gauge", "default", values)
+        K6Metric { name, kind: "gauge", contains: "default", values, thresholds: None }
     }
 }
 
@@ -157,7 +142,8 @@ impl Summary {
         for (name, times) in trends {
             let Some(times) = Distribution::of(times) else { continue };
             let (values, uncertain) = trend(&times);
-            metrics.push(K6Metric::new(name, "trend", "time", values));
+            let (kind, contains) = ("trend", "time");
+            metrics.push(K6Metric { name, kind, contains, values, thresholds: None });
             if !uncertain.is_empty() {
                 certainty.insert(name.to_owned(), uncertain.into());
             }
@@ -178,15 +164,11 @@ fn trend(times: &Distribution<'_>) -> (Value, Map<String, Value>) {
     figures.extend(PERCENTILES.map(|(name, p)| (name, times.percentile(p))));
     let certainty = figures.iter().copied().chain([("avg", total)]);
     let certainty = certainty.filter(|(_, figure)| figure.certainty != Certainty::Exact);
-    let certainty = certainty.map(|(name, Figure { certainty, .. })| {
-        (name.to_owned(), serde_json::to_value(certainty).unwrap_or(Value::Null))
-    });
-    let mean = ("avg".to_owned(), Value::from(times.mean_ns() / MS));
-    let values = figures.iter().map(|(name, figure)| {
-        let ms = figure.ns as f64 / MS;
-        ((*name).to_owned(), Value::from(ms))
-    });
-    (Value::Object(values.chain([mean]).collect()), certainty.collect())
+    let certainty =
+        certainty.map(|(name, Figure { certainty, .. })| (name.to_owned(), json!(certainty)));
+    let values = figures.iter().map(|(name, figure)| (*name, figure.ns as f64 / MS));
+    let values = values.chain([("avg", times.mean_ns() / MS)]);
+    (values.map(|(name, ms)| (name.to_owned(), json!(ms))).collect(), certainty.collect())
 }
 
 fn counts(document: &Document) -> [K6Metric; 7] {
@@ -196,16 +178,11 @@ fn counts(document: &Document) -> [K6Metric; 7] {
         window_s if window_s > 0.0 => count as f64 / window_s,
         _ => 0.0,
     };
-    let dropped = accounting.never_sent;
+    let (dropped, bytes) = (accounting.never_sent, throughput.bytes_received);
     [
         K6Metric::counter("http_reqs", "default", throughput.completed, throughput.completed_rps),
         K6Metric::share("http_req_failed", document.failed(), accounting.planned),
-        K6Metric::counter(
-            "data_received",
-            "data",
-            throughput.bytes_received,
-            throughput.bytes_per_second,
-        ),
+        K6Metric::counter("data_received", "data", bytes, throughput.bytes_per_second),
         K6Metric::counter("iterations", "default", throughput.sent, throughput.sent_rps),
         K6Metric::counter("dropped_iterations", "default", dropped, per_second(dropped)),
         K6Metric::gauge("vus", connections),
@@ -227,11 +204,6 @@ fn checked(assertions: &[AssertionResult]) -> K6Metric {
 /// An assertion as a check.
 fn check(result: &AssertionResult) -> Value {
     let (name, passes) = (&result.assertion, u64::from(result.outcome == AssertionOutcome::Pass));
-    json!({
-        "name": name,
-        "path": format!("::{name}"),
-        "id": name,
-        "passes": passes,
-        "fails": 1 - passes,
-    })
+    let path = format!("::{name}");
+    json!({ "name": name, "path": path, "id": name, "passes": passes, "fails": 1 - passes })
 }

@@ -15,16 +15,15 @@ pub(crate) fn of(document: &Document, rules: &[Rule]) -> Limit {
     if document.responses() == 0 && document.throughput.completed == 0 {
         return Limit::default();
     }
-    let found = client_cpu(document, rules)
-        .map(|text| (LimitedBy::ClientCpu, text))
-        .or_else(|| rate(document).map(|text| (LimitedBy::Rate, text)))
-        .or_else(|| network(document).map(|text| (LimitedBy::Network, text)))
-        .or_else(|| {
-            let text = server(document).filter(|_| is_client_clean(rules));
-            text.map(|text| (LimitedBy::Server, text))
-        })
-        .or_else(|| connections(document).map(|text| (LimitedBy::Connections, text)));
-    found.map_or_else(Limit::default, |(by, text)| Limit { by, text })
+    let limits = [
+        (LimitedBy::ClientCpu, client_cpu(document, rules)),
+        (LimitedBy::Rate, rate(document)),
+        (LimitedBy::Network, network(document)),
+        (LimitedBy::Server, server(document).filter(|_| is_client_clean(rules))),
+        (LimitedBy::Connections, connections(document)),
+    ];
+    let mut found = limits.into_iter().filter_map(|(by, text)| Some(Limit { by, text: text? }));
+    found.next().unwrap_or_default()
 }
 
 fn find<'r>(rules: &'r [Rule], id: &str) -> Option<&'r Rule> {
@@ -41,7 +40,11 @@ fn client_cpu(document: &Document, rules: &[Rule]) -> Option<String> {
     let is_missed = rate(document).is_none();
     let mut lost = lost.into_iter().filter(|_| is_missed).filter_map(bound);
     let found = always.or_else(|| lost.find(|rule| accounts_for_miss(document, rule)));
-    found.map(|rule| evidence_of(rule).to_owned())
+    // The rule's sentence, between its name and its remedy.
+    found.map(|rule| {
+        let text = rule.text.split_once(": ").map_or(rule.text.as_str(), |(_, rest)| rest);
+        text.rsplit_once("; ").map_or(text, |(evidence, _)| evidence).to_owned()
+    })
 }
 
 /// True if the time that a rule reports as lost is a large part of the missing share of the plan.
@@ -60,12 +63,6 @@ fn accounts_for_miss(document: &Document, rule: &Rule) -> bool {
     lost >= least
 }
 
-/// Returns the evidence of a rule's sentence, between its name and its remedy.
-fn evidence_of(rule: &Rule) -> &str {
-    let text = rule.text.split_once(": ").map_or(rule.text.as_str(), |(_, rest)| rest);
-    text.rsplit_once("; ").map_or(text, |(evidence, _)| evidence)
-}
-
 /// Returns evidence that all planned requests of an open loop got a response.
 fn rate(document: &Document) -> Option<String> {
     let offered = document.offered_in_words()?;
@@ -80,7 +77,7 @@ fn rate(document: &Document) -> Option<String> {
 /// time.
 fn network(document: &Document) -> Option<String> {
     let is_local = document.health.and_then(|health| health.is_server_local) == Some(true);
-    let round_trip_ns = round_trip_ns(document).filter(|_| !is_local)?;
+    let round_trip_ns = document.network.as_ref()?.round_trip_ns().filter(|_| !is_local)?;
     let service_ns = service_p50_ns(document)?;
     let is_most = round_trip_ns as f64 >= NETWORK_SHARE * service_ns as f64;
     is_most.then(|| {
@@ -92,7 +89,9 @@ fn network(document: &Document) -> Option<String> {
 /// Returns evidence that responses take longer under load than alone, or that the server's busiest
 /// thread has no CPU time left.
 fn server(document: &Document) -> Option<String> {
-    if let Some(share) = server_cpu(document).filter(|share| *share >= SERVER_BUSY) {
+    let server_cpu = document.health.and_then(|health| health.server_cpu);
+    let busiest = server_cpu.map(|cpu| cpu.busiest_thread_share);
+    if let Some(share) = busiest.filter(|share| *share >= SERVER_BUSY) {
         return Some(format!("its busiest thread used {} of a CPU", units::percent(share)));
     }
     let (service_ns, probe_ns) = (service_p50_ns(document)?, probe_p50_ns(document)?);
@@ -164,15 +163,4 @@ fn service_p50_ns(document: &Document) -> Option<u64> {
 fn probe_p50_ns(document: &Document) -> Option<u64> {
     let probe = document.probe.as_ref().filter(|probe| probe.ok > 0)?;
     Some(probe.service_time.p50_ns)
-}
-
-/// TCP round trip to the server, in nanoseconds.
-fn round_trip_ns(document: &Document) -> Option<u64> {
-    document.network.as_ref()?.round_trip_ns()
-}
-
-/// CPU time of the local server's busiest thread, as a share of the window.
-fn server_cpu(document: &Document) -> Option<f64> {
-    let cpu = document.health?.server_cpu?;
-    Some(cpu.busiest_thread_share)
 }

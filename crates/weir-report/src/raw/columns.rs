@@ -85,26 +85,26 @@ impl Column {
         writer: &mut SerializedColumnWriter<'_>,
     ) -> Result<(), ParquetError> {
         let ColumnBuffers { numbers, instants, texts, levels, words } = buffers;
-        levels.clear();
+        let is_optional = self.is_optional;
         match self.values {
             Values::Number(_, value) => {
                 // The bits are kept: the column is declared unsigned.
                 split(rows, |row| value(row).map(u32::cast_signed), numbers, levels);
-                let levels = self.is_optional.then_some(levels.as_slice());
-                writer.typed::<Int32Type>().write_batch(numbers, levels, None)?;
+                let levels = is_optional.then_some(levels.as_slice());
+                writer.typed::<Int32Type>().write_batch(numbers, levels, None)
             }
             Values::Instant(value) => {
                 split(rows, |row| i64::try_from(value(row)).ok(), instants, levels);
-                let levels = self.is_optional.then_some(levels.as_slice());
-                writer.typed::<Int64Type>().write_batch(instants, levels, None)?;
+                let levels = is_optional.then_some(levels.as_slice());
+                writer.typed::<Int64Type>().write_batch(instants, levels, None)
             }
             Values::Text(value) => {
                 split(rows, |row| value(row).map(|text| word(words, text)), texts, levels);
-                let levels = self.is_optional.then_some(levels.as_slice());
-                writer.typed::<ByteArrayType>().write_batch(texts, levels, None)?;
+                let levels = is_optional.then_some(levels.as_slice());
+                writer.typed::<ByteArrayType>().write_batch(texts, levels, None)
             }
         }
-        Ok(())
+        .map(drop)
     }
 
     fn schema(&self) -> TypePtr {
@@ -143,6 +143,7 @@ fn split<T>(
     levels: &mut Vec<i16>,
 ) {
     values.clear();
+    levels.clear();
     for row in rows {
         let value = value(row);
         levels.push(value.is_some().into());

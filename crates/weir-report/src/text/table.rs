@@ -29,8 +29,14 @@ const MEASURED_MAX: usize = 40;
 /// Writes a table and its legend.
 pub(super) fn write(table: &Table, bars: Bars, page: &mut Page) {
     match table.kind {
-        TableKind::Latency | TableKind::Spectrum => times(table, page),
-        TableKind::Metrics => parts(table, page.width()).iter().for_each(|part| times(part, page)),
+        TableKind::Latency | TableKind::Spectrum => {
+            times(table, &Vec::from_iter(0..table.columns.len()), true, page);
+        }
+        TableKind::Metrics => {
+            for (number, columns) in groups(table, page.width()).iter().enumerate() {
+                times(table, columns, number == 0, page);
+            }
+        }
         TableKind::Histogram => histogram(table, bars, page),
         TableKind::Rules => rules(table, page),
         TableKind::Assertions => assertions(table, page),
@@ -51,20 +57,14 @@ fn of_cell(cell: &Cell) -> Span {
     Span::new(cell.to_text(), cell.tone())
 }
 
-/// Writes columns of times. Those at the right are dropped if the page is too narrow.
-fn times(table: &Table, page: &mut Page) {
+/// Writes these columns of a table. Those at the right are dropped if the page is too narrow.
+fn times(table: &Table, columns: &[usize], has_caption: bool, page: &mut Page) {
     let mut label = Span::new(format!("  {}", table.title), Tone::Main);
-    if !table.caption.is_empty() {
+    if has_caption && !table.caption.is_empty() {
         heading(table, page);
         label = Span::plain("");
     }
-    let cells: Vec<Vec<Span>> =
-        table.rows.iter().map(|row| row.cells.iter().map(of_cell).collect()).collect();
-    let width = |(index, title): (usize, &String)| {
-        let widest = cells.iter().filter_map(|row| row.get(index)).map(Span::width).max();
-        (widest.unwrap_or(0).max(title.chars().count()) + 2).max(COLUMN_WIDTH)
-    };
-    let mut widths: Vec<usize> = table.columns.iter().enumerate().map(width).collect();
+    let mut widths: Vec<usize> = columns.iter().map(|index| column_width(table, *index)).collect();
     let labels: Vec<Span> = table.rows.iter().map(|row| of_cell(&row.label)).collect();
     let label_width = labels.iter().chain([&label]).map(|label| label.width() + 2).max();
     let label_width = label_width.unwrap_or(0).max(LABEL_WIDTH);
@@ -72,13 +72,13 @@ fn times(table: &Table, page: &mut Page) {
         widths.pop();
     }
     let used = label_width + widths.iter().sum::<usize>();
-    let titles = table.columns.iter().map(|title| Span::new(title.clone(), Tone::Main));
+    let titles = columns.iter().map(|index| Span::new(table.columns[*index].clone(), Tone::Main));
     let blanks = " ".repeat(label_width.saturating_sub(label.width()));
     page.line([label, Span::plain(blanks)].into_iter().chain(aligned(titles, &widths)));
-    let remarks = remarks(table);
-    for (((row, label), cells), remark) in table.rows.iter().zip(labels).zip(cells).zip(remarks) {
+    for ((row, label), remark) in table.rows.iter().zip(labels).zip(remarks(table)) {
         let blanks = " ".repeat((label_width - 2).saturating_sub(label.width()));
         let mut line = vec![Span::plain("  "), label, Span::plain(blanks)];
+        let cells = columns.iter().filter_map(|index| row.cells.get(*index)).map(of_cell);
         line.extend(aligned(cells, &widths));
         // A remark repeats what stands above, so it is left out rather than cut.
         line.extend(remark.filter(|of| row.cells.is_empty() || used + of.width() <= page.width()));
@@ -86,20 +86,16 @@ fn times(table: &Table, page: &mut Page) {
     }
 }
 
-/// Splits a table into parts that are narrow enough for the page; every part has the labels.
-fn parts(table: &Table, width: usize) -> Vec<Table> {
+/// Splits the columns of a table into groups that are narrow enough for the page; each is written
+/// with the labels.
+fn groups(table: &Table, width: usize) -> Vec<Vec<usize>> {
     let label = |row: &Row| of_cell(&row.label).width() + 2;
     let labels = table.rows.iter().map(label).chain([table.title.len() + 4]).max();
     let labels = labels.unwrap_or(0).max(LABEL_WIDTH);
-    let column = |index: usize| {
-        let cells = table.rows.iter().filter_map(|row| row.cells.get(index));
-        let widest = cells.map(|cell| of_cell(cell).width()).max().unwrap_or(0);
-        (widest.max(table.columns[index].chars().count()) + 2).max(COLUMN_WIDTH)
-    };
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut used = width;
     for index in 0..table.columns.len() {
-        let wide = column(index);
+        let wide = column_width(table, index);
         match groups.last_mut().filter(|_| used + wide <= width) {
             Some(group) => {
                 group.push(index);
@@ -111,22 +107,14 @@ fn parts(table: &Table, width: usize) -> Vec<Table> {
             }
         }
     }
-    let part = |(number, group): (usize, &Vec<usize>)| {
-        let of_group = |row: &Row| -> Vec<Cell> {
-            group.iter().filter_map(|index| row.cells.get(*index)).cloned().collect()
-        };
-        Table {
-            columns: group.iter().map(|index| table.columns[*index].clone()).collect(),
-            rows: table
-                .rows
-                .iter()
-                .map(|row| Row { cells: of_group(row), ..row.clone() })
-                .collect(),
-            caption: if number == 0 { table.caption.clone() } else { String::new() },
-            ..table.clone()
-        }
-    };
-    groups.iter().enumerate().map(part).collect()
+    groups
+}
+
+/// Width of a column with its title and its cells, and the gap before it.
+fn column_width(table: &Table, index: usize) -> usize {
+    let cells = table.rows.iter().filter_map(|row| row.cells.get(index));
+    let widest = cells.map(|cell| of_cell(cell).width()).max().unwrap_or(0);
+    (widest.max(table.columns[index].chars().count()) + 2).max(COLUMN_WIDTH)
 }
 
 /// Remarks after the cells; their counts are aligned at the right.

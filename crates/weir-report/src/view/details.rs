@@ -59,10 +59,7 @@ fn status_codes(accounting: &Accounting, success: SuccessRule) -> Option<Block> 
 
 /// Errors by kind: `closed before response`, `ECONNRESET (connection reset by peer)`.
 fn errors(accounting: &Accounting) -> Option<Block> {
-    let mut errors = Vec::new();
-    if accounting.timed_out > 0 {
-        errors.push(Fact::error("timed out", accounting.timed_out));
-    }
+    let mut errors: Vec<Fact> = Fact::errors([("timed out", accounting.timed_out)]).collect();
     errors.extend(accounting.errors.iter().map(|(kind, count)| match errno::text_of_name(kind) {
         Some(text) => Fact::error(&format!("{kind} ({text})"), *count),
         None => Fact::error(&kind.replace('_', " ").replace("answer", "response"), *count),
@@ -78,15 +75,13 @@ fn destinations(destinations: &[DestinationSection]) -> Option<Block> {
             Fact::counted(share.connects, "connect"),
             Fact::error("ok", share.ok).toned(Tone::Plain),
         ];
-        let failures = [
+        facts.extend(Fact::errors([
             ("bad responses", share.bad_response),
             ("errors", share.transport_error),
             ("timed out", share.timed_out),
             ("in flight", share.in_flight_at_end),
             ("failed to connect", share.connects_failed),
-        ];
-        let failures = failures.into_iter().filter(|(_, count)| *count > 0);
-        facts.extend(failures.map(|(name, count)| Fact::error(name, count)));
+        ]));
         Line::facts(facts)
     };
     let lines: Vec<Line> = destinations.iter().map(line).collect();

@@ -44,6 +44,14 @@ impl Fact {
         Fact { before: format!("{kind}: "), ..Fact::of(Cell::Count(count)) }.toned(Tone::Bad)
     }
 
+    /// Creates the errors of these that occurred.
+    pub(super) fn errors<'a>(
+        counts: impl IntoIterator<Item = (&'a str, u64)>,
+    ) -> impl Iterator<Item = Fact> {
+        let occurred = counts.into_iter().filter(|(_, count)| *count > 0);
+        occurred.map(|(kind, count)| Fact::error(kind, count))
+    }
+
     /// Creates the facts `p50 85 µs`, `p99 310 µs` and `max 1.2 ms`, as far as there are values.
     pub(super) fn times(summary: &Summary) -> Vec<Fact> {
         let percentiles = [50.0, 99.0].into_iter().filter_map(|p| summary.percentile(p));

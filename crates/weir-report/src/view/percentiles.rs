@@ -31,10 +31,7 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
         return is_planned.then_some(unknown).into_iter().collect();
     }
     let is_bad_only = document.accounting.ok == 0;
-    let columns = match is_bad_only {
-        true => bad_columns(document),
-        false => columns(document),
-    };
+    let columns = if is_bad_only { bad_columns(document) } else { columns(document) };
     let Some((_, headline)) = columns.first() else {
         return Vec::new();
     };

@@ -24,8 +24,5 @@ fn row(rule: &Rule) -> Row {
 /// The rule's sentence, with its limits.
 fn text(rule: &Rule) -> String {
     let limits = rule.limits();
-    match limits.is_empty() {
-        true => rule.text.clone(),
-        false => format!("{} [{limits}]", rule.text),
-    }
+    if limits.is_empty() { rule.text.clone() } else { format!("{} [{limits}]", rule.text) }
 }

@@ -125,9 +125,10 @@ fn told_apart(one: &str, other: &str) -> [String; 2] {
             }
             _ => chars[..differs].iter().collect(),
         };
-        match end >= COMMON_MIN {
-            true => short.push('…'),
-            false => short.extend(&chars[differs..]),
+        if end >= COMMON_MIN {
+            short.push('…')
+        } else {
+            short.extend(&chars[differs..])
         }
         short
     })

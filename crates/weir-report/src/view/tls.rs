@@ -77,10 +77,7 @@ fn kinds(tls: &TlsSection) -> Vec<Fact> {
 fn certificate(certificate: &Certificate) -> Vec<Line> {
     let Certificate { subject, issuer, names, not_before, not_after, key, sha256 } = certificate;
     let day = |time: &str| time.split('T').next().unwrap_or_default().to_owned();
-    let of_issuer = match issuer == subject {
-        true => String::new(),
-        false => format!(" by {issuer}"),
-    };
+    let of_issuer = if issuer == subject { String::new() } else { format!(" by {issuer}") };
     // Enough to tell two certificates apart; the document has all of it.
     let sha256 = sha256.get(..SHA256_SHOWN).unwrap_or(sha256);
     let (from, until) = (day(not_before), day(not_after));

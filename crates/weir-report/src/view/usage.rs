@@ -25,12 +25,8 @@ fn script(script: &ScriptSection, load_time_ns: u64) -> Block {
     let mut facts: Vec<Fact> = script.file.iter().map(Fact::text).collect();
     facts.push(Fact::counted(script.states.into(), "state"));
     facts.push(Fact::named("up to", Cell::Bytes(script.memory_max_bytes)).then(" each"));
-    if script.ran_dry > 0 {
-        facts.push(Fact::error("not ready in time", script.ran_dry));
-    }
-    if script.bodies_cut > 0 {
-        facts.push(Fact::error("bodies cut", script.bodies_cut));
-    }
+    let errors = [("not ready in time", script.ran_dry), ("bodies cut", script.bodies_cut)];
+    facts.extend(Fact::errors(errors));
     let mut lines = vec![Line::facts(facts)];
     for (callback, usage) in &script.callbacks {
         let Some(mean_ns) = usage.time_ns.checked_div(usage.calls) else {

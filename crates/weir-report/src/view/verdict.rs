@@ -80,10 +80,7 @@ fn load(document: &Document) -> Fact {
 fn limit(document: &Document) -> Fact {
     let limit = &document.verdict.limit;
     let by = limit.by.in_words();
-    let text = match limit.text.is_empty() {
-        true => by.to_owned(),
-        false => format!("{by}: {}", limit.text),
-    };
+    let text = if limit.text.is_empty() { by.to_owned() } else { format!("{by}: {}", limit.text) };
     let is_client = limit.by == LimitedBy::ClientCpu;
     Fact::text(text).toned(if is_client { Tone::Caution } else { Tone::Plain })
 }

@@ -32,8 +32,7 @@ counters! {
     counter never_sent: u64 => rules::sum;
     /// Of `planned`: requests without a response within the timeout, whatever their class. More
     /// than `timed_out` if late responses were awaited; absent if there are none.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    stored overdue: u64;
+    stored overdue: u64, #[serde(default, skip_serializing_if = "is_zero")];
     /// Of `ok` and `bad_response`: responses by status code.
     stored status: BTreeMap<u16, u64>;
     /// Of `transport_error`: requests by kind of error.
@@ -68,8 +67,7 @@ counters! {
     /// Requests of the preflight, before the load.
     stored preflight: u64;
     /// Requests of the one-connection probe, before the load; absent without one.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    stored probe: u64;
+    stored probe: u64, #[serde(default, skip_serializing_if = "is_zero")];
     /// Requests due before t0 by plan.
     counter warmup: u64 => rules::sum;
     /// Planned requests that were sent.
@@ -79,8 +77,7 @@ counters! {
     counter tail: u64 => rules::sum;
     /// Requests of the probe thread, which are in no other count of this section; absent without
     /// one.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    stored witness: u64;
+    stored witness: u64, #[serde(default, skip_serializing_if = "is_zero")];
     /// Repeated sends of requests that the peer had returned; absent if there are none.
     counter resent: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_zero")];
     /// Sum of all counts above.

@@ -28,15 +28,12 @@ counters! {
     /// beside it.
     counter connects: u64 => rules::sum;
     /// Of `connects`: by the one-connection probe; absent if there are none.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    stored connects_probe: u64;
+    stored connects_probe: u64, #[serde(default, skip_serializing_if = "is_zero")];
     /// Of `connects`: by the probe thread; absent if there are none.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    stored connects_witness: u64;
+    stored connects_witness: u64, #[serde(default, skip_serializing_if = "is_zero")];
     /// Of `connects`: to measure the round trip under load, without a request; absent if there are
     /// none.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    stored connects_handshake: u64;
+    stored connects_handshake: u64, #[serde(default, skip_serializing_if = "is_zero")];
     /// Connections that the peer closed, cleanly and outside a response.
     counter closed_by_peer: u64 => rules::sum;
     /// Connections that weir closed by plan, to renew them; absent if there are none.
@@ -64,14 +61,11 @@ counters! {
     stored failures: Vec<ConnectionFailure>;
     /// Time from the first worker's start until every connection was up or had failed once, in
     /// nanoseconds; of several parts the longest.
-    #[serde(default)]
-    stored setup_ns: u64;
+    stored setup_ns: u64, #[serde(default)];
     /// Of `connects`: up inside the window; absent if there are none.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    stored connects_in_window: u64;
+    stored connects_in_window: u64, #[serde(default, skip_serializing_if = "is_zero")];
     /// `connects_in_window` per second of the window.
-    #[serde(default, skip_serializing_if = "is_nothing")]
-    stored connects_per_second: f64;
+    stored connects_per_second: f64, #[serde(default, skip_serializing_if = "is_nothing")];
     /// Outcomes of each destination's share, if there are several destinations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     stored destinations: Vec<DestinationSection>;

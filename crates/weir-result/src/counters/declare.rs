@@ -26,9 +26,11 @@ macro_rules! merged {
 /// Declares two structures at once: the one in which a worker counts, and the section that stores
 /// it. Each line is a field with its sentence:
 ///
-/// - `counter NAME: TYPE => RULE;` is in both. Attributes for serde follow the rule, after a comma.
+/// - `counter NAME: TYPE => RULE;` is in both.
 /// - `measured NAME: TYPE => RULE;` is only in the first.
 /// - `stored NAME: TYPE;` is only in the section.
+///
+/// Attributes for serde follow, after a comma.
 ///
 /// Fields keep their order. Conversions copy the counters and leave other fields empty.
 macro_rules! counters {
@@ -67,12 +69,12 @@ macro_rules! counters {
     };
     (
         @line $of_measured:tt $of_stored:tt $measured:tt {$($stored:tt)*} $both:tt
-        $(#[$about:meta])* stored $field:ident: $type:ty;
+        $(#[$about:meta])* stored $field:ident: $type:ty $(, $(#[$how:meta])+)?;
         $($lines:tt)*
     ) => {
         counters! {
             @line $of_measured $of_stored $measured
-            {$($stored)* $(#[$about])* pub $field: $type,} $both
+            {$($stored)* $(#[$about])* $($(#[$how])+)? pub $field: $type,} $both
             $($lines)*
         }
     };

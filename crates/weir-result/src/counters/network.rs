@@ -33,8 +33,7 @@ counters! {
     /// of this load; null if none was made.
     stored rtt_loaded_ns: Option<u64>;
     /// Handshakes made for `rtt_loaded_ns`; absent if there are none.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    stored handshakes: u64;
+    stored handshakes: u64, #[serde(default, skip_serializing_if = "is_zero")];
 }
 
 impl TcpUsage {

@@ -34,12 +34,10 @@ counters! {
     stored good_rps: f64;
     /// Kind of bound of the rates: `lower` if the client or the connections limited them, so that
     /// the target's best rate is at least `least_rps`.
-    #[serde(default)]
-    stored bound: Bound;
+    stored bound: Bound, #[serde(default)];
     /// Lower bound of the target's best rate: the lower 95% end of `good_rps`; absent if `bound` is
     /// `exact`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    stored least_rps: Option<f64>;
+    stored least_rps: Option<f64>, #[serde(default, skip_serializing_if = "Option::is_none")];
     /// 95% interval of `completed_rps` within this run; absent if the slices are too few.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stored completed_interval: Option<RateInterval>;

@@ -83,10 +83,7 @@ impl Document {
     pub fn offered_in_words(&self) -> Option<String> {
         let Load::OpenLoop { rate, .. } = self.plan.load else { return None };
         let share = self.share();
-        Some(match share < 1.0 {
-            true => units::rate(share * rate.rps()),
-            false => rate.to_string(),
-        })
+        Some(if share < 1.0 { units::rate(share * rate.rps()) } else { rate.to_string() })
     }
 
     /// Number of connections of the parts that the document covers.
@@ -98,18 +95,14 @@ impl Document {
     /// the share of the shortest window that lies in all of them, 0 to 1; `None` if fewer than two
     /// are known.
     pub fn parts_overlap(&self) -> Option<(PartWindow, PartWindow, f64)> {
-        overlap(&self.part_windows())
+        // The end of an interrupted part is not the plan's.
+        let complete = self.parts.iter().filter(|section| !section.run.interrupted);
+        let windows = complete.filter_map(|part| window_of(&self.plan, part, &self.phases));
+        overlap(&windows.collect::<Vec<_>>())
     }
 
     fn coverage(&self) -> Coverage {
         Coverage::of(&self.plan, &self.parts)
-    }
-
-    /// Windows of the merged parts, without those that were interrupted: their end is not the
-    /// plan's.
-    fn part_windows(&self) -> Vec<PartWindow> {
-        let complete = self.parts.iter().filter(|section| !section.run.interrupted);
-        complete.filter_map(|section| window_of(&self.plan, section, &self.phases)).collect()
     }
 }
 

@@ -41,7 +41,7 @@ impl SeriesEntry {
     }
 
     pub(super) fn of(interval: &Interval, window_s: f64) -> SeriesEntry {
-        let start_s = signed_seconds(interval.start_ns);
+        let start_s = interval.start_ns as f64 / 1e9;
         let phase = match start_s {
             s if s < 0.0 => SeriesPhase::Warmup,
             s if s < window_s => SeriesPhase::Measured,
@@ -77,11 +77,7 @@ impl SeriesEntry {
 /// shorter.
 const SECONDS_MAX: f64 = 4_500_000.0;
 
-fn signed_seconds(ns: i64) -> f64 {
-    ns as f64 / 1e9
-}
-
-/// Returns the nanoseconds that [`signed_seconds`] was made of, exactly.
+/// Returns the nanoseconds of a time within a run, exactly.
 fn signed_ns(seconds: f64) -> Result<i64, String> {
     if seconds.is_finite() && seconds.abs() <= SECONDS_MAX {
         Ok((seconds * 1e9).round() as i64)
