@@ -57,7 +57,7 @@ pub fn write(document: &Document, options: &TextOptions, out: &mut dyn Write) ->
 /// # Errors
 /// Errors of `out`.
 pub fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let target = report.about.first().map(|fact| escaped(&fact.to_text())).unwrap_or_default();
+    let target = report.about.first().map(|fact| escaped(&fact.text)).unwrap_or_default();
     let title = escaped(&report.title);
     writeln!(
         out,

@@ -36,7 +36,7 @@ pub fn write(document: &Document, options: &TextOptions, out: &mut dyn Write) ->
 /// Errors of `out`.
 pub fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let title = iter::once(escaped(&report.title));
-    let about = report.about.iter().map(|fact| escaped(&fact.to_text()));
+    let about = report.about.iter().map(|fact| escaped(&fact.text));
     writeln!(out, "### {}", title.chain(about).collect::<Vec<_>>().join(" · "))?;
     let sections = report.sections_of_page().into_iter();
     let mut sections = sections.filter(|section| !section.blocks.is_empty());
@@ -86,7 +86,7 @@ fn line(line: &Line) -> String {
 }
 
 fn fact(fact: &Fact) -> String {
-    toned(&fact.to_text(), fact.tone)
+    toned(&fact.text, fact.tone)
 }
 
 /// Formats a table, with its heading unless it is that of the section.
@@ -116,7 +116,7 @@ fn table(table: &Table, section: &str) -> String {
 
 /// Formats a row with all its cells; the remark has the last column.
 fn row(row: &Row, columns: usize, has_remark: bool) -> String {
-    let label = toned(&row.label.to_text(), row.tone);
+    let label = toned(&row.label, row.tone);
     let values = row.cells.iter().map(cell).chain(iter::repeat_with(String::new)).take(columns);
     let remark = has_remark.then(|| row.remark.as_ref().map(fact).unwrap_or_default());
     cells(iter::once(label).chain(values).chain(remark))
@@ -125,7 +125,7 @@ fn row(row: &Row, columns: usize, has_remark: bool) -> String {
 fn cell(cell: &Cell) -> String {
     match cell {
         Cell::Bar(part) => bar(*part, BAR_COLUMNS, Bars::Blocks),
-        cell => toned(&cell.to_text(), cell.tone()),
+        cell => toned(cell.text(), cell.tone()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The report as a view: sections of labelled lines, tables with typed cells, plots, and notes.
+//! The report as a view: sections of labelled lines, tables, plots, and notes.
 //! Text, Markdown and HTML are renderers of it.
 //!
 //! The view is a function of a document. It has no widths, colours or markup; a renderer has no

@@ -4,8 +4,8 @@
 use serde_json::Value;
 use weir_report::findings::{Built, Data};
 use weir_report::view::{
-    Axis, Block, Cell, Fact, Line, Mark, Notice, Plot, Report, Role, Row, Section, Table,
-    TableKind, Tone, Unit, short,
+    Axis, Block, Fact, Line, Mark, Notice, Plot, Report, Role, Row, Section, Table, TableKind,
+    Tone, Unit, short,
 };
 use weir_result::quantile::Bound;
 use weir_text::printable;
@@ -225,10 +225,10 @@ fn runs(series: &Series, rows: usize) -> Table {
     let hidden = series.runs.len().saturating_sub(rows);
     let row = |(index, run): (usize, &TrendRun)| {
         let values = series.metrics.iter().zip(&run.values).map(|(of, measured)| {
-            measured.map_or(Cell::Empty, |measured| Cell::Text(of.metric.print_measured(&measured)))
+            measured.map(|measured| of.metric.print_measured(&measured)).unwrap_or_default()
         });
-        let ends = [changes_at(series, index), run.entry.tags.join(" ")].map(Cell::Text);
-        let cells = [run.entry.grade.in_words().into()].into_iter().chain(values).chain(ends);
+        let ends = [changes_at(series, index), run.entry.tags.join(" ")];
+        let cells = [run.entry.grade.in_words().to_owned()].into_iter().chain(values).chain(ends);
         Row::new(format!("#{} {}", run.entry.id, run.entry.minute()), cells)
     };
     let metrics = series.metrics.iter().map(|of| title(&of.metric.to_string()));

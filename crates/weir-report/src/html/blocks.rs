@@ -22,7 +22,7 @@ impl Page {
 
     /// Writes the head of the page, and begins its main part.
     pub(super) fn head(&mut self, report: &Report) {
-        let mut about = report.about.iter().map(|fact| escaped(&fact.to_text()));
+        let mut about = report.about.iter().map(|fact| escaped(&fact.text));
         let target = about.next().unwrap_or_default();
         let rest: Vec<String> = about.chain([escaped(&report.title)]).collect();
         self.text += &format!("<header>\n<h1>{target}</h1>\n<p>{}</p>\n", rest.join(" · "));
@@ -141,7 +141,7 @@ fn note(notice: &Notice) -> String {
 /// Formats a row with all its cells; the remark has the last column.
 fn row(row: &Row, columns: usize, has_remark: bool) -> String {
     let class = class(row.tone);
-    let label = escaped(&row.label.to_text());
+    let label = escaped(&row.label);
     let mut text = format!("<tr{class}><th scope=\"row\">{label}</th>");
     for index in 0..columns {
         text += &row.cells.get(index).map_or_else(|| "<td></td>".to_owned(), cell);
@@ -159,7 +159,7 @@ fn cell(cell: &Cell) -> String {
             let percent = 100.0 * part;
             format!("<td class=\"bar\"><div style=\"width:{percent:.1}%\"></div></td>")
         }
-        cell => format!("<td{}>{}</td>", class(cell.tone()), escaped(&cell.to_text())),
+        cell => format!("<td{}>{}</td>", class(cell.tone()), escaped(cell.text())),
     }
 }
 
@@ -174,7 +174,7 @@ fn line(line: &Line) -> String {
 }
 
 fn fact(fact: &Fact) -> String {
-    let text = escaped(&fact.to_text());
+    let text = escaped(&fact.text);
     match class(fact.tone) {
         "" => text,
         class => format!("<span{class}>{text}</span>"),

@@ -14,7 +14,7 @@ const NOTE_INDENT: usize = 8;
 
 /// A fact in its tone.
 pub(super) fn span(fact: &Fact) -> Span {
-    Span::new(fact.to_text(), fact.tone)
+    Span::new(fact.text.clone(), fact.tone)
 }
 
 /// Facts in their tones.
@@ -70,7 +70,7 @@ fn sentences(label: Span, indent: usize, line: &Line, page: &mut Page) {
 /// Writes `10 planned = 9 ok + 1 timed out`. Further lines continue under the equals sign.
 fn sum(name: &str, facts: &[Fact], page: &mut Page) {
     let Some((total, terms)) = facts.split_first() else { return };
-    let total = format!("{} ", total.to_text());
+    let total = format!("{} ", total.text);
     let indent = INDENT + total.chars().count();
     let mut line = vec![label(&format!("{name:<LABEL_WIDTH$}")), Span::plain(total)];
     let mut used = indent;

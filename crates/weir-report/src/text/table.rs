@@ -54,7 +54,7 @@ fn heading(table: &Table, page: &mut Page) {
 
 /// A cell in its own tone.
 fn of_cell(cell: &Cell) -> Span {
-    Span::new(cell.to_text(), cell.tone())
+    Span::new(cell.text(), cell.tone())
 }
 
 /// Writes these columns of a table. Those at the right are dropped if the page is too narrow.
@@ -65,7 +65,7 @@ fn times(table: &Table, columns: &[usize], has_caption: bool, page: &mut Page) {
         label = Span::plain("");
     }
     let mut widths: Vec<usize> = columns.iter().map(|index| column_width(table, *index)).collect();
-    let labels: Vec<Span> = table.rows.iter().map(|row| of_cell(&row.label)).collect();
+    let labels: Vec<Span> = table.rows.iter().map(|row| Span::plain(&row.label)).collect();
     let label_width = labels.iter().chain([&label]).map(|label| label.width() + 2).max();
     let label_width = label_width.unwrap_or(0).max(LABEL_WIDTH);
     while widths.len() > 1 && label_width + widths.iter().sum::<usize>() > page.width() {
@@ -89,7 +89,7 @@ fn times(table: &Table, columns: &[usize], has_caption: bool, page: &mut Page) {
 /// Splits the columns of a table into groups that are narrow enough for the page; each is written
 /// with the labels.
 fn groups(table: &Table, width: usize) -> Vec<Vec<usize>> {
-    let label = |row: &Row| of_cell(&row.label).width() + 2;
+    let label = |row: &Row| Span::plain(&row.label).width() + 2;
     let labels = table.rows.iter().map(label).chain([table.title.len() + 4]).max();
     let labels = labels.unwrap_or(0).max(LABEL_WIDTH);
     let mut groups: Vec<Vec<usize>> = Vec::new();
@@ -119,9 +119,9 @@ fn column_width(table: &Table, index: usize) -> usize {
 
 /// Remarks after the cells; their counts are aligned at the right.
 fn remarks(table: &Table) -> Vec<Option<Span>> {
-    let count = |row: &Row| match row.remark.as_ref()?.value {
-        Cell::Count(_) if !row.cells.is_empty() => Some(row.remark.as_ref()?.value.to_text().len()),
-        _ => None,
+    let count = |row: &Row| {
+        let text = &row.remark.as_ref().filter(|_| !row.cells.is_empty())?.text;
+        text.find(|c: char| !c.is_ascii_digit() && c != ',').filter(|digits| *digits > 0)
     };
     let widest = table.rows.iter().filter_map(count).max().unwrap_or(0);
     let remark = |row: &Row| {
@@ -145,7 +145,7 @@ fn aligned(cells: impl IntoIterator<Item = Span>, widths: &[usize]) -> Vec<Span>
 /// Writes a bar for each row.
 fn histogram(table: &Table, bars: Bars, page: &mut Page) {
     heading(table, page);
-    let labels: Vec<String> = table.rows.iter().map(|row| row.label.to_text()).collect();
+    let labels: Vec<String> = table.rows.iter().map(|row| row.label.clone()).collect();
     let label_width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
     let room = page.width().saturating_sub(2 + label_width + 2 + SHARE_WIDTH + 2).min(BAR_MAX);
     for (row, label) in table.rows.iter().zip(labels) {
@@ -153,7 +153,7 @@ fn histogram(table: &Table, bars: Bars, page: &mut Page) {
         line.extend(row.cells.iter().map(|cell| match cell {
             Cell::Bar(part) => Span::plain(bar(*part, room, bars)),
             cell => {
-                let text = format!("{:>SHARE_WIDTH$}  ", cell.to_text());
+                let text = format!("{:>SHARE_WIDTH$}  ", cell.text());
                 Span::new(text, cell.tone())
             }
         }));
@@ -165,7 +165,7 @@ fn histogram(table: &Table, bars: Bars, page: &mut Page) {
 fn rules(table: &Table, page: &mut Page) {
     page.line([Span::new(format!("  {}", table.title), Tone::Main)]);
     for row in &table.rows {
-        let outcome = row.label.to_text();
+        let outcome = row.label.clone();
         let [id, figure, text] = texts(row);
         let label = format!("  {outcome:<RULE_WIDTH$}{id:<ID_WIDTH$}{figure:>FIGURE_WIDTH$}  ");
         let indent = label.chars().count();
@@ -176,10 +176,10 @@ fn rules(table: &Table, page: &mut Page) {
 /// Writes the assertions, with their measured values in one column.
 fn assertions(table: &Table, page: &mut Page) {
     let claims = table.rows.iter().filter_map(|row| row.cells.first());
-    let longest = claims.map(|claim| claim.to_text().chars().count()).max().unwrap_or(0);
+    let longest = claims.map(|claim| claim.text().chars().count()).max().unwrap_or(0);
     let indent = (2 + OUTCOME_WIDTH + longest + 3).min(MEASURED_MAX);
     for row in &table.rows {
-        let outcome = row.label.to_text();
+        let outcome = row.label.clone();
         let [claim, measured] = texts(row);
         let label = format!("  {outcome:<OUTCOME_WIDTH$}{claim}");
         let measured = Span::new(measured, row.tone);
@@ -195,5 +195,5 @@ fn assertions(table: &Table, page: &mut Page) {
 
 /// Texts of the first cells of a row; empty if there are fewer.
 fn texts<const N: usize>(row: &Row) -> [String; N] {
-    std::array::from_fn(|index| row.cells.get(index).map(Cell::to_text).unwrap_or_default())
+    std::array::from_fn(|index| row.cells.get(index).map(Cell::text).unwrap_or_default().to_owned())
 }

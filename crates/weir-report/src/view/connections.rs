@@ -4,13 +4,13 @@ use weir_result::document::{ConnectionFailure, ConnectionsSection, Summary};
 use weir_result::{Document, FailurePhase};
 use weir_text::units;
 
-use super::{Block, Cell, Fact, Line, Tone};
+use super::{Block, Fact, Line, Tone};
 
 pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
     let connections = &document.connections;
     let mut facts = failures(connections);
     if facts.is_empty() && verbose {
-        facts.push(Fact::of(Cell::Count(connections.open_at_t0)).then(" open"));
+        facts.push(Fact::named(&units::count(connections.open_at_t0), "open"));
     }
     if let Some(rate) = document.plan.connection.rate {
         let (span, rate) = (units::duration(connections.setup_ns), rate.to_string());
@@ -110,7 +110,7 @@ fn connects(document: &Document, verbose: bool) -> Option<Block> {
     };
     let mut lines = Vec::new();
     if let Some(in_window) = &latency.connect_window {
-        let rate = Fact::of(Cell::Rate(document.connections.connects_per_second));
+        let rate = Fact::text(units::round_rate(document.connections.connects_per_second));
         lines.push(with_times(rate, &in_window.ok));
         let setup = latency.connect_setup.as_ref();
         lines.extend(setup.map(|setup| with_times(Fact::text("before the load"), &setup.ok)));

@@ -4,7 +4,7 @@ use weir_result::Document;
 use weir_result::document::{SeriesEntry, SeriesPhase};
 
 use super::plots::time::groups;
-use super::{Block, Cell, Fact};
+use super::{Block, Fact};
 
 /// Fewest intervals of which a course is shown.
 const INTERVALS_MIN: usize = 8;
@@ -36,11 +36,9 @@ fn facts(measured: &[&SeriesEntry]) -> Vec<Fact> {
     let p99 = |point: &&[&SeriesEntry]| {
         point.iter().filter_map(|entry| entry.p99_ns).max().unwrap_or(0) as f64
     };
-    let fact =
-        |name: &'static str, values: Vec<f64>| Fact::named(name, Cell::Text(sparkline(&values)));
-    let rate = fact("rate", points.iter().map(rate).collect());
-    let p99 = fact("p99", points.iter().map(p99).collect());
-    vec![rate, p99]
+    let rate: Vec<f64> = points.iter().map(rate).collect();
+    let p99: Vec<f64> = points.iter().map(p99).collect();
+    vec![Fact::named("rate", sparkline(&rate)), Fact::named("p99", sparkline(&p99))]
 }
 
 /// Returns one character for each value: its share of the greatest one.
@@ -76,9 +74,10 @@ mod tests {
                 ..SeriesEntry::default()
             };
             let facts = facts(&vec![&entry; intervals]);
-            let texts: Vec<String> = facts.iter().map(|fact| fact.value.to_text()).collect();
-            let expected = vec!["█".repeat(points); if points > 0 { 2 } else { 0 }];
-            assert_eq!(texts, expected, "{intervals} intervals");
+            let texts: Vec<&str> = facts.iter().map(|fact| fact.text.as_str()).collect();
+            let full = "█".repeat(points);
+            let expected = [format!("rate {full}"), format!("p99 {full}")];
+            assert_eq!(texts, expected[..if points > 0 { 2 } else { 0 }], "{intervals} intervals");
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use weir_result::document::{Accounting, DestinationSection};
 use weir_result::{Document, Load, StampChoice, SuccessRule, errno};
+use weir_text::units;
 
-use super::{Block, Cell, Detail, Fact, Form, Line, Notice, Tone, connections, server, tls, usage};
+use super::{Block, Detail, Fact, Form, Line, Notice, Tone, connections, server, tls, usage};
 
 pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
     let verbose = detail.verbose;
@@ -41,7 +42,7 @@ pub(super) fn failures(accounting: &Accounting) -> Vec<(&'static str, u64)> {
 
 /// Formats `10 planned = 9 ok + 1 timed out`: every class with a count above 0.
 fn conservation(accounting: &Accounting) -> Block {
-    let class = |count, name: &str| Fact::of(Cell::Count(count)).then(&format!(" {name}"));
+    let class = |count, name: &str| Fact::named(&units::count(count), name);
     let mut facts = vec![class(accounting.planned, "planned"), class(accounting.ok, "ok")];
     let failed = failures(accounting).into_iter();
     facts.extend(failed.map(|(name, count)| class(count, name).toned(Tone::Bad)));

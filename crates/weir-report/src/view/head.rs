@@ -4,7 +4,7 @@
 use weir_result::{Arrivals, Document, Environment, HttpPlan, Load, Plan};
 use weir_text::units;
 
-use super::{Block, Cell, Fact, Line, Tone, command};
+use super::{Block, Fact, Line, Tone, command};
 
 /// Program that wrote the document.
 pub(super) fn title(document: &Document) -> String {
@@ -64,7 +64,7 @@ pub(super) fn load(plan: &Plan) -> Vec<Fact> {
     let kind = match plan.load {
         Load::ClosedLoop => Fact::text("closed loop"),
         Load::OpenLoop { rate, arrivals } => {
-            let rate = Fact::named("open loop", Cell::PlannedRate(rate));
+            let rate = Fact::named("open loop", rate);
             match arrivals {
                 Arrivals::Uniform => rate.then(" uniform"),
                 Arrivals::Poisson { seed } => rate.then(&format!(" poisson, seed {seed}")),
@@ -74,8 +74,8 @@ pub(super) fn load(plan: &Plan) -> Vec<Fact> {
     let connections = Fact::counted(plan.connections.into(), "connection");
     let connections = match plan.http {
         Some(HttpPlan::Http2(http2)) => {
-            let streams = Fact::counted(http2.streams.into(), "stream");
-            connections.then(&format!(" × {}", streams.to_text()))
+            let streams = Fact::counted(http2.streams.into(), "stream").text;
+            connections.then(&format!(" × {streams}"))
         }
         _ => connections,
     };
@@ -83,13 +83,13 @@ pub(super) fn load(plan: &Plan) -> Vec<Fact> {
     let threads = if plan.leaves_cpus { threads.then(" (local server)") } else { threads };
     let mut facts = vec![kind.toned(Tone::Main), connections, threads];
     if plan.pipeline > 1 {
-        facts.push(Fact::named("pipeline", Cell::Text(plan.pipeline.to_string())));
+        facts.push(Fact::named("pipeline", plan.pipeline));
     }
     match (plan.request.method.as_str(), plan.request.body_bytes) {
         ("GET", 0) => {}
         // A script may give its requests a body that the plan does not know.
         (method, 0) => facts.push(Fact::text(method)),
-        (method, bytes) => facts.push(Fact::named(method, Cell::Bytes(bytes))),
+        (method, bytes) => facts.push(Fact::named(method, units::bytes(bytes))),
     }
     facts.push(extent(plan));
     facts
@@ -105,9 +105,9 @@ fn parts(document: &Document) -> Option<Fact> {
 /// The planned end of the run, and the warm-up before it.
 fn extent(plan: &Plan) -> Fact {
     let requests = plan.requests.map(|requests| Fact::counted(requests, "request"));
-    let duration = plan.duration_ns.map(|ns| Fact::of(Cell::PlannedDuration(ns)));
+    let duration = plan.duration_ns.map(|ns| Fact::text(units::exact_duration(ns)));
     let extent = match (requests, duration) {
-        (Some(requests), Some(duration)) => requests.then(&format!(" or {}", duration.to_text())),
+        (Some(requests), Some(duration)) => requests.then(&format!(" or {}", duration.text)),
         (Some(extent), None) | (None, Some(extent)) => extent,
         (None, None) => Fact::text("until interrupted"),
     };

@@ -22,7 +22,7 @@ pub(super) fn of(document: &Document) -> Vec<Entry> {
         let (name, metric) = percentiles::of_load(document)[0];
         let times = times(metric).into_iter();
         highlights.extend(times.map(|(label, cell)| {
-            entry(&format!("{label} {name}"), Fact::of(cell.clone()).toned(cell.tone()))
+            entry(&format!("{label} {name}"), Fact::text(cell.text()).toned(cell.tone()))
         }));
     }
     highlights.extend(failures(document).map(|(label, fact)| entry(label, fact)));
@@ -36,7 +36,8 @@ fn failures(document: &Document) -> impl Iterator<Item = (&'static str, Fact)> {
     let sent = planned.saturating_sub(never_sent);
     let share = |count: u64, all: u64| {
         let tone = if count > 0 { Tone::Bad } else { Tone::Good };
-        (all > 0).then(|| Fact::of(Cell::Frequency(count as f64 / all as f64)).toned(tone))
+        let share = Cell::frequency(count as f64 / all.max(1) as f64);
+        (all > 0).then(|| Fact::text(share.text()).toned(tone))
     };
     let failed = share(sent.saturating_sub(document.accounting.ok), sent);
     let unsent = share(never_sent, planned).filter(|_| never_sent > 0);
@@ -49,11 +50,11 @@ fn times(metric: &Metric) -> Vec<(String, Cell)> {
     let summary = metric.headline();
     let values = PERCENTILES.iter().filter_map(|p| summary.percentile(*p)).map(|of| {
         let (value, unit) = (Quantile { ns: of.ns, bound: of.bound }, DurationColumn::of(of.ns));
-        (format!("p{}", of.p), Cell::Time { value, imprecise: of.imprecise, unit })
+        (format!("p{}", of.p), Cell::time(value, of.imprecise, unit))
     });
     let greatest = summary.percentile(100.0).map(|of| {
         let value = Quantile { ns: of.ns, bound: of.bound };
-        ("max".to_owned(), Cell::time(value, DurationColumn::of(of.ns)))
+        ("max".to_owned(), Cell::time(value, false, DurationColumn::of(of.ns)))
     });
     values.chain(greatest).collect()
 }

@@ -6,6 +6,7 @@
 
 use weir_result::histogram::middle_of;
 use weir_result::{Document, Histogram};
+use weir_text::units;
 
 use super::percentiles::of_load;
 use super::{Block, Cell, Row, Table, TableKind};
@@ -48,9 +49,23 @@ struct Bin {
 
 impl Bin {
     fn row(&self, all: u64, most: u64) -> Row {
-        let share = Cell::Frequency(self.count as f64 / all as f64);
+        let share = Cell::frequency(self.count as f64 / all as f64);
         let bar = Cell::Bar(self.count as f64 / most.max(1) as f64);
-        Row::new(Cell::Range { low_ns: self.low_ns, high_ns: self.high_ns }, [share, bar])
+        Row::new(range(self.low_ns, self.high_ns), [share, bar])
+    }
+}
+
+/// Formats `200–500 µs`, `≥ 20 ms`: a unit that both ends share is printed once.
+fn range(low_ns: u64, high_ns: Option<u64>) -> String {
+    let low = units::short_duration(low_ns);
+    let Some(high_ns) = high_ns else {
+        return format!("≥ {low}");
+    };
+    let high = units::short_duration(high_ns);
+    let unit = |text: &str| text.rsplit_once(' ').map(|(_, unit)| unit.to_owned());
+    match low.rsplit_once(' ') {
+        Some((number, _)) if unit(&low) == unit(&high) => format!("{number}–{high}"),
+        _ => format!("{low}–{high}"),
     }
 }
 

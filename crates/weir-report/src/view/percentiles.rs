@@ -8,7 +8,7 @@ use weir_result::quantile::{Bound, Quantile, count_needed, has_beyond, is_suppor
 use weir_result::{Document, Histogram, Load};
 use weir_text::units::{self, DurationColumn};
 
-use super::{Block, Cell, Fact, Notice, Remedy, Row, Table, TableKind};
+use super::{Block, Cell, Fact, Notice, Remedy, Row, Table, TableKind, Tone};
 
 /// Percentiles with a line of their own.
 const LINES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
@@ -143,7 +143,7 @@ fn table(document: &Document, times: &[Times<'_>], lines: &[f64]) -> Table {
     let of_percentile = |(index, p): (usize, &f64)| match headline.percentile(*p) {
         Some(_) => row(index, format!("p{p}"), ""),
         None => {
-            let needed = Fact::named("needs", Cell::Count(least_count(*p))).then(" requests");
+            let needed = Fact::text(format!("needs {} requests", units::count(least_count(*p))));
             Row { remark: Some(needed), ..Row::new(format!("p{p}"), Vec::<Cell>::new()) }
         }
     };
@@ -160,10 +160,7 @@ impl Column {
     /// Times of a summary, as far as it has values.
     fn of(title: &'static str, summary: &Summary, lines: &[f64]) -> Column {
         let unit = unit_of(summary);
-        let time = |ns, bound, imprecise| {
-            let value = Quantile { ns, bound };
-            Cell::Time { value, imprecise, unit }
-        };
+        let time = |ns, bound, imprecise| Cell::time(Quantile { ns, bound }, imprecise, unit);
         let at = |p: &f64| {
             let value = summary.percentile(*p)?;
             Some(time(value.ns, value.bound, value.imprecise))
@@ -172,7 +169,7 @@ impl Column {
         let greatest = summary.max_ns.map(|ns| time(ns, bound, false));
         let mean = mean_ns(summary).map(|ns| time(ns, summary.mean_bound, false));
         let cells = lines.iter().map(at).chain([greatest, mean]);
-        Column { title, cells: cells.map(|cell| cell.unwrap_or(Cell::Empty)).collect() }
+        Column { title, cells: cells.map(Option::unwrap_or_default).collect() }
     }
 
     /// Intervals of the percentiles; none if there is no interval.
@@ -180,7 +177,7 @@ impl Column {
         let unit = unit_of(headline);
         let cell = |p: &f64| {
             let (low_ns, high_ns) = interval(headline.percentile(*p)?)?;
-            Some(Cell::Interval { low_ns, high_ns, unit })
+            Some(Cell::toned(unit.interval(low_ns, high_ns), Tone::Aside))
         };
         Column::of_any("95% interval", lines.iter().map(cell))
     }
@@ -195,8 +192,8 @@ impl Column {
             let overhead = overheads.iter().find(|of| of.p == *p)?;
             let ns = overhead.client_ns;
             Some(match overhead.is_partial {
-                true => Cell::OrMore { ns, unit },
-                false => Cell::time(Quantile { ns, bound: Bound::Exact }, unit),
+                true => unit.or_more(ns).into(),
+                false => unit.value(ns).into(),
             })
         };
         Column::of_any("client overhead", lines.iter().map(cell))
@@ -206,7 +203,7 @@ impl Column {
     fn of_any(title: &'static str, cells: impl Iterator<Item = Option<Cell>>) -> Option<Column> {
         let cells: Vec<Option<Cell>> = cells.chain([None, None]).collect();
         let has_any = cells.iter().any(Option::is_some);
-        let cells = cells.into_iter().map(|cell| cell.unwrap_or(Cell::Empty)).collect();
+        let cells = cells.into_iter().map(Option::unwrap_or_default).collect();
         has_any.then_some(Column { title, cells })
     }
 }

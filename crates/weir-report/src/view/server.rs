@@ -3,10 +3,10 @@
 
 use weir_result::Document;
 use weir_result::document::{Polls, ServerSection};
-use weir_text::Setting;
 use weir_text::setting::{WATCH_COMMAND, WATCH_NGINX, WATCH_PID, WATCH_PROMETHEUS};
+use weir_text::{Setting, units};
 
-use super::{Block, Cell, Fact, Line, Tone};
+use super::{Block, Fact, Line, Tone};
 
 pub(super) fn blocks(document: &Document) -> Option<Block> {
     let server = document.server.as_ref()?;
@@ -22,13 +22,13 @@ pub(super) fn blocks(document: &Document) -> Option<Block> {
     }
     for process in &server.processes {
         let plural = if process.pids.len() == 1 { "" } else { "es" };
-        let processes = Fact::of(Cell::Count(process.pids.len() as u64));
-        let processes = processes.then(&format!(" process{plural}"));
+        let count = units::count(process.pids.len() as u64);
+        let processes = Fact::text(format!("{count} process{plural}"));
         let mut facts = vec![Fact::text(&process.name), processes];
         let shares = [("CPU mean", process.cpu_mean), ("max", process.cpu_max)];
         let shares = shares.into_iter().filter_map(|(name, share)| Some((name, share?)));
-        facts.extend(shares.map(|(name, share)| Fact::named(name, Cell::Share(share))));
-        facts.push(Fact::named("memory", Cell::Bytes(process.resident_max_bytes)));
+        facts.extend(shares.map(|(name, share)| Fact::named(name, units::percent(share))));
+        facts.push(Fact::named("memory", units::bytes(process.resident_max_bytes)));
         lines.push(Line::facts(facts));
     }
     lines.extend(failures(server));
@@ -40,12 +40,13 @@ fn count(server: &ServerSection, who: &str, counted: Option<u64>, difference: Op
     let Some(counted) = counted else {
         return Line::facts(vec![Fact::text(format!("{who} an unknown number of requests"))]);
     };
-    let requests = Fact::counted(counted, "request");
-    let requests = Fact { before: format!("{who} "), ..requests };
+    let requests = Fact::named(who, Fact::counted(counted, "request").text);
     let comparison = match difference {
         None => return Line::facts(vec![requests]),
         Some(0) => Fact::text("as many as weir sent"),
-        Some(_) => Fact::named("weir sent", Cell::Count(server.weir.requests)).toned(Tone::Caution),
+        Some(_) => {
+            Fact::named("weir sent", units::count(server.weir.requests)).toned(Tone::Caution)
+        }
     };
     Line::facts(vec![requests, comparison])
 }
@@ -60,8 +61,8 @@ fn failures(server: &ServerSection) -> Vec<Line> {
     let commands = server.commands.iter().map(|command| (WATCH_COMMAND, &command.polls));
     let all = pages.into_iter().flatten().chain(processes).chain(commands);
     let line = |(setting, polls): (Setting, &Polls)| {
-        let failed = Fact::counted(polls.failed, "failed reading").toned(Tone::Caution);
-        let failed = Fact { before: format!("{setting}: "), ..failed };
+        let failed = Fact::counted(polls.failed, "failed reading").text;
+        let failed = Fact::text(format!("{setting}: {failed}")).toned(Tone::Caution);
         let error = polls.error.as_ref().map(Fact::text);
         Line::facts([failed].into_iter().chain(error).collect())
     };

@@ -3,7 +3,7 @@
 
 use weir_result::Document;
 use weir_result::quantile::AllOutcomes;
-use weir_text::units::DurationColumn;
+use weir_text::units::{self, DurationColumn};
 
 use super::percentiles::{of_load, unit_of};
 use super::{Block, Cell, Fact, Row, Table, TableKind};
@@ -32,16 +32,16 @@ pub(super) fn blocks(document: &Document) -> Vec<Block> {
             let value = |(metric, unit): &(AllOutcomes<'_>, DurationColumn)| {
                 let count = metric.count();
                 let value = metric.value_at_rank(count - (count >> step));
-                value.map_or(Cell::Empty, |value| Cell::time(value, *unit))
+                value.map(|value| Cell::time(value, false, *unit)).unwrap_or_default()
             };
             let cells = all.iter().map(value).collect();
-            row(percent_at(step), cells, Fact::of(Cell::Count(count >> step)).then(" slower"))
+            row(percent_at(step), cells, Fact::named(&units::count(count >> step), "slower"))
         })
         .collect();
     let greatest = |(metric, unit): &(AllOutcomes<'_>, DurationColumn)| {
-        metric.max().map_or(Cell::Empty, |max| Cell::time(max, *unit))
+        metric.max().map(|max| Cell::time(max, false, *unit)).unwrap_or_default()
     };
-    let in_all = Fact::of(Cell::Count(count)).then(" in all");
+    let in_all = Fact::named(&units::count(count), "in all");
     rows.push(row("100".to_owned(), all.iter().map(greatest).collect(), in_all));
     let titles = metrics.iter().map(|(title, _)| *title);
     vec![Block::Table(Table::new(TableKind::Spectrum, "Spectrum", titles, rows))]

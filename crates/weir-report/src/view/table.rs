@@ -1,4 +1,4 @@
-//! A table: labelled rows of typed cells.
+//! A table: labelled rows of cells.
 
 use super::{Cell, Fact, Notice, Tone};
 
@@ -40,7 +40,7 @@ pub enum TableKind {
 #[derive(Clone, Debug)]
 pub struct Row {
     /// Label.
-    pub label: Cell,
+    pub label: String,
     /// One cell for each column; none if there is only a remark.
     pub cells: Vec<Cell>,
     /// Remark after the cells.
@@ -65,7 +65,7 @@ impl Table {
 
 impl Row {
     /// A row without a remark.
-    pub fn new(label: impl Into<Cell>, cells: impl IntoIterator<Item: Into<Cell>>) -> Row {
+    pub fn new(label: impl Into<String>, cells: impl IntoIterator<Item: Into<Cell>>) -> Row {
         let cells = cells.into_iter().map(Into::into).collect();
         Row { label: label.into(), cells, remark: None, tone: Tone::Plain }
     }

@@ -1,9 +1,10 @@
 //! The line `Throughput`: successful responses per second, and their bounds.
 
 use weir_result::Document;
-use weir_result::document::Throughput;
+use weir_result::document::{RateInterval, Throughput};
+use weir_text::units;
 
-use super::{Block, Cell, Fact, Tone};
+use super::{Block, Fact, Tone};
 
 pub(super) fn blocks(document: &Document) -> Vec<Block> {
     let throughput = &document.throughput;
@@ -12,10 +13,10 @@ pub(super) fn blocks(document: &Document) -> Vec<Block> {
     }
     let mut facts = rates(throughput);
     if let Some(rate) = missed(document) {
-        facts.push(Fact::named("planned", Cell::Text(rate)).toned(Tone::Caution));
+        facts.push(Fact::named("planned", rate).toned(Tone::Caution));
     }
     if throughput.bytes_received > 0 {
-        facts.push(Fact::of(Cell::ByteRate(throughput.bytes_per_second)));
+        facts.push(Fact::text(units::byte_rate(throughput.bytes_per_second)));
     }
     vec![Block::facts("Throughput", facts)]
 }
@@ -29,21 +30,35 @@ pub(super) fn main(document: &Document) -> Option<Fact> {
 /// Returns the rate: `20,000/s ± 0.3%`, or `≥ 71,200/s` and `measured 71,500/s ± 0.3%` if it is a
 /// bound; with the rate of all responses if some were bad.
 fn rates(throughput: &Throughput) -> Vec<Fact> {
-    let measured = Cell::RateWithin(throughput.good_rps, throughput.good_interval);
+    let measured = within(throughput.good_rps, throughput.good_interval);
     let all_are_good = throughput.good == throughput.completed;
-    let good = |cell| match all_are_good {
-        true => Fact::of(cell).toned(Tone::Main),
-        false => Fact::named("good", cell).toned(Tone::Main),
+    let good = |rate: String| match all_are_good {
+        true => Fact::text(rate).toned(Tone::Main),
+        false => Fact::named("good", rate).toned(Tone::Main),
     };
     let mut facts = match throughput.least_rps.filter(|least| *least > 0.0) {
-        Some(least) => vec![good(Cell::RateAtLeast(least)), Fact::named("measured", measured)],
+        Some(least) => {
+            let least = format!("≥ {}", units::rate_at_least(least));
+            vec![good(least), Fact::named("measured", measured)]
+        }
         None => vec![good(measured)],
     };
     if !all_are_good {
-        let completed = Cell::RateWithin(throughput.completed_rps, throughput.completed_interval);
+        let completed = within(throughput.completed_rps, throughput.completed_interval);
         facts.push(Fact::named("all responses", completed));
     }
     facts
+}
+
+/// Formats `71,500/s ± 0.3%`: half the interval's width as a share of the rate, rounded up.
+fn within(rps: f64, interval: Option<RateInterval>) -> String {
+    let rate = units::round_rate(rps);
+    let Some(RateInterval { low_rps, high_rps }) = interval.filter(|_| rps > 0.0) else {
+        return rate;
+    };
+    let share = (high_rps - low_rps) / 2.0 / rps;
+    let share = (share * 1e4).ceil() / 1e4;
+    format!("{rate} ± {}", units::short_percent(share))
 }
 
 /// The planned rate, if fewer responses came than were planned.

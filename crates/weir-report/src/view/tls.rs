@@ -2,8 +2,9 @@
 
 use weir_result::Document;
 use weir_result::document::{Certificate, Summary, TlsParameters, TlsSection};
+use weir_text::units;
 
-use super::{Block, Cell, Fact, Line, Tone};
+use super::{Block, Fact, Line, Tone};
 
 /// Digits of a certificate's SHA-256 in the report.
 const SHA256_SHOWN: usize = 16;
@@ -42,7 +43,7 @@ fn negotiated(tls: &TlsSection, verbose: bool) -> Vec<Line> {
 /// Handshakes per second, if connections were opened in the window.
 fn rate(tls: &TlsSection) -> Option<Line> {
     (tls.in_window > 0).then(|| {
-        let rate = Fact::named("handshakes", Cell::Rate(tls.handshakes_per_second));
+        let rate = Fact::named("handshakes", units::round_rate(tls.handshakes_per_second));
         Line::facts([vec![rate], kinds(tls)].concat())
     })
 }
@@ -60,14 +61,14 @@ fn handshakes(tls: Option<&TlsSection>, times: &Summary) -> Line {
 fn kinds(tls: &TlsSection) -> Vec<Fact> {
     let mut kinds = Vec::new();
     if tls.resumed > 0 {
-        kinds.push(Fact::named("resumed", Cell::Count(tls.resumed)));
-        kinds.push(Fact::named("full", Cell::Count(tls.full)));
+        kinds.push(Fact::named("resumed", units::count(tls.resumed)));
+        kinds.push(Fact::named("full", units::count(tls.full)));
     }
     if tls.hello_retry_requests > 0 {
-        kinds.push(Fact::named("HelloRetryRequest", Cell::Count(tls.hello_retry_requests)));
+        kinds.push(Fact::named("HelloRetryRequest", units::count(tls.hello_retry_requests)));
     }
     if tls.not_resumed > 0 {
-        let fact = Fact::named("not resumed", Cell::Count(tls.not_resumed));
+        let fact = Fact::named("not resumed", units::count(tls.not_resumed));
         kinds.push(fact.toned(Tone::Caution));
     }
     kinds

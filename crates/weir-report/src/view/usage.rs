@@ -4,8 +4,9 @@
 use weir_result::document::{Phases, ScriptSection};
 use weir_result::{Document, Environment, Wait, WorkerUsage};
 use weir_text::setting::WAIT;
+use weir_text::units;
 
-use super::{Block, Cell, Fact, Line};
+use super::{Block, Fact, Line};
 
 pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
     let mut blocks = Vec::new();
@@ -24,7 +25,7 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
 fn script(script: &ScriptSection, load_time_ns: u64) -> Block {
     let mut facts: Vec<Fact> = script.file.iter().map(Fact::text).collect();
     facts.push(Fact::counted(script.states.into(), "state"));
-    facts.push(Fact::named("up to", Cell::Bytes(script.memory_max_bytes)).then(" each"));
+    facts.push(Fact::named("up to", units::bytes(script.memory_max_bytes)).then(" each"));
     let errors = [("not ready in time", script.ran_dry), ("bodies cut", script.bodies_cut)];
     facts.extend(Fact::errors(errors));
     let mut lines = vec![Line::facts(facts)];
@@ -32,15 +33,15 @@ fn script(script: &ScriptSection, load_time_ns: u64) -> Block {
         let Some(mean_ns) = usage.time_ns.checked_div(usage.calls) else {
             continue;
         };
-        let calls = Fact::counted(usage.calls, "call");
+        let calls = Fact::counted(usage.calls, "call").text;
         let mut facts = vec![
-            Fact { before: format!("{}() ", callback.name()), ..calls },
-            Fact::named("mean", Cell::Duration(mean_ns)),
-            Fact::named("max", Cell::Duration(usage.longest_ns)),
+            Fact::named(&format!("{}()", callback.name()), calls),
+            Fact::named("mean", units::duration(mean_ns)),
+            Fact::named("max", units::duration(usage.longest_ns)),
         ];
         if load_time_ns > 0 {
-            let share = Cell::Share(usage.time_ns as f64 / load_time_ns as f64);
-            facts.push(Fact::of(share).then(" of time"));
+            let share = units::percent(usage.time_ns as f64 / load_time_ns as f64);
+            facts.push(Fact::named(&share, "of time"));
         }
         lines.push(Line::facts(facts));
     }
@@ -59,15 +60,15 @@ fn client(document: &Document) -> Option<Block> {
     let cpu_ns = usage.cpu_user_ns.saturating_add(usage.cpu_system_ns);
     let mut facts = Vec::new();
     if cpu_ns > 0 {
-        facts.push(Fact::named("CPU time", Cell::Duration(cpu_ns)));
-        facts.push(Fact::named("user", Cell::Duration(usage.cpu_user_ns)));
-        facts.push(Fact::named("memory", Cell::Bytes(usage.max_resident_bytes)));
+        facts.push(Fact::named("CPU time", units::duration(cpu_ns)));
+        facts.push(Fact::named("user", units::duration(usage.cpu_user_ns)));
+        facts.push(Fact::named("memory", units::bytes(usage.max_resident_bytes)));
     }
     let sum = |of: fn(&WorkerUsage) -> u64| document.phases.iter().map(|p| of(&p.usage)).sum();
     let (wakes, events): (u64, u64) = (sum(|usage| usage.wakes), sum(|usage| usage.events));
     if wakes > 0 {
-        let each = Cell::Number(events as f64 / wakes as f64);
-        facts.push(Fact::of(each).then(" events per wake-up").then(&wait(document)));
+        let each = events as f64 / wakes as f64;
+        facts.push(Fact::text(format!("{each:.1} events per wake-up{}", wait(document))));
     }
     (!facts.is_empty()).then(|| Block::facts("Client", facts))
 }
@@ -107,12 +108,12 @@ fn machine(environment: &Environment) -> Vec<Fact> {
         ("congestion control", &environment.congestion_control),
     ];
     let named = named.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
-    facts.extend(named.map(|(name, value)| Fact::named(name, Cell::Text(value))));
+    facts.extend(named.map(|(name, value)| Fact::named(name, value)));
     facts
 }
 
 fn worker(phases: &Phases) -> Block {
-    let span = |from: u64, to: u64| Cell::Duration(to.saturating_sub(from));
+    let span = |from: u64, to: u64| units::duration(to.saturating_sub(from));
     let life_ns = phases.drained_ns.saturating_sub(phases.connect_ns);
     let busy = if life_ns == 0 { 0.0 } else { phases.cpu_time_ns as f64 / life_ns as f64 };
     let mut facts = vec![
@@ -120,8 +121,8 @@ fn worker(phases: &Phases) -> Block {
         Fact::named("connected in", span(phases.connect_ns, phases.connected_ns)),
         Fact::named("window", span(phases.t0_ns, phases.t1_ns)),
         Fact::named("tail", span(phases.t1_ns, phases.tail_end_ns)),
-        Fact::named("busy", Cell::Share(busy)),
+        Fact::named("busy", units::percent(busy)),
     ];
-    facts.extend(phases.cpu.map(|cpu| Fact::named("CPU", Cell::Text(cpu.to_string()))));
+    facts.extend(phases.cpu.map(|cpu| Fact::named("CPU", cpu)));
     Block::facts(&format!("Worker {}", phases.worker), facts)
 }

@@ -32,9 +32,9 @@ fn html(report: &Report) -> String {
 
 fn table(table: &Table) -> String {
     let row = |row: &Row| {
-        let cells: String = row.cells.iter().map(|cell| leaf("td", &cell.to_text())).collect();
-        let remark = row.remark.as_ref().map(|remark| leaf("td", &remark.to_text()));
-        tag("tr", &(leaf("th", &row.label.to_text()) + &cells + &remark.unwrap_or_default()))
+        let cells: String = row.cells.iter().map(|cell| leaf("td", cell.text())).collect();
+        let remark = row.remark.as_ref().map(|remark| leaf("td", &remark.text));
+        tag("tr", &(leaf("th", &row.label) + &cells + &remark.unwrap_or_default()))
     };
     let titles: String =
         [String::new()].iter().chain(&table.columns).map(|title| leaf("th", title)).collect();
@@ -45,7 +45,7 @@ fn table(table: &Table) -> String {
 }
 
 fn facts(facts: &[Fact]) -> String {
-    facts.iter().map(|fact| leaf("span", &fact.to_text())).collect()
+    facts.iter().map(|fact| leaf("span", &fact.text)).collect()
 }
 
 fn tag(name: &str, content: &str) -> String {
@@ -159,9 +159,9 @@ fn a_study_is_named_by_its_target() {
     }
     let report = Report::of_study(&apart);
     let both = "A/B comparison of http://127.0.0.1:8080/index.html and http://other/";
-    assert_eq!(report.about[0].to_text(), both);
+    assert_eq!(report.about[0].text, both);
     apart.trials.clear();
-    assert_eq!(Report::of_study(&apart).about[0].to_text(), "A/B comparison");
+    assert_eq!(Report::of_study(&apart).about[0].text, "A/B comparison");
 }
 
 /// A report cannot know if its study was kept.

@@ -4,7 +4,7 @@ use weir_result::study::{Answer, Comparison, MetricComparison, Pairing, ShiftLev
 use weir_text::units;
 use weir_verdict::NamedMetric;
 
-use super::super::{Block, Cell, Fact, Notice, Plot, Row, Section, Table, TableKind, Tone};
+use super::super::{Block, Fact, Notice, Plot, Row, Section, Table, TableKind, Tone};
 use crate::view::plots::study as plots;
 
 /// The sections of a comparison; `runs` is the plot of its runs, if it has them.
@@ -103,8 +103,8 @@ fn shift(found: &Comparison) -> Table {
     let [a, b] = heads_of(found);
     let row = |level: &ShiftLevel| {
         let change = [signed(level.change), range(Some(level.low), Some(level.high))];
-        let times = [level.base_ns, level.new_ns].map(Cell::Duration);
-        let cells = times.into_iter().chain(change.map(Cell::Text));
+        let times = [level.base_ns, level.new_ns].map(units::duration);
+        let cells = times.into_iter().chain(change);
         Row::new(format!("p{}", units::number(level.percentile)), cells)
     };
     let confidence = units::short_percent(found.confidence);

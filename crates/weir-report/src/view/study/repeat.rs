@@ -3,7 +3,7 @@
 use weir_result::study::{MetricOverRuns, Repetition};
 use weir_verdict::NamedMetric;
 
-use super::super::{Block, Cell, Notice, Row, Table, TableKind, Tone};
+use super::super::{Block, Notice, Row, Table, TableKind, Tone};
 
 pub(super) fn blocks(repetition: &Repetition) -> Vec<Block> {
     let rows = repetition.metrics.iter().filter_map(row);
@@ -17,7 +17,7 @@ fn row(found: &MetricOverRuns) -> Option<Row> {
     let print = |value: f64| metric.print(value);
     let [mean, min, max] = [found.mean, found.min, found.max].map(|value| Some(print(value)));
     let cells = [mean, half_width(found), found.sd.map(print), min, max];
-    let cells = cells.map(|cell| cell.map_or(Cell::Empty, Cell::Text));
+    let cells = cells.map(Option::unwrap_or_default);
     let (tone, mark) = if found.bounds > 0 { (Tone::Caution, "*") } else { (Tone::Plain, "") };
     Some(Row { tone, ..Row::new(format!("{}{mark}", metric.title()), cells) })
 }

@@ -5,7 +5,7 @@ use weir_result::study::{Design, Fit, Knee, Level, Sweep, SweepCell, SweepCurve,
 use weir_text::units;
 use weir_verdict::NamedMetric;
 
-use super::super::{Block, Cell, Fact, Line, Notice, Row, Section, Table, TableKind, Tone};
+use super::super::{Block, Fact, Line, Notice, Row, Section, Table, TableKind, Tone};
 use crate::view::plots::study as plots;
 
 pub(super) fn sections(study: &Study, sweep: &Sweep) -> Vec<Section> {
@@ -34,13 +34,13 @@ fn table(study: &Study, sweep: &Sweep) -> Table {
                 let sd = sd.map(|sd| format!(" ± {:.0}%", 100.0 * sd / spread.mean));
                 format!("{}{}{mark}", metric.print(spread.mean), sd.unwrap_or_default())
             });
-            text.map_or(Cell::Empty, Cell::Text)
+            text.unwrap_or_default()
         });
         let limit = found.limit.clone().unwrap_or_default();
         let label = cell.map_or_else(String::new, |cell| cell.name.clone());
         let refused = Fact::counted(found.refused.into(), "failed run").toned(Tone::Bad);
         let remark = Some(refused).filter(|_| found.refused > 0);
-        Row { remark, ..Row::new(label, cells.chain([limit.into()])) }
+        Row { remark, ..Row::new(label, cells.chain([limit])) }
     };
     let columns = named.iter().map(NamedMetric::title).chain(["Limit".to_owned()]);
     let has_bounds =
@@ -63,8 +63,8 @@ fn ratios(study: &Study, sweep: &Sweep) -> Table {
     };
     let metric = metrics.first().and_then(|name| name.parse::<NamedMetric>().ok());
     let print = |value: Option<f64>| match (value, &metric) {
-        (Some(value), Some(metric)) => Cell::Text(metric.print(value)),
-        _ => Cell::Empty,
+        (Some(value), Some(metric)) => metric.print(value),
+        _ => String::new(),
     };
     let row = |found: &SweepRatio| {
         let label = match &found.levels[..] {
@@ -73,9 +73,9 @@ fn ratios(study: &Study, sweep: &Sweep) -> Table {
         };
         let interval = found.low.zip(found.high);
         let interval = interval.map(|(low, high)| format!("{low:.2} … {high:.2}"));
-        let ratio = format!("{:.2}", found.ratio).into();
-        let interval = interval.map_or(Cell::Empty, Cell::Text);
-        Row::new(label, [print(found.first), print(found.second), ratio, interval])
+        let ratio = format!("{:.2}", found.ratio);
+        let cells = [print(found.first), print(found.second), ratio, interval.unwrap_or_default()];
+        Row::new(label, cells)
     };
     let name = ratio.clone().unwrap_or_default();
     let values = factors.iter().find(|factor| factor.name == name);
