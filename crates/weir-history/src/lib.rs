@@ -9,8 +9,6 @@
 mod absent;
 mod entry;
 mod error;
-#[cfg(test)]
-mod fixture;
 mod list;
 mod location;
 mod name;
@@ -37,3 +35,6 @@ pub use series_key::SeriesKey;
 pub use store::History;
 pub use table::Layout;
 pub use trend::{Change, MetricTrend, RecentChange, Series, Trend, TrendRun};
+
+#[cfg(test)]
+mod tests;

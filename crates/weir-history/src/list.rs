@@ -70,7 +70,7 @@ pub(crate) fn title(metric: &str) -> String {
 mod tests {
     use super::*;
     use crate::entry::Figure;
-    use crate::fixture::entry;
+    use crate::tests::entry;
     use weir_result::quantile::Bound;
 
     fn list() -> List {

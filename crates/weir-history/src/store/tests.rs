@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::{fs, thread};
 
 use super::*;
-use crate::fixture::document;
+use crate::tests::document;
 
 /// A directory for one test, removed after it.
 struct Directory(PathBuf);

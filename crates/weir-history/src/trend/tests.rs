@@ -1,8 +1,8 @@
 //! Trends of runs whose values and changes are known.
 
 use super::*;
-use crate::fixture::{entry, key};
 use crate::table::Layout;
+use crate::tests::{entry, key};
 use weir_report::view::{Block, Mark, Plot};
 use weir_result::quantile::Bound;
 
