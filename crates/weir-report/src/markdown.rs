@@ -14,7 +14,7 @@ use weir_text::{excerpt, printable};
 use crate::TextOptions;
 use crate::text::{Bars, bar};
 use crate::view::{
-    Block, Cell, Entry, Fact, Form, Line, Notice, Report, Row, Section, Table, TableKind, Tone,
+    Block, Cell, Entry, Fact, Form, Line, Report, Row, Section, Table, TableKind, Tone,
 };
 
 /// Columns of the longest bar of a histogram.
@@ -58,7 +58,7 @@ fn write_section(section: &Section, out: &mut dyn Write) -> io::Result<()> {
             Block::Entry(of) => entry(of),
             Block::Table(of) => table(of, section.title),
             Block::Plot(_) => String::new(),
-            Block::Note(of) => format!("> note: {}\n", escaped(&of.to_text())),
+            Block::Note(of) => format!("> note: {}\n", escaped(of)),
         };
         out.write_all(text.as_bytes())?;
     }
@@ -110,7 +110,7 @@ fn table(table: &Table, section: &str) -> String {
     let align = table.columns.iter().map(|_| align).chain(has_remarks.then_some("---"));
     text += &cells(iter::once("---").chain(align).map(str::to_owned));
     text.extend(table.rows.iter().map(|of| row(of, table.columns.len(), has_remarks)));
-    text.extend(table.legend.iter().map(legend));
+    text.extend(table.legend.iter().map(|note| format!("\n> {}\n", escaped(note))));
     text
 }
 
@@ -136,10 +136,6 @@ fn cells(cells: impl Iterator<Item = String>) -> String {
         text += &if cell.is_empty() { " |".to_owned() } else { format!(" {cell} |") };
     }
     text + "\n"
-}
-
-fn legend(note: &Notice) -> String {
-    format!("\n> {}\n", escaped(&note.to_text()))
 }
 
 /// Escapes text, and makes it bold if it should strike a reader.

@@ -4,8 +4,8 @@
 use serde_json::Value;
 use weir_report::findings::{Built, Data};
 use weir_report::view::{
-    Axis, Block, Fact, Line, Mark, Notice, Plot, Report, Role, Row, Section, Table, TableKind,
-    Tone, Unit, short,
+    Axis, Block, Fact, Line, Mark, Plot, Report, Role, Row, Section, Table, TableKind, Tone, Unit,
+    short,
 };
 use weir_result::quantile::Bound;
 use weir_text::printable;
@@ -45,7 +45,7 @@ impl Trend {
             }
         }
         let remarks = self.remarks().into_iter().map(|sentences| sentences.join(" "));
-        let notes = remarks.map(|text| Block::Note(Notice::OfRun(text))).collect();
+        let notes = remarks.map(Block::Note).collect();
         Report {
             title: "Trend".to_owned(),
             about: vec![Fact::text(self.name.to_string()), Fact::text(self.extent())],

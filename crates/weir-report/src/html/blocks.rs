@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use super::escape::{escaped, escaped_json};
 use crate::view::{
-    Block, Cell, Entry, Fact, Form, Line, Notice, Plot, Report, Row, Section, Table, TableKind,
-    Tone,
+    Block, Cell, Entry, Fact, Form, Line, Plot, Report, Row, Section, Table, TableKind, Tone,
 };
 
 /// The body of a page, as far as it is written.
@@ -110,7 +109,7 @@ impl Page {
         let columns = table.columns.len();
         self.text.extend(table.rows.iter().map(|of| row(of, columns, has_remarks)));
         self.text += "</tbody>\n</table>\n</div>\n";
-        self.text.extend(table.legend.iter().map(note));
+        self.text.extend(table.legend.iter().map(|text| note(text)));
         if is_closed {
             self.text += "</details>\n";
         }
@@ -134,8 +133,8 @@ fn is_entry(block: &Block) -> bool {
     matches!(block, Block::Entry(_))
 }
 
-fn note(notice: &Notice) -> String {
-    format!("<p class=\"note\">{}</p>\n", escaped(&notice.to_text()))
+fn note(text: &str) -> String {
+    format!("<p class=\"note\">{}</p>\n", escaped(text))
 }
 
 /// Formats a row with all its cells; the remark has the last column.

@@ -37,7 +37,7 @@ pub fn render(report: &Report, options: &TextOptions, out: &mut dyn Write) -> io
                     table::write(table, options.histogram.unwrap_or(Bars::Ascii), &mut page);
                 }
                 Block::Plot(_) => {}
-                Block::Note(note) => lines::note(&note.to_text(), &mut page),
+                Block::Note(note) => lines::note(note, &mut page),
             }
         }
     }

@@ -42,7 +42,7 @@ pub(super) fn write(table: &Table, bars: Bars, page: &mut Page) {
         TableKind::Assertions => assertions(table, page),
     }
     for note in &table.legend {
-        page.paragraph(Span::plain(""), 2, &Span::new(note.to_text(), Tone::Aside));
+        page.paragraph(Span::plain(""), 2, &Span::new(note, Tone::Aside));
     }
 }
 

@@ -1,6 +1,6 @@
 //! The pieces of a section: lines with a label and without one, tables, plots, notes.
 
-use super::{Fact, Notice, Plot, Table};
+use super::{Fact, Plot, Table};
 
 /// A piece of a section.
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ pub enum Block {
     /// A plot. Renderers of text leave it out.
     Plot(Plot),
     /// A note.
-    Note(Notice),
+    Note(String),
 }
 
 /// Lines with a label.

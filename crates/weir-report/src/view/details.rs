@@ -4,7 +4,7 @@ use weir_result::document::{Accounting, DestinationSection};
 use weir_result::{Document, Load, StampChoice, SuccessRule, errno};
 use weir_text::units;
 
-use super::{Block, Detail, Fact, Form, Line, Notice, Tone, connections, server, tls, usage};
+use super::{Block, Detail, Fact, Form, Line, Tone, connections, server, tls, usage};
 
 pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
     let verbose = detail.verbose;
@@ -104,23 +104,31 @@ fn openings(document: &Document) -> Option<Block> {
     Some(Block::facts("HTTP/2", facts))
 }
 
-fn notes(document: &Document, verdict: bool) -> Vec<Notice> {
+/// The load waited for responses, so that a slow server also slows the sends.
+const CLOSED_LOOP: &str = "closed loop: latencies leave out the time a slow server delays sends";
+
+/// Kernel time stamps were not requested, because streams share connections.
+const SHARED_STAMPS: &str = "client overhead after arrival is unknown: streams share their \
+                             connection's kernel timestamps; use one stream per connection";
+
+/// Notes that the run attached to the document, and those that follow from it.
+fn notes(document: &Document, verdict: bool) -> Vec<String> {
     let of_run = document.notes.iter().map(|note| &note.text);
     // `shared-host` is not part of the grade: it is printed without a verdict too.
     let shared_host = document.verdict.rules.iter().find(|rule| rule.id == "shared-host");
     let texts = of_run.chain(shared_host.map(|rule| &rule.text));
-    let mut notes: Vec<Notice> = texts.cloned().map(Notice::OfRun).collect();
+    let mut notes: Vec<String> = texts.cloned().collect();
     if document.plan.load == Load::ClosedLoop && document.responses() > 0 {
-        notes.push(Notice::ClosedLoop);
+        notes.push(CLOSED_LOOP.to_owned());
     }
     let has_streams = document.occupancy.is_some_and(|occupancy| occupancy.capacity_ns > 0);
     let is_stampless = document.stamps.is_none() && document.plan.stamps != StampChoice::None;
     if verdict && has_streams && is_stampless {
-        notes.push(Notice::SharedStamps);
+        notes.push(SHARED_STAMPS.to_owned());
     }
     let unknown = document.verdict.not_judged();
     if verdict && !unknown.is_empty() {
-        notes.push(Notice::NotJudged(unknown.into_iter().map(str::to_owned).collect()));
+        notes.push(format!("not judged for lack of data: {}", unknown.join(", ")));
     }
     notes
 }

@@ -6,9 +6,10 @@ use std::borrow::Cow;
 use weir_result::document::{Metric, PercentileValue, Summary, UnsupportedPercentile};
 use weir_result::quantile::{Bound, Quantile, count_needed, has_beyond, is_supported, least_count};
 use weir_result::{Document, Histogram, Load};
+use weir_text::setting::REQUESTS;
 use weir_text::units::{self, DurationColumn};
 
-use super::{Block, Cell, Fact, Notice, Remedy, Row, Table, TableKind, Tone};
+use super::{Block, Cell, Fact, Row, Table, TableKind, Tone};
 
 /// Percentiles with a line of their own.
 const LINES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
@@ -240,7 +241,7 @@ fn failures(document: &Document) -> String {
 }
 
 /// Explains each mark that occurs, and `~` if it occurs in the first column.
-fn legend(document: &Document, columns: &[Times<'_>], lines: &[f64]) -> Vec<Notice> {
+fn legend(document: &Document, columns: &[Times<'_>], lines: &[f64]) -> Vec<String> {
     let has = |bound| {
         let is_marked = |of: &Summary| {
             let mut values = lines.iter().filter_map(|p| of.percentile(*p));
@@ -252,18 +253,24 @@ fn legend(document: &Document, columns: &[Times<'_>], lines: &[f64]) -> Vec<Noti
     let has_unknown = greatest.any(|value| value.bound == Bound::Unknown);
     let mut legend = Vec::new();
     if has(Bound::Upper) {
-        let rate_rps = document.throughput.completed_rps;
-        legend.push(Notice::UpperBounds { rate_rps, in_flight: in_flight(document) });
+        let rate = units::round_rate(document.throughput.completed_rps);
+        let in_flight = in_flight(document).map(|n| format!(", {n:.1} requests in flight"));
+        let in_flight = in_flight.unwrap_or_default();
+        legend.push(format!("≤: upper bound, client overhead included; at {rate}{in_flight}"));
     }
     if has(Bound::Lower) {
-        legend.push(Notice::LowerBounds);
+        legend.push(LOWER_BOUNDS.to_owned());
     }
     if has_unknown || has(Bound::Unknown) {
-        legend.push(Notice::Unknown);
+        legend.push(UNKNOWN.to_owned());
     }
     legend.extend(uncertain(document, &columns[0].1, lines));
     legend
 }
+
+/// Explanations of `>` and of `unknown`.
+const LOWER_BOUNDS: &str = ">: lower bound; failed requests count as slower than any response";
+const UNKNOWN: &str = "unknown: falls on a failed request, and client overhead inflates it";
 
 /// Mean number of requests in flight.
 fn in_flight(document: &Document) -> Option<f64> {
@@ -272,19 +279,26 @@ fn in_flight(document: &Document) -> Option<f64> {
     (window_ns > 0.0).then(|| integral_ns / window_ns)
 }
 
-/// The percentiles marked with `~`, and the length of a run that would settle them.
-fn uncertain(document: &Document, headline: &Summary, lines: &[f64]) -> Option<Notice> {
+/// Names the percentiles marked with `~`, and the extent of a run that would settle the last of
+/// them.
+fn uncertain(document: &Document, headline: &Summary, lines: &[f64]) -> Option<String> {
     let values = lines.iter().filter_map(|p| headline.percentile(*p));
-    let percentiles: Vec<f64> = values
-        .filter(|value| value.imprecise && value.bound != Bound::Unknown)
-        .map(|value| value.p)
-        .collect();
-    let last = percentiles.last()?;
+    let percentiles = values.filter(|value| value.imprecise && value.bound != Bound::Unknown);
+    let percentiles: Vec<f64> = percentiles.map(|value| value.p).collect();
+    let (last, others) = percentiles.split_last()?;
+    let others: Vec<String> = others.iter().map(|p| format!("p{p}")).collect();
+    let names = match others.is_empty() {
+        true => format!("p{last} is"),
+        false => format!("{} and p{last} are", others.join(", ")),
+    };
     let needed = headline.unsupported.iter().find(|of| of.p == *last);
     let remedy = needed.and_then(|of| match (document.plan.requests, of.needed_s) {
-        (Some(_), _) => Some(Remedy::Requests(of.needed_samples)),
-        (None, Some(seconds)) if seconds < SECONDS_MAX => Some(Remedy::Seconds(seconds)),
+        (Some(_), _) => Some(format!("; use {REQUESTS} {}", of.needed_samples)),
+        (None, Some(seconds)) if seconds < SECONDS_MAX => {
+            Some(format!("; run ≥ {} s", seconds.ceil()))
+        }
         (None, _) => None,
     });
-    Some(Notice::Uncertain { percentiles, remedy })
+    let remedy = remedy.unwrap_or_default();
+    Some(format!("~: {names} uncertain: too few independent samples{remedy}"))
 }

@@ -10,7 +10,7 @@ use weir_result::{Document, Study};
 use weir_text::setting::OUTPUT;
 
 use super::plots::study as plots;
-use super::{Block, Fact, Line, Notice, Report, Section, Tone, command, head};
+use super::{Block, Fact, Line, Report, Section, Tone, command, head};
 
 impl Report {
     /// Builds the report of a study.
@@ -211,7 +211,7 @@ fn notes(study: &Study) -> Vec<Block> {
     }
     notes.extend(with_failures(study));
     notes.extend(study.notes.iter().map(|note| note.text.clone()));
-    notes.into_iter().map(|text| Block::Note(Notice::OfRun(text))).collect()
+    notes.into_iter().map(Block::Note).collect()
 }
 
 /// Names the runs with failed requests or connections: a server may have died within one. In a

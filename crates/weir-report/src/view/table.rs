@@ -1,6 +1,6 @@
 //! A table: labelled rows of cells.
 
-use super::{Cell, Fact, Notice, Tone};
+use super::{Cell, Fact, Tone};
 
 /// A table: a label for each row, and cells in columns.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub struct Table {
     /// Rows in order.
     pub rows: Vec<Row>,
     /// Explanations of the marks in the cells.
-    pub legend: Vec<Notice>,
+    pub legend: Vec<String>,
 }
 
 /// Content of a table.

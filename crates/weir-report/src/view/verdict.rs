@@ -3,9 +3,10 @@
 
 use weir_result::Document;
 use weir_result::document::{Delivery, Grade, LimitedBy, Rule, TargetState};
+use weir_text::setting::VERBOSE;
 use weir_text::units;
 
-use super::{Block, Detail, Fact, Form, Line, Notice, Tone};
+use super::{Block, Detail, Fact, Form, Line, Tone};
 
 /// Findings printed without `verbose`; one screen must have room for the numbers.
 const FINDINGS_MAX: usize = 3;
@@ -111,8 +112,8 @@ fn findings(document: &Document, verbose: bool) -> Option<Block> {
     let mut lines: Vec<Line> =
         fired[..shown].iter().map(|rule| Line::item(Fact::text(&rule.text))).collect();
     if shown < fired.len() {
-        let more = Notice::MoreFindings((fired.len() - shown) as u64);
-        let fact = Fact::text(more.to_text()).toned(Tone::Aside);
+        let more = Fact::counted((fired.len() - shown) as u64, "more finding");
+        let fact = more.then(&format!(": {VERBOSE} shows all")).toned(Tone::Aside);
         lines.push(Line { form: Form::Remark, facts: vec![fact] });
     }
     (!lines.is_empty()).then(|| Block::entry("Findings", lines))

@@ -22,7 +22,7 @@ fn html(report: &Report) -> String {
             }
             Block::Table(of) => table(of),
             Block::Plot(_) => String::new(),
-            Block::Note(note) => leaf("p", &note.to_text()),
+            Block::Note(note) => leaf("p", note),
         };
         let blocks: String = section.blocks.iter().map(block).collect();
         page += &tag("section", &(leaf("h2", section.title) + &blocks));
@@ -39,7 +39,7 @@ fn table(table: &Table) -> String {
     let titles: String =
         [String::new()].iter().chain(&table.columns).map(|title| leaf("th", title)).collect();
     let rows: String = table.rows.iter().map(row).collect();
-    let legend: String = table.legend.iter().map(|note| leaf("p", &note.to_text())).collect();
+    let legend: String = table.legend.iter().map(|note| leaf("p", note)).collect();
     let caption = leaf("caption", &format!("{} {}", table.title, table.caption));
     tag("table", &(caption + &tag("tr", &titles) + &rows)) + &legend
 }

@@ -4,7 +4,7 @@ use weir_result::study::{Answer, Comparison, MetricComparison, Pairing, ShiftLev
 use weir_text::units;
 use weir_verdict::NamedMetric;
 
-use super::super::{Block, Fact, Notice, Plot, Row, Section, Table, TableKind, Tone};
+use super::super::{Block, Fact, Plot, Row, Section, Table, TableKind, Tone};
 use crate::view::plots::study as plots;
 
 /// The sections of a comparison; `runs` is the plot of its runs, if it has them.
@@ -40,7 +40,7 @@ fn verdict(found: &Comparison) -> Vec<Block> {
         "NOT_INTERLEAVED" => format!("NOT_INTERLEAVED: {}", note.text),
         _ => note.text.clone(),
     });
-    blocks.extend(warnings.map(|text| Block::Note(Notice::OfRun(text))));
+    blocks.extend(warnings.map(Block::Note));
     blocks
 }
 

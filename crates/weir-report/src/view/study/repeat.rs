@@ -3,7 +3,7 @@
 use weir_result::study::{MetricOverRuns, Repetition};
 use weir_verdict::NamedMetric;
 
-use super::super::{Block, Notice, Row, Table, TableKind, Tone};
+use super::super::{Block, Row, Table, TableKind, Tone};
 
 pub(super) fn blocks(repetition: &Repetition) -> Vec<Block> {
     let rows = repetition.metrics.iter().filter_map(row);
@@ -31,24 +31,24 @@ fn half_width(found: &MetricOverRuns) -> Option<String> {
     }
 }
 
-fn legend(repetition: &Repetition) -> Vec<Notice> {
+fn legend(repetition: &Repetition) -> Vec<String> {
     let mut notes = Vec::new();
     let bounded = repetition.metrics.iter().filter(|metric| metric.bounds > 0);
     if let Some(most) = bounded.map(|metric| metric.bounds).max() {
-        notes.push(Notice::OfRun(format!(
+        notes.push(format!(
             "*: in up to {most} of {} runs the value is a bound of the true one (client overhead, \
              or the client limited the run)",
             repetition.runs
-        )));
+        ));
     }
     for metric in repetition.metrics.iter().filter(|metric| !metric.outliers.is_empty()) {
         let trials: Vec<String> = metric.outliers.iter().map(u32::to_string).collect();
-        notes.push(Notice::OfRun(format!(
+        notes.push(format!(
             "outliers of {}: {} {}; counted like all others",
             metric.metric,
             if trials.len() == 1 { "trial" } else { "trials" },
             trials.join(", ")
-        )));
+        ));
     }
     notes
 }

@@ -6,7 +6,7 @@ use weir_result::study::{
 use weir_text::setting::{CONNECTIONS, DURATION, MAX_RATE, PRECISE};
 use weir_text::units;
 
-use super::super::{Block, Fact, Line, Notice, Row, Section, Table, TableKind, Tone};
+use super::super::{Block, Fact, Line, Row, Section, Table, TableKind, Tone};
 use crate::view::plots::study as plots;
 
 /// Independent requests beyond the objective below which trials are too short (METHOD 1.11).
@@ -24,7 +24,7 @@ pub(super) fn sections(found: &SearchResult) -> Vec<Section> {
         results.push(Block::entry("Evidence", evidence));
     }
     results.extend(limit(found).map(|text| Block::sentence("Limit", Fact::text(text))));
-    results.extend(remarks(found).into_iter().map(|text| Block::Note(Notice::OfRun(text))));
+    results.extend(remarks(found).into_iter().map(Block::Note));
     results.extend(plots::path(found).map(Block::Plot));
     vec![
         Section { title: "Results", blocks: results },

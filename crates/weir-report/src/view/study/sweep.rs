@@ -5,7 +5,7 @@ use weir_result::study::{Design, Fit, Knee, Level, Sweep, SweepCell, SweepCurve,
 use weir_text::units;
 use weir_verdict::NamedMetric;
 
-use super::super::{Block, Fact, Line, Notice, Row, Section, Table, TableKind, Tone};
+use super::super::{Block, Fact, Line, Row, Section, Table, TableKind, Tone};
 use crate::view::plots::study as plots;
 
 pub(super) fn sections(study: &Study, sweep: &Sweep) -> Vec<Section> {
@@ -49,7 +49,7 @@ fn table(study: &Study, sweep: &Sweep) -> Table {
     if has_bounds {
         let text = "*: in some runs the value is a bound of the true one (client overhead, or the \
                     client limited the run)";
-        legend.push(Notice::OfRun(text.to_owned()));
+        legend.push(text.to_owned());
     }
     let caption = "means over the runs of each row ± their standard deviation".to_owned();
     let table = Table::new(TableKind::Metrics, "Cell", columns, sweep.cells.iter().map(row));
