@@ -102,9 +102,7 @@ impl Annotation {
             _ => None,
         };
         let result = match &study.result {
-            Some(StudyResult::Comparison(found)) => {
-                vec![Annotation::of_comparison(found, gate)]
-            }
+            Some(StudyResult::Comparison(found)) => vec![Annotation::of_comparison(found, gate)],
             Some(StudyResult::Search(found)) => Annotation::of_search(found),
             _ => Vec::new(),
         };
@@ -155,13 +153,9 @@ impl Display for Annotation {
             Level::Warning => "warning",
             Level::Notice => "notice",
         };
-        write!(f, "::{command} title={}::{}", property(&self.title), data(&self.message))
+        let message: String = self.message.chars().map(escaped).collect();
+        write!(f, "::{command} title={}::{message}", property(&self.title))
     }
-}
-
-/// Escapes the message of a command.
-fn data(text: &str) -> String {
-    text.chars().map(escaped).collect()
 }
 
 /// Escapes a property of a command.

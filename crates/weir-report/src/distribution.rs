@@ -2,6 +2,8 @@
 //! reached. Their formats have one number for each figure, so the certainty of each is a word
 //! beside it.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use weir_result::Histogram;
 use weir_result::document::{Metric, Summary};
@@ -103,6 +105,14 @@ impl<'d> Distribution<'d> {
             }
         }
     }
+}
+
+/// Returns the certainty of the figures that are not exact, by their names.
+pub(crate) fn uncertain<N: ToString>(
+    figures: impl IntoIterator<Item = (N, Figure)>,
+) -> BTreeMap<String, Certainty> {
+    let uncertain = figures.into_iter().filter(|(_, of)| of.certainty != Certainty::Exact);
+    uncertain.map(|(name, of)| (name.to_string(), of.certainty)).collect()
 }
 
 impl From<Bound> for Certainty {

@@ -12,7 +12,7 @@ use weir_result::histogram::lowest_in;
 use weir_result::quantile::rank_of;
 use weir_result::{Document, Histogram, Load};
 
-use crate::distribution::{Certainty, Distribution, Figure};
+use crate::distribution::{Certainty, Distribution, uncertain};
 use crate::foreign::{origin, statuses, timestamp};
 use crate::json;
 
@@ -94,9 +94,7 @@ fn durations(document: &Document) -> (Value, Value, BTreeMap<String, Certainty>)
     let named = percentiles.map(|(p, figure)| (format!("p{p}"), figure));
     let others = [("Max", times.max()), ("Sum", times.total())];
     let others = others.map(|(name, figure)| (name.to_owned(), figure));
-    let is_uncertain = |(_, figure): &(String, Figure)| figure.certainty != Certainty::Exact;
-    let uncertain = others.into_iter().chain(named).filter(is_uncertain);
-    let certainty = uncertain.map(|(name, figure)| (name, figure.certainty)).collect();
+    let certainty = uncertain(others.into_iter().chain(named));
     let percentiles = percentiles.map(|(p, figure)| (p, figure.ns));
     (histogram(times.all(), percentiles.into()), errors, certainty)
 }

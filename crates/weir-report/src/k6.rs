@@ -4,13 +4,14 @@
 //! Both have one number for each figure. The member `weir`, which readers of k6's summary ignore,
 //! says which of them are no exact values.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 use weir_result::document::Metric;
 use weir_result::{AssertionOutcome, AssertionResult, Document};
 
-use crate::distribution::{Certainty, Distribution, Figure};
+use crate::distribution::{Certainty, Distribution, uncertain};
 use crate::foreign::origin;
 use crate::json;
 
@@ -145,7 +146,7 @@ impl Summary {
             let (kind, contains) = ("trend", "time");
             metrics.push(K6Metric { name, kind, contains, values, thresholds: None });
             if !uncertain.is_empty() {
-                certainty.insert(name.to_owned(), uncertain.into());
+                certainty.insert(name.to_owned(), json!(uncertain));
             }
         }
         metrics.extend(counts(document));
@@ -158,17 +159,14 @@ impl Summary {
 }
 
 /// Returns the values of a trend, and the certainty of those that are not exact.
-fn trend(times: &Distribution<'_>) -> (Value, Map<String, Value>) {
+fn trend(times: &Distribution<'_>) -> (Value, BTreeMap<String, Certainty>) {
     let (total, median) = (times.total(), times.percentile(50.0));
     let mut figures = vec![("min", times.min()), ("med", median), ("max", times.max())];
     figures.extend(PERCENTILES.map(|(name, p)| (name, times.percentile(p))));
-    let certainty = figures.iter().copied().chain([("avg", total)]);
-    let certainty = certainty.filter(|(_, figure)| figure.certainty != Certainty::Exact);
-    let certainty =
-        certainty.map(|(name, Figure { certainty, .. })| (name.to_owned(), json!(certainty)));
+    let certainty = uncertain(figures.iter().copied().chain([("avg", total)]));
     let values = figures.iter().map(|(name, figure)| (*name, figure.ns as f64 / MS));
     let values = values.chain([("avg", times.mean_ns() / MS)]);
-    (values.map(|(name, ms)| (name.to_owned(), json!(ms))).collect(), certainty.collect())
+    (values.map(|(name, ms)| (name.to_owned(), json!(ms))).collect(), certainty)
 }
 
 fn counts(document: &Document) -> [K6Metric; 7] {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use weir_result::Document;
 use weir_result::document::Accounting;
 
-use crate::distribution::{Certainty, Distribution, Figure};
+use crate::distribution::{Certainty, Distribution, Figure, uncertain};
 use crate::foreign::{origin, statuses, timestamp};
 use crate::json;
 
@@ -23,11 +23,11 @@ const NO_RESPONSE: &str = "0";
 /// Errors of `out`.
 pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let (accounting, throughput) = (&document.accounting, &document.throughput);
-    let (latencies, uncertain) = latencies(document);
+    let (latencies, certainty) = latencies(document);
     let sent = accounting.sent.measured;
     // Requests of a script differ in length.
     let bytes_out = document.script.is_none().then_some(sent * document.plan.request.body_bytes);
-    let mut weir = origin(document, &json!({ "latencies": uncertain }));
+    let mut weir = origin(document, &json!({ "latencies": certainty }));
     weir["never_sent"] = accounting.never_sent.into();
     let [earliest, latest, end] = instants(document);
     let report = json!({
@@ -51,7 +51,7 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Returns the latencies, and those that are no exact values.
-fn latencies(document: &Document) -> (Value, BTreeMap<&'static str, Certainty>) {
+fn latencies(document: &Document) -> (Value, BTreeMap<String, Certainty>) {
     const PERCENTILES: [(&str, f64); 4] =
         [("50th", 50.0), ("90th", 90.0), ("95th", 95.0), ("99th", 99.0)];
     let Some(times) = Distribution::of(&document.latency.response_time) else {
@@ -62,10 +62,8 @@ fn latencies(document: &Document) -> (Value, BTreeMap<&'static str, Certainty>) 
     let mut figures = vec![("total", total), ("mean", mean)];
     figures.extend(PERCENTILES.map(|(name, p)| (name, times.percentile(p))));
     figures.extend([("max", times.max()), ("min", times.min())]);
-    let uncertain = figures.iter().filter(|(_, figure)| figure.certainty != Certainty::Exact);
-    let uncertain = uncertain.map(|(name, figure)| (*name, figure.certainty)).collect();
     let values = figures.iter().map(|(name, figure)| ((*name).to_owned(), figure.ns.into()));
-    (Value::Object(values.collect()), uncertain)
+    (Value::Object(values.collect()), uncertain(figures))
 }
 
 /// Start and end of the window, and the end of the drain, in nanoseconds since the epoch.

@@ -84,14 +84,12 @@ impl Departures {
 
     /// Returns the position in `sent` and `planned` of each span's first bin.
     fn positions(&self) -> Vec<usize> {
-        let lengths = self.spans.iter().map(|span| span.bins as usize);
-        lengths
-            .scan(0, |next, bins| {
-                let first = *next;
-                *next += bins;
-                Some(first)
-            })
-            .collect()
+        let mut next = 0;
+        let mut first = |span: &DepartureSpan| {
+            next += span.bins as usize;
+            next - span.bins as usize
+        };
+        self.spans.iter().map(&mut first).collect()
     }
 
     /// Returns the bins of `[from_ms, until_ms)`, which lies within one span or outside all: none

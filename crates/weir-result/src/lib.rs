@@ -4,6 +4,7 @@
 //! scripts and other machines get the document made of them.
 #![forbid(unsafe_code)]
 
+mod absent;
 mod bound;
 mod connection_failure;
 #[macro_use]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::absent::is_default;
 use crate::rules;
 
 counters! {
@@ -32,7 +33,7 @@ counters! {
     counter never_sent: u64 => rules::sum;
     /// Of `planned`: requests without a response within the timeout, whatever their class. More
     /// than `timed_out` if late responses were awaited; absent if there are none.
-    stored overdue: u64, #[serde(default, skip_serializing_if = "is_zero")];
+    stored overdue: u64, #[serde(default, skip_serializing_if = "is_default")];
     /// Of `ok` and `bad_response`: responses by status code.
     stored status: BTreeMap<u16, u64>;
     /// Of `transport_error`: requests by kind of error.
@@ -67,7 +68,7 @@ counters! {
     /// Requests of the preflight, before the load.
     stored preflight: u64;
     /// Requests of the one-connection probe, before the load; absent without one.
-    stored probe: u64, #[serde(default, skip_serializing_if = "is_zero")];
+    stored probe: u64, #[serde(default, skip_serializing_if = "is_default")];
     /// Requests due before t0 by plan.
     counter warmup: u64 => rules::sum;
     /// Planned requests that were sent.
@@ -77,17 +78,17 @@ counters! {
     counter tail: u64 => rules::sum;
     /// Requests of the probe thread, which are in no other count of this section; absent without
     /// one.
-    stored witness: u64, #[serde(default, skip_serializing_if = "is_zero")];
+    stored witness: u64, #[serde(default, skip_serializing_if = "is_default")];
     /// Repeated sends of requests that the peer had returned; absent if there are none.
-    counter resent: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_zero")];
+    counter resent: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
     /// Sum of all counts above.
     stored total: u64;
     /// Requests whose send failed before the kernel had taken all of their bytes, in none of the
     /// counts above; absent if there are none.
-    counter failed: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_zero")];
+    counter failed: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
     /// Of `total`: requests that the peer returned without processing them; absent if there are
     /// none.
-    counter returned: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_zero")];
+    counter returned: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
 }
 
 impl Sent {
@@ -95,9 +96,4 @@ impl Sent {
     pub fn total(&self) -> u64 {
         self.warmup + self.measured + self.tail + self.resent
     }
-}
-
-/// True for a count that a document leaves out.
-pub(crate) fn is_zero(count: &u64) -> bool {
-    *count == 0
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::accounting::is_zero;
+use crate::absent::is_default;
 use crate::connection_failure::ConnectionFailure;
 use crate::failures::FailureKind;
 use crate::rules;
@@ -28,16 +28,16 @@ counters! {
     /// beside it.
     counter connects: u64 => rules::sum;
     /// Of `connects`: by the one-connection probe; absent if there are none.
-    stored connects_probe: u64, #[serde(default, skip_serializing_if = "is_zero")];
+    stored connects_probe: u64, #[serde(default, skip_serializing_if = "is_default")];
     /// Of `connects`: by the probe thread; absent if there are none.
-    stored connects_witness: u64, #[serde(default, skip_serializing_if = "is_zero")];
+    stored connects_witness: u64, #[serde(default, skip_serializing_if = "is_default")];
     /// Of `connects`: to measure the round trip under load, without a request; absent if there are
     /// none.
-    stored connects_handshake: u64, #[serde(default, skip_serializing_if = "is_zero")];
+    stored connects_handshake: u64, #[serde(default, skip_serializing_if = "is_default")];
     /// Connections that the peer closed, cleanly and outside a response.
     counter closed_by_peer: u64 => rules::sum;
     /// Connections that weir closed by plan, to renew them; absent if there are none.
-    counter renewed: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_zero")];
+    counter renewed: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
     /// Connections of HTTP/2 whose end the server announced, by the name of the reason.
     measured goaways: BTreeMap<&'static str, u64> => rules::counts;
     /// Connections of HTTP/2 whose end the server announced (GOAWAY), by the reason as in RFC 9113
@@ -48,13 +48,14 @@ counters! {
     /// Connections of HTTP/2 on which the server allowed no stream (`MAX_CONCURRENT_STREAMS` 0)
     /// when they ended, or at the end of the run; absent if there are none.
     counter without_streams: u64 => rules::sum,
-        #[serde(default, skip_serializing_if = "is_zero")];
+        #[serde(default, skip_serializing_if = "is_default")];
     /// Request bodies that waited for the server's flow-control windows, over the whole run; absent
     /// if there are none.
-    counter window_waits: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_zero")];
+    counter window_waits: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
     /// Time until the rest of these bodies was sent, or their streams ended, summed over them, in
     /// nanoseconds. It is in their service times.
-    counter window_wait_ns: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_zero")];
+    counter window_wait_ns: u64 => rules::sum,
+        #[serde(default, skip_serializing_if = "is_default")];
     /// Connections that failed, by phase and cause.
     measured failures: BTreeMap<FailureKind, u64> => rules::counts;
     /// Connections that failed, attempts included, by phase and cause.
@@ -63,16 +64,12 @@ counters! {
     /// nanoseconds; of several parts the longest.
     stored setup_ns: u64, #[serde(default)];
     /// Of `connects`: up inside the window; absent if there are none.
-    stored connects_in_window: u64, #[serde(default, skip_serializing_if = "is_zero")];
+    stored connects_in_window: u64, #[serde(default, skip_serializing_if = "is_default")];
     /// `connects_in_window` per second of the window.
-    stored connects_per_second: f64, #[serde(default, skip_serializing_if = "is_nothing")];
+    stored connects_per_second: f64, #[serde(default, skip_serializing_if = "is_default")];
     /// Outcomes of each destination's share, if there are several destinations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     stored destinations: Vec<DestinationSection>;
-}
-
-fn is_nothing(rate: &f64) -> bool {
-    *rate == 0.0
 }
 
 counters! {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::accounting::is_zero;
+use crate::absent::is_default;
 use crate::rules::{self, Merge};
 
 counters! {
@@ -33,7 +33,7 @@ counters! {
     /// of this load; null if none was made.
     stored rtt_loaded_ns: Option<u64>;
     /// Handshakes made for `rtt_loaded_ns`; absent if there are none.
-    stored handshakes: u64, #[serde(default, skip_serializing_if = "is_zero")];
+    stored handshakes: u64, #[serde(default, skip_serializing_if = "is_default")];
 }
 
 impl TcpUsage {

@@ -19,7 +19,7 @@ use crate::measurements::Measurements;
 use crate::plan::{Load, Part, Plan};
 
 /// Parts that a document is made of.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct DocumentParts {
     /// Plan of the run.
     pub plan: Plan,
@@ -60,33 +60,14 @@ impl DocumentParts {
     /// Returns the parts of a run of which nothing is known beside its plan and measurements, such
     /// as one in virtual time.
     pub fn bare(plan: Plan, measurements: Measurements) -> DocumentParts {
-        DocumentParts {
-            environment: Environment::unknown("0", plan.io),
-            plan,
-            measurements,
-            run: RunParts {
-                id: "bare".to_owned(),
-                epoch: "2000-01-01T00:00:00Z".to_owned(),
-                epoch_unix_ns: 946_684_800_000_000_000,
-                command: None,
-                spec: None,
-                inputs: Vec::new(),
-                annotations: Default::default(),
-                plan_sha256: None,
-            },
-            preflight: None,
-            preflight_sent: 0,
-            preflight_returned: 0,
-            probe: Probed::default(),
-            network: None,
-            script_file: None,
-            client: ClientUsage::default(),
-            health: None,
-            witness: None,
-            trials: Trials::default(),
-            server: None,
-            notes: Vec::new(),
-        }
+        let run = RunParts {
+            id: "bare".to_owned(),
+            epoch: "2000-01-01T00:00:00Z".to_owned(),
+            epoch_unix_ns: 946_684_800_000_000_000,
+            ..RunParts::default()
+        };
+        let environment = Environment::unknown("0", plan.io);
+        DocumentParts { plan, measurements, environment, run, ..DocumentParts::default() }
     }
 }
 
@@ -100,7 +81,7 @@ pub struct Trials {
 }
 
 /// Identity of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RunParts {
     /// Identifier of the run.
     pub id: String,

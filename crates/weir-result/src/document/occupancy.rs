@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::absent::is_default;
 use crate::digits;
 use crate::evidence::Occupancy;
 
@@ -23,15 +24,11 @@ pub struct OccupancySection {
     /// Number of streams that the connections of HTTP/2 allow, by the plan and the server's limit
     /// at each time, integrated over the window, in nanoseconds, as decimal digits; absent without
     /// HTTP/2.
-    #[serde(default, skip_serializing_if = "is_nothing", with = "digits")]
+    #[serde(default, skip_serializing_if = "is_default", with = "digits")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub capacity_ns: u128,
     /// Difference of the first two as a share of the greater one, 0 to 1.
     pub difference: f64,
-}
-
-fn is_nothing(integral_ns: &u128) -> bool {
-    *integral_ns == 0
 }
 
 impl OccupancySection {

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::intervals::{Interval, Intervals, Standing};
+use crate::absent::is_default;
 use crate::counters::ByOutcome;
 use crate::histogram::Histogram;
 use crate::quantile::{AllOutcomes, Bound, PERCENTILES, Quantile, has_beyond, is_supported};
@@ -28,7 +29,7 @@ pub struct Summary {
     /// Standard deviation over the requests with a response, in nanoseconds. Null if there is none.
     pub stdev_ns: Option<f64>,
     /// Kind of bound of the mean: `upper` if the client inflated it.
-    #[serde(default, skip_serializing_if = "is_exact")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub mean_bound: Bound,
     /// Percentiles beyond which at least one request lies, and the maximum (p = 100).
     pub percentiles: Vec<PercentileValue>,
@@ -183,8 +184,4 @@ fn unsupported(count: u64, intervals: &Intervals) -> Vec<UnsupportedPercentile> 
             UnsupportedPercentile { p, needed_samples, needed_s }
         })
         .collect()
-}
-
-fn is_exact(bound: &Bound) -> bool {
-    *bound == Bound::Exact
 }

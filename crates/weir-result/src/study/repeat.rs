@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::absent::is_default;
+
 /// Result of `weir repeat`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -37,15 +39,10 @@ pub struct MetricOverRuns {
     /// Greatest value.
     pub max: f64,
     /// Number of runs in which the value is a bound of the true one (METHOD 1.9).
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub bounds: u32,
     /// Numbers of the trials whose values are outliers: more than 14.8 median absolute deviations
     /// from the median. They are counted like all others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outliers: Vec<u32>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(count: &u32) -> bool {
-    *count == 0
 }

@@ -12,7 +12,7 @@ use super::error::AssertionError;
 use super::estimate::estimate;
 use super::metric::Metric;
 use super::unit::{Unit, in_words};
-use super::value::{Estimate, Evidence};
+use super::value::{Estimate, Evidence, Missing};
 use super::{longer, reason};
 use weir_text::setting::ASSERT_CONFIDENCE;
 
@@ -83,14 +83,10 @@ impl Assertion {
         };
         let estimate = match estimate(&self.metric, document) {
             Ok(estimate) => estimate,
-            Err(missing) => {
-                return match reason::of_no_load(document) {
-                    Some(measured) => AssertionResult { measured, ..result },
-                    None => {
-                        let (measured, reason) = (missing.why, missing.advice);
-                        AssertionResult { measured, reason, ..result }
-                    }
-                };
+            Err(Missing { why, advice }) => {
+                let unreached = reason::of_no_load(document).map(|measured| (measured, None));
+                let (measured, reason) = unreached.unwrap_or((why, advice));
+                return AssertionResult { measured, reason, ..result };
             }
         };
         let confidence = self
