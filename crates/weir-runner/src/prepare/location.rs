@@ -1,11 +1,14 @@
 //! The location of a target, found without a load: its addresses, and the machine that has them.
 
+use std::io;
+use std::net::UdpSocket;
+
 use anyhow::Context;
 use weir_io::Endpoint;
+use weir_machine::Root;
 
 use crate::errors::Error;
 use crate::prepare::addresses;
-use crate::run::health::network::is_local;
 use crate::spec::TargetSpec;
 use crate::spec::url::Url;
 
@@ -38,6 +41,27 @@ impl Location {
     }
 }
 
+/// True if the server's address is one of this machine; `None` if that cannot be determined.
+pub(crate) fn is_local(endpoint: &Endpoint) -> Option<bool> {
+    let Endpoint::Tcp(address) = endpoint else { return Some(true) };
+    if address.ip().is_loopback() {
+        return Some(true);
+    }
+    let family = if address.is_ipv4() { "ipv4" } else { "ipv6" };
+    let may_bind_any = Root::machine().text(&format!("proc/sys/net/{family}/ip_nonlocal_bind"));
+    if may_bind_any.is_ok_and(|text| text != "0") {
+        return None;
+    }
+    // Any port will do, and nothing is sent: the bind only checks the address.
+    let mut own = *address;
+    own.set_port(0);
+    match UdpSocket::bind(own) {
+        Ok(_) => Some(true),
+        Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => Some(false),
+        Err(_) => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,5 +84,16 @@ mod tests {
         let kind = |url| of(url).expect_err("no location").kind();
         assert_eq!(kind("ftp://h/"), ErrorKind::Usage);
         assert_eq!(kind("http://no-such-host.invalid/"), ErrorKind::NoServer);
+    }
+
+    #[test]
+    fn what_is_local() {
+        let check = |endpoint: Endpoint, expected| assert_eq!(is_local(&endpoint), expected);
+        check(Endpoint::Unix("/run/a.sock".into()), Some(true));
+        check(Endpoint::Tcp("127.9.9.9:80".parse().expect("valid")), Some(true));
+        check(Endpoint::Tcp("[::1]:80".parse().expect("valid")), Some(true));
+        // TEST-NET-2 (RFC 5737) is assigned to no host.
+        let elsewhere = is_local(&Endpoint::Tcp("198.51.100.7:80".parse().expect("valid")));
+        assert_ne!(elsewhere, Some(true));
     }
 }

@@ -19,6 +19,7 @@ use weir_io::{Clock, Endpoint, Nanos};
 use weir_machine::{OwnSchedStat, SchedStat};
 use weir_result::{self, ClientHealth, Measurements, Stops};
 
+use crate::prepare::location::is_local;
 use counters::{Counters, Sources};
 pub(crate) use network::ephemeral_port_count;
 use round_trips::RoundTrips;
@@ -78,7 +79,7 @@ impl Watcher {
         let is_over = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&is_over);
         let Watched { endpoint, sources, source, round_trips } = watched;
-        let is_local = network::is_local(&endpoint);
+        let is_local = is_local(&endpoint);
         let server = match is_local {
             Some(true) => Server::find(&endpoint),
             _ => Server::default(),

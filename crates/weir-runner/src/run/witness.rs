@@ -11,7 +11,7 @@ use weir_result::{
     Arrivals, ConnectionPlan, HttpPlan, Load, Measurements, Pacing, Part, Plan, Rate, StampChoice,
 };
 
-use crate::run::health::network;
+use crate::prepare::location::is_local;
 
 /// Probes per second beside a closed loop, and the maximum beside an open one.
 const PROBES_PER_SECOND: u64 = 100;
@@ -56,7 +56,7 @@ impl Witness {
 pub(crate) fn is_useful(job: &Job) -> bool {
     let usable = weir_sys::usable_cpus().map_or(0, |cpus| cpus.len());
     let plan = &job.plan;
-    let is_server_local = network::is_local(&job.endpoint) != Some(false);
+    let is_server_local = is_local(&job.endpoint) != Some(false);
     let window_s = plan.duration_ns.map_or(0.0, |ns| ns as f64 / 1e9);
     has_free_cpu(plan.own_threads() as usize, is_server_local, usable)
         && rate(plan).rps() * window_s >= PROBES_MIN
