@@ -3,7 +3,10 @@
 use crate::interval::SliceTail;
 
 use super::class::{Class, Durations};
-use super::{Goal, Rise, ShareInterval, Trial, share_interval};
+use super::goal::Goal;
+use super::growth::Rise;
+use super::share::{ShareInterval, share_interval};
+use super::trial::Trial;
 
 /// Status of a rate, for one share, for the growth of the backlog, or for the whole objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! One rate of a search and its trials.
 
 use super::evidence::{Evidence, Measured};
-use super::{Goal, Limiter, Trial};
+use super::goal::Goal;
+use super::trial::{Limiter, Trial};
 
 /// Trials at one rate that the client limited, from which on the rate is a ceiling. One may be the
 /// work of a neighbour on the client's machine.

@@ -1,8 +1,9 @@
 //! All rates of a search with what their trials say, and the next trial between two of them.
 
 use super::evidence::{Evidence, Measured, Status};
+use super::found::{Bound, End, Found};
+use super::goal::Goal;
 use super::load::Load;
-use super::{Bound, End, Found, Goal, rounded};
 
 /// Width, as a share of the goal's, to which rates are tried once each before the bounds get their
 /// trials.
@@ -313,4 +314,12 @@ impl<'s> Standing<'s> {
         let undecided_rps = undecided.map(|nth| self.rate(nth)).filter(above).collect();
         Found { lower, upper, undecided_rps, end }
     }
+}
+
+/// Rounds a rate to four digits: reports print it as it was tried.
+pub(super) fn rounded(rate_rps: f64) -> f64 {
+    let unit = 10_f64.powf(rate_rps.log10().floor() - 3.0);
+    let digits = (rate_rps / unit).round();
+    // Division by a power of ten is exact where multiplication by its inverse is not.
+    if unit >= 1.0 { digits * unit } else { digits / (1.0 / unit).round() }
 }

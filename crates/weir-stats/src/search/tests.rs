@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::interval::SliceTail;
 use crate::shuffle::Shuffle;
 
 /// Runs trials as the search requests them, until it is done.
