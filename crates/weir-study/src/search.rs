@@ -20,9 +20,10 @@ pub(crate) use study::result_of;
 
 use weir_result::study::{SearchEffort, SearchResult, SearchTrial, TrialUse};
 use weir_result::{Document, Load, Rate};
-use weir_stats::{Limiter, Rise, Search, SliceTail, Step, Trial};
+use weir_stats::{Limiter, Rise, Search, Step, Trial};
 
 use connections::{Connections, Sufficiency, Use};
+use objective::share_of;
 use outside::{client_limit, connection_waits};
 
 /// Window of the closed loop at the start, in seconds.
@@ -258,10 +259,4 @@ struct Judged {
     growth: Option<Rise>,
     /// Evidence against the client.
     text: String,
-}
-
-/// Returns the share of requests that violate a claim.
-fn share_of(slices: &[SliceTail]) -> f64 {
-    let sum = |of: fn(&SliceTail) -> u64| slices.iter().map(of).sum::<u64>() as f64;
-    sum(|slice| slice.beyond) / sum(|slice| slice.count).max(1.0)
 }

@@ -65,6 +65,12 @@ impl Objective {
     }
 }
 
+/// Returns the share of requests that violate a claim.
+pub(super) fn share_of(slices: &[SliceTail]) -> f64 {
+    let sum = |of: fn(&SliceTail) -> u64| slices.iter().map(of).sum::<u64>() as f64;
+    sum(|slice| slice.beyond) / sum(|slice| slice.count).max(1.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

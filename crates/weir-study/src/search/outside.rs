@@ -3,7 +3,7 @@
 use weir_result::Document;
 use weir_result::document::{Grade, LimitedBy, RuleOutcome, Subject};
 
-use super::objective::Objective;
+use super::objective::{Objective, share_of};
 
 /// Returns the evidence that the client may be the reason why a trial missed its objective.
 ///
@@ -32,7 +32,7 @@ pub(super) fn client_limit(document: &Document, objective: &Objective) -> Option
         }
         let is_missed = |allowance_ns| {
             let slices = claim.tails(document, allowance_ns);
-            super::share_of(&slices) > claim.share_max()
+            share_of(&slices) > claim.share_max()
         };
         if is_missed(0) && !is_missed(client_ns) {
             return Some(verdict.reason.clone());
