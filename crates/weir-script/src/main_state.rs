@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 
 use crate::error::ScriptError;
+use crate::ffi::open::full_lua;
 use crate::options::Options;
 use crate::state::{State, texts};
 use crate::statistics::{Statistics, Summary};
@@ -32,7 +33,7 @@ impl Main {
     ///
     /// The file is missing, is not Lua, or raised an error.
     pub fn load(options: Options) -> Result<Self, ScriptError> {
-        let state = State::load(&options, 0)?;
+        let state = State::load(full_lua(), &options, 0)?;
         Ok(Self { state, options, crew: Rc::new(RefCell::new(Vec::new())) })
     }
 

@@ -11,7 +11,6 @@ use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, LuaString, MultiValue, Tab
 
 use crate::calling::Calling;
 use crate::error::{NOT_ENOUGH, ScriptError};
-use crate::ffi::open::full_lua;
 use crate::options::{Mode, Options};
 use crate::{memory, network};
 
@@ -28,7 +27,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Makes the state and runs the file in it.
+    /// Makes the state of `lua`, which is new, and runs the file in it.
     ///
     /// The number is 0 for the main state and the worker's number, from 1, for the others. It seeds
     /// `math.random`, so that the streams differ between states and repeat in the next run.
@@ -36,8 +35,7 @@ impl State {
     /// # Errors
     ///
     /// The file is missing, is not Lua, or raised an error.
-    pub(crate) fn load(options: &Options, number: u32) -> Result<Self, ScriptError> {
-        let lua = full_lua();
+    pub(crate) fn load(lua: Lua, options: &Options, number: u32) -> Result<Self, ScriptError> {
         let limit = options.memory_limit_bytes;
         let state = Self::prepare(lua, options, number)
             .map_err(|error| ScriptError::new("load", &error.to_string(), limit))?;

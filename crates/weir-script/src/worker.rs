@@ -9,6 +9,7 @@ use mlua::{Function, Lua, LuaString, Table};
 use crate::callback::{About, Arities, Calls, Flags, Wants};
 use crate::error::ScriptError;
 use crate::ffi::Caller;
+use crate::ffi::open::full_lua;
 use crate::options::Options;
 use crate::state::State;
 
@@ -40,7 +41,7 @@ impl Worker {
         number: u32,
         thread: ThreadFunctions,
     ) -> Result<Self, ScriptError> {
-        let state = State::load(options, number)?;
+        let state = State::load(full_lua(), options, number)?;
         let flags = Rc::new(Flags::default());
         let limit = options.memory_limit_bytes;
         let functions = state.make("load", |lua| thread(lua, &flags, limit))?;
