@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use weir_report::{Exporter, exporters};
 
-use super::{Export, ROWS_EXTENSION, extension_of};
+use super::exports::{Export, ROWS_EXTENSION, extension_of};
 
 /// Where `-o` writes a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl Output {
     /// Returns the output of a run.
     #[expect(clippy::unnecessary_wraps, reason = "clap's parsers of values may fail")]
     pub(crate) fn of_run(path: PathBuf) -> Result<Output, String> {
-        if path.as_os_str() == "-" {
+        if is_stdout(&path) {
             return Ok(Output::Stdout);
         }
         let extension = extension_of(&path).unwrap_or_default();
@@ -73,6 +73,11 @@ impl Output {
             output => Ok(output),
         }
     }
+}
+
+/// True if a file of this name stands for standard output.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }
 
 /// Flag of the outputs.

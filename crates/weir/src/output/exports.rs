@@ -7,7 +7,8 @@ use anyhow::Result;
 use weir_report::{Exporter, Findings, TextOptions, exporters};
 use weir_result::Document;
 
-use super::{ResultFile, Temporaries, check_distinct};
+use super::distinct::check_distinct;
+use super::result_file::{ResultFile, Temporaries};
 use crate::errors::NotWritten;
 use crate::terminal::shown;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use weir_runner::RawOutput;
 
-use super::{ResultFile, Temporaries};
+use super::result_file::{ResultFile, Temporaries};
 use crate::errors::NotWritten;
 use crate::terminal::shown;
 

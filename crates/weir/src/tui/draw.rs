@@ -2,6 +2,7 @@
 
 mod figures;
 mod heat_map;
+mod view;
 
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
@@ -10,34 +11,15 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph, RenderDirection, Sparkline};
 use weir_text::units;
 
-use super::glyphs::Glyphs;
-use super::state::State;
+use view::{LABEL, bold, dim, label};
+
+pub(super) use view::View;
 
 /// Least size of the picture, in columns and rows.
 const LEAST: (u16, u16) = (60, 16);
 
 /// Columns of the list of keys.
 const HELP: u16 = 52;
-
-/// Columns of a label.
-const LABEL: usize = 12;
-
-/// A state, and how it is shown.
-pub(super) struct View<'s> {
-    pub(super) state: &'s State,
-    pub(super) glyphs: Glyphs,
-    pub(super) is_paused: bool,
-    /// True between the loads of a study.
-    pub(super) is_between: bool,
-    pub(super) is_help_open: bool,
-}
-
-impl View<'_> {
-    /// Name of the whole that the keys end.
-    fn ended(&self) -> &'static str {
-        if self.state.trial.is_some() { "study" } else { "run" }
-    }
-}
 
 /// Draws a view on the whole terminal.
 pub(super) fn view(frame: &mut Frame, view: &View) {
@@ -157,18 +139,6 @@ fn help(frame: &mut Frame, area: Rect, ended: &str) {
     );
 }
 
-fn label(name: &str) -> Span<'static> {
-    Span::styled(format!("{name:LABEL$}"), dim())
-}
-
-fn dim() -> Style {
-    Style::new().add_modifier(Modifier::DIM)
-}
-
-fn bold() -> Style {
-    Style::new().add_modifier(Modifier::BOLD)
-}
-
 #[cfg(test)]
 mod tests {
     use ratatui::Terminal;
@@ -176,6 +146,8 @@ mod tests {
     use weir_result::{Interval, Plan, SparseHistogram, Tally};
 
     use super::*;
+    use crate::tui::glyphs::Glyphs;
+    use crate::tui::state::State;
 
     const SECOND: u64 = 1_000_000_000;
 

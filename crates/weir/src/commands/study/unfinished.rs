@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use weir_result::Study;
 
-use super::StudySettings;
+use super::settings::StudySettings;
 use crate::output::is_same_file;
 use crate::terminal::shown;
 

@@ -4,7 +4,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use weir_text::units;
 
-use super::{LABEL, View, bold, dim, label};
+use super::view::{LABEL, View, bold, dim, label};
 use crate::tui::state::{Latencies, PERCENTILES, State};
 
 /// Gap between two figures of a row.

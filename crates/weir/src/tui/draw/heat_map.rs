@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use weir_text::units;
 
-use super::{LABEL, View, dim, label};
+use super::view::{LABEL, View, dim, label};
 use crate::tui::heat::{Column, Rows};
 
 /// Describes the map in the columns beside its label.

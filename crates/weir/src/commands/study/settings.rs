@@ -1,0 +1,61 @@
+//! How a study is made and shown, as the flags say.
+
+use std::path::Path;
+
+use weir_report::Exporter;
+
+use crate::args::live::LiveArgs;
+use crate::args::result::SaveArgs;
+use crate::args::study::{FailOn, StudyFlags};
+use crate::output::{Export, Outputs, all_exports};
+
+/// How a study is made and shown.
+#[derive(Clone, Debug)]
+pub(crate) struct StudySettings<'a> {
+    /// File that the study is kept in.
+    pub(crate) output: Option<&'a Path>,
+    /// File of the study that continues.
+    pub(crate) resumed: Option<&'a Path>,
+    /// True if an unfinished study may be replaced.
+    pub(crate) force: bool,
+    /// Files in other formats.
+    pub(crate) exports: Vec<Export>,
+    /// Format of standard output.
+    pub(crate) format: Exporter,
+    /// True if the report goes to the summary of a GitHub Actions step.
+    pub(crate) github: bool,
+    /// True if neither progress nor report is printed.
+    pub(crate) quiet: bool,
+    /// True if trials wait until machine and target have recovered.
+    pub(crate) settles: bool,
+    /// History of the trials.
+    pub(crate) saved: &'a SaveArgs,
+    /// File for every request, and its flag.
+    pub(crate) rows: Option<(&'static str, &'a Path)>,
+    /// Outputs while a trial runs.
+    pub(crate) live: &'a LiveArgs,
+    /// Verdict that makes the program end with 3 or 5.
+    pub(crate) fail_on: Option<FailOn>,
+}
+
+impl StudyFlags {
+    /// How the study is made and shown.
+    pub(crate) fn settings(&self, fail_on: Option<FailOn>) -> StudySettings<'_> {
+        // The first document is kept after each trial; the others are written at the end.
+        let at_end = self.output.exports().chain(self.output.later_documents());
+        StudySettings {
+            output: self.output.documents().next(),
+            resumed: None,
+            force: self.force,
+            exports: all_exports(&self.exports, at_end, None),
+            format: self.output.format(self.format),
+            quiet: self.quiet,
+            github: self.github,
+            settles: !self.no_settle,
+            saved: &self.trials.saved,
+            rows: self.trials.rows(&self.output),
+            live: &self.live,
+            fail_on,
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Result files: written under a temporary name and renamed, so that readers never see a partial
+//! one.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anyhow::{Context, Result};
+use weir_runner::Interrupts;
+
+use super::pipe::Pipe;
+use crate::terminal::shown;
+
+/// A file that appears complete or not at all: a run that is killed leaves no part of it under its
+/// name.
+#[derive(Debug)]
+pub(crate) struct ResultFile {
+    path: PathBuf,
+    /// Name until the file is complete; `None` for a place that must not be replaced: `/dev/null`,
+    /// a pipe.
+    temporary: Option<PathBuf>,
+    /// The place, if it is a pipe.
+    pipe: Option<Pipe>,
+    temporaries: Temporaries,
+}
+
+/// The temporary names in use, for removal if the program ends while files are written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Temporaries {
+    names: Arc<Mutex<BTreeSet<PathBuf>>>,
+    /// Signals, which end the writing of a pipe.
+    interrupts: Interrupts,
+}
+
+impl Temporaries {
+    /// Returns no names.
+    pub(crate) fn new(interrupts: Interrupts) -> Temporaries {
+        Temporaries { interrupts, ..Temporaries::default() }
+    }
+
+    /// Removes the files. No file can be created while the guard lives.
+    pub(crate) fn remove(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
+        let paths = self.lock();
+        for path in &*paths {
+            let _gone = fs::remove_file(path);
+        }
+        paths
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn create(&self, path: &Path) -> io::Result<File> {
+        let mut paths = self.lock();
+        paths.insert(path.to_owned());
+        File::create(path)
+    }
+
+    fn forget(&self, path: &Path) {
+        let mut paths = self.lock();
+        if paths.remove(path) {
+            // After the rename there is no such file; before it, the file is partial and useless.
+            let _gone = fs::remove_file(path);
+        }
+    }
+}
+
+impl ResultFile {
+    /// Checks before the load that the file named by `flag` can be written. A pipe is opened, which
+    /// waits a while for its reader.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub(crate) fn at(flag: &str, path: &Path, temporaries: &Temporaries) -> Result<ResultFile> {
+        let name = path
+            .file_name()
+            .with_context(|| format!("{flag} {} names no file: give a file name", shown(path)))?;
+        if path.is_dir() {
+            anyhow::bail!("{flag} {} is a directory: give a file name", shown(path));
+        }
+        let temporaries = temporaries.clone();
+        let pipe = Pipe::at(flag, path, &temporaries.interrupts)?;
+        if path.starts_with("/dev") || fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            return Ok(ResultFile { path: path.to_owned(), temporary: None, pipe, temporaries });
+        }
+        // A link is kept, and its target is replaced.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let mut temporary = path.file_name().unwrap_or(name).to_owned();
+        temporary.push(format!(".{}.tmp", std::process::id()));
+        let temporary = path.with_file_name(temporary);
+        let created = temporaries.create(&temporary);
+        temporaries.forget(&temporary);
+        created.with_context(|| {
+            format!("{flag} {} cannot be written: choose another place", shown(&path))
+        })?;
+        Ok(ResultFile { path, temporary: Some(temporary), pipe: None, temporaries })
+    }
+
+    /// Writes the content and renames the file to its final name.
+    ///
+    /// # Errors
+    /// When the disk is full or the directory was removed.
+    pub(crate) fn write(
+        self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut buffered = BufWriter::new(self.begin()?);
+        write(&mut buffered)?;
+        buffered.flush()?;
+        drop(buffered);
+        self.finish()
+    }
+
+    /// Opens the file, to be written piece by piece.
+    ///
+    /// # Errors
+    /// When the file cannot be created.
+    pub(crate) fn begin(&self) -> io::Result<Box<dyn Write + Send>> {
+        Ok(match (&self.temporary, &self.pipe) {
+            (Some(temporary), _) => Box::new(self.temporaries.create(temporary)?),
+            (None, Some(pipe)) => Box::new(pipe.try_clone()?),
+            (None, None) => Box::new(File::create(&self.path)?),
+        })
+    }
+
+    /// Renames the complete file to its final name.
+    ///
+    /// # Errors
+    /// When the file cannot be renamed.
+    pub(crate) fn finish(self) -> io::Result<()> {
+        match &self.temporary {
+            Some(temporary) => fs::rename(temporary, &self.path),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for ResultFile {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            self.temporaries.forget(temporary);
+        }
+    }
+}
