@@ -1,15 +1,8 @@
 //! The flags. Each is one field with its help beside it; values are parsed here by
 //! `weir_text::units`, so that a wrong one is an error before anything runs.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-
-use clap::builder::{PathBufValueParser, TypedValueParser};
-use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
-use weir_runner::{RunSpec, credentials};
-
-mod check;
 pub(crate) mod choices;
+mod cli;
 mod connection;
 pub(crate) mod doctor;
 mod engine;
@@ -24,292 +17,22 @@ mod pin;
 pub(crate) mod report;
 pub(crate) mod request;
 pub(crate) mod result;
+mod run;
 pub(crate) mod serve;
-pub(crate) mod spec;
+mod spec;
 mod split;
 pub(crate) mod study;
 pub(crate) mod target;
 mod tls;
 pub(crate) mod tree;
 pub(crate) mod values;
-pub(crate) mod watch;
+mod watch;
+mod words;
+mod wrong;
 
-pub(crate) use crate::strict::Strict;
 pub(crate) use choices::ArrivalsChoice;
+pub(crate) use cli::{Cli, Command, STUDIES, StudyRun, are_one_flag, target_at, without_those_of};
 pub(crate) use report::ReportArgs;
 pub(crate) use result::{Form, ResultArgs};
+pub(crate) use run::RunArgs;
 pub(crate) use spec::SpecArgs;
-use study::{Consent, Secrets};
-
-use crate::output::Output;
-
-/// HTTP load generator with accurate latency; drop-in replacement for wrk and wrk2
-#[derive(Debug, Parser)]
-#[command(
-    name = "weir",
-    version,
-    about,
-    override_usage = "weir [options] URL\n       weir -s FILE [options] URL [words for the \
-                      script]\n       weir --compat <wrk|wrk2> …\n       weir \
-                      <search|repeat|ab|sweep|compare|doctor|…> --help",
-    args_conflicts_with_subcommands = true,
-    subcommand_negates_reqs = true,
-    disable_version_flag = true,
-    disable_help_flag = true,
-    disable_help_subcommand = true,
-    max_term_width = 100,
-    after_help = help::ALL,
-    after_long_help = help::COMMON
-)]
-pub(crate) struct Cli {
-    /// Subcommand instead of a load.
-    #[command(subcommand)]
-    pub(crate) command: Option<Command>,
-
-    /// The load.
-    #[command(flatten)]
-    pub(crate) run: RunArgs,
-
-    // clap has two forms of help, and its short one lists flags in two columns. So --help is
-    // clap's short form, and -h the long one with every flag hidden behind a text of its own.
-    /// Print all options
-    #[arg(long, action = ArgAction::HelpShort, help_heading = "Other")]
-    help: Option<bool>,
-    /// Print the most common options
-    #[arg(short = 'h', action = ArgAction::HelpLong, help_heading = "Other")]
-    short_help: Option<bool>,
-
-    /// Print the version
-    #[arg(short = 'v', long, action = ArgAction::Version, help_heading = "Other")]
-    version: Option<bool>,
-}
-
-impl Cli {
-    /// A command line, the name of the program being its first word.
-    ///
-    /// # Errors
-    /// The error in it, or the text of `-h`, `--help` and `--version`.
-    pub(crate) fn of_words(
-        argv: impl IntoIterator<Item = impl Into<OsString>>,
-    ) -> Result<Cli, clap::Error> {
-        let command = with_repeated_switches(Cli::command());
-        let command = command.mut_args(|arg| arg.hide_long_help(true));
-        let argv = arranged(hints::with_help_flag(pin::joined(argv), &command), &command);
-        let matches = command.clone().try_get_matches_from(&argv);
-        let matches = matches.map_err(|error| hints::explain(error, &argv))?;
-        let mut cli = Cli::from_arg_matches(&matches)?;
-        hints::check_history(&argv)?;
-        match &cli.command {
-            Some(command) => command.check()?,
-            None => {
-                hints::check_quiet(&cli.run, &argv)?;
-                check::check(&mut cli.run, &matches, &command)?;
-            }
-        }
-        Ok(cli)
-    }
-}
-
-/// Accepts `-q -q`: a flag without a value says the same twice. Of two values the last would win
-/// without a word, so a flag with a value is a list, or an error if it is repeated.
-fn with_repeated_switches(command: clap::Command) -> clap::Command {
-    let repeated = |arg: Arg| match arg.get_action() {
-        ArgAction::SetTrue => {
-            let id = arg.get_id().clone();
-            arg.overrides_with(id)
-        }
-        _ => arg,
-    };
-    command.mut_args(repeated).mut_subcommands(with_repeated_switches)
-}
-
-/// Commands whose words are those of a study and of its runs, in any order.
-pub(crate) const STUDIES: [&str; 4] = ["repeat", "ab", "sweep", "search"];
-
-/// Moves the words of a study's runs behind `--`, where its command expects them.
-fn arranged(argv: Vec<OsString>, command: &clap::Command) -> Vec<OsString> {
-    let name = argv.get(1).and_then(|word| word.to_str());
-    let study = name.filter(|name| STUDIES.contains(name));
-    let Some(study) = study.and_then(|name| command.find_subcommand(name)) else { return argv };
-    let (of_study, of_run) = split::split(&argv[2..], study, command);
-    let separator = (!of_run.is_empty()).then(|| OsString::from("--"));
-    let head = argv.iter().take(2).cloned();
-    head.chain(of_study).chain(separator).chain(of_run).collect()
-}
-
-/// Index of the word of a run that names its target.
-pub(crate) fn target_at(words: &[OsString]) -> Option<usize> {
-    split::target_at(words, &Cli::command())
-}
-
-/// Returns the words of a run without the flags that `own` gives too: those of a variant replace
-/// the common ones. Lists stay.
-pub(crate) fn without_those_of(words: &[OsString], own: &[OsString]) -> Vec<OsString> {
-    split::without_those_of(words, own, &Cli::command())
-}
-
-/// Subcommands.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    // Hidden, as the usage and the end of --help name them.
-    /// Reference server with programmable responses, delays, stalls and faults
-    #[command(hide = true)]
-    Serve(Box<serve::ServeArgs>),
-    /// Print the report of documents written with --output
-    #[command(hide = true)]
-    Report(ReportArgs),
-    /// Repeat a run and print the spread of its metrics
-    #[command(hide = true)]
-    Repeat(Box<study::RepeatArgs>),
-    /// Compare two variants by interleaved pairs of runs
-    #[command(hide = true)]
-    Ab(Box<study::AbArgs>),
-    /// Run all combinations of some options
-    #[command(hide = true)]
-    Sweep(Box<study::SweepArgs>),
-    /// Find the highest rate that meets an objective
-    #[command(hide = true)]
-    Search(Box<study::SearchArgs>),
-    /// Compare documents, or two sets of them
-    #[command(hide = true)]
-    Compare(Box<study::CompareArgs>),
-    /// Repeat the run of a document exactly
-    #[command(hide = true)]
-    Rerun(Box<study::RerunArgs>),
-    /// Continue a study that was interrupted
-    #[command(hide = true)]
-    Resume(Box<study::ResumeArgs>),
-    /// Saved runs: list, show, trend, tag
-    #[command(hide = true)]
-    History(history::HistoryArgs),
-    /// Check this machine for settings and programs that spoil a measurement
-    #[command(hide = true)]
-    Doctor(doctor::DoctorArgs),
-    /// Print the completions of a shell
-    #[command(hide = true)]
-    Completions(pages::CompletionsArgs),
-    /// Print a man page, as roff
-    #[command(hide = true)]
-    Man(pages::ManArgs),
-}
-
-impl Command {
-    /// Checks combinations of flags.
-    ///
-    /// # Errors
-    /// When a flag is wrong.
-    fn check(&self) -> Result<(), clap::Error> {
-        let study = match self {
-            Command::Rerun(args) => return args.check(),
-            Command::Resume(args) => return args.trials.check(&args.output),
-            Command::Repeat(args) => &args.study,
-            Command::Ab(args) => &args.study,
-            Command::Sweep(args) => &args.study,
-            Command::Search(args) => &args.study,
-            _ => return Ok(()),
-        };
-        study.trials.check(&study.output)
-    }
-}
-
-/// A load, and what becomes of its result.
-#[derive(Debug, Args)]
-pub(crate) struct RunArgs {
-    /// The load.
-    #[command(flatten)]
-    pub(crate) spec: SpecArgs,
-    /// Its result.
-    #[command(flatten)]
-    pub(crate) result: ResultArgs,
-    /// Print the plan as JSON and send nothing
-    #[arg(long, conflicts_with_all = ["github", "tui", "listen", "otlp", "print_spec"],
-          help_heading = "Output")]
-    pub(crate) print_plan: bool,
-    /// Print the specification of the run as JSON, for --spec, and send nothing
-    #[arg(long, conflicts_with_all = ["github", "tui", "listen", "otlp"], help_heading = "Output")]
-    pub(crate) print_spec: bool,
-    /// Run the specification in this file, of --print-spec; -: standard input. Other flags are
-    /// those of the result; -H, -u, -b and the URL give values that are redacted in the file
-    #[arg(long = "spec", value_name = "FILE", help_heading = "Other")]
-    pub(crate) spec_file: Option<PathBuf>,
-    /// Run the commands and the script, and send the file, that the file of --spec names, which may
-    /// be a stranger's; or give each command again with its flag
-    #[arg(long, requires = "spec_file", help_heading = "Other")]
-    pub(crate) run_commands: bool,
-    /// Flags, defaults and report of wrk or wrk2
-    #[arg(long, value_name = "wrk|wrk2", help_heading = "Other")]
-    pub(crate) compat: Option<String>,
-}
-
-impl RunArgs {
-    /// Returns the specification of the load. `argv` is the command line for the document.
-    pub(crate) fn spec(&self, argv: impl IntoIterator<Item = OsString>) -> RunSpec {
-        let mut spec = self.spec.spec([]);
-        let collector = self.result.live.otlp.as_deref().unwrap_or_default();
-        let of_collector = credentials::split_userinfo(collector).1.map(str::to_owned);
-        spec.redaction.userinfos.extend(of_collector);
-        spec.set_command(argv);
-        spec
-    }
-
-    /// Returns the values that the file of `--spec` lacks.
-    pub(crate) fn secrets(&self) -> Secrets {
-        Secrets {
-            url: self.spec.target.url().map(str::to_owned),
-            headers: self.spec.request.headers.clone(),
-            user: self.spec.credentials.user.clone(),
-            body: self.spec.request.body.clone(),
-            watch_nginx: self.spec.watch.spec().nginx,
-            watch_prometheus: None,
-        }
-    }
-
-    /// Returns the commands of the file of `--spec` that may run.
-    pub(crate) fn consent(&self) -> Consent {
-        let watch = self.spec.watch.spec();
-        Consent {
-            run_commands: self.run_commands,
-            script: self.spec.request.script.iter().cloned().collect(),
-            capture: watch.captures,
-            watch_command: watch.commands,
-        }
-    }
-}
-
-/// A run of a study: the flags of a load alone. Those of the result are the study's.
-#[derive(Debug, Parser)]
-#[command(name = "weir", disable_help_flag = true, disable_version_flag = true)]
-pub(crate) struct StudyRun {
-    /// The load.
-    #[command(flatten)]
-    pub(crate) spec: SpecArgs,
-}
-
-impl StudyRun {
-    /// The command line of a run, without the name of the program.
-    ///
-    /// # Errors
-    /// The error in it.
-    pub(crate) fn of_words(words: &[OsString]) -> Result<SpecArgs, clap::Error> {
-        let argv = std::iter::once(OsString::from("weir")).chain(words.iter().cloned());
-        let argv = pin::joined(argv);
-        let matches = with_repeated_switches(StudyRun::command()).try_get_matches_from(&argv);
-        let parsed = matches.and_then(|matches| StudyRun::from_arg_matches(&matches));
-        let StudyRun { mut spec } = parsed.map_err(|error| hints::of_study_run(error, &argv))?;
-        if spec.part.part.is_some() {
-            return Err(hints::single_run("--part"));
-        }
-        spec.check()?;
-        Ok(spec)
-    }
-}
-
-/// Parser of the values of `--output`. A file's name need not be UTF-8.
-fn output(of_path: fn(PathBuf) -> Result<Output, String>) -> impl TypedValueParser<Value = Output> {
-    PathBufValueParser::new().try_map(of_path)
-}
-
-/// True if a file of this name stands for standard output.
-pub(crate) fn is_stdout(path: &Path) -> bool {
-    path.as_os_str() == "-"
-}

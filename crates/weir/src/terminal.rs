@@ -52,6 +52,15 @@ pub(crate) fn print(
     }
 }
 
+/// Writes JSON to standard output.
+///
+/// # Errors
+/// When there is none, or standard output cannot be written.
+pub(crate) fn print_json(json: serde_json::Result<String>) -> anyhow::Result<()> {
+    let text = weir_report::json::escaped(json?);
+    Ok(print(|out| writeln!(out, "{text}"))?)
+}
+
 /// Printable form, for messages, of a file's name or a word of the command line.
 pub(crate) fn shown(name: impl AsRef<OsStr>) -> String {
     printable(&name.as_ref().to_string_lossy()).into_owned()

@@ -4,7 +4,7 @@ use clap::Args;
 use weir_result::{AddressRange, Closer, ConnectionPlan, Rate};
 use weir_runner::{HttpChoice, HttpSpec};
 
-use super::choices::{CloseChoice, HttpVersionChoice};
+use super::choices::{CLOSE, HTTP, one_of};
 use super::values::{depth, positive, positive_duration, rate, table, window};
 
 /// Heading of the flags.
@@ -12,6 +12,7 @@ pub(super) const HEADING: &str = "Connections";
 
 /// The flags of the HTTP version.
 #[derive(Debug, Args)]
+#[command(next_help_heading = HEADING)]
 pub(crate) struct HttpArgs {
     /// Requests in flight on each HTTP/2 connection, 1 to 128, if the server permits as many;
     /// implies --http 2 [default: 1]
@@ -20,32 +21,23 @@ pub(crate) struct HttpArgs {
     streams: Option<u16>,
     /// HTTP version; 2 without TLS: by prior knowledge (h2c); auto: over TLS 2 if the server
     /// chooses it, else 1.1
-    #[arg(long, value_enum, default_value_t = HttpVersionChoice::Auto,
-          value_name = "1.0|1.1|2|auto", hide_possible_values = true,
-          help_heading = HEADING)]
-    http: HttpVersionChoice,
+    #[arg(long, value_parser = one_of(HTTP), default_value = "auto",
+          value_name = "1.0|1.1|2|auto", hide_possible_values = true)]
+    http: HttpChoice,
     /// HTTP/2: flow-control window for responses, of each stream and of the connection; the default
     /// never holds a response up
-    #[arg(long, value_name = "BYTES", value_parser = window, default_value = "1Gi",
-          help_heading = HEADING)]
+    #[arg(long, value_name = "BYTES", value_parser = window, default_value = "1Gi")]
     h2_window: u32,
     /// HTTP/2: table size of header compression, in both directions; 0: no table
-    #[arg(long, value_name = "BYTES", value_parser = table, default_value = "4Ki",
-          help_heading = HEADING)]
+    #[arg(long, value_name = "BYTES", value_parser = table, default_value = "4Ki")]
     hpack_table: u32,
 }
 
 impl HttpArgs {
     /// Returns the HTTP version of the specification.
     pub(super) fn spec(&self) -> HttpSpec {
-        let version = match self.http {
-            HttpVersionChoice::Auto => HttpChoice::Auto,
-            HttpVersionChoice::Http10 => HttpChoice::Http10,
-            HttpVersionChoice::Http11 => HttpChoice::Http11,
-            HttpVersionChoice::Http2 => HttpChoice::Http2,
-        };
         HttpSpec {
-            version,
+            version: self.http,
             streams: self.streams,
             window_bytes: self.h2_window,
             header_table_bytes: self.hpack_table,
@@ -55,35 +47,30 @@ impl HttpArgs {
 
 /// The flags of opening and renewal.
 #[derive(Debug, Args)]
+#[command(next_help_heading = HEADING)]
 pub(crate) struct ConnectionArgs {
     /// New connection for each request. server: closed by the server because of "Connection:
     /// close"; client: reset by weir after the response, which frees its port at once
-    #[arg(long, value_enum, value_name = "server|client", hide_possible_values = true,
-          conflicts_with_all = ["pipeline", "requests_per_connection", "connection_lifetime"],
-          help_heading = HEADING)]
-    close: Option<CloseChoice>,
+    #[arg(long, value_parser = one_of(CLOSE), value_name = "server|client",
+          hide_possible_values = true,
+          conflicts_with_all = ["pipeline", "requests_per_connection", "connection_lifetime"])]
+    close: Option<Closer>,
     /// Renew a connection after this many requests
-    #[arg(long, value_name = "N", value_parser = positive, help_heading = HEADING)]
+    #[arg(long, value_name = "N", value_parser = positive)]
     requests_per_connection: Option<u32>,
     /// Renew a connection at this age, once no request is in flight on it
-    #[arg(long, value_name = "T", value_parser = positive_duration, help_heading = HEADING)]
+    #[arg(long, value_name = "T", value_parser = positive_duration)]
     connection_lifetime: Option<u64>,
     /// Connects per second over all threads, renewals included [default: unlimited]
-    #[arg(long, value_name = "N", value_parser = rate, help_heading = HEADING)]
+    #[arg(long, value_name = "N", value_parser = rate)]
     connect_rate: Option<Rate>,
     /// Source addresses, used in turn: 10.0.0.5, 10.0.0.5-10.0.0.20, 127.1.0.0/24; repeatable, or
     /// with commas
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = HEADING)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
     source_ip: Vec<AddressRange>,
     /// Connect to this instead of the URL's host; several are used in turn; repeatable, or with
     /// commas
-    #[arg(
-        long,
-        value_name = "HOST[:PORT]",
-        value_delimiter = ',',
-        conflicts_with = "unix",
-        help_heading = HEADING
-    )]
+    #[arg(long, value_name = "HOST[:PORT]", value_delimiter = ',', conflicts_with = "unix")]
     connect_to: Vec<String>,
 }
 
@@ -93,10 +80,7 @@ impl ConnectionArgs {
         ConnectionPlan {
             requests: self.requests_per_connection,
             lifetime_ns: self.connection_lifetime,
-            close: self.close.map(|choice| match choice {
-                CloseChoice::Server => Closer::Server,
-                CloseChoice::Client => Closer::Client,
-            }),
+            close: self.close,
             rate: self.connect_rate,
             sources: self.source_ip.clone(),
             destinations: self.connect_to.clone(),

@@ -1,6 +1,8 @@
 //! Flags of `weir doctor`.
 
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{ArgAction, Args};
+
+use super::choices::{Choices, one_of};
 
 /// `weir doctor`.
 #[derive(Debug, Args)]
@@ -28,19 +30,16 @@ pub(crate) struct DoctorArgs {
     #[arg(long)]
     pub(crate) verbose: bool,
     /// Format of standard output: the report for people, or one for programs
-    #[arg(long, value_enum, default_value_t = DoctorFormat::Text, value_name = "text|json",
-          hide_possible_values = true)]
-    pub(crate) format: DoctorFormat,
+    #[arg(id = "format", long = "format", value_parser = one_of(FORMATS), default_value = "text",
+          value_name = "text|json", action = ArgAction::Set, hide_possible_values = true)]
+    pub(crate) is_json: bool,
     /// Print this help
     #[arg(short, long, action = ArgAction::HelpShort)]
     help: Option<bool>,
 }
 
-/// `--format` of `weir doctor`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DoctorFormat {
-    /// The report for people
-    Text,
-    /// All findings, as a versioned object
-    Json,
-}
+/// `--format` of `weir doctor`: true for JSON.
+const FORMATS: Choices<bool> = &[
+    ("text", "The report for people", false),
+    ("json", "All findings, as a versioned object", true),
+];

@@ -5,7 +5,7 @@ use weir_io::EngineChoice;
 use weir_result::{Pacing, StampChoice, Wait};
 use weir_runner::{CheckSpec, EngineSpec, Pin, WitnessChoice};
 
-use super::choices::{self, PacingChoice, TimestampsChoice, WaitChoice};
+use super::choices::{PACING, TIMESTAMPS, WAIT, WITNESS, engine, one_of};
 use super::pin;
 use super::values::positive_duration;
 
@@ -17,28 +17,22 @@ const CHECKS: &str = "Client checks";
 
 /// The flags of the engine.
 #[derive(Debug, Args)]
+#[command(next_help_heading = STRATEGY)]
 pub(crate) struct EngineArgs {
     /// Send timing with --rate. sleep: least CPU, some µs late; hybrid: sleep, then spin shortly
     /// before; spin: whole cores [default: hybrid; sleep with more threads than CPUs]
-    #[arg(
-        long,
-        value_enum,
-        value_name = "sleep|hybrid|spin",
-        hide_possible_values = true,
-        help_heading = STRATEGY
-    )]
-    pacing: Option<PacingChoice>,
+    #[arg(long, value_parser = one_of(PACING), value_name = "sleep|hybrid|spin",
+          hide_possible_values = true)]
+    pacing: Option<Pacing>,
     /// Receive strategy. latency: busy-poll for up to 100 µs; throughput: coalesce wake-ups for up
     /// to 100 µs; spin: never sleep, whole cores; auto: adapt, and busy-poll a server on this
     /// machine where that makes more requests
-    #[arg(long, value_enum, default_value_t = WaitChoice::Auto,
-          value_name = "auto|latency|throughput|spin", hide_possible_values = true,
-          help_heading = STRATEGY)]
-    wait: WaitChoice,
+    #[arg(long, value_parser = one_of(WAIT), default_value = "auto",
+          value_name = "auto|latency|throughput|spin", hide_possible_values = true)]
+    wait: Wait,
     /// With --rate, send due requests in batches every T: less CPU at high rates, up to T late
     /// [default: each request when it is due]
-    #[arg(long, value_name = "T", value_parser = positive_duration, requires = "rate",
-          help_heading = STRATEGY)]
+    #[arg(long, value_name = "T", value_parser = positive_duration, requires = "rate")]
     tick: Option<u64>,
     /// Pin threads to CPUs, one each: all usable ones, or those of a list like 2-5 or 2,4
     /// [default: not pinned]
@@ -46,14 +40,14 @@ pub(crate) struct EngineArgs {
           default_missing_value = pin::ALL, value_parser = pin::pin, help_heading = "Engine")]
     pin: Option<Pin>,
     /// I/O engine; auto: io_uring where it works, else epoll
-    #[arg(long, value_parser = choices::engine(), default_value = EngineChoice::AUTO,
+    #[arg(long, value_parser = engine(), default_value = EngineChoice::AUTO,
           value_name = EngineChoice::WORDS, hide_possible_values = true, help_heading = "Engine")]
     io: EngineChoice,
     /// Connections with kernel timestamps, which separate client overhead from latency; sample: one
     /// in 64
-    #[arg(long, value_enum, default_value_t = TimestampsChoice::Sample,
+    #[arg(long, value_parser = one_of(TIMESTAMPS), default_value = "sample",
           value_name = "none|sample|all", hide_possible_values = true, help_heading = CHECKS)]
-    timestamps: TimestampsChoice,
+    timestamps: StampChoice,
 }
 
 impl EngineArgs {
@@ -63,44 +57,32 @@ impl EngineArgs {
             threads,
             pin: self.pin.clone(),
             io: self.io,
-            pacing: self.pacing.map(|choice| match choice {
-                PacingChoice::Sleep => Pacing::Sleep,
-                PacingChoice::Hybrid => Pacing::Hybrid,
-                PacingChoice::Spin => Pacing::Spin,
-            }),
-            wait: match self.wait {
-                WaitChoice::Auto => Wait::Auto,
-                WaitChoice::Latency => Wait::Latency,
-                WaitChoice::Throughput => Wait::Throughput,
-                WaitChoice::Spin => Wait::Spin,
-            },
+            pacing: self.pacing,
+            wait: self.wait,
             tick_ns: self.tick,
-            stamps: match self.timestamps {
-                TimestampsChoice::None => StampChoice::None,
-                TimestampsChoice::Sample => StampChoice::Sample,
-                TimestampsChoice::All => StampChoice::All,
-            },
+            stamps: self.timestamps,
         }
     }
 }
 
 /// The flags of the checks beside the load.
 #[derive(Debug, Args)]
+#[command(next_help_heading = CHECKS)]
 pub(crate) struct CheckArgs {
     /// Skip the single request that checks the URL before the load
     #[arg(long, help_heading = "Request")]
     no_preflight: bool,
     /// Run a low-rate probe on its own thread as an independent check; auto: where a CPU is idle
-    #[arg(long, value_enum, default_value_t = choices::WitnessChoice::Auto,
-          value_name = "auto|on|off", hide_possible_values = true, help_heading = CHECKS)]
-    witness: choices::WitnessChoice,
+    #[arg(long, value_parser = one_of(WITNESS), default_value = "auto",
+          value_name = "auto|on|off", hide_possible_values = true)]
+    witness: WitnessChoice,
     /// First measure weir's own latency for 1 s, against a server in its own process; without a
     /// URL, measure only that
-    #[arg(long, help_heading = CHECKS)]
+    #[arg(long)]
     pub(crate) selfcheck: bool,
     /// Test whether the client is the limit: four more runs, 40% of -d in all, with and without one
     /// more thread
-    #[arg(long, help_heading = CHECKS)]
+    #[arg(long)]
     pub(crate) prove_client: bool,
 }
 
@@ -109,11 +91,7 @@ impl CheckArgs {
     pub(super) fn spec(&self) -> CheckSpec {
         CheckSpec {
             preflight: !self.no_preflight,
-            witness: match self.witness {
-                choices::WitnessChoice::Auto => WitnessChoice::Auto,
-                choices::WitnessChoice::On => WitnessChoice::On,
-                choices::WitnessChoice::Off => WitnessChoice::Off,
-            },
+            witness: self.witness,
             selfcheck: self.selfcheck,
             prove_client: self.prove_client,
         }

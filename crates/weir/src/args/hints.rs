@@ -5,33 +5,17 @@ use std::ffi::OsString;
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, ArgAction, Command, CommandFactory};
+use clap::{Arg, ArgAction, Command};
 use weir_text::similar;
 use weir_text::units::parse_rate;
 
-use super::{Cli, RunArgs, peers};
-
-/// Subcommands, which have flags of their own.
-const SUBCOMMANDS: [&str; 13] = [
-    "serve",
-    "report",
-    "repeat",
-    "ab",
-    "sweep",
-    "search",
-    "compare",
-    "rerun",
-    "resume",
-    "history",
-    "doctor",
-    "completions",
-    "man",
-];
+use super::peers::{self, of_one_dash};
+use super::wrong::wrong;
 
 /// Returns `error`, or one of ours: a flag that is repeated or abbreviated, or that another tool
 /// has.
-pub(super) fn explain(error: clap::Error, argv: &[OsString]) -> clap::Error {
-    let words = flag_words(argv);
+pub(super) fn explain(error: clap::Error, argv: &[OsString], root: &Command) -> clap::Error {
+    let (words, root) = (flag_words(argv), &built(root));
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),
         _ => String::new(),
@@ -41,18 +25,18 @@ pub(super) fn explain(error: clap::Error, argv: &[OsString]) -> clap::Error {
         return given_twice(without_value(&flag));
     }
     let is_unknown = error.kind() == ErrorKind::UnknownArgument;
-    if words.first().is_some_and(|word| SUBCOMMANDS.contains(word)) {
-        let abbreviated = is_unknown.then(|| of_abbreviated(&flag, &words)).flatten();
+    if words.first().is_some_and(|word| root.find_subcommand(word).is_some()) {
+        let abbreviated = is_unknown.then(|| of_abbreviated(&flag, &words, root)).flatten();
         return abbreviated.map_or(error, wrong);
     }
     match error.kind() {
         ErrorKind::UnknownArgument => wrong(
-            of_unknown(&flag, &words)
-                .or_else(|| of_abbreviated(&flag, &[]))
-                .unwrap_or_else(|| misspelled(&flag)),
+            of_unknown(&flag, &words, root)
+                .or_else(|| of_abbreviated(&flag, &[], root))
+                .unwrap_or_else(|| misspelled(&flag, root)),
         ),
         ErrorKind::ValueValidation | ErrorKind::InvalidValue => {
-            let letter = letter_of(&flag);
+            let letter = letter_of(&flag, root);
             let hint = letter.and_then(|letter| of_value(letter, &value, &words));
             let tip = letter.and_then(|letter| peers::tip(&format!("-{letter}"), &value));
             match (hint, tip) {
@@ -61,7 +45,7 @@ pub(super) fn explain(error: clap::Error, argv: &[OsString]) -> clap::Error {
                 (None, None) => error,
             }
         }
-        ErrorKind::TooManyValues if letter_of(&flag) == Some('q') => {
+        ErrorKind::TooManyValues if letter_of(&flag, root) == Some('q') => {
             of_quiet(&value).map_or(error, wrong)
         }
         _ => error,
@@ -70,7 +54,7 @@ pub(super) fn explain(error: clap::Error, argv: &[OsString]) -> clap::Error {
 
 /// Returns the error for the command line of a study's run. A flag of a single run's result is
 /// named as such.
-pub(super) fn of_study_run(error: clap::Error, argv: &[OsString]) -> clap::Error {
+pub(super) fn of_study_run(error: clap::Error, argv: &[OsString], root: &Command) -> clap::Error {
     let flag = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(flag)) => flag.clone(),
         _ => String::new(),
@@ -81,10 +65,10 @@ pub(super) fn of_study_run(error: clap::Error, argv: &[OsString]) -> clap::Error
         let short = arg.get_short().map(|letter| format!("-{letter}"));
         long || short.as_deref() == Some(name)
     };
-    match error.kind() == ErrorKind::UnknownArgument && built().get_arguments().any(|it| is_it(&it))
-    {
+    let is_unknown = error.kind() == ErrorKind::UnknownArgument;
+    match is_unknown && built(root).get_arguments().any(|it| is_it(&it)) {
         true => single_run(name),
-        false => explain(error, argv),
+        false => explain(error, argv, root),
     }
 }
 
@@ -106,9 +90,8 @@ fn without_value(flag: &str) -> &str {
 
 /// The error for the beginning of a flag's name. It would mean another flag once a new one begins
 /// likewise. `words` are those of the command line, from its commands on.
-fn of_abbreviated(flag: &str, words: &[&str]) -> Option<String> {
-    let root = built();
-    let command = words.iter().try_fold(&root, |command, word| {
+fn of_abbreviated(flag: &str, words: &[&str], root: &Command) -> Option<String> {
+    let command = words.iter().try_fold(root, |command, word| {
         // The flags of the innermost command.
         command.find_subcommand(word).ok_or(command)
     });
@@ -127,23 +110,15 @@ fn of_abbreviated(flag: &str, words: &[&str]) -> Option<String> {
     }
 }
 
-/// An error about the command line in one sentence.
-pub(super) fn wrong(text: String) -> clap::Error {
-    clap::Error::raw(ErrorKind::InvalidValue, text + "\n")
-}
-
 /// Refuses `-q 100`, a rate in other tools: here the number would be taken as a URL.
 ///
 /// # Errors
 /// When a number follows `-q`.
-pub(super) fn check_quiet(args: &RunArgs, argv: &[OsString]) -> Result<(), clap::Error> {
-    if !args.result.output.quiet {
-        return Ok(());
-    }
-    let words = flag_words(argv);
+pub(super) fn check_quiet(argv: &[OsString], root: &Command) -> Result<(), clap::Error> {
+    let (words, root) = (flag_words(argv), &built(root));
     let mut pairs = words.windows(2);
     let number = pairs.find_map(|pair| {
-        let (last, rest) = cluster(pair[0]).last()?;
+        let (last, rest) = cluster(pair[0], root).last()?;
         (last == 'q' && rest.is_empty()).then(|| of_quiet(pair[1]))?
     });
     number.map_or(Ok(()), |hint| Err(wrong(hint)))
@@ -197,9 +172,8 @@ fn flag_words(argv: &[OsString]) -> Vec<&str> {
 
 /// The error for a flag that no tool has. clap's own is long, advises to pass it as a value, and
 /// names flags that have little in common with it.
-fn misspelled(flag: &str) -> String {
-    let command = built();
-    let longs = command.get_arguments().filter_map(Arg::get_long);
+fn misspelled(flag: &str, root: &Command) -> String {
+    let longs = root.get_arguments().filter_map(Arg::get_long);
     match flag.strip_prefix("--").and_then(|name| similar(name, longs)) {
         None => format!("unknown flag {flag}: weir --help lists all flags"),
         Some(similar) => format!("unknown flag {flag}: did you mean --{similar}?"),
@@ -207,7 +181,7 @@ fn misspelled(flag: &str) -> String {
 }
 
 /// The hint for a flag that clap does not define: a long one, or one letter.
-fn of_unknown(flag: &str, words: &[&str]) -> Option<String> {
+fn of_unknown(flag: &str, words: &[&str], root: &Command) -> Option<String> {
     let following = |index: usize| words.get(index + 1).copied().filter(|next| is_value(next));
     if flag.starts_with("--") {
         let (index, value) = words.iter().enumerate().find_map(|(index, word)| {
@@ -218,7 +192,7 @@ fn of_unknown(flag: &str, words: &[&str]) -> Option<String> {
     }
     let letter = flag.chars().nth(1)?;
     let (index, rest) = words.iter().enumerate().find_map(|(index, word)| {
-        let (_, rest) = cluster(word).find(|(found, _)| *found == letter)?;
+        let (_, rest) = cluster(word, root).find(|(found, _)| *found == letter)?;
         Some((index, rest))
     })?;
     let word = words[index];
@@ -232,15 +206,6 @@ fn of_unknown(flag: &str, words: &[&str]) -> Option<String> {
     }
     let attached = Some(rest.strip_prefix('=').unwrap_or(rest)).filter(|rest| !rest.is_empty());
     peers::hint(flag, attached.or_else(|| following(index)))
-}
-
-/// The hint for a long flag with one dash, as in vegeta.
-pub(super) fn of_one_dash(word: &str, following: Option<&str>) -> Option<String> {
-    let (name, value) = match word.split_once('=') {
-        Some((name, value)) => (name, Some(value)),
-        None => (word, following),
-    };
-    (name.len() > 2 && !name.starts_with("--")).then(|| peers::hint(name, value))?
 }
 
 /// The hint for `-duration=5s`, which clap reads as `-d uration=5s`.
@@ -263,25 +228,24 @@ fn is_value(word: &str) -> bool {
 }
 
 /// The complete set of flags: clap adds some of them only when it builds the command.
-fn built() -> Command {
-    let mut command = Cli::command();
+fn built(root: &Command) -> Command {
+    let mut command = root.clone();
     command.build();
     command
 }
 
 /// The letter of a flag as clap names it: `--duration <T>`.
-fn letter_of(flag: &str) -> Option<char> {
-    built().get_arguments().find(|arg| arg.to_string() == flag).and_then(Arg::get_short)
+fn letter_of(flag: &str, root: &Command) -> Option<char> {
+    root.get_arguments().find(|arg| arg.to_string() == flag).and_then(Arg::get_short)
 }
 
 /// The letters of a word with one dash, each with the text after it, up to the first one that takes
 /// a value.
-fn cluster(word: &str) -> impl Iterator<Item = (char, &str)> {
+fn cluster<'w>(word: &'w str, root: &'w Command) -> impl Iterator<Item = (char, &'w str)> {
     let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
     let letters = letters.unwrap_or_default();
-    let command = built();
     let takes_value = move |letter| {
-        let known = command.get_arguments().find(|arg| arg.get_short() == Some(letter));
+        let known = root.get_arguments().find(|arg| arg.get_short() == Some(letter));
         known.is_some_and(|arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append))
     };
     let mut is_over = false;
@@ -294,7 +258,7 @@ fn cluster(word: &str) -> impl Iterator<Item = (char, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::super::Cli;
 
     /// The error message of a command line that is refused.
     fn message(line: &str) -> String {

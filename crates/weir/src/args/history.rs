@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Subcommand};
 use weir_history::{Name, Selector, Tag};
 use weir_report::{Exporter, exporters};
 use weir_verdict::NamedMetric;
 
-use super::output;
+use super::choices::{Choices, one_of};
 use super::study::ResultFiles;
-use super::values::positive;
+use super::values::{output, positive};
 use crate::output::Output;
 
 /// `weir history`.
@@ -67,13 +67,12 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "TAG")]
     pub(crate) tag: Option<Tag>,
     /// Number of runs
-    #[arg(short = 'n', long, value_name = "N", value_parser = positive,
-          default_value = "50")]
+    #[arg(short = 'n', long, value_name = "N", value_parser = positive, default_value = "50")]
     pub(crate) count: u32,
     /// Format of standard output
-    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "text|json",
-          hide_possible_values = true)]
-    pub(crate) format: Format,
+    #[arg(id = "format", long = "format", value_parser = one_of(FORMATS), default_value = "text",
+          value_name = "text|json", action = ArgAction::Set, hide_possible_values = true)]
+    pub(crate) is_json: bool,
 }
 
 /// `weir history show`.
@@ -112,8 +111,7 @@ pub(crate) struct TrendArgs {
     #[arg(long, value_name = "TAG")]
     pub(crate) tag: Option<Tag>,
     /// Number of runs in the table; changes are found over all of them
-    #[arg(short = 'n', long, value_name = "N", value_parser = positive,
-          default_value = "20")]
+    #[arg(short = 'n', long, value_name = "N", value_parser = positive, default_value = "20")]
     pub(crate) count: u32,
     /// Format of standard output
     #[arg(long, value_parser = Exporter::named_of_findings, default_value = exporters::TEXT.name,
@@ -163,14 +161,8 @@ pub(crate) struct RemoveArgs {
     pub(crate) ids: Vec<i64>,
 }
 
-/// `--format` of a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// A table
-    Text,
-    /// JSON
-    Json,
-}
+/// `--format` of a list: true for JSON.
+const FORMATS: Choices<bool> = &[("text", "A table", false), ("json", "JSON", true)];
 
 /// Parses the ID of a saved run.
 fn id(text: &str) -> Result<i64, String> {

@@ -22,51 +22,48 @@ const HEADING: &str = "Load";
 
 /// The flags of the load.
 #[derive(Debug, Args)]
+#[command(next_help_heading = HEADING)]
 pub(crate) struct LoadArgs {
     /// Worker threads [default: one per usable CPU; half as many beside a server on this machine]
-    #[arg(short, long, value_name = "N", value_parser = threads, help_heading = HEADING)]
+    #[arg(short, long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<u32>,
     /// Connections over all threads
-    #[arg(short, long, value_name = "N", value_parser = positive, default_value = "10",
-          help_heading = HEADING)]
+    #[arg(short, long, value_name = "N", value_parser = positive, default_value = "10")]
     pub(crate) connections: u32,
     /// Length of the measured window [default: 10s, or none with -n]
-    #[arg(short, long, value_name = "T", value_parser = positive_duration,
-          help_heading = HEADING)]
+    #[arg(short, long, value_name = "T", value_parser = positive_duration)]
     pub(crate) duration: Option<u64>,
     /// End after this many measured requests; with -d, whichever comes first
-    #[arg(short = 'n', long, value_name = "N", value_parser = positive_long,
-          help_heading = HEADING)]
+    #[arg(short = 'n', long, value_name = "N", value_parser = positive_long)]
     pub(crate) requests: Option<u64>,
     /// Constant rate over all threads, in requests per second: 20k, 0.5, 100/m [default: closed
     /// loop]
-    #[arg(short = 'R', long, value_name = "N", value_parser = rate, help_heading = HEADING)]
+    #[arg(short = 'R', long, value_name = "N", value_parser = rate)]
     pub(crate) rate: Option<Rate>,
     /// Arrival process with --rate: evenly spaced, or with independent exponential gaps
     #[arg(long, value_enum, default_value_t = ArrivalsChoice::Uniform, requires = "rate",
-          value_name = "uniform|poisson", hide_possible_values = true, help_heading = HEADING)]
+          value_name = "uniform|poisson", hide_possible_values = true)]
     pub(crate) arrivals: ArrivalsChoice,
     /// Seed of random arrivals [default: random, printed in the report]
-    #[arg(long, value_name = "N", requires = "rate", help_heading = HEADING)]
+    #[arg(long, value_name = "N", requires = "rate")]
     pub(crate) seed: Option<u64>,
     /// Unmeasured load before the window, on the same connections; auto: until it is steady, for at
     /// most 1m or the time after the colon [default: 10% of -d within 2s..10s; 0 with -n alone]
-    #[arg(long, value_name = "T|auto[:T]", value_parser = warmup, help_heading = HEADING)]
+    #[arg(long, value_name = "T|auto[:T]", value_parser = warmup)]
     pub(crate) warmup: Option<Warmup>,
     /// Longest drain after the window, in which the load continues unrecorded until every measured
     /// request has its response [default: 20% of -d, at least 1s, at most the timeout]
-    #[arg(long, value_name = "T", value_parser = duration, help_heading = HEADING)]
+    #[arg(long, value_name = "T", value_parser = duration)]
     pub(crate) drain: Option<u64>,
     /// Response timeout
     #[arg(short = 'T', long, value_name = "T", value_parser = positive_duration,
-          default_value = "10s", help_heading = HEADING)]
+          default_value = "10s")]
     pub(crate) timeout: u64,
     /// Connect timeout [default: --timeout]
-    #[arg(long, value_name = "T", value_parser = positive_duration, help_heading = HEADING)]
+    #[arg(long, value_name = "T", value_parser = positive_duration)]
     pub(crate) connect_timeout: Option<u64>,
     /// Requests in flight on each connection, 1 to 128 (HTTP/1.1 pipelining)
-    #[arg(long, value_name = "N", value_parser = depth, default_value = "1",
-          help_heading = HEADING)]
+    #[arg(long, value_name = "N", value_parser = depth, default_value = "1")]
     pub(crate) pipeline: u16,
 }
 
@@ -113,16 +110,15 @@ fn default_warmup(duration_ns: Option<u64>) -> Warmup {
 
 /// The flags of one part of a load on several machines.
 #[derive(Debug, Args)]
+#[command(next_help_heading = HEADING)]
 pub(crate) struct PartArgs {
     /// Carry out part K of N of this load, one on each of N machines, with the same flags on all;
     /// weir report merges their documents
-    #[arg(long, value_name = "K/N", value_parser = part, conflicts_with = "prove_client",
-          help_heading = HEADING)]
+    #[arg(long, value_name = "K/N", value_parser = part, conflicts_with = "prove_client")]
     pub(crate) part: Option<Part>,
     /// Begin the load at this time, in seconds since 1970 (date +%s), so that all parts begin
     /// together [default: once all connections are open]
-    #[arg(long, value_name = "TIME", value_parser = unix_time, requires = "part",
-          help_heading = HEADING)]
+    #[arg(long, value_name = "TIME", value_parser = unix_time, requires = "part")]
     start_at: Option<u64>,
 }
 

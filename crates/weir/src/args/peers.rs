@@ -280,6 +280,15 @@ pub(super) fn hint(flag: &str, value: Option<&str>) -> Option<String> {
     Some(format!("unknown flag {flag}: that is {is}; {}", filled(then, value)))
 }
 
+/// The hint for a long flag with one dash, as in vegeta.
+pub(super) fn of_one_dash(word: &str, following: Option<&str>) -> Option<String> {
+    let (name, value) = match word.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (word, following),
+    };
+    (name.len() > 2 && !name.starts_with("--")).then(|| hint(name, value))?
+}
+
 /// The tip for a flag of weir whose value fits the flag's meaning in another tool.
 pub(super) fn tip(flag: &str, value: &str) -> Option<String> {
     let (is, then) = find(OTHER_MEANINGS, flag, Some(value))?;

@@ -6,9 +6,10 @@ use clap::{ArgAction, Args};
 use weir_report::{Exporter, exporters};
 use weir_verdict::Assertion;
 
-use super::values::{assertion, confidence};
-use super::{Form, Strict, output};
+use super::Form;
+use super::values::{assertion, confidence, output};
 use crate::output::{Export, Output, Outputs, all_exports};
+use crate::strict::Strict;
 
 /// `weir report`.
 #[derive(Debug, Args)]

@@ -7,35 +7,34 @@ use clap::Args;
 use weir_result::Header;
 use weir_runner::{BodySpec, InputFile, RedactionSpec, RequestSpec, ScriptSpec, credentials};
 
-use super::hints::wrong;
 use super::values::bytes;
-use super::{hints, peers, tls};
+use super::wrong::wrong;
+use super::{peers, tls};
 
 /// Heading of the flags.
 const HEADING: &str = "Request";
 
 /// The flags of the request.
 #[derive(Debug, Args)]
+#[command(next_help_heading = HEADING)]
 pub(crate) struct RequestArgs {
     /// Add a header, "Name: value"; repeatable
-    #[arg(short = 'H', long = "header", value_name = "HEADER", help_heading = HEADING)]
+    #[arg(short = 'H', long = "header", value_name = "HEADER")]
     pub(crate) headers: Vec<String>,
     /// Method [default: GET, or POST with a body]
-    #[arg(short = 'X', long, value_name = "METHOD", help_heading = HEADING)]
+    #[arg(short = 'X', long, value_name = "METHOD")]
     method: Option<String>,
     /// Request body: text, or @FILE (at most 1 GiB)
-    #[arg(short = 'b', long, value_name = "TEXT|@FILE", help_heading = HEADING)]
+    #[arg(short = 'b', long, value_name = "TEXT|@FILE")]
     pub(crate) body: Option<String>,
     /// Request body of this size: a run of the letter x
-    #[arg(long, value_name = "BYTES", value_parser = bytes, conflicts_with = "body",
-          help_heading = HEADING)]
+    #[arg(long, value_name = "BYTES", value_parser = bytes, conflicts_with = "body")]
     body_size: Option<u64>,
     /// Lua script that makes requests and reads responses, with wrk's API
-    #[arg(short, long, value_name = "FILE", help_heading = HEADING)]
+    #[arg(short, long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
     /// Memory for the response bodies that a script sees, over all connections; more is cut
-    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "256Mi",
-          help_heading = HEADING)]
+    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "256Mi")]
     script_memory: u64,
 }
 
@@ -122,9 +121,10 @@ fn is_token(text: &str) -> bool {
 
 /// The flags of credentials, and of what is never written.
 #[derive(Debug, Args)]
+#[command(next_help_heading = tls::HEADING)]
 pub(crate) struct CredentialArgs {
     /// Basic authentication; replaces a user name and password in the URL
-    #[arg(short, long, value_name = "USER:PASS", help_heading = tls::HEADING)]
+    #[arg(short, long, value_name = "USER:PASS")]
     pub(crate) user: Option<String>,
     /// User name and password that stood in the URL, as they stood there.
     #[arg(skip)]
@@ -134,12 +134,11 @@ pub(crate) struct CredentialArgs {
         help = "Write [redacted] for this header or query parameter; repeatable, or with commas",
         long,
         value_name = "NAME",
-        value_delimiter = ',',
-        help_heading = tls::HEADING
+        value_delimiter = ','
     )]
     redact: Vec<String>,
     /// Write credentials as given to documents, rows and reports
-    #[arg(long, conflicts_with = "redact", help_heading = tls::HEADING)]
+    #[arg(long, conflicts_with = "redact")]
     no_redact: bool,
 }
 
@@ -167,15 +166,15 @@ impl CredentialArgs {
         mut headers: impl Iterator<Item = &'a str>,
     ) -> Result<(), clap::Error> {
         if self.redact.iter().any(|name| name.trim().is_empty()) {
-            let text = "--redact needs the name of a header or query parameter: one name is empty";
-            return Err(wrong(text.to_owned()));
+            return Err(wrong(
+                "--redact needs the name of a header or query parameter: one name is empty",
+            ));
         }
         let Some(user) = &self.user else { return Ok(()) };
         check_user(user)?;
         match headers.any(|name| name.eq_ignore_ascii_case("authorization")) {
             true => Err(wrong(
-                "--user and --header Authorization set the same header: give one of them"
-                    .to_owned(),
+                "--user and --header Authorization set the same header: give one of them",
             )),
             false => Ok(()),
         }
@@ -186,7 +185,7 @@ fn check_user(user: &str) -> Result<(), clap::Error> {
     if user.contains(':') && !user.contains(char::is_control) {
         return Ok(());
     }
-    let hint = hints::of_one_dash(&format!("-u{user}"), None);
+    let hint = peers::of_one_dash(&format!("-u{user}"), None);
     let hint = hint.or_else(|| peers::tip("-u", user).map(|tip| format!("--user: {tip}")));
     let text = "--user needs USER:PASS without control characters; write 'USER:' for no password";
     Err(wrong(hint.unwrap_or_else(|| text.to_owned())))

@@ -8,11 +8,11 @@ use weir_history::{Name, Tag};
 use weir_report::{Exporter, exporters};
 use weir_verdict::Assertion;
 
-use super::hints::wrong;
 use super::live::LiveArgs;
-use super::values::{assertion, confidence};
-use super::{Strict, is_stdout, output};
-use crate::output::{Export, Output, Outputs, all_exports};
+use super::values::{assertion, confidence, output};
+use super::wrong::wrong;
+use crate::output::{Export, Output, Outputs, all_exports, is_stdout};
+use crate::strict::Strict;
 
 /// The flags of the result.
 #[derive(Debug, Args)]
@@ -30,65 +30,64 @@ pub(crate) struct ResultArgs {
 
 /// The flags of the verdict.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Verdict")]
 pub(crate) struct VerdictArgs {
     /// Exit with 3 unless this holds: 'p99 < 5ms', 'errors == 0', 'rate > 20k'; repeatable
-    #[arg(long = "assert", value_name = "ASSERTION", value_parser = assertion,
-          help_heading = "Verdict")]
+    #[arg(long = "assert", value_name = "ASSERTION", value_parser = assertion)]
     pub(crate) assertions: Vec<Assertion>,
     /// Fail every --assert that is less certain than this: 95 (percent)
-    #[arg(long, value_name = "PERCENT", value_parser = confidence, requires = "assertions",
-          help_heading = "Verdict")]
+    #[arg(long, value_name = "PERCENT", value_parser = confidence, requires = "assertions")]
     pub(crate) assert_confidence: Option<f64>,
     /// Write the results of --assert to this file, as JUnit XML
-    #[arg(long, value_name = "FILE", requires = "assertions", help_heading = "Verdict")]
+    #[arg(long, value_name = "FILE", requires = "assertions")]
     pub(crate) junit: Option<PathBuf>,
     /// In GitHub Actions: append the report to the step's summary ($GITHUB_STEP_SUMMARY), and print
     /// failed assertions and findings as annotations
-    #[arg(long, help_heading = "Verdict")]
+    #[arg(long)]
     pub(crate) github: bool,
     /// Print every rule of the verdict with its value and limit
-    #[arg(long, help_heading = "Verdict")]
+    #[arg(long)]
     rules: bool,
     /// Hide the grade and the findings; bounds stay
-    #[arg(long, conflicts_with = "rules", help_heading = "Verdict")]
+    #[arg(long, conflicts_with = "rules")]
     no_verdict: bool,
     /// Exit with 3 unless the grade is clean; =bounded: unless it is clean or bounded
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true,
           default_missing_value = "clean", value_name = "clean|bounded",
-          hide_possible_values = true, help_heading = "Verdict")]
+          hide_possible_values = true)]
     pub(crate) strict: Option<Strict>,
     /// Print all findings, connect, TLS and first-byte times, the machine and the threads
-    #[arg(long, help_heading = "Verdict")]
+    #[arg(long)]
     verbose: bool,
 }
 
 /// The flags of files and print.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// Print the full latency distribution
-    #[arg(short = 'L', long, help_heading = "Output")]
+    #[arg(short = 'L', long)]
     latency: bool,
     #[arg(long, value_parser = Exporter::named, default_value = exporters::TEXT.name,
-          value_name = "FORMAT", help = exporters::HELP, help_heading = "Output")]
+          value_name = "FORMAT", help = exporters::HELP)]
     pub(crate) format: Exporter,
     /// Write the result to this file: the JSON document, or by its extension .html (the report
     /// with plots), .md, .csv, .xml (JUnit), .hlog, .hgrm or .parquet (every request); -: the
     /// document to standard output, without the report; repeatable
     #[arg(id = "output", short, long = "output", value_name = "FILE",
-          value_parser = output(Output::of_run), help_heading = "Output")]
+          value_parser = output(Output::of_run))]
     pub(crate) files: Vec<Output>,
     /// Write the result to a file in a format of --format: html=report.html; repeatable
-    #[arg(long = "export", value_name = "FORMAT=FILE", value_parser = Export::parse,
-          help_heading = "Output")]
+    #[arg(long = "export", value_name = "FORMAT=FILE", value_parser = Export::parse)]
     exports: Vec<Export>,
     /// The history.
     #[command(flatten)]
     pub(crate) saved: SaveArgs,
     /// Write every request with its timestamps to this file, as Parquet; as -o FILE.parquet
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) raw: Option<PathBuf>,
     /// Print no progress line and no report
-    #[arg(short, long, help_heading = "Output")]
+    #[arg(short, long)]
     pub(crate) quiet: bool,
 }
 

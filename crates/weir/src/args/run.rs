@@ -1,13 +1,106 @@
-//! Checks of flag combinations, and of words that are no flags. They use words alone: no file, no
-//! name service.
+//! The flags of a run: its load, and what becomes of the result.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Args, Command, CommandFactory};
-use weir_runner::credentials;
-use weir_text::similar;
+use clap::{ArgMatches, Args, Command, Id};
+use weir_runner::{RunSpec, credentials};
 
-use super::hints::wrong;
-use super::{Cli, ResultArgs, RunArgs, SpecArgs};
+use super::study::{Consent, Secrets};
+use super::wrong::wrong;
+use super::{ResultArgs, SpecArgs};
+
+/// A load, and what becomes of its result.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// The load.
+    #[command(flatten)]
+    pub(crate) spec: SpecArgs,
+    /// Its result.
+    #[command(flatten)]
+    pub(crate) result: ResultArgs,
+    /// Print the plan as JSON and send nothing
+    #[arg(long, conflicts_with_all = ["github", "tui", "listen", "otlp", "print_spec"],
+          help_heading = "Output")]
+    pub(crate) print_plan: bool,
+    /// Print the specification of the run as JSON, for --spec, and send nothing
+    #[arg(long, conflicts_with_all = ["github", "tui", "listen", "otlp"], help_heading = "Output")]
+    pub(crate) print_spec: bool,
+    /// Run the specification in this file, of --print-spec; -: standard input. Other flags are
+    /// those of the result; -H, -u, -b and the URL give values that are redacted in the file
+    #[arg(long = "spec", value_name = "FILE", help_heading = "Other")]
+    pub(crate) spec_file: Option<PathBuf>,
+    /// Run the commands and the script, and send the file, that the file of --spec names, which may
+    /// be a stranger's; or give each command again with its flag
+    #[arg(long, requires = "spec_file", help_heading = "Other")]
+    pub(crate) run_commands: bool,
+    /// Flags, defaults and report of wrk or wrk2
+    #[arg(long, value_name = "wrk|wrk2", help_heading = "Other")]
+    pub(crate) compat: Option<String>,
+}
+
+impl RunArgs {
+    /// Returns the specification of the load. `argv` is the command line for the document.
+    pub(crate) fn spec(&self, argv: impl IntoIterator<Item = OsString>) -> RunSpec {
+        let mut spec = self.spec.spec([]);
+        let collector = self.result.live.otlp.as_deref().unwrap_or_default();
+        let of_collector = credentials::split_userinfo(collector).1.map(str::to_owned);
+        spec.redaction.userinfos.extend(of_collector);
+        spec.set_command(argv);
+        spec
+    }
+
+    /// Returns the values that the file of `--spec` lacks.
+    pub(crate) fn secrets(&self) -> Secrets {
+        Secrets {
+            url: self.spec.target.url().map(str::to_owned),
+            headers: self.spec.request.headers.clone(),
+            user: self.spec.credentials.user.clone(),
+            body: self.spec.request.body.clone(),
+            watch_nginx: self.spec.watch.spec().nginx,
+            watch_prometheus: None,
+        }
+    }
+
+    /// Returns the commands of the file of `--spec` that may run.
+    pub(crate) fn consent(&self) -> Consent {
+        let watch = self.spec.watch.spec();
+        Consent {
+            run_commands: self.run_commands,
+            script: self.spec.request.script.iter().cloned().collect(),
+            capture: watch.captures,
+            watch_command: watch.commands,
+        }
+    }
+    /// Checks the flags of the load and of its result.
+    ///
+    /// # Errors
+    /// When one is wrong.
+    pub(super) fn check(
+        &mut self,
+        matches: &ArgMatches,
+        command: &Command,
+    ) -> Result<(), clap::Error> {
+        if self.spec_file.is_some() {
+            check_beside_spec(matches, command)?;
+            return self.result.check();
+        }
+        if self.spec.target.words.is_empty() {
+            if !self.spec.checks.selfcheck {
+                return Err(wrong("name the URL of the server: weir [options] URL"));
+            }
+            check_beside_selfcheck(matches, command)?;
+        }
+        self.spec.check(command)?;
+        if self.spec.part.part.is_some() && self.result.output.saved.save.is_some() {
+            return Err(wrong(
+                "--save cannot be used with --part: save the merged document with weir history add",
+            ));
+        }
+        self.result.check()
+    }
+}
 
 /// Flags that `--spec` allows beside those of the result: its own, and those that give redacted
 /// values or name a command that may run.
@@ -26,34 +119,6 @@ const BESIDE_SPEC: [&str; 12] = [
     "watch_command",
 ];
 
-/// Checks the flags of a load and of its result.
-///
-/// # Errors
-/// When a flag is wrong.
-pub(super) fn check(
-    args: &mut RunArgs,
-    matches: &ArgMatches,
-    command: &Command,
-) -> Result<(), clap::Error> {
-    if args.spec_file.is_some() {
-        check_beside_spec(matches, command)?;
-        return args.result.check();
-    }
-    if args.spec.target.words.is_empty() && !args.spec.checks.selfcheck {
-        return Err(wrong("name the URL of the server: weir [options] URL".to_owned()));
-    }
-    if args.spec.target.words.is_empty() {
-        check_beside_selfcheck(matches)?;
-    }
-    args.spec.check()?;
-    if args.spec.part.part.is_some() && args.result.output.saved.save.is_some() {
-        let text = "--save cannot be used with --part: save the merged document with weir history \
-                    add";
-        return Err(wrong(text.to_owned()));
-    }
-    args.result.check()
-}
-
 /// Flags of the result that `--selfcheck` without a URL has too.
 const OF_NOISE_FLOOR: [&str; 2] = ["format", "quiet"];
 
@@ -61,90 +126,43 @@ const OF_NOISE_FLOOR: [&str; 2] = ["format", "quiet"];
 const OF_LOAD: [&str; 3] = ["print_plan", "prove_client", "script"];
 
 /// Refuses flags that need a load beside `--selfcheck` without a URL.
-fn check_beside_selfcheck(matches: &ArgMatches) -> Result<(), clap::Error> {
-    let of_result = ResultArgs::augment_args(Command::new("result"));
-    let of_result = of_result.get_arguments().map(|arg| arg.get_id().as_str());
-    let of_result = of_result.filter(|id| !OF_NOISE_FLOOR.contains(id));
-    let is_given = |id: &&str| matches.value_source(id) == Some(ValueSource::CommandLine);
-    let Some(id) = of_result.chain(OF_LOAD).find(is_given) else { return Ok(()) };
-    let command = Cli::command();
-    let found = command.get_arguments().find(|arg| arg.get_id() == id);
-    let long = found.and_then(Arg::get_long).unwrap_or_default();
+fn check_beside_selfcheck(matches: &ArgMatches, command: &Command) -> Result<(), clap::Error> {
+    let of_result = of_result();
+    let of_result = of_result.iter().map(Id::as_str).filter(|id| !OF_NOISE_FLOOR.contains(id));
+    let mut given = of_result.chain(OF_LOAD).filter_map(|id| long_given(matches, command, id));
     let text = "--selfcheck alone prints the noise floor and runs no load: add a URL, or leave out";
-    Err(wrong(format!("{text} --{long}")))
+    given.next().map_or(Ok(()), |long| Err(wrong(format!("{text} --{long}"))))
 }
 
 /// Refuses flags of the load beside a file that has them all.
 fn check_beside_spec(matches: &ArgMatches, command: &Command) -> Result<(), clap::Error> {
+    let of_result = of_result();
+    let others = matches.ids().filter(|id| !of_result.contains(id));
+    let others = others.map(Id::as_str).filter(|id| !BESIDE_SPEC.contains(id));
+    let text = "cannot be used with --spec: --spec runs the load of its file: leave it out, or \
+                change the file";
+    let long = others.filter_map(|id| long_given(matches, command, id)).next();
+    long.map_or(Ok(()), |long| Err(wrong(format!("--{long} {text}"))))
+}
+
+/// Returns the flags of the result.
+fn of_result() -> Vec<Id> {
     let of_result = ResultArgs::augment_args(Command::new("result"));
-    let of_result: Vec<_> = of_result.get_arguments().map(Arg::get_id).collect();
-    let is_load = |id: &&clap::Id| {
-        let is_flag = command.get_arguments().any(|arg| arg.get_id() == *id);
-        let is_given = matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
-        is_flag && is_given && !of_result.contains(id) && !BESIDE_SPEC.contains(&id.as_str())
-    };
-    let Some(id) = matches.ids().find(is_load) else { return Ok(()) };
-    let found = command.get_arguments().find(|arg| arg.get_id() == id);
-    let long = found.and_then(Arg::get_long).unwrap_or_default();
-    let text = "--spec runs the load of its file: leave it out, or change the file";
-    Err(wrong(format!("--{long} cannot be used with --spec: {text}")))
+    of_result.get_arguments().map(|arg| arg.get_id().clone()).collect()
 }
 
-/// Checks the words beside the flags: one URL, unless a script gets more.
-///
-/// # Errors
-/// When one is no URL, or one too many.
-pub(super) fn check_words(args: &SpecArgs) -> Result<(), clap::Error> {
-    if args.request.script.is_some() {
-        return Ok(());
-    }
-    let first = args.target.words.first();
-    if let Some(text) = first.and_then(|first| of_verb(first, &mut args.target.script_args())) {
-        return Err(wrong(text));
-    }
-    let Some(word) = args.target.script_args().next() else { return Ok(()) };
-    let command = Cli::command();
-    let commands = command.get_subcommands().map(Command::get_name);
-    if let Some(first) = first
-        && let Some(known) = similar(first, commands)
-    {
-        return Err(wrong(format!("'{first}' is no command: did you mean weir {known}?")));
-    }
-    let advice = "give one URL, put values with blanks into quotes, and a script after -s";
-    // `-H Authorization: Bearer …` without quotes: the words are the credentials.
-    let is_credentials = args.request.header_names().any(credentials::is_name);
-    Err(wrong(match is_credentials {
-        true => format!("too many words: {advice}"),
-        false => format!("'{word}' is one word too many: {advice}"),
-    }))
-}
-
-/// Commands of other tools that begin a load.
-const VERBS: [&str; 8] = ["run", "attack", "start", "load", "bench", "test", "http", "loadtest"];
-
-/// The error for `weir run URL`: a load needs no command.
-fn of_verb<'a>(first: &str, others: &mut impl Iterator<Item = &'a String>) -> Option<String> {
-    if first == "help" {
-        let command = others.next()?;
-        return Some(format!("there is no help for '{command}': weir --help lists all commands"));
-    }
-    if !VERBS.contains(&first) {
-        return None;
-    }
-    let text = format!("'{first}' is no command, and a load needs none: weir [options]");
-    let others: Vec<&String> = others.collect();
-    if others.is_empty() {
-        return Some(format!("{text} URL; for a host of this name http://{first}/"));
-    }
-    let url = others.into_iter().find(|word| word.contains(['/', '.', ':']));
-    let url = url.filter(|url| !url.contains('@')).map_or("URL", String::as_str);
-    Some(format!("{text} {url}"))
+/// Returns the long name of a flag if the command line has it.
+fn long_given<'c>(matches: &ArgMatches, command: &'c Command, id: &str) -> Option<&'c str> {
+    let arg = command.get_arguments().find(|arg| arg.get_id() == id)?;
+    let is_given = matches.value_source(id) == Some(ValueSource::CommandLine);
+    is_given.then(|| arg.get_long().unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
+    use super::super::Cli;
     use super::super::target::check_unix;
     use super::*;
     use crate::output::Outputs;

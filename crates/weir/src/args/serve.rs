@@ -6,9 +6,10 @@ use std::time::Duration;
 use clap::{ArgAction, Args};
 use weir_io::EngineChoice;
 use weir_serve::{Delay, Drip, ExtraHeader, Fault, HttpVersion, Mode, Stall, TlsVersion};
-use weir_text::units::{parse_bytes, parse_count, parse_duration_ns};
+use weir_text::units::{parse_count, parse_duration_ns};
 
-use super::choices::Switch;
+use super::choices::{SWITCH, one_of};
+use super::values::bytes;
 
 /// `weir serve`.
 #[derive(Debug, Args)]
@@ -46,175 +47,157 @@ pub(crate) struct ServeArgs {
 
 /// The server itself: addresses, threads, protocol.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Server")]
 pub(crate) struct ServerArgs {
     /// Address to listen on; port 0 takes a free one; repeatable
-    #[arg(
-        short,
-        long,
-        value_name = "ADDRESS",
-        default_value = "127.0.0.1:8080",
-        help_heading = "Server"
-    )]
+    #[arg(short, long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     pub(crate) listen: Vec<String>,
     /// Unix socket to listen on instead
-    #[arg(long, value_name = "PATH", conflicts_with = "listen", help_heading = "Server")]
+    #[arg(long, value_name = "PATH", conflicts_with = "listen")]
     pub(crate) unix: Option<PathBuf>,
     /// Threads, each with its own listening socket
-    #[arg(short, long, value_name = "N", default_value_t = 1, help_heading = "Server")]
+    #[arg(short, long, value_name = "N", default_value_t = 1)]
     pub(crate) threads: usize,
     /// Connections that each thread accepts; others wait in the backlog
-    #[arg(short, long, value_name = "N", default_value_t = 16_384, help_heading = "Server")]
+    #[arg(short, long, value_name = "N", default_value_t = 16_384)]
     pub(crate) connections: usize,
     /// I/O engine; auto: io_uring where it works, else epoll
-    #[arg(long, value_name = EngineChoice::WORDS, default_value = EngineChoice::AUTO,
-          help_heading = "Server")]
+    #[arg(long, value_name = EngineChoice::WORDS, default_value = EngineChoice::AUTO)]
     pub(crate) io: EngineChoice,
     /// Pin each thread to a CPU
-    #[arg(long, help_heading = "Server")]
+    #[arg(long)]
     pub(crate) pin: bool,
     /// Never sleep: faster and steadier responses, one whole core per thread
-    #[arg(long, help_heading = "Server")]
+    #[arg(long)]
     pub(crate) spin: bool,
     /// Protocol; auto: HTTP/2 if the client begins with its preface, over TLS by ALPN
-    #[arg(long, value_name = "1.1|2|auto", default_value = "auto", help_heading = "Server")]
+    #[arg(long, value_name = "1.1|2|auto", default_value = "auto")]
     pub(crate) http: HttpVersion,
     /// Exit after this time
-    #[arg(short, long, value_name = "T", value_parser = span, help_heading = "Server")]
+    #[arg(short, long, value_name = "T", value_parser = span)]
     pub(crate) duration: Option<Duration>,
 }
 
 /// Responses.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Response")]
 pub(crate) struct ResponseArgs {
     /// Status code
-    #[arg(long, value_name = "N", default_value_t = 200, help_heading = "Response")]
+    #[arg(long, value_name = "N", default_value_t = 200)]
     pub(crate) status: u16,
     /// Body size in bytes
-    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "14",
-          help_heading = "Response")]
+    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "14")]
     pub(crate) size: u64,
     /// Chunked transfer coding, with chunks of this size [default size: 16Ki]
     #[arg(long, value_name = "BYTES", value_parser = bytes, num_args = 0..=1,
-          default_missing_value = "16Ki", conflicts_with = "until_close",
-          help_heading = "Response")]
+          default_missing_value = "16Ki", conflicts_with = "until_close")]
     pub(crate) chunked: Option<u64>,
     /// Delimit the body by closing the connection
-    #[arg(long, help_heading = "Response")]
+    #[arg(long)]
     pub(crate) until_close: bool,
     /// Send the body in K pieces, SPACING apart: 8@10ms
-    #[arg(long, value_name = "K@SPACING", help_heading = "Response")]
+    #[arg(long, value_name = "K@SPACING")]
     pub(crate) drip: Option<Drip>,
     /// Add a header, "Name: value"; repeatable
-    #[arg(short = 'H', long = "header", value_name = "HEADER", help_heading = "Response")]
+    #[arg(short = 'H', long = "header", value_name = "HEADER")]
     pub(crate) headers: Vec<ExtraHeader>,
     /// Respond as an HTTP/1.0 server
-    #[arg(long, help_heading = "Response")]
+    #[arg(long)]
     pub(crate) http10: bool,
     /// Add x-srv-recv-ns and x-srv-send-ns (CLOCK_MONOTONIC), and repeat x-slot
-    #[arg(long, help_heading = "Response")]
+    #[arg(long)]
     pub(crate) stamps: bool,
 }
 
 /// Flags of TLS.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "TLS")]
 pub(crate) struct ServerTlsArgs {
     /// Serve https, with a new certificate for localhost and a new authority that signs it
-    #[arg(long, help_heading = "TLS")]
+    #[arg(long)]
     pub(crate) tls: bool,
     /// File for the authority's certificate, removed at exit [default: weir-serve-ca.pem]
-    #[arg(long, value_name = "FILE", conflicts_with = "cert", help_heading = "TLS")]
+    #[arg(long, value_name = "FILE", conflicts_with = "cert")]
     pub(crate) tls_ca: Option<PathBuf>,
     /// Serve https with this certificate chain (PEM)
-    #[arg(long, value_name = "FILE", requires = "key", help_heading = "TLS")]
+    #[arg(long, value_name = "FILE", requires = "key")]
     pub(crate) cert: Option<PathBuf>,
     /// Key of --cert (PEM)
-    #[arg(long, value_name = "FILE", requires = "cert", help_heading = "TLS")]
+    #[arg(long, value_name = "FILE", requires = "cert")]
     pub(crate) key: Option<PathBuf>,
     /// Require client certificates signed by an authority in this file (PEM)
-    #[arg(long, value_name = "FILE", help_heading = "TLS")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) client_ca: Option<PathBuf>,
     /// Oldest version of TLS
-    #[arg(long, value_name = "1.2|1.3", default_value = "1.2", help_heading = "TLS")]
+    #[arg(long, value_name = "1.2|1.3", default_value = "1.2")]
     pub(crate) tls_min: TlsVersion,
     /// Newest version of TLS
-    #[arg(long, value_name = "1.2|1.3", default_value = "1.3", help_heading = "TLS")]
+    #[arg(long, value_name = "1.2|1.3", default_value = "1.3")]
     pub(crate) tls_max: TlsVersion,
     /// Give tickets with which clients resume sessions instead of full handshakes
-    #[arg(
-        long,
-        value_name = "off|on",
-        default_value = "off",
-        hide_possible_values = true,
-        help_heading = "TLS"
-    )]
-    pub(crate) tls_resume: Switch,
+    #[arg(long, value_parser = one_of(SWITCH), value_name = "off|on", default_value = "off",
+          action = ArgAction::Set, hide_possible_values = true)]
+    pub(crate) tls_resume: bool,
 }
 
 /// Connections: their ends, and limits of HTTP/2.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Connections")]
 pub(crate) struct ClosingArgs {
     /// Close the connection after every response
-    #[arg(long, help_heading = "Connections")]
+    #[arg(long)]
     pub(crate) close: bool,
     /// Close a connection after this many responses; in HTTP/2, GOAWAY after this many requests
-    #[arg(long, value_name = "N", help_heading = "Connections")]
+    #[arg(long, value_name = "N")]
     pub(crate) requests_per_connection: Option<u64>,
     /// Close connections that have been idle for this long
-    #[arg(long, value_name = "T", value_parser = span, help_heading = "Connections")]
+    #[arg(long, value_name = "T", value_parser = span)]
     pub(crate) idle_timeout: Option<Duration>,
     /// Maximum of open streams on an HTTP/2 connection
-    #[arg(long, value_name = "N", default_value_t = 100, help_heading = "Connections")]
+    #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) h2_streams: u32,
     /// Flow-control window of each HTTP/2 stream for request bodies [default: 1Gi-1]
-    #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = "Connections")]
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) h2_window: Option<u64>,
     /// Delay of the SETTINGS of HTTP/2, and of all later frames
-    #[arg(long, value_name = "T", value_parser = span, default_value = "0ms",
-          help_heading = "Connections")]
+    #[arg(long, value_name = "T", value_parser = span, default_value = "0ms")]
     pub(crate) h2_settings_delay: Duration,
 }
 
 /// Delays and faults.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Delays and faults")]
 pub(crate) struct FaultArgs {
     /// Delay of responses: 5ms, exp:2ms, … (see below)
-    #[arg(long, value_name = "DELAY", default_value = "0ms", help_heading = "Delays and faults")]
+    #[arg(long, value_name = "DELAY", default_value = "0ms")]
     pub(crate) delay: Delay,
     /// concurrent: delays overlap; fifo: one request is served after the other
-    #[arg(
-        long,
-        value_name = "concurrent|fifo",
-        default_value = "concurrent",
-        help_heading = "Delays and faults"
-    )]
+    #[arg(long, value_name = "concurrent|fifo", default_value = "concurrent")]
     pub(crate) mode: Mode,
     /// Stall: 3s+1.4s is 3 s after the first request, for 1.4 s; repeatable
-    #[arg(long, value_name = "AT+LENGTH", help_heading = "Delays and faults")]
+    #[arg(long, value_name = "AT+LENGTH")]
     pub(crate) stall: Vec<Stall>,
     /// Inject faults: reset:0.01, blackhole:1/1000, … (see below); repeatable
-    #[arg(long, value_name = "FAULT", help_heading = "Delays and faults")]
+    #[arg(long, value_name = "FAULT")]
     pub(crate) fault: Vec<Fault>,
     /// Seed of random delays and faults
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Delays and faults")]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 }
 
 /// The log of requests.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Log")]
 pub(crate) struct LogArgs {
     /// Write arrival and response times of every request to this file at exit, as CSV
-    #[arg(long, value_name = "FILE", help_heading = "Log")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
     /// Requests to keep for --log; later ones are only counted
     #[arg(long, value_name = "N", value_parser = parse_count, default_value = "4M",
-          requires = "log", help_heading = "Log")]
+          requires = "log")]
     pub(crate) log_max: u64,
 }
 
 fn span(text: &str) -> Result<Duration, String> {
     parse_duration_ns(text).map(Duration::from_nanos).map_err(|error| error.to_string())
-}
-
-fn bytes(text: &str) -> Result<u64, String> {
-    parse_bytes(text).map_err(|error| error.to_string())
 }

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-use clap::Args;
+use clap::{Args, Command};
 use weir_runner::{RunSpec, credentials};
 
 use super::connection::{ConnectionArgs, HttpArgs};
@@ -13,6 +13,8 @@ use super::request::{CredentialArgs, RequestArgs};
 use super::target::TargetArgs;
 use super::tls::TlsArgs;
 use super::watch::WatchArgs;
+use super::words::check_words;
+use super::wrong::wrong;
 
 /// The flags of a load. A run has them, and so has each run of a study.
 #[derive(Debug, Args)]
@@ -74,13 +76,14 @@ impl SpecArgs {
         spec
     }
 
-    /// Checks the flags of a load, and moves a user name and password out of the URL.
+    /// Checks the flags of a load, and moves a user name and password out of the URL. `root` is the
+    /// program with its commands.
     ///
     /// # Errors
     /// When a flag is wrong.
-    pub(super) fn check(&mut self) -> Result<(), clap::Error> {
+    pub(super) fn check(&mut self, root: &Command) -> Result<(), clap::Error> {
         self.request.check()?;
-        super::check::check_words(self)?;
+        check_words(&self.request, &self.target, root)?;
         if let Some(url) = self.target.words.first_mut() {
             let (plain, userinfo) = credentials::split_userinfo(url);
             let userinfo = userinfo.filter(|userinfo| !userinfo.is_empty()).map(str::to_owned);
@@ -88,9 +91,9 @@ impl SpecArgs {
             self.credentials.userinfo = userinfo;
         }
         self.credentials.check(self.request.header_names())?;
-        self.part.check(&self.load).map_err(super::hints::wrong)?;
-        self.watch.check().map_err(super::hints::wrong)?;
-        self.target.check().map_err(super::hints::wrong)
+        self.part.check(&self.load).map_err(wrong)?;
+        self.watch.check().map_err(wrong)?;
+        self.target.check().map_err(wrong)
     }
 }
 

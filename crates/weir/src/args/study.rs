@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::{ArgAction, Args, CommandFactory, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 use weir_report::{Exporter, exporters};
 use weir_result::Rate;
 use weir_result::study::Factor;
@@ -11,60 +11,57 @@ use weir_study::search::Objective;
 use weir_text::units::parse_share;
 use weir_verdict::NamedMetric;
 
+use super::ResultArgs;
 use super::choices::ArrivalsChoice;
 use super::live::LiveArgs;
 use super::result::{self, SaveArgs};
-use super::values::{positive, positive_duration, rate};
+use super::values::{output, positive, positive_duration, rate};
 use super::watch::fact;
-use super::{Cli, ResultArgs, output, split};
 use crate::output::{Export, Output, Outputs, all_exports};
 
 /// Flags of every study.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Study")]
 pub(crate) struct StudyFlags {
     /// Command before each trial, such as a restart of the server. It gets WEIR_VARIANT and
     /// WEIR_TRIAL; a failure ends the study
-    #[arg(long, value_name = "CMD", help_heading = "Study")]
+    #[arg(long, value_name = "CMD")]
     pub(crate) before: Option<String>,
     /// Command after each trial, likewise
-    #[arg(long, value_name = "CMD", help_heading = "Study")]
+    #[arg(long, value_name = "CMD")]
     pub(crate) after: Option<String>,
     /// Longest time of a command of --before or --after
-    #[arg(long, value_name = "T", value_parser = positive_duration, default_value = "60s",
-          help_heading = "Study")]
+    #[arg(long, value_name = "T", value_parser = positive_duration, default_value = "60s")]
     pub(crate) hook_timeout: u64,
     /// Metric of the result: rate, p99, errors, service.p50; repeatable, or with commas. The first
     /// is the primary one [default: depends on the load]
-    #[arg(long = "metric", value_name = "NAME", value_parser = metric, value_delimiter = ',',
-          help_heading = "Study")]
+    #[arg(long = "metric", value_name = "NAME", value_parser = metric, value_delimiter = ',')]
     pub(crate) metrics: Vec<String>,
     /// Begin each trial at once, without waiting until the machine and the target have recovered
-    #[arg(long, help_heading = "Study")]
+    #[arg(long)]
     pub(crate) no_settle: bool,
     /// Seed of the order of trials and of random arrivals [default: random]
-    #[arg(long, value_name = "N", help_heading = "Study")]
+    #[arg(long, value_name = "N")]
     pub(crate) study_seed: Option<u64>,
     /// Write the study, a JSON document with all runs, to this file after each trial; weir resume
     /// continues it. FILE.html, .md, .csv or .xml: the result in that format, at the end; .parquet:
     /// every request; repeatable
-    #[arg(short, long, value_name = "FILE", value_parser = output(Output::of_study),
-          help_heading = "Study")]
+    #[arg(short, long, value_name = "FILE", value_parser = output(Output::of_study))]
     pub(crate) output: Vec<Output>,
     /// Replace an unfinished study in the file of -o
-    #[arg(long, help_heading = "Study")]
+    #[arg(long)]
     pub(crate) force: bool,
     /// Write the result to a file in another format at the end: html=study.html, csv=trials.csv;
     /// repeatable
-    #[arg(long = "export", value_name = "FORMAT=FILE", value_parser = Export::parse_of_findings,
-          help_heading = "Study")]
+    #[arg(long = "export", value_name = "FORMAT=FILE", value_parser = Export::parse_of_findings)]
     pub(crate) exports: Vec<Export>,
     /// Format of standard output
     #[arg(long, value_parser = Exporter::named_of_findings, default_value = exporters::TEXT.name,
-          value_name = FORMATS, help_heading = "Study")]
+          value_name = FORMATS)]
     pub(crate) format: Exporter,
     /// In GitHub Actions: append the report to the step's summary ($GITHUB_STEP_SUMMARY), and print
     /// the result as an annotation
-    #[arg(long, help_heading = "Study")]
+    #[arg(long)]
     pub(crate) github: bool,
     /// Each trial by itself.
     #[command(flatten)]
@@ -73,10 +70,10 @@ pub(crate) struct StudyFlags {
     #[command(flatten)]
     pub(crate) live: LiveArgs,
     /// Print no progress and no report
-    #[arg(short, long, help_heading = "Study")]
+    #[arg(short, long)]
     pub(crate) quiet: bool,
     /// Print this help
-    #[arg(short, long, action = ArgAction::HelpShort, help_heading = "Study")]
+    #[arg(short, long, action = ArgAction::HelpShort)]
     help: Option<bool>,
 }
 
@@ -137,10 +134,10 @@ const FORMATS: &str = "text|json|markdown|html|csv|junit";
 /// `weir repeat`.
 #[derive(Clone, Debug, Args)]
 #[command(override_usage = "weir repeat [-n RUNS] [study options] [options of a run] URL")]
+#[command(next_help_heading = "Study")]
 pub(crate) struct RepeatArgs {
     /// Number of runs
-    #[arg(short = 'n', long, value_name = "RUNS", value_parser = positive, default_value = "10",
-          help_heading = "Study")]
+    #[arg(short = 'n', long, value_name = "RUNS", value_parser = positive, default_value = "10")]
     pub(crate) runs: u32,
     /// Flags of every study.
     #[command(flatten)]
@@ -156,46 +153,26 @@ pub(crate) struct RepeatArgs {
     override_usage = "weir ab -a 'OPTIONS URL' -b 'OPTIONS URL' [study options] [options of both]
        weir ab --before CMD [study options] [options of a run] URL"
 )]
+#[command(next_help_heading = "Study")]
 pub(crate) struct AbArgs {
     /// Options of a run of A, in quotes, added to the common ones
-    #[arg(
-        short = 'a',
-        long = "a",
-        value_name = "OPTIONS",
-        allow_hyphen_values = true,
-        help_heading = "Study"
-    )]
+    #[arg(short = 'a', long = "a", value_name = "OPTIONS", allow_hyphen_values = true)]
     pub(crate) a: Option<String>,
     /// Options of a run of B, likewise
-    #[arg(
-        short = 'b',
-        long = "b",
-        value_name = "OPTIONS",
-        allow_hyphen_values = true,
-        help_heading = "Study"
-    )]
+    #[arg(short = 'b', long = "b", value_name = "OPTIONS", allow_hyphen_values = true)]
     pub(crate) b: Option<String>,
     /// Names of both variants in the report and in WEIR_VARIANT: old,new
-    #[arg(long, value_name = "A,B", value_parser = names, default_value = "A,B",
-          help_heading = "Study")]
+    #[arg(long, value_name = "A,B", value_parser = names, default_value = "A,B")]
     pub(crate) names: [String; 2],
     /// Least change of a metric that matters
-    #[arg(long, value_name = "PERCENT", value_parser = threshold, default_value = "2%",
-          help_heading = "Study")]
+    #[arg(long, value_name = "PERCENT", value_parser = threshold, default_value = "2%")]
     pub(crate) threshold: f64,
     /// Make exactly this many pairs, at least 6 [default: look after 8, 12, 16 and 20]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=1000),
-          help_heading = "Study")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=1000))]
     pub(crate) pairs: Option<u32>,
     /// Exit with 3 if B is slower, and with 5 if that is undecided; =undecided: with 3 in both
     /// cases
-    #[arg(
-        long,
-        value_enum,
-        value_name = "slower|undecided",
-        hide_possible_values = true,
-        help_heading = "Study"
-    )]
+    #[arg(long, value_enum, value_name = "slower|undecided", hide_possible_values = true)]
     pub(crate) fail_on: Option<FailOn>,
     /// Flags of every study.
     #[command(flatten)]
@@ -221,22 +198,23 @@ pub(crate) enum FailOn {
                             a run] URL
        weir sweep --plan FILE [study options] [options of a run] [URL]"
 )]
+#[command(next_help_heading = "Study")]
 pub(crate) struct SweepArgs {
     /// Values of one option of the run: c=1,10,100, rate=1k,2k, close=none,server,client,
     /// path=/a,/b, url=http://a/,http://b/; repeatable: all combinations are made
     #[arg(long, value_name = "NAME=V1,V2,…", value_parser = factor,
-          required_unless_present = "plan", help_heading = "Study")]
+          required_unless_present = "plan")]
     pub(crate) vary: Vec<Factor>,
     /// TOML file with url, args, a table vary, repetitions, metrics, before and after; flags have
     /// precedence over it
-    #[arg(long, value_name = "FILE", help_heading = "Study")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
     /// Print the ratio of the primary metric between both values of this factor, for each
     /// combination of the others
-    #[arg(long, value_name = "NAME", help_heading = "Study")]
+    #[arg(long, value_name = "NAME")]
     pub(crate) ratio: Option<String>,
     /// Runs of each combination [default: 3]
-    #[arg(short = 'n', long, value_name = "N", value_parser = positive, help_heading = "Study")]
+    #[arg(short = 'n', long, value_name = "N", value_parser = positive)]
     pub(crate) repetitions: Option<u32>,
     /// Flags of every study.
     #[command(flatten)]
@@ -249,24 +227,25 @@ pub(crate) struct SweepArgs {
 /// `weir search`.
 #[derive(Clone, Debug, Args)]
 #[command(override_usage = "weir search OBJECTIVE [study options] [options of a run] URL")]
+#[command(next_help_heading = "Study")]
 pub(crate) struct SearchArgs {
     /// Upper limits of percentiles of the response time, or of errors: 'p99 < 10ms', 'p99 < 10ms
     /// and errors < 0.1%'
-    #[arg(value_name = "OBJECTIVE", help_heading = "Study")]
+    #[arg(value_name = "OBJECTIVE")]
     pub(crate) objective: Objective,
     /// Use trials of 30 s, 90 s at each bound, and an interval of 2% [default: 5 s, 15 s, 10%];
     /// -d sets the length of trials, -c the connections at the start
-    #[arg(long, help_heading = "Study")]
+    #[arg(long)]
     pub(crate) precise: bool,
     /// Width of the interval at which the search ends
-    #[arg(long, value_name = "PERCENT", value_parser = width, help_heading = "Study")]
+    #[arg(long, value_name = "PERCENT", value_parser = width)]
     pub(crate) width: Option<f64>,
     /// Arrival process: uniform, or poisson (random)
     #[arg(long, value_enum, default_value_t = ArrivalsChoice::Uniform,
-          value_name = "uniform|poisson", hide_possible_values = true, help_heading = "Study")]
+          value_name = "uniform|poisson", hide_possible_values = true)]
     pub(crate) arrivals: ArrivalsChoice,
     /// Highest rate to try
-    #[arg(long, value_name = "R", value_parser = rate, help_heading = "Study")]
+    #[arg(long, value_name = "R", value_parser = rate)]
     pub(crate) max_rate: Option<Rate>,
     /// Flags of every study.
     #[command(flatten)]
@@ -378,18 +357,8 @@ pub(crate) struct RerunArgs {
     #[command(flatten)]
     pub(crate) result: ResultArgs,
     /// Print this help
-    #[arg(short = 'h', long, action = ArgAction::HelpShort)]
+    #[arg(short = 'h', long, action = ArgAction::HelpShort, help_heading = None::<&str>)]
     help: Option<bool>,
-}
-
-impl RerunArgs {
-    /// Checks the flags of the result.
-    ///
-    /// # Errors
-    /// When one is wrong.
-    pub(super) fn check(&self) -> Result<(), clap::Error> {
-        self.result.check()
-    }
 }
 
 /// Changes of the recorded load, which the new document names.
@@ -402,8 +371,7 @@ pub(crate) struct ChangeArgs {
     #[arg(short, long, value_name = "N", value_parser = positive, help_heading = CHANGES)]
     pub(crate) connections: Option<u32>,
     /// Length of the measured window in the place of the recorded one
-    #[arg(short, long, value_name = "T", value_parser = positive_duration,
-          help_heading = CHANGES)]
+    #[arg(short, long, value_name = "T", value_parser = positive_duration, help_heading = CHANGES)]
     pub(crate) duration: Option<u64>,
     /// Keep this fact in the document; repeatable
     #[arg(long = "note", value_name = "NAME=VALUE", value_parser = fact, help_heading = CHANGES)]
@@ -510,11 +478,6 @@ fn names(text: &str) -> Result<[String; 2], String> {
         [a, b] if !a.is_empty() && !b.is_empty() && a != b => Ok([a.to_owned(), b.to_owned()]),
         _ => Err("write two names that differ: old,new".to_owned()),
     }
-}
-
-/// True if two names are of one flag of a run: `c`, `connections`.
-pub(crate) fn are_one_flag(one: &str, other: &str) -> bool {
-    one == other || split::are_one_flag(one, other, &Cli::command())
 }
 
 /// Parses `c=1,10,100`.

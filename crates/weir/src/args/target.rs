@@ -20,7 +20,7 @@ pub(crate) const UNIX_MAX_BYTES: usize = 107;
 pub(crate) struct TargetArgs {
     /// URL, and words for the script.
     #[arg(help = "Target: http[s]://[USER:PASS@]HOST[:PORT]/PATH; then words for the script",
-          value_name = "URL", num_args = 1..)]
+          value_name = "URL", num_args = 1.., help_heading = None::<&str>)]
     pub(crate) words: Vec<String>,
     /// More words for the script.
     #[arg(last = true, hide = true)]

@@ -6,45 +6,45 @@ use clap::Args;
 use weir_result::TlsVersion;
 use weir_runner::{InputFile, TlsSpec};
 
-use super::choices::Switch;
+use super::choices::{SWITCH, one_of};
 
 /// Heading of the flags.
 pub(super) const HEADING: &str = "TLS and credentials";
 
 /// The flags of TLS.
 #[derive(Debug, Default, Args)]
+#[command(next_help_heading = HEADING)]
 pub(crate) struct TlsArgs {
     /// Do not verify the server's certificate (ab's -k, keep-alive, is the default)
-    #[arg(short = 'k', long, help_heading = HEADING)]
+    #[arg(short = 'k', long)]
     insecure: bool,
     /// Trust only the certificates in this PEM file
-    #[arg(long, value_name = "FILE", conflicts_with = "insecure", help_heading = HEADING)]
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
     cacert: Option<PathBuf>,
     /// The client's certificate and its chain, as PEM, for servers that require one
-    #[arg(long, value_name = "FILE", help_heading = HEADING)]
+    #[arg(long, value_name = "FILE")]
     cert: Option<PathBuf>,
     /// Its private key, as PEM, not encrypted [default: in the file of --cert]
-    #[arg(long, value_name = "FILE", help_heading = HEADING)]
+    #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
     /// Server name to send in the handshake and to check the certificate for; the Host header stays
     /// [default: the URL's host]
-    #[arg(long, value_name = "NAME", help_heading = HEADING)]
+    #[arg(long, value_name = "NAME")]
     sni: Option<String>,
     /// Lowest version of TLS to offer [default: 1.2]
-    #[arg(long, value_name = "1.2|1.3", value_parser = version, help_heading = HEADING)]
+    #[arg(long, value_name = "1.2|1.3", value_parser = str::parse::<TlsVersion>)]
     tls_min: Option<TlsVersion>,
     /// Highest version of TLS to offer [default: 1.3]
-    #[arg(long, value_name = "1.2|1.3", value_parser = version, help_heading = HEADING)]
+    #[arg(long, value_name = "1.2|1.3", value_parser = str::parse::<TlsVersion>)]
     tls_max: Option<TlsVersion>,
     /// Ciphers to offer, the preferred first, by the names of OpenSSL or IANA, with commas or
     /// colons [default: all that are known]
-    #[arg(long, value_name = "LIST", help_heading = HEADING)]
+    #[arg(long, value_name = "LIST")]
     ciphers: Option<String>,
     /// Resume TLS sessions: each connection keeps its own when it is renewed, as a client that
     /// returns [default: off, each connection is a new client]
-    #[arg(long, value_enum, value_name = "off|on", hide_possible_values = true,
-          help_heading = HEADING)]
-    tls_resume: Option<Switch>,
+    #[arg(long, value_parser = one_of(SWITCH), value_name = "off|on", hide_possible_values = true)]
+    tls_resume: Option<bool>,
 }
 
 impl TlsArgs {
@@ -60,13 +60,9 @@ impl TlsArgs {
             min_version: self.tls_min,
             max_version: self.tls_max,
             ciphers: ciphers.map(|name| name.trim().to_owned()).collect(),
-            resume: self.tls_resume == Some(Switch::On),
+            resume: self.tls_resume == Some(true),
         }
     }
-}
-
-fn version(text: &str) -> Result<TlsVersion, String> {
-    text.parse()
 }
 
 #[cfg(test)]

@@ -1,12 +1,16 @@
 //! Values of flags: text to numbers, or an error message.
 
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
 
 use anyhow::Context;
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use weir_result::{Part, Rate};
 use weir_runner::Warmup;
 use weir_text::units::{parse_bytes, parse_count, parse_duration_ns, parse_number};
 use weir_verdict::Assertion;
+
+use crate::output::Output;
 
 pub(super) fn positive_long(text: &str) -> Result<u64, String> {
     match parse_count(text).map_err(|error| error.to_string())? {
@@ -138,4 +142,11 @@ pub(super) fn unix_time(text: &str) -> Result<u64, String> {
 
 pub(super) fn rate(text: &str) -> Result<Rate, String> {
     text.parse::<Rate>().map_err(|error| error.to_string())
+}
+
+/// Returns the parser of the values of `--output`. A file's name need not be UTF-8.
+pub(super) fn output(
+    of_path: fn(PathBuf) -> Result<Output, String>,
+) -> impl TypedValueParser<Value = Output> {
+    PathBufValueParser::new().try_map(of_path)
 }

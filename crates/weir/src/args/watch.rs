@@ -12,38 +12,39 @@ const HEADING: &str = "Server";
 
 /// The flags of the watch.
 #[derive(Debug, Default, Args)]
+#[command(next_help_heading = HEADING)]
 pub(crate) struct WatchArgs {
     /// Read nginx's stub_status before, during and after the load, and compare its count of
     /// requests with weir's
-    #[arg(long, value_name = "URL", help_heading = HEADING)]
+    #[arg(long, value_name = "URL")]
     watch_nginx: Option<String>,
     /// Read metrics of this Prometheus page once per second
-    #[arg(long, value_name = "URL", requires = "watch_metric", help_heading = HEADING)]
+    #[arg(long, value_name = "URL", requires = "watch_metric")]
     watch_prometheus: Option<String>,
     /// Metric of that page: NAME, or 'NAME{LABEL="VALUE"}'; repeatable
-    #[arg(long, value_name = "METRIC", requires = "watch_prometheus", help_heading = HEADING)]
+    #[arg(long, value_name = "METRIC", requires = "watch_prometheus")]
     watch_metric: Vec<String>,
     /// CPU, memory, descriptors and threads of a process on this machine, or of all with this name;
     /// repeatable
-    #[arg(long, value_name = "PID|NAME", help_heading = HEADING)]
+    #[arg(long, value_name = "PID|NAME")]
     watch_pid: Vec<String>,
     /// Call this shell command once per second; the last line it prints is a number, or name=value
     /// pairs; repeatable
-    #[arg(long, value_name = "COMMAND", help_heading = HEADING)]
+    #[arg(long, value_name = "COMMAND")]
     watch_command: Vec<String>,
     /// Compare the lines that the server appends to its access log with weir's requests and status
     /// codes
-    #[arg(long, value_name = "FILE", help_heading = HEADING)]
+    #[arg(long, value_name = "FILE")]
     access_log: Option<PathBuf>,
     /// Time limit of one reading [default: 2s for a page, 5s for a command, 2s beyond the last new
     /// line for the access log]; all readings after the load end within twice this time, or 10 s
-    #[arg(long, value_name = "T", value_parser = positive_duration, help_heading = HEADING)]
+    #[arg(long, value_name = "T", value_parser = positive_duration)]
     watch_timeout: Option<u64>,
     /// Keep the output of this shell command, called before the load: 'nginx -V'; repeatable
-    #[arg(long, value_name = "COMMAND", help_heading = HEADING)]
+    #[arg(long, value_name = "COMMAND")]
     capture: Vec<String>,
     /// Keep this fact in the document; repeatable
-    #[arg(long, value_name = "NAME=VALUE", value_parser = fact, help_heading = HEADING)]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = fact)]
     note: Vec<(String, String)>,
 }
 

@@ -1,6 +1,5 @@
 //! `weir doctor`: checks this machine for what would spoil a measurement, and changes nothing.
 
-use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -8,13 +7,12 @@ use anyhow::{Result, bail};
 use weir_doctor::{Diagnosis, Facts, Sample, Subject, Target};
 use weir_io::Endpoint;
 use weir_machine::Root;
-use weir_report::{TextOptions, json, text};
+use weir_report::text;
 use weir_runner::{Location, TargetSpec};
 
-use crate::args::doctor::{DoctorArgs, DoctorFormat};
-use crate::exit;
-use crate::screen::Screen;
-use crate::terminal;
+use super::study;
+use crate::args::doctor::DoctorArgs;
+use crate::{exit, terminal};
 
 /// Span over which other programs, steal and throttling are observed.
 const SPAN: Duration = Duration::from_secs(1);
@@ -30,17 +28,11 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<ExitCode> {
     let sample = Sample::over(&root, SPAN);
     let subject = Subject { root: &root, facts: &facts, sample: &sample, target: target.as_ref() };
     let diagnosis = Diagnosis::of(&subject);
-    match args.format {
-        DoctorFormat::Json => {
-            let text = json::escaped(serde_json::to_string_pretty(&diagnosis)?);
-            terminal::print(|out| writeln!(out, "{text}"))?;
-        }
-        DoctorFormat::Text => {
-            let Screen { colour, width, .. } = Screen::of_stdout();
-            let options = TextOptions { colour, width, ..TextOptions::default() };
-            let report = weir_doctor::report(&diagnosis, args.verbose);
-            terminal::print(|out| text::render(&report, &options, out))?;
-        }
+    if args.is_json {
+        terminal::print_json(serde_json::to_string_pretty(&diagnosis))?;
+    } else {
+        let report = weir_doctor::report(&diagnosis, args.verbose);
+        terminal::print(|out| text::render(&report, &study::text_options(), out))?;
     }
     Ok(exit::of_diagnosis(&diagnosis, args.strict))
 }

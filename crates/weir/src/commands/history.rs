@@ -5,7 +5,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use serde_json::Value;
 use weir_history::{Filter, History, HistoryError, Layout, List, Trend};
 use weir_report::annotation::Level;
 use weir_report::text::Bars;
@@ -13,7 +12,7 @@ use weir_report::{Annotation, Findings, TextOptions, exporters};
 
 use crate::args::Form;
 use crate::args::history::{
-    Action, AddArgs, Format, HistoryArgs, ListArgs, RemoveArgs, ShowArgs, TagArgs, TrendArgs,
+    Action, AddArgs, HistoryArgs, ListArgs, RemoveArgs, ShowArgs, TagArgs, TrendArgs,
 };
 use crate::commands::report::check_assertions;
 use crate::commands::run::{options, print};
@@ -51,9 +50,9 @@ fn print_list(args: &ListArgs, path: &Path, is_file_given: bool) -> Result<()> {
         history => history?.entries(filter)?,
     };
     let list = List { entries, has_one_name: args.name.is_some() };
-    match args.format {
-        Format::Text => print_text(&list.to_text(layout())),
-        Format::Json => print_json(&list.to_json()),
+    match args.is_json {
+        true => terminal::print_json(serde_json::to_string_pretty(&list.to_json())),
+        false => print_text(&list.to_text(layout())),
     }
 }
 
@@ -143,9 +142,4 @@ fn layout() -> Layout {
 
 fn print_text(text: &str) -> Result<()> {
     Ok(terminal::print(|out| out.write_all(text.as_bytes()))?)
-}
-
-fn print_json(value: &Value) -> Result<()> {
-    let text = weir_report::json::escaped(serde_json::to_string_pretty(value)?);
-    Ok(terminal::print(|out| writeln!(out, "{text}"))?)
 }

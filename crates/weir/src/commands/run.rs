@@ -1,6 +1,6 @@
 //! `weir URL` and `weir --spec FILE`: flags or a file to a specification, the run, the report.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
 use std::{fs, io};
@@ -14,15 +14,18 @@ use weir_verdict::Assertion;
 
 use super::study::consent;
 use super::{secrets, selfcheck};
-use crate::args::{Form, ResultArgs, RunArgs, Strict, is_stdout};
+use crate::args::{Form, ResultArgs, RunArgs};
 use crate::errors::NotWritten;
 use crate::github::{Channel, StepSummary};
 use crate::history::Saving;
 use crate::interrupts::Interrupts;
 use crate::live::Lines;
 use crate::observers::Observers;
-use crate::output::{ExportFiles, Outputs, ResultFile, RowsFile, Temporaries, check_distinct};
+use crate::output::{
+    ExportFiles, Outputs, ResultFile, RowsFile, Temporaries, check_distinct, is_stdout,
+};
 use crate::screen::Screen;
+use crate::strict::Strict;
 use crate::terminal::{self, shown};
 use crate::{exit, runner};
 
@@ -36,7 +39,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         None => args.spec(std::env::args_os()),
     };
     if args.print_spec {
-        return print_json(serde_json::to_string_pretty(&spec.redacted())?);
+        return terminal::print_json(serde_json::to_string_pretty(&spec.redacted()))
+            .map(|()| ExitCode::SUCCESS);
     }
     if args.spec_file.is_none() && args.spec.target.url().is_none() {
         return selfcheck::run(args, &spec);
@@ -45,7 +49,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let summary = StepSummary::of(args.result.verdict.github)?;
     let prepared = runner::of(&spec).prepare(&spec, &mut observers.all)?;
     if args.print_plan {
-        return print_json(serde_json::to_string_pretty(prepared.plan())?);
+        return terminal::print_json(serde_json::to_string_pretty(prepared.plan()))
+            .map(|()| ExitCode::SUCCESS);
     }
     carry_out(&args.result, prepared, summary.as_ref(), &mut observers)
 }
@@ -157,12 +162,6 @@ pub(crate) fn judged(
 ) -> Vec<AssertionResult> {
     let claims = assertions.iter().cloned().map(|claim| claim.with_confidence(confidence));
     claims.map(|claim| claim.judge(document)).collect()
-}
-
-fn print_json(text: String) -> Result<ExitCode> {
-    let text = weir_report::json::escaped(text);
-    terminal::print(|out| writeln!(out, "{text}"))?;
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Prints the reason of an exit code other than 0, of a run that was reported: with `--quiet`

@@ -29,11 +29,10 @@ pub(crate) fn run(args: &RunArgs, spec: &RunSpec) -> Result<ExitCode> {
         return Ok(signal.map_or(ExitCode::SUCCESS, exit::of_signalled));
     };
     if !output.quiet {
-        let text = match output.format == exporters::JSON {
-            true => serde_json::to_string_pretty(&floor.section)?,
-            false => table(&floor),
-        };
-        terminal::print(|out| writeln!(out, "{text}"))?;
+        match output.format == exporters::JSON {
+            true => terminal::print_json(serde_json::to_string_pretty(&floor.section))?,
+            false => terminal::print(|out| writeln!(out, "{}", table(&floor)))?,
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -11,8 +11,8 @@ use weir_result::study::{Cell, Design, Factor, Level};
 
 use super::repeat::hooks;
 use super::study;
-use crate::args::study::{SweepArgs, are_one_flag};
-use crate::args::{target_at, without_those_of};
+use crate::args::study::SweepArgs;
+use crate::args::{are_one_flag, target_at, without_those_of};
 
 /// Metrics of the result.
 const METRICS: [&str; 5] = ["rate", "p50", "p99", "p99.9", "errors"];

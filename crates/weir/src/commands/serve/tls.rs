@@ -9,7 +9,6 @@ use weir_io::Endpoint;
 use weir_serve::{Identity, TlsConfig, TlsOptions};
 
 use super::authority_file::AuthorityFile;
-use crate::args::choices::Switch;
 use crate::args::serve::ServerTlsArgs;
 use crate::terminal::shown;
 
@@ -47,7 +46,7 @@ impl ServerTlsArgs {
             client_ca: client_ca.transpose()?,
             min: self.tls_min,
             max: self.tls_max,
-            resumes: self.tls_resume == Switch::On,
+            resumes: self.tls_resume,
             ..TlsOptions::new(identity)
         })?;
         let path = self.tls_ca.as_deref().unwrap_or(Path::new(AUTHORITY_FILE));

@@ -10,8 +10,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use weir_result::study::Factor;
 
-use crate::args::study::{SweepArgs, are_one_flag, checked_factor, metric};
-use crate::args::{target_at, without_those_of};
+use crate::args::study::{SweepArgs, checked_factor, metric};
+use crate::args::{are_one_flag, target_at, without_those_of};
 use crate::terminal::shown;
 
 /// Keys of the file.

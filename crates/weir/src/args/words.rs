@@ -1,0 +1,63 @@
+//! Checks of words that are no flags. They use words alone: no file, no name service.
+
+use clap::Command;
+use weir_runner::credentials;
+use weir_text::similar;
+
+use super::request::RequestArgs;
+use super::target::TargetArgs;
+use super::wrong::wrong;
+
+/// Checks the words beside the flags: one URL, unless a script gets more.
+///
+/// # Errors
+/// When one is no URL, or one too many.
+pub(super) fn check_words(
+    request: &RequestArgs,
+    target: &TargetArgs,
+    root: &Command,
+) -> Result<(), clap::Error> {
+    if request.script.is_some() {
+        return Ok(());
+    }
+    let first = target.words.first();
+    if let Some(text) = first.and_then(|first| of_verb(first, &mut target.script_args())) {
+        return Err(wrong(text));
+    }
+    let Some(word) = target.script_args().next() else { return Ok(()) };
+    let commands = root.get_subcommands().map(Command::get_name);
+    if let Some(first) = first
+        && let Some(known) = similar(first, commands)
+    {
+        return Err(wrong(format!("'{first}' is no command: did you mean weir {known}?")));
+    }
+    let advice = "give one URL, put values with blanks into quotes, and a script after -s";
+    // `-H Authorization: Bearer …` without quotes: the words are the credentials.
+    let is_credentials = request.header_names().any(credentials::is_name);
+    Err(wrong(match is_credentials {
+        true => format!("too many words: {advice}"),
+        false => format!("'{word}' is one word too many: {advice}"),
+    }))
+}
+
+/// Commands of other tools that begin a load.
+const VERBS: [&str; 8] = ["run", "attack", "start", "load", "bench", "test", "http", "loadtest"];
+
+/// The error for `weir run URL`: a load needs no command.
+fn of_verb<'a>(first: &str, others: &mut impl Iterator<Item = &'a String>) -> Option<String> {
+    if first == "help" {
+        let command = others.next()?;
+        return Some(format!("there is no help for '{command}': weir --help lists all commands"));
+    }
+    if !VERBS.contains(&first) {
+        return None;
+    }
+    let text = format!("'{first}' is no command, and a load needs none: weir [options]");
+    let others: Vec<&String> = others.collect();
+    if others.is_empty() {
+        return Some(format!("{text} URL; for a host of this name http://{first}/"));
+    }
+    let url = others.into_iter().find(|word| word.contains(['/', '.', ':']));
+    let url = url.filter(|url| !url.contains('@')).map_or("URL", String::as_str);
+    Some(format!("{text} {url}"))
+}
