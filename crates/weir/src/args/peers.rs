@@ -5,278 +5,174 @@ use std::net::IpAddr;
 
 use weir_text::units::{parse_duration_ns, parse_rate};
 
-/// The table: a line of flags, and below it their meanings. A meaning has the kind of value to
-/// which it applies, the flag's tool and purpose, and weir's equivalent, in which a word in braces
-/// stands for the value. The first meaning that fits counts.
+/// The table: flags, the kind of value to which a meaning applies unless that is any, the flag's
+/// tool and purpose, and weir's equivalent, in which a word in braces stands for the value. The
+/// first line that fits counts.
 const PEERS: &str = "\
--A
-  media: hey's and oha's Accept header; use -H 'Accept: {TYPE}'
-  any: ab's basic authentication; use -u USER:PASS
--B
-  address: ab's source address; use --source-ip {ADDRESS}
-  any: wrk2's latency per batch; weir measures each pipelined request
--C
-  any: ab's cookie; use -H 'Cookie: NAME=VALUE'
--D
-  poisson: the arrivals of a wrk2 fork; use --arrivals poisson
-  uniform: the arrivals of a wrk2 fork; use --arrivals uniform
-  law: the arrivals of a wrk2 fork; weir has --arrivals uniform and poisson
-  time: h2load's duration; use -d {T}
-  any: hey's and oha's body file; use -b @{FILE}
--E
-  any: ab's client certificate; use --cert {FILE}
--F
-  any: oha's form; use -b with -H 'Content-Type: multipart/form-data; boundary=…'
--G
-  any: curl's GET with data; write the query into the URL
--I
-  any: curl's HEAD; use -X HEAD
--K
-  any: weighttp's pipelining; use --pipeline {N}
--M
-  number: autocannon's requests per connection; use --requests-per-connection {N}
--N
-  any: h2load's inactivity timeout; use -T {T}
--O
-  any: autocannon's request count; use -n {N}
--P
-  any: ab's proxy authentication; weir has no proxy; --connect-to HOST[:PORT] sends elsewhere
--S
-  media: autocannon's Unix socket; use --unix {PATH}
-  any: a wrk2 fork's statistics per URL; run weir once per URL
--U
-  any: wrk2's uncorrected latency; the report has it as service time
--V
-  any: ab's version; use -v
--W
-  any: autocannon's warm-up; use --warmup {T}
--Z
-  any: oha's file of bodies; use a Lua script, -s FILE (docs/SCRIPTING.md)
--a
-  number: autocannon's request count; use -n {N}
-  pair: hey's and oha's basic authentication; use -u USER:PASS
-  any: bombardier's connection per request; use --close client
--e
-  any: ab's CSV of percentiles; use --raw FILE (Parquet), or -L
--f
-  any: bombardier's body file; use -b @{FILE}
--g
-  any: ab's data per request; use --raw FILE (Parquet)
--i
-  number: k6's iteration count; use -n {N}
-  text: h2load's list of URLs; use a Lua script, -s FILE (docs/SCRIPTING.md)
-  any: ab's HEAD; use -X HEAD
--j
-  any: oha's JSON output; use --format json
--l
-  any: bombardier's and autocannon's latency output; use -L
--m
-  number: h2load's streams per connection; use --streams {N}
-  any: hey's, oha's and ab's method; use -X {METHOD}
--p
-  number: autocannon's pipelining; use --pipeline {N}
-  any: ab's file to POST; use -b @{FILE}
--r
-  number: bombardier's and plow's rate; use -R {N}
-  any: ab's going on after errors; weir does so by default
--w
-  number: autocannon's worker threads; use -t {N}
-  any: oha's wait for late responses, ab's HTML; weir waits; --format json is for programs
--x
-  any: hey's and oha's proxy; weir has none; --connect-to HOST[:PORT] sends elsewhere
--y
-  any: ab's table attributes; use --format json
--z
-  any: hey's duration; use -d {T}
--rate -qps
-  any: the rate of vegeta or fortio; use -R {N}
--duration
-  any: vegeta's duration; use -d {T}
--targets
-  any: vegeta's file of targets; give the URL, or a script (-s FILE)
--lazy -chunked
-  any: vegeta's way of reading targets; use a Lua script, -s FILE (docs/SCRIPTING.md)
--connections -max-connections -max-workers
-  any: vegeta's number of connections; use -c {N}
--workers -cpus
-  any: the threads of vegeta or hey; use -t {N}
--timeout
-  any: vegeta's response timeout; use -T {T}
--payload
-  any: fortio's body; use -b TEXT
--insecure
-  any: vegeta's unverified TLS; use -k, or --insecure
--root-certs
-  any: vegeta's CA certificates; use --cacert {FILE}
--cert -key
-  any: vegeta's client certificate; use --cert FILE and --key FILE
--keepalive
-  any: vegeta's choice of keep-alive; connections are kept unless --close client
--disable-keepalive
-  any: hey's connection per request; use --close client
--redirects -disable-redirects
-  any: vegeta's and hey's redirects; weir follows no redirect: give the final URL
--disable-compression
-  any: hey's choice of compression; weir sends no Accept-Encoding unless -H adds it
--unix-socket
-  any: vegeta's Unix socket; use --unix {PATH}
--laddr
-  any: vegeta's source address; use --source-ip {ADDRESS}
--connect-to
-  any: vegeta's other server; use --connect-to HOST[:PORT]
--resolvers -dns-ttl
-  any: vegeta's name resolution; weir resolves once, or use --connect-to HOST[:PORT]
--proxy-header
-  any: vegeta's proxy header; weir has no proxy; --connect-to HOST[:PORT] sends elsewhere
--max-body
-  any: vegeta's limit of read bodies; weir reads and drops bodies
--format -json
-  any: vegeta's and fortio's format; use --format json
--name
-  any: vegeta's name of the attack; name the result file: -o NAME.json
--nocatchup
-  any: fortio's skipping of late requests; weir never skips: it sends late and says so
--uniform
-  any: fortio's spread of requests; weir does so by default
---rps --qps --query-per-second --overallRate --overall-rate
-  any: the rate of k6, h2load, oha and others; use -R {N}
---connectionRate
-  any: autocannon's rate per connection; use -R with that rate times -c
---vus --concurrency --concurrent --clients
-  any: the number of clients in k6 and others; use -c {N}
---iterations --amount --maxOverallRequests --reps
-  any: the request count of k6 and others; use -n {N}
---stage --burst-rate --burst-delay --rate-period
-  any: a rate that changes; weir keeps one rate: run it once for each, -R N -d T
---latencies --u_latency
-  any: the latency output of bombardier or wrk2; use -L (service time is uncorrected)
---batch_latency
-  any: wrk2's latency per batch; weir measures each pipelined request
---latency-correction
-  any: oha's corrected latency; weir does so by default with -R: response time
---ignoreCoordinatedOmission --ignore-coordinated-omission
-  any: autocannon's uncorrected latency; the report has it as service time
---warm-up-time --warm-up
-  any: h2load's warm-up; use --warmup {T}
---ramp-up
-  any: plow's ramp of connections; use --connect-rate N, or --warmup auto
---pipelining
-  any: autocannon's pipelining; use --pipeline {N}
---max-concurrent-streams --parallel
-  any: the streams per connection of h2load or oha; use --streams {N}
---workers
-  any: the threads of autocannon; use -t {N}
---request-timeout --req-timeout --max-time --connection-inactivity-timeout
-  any: another tool's timeout; use -T {T}
---dial-timeout
-  any: plow's connect timeout; use --connect-timeout {T}
---connection-active-timeout
-  any: h2load's age of connections; use --connection-lifetime {T}
---time --run-time --seconds
-  any: another tool's duration; use -d {T}
---no-duration --forever
-  any: a run without an end; use -d 24h; Ctrl-C ends it with its report
---timing-script-file
-  any: h2load's replay; use a Lua script, -s FILE (docs/SCRIPTING.md)
---urls-from-file --rand-regex-url --max-repeat --dump-urls --input --input-file --har
-  any: a list of requests; use a Lua script, -s FILE (docs/SCRIPTING.md)
---data --data-raw --data-binary
-  any: the body of curl; use -b TEXT, or -b @FILE
---body-file --body-path --post-file
-  any: a body file; use -b @{FILE}
---body-path-lines
-  any: oha's file of bodies; use a Lua script, -s FILE (docs/SCRIPTING.md)
---content-type --content
-  any: the body's media type; use -H 'Content-Type: {TYPE}'
---accept
-  any: oha's Accept header; use -H 'Accept: {TYPE}'
---host
-  any: a Host header; use -H 'Host: {NAME}'
---user-agent
-  any: the User-Agent header; use -H 'User-Agent: {NAME}'
---cookie
-  any: the Cookie header; use -H 'Cookie: NAME=VALUE'
---basic-auth --auth
-  any: basic authentication; use -u USER:PASS
---aws-session --aws-sigv4
-  any: oha's AWS signature; use a Lua script, -s FILE (docs/SCRIPTING.md)
---insecure-skip-tls-verify --tls-skip-verify --no-check-certificate
-  any: k6's unverified TLS; use -k
---servername
-  any: another tool's TLS server name; use --sni {NAME}
---tls13-ciphers
-  any: h2load's ciphers of TLS 1.3; use --ciphers {LIST}
---tls-max-version --max-tls
-  any: another tool's highest version of TLS; use --tls-max {VERSION}
---groups --ktls --alpn-list --npn-list
-  any: h2load's choice of TLS; weir offers the defaults of rustls
---http2
-  any: another tool's HTTP/2; use --http 2
---http1 --http1.1 --h1 --fasthttp
-  any: another tool's HTTP/1.1; use --http 1.1
---http-version
-  any: oha's choice of protocol; use --http {N}
---no-tls-proto
-  any: h2load's protocol without TLS; use --http 2, or --http 1.1
---h3 --http3
-  any: HTTP/3; weir has HTTP/1 and HTTP/2
---proxy --http-proxy --socks5 --proxy-header --proxy-http2 --proxy-http-version
-  any: a proxy; weir has none; --connect-to HOST[:PORT] sends elsewhere
---resolve
-  any: curl's other address; use --connect-to HOST[:PORT]
---no-pre-lookup --dns --dns-ttl
-  any: another tool's name resolution; weir resolves once, or use --connect-to HOST[:PORT]
---unix-socket --socketPath --socket-path
-  any: another tool's Unix socket; use --unix {PATH}
---local-ips --local-addr --interface --bind
-  any: k6's and curl's source addresses; use --source-ip {LIST}
---disable-keepalive --disableKeepAlives --no-keepalive
-  any: the connection per request of oha and bombardier; use --close client
---no-connection-reuse --no-vu-connection-reuse
-  any: k6's connection per request; use --close client
---max-requests-per-connection --maxConnectionRequests --reconnectRate
-  any: another tool's renewal of connections; use --requests-per-connection {N}
---redirect --max-redirects
-  any: the redirects of oha and k6; weir follows no redirect: give the final URL
---disable-compression --compressed
-  any: oha's and curl's choice of compression; weir sends no Accept-Encoding unless -H adds it
---json
-  any: the JSON output of oha and others; use --format json, or -o FILE
---output-format
-  any: oha's output format; use --format text or --format json
---summary-export --log-file --db-url
-  any: another tool's result file; use -o {FILE}, or --raw FILE for every request
---summary-trend-stats --percentiles --stats-success-breakdown
-  any: k6's and oha's choice of statistics; the report has percentiles; -L prints all
---no-tui --no-color --disable-color --fps --no-progress --no-print --no-summary
-  any: another tool's display; weir has a progress line; -q switches it and the report off
---wait-ongoing-requests-after-deadline
-  any: oha's wait for late responses; weir does so by default
---bailout --abort-on
-  any: another tool's end after errors; use --assert 'errors == 0'
---threshold --thresholds --slo --sla
-  any: another tool's threshold; use --assert, as in --assert 'p99 < 5ms'
---open-loop
-  any: nighthawk's open loop; weir's -R N is an open loop
+-A media: hey's and oha's Accept header; use -H 'Accept: {TYPE}'
+-A: ab's basic authentication; use -u USER:PASS
+-B address: ab's source address; use --source-ip {ADDRESS}
+-B: wrk2's latency per batch; weir measures each pipelined request
+-C: ab's cookie; use -H 'Cookie: NAME=VALUE'
+-D poisson: the arrivals of a wrk2 fork; use --arrivals poisson
+-D uniform: the arrivals of a wrk2 fork; use --arrivals uniform
+-D law: the arrivals of a wrk2 fork; weir has --arrivals uniform and poisson
+-D time: h2load's duration; use -d {T}
+-D: hey's and oha's body file; use -b @{FILE}
+-E: ab's client certificate; use --cert {FILE}
+-F: oha's form; use -b with -H 'Content-Type: multipart/form-data; boundary=…'
+-G: curl's GET with data; write the query into the URL
+-I: curl's HEAD; use -X HEAD
+-K: weighttp's pipelining; use --pipeline {N}
+-M number: autocannon's requests per connection; use --requests-per-connection {N}
+-N: h2load's inactivity timeout; use -T {T}
+-O: autocannon's request count; use -n {N}
+-P: ab's proxy authentication; weir has no proxy; --connect-to HOST[:PORT] sends elsewhere
+-S media: autocannon's Unix socket; use --unix {PATH}
+-S: a wrk2 fork's statistics per URL; run weir once per URL
+-U: wrk2's uncorrected latency; the report has it as service time
+-V: ab's version; use -v
+-W: autocannon's warm-up; use --warmup {T}
+-Z: oha's file of bodies; use a Lua script, -s FILE (docs/SCRIPTING.md)
+-a number: autocannon's request count; use -n {N}
+-a pair: hey's and oha's basic authentication; use -u USER:PASS
+-a: bombardier's connection per request; use --close client
+-e: ab's CSV of percentiles; use --raw FILE (Parquet), or -L
+-f: bombardier's body file; use -b @{FILE}
+-g: ab's data per request; use --raw FILE (Parquet)
+-i number: k6's iteration count; use -n {N}
+-i text: h2load's list of URLs; use a Lua script, -s FILE (docs/SCRIPTING.md)
+-i: ab's HEAD; use -X HEAD
+-j: oha's JSON output; use --format json
+-l: bombardier's and autocannon's latency output; use -L
+-m number: h2load's streams per connection; use --streams {N}
+-m: hey's, oha's and ab's method; use -X {METHOD}
+-p number: autocannon's pipelining; use --pipeline {N}
+-p: ab's file to POST; use -b @{FILE}
+-r number: bombardier's and plow's rate; use -R {N}
+-r: ab's going on after errors; weir does so by default
+-w number: autocannon's worker threads; use -t {N}
+-w: oha's wait for late responses, ab's HTML; weir waits; --format json is for programs
+-x: hey's and oha's proxy; weir has none; --connect-to HOST[:PORT] sends elsewhere
+-y: ab's table attributes; use --format json
+-z: hey's duration; use -d {T}
+-rate -qps: the rate of vegeta or fortio; use -R {N}
+-duration: vegeta's duration; use -d {T}
+-targets: vegeta's file of targets; give the URL, or a script (-s FILE)
+-lazy -chunked: vegeta's way of reading targets; use a Lua script, -s FILE (docs/SCRIPTING.md)
+-connections -max-connections -max-workers: vegeta's number of connections; use -c {N}
+-workers -cpus: the threads of vegeta or hey; use -t {N}
+-timeout: vegeta's response timeout; use -T {T}
+-payload: fortio's body; use -b TEXT
+-insecure: vegeta's unverified TLS; use -k, or --insecure
+-root-certs: vegeta's CA certificates; use --cacert {FILE}
+-cert -key: vegeta's client certificate; use --cert FILE and --key FILE
+-keepalive: vegeta's choice of keep-alive; connections are kept unless --close client
+-disable-keepalive: hey's connection per request; use --close client
+-redirects -disable-redirects: \
+    vegeta's and hey's redirects; weir follows no redirect: give the final URL
+-disable-compression: hey's choice of compression; weir sends no Accept-Encoding unless -H adds it
+-unix-socket: vegeta's Unix socket; use --unix {PATH}
+-laddr: vegeta's source address; use --source-ip {ADDRESS}
+-connect-to: vegeta's other server; use --connect-to HOST[:PORT]
+-resolvers -dns-ttl: vegeta's name resolution; weir resolves once, or use --connect-to HOST[:PORT]
+-proxy-header: vegeta's proxy header; weir has no proxy; --connect-to HOST[:PORT] sends elsewhere
+-max-body: vegeta's limit of read bodies; weir reads and drops bodies
+-format -json: vegeta's and fortio's format; use --format json
+-name: vegeta's name of the attack; name the result file: -o NAME.json
+-nocatchup: fortio's skipping of late requests; weir never skips: it sends late and says so
+-uniform: fortio's spread of requests; weir does so by default
+--rps --qps --query-per-second --overallRate --overall-rate: \
+    the rate of k6, h2load, oha and others; use -R {N}
+--connectionRate: autocannon's rate per connection; use -R with that rate times -c
+--vus --concurrency --concurrent --clients: the number of clients in k6 and others; use -c {N}
+--iterations --amount --maxOverallRequests --reps: the request count of k6 and others; use -n {N}
+--stage --burst-rate --burst-delay --rate-period: \
+    a rate that changes; weir keeps one rate: run it once for each, -R N -d T
+--latencies --u_latency: \
+    the latency output of bombardier or wrk2; use -L (service time is uncorrected)
+--batch_latency: wrk2's latency per batch; weir measures each pipelined request
+--latency-correction: oha's corrected latency; weir does so by default with -R: response time
+--ignoreCoordinatedOmission --ignore-coordinated-omission: \
+    autocannon's uncorrected latency; the report has it as service time
+--warm-up-time --warm-up: h2load's warm-up; use --warmup {T}
+--ramp-up: plow's ramp of connections; use --connect-rate N, or --warmup auto
+--pipelining: autocannon's pipelining; use --pipeline {N}
+--max-concurrent-streams --parallel: the streams per connection of h2load or oha; use --streams {N}
+--workers: the threads of autocannon; use -t {N}
+--request-timeout --req-timeout --max-time --connection-inactivity-timeout: \
+    another tool's timeout; use -T {T}
+--dial-timeout: plow's connect timeout; use --connect-timeout {T}
+--connection-active-timeout: h2load's age of connections; use --connection-lifetime {T}
+--time --run-time --seconds: another tool's duration; use -d {T}
+--no-duration --forever: a run without an end; use -d 24h; Ctrl-C ends it with its report
+--timing-script-file: h2load's replay; use a Lua script, -s FILE (docs/SCRIPTING.md)
+--urls-from-file --rand-regex-url --max-repeat --dump-urls --input --input-file --har: \
+    a list of requests; use a Lua script, -s FILE (docs/SCRIPTING.md)
+--data --data-raw --data-binary: the body of curl; use -b TEXT, or -b @FILE
+--body-file --body-path --post-file: a body file; use -b @{FILE}
+--body-path-lines: oha's file of bodies; use a Lua script, -s FILE (docs/SCRIPTING.md)
+--content-type --content: the body's media type; use -H 'Content-Type: {TYPE}'
+--accept: oha's Accept header; use -H 'Accept: {TYPE}'
+--host: a Host header; use -H 'Host: {NAME}'
+--user-agent: the User-Agent header; use -H 'User-Agent: {NAME}'
+--cookie: the Cookie header; use -H 'Cookie: NAME=VALUE'
+--basic-auth --auth: basic authentication; use -u USER:PASS
+--aws-session --aws-sigv4: oha's AWS signature; use a Lua script, -s FILE (docs/SCRIPTING.md)
+--insecure-skip-tls-verify --tls-skip-verify --no-check-certificate: k6's unverified TLS; use -k
+--servername: another tool's TLS server name; use --sni {NAME}
+--tls13-ciphers: h2load's ciphers of TLS 1.3; use --ciphers {LIST}
+--tls-max-version --max-tls: another tool's highest version of TLS; use --tls-max {VERSION}
+--groups --ktls --alpn-list --npn-list: h2load's choice of TLS; weir offers the defaults of rustls
+--http2: another tool's HTTP/2; use --http 2
+--http1 --http1.1 --h1 --fasthttp: another tool's HTTP/1.1; use --http 1.1
+--http-version: oha's choice of protocol; use --http {N}
+--no-tls-proto: h2load's protocol without TLS; use --http 2, or --http 1.1
+--h3 --http3: HTTP/3; weir has HTTP/1 and HTTP/2
+--proxy --http-proxy --socks5 --proxy-header --proxy-http2 --proxy-http-version: \
+    a proxy; weir has none; --connect-to HOST[:PORT] sends elsewhere
+--resolve: curl's other address; use --connect-to HOST[:PORT]
+--no-pre-lookup --dns --dns-ttl: \
+    another tool's name resolution; weir resolves once, or use --connect-to HOST[:PORT]
+--unix-socket --socketPath --socket-path: another tool's Unix socket; use --unix {PATH}
+--local-ips --local-addr --interface --bind: \
+    k6's and curl's source addresses; use --source-ip {LIST}
+--disable-keepalive --disableKeepAlives --no-keepalive: \
+    the connection per request of oha and bombardier; use --close client
+--no-connection-reuse --no-vu-connection-reuse: k6's connection per request; use --close client
+--max-requests-per-connection --maxConnectionRequests --reconnectRate: \
+    another tool's renewal of connections; use --requests-per-connection {N}
+--redirect --max-redirects: \
+    the redirects of oha and k6; weir follows no redirect: give the final URL
+--disable-compression --compressed: \
+    oha's and curl's choice of compression; weir sends no Accept-Encoding unless -H adds it
+--json: the JSON output of oha and others; use --format json, or -o FILE
+--output-format: oha's output format; use --format text or --format json
+--summary-export --log-file --db-url: \
+    another tool's result file; use -o {FILE}, or --raw FILE for every request
+--summary-trend-stats --percentiles --stats-success-breakdown: \
+    k6's and oha's choice of statistics; the report has percentiles; -L prints all
+--no-tui --no-color --disable-color --fps --no-progress --no-print --no-summary: \
+    another tool's display; weir has a progress line; -q switches it and the report off
+--wait-ongoing-requests-after-deadline: oha's wait for late responses; weir does so by default
+--bailout --abort-on: another tool's end after errors; use --assert 'errors == 0'
+--threshold --thresholds --slo --sla: \
+    another tool's threshold; use --assert, as in --assert 'p99 < 5ms'
+--open-loop: nighthawk's open loop; weir's -R N is an open loop
 ";
 
 /// The same table for flags that weir has too, with values that it refuses.
 const OTHER_MEANINGS: &str = "\
--d
-  data: a body, as hey's, oha's and curl's -d; use -b TEXT
--t
-  time: a timeout or duration, as oha's and fortio's -t; use -T {T}, or -d {T}
--T
-  media: a media type, as hey's, oha's and ab's -T; use -H 'Content-Type: {TYPE}'
--n
-  method: a method, as curl's --request; use -X {METHOD}
--u
-  number: virtual users, as k6's -u; use -c {N}
+-d data: a body, as hey's, oha's and curl's -d; use -b TEXT
+-t time: a timeout or duration, as oha's and fortio's -t; use -T {T}, or -d {T}
+-T media: a media type, as hey's, oha's and ab's -T; use -H 'Content-Type: {TYPE}'
+-n method: a method, as curl's --request; use -X {METHOD}
+-u number: virtual users, as k6's -u; use -c {N}
 ";
 
 /// The error for an unknown flag and its value, if another tool has the flag.
 pub(super) fn hint(flag: &str, value: Option<&str>) -> Option<String> {
-    let (is, then) = find(PEERS, flag, value)?;
+    let [is, then] = find(PEERS, flag, value)?;
     Some(format!("unknown flag {flag}: that is {is}; {}", filled(then, value)))
 }
 
@@ -291,28 +187,26 @@ pub(super) fn of_one_dash(word: &str, following: Option<&str>) -> Option<String>
 
 /// The tip for a flag of weir whose value fits the flag's meaning in another tool.
 pub(super) fn tip(flag: &str, value: &str) -> Option<String> {
-    let (is, then) = find(OTHER_MEANINGS, flag, Some(value))?;
+    let [is, then] = find(OTHER_MEANINGS, flag, Some(value))?;
     Some(format!("for {is}, {}", filled(then, Some(value))))
 }
 
 /// Finds the tool and purpose of a flag, and weir's equivalent.
-fn find(
-    table: &'static str,
-    flag: &str,
-    value: Option<&str>,
-) -> Option<(&'static str, &'static str)> {
-    let is_its_own = |line: &&str| {
-        !line.starts_with(' ') && line.split_whitespace().any(|listed| listed == flag)
-    };
-    let lines = table.lines().skip_while(|line| !is_its_own(line)).skip(1);
-    let mut meanings = lines.take_while(|line| line.starts_with(' ')).filter_map(meaning);
-    meanings.find(|(when, ..)| fits(when, value)).map(|(_, is, then)| (is, then))
+fn find(table: &'static str, flag: &str, value: Option<&str>) -> Option<[&'static str; 2]> {
+    let mut meanings = table.lines().filter_map(meaning);
+    let found = meanings.find(|(flags, when, ..)| {
+        flags.split(' ').any(|listed| listed == flag) && fits(when, value)
+    });
+    found.map(|(.., is, then)| [is, then])
 }
 
-fn meaning(line: &str) -> Option<(&str, &str, &str)> {
-    let (when, rest) = line.trim().split_once(": ")?;
+/// Splits a line: flags, the kind of value, the tool and purpose, weir's equivalent.
+fn meaning(line: &str) -> Option<(&str, &str, &str, &str)> {
+    let (head, rest) = line.split_once(": ")?;
+    let kind = head.rsplit_once(' ').filter(|(_, when)| !when.starts_with('-'));
+    let (flags, when) = kind.unwrap_or((head, "any"));
     let (is, then) = rest.split_once("; ")?;
-    Some((when, is, then))
+    Some((flags, when, is, then))
 }
 
 /// True if a meaning applies to a value.
@@ -430,15 +324,10 @@ mod tests {
     fn meanings(
         table: &'static str,
     ) -> Vec<(&'static str, &'static str, &'static str, &'static str)> {
-        let mut flags = Vec::new();
         let mut found = Vec::new();
         for line in table.lines() {
-            if line.starts_with('-') {
-                flags = line.split_whitespace().collect();
-                continue;
-            }
-            let (when, is, then) = meaning(line).unwrap_or_else(|| panic!("no meaning: {line}"));
-            found.extend(flags.iter().map(|&flag| (flag, when, is, then)));
+            let (flags, when, is, then) = meaning(line).unwrap_or_else(|| panic!("{line}"));
+            found.extend(flags.split(' ').map(|flag| (flag, when, is, then)));
         }
         found
     }
