@@ -3,6 +3,7 @@
 //! the error names them and not their values.
 
 use std::ffi::{OsStr, OsString};
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 
 use clap::{Arg, ArgAction, Command};
@@ -16,39 +17,23 @@ pub(super) fn split(
     let (mut of_study, mut of_run) = (Vec::new(), Vec::new());
     // Words without a flag that the study takes, before those of the runs.
     let mut own = study.get_positionals().filter(|arg| !arg.is_last_set()).count();
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        if word == "--" {
-            of_run.push(word.clone());
-            of_run.extend(words.cloned());
-            break;
-        }
-        let flag = Flag::of(word);
-        let in_study = flag.as_ref().and_then(|flag| flag.found_in(study));
-        let known = in_study.or_else(|| flag.as_ref().and_then(|flag| flag.found_in(run)));
-        let is_own = flag.is_none() && own > 0;
+    let mut end = 0;
+    for piece in pieces(words, Some(study), run) {
+        let is_own = !piece.is_flag && own > 0;
         own -= usize::from(is_own);
-        let side = if in_study.is_some() || is_own { &mut of_study } else { &mut of_run };
-        side.push(word.clone());
-        let lacks_value = flag.zip(known).is_some_and(|(flag, arg)| flag.lacks_value(arg, run));
-        if lacks_value {
-            side.extend(words.next().cloned());
-        }
+        let side = if piece.is_of_study || is_own { &mut of_study } else { &mut of_run };
+        end = piece.words.end;
+        side.extend_from_slice(&words[piece.words]);
     }
+    of_run.extend_from_slice(&words[end..]);
     (of_study, of_run)
 }
 
 /// Index of the word of a run that names its target: neither a flag, nor the value of one, nor
 /// behind `--`.
 pub(super) fn target_at(words: &[OsString], run: &Command) -> Option<usize> {
-    let mut words = words.iter().enumerate();
-    while let Some((index, word)) = words.next().filter(|(_, word)| *word != "--") {
-        let Some(flag) = Flag::of(word) else { return Some(index) };
-        if flag.found_in(run).is_some_and(|arg| flag.lacks_value(arg, run)) {
-            words.next();
-        }
-    }
-    None
+    let mut pieces = pieces(words, None, run).into_iter();
+    pieces.find(|piece| !piece.is_flag).map(|piece| piece.words.start)
 }
 
 /// True if both names are of one flag: its letter and its long name.
@@ -70,126 +55,83 @@ pub(super) fn without_those_of(
     own: &[OsString],
     run: &Command,
 ) -> Vec<OsString> {
-    let replaced: Vec<_> = Values::of(own, run).map(|value| value.arg.get_id()).collect();
+    let single = |piece: Piece<'_>| {
+        let (arg, at) =
+            piece.valued.filter(|(arg, _)| matches!(arg.get_action(), ArgAction::Set))?;
+        Some((arg.get_id().clone(), at, piece.words))
+    };
+    let replaced: Vec<_> = pieces(own, None, run).into_iter().filter_map(single).collect();
     let mut kept = words.to_vec();
-    let given: Vec<_> = Values::of(words, run).collect();
     // From the end, so that the indexes before stay right.
-    for value in given.iter().rev().filter(|value| replaced.contains(&value.arg.get_id())) {
-        let before = &words[value.word].as_bytes()[..value.at];
-        // Of `-Lc5` the letters before the flag stay.
-        let letters = (before.len() > 1).then(|| OsStr::from_bytes(before).to_owned());
-        kept.splice(value.word..value.word + value.words, letters);
+    for (id, at, range) in pieces(words, None, run).into_iter().rev().filter_map(single) {
+        if replaced.iter().any(|(other, ..)| *other == id) {
+            let before = &words[range.start].as_bytes()[..at];
+            // Of `-Lc5` the letters before the flag stay.
+            let letters = (before.len() > 1).then(|| OsStr::from_bytes(before).to_owned());
+            kept.splice(range, letters);
+        }
     }
     kept
 }
 
-/// A flag with one value within words.
-struct Value<'c> {
-    arg: &'c Arg,
-    /// Index of its word.
-    word: usize,
-    /// Offset in this word at which the flag begins; 0 for a long one.
-    at: usize,
-    /// Number of words: 2 if the value is one of its own.
-    words: usize,
+/// A word that is a flag, with the word of its value, or one that is none.
+struct Piece<'c> {
+    words: Range<usize>,
+    is_flag: bool,
+    /// True if it begins with a flag of the study.
+    is_of_study: bool,
+    /// Of its flags the one that takes a value, and the offset in the word at which this begins; 0
+    /// for a long one.
+    valued: Option<(&'c Arg, usize)>,
 }
 
-/// The flags with one value within words, up to `--`.
-struct Values<'w, 'c> {
-    words: &'w [OsString],
-    next: usize,
-    run: &'c Command,
-}
-
-impl<'w, 'c> Values<'w, 'c> {
-    fn of(words: &'w [OsString], run: &'c Command) -> Values<'w, 'c> {
-        Values { words, next: 0, run }
+/// Returns the pieces of words up to `--`, those of a run or of a study and its run.
+fn pieces<'c>(words: &[OsString], study: Option<&'c Command>, run: &'c Command) -> Vec<Piece<'c>> {
+    let (mut pieces, mut at) = (Vec::new(), 0);
+    while let Some(word) = words.get(at).filter(|word| *word != "--") {
+        let mut piece = Piece::of(word, study, run);
+        let count = piece.words.len();
+        piece.words = at..(at + count).min(words.len());
+        at = piece.words.end;
+        pieces.push(piece);
     }
+    pieces
 }
 
-impl<'c> Iterator for Values<'_, 'c> {
-    type Item = Value<'c>;
-
-    fn next(&mut self) -> Option<Value<'c>> {
-        loop {
-            let word = self.next;
-            let flag =
-                self.words.get(word).filter(|word| *word != "--").map(|word| Flag::of(word))?;
-            self.next += 1;
-            let found = flag.and_then(|flag| flag.value(flag.found_in(self.run)?, self.run));
-            let Some(found) = found else { continue };
-            let words = 1 + usize::from(found.is_next_word);
-            self.next = word + words;
-            if matches!(found.arg.get_action(), ArgAction::Set) {
-                return Some(Value { arg: found.arg, word, at: found.at, words });
-            }
-        }
-    }
-}
-
-/// A word that is a flag.
-enum Flag {
-    /// `--name` or `--name=value`.
-    Long { name: String, has_value: bool },
-    /// `-abc`: letters, of which one may take the rest as its value.
-    Short { letters: String },
-}
-
-impl Flag {
-    fn of(word: &OsStr) -> Option<Flag> {
-        let text = word.to_str()?;
-        if let Some(rest) = text.strip_prefix("--") {
-            let (name, value) = rest.split_once('=').map_or((rest, None), |(n, v)| (n, Some(v)));
-            return Some(Flag::Long { name: name.to_owned(), has_value: value.is_some() });
-        }
-        let letters = text.strip_prefix('-').filter(|letters| !letters.is_empty())?;
-        Some(Flag::Short { letters: letters.to_owned() })
-    }
-
-    /// The flag's argument in a command: by its name, an unambiguous beginning of it, or its first
-    /// letter.
-    fn found_in<'c>(&self, command: &'c Command) -> Option<&'c Arg> {
-        match self {
-            Flag::Long { name, .. } => long(command, name),
-            Flag::Short { letters } => short(command, letters.chars().next()?),
-        }
-    }
-
-    /// The flag that takes a value: `first`, with which the word begins, or of several letters the
-    /// first that does.
-    fn value<'c>(&self, first: &'c Arg, run: &'c Command) -> Option<Found<'c>> {
+impl<'c> Piece<'c> {
+    /// The piece that begins with a word. A flag is known by its name, an unambiguous beginning of
+    /// it, or its letter.
+    fn of(word: &OsStr, study: Option<&'c Command>, run: &'c Command) -> Piece<'c> {
+        let mut piece = Piece { words: 0..1, is_flag: false, is_of_study: false, valued: None };
+        let name = word.to_str().and_then(|text| text.strip_prefix('-'));
+        let Some(name) = name.filter(|name| !name.is_empty()) else { return piece };
+        piece.is_flag = true;
+        // `--name=value`; or letters, of which one may take the rest as its value.
+        let long_name = name.strip_prefix('-').map(|name| name.split('=').next().unwrap_or(name));
+        let found_in = |command: &'c Command| match long_name {
+            Some(name) => long(command, name),
+            None => short(command, name.chars().next()?),
+        };
+        let in_study = study.and_then(found_in);
+        piece.is_of_study = in_study.is_some();
+        let Some(first) = in_study.or_else(|| found_in(run)) else { return piece };
         let takes_value = |arg: &Arg| arg.get_action().takes_values();
-        match self {
-            Flag::Long { has_value, .. } => takes_value(first).then(|| Found {
-                arg: first,
-                at: 0,
-                is_next_word: !has_value && takes_word(first),
-            }),
-            Flag::Short { letters } => {
-                let mut known = letters.char_indices().map_while(|(at, letter)| {
+        let valued = match long_name {
+            Some(_) => takes_value(first).then_some((first, 0, name.contains('='))),
+            None => {
+                let mut known = name.char_indices().map_while(|(at, letter)| {
                     let arg = if at == 0 { Some(first) } else { short(run, letter) };
-                    Some((at, at + letter.len_utf8(), arg?))
+                    Some((arg?, "-".len() + at, at + letter.len_utf8() < name.len()))
                 });
-                let (at, end, arg) = known.find(|(.., arg)| takes_value(arg))?;
-                let is_next_word = end == letters.len() && takes_word(arg);
-                Some(Found { arg, at: "-".len() + at, is_next_word })
+                known.find(|(arg, ..)| takes_value(arg))
             }
+        };
+        if let Some((arg, at, has_value)) = valued {
+            piece.valued = Some((arg, at));
+            piece.words.end += usize::from(!has_value && !arg.is_require_equals_set());
         }
+        piece
     }
-
-    /// True if the value of the flag is the next word. The word begins with `first`.
-    fn lacks_value(&self, first: &Arg, run: &Command) -> bool {
-        self.value(first, run).is_some_and(|found| found.is_next_word)
-    }
-}
-
-/// A flag that takes a value, within a word.
-struct Found<'c> {
-    arg: &'c Arg,
-    /// Offset in the word at which it begins.
-    at: usize,
-    /// True if its value is the next word.
-    is_next_word: bool,
 }
 
 fn short(command: &Command, letter: char) -> Option<&Arg> {
@@ -203,11 +145,6 @@ fn long<'c>(command: &'c Command, name: &str) -> Option<&'c Arg> {
     }
     let mut begun = names().filter(|(known, _)| known.starts_with(name));
     begun.next().filter(|_| begun.next().is_none() && !name.is_empty()).map(|(_, arg)| arg)
-}
-
-/// True if the value stands in a word of its own.
-fn takes_word(arg: &Arg) -> bool {
-    arg.get_action().takes_values() && !arg.is_require_equals_set()
 }
 
 #[cfg(test)]
