@@ -31,9 +31,10 @@ pub(super) fn engine() -> impl TypedValueParser<Value = EngineChoice> {
 }
 
 /// `--arrivals`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ArrivalsChoice {
     /// Evenly spaced
+    #[default]
     Uniform,
     /// Independent exponential gaps, as users arrive
     Poisson,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use weir_runner::{REDACTED, credentials};
 
 use super::Dialect;
-use super::flags::{Flag, hint, specs, usage};
+use super::flags::{hint, specs, usage};
 use super::getopt::{Complaint, Options};
 use super::numbers;
 use crate::args::ArrivalsChoice;
@@ -38,7 +38,7 @@ pub(crate) enum Parsed {
 }
 
 /// The arguments of a load, in the terms of wrk and wrk2.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CompatArgs {
     /// `-t`: worker threads, at least 1.
     pub(crate) threads: u64,
@@ -114,38 +114,30 @@ fn read(dialect: Dialect, words: &[OsString], stdout: &mut String) -> Result<Com
         connections: 10,
         duration_s: 10,
         timeout_ms: 2000,
-        rate: None,
-        arrivals: ArrivalsChoice::Uniform,
-        shows_sent: false,
-        script: None,
-        headers: Vec::new(),
-        latency: false,
-        uncorrected: false,
-        batch: false,
-        url: String::new(),
-        script_args: Vec::new(),
+        ..CompatArgs::default()
     };
     let mut is_separate = false;
     let specs = specs(dialect);
     let mut options = Options::of(words, &specs);
     for option in options.by_ref() {
-        let (flag, value) = option.map_err(Refusal::Option)?;
-        match flag {
-            Flag::Connections => args.connections = number("connections", value)?,
-            Flag::Duration => args.duration_s = seconds("duration", value)?,
-            Flag::Threads => args.threads = number("threads", value)?,
-            Flag::Script => args.script = Some(PathBuf::from(value)),
-            Flag::Header => add_header(&mut args.headers, value)?,
-            Flag::Latency => args.latency = true,
-            Flag::Uncorrected => (args.uncorrected, args.latency) = (true, true),
-            Flag::Batch => args.batch = true,
-            Flag::Timeout => args.timeout_ms = seconds("timeout", value)? * 1000,
-            Flag::Help => return Err(Refusal::Usage),
-            Flag::Version => stdout.push_str(&version(dialect)),
-            Flag::Rate => args.rate = Some(number("rate", value)?),
-            Flag::Arrivals => args.arrivals = arrivals(value)?,
-            Flag::Separate => is_separate = true,
-            Flag::Sent => args.shows_sent = true,
+        let (letter, value) = option.map_err(Refusal::Option)?;
+        match letter {
+            'c' => args.connections = number("connections", value)?,
+            'd' => args.duration_s = seconds("duration", value)?,
+            't' => args.threads = number("threads", value)?,
+            's' => args.script = Some(PathBuf::from(value)),
+            'H' => add_header(&mut args.headers, value)?,
+            'L' => args.latency = true,
+            'U' => (args.uncorrected, args.latency) = (true, true),
+            'B' => args.batch = true,
+            'T' => args.timeout_ms = seconds("timeout", value)? * 1000,
+            'v' => stdout.push_str(&version(dialect)),
+            'R' => args.rate = Some(number("rate", value)?),
+            'D' => args.arrivals = arrivals(value)?,
+            'S' => is_separate = true,
+            'r' if dialect == Dialect::Wrk2 => args.shows_sent = true,
+            // Help, of which wrk has -r too.
+            _ => return Err(Refusal::Usage),
         }
     }
     let mut operands = options.into_operands().into_iter();

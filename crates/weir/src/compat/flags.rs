@@ -6,59 +6,24 @@ use std::fmt::Write;
 use super::Dialect;
 use super::getopt::Spec;
 
-/// Meaning of a flag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flag {
-    /// `-c`
-    Connections,
-    /// `-d`
-    Duration,
-    /// `-t`
-    Threads,
-    /// `-s`
-    Script,
-    /// `-H`
-    Header,
-    /// `-L`
-    Latency,
-    /// `-U`, wrk2 alone
-    Uncorrected,
-    /// `-B`, wrk2 alone
-    Batch,
-    /// `-T`
-    Timeout,
-    /// `-h`, `-r` and `-?`
-    Help,
-    /// `-v`
-    Version,
-    /// `-R`, wrk2 alone
-    Rate,
-    /// `-D`, of DeathStarBench's wrk2
-    Arrivals,
-    /// `-S`, of DeathStarBench's wrk2
-    Separate,
-    /// `-r`, of DeathStarBench's wrk2
-    Sent,
-}
-
 /// Every flag with the letter that stands for its value, if it has one, and its help. The order is
 /// that in which getopt names candidates for a shortened name.
-const FLAGS: [(Flag, char, &str, &str, &str); 15] = [
-    (Flag::Connections, 'c', "connections", "N", "Connections over all threads (10)"),
-    (Flag::Duration, 'd', "duration", "T", "Duration of the test (10s)"),
-    (Flag::Threads, 't', "threads", "N", "Threads (2)"),
-    (Flag::Script, 's', "script", "S", "Lua script that makes the requests"),
-    (Flag::Header, 'H', "header", "H", "Add a header, \"Name: value\""),
-    (Flag::Latency, 'L', "latency", "", "Print latency percentiles"),
-    (Flag::Uncorrected, 'U', "u_latency", "", "Also print latency from the send; implies -L"),
-    (Flag::Batch, 'B', "batch_latency", "", "One latency per batch of pipelined requests"),
-    (Flag::Timeout, 'T', "timeout", "T", "Response timeout (2s)"),
-    (Flag::Help, 'h', "help", "", "Print this help"),
-    (Flag::Version, 'v', "version", "", "Print the version"),
-    (Flag::Rate, 'R', "rate", "N", "Requests per second over all threads (required)"),
-    (Flag::Arrivals, 'D', "dist", "S", "Arrivals: fixed, or exp for Poisson (fixed)"),
-    (Flag::Separate, 'S', "separate", "", "Report per URL (weir loads one)"),
-    (Flag::Sent, 'r', "requests", "", "Print the number of requests sent"),
+const FLAGS: [(char, &str, &str, &str); 15] = [
+    ('c', "connections", "N", "Connections over all threads (10)"),
+    ('d', "duration", "T", "Duration of the test (10s)"),
+    ('t', "threads", "N", "Threads (2)"),
+    ('s', "script", "S", "Lua script that makes the requests"),
+    ('H', "header", "H", "Add a header, \"Name: value\""),
+    ('L', "latency", "", "Print latency percentiles"),
+    ('U', "u_latency", "", "Also print latency from the send; implies -L"),
+    ('B', "batch_latency", "", "One latency per batch of pipelined requests"),
+    ('T', "timeout", "T", "Response timeout (2s)"),
+    ('h', "help", "", "Print this help"),
+    ('v', "version", "", "Print the version"),
+    ('R', "rate", "N", "Requests per second over all threads (required)"),
+    ('D', "dist", "S", "Arrivals: fixed, or exp for Poisson (fixed)"),
+    ('S', "separate", "", "Report per URL (weir loads one)"),
+    ('r', "requests", "", "Print the number of requests sent"),
 ];
 
 /// Options of forks of wrk2 that weir does not have: letter, name, fork and remedy.
@@ -80,10 +45,8 @@ pub(super) fn hint(dialect: Dialect, unknown: &str) -> Option<String> {
         Some(name) => !long.is_empty() && name == long,
         None => unknown.strip_prefix('-').is_some_and(|letter| letter.chars().eq([short])),
     };
-    let own = FLAGS.iter().find(|(flag, short, long, ..)| {
-        dialect == Dialect::Wrk && !knows(dialect, *flag) && is_it(*short, long)
-    });
-    if let Some((_, short, ..)) = own {
+    let mut others = FLAGS.iter().filter(|(short, ..)| !knows(dialect, *short));
+    if let Some((short, ..)) = others.find(|(short, long, ..)| is_it(*short, long)) {
         return Some(format!(
             "-{short} is an option of wrk2; use weir --compat wrk2, or a link named wrk2"
         ));
@@ -93,28 +56,21 @@ pub(super) fn hint(dialect: Dialect, unknown: &str) -> Option<String> {
 }
 
 /// The flags of `dialect` as getopt wants them.
-pub(super) fn specs(dialect: Dialect) -> Vec<Spec<Flag>> {
-    let listed = FLAGS.iter().filter(|(flag, ..)| knows(dialect, *flag)).map(
-        |&(flag, short, long, value, _)| {
-            let is_addition = matches!(flag, Flag::Arrivals | Flag::Separate | Flag::Sent);
-            Spec { flag, short, long, takes_value: !value.is_empty(), is_addition }
-        },
-    );
-    let unlisted = ['r', '?'].map(|short| Spec {
-        flag: Flag::Help,
-        short,
-        long: "",
-        takes_value: false,
-        is_addition: false,
+pub(super) fn specs(dialect: Dialect) -> Vec<Spec> {
+    let listed = FLAGS.iter().filter(|(short, ..)| knows(dialect, *short));
+    let listed = listed.map(|&(short, long, value, _)| {
+        let is_addition = matches!(short, 'D' | 'S' | 'r');
+        Spec { short, long, takes_value: !value.is_empty(), is_addition }
     });
-    listed.chain(unlisted).collect()
+    let unlisted = |short| Spec { short, long: "", takes_value: false, is_addition: false };
+    listed.chain(['r', '?'].map(unlisted)).collect()
 }
 
 /// Text printed if the command line cannot be run.
 pub(super) fn usage(dialect: Dialect) -> String {
     let mut text = format!("Usage: {dialect} <options> <url>\n  Options:\n");
-    for (flag, short, long, value, help) in FLAGS {
-        if knows(dialect, flag) {
+    for (short, long, value, help) in FLAGS {
+        if knows(dialect, short) {
             let value = if value.is_empty() { String::new() } else { format!("<{value}>") };
             writeln!(text, "    -{short}, --{long:<13} {value:3}  {help}")
                 .expect("a string takes all that is written");
@@ -128,16 +84,9 @@ pub(super) fn usage(dialect: Dialect) -> String {
     text
 }
 
-fn knows(dialect: Dialect, flag: Flag) -> bool {
-    match flag {
-        Flag::Uncorrected
-        | Flag::Batch
-        | Flag::Rate
-        | Flag::Arrivals
-        | Flag::Separate
-        | Flag::Sent => dialect == Dialect::Wrk2,
-        _ => true,
-    }
+/// True if a dialect has the flag of this letter.
+fn knows(dialect: Dialect, short: char) -> bool {
+    dialect == Dialect::Wrk2 || !matches!(short, 'U' | 'B' | 'R' | 'D' | 'S' | 'r')
 }
 
 #[cfg(test)]

@@ -10,10 +10,8 @@ use std::slice;
 
 /// An option that the parser accepts.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spec<F> {
-    /// The caller's identifier of the option.
-    pub(super) flag: F,
-    /// Its letter.
+pub(super) struct Spec {
+    /// Its letter, which identifies it.
     pub(super) short: char,
     /// Its name, without the dashes; empty if it has only a letter.
     pub(super) long: &'static str,
@@ -40,17 +38,17 @@ impl From<String> for Complaint {
 
 /// The options among words, in their order.
 #[derive(Debug)]
-pub(super) struct Options<'a, F> {
-    specs: &'a [Spec<F>],
+pub(super) struct Options<'a> {
+    specs: &'a [Spec],
     words: slice::Iter<'a, OsString>,
     /// Rest of a word of short options: `tc7` of `-Ltc7`.
     cluster: &'a [u8],
     operands: Vec<&'a OsStr>,
 }
 
-impl<'a, F: Copy> Options<'a, F> {
+impl<'a> Options<'a> {
     /// Reads the options of `words`, without the program's name, as `specs` defines them.
-    pub(super) fn of(words: &'a [OsString], specs: &'a [Spec<F>]) -> Options<'a, F> {
+    pub(super) fn of(words: &'a [OsString], specs: &'a [Spec]) -> Options<'a> {
         Options { specs, words: words.iter(), cluster: &[], operands: Vec::new() }
     }
 
@@ -59,7 +57,7 @@ impl<'a, F: Copy> Options<'a, F> {
         self.operands
     }
 
-    fn short(&mut self) -> Result<(F, &'a OsStr), Complaint> {
+    fn short(&mut self) -> Result<(char, &'a OsStr), Complaint> {
         let letter = String::from_utf8_lossy(self.cluster).chars().next().unwrap_or_default();
         let spec = self.specs.iter().find(|spec| spec.short == letter);
         let spec = spec.ok_or_else(|| Complaint {
@@ -70,7 +68,7 @@ impl<'a, F: Copy> Options<'a, F> {
         let rest = &self.cluster[1..];
         if !spec.takes_value {
             self.cluster = rest;
-            return Ok((spec.flag, OsStr::new("")));
+            return Ok((spec.short, OsStr::new("")));
         }
         self.cluster = &[];
         let missing = || format!("option requires an argument -- '{letter}'");
@@ -78,11 +76,11 @@ impl<'a, F: Copy> Options<'a, F> {
             [] => self.words.next().ok_or_else(missing)?.as_os_str(),
             glued => OsStr::from_bytes(glued),
         };
-        Ok((spec.flag, value))
+        Ok((spec.short, value))
     }
 
     /// Reads a long option; `text` is the word without its two dashes.
-    fn long(&mut self, text: &'a [u8]) -> Result<(F, &'a OsStr), Complaint> {
+    fn long(&mut self, text: &'a [u8]) -> Result<(char, &'a OsStr), Complaint> {
         let (name, value) = match text.iter().position(|&byte| byte == b'=') {
             Some(at) => (&text[..at], Some(OsStr::from_bytes(&text[at + 1..]))),
             None => (text, None),
@@ -100,13 +98,13 @@ impl<'a, F: Copy> Options<'a, F> {
                 self.words.next().ok_or_else(missing)?
             }
         };
-        Ok((spec.flag, value))
+        Ok((spec.short, value))
     }
 
     /// Finds the option with this name, or the only one whose name begins with it.
-    fn find_long(&self, name: &[u8], text: &[u8]) -> Result<&'a Spec<F>, Complaint> {
+    fn find_long(&self, name: &[u8], text: &[u8]) -> Result<&'a Spec, Complaint> {
         let named = self.specs.iter().filter(|spec| !spec.long.is_empty());
-        let mut candidates: Vec<&Spec<F>> =
+        let mut candidates: Vec<&Spec> =
             named.filter(|spec| spec.long.as_bytes().starts_with(name)).collect();
         if let Some(exact) = candidates.iter().find(|spec| spec.long.len() == name.len()) {
             return Ok(exact);
@@ -129,10 +127,10 @@ impl<'a, F: Copy> Options<'a, F> {
     }
 }
 
-impl<'a, F: Copy> Iterator for Options<'a, F> {
+impl<'a> Iterator for Options<'a> {
     /// An option and its value, which is empty if the option takes none; or getopt's error, after
     /// which further items are meaningless.
-    type Item = Result<(F, &'a OsStr), Complaint>;
+    type Item = Result<(char, &'a OsStr), Complaint>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if !self.cluster.is_empty() {
@@ -157,11 +155,11 @@ impl<'a, F: Copy> Iterator for Options<'a, F> {
 mod tests {
     use super::*;
 
-    const fn spec(flag: char, long: &'static str, takes_value: bool) -> Spec<char> {
-        Spec { flag, short: flag, long, takes_value, is_addition: false }
+    const fn spec(short: char, long: &'static str, takes_value: bool) -> Spec {
+        Spec { short, long, takes_value, is_addition: false }
     }
 
-    const SPECS: [Spec<char>; 7] = [
+    const SPECS: [Spec; 7] = [
         spec('c', "count", true),
         spec('d', "color", true),
         spec('e', "colors", false),
