@@ -34,10 +34,11 @@ pub(crate) fn observer() -> Result<Box<dyn Observer>> {
     if std::env::var_os("TERM").is_some_and(|name| name == "dumb") {
         bail!("--tui needs a terminal that moves the cursor, but TERM is dumb: leave --tui out");
     }
-    Ok(Box::new(Tui::new(Glyphs::of_environment())))
+    Ok(Box::new(Tui { glyphs: Glyphs::of_environment(), ..Tui::default() }))
 }
 
 /// The screen, and the state that it shows.
+#[derive(Default)]
 struct Tui {
     glyphs: Glyphs,
     state: State,
@@ -55,19 +56,6 @@ struct Tui {
 }
 
 impl Tui {
-    fn new(glyphs: Glyphs) -> Tui {
-        Tui {
-            glyphs,
-            state: State::default(),
-            trial: None,
-            paused: None,
-            is_help_open: false,
-            screen: None,
-            is_between: false,
-            has_quit: false,
-        }
-    }
-
     /// Handles the keys pressed so far, and draws the state.
     fn refresh(&mut self) {
         let Some(screen) = &self.screen else { return };

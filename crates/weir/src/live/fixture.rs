@@ -3,7 +3,7 @@
 use weir_result::{Arrivals, Interval, Load, Plan, Rate, SparseHistogram, Tally};
 use weir_runner::{Frame, Observer, Phase};
 
-use super::Totals;
+use super::{SharedTotals, Totals};
 
 /// Totals in the warm-up of an open loop.
 pub(crate) fn totals() -> Totals {
@@ -26,7 +26,7 @@ pub(crate) fn totals() -> Totals {
         latency: latency.take_sparse(),
         ..Interval::default()
     };
-    let mut totals = Totals::default();
+    let mut totals = SharedTotals::default();
     totals.phase(Phase::Load, &plan);
     totals.worker_interval(0, &interval);
     totals.interval(&plan, &interval);
@@ -42,7 +42,7 @@ pub(crate) fn totals() -> Totals {
         ..Frame::default()
     };
     totals.frame(&plan, &frame);
-    totals
+    totals.read(Clone::clone)
 }
 
 /// One time, often enough for a 99th percentile.

@@ -77,22 +77,16 @@ fn of_study(study: &StudyProgress, page: &mut Page) {
 
 /// Figures of the client itself, as far as they are known.
 fn client(frames: &RecentFrames, page: &mut Page) {
+    let send_lag =
+        "99th percentile of the time from the planned send to the send, of the last second";
+    let send_lag_s = frames.send_lag_p99_ns().map(|ns| ns as f64 / NS_PER_S);
+    let overhead = "Share of the 99th percentile of the latency that the client caused";
+    let share = frames.latest().client_overhead().map(ClientOverhead::share);
+    let cpu = "CPU use of the busiest worker; 1 is a whole CPU";
     for (name, help, value) in [
-        (
-            "weir_live_send_lag_p99_seconds",
-            "99th percentile of the time from the planned send to the send, of the last second",
-            frames.send_lag_p99_ns().map(|ns| ns as f64 / NS_PER_S),
-        ),
-        (
-            "weir_live_client_overhead_ratio",
-            "Share of the 99th percentile of the latency that the client caused",
-            frames.latest().client_overhead().map(ClientOverhead::share),
-        ),
-        (
-            "weir_live_worker_cpu_ratio",
-            "CPU use of the busiest worker; 1 is a whole CPU",
-            frames.latest().worker_cpu,
-        ),
+        ("weir_live_send_lag_p99_seconds", send_lag, send_lag_s),
+        ("weir_live_client_overhead_ratio", overhead, share),
+        ("weir_live_worker_cpu_ratio", cpu, frames.latest().worker_cpu),
     ] {
         if let Some(value) = value {
             page.single(name, "gauge", help, value);

@@ -5,7 +5,7 @@
 //! counts by plan and within the window, so that its counts are less.
 
 use std::mem;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use weir_result::{Histogram, Interval, Plan};
@@ -126,46 +126,6 @@ impl Totals {
     }
 }
 
-impl Observer for Totals {
-    fn trial(&mut self, study: &StudyProgress) {
-        self.study = Some(study.clone());
-        self.stage = Stage::Checks;
-    }
-
-    fn phase(&mut self, phase: Phase, plan: &Plan) {
-        if phase == Phase::Load {
-            self.load = Some((plan.clone(), SystemTime::now()));
-            self.stage = Stage::Connecting;
-        }
-    }
-
-    fn is_live(&self) -> bool {
-        true
-    }
-
-    fn worker_interval(&mut self, _: u32, interval: &Interval) {
-        self.parts.push(interval.clone());
-    }
-
-    fn interval(&mut self, _: &Plan, interval: &Interval) {
-        // All workers at once, so that a reader between two of them finds no half of a second.
-        self.add_until(interval.start_ns);
-    }
-
-    fn frame(&mut self, plan: &Plan, frame: &Frame) {
-        self.frames.push(frame.clone());
-        self.stage = frame.at_ns.map_or(Stage::Connecting, |at_ns| Stage::at(plan, at_ns));
-    }
-
-    fn load_ended(&mut self) {
-        self.add_until(i64::MAX);
-        let at_ns = self.frames.latest().at_ns;
-        self.frames = RecentFrames::default();
-        self.frames.push(Frame { at_ns, ..Frame::default() });
-        self.stage = Stage::Ended;
-    }
-}
-
 /// Totals that threads share: the observer's thread feeds them, others read them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SharedTotals(Arc<Mutex<Totals>>);
@@ -174,41 +134,55 @@ impl SharedTotals {
     /// Calls `read` with the totals. The observer's thread waits meanwhile, so it must be short;
     /// the threads of the load never wait.
     pub(crate) fn read<T>(&self, read: impl FnOnce(&Totals) -> T) -> T {
-        read(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        read(&self.lock())
     }
 
-    fn feed(&self, feed: impl FnOnce(&mut Totals)) {
-        feed(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    fn lock(&self) -> MutexGuard<'_, Totals> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Observer for SharedTotals {
     fn trial(&mut self, study: &StudyProgress) {
-        self.feed(|totals| totals.trial(study));
+        let mut totals = self.lock();
+        totals.study = Some(study.clone());
+        totals.stage = Stage::Checks;
     }
 
     fn phase(&mut self, phase: Phase, plan: &Plan) {
-        self.feed(|totals| totals.phase(phase, plan));
+        if phase == Phase::Load {
+            let mut totals = self.lock();
+            totals.load = Some((plan.clone(), SystemTime::now()));
+            totals.stage = Stage::Connecting;
+        }
     }
 
     fn is_live(&self) -> bool {
         true
     }
 
-    fn worker_interval(&mut self, worker: u32, interval: &Interval) {
-        self.feed(|totals| totals.worker_interval(worker, interval));
+    fn worker_interval(&mut self, _: u32, interval: &Interval) {
+        self.lock().parts.push(interval.clone());
     }
 
-    fn interval(&mut self, plan: &Plan, interval: &Interval) {
-        self.feed(|totals| totals.interval(plan, interval));
+    fn interval(&mut self, _: &Plan, interval: &Interval) {
+        // All workers at once, so that a reader between two of them finds no half of a second.
+        self.lock().add_until(interval.start_ns);
     }
 
     fn frame(&mut self, plan: &Plan, frame: &Frame) {
-        self.feed(|totals| totals.frame(plan, frame));
+        let mut totals = self.lock();
+        totals.frames.push(frame.clone());
+        totals.stage = frame.at_ns.map_or(Stage::Connecting, |at_ns| Stage::at(plan, at_ns));
     }
 
     fn load_ended(&mut self) {
-        self.feed(Totals::load_ended);
+        let mut totals = self.lock();
+        totals.add_until(i64::MAX);
+        let at_ns = totals.frames.latest().at_ns;
+        totals.frames = RecentFrames::default();
+        totals.frames.push(Frame { at_ns, ..Frame::default() });
+        totals.stage = Stage::Ended;
     }
 }
 
@@ -240,7 +214,7 @@ mod tests {
     }
 
     /// Passes an interval of each of two workers, as the runner does.
-    fn both(totals: &mut Totals, start_s: i64, completed: u64) {
+    fn both(totals: &mut SharedTotals, start_s: i64, completed: u64) {
         let mut whole = interval(start_s, completed);
         totals.worker_interval(0, &whole);
         totals.worker_interval(1, &whole);
@@ -250,10 +224,11 @@ mod tests {
 
     #[test]
     fn intervals_of_all_workers_are_summed_warm_up_included() {
-        let mut totals = Totals::default();
+        let mut totals = SharedTotals::default();
         totals.phase(Phase::Load, &plan());
         both(&mut totals, -1, 10);
         both(&mut totals, 0, 20);
+        let totals = totals.lock();
         assert_eq!((totals.sent, totals.completed, totals.bad), (72, 60, 8));
         assert_eq!((totals.errors, totals.timed_out, totals.bytes_received), (4, 4, 6_000));
         assert_eq!(
@@ -264,33 +239,36 @@ mod tests {
 
     #[test]
     fn half_a_second_is_not_counted_before_the_other_half() {
-        let mut totals = Totals::default();
+        let mut totals = SharedTotals::default();
         both(&mut totals, 0, 10);
         totals.worker_interval(0, &interval(1, 7));
-        assert_eq!(totals.completed, 20);
+        assert_eq!(totals.lock().completed, 20);
         // The other worker never finishes it.
         totals.load_ended();
+        let totals = totals.lock();
         assert_eq!((totals.completed, totals.latency.count()), (27, 27));
     }
 
     #[test]
     fn an_interval_that_an_automatic_warm_up_has_renamed_is_counted() {
-        let mut totals = Totals::default();
+        let mut totals = SharedTotals::default();
         totals.worker_interval(0, &interval(-55, 4));
         totals.worker_interval(1, &interval(-2, 5));
-        assert_eq!(totals.completed, 0, "neither is whole");
+        assert_eq!(totals.lock().completed, 0, "neither is whole");
         both(&mut totals, -1, 10);
-        assert_eq!(totals.completed, 29);
+        assert_eq!(totals.lock().completed, 29);
     }
 
     #[test]
     fn the_stage_follows_the_time() {
-        let mut totals = Totals::default();
-        assert_eq!(totals.stage, Stage::Checks);
+        let mut totals = SharedTotals::default();
+        assert_eq!(totals.lock().stage, Stage::Checks);
         totals.phase(Phase::Preflight, &plan());
-        assert_eq!((totals.stage, totals.load.is_none()), (Stage::Checks, true));
+        assert!(totals.lock().load.is_none());
+        assert_eq!(totals.lock().stage, Stage::Checks);
         totals.phase(Phase::Load, &plan());
-        assert_eq!((totals.stage, totals.load.is_some()), (Stage::Connecting, true));
+        assert!(totals.lock().load.is_some());
+        assert_eq!(totals.lock().stage, Stage::Connecting);
         for (at_s, stage) in [
             (None, Stage::Connecting),
             (Some(-1), Stage::Warmup),
@@ -300,14 +278,16 @@ mod tests {
             let at_ns = at_s.map(|at_s: i64| at_s * SECOND as i64);
             let frame = Frame { at_ns, in_flight: 5, backlog: 6, ..Frame::default() };
             totals.frame(&plan(), &frame);
-            let shown = totals.frames.latest();
-            assert_eq!((totals.stage, shown.in_flight, shown.backlog), (stage, 5, 6));
+            let now = totals.lock();
+            let shown = now.frames.latest();
+            assert_eq!((now.stage, shown.in_flight, shown.backlog), (stage, 5, 6));
         }
         totals.load_ended();
         // Later calls are no part of the load.
         totals.phase(Phase::ProveClient, &plan());
-        let shown = totals.frames.latest();
-        assert_eq!((totals.stage, shown.in_flight, shown.backlog), (Stage::Ended, 0, 0));
+        let now = totals.lock();
+        let shown = now.frames.latest();
+        assert_eq!((now.stage, shown.in_flight, shown.backlog), (Stage::Ended, 0, 0));
     }
 
     #[test]

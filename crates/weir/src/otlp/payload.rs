@@ -53,52 +53,25 @@ pub(super) fn request(totals: &Totals, instance: &Instance, now: SystemTime) -> 
 fn metrics(totals: &Totals, plan: &Plan, times: &Times) -> Vec<Value> {
     let counter = |count| Data::Counter(vec![times.count(count)]);
     let state = |count| Data::UpDown(vec![times.count(count)]);
+    let frame = totals.frames.latest();
+    let (backlog, open) = (state(frame.backlog), state(frame.open_connections));
+    let failed = "Requests without success; bad responses are complete ones";
+    let failures = Data::Counter(failures(totals, times));
+    let duration = "Time from the planned send to the response, in a closed loop from the send";
+    let times_taken = Data::Histogram(times.histogram(&totals.latency));
+    let phase = "1 for the present phase of the run, else 0";
+    let planned = Data::Gauge(json!({ "asInt": plan.own_connections().to_string() }));
     let rows = [
         ("weir.requests.sent", "{request}", "Requests sent", counter(totals.sent)),
         ("weir.responses", "{response}", "Complete responses", counter(totals.completed)),
-        (
-            "weir.requests.failed",
-            "{request}",
-            "Requests without success; bad responses are complete ones",
-            Data::Counter(failures(totals, times)),
-        ),
+        ("weir.requests.failed", "{request}", failed, failures),
         ("weir.received", "By", "Bytes received, heads included", counter(totals.bytes_received)),
-        (
-            "weir.response.duration",
-            "s",
-            "Time from the planned send to the response, in a closed loop from the send",
-            Data::Histogram(times.histogram(&totals.latency)),
-        ),
-        (
-            "weir.requests.in_flight",
-            "{request}",
-            "Requests in flight",
-            state(totals.frames.latest().in_flight),
-        ),
-        (
-            "weir.requests.backlog",
-            "{request}",
-            "Requests due and not yet sent",
-            state(totals.frames.latest().backlog),
-        ),
-        (
-            "weir.connections.open",
-            "{connection}",
-            "Open connections",
-            state(totals.frames.latest().open_connections),
-        ),
-        (
-            "weir.run.phase",
-            "1",
-            "1 for the present phase of the run, else 0",
-            Data::UpDown(phases(totals, times)),
-        ),
-        (
-            "weir.plan.connections",
-            "{connection}",
-            "Connections of the plan",
-            Data::Gauge(json!({ "asInt": plan.own_connections().to_string() })),
-        ),
+        ("weir.response.duration", "s", duration, times_taken),
+        ("weir.requests.in_flight", "{request}", "Requests in flight", state(frame.in_flight)),
+        ("weir.requests.backlog", "{request}", "Requests due and not yet sent", backlog),
+        ("weir.connections.open", "{connection}", "Open connections", open),
+        ("weir.run.phase", "1", phase, Data::UpDown(phases(totals, times))),
+        ("weir.plan.connections", "{connection}", "Connections of the plan", planned),
     ];
     let rate = own_rate_rps(plan).map(|rps| {
         let help = "Planned requests per second";
@@ -112,25 +85,16 @@ fn metrics(totals: &Totals, plan: &Plan, times: &Times) -> Vec<Value> {
 fn client(
     frames: &RecentFrames,
 ) -> impl Iterator<Item = (&'static str, &'static str, &'static str, Data)> {
+    let send_lag =
+        "99th percentile of the time from the planned send to the send, of the last second";
+    let send_lag_s = frames.send_lag_p99_ns().map(|ns| ns as f64 / NS_PER_S);
+    let overhead = "Share of the 99th percentile of the latency that the client caused";
+    let share = frames.latest().client_overhead().map(ClientOverhead::share);
+    let cpu = "CPU use of the busiest worker; 1 is a whole CPU";
     let rows = [
-        (
-            "weir.client.send_lag.p99",
-            "s",
-            "99th percentile of the time from the planned send to the send, of the last second",
-            frames.send_lag_p99_ns().map(|ns| ns as f64 / NS_PER_S),
-        ),
-        (
-            "weir.client.overhead",
-            "1",
-            "Share of the 99th percentile of the latency that the client caused",
-            frames.latest().client_overhead().map(ClientOverhead::share),
-        ),
-        (
-            "weir.client.worker.cpu",
-            "1",
-            "CPU use of the busiest worker; 1 is a whole CPU",
-            frames.latest().worker_cpu,
-        ),
+        ("weir.client.send_lag.p99", "s", send_lag, send_lag_s),
+        ("weir.client.overhead", "1", overhead, share),
+        ("weir.client.worker.cpu", "1", cpu, frames.latest().worker_cpu),
     ];
     rows.into_iter().filter_map(|(name, unit, help, value)| {
         Some((name, unit, help, Data::Gauge(json!({ "asDouble": value? }))))

@@ -7,9 +7,10 @@ use ratatui::symbols::bar;
 use crate::screen;
 
 /// Characters that the terminal shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Glyphs {
     /// Unicode's block elements.
+    #[default]
     Blocks,
     /// ASCII alone.
     Ascii,
