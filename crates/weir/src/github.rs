@@ -25,22 +25,6 @@ pub(crate) struct StepSummary {
     path: PathBuf,
 }
 
-/// Output for annotations. GitHub reads them from both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Channel {
-    /// Standard output, after the report.
-    Report,
-    /// Standard error: standard output is for a program.
-    Messages,
-}
-
-impl Channel {
-    /// Standard output, unless a format for programs is on it.
-    pub(crate) fn beside(is_text: bool) -> Channel {
-        if is_text { Channel::Report } else { Channel::Messages }
-    }
-}
-
 impl StepSummary {
     /// Checks that the step's summary can be written; `None` without `--github`.
     ///
@@ -64,7 +48,9 @@ impl StepSummary {
         Ok(Some(summary))
     }
 
-    /// Appends Markdown to the summary, and prints the annotations.
+    /// Appends Markdown to the summary, and prints the annotations: on standard output if the
+    /// report is there as text, otherwise on standard error, since standard output is for a
+    /// program. GitHub reads them from both.
     ///
     /// # Errors
     /// When either cannot be written.
@@ -72,7 +58,7 @@ impl StepSummary {
         &self,
         markdown: impl FnOnce(&mut Vec<u8>) -> io::Result<()>,
         mut annotations: Vec<Annotation>,
-        channel: Channel,
+        is_text: bool,
     ) -> Result<(), NotWritten> {
         let mut text = Vec::new();
         let appended = markdown(&mut text).and_then(|()| {
@@ -83,7 +69,7 @@ impl StepSummary {
             let message = "the report is left out: GitHub shows at most 1 MiB for each step";
             annotations.push(Annotation::new(Level::Warning, "weir: summary is full", message));
         }
-        let printed = print(&annotations, channel);
+        let printed = print(&annotations, is_text);
         appended.map_err(|error| NotWritten { place: VARIABLE, error }).and(printed)
     }
 
@@ -106,14 +92,12 @@ fn length(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |found| found.len())
 }
 
-fn print(annotations: &[Annotation], channel: Channel) -> Result<(), NotWritten> {
-    match channel {
-        Channel::Report => terminal::print(|out| {
-            annotations.iter().try_for_each(|annotation| writeln!(out, "{annotation}"))
-        }),
-        Channel::Messages => {
-            annotations.iter().for_each(terminal::eprint_line);
-            Ok(())
-        }
+fn print(annotations: &[Annotation], is_text: bool) -> Result<(), NotWritten> {
+    if is_text {
+        let line = |annotation: &Annotation| format!("{annotation}\n");
+        let lines: String = annotations.iter().map(line).collect();
+        return terminal::print(|out| out.write_all(lines.as_bytes()));
     }
+    annotations.iter().for_each(terminal::eprint_line);
+    Ok(())
 }

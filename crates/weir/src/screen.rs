@@ -33,10 +33,7 @@ impl Screen {
     /// `Some(None)` if the terminal's width is unknown. `NO_COLOR` overrides `CLICOLOR_FORCE`; an
     /// empty variable counts as unset.
     fn of(columns: Option<Option<u16>>, variable: impl Fn(&str) -> Option<OsString>) -> Screen {
-        let text = |name: &str| {
-            let text = variable(name).map(|value| value.to_string_lossy().into_owned());
-            text.filter(|text| !text.is_empty())
-        };
+        let text = |name: &str| non_empty(variable(name));
         let is_terminal = columns.is_some();
         let is_dumb = text("TERM").is_some_and(|name| name == "dumb");
         let is_forced = text("CLICOLOR_FORCE").is_some_and(|value| value != "0");
@@ -53,17 +50,17 @@ impl Screen {
 /// True if the user's locale is one of UTF-8.
 #[cfg(feature = "tui")]
 pub(crate) fn is_utf8() -> bool {
-    let text = |name: &str| {
-        let value = std::env::var_os(name)?.to_string_lossy().into_owned();
-        Some(value).filter(|value| !value.is_empty())
-    };
-    is_utf8_locale(text)
+    is_utf8_locale(|name| non_empty(std::env::var_os(name)))
 }
 
 /// True if a locale is one of UTF-8. `variable` returns the variables that are not empty.
 fn is_utf8_locale(variable: impl Fn(&str) -> Option<String>) -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default();
     locale.to_ascii_lowercase().replace('-', "").contains("utf8")
+}
+
+fn non_empty(value: Option<OsString>) -> Option<String> {
+    value.map(|value| value.to_string_lossy().into_owned()).filter(|text| !text.is_empty())
 }
 
 #[cfg(test)]

@@ -84,6 +84,8 @@ fn with_repeated_switches(command: clap::Command) -> clap::Command {
             let id = arg.get_id().clone();
             arg.overrides_with(id)
         }
+        // The name of a value lists the possible ones.
+        action if action.takes_values() => arg.hide_possible_values(true),
         _ => arg,
     };
     command.mut_args(repeated).mut_subcommands(with_repeated_switches)

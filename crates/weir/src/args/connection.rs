@@ -21,8 +21,7 @@ pub(crate) struct HttpArgs {
     streams: Option<u16>,
     /// HTTP version; 2 without TLS: by prior knowledge (h2c); auto: over TLS 2 if the server
     /// chooses it, else 1.1
-    #[arg(long, value_parser = one_of(HTTP), default_value = "auto",
-          value_name = "1.0|1.1|2|auto", hide_possible_values = true)]
+    #[arg(long, value_parser = one_of(HTTP), default_value = "auto", value_name = "1.0|1.1|2|auto")]
     http: HttpChoice,
     /// HTTP/2: flow-control window for responses, of each stream and of the connection; the default
     /// never holds a response up
@@ -52,7 +51,6 @@ pub(crate) struct ConnectionArgs {
     /// New connection for each request. server: closed by the server because of "Connection:
     /// close"; client: reset by weir after the response, which frees its port at once
     #[arg(long, value_parser = one_of(CLOSE), value_name = "server|client",
-          hide_possible_values = true,
           conflicts_with_all = ["pipeline", "requests_per_connection", "connection_lifetime"])]
     close: Option<Closer>,
     /// Renew a connection after this many requests

@@ -31,7 +31,7 @@ pub(crate) struct DoctorArgs {
     pub(crate) verbose: bool,
     /// Format of standard output: the report for people, or one for programs
     #[arg(id = "format", long = "format", value_parser = one_of(FORMATS), default_value = "text",
-          value_name = "text|json", action = ArgAction::Set, hide_possible_values = true)]
+          value_name = "text|json", action = ArgAction::Set)]
     pub(crate) is_json: bool,
     /// Print this help
     #[arg(short, long, action = ArgAction::HelpShort)]

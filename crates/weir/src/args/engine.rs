@@ -21,14 +21,13 @@ const CHECKS: &str = "Client checks";
 pub(crate) struct EngineArgs {
     /// Send timing with --rate. sleep: least CPU, some µs late; hybrid: sleep, then spin shortly
     /// before; spin: whole cores [default: hybrid; sleep with more threads than CPUs]
-    #[arg(long, value_parser = one_of(PACING), value_name = "sleep|hybrid|spin",
-          hide_possible_values = true)]
+    #[arg(long, value_parser = one_of(PACING), value_name = "sleep|hybrid|spin")]
     pacing: Option<Pacing>,
     /// Receive strategy. latency: busy-poll for up to 100 µs; throughput: coalesce wake-ups for up
     /// to 100 µs; spin: never sleep, whole cores; auto: adapt, and busy-poll a server on this
     /// machine where that makes more requests
     #[arg(long, value_parser = one_of(WAIT), default_value = "auto",
-          value_name = "auto|latency|throughput|spin", hide_possible_values = true)]
+          value_name = "auto|latency|throughput|spin")]
     wait: Wait,
     /// With --rate, send due requests in batches every T: less CPU at high rates, up to T late
     /// [default: each request when it is due]
@@ -41,12 +40,12 @@ pub(crate) struct EngineArgs {
     pin: Option<Pin>,
     /// I/O engine; auto: io_uring where it works, else epoll
     #[arg(long, value_parser = engine(), default_value = EngineChoice::AUTO,
-          value_name = EngineChoice::WORDS, hide_possible_values = true, help_heading = "Engine")]
+          value_name = EngineChoice::WORDS, help_heading = "Engine")]
     io: EngineChoice,
     /// Connections with kernel timestamps, which separate client overhead from latency; sample: one
     /// in 64
     #[arg(long, value_parser = one_of(TIMESTAMPS), default_value = "sample",
-          value_name = "none|sample|all", hide_possible_values = true, help_heading = CHECKS)]
+          value_name = "none|sample|all", help_heading = CHECKS)]
     timestamps: StampChoice,
 }
 
@@ -73,8 +72,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, help_heading = "Request")]
     no_preflight: bool,
     /// Run a low-rate probe on its own thread as an independent check; auto: where a CPU is idle
-    #[arg(long, value_parser = one_of(WITNESS), default_value = "auto",
-          value_name = "auto|on|off", hide_possible_values = true)]
+    #[arg(long, value_parser = one_of(WITNESS), default_value = "auto", value_name = "auto|on|off")]
     witness: WitnessChoice,
     /// First measure weir's own latency for 1 s, against a server in its own process; without a
     /// URL, measure only that

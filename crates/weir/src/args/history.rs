@@ -71,7 +71,7 @@ pub(crate) struct ListArgs {
     pub(crate) count: u32,
     /// Format of standard output
     #[arg(id = "format", long = "format", value_parser = one_of(FORMATS), default_value = "text",
-          value_name = "text|json", action = ArgAction::Set, hide_possible_values = true)]
+          value_name = "text|json", action = ArgAction::Set)]
     pub(crate) is_json: bool,
 }
 

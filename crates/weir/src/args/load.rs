@@ -42,7 +42,7 @@ pub(crate) struct LoadArgs {
     pub(crate) rate: Option<Rate>,
     /// Arrival process with --rate: evenly spaced, or with independent exponential gaps
     #[arg(long, value_enum, default_value_t = ArrivalsChoice::Uniform, requires = "rate",
-          value_name = "uniform|poisson", hide_possible_values = true)]
+          value_name = "uniform|poisson")]
     pub(crate) arrivals: ArrivalsChoice,
     /// Seed of random arrivals [default: random, printed in the report]
     #[arg(long, value_name = "N", requires = "rate")]

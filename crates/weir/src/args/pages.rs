@@ -14,7 +14,7 @@ Packages of weir install the completions. After cargo install:
 )]
 pub(crate) struct CompletionsArgs {
     /// Shell
-    #[arg(value_enum, value_name = "bash|zsh|fish", hide_possible_values = true)]
+    #[arg(value_enum, value_name = "bash|zsh|fish")]
     pub(crate) shell: Shell,
     /// Print this help
     #[arg(short, long, action = ArgAction::HelpShort)]

@@ -53,8 +53,7 @@ pub(crate) struct VerdictArgs {
     no_verdict: bool,
     /// Exit with 3 unless the grade is clean; =bounded: unless it is clean or bounded
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true,
-          default_missing_value = "clean", value_name = "clean|bounded",
-          hide_possible_values = true)]
+          default_missing_value = "clean", value_name = "clean|bounded")]
     pub(crate) strict: Option<Strict>,
     /// Print all findings, connect, TLS and first-byte times, the machine and the threads
     #[arg(long)]

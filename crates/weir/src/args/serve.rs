@@ -136,7 +136,7 @@ pub(crate) struct ServerTlsArgs {
     pub(crate) tls_max: TlsVersion,
     /// Give tickets with which clients resume sessions instead of full handshakes
     #[arg(long, value_parser = one_of(SWITCH), value_name = "off|on", default_value = "off",
-          action = ArgAction::Set, hide_possible_values = true)]
+          action = ArgAction::Set)]
     pub(crate) tls_resume: bool,
 }
 

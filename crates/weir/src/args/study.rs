@@ -172,7 +172,7 @@ pub(crate) struct AbArgs {
     pub(crate) pairs: Option<u32>,
     /// Exit with 3 if B is slower, and with 5 if that is undecided; =undecided: with 3 in both
     /// cases
-    #[arg(long, value_enum, value_name = "slower|undecided", hide_possible_values = true)]
+    #[arg(long, value_enum, value_name = "slower|undecided")]
     pub(crate) fail_on: Option<FailOn>,
     /// Flags of every study.
     #[command(flatten)]
@@ -242,7 +242,7 @@ pub(crate) struct SearchArgs {
     pub(crate) width: Option<f64>,
     /// Arrival process: uniform, or poisson (random)
     #[arg(long, value_enum, default_value_t = ArrivalsChoice::Uniform,
-          value_name = "uniform|poisson", hide_possible_values = true)]
+          value_name = "uniform|poisson")]
     pub(crate) arrivals: ArrivalsChoice,
     /// Highest rate to try
     #[arg(long, value_name = "R", value_parser = rate)]
@@ -279,7 +279,7 @@ pub(crate) struct CompareArgs {
     pub(crate) threshold: f64,
     /// Exit with 3 if B is slower, and with 5 if that is undecided; =undecided: with 3 in both
     /// cases
-    #[arg(long, value_enum, value_name = "slower|undecided", hide_possible_values = true)]
+    #[arg(long, value_enum, value_name = "slower|undecided")]
     pub(crate) fail_on: Option<FailOn>,
     /// Format of standard output
     #[arg(long, value_parser = Exporter::named_of_findings, default_value = exporters::TEXT.name,
@@ -409,7 +409,7 @@ pub(crate) struct ResumeArgs {
     pub(crate) no_settle: bool,
     /// Exit with 3 if B of an A/B study is slower, and with 5 if that is undecided; =undecided:
     /// with 3 in both cases
-    #[arg(long, value_enum, value_name = "slower|undecided", hide_possible_values = true)]
+    #[arg(long, value_enum, value_name = "slower|undecided")]
     pub(crate) fail_on: Option<FailOn>,
     /// Each further trial by itself.
     #[command(flatten)]

@@ -43,7 +43,7 @@ pub(crate) struct TlsArgs {
     ciphers: Option<String>,
     /// Resume TLS sessions: each connection keeps its own when it is renewed, as a client that
     /// returns [default: off, each connection is a new client]
-    #[arg(long, value_parser = one_of(SWITCH), value_name = "off|on", hide_possible_values = true)]
+    #[arg(long, value_parser = one_of(SWITCH), value_name = "off|on")]
     tls_resume: Option<bool>,
 }
 

@@ -49,9 +49,11 @@ fn explicit(command: Command) -> Command {
 
 /// Gives a flag its choices if its parser does not list them, or a hint at its values.
 fn with_values(arg: Arg) -> Arg {
-    let takes_value = arg.get_action().takes_values();
-    if !takes_value || !arg.get_possible_values().is_empty() {
+    if !arg.get_action().takes_values() {
         return arg;
+    }
+    if !arg.get_possible_values().is_empty() {
+        return arg.hide_possible_values(true);
     }
     let name = arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
     let name = name.unwrap_or_default();

@@ -7,7 +7,6 @@ use anyhow::{Context, Result, bail};
 use weir_conductor::Variant;
 use weir_result::study::Design;
 
-use super::repeat::hooks;
 use super::study;
 use crate::args::study::AbArgs;
 use crate::args::without_those_of;
@@ -37,13 +36,12 @@ pub(crate) fn ab(args: &AbArgs) -> Result<ExitCode> {
     }
     let is_open_loop = variants.iter().all(Variant::is_open_loop);
     let design = Design::Ab {
-        metrics: study::metrics(&args.study.metrics, is_open_loop, &METRICS),
+        metrics: study::metrics(&args.study.metrics, Some(is_open_loop), &METRICS),
         threshold: args.threshold,
         pairs: args.pairs,
     };
     let words = command(&variants);
-    let study = study::new(&args.study, design, &variants, words);
-    study::conduct(study, hooks(&args.study), variants, args.study.settings(args.fail_on))
+    study::make(&args.study, design, variants, words, args.fail_on)
 }
 
 /// The words of one variant, then the common ones that it does not replace.

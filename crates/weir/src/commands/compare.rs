@@ -13,7 +13,7 @@ use weir_study::{Question, compare_sets};
 use super::study;
 use crate::args::study::{CompareArgs, FailOn};
 use crate::exit;
-use crate::github::{Channel, StepSummary};
+use crate::github::StepSummary;
 use crate::history;
 use crate::interrupts::Interrupts;
 use crate::output::ExportFiles;
@@ -36,7 +36,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
     let first = base.runs.first().context("there is no run of the base")?;
     let other = new.runs.first().context("there is no run of the new system")?;
     let is_open_loop = matches!(first.plan.load, Load::OpenLoop { .. });
-    let names = study::metrics(&args.metrics, is_open_loop, &METRICS);
+    let names = study::metrics(&args.metrics, Some(is_open_loop), &METRICS);
     let question = Question {
         metrics: names.iter().map(|name| name.parse()).collect::<Result<_, _>>()?,
         threshold: args.threshold,
@@ -51,9 +51,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
     let gate = study::gate(&comparison, args.fail_on);
     if let Some(summary) = summary {
         let annotation = Annotation::of_comparison(&comparison, gate);
-        let channel = Channel::beside(format == exporters::TEXT);
         let markdown = |out: &mut Vec<u8>| markdown::write_report(&findings.report(), out);
-        summary.publish(markdown, vec![annotation], channel)?;
+        summary.publish(markdown, vec![annotation], format == exporters::TEXT)?;
     }
     study::report_gate(&comparison, gate);
     Ok(exit::of_comparison(gate))

@@ -17,7 +17,7 @@ use crate::args::history::{
 use crate::commands::report::check_assertions;
 use crate::commands::run::{options, print};
 use crate::commands::study;
-use crate::github::{Channel, StepSummary};
+use crate::github::StepSummary;
 use crate::history::location;
 use crate::interrupts::Interrupts;
 use crate::output::{Export, ExportFiles, Outputs};
@@ -99,8 +99,7 @@ fn trend(args: &TrendArgs, history: &History) -> Result<()> {
     });
     let text = &built.text;
     let markdown = |out: &mut Vec<u8>| write!(out, "### weir history\n\n```text\n{text}```\n");
-    let channel = Channel::beside(format == exporters::TEXT);
-    Ok(summary.publish(markdown, annotations.collect(), channel)?)
+    Ok(summary.publish(markdown, annotations.collect(), format == exporters::TEXT)?)
 }
 
 fn tag(args: &TagArgs, history: &mut History) -> Result<()> {

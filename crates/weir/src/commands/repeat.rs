@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use weir_result::study::{Design, Hooks};
+use weir_result::study::Design;
 
 use super::study;
 use crate::args::study::RepeatArgs;
@@ -18,23 +18,9 @@ const METRICS: [&str; 10] =
 /// When the command line is wrong, or the study cannot be kept.
 pub(crate) fn repeat(args: &RepeatArgs) -> Result<ExitCode> {
     let variant = study::of_words("", &args.run)?;
-    let metrics = match args.study.metrics.is_empty() {
-        true => METRICS.map(str::to_owned).to_vec(),
-        false => args.study.metrics.clone(),
-    };
+    let metrics = study::metrics(&args.study.metrics, None, &METRICS);
     let design = Design::Repeat { runs: args.runs, metrics };
     let own = ["repeat".to_owned(), "-n".to_owned(), args.runs.to_string()];
     let words = study::command(&own, &variant.cell);
-    let variants = vec![variant];
-    let study = study::new(&args.study, design, &variants, words);
-    study::conduct(study, hooks(&args.study), variants, args.study.settings(None))
-}
-
-/// The commands of the hooks as given.
-pub(crate) fn hooks(flags: &crate::args::study::StudyFlags) -> Hooks {
-    Hooks {
-        before: flags.before.clone(),
-        after: flags.after.clone(),
-        timeout_ns: flags.hook_timeout,
-    }
+    study::make(&args.study, design, vec![variant], words, None)
 }

@@ -16,7 +16,7 @@ use super::study::consent;
 use super::{secrets, selfcheck};
 use crate::args::{Form, ResultArgs, RunArgs};
 use crate::errors::NotWritten;
-use crate::github::{Channel, StepSummary};
+use crate::github::StepSummary;
 use crate::history::Saving;
 use crate::interrupts::Interrupts;
 use crate::live::Lines;
@@ -261,8 +261,11 @@ pub(crate) fn publish(
 ) -> Result<(), NotWritten> {
     let Some(summary) = summary else { return Ok(()) };
     let annotations = Annotation::of_run(document, form.verdict, is_refused);
-    let channel = Channel::beside(form.format == exporters::TEXT);
-    summary.publish(|out| markdown::write(document, &options(form), out), annotations, channel)
+    summary.publish(
+        |out| markdown::write(document, &options(form), out),
+        annotations,
+        form.format == exporters::TEXT,
+    )
 }
 
 /// Options of a report that is not for a terminal.

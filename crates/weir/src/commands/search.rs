@@ -9,7 +9,6 @@ use weir_result::study::{Design, SearchEffort};
 use weir_study::search::{precise, quick};
 use weir_text::units;
 
-use super::repeat::hooks;
 use super::study::{self, run_args};
 use crate::args::ArrivalsChoice;
 use crate::args::load::{LoadArgs, draw_seed};
@@ -49,9 +48,7 @@ pub(crate) fn search(args: &SearchArgs) -> Result<ExitCode> {
         rate_max_rps: args.max_rate.map(|rate| rate.rps()),
     };
     let words = study::command(&own_words(args), &variant.cell);
-    let variants = vec![variant];
-    let study = study::new(&args.study, design, &variants, words);
-    study::conduct(study, hooks(&args.study), variants, args.study.settings(None))
+    study::make(&args.study, design, vec![variant], words, None)
 }
 
 /// Returns the words of the search for its file.

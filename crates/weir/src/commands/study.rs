@@ -23,7 +23,7 @@ pub(crate) use variant::{of_levels, of_words, run_args};
 
 use crate::args::study::{FailOn, StudyFlags};
 use crate::errors::NotWritten;
-use crate::github::{Channel, StepSummary};
+use crate::github::StepSummary;
 use crate::history::Saving;
 use crate::interrupts::Interrupts;
 use crate::observers::Observers;
@@ -32,32 +32,35 @@ use crate::screen::Screen;
 use crate::{exit, runner, terminal, tui};
 use keeper::StudyFiles;
 
-/// Returns a study without trials. `words` are those of the command line, without secrets.
-pub(crate) fn new(
+/// Makes a new study as the flags say. `words` are those of the command line, without secrets.
+///
+/// # Errors
+/// As [`conduct`].
+pub(crate) fn make(
     flags: &StudyFlags,
     design: Design,
-    variants: &[Variant],
+    variants: Vec<Variant>,
     words: Vec<String>,
-) -> Study {
-    let redacted = |command: &Option<String>| Some(redacted(variants, command.as_deref()?));
-    Study {
+    fail_on: Option<FailOn>,
+) -> Result<ExitCode> {
+    let (before, after) = (flags.before.clone(), flags.after.clone());
+    let hooks = Hooks { before, after, timeout_ns: flags.hook_timeout };
+    let redacted = |command: &Option<String>| Some(redacted(&variants, command.as_deref()?));
+    let study = Study {
         study_version: STUDY_VERSION,
         tool: Tool { name: "weir".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
         started: weir_runner::now(),
         command: words,
         design,
         seed: flags.study_seed.unwrap_or_else(crate::args::load::draw_seed),
-        hooks: Hooks {
-            before: redacted(&flags.before),
-            after: redacted(&flags.after),
-            timeout_ns: flags.hook_timeout,
-        },
+        hooks: Hooks { before: redacted(&hooks.before), after: redacted(&hooks.after), ..hooks },
         cells: variants.iter().map(|variant| variant.cell.clone()).collect(),
         trials: Vec::new(),
         state: StudyState::Running,
         result: None,
         notes: Vec::new(),
-    }
+    };
+    conduct(study, hooks, variants, flags.settings(fail_on))
 }
 
 /// Makes the trials of a study, prints its report, and returns the exit code.
@@ -222,9 +225,8 @@ pub(crate) fn publish(
         _ => Gate::Passed,
     };
     let annotations = Annotation::of_study(study, gate);
-    let channel = Channel::beside(format == exporters::TEXT);
     let markdown = |out: &mut Vec<u8>| markdown::write_report(&Report::of_study(study), out);
-    summary.publish(markdown, annotations, channel)
+    summary.publish(markdown, annotations, format == exporters::TEXT)
 }
 
 /// Options of a text report on standard output.
@@ -265,15 +267,15 @@ pub(crate) fn report_gate(comparison: &Comparison, gate: Gate) {
     terminal::eprint_line(format_args!("error: {text}"));
 }
 
-/// Metrics of a study: those of the flags, or the usual ones, the primary one first. In a closed
-/// loop the rate is what the system decides, with a rate it is the latency.
-pub(crate) fn metrics(flags: &[String], is_open_loop: bool, usual: &[&str]) -> Vec<String> {
+/// Metrics of a study: those of the flags, or the usual ones. Of a comparison the primary one is
+/// first: in a closed loop the rate is what the system decides, with a rate it is the latency.
+pub(crate) fn metrics(flags: &[String], is_open_loop: Option<bool>, usual: &[&str]) -> Vec<String> {
     if !flags.is_empty() {
         return flags.to_vec();
     }
-    let primary = if is_open_loop { "p99" } else { "rate" };
-    let others = usual.iter().copied().filter(|name| *name != primary);
-    std::iter::once(primary).chain(others).map(str::to_owned).collect()
+    let primary = is_open_loop.map(|is_open| if is_open { "p99" } else { "rate" });
+    let others = usual.iter().copied().filter(|name| Some(*name) != primary);
+    primary.into_iter().chain(others).map(str::to_owned).collect()
 }
 
 /// Returns the command line of a study: its own words, then those of the run without secrets.

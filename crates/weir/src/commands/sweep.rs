@@ -9,7 +9,6 @@ use anyhow::{Context, Result, bail};
 use weir_conductor::Variant;
 use weir_result::study::{Cell, Design, Factor, Level};
 
-use super::repeat::hooks;
 use super::study;
 use crate::args::study::SweepArgs;
 use crate::args::{are_one_flag, target_at, without_those_of};
@@ -78,10 +77,7 @@ fn make(args: &SweepArgs) -> Result<ExitCode> {
     let cells = weir_study::cells(&args.vary, |_| Vec::new());
     let variants =
         cells.into_iter().map(|cell| variant(cell, &args.run)).collect::<Result<Vec<_>>>()?;
-    let metrics = match args.study.metrics.is_empty() {
-        true => METRICS.map(str::to_owned).to_vec(),
-        false => args.study.metrics.clone(),
-    };
+    let metrics = study::metrics(&args.study.metrics, None, &METRICS);
     let repetitions = args.repetitions.unwrap_or(REPETITIONS);
     let design = Design::Sweep {
         factors: args.vary.clone(),
@@ -100,8 +96,7 @@ fn make(args: &SweepArgs) -> Result<ExitCode> {
     };
     let base = variants.first().map(redacted_words);
     own.extend(base.into_iter().flatten());
-    let study = study::new(&args.study, design, &variants, own);
-    study::conduct(study, hooks(&args.study), variants, args.study.settings(None))
+    study::make(&args.study, design, variants, own, None)
 }
 
 /// The run of one combination.
