@@ -47,7 +47,7 @@ const NUMBER: Kind = Kind { what: "a number", accepted: "10, 0.5, 10k, 1.5M" };
 const RATE_MAX_RPS: u128 = 1_000_000_000;
 
 /// Greatest numerator and denominator of a rate, so that times of slots fit 128 bits.
-const RATE_TERM_MAX: u128 = 1_000_000_000_000_000_000;
+const RATE_TERM_MAX: u64 = 1_000_000_000_000_000_000;
 
 /// Greatest number of digits, so that its arithmetic fits 128 bits.
 const DIGITS_MAX: usize = 18;
@@ -169,12 +169,8 @@ pub fn parse_rate(text: &str) -> Result<(u64, u64), ParseError> {
         return RATE.refuse(text, format!("there is no suffix '{}'", suffix.trim()));
     };
     let period = period.trim();
-    let period = if period.starts_with(char::is_alphabetic) {
-        parse_duration_ns(&format!("1{period}"))
-    } else {
-        parse_duration_ns(period)
-    };
-    let period_ns = match period {
+    let one = if period.starts_with(char::is_alphabetic) { "1" } else { "" };
+    let period_ns = match parse_duration_ns(&format!("{one}{period}")) {
         Ok(0) => return RATE.refuse(text, "no time is no period"),
         Ok(ns) => u128::from(ns),
         Err(error) => return RATE.refuse(text, format!("after the stroke, {}", error.why)),
@@ -203,12 +199,10 @@ fn reduced_rate(
         return RATE.refuse(text, "it is more than a request per nanosecond");
     }
     let (numerator, denominator) = reduced(numerator, denominator);
-    if numerator > RATE_TERM_MAX || denominator > RATE_TERM_MAX {
-        return RATE.refuse(text, "it has too many digits");
-    }
-    match (u64::try_from(numerator), u64::try_from(denominator)) {
-        (Ok(numerator), Ok(denominator)) => Ok((numerator, denominator)),
-        _ => RATE.refuse(text, "it has too many digits"),
+    let term = |term: u128| u64::try_from(term).ok().filter(|term| *term <= RATE_TERM_MAX);
+    match term(numerator).zip(term(denominator)) {
+        Some(rate) => Ok(rate),
+        None => RATE.refuse(text, "it has too many digits"),
     }
 }
 
@@ -266,16 +260,8 @@ fn split_number<'t>(
 
 /// True if commas, if any, separate thousands.
 fn is_grouped(whole: &str) -> bool {
-    let mut groups = whole.split(',');
-    let first = groups.next().unwrap_or_default();
-    let mut grouped = false;
-    for group in groups {
-        grouped = true;
-        if group.len() != 3 {
-            return false;
-        }
-    }
-    !grouped || (1..=3).contains(&first.len())
+    let Some((first, others)) = whole.split_once(',') else { return true };
+    (1..=3).contains(&first.len()) && others.split(',').all(|group| group.len() == 3)
 }
 
 fn whole(product: Option<u128>, text: &str, kind: &Kind) -> Result<u64, ParseError> {

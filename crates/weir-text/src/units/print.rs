@@ -100,8 +100,7 @@ pub fn confidence(share: f64) -> String {
 /// Formats a number without unit, with up to six decimals.
 pub fn number(value: f64) -> String {
     let text = fixed(value.abs(), 6);
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    format!("{}{text}", if value < 0.0 { "-" } else { "" })
+    format!("{}{}", if value < 0.0 { "-" } else { "" }, trimmed(&text))
 }
 
 /// Formats a duration in its own unit, rounded to the nearest digit: `85 ns`, `12.3 µs`, `2.00 s`.
@@ -123,10 +122,7 @@ pub fn duration_at_most(ns: u64) -> String {
 pub fn short_duration(ns: u64) -> String {
     let text = duration(ns);
     match text.split_once(' ') {
-        Some((number, unit)) if number.contains('.') => {
-            let number = number.trim_end_matches('0').trim_end_matches('.');
-            format!("{number} {unit}")
-        }
+        Some((number, unit)) if number.contains('.') => format!("{} {unit}", trimmed(number)),
         _ => text,
     }
 }
@@ -135,7 +131,7 @@ pub fn short_duration(ns: u64) -> String {
 pub fn short_percent(share: f64) -> String {
     let text = percent(share);
     match text.strip_suffix('%').filter(|number| number.contains('.')) {
-        Some(number) => format!("{}%", number.trim_end_matches('0').trim_end_matches('.')),
+        Some(number) => format!("{}%", trimmed(number)),
         None => text,
     }
 }
@@ -148,34 +144,21 @@ pub fn duration_of_seconds(seconds: f64) -> String {
 /// Formats a duration without rounding, as short as possible: `10 s`, `1.5 s`, `250 ms`, `90 s`, `2
 /// h`. [`parse_duration_ns`](super::parse_duration_ns) reads it back.
 pub fn exact_duration(ns: u64) -> String {
-    const UNITS: [(&str, u64); 6] = [
-        ("h", 3_600_000_000_000),
-        ("min", 60_000_000_000),
-        ("s", 1_000_000_000),
-        ("ms", 1_000_000),
-        ("µs", 1_000),
-        ("ns", 1),
-    ];
     if ns == 0 {
         return "0 s".to_owned();
     }
     // Minutes and hours only if whole and from two on, as in common use: 90 s, but 2 m.
-    for (name, unit) in UNITS {
-        let whole = ns / unit;
-        let rest = ns % unit;
-        let is_long = unit > 1_000_000_000;
-        if is_long && whole >= 2 && rest == 0 {
-            return format!("{} {}", count(whole), if name == "min" { "m" } else { name });
-        }
-        // At most three decimals: 1.5 s is easier to read than 1,500 ms.
-        if !is_long && whole >= 1 && (rest * 1000).is_multiple_of(unit) {
-            let decimals = format!("{:03}", rest * 1000 / unit);
-            let decimals = decimals.trim_end_matches('0');
-            let point = if decimals.is_empty() { "" } else { "." };
-            return format!("{}{point}{decimals} {name}", count(whole));
+    for (name, unit) in [("h", 3_600_000_000_000), ("m", 60_000_000_000)] {
+        if ns >= 2 * unit && ns.is_multiple_of(unit) {
+            return format!("{} {name}", count(ns / unit));
         }
     }
-    format!("{} ns", count(ns))
+    // At most three decimals: 1.5 s is easier to read than 1,500 ms.
+    let is_short =
+        |unit: &DurationUnit| ns >= unit.ns && (ns % unit.ns * 1000).is_multiple_of(unit.ns);
+    let unit = UNITS.into_iter().find(is_short).unwrap_or(NANOSECONDS);
+    let decimals = format!(".{:03}", ns % unit.ns * 1000 / unit.ns);
+    format!("{}{} {}", count(ns / unit.ns), trimmed(&decimals), unit.name)
 }
 
 /// Format of a column of durations: one unit and one number of decimals, chosen once from a typical
@@ -188,13 +171,8 @@ pub struct DurationColumn {
 impl DurationColumn {
     /// Returns the column whose typical value (for example its median) is `typical_ns`.
     pub fn of(typical_ns: u64) -> DurationColumn {
-        let unit = match typical_ns {
-            0..500 => DurationUnit::Nanoseconds,
-            500..500_000 => DurationUnit::Microseconds,
-            500_000..500_000_000 => DurationUnit::Milliseconds,
-            _ => DurationUnit::Seconds,
-        };
-        DurationColumn { unit }
+        // The unit of which it is at least a half.
+        DurationColumn { unit: DurationUnit::of(typical_ns.saturating_mul(2)) }
     }
 
     /// Formats a value, rounded to the nearest digit: `0.98 ms`.
@@ -226,19 +204,18 @@ impl DurationColumn {
         };
         let (low, high) = (self.print(low_ns, Rounding::Down), self.print(high_ns, Rounding::Up));
         match (low.rsplit_once(' '), high.rsplit_once(' ')) {
-            (Some((low, unit)), Some((bare, same))) if unit == same => match unit {
-                unit if unit == self.unit.name() => format!("{low}–{bare}"),
-                _ => format!("{low}–{high}"),
-            },
+            (Some((low, unit)), Some((bare, same))) if unit == same => {
+                let high = if unit == self.unit.name { bare } else { &high };
+                format!("{low}–{high}")
+            }
             _ => format!("{low}–{high}"),
         }
     }
 
     fn print(&self, ns: u64, rounding: Rounding) -> String {
-        if ns / 1000 >= self.unit.ns() {
-            return DurationUnit::of(ns).print(ns, rounding);
-        }
-        self.unit.print(ns, rounding)
+        let is_outlier = ns / 1000 >= self.unit.ns;
+        let unit = if is_outlier { DurationUnit::of(ns) } else { self.unit };
+        unit.print(ns, rounding)
     }
 }
 
@@ -249,51 +226,34 @@ enum Rounding {
     Up,
 }
 
+/// A unit of durations.
 #[derive(Clone, Copy, Debug)]
-enum DurationUnit {
-    Nanoseconds,
-    Microseconds,
-    Milliseconds,
-    Seconds,
+struct DurationUnit {
+    name: &'static str,
+    ns: u64,
+    decimals: u32,
 }
+
+const NANOSECONDS: DurationUnit = DurationUnit { name: "ns", ns: 1, decimals: 0 };
+
+/// The units, greatest first.
+const UNITS: [DurationUnit; 4] = [
+    DurationUnit { name: "s", ns: 1_000_000_000, decimals: 2 },
+    DurationUnit { name: "ms", ns: 1_000_000, decimals: 2 },
+    DurationUnit { name: "µs", ns: 1_000, decimals: 0 },
+    NANOSECONDS,
+];
 
 impl DurationUnit {
     /// Returns the greatest unit that fits at least once.
     fn of(ns: u64) -> DurationUnit {
-        match ns {
-            0..1_000 => DurationUnit::Nanoseconds,
-            1_000..1_000_000 => DurationUnit::Microseconds,
-            1_000_000..1_000_000_000 => DurationUnit::Milliseconds,
-            _ => DurationUnit::Seconds,
-        }
-    }
-
-    fn ns(self) -> u64 {
-        match self {
-            DurationUnit::Nanoseconds => 1,
-            DurationUnit::Microseconds => 1_000,
-            DurationUnit::Milliseconds => 1_000_000,
-            DurationUnit::Seconds => 1_000_000_000,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            DurationUnit::Nanoseconds => "ns",
-            DurationUnit::Microseconds => "µs",
-            DurationUnit::Milliseconds => "ms",
-            DurationUnit::Seconds => "s",
-        }
+        UNITS.into_iter().find(|unit| ns >= unit.ns).unwrap_or(NANOSECONDS)
     }
 
     /// Prints hundredths of milliseconds and seconds; whole microseconds and nanoseconds.
     fn print(self, ns: u64, rounding: Rounding) -> String {
-        let name = self.name();
-        let decimals = match self {
-            DurationUnit::Nanoseconds | DurationUnit::Microseconds => 0,
-            DurationUnit::Milliseconds | DurationUnit::Seconds => 2,
-        };
-        let step = self.ns() / 10_u64.pow(decimals);
+        let DurationUnit { name, ns: unit_ns, decimals } = self;
+        let step = unit_ns / 10_u64.pow(decimals);
         let steps = match rounding {
             Rounding::Nearest => ns / step + u64::from(ns % step >= step.div_ceil(2)),
             Rounding::Down => ns / step,
@@ -314,6 +274,11 @@ fn scaled_bytes(number: f64) -> String {
         (scaled, unit) = (scaled / 1000.0, unit + 1);
     }
     format!("{} {}", fixed(scaled, if unit == 0 { 0 } else { 2 }), UNITS[unit])
+}
+
+/// Removes the zeros at the end of a number's decimals.
+fn trimmed(number: &str) -> &str {
+    number.trim_end_matches('0').trim_end_matches('.')
 }
 
 /// Formats a float with thousands separated, rounded to `decimals` digits.
