@@ -12,47 +12,34 @@ use std::slice;
 use mlua::ffi as lua;
 use mlua::{Function, IntoLuaMulti};
 
-use crate::callback::{About, Arities, Flags};
+use crate::callback::{About, Arities, Calls, Flags};
 use crate::error::{NOT_ENOUGH, ScriptError};
 use crate::memory::HEADROOM_BYTES;
 use crate::state::State;
 
-/// A worker's state with its callbacks at fixed stack indices.
-pub(crate) struct Caller {
-    state: State,
-    flags: Rc<Flags>,
+/// One worker's state, with its callbacks at fixed stack indices: made by [`Main`](crate::Main),
+/// moved into the worker's thread for the run and back after it.
+pub struct Worker {
+    pub(crate) number: u32,
+    pub(crate) state: State,
+    pub(crate) flags: Rc<Flags>,
+    pub(crate) calls: Calls,
+    pub(crate) static_request: Vec<u8>,
     raw: *mut lua::lua_State,
     places: Places,
     arities: Arities,
-    definitions: Definitions,
+    /// Callbacks, and `FILE:LINE` of their definitions.
+    definitions: Vec<(&'static str, String)>,
     /// Names and values of the last response's fields; the strings are in the table at
     /// `places.strings`, names at odd indices.
     fields: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-// SAFETY: a `Caller` owns one whole Lua state. All handles into it (`State`, the closures inside
+// SAFETY: a `Worker` owns one whole Lua state. All handles into it (`State`, the closures inside
 // Lua and their `Rc<Flags>`) belong to this value and move with it; `State` and `Flags` are lent
 // within this crate only, and no code there keeps a clone of a handle elsewhere. LuaJIT and mlua's
 // binding keep no state per operating-system thread. It is not `Sync`: only one thread has it.
-unsafe impl Send for Caller {}
-
-/// `FILE:LINE` of each callback's definition.
-#[derive(Debug, Default)]
-struct Definitions {
-    request: Option<String>,
-    delay: Option<String>,
-    response: Option<String>,
-}
-
-impl Definitions {
-    fn of(&self, callback: &'static str) -> Option<&str> {
-        match callback {
-            "request" => self.request.as_deref(),
-            "delay" => self.delay.as_deref(),
-            _ => self.response.as_deref(),
-        }
-    }
-}
+unsafe impl Send for Worker {}
 
 /// Returns `FILE:LINE` of a Lua function's definition; none for a C function.
 fn definition(function: &Function) -> Option<String> {
@@ -74,20 +61,20 @@ struct Places {
     response: c_int,
 }
 
-impl Caller {
-    pub(crate) fn new(state: State, flags: Rc<Flags>) -> Self {
-        let raw = state.lua.exec_raw_lua(|raw| raw.state());
-        let (places, arities) = (Places::default(), Arities::default());
-        let definitions = Definitions::default();
-        Self { state, flags, raw, places, arities, definitions, fields: Vec::new() }
-    }
-
-    pub(crate) fn state(&self) -> &State {
-        &self.state
-    }
-
-    pub(crate) fn flags(&self) -> &Flags {
-        &self.flags
+impl Worker {
+    pub(crate) fn new(number: u32, state: State, flags: Rc<Flags>) -> Self {
+        Self {
+            number,
+            raw: state.lua.exec_raw_lua(|raw| raw.state()),
+            state,
+            flags,
+            calls: Calls::default(),
+            static_request: Vec::new(),
+            places: Places::default(),
+            arities: Arities::default(),
+            definitions: Vec::new(),
+            fields: Vec::new(),
+        }
     }
 
     /// Pushes the callbacks to their fixed stack indices.
@@ -98,11 +85,11 @@ impl Caller {
         response: Option<Function>,
         arities: Arities,
     ) -> Result<(), ScriptError> {
-        self.definitions = Definitions {
-            request: request.as_ref().and_then(definition),
-            delay: delay.as_ref().and_then(definition),
-            response: response.as_ref().and_then(definition),
-        };
+        let callbacks = [("request", &request), ("delay", &delay), ("response", &response)];
+        let definitions = callbacks.into_iter();
+        let definitions =
+            definitions.filter_map(|(name, it)| Some((name, definition(it.as_ref()?)?)));
+        self.definitions = definitions.collect();
         let hooks = &self.state.hooks;
         let top = self.state.make("init", |lua| {
             let explain: Function = hooks.raw_get("explain")?;
@@ -133,8 +120,19 @@ impl Caller {
         Ok(())
     }
 
+    /// Calls `request` and returns one or several whole requests, valid until the next call of any
+    /// kind. The connection's number is from 0. The result may be empty after `wrk.thread:stop()`.
+    ///
+    /// # Errors
+    ///
+    /// The script raised an error, or returned something other than a string. Or there is no
+    /// `request()`; see [`Calls`].
+    ///
+    /// # Panics
+    ///
+    /// `init` failed in this state.
     #[inline]
-    pub(crate) fn request(&mut self, connection: Option<u32>) -> Result<&[u8], ScriptError> {
+    pub fn request(&mut self, connection: Option<u32>) -> Result<&[u8], ScriptError> {
         let takes = self.arities.request >= 1;
         self.begin("request", self.places.request, 0)?;
         let args = if takes { self.push_connection("request", connection)? } else { 0 };
@@ -142,8 +140,18 @@ impl Caller {
         self.result_bytes()
     }
 
+    /// Calls `delay` and returns whole milliseconds, truncated; 0 if the result is negative or not
+    /// a number.
+    ///
+    /// # Errors
+    ///
+    /// The script raised an error. Or there is no `delay()`; see [`Calls`].
+    ///
+    /// # Panics
+    ///
+    /// `init` failed in this state.
     #[inline]
-    pub(crate) fn delay(&mut self, connection: Option<u32>) -> Result<u64, ScriptError> {
+    pub fn delay(&mut self, connection: Option<u32>) -> Result<u64, ScriptError> {
         let takes = self.arities.delay >= 1;
         self.begin("delay", self.places.delay, 0)?;
         let args = if takes { self.push_connection("delay", connection)? } else { 0 };
@@ -154,8 +162,18 @@ impl Caller {
         Ok(ms as u64)
     }
 
+    /// Calls `response`. Of several fields with one name the last is kept. Fields and body are read
+    /// only if [`Calls::response`] includes them.
+    ///
+    /// # Errors
+    ///
+    /// The script raised an error. Or there is no `response()`; see [`Calls`].
+    ///
+    /// # Panics
+    ///
+    /// `init` failed in this state.
     #[inline]
-    pub(crate) fn response<'a>(
+    pub fn response<'a>(
         &mut self,
         status: u16,
         fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
@@ -224,18 +242,19 @@ impl Caller {
     #[cold]
     fn failure(&self, callback: &'static str) -> ScriptError {
         let text = String::from_utf8_lossy(self.top_string().unwrap_or(b"an error without text"));
-        self.placed(ScriptError::new(callback, &text, self.state.memory_limit_bytes()))
+        self.placed(ScriptError::new(callback, &text, self.state.memory_limit_bytes))
     }
 
     /// Adds the place of the callback's definition to an error without a place.
     fn placed(&self, error: ScriptError) -> ScriptError {
-        let place = self.definitions.of(error.callback);
-        error.placed_at(place)
+        let mut definitions = self.definitions.iter();
+        let found = definitions.find(|(callback, _)| *callback == error.callback);
+        error.placed_at(found.map(|(_, place)| place.as_str()))
     }
 
-    /// Makes an error from a problem with the result of `request()`.
+    /// Makes an error from a problem with the string that `request` returned.
     #[cold]
-    pub(crate) fn refused(&self, problem: &str) -> ScriptError {
+    pub fn refused(&self, problem: &str) -> ScriptError {
         self.placed(self.state.failed("request", problem))
     }
 
@@ -355,7 +374,7 @@ impl Caller {
     /// limit, the allocation would raise an error outside any protected call.
     #[inline]
     fn make_room(&self, callback: &'static str, bytes: usize) -> Result<(), ScriptError> {
-        let limit = self.state.memory_limit_bytes();
+        let limit = self.state.memory_limit_bytes;
         if limit == 0 || self.held_bytes() + bytes + HEADROOM_BYTES <= limit {
             return Ok(());
         }
@@ -366,7 +385,7 @@ impl Caller {
     fn collect(&self, callback: &'static str, bytes: usize) -> Result<(), ScriptError> {
         // SAFETY: a full collection needs no memory; errors of finalizers stay inside it.
         unsafe { lua::lua_gc(self.raw, lua::LUA_GCCOLLECT, 0) };
-        let limit = self.state.memory_limit_bytes();
+        let limit = self.state.memory_limit_bytes;
         if self.held_bytes() + bytes + HEADROOM_BYTES <= limit {
             return Ok(());
         }

@@ -58,8 +58,8 @@ pub use callback::{About, Calls, Wants};
 pub use calling::{Call, Calling};
 pub use error::{NO_ENGINE, ScriptError};
 #[cfg(feature = "luajit")]
+pub use ffi::Worker;
+#[cfg(feature = "luajit")]
 pub use main_state::Main;
 pub use options::{Mode, Options};
 pub use statistics::{Errors, Statistics, Summary};
-#[cfg(feature = "luajit")]
-pub use worker::Worker;

@@ -6,12 +6,12 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 
 use crate::error::ScriptError;
+use crate::ffi::Worker;
 use crate::ffi::open::full_lua;
 use crate::options::Options;
 use crate::state::{State, texts};
 use crate::statistics::{Statistics, Summary};
 use crate::thread::{self, Crew, Reach};
-use crate::worker::Worker;
 
 /// The main state, and the workers that are not taken for a run.
 pub struct Main {
@@ -69,7 +69,7 @@ impl Main {
     pub fn add_worker(&mut self) -> Result<(), ScriptError> {
         let index = self.crew.borrow().len();
         let number = u32::try_from(index + 1).expect("fewer threads than 2^32");
-        let worker = Worker::load(&self.options, number, thread::own_functions)?;
+        let worker = Worker::load(&self.options, number)?;
         self.crew.borrow_mut().push(Some(worker));
         let reach = Reach::Worker { crew: Rc::clone(&self.crew), index };
         let limit = self.options.memory_limit_bytes;
@@ -87,7 +87,7 @@ impl Main {
     pub fn take_workers(&mut self) -> Vec<Worker> {
         let mut crew = self.crew.borrow_mut();
         let taken: Vec<Worker> = crew.iter_mut().filter_map(Option::take).collect();
-        taken.iter().for_each(Worker::begin);
+        taken.iter().for_each(Worker::start);
         taken
     }
 
@@ -95,7 +95,7 @@ impl Main {
     pub fn return_workers(&mut self, workers: Vec<Worker>) {
         let mut crew = self.crew.borrow_mut();
         for worker in workers {
-            let index = worker.number() as usize - 1;
+            let index = worker.number as usize - 1;
             crew[index] = Some(worker);
         }
     }

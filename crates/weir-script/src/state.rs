@@ -22,7 +22,7 @@ pub(crate) struct State {
     pub(crate) lua: Lua,
     pub(crate) hooks: Table,
     guard: Function,
-    memory_limit_bytes: usize,
+    pub(crate) memory_limit_bytes: usize,
     calling: Arc<Calling>,
 }
 
@@ -115,10 +115,6 @@ impl State {
     /// of memory.
     pub(crate) fn failed(&self, callback: &'static str, error: impl ToString) -> ScriptError {
         ScriptError::new(callback, &error.to_string(), self.memory_limit_bytes)
-    }
-
-    pub(crate) fn memory_limit_bytes(&self) -> usize {
-        self.memory_limit_bytes
     }
 }
 

@@ -9,9 +9,9 @@ use mlua::{Lua, LuaString, Table, Value};
 
 use crate::callback::Flags;
 use crate::error::NOT_ENOUGH;
+use crate::ffi::Worker;
 use crate::memory;
 use crate::transfer::Datum;
-use crate::worker::Worker;
 
 /// Workers by their number; none for a worker that is taken for a run.
 pub(crate) type Crew = Rc<RefCell<Vec<Option<Worker>>>>;
@@ -42,7 +42,7 @@ impl Reach {
                 let crew = crew.borrow();
                 let worker = crew.get(*index).and_then(Option::as_ref);
                 let worker = worker.ok_or_else(|| format!("thread {} is running", index + 1))?;
-                visit(worker.lua(), worker.flags())
+                visit(&worker.state.lua, &worker.flags)
             }
         }
     }

@@ -2,22 +2,18 @@
 
 use mlua::{Lua, Table, Value};
 
-use super::{Statistics, Summary};
+use super::{Errors, Statistics, Summary};
 use crate::options::Mode;
 
 impl Summary {
     pub(crate) fn to_lua(self, lua: &Lua) -> mlua::Result<Table> {
-        let errors = lua.create_table()?;
-        errors.raw_set("connect", self.errors.connect)?;
-        errors.raw_set("read", self.errors.read)?;
-        errors.raw_set("write", self.errors.write)?;
-        errors.raw_set("status", self.errors.status)?;
-        errors.raw_set("timeout", self.errors.timeout)?;
-        let summary = lua.create_table()?;
-        summary.raw_set("duration", self.duration_us)?;
-        summary.raw_set("requests", self.requests)?;
-        summary.raw_set("bytes", self.bytes)?;
-        summary.raw_set("errors", errors)?;
+        let Errors { connect, read, write, status, timeout } = self.errors;
+        let errors = [("connect", connect), ("read", read), ("write", write)];
+        let errors = errors.into_iter().chain([("status", status), ("timeout", timeout)]);
+        let counts = [("requests", self.requests), ("bytes", self.bytes)];
+        let summary =
+            lua.create_table_from([("duration", self.duration_us)].into_iter().chain(counts))?;
+        summary.raw_set("errors", lua.create_table_from(errors)?)?;
         Ok(summary)
     }
 }
