@@ -4,7 +4,6 @@
 //! One value is one run. The meaning of the values, and whether the runs are comparable, is up to
 //! the caller.
 
-mod budget;
 mod group_sequential;
 mod rank_sum;
 mod shift;
@@ -14,10 +13,9 @@ mod verdict;
 
 use crate::moments::median;
 
-pub use budget::{Variances, slices_per_run};
 pub use group_sequential::{GroupSequential, LOOK_LEVEL, LOOKS, Look};
 pub use shift::{Levels, SHIFT_LEVELS, shift_function};
-pub use verdict::{Incomparable, Verdict, judge};
+pub use verdict::{Verdict, judge};
 
 /// Least number of pairs, or of runs of each system, for an interval. With 5 pairs a two-sided
 /// sign-flip p cannot go below 0.0625; with 6 it reaches 0.031.
@@ -63,20 +61,15 @@ impl Difference {
     }
 }
 
-/// Estimates the difference over pairs of runs (A, B) made next to each other, in random order.
+/// Estimates the difference over pairs of runs (A, B) made next to each other, in random order,
+/// with an interval of confidence 1 − `level`, between 0 and 1.
 ///
 /// Estimate: the median of the Walsh averages of d = ln(B/A) (Hodges and Lehmann, 1963); the values
 /// are that far apart, around the same median of ln √(AB). Interval: all values that the exact
 /// signed-rank test does not reject. p: exact sign flips up to 16 pairs,
 /// otherwise 100,000 random ones from a fixed seed. `None`: fewer than [`RUNS_MIN`] pairs, or a
-/// value that is not a positive number.
-pub fn paired(pairs: &[(f64, f64)]) -> Option<Difference> {
-    paired_at(pairs, LEVEL)
-}
-
-/// Estimates the difference as [`paired`] does, with an interval of confidence 1 − `level`, between
-/// 0 and 1. `None` also if the pairs are too few for the level: the least two-sided p of k pairs is
-/// 2/2ᵏ, so that [`LOOK_LEVEL`] takes 7.
+/// value that is not a positive number, or too few pairs for the level: the least two-sided p of k
+/// pairs is 2/2ᵏ, so that [`LOOK_LEVEL`] takes 7.
 pub fn paired_at(pairs: &[(f64, f64)], level: f64) -> Option<Difference> {
     assert!(level > 0.0 && level < 1.0, "{level} is not an error level");
     let logs = pairs.iter().map(|&(a, b)| Some((log(a)?, log(b)?))).collect::<Option<Vec<_>>>()?;

@@ -24,9 +24,8 @@ mod warmup;
 pub use binomial::{binomial_at_least, binomial_at_most};
 pub use changes::{ChangePoint, Sensitivity, change_points};
 pub use comparison::{
-    Difference, GroupSequential, Incomparable, LOOK_LEVEL, LOOKS, Levels, Look, RUNS_MIN,
-    SHIFT_LEVELS, Variances, Verdict, holm, judge, outliers, paired, paired_at, pairs_needed,
-    shift_function, slices_per_run, unpaired,
+    Difference, GroupSequential, LOOK_LEVEL, LOOKS, Levels, Look, RUNS_MIN, SHIFT_LEVELS, Verdict,
+    holm, judge, outliers, paired_at, pairs_needed, shift_function, unpaired,
 };
 pub use interval::{
     MeanInterval, PercentileInterval, RatioInterval, SliceTail, Standing, guard_of, mean_interval,
@@ -43,4 +42,4 @@ pub use student::{normal_cdf, normal_quantile, t_cdf, t_quantile};
 pub use support::{SUPPORT, count_needed, has_beyond, is_supported, least_count, rank_of};
 pub use trend::{Slope, regression};
 pub use usl::{Estimate, SweepPoint, USL_POINTS_CHECKED, Usl, UslFit, fit_usl};
-pub use warmup::{Transient, batch, mser};
+pub use warmup::{Transient, mser};

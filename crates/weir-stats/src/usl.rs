@@ -7,6 +7,7 @@ mod signs;
 
 pub use law::Usl;
 
+use crate::moments::mean;
 use crate::shuffle::Shuffle;
 
 /// Resamples of the bootstrap.
@@ -93,11 +94,8 @@ pub fn fit_usl(points: &[SweepPoint]) -> Option<UslFit> {
     let residual = |(n, x): (&f64, &f64)| x / usl.throughput(*n) - 1.0;
     let residuals: Vec<_> = connections.iter().zip(&observed).map(residual).collect();
     let intervals = resampled.as_ref().map(|fits| {
-        [
-            interval(usl.lambda, fits, |usl| usl.lambda),
-            interval(usl.sigma, fits, |usl| usl.sigma),
-            interval(usl.kappa, fits, |usl| usl.kappa),
-        ]
+        let parameters: [fn(&Usl) -> f64; 3] = [|usl| usl.lambda, |usl| usl.sigma, |usl| usl.kappa];
+        parameters.map(|of| interval(of(&usl), fits, of))
     });
     let greatest = connections[connections.len() - 1];
     let is_checked = points.len() >= USL_POINTS_CHECKED;
@@ -139,10 +137,6 @@ fn interval(value: f64, fits: &[Usl], of: impl Fn(&Usl) -> f64) -> Estimate {
     let mut values: Vec<_> = fits.iter().map(of).collect();
     values.sort_unstable_by(f64::total_cmp);
     Estimate { low: values[OUTSIDE], value, high: values[RESAMPLES - 1 - OUTSIDE] }
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 #[cfg(test)]

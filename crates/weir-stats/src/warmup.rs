@@ -7,15 +7,6 @@ use crate::stationarity::{CHANCE, LARGE, LEAST, are_sound, relative};
 /// Largest share of the window that a warm-up may leave as a transient.
 const LEFT_OVER: f64 = 0.05;
 
-/// Returns the means of consecutive batches of `size` values; an incomplete last batch is dropped.
-///
-/// # Panics
-///
-/// `size` is 0.
-pub fn batch(values: &[f64], size: usize) -> Vec<f64> {
-    values.chunks_exact(size).map(mean).collect()
-}
-
 /// Returns the number of values to delete from the beginning so that the mean of the rest has the
 /// least error (MSER; White, Simulation 1997): the d ≤ m/2 with the least Σ(Z_j − Z̄)²/(m − d)²
 /// over the rest. The smallest such d if several are equal.
@@ -112,13 +103,6 @@ mod tests {
                 100.0 + noise + if i < high { by } else { 0.0 }
             })
             .collect()
-    }
-
-    #[test]
-    fn batches() {
-        assert_eq!(batch(&[1.0, 2.0, 3.0, 4.0, 9.0], 2), [1.5, 3.5]);
-        assert_eq!(batch(&[1.0], 2), [0.0; 0]);
-        assert_eq!(batch(&[], 5), [0.0; 0]);
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub(crate) fn answer(
         return plain(Answer::None);
     }
     let answer = match verdict {
-        None | Some(Verdict::NotComparable(_)) => return plain(Answer::None),
+        None | Some(Verdict::NotComparable) => return plain(Answer::None),
         Some(Verdict::Undecided { .. }) => Answer::Undecided,
         Some(Verdict::Higher(_)) => directed(metric, true),
         Some(Verdict::Lower(_)) => directed(metric, false),

@@ -4,7 +4,7 @@
 //! It is a function of the pairs in the order in which they were made. It depends on neither clocks
 //! nor servers, and the pairs of a finished study give its verdict again.
 
-use super::verdict::{Incomparable, Verdict, judge};
+use super::verdict::{Verdict, judge};
 use super::{Difference, paired_at};
 
 /// Numbers of pairs after which a study may end; at the last one it does.
@@ -82,8 +82,7 @@ impl GroupSequential {
         for next in LOOKS {
             let made = &pairs[..pairs.len().min(next)];
             if let Some(odd) = made.iter().position(|pair| !has_ratio(pair)) {
-                let verdict = Verdict::NotComparable(vec![Incomparable::NoRatio]);
-                return Look::Done { pairs: odd + 1, verdict };
+                return Look::Done { pairs: odd + 1, verdict: Verdict::NotComparable };
             }
             let difference = paired_at(made, LOOK_LEVEL).filter(|found| found.runs == next);
             let Some(difference) = difference else {

@@ -54,7 +54,7 @@ fn different(ratio: f64) -> (f64, f64) {
     let mut bench = NoisyBench::new();
     let (mut matters, mut any, mut covered) = (0, 0, 0);
     for _ in 0..COMPARISONS {
-        let difference = paired(&bench.pairs(ratio)).expect("10 pairs");
+        let difference = paired_at(&bench.pairs(ratio), LEVEL).expect("10 pairs");
         covered += usize::from((difference.low..=difference.high).contains(&ratio.ln()));
         match judge(&[difference], 0.02)[..] {
             [Verdict::Higher(_) | Verdict::Lower(_)] => (matters, any) = (matters + 1, any + 1),
@@ -113,23 +113,23 @@ fn unpaired_runs_without_drift() {
 
 #[test]
 fn what_cannot_be_compared() {
-    assert_eq!(paired(&[(1.0, 2.0); 5]), None);
+    assert_eq!(paired_at(&[(1.0, 2.0); 5], LEVEL), None);
     assert_eq!(unpaired(&[1.0; 5], &[1.0; 9]), None);
     for odd in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let mut pairs = [(1.0, 2.0); 6];
         pairs[3].1 = odd;
-        assert_eq!(paired(&pairs), None, "{odd}");
+        assert_eq!(paired_at(&pairs, LEVEL), None, "{odd}");
         assert_eq!(unpaired(&[1.0, 1.0, odd, 1.0, 1.0, 1.0], &[1.0; 6]), None, "{odd}");
     }
 }
 
 #[test]
 fn constants() {
-    let twice = paired(&[(1.0, 2.0); 6]).expect("6 pairs");
+    let twice = paired_at(&[(1.0, 2.0); 6], LEVEL).expect("6 pairs");
     assert_eq!((twice.low, twice.effect, twice.high), (2_f64.ln(), 2_f64.ln(), 2_f64.ln()));
     assert_eq!((twice.p, Difference::change(twice.effect)), (2.0 / 64.0, 1.0));
     assert!((twice.a - 1.0).abs() < 1e-12 && (twice.b - 2.0).abs() < 1e-12, "{twice:?}");
-    let same = paired(&[(3.0, 3.0); 6]).expect("6 pairs");
+    let same = paired_at(&[(3.0, 3.0); 6], LEVEL).expect("6 pairs");
     assert_eq!((same.low, same.high, same.p), (0.0, 0.0, 1.0));
     assert!(matches!(judge(&[same], 0.02)[..], [Verdict::Equivalent { excluded: 0.0, .. }]));
     let same = unpaired(&[3.0; 6], &[3.0; 8]).expect("6 runs");
@@ -141,7 +141,7 @@ fn constants() {
 #[test]
 fn the_values_agree_with_the_change() {
     let pairs: Vec<_> = (0..9).map(|n| (if n % 9 < 4 { 400.0 } else { 500.0 }, 500.0)).collect();
-    let found = paired(&pairs).expect("9 pairs");
+    let found = paired_at(&pairs, LEVEL).expect("9 pairs");
     assert!(found.effect > 0.0 && (found.b / found.a - found.effect.exp()).abs() < 1e-12);
     assert!((400.0..500.0).contains(&found.a) && found.b <= 560.0, "{found:?}");
     let (a, b) = ([1.0, 2.0, 4.0, 8.0, 16.0, 32.0], [3.0; 7]);

@@ -27,23 +27,8 @@ pub enum Verdict {
         /// the threshold from none.
         runs_needed: u64,
     },
-    /// The runs are not comparable, for these reasons.
-    NotComparable(Vec<Incomparable>),
-}
-
-/// Reason for not comparing runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Incomparable {
-    /// Number of runs that are invalid by their own evidence.
-    InvalidRuns(usize),
-    /// The runs' environments differ.
-    Environment,
-    /// The runs' load plans differ.
-    Plan,
-    /// Number of pairs, or of runs of one system, that is too small for any result.
-    TooFewRuns(usize),
     /// The metric has no positive value in some run, so that there is no ratio.
-    NoRatio,
+    NotComparable,
 }
 
 /// Returns the verdicts on the metrics of one comparison, in the order given. The first metric is

@@ -30,12 +30,6 @@ pub struct Goal {
 }
 
 impl Goal {
-    /// Returns the defaults of METHOD 1.13 for an objective like "p99 within …", for which
-    /// `share_max` is 0.01.
-    pub fn new(share_max: f64) -> Goal {
-        Goal::of_shares(vec![share_max])
-    }
-
     /// Returns the defaults of METHOD 1.13 for an objective that limits several shares.
     pub fn of_shares(shares_max: Vec<f64>) -> Goal {
         Goal {

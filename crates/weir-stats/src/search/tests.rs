@@ -35,7 +35,7 @@ fn cliff(limit_rps: f64) -> impl FnMut(f64, f64) -> Trial {
 #[test]
 fn a_cliff_is_found_from_anywhere() {
     for guess_rps in [40.0, 9_000.0, 10_000.0, 11_000.0, 3e6] {
-        let (found, search) = run(Goal::new(0.01), guess_rps, cliff(10_000.0));
+        let (found, search) = run(Goal::of_shares(vec![0.01]), guess_rps, cliff(10_000.0));
         let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
         assert_eq!(found.end, End::WithinGoal);
         assert!(lower.rate_rps < 10_000.0 && upper.rate_rps >= 10_000.0, "{found:?}");
@@ -48,12 +48,12 @@ fn a_cliff_is_found_from_anywhere() {
 
 #[test]
 fn a_range_ends_a_search() {
-    let goal = Goal { rate_max_rps: 8_000.0, ..Goal::new(0.01) };
+    let goal = Goal { rate_max_rps: 8_000.0, ..Goal::of_shares(vec![0.01]) };
     let (found, _) = run(goal, 5_000.0, cliff(10_000.0));
     assert_eq!((found.end, found.upper), (End::AboveRange, None));
     assert_eq!(found.lower.expect("the greatest rate").rate_rps, 8_000.0);
     for (rate_min_rps, lowest_rps) in [(0.0, 0.005), (30.0, 30.0)] {
-        let goal = Goal { rate_min_rps, ..Goal::new(0.01) };
+        let goal = Goal { rate_min_rps, ..Goal::of_shares(vec![0.01]) };
         let (found, search) = run(goal, 5_000.0, cliff(0.0));
         assert_eq!((found.end, found.lower), (End::BelowRange, None));
         let lowest = search.loads[0].rate_rps();
@@ -67,7 +67,7 @@ fn a_range_ends_a_search() {
 fn a_limit_outside_the_server_is_a_ceiling() {
     for limiter in [Limiter::Client, Limiter::Connections] {
         let mut server = cliff(10_000.0);
-        let (found, search) = run(Goal::new(0.01), 2_000.0, |rate_rps, duration_s| {
+        let (found, search) = run(Goal::of_shares(vec![0.01]), 2_000.0, |rate_rps, duration_s| {
             let limited_by = (rate_rps > 6_000.0).then_some(limiter);
             Trial { limited_by, ..server(rate_rps, duration_s) }
         });
@@ -83,7 +83,7 @@ fn a_limit_outside_the_server_is_a_ceiling() {
 /// A client that is always the limit proves nothing.
 #[test]
 fn a_client_that_is_always_the_limit_ends_a_search() {
-    let (found, _) = run(Goal::new(0.01), 2_000.0, |rate_rps, duration_s| Trial {
+    let (found, _) = run(Goal::of_shares(vec![0.01]), 2_000.0, |rate_rps, duration_s| Trial {
         limited_by: Some(Limiter::Client),
         ..even(rate_rps, duration_s, 0.0)
     });
@@ -95,7 +95,7 @@ fn a_client_that_is_always_the_limit_ends_a_search() {
 /// to miss the objective.
 #[test]
 fn a_client_that_spoils_the_search_is_named() {
-    let goal = Goal { rate_min_rps: 2_000.0, ..Goal::new(0.01) };
+    let goal = Goal { rate_min_rps: 2_000.0, ..Goal::of_shares(vec![0.01]) };
     let (found, _) = run(goal, 200_000.0, |rate_rps, duration_s| Trial {
         limited_by: (rate_rps > 5_000.0).then_some(Limiter::Client),
         ..even(rate_rps, duration_s, 0.01)
@@ -110,7 +110,7 @@ fn a_client_that_spoils_the_search_is_named() {
 #[test]
 fn a_client_that_was_the_limit_once_is_tried_again() {
     let (mut server, mut trials) = (cliff(10_000.0), 0);
-    let (found, _) = run(Goal::new(0.01), 9_000.0, |rate_rps, duration_s| {
+    let (found, _) = run(Goal::of_shares(vec![0.01]), 9_000.0, |rate_rps, duration_s| {
         trials += 1;
         let limited_by = (trials % 7 == 0).then_some(Limiter::Client);
         Trial { limited_by, ..server(rate_rps, duration_s) }
@@ -125,7 +125,7 @@ fn a_client_that_was_the_limit_once_is_tried_again() {
 #[test]
 fn a_client_that_has_carried_a_higher_rate_is_no_ceiling() {
     let (mut server, mut highest, mut spoilt) = (cliff(10_000.0), 0.0_f64, BTreeMap::new());
-    let (found, _) = run(Goal::new(0.01), 9_000.0, |rate_rps, duration_s| {
+    let (found, _) = run(Goal::of_shares(vec![0.01]), 9_000.0, |rate_rps, duration_s| {
         let times = spoilt.entry(rate_rps.to_bits()).or_insert(0);
         let limited_by = (rate_rps < highest && *times < 2).then_some(Limiter::Client);
         match limited_by {
@@ -174,7 +174,7 @@ fn rates_are_round() {
 /// the second one was not observed.
 #[test]
 fn a_system_that_recovers_is_not_believed() {
-    let (found, _) = run(Goal::new(0.01), 11_600.0, |rate_rps, duration_s| {
+    let (found, _) = run(Goal::of_shares(vec![0.01]), 11_600.0, |rate_rps, duration_s| {
         let is_bad = rate_rps >= 9_000.0 || (5_000.0..6_000.0).contains(&rate_rps);
         even(rate_rps, duration_s, if is_bad { 0.5 } else { 0.0 })
     });
@@ -186,7 +186,7 @@ fn a_system_that_recovers_is_not_believed() {
 /// reports that.
 #[test]
 fn what_cannot_be_told_apart_stays_inside() {
-    let (found, search) = run(Goal::new(0.01), 20_000.0, |rate_rps, duration_s| {
+    let (found, search) = run(Goal::of_shares(vec![0.01]), 20_000.0, |rate_rps, duration_s| {
         let share = match rate_rps {
             ..9_000.0 => 0.001,
             9_000.0..11_000.0 => 0.01,
@@ -204,7 +204,13 @@ fn what_cannot_be_told_apart_stays_inside() {
 
 /// A search as wide as that of the command line.
 fn quick(share_max: f64) -> Goal {
-    Goal { width: 0.1, initial_s: 5.0, final_s: 5.0, sum_s: 15.0, ..Goal::new(share_max) }
+    Goal {
+        width: 0.1,
+        initial_s: 5.0,
+        final_s: 5.0,
+        sum_s: 15.0,
+        ..Goal::of_shares(vec![share_max])
+    }
 }
 
 /// A server that keeps 9,000/s for sure: each bound counts the trials on its side of the true rate,
@@ -330,7 +336,7 @@ fn growth_alone_is_an_upper_bound() {
 #[test]
 fn a_search_that_concludes_confirms_its_bounds() {
     for width in [0.02, 0.2] {
-        let goal = Goal { width, ..Goal::new(0.01) };
+        let goal = Goal { width, ..Goal::of_shares(vec![0.01]) };
         let mut search = Search::new(goal, 20_000.0);
         let found = loop {
             match if search.trials < 12 { search.next() } else { search.conclude() } {
@@ -353,7 +359,7 @@ fn a_search_that_concludes_confirms_its_bounds() {
 
 #[test]
 fn trials_run_out() {
-    let goal = Goal { trials_max: 5, ..Goal::new(0.01) };
+    let goal = Goal { trials_max: 5, ..Goal::of_shares(vec![0.01]) };
     let (found, search) = run(goal, 1e6, cliff(10.0));
     assert_eq!((found.end, search.trials), (End::OutOfTrials, 5));
 }
@@ -423,7 +429,8 @@ fn queue_searches(goal: &Goal, searches: u32) -> (u32, u32) {
 /// limit. The estimate of support is itself rough, and conservative.
 #[test]
 fn the_interval_contains_the_truth() {
-    let goal = Goal { initial_s: 37.5, final_s: 300.0, sum_s: 900.0, ..Goal::new(0.01) };
+    let goal =
+        Goal { initial_s: 37.5, final_s: 300.0, sum_s: 900.0, ..Goal::of_shares(vec![0.01]) };
     let (hits, supported) = queue_searches(&goal, 40);
     assert!(hits >= 38 && supported >= 16, "{hits} {supported}");
 }
@@ -432,6 +439,6 @@ fn the_interval_contains_the_truth() {
 /// reports insufficient support.
 #[test]
 fn trials_that_are_too_short_say_so() {
-    let (hits, supported) = queue_searches(&Goal::new(0.01), 40);
+    let (hits, supported) = queue_searches(&Goal::of_shares(vec![0.01]), 40);
     assert!(hits >= 28 && supported <= 4, "{hits} {supported}");
 }
