@@ -138,57 +138,51 @@ fn make<L: TrialRunner>(
         is_superseded: false,
         outcome: TrialOutcome::Failed { reason: String::new(), document: None },
     };
-    let failure = match fill(&mut trial, study, upcoming, runner) {
-        Ok(document) => {
-            let failure = failure_of(&document, study, upcoming);
-            trial.outcome = TrialOutcome::Measured(Box::new(document));
-            failure
-        }
-        Err(reason) => Some(reason),
+    let measured = carry_out(&mut trial, study, upcoming, runner);
+    let failure = match &measured {
+        Ok(document) => failure_of(document, study, upcoming),
+        Err(reason) => Some(reason.clone()),
     };
-    let failure = failure.or_else(|| after(&mut trial, study, upcoming, runner).err());
-    if let Some(reason) = &failure {
-        let failed = TrialOutcome::Failed { reason: reason.clone(), document: None };
-        // Nothing that was measured is lost.
-        if let (TrialOutcome::Measured(measured), TrialOutcome::Failed { document, .. }) =
-            (std::mem::replace(&mut trial.outcome, failed), &mut trial.outcome)
-        {
-            *document = Some(measured);
+    let failure =
+        failure.or_else(|| hook(HookKind::After, &mut trial, study, upcoming, runner).err());
+    // Nothing that was measured is lost.
+    trial.outcome = match (measured.ok().map(Box::new), &failure) {
+        (Some(document), None) => TrialOutcome::Measured(document),
+        (document, reason) => {
+            TrialOutcome::Failed { reason: reason.clone().unwrap_or_default(), document }
         }
-    }
+    };
     (trial, failure)
 }
 
 /// Runs the hook before the trial, waits, and carries out the run.
-fn fill<L: TrialRunner>(
+fn carry_out<L: TrialRunner>(
     trial: &mut Trial,
     study: &Study,
     upcoming: &Upcoming,
     runner: &mut L,
 ) -> Result<Document, String> {
-    if study.hooks.before.is_some() {
-        let run = runner.hook(HookKind::Before, study, upcoming)?;
-        let checked = check_hook(HookKind::Before, &run);
-        trial.before = Some(run);
-        checked?;
-    }
+    hook(HookKind::Before, trial, study, upcoming, runner)?;
     trial.settling = runner.settle(study, upcoming)?;
     runner.run(study, upcoming)
 }
 
-fn after<L: TrialRunner>(
+/// Runs the command of a hook, if there is one.
+fn hook<L: TrialRunner>(
+    kind: HookKind,
     trial: &mut Trial,
     study: &Study,
     upcoming: &Upcoming,
     runner: &mut L,
 ) -> Result<(), String> {
-    if study.hooks.after.is_none() {
-        return Ok(());
+    let (command, kept) = match kind {
+        HookKind::Before => (&study.hooks.before, &mut trial.before),
+        HookKind::After => (&study.hooks.after, &mut trial.after),
+    };
+    match command {
+        Some(_) => check_hook(kind, kept.insert(runner.hook(kind, study, upcoming)?)),
+        None => Ok(()),
     }
-    let run = runner.hook(HookKind::After, study, upcoming)?;
-    let checked = check_hook(HookKind::After, &run);
-    trial.after = Some(run);
-    checked
 }
 
 /// Returns the reason why a run ends the study: it was interrupted, or nothing succeeded.

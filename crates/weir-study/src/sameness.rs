@@ -36,12 +36,12 @@ pub(crate) fn judge(runs: Runs<'_>, allowed: Allowed) -> (Vec<Note>, Vec<Note>) 
         warnings.extend(grade(runs.a, "A").into_iter().chain(grade(runs.b, "B")));
         warnings.extend(target(runs));
     }
-    let machine = of_all(all(), |run| machine(&run.environment), |run| machine_of(first, run));
+    let machine = of_all(first, all(), |run| machine(&run.environment));
     if !machine.is_empty() {
         let text = format!("the runs were made in different environments: {}", list(&machine));
         reasons.push(Note::new("ENVIRONMENT", text));
     }
-    let loads = of_all(all(), |run| load(&run.plan), |run| load_of(first, run));
+    let loads = of_all(first, all(), |run| load(&run.plan));
     if !loads.is_empty() {
         let text = format!("the load plans differ: {}", list(&loads));
         match allowed {
@@ -136,46 +136,35 @@ fn shown(value: &Value) -> String {
 
 /// Differences of all runs from the first, each path once.
 fn of_all<'d>(
+    first: &Document,
     runs: impl Iterator<Item = &'d &'d Document>,
-    key: impl Fn(&Document) -> Value,
-    differences: impl Fn(&Document) -> Vec<String>,
+    facts: impl Fn(&Document) -> Value,
 ) -> Vec<String> {
-    let mut seen: Vec<Value> = Vec::new();
-    let mut found: Vec<String> = Vec::new();
-    for run in runs {
-        let value = key(run);
+    let own = facts(first);
+    let (mut seen, mut found) = (Vec::new(), Vec::new());
+    for value in runs.map(|run| facts(run)) {
         if seen.contains(&value) {
             continue;
         }
-        seen.push(value);
-        for text in differences(run) {
+        for text in differences(&own, &value) {
             if !found.contains(&text) {
                 found.push(text);
             }
         }
+        seen.push(value);
     }
     found
 }
 
-fn machine_of(first: &Document, run: &Document) -> Vec<String> {
-    differences(&machine(&first.environment), &machine(&run.environment))
-}
-
-fn load_of(first: &Document, run: &Document) -> Vec<String> {
-    differences(&load(&first.plan), &load(&run.plan))
-}
-
 /// The facts of the environment that change results.
 fn machine(environment: &Environment) -> Value {
-    let Environment { weir_version, weir_commit, io_engine, hostname, os, kernel, .. } =
-        environment;
     serde_json::json!({
-        "weir_version": weir_version,
-        "weir_commit": weir_commit,
-        "io_engine": io_engine,
-        "hostname": hostname,
-        "os": os,
-        "kernel": kernel,
+        "weir_version": environment.weir_version,
+        "weir_commit": environment.weir_commit,
+        "io_engine": environment.io_engine,
+        "hostname": environment.hostname,
+        "os": environment.os,
+        "kernel": environment.kernel,
         "cpu_model": environment.cpu_model,
         "cpus_online": environment.cpus_online,
         "cpus_usable": environment.cpus_usable,

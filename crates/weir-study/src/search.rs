@@ -95,20 +95,6 @@ fn divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { divisor(b, a % b) }
 }
 
-/// A document that the search cannot use.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SearchError {
-    /// The closed loop got no response: there is no first guess.
-    #[error("no response in a closed loop of {0} connections: there is no rate to begin with")]
-    NoResponse(u32),
-    /// The objective of the study cannot be read.
-    #[error("the objective of the search cannot be read")]
-    Objective,
-    /// The document is of another run than the trial that is due.
-    #[error("the document is not of the next trial of this search")]
-    OtherTrial,
-}
-
 /// A search in progress.
 #[derive(Clone, Debug)]
 pub struct SearchRun {
@@ -154,18 +140,16 @@ impl SearchRun {
         }
     }
 
-    /// Records the document of the trial that [`SearchRun::next`] returned.
-    ///
-    /// # Errors
-    /// When the document is of another run, or there is no response to begin with.
-    pub fn record(&mut self, document: &Document) -> Result<(), SearchError> {
-        let Next::Run(plan) = self.next() else { return Err(SearchError::OtherTrial) };
+    /// Records the document of the trial that [`SearchRun::next`] returned. `None` if it is of
+    /// another run, or there is no response to begin with.
+    pub fn record(&mut self, document: &Document) -> Option<()> {
+        let Next::Run(plan) = self.next() else { return None };
         let rate = match document.plan.load {
             Load::ClosedLoop => None,
             Load::OpenLoop { rate, .. } => Some(rate),
         };
         if rate != plan.rate() || document.plan.connections != plan.connections {
-            return Err(SearchError::OtherTrial);
+            return None;
         }
         let judged = match plan.rate_rps {
             None => self.guess(document)?,
@@ -182,26 +166,21 @@ impl SearchRun {
             used: judged.used,
             text: judged.text,
         });
-        Ok(())
+        Some(())
     }
 
     /// Begins the search for rates at the throughput of the closed loop.
-    fn guess(&mut self, document: &Document) -> Result<Judged, SearchError> {
+    fn guess(&mut self, document: &Document) -> Option<Judged> {
         let completed_rps = document.throughput.completed_rps;
         if document.responses() == 0 || completed_rps <= 0.0 {
-            return Err(SearchError::NoResponse(self.connections.count()));
+            return None;
         }
         let options = &mut self.options;
         options.effort = effort::long_enough(options.effort, &options.objective, completed_rps);
         let goal = effort::goal(&options.effort, &options.objective, options.rate_max_rps);
         self.search = Some(Search::new(goal, GUESS_FACTOR * completed_rps));
-        Ok(Judged {
-            used: TrialUse::Guess,
-            shares: Vec::new(),
-            waits: None,
-            growth: None,
-            text: String::new(),
-        })
+        let (used, text) = (TrialUse::Guess, String::new());
+        Some(Judged { used, shares: Vec::new(), waits: None, growth: None, text })
     }
 
     /// Judges a trial of an open loop. The search for rates gets it unless it is repeated with
