@@ -5,7 +5,7 @@ use weir_result::{AddressRange, Closer, ConnectionPlan, Rate};
 use weir_runner::{HttpChoice, HttpSpec};
 
 use super::choices::{CLOSE, HTTP, one_of};
-use super::values::{depth, positive, positive_duration, rate, table, window};
+use super::values::{depth, positive, positive_duration, table, window};
 
 /// Heading of the flags.
 pub(super) const HEADING: &str = "Connections";
@@ -60,7 +60,7 @@ pub(crate) struct ConnectionArgs {
     #[arg(long, value_name = "T", value_parser = positive_duration)]
     connection_lifetime: Option<u64>,
     /// Connects per second over all threads, renewals included [default: unlimited]
-    #[arg(long, value_name = "N", value_parser = rate)]
+    #[arg(long, value_name = "N")]
     connect_rate: Option<Rate>,
     /// Source addresses, used in turn: 10.0.0.5, 10.0.0.5-10.0.0.20, 127.1.0.0/24; repeatable, or
     /// with commas

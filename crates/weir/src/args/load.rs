@@ -5,12 +5,13 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use clap::Args;
 use weir_result::{Arrivals, Load, Part, Rate};
 use weir_runner::{LoadSpec, RunSpec, Warmup};
+use weir_text::units::parse_duration_ns;
 
 use super::ArrivalsChoice;
 use super::values::{
-    depth, duration, part, positive, positive_duration, positive_long, rate, threads, unix_time,
-    warmup,
+    depth, part, positive, positive_duration, positive_long, threads, unix_time, warmup,
 };
+use super::wrong::wrong;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -38,7 +39,7 @@ pub(crate) struct LoadArgs {
     pub(crate) requests: Option<u64>,
     /// Constant rate over all threads, in requests per second: 20k, 0.5, 100/m [default: closed
     /// loop]
-    #[arg(short = 'R', long, value_name = "N", value_parser = rate)]
+    #[arg(short = 'R', long, value_name = "N")]
     pub(crate) rate: Option<Rate>,
     /// Arrival process with --rate: evenly spaced, or with independent exponential gaps
     #[arg(long, value_enum, default_value_t = ArrivalsChoice::Uniform, requires = "rate",
@@ -53,7 +54,7 @@ pub(crate) struct LoadArgs {
     pub(crate) warmup: Option<Warmup>,
     /// Longest drain after the window, in which the load continues unrecorded until every measured
     /// request has its response [default: 20% of -d, at least 1s, at most the timeout]
-    #[arg(long, value_name = "T", value_parser = duration)]
+    #[arg(long, value_name = "T", value_parser = parse_duration_ns)]
     pub(crate) drain: Option<u64>,
     /// Response timeout
     #[arg(short = 'T', long, value_name = "T", value_parser = positive_duration,
@@ -130,28 +131,30 @@ impl PartArgs {
     }
 
     /// Checks that all parts of a load have the same plan, and each a worker.
-    pub(super) fn check(&self, load: &LoadArgs) -> Result<(), String> {
+    pub(super) fn check(&self, load: &LoadArgs) -> Result<(), clap::Error> {
         let Some(part) = self.part else { return Ok(()) };
         let Some(threads) = load.threads else {
-            return Err("--part needs --threads: the number over all parts, the same on each \
-                        machine"
-                .to_owned());
+            return Err(wrong(
+                "--part needs --threads: the number over all parts, the same on each machine",
+            ));
         };
-        let (count, threads) = (part.count(), threads.min(load.connections));
-        if threads < count {
-            return Err(format!(
+        let count = part.count();
+        if threads.min(load.connections) < count {
+            return Err(wrong(format!(
                 "--part: {count} parts need at least one thread and connection each: raise \
                  --threads or --connections to {count} or more"
-            ));
+            )));
         }
         if load.arrivals == ArrivalsChoice::Poisson && load.seed.is_none() {
-            let text = "--part needs --seed with random arrivals: the same on each machine";
-            return Err(text.to_owned());
+            return Err(wrong(
+                "--part needs --seed with random arrivals: the same on each machine",
+            ));
         }
         if load.warmup.is_some_and(|warmup| warmup.is_auto) {
-            let text = "--part cannot be used with --warmup auto: each part would end its own \
-                        warm-up; give a length";
-            return Err(text.to_owned());
+            return Err(wrong(
+                "--part cannot be used with --warmup auto: each part would end its own warm-up; \
+                 give a length",
+            ));
         }
         Ok(())
     }

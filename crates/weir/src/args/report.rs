@@ -7,7 +7,7 @@ use weir_report::{Exporter, exporters};
 use weir_verdict::Assertion;
 
 use super::Form;
-use super::values::{assertion, confidence, output};
+use super::values::{confidence, output};
 use crate::output::{Export, Output, Outputs, all_exports};
 use crate::strict::Strict;
 
@@ -37,7 +37,7 @@ pub(crate) struct ReportArgs {
           value_name = "FORMAT", help = exporters::HELP)]
     pub(crate) format: Exporter,
     /// Exit with 3 unless this holds: 'p99 < 5ms', 'errors == 0'; repeatable
-    #[arg(long = "assert", value_name = "ASSERTION", value_parser = assertion)]
+    #[arg(long = "assert", value_name = "ASSERTION")]
     pub(crate) assertions: Vec<Assertion>,
     /// Fail every --assert that is less certain than this: 95 (percent)
     #[arg(long, value_name = "PERCENT", value_parser = confidence, requires = "assertions")]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use weir_result::Header;
 use weir_runner::{BodySpec, InputFile, RedactionSpec, RequestSpec, ScriptSpec, credentials};
+use weir_text::units::parse_bytes;
 
-use super::values::bytes;
 use super::wrong::wrong;
 use super::{peers, tls};
 
@@ -28,13 +28,13 @@ pub(crate) struct RequestArgs {
     #[arg(short = 'b', long, value_name = "TEXT|@FILE")]
     pub(crate) body: Option<String>,
     /// Request body of this size: a run of the letter x
-    #[arg(long, value_name = "BYTES", value_parser = bytes, conflicts_with = "body")]
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, conflicts_with = "body")]
     body_size: Option<u64>,
     /// Lua script that makes requests and reads responses, with wrk's API
     #[arg(short, long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
     /// Memory for the response bodies that a script sees, over all connections; more is cut
-    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "256Mi")]
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, default_value = "256Mi")]
     script_memory: u64,
 }
 

@@ -9,7 +9,7 @@ use weir_report::{Exporter, exporters};
 use weir_verdict::Assertion;
 
 use super::live::LiveArgs;
-use super::values::{assertion, confidence, output};
+use super::values::{confidence, output};
 use super::wrong::wrong;
 use crate::output::{Export, Output, Outputs, all_exports, is_stdout};
 use crate::strict::Strict;
@@ -33,7 +33,7 @@ pub(crate) struct ResultArgs {
 #[command(next_help_heading = "Verdict")]
 pub(crate) struct VerdictArgs {
     /// Exit with 3 unless this holds: 'p99 < 5ms', 'errors == 0', 'rate > 20k'; repeatable
-    #[arg(long = "assert", value_name = "ASSERTION", value_parser = assertion)]
+    #[arg(long = "assert", value_name = "ASSERTION")]
     pub(crate) assertions: Vec<Assertion>,
     /// Fail every --assert that is less certain than this: 95 (percent)
     #[arg(long, value_name = "PERCENT", value_parser = confidence, requires = "assertions")]

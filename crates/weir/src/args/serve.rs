@@ -6,10 +6,9 @@ use std::time::Duration;
 use clap::{ArgAction, Args};
 use weir_io::EngineChoice;
 use weir_serve::{Delay, Drip, ExtraHeader, Fault, HttpVersion, Mode, Stall, TlsVersion};
-use weir_text::units::{parse_count, parse_duration_ns};
+use weir_text::units::{parse_bytes, parse_count, parse_duration_ns};
 
 use super::choices::{SWITCH, one_of};
-use super::values::bytes;
 
 /// `weir serve`.
 #[derive(Debug, Args)]
@@ -86,10 +85,10 @@ pub(crate) struct ResponseArgs {
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub(crate) status: u16,
     /// Body size in bytes
-    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "14")]
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, default_value = "14")]
     pub(crate) size: u64,
     /// Chunked transfer coding, with chunks of this size [default size: 16Ki]
-    #[arg(long, value_name = "BYTES", value_parser = bytes, num_args = 0..=1,
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, num_args = 0..=1,
           default_missing_value = "16Ki", conflicts_with = "until_close")]
     pub(crate) chunked: Option<u64>,
     /// Delimit the body by closing the connection
@@ -157,7 +156,7 @@ pub(crate) struct ClosingArgs {
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) h2_streams: u32,
     /// Flow-control window of each HTTP/2 stream for request bodies [default: 1Gi-1]
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     pub(crate) h2_window: Option<u64>,
     /// Delay of the SETTINGS of HTTP/2, and of all later frames
     #[arg(long, value_name = "T", value_parser = span, default_value = "0ms")]
@@ -198,6 +197,6 @@ pub(crate) struct LogArgs {
     pub(crate) log_max: u64,
 }
 
-fn span(text: &str) -> Result<Duration, String> {
-    parse_duration_ns(text).map(Duration::from_nanos).map_err(|error| error.to_string())
+fn span(text: &str) -> anyhow::Result<Duration> {
+    Ok(Duration::from_nanos(parse_duration_ns(text)?))
 }

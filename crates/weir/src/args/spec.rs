@@ -10,7 +10,7 @@ use super::connection::{ConnectionArgs, HttpArgs};
 use super::engine::{CheckArgs, EngineArgs};
 use super::load::{LoadArgs, PartArgs};
 use super::request::{CredentialArgs, RequestArgs};
-use super::target::TargetArgs;
+use super::target::{TargetArgs, check_unix};
 use super::tls::TlsArgs;
 use super::watch::WatchArgs;
 use super::words::check_words;
@@ -91,9 +91,9 @@ impl SpecArgs {
             self.credentials.userinfo = userinfo;
         }
         self.credentials.check(self.request.header_names())?;
-        self.part.check(&self.load).map_err(wrong)?;
-        self.watch.check().map_err(wrong)?;
-        self.target.check().map_err(wrong)
+        self.part.check(&self.load)?;
+        self.watch.check()?;
+        self.target.unix.as_deref().map_or(Ok(()), check_unix).map_err(wrong)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Result, ensure};
 use clap::{ArgAction, Args, ValueEnum};
 use weir_report::{Exporter, exporters};
 use weir_result::Rate;
@@ -15,7 +16,7 @@ use super::ResultArgs;
 use super::choices::ArrivalsChoice;
 use super::live::LiveArgs;
 use super::result::{self, SaveArgs};
-use super::values::{output, positive, positive_duration, rate};
+use super::values::{output, positive, positive_duration};
 use super::watch::fact;
 use crate::output::{Export, Output, Outputs, all_exports};
 
@@ -245,7 +246,7 @@ pub(crate) struct SearchArgs {
           value_name = "uniform|poisson")]
     pub(crate) arrivals: ArrivalsChoice,
     /// Highest rate to try
-    #[arg(long, value_name = "R", value_parser = rate)]
+    #[arg(long, value_name = "R")]
     pub(crate) max_rate: Option<Rate>,
     /// Flags of every study.
     #[command(flatten)]
@@ -365,7 +366,7 @@ pub(crate) struct RerunArgs {
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ChangeArgs {
     /// Rate of the load in the place of the recorded one, as weir -R
-    #[arg(short = 'R', long, value_name = "N", value_parser = rate, help_heading = CHANGES)]
+    #[arg(short = 'R', long, value_name = "N", help_heading = CHANGES)]
     pub(crate) rate: Option<Rate>,
     /// Connections in the place of the recorded number
     #[arg(short, long, value_name = "N", value_parser = positive, help_heading = CHANGES)]
@@ -458,18 +459,17 @@ pub(crate) fn metric(text: &str) -> Result<String, String> {
 }
 
 /// Parses `2%` or `0.02`, above 0.
-fn threshold(text: &str) -> Result<f64, String> {
-    let share = parse_share(text).map_err(|error| error.to_string())?;
-    if share > 0.0 { Ok(share) } else { Err("it is above 0%".to_owned()) }
+fn threshold(text: &str) -> Result<f64> {
+    let share = parse_share(text)?;
+    ensure!(share > 0.0, "it is above 0%");
+    Ok(share)
 }
 
 /// Parses the width of an interval: `5%`, at least 1%.
-fn width(text: &str) -> Result<f64, String> {
-    let share = parse_share(text).map_err(|error| error.to_string())?;
-    match (0.01..1.0).contains(&share) {
-        true => Ok(share),
-        false => Err("write a width from 1% to below 100%".to_owned()),
-    }
+fn width(text: &str) -> Result<f64> {
+    let share = parse_share(text)?;
+    ensure!((0.01..1.0).contains(&share), "write a width from 1% to below 100%");
+    Ok(share)
 }
 
 /// Parses `old,new`.

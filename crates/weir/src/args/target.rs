@@ -36,7 +36,7 @@ pub(crate) struct TargetArgs {
     ipv6: bool,
     /// Connect to this Unix socket instead of the URL's host; @NAME: an abstract one
     #[arg(long, value_name = "PATH", help_heading = HEADING)]
-    unix: Option<PathBuf>,
+    pub(super) unix: Option<PathBuf>,
 }
 
 impl TargetArgs {
@@ -62,11 +62,6 @@ impl TargetArgs {
     /// The words for the script.
     pub(crate) fn script_args(&self) -> impl Iterator<Item = &String> {
         self.words.iter().skip(1).chain(&self.more_words)
-    }
-
-    /// Checks the name of the Unix socket.
-    pub(super) fn check(&self) -> Result<(), String> {
-        self.unix.as_deref().map_or(Ok(()), check_unix)
     }
 }
 

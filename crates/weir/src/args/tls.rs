@@ -32,10 +32,10 @@ pub(crate) struct TlsArgs {
     #[arg(long, value_name = "NAME")]
     sni: Option<String>,
     /// Lowest version of TLS to offer [default: 1.2]
-    #[arg(long, value_name = "1.2|1.3", value_parser = str::parse::<TlsVersion>)]
+    #[arg(long, value_name = "1.2|1.3")]
     tls_min: Option<TlsVersion>,
     /// Highest version of TLS to offer [default: 1.3]
-    #[arg(long, value_name = "1.2|1.3", value_parser = str::parse::<TlsVersion>)]
+    #[arg(long, value_name = "1.2|1.3")]
     tls_max: Option<TlsVersion>,
     /// Ciphers to offer, the preferred first, by the names of OpenSSL or IANA, with commas or
     /// colons [default: all that are known]

@@ -6,6 +6,7 @@ use clap::Args;
 use weir_runner::WatchSpec;
 
 use super::values::positive_duration;
+use super::wrong::wrong;
 
 /// Heading of the flags.
 const HEADING: &str = "Server";
@@ -53,11 +54,12 @@ impl WatchArgs {
     ///
     /// # Errors
     /// When two have the same.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), clap::Error> {
         let names: Vec<&String> = self.note.iter().map(|(name, _)| name).collect();
-        let twice = (1..names.len()).find(|at| names[..*at].contains(&names[*at]));
-        twice
-            .map_or(Ok(()), |at| Err(format!("--note {} is there twice: leave one out", names[at])))
+        match (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {
+            Some(at) => Err(wrong(format!("--note {} is there twice: leave one out", names[at]))),
+            None => Ok(()),
+        }
     }
 
     /// Returns the specification.

@@ -27,7 +27,7 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
     StepSummary::of(args.github)?;
     let mut study = load(&args.file)?;
     let new = args.output.documents().next();
-    let at_end = args.output.exports().chain(args.output.later_documents());
+    let at_end = args.output.at_end();
     let settings = StudySettings {
         output: new.or(Some(&args.file)),
         resumed: Some(&args.file),

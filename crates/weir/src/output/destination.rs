@@ -11,11 +11,9 @@ use super::exports::{Export, ROWS_EXTENSION, extension_of};
 pub(crate) enum Output {
     /// `-`: the document on standard output, in the report's place.
     Stdout,
-    /// The document, in a file with the extension `.json`, or one that no other format has.
-    Document(PathBuf),
     /// Every request of a run.
     Rows(PathBuf),
-    /// Another format.
+    /// The document, also in a file with an extension that no format has, or another format.
     Export(Export),
 }
 
@@ -27,13 +25,11 @@ impl Output {
             return Ok(Output::Stdout);
         }
         let extension = extension_of(&path).unwrap_or_default();
-        Ok(match exporters::of_extension(&extension) {
-            _ if extension == ROWS_EXTENSION => Output::Rows(path),
-            Some(format) if format != exporters::JSON => {
-                Output::Export(Export { flag: FLAG, format, path })
-            }
-            _ => Output::Document(path),
-        })
+        if extension == ROWS_EXTENSION {
+            return Ok(Output::Rows(path));
+        }
+        let format = exporters::of_extension(&extension).unwrap_or(exporters::JSON);
+        Ok(Output::Export(Export { flag: "--output", format, path }))
     }
 
     /// Returns the output of a document that was read.
@@ -57,7 +53,7 @@ impl Output {
         let output = Output::of_run(path)?;
         match &output {
             Output::Export(export) => export.format.for_findings().map(|_| output),
-            Output::Stdout | Output::Document(_) | Output::Rows(_) => Ok(output),
+            Output::Stdout | Output::Rows(_) => Ok(output),
         }
     }
 
@@ -80,75 +76,62 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Flag of the outputs.
-const FLAG: &str = "--output";
-
 /// The files of `--output`, in the order given.
 pub(crate) trait Outputs {
-    /// True if the document goes to standard output.
-    fn has_stdout(&self) -> bool;
+    /// All outputs.
+    fn all(&self) -> &[Output];
 
-    /// The files for the document.
-    fn documents(&self) -> impl Iterator<Item = &Path>;
+    /// True if the document goes to standard output.
+    fn has_stdout(&self) -> bool {
+        self.all().contains(&Output::Stdout)
+    }
 
     /// The files for rows.
-    fn rows(&self) -> impl Iterator<Item = &Path>;
-
-    /// The files in other formats.
-    fn exports(&self) -> impl Iterator<Item = Export>;
-
-    /// The files for the document but the first one.
-    fn later_documents(&self) -> impl Iterator<Item = Export>;
-
-    /// The files in all formats, the document's included.
-    fn all_exports(&self) -> impl Iterator<Item = Export>;
-
-    /// The format of standard output, `format` unless the document goes there.
-    fn format(&self, format: Exporter) -> Exporter;
-}
-
-impl Outputs for [Output] {
-    fn has_stdout(&self) -> bool {
-        self.contains(&Output::Stdout)
-    }
-
-    fn documents(&self) -> impl Iterator<Item = &Path> {
-        self.iter().filter_map(|output| match output {
-            Output::Document(path) => Some(path.as_path()),
-            _ => None,
-        })
-    }
-
     fn rows(&self) -> impl Iterator<Item = &Path> {
-        self.iter().filter_map(|output| match output {
+        self.all().iter().filter_map(|output| match output {
             Output::Rows(path) => Some(path.as_path()),
             _ => None,
         })
     }
 
-    fn exports(&self) -> impl Iterator<Item = Export> {
-        self.iter().filter_map(|output| match output {
-            Output::Export(export) => Some(export.clone()),
+    /// The files for the document, or those in other formats.
+    fn files(&self, are_documents: bool) -> impl Iterator<Item = &Export> {
+        self.all().iter().filter_map(move |output| match output {
+            Output::Export(export) => Some(export).filter(|it| it.is_document() == are_documents),
             _ => None,
         })
     }
 
-    fn later_documents(&self) -> impl Iterator<Item = Export> {
-        self.documents().skip(1).map(json)
+    /// The files for the document.
+    fn documents(&self) -> impl Iterator<Item = &Path> {
+        self.files(true).map(|export| export.path.as_path())
     }
 
+    /// The files in other formats.
+    fn exports(&self) -> impl Iterator<Item = Export> {
+        self.files(false).cloned()
+    }
+
+    /// The files of a study that are written at its end: all but the first for its document.
+    fn at_end(&self) -> impl Iterator<Item = Export> {
+        self.exports().chain(self.files(true).skip(1).cloned())
+    }
+
+    /// The files in all formats, the document's included.
     fn all_exports(&self) -> impl Iterator<Item = Export> {
-        self.exports().chain(self.documents().map(json))
+        self.exports().chain(self.files(true).cloned())
     }
 
+    /// The format of standard output, `format` unless the document goes there.
     fn format(&self, format: Exporter) -> Exporter {
         if self.has_stdout() { exporters::JSON } else { format }
     }
 }
 
-/// A file for the document.
-fn json(path: &Path) -> Export {
-    Export { flag: FLAG, format: exporters::JSON, path: path.to_owned() }
+impl Outputs for [Output] {
+    fn all(&self) -> &[Output] {
+        self
+    }
 }
 
 #[cfg(test)]
@@ -159,7 +142,7 @@ mod tests {
     fn the_extension_is_the_format() {
         let format = |name: &str| match Output::of_run(name.into()).expect("a file") {
             Output::Stdout => "stdout",
-            Output::Document(_) => "document",
+            Output::Export(export) if export.is_document() => "document",
             Output::Rows(_) => "rows",
             Output::Export(export) => export.format.name,
         };

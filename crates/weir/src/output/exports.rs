@@ -46,6 +46,11 @@ pub(crate) fn all_exports(
 }
 
 impl Export {
+    /// True for the document itself.
+    pub(super) fn is_document(&self) -> bool {
+        self.format == exporters::JSON
+    }
+
     /// Parses the value of `--export`: `html=report.html`.
     ///
     /// # Errors
@@ -101,12 +106,10 @@ impl ExportFiles {
         others: &[(&str, Option<&Path>)],
         temporaries: &Temporaries,
     ) -> Result<ExportFiles> {
-        let named: Vec<(&str, Option<&Path>)> =
-            exports.iter().map(|export| (export.flag, Some(export.path.as_path()))).collect();
+        let named = exports.iter().map(|export| (export.flag, Some(export.path.as_path())));
+        let named: Vec<_> = named.collect();
         check_distinct(&named)?;
-        for other in others {
-            check_distinct(&[&[*other], &named[..]].concat())?;
-        }
+        others.iter().try_for_each(|other| check_distinct(&[&[*other], &named[..]].concat()))?;
         let file = |export: Export| {
             let file = ResultFile::at(export.flag, &export.path, temporaries)?;
             Ok((export, file))

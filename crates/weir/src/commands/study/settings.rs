@@ -42,7 +42,7 @@ impl StudyFlags {
     /// How the study is made and shown.
     pub(crate) fn settings(&self, fail_on: Option<FailOn>) -> StudySettings<'_> {
         // The first document is kept after each trial; the others are written at the end.
-        let at_end = self.output.exports().chain(self.output.later_documents());
+        let at_end = self.output.at_end();
         StudySettings {
             output: self.output.documents().next(),
             resumed: None,
