@@ -3,7 +3,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::{env, fs};
 
 use anyhow::{Context, Result};
@@ -76,7 +76,8 @@ impl StepSummary {
     /// Appends text in one call, so that the reports of several programs do not mix. Returns false
     /// if there is no room for it.
     fn append(&self, text: &[u8]) -> io::Result<bool> {
-        if length(&self.path) + text.len() as u64 > SUMMARY_BYTES_MAX {
+        let length = fs::metadata(&self.path).map_or(0, |found| found.len());
+        if length + text.len() as u64 > SUMMARY_BYTES_MAX {
             return Ok(false);
         }
         self.open()?.write_all(text)?;
@@ -86,10 +87,6 @@ impl StepSummary {
     fn open(&self) -> io::Result<fs::File> {
         OpenOptions::new().append(true).create(true).open(&self.path)
     }
-}
-
-fn length(path: &Path) -> u64 {
-    fs::metadata(path).map_or(0, |found| found.len())
 }
 
 fn print(annotations: &[Annotation], is_text: bool) -> Result<(), NotWritten> {

@@ -12,7 +12,6 @@ use crate::args::STUDIES;
 use crate::args::pages::ManArgs;
 use crate::args::tree::tree;
 use crate::terminal;
-use notes::Notes;
 
 mod notes;
 
@@ -78,7 +77,7 @@ impl Page {
             man.render_subcommands_section(&mut out)?;
         }
         let help = self.command.get_after_help().map(ToString::to_string);
-        Notes::of(&help.unwrap_or_default()).render(&mut out)?;
+        notes::render(&help.unwrap_or_default(), &mut out)?;
         self.render_see_also(&mut out)?;
         Ok(out)
     }

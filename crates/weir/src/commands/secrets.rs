@@ -18,30 +18,26 @@ pub(crate) fn restore(spec: &mut RunSpec, given: &Secrets) -> Result<()> {
     if let Some(url) = &given.url {
         set_url(spec, url)?;
     }
-    if let Some(user) = &given.user {
-        let Some(own) = spec.request.basic_auth.as_mut().filter(|own| is_redacted(own)) else {
-            bail!("--user: the specification has no redacted user");
-        };
-        own.clone_from(user);
-        spec.redaction.users.push(user.clone());
-    }
     if let Some(text) = &given.body {
         match &mut spec.request.body {
             Some(own @ BodySpec::Text(_)) => *own = body(text),
             _ => bail!("--body: the specification has no text as its body"),
         }
     }
-    let pages = [
-        ("--watch-nginx", &mut spec.watch.nginx, &given.watch_nginx),
-        ("--watch-prometheus", &mut spec.watch.prometheus, &given.watch_prometheus),
+    let page = "URL for it";
+    let own = [
+        ("--user", &mut spec.request.basic_auth, &given.user, "user"),
+        ("--watch-nginx", &mut spec.watch.nginx, &given.watch_nginx, page),
+        ("--watch-prometheus", &mut spec.watch.prometheus, &given.watch_prometheus, page),
     ];
-    for (flag, page, url) in pages {
-        let Some(url) = url else { continue };
-        let Some(page) = page.as_mut().filter(|page| is_redacted(page)) else {
-            bail!("{flag}: the specification has no redacted URL for it");
+    for (flag, own, value, what) in own {
+        let Some(value) = value else { continue };
+        let Some(own) = own.as_mut().filter(|own| is_redacted(own)) else {
+            bail!("{flag}: the specification has no redacted {what}");
         };
-        page.clone_from(url);
+        own.clone_from(value);
     }
+    spec.redaction.users.extend(given.user.clone());
     check_complete(spec)
 }
 

@@ -4,12 +4,6 @@ use std::io::{self, Write};
 
 use roff::{Roff, bold, roman};
 
-/// Blocks of the text after the flags.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Notes {
-    blocks: Vec<Block>,
-}
-
 /// A block: a paragraph, or lines that stay as they are.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Block {
@@ -21,51 +15,50 @@ struct Block {
     lines: Vec<String>,
 }
 
-impl Notes {
-    /// Reads the text. A block begins after an empty line, and at a line with a heading.
-    pub(super) fn of(help: &str) -> Notes {
-        let mut blocks: Vec<Block> = Vec::new();
-        let mut is_after_gap = true;
-        for line in help.lines() {
-            if line.trim().is_empty() {
-                is_after_gap = true;
-                continue;
-            }
-            let heading = heading(line);
-            match blocks.last_mut().filter(|_| heading.is_none() && !is_after_gap) {
-                Some(block) => block.add(line),
-                None => blocks.push(Block::starting(line, heading)),
-            }
-            is_after_gap = false;
-        }
-        Notes { blocks }
-    }
-
-    /// Writes the sections: notes, then examples. The list of commands is left out, since a man
-    /// page has its own.
-    pub(super) fn render(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut roff = Roff::new();
-        let (examples, notes): (Vec<&Block>, Vec<&Block>) =
-            self.blocks.iter().partition(|block| block.is_headed("Examples"));
-        let notes: Vec<_> =
-            notes.into_iter().filter(|block| !block.is_headed("Commands")).collect();
-        if !notes.is_empty() {
+/// Writes the sections of the text after the flags: notes, then examples. The list of commands is
+/// left out, since a man page has its own.
+pub(super) fn render(help: &str, out: &mut dyn Write) -> io::Result<()> {
+    let mut roff = Roff::new();
+    let blocks = blocks(help);
+    let is_headed = |block: &&Block, heading| block.heading.as_deref() == Some(heading);
+    let (examples, notes): (Vec<&Block>, Vec<&Block>) =
+        blocks.iter().partition(|block| is_headed(block, "Examples"));
+    let notes = notes.into_iter().filter(|block| !is_headed(block, "Commands"));
+    for (index, block) in notes.enumerate() {
+        if index == 0 {
             roff.control("SH", ["NOTES"]);
         }
-        for (index, block) in notes.into_iter().enumerate() {
-            match &block.heading {
-                Some(heading) => roff.control("TP", []).text([bold(heading)]),
-                None if index == 0 => &mut roff,
-                None => roff.control("PP", []),
-            };
-            block.render(&mut roff);
-        }
-        for block in examples {
-            roff.control("SH", ["EXAMPLES"]);
-            block.render(&mut roff);
-        }
-        roff.to_writer(out)
+        match &block.heading {
+            Some(heading) => roff.control("TP", []).text([bold(heading)]),
+            None if index == 0 => &mut roff,
+            None => roff.control("PP", []),
+        };
+        block.render(&mut roff);
     }
+    for block in examples {
+        roff.control("SH", ["EXAMPLES"]);
+        block.render(&mut roff);
+    }
+    roff.to_writer(out)
+}
+
+/// Reads the text. A block begins after an empty line, and at a line with a heading.
+fn blocks(help: &str) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut is_after_gap = true;
+    for line in help.lines() {
+        if line.trim().is_empty() {
+            is_after_gap = true;
+            continue;
+        }
+        let heading = heading(line);
+        match blocks.last_mut().filter(|_| heading.is_none() && !is_after_gap) {
+            Some(block) => block.add(line),
+            None => blocks.push(Block::starting(line, heading)),
+        }
+        is_after_gap = false;
+    }
+    blocks
 }
 
 impl Block {
@@ -82,10 +75,6 @@ impl Block {
             self.text.push(' ');
             self.text.push_str(line.trim());
         }
-    }
-
-    fn is_headed(&self, heading: &str) -> bool {
-        self.heading.as_deref() == Some(heading)
     }
 
     fn render(&self, roff: &mut Roff) {
@@ -118,7 +107,7 @@ mod tests {
 
     fn rendered(help: &str) -> String {
         let mut out = Vec::new();
-        Notes::of(help).render(&mut out).expect("writing to memory");
+        render(help, &mut out).expect("writing to memory");
         String::from_utf8(out).expect("text")
     }
 
@@ -139,6 +128,6 @@ mod tests {
     #[test]
     fn the_list_of_commands_is_left_out() {
         assert!(!rendered("Commands:\n  weir ab    Compare\n").contains("Compare"));
-        assert_eq!(Notes::of(""), Notes::default());
+        assert_eq!(blocks(""), []);
     }
 }

@@ -1,7 +1,8 @@
 //! The commands that a document or a study names. The file may be a stranger's, so `weir rerun` and
 //! `weir resume` show them, and run them only if the user says so.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use weir_result::Study;
@@ -12,33 +13,31 @@ use crate::args::study::Consent;
 use crate::commands::recorded;
 use crate::terminal::{self, shown};
 
-/// A command that a file names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Named {
-    flag: &'static str,
-    /// The command, or the file of a script, which is a program too.
-    command: String,
-}
-
-impl Named {
-    fn new(flag: &'static str, command: &str) -> Named {
-        Named { flag, command: command.to_owned() }
-    }
-}
+/// A command that a file names: its flag, and the command, or the file of a script, which is a
+/// program too.
+pub(crate) type Named = (&'static str, String);
 
 /// The commands of a run.
 pub(crate) fn of_run(spec: &RunSpec) -> Vec<Named> {
-    let script = spec.script.as_ref().map(|script| script.file.path.to_string_lossy());
-    let captures = spec.watch.captures.iter().map(|command| Named::new("--capture", command));
-    let watched = spec.watch.commands.iter().map(|it| Named::new("--watch-command", it));
-    let script = script.iter().map(|file| Named::new("--script", file));
-    captures.chain(watched).chain(script).collect()
+    let scripts = spec.script.iter().map(|script| &script.file.path);
+    named(&spec.watch.captures, &spec.watch.commands, scripts)
+}
+
+fn named<'p>(
+    captures: &[String],
+    watched: &[String],
+    scripts: impl Iterator<Item = &'p PathBuf>,
+) -> Vec<Named> {
+    let captures = captures.iter().map(|command| ("--capture", command.clone()));
+    let watched = watched.iter().map(|command| ("--watch-command", command.clone()));
+    let scripts = scripts.map(|file| ("--script", file.to_string_lossy().into_owned()));
+    captures.chain(watched).chain(scripts).collect()
 }
 
 /// The commands of a study's hooks.
 pub(crate) fn of_hooks(hooks: &Hooks) -> Vec<Named> {
     let flags = [("--before", &hooks.before), ("--after", &hooks.after)];
-    flags.into_iter().filter_map(|(flag, it)| Some(Named::new(flag, it.as_deref()?))).collect()
+    flags.into_iter().filter_map(|(flag, it)| Some((flag, it.clone()?))).collect()
 }
 
 /// The commands of a study.
@@ -70,23 +69,20 @@ pub(crate) fn check(
     hooks: &Hooks,
     is_quiet: bool,
 ) -> Result<()> {
-    let given = [consent.named(), of_hooks(hooks)].concat();
-    if let Some(other) = given.iter().find(|given| !named.contains(given)) {
-        let Named { flag, command } = other;
+    let own = self::named(&consent.capture, &consent.watch_command, consent.script.iter());
+    let given = [own, of_hooks(hooks)].concat();
+    if let Some((flag, command)) = given.iter().find(|given| !named.contains(given)) {
         bail!("{flag} {command:?} is not in {}: leave it out", shown(file));
     }
-    let mut unknown: Vec<&Named> = Vec::new();
-    for command in named.iter().filter(|command| !given.contains(command)) {
-        // The variants of a study share most of them.
-        if !unknown.contains(&command) {
-            unknown.push(command);
-        }
-    }
+    let mut unknown: Vec<&Named> = named.iter().filter(|it| !given.contains(it)).collect();
+    // The variants of a study share most of them.
+    let mut seen = BTreeSet::new();
+    unknown.retain(|command| seen.insert(*command));
     if unknown.is_empty() {
         return Ok(());
     }
     let lines: Vec<String> =
-        unknown.iter().map(|Named { flag, command }| format!("  {flag} {command:?}")).collect();
+        unknown.iter().map(|(flag, command)| format!("  {flag} {command:?}")).collect();
     let lines = lines.join("\n");
     if !consent.run_commands {
         bail!(
@@ -102,16 +98,6 @@ pub(crate) fn check(
         ));
     }
     Ok(())
-}
-
-impl Consent {
-    /// The commands that were given again.
-    fn named(&self) -> Vec<Named> {
-        let captures = self.capture.iter().map(|command| Named::new("--capture", command));
-        let watched = self.watch_command.iter().map(|it| Named::new("--watch-command", it));
-        let script = self.script.iter().map(|file| Named::new("--script", &file.to_string_lossy()));
-        captures.chain(watched).chain(script).collect()
-    }
 }
 
 #[cfg(test)]
