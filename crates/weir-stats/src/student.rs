@@ -28,7 +28,7 @@ pub fn t_cdf(t: f64, df: f64) -> f64 {
 /// Returns the `t` that Student's variable with `df` > 0 degrees of freedom exceeds with
 /// probability 1 − `p`; `p` is 0 to 1, and its ends are at infinity. Relative error below 10⁻⁹.
 pub fn t_quantile(p: f64, df: f64) -> f64 {
-    quantile(p, |t| t_tail(t, df), |t| t_centre(t, df))
+    quantile(p, |t| t_tail(t, df), |t| t_parts(t, df).1)
 }
 
 /// Returns the quantile of a symmetric distribution. `tail(x)` is the probability above x ≥ 0,
@@ -98,22 +98,21 @@ fn normal_density(z: f64) -> f64 {
     (-z * z / 2.0).exp() / (2.0 * PI).sqrt()
 }
 
-/// Returns the probability above `t` ≥ 0: ½·I_x(df/2, ½) with x = df/(df + t²) (DLMF 8.17).
+/// Returns the probability above `t` ≥ 0.
 fn t_tail(t: f64, df: f64) -> f64 {
-    let (inside, outside) = t_shares(t, df);
-    if outside > (df / 2.0 + 1.0) / (df / 2.0 + 2.5) {
-        return 0.5 - beta_lower(inside, outside, 0.5, df / 2.0, df) / 2.0;
-    }
-    beta_lower(outside, inside, df / 2.0, 0.5, df) / 2.0
+    t_parts(t, df).0
 }
 
-/// Returns the probability between 0 and `t` ≥ 0.
-fn t_centre(t: f64, df: f64) -> f64 {
+/// Returns the probability above `t` ≥ 0, ½·I_x(df/2, ½) with x = df/(df + t²) (DLMF 8.17), and
+/// that between 0 and `t`. The smaller one is not the result of a subtraction.
+fn t_parts(t: f64, df: f64) -> (f64, f64) {
     let (inside, outside) = t_shares(t, df);
     if outside > (df / 2.0 + 1.0) / (df / 2.0 + 2.5) {
-        return beta_lower(inside, outside, 0.5, df / 2.0, df) / 2.0;
+        let centre = beta_lower(inside, outside, 0.5, df / 2.0, df) / 2.0;
+        return (0.5 - centre, centre);
     }
-    0.5 - beta_lower(outside, inside, df / 2.0, 0.5, df) / 2.0
+    let tail = beta_lower(outside, inside, df / 2.0, 0.5, df) / 2.0;
+    (tail, 0.5 - tail)
 }
 
 /// Returns t²/(df + t²) and df/(df + t²), neither by subtraction. `t` may be infinite.
