@@ -15,8 +15,8 @@ use crate::strict::Strict;
 
 /// Wrong command line or input.
 pub(crate) const USAGE: u8 = 2;
-/// wrk's code for wrong usage and failed scripts.
-const COMPAT_FAILED: u8 = 1;
+/// wrk's code for wrong usage and failed scripts. Any measurements end with 0, as in wrk.
+pub(crate) const COMPAT_FAILED: u8 = 1;
 /// No successful response.
 pub(crate) const NO_SUCCESS: u8 = 1;
 /// A violated assertion, or a grade that `--strict` refuses.
@@ -63,11 +63,6 @@ pub(crate) fn of_compat_error(error: &anyhow::Error) -> ExitCode {
         USAGE => COMPAT_FAILED,
         code => code,
     })
-}
-
-/// The code of a reported run of wrk or wrk2: 0 for any measurements, as in these tools.
-pub(crate) fn of_compat_run(has_failed: bool) -> ExitCode {
-    ExitCode::from(if has_failed { COMPAT_FAILED } else { 0 })
 }
 
 /// The code of a run that was reported: 2 for a script that failed, then a signal, then 1 without
@@ -147,11 +142,6 @@ pub(crate) fn of_comparison(gate: Gate) -> ExitCode {
 /// True if `--strict` refuses the grade.
 pub(crate) fn is_refused(document: &Document, strict: Option<Strict>) -> bool {
     strict.is_some_and(|strict| document.verdict.grade > strict.worst())
-}
-
-/// The code of a script call that never returned, outside the load.
-pub(crate) fn of_endless_script(is_compat: bool) -> u8 {
-    if is_compat { COMPAT_FAILED } else { USAGE }
 }
 
 /// The code of a run that a signal ended.

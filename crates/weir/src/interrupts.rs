@@ -18,8 +18,10 @@ const PRINTING: Duration = Duration::from_millis(300);
 /// State shared by the thread that waits for signals and the rest of the program.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interrupts {
-    runs: weir_runner::Interrupts,
-    temporaries: Temporaries,
+    /// The part that a run shares.
+    pub(crate) runs: weir_runner::Interrupts,
+    /// The files that are removed when a signal ends the program.
+    pub(crate) temporaries: Temporaries,
 }
 
 impl Interrupts {
@@ -42,16 +44,6 @@ impl Interrupts {
         let builder = thread::Builder::new().name("weir-signals".to_owned());
         let _detached = builder.spawn(wait).map_err(NoThread)?;
         Ok(interrupts)
-    }
-
-    /// The part that a run shares.
-    pub(crate) fn runs(&self) -> &weir_runner::Interrupts {
-        &self.runs
-    }
-
-    /// The files that are removed when a signal ends the program.
-    pub(crate) fn temporaries(&self) -> &Temporaries {
-        &self.temporaries
     }
 
     fn receive(&self, signal: Signal) {

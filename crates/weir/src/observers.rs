@@ -33,7 +33,7 @@ impl Observers {
         // On one terminal, lines and a picture would overwrite each other.
         let is_shared = has_lines && terminal::is_stdout_terminal();
         let lines = (has_lines && !(is_shared && args.live.tui)).then(Lines::default);
-        let progress = Progress::of_run(args.output.quiet, is_shared);
+        let progress = Progress::new(args.output.quiet, is_shared);
         Observers::new(&args.live, progress, lines, tls)
     }
 
@@ -42,7 +42,7 @@ impl Observers {
     /// # Errors
     /// As [`Observers::of`].
     pub(crate) fn of_study(flags: &LiveArgs, is_quiet: bool, tls: &TlsSpec) -> Result<Observers> {
-        Observers::new(flags, Progress::new(is_quiet), None, tls)
+        Observers::new(flags, Progress::new(is_quiet, false), None, tls)
     }
 
     fn new(
@@ -81,7 +81,7 @@ impl Observers {
     }
     /// Waits at the end of the program until those who scrape the figures have seen the last ones.
     pub(crate) fn await_scrapers(&self, interrupts: &Interrupts) {
-        self.scrapers.await_last(interrupts.runs(), |span| {
+        self.scrapers.await_last(&interrupts.runs, |span| {
             let span = units::short_duration(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX));
             terminal::eprint_line(format_args!(
                 "metrics stay until the next scrape, at most {span}; Ctrl-C ends the wait"

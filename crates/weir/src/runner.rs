@@ -11,10 +11,11 @@ pub(crate) fn of(spec: &RunSpec) -> LocalRunner {
 
 /// Returns the runner of this machine. `is_compat`: errors have the form of wrk.
 pub(crate) fn here(is_compat: bool) -> LocalRunner {
-    let prefix = if is_compat { "" } else { "error: " };
+    let (prefix, code) =
+        if is_compat { ("", exit::COMPAT_FAILED) } else { ("error: ", exit::USAGE) };
     LocalRunner::new().commit(env!("WEIR_COMMIT")).on_stuck_script(move |error| {
         terminal::eprint_lines(format_args!("{prefix}{error}"));
         // Flushes the script's output.
-        std::process::exit(exit::of_endless_script(is_compat).into())
+        std::process::exit(code.into())
     })
 }

@@ -57,6 +57,8 @@ impl Cli {
         argv: impl IntoIterator<Item = impl Into<OsString>>,
     ) -> Result<Cli, clap::Error> {
         let command = with_repeated_switches(Cli::command());
+        // The usage and the end of --help name the commands.
+        let command = command.mut_subcommands(|command| command.hide(true));
         let command = command.mut_args(|arg| arg.hide_long_help(true));
         let argv = arranged(hints::with_help_flag(pin::joined(argv), &command), &command);
         let matches = command.clone().try_get_matches_from(&argv);
@@ -124,45 +126,31 @@ pub(crate) fn are_one_flag(one: &str, other: &str) -> bool {
 /// Subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    // Hidden, as the usage and the end of --help name them.
     /// Reference server with programmable responses, delays, stalls and faults
-    #[command(hide = true)]
     Serve(Box<serve::ServeArgs>),
     /// Print the report of documents written with --output
-    #[command(hide = true)]
     Report(ReportArgs),
     /// Repeat a run and print the spread of its metrics
-    #[command(hide = true)]
     Repeat(Box<study::RepeatArgs>),
     /// Compare two variants by interleaved pairs of runs
-    #[command(hide = true)]
     Ab(Box<study::AbArgs>),
     /// Run all combinations of some options
-    #[command(hide = true)]
     Sweep(Box<study::SweepArgs>),
     /// Find the highest rate that meets an objective
-    #[command(hide = true)]
     Search(Box<study::SearchArgs>),
     /// Compare documents, or two sets of them
-    #[command(hide = true)]
     Compare(Box<study::CompareArgs>),
     /// Repeat the run of a document exactly
-    #[command(hide = true)]
     Rerun(Box<study::RerunArgs>),
     /// Continue a study that was interrupted
-    #[command(hide = true)]
     Resume(Box<study::ResumeArgs>),
     /// Saved runs: list, show, trend, tag
-    #[command(hide = true)]
     History(history::HistoryArgs),
     /// Check this machine for settings and programs that spoil a measurement
-    #[command(hide = true)]
     Doctor(doctor::DoctorArgs),
     /// Print the completions of a shell
-    #[command(hide = true)]
     Completions(pages::CompletionsArgs),
     /// Print a man page, as roff
-    #[command(hide = true)]
     Man(pages::ManArgs),
 }
 

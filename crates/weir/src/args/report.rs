@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
-use weir_report::{Exporter, exporters};
+use weir_report::{Exporter, TextOptions, exporters};
 use weir_verdict::Assertion;
 
 use super::Form;
@@ -69,12 +69,9 @@ impl ReportArgs {
 
     /// The form in which the document is printed.
     pub(crate) fn form(&self) -> Form {
-        Form {
-            format: self.output.format(self.format),
-            spectrum: self.latency,
-            verdict: !self.no_verdict,
-            rules: self.rules,
-            verbose: self.verbose,
-        }
+        let ReportArgs { latency: spectrum, rules, verbose, .. } = *self;
+        let verdict = !self.no_verdict;
+        let options = TextOptions { spectrum, verdict, rules, verbose, ..TextOptions::default() };
+        Form { format: self.output.format(self.format), options }
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use weir_history::{Name, Tag};
-use weir_report::{Exporter, exporters};
+use weir_report::{Exporter, TextOptions, exporters};
 use weir_verdict::Assertion;
 
 use super::live::LiveArgs;
@@ -108,7 +108,7 @@ pub(crate) struct SaveArgs {
 impl ResultArgs {
     /// The files of `--output` for the document, and standard output if that is one of them.
     pub(crate) fn document_places(&self) -> impl Iterator<Item = &Path> {
-        let stdout = self.output.prints_document().then_some(Path::new("/dev/stdout"));
+        let stdout = self.output.files.has_stdout().then_some(Path::new("/dev/stdout"));
         self.output.files.documents().chain(stdout)
     }
 
@@ -125,18 +125,15 @@ impl ResultArgs {
 
     /// True if nothing is printed on standard output.
     pub(crate) fn is_silent(&self) -> bool {
-        self.output.quiet && !self.output.prints_document()
+        self.output.quiet && !self.output.files.has_stdout()
     }
 
     /// The form in which the document is printed.
     pub(crate) fn form(&self) -> Form {
-        Form {
-            format: self.output.files.format(self.output.format),
-            spectrum: self.output.latency,
-            verdict: !self.verdict.no_verdict,
-            rules: self.verdict.rules,
-            verbose: self.verdict.verbose,
-        }
+        let VerdictArgs { no_verdict, rules, verbose, .. } = self.verdict;
+        let (spectrum, verdict) = (self.output.latency, !no_verdict);
+        let options = TextOptions { spectrum, verdict, rules, verbose, ..TextOptions::default() };
+        Form { format: self.output.files.format(self.output.format), options }
     }
 
     /// Checks the places of the result, and that each format has what it shows.
@@ -192,24 +189,11 @@ fn check_file(flag: &str, path: Option<&Path>) -> Result<(), clap::Error> {
     Err(wrong(format!("{flag} cannot write to standard output: {text}")))
 }
 
-impl OutputArgs {
-    /// True if `--output` is `-`: the document goes to standard output in the report's place.
-    pub(super) fn prints_document(&self) -> bool {
-        self.files.has_stdout()
-    }
-}
-
 /// The form in which a document is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Form {
     /// `--format`.
     pub(crate) format: Exporter,
-    /// `--latency`.
-    pub(crate) spectrum: bool,
-    /// Without `--no-verdict`.
-    pub(crate) verdict: bool,
-    /// `--rules`.
-    pub(crate) rules: bool,
-    /// `--verbose`.
-    pub(crate) verbose: bool,
+    /// Options of a report that is not for a terminal.
+    pub(crate) options: TextOptions,
 }

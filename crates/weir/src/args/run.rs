@@ -271,7 +271,7 @@ mod tests {
         check_wrong(&["--raw", "-", "http://h/"], "--raw cannot write to standard output");
         check_wrong(&["--assert", "p99 < 1s", "--junit", "-", "http://h/"], "--junit cannot write");
         let args = parsed(&["-q", "-o", "-", "http://h/"]).expect("standard output").result;
-        assert!(args.output.prints_document() && !args.is_silent());
+        assert!(args.output.files.has_stdout() && !args.is_silent());
         assert_eq!(args.output.files.documents().count(), 0);
     }
 

@@ -42,9 +42,9 @@ fn with_flag(study: Command, flag: Arg) -> Command {
     }
 }
 
-/// Shows all of a command's own commands, and names the values of its flags.
+/// Names the values of the flags of a command and its own commands.
 fn explicit(command: Command) -> Command {
-    command.hide(false).mut_args(with_values).mut_subcommands(explicit)
+    command.mut_args(with_values).mut_subcommands(explicit)
 }
 
 /// Gives a flag its choices if its parser does not list them, or a hint at its values.

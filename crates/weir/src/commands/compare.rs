@@ -30,7 +30,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
     let (exports, format) = (args.result_files.exports(), args.result_files.format(args.format));
     let interrupts = Interrupts::await_signals()?;
     let read: Vec<_> = args.files.iter().map(|file| ("the file", Some(file.as_path()))).collect();
-    let exports = ExportFiles::at(exports, &read, interrupts.temporaries())?;
+    let exports = ExportFiles::at(exports, &read, &interrupts.temporaries)?;
     let summary = StepSummary::of(args.github)?;
     let [base, new] = sides(args)?;
     let first = base.runs.first().context("there is no run of the base")?;

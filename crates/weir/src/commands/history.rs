@@ -15,7 +15,7 @@ use crate::args::history::{
     Action, AddArgs, HistoryArgs, ListArgs, RemoveArgs, ShowArgs, TagArgs, TrendArgs,
 };
 use crate::commands::report::check_assertions;
-use crate::commands::run::{options, print};
+use crate::commands::run::print;
 use crate::commands::study;
 use crate::github::StepSummary;
 use crate::history::location;
@@ -61,16 +61,12 @@ fn show(args: &ShowArgs, history: &History) -> Result<()> {
     let entry = history.newest(&args.run)?;
     let document = history.document(entry.id)?;
     let exports: Vec<Export> = args.output.all_exports().collect();
-    let form = Form {
-        format: args.output.format(args.format),
-        spectrum: args.latency,
-        verdict: true,
-        rules: args.rules,
-        verbose: args.verbose,
-    };
+    let ShowArgs { latency: spectrum, rules, verbose, .. } = *args;
+    let options = TextOptions { spectrum, rules, verbose, ..TextOptions::default() };
+    let form = Form { format: args.output.format(args.format), options };
     check_assertions(&document, form.format, &exports)?;
-    let files = ExportFiles::at(exports, &[], interrupts.temporaries())?;
-    files.write(&document, &options(&form))?;
+    let files = ExportFiles::at(exports, &[], &interrupts.temporaries)?;
+    files.write(&document, &form.options)?;
     Ok(print(&document, &form)?)
 }
 
@@ -85,7 +81,7 @@ fn trend(args: &TrendArgs, history: &History) -> Result<()> {
     let built = trend.built(rows);
     let findings = Findings::of_built(&built);
     study::check_formats(&findings, format, &exports)?;
-    let files = ExportFiles::at(exports, &[], interrupts.temporaries())?;
+    let files = ExportFiles::at(exports, &[], &interrupts.temporaries)?;
     files.write_findings(&findings, &TextOptions::default())?;
     if format == exporters::TEXT {
         print_text(&trend.to_text(layout(), rows))?;

@@ -9,7 +9,7 @@ use weir_report::{Exporter, Findings};
 use weir_result::{Document, Study};
 
 use crate::args::ReportArgs;
-use crate::commands::run::{judged, options, print, print_failure, publish};
+use crate::commands::run::{judged, print, print_failure, publish};
 use crate::commands::study;
 use crate::exit;
 use crate::github::StepSummary;
@@ -25,7 +25,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
     let interrupts = Interrupts::await_signals()?;
     let read = args.files.iter().map(|file| ("the document", Some(file.as_path())));
     let read: Vec<_> = read.collect();
-    let exports = ExportFiles::at(args.exports(), &read, interrupts.temporaries())?;
+    let exports = ExportFiles::at(args.exports(), &read, &interrupts.temporaries)?;
     if let [file] = &args.files[..]
         && let Some(study) = study_in(file)
     {
@@ -48,7 +48,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
         document.assertions = judged(&args.assertions, args.assert_confidence, &document);
     }
     check_assertions(&document, args.format, &args.exports())?;
-    exports.write(&document, &options(&args.form()))?;
+    exports.write(&document, &args.form().options)?;
     print(&document, &args.form())?;
     let is_refused = exit::is_refused(&document, args.strict);
     publish(summary.as_ref(), &document, &args.form(), is_refused)?;
@@ -89,7 +89,7 @@ fn report_study(args: &ReportArgs, study: &Study, files: ExportFiles) -> Result<
     let findings = Findings::of_study(study);
     let format = args.form().format;
     study::check_formats(&findings, format, &args.exports())?;
-    files.write_findings(&findings, &options(&args.form()))?;
+    files.write_findings(&findings, &args.form().options)?;
     study::print(&findings, format)?;
     summary.map_or(Ok(()), |summary| study::publish(&summary, study, format, None))?;
     Ok(ExitCode::SUCCESS)

@@ -168,7 +168,7 @@ fn check(study: &Study, cell: u32, variant: &Variant, consent: &Consent) -> Resu
         };
     }
     recorded::settle_choices(&mut spec, &document.plan);
-    let prepared = runner::of(&spec).prepare(&spec, &mut Progress::new(true))?;
+    let prepared = runner::of(&spec).prepare(&spec, &mut Progress::new(true, false))?;
     recorded::check_same(document, &*prepared, &[])
 }
 
@@ -178,7 +178,8 @@ fn check_inputs(study: &Study, variant: &Variant, consent: &Consent) -> Result<(
     if consent.run_commands {
         return Ok(());
     }
-    let prepared = runner::of(&variant.spec).prepare(&variant.spec, &mut Progress::new(true))?;
+    let prepared =
+        runner::of(&variant.spec).prepare(&variant.spec, &mut Progress::new(true, false))?;
     let documents = study.measured().map(|(_, document)| document);
     let recorded: Vec<_> = documents.flat_map(|document| document.run.inputs.clone()).collect();
     match recorded::new_inputs(&recorded, prepared.inputs())[..] {

@@ -109,11 +109,11 @@ pub(crate) fn carry_out(
     observers: &mut Observers,
 ) -> Result<ExitCode> {
     let interrupts = Interrupts::await_signals()?;
-    let files = Files::at(args, interrupts.temporaries())?;
+    let files = Files::at(args, &interrupts.temporaries)?;
     let saving = Saving::of(&args.output.saved, args.output.quiet)?;
     observers.start()?;
-    let mut raw = files.rows.as_ref().map(RowsFile::of_run).transpose()?;
-    let finished = prepared.run(interrupts.runs(), raw.as_mut(), &mut observers.all)?;
+    let mut raw = files.rows.as_ref().map(|rows| rows.begin(RawOutput::of_run)).transpose()?;
+    let finished = prepared.run(&interrupts.runs, raw.as_mut(), &mut observers.all)?;
     let rows = raw.map_or(Ok(()), RawOutput::finish);
     let lines = observers.lines.as_ref();
     let code = report(args, (finished, rows), files, (summary, saving.as_ref(), lines));
@@ -135,7 +135,7 @@ fn report(
         judged(&verdict.assertions, verdict.assert_confidence, &finished.document);
     // Files first, because standard output may be closed, or nothing may read it.
     finished.interrupts().begin_wait();
-    let written = files.write(&mut finished.document, rows, &options(&args.form()));
+    let written = files.write(&mut finished.document, rows, &args.form().options);
     finished.interrupts().printing();
     let shown = match lines {
         Some(lines) => lines.finish(&finished.document),
@@ -239,13 +239,8 @@ impl Files {
 /// # Errors
 /// When standard output cannot be written.
 pub(crate) fn print(document: &Document, form: &Form) -> Result<(), NotWritten> {
-    let screen = Screen::of_stdout();
-    let options = TextOptions {
-        colour: screen.colour,
-        width: screen.width,
-        histogram: screen.histogram,
-        ..options(form)
-    };
+    let Screen { colour, width, histogram } = Screen::of_stdout();
+    let options = TextOptions { colour, width, histogram, ..form.options };
     terminal::print(|out| form.format.write(document, &options, out))
 }
 
@@ -260,16 +255,10 @@ pub(crate) fn publish(
     is_refused: bool,
 ) -> Result<(), NotWritten> {
     let Some(summary) = summary else { return Ok(()) };
-    let annotations = Annotation::of_run(document, form.verdict, is_refused);
+    let annotations = Annotation::of_run(document, form.options.verdict, is_refused);
     summary.publish(
-        |out| markdown::write(document, &options(form), out),
+        |out| markdown::write(document, &form.options, out),
         annotations,
         form.format == exporters::TEXT,
     )
-}
-
-/// Options of a report that is not for a terminal.
-pub(crate) fn options(form: &Form) -> TextOptions {
-    let Form { spectrum, verdict, rules, verbose, .. } = *form;
-    TextOptions { spectrum, verdict, rules, verbose, ..TextOptions::default() }
 }

@@ -23,9 +23,9 @@ pub(crate) fn run(args: &RunArgs, spec: &RunSpec) -> Result<ExitCode> {
         bail!("--selfcheck alone prints text or JSON: use --format json, or add a URL");
     }
     let interrupts = Interrupts::await_signals()?;
-    let Some(floor) = LocalRunner::noise_floor(spec, interrupts.runs())? else {
+    let Some(floor) = LocalRunner::noise_floor(spec, &interrupts.runs)? else {
         terminal::eprint_line("interrupted: the noise floor was not measured");
-        let signal = interrupts.runs().received();
+        let signal = interrupts.runs.received();
         return Ok(signal.map_or(ExitCode::SUCCESS, exit::of_signalled));
     };
     if !output.quiet {

@@ -117,15 +117,15 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
             args.server.listen.iter().map(address).collect::<Result<_>>()?
         }
     };
-    let framing = match args.response.chunked {
-        Some(chunk) => Framing::Chunked {
-            chunk_bytes: u32::try_from(chunk)
-                .ok()
-                .context("--chunked is too large: at most 1Mi")?,
-        },
+    let chunk_bytes = args.response.chunked.map(u32::try_from).transpose();
+    let chunk_bytes = chunk_bytes.ok().context("--chunked is too large: at most 1Mi")?;
+    let framing = match chunk_bytes {
+        Some(chunk_bytes) => Framing::Chunked { chunk_bytes },
         None if args.response.until_close => Framing::UntilClose,
         None => Framing::Length,
     };
+    let window_bytes = args.closing.h2_window.map(u32::try_from).transpose();
+    let window_bytes = window_bytes.ok().context("--h2-window is too large: at most 2Gi-1")?;
     let options = ServeOptions {
         listen,
         threads: args.server.threads,
@@ -136,7 +136,11 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
         tls: None,
         behaviour: Behaviour {
             http: args.server.http,
-            http2: http2(args)?,
+            http2: Http2Options {
+                streams: args.closing.h2_streams,
+                window_bytes: window_bytes.unwrap_or(Http2Options::default().window_bytes),
+                settings_delay: args.closing.h2_settings_delay,
+            },
             status: args.response.status,
             body_bytes: args.response.size,
             framing,
@@ -164,16 +168,4 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
     };
     options.check()?;
     Ok(options)
-}
-
-fn http2(args: &ServeArgs) -> Result<Http2Options> {
-    let default = Http2Options::default();
-    let window_bytes = match args.closing.h2_window {
-        Some(bytes) => {
-            u32::try_from(bytes).ok().context("--h2-window is too large: at most 2Gi-1")?
-        }
-        None => default.window_bytes,
-    };
-    let settings_delay = args.closing.h2_settings_delay;
-    Ok(Http2Options { streams: args.closing.h2_streams, window_bytes, settings_delay })
 }

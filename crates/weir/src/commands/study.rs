@@ -81,7 +81,7 @@ pub(crate) fn conduct(
     let tls = variants.first().map(|variant| variant.spec.tls.clone()).unwrap_or_default();
     let mut observers = Observers::of_study(settings.live, settings.quiet, &tls)?;
     let interrupts = Interrupts::await_signals()?;
-    let file = |path: &Path| ResultFile::at("--output", path, interrupts.temporaries());
+    let file = |path: &Path| ResultFile::at("--output", path, &interrupts.temporaries);
     // Checked before the first trial, and made anew for each.
     settings.output.map(file).transpose()?;
     let mut kept = vec![("--output", settings.output), ("the study", settings.resumed)];
@@ -90,8 +90,8 @@ pub(crate) fn conduct(
         kept.iter().try_for_each(|other| check_distinct(&[*other, (flag, Some(path))]))?;
         kept.push((flag, Some(path)));
     }
-    let exports = ExportFiles::at(settings.exports.clone(), &kept, interrupts.temporaries())?;
-    let rows = settings.rows.map(|(flag, path)| RowsFile::at(flag, path, interrupts.temporaries()));
+    let exports = ExportFiles::at(settings.exports.clone(), &kept, &interrupts.temporaries)?;
+    let rows = settings.rows.map(|(flag, path)| RowsFile::at(flag, path, &interrupts.temporaries));
     let rows = rows.transpose()?;
     if !settings.quiet {
         terminal::eprint_line(weir_conductor::estimate(&study, &variants));
@@ -103,17 +103,17 @@ pub(crate) fn conduct(
     let runner = runner::here(false);
     let mut files = StudyFiles {
         output: settings.output,
-        temporaries: interrupts.temporaries(),
+        temporaries: &interrupts.temporaries,
         saving,
-        rows: rows.as_ref().map(RowsFile::of_study).transpose()?,
+        rows: rows.as_ref().map(|rows| rows.begin(RawOutput::of_study)).transpose()?,
     };
     let all = &mut observers.all;
     let of_study = (variants, hooks);
-    let conductor = Conductor::new(&runner, of_study, interrupts.runs(), all, &mut files);
+    let conductor = Conductor::new(&runner, of_study, &interrupts.runs, all, &mut files);
     let kept = weir_study::conduct(&mut study, &mut conductor.settling(settings.settles));
     // The screen stays open between the trials.
     tui::restore();
-    interrupts.runs().begin_wait();
+    interrupts.runs.begin_wait();
     let written = files.rows.take().map_or(Ok(()), RawOutput::finish);
     let written = rows.map_or(Ok(()), |rows| rows.finish(written));
     let shown = show(&study, &settings, exports, summary.as_ref());
@@ -126,7 +126,7 @@ pub(crate) fn conduct(
     observers.await_scrapers(&interrupts);
     written.and(shown)?;
     kept?;
-    if let (StudyState::Interrupted, Some(signal)) = (&study.state, interrupts.runs().received()) {
+    if let (StudyState::Interrupted, Some(signal)) = (&study.state, interrupts.runs.received()) {
         return Ok(exit::of_signalled(signal));
     }
     Ok(exit_code(&study, &settings))
@@ -141,7 +141,7 @@ pub(crate) fn report(study: &Study, settings: StudySettings<'_>) -> Result<ExitC
     let summary = StepSummary::of(settings.github)?;
     let interrupts = Interrupts::await_signals()?;
     let kept = [("the study", settings.resumed)];
-    let exports = ExportFiles::at(settings.exports.clone(), &kept, interrupts.temporaries())?;
+    let exports = ExportFiles::at(settings.exports.clone(), &kept, &interrupts.temporaries)?;
     show(study, &settings, exports, summary.as_ref())?;
     Ok(exit_code(study, &settings))
 }
@@ -231,8 +231,8 @@ pub(crate) fn publish(
 
 /// Options of a text report on standard output.
 pub(crate) fn text_options() -> TextOptions {
-    let screen = Screen::of_stdout();
-    TextOptions { colour: screen.colour, width: screen.width, ..TextOptions::default() }
+    let Screen { colour, width, .. } = Screen::of_stdout();
+    TextOptions { colour, width, ..TextOptions::default() }
 }
 
 fn exit_code(study: &Study, settings: &StudySettings<'_>) -> ExitCode {

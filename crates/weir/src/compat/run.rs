@@ -45,8 +45,8 @@ pub(super) fn run(dialect: Dialect, args: &CompatArgs, is_judged: bool) -> Resul
     let mut lines = HeadLines::of(dialect, args);
     let prepared = runner::of(&spec).prepare(&spec, &mut lines)?;
     let interrupts = Interrupts::await_signals()?;
-    let file = report_file(interrupts.temporaries())?;
-    let finished = prepared.run(interrupts.runs(), None, &mut lines);
+    let file = report_file(&interrupts.temporaries)?;
+    let finished = prepared.run(&interrupts.runs, None, &mut lines);
     lines.printed?;
     report(dialect, args, finished?, file, is_judged)
 }
@@ -74,7 +74,8 @@ fn report(
         print(|_| Ok(()))?;
     }
     reported.map_err(|error| NotWritten { place: REPORT, error })?;
-    Ok(exit::of_compat_run(finished.has_script_failed()))
+    let has_failed = finished.has_script_failed();
+    Ok(ExitCode::from(if has_failed { exit::COMPAT_FAILED } else { 0 }))
 }
 
 /// The file for weir's own report, if the environment names one.

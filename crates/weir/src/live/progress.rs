@@ -21,14 +21,9 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Returns the progress of trials; with `is_quiet` it shows warnings alone.
-    pub(crate) fn new(is_quiet: bool) -> Progress {
-        Progress::of_run(is_quiet, false)
-    }
-
-    /// Returns the progress of a run. Without its line if the run prints lines of its own on the
-    /// same terminal.
-    pub(crate) fn of_run(is_quiet: bool, has_lines: bool) -> Progress {
+    /// Returns the progress of a run or of trials; with `is_quiet` it shows warnings alone. Without
+    /// its line if the run prints lines of its own on the same terminal.
+    pub(crate) fn new(is_quiet: bool, has_lines: bool) -> Progress {
         let is_drawn = !is_quiet && !has_lines && io::stderr().is_terminal() && !is_dumb();
         Progress { is_quiet, is_drawn, errors: 0 }
     }

@@ -33,23 +33,11 @@ impl RowsFile {
         Ok(RowsFile { flag, name, file: ResultFile::at(flag, path, temporaries)? })
     }
 
-    /// Begins the rows of one run.
+    /// Begins the rows, those of one run or of the trials of a study.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub(crate) fn of_run(&self) -> Result<RawOutput> {
-        self.begin(RawOutput::of_run)
-    }
-
-    /// Begins the rows of the trials of a study.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub(crate) fn of_study(&self) -> Result<RawOutput> {
-        self.begin(RawOutput::of_study)
-    }
-
-    fn begin(
+    pub(crate) fn begin(
         &self,
         of: fn(String, Box<dyn Write + Send>) -> io::Result<RawOutput>,
     ) -> Result<RawOutput> {
