@@ -16,8 +16,8 @@ use crate::spread::spread;
 const SATURATED: f64 = 0.95;
 
 /// Returns one cell for each combination of the factors' values, the last factor varying fastest.
-/// `words` makes the command line of a combination.
-pub fn cells(factors: &[Factor], words: impl Fn(&[Level]) -> Vec<String>) -> Vec<Cell> {
+/// The cells have no words yet.
+pub fn cells(factors: &[Factor]) -> Vec<Cell> {
     let mut combinations: Vec<Vec<Level>> = vec![Vec::new()];
     for factor in factors {
         let with = |levels: &Vec<Level>, value: &String| {
@@ -29,16 +29,10 @@ pub fn cells(factors: &[Factor], words: impl Fn(&[Level]) -> Vec<String>) -> Vec
             .flat_map(|levels| factor.values.iter().map(move |value| with(levels, value)))
             .collect();
     }
-    let name = |levels: &[Level]| {
-        let parts: Vec<String> =
-            levels.iter().map(|level| format!("{}={}", level.factor, level.value)).collect();
-        parts.join(" ")
-    };
-    let cell = |levels: Vec<Level>| Cell {
-        name: name(&levels),
-        words: words(&levels),
-        spec: None,
-        levels,
+    let cell = |levels: Vec<Level>| {
+        let names = levels.iter().map(|level| format!("{}={}", level.factor, level.value));
+        let name = names.collect::<Vec<_>>().join(" ");
+        Cell { name, words: Vec::new(), spec: None, levels }
     };
     combinations.into_iter().map(cell).collect()
 }

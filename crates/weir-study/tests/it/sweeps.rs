@@ -95,7 +95,7 @@ fn swept(factors: &[(&str, &[u32])], workers: u32) -> Sweep {
         tool: Tool { name: "weir".to_owned(), version: "0".to_owned() },
         started: "2000-01-01T00:00:00Z".to_owned(),
         command: Vec::new(),
-        cells: cells(&factors, |_| Vec::new()),
+        cells: cells(&factors),
         design: Design::Sweep {
             factors,
             repetitions: 2,

@@ -74,7 +74,7 @@ fn make(args: &SweepArgs) -> Result<ExitCode> {
             bail!("--ratio {ratio}: name a factor of --vary with two values");
         }
     }
-    let cells = weir_study::cells(&args.vary, |_| Vec::new());
+    let cells = weir_study::cells(&args.vary);
     let variants =
         cells.into_iter().map(|cell| variant(cell, &args.run)).collect::<Result<Vec<_>>>()?;
     let metrics = study::metrics(&args.study.metrics, None, &METRICS);
