@@ -123,7 +123,7 @@ pub(crate) fn best_split_of_prefixes(values: &[f64], least: usize) -> Split {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::noise::Noise;
+    use crate::tests::Noise;
 
     /// Computed by hand: within each part all distances are 0, between them 2; 3·3/6 · 2·2.
     #[test]

@@ -10,8 +10,6 @@ mod comparison;
 mod energy;
 mod interval;
 mod moments;
-#[cfg(test)]
-mod noise;
 mod search;
 mod shuffle;
 mod stationarity;
@@ -43,3 +41,6 @@ pub use support::{SUPPORT, count_needed, has_beyond, is_supported, least_count, 
 pub use trend::{Slope, regression};
 pub use usl::{Estimate, SweepPoint, USL_POINTS_CHECKED, Usl, UslFit, fit_usl};
 pub use warmup::{Transient, mser};
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,6 @@
 //! A run while it goes: the progress line for people; metrics and lines for programs.
 
 mod endpoint;
-#[cfg(test)]
-pub(crate) mod fixture;
 mod lines;
 mod metrics;
 mod progress;
@@ -36,20 +34,4 @@ fn end_ns(interval: &Interval) -> i64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SECOND: u64 = 1_000_000_000;
-
-    #[test]
-    fn the_drain_is_counted_down_to_its_limit() {
-        let plan = Plan { duration_ns: Some(20 * SECOND), ..Plan::default() };
-        let left = |now_s: i64| drain_left_ns(&plan, now_s * SECOND as i64);
-        assert_eq!([-1, 0, 19].map(left), [None; 3]);
-        assert_eq!([20, 21, 24, 30].map(left), [4, 3, 0, 0].map(|s| Some(s * SECOND)));
-        let limited = Plan { drain_ns: Some(SECOND / 2), ..plan };
-        assert_eq!(drain_left_ns(&limited, 20 * SECOND as i64), Some(SECOND / 2));
-        let counted = Plan { duration_ns: None, requests: Some(9), ..limited };
-        assert_eq!(drain_left_ns(&counted, i64::MAX), None, "its window ends with the requests");
-    }
-}
+pub(crate) mod tests;

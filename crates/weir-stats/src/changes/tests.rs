@@ -3,7 +3,7 @@
 mod precision;
 
 use super::*;
-use crate::noise::Noise;
+use crate::tests::Noise;
 
 /// Standard deviation of ln(metric) from run to run.
 const RUN_NOISE: f64 = 0.02;

@@ -1,7 +1,7 @@
 //! Comparisons with known results: V20 of METHOD 2.1.
 
 use super::*;
-use crate::noise::Noise;
+use crate::tests::Noise;
 
 /// Standard deviation of the noise between two adjacent runs of one system.
 const RUN_NOISE: f64 = 0.01;

@@ -84,7 +84,7 @@ impl Tree {
 mod tests {
     use super::super::best_split;
     use super::*;
-    use crate::noise::Noise;
+    use crate::tests::Noise;
 
     /// Both ways agree, with ties and far values, and in another order of the same values.
     #[test]

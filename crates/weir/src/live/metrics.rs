@@ -24,9 +24,9 @@ pub(super) fn page(totals: &Totals) -> String {
         of_study(study, &mut page);
     }
     page.family("weir_live_phase", "gauge", "1 for the present phase of the run, else 0");
-    for stage in Stage::ALL {
+    for (stage, name) in Stage::ALL {
         let is_now = if stage == totals.stage { 1.0 } else { 0.0 };
-        page.sample("weir_live_phase", &[("phase", stage.name())], is_now);
+        page.sample("weir_live_phase", &[("phase", name)], is_now);
     }
     let frame = totals.frames.latest();
     if let Some(at_ns) = frame.at_ns {
@@ -112,7 +112,7 @@ fn counters(totals: &Totals, page: &mut Page) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::totals;
+    use super::super::tests::totals;
     use super::*;
 
     #[test]

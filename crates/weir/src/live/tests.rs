@@ -1,9 +1,9 @@
-//! Totals for the tests of formats: each figure has another value.
+//! Tests of times, and totals for the tests of formats: each figure has another value.
 
 use weir_result::{Arrivals, Interval, Load, Plan, Rate, SparseHistogram, Tally};
 use weir_runner::{Frame, Observer, Phase};
 
-use super::{SharedTotals, Totals};
+use super::{SharedTotals, Totals, drain_left_ns};
 
 /// Totals in the warm-up of an open loop.
 pub(crate) fn totals() -> Totals {
@@ -50,4 +50,18 @@ fn often(ns: u64) -> SparseHistogram {
     let mut times = Tally::new();
     times.record_times(ns, 100);
     times.take_sparse()
+}
+
+const SECOND: u64 = 1_000_000_000;
+
+#[test]
+fn the_drain_is_counted_down_to_its_limit() {
+    let plan = Plan { duration_ns: Some(20 * SECOND), ..Plan::default() };
+    let left = |now_s: i64| drain_left_ns(&plan, now_s * SECOND as i64);
+    assert_eq!([-1, 0, 19].map(left), [None; 3]);
+    assert_eq!([20, 21, 24, 30].map(left), [4, 3, 0, 0].map(|s| Some(s * SECOND)));
+    let limited = Plan { drain_ns: Some(SECOND / 2), ..plan };
+    assert_eq!(drain_left_ns(&limited, 20 * SECOND as i64), Some(SECOND / 2));
+    let counted = Plan { duration_ns: None, requests: Some(9), ..limited };
+    assert_eq!(drain_left_ns(&counted, i64::MAX), None, "its window ends with the requests");
 }

@@ -33,27 +33,15 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    /// All stages, in their order.
-    pub(crate) const ALL: [Stage; 6] = [
-        Stage::Checks,
-        Stage::Connecting,
-        Stage::Warmup,
-        Stage::Measured,
-        Stage::Drain,
-        Stage::Ended,
+    /// All stages in their order, with their names for programs.
+    pub(crate) const ALL: [(Stage, &str); 6] = [
+        (Stage::Checks, "checks"),
+        (Stage::Connecting, "connecting"),
+        (Stage::Warmup, "warmup"),
+        (Stage::Measured, "measured"),
+        (Stage::Drain, "drain"),
+        (Stage::Ended, "ended"),
     ];
-
-    /// Returns the name for programs.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Stage::Checks => "checks",
-            Stage::Connecting => "connecting",
-            Stage::Warmup => "warmup",
-            Stage::Measured => "measured",
-            Stage::Drain => "drain",
-            Stage::Ended => "ended",
-        }
-    }
 
     /// Returns the stage of the load at `at_ns` from t0.
     fn at(plan: &Plan, at_ns: i64) -> Stage {

@@ -107,9 +107,9 @@ fn failures(totals: &Totals, times: &Times) -> Vec<Value> {
 }
 
 fn phases(totals: &Totals, times: &Times) -> Vec<Value> {
-    let point = |stage: Stage| {
+    let point = |(stage, name): (Stage, &str)| {
         let is_now = times.count((stage == totals.stage).into());
-        with(is_now, text("weir.phase", stage.name()))
+        with(is_now, text("weir.phase", name))
     };
     Stage::ALL.into_iter().map(point).collect()
 }
@@ -203,7 +203,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::live::fixture::totals;
+    use crate::live::tests::totals;
 
     const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/otlp.json");
 

@@ -3,8 +3,8 @@
 
 use super::super::{sign_flip, signed_rank};
 use super::*;
-use crate::noise::Noise;
 use crate::student::{normal_cdf, normal_quantile};
+use crate::tests::Noise;
 
 /// Standard deviation of ln(metric) between runs of one system, apart from drift.
 const RUN_NOISE: f64 = 0.02;
