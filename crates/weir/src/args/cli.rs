@@ -195,7 +195,7 @@ impl StudyRun {
         let root = Cli::command();
         let parsed = parsed.map_err(|error| hints::of_study_run(error, &argv, &root));
         let StudyRun { mut spec } = parsed?;
-        if spec.part.part.is_some() {
+        if spec.load.part.is_some() {
             return Err(hints::single_run("--part"));
         }
         spec.check(&root)?;

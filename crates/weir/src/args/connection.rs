@@ -10,10 +10,10 @@ use super::values::{depth, positive, positive_duration, table, window};
 /// Heading of the flags.
 pub(super) const HEADING: &str = "Connections";
 
-/// The flags of the HTTP version.
+/// The flags of the HTTP version, of opening and of renewal.
 #[derive(Debug, Args)]
 #[command(next_help_heading = HEADING)]
-pub(crate) struct HttpArgs {
+pub(crate) struct ConnectionArgs {
     /// Requests in flight on each HTTP/2 connection, 1 to 128, if the server permits as many;
     /// implies --http 2 [default: 1]
     #[arg(long, value_name = "N", value_parser = depth, conflicts_with = "pipeline",
@@ -30,24 +30,6 @@ pub(crate) struct HttpArgs {
     /// HTTP/2: table size of header compression, in both directions; 0: no table
     #[arg(long, value_name = "BYTES", value_parser = table, default_value = "4Ki")]
     hpack_table: u32,
-}
-
-impl HttpArgs {
-    /// Returns the HTTP version of the specification.
-    pub(super) fn spec(&self) -> HttpSpec {
-        HttpSpec {
-            version: self.http,
-            streams: self.streams,
-            window_bytes: self.h2_window,
-            header_table_bytes: self.hpack_table,
-        }
-    }
-}
-
-/// The flags of opening and renewal.
-#[derive(Debug, Args)]
-#[command(next_help_heading = HEADING)]
-pub(crate) struct ConnectionArgs {
     /// New connection for each request. server: closed by the server because of "Connection:
     /// close"; client: reset by weir after the response, which frees its port at once
     #[arg(long, value_parser = one_of(CLOSE), value_name = "server|client",
@@ -73,6 +55,16 @@ pub(crate) struct ConnectionArgs {
 }
 
 impl ConnectionArgs {
+    /// Returns the HTTP version of the specification.
+    pub(super) fn http(&self) -> HttpSpec {
+        HttpSpec {
+            version: self.http,
+            streams: self.streams,
+            window_bytes: self.h2_window,
+            header_table_bytes: self.hpack_table,
+        }
+    }
+
     /// Returns the connections of the specification.
     pub(super) fn spec(&self) -> ConnectionPlan {
         ConnectionPlan {

@@ -15,7 +15,7 @@ const STRATEGY: &str = "Send and receive strategy";
 /// Heading of the flags that measure the client.
 const CHECKS: &str = "Client checks";
 
-/// The flags of the engine.
+/// The flags of the engine, and of the checks beside the load.
 #[derive(Debug, Args)]
 #[command(next_help_heading = STRATEGY)]
 pub(crate) struct EngineArgs {
@@ -47,6 +47,21 @@ pub(crate) struct EngineArgs {
     #[arg(long, value_parser = one_of(TIMESTAMPS), default_value = "sample",
           value_name = "none|sample|all", help_heading = CHECKS)]
     timestamps: StampChoice,
+    /// Skip the single request that checks the URL before the load
+    #[arg(long, help_heading = "Request")]
+    no_preflight: bool,
+    /// Run a low-rate probe on its own thread as an independent check; auto: where a CPU is idle
+    #[arg(long, value_parser = one_of(WITNESS), default_value = "auto", value_name = "auto|on|off",
+          help_heading = CHECKS)]
+    witness: WitnessChoice,
+    /// First measure weir's own latency for 1 s, against a server in its own process; without a
+    /// URL, measure only that
+    #[arg(long, help_heading = CHECKS)]
+    pub(crate) selfcheck: bool,
+    /// Test whether the client is the limit: four more runs, 40% of -d in all, with and without one
+    /// more thread
+    #[arg(long, help_heading = CHECKS)]
+    pub(crate) prove_client: bool,
 }
 
 impl EngineArgs {
@@ -62,31 +77,9 @@ impl EngineArgs {
             stamps: self.timestamps,
         }
     }
-}
 
-/// The flags of the checks beside the load.
-#[derive(Debug, Args)]
-#[command(next_help_heading = CHECKS)]
-pub(crate) struct CheckArgs {
-    /// Skip the single request that checks the URL before the load
-    #[arg(long, help_heading = "Request")]
-    no_preflight: bool,
-    /// Run a low-rate probe on its own thread as an independent check; auto: where a CPU is idle
-    #[arg(long, value_parser = one_of(WITNESS), default_value = "auto", value_name = "auto|on|off")]
-    witness: WitnessChoice,
-    /// First measure weir's own latency for 1 s, against a server in its own process; without a
-    /// URL, measure only that
-    #[arg(long)]
-    pub(crate) selfcheck: bool,
-    /// Test whether the client is the limit: four more runs, 40% of -d in all, with and without one
-    /// more thread
-    #[arg(long)]
-    pub(crate) prove_client: bool,
-}
-
-impl CheckArgs {
     /// Returns the checks of the specification.
-    pub(super) fn spec(&self) -> CheckSpec {
+    pub(super) fn checks(&self) -> CheckSpec {
         CheckSpec {
             preflight: !self.no_preflight,
             witness: self.witness,

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use clap::Args;
 use weir_result::{Arrivals, Load, Part, Rate};
-use weir_runner::{LoadSpec, RunSpec, Warmup};
+use weir_runner::{LoadSpec, Warmup};
 use weir_text::units::parse_duration_ns;
 
 use super::ArrivalsChoice;
@@ -66,6 +66,14 @@ pub(crate) struct LoadArgs {
     /// Requests in flight on each connection, 1 to 128 (HTTP/1.1 pipelining)
     #[arg(long, value_name = "N", value_parser = depth, default_value = "1")]
     pub(crate) pipeline: u16,
+    /// Carry out part K of N of this load, one on each of N machines, with the same flags on all;
+    /// weir report merges their documents
+    #[arg(long, value_name = "K/N", value_parser = part, conflicts_with = "prove_client")]
+    pub(crate) part: Option<Part>,
+    /// Begin the load at this time, in seconds since 1970 (date +%s), so that all parts begin
+    /// together [default: once all connections are open]
+    #[arg(long, value_name = "TIME", value_parser = unix_time, requires = "part")]
+    pub(super) start_at: Option<u64>,
 }
 
 impl LoadArgs {
@@ -84,6 +92,35 @@ impl LoadArgs {
             connect_timeout_ns: self.connect_timeout.unwrap_or(self.timeout),
             drain_ns: self.drain,
         }
+    }
+
+    /// Checks that all parts of a load have the same plan, and each a worker.
+    pub(super) fn check(&self) -> Result<(), clap::Error> {
+        let Some(part) = self.part else { return Ok(()) };
+        let Some(threads) = self.threads else {
+            return Err(wrong(
+                "--part needs --threads: the number over all parts, the same on each machine",
+            ));
+        };
+        let count = part.count();
+        if threads.min(self.connections) < count {
+            return Err(wrong(format!(
+                "--part: {count} parts need at least one thread and connection each: raise \
+                 --threads or --connections to {count} or more"
+            )));
+        }
+        if self.arrivals == ArrivalsChoice::Poisson && self.seed.is_none() {
+            return Err(wrong(
+                "--part needs --seed with random arrivals: the same on each machine",
+            ));
+        }
+        if self.warmup.is_some_and(|warmup| warmup.is_auto) {
+            return Err(wrong(
+                "--part cannot be used with --warmup auto: each part would end its own warm-up; \
+                 give a length",
+            ));
+        }
+        Ok(())
     }
 }
 
@@ -107,55 +144,4 @@ pub(crate) fn draw_seed() -> u64 {
 fn default_warmup(duration_ns: Option<u64>) -> Warmup {
     let tenth = |duration_ns: u64| (duration_ns / 10).clamp(2 * SECOND_NS, 10 * SECOND_NS);
     Warmup { span_ns: duration_ns.map_or(0, tenth), is_auto: false }
-}
-
-/// The flags of one part of a load on several machines.
-#[derive(Debug, Args)]
-#[command(next_help_heading = HEADING)]
-pub(crate) struct PartArgs {
-    /// Carry out part K of N of this load, one on each of N machines, with the same flags on all;
-    /// weir report merges their documents
-    #[arg(long, value_name = "K/N", value_parser = part, conflicts_with = "prove_client")]
-    pub(crate) part: Option<Part>,
-    /// Begin the load at this time, in seconds since 1970 (date +%s), so that all parts begin
-    /// together [default: once all connections are open]
-    #[arg(long, value_name = "TIME", value_parser = unix_time, requires = "part")]
-    start_at: Option<u64>,
-}
-
-impl PartArgs {
-    /// Sets the part of a specification.
-    pub(super) fn set(&self, spec: &mut RunSpec) {
-        spec.part = self.part;
-        spec.start_at_unix_ns = self.start_at;
-    }
-
-    /// Checks that all parts of a load have the same plan, and each a worker.
-    pub(super) fn check(&self, load: &LoadArgs) -> Result<(), clap::Error> {
-        let Some(part) = self.part else { return Ok(()) };
-        let Some(threads) = load.threads else {
-            return Err(wrong(
-                "--part needs --threads: the number over all parts, the same on each machine",
-            ));
-        };
-        let count = part.count();
-        if threads.min(load.connections) < count {
-            return Err(wrong(format!(
-                "--part: {count} parts need at least one thread and connection each: raise \
-                 --threads or --connections to {count} or more"
-            )));
-        }
-        if load.arrivals == ArrivalsChoice::Poisson && load.seed.is_none() {
-            return Err(wrong(
-                "--part needs --seed with random arrivals: the same on each machine",
-            ));
-        }
-        if load.warmup.is_some_and(|warmup| warmup.is_auto) {
-            return Err(wrong(
-                "--part cannot be used with --warmup auto: each part would end its own warm-up; \
-                 give a length",
-            ));
-        }
-        Ok(())
-    }
 }

@@ -87,13 +87,13 @@ impl RunArgs {
             return self.result.check();
         }
         if self.spec.target.words.is_empty() {
-            if !self.spec.checks.selfcheck {
+            if !self.spec.engine.selfcheck {
                 return Err(wrong("name the URL of the server: weir [options] URL"));
             }
             check_beside_selfcheck(matches, command)?;
         }
         self.spec.check(command)?;
-        if self.spec.part.part.is_some() && self.result.output.saved.save.is_some() {
+        if self.spec.load.part.is_some() && self.result.output.saved.save.is_some() {
             return Err(wrong(
                 "--save cannot be used with --part: save the merged document with weir history add",
             ));

@@ -6,9 +6,9 @@ use std::ffi::OsString;
 use clap::{Args, Command};
 use weir_runner::{RunSpec, credentials};
 
-use super::connection::{ConnectionArgs, HttpArgs};
-use super::engine::{CheckArgs, EngineArgs};
-use super::load::{LoadArgs, PartArgs};
+use super::connection::ConnectionArgs;
+use super::engine::EngineArgs;
+use super::load::LoadArgs;
 use super::request::{CredentialArgs, RequestArgs};
 use super::target::{TargetArgs, check_unix};
 use super::tls::TlsArgs;
@@ -19,12 +19,9 @@ use super::wrong::wrong;
 /// The flags of a load. A run has them, and so has each run of a study.
 #[derive(Debug, Args)]
 pub(crate) struct SpecArgs {
-    /// Model and limits.
+    /// Model and limits, and the part on this machine.
     #[command(flatten)]
     pub(crate) load: LoadArgs,
-    /// Part of a load on several machines.
-    #[command(flatten)]
-    pub(crate) part: PartArgs,
     /// The request, or the script that makes requests.
     #[command(flatten)]
     pub(crate) request: RequestArgs,
@@ -34,18 +31,12 @@ pub(crate) struct SpecArgs {
     /// Credentials.
     #[command(flatten)]
     pub(crate) credentials: CredentialArgs,
-    /// HTTP version.
-    #[command(flatten)]
-    http: HttpArgs,
-    /// Opening and renewal.
+    /// HTTP version, opening and renewal.
     #[command(flatten)]
     connection: ConnectionArgs,
-    /// Engine.
+    /// Engine, and checks beside the load.
     #[command(flatten)]
-    engine: EngineArgs,
-    /// Checks beside the load.
-    #[command(flatten)]
-    pub(crate) checks: CheckArgs,
+    pub(crate) engine: EngineArgs,
     /// The watch of the server.
     #[command(flatten)]
     pub(super) watch: WatchArgs,
@@ -60,18 +51,19 @@ impl SpecArgs {
         let mut spec = RunSpec {
             target: self.target.spec(),
             request: self.request.spec(&self.credentials),
-            http: self.http.spec(),
+            http: self.connection.http(),
             tls: self.tls.spec(),
             script: self.request.script(self.target.script_args().cloned().collect()),
             load: self.load.spec(),
             connection: self.connection.spec(),
             engine: self.engine.spec(self.load.threads),
-            checks: self.checks.spec(),
+            checks: self.engine.checks(),
             watch: self.watch.spec(),
             redaction: self.credentials.spec(),
+            part: self.load.part,
+            start_at_unix_ns: self.load.start_at,
             ..RunSpec::new("")
         };
-        self.part.set(&mut spec);
         spec.set_command(argv);
         spec
     }
@@ -91,7 +83,7 @@ impl SpecArgs {
             self.credentials.userinfo = userinfo;
         }
         self.credentials.check(self.request.header_names())?;
-        self.part.check(&self.load)?;
+        self.load.check()?;
         self.watch.check()?;
         self.target.unix.as_deref().map_or(Ok(()), check_unix).map_err(wrong)
     }
