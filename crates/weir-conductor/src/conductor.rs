@@ -58,10 +58,12 @@ pub struct Conductor<'a> {
 }
 
 impl<'a> Conductor<'a> {
-    /// Returns the conductor of a study with these variants, one for each cell.
+    /// Returns the conductor of a study with these variants, one for each cell. `settles`: trials
+    /// wait until machine and target have recovered from the one before.
     pub fn new(
         runner: &'a dyn Runner,
         (variants, hooks): (Vec<Variant>, Hooks),
+        settles: bool,
         interrupts: &'a Interrupts,
         observer: &'a mut dyn Observer,
         keeper: &'a mut dyn Keeper,
@@ -71,7 +73,7 @@ impl<'a> Conductor<'a> {
             runner,
             variants,
             hooks,
-            settles: true,
+            settles,
             interrupts,
             observer,
             keeper,
@@ -79,12 +81,6 @@ impl<'a> Conductor<'a> {
             begun: Instant::now(),
             made: 0,
         }
-    }
-
-    /// Sets whether trials wait until machine and target have recovered from the one before.
-    pub fn settling(mut self, settles: bool) -> Conductor<'a> {
-        self.settles = settles;
-        self
     }
 
     fn variant(&self, upcoming: &Upcoming) -> &Variant {

@@ -89,18 +89,9 @@ impl Search {
         self.loads.iter_mut().for_each(|load| load.carried(self.carried_rps));
     }
 
-    /// Returns the next step, given the trials so far.
-    pub fn next(&self) -> Step {
-        self.step(false)
-    }
-
-    /// Returns the next step of a search that shall end soon: between two bounds no more rates are
-    /// tried, and open rates get no more trials.
-    pub fn conclude(&self) -> Step {
-        self.step(true)
-    }
-
-    fn step(&self, concludes: bool) -> Step {
+    /// Returns the next step, given the trials so far. If it `concludes`, the search ends soon:
+    /// between two bounds no more rates are tried, and open rates get no more trials.
+    pub fn step(&self, concludes: bool) -> Step {
         let standing = Standing::of(&self.loads, &self.goal);
         if self.trials >= self.goal.trials_max {
             return Step::Done(Box::new(standing.found(End::OutOfTrials)));

@@ -8,7 +8,7 @@ use weir_verdict::NamedMetric;
 
 use crate::difference::{Ranges, Runs, answer, values_in_words};
 use crate::pairs::{LEVEL, too_few, values};
-use crate::primary::{self, Ordered};
+use crate::primary;
 use crate::sameness::{self, Allowed};
 use crate::{shift, wording};
 
@@ -32,7 +32,7 @@ pub fn compare_pairs(
 ) -> Comparison {
     let (a, b): (Vec<&Document>, Vec<&Document>) = pairs.iter().copied().unzip();
     let runs = Runs { a: &a, b: &b };
-    let Ordered { metrics, why } = primary::of_pairs(&question.metrics, pairs);
+    let (metrics, why) = primary::of_pairs(&question.metrics, pairs);
     let question = Question { metrics, ..*question };
     let differences: Vec<Option<Difference>> =
         question.metrics.iter().map(|metric| paired_at(&values(metric, pairs), level)).collect();
@@ -62,9 +62,9 @@ pub fn compare_sets(
     let runs = Runs { a, b };
     let enough = a.len().min(b.len()) >= RUNS_MIN;
     let pairing = if enough { Pairing::Sets } else { Pairing::Single };
-    let Ordered { metrics, why } = match enough {
+    let (metrics, why) = match enough {
         true => primary::of_runs(&question.metrics, runs),
-        false => Ordered { metrics: question.metrics.clone(), why: None },
+        false => (question.metrics.clone(), None),
     };
     let question = Question { metrics, ..*question };
     let differences: Vec<Option<Difference>> = question
@@ -158,7 +158,7 @@ fn entry(
     verdict: Option<&Verdict>,
     comparison: &Comparison,
 ) -> MetricComparison {
-    let answered = answer(metric, runs, verdict, comparison);
+    let (answer, why) = answer(metric, runs, verdict, comparison);
     let ranges = Ranges::of(metric, runs);
     let may_be_equal = ranges.as_ref().is_some_and(Ranges::may_be_equal);
     let least = ranges.as_ref().and_then(Ranges::least_change);
@@ -174,7 +174,7 @@ fn entry(
         low: difference.map(|it| Difference::change(it.low)),
         high: difference.map(|it| Difference::change(it.high)),
         p: difference.map(|it| it.p),
-        verdict: MetricVerdict { excluded: None, runs_needed: None, answer: answered.answer },
+        verdict: MetricVerdict { excluded: None, runs_needed: None, answer },
         sentence: String::new(),
     };
     match verdict {
@@ -184,6 +184,6 @@ fn entry(
         }
         _ => {}
     }
-    found.sentence = wording::sentence(metric, &found, comparison, answered.why.as_deref());
+    found.sentence = wording::sentence(metric, &found, comparison, why.as_deref());
     found
 }

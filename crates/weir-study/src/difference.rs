@@ -19,20 +19,14 @@ pub(crate) struct Runs<'d> {
     pub(crate) b: &'d [&'d Document],
 }
 
-/// An answer, with the reason why it is not what the figures alone say.
-pub(crate) struct Answered {
-    pub(crate) answer: Answer,
-    pub(crate) why: Option<String>,
-}
-
-/// Returns the answer for one metric.
+/// Returns the answer for one metric, and the reason why it is not what the figures alone say.
 pub(crate) fn answer(
     metric: &NamedMetric,
     runs: Runs<'_>,
     verdict: Option<&Verdict>,
     comparison: &Comparison,
-) -> Answered {
-    let plain = |answer| Answered { answer, why: None };
+) -> (Answer, Option<String>) {
+    let plain = |answer| (answer, None);
     if comparison.pairing == Pairing::Single || !comparison.not_comparable.is_empty() {
         return plain(Answer::None);
     }
@@ -45,8 +39,7 @@ pub(crate) fn answer(
         Some(Verdict::Equivalent { .. }) => Answer::Equivalent,
     };
     if let Some(ranges) = Ranges::of(metric, runs).filter(Ranges::may_be_equal) {
-        let why = Some(ranges.why_open(metric, comparison));
-        return Answered { answer: Answer::Undecided, why };
+        return (Answer::Undecided, Some(ranges.why_open(metric, comparison)));
     }
     let (name, side) = match answer {
         Answer::Better => (&comparison.new.name, runs.b),
@@ -57,7 +50,7 @@ pub(crate) fn answer(
         0 => plain(answer),
         failed => {
             let why = format!("{name} had failed requests in {failed} of {} runs", side.len());
-            Answered { answer: Answer::None, why: Some(why) }
+            (Answer::None, Some(why))
         }
     }
 }

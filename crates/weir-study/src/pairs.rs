@@ -29,7 +29,7 @@ pub(crate) fn is_decided(study: &Study) -> bool {
     if let Some(pairs) = pairs {
         return made.len() >= *pairs as usize;
     }
-    let metrics = primary::of_pairs(&named(metrics), &made).metrics;
+    let (metrics, _) = primary::of_pairs(&named(metrics), &made);
     let Some(primary) = metrics.first() else { return true };
     let look = GroupSequential::new(*threshold).look(&values(primary, &made));
     matches!(look, Look::Done { .. })

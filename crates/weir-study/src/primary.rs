@@ -7,12 +7,9 @@ use weir_verdict::NamedMetric;
 
 use crate::difference::{Ranges, Runs};
 
-/// Metrics of a comparison, the primary one first.
-pub(crate) struct Ordered {
-    pub(crate) metrics: Vec<NamedMetric>,
-    /// The reason why the primary metric is not the first that was named.
-    pub(crate) why: Option<Note>,
-}
+/// Metrics of a comparison, the primary one first, and the reason why that is not the first that
+/// was named.
+type Ordered = (Vec<NamedMetric>, Option<Note>);
 
 /// Orders the metrics of pairs. The pairs of the first look choose the primary metric, by their
 /// bounds and not by their differences, and later pairs do not change it.
@@ -27,7 +24,7 @@ pub(crate) fn of_pairs(metrics: &[NamedMetric], pairs: &[(&Document, &Document)]
 /// do, and however much two such rates differ, the servers may be equal. The first time that both
 /// sides have then takes its place: at the same load a slower server has longer times.
 pub(crate) fn of_runs(metrics: &[NamedMetric], runs: Runs<'_>) -> Ordered {
-    let named = Ordered { metrics: metrics.to_vec(), why: None };
+    let named = (metrics.to_vec(), None);
     let Some(first) = metrics.first().filter(|metric| metric.is_rate()) else { return named };
     if !Ranges::of(first, runs).is_some_and(|ranges| ranges.have_bounds()) {
         return named;
@@ -45,7 +42,7 @@ pub(crate) fn of_runs(metrics: &[NamedMetric], runs: Runs<'_>) -> Ordered {
         time.title()
     );
     metrics.insert(0, time);
-    Ordered { metrics, why: Some(Note::new("PRIMARY_METRIC", text)) }
+    (metrics, Some(Note::new("PRIMARY_METRIC", text)))
 }
 
 /// Parses the names of metrics. A design holds only names that were parsed before.

@@ -18,12 +18,14 @@ pub(crate) fn ratios(study: &Study, metric: &NamedMetric, factor: &str) -> Vec<S
             study.documents_of(index).filter_map(|run| Some(metric.measure(run).ok()?.value));
         let values: Vec<f64> = runs.filter(|value| *value > 0.0).collect();
         match combinations.iter_mut().find(|known| known.levels == others) {
-            Some(known) if known.first.value != own.value => known.second = Some(values),
+            Some(known) if known.value != own.value => known.second = Some(values),
             Some(_) => {}
-            None => {
-                let first = First { value: own.value, values };
-                combinations.push(Combination { levels: others, first, second: None });
-            }
+            None => combinations.push(Combination {
+                levels: others,
+                value: own.value,
+                first: values,
+                second: None,
+            }),
         }
     }
     let mut found: Vec<SweepRatio> = combinations.into_iter().filter_map(ratio).collect();
@@ -37,20 +39,16 @@ pub(crate) fn ratios(study: &Study, metric: &NamedMetric, factor: &str) -> Vec<S
 /// Runs of one combination of the other factors.
 struct Combination {
     levels: Vec<Level>,
-    first: First,
-    second: Option<Vec<f64>>,
-}
-
-/// Runs with the value of the factor that comes first.
-struct First {
+    /// Value of the factor that comes first.
     value: String,
-    values: Vec<f64>,
+    first: Vec<f64>,
+    second: Option<Vec<f64>>,
 }
 
 /// The ratio of the means, with Welch's interval on the logarithms of the runs.
 fn ratio(combination: Combination) -> Option<SweepRatio> {
-    let Combination { levels, first, second } = combination;
-    let (first, second) = (first.values, second?);
+    let Combination { levels, first, second, .. } = combination;
+    let second = second?;
     if first.is_empty() || second.is_empty() {
         return None;
     }

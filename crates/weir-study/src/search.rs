@@ -118,7 +118,7 @@ impl SearchRun {
         let (effort, trials) = (&self.options.effort, self.trials.len());
         let is_out = trials >= effort.trials_max as usize;
         let concludes = trials >= effort.narrow_trials as usize;
-        match if concludes { search.conclude() } else { search.next() } {
+        match search.step(concludes) {
             Step::Run { rate_rps, duration_s } if !is_out => {
                 Next::Run(self.trial(Some(rate_rps), duration_s))
             }

@@ -140,8 +140,8 @@ fn conducted(design: Design, variants: Vec<Variant>) -> (Study, Kept, Seen) {
     let (runner, interrupts) = (Virtual::default(), Interrupts::default());
     let (mut kept, mut seen) = (Kept::default(), Seen::default());
     let of_study = (variants, Hooks::default());
-    let conductor = Conductor::new(&runner, of_study, &interrupts, &mut seen, &mut kept);
-    weir_study::conduct(&mut study, &mut conductor.settling(false)).expect("it is kept");
+    let mut conductor = Conductor::new(&runner, of_study, false, &interrupts, &mut seen, &mut kept);
+    weir_study::conduct(&mut study, &mut conductor).expect("it is kept");
     (study, kept, seen)
 }
 

@@ -10,7 +10,7 @@ use crate::shuffle::Shuffle;
 fn run(goal: Goal, guess_rps: f64, mut trial: impl FnMut(f64, f64) -> Trial) -> (Found, Search) {
     let mut search = Search::new(goal, guess_rps);
     loop {
-        match search.next() {
+        match search.step(false) {
             Step::Run { rate_rps, duration_s } => search.record(trial(rate_rps, duration_s)),
             Step::Done(found) => return (*found, search),
         }
@@ -339,7 +339,7 @@ fn a_search_that_concludes_confirms_its_bounds() {
         let goal = Goal { width, ..Goal::of_shares(vec![0.01]) };
         let mut search = Search::new(goal, 20_000.0);
         let found = loop {
-            match if search.trials < 12 { search.next() } else { search.conclude() } {
+            match search.step(search.trials >= 12) {
                 Step::Run { rate_rps, duration_s } => {
                     let share = if rate_rps < 9_000.0 { 0.001 } else { 0.05 };
                     let share = if rate_rps == 10_000.0 { 0.01 } else { share };

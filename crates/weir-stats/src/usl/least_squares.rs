@@ -16,19 +16,19 @@ const SIGMA_MAX: f64 = 1.0 - 1e-9;
 /// Returns the best fit over all starts. λ is not a search variable: for given σ and κ the best λ
 /// is a quotient of sums.
 pub(super) fn fit(connections: &[f64], throughputs: &[f64], weights: &[f64]) -> Usl {
-    let data = Data { connections, throughputs, weights };
+    let points = connections.iter().zip(throughputs).zip(weights);
+    let data = Data { points: points.map(|((n, x), weight)| (*n, *x, *weight)).collect() };
     let searches = STARTS.into_iter().map(|(sigma, kappa)| data.descend(sigma, kappa));
     let best = searches.min_by(|a, b| a.1.total_cmp(&b.1)).expect("some starts");
     best.0
 }
 
-struct Data<'a> {
-    connections: &'a [f64],
-    throughputs: &'a [f64],
-    weights: &'a [f64],
+struct Data {
+    /// Number of connections, throughput and weight of each point.
+    points: Vec<(f64, f64, f64)>,
 }
 
-impl Data<'_> {
+impl Data {
     /// Descends from (σ, κ) by the Levenberg-Marquardt method, inside σ ∈ [0, 1) and κ ≥ 0. A
     /// parameter at its bound whose step points outside stays fixed for that step. Returns the law
     /// and its weighted square error.
@@ -65,27 +65,22 @@ impl Data<'_> {
 
     fn with_best_lambda(&self, sigma: f64, kappa: f64) -> (Usl, f64) {
         let (mut both, mut own) = (0.0, 0.0);
-        for ((&n, &x), &weight) in self.connections.iter().zip(self.throughputs).zip(self.weights) {
+        for &(n, x, weight) in &self.points {
             let shape = shape(n, sigma, kappa);
             both += weight * x * shape;
             own += weight * shape * shape;
         }
         let usl = Usl { lambda: both / own, sigma, kappa };
-        let points = self.connections.iter().zip(self.throughputs).zip(self.weights);
-        let square =
-            |((&n, &x), &weight): ((&f64, &f64), &f64)| weight * (x - usl.throughput(n)).powi(2);
-        (usl, points.map(square).sum())
+        let square = |&(n, x, weight): &(f64, f64, f64)| weight * (x - usl.throughput(n)).powi(2);
+        (usl, self.points.iter().map(square).sum())
     }
 
     /// Returns JᵀWJ and JᵀWr for σ and κ, with λ's part projected out: its column is the shape
     /// itself.
     fn normal_equations(&self, at: &Usl) -> ([[f64; 2]; 2], [f64; 2]) {
-        let own: f64 = self
-            .connections
-            .iter()
-            .zip(self.weights)
-            .map(|(&n, &weight)| weight * shape(n, at.sigma, at.kappa).powi(2))
-            .sum();
+        let square =
+            |&(n, _, weight): &(f64, f64, f64)| weight * shape(n, at.sigma, at.kappa).powi(2);
+        let own: f64 = self.points.iter().map(square).sum();
         // Columns −X²/(λN)·(N−1) for σ, and N times that for κ.
         let column = |n: f64| {
             let x = at.throughput(n);
@@ -93,14 +88,14 @@ impl Data<'_> {
             [sigma, sigma * n]
         };
         let mut along = [0.0; 2];
-        for (&n, &weight) in self.connections.iter().zip(self.weights) {
+        for &(n, _, weight) in &self.points {
             let shape = shape(n, at.sigma, at.kappa);
             for (along, part) in along.iter_mut().zip(column(n)) {
                 *along += weight * shape * part / own;
             }
         }
         let (mut matrix, mut gradient) = ([[0.0; 2]; 2], [0.0; 2]);
-        for ((&n, &x), &weight) in self.connections.iter().zip(self.throughputs).zip(self.weights) {
+        for &(n, x, weight) in &self.points {
             let shape = shape(n, at.sigma, at.kappa);
             let raw = column(n);
             let column = [raw[0] - along[0] * shape, raw[1] - along[1] * shape];

@@ -109,8 +109,10 @@ pub(crate) fn conduct(
     };
     let all = &mut observers.all;
     let of_study = (variants, hooks);
-    let conductor = Conductor::new(&runner, of_study, &interrupts.runs, all, &mut files);
-    let kept = weir_study::conduct(&mut study, &mut conductor.settling(settings.settles));
+    let settles = settings.settles;
+    let mut conductor =
+        Conductor::new(&runner, of_study, settles, &interrupts.runs, all, &mut files);
+    let kept = weir_study::conduct(&mut study, &mut conductor);
     // The screen stays open between the trials.
     tui::restore();
     interrupts.runs.begin_wait();
