@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use weir_doctor::Diagnosis;
-use weir_result::document::BrokenInvariant;
+use weir_result::document::{BrokenInvariant, Grade};
 use weir_result::study::Gate;
 use weir_result::{AssertionOutcome, AssertionResult, Document};
 use weir_runner::{ErrorKind, Finished, NoThread};
@@ -11,7 +11,6 @@ use weir_serve::ServeError;
 use weir_sys::Signal;
 
 use crate::errors::NotWritten;
-use crate::strict::Strict;
 
 /// Wrong command line or input.
 pub(crate) const USAGE: u8 = 2;
@@ -67,7 +66,7 @@ pub(crate) fn of_compat_error(error: &anyhow::Error) -> ExitCode {
 
 /// The code of a run that was reported: 2 for a script that failed, then a signal, then 1 without
 /// any success, then 3 for an assertion that was violated or a grade worse than `--strict` allows.
-pub(crate) fn of_run(finished: &Finished, strict: Option<Strict>) -> ExitCode {
+pub(crate) fn of_run(finished: &Finished, strict: Option<Grade>) -> ExitCode {
     match finished.signal() {
         _ if finished.has_script_failed() => ExitCode::from(USAGE),
         Some(signal) => of_signalled(signal),
@@ -76,7 +75,7 @@ pub(crate) fn of_run(finished: &Finished, strict: Option<Strict>) -> ExitCode {
 }
 
 /// The code of a document, measured now or loaded.
-pub(crate) fn of_document(document: &Document, strict: Option<Strict>) -> ExitCode {
+pub(crate) fn of_document(document: &Document, strict: Option<Grade>) -> ExitCode {
     failure(document, strict).map_or(ExitCode::SUCCESS, |failure| ExitCode::from(failure.code))
 }
 
@@ -90,7 +89,7 @@ pub(crate) struct Failure {
 
 /// Returns the failure of a document: 4 if parts are missing, since no check of the others says
 /// anything about the whole; then 1 without any success; then 3.
-pub(crate) fn failure(document: &Document, strict: Option<Strict>) -> Option<Failure> {
+pub(crate) fn failure(document: &Document, strict: Option<Grade>) -> Option<Failure> {
     let missing = document.missing_parts().count();
     if missing > 0 {
         let text = format!("{missing} of the run's parts missing: name their documents too");
@@ -140,8 +139,8 @@ pub(crate) fn of_comparison(gate: Gate) -> ExitCode {
 }
 
 /// True if `--strict` refuses the grade.
-pub(crate) fn is_refused(document: &Document, strict: Option<Strict>) -> bool {
-    strict.is_some_and(|strict| document.verdict.grade > strict.worst())
+pub(crate) fn is_refused(document: &Document, strict: Option<Grade>) -> bool {
+    strict.is_some_and(|worst| document.verdict.grade > worst)
 }
 
 /// The code of a run that a signal ended.

@@ -23,7 +23,6 @@ mod otlp;
 mod output;
 mod runner;
 mod screen;
-mod strict;
 mod terminal;
 #[cfg(feature = "tui")]
 mod tui;

@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use weir_io::{ENGINES, EngineChoice};
+use weir_result::document::Grade;
 use weir_result::{Closer, Pacing, StampChoice, Wait};
 use weir_runner::{HttpChoice, WitnessChoice};
 
@@ -62,6 +63,10 @@ pub(super) const PACING: Choices<Pacing> = &[
     ("hybrid", "Sleep until shortly before, then spin", Pacing::Hybrid),
     ("spin", "Spin all the time: takes whole cores", Pacing::Spin),
 ];
+
+/// `--strict`: the worst grade that exits with 0.
+pub(super) const STRICT: Choices<Grade> =
+    &[("clean", "Only clean", Grade::Clean), ("bounded", "Clean or bounded", Grade::Bounded)];
 
 /// `--tls-resume`, also of `weir serve`.
 pub(super) const SWITCH: Choices<bool> = &[("off", "No", false), ("on", "Yes", true)];

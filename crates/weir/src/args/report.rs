@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
 use weir_report::{Exporter, TextOptions, exporters};
+use weir_result::document::Grade;
 use weir_verdict::Assertion;
 
 use super::Form;
+use super::choices::{STRICT, one_of};
 use super::values::{confidence, output};
 use crate::output::{Export, Output, Outputs, all_exports};
-use crate::strict::Strict;
 
 /// `weir report`.
 #[derive(Debug, Args)]
@@ -27,9 +28,9 @@ pub(crate) struct ReportArgs {
     #[arg(long, conflicts_with = "rules")]
     pub(crate) no_verdict: bool,
     /// Exit with 3 unless the grade is clean; =bounded: unless it is clean or bounded
-    #[arg(long, value_enum, num_args = 0..=1, require_equals = true,
+    #[arg(long, value_parser = one_of(STRICT), num_args = 0..=1, require_equals = true,
           default_missing_value = "clean", value_name = "clean|bounded")]
-    pub(crate) strict: Option<Strict>,
+    pub(crate) strict: Option<Grade>,
     /// Print all findings, connect, TLS and first-byte times, the machine and the threads
     #[arg(long)]
     pub(crate) verbose: bool,

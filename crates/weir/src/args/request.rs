@@ -40,17 +40,18 @@ pub(crate) struct RequestArgs {
 
 impl RequestArgs {
     /// Returns the request of the specification.
-    pub(super) fn spec(&self, credentials: &CredentialArgs) -> RequestSpec {
+    pub(super) fn spec(&self, given: &CredentialArgs) -> RequestSpec {
         let headers = self.headers.iter().filter_map(|line| line.split_once(':'));
         let header = |(name, value): (&str, &str)| Header {
             name: name.trim().to_owned(),
             value: value.trim().to_owned(),
         };
+        let of_url = || given.userinfo.as_deref().map(credentials::decoded);
         RequestSpec {
             method: self.method.clone(),
             headers: headers.map(header).collect(),
-            basic_auth: credentials.basic_auth(),
-            body: self.body(),
+            basic_auth: given.user.clone().or_else(of_url),
+            body: self.body.as_deref().map(body).or(self.body_size.map(BodySpec::Filler)),
         }
     }
 
@@ -58,10 +59,6 @@ impl RequestArgs {
     pub(super) fn script(&self, args: Vec<String>) -> Option<ScriptSpec> {
         let file = InputFile::at(self.script.as_ref()?);
         Some(ScriptSpec { file, args, memory_bytes: self.script_memory })
-    }
-
-    fn body(&self) -> Option<BodySpec> {
-        self.body.as_deref().map(body).or(self.body_size.map(BodySpec::Filler))
     }
 
     /// Checks the header fields, and that a script is given no part of the request.
@@ -143,10 +140,6 @@ pub(crate) struct CredentialArgs {
 }
 
 impl CredentialArgs {
-    fn basic_auth(&self) -> Option<String> {
-        self.user.clone().or_else(|| self.userinfo.as_deref().map(credentials::decoded))
-    }
-
     /// Returns the values that are never written.
     pub(super) fn spec(&self) -> RedactionSpec {
         RedactionSpec {

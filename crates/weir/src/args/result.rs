@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use weir_history::{Name, Tag};
 use weir_report::{Exporter, TextOptions, exporters};
+use weir_result::document::Grade;
 use weir_verdict::Assertion;
 
+use super::choices::{STRICT, one_of};
 use super::live::LiveArgs;
 use super::values::{confidence, output};
 use super::wrong::wrong;
 use crate::output::{Export, Output, Outputs, all_exports, is_stdout};
-use crate::strict::Strict;
 
 /// The flags of the result.
 #[derive(Debug, Args)]
@@ -52,9 +53,9 @@ pub(crate) struct VerdictArgs {
     #[arg(long, conflicts_with = "rules")]
     no_verdict: bool,
     /// Exit with 3 unless the grade is clean; =bounded: unless it is clean or bounded
-    #[arg(long, value_enum, num_args = 0..=1, require_equals = true,
+    #[arg(long, value_parser = one_of(STRICT), num_args = 0..=1, require_equals = true,
           default_missing_value = "clean", value_name = "clean|bounded")]
-    pub(crate) strict: Option<Strict>,
+    pub(crate) strict: Option<Grade>,
     /// Print all findings, connect, TLS and first-byte times, the machine and the threads
     #[arg(long)]
     verbose: bool,

@@ -98,18 +98,15 @@ fn of_files(name: String, paths: &[&PathBuf]) -> Result<Side> {
     Ok(Side { name, runs })
 }
 
-/// The documents of saved runs.
-fn saved(selector: &Selector) -> Result<Vec<Document>> {
-    let saved = History::open(&history::location(None)?)?.documents(selector)?;
-    Ok(saved.into_iter().map(|saved| saved.document).collect())
-}
-
 /// The document of a file, all of a study, or all runs saved under a name.
 fn documents(path: &Path) -> Result<Vec<Document>> {
     if let Some(name) = path.to_str().filter(|_| !path.exists())
         && let Ok(selector) = name.parse::<Selector>()
     {
-        return saved(&selector).context("there is no such file, and no saved run of this name");
+        let open = || History::open(&history::location(None)?).map_err(anyhow::Error::from);
+        let saved = open().and_then(|history| Ok(history.documents(&selector)?));
+        let saved = saved.context("there is no such file, and no saved run of this name")?;
+        return Ok(saved.into_iter().map(|saved| saved.document).collect());
     }
     match Study::load(path) {
         Ok(study) if study.cells.len() > 1 => {

@@ -7,6 +7,7 @@ use std::{fs, io};
 
 use anyhow::{Context, Result, bail};
 use weir_report::{Annotation, TextOptions, exporters, markdown};
+use weir_result::document::Grade;
 use weir_result::study::Hooks;
 use weir_result::{AssertionResult, Document};
 use weir_runner::{BodySpec, Finished, PreparedRun, RawOutput, RunSpec, Runner};
@@ -25,7 +26,6 @@ use crate::output::{
     ExportFiles, Outputs, ResultFile, RowsFile, Temporaries, check_distinct, is_stdout,
 };
 use crate::screen::Screen;
-use crate::strict::Strict;
 use crate::terminal::{self, shown};
 use crate::{exit, runner};
 
@@ -166,7 +166,7 @@ pub(crate) fn judged(
 
 /// Prints the reason of an exit code other than 0, of a run that was reported: with `--quiet`
 /// nothing else tells it.
-fn print_errors(finished: &Finished, strict: Option<Strict>) {
+fn print_errors(finished: &Finished, strict: Option<Grade>) {
     print_script_failures(finished);
     match &finished.no_server {
         Some(note) => terminal::eprint_line(format_args!("error: {}", note.text)),
@@ -176,7 +176,7 @@ fn print_errors(finished: &Finished, strict: Option<Strict>) {
 }
 
 /// Prints the failure of a document, if there is one.
-pub(crate) fn print_failure(document: &Document, strict: Option<Strict>) {
+pub(crate) fn print_failure(document: &Document, strict: Option<Grade>) {
     if let Some(failure) = exit::failure(document, strict) {
         terminal::eprint_line(format_args!("error: {}", failure.text));
     }

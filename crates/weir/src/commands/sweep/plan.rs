@@ -83,27 +83,30 @@ impl SweepPlan {
         })?;
         let mut plan = SweepPlan::default();
         for (key, value) in table.get_ref() {
+            let place = match key.get_ref().as_ref() {
+                "vary" => "vary.".to_owned(),
+                key if KEYS.contains(&key) => format!("{key}: "),
+                key => format!("unknown key {key:?}; "),
+            };
             let set = plan.set(key.get_ref(), value.get_ref());
-            set.map_err(|error| at(key.span().start, error))?;
+            set.map_err(|error| at(key.span().start, format!("{place}{error}")))?;
         }
         Ok(plan)
     }
 
     fn set(&mut self, key: &str, value: &DeValue<'_>) -> Result<(), String> {
-        let wrong = |error: String| format!("{key}: {error}");
         match key {
-            "url" => self.url = Some(text(value).map_err(wrong)?),
-            "args" => self.args = arguments(value).map_err(wrong)?,
-            "vary" => self.vary = factors(value).map_err(|error| format!("vary.{error}"))?,
-            "repetitions" => self.repetitions = Some(count(value).map_err(wrong)?),
+            "url" => self.url = Some(text(value)?),
+            "args" => self.args = arguments(value)?,
+            "vary" => self.vary = factors(value)?,
+            "repetitions" => self.repetitions = Some(count(value)?),
             "metrics" => {
-                let names = list(value).map_err(wrong)?;
-                let checked = names.iter().map(|name| metric(name)).collect::<Result<_, _>>();
-                self.metrics = checked.map_err(wrong)?;
+                self.metrics =
+                    list(value)?.iter().map(|name| metric(name)).collect::<Result<_, _>>()?;
             }
-            "before" => self.before = Some(text(value).map_err(wrong)?),
-            "after" => self.after = Some(text(value).map_err(wrong)?),
-            _ => return Err(format!("unknown key {key:?}; the keys are {}", KEYS.join(", "))),
+            "before" => self.before = Some(text(value)?),
+            "after" => self.after = Some(text(value)?),
+            _ => return Err(format!("the keys are {}", KEYS.join(", "))),
         }
         Ok(())
     }
