@@ -26,7 +26,11 @@ impl ScriptError {
     pub(crate) fn new(callback: &'static str, text: &str, memory_limit_bytes: usize) -> Self {
         let (problem, frames) = text.split_once("\nstack traceback:").unwrap_or((text, ""));
         if problem.ends_with(NOT_ENOUGH) {
-            return Self { callback, message: out_of_memory(memory_limit_bytes) };
+            let mib = memory_limit_bytes / (1024 * 1024);
+            let message = format!(
+                "{NOT_ENOUGH}: a worker's script may hold {mib} MiB; is a table only growing?"
+            );
+            return Self { callback, message };
         }
         // Foreign frames surround the script's: its callers, and the function that raised the
         // error.
@@ -59,11 +63,6 @@ fn names_a_place(message: &str) -> bool {
         digits > 0 && text[digits..].starts_with(": ")
     };
     message.contains('\n') || message.match_indices(':').any(|(at, _)| has_line(&message[at + 1..]))
-}
-
-fn out_of_memory(limit_bytes: usize) -> String {
-    let mib = limit_bytes / (1024 * 1024);
-    format!("{NOT_ENOUGH}: a worker's script may hold {mib} MiB; is a table only growing?")
 }
 
 /// Replaces a place in this crate's own Lua files by the line of the script that called them.

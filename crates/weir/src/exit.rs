@@ -58,10 +58,8 @@ pub(crate) fn is_of_signal(error: &anyhow::Error) -> bool {
 
 /// The code of an error in a run of wrk or wrk2, whose users expect 1 for every error of their own.
 pub(crate) fn of_compat_error(error: &anyhow::Error) -> ExitCode {
-    ExitCode::from(match of_error(error) {
-        USAGE => COMPAT_FAILED,
-        code => code,
-    })
+    let code = of_error(error);
+    ExitCode::from(if code == USAGE { COMPAT_FAILED } else { code })
 }
 
 /// The code of a run that was reported: 2 for a script that failed, then a signal, then 1 without
@@ -123,10 +121,7 @@ pub(crate) fn failure(document: &Document, strict: Option<Grade>) -> Option<Fail
 
 /// The code of a diagnosis: 3 if `--strict` refuses its problems and warnings.
 pub(crate) fn of_diagnosis(diagnosis: &Diagnosis, is_strict: bool) -> ExitCode {
-    match is_strict && !diagnosis.is_clean() {
-        true => ExitCode::from(FAILED_CHECK),
-        false => ExitCode::SUCCESS,
-    }
+    ExitCode::from(if is_strict && !diagnosis.is_clean() { FAILED_CHECK } else { 0 })
 }
 
 /// The code of a comparison: 3 for a verdict that `--fail-on` names, 5 if it is open.

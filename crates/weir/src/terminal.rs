@@ -72,14 +72,15 @@ pub(crate) fn print_parse_result(error: &clap::Error) -> ExitCode {
     let text = error.render();
     let plain = credentials::without_userinfo(&text.to_string());
     let is_clean = plain == text.to_string() && printable_lines(&plain) == plain;
+    let has_colour = std::env::var_os("NO_COLOR").is_none();
     if error.use_stderr() {
-        match is_clean && io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
+        match is_clean && has_colour && io::stderr().is_terminal() {
             true => to_stderr(&text.ansi().to_string()),
             false => to_stderr(&printable_lines(&plain)),
         }
         return ExitCode::from(exit::USAGE);
     }
-    let text = match is_stdout_terminal() && std::env::var_os("NO_COLOR").is_none() {
+    let text = match has_colour && is_stdout_terminal() {
         true => text.ansi().to_string(),
         // The program's own text, which names the place of a password.
         false => text.to_string(),

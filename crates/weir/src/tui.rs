@@ -113,12 +113,8 @@ impl Tui {
                 self.has_quit = true;
                 let _always_allowed = weir_sys::interrupt_self();
             }
-            Key::Pause => {
-                self.paused = match self.paused {
-                    Some(_) => None,
-                    None => Some(self.state.clone()),
-                };
-            }
+            Key::Pause if self.paused.take().is_some() => {}
+            Key::Pause => self.paused = Some(self.state.clone()),
             Key::Help => self.is_help_open = !self.is_help_open,
             Key::Redraw => {}
         }

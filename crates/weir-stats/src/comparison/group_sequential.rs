@@ -5,7 +5,7 @@
 //! nor servers, and the pairs of a finished study give its verdict again.
 
 use super::verdict::{Verdict, judge};
-use super::{Difference, paired_at};
+use super::{Difference, log, paired_at};
 
 /// Numbers of pairs after which a study may end; at the last one it does.
 pub const LOOKS: [usize; 4] = [8, 12, 16, 20];
@@ -81,7 +81,7 @@ impl GroupSequential {
         let mut last = None;
         for next in LOOKS {
             let made = &pairs[..pairs.len().min(next)];
-            if let Some(odd) = made.iter().position(|pair| !has_ratio(pair)) {
+            if let Some(odd) = made.iter().position(|(a, b)| log(*a).and(log(*b)).is_none()) {
                 return Look::Done { pairs: odd + 1, verdict: Verdict::NotComparable };
             }
             let difference = paired_at(made, LOOK_LEVEL).filter(|found| found.runs == next);
@@ -108,11 +108,6 @@ impl GroupSequential {
             _ => true,
         }
     }
-}
-
-/// True if both values are positive numbers.
-fn has_ratio(&(a, b): &(f64, f64)) -> bool {
-    [a, b].iter().all(|value| value.is_finite() && *value > 0.0)
 }
 
 #[cfg(test)]

@@ -125,13 +125,17 @@ impl LoadArgs {
 }
 
 /// The load model: an open loop if there is a rate.
-pub(crate) fn model(rate: Option<Rate>, arrivals: ArrivalsChoice, seed: Option<u64>) -> Load {
-    let Some(rate) = rate else { return Load::ClosedLoop };
-    let arrivals = match arrivals {
+pub(crate) fn model(rate: Option<Rate>, choice: ArrivalsChoice, seed: Option<u64>) -> Load {
+    let open = |rate| Load::OpenLoop { rate, arrivals: arrivals(choice, seed) };
+    rate.map_or(Load::ClosedLoop, open)
+}
+
+/// The arrivals of an open loop.
+pub(crate) fn arrivals(choice: ArrivalsChoice, seed: Option<u64>) -> Arrivals {
+    match choice {
         ArrivalsChoice::Uniform => Arrivals::Uniform,
         ArrivalsChoice::Poisson => Arrivals::Poisson { seed: seed.unwrap_or_else(draw_seed) },
-    };
-    Load::OpenLoop { rate, arrivals }
+    }
 }
 
 /// Draws a seed that is short enough to type again.

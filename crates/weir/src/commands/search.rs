@@ -4,14 +4,13 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use weir_result::Arrivals;
 use weir_result::study::{Design, SearchEffort};
 use weir_study::search::{precise, quick};
 use weir_text::units;
 
 use super::study::{self, run_args};
 use crate::args::ArrivalsChoice;
-use crate::args::load::{LoadArgs, draw_seed};
+use crate::args::load::{LoadArgs, arrivals};
 use crate::args::study::SearchArgs;
 
 /// Number of connections at the start, unless -c is given.
@@ -37,12 +36,7 @@ pub(crate) fn search(args: &SearchArgs) -> Result<ExitCode> {
     let design = Design::Search {
         objective: args.objective.to_string(),
         effort: effort(args, &run),
-        arrivals: match args.arrivals {
-            ArrivalsChoice::Uniform => Arrivals::Uniform,
-            ArrivalsChoice::Poisson => {
-                Arrivals::Poisson { seed: args.study.study_seed.unwrap_or_else(draw_seed) }
-            }
-        },
+        arrivals: arrivals(args.arrivals, args.study.study_seed),
         connections: if has_connections(&args.run) { run.connections } else { CONNECTIONS },
         connections_max,
         rate_max_rps: args.max_rate.map(|rate| rate.rps()),

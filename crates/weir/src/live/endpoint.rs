@@ -89,14 +89,10 @@ impl Endpoint {
         let is_calling = ready.pop().unwrap_or(false);
         let now = Instant::now();
         for (mut client, is_ready) in std::mem::take(&mut self.clients).into_iter().zip(ready) {
-            let request = match is_ready {
-                true => client.receive(),
-                false => Request::Partial,
-            };
-            match request {
-                Request::Partial if now < client.until => self.clients.push_back(client),
-                Request::Partial | Request::Gone => client.close(),
-                Request::Complete => self.respond(client),
+            match if is_ready { client.receive() } else { Ok(false) } {
+                Ok(true) => self.respond(client),
+                Ok(false) if now < client.until => self.clients.push_back(client),
+                Ok(false) | Err(_) => client.close(),
             }
         }
         if is_calling {
@@ -153,31 +149,18 @@ struct Client {
     until: Instant,
 }
 
-/// State of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Request {
-    Partial,
-    /// Its head is complete, or too long.
-    Complete,
-    /// The client has left.
-    Gone,
-}
-
 impl Client {
-    /// Reads the bytes that are there.
-    fn receive(&mut self) -> Request {
+    /// Reads the bytes that are there. Returns true once the head is complete, or too long.
+    fn receive(&mut self) -> io::Result<bool> {
         let mut bytes = [0; HEAD_BYTES_MAX];
         match self.stream.read(&mut bytes) {
-            Ok(0) => return Request::Gone,
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(count) => self.head.extend_from_slice(&bytes[..count]),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Request::Partial,
-            Err(_) => return Request::Gone,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+            Err(error) => return Err(error),
         }
         let is_complete = self.head.windows(4).any(|end| end == b"\r\n\r\n");
-        match is_complete || self.head.len() > HEAD_BYTES_MAX {
-            true => Request::Complete,
-            false => Request::Partial,
-        }
+        Ok(is_complete || self.head.len() > HEAD_BYTES_MAX)
     }
 
     /// True if the request is for another host than this one. A client without a name for it, and
