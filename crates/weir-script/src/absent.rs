@@ -10,6 +10,21 @@ use crate::statistics::{Statistics, Summary};
 
 const MESSAGE: &str = "this build has no script engine: build weir with --features script";
 
+/// Methods of a type without values.
+macro_rules! never_called {
+    ($($name:ident($($argument:ty),*) $(-> $returned:ty)?;)*) => {
+        $(
+            /// Never called.
+            ///
+            /// # Errors
+            /// None.
+            pub fn $name(&self, $(_: $argument),*) $(-> $returned)? {
+                match *self {}
+            }
+        )*
+    };
+}
+
 /// The main state, of which there is none.
 #[derive(Debug)]
 pub enum Main {}
@@ -27,94 +42,18 @@ impl Main {
         Err(ScriptError { callback: NO_ENGINE, message: MESSAGE.to_owned() })
     }
 
-    /// Never called.
-    ///
-    /// # Errors
-    /// None.
-    pub fn resolve(&mut self) -> Result<Vec<SocketAddr>, ScriptError> {
-        match *self {}
-    }
-
-    /// Never called.
-    ///
-    /// # Errors
-    /// None.
-    pub fn add_worker(&mut self) -> Result<(), ScriptError> {
-        match *self {}
-    }
-
-    /// Never called.
-    pub fn take_workers(&mut self) -> Vec<Worker> {
-        match *self {}
-    }
-
-    /// Never called.
-    pub fn return_workers(&mut self, _workers: Vec<Worker>) {
-        match *self {}
-    }
-
-    /// Never called.
-    ///
-    /// # Errors
-    /// None.
-    pub fn teardown(&mut self) -> Result<(), ScriptError> {
-        match *self {}
-    }
-
-    /// Never called.
-    ///
-    /// # Errors
-    /// None.
-    pub fn has_done(&self) -> Result<bool, ScriptError> {
-        match *self {}
-    }
-
-    /// Never called.
-    ///
-    /// # Errors
-    /// None.
-    pub fn done(
-        &mut self,
-        _summary: &Summary,
-        _latency: &Statistics,
-        _requests: &Statistics,
-    ) -> Result<(), ScriptError> {
-        match *self {}
+    never_called! {
+        resolve() -> Result<Vec<SocketAddr>, ScriptError>;
+        add_worker() -> Result<(), ScriptError>;
+        take_workers() -> Vec<Worker>;
+        return_workers(Vec<Worker>);
+        teardown() -> Result<(), ScriptError>;
+        has_done() -> Result<bool, ScriptError>;
+        done(&Summary, &Statistics, &Statistics) -> Result<(), ScriptError>;
     }
 }
 
 impl Worker {
-    /// Never called.
-    pub fn calls(&self) -> Calls {
-        match *self {}
-    }
-
-    /// Never called.
-    pub fn static_request(&self) -> &[u8] {
-        match *self {}
-    }
-
-    /// Never called.
-    ///
-    /// # Errors
-    /// None.
-    pub fn request(&mut self, _connection: Option<u32>) -> Result<&[u8], ScriptError> {
-        match *self {}
-    }
-
-    /// Never called.
-    pub fn refused(&self, _problem: &str) -> ScriptError {
-        match *self {}
-    }
-
-    /// Never called.
-    ///
-    /// # Errors
-    /// None.
-    pub fn delay(&mut self, _connection: Option<u32>) -> Result<u64, ScriptError> {
-        match *self {}
-    }
-
     /// Never called.
     ///
     /// # Errors
@@ -129,31 +68,16 @@ impl Worker {
         match *self {}
     }
 
-    /// Never called.
-    pub fn set_body_cut(&self, _is_cut: bool) {
-        match *self {}
-    }
-
-    /// Never called.
-    ///
-    /// # Errors
-    /// None.
-    pub fn opened(&mut self, _connection: u32) -> Result<(), ScriptError> {
-        match *self {}
-    }
-
-    /// Never called.
-    pub fn is_stopped(&self) -> bool {
-        match *self {}
-    }
-
-    /// Never called.
-    pub fn address(&self) -> Option<SocketAddr> {
-        match *self {}
-    }
-
-    /// Never called.
-    pub fn memory_bytes(&self) -> usize {
-        match *self {}
+    never_called! {
+        calls() -> Calls;
+        static_request() -> &[u8];
+        request(Option<u32>) -> Result<&[u8], ScriptError>;
+        refused(&str) -> ScriptError;
+        delay(Option<u32>) -> Result<u64, ScriptError>;
+        set_body_cut(bool);
+        opened(u32) -> Result<(), ScriptError>;
+        is_stopped() -> bool;
+        address() -> Option<SocketAddr>;
+        memory_bytes() -> usize;
     }
 }
