@@ -1,7 +1,7 @@
 //! Errors of a run, by their cause: the specification, the server, the machine, or weir itself.
 
 use std::ffi::OsStr;
-use std::{fmt, io};
+use std::io;
 
 use weir_engine::RunError;
 use weir_result::document::BrokenInvariant;
@@ -9,8 +9,9 @@ use weir_serve::ServeError;
 use weir_sys::Signal;
 use weir_text::printable;
 
-/// The reason why a run has no result.
-#[derive(Debug)]
+/// The reason why a run has no result, with its context in one line.
+#[derive(Debug, thiserror::Error)]
+#[error("{cause:#}")]
 pub struct Error {
     kind: ErrorKind,
     cause: anyhow::Error,
@@ -38,15 +39,6 @@ impl Error {
     }
 }
 
-/// Context and cause in one line.
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:#}", self.cause)
-    }
-}
-
-impl std::error::Error for Error {}
-
 /// Finds the kind of an error. One without its own is the user's.
 impl From<anyhow::Error> for Error {
     fn from(cause: anyhow::Error) -> Error {
@@ -69,41 +61,19 @@ impl From<anyhow::Error> for Error {
 }
 
 /// A server that makes a load impossible: it has no address, or no connection to it can be opened.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub(crate) struct NoServer(pub(crate) String);
 
-impl fmt::Display for NoServer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NoServer {}
-
 /// A thread that could not be started.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("a thread cannot be started: {0}; raise the limit (ulimit -u, pids.max)")]
 pub struct NoThread(pub io::Error);
 
-impl fmt::Display for NoThread {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let NoThread(error) = self;
-        write!(f, "a thread cannot be started: {error}; raise the limit (ulimit -u, pids.max)")
-    }
-}
-
-impl std::error::Error for NoThread {}
-
 /// A signal that came before anything was measured.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted before the load: nothing was measured")]
 pub(crate) struct Interrupted(pub(crate) Signal);
-
-impl fmt::Display for Interrupted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("interrupted before the load: nothing was measured")
-    }
-}
-
-impl std::error::Error for Interrupted {}
 
 /// Printable form, for messages, of the name of a file.
 pub(crate) fn shown(name: impl AsRef<OsStr>) -> String {

@@ -1,7 +1,6 @@
 //! The limits of a wait beside the load: its time, and a signal of the user. Waits look at both at
 //! least every 50 ms. Nothing here waits by itself.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -41,11 +40,13 @@ pub struct Patience {
 }
 
 /// The limit that a wait has reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Over {
     /// This time has passed.
+    #[error("it took longer than {}", text_of(*.0))]
     Late(Duration),
     /// A signal came.
+    #[error("a signal ended the wait")]
     Signal,
 }
 
@@ -81,15 +82,6 @@ impl Patience {
     /// When a limit is reached.
     pub fn slice(&self) -> Result<Duration, Over> {
         self.left().map(|left| left.min(SLICE))
-    }
-}
-
-impl fmt::Display for Over {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Over::Late(limit) => write!(f, "it took longer than {}", text_of(*limit)),
-            Over::Signal => f.write_str("a signal ended the wait"),
-        }
     }
 }
 
