@@ -4,11 +4,8 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use weir_engine::Job;
-use weir_result::document::{
-    DocumentParts, Input, Probed, ProveClientSection, RunParts, SelfcheckSection, ServerSection,
-};
+use weir_result::document::{DocumentParts, Input, Probed, ProveClientSection, RunParts};
 use weir_result::{Document, Note, Plan};
-use weir_sys::Signal;
 use weir_text::setting::PROVE_CLIENT;
 
 use crate::after::figures::figures;
@@ -19,10 +16,8 @@ use crate::before::{probe, selfcheck};
 use crate::errors::{Error, Interrupted};
 use crate::finished::{EndedScript, Finished};
 use crate::interrupts::Interrupts;
-use crate::observer::{Observer, Phase};
-use crate::prepare::draft::Draft;
+use crate::observer::{Observer, Phase, Silent};
 use crate::prepare::plan::Planned;
-use crate::prepare::redaction::Redaction;
 use crate::prepare::script::{self, Scripts};
 use crate::prepare::server_wait::ServerWait;
 use crate::prepare::{connections, parts};
@@ -31,69 +26,37 @@ use crate::run::raw::{self, RawOutput, RawRun};
 use crate::run::witness::{self, Witness};
 use crate::runner::PreparedRun;
 use crate::spec::{RunSpec, WitnessChoice};
-use crate::watch::{Watch, Watching};
+use crate::watch::Watch;
 use crate::{after, digest};
 
 /// A run of this machine that is planned and not yet carried out.
 #[derive(Debug)]
 pub(crate) struct LocalRun {
-    spec: RunSpec,
-    draft: Draft,
-    scripts: Option<Scripts>,
-    notes: Vec<Note>,
-    redaction: Redaction,
-    inputs: Vec<Input>,
+    pub(crate) spec: RunSpec,
+    pub(crate) planned: Planned,
     /// Commit of the program.
-    commit: Option<String>,
+    pub(crate) commit: Option<String>,
 }
 
 impl LocalRun {
-    pub(crate) fn new(spec: RunSpec, planned: Planned, commit: Option<String>) -> LocalRun {
-        let Planned { draft, scripts, notes, redaction, inputs } = planned;
-        LocalRun { spec, draft, scripts, notes, redaction, inputs, commit }
-    }
-
     /// Sends the preflight's request and some more, one after the other, and returns the median of
     /// their service times in nanoseconds. `None` if nothing may be sent, or there was no response.
     ///
     /// # Errors
     /// When the target makes a load impossible.
-    pub(crate) fn idle_latency(
-        mut self,
-        interrupts: &Interrupts,
-        observer: &mut dyn Observer,
-    ) -> Result<Option<u64>, Error> {
-        let preflight = self.preflight(observer)?;
-        let job = self.draft.job(preflight.facts(&self.draft), Vec::new());
-        let probed = self.probe(&job, &preflight, interrupts, observer);
+    pub(crate) fn idle_latency(mut self, interrupts: &Interrupts) -> Result<Option<u64>, Error> {
+        let preflight = self.preflight(&mut Silent)?;
+        let job = preflight.job(&self.planned.draft, Vec::new());
+        let probed = self.probe(&job, &preflight, interrupts, &mut Silent);
         Ok(probed.section.map(|section| section.service_time.p50_ns))
-    }
-
-    /// Reads the watched server for the first time, before any request of the run.
-    fn watch(&self, interrupts: &Interrupts, observer: &mut dyn Observer) -> Result<Option<Watch>> {
-        Watch::open(&self.spec, &self.redaction, interrupts, observer)
-    }
-
-    /// Reads the watched server for the last time. A signal that ends this leaves the window
-    /// complete, as one in the drain does.
-    fn last_readings(
-        &self,
-        job: &Job,
-        watching: Option<Watching>,
-        outcome: &mut Outcome,
-        preflight: &PreflightResult,
-        interrupts: &Interrupts,
-    ) -> Option<ServerSection> {
-        let is_signalled = interrupts.received().is_some();
-        interrupts.begin_wait();
-        let section = watching?.finish(&job.plan, outcome, preflight, !self.goes_there());
-        outcome.is_drain_cut |= !is_signalled && interrupts.received().is_some();
-        section
     }
 
     /// True if a script sends no request elsewhere than to the target.
     fn goes_there(&self) -> bool {
-        self.scripts.as_ref().is_none_or(|scripts| scripts.goes_to(&self.draft.endpoint))
+        self.planned
+            .scripts
+            .as_ref()
+            .is_none_or(|scripts| scripts.goes_to(&self.planned.draft.endpoint))
     }
 
     /// Checks that this machine has the addresses and descriptors of the load. wrk does not check.
@@ -102,9 +65,13 @@ impl LocalRun {
         if self.spec.compat.is_some() {
             return Ok(());
         }
-        connections::check_sources(&self.draft)?;
+        connections::check_sources(&self.planned.draft)?;
         limit.map_or(Ok(()), |limit| {
-            connections::check_descriptors(&self.draft.plan, self.scripts.is_some(), limit)
+            connections::check_descriptors(
+                &self.planned.draft.plan,
+                self.planned.scripts.is_some(),
+                limit,
+            )
         })
     }
 
@@ -118,42 +85,29 @@ impl LocalRun {
     fn preflight(&mut self, observer: &mut dyn Observer) -> Result<PreflightResult> {
         let wait = ServerWait::new(&self.spec.target);
         let is_enabled = self.spec.checks.preflight;
-        if !is_enabled && !wait.is_enabled() && !self.draft.is_open() {
+        if !is_enabled && !wait.is_enabled() && !self.planned.draft.is_open() {
             return Ok(PreflightResult::default());
         }
-        observer.phase(Phase::Preflight, &self.draft.plan);
-        let is_static = self.scripts.as_ref().is_none_or(|scripts| !scripts.makes_requests());
-        let is_safe = preflight::is_safe(&self.draft.plan.request.method);
+        observer.phase(Phase::Preflight, &self.planned.draft.plan);
+        let is_static =
+            self.planned.scripts.as_ref().is_none_or(|scripts| !scripts.makes_requests());
+        let is_safe = preflight::is_safe(&self.planned.draft.plan.request.method);
         let may_send = is_static && is_safe && is_enabled;
-        let ran = preflight::run(&self.draft, &self.spec.http, may_send, &wait, observer);
+        let ran = preflight::run(&self.planned.draft, &self.spec.http, may_send, &wait, observer);
         let mut preflight = match ran {
             // The user wants no check: the load reports what it meets.
             Err(_) if !is_enabled && !wait.is_enabled() => PreflightResult::default(),
             ran => ran?,
         };
         if let Some(response) = &mut preflight.response {
-            self.redaction.preflight(response);
+            self.planned.redaction.preflight(response);
         }
         if let Some(warning) = &mut preflight.warning {
-            self.redaction.notes(std::slice::from_mut(warning));
+            self.planned.redaction.notes(std::slice::from_mut(warning));
             observer.warning(warning);
-            self.notes.push(warning.clone());
+            self.planned.notes.push(warning.clone());
         }
         Ok(preflight)
-    }
-
-    /// Measures the client's noise floor, if that is wanted; `None` also if a signal arrived.
-    fn noise_floor(
-        &self,
-        job: &Job,
-        interrupts: &Interrupts,
-        observer: &mut dyn Observer,
-    ) -> Result<Option<SelfcheckSection>> {
-        if !self.spec.checks.selfcheck {
-            return Ok(None);
-        }
-        observer.phase(Phase::Selfcheck, &job.plan);
-        selfcheck::measure(job, interrupts)
     }
 
     /// Runs the one-connection probe, if the target may be probed: the preflight received a
@@ -172,24 +126,6 @@ impl LocalRun {
         probe::run(job, interrupts)
     }
 
-    /// Carries out the load, with a witness beside it if one is useful.
-    fn load(
-        &mut self,
-        job: &Arc<Job>,
-        epoch: &Epoch,
-        interrupts: &Interrupts,
-        observer: &mut dyn Observer,
-    ) -> Result<Outcome> {
-        observer.phase(Phase::Load, &job.plan);
-        let witness = match self.has_witness(job) {
-            true => Witness::start(job, epoch.clock),
-            false => None,
-        };
-        let mut outcome = carry_out(job, epoch, interrupts, self.scripts.as_mut(), observer)?;
-        outcome.witness = witness.and_then(Witness::finish);
-        Ok(outcome)
-    }
-
     /// True if a witness runs. It sends the plan's request, which a script may never send.
     fn has_witness(&self, job: &Job) -> bool {
         let is_enabled = match self.spec.checks.witness {
@@ -197,26 +133,15 @@ impl LocalRun {
             WitnessChoice::On => true,
             WitnessChoice::Off => false,
         };
-        is_enabled && self.scripts.is_none()
+        is_enabled && self.planned.scripts.is_none()
     }
 
-    /// Repeats the load with one more thread, if that is wanted. Its failure becomes a note, and
-    /// the load's result stays.
-    fn proof(
-        &mut self,
-        job: &Job,
-        outcome: &Outcome,
-        interrupts: &Interrupts,
-        observer: &mut dyn Observer,
-    ) -> Option<ProveClientSection> {
-        let is_over = interrupts.received().is_some() || outcome.is_unconnected;
-        if !self.spec.checks.prove_client || is_over {
-            return None;
-        }
-        observer.phase(Phase::ProveClient, &job.plan);
+    /// Repeats the load with one more thread. Its failure becomes a note, and the load's result
+    /// stays.
+    fn proof(&mut self, job: &Job, interrupts: &Interrupts) -> Option<ProveClientSection> {
         prove_client::prove(job, interrupts).unwrap_or_else(|error| {
             let text = format!("{PROVE_CLIENT} failed: {error:#}");
-            self.notes.push(Note::new("prove_client_failed", text));
+            self.planned.notes.push(Note::new("prove_client_failed", text));
             None
         })
     }
@@ -226,10 +151,10 @@ impl LocalRun {
         if self.spec.compat.is_some() && job.tls.is_some() {
             let text =
                 "the server's certificate is not verified, as in wrk; weir's own form verifies it";
-            self.notes.push(Note::new("unverified", text));
+            self.planned.notes.push(Note::new("unverified", text));
         }
-        self.notes.extend(remarks(job, outcome, has_preflight));
-        after::connections::no_server(&self.spec, job, outcome, &mut self.notes)
+        self.planned.notes.extend(remarks(job, outcome, has_preflight));
+        after::connections::no_server(&self.spec, job, outcome, &mut self.planned.notes)
     }
 
     /// Returns the end of the run.
@@ -241,14 +166,17 @@ impl LocalRun {
         interrupts: &Interrupts,
     ) -> Finished {
         let compat = self.spec.compat;
-        let needs_figures = compat.is_some() || self.scripts.is_some();
+        let needs_figures = compat.is_some() || self.planned.scripts.is_some();
         let has_batch_times = compat.is_some_and(|compat| compat.batch_times);
         let of_run = || figures(&document, &outcome.measurements, has_batch_times);
         Finished {
             no_server,
             is_drain_cut: outcome.is_drain_cut,
             figures: needs_figures.then(of_run),
-            script: self.scripts.map(|scripts| EndedScript { scripts, states: outcome.states }),
+            script: self
+                .planned
+                .scripts
+                .map(|scripts| EndedScript { scripts, states: outcome.states }),
             script_failures: script::failures(&outcome.failures),
             ..Finished::of(document, interrupts)
         }
@@ -265,21 +193,21 @@ impl LocalRun {
         outcome: &Outcome,
         preflight: PreflightResult,
     ) -> Result<Document> {
-        self.redaction.notes(&mut self.notes);
+        self.planned.redaction.notes(&mut self.planned.notes);
         let commit = self.commit.as_deref();
         Ok(weir_verdict::assemble(DocumentParts {
             environment: environment::describe(job.plan.io, &job.endpoint, epoch.clock, commit),
             plan: job.plan.clone(),
-            script_file: self.scripts.as_ref().map(Scripts::file),
+            script_file: self.planned.scripts.as_ref().map(Scripts::file),
             measurements: outcome.measurements.clone(),
             run: RunParts {
                 id: epoch.run_id(),
                 epoch: epoch.text(),
                 epoch_unix_ns: epoch.unix_ns(),
                 command: self.spec.command.clone(),
-                spec: self.spec.stored_with(&self.inputs),
-                inputs: self.redaction.inputs(std::mem::take(&mut self.inputs)),
-                annotations: self.redaction.annotations(&self.spec.watch.notes),
+                spec: self.spec.stored_with(&self.planned.inputs),
+                inputs: self.planned.redaction.inputs(std::mem::take(&mut self.planned.inputs)),
+                annotations: self.planned.redaction.annotations(&self.spec.watch.notes),
                 plan_sha256: Some(digest::of_plan(&job.plan)),
             },
             preflight: preflight.response,
@@ -292,26 +220,26 @@ impl LocalRun {
             witness: outcome.witness.clone(),
             trials: outcome.trials,
             server: outcome.server.clone(),
-            notes: std::mem::take(&mut self.notes),
+            notes: std::mem::take(&mut self.planned.notes),
         })?)
     }
 }
 
 impl PreparedRun for LocalRun {
     fn plan(&self) -> &Plan {
-        &self.draft.plan
+        &self.planned.draft.plan
     }
 
     fn inputs(&self) -> &[Input] {
-        &self.inputs
+        &self.planned.inputs
     }
 
     fn plan_sha256(&self) -> String {
-        digest::of_plan(&self.draft.plan)
+        digest::of_plan(&self.planned.draft.plan)
     }
 
     fn add_note(&mut self, note: Note) {
-        self.notes.push(note);
+        self.planned.notes.push(note);
     }
 
     fn run(
@@ -322,17 +250,21 @@ impl PreparedRun for LocalRun {
     ) -> Result<Finished, Error> {
         parts::check_start(self.spec.start_at_unix_ns)?;
         self.check_machine()?;
-        let watch = self.watch(interrupts, observer)?;
+        let watch = Watch::open(&self.spec, &self.planned.redaction, interrupts, observer)?;
         for note in watch.iter().flat_map(Watch::notes) {
             observer.warning(&note);
-            self.notes.push(note);
+            self.planned.notes.push(note);
         }
         let preflight = self.preflight(observer)?;
         let observers = watch.as_ref().and_then(Watch::observers).into_iter().collect();
-        let job = self.draft.job(preflight.facts(&self.draft), observers);
-        let floor = self.noise_floor(&job, interrupts, observer)?;
+        let job = preflight.job(&self.planned.draft, observers);
+        let mut floor = None;
+        if self.spec.checks.selfcheck {
+            observer.phase(Phase::Selfcheck, &job.plan);
+            floor = selfcheck::measure(&job, interrupts)?;
+        }
         if let Some(signal) = interrupts.received() {
-            return Err(interrupted(signal));
+            return Err(anyhow::Error::from(Interrupted(signal)).into());
         }
         let probe = self.probe(&job, &preflight, interrupts, observer);
         let epoch = Epoch::start();
@@ -343,22 +275,31 @@ impl PreparedRun for LocalRun {
             ..job
         });
         let watching = watch.map(|watch| watch.start(epoch.clock)).transpose()?;
-        let mut outcome = self.load(&job, &epoch, interrupts, observer)?;
+        observer.phase(Phase::Load, &job.plan);
+        let witness = self.has_witness(&job).then(|| Witness::start(&job, epoch.clock)).flatten();
+        let scripts = self.planned.scripts.as_mut();
+        let mut outcome = carry_out(&job, &epoch, interrupts, scripts, observer)?;
+        outcome.witness = witness.and_then(Witness::finish);
         outcome.probe = probe;
-        outcome.server = self.last_readings(&job, watching, &mut outcome, &preflight, interrupts);
+        let is_signalled = interrupts.received().is_some();
+        interrupts.begin_wait();
+        if let Some(watching) = watching {
+            outcome.server = watching.finish(&job.plan, &outcome, &preflight, !self.goes_there());
+            // A signal that ends the last readings leaves the window complete, as in the drain.
+            outcome.is_drain_cut |= !is_signalled && interrupts.received().is_some();
+        }
         outcome.trials.selfcheck = floor;
-        outcome.trials.prove_client = self.proof(&job, &outcome, interrupts, observer);
+        let is_over = interrupts.received().is_some() || outcome.is_unconnected;
+        if self.spec.checks.prove_client && !is_over {
+            observer.phase(Phase::ProveClient, &job.plan);
+            outcome.trials.prove_client = self.proof(&job, interrupts);
+        }
         interrupts.begin_wait();
         let no_server = self.add_notes(&job, &outcome, preflight.response.is_some());
         let raw = raw.and_then(|raw| raw.finish(&job.plan, &epoch, &outcome.measurements));
-        self.notes.extend(raw.as_ref().and_then(raw::note));
+        self.planned.notes.extend(raw.as_ref().and_then(raw::note));
         let mut document = self.document(&job, epoch, &outcome, preflight)?;
         document.raw.extend(raw);
         Ok(self.finished(document, no_server, outcome, interrupts))
     }
-}
-
-/// The error of a run that a signal ended before the load.
-fn interrupted(signal: Signal) -> Error {
-    anyhow::Error::from(Interrupted(signal)).into()
 }

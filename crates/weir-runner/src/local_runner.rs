@@ -13,7 +13,6 @@ use crate::finished::Finished;
 use crate::interrupts::Interrupts;
 use crate::local_run::LocalRun;
 use crate::observer::{Observer, Silent};
-use crate::prepare::draft::TargetFacts;
 use crate::prepare::plan::{plan, plan_at};
 use crate::prepare::watchdog::OnStuck;
 use crate::runner::{PreparedRun, Runner};
@@ -64,7 +63,7 @@ impl LocalRunner {
         if spec.checks.prove_client {
             prove_client::is_provable(spec, &planned.draft.plan)?;
         }
-        Ok(LocalRun::new(spec.clone(), planned, self.commit.clone()))
+        Ok(LocalRun { spec: spec.clone(), planned, commit: self.commit.clone() })
     }
 
     /// Plans a run without reading a file or resolving the URL's host. The plan lacks the script,
@@ -85,7 +84,7 @@ impl LocalRunner {
         let url = Url::of(&spec.target)?;
         let address = Endpoint::Tcp(([127, 0, 0, 1], url.port()).into());
         let planned = plan_at(&spec, &url, &OnStuck::default(), |_| Ok(vec![address]))?;
-        Ok(planned.draft.plan)
+        Ok(planned.draft.0.plan)
     }
 
     /// Measures the noise floor of the specified client, without a target. `None` if a
@@ -101,7 +100,7 @@ impl LocalRunner {
         let nowhere = Endpoint::Tcp(([127, 0, 0, 1], 9).into());
         let url = Url::of(&spec.target)?;
         let draft = plan_at(spec, &url, &OnStuck::default(), |_| Ok(vec![nowhere]))?.draft;
-        let job = draft.job(TargetFacts::default(), Vec::new());
+        let job = draft.job(None, None, Vec::new());
         let floor = selfcheck::measure(&job, interrupts)?;
         Ok(floor.map(|section| NoiseFloor { section, io: job.plan.io }))
     }
@@ -117,7 +116,7 @@ impl Runner for LocalRunner {
     }
 
     fn idle_latency(&self, spec: &RunSpec, interrupts: &Interrupts) -> Result<Option<u64>, Error> {
-        self.plan(spec, &mut Silent)?.idle_latency(interrupts, &mut Silent)
+        self.plan(spec, &mut Silent)?.idle_latency(interrupts)
     }
 }
 

@@ -2,7 +2,7 @@
 //! decides.
 
 use anyhow::{Context, Result, anyhow, bail};
-use weir_engine::{Ending, Extras};
+use weir_engine::{Ending, Extras, Job};
 use weir_http::{BodyBudget, Prepared, RequestError};
 use weir_io::{Endpoint, Engine, EngineChoice};
 use weir_result::document::{Input, InputRole};
@@ -133,11 +133,8 @@ pub(crate) fn plan_at(
     check(&plan, scripts.as_ref())?;
     let has_done = scripts.as_ref().is_some_and(Scripts::has_done);
     let may_poll = shares_cpus && spec.compat.is_none() && cpus.may_poll(&plan);
-    let draft = Draft {
-        plan,
-        endpoint,
+    let draft = Draft(Job {
         destinations,
-        request,
         tls,
         cpus: cpus.pinned,
         body_budget: body_budget(spec),
@@ -148,7 +145,8 @@ pub(crate) fn plan_at(
             batch_times: spec.compat.is_some_and(|compat| compat.batch_times),
             round_trips: spec.checks.preflight,
         },
-    };
+        ..Job::new(plan, endpoint, request)
+    });
     Ok(Planned { draft, scripts, notes, redaction, inputs })
 }
 
@@ -382,41 +380,29 @@ fn is_sparse(plan: &Plan) -> bool {
 const RINGS_MAX: u32 = 1_024;
 
 fn engine(choice: EngineChoice, threads: u32, notes: &mut Vec<Note>) -> Result<IoEngine> {
-    match choice {
-        EngineChoice::Only(engine) => match engine.probe() {
-            Ok(()) => Ok(in_documents(engine)),
-            Err(error) => {
-                let word = engine.info().word;
-                bail!("{IO} {word} does not work here: {error}; use {IO} epoll")
-            }
-        },
-        EngineChoice::Auto
-            if std::env::var_os("LD_PRELOAD").is_some_and(|value| !value.is_empty()) =>
-        {
-            notes.push(Note::new(
-                "epoll_for_preload",
-                format!(
-                    "LD_PRELOAD is set: epoll is used, since preloaded libraries do not see \
-                     io_uring; {IO} uring forces it"
-                ),
-            ));
-            Ok(IoEngine::Epoll)
-        }
-        EngineChoice::Auto if threads > RINGS_MAX => {
-            let text = format!(
-                "epoll is used: {threads} threads start sooner with it; {IO} uring forces io_uring"
-            );
-            notes.push(Note::new("epoll_for_threads", text));
-            Ok(IoEngine::Epoll)
-        }
-        EngineChoice::Auto => Ok(match Engine::Uring.probe() {
-            Ok(()) => IoEngine::IoUring,
-            Err(error) => {
-                notes.push(Note::new("epoll_fallback", format!("epoll is used: {error}")));
-                IoEngine::Epoll
-            }
-        }),
+    if let EngineChoice::Only(engine) = choice {
+        let word = engine.info().word;
+        let failed = |error| anyhow!("{IO} {word} does not work here: {error}; use {IO} epoll");
+        return engine.probe().map(|()| in_documents(engine)).map_err(failed);
     }
+    let (id, reason) = if std::env::var_os("LD_PRELOAD").is_some_and(|value| !value.is_empty()) {
+        let reason = format!(
+            "LD_PRELOAD is set: epoll is used, since preloaded libraries do not see io_uring; {IO} \
+             uring forces it"
+        );
+        ("epoll_for_preload", reason)
+    } else if threads > RINGS_MAX {
+        let reason = format!(
+            "epoll is used: {threads} threads start sooner with it; {IO} uring forces io_uring"
+        );
+        ("epoll_for_threads", reason)
+    } else if let Err(error) = Engine::Uring.probe() {
+        ("epoll_fallback", format!("epoll is used: {error}"))
+    } else {
+        return Ok(IoEngine::IoUring);
+    };
+    notes.push(Note::new(id, reason));
+    Ok(IoEngine::Epoll)
 }
 
 /// Returns the engine by which documents name one of weir-io.

@@ -1,9 +1,10 @@
 //! The result of the preflight.
 
+use weir_engine::{Job, ObserverFactory};
 use weir_result::document::Preflight;
 use weir_result::{HttpPlan, Note};
 
-use crate::prepare::draft::{Draft, TargetFacts};
+use crate::prepare::draft::Draft;
 
 /// Maximum bytes of a response that are read. The length of a longer body is in the head, or not
 /// needed.
@@ -28,11 +29,11 @@ pub(crate) struct PreflightResult {
 }
 
 impl PreflightResult {
-    /// Returns the server's choices for the load.
-    pub(crate) fn facts(&self, draft: &Draft) -> TargetFacts {
+    /// Returns the job of a draft with the server's choices.
+    pub(crate) fn job(&self, draft: &Draft, observers: Vec<ObserverFactory>) -> Job {
         // Without a connection the load reports its failure, with either version.
         let http = self.http.or(draft.plan.http).unwrap_or(HttpPlan::Http11);
         let body_bytes = self.response.as_ref().and_then(|response| response.body_bytes);
-        TargetFacts { http: draft.is_open().then_some(http), body_bytes }
+        draft.job(draft.is_open().then_some(http), body_bytes, observers)
     }
 }
