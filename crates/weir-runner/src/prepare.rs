@@ -16,3 +16,4 @@ pub(crate) mod server_wait;
 pub(crate) mod threads;
 pub(crate) mod tls;
 pub(crate) mod watchdog;
+pub(crate) mod wire;

@@ -5,10 +5,10 @@ mod link;
 mod result;
 mod streams;
 
+use std::io;
 use std::sync::Arc;
-use std::{fmt, io};
 
-use weir_http::{Http1, Prepared, ProtocolError};
+use weir_http::{Http1, ProtocolError};
 use weir_io::{Backend, BackendOptions, Clock, Engine, Nanos, OnBackend};
 use weir_result::document::Preflight;
 use weir_result::{HttpPlan, Note};
@@ -22,7 +22,7 @@ use crate::prepare::draft::Draft;
 use crate::prepare::http;
 use crate::prepare::server_wait::ServerWait;
 use crate::spec::HttpSpec;
-use link::{Link, Refused};
+use link::Link;
 use result::READ_MAX_BYTES;
 
 pub(crate) use result::PreflightResult;
@@ -31,56 +31,61 @@ pub(crate) use result::PreflightResult;
 const PATIENCE_NS: u64 = 2_000_000_000;
 
 /// The reason for a missing response.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 enum Failure {
     /// The address accepts no connection.
+    #[error("{text}")]
     Connect { text: String, is_late: bool },
-    /// TLS failed: the load could send no request.
-    Tls(TlsError),
-    /// The server does not speak the HTTP version of the plan.
-    Version(NoServer),
-    /// The server speaks TLS, and the URL is one of http: the load could send no request.
-    PlainToTls {
-        /// Address of the server.
-        address: String,
-    },
+    /// The load could send no request: TLS failed, or the server speaks another version of HTTP, or
+    /// TLS where the URL is one of http.
+    #[error("{0}")]
+    Refused(String),
     /// The address accepts a connection, but sends no response.
+    #[error("{0}")]
     NoResponse(String),
 }
 
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::Connect { text, .. } | Failure::NoResponse(text) => f.write_str(text),
-            Failure::Tls(error) => error.fmt(f),
-            Failure::Version(error) => error.fmt(f),
-            Failure::PlainToTls { address } => {
-                write!(f, "{address} speaks TLS, and the URL is http; use https://")
-            }
-        }
-    }
-}
-
 impl Failure {
+    /// Returns the failure of a connect or a TLS handshake.
+    fn of_connect(draft: &Draft, error: &io::Error, patience_ns: u64) -> Failure {
+        let reason = reason(error, patience_ns);
+        let text = format!("cannot connect to {}: {reason}", draft.endpoint);
+        of_tls(error).unwrap_or(Failure::Connect { text, is_late: is_late(error) })
+    }
+
     /// Returns the failure of an exchange: one that no request could escape, or a missing response.
     fn of_exchange(draft: &Draft, error: &io::Error, patience_ns: u64) -> Failure {
-        let cause = error.get_ref();
-        if let Some(error) = cause.and_then(|cause| cause.downcast_ref::<TlsError>()) {
-            return Failure::Tls(error.clone());
-        }
-        match cause.and_then(|cause| cause.downcast_ref()) {
+        match error.get_ref().and_then(|cause| cause.downcast_ref()) {
             Some(ProtocolError::TlsRecord) => plain_to_tls(draft),
-            _ => {
+            Some(ProtocolError::BadPreface) => not_http2(draft),
+            _ => of_tls(error).unwrap_or_else(|| {
                 let reason = reason(error, patience_ns);
                 let text = format!("no valid response from {}: {reason}", draft.plan.url);
                 Failure::NoResponse(text)
-            }
+            }),
         }
     }
 }
 
+/// The failure of TLS, if that is the cause of an error.
+fn of_tls(error: &io::Error) -> Option<Failure> {
+    let error = error.get_ref()?.downcast_ref::<TlsError>()?;
+    Some(Failure::Refused(error.to_string()))
+}
+
+/// The failure against a server that speaks TLS, where the URL is one of http.
 fn plain_to_tls(draft: &Draft) -> Failure {
-    Failure::PlainToTls { address: draft.endpoint.to_string() }
+    let address = &draft.endpoint;
+    Failure::Refused(format!("{address} speaks TLS, and the URL is http; use https://"))
+}
+
+/// The failure against a server that does not speak HTTP/2.
+fn not_http2(draft: &Draft) -> Failure {
+    let remedy = match draft.tls {
+        Some(_) => format!("use {HTTP} 1.1"),
+        None => format!("use https if it does so over TLS, or {HTTP} 1.1"),
+    };
+    Failure::Refused(format!("{} does not speak HTTP/2: {remedy}", draft.endpoint))
 }
 
 /// True if a method is safe (RFC 9110 §9.2.1), so that an additional request does no harm.
@@ -117,8 +122,7 @@ pub(crate) fn run(
         Err(failure) => failure,
     };
     match failure {
-        Failure::Tls(_) | Failure::PlainToTls { .. } => Err(NoServer(failure.to_string())),
-        Failure::Version(error) => Err(error),
+        Failure::Refused(text) => Err(NoServer(text)),
         _ if wait.is_enabled() => Err(wait.give_up(failure, "start the server")),
         // With several destinations, the others may still respond.
         Failure::Connect { is_late: true, .. } if draft.destinations.len() < 2 => {
@@ -146,9 +150,8 @@ fn attempt(
     let options = BackendOptions { clock, connections: 1, backends: 1, waker: None };
     let engine = Engine::named(draft.plan.io.name()).unwrap_or(Engine::Epoll);
     let attempt = Attempt { draft, http, may_send, result, patience_ns };
-    weir_io::open(engine, options, attempt).unwrap_or_else(|error| {
-        Err(Failure::Connect { text: connect_failure(draft, &error, patience_ns), is_late: false })
-    })
+    weir_io::open(engine, options, attempt)
+        .unwrap_or_else(|error| Err(Failure::of_connect(draft, &error, patience_ns)))
 }
 
 /// One attempt, for whatever backend it gets.
@@ -166,22 +169,17 @@ impl OnBackend for Attempt<'_> {
     fn run<B: Backend>(self, mut backend: B) -> Self::Output {
         let Attempt { draft, http, may_send, result, patience_ns } = self;
         let started = backend.now();
-        let failed = |error: io::Error| Failure::Connect {
-            text: connect_failure(draft, &error, patience_ns),
-            is_late: is_late(&error),
-        };
+        let failed = |error| Failure::of_connect(draft, &error, patience_ns);
         let mut link = Link::connect(backend, draft, started.after(patience_ns)).map_err(failed)?;
         if let Some(config) = &draft.tls {
-            link.complete_handshake(config).map_err(|refused| match refused {
-                Refused::Tls(error) => Failure::Tls(error),
-                Refused::Io(error) => failed(error),
-            })?;
+            link.complete_handshake(config).map_err(failed)?;
         }
         let version = match (&draft.tls, draft.plan.http) {
             (None, Some(version)) => version,
             (_, planned) => {
                 let chosen = link.chosen();
-                http::agreed(planned, chosen.as_deref(), http).map_err(Failure::Version)?
+                http::agreed(planned, chosen.as_deref(), http)
+                    .map_err(|NoServer(text)| Failure::Refused(text))?
             }
         };
         result.http = Some(version);
@@ -193,36 +191,12 @@ impl OnBackend for Attempt<'_> {
                 let request = Arc::new(draft.request.request(draft.plan.target.scheme.as_str()));
                 streams::exchange(&mut link, &request, http2, started, result)
             }
-            HttpPlan::Http10 | HttpPlan::Http11 => {
-                result.sent += 1;
-                let exchanged = exchange(&mut link, &draft.request, started);
-                exchanged.map_err(streams::Failure::Io).map(|(response, received)| {
-                    let is_plain = draft.tls.is_none() && response.status == 400;
-                    result.blames_scheme = is_plain && names_tls(&received);
-                    response
-                })
-            }
+            HttpPlan::Http10 | HttpPlan::Http11 => exchange(&mut link, draft, started, result),
         };
-        let response = response.map_err(|failure| match failure {
-            streams::Failure::NotHttp2 => Failure::Version(not_http2(draft)),
-            streams::Failure::Io(error) => Failure::of_exchange(draft, &error, patience_ns),
-        })?;
+        let response =
+            response.map_err(|error| Failure::of_exchange(draft, &error, patience_ns))?;
         Ok(Some(Preflight { address: draft.endpoint.to_string(), ..response }))
     }
-}
-
-/// The error of a server that does not speak HTTP/2.
-fn not_http2(draft: &Draft) -> NoServer {
-    let remedy = match draft.tls {
-        Some(_) => format!("use {HTTP} 1.1"),
-        None => format!("use https if it does so over TLS, or {HTTP} 1.1"),
-    };
-    NoServer(format!("{} does not speak HTTP/2: {remedy}", draft.endpoint))
-}
-
-/// Describes a failed connect.
-fn connect_failure(draft: &Draft, error: &io::Error, patience_ns: u64) -> String {
-    format!("cannot connect to {}: {}", draft.endpoint, reason(error, patience_ns))
 }
 
 /// The note on a response that is not a 2xx.
@@ -241,15 +215,17 @@ fn status_note(response: &Preflight) -> Option<Note> {
     ))
 }
 
-/// Sends a request over HTTP/1, and returns its response with the received bytes.
+/// Sends the request over HTTP/1, and describes its response.
 fn exchange<B: Backend>(
     link: &mut Link<B>,
-    request: &Prepared,
+    draft: &Draft,
     started: Nanos,
-) -> io::Result<(Preflight, Vec<u8>)> {
-    link.send(request.bytes())?;
+    result: &mut PreflightResult,
+) -> io::Result<Preflight> {
+    result.sent += 1;
+    link.send(draft.request.bytes())?;
     let mut protocol = Http1::new(1);
-    protocol.request(request.traits());
+    protocol.request(draft.request.traits());
     let (mut received, mut responses) = (Vec::new(), Vec::new());
     while responses.is_empty() && received.len() < READ_MAX_BYTES {
         let bytes = link.receive()?;
@@ -268,13 +244,10 @@ fn exchange<B: Backend>(
     let elapsed_ns = link.now().since(started);
     let body_bytes = responses.first().map(|response| response.body_bytes);
     let response = describe(&received, body_bytes, protocol, elapsed_ns)?;
-    Ok((response, received))
-}
-
-/// True if a text names HTTPS or SSL.
-fn names_tls(received: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(received).to_ascii_lowercase();
-    text.contains("https") || text.contains("ssl")
+    let text = String::from_utf8_lossy(&received).to_ascii_lowercase();
+    let is_plain = draft.tls.is_none() && response.status == 400;
+    result.blames_scheme = is_plain && (text.contains("https") || text.contains("ssl"));
+    Ok(response)
 }
 
 /// True if the target responds to the beginning of a TLS handshake with a record of TLS. It is
@@ -309,7 +282,7 @@ impl OnBackend for Hello<'_> {
     fn run<B: Backend>(self, mut backend: B) -> bool {
         let until = backend.now().after(PATIENCE_NS.min(self.draft.plan.timeout_ns));
         let received = Link::connect(backend, self.draft, until).and_then(|mut link| {
-            link.send_made(&HELLO)?;
+            link.send(&HELLO)?;
             link.receive()
         });
         // An alert or a handshake message (RFC 8446 §5.1).

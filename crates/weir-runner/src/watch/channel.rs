@@ -4,9 +4,10 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use weir_tls::{Session, TlsConfig};
+use weir_tls::TlsConfig;
 
 use crate::patience::{Over, Patience, text_of};
+use crate::prepare::wire::Wire;
 
 /// Bytes of one receive.
 const CHUNK_BYTES: usize = 16 << 10;
@@ -15,7 +16,7 @@ const CHUNK_BYTES: usize = 16 << 10;
 #[derive(Debug)]
 pub(super) struct Channel {
     stream: TcpStream,
-    session: Option<Session>,
+    wire: Wire,
 }
 
 impl Channel {
@@ -30,9 +31,16 @@ impl Channel {
     ) -> io::Result<Channel> {
         let mut stream = TcpStream::connect_timeout(address, patience.left().map_err(in_words)?)?;
         stream.set_nodelay(true)?;
-        let session =
-            tls.map(|config| complete_handshake(&mut stream, config, patience)).transpose()?;
-        Ok(Channel { stream, session })
+        let Some(config) = tls else { return Ok(Channel { stream, wire: Wire::default() }) };
+        // Nothing was requested yet, so that no data is a response.
+        let wire = Wire::secured(config, &mut Vec::new(), |out, is_open| {
+            write(&mut stream, out, patience)?;
+            let mut bytes = vec![0; if is_open { CHUNK_BYTES } else { 0 }];
+            let count = if is_open { read(&mut stream, &mut bytes, patience)? } else { 0 };
+            bytes.truncate(count);
+            Ok(bytes)
+        })?;
+        Ok(Channel { stream, wire })
     }
 
     /// Sends bytes.
@@ -40,12 +48,7 @@ impl Channel {
     /// # Errors
     /// When the connection fails, or the time is over.
     pub(super) fn send(&mut self, bytes: &[u8], patience: &Patience) -> io::Result<()> {
-        let Some(session) = &mut self.session else {
-            return write(&mut self.stream, bytes, patience);
-        };
-        let mut sealed = Vec::new();
-        session.send(bytes, &mut sealed).map_err(io::Error::other)?;
-        write(&mut self.stream, &sealed, patience)
+        write(&mut self.stream, &self.wire.seal(bytes)?, patience)
     }
 
     /// Appends the next bytes to `received`, and returns their number; 0 at the end of the stream.
@@ -78,21 +81,14 @@ impl Channel {
     ) -> io::Result<usize> {
         let before = received.len();
         let mut bytes = [0; CHUNK_BYTES];
-        let is_closed =
-            |session: &Option<Session>| session.as_ref().is_some_and(Session::is_closed);
-        while received.len() == before && !is_closed(&self.session) {
-            let count = read(&mut self.stream, &mut bytes)?;
-            match (&mut self.session, count) {
-                (None, 0) => break,
-                (Some(_), 0) => {
+        while received.len() == before && !self.wire.is_closed() {
+            match read(&mut self.stream, &mut bytes)? {
+                0 if self.wire.is_secured() => {
                     let text = "the connection ended without close_notify";
                     return Err(io::Error::new(ErrorKind::UnexpectedEof, text));
                 }
-                (None, count) => received.extend_from_slice(&bytes[..count]),
-                (Some(session), count) => {
-                    let opened = session.receive(&mut bytes[..count], received);
-                    opened.map_err(io::Error::other)?;
-                }
+                0 => break,
+                count => self.wire.open(&mut bytes[..count], received)?,
             }
         }
         Ok(received.len() - before)
@@ -101,40 +97,9 @@ impl Channel {
 
 impl Drop for Channel {
     fn drop(&mut self) {
-        let mut out = Vec::new();
-        if let Some(session) = &mut self.session {
-            session.close(&mut out);
-        }
+        let out = self.wire.close();
         // The connection may have ended already, or the peer reads nothing.
         let _told = self.stream.set_nonblocking(true).and_then(|()| self.stream.write_all(&out));
-    }
-}
-
-/// Performs the handshake.
-fn complete_handshake(
-    stream: &mut TcpStream,
-    config: &TlsConfig,
-    patience: &Patience,
-) -> io::Result<Session> {
-    let mut session = Session::new(config);
-    let (mut out, mut bytes) = (Vec::new(), [0; CHUNK_BYTES]);
-    loop {
-        session.take_output(&mut out);
-        write(stream, &out, patience)?;
-        out.clear();
-        if !session.is_handshaking() {
-            return Ok(session);
-        }
-        let count = read(stream, &mut bytes, patience)?;
-        if count == 0 {
-            return Err(io::Error::other("the connection was closed in the TLS handshake"));
-        }
-        // Nothing was requested yet, so that no data is a response.
-        if let Err(error) = session.receive(&mut bytes[..count], &mut Vec::new()) {
-            session.take_output(&mut out);
-            let _told = write(stream, &out, patience);
-            return Err(io::Error::other(error));
-        }
     }
 }
 

@@ -2,12 +2,12 @@
 //! step waits for the next event, at most until the end of the attempt.
 
 use std::io;
-use std::sync::Arc;
 
 use weir_io::{Backend, Close, ConnId, EventKind, Nanos, Segment, SocketOptions, WaitPolicy};
-use weir_tls::{Session, TlsConfig, TlsError};
+use weir_tls::TlsConfig;
 
 use crate::prepare::draft::Draft;
+use crate::prepare::wire::Wire;
 
 /// The only connection of the backend.
 const CONN: ConnId = ConnId(0);
@@ -15,19 +15,11 @@ const CONN: ConnId = ConnId(0);
 /// A connection, open until it is dropped, which says so to a peer of TLS.
 pub(super) struct Link<B: Backend> {
     backend: B,
-    session: Option<Session>,
-    /// Decrypted bytes that came with the end of the handshake.
+    wire: Wire,
+    /// Data that came with the end of the handshake.
     plain: Vec<u8>,
     /// End of the attempt.
     until: Nanos,
-}
-
-/// The cause of a failed handshake.
-pub(super) enum Refused {
-    /// A TLS error.
-    Tls(TlsError),
-    /// A network error.
-    Io(io::Error),
 }
 
 /// Something that happened to the connection.
@@ -43,7 +35,7 @@ impl<B: Backend> Link<B> {
     /// # Errors
     /// When that fails, or takes until `until`.
     pub(super) fn connect(backend: B, draft: &Draft, until: Nanos) -> io::Result<Link<B>> {
-        let mut link = Link { backend, session: None, plain: Vec::new(), until };
+        let mut link = Link { backend, wire: Wire::default(), plain: Vec::new(), until };
         let source = draft.plan.connection.source(0);
         let options = SocketOptions { source, ..SocketOptions::default() };
         link.backend.connect(CONN, &draft.endpoint, options);
@@ -59,69 +51,32 @@ impl<B: Backend> Link<B> {
     ///
     /// # Errors
     /// When the server or this client refuses it, the connection ends, or the time is over.
-    pub(super) fn complete_handshake(&mut self, config: &TlsConfig) -> Result<(), Refused> {
-        let mut session = Session::new(config);
-        loop {
-            self.send_output(&mut session);
-            if !session.is_handshaking() {
-                self.session = Some(session);
-                return Ok(());
+    pub(super) fn complete_handshake(&mut self, config: &TlsConfig) -> io::Result<()> {
+        let mut plain = Vec::new();
+        self.wire = Wire::secured(config, &mut plain, |out, is_open| {
+            self.put(out);
+            match is_open.then(|| self.step()).transpose()? {
+                Some(Step::Received(bytes)) => Ok(bytes),
+                Some(Step::Connected | Step::Ended) | None => Ok(Vec::new()),
             }
-            let Step::Received(mut bytes) = self.step().map_err(Refused::Io)? else {
-                let text = "the connection was closed in the TLS handshake";
-                return Err(Refused::Io(io::Error::other(text)));
-            };
-            if let Err(error) = session.receive(&mut bytes, &mut self.plain) {
-                // Sends the alert to the server, if the connection is still open.
-                self.send_output(&mut session);
-                return Err(Refused::Tls(error));
-            }
-        }
+        })?;
+        self.plain = plain;
+        Ok(())
     }
 
     /// Sends bytes.
     ///
     /// # Errors
     /// When TLS cannot encrypt them. A failure of the network follows from [`Link::receive`].
-    pub(super) fn send(&mut self, bytes: &Arc<[u8]>) -> io::Result<()> {
-        let segment = match &mut self.session {
-            Some(session) => {
-                let mut out = Vec::new();
-                session.send(bytes, &mut out).map_err(io::Error::other)?;
-                Segment::Pooled(self.backend.pool(&out))
-            }
-            None => Segment::Template {
-                id: self.backend.template(Arc::clone(bytes)),
-                bytes: u32::try_from(bytes.len()).map_err(io::Error::other)?,
-            },
-        };
-        self.backend.send(CONN, &[segment]);
-        self.backend.submit();
-        Ok(())
-    }
-
-    /// Sends the bytes of a protocol that makes them by itself.
-    ///
-    /// # Errors
-    /// As [`Link::send`].
-    pub(super) fn send_made(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let mut sealed = Vec::new();
-        let out = match &mut self.session {
-            Some(session) => {
-                session.send(bytes, &mut sealed).map_err(io::Error::other)?;
-                &sealed[..]
-            }
-            None => bytes,
-        };
-        let segment = Segment::Pooled(self.backend.pool(out));
-        self.backend.send(CONN, &[segment]);
-        self.backend.submit();
+    pub(super) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let sealed = self.wire.seal(bytes)?;
+        self.put(&sealed);
         Ok(())
     }
 
     /// Returns the protocol that the server has chosen by ALPN.
     pub(super) fn chosen(&self) -> Option<Vec<u8>> {
-        self.session.as_ref()?.negotiated()?.alpn
+        self.wire.chosen()
     }
 
     /// Receives the next bytes; none at the end of the stream.
@@ -129,21 +84,11 @@ impl<B: Backend> Link<B> {
     /// # Errors
     /// When the connection fails, or the time is over.
     pub(super) fn receive(&mut self) -> io::Result<Vec<u8>> {
-        loop {
-            if !self.plain.is_empty() {
-                return Ok(std::mem::take(&mut self.plain));
-            }
-            if self.session.as_ref().is_some_and(Session::is_closed) {
-                return Ok(Vec::new());
-            }
-            match (self.step()?, &mut self.session) {
-                (Step::Received(mut bytes), Some(session)) => {
-                    session.receive(&mut bytes, &mut self.plain).map_err(io::Error::other)?;
-                }
-                (Step::Received(bytes), None) => return Ok(bytes),
-                (Step::Connected | Step::Ended, _) => return Ok(Vec::new()),
-            }
+        while self.plain.is_empty() && !self.wire.is_closed() {
+            let Step::Received(mut bytes) = self.step()? else { break };
+            self.wire.open(&mut bytes, &mut self.plain)?;
         }
+        Ok(std::mem::take(&mut self.plain))
     }
 
     /// Returns the time on the backend's clock.
@@ -151,11 +96,10 @@ impl<B: Backend> Link<B> {
         self.backend.now()
     }
 
-    /// Sends the bytes of TLS itself.
-    fn send_output(&mut self, session: &mut Session) {
-        let mut out = Vec::new();
-        if session.take_output(&mut out) {
-            let segment = Segment::Pooled(self.backend.pool(&out));
+    /// Sends bytes of the wire, if there are any.
+    fn put(&mut self, out: &[u8]) {
+        if !out.is_empty() {
+            let segment = Segment::Pooled(self.backend.pool(out));
             self.backend.send(CONN, &[segment]);
             self.backend.submit();
         }
@@ -171,7 +115,7 @@ impl<B: Backend> Link<B> {
                     EventKind::Closed => return Ok(Step::Ended),
                     EventKind::Failed(error) => {
                         // There is nothing left to close.
-                        self.session = None;
+                        self.wire = Wire::default();
                         return Err(error);
                     }
                     EventKind::Accepted
@@ -189,14 +133,8 @@ impl<B: Backend> Link<B> {
 
 impl<B: Backend> Drop for Link<B> {
     fn drop(&mut self) {
-        let mut out = Vec::new();
-        if let Some(session) = &mut self.session {
-            session.close(&mut out);
-        }
-        if !out.is_empty() {
-            let segment = Segment::Pooled(self.backend.pool(&out));
-            self.backend.send(CONN, &[segment]);
-        }
+        let out = self.wire.close();
+        self.put(&out);
         self.backend.close(CONN, Close::Graceful);
         self.backend.submit();
     }

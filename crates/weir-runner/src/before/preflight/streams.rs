@@ -15,32 +15,19 @@ use super::link::Link;
 use super::result::{PreflightResult, READ_MAX_BYTES};
 use crate::prepare::http;
 
-/// The reason for a missing response.
-pub(super) enum Failure {
-    /// The server does not begin with the settings of HTTP/2.
-    NotHttp2,
-    /// Any other reason.
-    Io(io::Error),
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Failure {
-        Failure::Io(error)
-    }
-}
-
 /// Sends the request and describes the response, as soon as its head and the first bytes of a long
 /// body have arrived. Counts the request in `result`, once it is sent.
 ///
 /// # Errors
-/// When there is no valid response.
+/// When there is no valid response: [`ProtocolError::BadPreface`] if the server does not begin with
+/// the settings of HTTP/2.
 pub(super) fn exchange<B: Backend>(
     link: &mut Link<B>,
     request: &Arc<Request>,
     http2: Http2Plan,
     started: Nanos,
     result: &mut PreflightResult,
-) -> Result<Preflight, Failure> {
+) -> io::Result<Preflight> {
     let mut client = H2Client::new(1, &http::options(http2));
     client.set_interest(Interest::Head, &BodyBudget::default());
     client.open(link.now().0);
@@ -55,7 +42,7 @@ pub(super) fn exchange<B: Backend>(
         let mut out = Vec::new();
         client.poll_transmit(&mut out);
         if !out.is_empty() {
-            link.send_made(&out)?;
+            link.send(&out)?;
         }
         let bytes = link.receive().map_err(|error| refusal(&client).unwrap_or(error))?;
         received += bytes.len();
@@ -68,31 +55,29 @@ pub(super) fn exchange<B: Backend>(
                 StreamEventKind::Response { .. } => {
                     return Ok(describe(&client.response(0), link.now().since(started)));
                 }
-                StreamEventKind::Failed(error) => return Err(io::Error::other(error).into()),
+                StreamEventKind::Failed(error) => return Err(io::Error::other(error)),
                 StreamEventKind::Reset(reason) => {
                     let text = format!("the server reset the stream: {}", reason.name);
-                    return Err(io::Error::other(text).into());
+                    return Err(io::Error::other(text));
                 }
                 StreamEventKind::Returned => {
                     result.returned += 1;
                     let refused = || io::Error::other("the server refused the request");
-                    return Err(refusal(&client).unwrap_or_else(refused).into());
+                    return Err(refusal(&client).unwrap_or_else(refused));
                 }
             }
         }
-        match read {
-            Err(ProtocolError::BadPreface) => return Err(Failure::NotHttp2),
-            Err(error) => return Err(io::Error::other(error).into()),
-            Ok(()) if bytes.is_empty() && !client.is_open() => return Err(Failure::NotHttp2),
-            Ok(()) if bytes.is_empty() => {
-                let closed = || io::Error::other("the connection was closed before a response");
-                return Err(refusal(&client).unwrap_or_else(closed).into());
-            }
-            Ok(()) => {}
+        read.map_err(io::Error::other)?;
+        if bytes.is_empty() && !client.is_open() {
+            return Err(io::Error::other(ProtocolError::BadPreface));
+        }
+        if bytes.is_empty() {
+            let closed = || io::Error::other("the connection was closed before a response");
+            return Err(refusal(&client).unwrap_or_else(closed));
         }
         if !is_sent && client.is_retiring() {
             let ended = || io::Error::other("the connection takes no request");
-            return Err(refusal(&client).unwrap_or_else(ended).into());
+            return Err(refusal(&client).unwrap_or_else(ended));
         }
         if received > READ_MAX_BYTES
             && let Some(begun) = begun.take()
