@@ -1,6 +1,5 @@
 //! SHA-256 as hexadecimal text: of bytes, of a file, and of a plan.
 
-use std::fmt::Write;
 use std::io::{self, Read};
 
 use aws_lc_rs::digest::{Context, Digest, SHA256, digest};
@@ -50,11 +49,7 @@ pub(crate) fn of_plan(plan: &Plan) -> String {
 }
 
 fn hexadecimal(digest: &Digest) -> String {
-    let mut text = String::with_capacity(2 * digest.as_ref().len());
-    for byte in digest.as_ref() {
-        write!(text, "{byte:02x}").expect("strings take everything");
-    }
-    text
+    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::finished::{EndedScript, Finished};
 use crate::interrupts::Interrupts;
 use crate::observer::{Observer, Phase, Silent};
 use crate::prepare::plan::Planned;
-use crate::prepare::script::{self, Scripts};
+use crate::prepare::script;
 use crate::prepare::server_wait::ServerWait;
 use crate::prepare::{connections, parts};
 use crate::run::load::{Epoch, Outcome, carry_out};
@@ -89,8 +89,7 @@ impl LocalRun {
             return Ok(PreflightResult::default());
         }
         observer.phase(Phase::Preflight, &self.planned.draft.plan);
-        let is_static =
-            self.planned.scripts.as_ref().is_none_or(|scripts| !scripts.makes_requests());
+        let is_static = self.planned.scripts.as_ref().is_none_or(|scripts| !scripts.makes_requests);
         let is_safe = preflight::is_safe(&self.planned.draft.plan.request.method);
         let may_send = is_static && is_safe && is_enabled;
         let ran = preflight::run(&self.planned.draft, &self.spec.http, may_send, &wait, observer);
@@ -194,16 +193,16 @@ impl LocalRun {
         preflight: PreflightResult,
     ) -> Result<Document> {
         self.planned.redaction.notes(&mut self.planned.notes);
-        let commit = self.commit.as_deref();
+        let (commit, scripts) = (self.commit.as_deref(), self.planned.scripts.as_ref());
         Ok(weir_verdict::assemble(DocumentParts {
             environment: environment::describe(job.plan.io, &job.endpoint, epoch.clock, commit),
             plan: job.plan.clone(),
-            script_file: self.planned.scripts.as_ref().map(Scripts::file),
+            script_file: scripts.map(|scripts| scripts.file.to_string_lossy().into_owned()),
             measurements: outcome.measurements.clone(),
             run: RunParts {
                 id: epoch.run_id(),
                 epoch: epoch.text(),
-                epoch_unix_ns: epoch.unix_ns(),
+                epoch_unix_ns: epoch.unix_ns,
                 command: self.spec.command.clone(),
                 spec: self.spec.stored_with(&self.planned.inputs),
                 inputs: self.planned.redaction.inputs(std::mem::take(&mut self.planned.inputs)),

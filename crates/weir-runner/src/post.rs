@@ -56,7 +56,7 @@ impl Post {
         for (name, _) in &headers {
             let name = name.to_ascii_lowercase();
             ensure!(!OWN.contains(&name.as_str()), "header {name:?} is weir's own: leave it out");
-            let is_twice = name == "authorization" && self.site.has_user();
+            let is_twice = name == "authorization" && self.site.authorization.is_some();
             ensure!(!is_twice, "the URL has a user too: leave one of them out");
         }
         match Prepared::http1("POST", "/", "localhost", &headers, None) {
@@ -95,7 +95,7 @@ impl Post {
     /// # Errors
     /// When the host has no address, or there is no complete response.
     pub fn send(&mut self, content_type: &str, body: &str) -> io::Result<(u16, Vec<u8>)> {
-        if !self.site.is_resolved() {
+        if self.site.addresses.is_empty() {
             self.site.resolve().map_err(io::Error::other)?;
         }
         let head = self.site.head("POST", &self.site.url.path, "weir");

@@ -45,7 +45,7 @@ pub const SPEC_VERSION: u32 = 1;
 ///
 /// An unknown field is an error on reading, unlike in a document: a choice that is ignored would
 /// make another run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunSpec {
     /// Version of this form: [`SPEC_VERSION`].
@@ -100,24 +100,8 @@ pub struct RunSpec {
 impl RunSpec {
     /// Returns the specification of a run against `url` with weir's defaults.
     pub fn new(url: impl Into<String>) -> RunSpec {
-        RunSpec {
-            version: SPEC_VERSION,
-            target: TargetSpec { url: url.into(), ..TargetSpec::default() },
-            request: RequestSpec::default(),
-            http: HttpSpec::default(),
-            tls: TlsSpec::default(),
-            script: None,
-            load: LoadSpec::default(),
-            connection: ConnectionPlan::default(),
-            engine: EngineSpec::default(),
-            checks: CheckSpec::default(),
-            watch: WatchSpec::default(),
-            compat: None,
-            redaction: RedactionSpec::default(),
-            part: None,
-            start_at_unix_ns: None,
-            command: None,
-        }
+        let target = TargetSpec { url: url.into(), ..TargetSpec::default() };
+        RunSpec { version: SPEC_VERSION, target, ..RunSpec::default() }
     }
 
     /// Reads a specification.
@@ -159,10 +143,11 @@ impl RunSpec {
     /// # Errors
     /// When a file cannot be read, or is not the one that was specified.
     pub fn complete(&mut self) -> Result<(), Error> {
-        let script = self.script.as_mut().map(|script| (InputRole::Script, &mut script.file));
-        let body = self.request.body_file().map(|file| (InputRole::Body, file));
-        for (role, file) in script.into_iter().chain(body) {
-            file.complete(role)?;
+        if let Some(script) = &mut self.script {
+            script.file.complete(InputRole::Script)?;
+        }
+        if let Some(file) = self.request.body_file() {
+            file.complete(InputRole::Body)?;
         }
         Ok(self.tls.complete()?)
     }

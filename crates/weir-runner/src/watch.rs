@@ -15,9 +15,6 @@ mod shell;
 mod sources;
 mod statuses;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result, anyhow, bail};
@@ -26,14 +23,12 @@ use weir_io::{Clock, Nanos};
 use weir_result::document::{Capture, ServerLoad, ServerSection};
 use weir_result::{Measurements, Note, Plan};
 use weir_text::setting::{CAPTURE, WATCH_METRIC, WATCH_PROMETHEUS};
-use weir_text::units;
 
-use crate::background;
+use crate::background::{self, Beside};
 use crate::before::preflight::PreflightResult;
-use crate::errors::NoThread;
 use crate::interrupts::Interrupts;
 use crate::observer::Observer;
-use crate::patience::{Hurry, Patience};
+use crate::patience::{Hurry, Patience, text_of};
 use crate::prepare::redaction::Redaction;
 use crate::prepare::server_wait::ServerWait;
 use crate::prepare::tls;
@@ -59,17 +54,12 @@ pub(crate) struct Watch {
     redaction: Redaction,
 }
 
-/// A watch under way.
+/// A watch under way. A run that failed has no use for it and drops it.
 #[derive(Debug)]
 pub(crate) struct Watching {
-    thread: Option<JoinHandle<Sources>>,
-    is_over: Arc<AtomicBool>,
-    clock: Clock,
-    /// The run's epoch on `clock`.
+    thread: Beside<Watch>,
+    /// The run's epoch on the watch's clock.
     epoch: Nanos,
-    captures: Vec<Capture>,
-    statuses: Option<Statuses>,
-    redaction: Redaction,
 }
 
 impl Watch {
@@ -104,9 +94,9 @@ impl Watch {
 
     /// Notes on what is watched, after the first reading.
     pub(crate) fn notes(&self) -> Vec<Note> {
-        let failed = self.captures.iter().filter_map(failure_of).collect::<Vec<_>>();
-        let failed = failed.into_iter().map(|text| Note::new("capture_failed", text));
-        self.sources.notes().into_iter().chain(failed).collect()
+        let failed = self.captures.iter().filter_map(failure_of);
+        let failed = failed.map(|text| Note::new("capture_failed", text));
+        self.sources.notes().chain(failed).collect()
     }
 
     /// The factory of observers that the load needs for this watch, if any.
@@ -118,29 +108,21 @@ impl Watch {
     ///
     /// # Errors
     /// When no thread can be started.
-    pub(crate) fn start(self, run: Clock) -> Result<Watching> {
-        let Watch { clock, mut sources, captures, statuses, redaction } = self;
-        let is_over = Arc::new(AtomicBool::new(false));
-        let over = Arc::clone(&is_over);
-        let watch = move || {
+    pub(crate) fn start(mut self, run: Clock) -> Result<Watching> {
+        let clock = self.clock;
+        let thread = Beside::start("weir-watch", move |end| {
             background::lower_priority();
             let mut due = clock.now();
-            while !over.load(Ordering::Acquire) {
-                sources.poll(clock, || over.load(Ordering::Acquire));
-                due = due.after(nanos(EVERY));
+            while !end.has_come() {
+                self.sources.poll(clock, || end.has_come());
                 // A source that takes longer delays the next reading, and adds none later.
-                due = due.max(clock.now());
-                let left_ns = || due.since(clock.now());
-                while left_ns() > 0 && !over.load(Ordering::Acquire) {
-                    thread::park_timeout(Duration::from_nanos(left_ns()));
-                }
+                due = (due + EVERY).max(clock.now());
+                end.sleep_until(clock, due);
             }
-            sources
-        };
-        let builder = thread::Builder::new().name("weir-watch".to_owned());
-        let thread = Some(builder.spawn(watch).map_err(NoThread)?);
+            self
+        })?;
         let epoch = Nanos(clock.now().since(run.now()));
-        Ok(Watching { thread, is_over, clock, epoch, captures, statuses, redaction })
+        Ok(Watching { thread, epoch })
     }
 }
 
@@ -149,19 +131,18 @@ impl Watching {
     /// and log a request after its response, so counts take some time to settle. Each reading has a
     /// limit, and a signal ends them.
     pub(crate) fn finish(
-        mut self,
+        self,
         plan: &Plan,
         outcome: &Outcome,
         preflight: &PreflightResult,
         goes_elsewhere: bool,
     ) -> Option<ServerSection> {
         let ended_at = Instant::now();
-        self.stop();
-        let sources = self.thread.take()?.join().ok()?;
-        if let (Some(statuses), Some(response)) = (&self.statuses, &preflight.response) {
+        let Watch { clock, sources, captures, statuses, redaction } = self.thread.finish()?;
+        if let (Some(statuses), Some(response)) = (&statuses, &preflight.response) {
             statuses.add(response.status);
         }
-        let status = self.statuses.as_ref().map(Statuses::counts).unwrap_or_default();
+        let status = statuses.as_ref().map(Statuses::counts).unwrap_or_default();
         let load = ServerLoad { status, ..load_of(outcome, preflight) };
         let not_compared = not_comparable(plan, goes_elsewhere);
         let workers = &outcome.measurements.workers;
@@ -174,25 +155,11 @@ impl Watching {
         };
         let window_s = t1_ns.saturating_sub(t0_ns) as f64 / 1e9;
         let compared = not_compared.is_none().then_some(&load);
-        let mut section = sources.finish((self.clock, ended_at), compared, &at_s, window_s);
-        section.captures = std::mem::take(&mut self.captures);
+        let mut section = sources.finish((clock, ended_at), compared, &at_s, window_s);
+        section.captures = captures;
         (section.weir, section.not_compared) = (load, not_compared);
-        self.redaction.server(&mut section);
+        redaction.server(&mut section);
         Some(section)
-    }
-
-    fn stop(&self) {
-        self.is_over.store(true, Ordering::Release);
-        if let Some(thread) = &self.thread {
-            thread.thread().unpark();
-        }
-    }
-}
-
-/// A run that failed has no use for the watch.
-impl Drop for Watching {
-    fn drop(&mut self) {
-        self.stop();
     }
 }
 
@@ -226,7 +193,7 @@ fn failure_of(capture: &Capture) -> Option<String> {
         Some(code) => Some(format!("{CAPTURE} {command:?} ended with {code}")),
         None => Some(format!(
             "{CAPTURE} {command:?} was ended after {} or by a signal: its output is incomplete",
-            units::exact_duration(CAPTURE_PATIENCE.as_nanos() as u64)
+            text_of(CAPTURE_PATIENCE)
         )),
     }
 }
@@ -259,10 +226,6 @@ fn load_of(outcome: &Outcome, preflight: &PreflightResult) -> ServerLoad {
         uncertain: returned + failed,
         ..ServerLoad::default()
     }
-}
-
-fn nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

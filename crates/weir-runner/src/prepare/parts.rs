@@ -1,7 +1,5 @@
 //! Parts of a run on several machines: their specification, and their common start.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use anyhow::{Result, bail};
 use weir_text::setting::{PROVE_CLIENT, START_AT};
 use weir_text::units;
@@ -33,8 +31,7 @@ pub(crate) fn check_spec(spec: &RunSpec) -> Result<()> {
 /// When it has passed, or is more than a day ahead.
 pub(crate) fn check_start(start_at: Option<u64>) -> Result<()> {
     let Some(at) = start_at else { return Ok(()) };
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    let now = u64::try_from(now).unwrap_or(u64::MAX);
+    let now = weir_sys::realtime_ns();
     if at <= now {
         let ago = units::duration(now - at);
         bail!("{START_AT} was {ago} ago: give a time ahead, $(($(date +%s) + 10))");

@@ -96,7 +96,7 @@ pub(crate) fn plan_at(
     let tls = tls(spec, url, http::alpn(http), &mut inputs)?;
     let cpus = Cpus::of(spec.engine.pin.as_ref())?;
     let mut scripts = Scripts::load(spec, url, &headers, cpus.threads_max(spec), on_stuck)?;
-    inputs.extend(scripts.as_ref().and_then(Scripts::input).cloned());
+    inputs.extend(scripts.as_ref().and_then(|scripts| scripts.input.clone()));
     let (endpoint, destinations) = endpoints(spec, url, scripts.as_mut(), resolve)?;
     let shares_cpus = destinations.iter().chain([&endpoint]).any(|to| is_local(to) == Some(true));
     let least = connections::threads_min(spec.load.connections, scripts.is_some());
@@ -104,7 +104,7 @@ pub(crate) fn plan_at(
     notes.extend(cpus.notes(spec, &threads));
     let own_threads = threads.own;
     let (method, request) = match &mut scripts {
-        Some(scripts) => scripts.set_up(own_threads)?,
+        Some(scripts) => scripts.set_up(url, own_threads)?,
         None => request(spec, url, &headers, body.as_ref(), &mut inputs)?,
     };
     let io = engine(spec.engine.io, own_threads, &mut notes)?;
@@ -131,7 +131,7 @@ pub(crate) fn plan_at(
         ..plan_of(spec)
     };
     check(&plan, scripts.as_ref())?;
-    let has_done = scripts.as_ref().is_some_and(Scripts::has_done);
+    let has_done = scripts.as_ref().is_some_and(|scripts| scripts.has_done);
     let may_poll = shares_cpus && spec.compat.is_none() && cpus.may_poll(&plan);
     let draft = Draft(Job {
         destinations,
@@ -172,7 +172,7 @@ fn ending(spec: &RunSpec) -> Ending {
 /// Returns the length of the body; 0 for a script that may give each request another one.
 fn body_bytes(scripts: Option<&Scripts>, request: &Prepared, body: Option<&Body>) -> u64 {
     match scripts {
-        Some(scripts) if scripts.makes_requests() => 0,
+        Some(scripts) if scripts.makes_requests => 0,
         Some(_) => request.request("http").body().len() as u64,
         None => body.map_or(0, |body| body.len() as u64),
     }
@@ -267,14 +267,14 @@ fn check(plan: &Plan, scripts: Option<&Scripts>) -> Result<()> {
     if is_sparse(plan) && weir_engine::planned_slots(plan) == Some(0) {
         bail!("{RATE} and {DURATION} plan no request: lengthen {DURATION} or raise {RATE}");
     }
-    if plan.pipeline > 1 && scripts.is_some_and(Scripts::sets_the_pace) {
+    if plan.pipeline > 1 && scripts.is_some_and(|scripts| scripts.sets_the_pace) {
         bail!(
             "{PIPELINE} cannot be used with a script that has request() or delay(); return several \
              requests in one string instead"
         );
     }
     let is_http2 = matches!(plan.http, Some(HttpPlan::Http2(_)));
-    if is_http2 && scripts.is_some_and(Scripts::knows_connections) {
+    if is_http2 && scripts.is_some_and(|scripts| scripts.knows_connections) {
         bail!(
             "{HTTP} 2 cannot be used with a script whose functions take a connection: requests are \
              streams there; use {HTTP} 1.1"

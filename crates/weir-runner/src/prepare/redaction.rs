@@ -14,7 +14,8 @@ use crate::spec::{BodySpec, RequestSpec, RunSpec};
 impl RunSpec {
     /// Sets the command line of the document, without the credentials in it.
     pub fn set_command(&mut self, argv: impl IntoIterator<Item = OsString>) {
-        self.command = Some(Redaction::of(self).command(argv));
+        let redaction = Redaction::of(self);
+        self.command = Some(argv.into_iter().map(|word| redaction.word(&word)).collect());
     }
 
     /// Returns a text of the user or of a command, with `[redacted]` in the place of the secrets.
@@ -32,24 +33,21 @@ impl RunSpec {
     /// out. A field is named by its path, `request.body`; a header by its name,
     /// `request.headers.Cookie`.
     pub fn missing_secrets(&self) -> Vec<String> {
-        let is_redacted = |text: &str| text.contains(REDACTED);
-        let mut missing = Vec::new();
-        if is_redacted(&self.target.url) {
-            missing.push("target.url".to_owned());
+        let RunSpec { target, request, script, watch, .. } = self;
+        let mut texts = vec![("target.url".to_owned(), &target.url)];
+        let headers = request.headers.iter();
+        texts.extend(
+            headers.map(|header| (format!("request.headers.{}", header.name), &header.value)),
+        );
+        texts.extend(request.basic_auth.iter().map(|user| ("request.basic_auth".to_owned(), user)));
+        if let Some(BodySpec::Text(body)) = &request.body {
+            texts.push(("request.body".to_owned(), body));
         }
-        let headers = self.request.headers.iter().filter(|header| is_redacted(&header.value));
-        missing.extend(headers.map(|Header { name, .. }| format!("request.headers.{name}")));
-        if self.request.basic_auth.as_deref().is_some_and(is_redacted) {
-            missing.push("request.basic_auth".to_owned());
-        }
-        if matches!(&self.request.body, Some(BodySpec::Text(text)) if is_redacted(text)) {
-            missing.push("request.body".to_owned());
-        }
-        let args = self.script.iter().flat_map(|script| (0..).zip(&script.args));
-        let args = args.filter(|(_, arg)| is_redacted(arg));
-        missing.extend(args.map(|(index, _): (u32, _)| format!("script.args.{index}")));
-        let watched = self.watch.sources().filter(|(_, text)| is_redacted(text));
-        missing.extend(watched.map(|(field, _)| format!("watch.{field}")));
+        let args = script.iter().flat_map(|script| script.args.iter().enumerate());
+        texts.extend(args.map(|(index, arg)| (format!("script.args.{index}"), arg)));
+        texts.extend(watch.sources().map(|(field, text)| (format!("watch.{field}"), text)));
+        texts.retain(|(_, text)| text.contains(REDACTED));
+        let mut missing: Vec<String> = texts.into_iter().map(|(path, _)| path).collect();
         missing.dedup();
         missing
     }
@@ -76,13 +74,16 @@ impl Redaction {
     /// Collects the credentials of a specification.
     pub(crate) fn of(spec: &RunSpec) -> Redaction {
         let given = &spec.redaction;
+        if given.off {
+            return Redaction { is_off: true, ..Redaction::default() };
+        }
         let names: Vec<String> =
             given.names.iter().map(|name| name.trim().to_ascii_lowercase()).collect();
         let (url, of_url) = credentials::split_userinfo(&spec.target.url);
         let of_pages = spec.watch.urls().filter_map(|url| credentials::split_userinfo(url).1);
         let userinfos = given.userinfos.iter().map(String::as_str).chain(of_url).chain(of_pages);
         let mut redaction = Redaction {
-            is_off: given.off,
+            is_off: false,
             names,
             users: given.users.clone(),
             userinfos: userinfos
@@ -129,8 +130,8 @@ impl Redaction {
     }
 
     fn is_header(&self, name: &str) -> bool {
-        credentials::is_name(name)
-            || self.names.iter().any(|known| name.eq_ignore_ascii_case(known))
+        let is_given = || self.names.iter().any(|known| name.eq_ignore_ascii_case(known));
+        !self.is_off && (credentials::is_name(name) || is_given())
     }
 
     fn is_parameter(&self, name: &str) -> bool {
@@ -145,34 +146,25 @@ impl Redaction {
 
     /// Redacts a path with its query for the plan.
     pub(crate) fn path(&self, path: &str) -> String {
-        if self.is_off { path.to_owned() } else { self.parameters_of(path, false, |_| ()) }
+        self.parameters_of(path, false, |_| ())
     }
 
     /// Redacts the request for the plan.
     pub(crate) fn request(&self, mut request: RequestPlan) -> RequestPlan {
-        for header in request.headers.iter_mut().filter(|_| !self.is_off) {
-            if self.is_header(&header.name) {
-                header.value = REDACTED.to_owned();
-            }
+        for header in request.headers.iter_mut().filter(|header| self.is_header(&header.name)) {
+            header.value = REDACTED.to_owned();
         }
         request
     }
 
-    /// Redacts the command line for the document.
-    pub(crate) fn command(&self, argv: impl IntoIterator<Item = OsString>) -> Vec<String> {
-        argv.into_iter().map(|word| self.word(&word)).collect()
-    }
-
+    /// Redacts a word of the command line for the document.
     fn word(&self, word: &OsStr) -> String {
-        let word = word.to_string_lossy().into_owned();
-        if self.is_off {
-            return word;
-        }
+        let word = word.to_string_lossy();
         let users = self.users.iter().filter(|user| !user.is_empty());
         if let Some(flag) = users.filter_map(|user| word.strip_suffix(user.as_str())).next() {
             return format!("{flag}{REDACTED}");
         }
-        self.without_secrets(self.parameters_of(&self.without_headers(&word), false, |_| ()))
+        self.value(&self.without_headers(&word))
     }
 
     /// Redacts notes for the document and its reports.
@@ -213,10 +205,10 @@ impl Redaction {
             *user = REDACTED.to_owned();
         }
         if let Some(BodySpec::Text(text)) = &mut spec.request.body {
-            *text = self.without_secrets(self.parameters_of(text, false, |_| ()));
+            *text = self.value(text);
         }
         for arg in spec.script.iter_mut().flat_map(|script| &mut script.args) {
-            *arg = self.without_secrets(self.parameters_of(arg, false, |_| ()));
+            *arg = self.value(arg);
         }
         spec.watch.texts().for_each(|text| *text = self.text(text));
         spec.watch.notes = self.annotations(&spec.watch.notes);
@@ -240,7 +232,7 @@ impl Redaction {
 
     /// Redacts the facts that the user gave about the run.
     pub(crate) fn annotations(&self, facts: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-        let redacted = |name: &str, value: &str| match self.is_parameter(name) && !self.is_off {
+        let redacted = |name: &str, value: &str| match self.is_parameter(name) {
             true => REDACTED.to_owned(),
             false => self.text(value),
         };
@@ -269,14 +261,19 @@ impl Redaction {
 
     /// Redacts a text that may contain input from elsewhere.
     pub(crate) fn text(&self, text: &str) -> String {
-        if self.is_off {
-            return text.to_owned();
-        }
         self.without_secrets(self.parameters_of(text, true, |_| ()))
+    }
+
+    /// Redacts a value that the user gave, which is no prose.
+    fn value(&self, text: &str) -> String {
+        self.without_secrets(self.parameters_of(text, false, |_| ()))
     }
 
     /// Removes the secrets from a text, and the userinfo of any URL in it.
     fn without_secrets(&self, mut text: String) -> String {
+        if self.is_off {
+            return text;
+        }
         for userinfo in &self.userinfos {
             text = text.replace(&format!("{userinfo}@"), &format!("{REDACTED}@"));
         }
@@ -538,7 +535,7 @@ mod tests {
     fn words_of_the_command_line_lose_headers() {
         let redaction = Redaction::of(&RunSpec::new("http://h/"));
         let check = |word: &str, expected: &str| {
-            assert_eq!(redaction.command([OsString::from(word)]), [expected]);
+            assert_eq!(redaction.word(word.as_ref()), expected);
         };
         check("-HX-Api-Key: SECRET", "-HX-Api-Key: [redacted]");
         check("--header=access-token:SECRET", "--header=access-token: [redacted]");

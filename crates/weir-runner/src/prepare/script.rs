@@ -53,22 +53,24 @@ const DRY_SHARE: f64 = 0.001;
 /// The states of a script.
 #[derive(Debug)]
 pub(crate) struct Scripts {
-    main: Main,
-    file: PathBuf,
+    pub(crate) main: Main,
+    pub(crate) file: PathBuf,
     calling: Arc<Calling>,
     on_stuck: OnStuck,
     /// The file as it was read; `None` if it could not be.
-    input: Option<Input>,
+    pub(crate) input: Option<Input>,
     /// Watches the calls before the load; dropped before it starts.
     watchdog: Option<Watchdog>,
-    /// The request that the plan names if `wrk.request` is undefined.
-    plain_request: String,
-    makes_requests: bool,
-    sets_the_pace: bool,
-    knows_connections: bool,
+    /// True if the script creates requests while the load runs.
+    pub(crate) makes_requests: bool,
+    /// True if the script decides what is sent when, which excludes `--pipeline`.
+    pub(crate) sets_the_pace: bool,
+    /// True if functions of the script take a connection, which excludes HTTP/2.
+    pub(crate) knows_connections: bool,
     /// Addresses of its threads, if the script sets them.
     addresses: Vec<std::net::SocketAddr>,
-    has_done: bool,
+    /// True if the script has a `done()`.
+    pub(crate) has_done: bool,
 }
 
 impl Scripts {
@@ -114,11 +116,6 @@ impl Scripts {
             on_stuck: on_stuck.clone(),
             input,
             watchdog: Some(watchdog),
-            plain_request: format!(
-                "GET {} HTTP/1.1\r\nHost: {}\r\n\r\n",
-                url.path,
-                url.authority()
-            ),
             makes_requests: false,
             sets_the_pace: false,
             knows_connections: false,
@@ -139,7 +136,7 @@ impl Scripts {
     ///
     /// # Errors
     /// When a callback fails, or the script's request is not an HTTP request.
-    pub(crate) fn set_up(&mut self, threads: u32) -> Result<(String, Prepared)> {
+    pub(crate) fn set_up(&mut self, url: &Url, threads: u32) -> Result<(String, Prepared)> {
         for _ in 0..threads {
             self.main.add_worker().map_err(failed)?;
         }
@@ -153,11 +150,12 @@ impl Scripts {
             self.knows_connections |= calls.knows_connections;
         }
         let first = workers.first().context("there is no thread")?;
-        let mut bytes = first.static_request();
-        if bytes.is_empty() && self.makes_requests {
+        let plain = format!("GET {} HTTP/1.1\r\nHost: {}\r\n\r\n", url.path, url.authority());
+        let bytes = match first.static_request() {
             // The script replaced `wrk.init` and makes every request itself.
-            bytes = self.plain_request.as_bytes();
-        }
+            [] if self.makes_requests => plain.as_bytes(),
+            bytes => bytes,
+        };
         let file = shown(&self.file);
         let request = Prepared::raw(bytes)
             .map_err(|error| anyhow!("{file}: wrk.request() returned no HTTP request: {error}"));
@@ -168,44 +166,9 @@ impl Scripts {
         Ok((method, request?))
     }
 
-    /// True if the script creates requests while the load runs.
-    pub(crate) fn makes_requests(&self) -> bool {
-        self.makes_requests
-    }
-
     /// True if all of its threads go to `endpoint`.
     pub(crate) fn goes_to(&self, endpoint: &Endpoint) -> bool {
         self.addresses.iter().all(|address| *endpoint == Endpoint::Tcp(*address))
-    }
-
-    /// True if the script decides what is sent when, which excludes `--pipeline`.
-    pub(crate) fn sets_the_pace(&self) -> bool {
-        self.sets_the_pace
-    }
-
-    /// True if functions of the script take a connection, which excludes HTTP/2.
-    pub(crate) fn knows_connections(&self) -> bool {
-        self.knows_connections
-    }
-
-    /// True if the script has a `done()`.
-    pub(crate) fn has_done(&self) -> bool {
-        self.has_done
-    }
-
-    /// The file's name, for the document.
-    pub(crate) fn file(&self) -> String {
-        self.file.to_string_lossy().into_owned()
-    }
-
-    /// The file as it was read; `None` if it could not be.
-    pub(crate) fn input(&self) -> Option<&Input> {
-        self.input.as_ref()
-    }
-
-    /// Returns the states, for their threads.
-    pub(crate) fn take(&mut self) -> Vec<weir_script::Worker> {
-        self.main.take_workers()
     }
 
     /// Takes the states back after the run, and calls `teardown()` and `done()`.
@@ -253,22 +216,18 @@ type Source = Option<Arc<[u8]>>;
 /// When the file is not the one that was specified, or a pipe cannot be read.
 fn source(file: &InputFile) -> Result<(Source, Option<Input>)> {
     let path = &file.path;
-    if let Some(content) = &file.content {
-        let input = file.verify(InputRole::Script, (content.len() as u64, sha256(content)))?;
-        return Ok((Some(content.as_slice().into()), Some(input)));
-    }
-    if fs::metadata(path).map_or(true, |found| found.is_file()) {
-        let opened =
-            File::open(path).with_context(|| format!("{SCRIPT} {path:?} cannot be read"))?;
-        let read = sha256_of(opened).ok();
-        return Ok((None, read.map(|read| file.verify(InputRole::Script, read)).transpose()?));
-    }
-    let mut source = Vec::new();
-    let opened = File::open(path);
-    let read = opened.and_then(|file| file.take(PIPED_MAX_BYTES + 1).read_to_end(&mut source));
-    read.with_context(|| format!("{SCRIPT} {path:?} cannot be read"))?;
-    if source.len() as u64 > PIPED_MAX_BYTES {
-        bail!("{SCRIPT} {path:?} exceeds 64 MiB from a pipe: use a regular file");
+    let mut source = file.content.clone().unwrap_or_default();
+    if file.content.is_none() {
+        let unreadable = || format!("{SCRIPT} {path:?} cannot be read");
+        let opened = File::open(path).with_context(unreadable)?;
+        if fs::metadata(path).map_or(true, |found| found.is_file()) {
+            let read = sha256_of(opened).ok();
+            return Ok((None, read.map(|read| file.verify(InputRole::Script, read)).transpose()?));
+        }
+        let read = opened.take(PIPED_MAX_BYTES + 1).read_to_end(&mut source);
+        if read.with_context(unreadable)? as u64 > PIPED_MAX_BYTES {
+            bail!("{SCRIPT} {path:?} exceeds 64 MiB from a pipe: use a regular file");
+        }
     }
     let input = file.verify(InputRole::Script, (source.len() as u64, sha256(&source)))?;
     Ok((Some(source.into()), Some(input)))

@@ -1,8 +1,6 @@
 //! TLS of a run: the options of the connections, from the specification and its files.
 
-use std::fs;
-
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use weir_result::document::{Input, InputRole};
 use weir_result::{TlsPlan, TlsVersion};
 use weir_text::Setting;
@@ -13,8 +11,8 @@ use weir_tls::{ClientIdentity, TlsConfig, TlsConfigError, TlsOptions};
 
 use crate::digest::sha256;
 use crate::errors::shown;
+use crate::spec::TlsSpec;
 use crate::spec::url::Url;
-use crate::spec::{InputFile, TlsSpec};
 
 /// Returns the configuration of connections to `url` that offer `alpn`, and adds the files that
 /// were read to `inputs`, but for those that hold a private key.
@@ -42,7 +40,7 @@ pub(crate) fn of_pages(spec: &TlsSpec) -> TlsSpec {
 /// Returns the options of connections to `url`, without ALPN.
 fn options(spec: &TlsSpec, url: &Url, inputs: &mut Vec<Input>) -> Result<TlsOptions> {
     let ca_file = spec.ca_file.as_ref();
-    let ca_pem = ca_file.and_then(InputFile::content);
+    let ca_pem = ca_file.and_then(|file| file.read(CA_FILE).ok());
     if let (Some(file), Some(pem)) = (ca_file, &ca_pem) {
         inputs.push(file.verify(InputRole::CaFile, (pem.len() as u64, sha256(pem)))?);
     }
@@ -123,12 +121,12 @@ fn identity(spec: &TlsSpec, inputs: &mut Vec<Input>) -> Result<Option<ClientIden
         }
         return Ok(None);
     };
-    let certificates = read(CERT, file)?;
+    let certificates = file.read(CERT)?;
     if !ClientIdentity::is_secret(&certificates) {
         let content = (certificates.len() as u64, sha256(&certificates));
         inputs.push(file.verify(InputRole::CertFile, content)?);
     }
-    let key = spec.key.as_ref().map(|file| read(KEY, file)).transpose()?;
+    let key = spec.key.as_ref().map(|file| file.read(KEY)).transpose()?;
     let key = key.as_ref().unwrap_or(&certificates);
     let identity = ClientIdentity::from_pem(&certificates, key);
     identity.map(Some).map_err(|error| {
@@ -138,14 +136,6 @@ fn identity(spec: &TlsSpec, inputs: &mut Vec<Input>) -> Result<Option<ClientIden
         };
         anyhow!("{setting} {}: {error}", shown(&file.path))
     })
-}
-
-fn read(setting: Setting, file: &InputFile) -> Result<Vec<u8>> {
-    match &file.content {
-        Some(content) => Ok(content.clone()),
-        None => fs::read(&file.path)
-            .with_context(|| format!("{setting} {} cannot be read", shown(&file.path))),
-    }
 }
 
 fn version(version: TlsVersion) -> weir_tls::TlsVersion {

@@ -4,13 +4,13 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use weir_io::Clock;
 use weir_machine::{Memory, Root};
 use weir_script::{Call, Calling, ScriptError};
 
+use crate::background::{Beside, End};
 use crate::errors::shown;
 
 /// Longest time without progress.
@@ -23,12 +23,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// input or on another program.
 const BUSY: Duration = Duration::from_millis(100);
 
-/// A thread that polls the current script call until it is dropped.
+/// A thread that polls the current script call until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Watchdog {
-    over: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
+pub(crate) struct Watchdog(Option<Beside<()>>);
 
 /// The function that is called, from another thread, with a call that never returns. By default
 /// nothing happens, and the run never ends.
@@ -50,25 +47,20 @@ impl fmt::Debug for OnStuck {
 impl Watchdog {
     /// Watches the main thread's calls. If no thread can be started, nothing is watched.
     pub(crate) fn start(calling: &Arc<Calling>, file: &Path, on_stuck: &OnStuck) -> Watchdog {
-        let (over, is_over) = mpsc::channel();
         let (calling, OnStuck(on_stuck)) = (Arc::clone(calling), on_stuck.clone());
         let file = shown(file);
-        let builder = thread::Builder::new().name("weir-watchdog".to_owned());
-        let thread = builder.spawn(move || {
-            if let Some(callback) = await_endless(&calling, &is_over) {
+        let thread = Beside::start("weir-watchdog", move |end| {
+            if let Some(callback) = await_endless(&calling, &end) {
                 on_stuck(&endless(callback, &file));
             }
         });
-        Watchdog { over: Some(over), thread: thread.ok() }
+        Watchdog(thread.ok())
     }
 }
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
-        drop(self.over.take());
-        if let Some(thread) = self.thread.take() {
-            let _panicked = thread.join();
-        }
+        let _panicked = self.0.take().and_then(Beside::finish);
     }
 }
 
@@ -106,8 +98,9 @@ struct Seen {
 }
 
 impl Seen {
-    fn now(call: Call, start: Instant) -> Seen {
-        Seen { call, traces: Traces::now(), cpu: cpu_time(), at: start.elapsed() }
+    fn now(call: Call, at: Duration) -> Seen {
+        let used = weir_sys::process_cpu_time().unwrap_or_default();
+        Seen { call, traces: Traces::now(), cpu: used.total(), at }
     }
 
     /// True if this is another call than `before`, or the call made progress or is blocked.
@@ -124,13 +117,17 @@ impl Seen {
 }
 
 /// Waits until a call loops without progress and returns it, or `None` at the end of the watch.
-fn await_endless(calling: &Calling, is_over: &Receiver<()>) -> Option<&'static str> {
-    let start = Instant::now();
+fn await_endless(calling: &Calling, end: &End) -> Option<&'static str> {
+    let clock = Clock::start();
     let mut before: Option<Seen> = None;
-    while is_over.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+    loop {
+        end.sleep_until(clock, clock.now() + LOOK_EVERY);
+        if end.has_come() {
+            return None;
+        }
         let call = calling.now();
         let Some(callback) = call.callback else { continue };
-        let now = Seen::now(call, start);
+        let now = Seen::now(call, Duration::from_nanos(clock.now().0));
         match &before {
             Some(before) if !now.is_alive(before) => {
                 if now.lasts(before) {
@@ -140,11 +137,6 @@ fn await_endless(calling: &Calling, is_over: &Receiver<()>) -> Option<&'static s
             _ => before = Some(now),
         }
     }
-    None
-}
-
-fn cpu_time() -> Duration {
-    weir_sys::process_cpu_time().map_or(Duration::ZERO, |time| time.user + time.system)
 }
 
 /// Describes a call that never returns.

@@ -9,10 +9,6 @@ mod server;
 mod wall_clock;
 
 use std::net::IpAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use weir_engine::{BEAT_NS, Heartbeat};
 use weir_io::{Clock, Endpoint, Nanos};
@@ -20,6 +16,7 @@ use weir_machine::{OwnSchedStat, SchedStat};
 use weir_result::{self, ClientHealth, Measurements, Stops};
 
 use crate::prepare::location::is_local;
+use crate::background::{Beside, End};
 use counters::{Counters, Sources};
 pub(crate) use network::ephemeral_port_count;
 use round_trips::RoundTrips;
@@ -36,8 +33,7 @@ const BEATS_PER_SAMPLE: u64 = 40;
 /// The thread that watches the machine, and further input for its result.
 #[derive(Debug)]
 pub(crate) struct Watcher {
-    thread: JoinHandle<(Option<Seen>, Heartbeat)>,
-    is_over: Arc<AtomicBool>,
+    thread: Beside<(Option<Seen>, Heartbeat)>,
     endpoint: Endpoint,
     sources: u64,
     is_local: Option<bool>,
@@ -76,8 +72,6 @@ impl Watcher {
         watched: Watched,
         window: impl Fn() -> Option<(Nanos, Nanos)> + Send + 'static,
     ) -> Option<Watcher> {
-        let is_over = Arc::new(AtomicBool::new(false));
-        let over = Arc::clone(&is_over);
         let Watched { endpoint, sources, source, round_trips } = watched;
         let is_local = is_local(&endpoint);
         let server = match is_local {
@@ -87,17 +81,15 @@ impl Watcher {
         // To a server on this machine there is no network to measure.
         let wants_trips = round_trips && is_local == Some(false);
         let trips = wants_trips.then(|| RoundTrips::new(endpoint.clone(), source));
-        let builder = thread::Builder::new().name("weir-health".to_owned());
-        let thread = builder.spawn(move || watch(clock, server, trips, &window, &over)).ok()?;
-        Some(Watcher { thread, is_over, endpoint, sources, is_local })
+        let watch = move |end| watch(clock, server, trips, &window, end);
+        let thread = Beside::start("weir-health", watch).ok()?;
+        Some(Watcher { thread, endpoint, sources, is_local })
     }
 
     /// Ends the watch after the run and returns its result; `None` if the run never reached its
     /// window. What the run measured tells which stops could delay its requests.
     pub(crate) fn finish(self, measured: &Measurements) -> Option<Seen> {
-        self.is_over.store(true, Ordering::Release);
-        self.thread.thread().unpark();
-        let (seen, heartbeat) = self.thread.join().ok()?;
+        let (seen, heartbeat) = self.thread.finish()?;
         let seen = seen?;
         let health = ClientHealth {
             heartbeat_gap_ns: Some(heartbeat.gap_max_ns()),
@@ -119,31 +111,25 @@ fn watch(
     server: Server,
     trips: Option<RoundTrips>,
     window: &impl Fn() -> Option<(Nanos, Nanos)>,
-    is_over: &AtomicBool,
+    end: End,
 ) -> (Option<Seen>, Heartbeat) {
-    // Without this call the timer is less exact, by 50 µs.
-    let _coarse = weir_sys::set_timer_slack(1);
     let sources = Sources::find(server);
-    let mut beats = Beats::new(clock, is_over);
+    let mut beats = Beats::new(clock, end);
     // Reading the counters takes CPU time, so it has to end before the window begins.
     while window().is_none_or(|(t0, _)| clock.now().after(2 * BEAT_NS) < t0) {
-        if beats.are_over() {
+        if beats.end.has_come() {
             return (None, beats.heartbeat);
         }
         beats.next(window);
     }
     let seen = watch_window(&mut beats, &sources, trips, window);
     // In the drain a stop delays the responses that the window still awaits.
-    while !beats.are_over() {
-        beats.next(window);
-    }
-    beats.next(window);
-    (Some(seen), beats.heartbeat)
+    (Some(seen), beats.finish(window))
 }
 
 /// Watches the machine to the first beat after t1, or to the end of the run.
 fn watch_window(
-    beats: &mut Beats<'_>,
+    beats: &mut Beats,
     sources: &Sources,
     mut trips: Option<RoundTrips>,
     window: &impl Fn() -> Option<(Nanos, Nanos)>,
@@ -159,7 +145,7 @@ fn watch_window(
         if let Some(trips) = &mut trips {
             trips.beat(woken_at, (t0, t1));
         }
-        let ends = beats.are_over() || woken_at >= t1;
+        let ends = beats.end.has_come() || woken_at >= t1;
         if ends || beat.is_multiple_of(BEATS_PER_SAMPLE) {
             wall.sample(clock);
         }
@@ -170,7 +156,7 @@ fn watch_window(
     let after = Counters::read(sources);
     let watched_ns = clock.now().since(began_at);
     let health = ClientHealth {
-        server_cpu: after.server_since(&before, sources, watched_ns),
+        server_cpu: sources.server.usage(before.server.as_ref(), after.server.as_ref(), watched_ns),
         clock_step_ns: wall.step_max_ns(),
         ..after.since(&before, watched_ns)
     };
@@ -178,9 +164,9 @@ fn watch_window(
 }
 
 /// The beats of the calling thread, until the run is over.
-struct Beats<'a> {
+struct Beats {
     clock: Clock,
-    is_over: &'a AtomicBool,
+    end: End,
     times: OwnSchedStat,
     /// The counters at the last beat.
     last: Option<SchedStat>,
@@ -188,22 +174,20 @@ struct Beats<'a> {
     woken_at: Nanos,
 }
 
-impl Beats<'_> {
-    fn new(clock: Clock, is_over: &AtomicBool) -> Beats<'_> {
+impl Beats {
+    fn new(clock: Clock, end: End) -> Beats {
+        // Without this call the timer is less exact, by 50 µs.
+        let _coarse = weir_sys::set_timer_slack(1);
         let times = OwnSchedStat::open();
         let last = times.read();
         let heartbeat = Heartbeat::default();
-        Beats { clock, is_over, times, last, heartbeat, woken_at: clock.now() }
-    }
-
-    fn are_over(&self) -> bool {
-        self.is_over.load(Ordering::Acquire)
+        Beats { clock, end, times, last, heartbeat, woken_at: clock.now() }
     }
 
     /// Sleeps until the next beat, or until the run is over; returns the time.
     fn next(&mut self, window: &impl Fn() -> Option<(Nanos, Nanos)>) -> Nanos {
         let due_at = self.woken_at.after(BEAT_NS);
-        sleep_until(self.clock, due_at, &|| self.are_over());
+        self.end.sleep_until(self.clock, due_at);
         self.woken_at = self.clock.now();
         // Neither the time for which this thread ran, nor that for which it was runnable but not
         // running, is a stop, although it wakes late.
@@ -216,6 +200,15 @@ impl Beats<'_> {
         self.heartbeat.beat(due_at, self.woken_at, waited_ns, window());
         self.woken_at
     }
+
+    /// Beats to the end of the run.
+    fn finish(mut self, window: &impl Fn() -> Option<(Nanos, Nanos)>) -> Heartbeat {
+        while !self.end.has_come() {
+            self.next(window);
+        }
+        self.next(window);
+        self.heartbeat
+    }
 }
 
 /// True if a short run with these stops should be repeated.
@@ -226,38 +219,9 @@ pub(crate) fn is_long(stops: Stops) -> bool {
 /// Runs `load` with a heartbeat beside it, and nothing else that watches the machine. Without a
 /// thread for it the heartbeat finds no stop.
 pub(crate) fn with_heartbeat<T>(clock: Clock, load: impl FnOnce() -> T) -> (T, Heartbeat) {
-    let is_over = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let watch = || {
-            let _coarse = weir_sys::set_timer_slack(1);
-            let mut beats = Beats::new(clock, &is_over);
-            while !beats.are_over() {
-                beats.next(&|| None);
-            }
-            beats.next(&|| None);
-            beats.heartbeat
-        };
-        let builder = thread::Builder::new().name("weir-health".to_owned());
-        let thread = builder.spawn_scoped(scope, watch);
-        let loaded = load();
-        is_over.store(true, Ordering::Release);
-        let heartbeat = thread.ok().and_then(|thread| {
-            thread.thread().unpark();
-            thread.join().ok()
-        });
-        (loaded, heartbeat.unwrap_or_default())
-    })
-}
-
-/// Sleeps until `due_at`, or until the run is over.
-fn sleep_until(clock: Clock, due_at: Nanos, is_over: &impl Fn() -> bool) {
-    loop {
-        let left_ns = due_at.since(clock.now());
-        if left_ns == 0 || is_over() {
-            return;
-        }
-        thread::park_timeout(Duration::from_nanos(left_ns));
-    }
+    let beats = Beside::start("weir-health", move |end| Beats::new(clock, end).finish(&|| None));
+    let loaded = load();
+    (loaded, beats.ok().and_then(Beside::finish).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -281,7 +245,7 @@ mod tests {
     fn a_window_is_watched_to_its_end() {
         let watcher = watcher(Some((Nanos::ZERO, Nanos(200_000_000))));
         // The thread of the load would run as long.
-        sleep_until(Clock::start(), Nanos(250_000_000), &|| false);
+        End::default().sleep_until(Clock::start(), Nanos(250_000_000));
         let measured = Measurements::default();
         let Seen { health, round_trips } = watcher.finish(&measured).expect("a window");
         assert_eq!(round_trips.connects, 0, "loopback is no network");

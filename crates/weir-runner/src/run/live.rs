@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use weir_engine::{LiveMessage, WorkerFrame};
-use weir_result::{ErrorKind, Interval, Plan};
+use weir_result::{Interval, Plan, SparseHistogram};
 
 use crate::frame::Frame;
 use crate::observer::Observer;
@@ -65,8 +65,10 @@ struct Live {
 /// The progress of one worker.
 #[derive(Debug, Default)]
 struct Progress {
-    /// Its frame at the last message, without its finished intervals.
+    /// Its frame at the last message, without any interval.
     frame: Frame,
+    /// Its interval in progress.
+    interval: Interval,
     cpu: CpuUse,
     /// True if there was a frame of the worker since the last one of all.
     is_fresh: bool,
@@ -81,13 +83,11 @@ impl Live {
         workers: u32,
         now: Instant,
     ) -> Option<Interval> {
-        self.finished.completed += interval.completed;
-        self.finished.errors += errors(&interval);
-        self.finished.bad += interval.bad;
-        self.finished.timed_out += interval.timed_out;
         let progress = self.workers.entry(worker).or_default();
         let (in_flight, backlog) = (interval.in_flight, interval.backlog);
-        progress.in_progress(Interval { in_flight, backlog, ..Interval::default() });
+        progress.interval = Interval { in_flight, backlog, ..Interval::default() };
+        let latency = SparseHistogram::default();
+        self.finished.add(&Frame { in_flight: 0, backlog: 0, latency, ..counts(&interval) });
         self.reached(end_ns(&interval), now);
         let entry = self
             .pending
@@ -110,8 +110,9 @@ impl Live {
         self.reached(end_ns(&frame.interval), now);
         let progress = self.workers.entry(worker).or_default();
         progress.cpu.add(frame.at, frame.busy_ns);
+        let errors = frame.errors.iter();
         progress.frame = Frame {
-            transport_errors: by_name(&frame.errors),
+            transport_errors: errors.map(|(kind, count)| (kind.name(), *count)).collect(),
             open_connections: frame.open,
             send_lag: frame.send_lag,
             connection_wait: frame.connection_wait,
@@ -121,7 +122,7 @@ impl Live {
             worker_cpu: progress.cpu.share(),
             ..Frame::default()
         };
-        progress.in_progress(frame.interval);
+        progress.interval = frame.interval;
         progress.is_fresh = true;
     }
 
@@ -144,6 +145,7 @@ impl Live {
         for progress in self.workers.values_mut() {
             progress.is_fresh = false;
             frame.add(&progress.frame);
+            frame.add(&counts(&progress.interval));
         }
         frame
     }
@@ -156,27 +158,18 @@ impl Live {
     }
 }
 
-impl Progress {
-    /// Replaces the interval in progress.
-    fn in_progress(&mut self, interval: Interval) {
-        self.frame.completed = interval.completed;
-        self.frame.errors = errors(&interval);
-        self.frame.bad = interval.bad;
-        self.frame.timed_out = interval.timed_out;
-        self.frame.in_flight = interval.in_flight;
-        self.frame.backlog = interval.backlog;
-        self.frame.latency = interval.latency;
+/// The counts and latencies of an interval.
+fn counts(interval: &Interval) -> Frame {
+    Frame {
+        completed: interval.completed,
+        errors: interval.errors + interval.timed_out + interval.bad,
+        bad: interval.bad,
+        timed_out: interval.timed_out,
+        in_flight: interval.in_flight,
+        backlog: interval.backlog,
+        latency: interval.latency.clone(),
+        ..Frame::default()
     }
-}
-
-/// Returns transport errors by the names of their kinds.
-fn by_name(errors: &BTreeMap<ErrorKind, u64>) -> BTreeMap<String, u64> {
-    errors.iter().map(|(kind, count)| (kind.name(), *count)).collect()
-}
-
-/// Requests of an interval without success.
-fn errors(interval: &Interval) -> u64 {
-    interval.errors + interval.timed_out + interval.bad
 }
 
 fn end_ns(interval: &Interval) -> i64 {
@@ -187,7 +180,7 @@ fn end_ns(interval: &Interval) -> i64 {
 mod tests {
     use proptest::prelude::*;
     use weir_io::Nanos;
-    use weir_result::Tally;
+    use weir_result::{ErrorKind, Tally};
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use weir_engine::{Control, Job, LiveMessage, ScriptFailure};
@@ -24,20 +24,14 @@ use crate::run::live;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Epoch {
     pub(crate) clock: Clock,
-    unix_ns: u64,
+    /// The epoch on the wall clock, in nanoseconds since 1970, UTC.
+    pub(crate) unix_ns: u64,
 }
 
 impl Epoch {
     /// Sets the epoch to now.
     pub(crate) fn start() -> Epoch {
-        let clock = Clock::start();
-        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Epoch { clock, unix_ns: u64::try_from(unix.as_nanos()).unwrap_or(u64::MAX) }
-    }
-
-    /// The epoch on the wall clock, in nanoseconds since 1970, UTC.
-    pub(crate) fn unix_ns(self) -> u64 {
-        self.unix_ns
+        Epoch { clock: Clock::start(), unix_ns: weir_sys::realtime_ns() }
     }
 
     /// The instant on the run's clock of a time in nanoseconds since 1970, UTC; the epoch itself if
@@ -105,7 +99,7 @@ pub(crate) fn carry_out(
     let waker = Waker::new().context("no descriptor is left: raise the limit (ulimit -n)")?;
     let control = Arc::new(Control::of_plan(&job.plan, job.not_before, Some(waker)));
     interrupts.watch_over(&control, clock);
-    let states = scripts.map(Scripts::take).unwrap_or_default();
+    let states = scripts.map(|scripts| scripts.main.take_workers()).unwrap_or_default();
     let cpu_before = weir_sys::process_cpu_time().unwrap_or_default();
     let watcher = watch_machine(job, clock, Arc::clone(&control));
     let finished = thread::scope(|scope| {
@@ -172,12 +166,10 @@ fn watch_machine(job: &Job, clock: Clock, control: Arc<Control>) -> Option<Watch
 /// CPU time that the process has used since `before`, and its peak memory.
 fn usage_since(before: CpuTime) -> ClientUsage {
     let now = weir_sys::process_cpu_time().unwrap_or_default();
-    let ns = |now: Duration, before| {
-        u64::try_from(now.saturating_sub(before).as_nanos()).unwrap_or(u64::MAX)
-    };
+    let ns = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
     ClientUsage {
-        cpu_user_ns: ns(now.user, before.user),
-        cpu_system_ns: ns(now.system, before.system),
+        cpu_user_ns: ns(now.user.saturating_sub(before.user)),
+        cpu_system_ns: ns(now.system.saturating_sub(before.system)),
         max_resident_bytes: Memory::of_this_process(&Root::machine())
             .map_or(0, |memory| memory.peak_bytes),
     }

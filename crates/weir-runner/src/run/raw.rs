@@ -21,9 +21,8 @@ const BUFFER_BYTES: usize = 32 << 20;
 /// An open file for the rows of all requests, in Parquet: of one run, or of the trials of a study.
 pub struct RawOutput {
     name: String,
-    /// The writer; `None` while a run's thread has it, and after an error.
-    writer: Option<Writer>,
-    failure: Option<io::Error>,
+    /// The writer, or the first error; `None` while a run's thread has it.
+    writer: Option<io::Result<Writer>>,
 }
 
 type Writer = RawWriter<Box<dyn Write + Send>>;
@@ -49,7 +48,7 @@ impl RawOutput {
     /// When it cannot be written.
     pub fn of_run(name: String, file: Box<dyn Write + Send>) -> io::Result<RawOutput> {
         let writer = RawWriter::new(file, env!("CARGO_PKG_VERSION"))?;
-        Ok(RawOutput { name, writer: Some(writer), failure: None })
+        Ok(RawOutput { name, writer: Some(Ok(writer)) })
     }
 
     /// Begins a file likewise, whose rows name the trial that they are of.
@@ -58,13 +57,13 @@ impl RawOutput {
     /// When it cannot be written.
     pub fn of_study(name: String, file: Box<dyn Write + Send>) -> io::Result<RawOutput> {
         let writer = RawWriter::of_study(file, env!("CARGO_PKG_VERSION"))?;
-        Ok(RawOutput { name, writer: Some(writer), failure: None })
+        Ok(RawOutput { name, writer: Some(Ok(writer)) })
     }
 
     /// Begins the rows of a trial. An error is that of [`RawOutput::finish`].
     pub fn begin_trial(&mut self, trial: RawTrial) {
-        if let Some(mut writer) = self.writer.take() {
-            self.keep(writer.begin_trial(trial).map(|()| writer));
+        if let Some(mut writer) = self.take() {
+            self.writer = Some(writer.begin_trial(trial).map(|()| writer));
         }
     }
 
@@ -73,17 +72,12 @@ impl RawOutput {
     /// # Errors
     /// When it, or rows of a run, could not be written.
     pub fn finish(self) -> io::Result<()> {
-        match (self.failure, self.writer) {
-            (Some(error), _) => Err(error),
-            (None, writer) => writer.map_or(Ok(()), RawWriter::finish),
-        }
+        self.writer.map_or(Ok(()), |writer| writer?.finish())
     }
 
-    fn keep(&mut self, writer: io::Result<Writer>) {
-        match writer {
-            Ok(writer) => self.writer = Some(writer),
-            Err(error) => self.failure = Some(error),
-        }
+    /// Takes the writer; `None` after an error, which stays.
+    fn take(&mut self) -> Option<Writer> {
+        self.writer.take_if(|writer| writer.is_ok())?.ok()
     }
 
     /// Starts the thread that writes the rows of a run with `workers` worker threads. `None` after
@@ -92,7 +86,7 @@ impl RawOutput {
     /// # Errors
     /// When the thread cannot be started.
     pub(crate) fn start(&mut self, workers: u32) -> Result<Option<RawRun<'_>>> {
-        let Some(mut writer) = self.writer.take() else { return Ok(None) };
+        let Some(mut writer) = self.take() else { return Ok(None) };
         let (log, source) = RawLog::new(BUFFER_BYTES, workers);
         let write = move || {
             background::lower_priority();
@@ -119,30 +113,29 @@ impl RawRun<'_> {
         measurements: &Measurements,
     ) -> Option<RawSection> {
         self.end();
-        let mut writer = self.output.writer.take()?;
+        let mut writer = self.output.take()?;
         let workers = || measurements.workers.iter();
         let lost = self.log.lost();
         let ended = writer.end_run(&RawAbout {
             run_id: &epoch.run_id(),
-            epoch_unix_ns: epoch.unix_ns(),
+            epoch_unix_ns: epoch.unix_ns,
             epoch_monotonic_ns: epoch.clock.epoch_monotonic_ns(),
             t0_ns: workers().map(|worker| worker.window_ns.0).min(),
             t1_ns: workers().map(|worker| worker.window_ns.1).max(),
             lost,
             plan,
         });
-        let rows = ended.as_ref().copied().unwrap_or(0);
-        self.output.keep(ended.map(|_| writer));
+        let rows = ended.as_ref().ok().copied();
+        self.output.writer = Some(ended.map(|_| writer));
         let file = self.output.name.clone();
-        let part = plan.part.map_or(1, Part::index);
-        self.output.failure.is_none().then_some(RawSection { part, file, rows, lost })
+        Some(RawSection { part: plan.part.map_or(1, Part::index), file, rows: rows?, lost })
     }
 
     /// Waits until all rows are written, and returns the writer to the output.
     fn end(&mut self) {
         let Some(writer) = self.writer.take() else { return };
         self.log.end();
-        self.output.keep(writer.join().expect("the writer of rows does not panic"));
+        self.output.writer = Some(writer.join().expect("the writer of rows does not panic"));
     }
 }
 

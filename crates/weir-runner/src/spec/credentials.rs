@@ -155,22 +155,12 @@ pub(crate) fn basic(user: &str) -> String {
 
 /// Decodes percent-encoding: `%41` becomes `A`. An invalid code stays unchanged.
 pub(crate) fn percent_decoded(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let code = bytes.get(at + 1..at + 3).and_then(|code| std::str::from_utf8(code).ok());
-        let code = code.filter(|_| bytes[at] == b'%');
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(byte) => {
-                decoded.push(byte);
-                at += 3;
-            }
-            None => {
-                decoded.push(bytes[at]);
-                at += 1;
-            }
-        }
+    let mut pieces = text.split('%');
+    let mut decoded = pieces.next().unwrap_or_default().as_bytes().to_vec();
+    for piece in pieces {
+        let byte = piece.get(..2).and_then(|code| u8::from_str_radix(code, 16).ok());
+        decoded.push(byte.unwrap_or(b'%'));
+        decoded.extend_from_slice(&piece.as_bytes()[if byte.is_some() { 2 } else { 0 }..]);
     }
     String::from_utf8_lossy(&decoded).into_owned()
 }

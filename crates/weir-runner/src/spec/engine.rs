@@ -1,7 +1,5 @@
 //! Options of the engine: threads, CPUs, I/O, send and receive strategy, time stamps.
 
-use std::fmt::Write;
-
 use serde::{Deserialize, Serialize};
 use weir_io::EngineChoice;
 use weir_result::{Pacing, StampChoice, Wait};
@@ -85,16 +83,11 @@ pub enum Pin {
 impl Pin {
     /// Formats CPUs, in ascending order, as a list: `0-3,6`.
     pub(crate) fn list(cpus: &[u32]) -> String {
-        let mut text = String::new();
-        for run in cpus.chunk_by(|one, next| one + 1 == *next) {
-            let comma = if text.is_empty() { "" } else { "," };
-            let written = match run {
-                [only] => write!(text, "{comma}{only}"),
-                _ => write!(text, "{comma}{}-{}", run[0], run[run.len() - 1]),
-            };
-            written.expect("strings take everything");
-        }
-        text
+        let spans = cpus.chunk_by(|one, next| one + 1 == *next).map(|span| match span {
+            [only] => only.to_string(),
+            _ => format!("{}-{}", span[0], span[span.len() - 1]),
+        });
+        spans.collect::<Vec<_>>().join(",")
     }
 }
 

@@ -53,11 +53,6 @@ impl InputFile {
         InputFile { path: path.into(), bytes: None, sha256: None, content: None }
     }
 
-    /// Returns the content: the one that is kept, or that of the file, if it can be read.
-    pub(crate) fn content(&self) -> Option<Vec<u8>> {
-        self.content.clone().or_else(|| fs::read(&self.path).ok())
-    }
-
     /// Keeps the content, the length and the digest of the file.
     ///
     /// # Errors
@@ -76,13 +71,17 @@ impl InputFile {
     /// # Errors
     /// When it cannot be read.
     pub(crate) fn keep(&mut self, setting: Setting) -> Result<()> {
-        if self.content.is_none() {
-            let content = fs::read(&self.path);
-            let content = content
-                .with_context(|| format!("{setting} {} cannot be read", shown(&self.path)))?;
-            self.content = Some(content);
-        }
+        self.content = Some(self.read(setting)?);
         Ok(())
+    }
+
+    /// Returns the content of the file that `setting` names: the one that is kept, or its own.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn read(&self, setting: Setting) -> Result<Vec<u8>> {
+        let content = self.content.clone().map_or_else(|| fs::read(&self.path), Ok);
+        content.with_context(|| format!("{setting} {} cannot be read", shown(&self.path)))
     }
 
     /// Verifies the length in bytes and the SHA-256 of the content, and returns the description.

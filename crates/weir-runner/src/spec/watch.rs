@@ -41,13 +41,7 @@ pub struct WatchSpec {
 impl WatchSpec {
     /// True if nothing of the server is watched or captured.
     pub fn is_off(&self) -> bool {
-        let WatchSpec { nginx, prometheus, metrics, processes, commands, .. } = self;
-        let is_unwatched = nginx.is_none() && prometheus.is_none() && metrics.is_empty();
-        is_unwatched
-            && processes.is_empty()
-            && commands.is_empty()
-            && self.access_log.is_none()
-            && self.captures.is_empty()
+        self.access_log.is_none() && self.sources().next().is_none()
     }
 
     /// True if all fields are empty.
@@ -62,17 +56,15 @@ impl WatchSpec {
 
     /// The texts that say what is watched and captured, with their fields.
     pub(crate) fn sources(&self) -> impl Iterator<Item = (&'static str, &String)> {
-        let urls = [("nginx", &self.nginx), ("prometheus", &self.prometheus)];
-        let lists = [
+        let fields = [
+            ("nginx", self.nginx.as_slice()),
+            ("prometheus", self.prometheus.as_slice()),
             ("metrics", &self.metrics),
             ("processes", &self.processes),
             ("commands", &self.commands),
             ("captures", &self.captures),
         ];
-        let urls =
-            urls.into_iter().flat_map(|(field, url)| url.iter().map(move |url| (field, url)));
-        let texts = lists.into_iter().flat_map(|(field, of)| of.iter().map(move |it| (field, it)));
-        urls.chain(texts)
+        fields.into_iter().flat_map(|(field, texts)| texts.iter().map(move |text| (field, text)))
     }
 
     /// True if a watched page is read over TLS.

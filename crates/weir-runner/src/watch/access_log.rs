@@ -25,12 +25,10 @@ pub(super) struct AccessLog {
     file: File,
     /// Incomplete last line.
     rest: Vec<u8>,
-    lines: u64,
-    unrecognised: u64,
-    status: BTreeMap<u16, u64>,
+    /// The counts so far, with the lines of watchers.
+    counts: AccessLogSection,
     /// Paths of watched pages, and the number of lines with status 200 of each.
     pages: BTreeMap<String, u64>,
-    error: Option<String>,
 }
 
 impl AccessLog {
@@ -49,11 +47,8 @@ impl AccessLog {
             path: path.to_owned(),
             file,
             rest: Vec::new(),
-            lines: 0,
-            unrecognised: 0,
-            status: BTreeMap::new(),
+            counts: AccessLogSection { path: shown(path), ..AccessLogSection::default() },
             pages: pages.into_iter().map(|page| (page, 0)).collect(),
-            error: None,
         })
     }
 
@@ -62,7 +57,7 @@ impl AccessLog {
     pub(super) fn read(&mut self) -> bool {
         let read = self.read_to_end();
         if let Err(error) = &read {
-            self.error.get_or_insert(error.to_string());
+            self.give_up(error.to_string());
         }
         read.is_ok_and(|bytes| bytes > 0)
     }
@@ -83,14 +78,14 @@ impl AccessLog {
         Ok(appended - left)
     }
 
-    /// Notes why the last lines were not awaited: then the log is not compared.
+    /// Notes why lines are missing: then the log is not compared.
     pub(super) fn give_up(&mut self, reason: String) {
-        self.error.get_or_insert(reason);
+        self.counts.error.get_or_insert(reason);
     }
 
     /// Lines so far, without those of `polls` requests for watched pages.
     pub(super) fn lines_without(&self, polls: &BTreeMap<String, u64>) -> u64 {
-        self.lines - self.own_lines(polls)
+        self.counts.lines - self.own_lines(polls)
     }
 
     fn own_lines(&self, polls: &BTreeMap<String, u64>) -> u64 {
@@ -117,12 +112,12 @@ impl AccessLog {
     }
 
     fn count(&mut self, line: &[u8]) {
-        self.lines += 1;
+        self.counts.lines += 1;
         let Some((request, status)) = parse(line) else {
-            self.unrecognised += 1;
+            self.counts.unrecognised += 1;
             return;
         };
-        *self.status.entry(status).or_default() += 1;
+        *self.counts.status.entry(status).or_default() += 1;
         let target = request.split(|byte| *byte == b' ').nth(1);
         let target = target.and_then(|target| std::str::from_utf8(target).ok());
         let page = target.and_then(|target| self.pages.get_mut(target));
@@ -138,25 +133,18 @@ impl AccessLog {
         polls: &BTreeMap<String, u64>,
     ) -> AccessLogSection {
         let own_lines = self.own_lines(polls);
-        if let Some(ok) = self.status.get_mut(&200) {
+        if self.is_rotated() {
+            self.give_up("the access log was rotated or truncated during the run".to_owned());
+        }
+        let mut section = self.counts;
+        if let Some(ok) = section.status.get_mut(&200) {
             *ok -= own_lines;
         }
-        self.status.retain(|_, count| *count > 0);
-        let lines = self.lines - own_lines;
-        let error = self.error.take().or_else(|| {
-            self.is_rotated()
-                .then(|| "the access log was rotated or truncated during the run".to_owned())
-        });
-        let difference = load.filter(|_| error.is_none()).map(|load| load.difference(lines));
-        AccessLogSection {
-            path: shown(&self.path),
-            error,
-            lines,
-            own_lines,
-            unrecognised: self.unrecognised,
-            status: self.status,
-            difference,
-        }
+        section.status.retain(|_, count| *count > 0);
+        (section.lines, section.own_lines) = (section.lines - own_lines, own_lines);
+        let load = load.filter(|_| section.error.is_none());
+        section.difference = load.map(|load| load.difference(section.lines));
+        section
     }
 
     /// True if the path is now another file, or the file became shorter.

@@ -25,7 +25,7 @@ const INTERIM_MAX: u64 = 16;
 /// A status page.
 #[derive(Debug)]
 pub(super) struct Page {
-    site: Site,
+    pub(super) site: Site,
     request: Vec<u8>,
 }
 
@@ -39,16 +39,6 @@ impl Page {
         site.resolve()?;
         let request = site.head("GET", &site.url.path, "weir-watch") + "Accept: */*\r\n\r\n";
         Ok(Page { site, request: request.into_bytes() })
-    }
-
-    /// Requests sent so far.
-    pub(super) fn sent(&self) -> u64 {
-        self.site.sent
-    }
-
-    /// Path and query of the request.
-    pub(super) fn path(&self) -> &str {
-        &self.site.url.path
     }
 
     /// True if both pages are on the same host and port.
@@ -73,14 +63,15 @@ impl Page {
 #[derive(Debug)]
 pub(crate) struct Site {
     pub(crate) url: Url,
-    /// Value of the header `Authorization`, if the URL has a user.
-    authorization: Option<String>,
+    /// Value of the header `Authorization`, which each request carries if the URL has a user.
+    pub(crate) authorization: Option<String>,
     /// TLS of an https URL.
     tls: Option<TlsConfig>,
     /// Empty until the host is resolved.
-    addresses: Vec<SocketAddr>,
+    pub(crate) addresses: Vec<SocketAddr>,
     channel: Option<Channel>,
-    sent: u64,
+    /// Requests so far.
+    pub(super) sent: u64,
 }
 
 impl Site {
@@ -105,18 +96,11 @@ impl Site {
     /// # Errors
     /// When it has no address.
     pub(crate) fn resolve(&mut self) -> Result<()> {
-        let found = self.url.resolve(None)?.into_iter();
-        let addresses = found.filter_map(|endpoint| match endpoint {
-            Endpoint::Tcp(address) => Some(address),
-            Endpoint::Unix(_) => None,
-        });
-        self.addresses = addresses.collect();
+        for endpoint in self.url.resolve(None)? {
+            let Endpoint::Tcp(address) = endpoint else { continue };
+            self.addresses.push(address);
+        }
         Ok(())
-    }
-
-    /// True if the host is resolved.
-    pub(crate) fn is_resolved(&self) -> bool {
-        !self.addresses.is_empty()
     }
 
     /// Begins the head of a request.
@@ -126,11 +110,6 @@ impl Site {
         let user: String = user.collect();
         let agent = format!("{agent}/{version}");
         format!("{method} {path} HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: {agent}\r\n{user}")
-    }
-
-    /// True if the URL has a user, whose credentials each request carries.
-    pub(crate) fn has_user(&self) -> bool {
-        self.authorization.is_some()
     }
 
     /// Sends a request, and returns the status and the body of its response.
@@ -295,6 +274,6 @@ mod tests {
         let request = String::from_utf8(page.request.clone()).expect("text");
         assert!(request.contains("Authorization: Basic bWU6cA=="), "{request}");
         assert!(request.contains("Host: 127.0.0.1:1\r\n"), "{request}");
-        assert_eq!((page.path(), page.sent()), ("/s?a=b", 0));
+        assert_eq!((page.site.url.path.as_str(), page.site.sent), ("/s?a=b", 0));
     }
 }

@@ -16,7 +16,7 @@ const NAME_MAX_BYTES: usize = 15;
 /// Processes to watch.
 #[derive(Debug)]
 pub(super) struct Processes {
-    name: String,
+    pub(super) name: String,
     pids: Vec<u32>,
 }
 
@@ -34,10 +34,6 @@ impl Processes {
     /// Takes a number or a name; the processes are found at the first reading.
     pub(super) fn of(name: &str) -> Processes {
         Processes { name: name.to_owned(), pids: Vec::new() }
-    }
-
-    pub(super) fn name(&self) -> &str {
-        &self.name
     }
 
     /// Reads the processes. If one of them has ended, those of the name are looked up again: a
@@ -84,20 +80,15 @@ impl Processes {
         at_s: &impl Fn(Nanos) -> f64,
         window_s: f64,
     ) -> ProcessSection {
-        let mut series: Vec<ProcessSample> = Vec::new();
-        let mut before: Option<&(Nanos, Reading)> = None;
-        for reading in readings {
-            let cpu = before.and_then(|before| cpu_between(before, reading));
-            let (at, Reading { resident_bytes, descriptors, threads, .. }) = reading;
-            series.push(ProcessSample {
-                at_s: at_s(*at),
-                cpu,
-                resident_bytes: *resident_bytes,
-                descriptors: *descriptors,
-                threads: *threads,
-            });
-            before = Some(reading);
-        }
+        let before = [None].into_iter().chain(readings.iter().map(Some));
+        let samples = before.zip(readings).map(|(before, now)| ProcessSample {
+            at_s: at_s(now.0),
+            cpu: before.and_then(|before| cpu_between(before, now)),
+            resident_bytes: now.1.resident_bytes,
+            descriptors: now.1.descriptors,
+            threads: now.1.threads,
+        });
+        let series: Vec<ProcessSample> = samples.collect();
         let (cpu_mean, cpu_max) = cpu_in_window(&series, window_s).unzip();
         ProcessSection {
             name: self.name,
@@ -114,11 +105,8 @@ impl Processes {
 /// CPU time between two readings, in CPUs. A process that was not there before began at 0.
 fn cpu_between(before: &(Nanos, Reading), after: &(Nanos, Reading)) -> Option<f64> {
     let span_ns = after.0.since(before.0);
-    let spent = after
-        .1
-        .cpu_ns
-        .iter()
-        .map(|(pid, ns)| ns.saturating_sub(before.1.cpu_ns.get(pid).copied().unwrap_or(0)));
+    let earlier = |pid| before.1.cpu_ns.get(pid).copied().unwrap_or(0);
+    let spent = after.1.cpu_ns.iter().map(|(pid, ns)| ns.saturating_sub(earlier(pid)));
     (span_ns > 0).then(|| spent.sum::<u64>() as f64 / span_ns as f64)
 }
 

@@ -9,7 +9,7 @@ use weir_text::setting::WATCH_METRIC;
 /// A choice of metrics: a name, and labels that must have these values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Selector {
-    name: String,
+    pub(super) name: String,
     labels: BTreeMap<String, String>,
 }
 
@@ -43,10 +43,6 @@ impl Selector {
     pub(super) fn matches(&self, sample: &Sample) -> bool {
         let has = |(name, value): (&String, &String)| sample.labels.get(name) == Some(value);
         self.name == sample.name && self.labels.iter().all(has)
-    }
-
-    pub(super) fn name(&self) -> &str {
-        &self.name
     }
 }
 

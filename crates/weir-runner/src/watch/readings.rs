@@ -1,7 +1,9 @@
 //! Readings of one source over time: values, failures, and the first error.
 
+use std::fmt::Display;
 use std::time::Instant;
 
+use anyhow::{Result, bail};
 use weir_io::{Clock, Nanos};
 use weir_result::document::Polls;
 
@@ -9,7 +11,7 @@ use weir_result::document::Polls;
 const KEPT_MAX: usize = 100_000;
 
 /// Readings of a source.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Readings<T> {
     pub(super) polls: Polls,
     pub(super) values: Vec<(Nanos, T)>,
@@ -19,9 +21,21 @@ pub(super) struct Readings<T> {
     pub(super) ended_at: Option<Instant>,
 }
 
-impl<T: Clone> Readings<T> {
-    pub(super) fn new() -> Readings<T> {
-        Readings { polls: Polls::default(), values: Vec::new(), last: None, ended_at: None }
+impl<T: Clone + Default> Readings<T> {
+    /// Reads for the first time, and forgets an earlier attempt.
+    ///
+    /// # Errors
+    /// When that fails; the message names the `source` and the `remedy`.
+    pub(super) fn begin(
+        &mut self,
+        clock: Clock,
+        (source, remedy): (impl Display, &str),
+        read: impl FnOnce() -> Result<T, String>,
+    ) -> Result<()> {
+        *self = Readings::default();
+        self.record(clock, read);
+        let error = self.polls.error.take();
+        error.map_or(Ok(()), |error| bail!("{source}: {error}; {remedy}"))
     }
 
     /// Reads, and records the reading at the time at which it began.
@@ -48,7 +62,7 @@ mod tests {
 
     #[test]
     fn failures_are_counted_and_the_first_error_is_kept() {
-        let (mut readings, clock) = (Readings::new(), Clock::start());
+        let (mut readings, clock) = (Readings::default(), Clock::start());
         for reading in [Ok(1), Err("one".to_owned()), Ok(2), Err("two".to_owned())] {
             readings.record(clock, || reading);
         }

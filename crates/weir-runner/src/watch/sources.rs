@@ -65,20 +65,23 @@ impl Limits {
     }
 
     fn for_page(&self) -> Patience {
-        let until = self.ended_at.map(|ended_at| ended_at + self.end);
-        Patience::new(self.page, &self.hurry).capped(until)
+        self.patience(self.page, self.end)
     }
 
     /// Commands may not take the time of the pages that are read after them.
     fn for_command(&self) -> Patience {
-        let until = self.ended_at.map(|ended_at| ended_at + self.command);
-        Patience::new(self.command, &self.hurry).capped(until)
+        self.patience(self.command, self.command)
     }
 
     /// Limits of all that follows the load.
     fn for_end(&self) -> Patience {
-        let until = self.ended_at.map(|ended_at| ended_at + self.end);
-        Patience::new(self.end, &self.hurry).capped(until)
+        self.patience(self.end, self.end)
+    }
+
+    /// Limits of a wait for `limit`, which ends `end` after the load.
+    fn patience(&self, limit: Duration, end: Duration) -> Patience {
+        let until = self.ended_at.map(|ended_at| ended_at + end);
+        Patience::new(limit, &self.hurry).capped(until)
     }
 }
 
@@ -120,15 +123,15 @@ impl Sources {
         let processes = spec.processes.iter().map(|name| Processes::of(name));
         let commands = spec.commands.iter().cloned();
         Ok(Sources {
-            nginx: nginx.map(|page| (page, Readings::new())),
-            prometheus: prometheus.map(|page| (page, Readings::new())),
+            nginx: nginx.map(|page| (page, Readings::default())),
+            prometheus: prometheus.map(|page| (page, Readings::default())),
             selectors: spec
                 .metrics
                 .iter()
                 .map(|text| Selector::parse(text))
                 .collect::<Result<_>>()?,
-            processes: processes.map(|processes| (processes, Readings::new())).collect(),
-            commands: commands.map(|command| (command, Readings::new())).collect(),
+            processes: processes.map(|processes| (processes, Readings::default())).collect(),
+            commands: commands.map(|command| (command, Readings::default())).collect(),
             access_log: None,
             sent_before: 0,
             limits: Limits::of(spec, hurry),
@@ -150,40 +153,34 @@ impl Sources {
         }
         let limits = &self.limits;
         if let Some((page, readings)) = &mut self.nginx {
-            *readings = Readings::new();
-            readings.record(clock, || read_nginx(page, &limits.for_page()));
-            let error = readings.polls.error.take();
-            first(&WATCH_NGINX.to_string(), error, "give the URL of a location with stub_status")?;
+            let source = (WATCH_NGINX, "give the URL of a location with stub_status");
+            readings.begin(clock, source, || read_nginx(page, &limits.for_page()))?;
         }
         self.sent_before = self.sent_to_nginx();
         let limits = &self.limits;
         if let Some((page, readings)) = &mut self.prometheus {
-            *readings = Readings::new();
-            let selectors = &self.selectors;
-            readings.record(clock, || read_metrics(page, selectors, &limits.for_page()));
-            let error = readings.polls.error.take();
-            first(&WATCH_PROMETHEUS.to_string(), error, "give the URL of a page with the metric")?;
+            let source = (WATCH_PROMETHEUS, "give the URL of a page with the metric");
+            let read = || read_metrics(page, &self.selectors, &limits.for_page());
+            readings.begin(clock, source, read)?;
         }
         for (processes, readings) in &mut self.processes {
-            *readings = Readings::new();
-            readings.record(clock, || processes.read());
-            let source = format!("{WATCH_PID} {}", processes.name());
-            first(&source, readings.polls.error.take(), "start the server, or give its number")?;
+            let source = format!("{WATCH_PID} {}", processes.name);
+            let source = (source, "start the server, or give its number");
+            readings.begin(clock, source, || processes.read())?;
         }
         for (command, readings) in &mut self.commands {
-            *readings = Readings::new();
-            readings.record(clock, || command::call(command, &limits.for_command()));
             let source = format!("{WATCH_COMMAND} {command:?}");
-            first(&source, readings.polls.error.take(), "print a number, or name=value pairs")?;
+            let source = (source, "print a number, or name=value pairs");
+            readings.begin(clock, source, || command::call(command, &limits.for_command()))?;
         }
         Ok(())
     }
 
     /// Notes on what is watched.
-    pub(super) fn notes(&self) -> Vec<Note> {
+    pub(super) fn notes(&self) -> impl Iterator<Item = Note> {
         let several =
             self.processes.iter().filter_map(|(processes, _)| processes.several_servers());
-        several.map(|text| Note::new("several_servers", text)).collect()
+        several.map(|text| Note::new("several_servers", text))
     }
 
     /// Reads every source until `is_over`. nginx comes last, so that its last reading covers the
@@ -304,18 +301,18 @@ impl Sources {
     }
 
     fn sent_to_nginx(&self) -> u64 {
-        self.own_pages().map(Page::sent).sum()
+        self.own_pages().map(|page| page.site.sent).sum()
     }
 
     fn pages_of_nginx(&self) -> Vec<String> {
-        self.own_pages().map(|page| page.path().to_owned()).collect()
+        self.own_pages().map(|page| page.site.url.path.clone()).collect()
     }
 
     /// Requests for watched pages, by path.
     fn polls_of_pages(&self) -> BTreeMap<String, u64> {
         let mut polls = BTreeMap::new();
         for page in self.own_pages() {
-            *polls.entry(page.path().to_owned()).or_default() += page.sent();
+            *polls.entry(page.site.url.path.clone()).or_default() += page.site.sent;
         }
         polls
     }
@@ -331,11 +328,6 @@ fn unfinished_log(over: Over) -> String {
         ),
         Over::Signal => "a signal ended the wait for the last lines".to_owned(),
     }
-}
-
-/// The error of a first reading.
-fn first(flag: &str, error: Option<String>, remedy: &str) -> Result<()> {
-    error.map_or(Ok(()), |error| Err(anyhow!("{flag}: {error}; {remedy}")))
 }
 
 fn read_nginx(page: &mut Page, patience: &Patience) -> Result<NginxSample, String> {
@@ -354,10 +346,10 @@ fn read_metrics(
     for selector in selectors {
         let samples = prometheus::samples(&text).filter(|sample| selector.matches(sample));
         let before = chosen.len();
-        let kind = prometheus::kind(&text, selector.name());
+        let kind = prometheus::kind(&text, &selector.name);
         chosen.extend(samples.take(SERIES_MAX).map(|sample| (sample, kind)));
         if chosen.len() == before {
-            return Err(format!("the page has no metric {:?} with these labels", selector.name()));
+            return Err(format!("the page has no metric {:?} with these labels", selector.name));
         }
     }
     Ok(chosen)

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use weir_machine::{CpuTicks, Group, PressureStall, Root, Softnet, groups, named, throttled_ns};
-use weir_result::{ClientHealth, ServerCpu};
+use weir_result::ClientHealth;
 
 use super::server::{Server, ThreadTimes};
 
@@ -17,7 +17,7 @@ pub(super) struct Sources {
     interfaces: Vec<Interface>,
     idle_states: Vec<IdleState>,
     /// The server on this machine; empty if it is elsewhere or unknown.
-    server: Server,
+    pub(super) server: Server,
 }
 
 /// A network interface with a known speed. Loopback has none.
@@ -46,7 +46,6 @@ impl Sources {
             let speed = root.number(&format!("{directory}/speed")).ok()?;
             (speed > 0).then_some(Interface { directory, bytes_per_s: speed as f64 * 125e3 })
         });
-        let interfaces = interfaces.collect();
         let idle_states = cpus.iter().flat_map(|cpu| {
             let states = format!("sys/devices/system/cpu/cpu{cpu}/cpuidle");
             root.names(&states).into_iter().map(move |state| format!("{states}/{state}"))
@@ -55,8 +54,14 @@ impl Sources {
             let exit_us = root.number(&format!("{directory}/latency")).ok()?;
             Some(IdleState { directory, exit_ns: exit_us.saturating_mul(1000) })
         });
-        let idle_states = idle_states.collect();
-        Sources { groups: groups(&root), interfaces, idle_states, cpus, server, root }
+        Sources {
+            groups: groups(&root),
+            interfaces: interfaces.collect(),
+            idle_states: idle_states.collect(),
+            cpus,
+            server,
+            root,
+        }
     }
 }
 
@@ -76,7 +81,7 @@ pub(super) struct Counters {
     /// Times entered, and the exit latency in nanoseconds, by idle state.
     entered: BTreeMap<String, (u64, u64)>,
     /// CPU time of the server's threads.
-    server: Option<ThreadTimes>,
+    pub(super) server: Option<ThreadTimes>,
 }
 
 impl Counters {
@@ -113,53 +118,32 @@ impl Counters {
         }
     }
 
-    /// CPU time of the server's threads since `earlier`.
-    pub(super) fn server_since(
-        &self,
-        earlier: &Counters,
-        sources: &Sources,
-        span_ns: u64,
-    ) -> Option<ServerCpu> {
-        sources.server.usage(earlier.server.as_ref(), self.server.as_ref(), span_ns)
-    }
-
     /// The differences from `earlier`, which was read `span_ns` nanoseconds before.
     pub(super) fn since(&self, earlier: &Counters, span_ns: u64) -> ClientHealth {
-        let counted = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
-        let span_us = span_ns as f64 / 1e3;
-        let pressure_us = counted(self.pressure_us, earlier.pressure_us);
-        let dropped = |counters: &Counters| counters.softnet.map(|softnet| softnet.dropped);
-        let squeezed = |counters: &Counters| counters.softnet.map(|softnet| softnet.squeezed);
+        let counted =
+            |of: fn(&Counters) -> Option<u64>| Some(of(self)?.saturating_sub(of(earlier)?));
+        let span_us = (span_ns as f64 / 1e3).max(1.0);
         ClientHealth {
             watched_ns: span_ns,
-            steal: self.steal_since(earlier),
+            steal: self.cpu.zip(earlier.cpu).and_then(|(now, then)| now.since(then).stolen_share()),
             throttled_ns: self.throttled_since(earlier),
-            cpu_pressure: pressure_us.map(|us| (us as f64 / span_us.max(1.0)).min(1.0)),
-            retransmitted_segments: counted(
-                self.retransmitted_segments,
-                earlier.retransmitted_segments,
-            ),
-            tcp_timeouts: counted(self.tcp_timeouts, earlier.tcp_timeouts),
-            listen_overflows: counted(self.listen_overflows, earlier.listen_overflows),
-            softnet_dropped: counted(dropped(self), dropped(earlier)),
-            softnet_squeezed: counted(squeezed(self), squeezed(earlier)),
+            cpu_pressure: counted(|of| of.pressure_us).map(|us| (us as f64 / span_us).min(1.0)),
+            retransmitted_segments: counted(|of| of.retransmitted_segments),
+            tcp_timeouts: counted(|of| of.tcp_timeouts),
+            listen_overflows: counted(|of| of.listen_overflows),
+            softnet_dropped: counted(|of| Some(of.softnet?.dropped)),
+            softnet_squeezed: counted(|of| Some(of.softnet?.squeezed)),
             interface_use: self.interface_use_since(earlier, span_ns),
             idle_exit_ns: self.idle_exit_since(earlier),
             ..ClientHealth::default()
         }
     }
 
-    fn steal_since(&self, earlier: &Counters) -> Option<f64> {
-        self.cpu?.since(earlier.cpu?).stolen_share()
-    }
-
     /// Throttled time of the most throttled control group, in nanoseconds.
     fn throttled_since(&self, earlier: &Counters) -> Option<u64> {
-        let spans = self
-            .throttled_ns
-            .iter()
-            .filter_map(|(group, now)| Some(now.saturating_sub(*earlier.throttled_ns.get(group)?)));
-        spans.max()
+        let earlier = &earlier.throttled_ns;
+        let since = |(group, now): (&String, &u64)| Some(now.saturating_sub(*earlier.get(group)?));
+        self.throttled_ns.iter().filter_map(since).max()
     }
 
     /// Utilisation of the busiest interface in its busier direction, as a share of 1.
