@@ -53,10 +53,8 @@ impl LocalRun {
 
     /// True if a script sends no request elsewhere than to the target.
     fn goes_there(&self) -> bool {
-        self.planned
-            .scripts
-            .as_ref()
-            .is_none_or(|scripts| scripts.goes_to(&self.planned.draft.endpoint))
+        let Planned { scripts, draft, .. } = &self.planned;
+        scripts.as_ref().is_none_or(|scripts| scripts.goes_to(&draft.endpoint))
     }
 
     /// Checks that this machine has the addresses and descriptors of the load. wrk does not check.
@@ -65,13 +63,10 @@ impl LocalRun {
         if self.spec.compat.is_some() {
             return Ok(());
         }
-        connections::check_sources(&self.planned.draft)?;
+        let Planned { scripts, draft, .. } = &self.planned;
+        connections::check_sources(draft)?;
         limit.map_or(Ok(()), |limit| {
-            connections::check_descriptors(
-                &self.planned.draft.plan,
-                self.planned.scripts.is_some(),
-                limit,
-            )
+            connections::check_descriptors(&draft.plan, scripts.is_some(), limit)
         })
     }
 
@@ -164,18 +159,15 @@ impl LocalRun {
         outcome: Outcome,
         interrupts: &Interrupts,
     ) -> Finished {
-        let compat = self.spec.compat;
-        let needs_figures = compat.is_some() || self.planned.scripts.is_some();
+        let (compat, scripts) = (self.spec.compat, self.planned.scripts);
+        let needs_figures = compat.is_some() || scripts.is_some();
         let has_batch_times = compat.is_some_and(|compat| compat.batch_times);
-        let of_run = || figures(&document, &outcome.measurements, has_batch_times);
+        let of_run = || figures(&document, &outcome.parts.measurements, has_batch_times);
         Finished {
             no_server,
             is_drain_cut: outcome.is_drain_cut,
             figures: needs_figures.then(of_run),
-            script: self
-                .planned
-                .scripts
-                .map(|scripts| EndedScript { scripts, states: outcome.states }),
+            script: scripts.map(|scripts| EndedScript { scripts, states: outcome.states }),
             script_failures: script::failures(&outcome.failures),
             ..Finished::of(document, interrupts)
         }
@@ -196,9 +188,7 @@ impl LocalRun {
         let (commit, scripts) = (self.commit.as_deref(), self.planned.scripts.as_ref());
         Ok(weir_verdict::assemble(DocumentParts {
             environment: environment::describe(job.plan.io, &job.endpoint, epoch.clock, commit),
-            plan: job.plan.clone(),
             script_file: scripts.map(|scripts| scripts.file.to_string_lossy().into_owned()),
-            measurements: outcome.measurements.clone(),
             run: RunParts {
                 id: epoch.run_id(),
                 epoch: epoch.text(),
@@ -212,14 +202,8 @@ impl LocalRun {
             preflight: preflight.response,
             preflight_sent: preflight.sent,
             preflight_returned: preflight.returned,
-            probe: outcome.probe,
-            network: outcome.network,
-            client: outcome.client,
-            health: outcome.health,
-            witness: outcome.witness.clone(),
-            trials: outcome.trials,
-            server: outcome.server.clone(),
             notes: std::mem::take(&mut self.planned.notes),
+            ..outcome.parts.clone()
         })?)
     }
 }
@@ -278,24 +262,25 @@ impl PreparedRun for LocalRun {
         let witness = self.has_witness(&job).then(|| Witness::start(&job, epoch.clock)).flatten();
         let scripts = self.planned.scripts.as_mut();
         let mut outcome = carry_out(&job, &epoch, interrupts, scripts, observer)?;
-        outcome.witness = witness.and_then(Witness::finish);
-        outcome.probe = probe;
+        outcome.parts.witness = witness.and_then(Witness::finish);
+        outcome.parts.probe = probe;
         let is_signalled = interrupts.received().is_some();
         interrupts.begin_wait();
         if let Some(watching) = watching {
-            outcome.server = watching.finish(&job.plan, &outcome, &preflight, !self.goes_there());
+            outcome.parts.server =
+                watching.finish(&job.plan, &outcome, &preflight, !self.goes_there());
             // A signal that ends the last readings leaves the window complete, as in the drain.
             outcome.is_drain_cut |= !is_signalled && interrupts.received().is_some();
         }
-        outcome.trials.selfcheck = floor;
+        outcome.parts.trials.selfcheck = floor;
         let is_over = interrupts.received().is_some() || outcome.is_unconnected;
         if self.spec.checks.prove_client && !is_over {
             observer.phase(Phase::ProveClient, &job.plan);
-            outcome.trials.prove_client = self.proof(&job, interrupts);
+            outcome.parts.trials.prove_client = self.proof(&job, interrupts);
         }
         interrupts.begin_wait();
         let no_server = self.add_notes(&job, &outcome, preflight.response.is_some());
-        let raw = raw.and_then(|raw| raw.finish(&job.plan, &epoch, &outcome.measurements));
+        let raw = raw.and_then(|raw| raw.finish(&job.plan, &epoch, &outcome.parts.measurements));
         self.planned.notes.extend(raw.as_ref().and_then(raw::note));
         let mut document = self.document(&job, epoch, &outcome, preflight)?;
         document.raw.extend(raw);

@@ -145,7 +145,7 @@ impl Watching {
         let status = statuses.as_ref().map(Statuses::counts).unwrap_or_default();
         let load = ServerLoad { status, ..load_of(outcome, preflight) };
         let not_compared = not_comparable(plan, goes_elsewhere);
-        let workers = &outcome.measurements.workers;
+        let workers = &outcome.parts.measurements.workers;
         let t0_ns = workers.iter().map(|worker| worker.t0_ns).max().unwrap_or(0);
         let t1_ns = workers.iter().map(|worker| worker.t1_ns).max().unwrap_or(0);
         let t0 = self.epoch.after(t0_ns);
@@ -208,8 +208,8 @@ fn not_comparable(plan: &Plan, goes_elsewhere: bool) -> Option<String> {
 
 /// Counts all requests that weir sent to the target since the watch was opened.
 fn load_of(outcome: &Outcome, preflight: &PreflightResult) -> ServerLoad {
-    let (probe, load) = (outcome.probe, &outcome.measurements);
-    let beside = outcome.witness.as_ref();
+    let (probe, load) = (outcome.parts.probe, &outcome.parts.measurements);
+    let beside = outcome.parts.witness.as_ref();
     let witness = beside.map(|witness| witness.sent).unwrap_or_default();
     let completed = |of: &Measurements| of.intervals.iter().map(|i| i.completed).sum::<u64>();
     let answered = completed(load)

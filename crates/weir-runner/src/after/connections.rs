@@ -28,12 +28,12 @@ pub(crate) fn no_server(
         [] => plan.target.address.clone(),
         several => several.join(", "),
     };
-    let failures = &outcome.measurements.connections.failures;
+    let failures = &outcome.parts.measurements.connections.failures;
     let is_tls = failures.keys().any(|kind| matches!(kind.cause, FailureCause::Tls(_)));
     let mut reasons: Vec<String> =
         failures.iter().map(|(kind, count)| ConnectionFailure::of(*kind, *count).text).collect();
     reasons.dedup();
-    let goaways = outcome.measurements.connections.goaways.keys();
+    let goaways = outcome.parts.measurements.connections.goaways.keys();
     let ended: Vec<String> = goaways
         .map(|reason| format!("the server ended the connection (GOAWAY: {reason})"))
         .collect();

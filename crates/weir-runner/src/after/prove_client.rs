@@ -98,11 +98,11 @@ fn shortly(
     }
     for attempt in 1.. {
         let Some(outcome) = carry_out(job.clone(), interrupts)? else { break };
-        let stops = outcome.health.and_then(|health| health.stops);
+        let stops = outcome.parts.health.and_then(|health| health.stops);
         if attempt == ATTEMPTS || !stops.is_some_and(health::is_long) {
-            return Ok(Some(outcome.measurements));
+            return Ok(Some(outcome.parts.measurements));
         }
-        *dropped += outcome.measurements.sent.total();
+        *dropped += outcome.parts.measurements.sent.total();
     }
     Ok(None)
 }

@@ -17,14 +17,18 @@ use crate::run::load::Outcome;
 pub(crate) fn remarks(job: &Job, outcome: &Outcome, has_preflight: bool) -> Vec<Note> {
     let has_failed = !outcome.failures.is_empty();
     let mut notes: Vec<Note> = gave_up(job, outcome).into_iter().collect();
-    notes.extend(script::notes(&job.plan, &outcome.measurements, has_failed));
+    notes.extend(script::notes(&job.plan, &outcome.parts.measurements, has_failed));
     notes.extend(mostly_errors(outcome, has_preflight));
-    notes.extend(connections::out_of_ports(&job.plan, &outcome.measurements));
-    notes.extend(connections::short_lifetime(&job.plan, &outcome.measurements));
-    notes.extend(connections::crowding(&job.plan, usable_cpus().len(), &outcome.measurements));
-    notes.extend(of_trials(outcome.trials));
-    notes.extend(started_late(job, &outcome.measurements));
-    notes.extend(not_resumed(&outcome.measurements));
+    notes.extend(connections::out_of_ports(&job.plan, &outcome.parts.measurements));
+    notes.extend(connections::short_lifetime(&job.plan, &outcome.parts.measurements));
+    notes.extend(connections::crowding(
+        &job.plan,
+        usable_cpus().len(),
+        &outcome.parts.measurements,
+    ));
+    notes.extend(of_trials(outcome.parts.trials));
+    notes.extend(started_late(job, &outcome.parts.measurements));
+    notes.extend(not_resumed(&outcome.parts.measurements));
     for failure in &outcome.failures {
         notes.push(Note::new("script_failed", script::describe(failure)));
     }
@@ -41,7 +45,7 @@ fn of_trials(trials: Trials) -> impl Iterator<Item = Note> {
 
 /// The note on a run whose responses are mostly errors, unless the preflight received a response.
 fn mostly_errors(outcome: &Outcome, has_preflight: bool) -> Option<Note> {
-    let outcomes = &outcome.measurements.outcomes;
+    let outcomes = &outcome.parts.measurements.outcomes;
     if has_preflight || outcomes.bad_response <= outcomes.ok {
         return None;
     }
@@ -71,7 +75,7 @@ fn not_resumed(measurements: &Measurements) -> Option<Note> {
 /// The note on a run that gave up before its number of requests.
 fn gave_up(job: &Job, outcome: &Outcome) -> Option<Note> {
     let plan = &job.plan;
-    let never_sent = outcome.measurements.outcomes.never_sent;
+    let never_sent = outcome.parts.measurements.outcomes.never_sent;
     if plan.duration_ns.is_some() || outcome.signal.is_some() || never_sent == 0 {
         return None;
     }

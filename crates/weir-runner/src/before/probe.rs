@@ -5,13 +5,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_engine::{Control, Ending, Extras, Job};
+use weir_engine::{Control, Ending, Job};
 use weir_io::{Clock, Waker};
 use weir_result::document::Probed;
-use weir_result::{ConnectionPlan, HttpPlan, Load, Plan, StampChoice};
+use weir_result::{ConnectionPlan, Load, Plan, StampChoice};
 
 use crate::interrupts::Interrupts;
-use crate::run::health;
+use crate::run::{health, trial};
 
 /// Maximum duration, connecting included. Requests in flight at its end are abandoned.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -59,36 +59,19 @@ fn attempt(job: &Arc<Job>, interrupts: &Interrupts) -> (Probed, bool) {
 
 /// The load of `job` over one connection, as a closed loop.
 fn single(job: &Job, requests: u64) -> Job {
-    let plan = &job.plan;
+    let single = trial::single(job);
     let plan = Plan {
         load: Load::ClosedLoop,
-        connections: 1,
-        threads: 1,
-        http: plan.http.map(HttpPlan::one_at_a_time),
-        pipeline: 1,
         warmup_ns: 0,
-        warmup_is_auto: false,
         duration_ns: None,
         requests: Some(requests),
-        tick_ns: None,
         stamps: StampChoice::None,
-        part: None,
-        connection: ConnectionPlan {
-            rate: None,
-            destinations: Vec::new(),
-            ..plan.connection.clone()
-        },
-        ..plan.clone()
-    };
-    Job {
-        plan,
         // Without destinations, the probe connects to the endpoint, which is the first of them.
-        destinations: Vec::new(),
-        ending: Ending { abandons: true, ..job.ending },
-        extras: Extras::default(),
-        raw: None,
-        ..job.clone()
-    }
+        connection: ConnectionPlan { destinations: Vec::new(), ..single.plan.connection },
+        ..single.plan
+    };
+    let ending = Ending { abandons: true, ..single.ending };
+    Job { plan, destinations: Vec::new(), ending, ..single }
 }
 
 /// Number of requests of the probe, at most that of the load; `None` if the load has too few.

@@ -58,7 +58,7 @@ pub(crate) fn measure(job: &Job, interrupts: &Interrupts) -> Result<Option<Selfc
     let job = job_against(server.endpoint(), job)?;
     let plan = job.plan.clone();
     let Some(outcome) = carry_out(job, interrupts)? else { return Ok(None) };
-    let floor = SelfcheckSection::of(&plan, RATE, &outcome.measurements);
+    let floor = SelfcheckSection::of(&plan, RATE, &outcome.parts.measurements);
     Ok(Some(floor.with_context(|| format!("{SELFCHECK}: weir's own server did not respond"))?))
 }
 

@@ -1,7 +1,6 @@
 //! The addresses of the URL's host that carry the load: those that accept a connection, of one
 //! family. Nothing here sends a request.
 
-use std::fmt::Write as _;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::thread;
@@ -11,8 +10,8 @@ use anyhow::{Result, bail};
 use weir_io::Endpoint;
 use weir_result::Note;
 use weir_text::setting::{CONNECTIONS, IPV4, IPV6};
-use weir_text::units;
 
+use crate::patience::text_of;
 use crate::spec::AddressFamily;
 
 /// Connect timeout of an address.
@@ -117,8 +116,7 @@ fn connect_to_each(addresses: &[SocketAddr]) -> Vec<Option<String>> {
 fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
-            let patience_ns = u64::try_from(PATIENCE.as_nanos()).unwrap_or(u64::MAX);
-            format!("no response within {}", units::exact_duration(patience_ns))
+            format!("no response within {}", text_of(PATIENCE))
         }
         io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
         _ => error.to_string().split(" (os error").next().unwrap_or_default().to_lowercase(),
@@ -131,12 +129,11 @@ const NAMED_MAX: usize = 8;
 fn note(host: &str, others: &[String]) -> Option<Note> {
     let count = others.len();
     let (verb, s) = if count == 1 { ("carries", "") } else { ("carry", "es") };
-    let mut text = format!(
-        "{count} address{s} of {host} {verb} no load: {}",
-        others[..count.min(NAMED_MAX)].join(", ")
-    );
-    if count > NAMED_MAX {
-        let _infallible = write!(text, " and {} more", count - NAMED_MAX);
+    let (named, more) = others.split_at(count.min(NAMED_MAX));
+    let named = named.join(", ");
+    let mut text = format!("{count} address{s} of {host} {verb} no load: {named}");
+    if !more.is_empty() {
+        text += &format!(" and {} more", more.len());
     }
     (count > 0).then(|| Note::new("other_addresses", text))
 }

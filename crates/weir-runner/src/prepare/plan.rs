@@ -7,8 +7,8 @@ use weir_http::{BodyBudget, Prepared, RequestError};
 use weir_io::{Endpoint, Engine, EngineChoice};
 use weir_result::document::{Input, InputRole};
 use weir_result::{
-    Closer, ConnectionPlan, Header, HttpPlan, IoEngine, Load, Note, Plan, RequestPlan, SuccessRule,
-    Target, TlsPlan,
+    Closer, ConnectionPlan, Header, HttpPlan, IoEngine, Load, Note, Plan, Rate, RequestPlan,
+    SuccessRule, Target, TlsPlan,
 };
 use weir_text::Setting;
 use weir_text::setting::{BODY, DURATION, HEADER, HTTP, IO, METHOD, PIPELINE, RATE, URL};
@@ -251,12 +251,9 @@ fn check_spec(spec: &RunSpec) -> Result<()> {
     if load.duration_ns.or(load.requests).is_none_or(|limit| limit == 0) {
         bail!("a run needs an end: a duration or a number of requests above 0");
     }
-    let rate = match load.model {
-        Load::OpenLoop { rate, .. } => Some(rate),
-        Load::ClosedLoop => None,
-    };
-    let mut rates = rate.into_iter().chain(spec.connection.rate);
-    if rates.any(|rate| rate.numerator == 0 || rate.denominator == 0) {
+    let is_zero = |rate: Rate| rate.numerator == 0 || rate.denominator == 0;
+    let is_idle = matches!(load.model, Load::OpenLoop { rate, .. } if is_zero(rate));
+    if is_idle || spec.connection.rate.is_some_and(is_zero) {
         bail!("the rates of requests and of connects are above 0");
     }
     Ok(())

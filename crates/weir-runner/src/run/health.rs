@@ -8,9 +8,7 @@ mod round_trips;
 mod server;
 mod wall_clock;
 
-use std::net::IpAddr;
-
-use weir_engine::{BEAT_NS, Heartbeat};
+use weir_engine::{BEAT_NS, Heartbeat, Job};
 use weir_io::{Clock, Endpoint, Nanos};
 use weir_machine::{OwnSchedStat, SchedStat};
 use weir_result::{self, ClientHealth, Measurements, Stops};
@@ -35,21 +33,9 @@ const BEATS_PER_SAMPLE: u64 = 40;
 pub(crate) struct Watcher {
     thread: Beside<(Option<Seen>, Heartbeat)>,
     endpoint: Endpoint,
+    /// Number of addresses of this machine from which its connections come.
     sources: u64,
     is_local: Option<bool>,
-}
-
-/// The target's connections, watched in addition to the machine.
-#[derive(Clone, Debug)]
-pub(crate) struct Watched {
-    /// The server's address.
-    pub(crate) endpoint: Endpoint,
-    /// Number of addresses of this machine from which its connections come.
-    pub(crate) sources: u64,
-    /// The first of those addresses, if they are given.
-    pub(crate) source: Option<IpAddr>,
-    /// True if handshakes may measure the network's round-trip time.
-    pub(crate) round_trips: bool,
 }
 
 /// The result of the watch.
@@ -68,19 +54,21 @@ impl Watcher {
     ///
     /// Returns `None` if no thread can be started: the load then runs without a watch.
     pub(crate) fn start(
+        job: &Job,
         clock: Clock,
-        watched: Watched,
         window: impl Fn() -> Option<(Nanos, Nanos)> + Send + 'static,
     ) -> Option<Watcher> {
-        let Watched { endpoint, sources, source, round_trips } = watched;
+        let (plan, endpoint) = (&job.plan, job.endpoint.clone());
         let is_local = is_local(&endpoint);
         let server = match is_local {
             Some(true) => Server::find(&endpoint),
             _ => Server::default(),
         };
         // To a server on this machine there is no network to measure.
-        let wants_trips = round_trips && is_local == Some(false);
+        let wants_trips = job.extras.round_trips && is_local == Some(false);
+        let source = plan.connection.source(0);
         let trips = wants_trips.then(|| RoundTrips::new(endpoint.clone(), source));
+        let sources = plan.connection.sources_used(plan.own_connections());
         let watch = move |end| watch(clock, server, trips, &window, end);
         let thread = Beside::start("weir-health", watch).ok()?;
         Some(Watcher { thread, endpoint, sources, is_local })
@@ -226,12 +214,17 @@ pub(crate) fn with_heartbeat<T>(clock: Clock, load: impl FnOnce() -> T) -> (T, H
 
 #[cfg(test)]
 mod tests {
+    use weir_http::Prepared;
+    use weir_result::Plan;
+
     use super::*;
 
     fn watcher(window: Option<(Nanos, Nanos)>) -> Watcher {
         let endpoint = Endpoint::Tcp(([127, 0, 0, 1], 1).into());
-        let watched = Watched { endpoint, sources: 1, source: None, round_trips: true };
-        Watcher::start(Clock::start(), watched, move || window).expect("a thread")
+        let request = Prepared::http1("GET", "/", "h", &[], None).expect("a request");
+        let mut job = Job::new(Plan::default(), endpoint, request);
+        job.extras.round_trips = true;
+        Watcher::start(&job, Clock::start(), move || window).expect("a thread")
     }
 
     #[test]

@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use weir_engine::{Control, Job, LiveMessage, ScriptFailure};
 use weir_io::{Clock, Nanos, Waker};
 use weir_machine::{Memory, Root};
-use weir_result::document::{ClientUsage, NetworkSection, Probed, ServerSection, Trials};
-use weir_result::{ClientHealth, Load, Measurements};
+use weir_result::Load;
+use weir_result::document::{ClientUsage, DocumentParts, NetworkSection};
 use weir_sys::{CpuTime, Signal};
 
 use crate::background;
@@ -17,7 +17,7 @@ use crate::errors::NoThread;
 use crate::interrupts::Interrupts;
 use crate::observer::Observer;
 use crate::prepare::script::Scripts;
-use crate::run::health::{Watched, Watcher};
+use crate::run::health::Watcher;
 use crate::run::live;
 
 /// The run's epoch on both clocks.
@@ -55,22 +55,8 @@ impl Epoch {
 /// The outcome of a run.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    /// Measurements of the load.
-    pub(crate) measurements: Measurements,
-    /// Health of the machine during the run, if it was watched.
-    pub(crate) health: Option<ClientHealth>,
-    /// CPU time and memory that the process used.
-    pub(crate) client: ClientUsage,
-    /// Short runs that assess the client.
-    pub(crate) trials: Trials,
-    /// The one-connection probe before the load.
-    pub(crate) probe: Probed,
-    /// The load's TCP sockets.
-    pub(crate) network: Option<NetworkSection>,
-    /// The server as it was watched, if it was.
-    pub(crate) server: Option<ServerSection>,
-    /// Measurements of the witness, if there was one.
-    pub(crate) witness: Option<Measurements>,
+    /// Parts of the document that the load has measured.
+    pub(crate) parts: DocumentParts,
     /// Signal that ended the run early.
     pub(crate) signal: Option<Signal>,
     /// True if a signal ended the drain, or the last readings of the watched server: the window was
@@ -101,7 +87,8 @@ pub(crate) fn carry_out(
     interrupts.watch_over(&control, clock);
     let states = scripts.map(|scripts| scripts.main.take_workers()).unwrap_or_default();
     let cpu_before = weir_sys::process_cpu_time().unwrap_or_default();
-    let watcher = watch_machine(job, clock, Arc::clone(&control));
+    let (its_control, its_plan) = (Arc::clone(&control), job.plan.clone());
+    let watcher = Watcher::start(job, clock, move || its_control.window(&its_plan));
     let finished = thread::scope(|scope| {
         if !observer.is_live() {
             return Ok(weir_engine::run(job, clock, &control, None, states)?);
@@ -122,45 +109,26 @@ pub(crate) fn carry_out(
         let _ended = sender.send(LiveMessage::End);
         let _panicked = watcher.join();
         Ok::<_, anyhow::Error>(finished?)
-    });
-    let nothing = Measurements::default();
-    let measured = finished.as_ref().map_or(&nothing, |finished| &finished.measurements);
-    let seen = watcher.and_then(|watcher| watcher.finish(measured));
+    })?;
+    let seen = watcher.and_then(|watcher| watcher.finish(&finished.measurements));
     let round_trips = seen.map(|seen| seen.round_trips).unwrap_or_default();
-    let finished = finished?;
     let mut failures = finished.lost;
     failures.splice(..0, control.script_failure());
     let signal = interrupts.received();
     let is_interrupted = finished.measurements.interrupted;
     Ok(Outcome {
-        network: NetworkSection::of(&finished.measurements.tcp, round_trips),
+        parts: DocumentParts {
+            network: NetworkSection::of(&finished.measurements.tcp, round_trips),
+            health: seen.map(|seen| seen.health),
+            client: usage_since(cpu_before),
+            ..DocumentParts::bare(job.plan.clone(), finished.measurements)
+        },
         signal: signal.filter(|_| is_interrupted),
         is_drain_cut: signal.is_some() && !is_interrupted && failures.is_empty(),
         is_unconnected: control.is_unconnected(),
-        measurements: finished.measurements,
-        health: seen.map(|seen| seen.health),
-        client: usage_since(cpu_before),
-        trials: Trials::default(),
-        probe: Probed::default(),
-        server: None,
-        witness: None,
         states: finished.scripts.into_iter().map(|(_, state)| state).collect(),
         failures,
     })
-}
-
-/// Starts to watch the machine.
-fn watch_machine(job: &Job, clock: Clock, control: Arc<Control>) -> Option<Watcher> {
-    let plan = &job.plan;
-    let its_plan = plan.clone();
-    let window = move || control.window(&its_plan);
-    let watched = Watched {
-        endpoint: job.endpoint.clone(),
-        sources: plan.connection.sources_used(plan.own_connections()),
-        source: plan.connection.source(0),
-        round_trips: job.extras.round_trips,
-    };
-    Watcher::start(clock, watched, window)
 }
 
 /// CPU time that the process has used since `before`, and its peak memory.

@@ -1,10 +1,12 @@
 //! Short runs beside the main run that assess the client: its noise floor, and the effect of one
-//! more thread on the load. Their requests are in no accounting.
+//! more thread on the load. Their requests are in no accounting. And the load over one connection,
+//! as the probe and the witness make it.
 
 use std::sync::Arc;
 
 use anyhow::Result;
-use weir_engine::Job;
+use weir_engine::{Extras, Job};
+use weir_result::{ConnectionPlan, HttpPlan, Plan};
 
 use crate::interrupts::Interrupts;
 use crate::observer::Silent;
@@ -14,4 +16,21 @@ use crate::run::load::{self, Epoch, Outcome};
 pub(crate) fn carry_out(job: Job, interrupts: &Interrupts) -> Result<Option<Outcome>> {
     let outcome = load::carry_out(&Arc::new(job), &Epoch::start(), interrupts, None, &mut Silent)?;
     Ok(interrupts.received().is_none().then_some(outcome))
+}
+
+/// Returns the job with one connection of one thread, without rows and optional measurements.
+pub(crate) fn single(job: &Job) -> Job {
+    let plan = Plan {
+        connections: 1,
+        threads: 1,
+        http: job.plan.http.map(HttpPlan::one_at_a_time),
+        pipeline: 1,
+        warmup_is_auto: false,
+        tick_ns: None,
+        part: None,
+        // The connect rate applies to the load's connections only.
+        connection: ConnectionPlan { rate: None, ..job.plan.connection.clone() },
+        ..job.plan.clone()
+    };
+    Job { plan, extras: Extras::default(), raw: None, ..job.clone() }
 }

@@ -5,13 +5,12 @@
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use weir_engine::{Control, Extras, Job};
+use weir_engine::{Control, Job};
 use weir_io::Clock;
-use weir_result::{
-    Arrivals, ConnectionPlan, HttpPlan, Load, Measurements, Pacing, Part, Plan, Rate, StampChoice,
-};
+use weir_result::{Arrivals, Load, Measurements, Pacing, Part, Plan, Rate, StampChoice};
 
 use crate::prepare::location::is_local;
+use crate::run::trial;
 
 /// Probes per second beside a closed loop, and the maximum beside an open one.
 const PROBES_PER_SECOND: u64 = 100;
@@ -80,25 +79,17 @@ fn rate(plan: &Plan) -> Rate {
 /// The job of the witness.
 fn probe(job: &Job) -> Job {
     let load = Load::OpenLoop { rate: rate(&job.plan), arrivals: Arrivals::Poisson { seed: 1 } };
+    let single = trial::single(job);
     let plan = Plan {
         load,
-        connections: 1,
-        threads: 1,
-        http: job.plan.http.map(HttpPlan::one_at_a_time),
-        pipeline: 1,
-        warmup_is_auto: false,
         requests: None,
         // It must not take CPU time from the threads that it checks.
         pacing: Pacing::Sleep,
         wait: weir_result::Wait::Auto,
-        tick_ns: None,
         stamps: StampChoice::All,
-        part: None,
-        // The connect rate applies to the load's connections only.
-        connection: ConnectionPlan { rate: None, ..job.plan.connection.clone() },
-        ..job.plan.clone()
+        ..single.plan
     };
-    Job { plan, cpus: Vec::new(), extras: Extras::default(), raw: None, ..job.clone() }
+    Job { plan, cpus: Vec::new(), ..single }
 }
 
 #[cfg(test)]

@@ -34,10 +34,7 @@ impl RoundTrips {
 
     /// Begins a handshake if one is due, and checks the one in progress.
     pub(super) fn beat(&mut self, now: Nanos, (t0, t1): (Nanos, Nanos)) {
-        if let Some(rtt_ns) = self.current.as_ref().and_then(Handshake::round_trip_ns) {
-            self.rtts_ns.push(rtt_ns);
-            self.current = None;
-        }
+        self.check();
         if self.begun < HANDSHAKES && now >= due_at(self.begun, t0, t1) && now < t1 {
             // A handshake in progress when the next is due is abandoned.
             self.begun += 1;
@@ -45,11 +42,16 @@ impl RoundTrips {
         }
     }
 
-    /// Returns the number of completed handshakes and their median round-trip time.
-    pub(super) fn finish(mut self) -> Counted {
+    fn check(&mut self) {
         if let Some(rtt_ns) = self.current.as_ref().and_then(Handshake::round_trip_ns) {
             self.rtts_ns.push(rtt_ns);
+            self.current = None;
         }
+    }
+
+    /// Returns the number of completed handshakes and their median round-trip time.
+    pub(super) fn finish(mut self) -> Counted {
+        self.check();
         self.rtts_ns.sort_unstable();
         Counted {
             connects: self.rtts_ns.len() as u64,
