@@ -18,16 +18,10 @@ pub struct Finished {
     pub(crate) is_drain_cut: bool,
     pub(crate) interrupts: Interrupts,
     pub(crate) figures: Option<Figures>,
-    pub(crate) script: Option<EndedScript>,
+    /// A script after the load, with the states that the workers give back.
+    pub(crate) script: Option<(Scripts, Vec<weir_script::Worker>)>,
     /// Failures of the script, each in one line, with the calls that led to it.
     pub(crate) script_failures: Vec<(String, String)>,
-}
-
-/// A script after the load, with the states that the workers give back.
-#[derive(Debug)]
-pub(crate) struct EndedScript {
-    pub(crate) scripts: Scripts,
-    pub(crate) states: Vec<weir_script::Worker>,
 }
 
 impl Finished {
@@ -77,10 +71,10 @@ impl Finished {
     /// # Errors
     /// When one of them fails.
     pub fn finish_script(&mut self) -> Result<bool, Error> {
-        let (Some(script), Some(figures)) = (self.script.take(), &self.figures) else {
+        let (Some((mut scripts, states)), Some(figures)) = (self.script.take(), &self.figures)
+        else {
             return Ok(false);
         };
-        let EndedScript { mut scripts, states } = script;
         self.interrupts.reported();
         scripts.finish(states, figures)?;
         Ok(true)

@@ -14,7 +14,7 @@ use crate::after::{environment, prove_client};
 use crate::before::preflight::{self, PreflightResult};
 use crate::before::{probe, selfcheck};
 use crate::errors::{Error, Interrupted};
-use crate::finished::{EndedScript, Finished};
+use crate::finished::Finished;
 use crate::interrupts::Interrupts;
 use crate::observer::{Observer, Phase, Silent};
 use crate::prepare::plan::Planned;
@@ -148,7 +148,9 @@ impl LocalRun {
             self.planned.notes.push(Note::new("unverified", text));
         }
         self.planned.notes.extend(remarks(job, outcome, has_preflight));
-        after::connections::no_server(&self.spec, job, outcome, &mut self.planned.notes)
+        let no_server = after::connections::no_server(&self.spec, job, outcome);
+        self.planned.notes.extend(no_server.clone());
+        no_server
     }
 
     /// Returns the end of the run.
@@ -167,7 +169,7 @@ impl LocalRun {
             no_server,
             is_drain_cut: outcome.is_drain_cut,
             figures: needs_figures.then(of_run),
-            script: scripts.map(|scripts| EndedScript { scripts, states: outcome.states }),
+            script: scripts.map(|scripts| (scripts, outcome.states)),
             script_failures: script::failures(&outcome.failures),
             ..Finished::of(document, interrupts)
         }

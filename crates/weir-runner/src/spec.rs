@@ -1,6 +1,6 @@
 //! The specification of a run: every choice that a run depends on, as plain values. It is made from
 //! flags or read from JSON, and nothing later hands a value back to it. Nothing here resolves a
-//! name or opens a socket; only [`RunSpec::complete`] reads files.
+//! name or opens a socket.
 
 mod checks;
 mod compat;
@@ -128,30 +128,6 @@ impl RunSpec {
         Ok(read().context("the run specification cannot be read")?)
     }
 
-    /// Writes the specification as JSON, with its secrets; [`RunSpec::redacted`] removes them.
-    ///
-    /// # Errors
-    /// When a path is not UTF-8.
-    pub fn to_json(&self) -> Result<String, Error> {
-        let text = serde_json::to_string_pretty(self);
-        Ok(text.context("the run specification cannot be written")?)
-    }
-
-    /// Reads every file of the run and keeps its content, length and digest. The specification then
-    /// needs no file, except for modules that a script loads by itself.
-    ///
-    /// # Errors
-    /// When a file cannot be read, or is not the one that was specified.
-    pub fn complete(&mut self) -> Result<(), Error> {
-        if let Some(script) = &mut self.script {
-            script.file.complete(InputRole::Script)?;
-        }
-        if let Some(file) = self.request.body_file() {
-            file.complete(InputRole::Body)?;
-        }
-        Ok(self.tls.complete()?)
-    }
-
     /// The files, with the roles of those that are digested.
     pub(crate) fn files(&mut self) -> impl Iterator<Item = (Option<InputRole>, &mut InputFile)> {
         let script = self.script.as_mut().map(|it| (Some(InputRole::Script), &mut it.file));
@@ -240,7 +216,7 @@ mod tests {
         spec.compat = Some(CompatSpec { dialect: Dialect::Wrk2, batch_times: true });
         spec.part = Part::new(2, 3);
         spec.start_at_unix_ns = Some(1_800_000_000_000_000_000);
-        let text = spec.to_json().expect("UTF-8");
+        let text = serde_json::to_string(&spec).expect("UTF-8");
         assert_eq!(RunSpec::from_json(text.as_bytes()).expect("what was written"), spec);
     }
 

@@ -14,12 +14,7 @@ use crate::run::load::Outcome;
 use crate::spec::RunSpec;
 
 /// The error of a run that ended before its warm-up because no connection could be opened.
-pub(crate) fn no_server(
-    spec: &RunSpec,
-    job: &Job,
-    outcome: &Outcome,
-    notes: &mut Vec<Note>,
-) -> Option<Note> {
+pub(crate) fn no_server(spec: &RunSpec, job: &Job, outcome: &Outcome) -> Option<Note> {
     if !outcome.is_unconnected {
         return None;
     }
@@ -45,8 +40,7 @@ pub(crate) fn no_server(
     reasons.extend(ended);
     let failure = format!("cannot connect to {address}: {}", reasons.join(", "));
     let error = ServerWait::new(&spec.target).give_up(failure, remedy);
-    notes.push(Note::new("no_server", error.to_string()));
-    notes.last().cloned()
+    Some(Note::new("no_server", error.to_string()))
 }
 
 /// The note on connections that could not be opened because no local port was free.

@@ -77,19 +77,16 @@ impl Redaction {
         if given.off {
             return Redaction { is_off: true, ..Redaction::default() };
         }
-        let names: Vec<String> =
-            given.names.iter().map(|name| name.trim().to_ascii_lowercase()).collect();
+        let names = given.names.iter().map(|name| name.trim().to_ascii_lowercase()).collect();
         let (url, of_url) = credentials::split_userinfo(&spec.target.url);
         let of_pages = spec.watch.urls().filter_map(|url| credentials::split_userinfo(url).1);
         let userinfos = given.userinfos.iter().map(String::as_str).chain(of_url).chain(of_pages);
+        let userinfos = userinfos.filter(|userinfo| !userinfo.is_empty());
         let mut redaction = Redaction {
             is_off: false,
             names,
             users: given.users.clone(),
-            userinfos: userinfos
-                .filter(|userinfo| !userinfo.is_empty())
-                .map(str::to_owned)
-                .collect(),
+            userinfos: userinfos.map(str::to_owned).collect(),
             of_environment: credentials::of_environment(std::env::vars_os()),
             secrets: Vec::new(),
         };
@@ -117,9 +114,8 @@ impl Redaction {
             secrets.extend(user.split_once(':').map(|(_, password)| password.to_owned()));
             secrets.push(user);
         }
-        for userinfo in &self.userinfos {
-            secrets.extend(userinfo.split_once(':').map(|(_, password)| password.to_owned()));
-        }
+        let passwords = self.userinfos.iter().filter_map(|userinfo| userinfo.split_once(':'));
+        secrets.extend(passwords.map(|(_, password)| password.to_owned()));
         let mut values = Vec::new();
         self.parameters_of(url, false, |value| values.push(value.to_owned()));
         secrets.extend(values);
@@ -437,7 +433,7 @@ mod tests {
         let spec = secretive();
         assert_eq!(spec.missing_secrets(), Vec::<String>::new());
         let redacted = spec.redacted();
-        let text = redacted.to_json().expect("UTF-8");
+        let text = serde_json::to_string(&redacted).expect("UTF-8");
         assert!(!text.contains("SECRET"), "{text}");
         // Private keys are left in their files.
         assert_eq!(redacted.tls.key, Some(InputFile::at("key.pem")));

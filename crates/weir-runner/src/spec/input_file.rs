@@ -11,7 +11,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use weir_result::document::{Input, InputRole};
 use weir_text::Setting;
 
-use crate::digest::sha256;
 use crate::errors::shown;
 
 /// A file that a run reads. Its `Debug` form leaves out the content, which may be a secret.
@@ -51,28 +50,6 @@ impl InputFile {
     /// Returns the file at `path`, whatever it holds.
     pub fn at(path: impl Into<PathBuf>) -> InputFile {
         InputFile { path: path.into(), bytes: None, sha256: None, content: None }
-    }
-
-    /// Keeps the content, the length and the digest of the file.
-    ///
-    /// # Errors
-    /// When it cannot be read, or is not the file that was specified.
-    pub(crate) fn complete(&mut self, role: InputRole) -> Result<()> {
-        self.keep(role.setting())?;
-        let content = self.content.as_deref().unwrap_or_default();
-        let input = self.verify(role, (content.len() as u64, sha256(content)))?;
-        self.bytes = Some(input.bytes);
-        self.sha256 = Some(input.sha256);
-        Ok(())
-    }
-
-    /// Keeps the content of the file that `setting` names, without a digest.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub(crate) fn keep(&mut self, setting: Setting) -> Result<()> {
-        self.content = Some(self.read(setting)?);
-        Ok(())
     }
 
     /// Returns the content of the file that `setting` names: the one that is kept, or its own.
@@ -115,16 +92,16 @@ fn from_base64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::digest::sha256;
 
     #[test]
     fn another_file_is_refused() {
-        let named = InputFile { content: Some(b"abc".to_vec()), ..InputFile::at("a") };
-        let mut file = named.clone();
-        file.complete(InputRole::Body).expect("any content will do");
-        assert_eq!((file.bytes, &file.content), (Some(3), &named.content));
+        let file = InputFile { bytes: Some(3), sha256: Some(sha256(b"abc")), ..InputFile::at("a") };
+        let verify =
+            |content: &[u8]| file.verify(InputRole::Body, (content.len() as u64, sha256(content)));
+        assert_eq!(verify(b"abc").expect("the same").bytes, 3);
         for other in [&b"abd"[..], b"abcd"] {
-            let mut file = InputFile { content: Some(other.to_vec()), ..file.clone() };
-            let error = file.complete(InputRole::Body).expect_err("another content").to_string();
+            let error = verify(other).expect_err("another content").to_string();
             assert!(
                 error.starts_with("`request.body` a is not the file that was specified"),
                 "{error}"

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 use weir_result::TlsVersion;
 use weir_result::document::InputRole;
-use weir_text::setting::{CERT, KEY};
 use weir_tls::ClientIdentity;
 
 use super::InputFile;
@@ -44,21 +43,6 @@ pub struct TlsSpec {
 }
 
 impl TlsSpec {
-    /// Reads every file and keeps its content, and the length and digest of those without a private
-    /// key.
-    pub(super) fn complete(&mut self) -> anyhow::Result<()> {
-        if let Some(file) = &mut self.ca_file {
-            file.complete(InputRole::CaFile)?;
-        }
-        if let Some(file) = &mut self.cert {
-            file.keep(CERT)?;
-            if !holds_key(file) {
-                file.complete(InputRole::CertFile)?;
-            }
-        }
-        self.key.as_mut().map_or(Ok(()), |file| file.keep(KEY))
-    }
-
     /// The files, with the roles of those that are digested.
     pub(super) fn files(&mut self) -> impl Iterator<Item = (Option<InputRole>, &mut InputFile)> {
         let authorities = self.ca_file.as_mut().map(|file| (Some(InputRole::CaFile), file));

@@ -78,12 +78,10 @@ impl WatchSpec {
         self.commands.iter_mut().chain(&mut self.captures)
     }
 
-    /// All texts that may hold credentials.
+    /// The texts of sources, which may hold credentials.
     pub(crate) fn texts(&mut self) -> impl Iterator<Item = &mut String> {
         let lists = [&mut self.metrics, &mut self.processes, &mut self.commands];
         let urls = self.nginx.iter_mut().chain(&mut self.prometheus);
-        urls.chain(lists.into_iter().flatten())
-            .chain(&mut self.captures)
-            .chain(self.notes.values_mut())
+        urls.chain(lists.into_iter().flatten()).chain(&mut self.captures)
     }
 }

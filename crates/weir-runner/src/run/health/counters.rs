@@ -14,24 +14,13 @@ pub(super) struct Sources {
     cpus: Vec<u32>,
     /// The control groups up to the root: any of them may have the quota that limits.
     groups: Vec<Group>,
-    interfaces: Vec<Interface>,
-    idle_states: Vec<IdleState>,
+    /// Network interfaces by their directories, with their speeds in bytes per second. Loopback has
+    /// no speed.
+    interfaces: Vec<(String, f64)>,
+    /// Idle states of the CPUs by their directories, with their exit latencies in nanoseconds.
+    idle_states: Vec<(String, u64)>,
     /// The server on this machine; empty if it is elsewhere or unknown.
     pub(super) server: Server,
-}
-
-/// A network interface with a known speed. Loopback has none.
-#[derive(Debug)]
-struct Interface {
-    directory: String,
-    bytes_per_s: f64,
-}
-
-/// An idle state of a usable CPU.
-#[derive(Debug)]
-struct IdleState {
-    directory: String,
-    exit_ns: u64,
 }
 
 impl Sources {
@@ -44,7 +33,7 @@ impl Sources {
             let directory = format!("{INTERFACES}/{name}");
             // In Mbit/s; −1 or an error for an interface without a speed.
             let speed = root.number(&format!("{directory}/speed")).ok()?;
-            (speed > 0).then_some(Interface { directory, bytes_per_s: speed as f64 * 125e3 })
+            (speed > 0).then_some((directory, speed as f64 * 125e3))
         });
         let idle_states = cpus.iter().flat_map(|cpu| {
             let states = format!("sys/devices/system/cpu/cpu{cpu}/cpuidle");
@@ -52,7 +41,7 @@ impl Sources {
         });
         let idle_states = idle_states.filter_map(|directory| {
             let exit_us = root.number(&format!("{directory}/latency")).ok()?;
-            Some(IdleState { directory, exit_ns: exit_us.saturating_mul(1000) })
+            Some((directory, exit_us.saturating_mul(1000)))
         });
         Sources {
             groups: groups(&root),
@@ -95,12 +84,12 @@ impl Counters {
             let ns = throttled_ns(&root.text(&group.cpu_stat()).ok()?)?;
             Some((group.directory.clone(), ns))
         });
-        let carried = interfaces.iter().filter_map(|Interface { directory, bytes_per_s }| {
+        let carried = interfaces.iter().filter_map(|(directory, bytes_per_s)| {
             let bytes = |name| number(directory, name);
             let (received, sent) = (bytes("statistics/rx_bytes")?, bytes("statistics/tx_bytes")?);
             Some((directory.clone(), (received, sent, *bytes_per_s)))
         });
-        let entered = idle_states.iter().filter_map(|IdleState { directory, exit_ns }| {
+        let entered = idle_states.iter().filter_map(|(directory, exit_ns)| {
             Some((directory.clone(), (number(directory, "usage")?, *exit_ns)))
         });
         Counters {
