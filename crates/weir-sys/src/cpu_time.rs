@@ -27,7 +27,7 @@ impl CpuTime {
 /// # Errors
 /// Those of getrusage(2).
 pub fn process_cpu_time() -> io::Result<CpuTime> {
-    Ok(cpu_time(&usage(libc::RUSAGE_SELF)?))
+    cpu_time(libc::RUSAGE_SELF)
 }
 
 /// Returns the CPU time of the calling thread so far.
@@ -35,23 +35,19 @@ pub fn process_cpu_time() -> io::Result<CpuTime> {
 /// # Errors
 /// Those of getrusage(2).
 pub fn thread_cpu_time() -> io::Result<CpuTime> {
-    Ok(cpu_time(&usage(libc::RUSAGE_THREAD)?))
+    cpu_time(libc::RUSAGE_THREAD)
 }
 
-fn cpu_time(usage: &libc::rusage) -> CpuTime {
+fn cpu_time(who: libc::c_int) -> io::Result<CpuTime> {
+    // SAFETY: all-zero bytes are a valid rusage.
+    let mut usage: libc::rusage = unsafe { MaybeUninit::zeroed().assume_init() };
+    // SAFETY: the kernel writes one rusage.
+    check(unsafe { libc::getrusage(who, &mut usage) })?;
     let duration = |time: libc::timeval| {
         Duration::from_secs(time.tv_sec.unsigned_abs())
             + Duration::from_micros(time.tv_usec.unsigned_abs())
     };
-    CpuTime { user: duration(usage.ru_utime), system: duration(usage.ru_stime) }
-}
-
-fn usage(who: libc::c_int) -> io::Result<libc::rusage> {
-    // SAFETY: all-zero bytes are a valid rusage.
-    let mut usage = unsafe { MaybeUninit::zeroed().assume_init() };
-    // SAFETY: the kernel writes one rusage.
-    check(unsafe { libc::getrusage(who, &mut usage) })?;
-    Ok(usage)
+    Ok(CpuTime { user: duration(usage.ru_utime), system: duration(usage.ru_stime) })
 }
 
 #[cfg(test)]
