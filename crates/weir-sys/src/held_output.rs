@@ -43,12 +43,10 @@ impl HeldOutput {
     pub fn begin(bytes_max: usize) -> io::Result<HeldOutput> {
         let (read, written) = UnixStream::pair()?;
         let (stdout, stderr) = (io::stdout(), io::stderr());
-        let outputs =
-            [(stdout.is_terminal(), stdout.as_fd()), (stderr.is_terminal(), stderr.as_fd())];
         let reader = Builder::new().name("weir-output".to_owned());
         let reader = Some(reader.spawn(move || tail(read, bytes_max))?);
         let mut held = HeldOutput { terminals: Vec::new(), written, reader };
-        for (_, output) in outputs.into_iter().filter(|(is_terminal, _)| *is_terminal) {
+        for output in [stdout.as_fd(), stderr.as_fd()].into_iter().filter(BorrowedFd::is_terminal) {
             held.terminals.push((output.as_raw_fd(), output.try_clone_to_owned()?));
             replace(output.as_raw_fd(), held.written.as_fd())?;
         }
