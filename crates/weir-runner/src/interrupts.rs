@@ -21,9 +21,10 @@ pub struct Interrupts {
 }
 
 /// The stage of a run at which a signal came that does not end it in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stage {
     /// Nothing has been measured.
+    #[default]
     Ahead,
     /// A run or a wait after it is in progress, and an earlier signal is ending it.
     Running,
@@ -33,20 +34,12 @@ pub enum Stage {
     Reported,
 }
 
-/// The run that a signal ends.
+/// The stage of the run, and what a signal ends.
 #[derive(Clone, Debug, Default)]
-enum Watched {
-    /// None so far.
-    #[default]
-    Ahead,
-    /// The run of this control and clock.
-    Running { control: Arc<Control>, clock: Clock },
-    /// None, but a wait after its load.
-    Waiting,
-    /// None any more: its results are printed.
-    Printing,
-    /// None any more.
-    Reported,
+struct Watched {
+    stage: Stage,
+    /// Control and clock of the load, while it lasts. Without them, a running stage is a wait.
+    load: Option<(Arc<Control>, Clock)>,
 }
 
 impl Interrupts {
@@ -56,14 +49,11 @@ impl Interrupts {
     pub fn receive(&self, signal: Signal, otherwise: impl FnOnce(Stage)) {
         let is_first = self.received.set(signal).is_ok();
         let watched = self.watched();
-        otherwise(match &*watched {
-            Watched::Running { control, clock } if is_first => return control.stop(clock.now()),
-            Watched::Waiting if !self.hurry.set() => return,
-            Watched::Running { .. } | Watched::Waiting => Stage::Running,
-            Watched::Ahead => Stage::Ahead,
-            Watched::Printing => Stage::Printing,
-            Watched::Reported => Stage::Reported,
-        });
+        match (watched.stage, &watched.load) {
+            (_, Some((control, clock))) if is_first => control.stop(clock.now()),
+            (Stage::Running, None) if !self.hurry.set() => {}
+            (stage, _) => otherwise(stage),
+        }
     }
 
     /// Returns the first signal received, if any.
@@ -75,7 +65,7 @@ impl Interrupts {
     pub fn begin_wait(&self) {
         let mut watched = self.watched();
         self.hurry.reset();
-        *watched = Watched::Waiting;
+        *watched = Watched { stage: Stage::Running, load: None };
     }
 
     /// Returns the limits of a wait that lasts at most this long. [`begin_wait`](Self::begin_wait)
@@ -86,12 +76,12 @@ impl Interrupts {
 
     /// Marks the results as being printed: a signal has nothing to end in order from now on.
     pub fn printing(&self) {
-        *self.watched() = Watched::Printing;
+        *self.watched() = Watched { stage: Stage::Printing, load: None };
     }
 
     /// Marks the results as reported: a signal has no run to end from now on.
     pub fn reported(&self) {
-        *self.watched() = Watched::Reported;
+        *self.watched() = Watched { stage: Stage::Reported, load: None };
     }
 
     /// The wish of signals that waits end.
@@ -102,7 +92,7 @@ impl Interrupts {
     /// Sets the run that a signal ends from now on. A signal received earlier ends it at once.
     pub(crate) fn watch_over(&self, control: &Arc<Control>, clock: Clock) {
         let mut watched = self.watched();
-        *watched = Watched::Running { control: Arc::clone(control), clock };
+        *watched = Watched { stage: Stage::Running, load: Some((Arc::clone(control), clock)) };
         if self.received().is_some() {
             control.stop(clock.now());
         }

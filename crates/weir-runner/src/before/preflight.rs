@@ -47,19 +47,19 @@ enum Failure {
 
 impl Failure {
     /// Returns the failure of a connect or a TLS handshake.
-    fn of_connect(draft: &Draft, error: &io::Error, patience_ns: u64) -> Failure {
-        let reason = reason(error, patience_ns);
+    fn of_connect(draft: &Draft, error: &io::Error) -> Failure {
+        let reason = reason(draft, error);
         let text = format!("cannot connect to {}: {reason}", draft.endpoint);
         of_tls(error).unwrap_or(Failure::Connect { text, is_late: is_late(error) })
     }
 
     /// Returns the failure of an exchange: one that no request could escape, or a missing response.
-    fn of_exchange(draft: &Draft, error: &io::Error, patience_ns: u64) -> Failure {
+    fn of_exchange(draft: &Draft, error: &io::Error) -> Failure {
         match error.get_ref().and_then(|cause| cause.downcast_ref()) {
             Some(ProtocolError::TlsRecord) => plain_to_tls(draft),
             Some(ProtocolError::BadPreface) => not_http2(draft),
             _ => of_tls(error).unwrap_or_else(|| {
-                let reason = reason(error, patience_ns);
+                let reason = reason(draft, error);
                 let text = format!("no valid response from {}: {reason}", draft.plan.url);
                 Failure::NoResponse(text)
             }),
@@ -145,13 +145,9 @@ fn attempt(
     may_send: bool,
     result: &mut PreflightResult,
 ) -> Result<Option<Preflight>, Failure> {
-    let clock = Clock::start();
-    let patience_ns = PATIENCE_NS.min(draft.plan.timeout_ns);
-    let options = BackendOptions { clock, connections: 1, backends: 1, waker: None };
     let engine = Engine::named(draft.plan.io.name()).unwrap_or(Engine::Epoll);
-    let attempt = Attempt { draft, http, may_send, result, patience_ns };
-    weir_io::open(engine, options, attempt)
-        .unwrap_or_else(|error| Err(Failure::of_connect(draft, &error, patience_ns)))
+    weir_io::open(engine, one_connection(), Attempt { draft, http, may_send, result })
+        .unwrap_or_else(|error| Err(Failure::of_connect(draft, &error)))
 }
 
 /// One attempt, for whatever backend it gets.
@@ -160,17 +156,17 @@ struct Attempt<'a> {
     http: &'a HttpSpec,
     may_send: bool,
     result: &'a mut PreflightResult,
-    patience_ns: u64,
 }
 
 impl OnBackend for Attempt<'_> {
     type Output = Result<Option<Preflight>, Failure>;
 
     fn run<B: Backend>(self, mut backend: B) -> Self::Output {
-        let Attempt { draft, http, may_send, result, patience_ns } = self;
+        let Attempt { draft, http, may_send, result } = self;
         let started = backend.now();
-        let failed = |error| Failure::of_connect(draft, &error, patience_ns);
-        let mut link = Link::connect(backend, draft, started.after(patience_ns)).map_err(failed)?;
+        let failed = |error| Failure::of_connect(draft, &error);
+        let until = started.after(patience_ns(draft));
+        let mut link = Link::connect(backend, draft, until).map_err(failed)?;
         if let Some(config) = &draft.tls {
             link.complete_handshake(config).map_err(failed)?;
         }
@@ -193,8 +189,7 @@ impl OnBackend for Attempt<'_> {
             }
             HttpPlan::Http10 | HttpPlan::Http11 => exchange(&mut link, draft, started, result),
         };
-        let response =
-            response.map_err(|error| Failure::of_exchange(draft, &error, patience_ns))?;
+        let response = response.map_err(|error| Failure::of_exchange(draft, &error))?;
         Ok(Some(Preflight { address: draft.endpoint.to_string(), ..response }))
     }
 }
@@ -209,10 +204,8 @@ fn status_note(response: &Preflight) -> Option<Note> {
         (300..=399, None) => "no content of its own".to_owned(),
         _ => "an error: the load measures error responses; check the URL".to_owned(),
     };
-    Some(Note::new(
-        "preflight_status",
-        format!("the URL responds with {}, {problem}", response.status),
-    ))
+    let text = format!("the URL responds with {}, {problem}", response.status);
+    Some(Note::new("preflight_status", text))
 }
 
 /// Sends the request over HTTP/1, and describes its response.
@@ -253,9 +246,12 @@ fn exchange<B: Backend>(
 /// True if the target responds to the beginning of a TLS handshake with a record of TLS. It is
 /// checked only once a request without TLS has failed.
 fn speaks_tls(draft: &Draft) -> bool {
-    let options =
-        BackendOptions { clock: Clock::start(), connections: 1, backends: 1, waker: None };
-    weir_io::open(Engine::Epoll, options, Hello { draft }).unwrap_or(false)
+    weir_io::open(Engine::Epoll, one_connection(), Hello(draft)).unwrap_or(false)
+}
+
+/// The options of a backend with one connection.
+fn one_connection() -> BackendOptions {
+    BackendOptions { clock: Clock::start(), connections: 1, backends: 1, waker: None }
 }
 
 /// A ClientHello of TLS 1.2 (RFC 5246 §7.4.1.2) with one cipher and no extension: a server responds
@@ -272,16 +268,14 @@ const HELLO: [u8; 50] = {
 };
 
 /// Sends a ClientHello on whatever backend it gets.
-struct Hello<'a> {
-    draft: &'a Draft,
-}
+struct Hello<'a>(&'a Draft);
 
 impl OnBackend for Hello<'_> {
     type Output = bool;
 
     fn run<B: Backend>(self, mut backend: B) -> bool {
-        let until = backend.now().after(PATIENCE_NS.min(self.draft.plan.timeout_ns));
-        let received = Link::connect(backend, self.draft, until).and_then(|mut link| {
+        let until = backend.now().after(patience_ns(self.0));
+        let received = Link::connect(backend, self.0, until).and_then(|mut link| {
             link.send(&HELLO)?;
             link.receive()
         });
@@ -323,11 +317,15 @@ fn describe(
     Err(io::Error::other("the response head is incomplete"))
 }
 
-fn reason(error: &io::Error, patience_ns: u64) -> String {
-    if is_late(error) {
-        return format!("timeout after {}", units::exact_duration(patience_ns));
+fn reason(draft: &Draft, error: &io::Error) -> String {
+    match is_late(error) {
+        true => format!("timeout after {}", units::exact_duration(patience_ns(draft))),
+        false => error.to_string(),
     }
-    error.to_string()
+}
+
+fn patience_ns(draft: &Draft) -> u64 {
+    PATIENCE_NS.min(draft.plan.timeout_ns)
 }
 
 fn is_late(error: &io::Error) -> bool {

@@ -152,10 +152,9 @@ pub(crate) fn plan_at(
 
 /// The memory for the bodies that scripts keep.
 fn body_budget(spec: &RunSpec) -> BodyBudget {
-    let script_memory = spec.script.as_ref().map(|script| script.memory_bytes);
-    script_memory.map_or_else(BodyBudget::default, |bytes| {
-        BodyBudget::new(usize::try_from(bytes).unwrap_or(usize::MAX))
-    })
+    let script = spec.script.as_ref();
+    let bytes = script.map(|script| usize::try_from(script.memory_bytes).unwrap_or(usize::MAX));
+    bytes.map_or_else(BodyBudget::default, BodyBudget::new)
 }
 
 /// The rules by which requests and the run end: wrk's, or weir's own.

@@ -272,11 +272,8 @@ pub(crate) fn describe(failure: &ScriptFailure) -> String {
 
 /// Describes failures: each in one line, and the calls that led to it, one per line.
 pub(crate) fn failures(failures: &[ScriptFailure]) -> Vec<(String, String)> {
-    let described = failures.iter().map(|failure| {
-        let calls = failure.error.message.split_once('\n').map_or("", |(_, calls)| calls);
-        (describe(failure), calls.to_owned())
-    });
-    described.collect()
+    let calls = |message: &str| message.split_once('\n').map_or("", |(_, calls)| calls).to_owned();
+    failures.iter().map(|it| (describe(it), calls(&it.error.message))).collect()
 }
 
 /// The notes on the script: its share of the client's time, cut bodies, stopped threads.

@@ -51,7 +51,10 @@ impl Watchdog {
         let file = shown(file);
         let thread = Beside::start("weir-watchdog", move |end| {
             if let Some(callback) = await_endless(&calling, &end) {
-                on_stuck(&endless(callback, &file));
+                let seconds = PATIENCE.as_secs();
+                let message =
+                    format!("{file}: has not returned for {seconds} s: is it an endless loop?");
+                on_stuck(&ScriptError { callback, message });
             }
         });
         Watchdog(thread.ok())
@@ -137,13 +140,6 @@ fn await_endless(calling: &Calling, end: &End) -> Option<&'static str> {
             _ => before = Some(now),
         }
     }
-}
-
-/// Describes a call that never returns.
-fn endless(callback: &'static str, file: &str) -> ScriptError {
-    let seconds = PATIENCE.as_secs();
-    let message = format!("{file}: has not returned for {seconds} s: is it an endless loop?");
-    ScriptError { callback, message }
 }
 
 #[cfg(test)]

@@ -185,16 +185,14 @@ impl Response {
         let is_too_long = self.received > RESPONSE_MAX_BYTES;
         let Some(event) = events.first() else {
             read.map_err(io::Error::other)?;
-            return match protocol.interim_responses() {
-                0..=INTERIM_MAX if bytes.is_empty() => {
-                    Err(io::Error::other("the connection was closed before a response"))
-                }
-                0..=INTERIM_MAX if is_too_long => Err(too_long()),
-                0..=INTERIM_MAX => Ok(None),
-                _ => Err(io::Error::other(format!(
-                    "more than {INTERIM_MAX} interim responses (1xx) before the final one"
-                ))),
-            };
+            if protocol.interim_responses() > INTERIM_MAX {
+                let count = format!("more than {INTERIM_MAX} interim responses (1xx)");
+                return Err(io::Error::other(count + " before the final one"));
+            }
+            if bytes.is_empty() {
+                return Err(io::Error::other("the connection was closed before a response"));
+            }
+            return if is_too_long { Err(too_long()) } else { Ok(None) };
         };
         let response = protocol.response(0);
         let is_kept = !event.closes && read.is_ok() && !bytes.is_empty();
