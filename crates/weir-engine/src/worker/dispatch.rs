@@ -3,12 +3,9 @@
 use weir_io::{Backend, Nanos};
 
 use super::Worker;
+use super::state::SEND_BATCH;
 use crate::lane::{Lane, StringRoom};
 use crate::source::MAKING_TURN_NS;
-
-/// Sends that share one time stamp. It is taken before all of them. So the latency of the last one
-/// is overstated by the duration of the others (about 3 µs each on loopback).
-pub(super) const SEND_BATCH: usize = 16;
 
 impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// True if a slot that comes due can be sent: a connection has room, and a request is made or a
