@@ -8,22 +8,26 @@
 
 #![forbid(unsafe_code)]
 
-mod budget;
-mod multiplexed;
 mod preamble;
 mod prepared;
 mod protocol;
-mod raw;
-mod received_response;
+
+mod multiplexed;
 mod request;
 
 mod client;
 pub mod h2;
 mod head;
-mod message;
+mod raw;
 pub mod server;
 
+mod budget;
 mod error;
+mod message;
+mod received_response;
+mod request_id;
+mod request_traits;
+mod response_event;
 
 pub use budget::BodyBudget;
 pub use client::{HeadCache, Http1};
@@ -33,7 +37,10 @@ pub use message::connection_fields::is_of_connection;
 pub use multiplexed::{EndReason, Multiplexed, StreamEvent, StreamEventKind, WindowWaits};
 pub use preamble::{Preamble, PreambleFactory};
 pub use prepared::Prepared;
-pub use protocol::{MultiplexedFactory, ProtocolFactory, RequestId, ResponseEvent};
+pub use protocol::{MultiplexedFactory, ProtocolFactory};
 pub use raw::{RawRequest, RawRequestError, read_requests};
 pub use received_response::{Interest, ReceivedResponse};
-pub use request::{Request, RequestTraits};
+pub use request::Request;
+pub use request_id::RequestId;
+pub use request_traits::RequestTraits;
+pub use response_event::ResponseEvent;

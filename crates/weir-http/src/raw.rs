@@ -7,11 +7,11 @@ use std::ops::Range;
 use memchr::{memchr, memchr_iter, memrchr};
 use thiserror::Error;
 
-use crate::client::in_flight::DEPTH_MAX;
 use crate::message::chunked::ChunkFraming;
 use crate::message::framing::{Body, Framing};
 use crate::message::line::{self, Field, Line, is_token};
 use crate::message::scan;
+use crate::request_id::DEPTH_MAX;
 use crate::{ProtocolError, RequestTraits};
 
 /// One request of a string.

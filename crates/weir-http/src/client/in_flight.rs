@@ -3,10 +3,8 @@
 
 use std::ops::Range;
 
+use crate::request_id::DEPTH_MAX;
 use crate::{RequestId, RequestTraits};
-
-/// The deepest pipeline.
-pub(crate) const DEPTH_MAX: u16 = 1024;
 
 /// Ring of the requests in flight: `count` ids from `oldest` on, modulo `depth`.
 #[derive(Debug)]

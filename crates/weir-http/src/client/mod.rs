@@ -3,7 +3,7 @@
 
 mod capture;
 mod head_cache;
-pub(crate) mod in_flight;
+mod in_flight;
 mod keeping;
 
 use std::ops::Range;

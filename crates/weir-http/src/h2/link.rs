@@ -3,13 +3,15 @@
 
 use std::collections::VecDeque;
 
+use super::cancelled::CancelledStreams;
 use super::fault::{ErrorCode, Fault};
 use super::frame::{
-    FRAME_BYTES_DEFAULT, Setting, Settings, WINDOW_BYTES_DEFAULT, push_goaway, push_ping,
-    push_settings, push_settings_ack, push_window_update, read_settings,
+    FRAME_BYTES_DEFAULT, Frame, Setting, Settings, WINDOW_BYTES_DEFAULT, push_data, push_goaway,
+    push_ping, push_reset, push_settings, push_settings_ack, push_window_update, read_settings,
 };
 use super::hpack::{Decoder, Encoder};
 use super::windows::{ReceiveWindow, SendWindow};
+use crate::ProtocolError;
 
 /// Most frames without content since the last one with content: settings, probes, empty DATA,
 /// interim responses, frames of ended streams. Each of them may need an answer.
@@ -36,6 +38,8 @@ pub(crate) struct Link {
     /// Settings that the peer has not acknowledged.
     unacknowledged: VecDeque<Settings>,
     idle_frames: u32,
+    cancelled: CancelledStreams,
+    error: Option<ProtocolError>,
 }
 
 impl Link {
@@ -58,6 +62,8 @@ impl Link {
             stream_window_bytes: WINDOW_BYTES_DEFAULT,
             unacknowledged: VecDeque::new(),
             idle_frames: 0,
+            cancelled: CancelledStreams::default(),
+            error: None,
         }
     }
 
@@ -72,12 +78,31 @@ impl Link {
         self.stream_window_bytes = WINDOW_BYTES_DEFAULT;
         self.unacknowledged.clear();
         self.idle_frames = 0;
+        self.cancelled.clear();
+        self.error = None;
+    }
+
+    /// Returns the error of the fault that ended the connection.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<(), ProtocolError> {
+        self.error.map_or(Ok(()), Err)
+    }
+
+    /// Ends the connection because of a fault; `last_stream` is the last one processed. Returns the
+    /// error.
+    #[cold]
+    pub(crate) fn fail(&mut self, last_stream: u32, fault: Fault) -> ProtocolError {
+        let error = if self.peer.is_some() { fault.error } else { ProtocolError::BadPreface };
+        self.go_away(last_stream, fault.code);
+        self.error = Some(error);
+        error
     }
 
     /// Returns the memory that received frames have caused it to hold, in bytes.
     pub(crate) fn held_bytes(&self) -> usize {
         let unacknowledged = self.unacknowledged.capacity() * size_of::<Settings>();
-        self.out.capacity() + self.decoder.held_bytes() + unacknowledged
+        let cancelled = self.cancelled.held_bytes();
+        self.out.capacity() + self.decoder.held_bytes() + unacknowledged + cancelled
     }
 
     /// Queues settings that differ from those `before`.
@@ -138,8 +163,21 @@ impl Link {
         Ok(i64::from(peer.initial_window_bytes) - i64::from(before))
     }
 
+    /// Handles a frame of the connection that means the same on both sides.
+    pub(crate) fn handle(&mut self, frame: Frame<'_>) -> Result<(), Fault> {
+        match frame {
+            Frame::WindowUpdate { stream: 0, bytes } => return self.send_window.widen(bytes),
+            Frame::SettingsAck => self.settings_ack(),
+            Frame::Ping(data) => push_ping(&mut self.out, data, true),
+            Frame::PingAck(_) | Frame::Ignored => {}
+            // The settings of a client forbid pushing; the others are frames of streams.
+            _ => return Err(Fault::PROTOCOL),
+        }
+        self.count_idle()
+    }
+
     /// Handles the acknowledgement of the oldest settings.
-    pub(crate) fn settings_ack(&mut self) -> Result<(), Fault> {
+    fn settings_ack(&mut self) {
         if let Some(settings) = self.unacknowledged.pop_front() {
             self.decoder.set_size_limit(settings.header_table_bytes);
             self.stream_window_bytes = settings.initial_window_bytes;
@@ -148,19 +186,60 @@ impl Link {
                 self.stream_window_bytes = self.stream_window_bytes.max(later.initial_window_bytes);
             }
         }
-        self.count_idle()
     }
 
-    /// Answers a probe.
-    pub(crate) fn ping(&mut self, data: [u8; 8]) -> Result<(), Fault> {
-        self.count_idle()?;
-        push_ping(&mut self.out, data, true);
-        Ok(())
+    /// Resets a stream. Late frames of it are accepted.
+    pub(crate) fn reset_stream(&mut self, stream: u32, code: ErrorCode) {
+        push_reset(&mut self.out, stream, code);
+        self.drop_stream(stream);
     }
 
-    /// Handles an addition to the connection's send window (RFC 9113 §6.9).
-    pub(crate) fn window_update(&mut self, bytes: u32) -> Result<(), Fault> {
-        self.send_window.widen(bytes)
+    /// Accepts late frames of a stream that this side has ended.
+    pub(crate) fn drop_stream(&mut self, stream: u32) {
+        self.cancelled.insert(stream);
+    }
+
+    /// Checks HEADERS or DATA on a stream that is not open (RFC 9113 §5.1); `is_idle` if it never
+    /// was.
+    #[cold]
+    pub(crate) fn late(&self, stream: u32, is_idle: bool) -> Result<(), Fault> {
+        match is_idle {
+            true => Err(Fault::PROTOCOL),
+            false if self.cancelled.contains(stream) => Ok(()),
+            false => Err(Fault::STREAM_CLOSED),
+        }
+    }
+
+    /// Counts a frame other than HEADERS and DATA on a stream that is not open; `is_idle` if it
+    /// never was.
+    pub(crate) fn count_late(&mut self, is_idle: bool) -> Result<(), Fault> {
+        if is_idle { Err(Fault::PROTOCOL) } else { self.count_idle() }
+    }
+
+    /// Appends a DATA frame with as much of `rest` as the connection's window and that of the
+    /// stream permit, and returns the number of bytes; `None` if they permit nothing. `is_end` is
+    /// true if the stream ends with `rest`.
+    pub(crate) fn push_data(
+        &mut self,
+        (stream, window): (u32, &mut SendWindow),
+        rest: &[u8],
+        is_end: bool,
+        out: &mut Vec<u8>,
+    ) -> Option<usize> {
+        // Short frames, so that small bodies do not wait for large ones.
+        let frame_bytes = self.frame_bytes_max().min(FRAME_BYTES_DEFAULT) as usize;
+        let room = window.room().min(self.send_window.room()).min(frame_bytes);
+        let data = &rest[..rest.len().min(room)];
+        if data.is_empty() && !rest.is_empty() {
+            return None;
+        }
+        let is_end = is_end && data.len() == rest.len();
+        if !data.is_empty() || is_end {
+            push_data(out, stream, data, is_end);
+        }
+        window.take(data.len());
+        self.send_window.take(data.len());
+        Some(data.len())
     }
 
     /// Takes received DATA from the connection's window, and refills it.

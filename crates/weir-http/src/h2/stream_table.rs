@@ -104,6 +104,12 @@ impl<T: Default> StreamTable<T> {
         slots.map(|(slot, number)| (number, slot.stream, &mut slot.state))
     }
 
+    /// Returns the slots and numbers of the open streams above `last_stream`.
+    pub(crate) fn above(&mut self, last_stream: u32) -> Vec<(u16, u32)> {
+        let above = self.open().filter(|(_, number, _)| *number > last_stream);
+        above.map(|(slot, number, _)| (slot, number)).collect()
+    }
+
     /// Returns the place of a stream's hint. The lowest bit of all numbers of a side is the same.
     #[inline]
     fn place(&self, stream: u32) -> usize {

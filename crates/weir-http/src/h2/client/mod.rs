@@ -7,6 +7,7 @@ mod head_cache;
 mod options;
 mod request_cache;
 mod session;
+mod stream;
 mod uploads;
 
 pub use options::H2Options;
@@ -15,13 +16,12 @@ use std::sync::Arc;
 
 use super::fault::ErrorCode;
 use super::frame::{FrameLimits, FrameReader};
-use super::windows::{ReceiveWindow, SendWindow};
 use crate::{
     BodyBudget, EndReason, Interest, Multiplexed, ProtocolError, ProtocolFactory, ReceivedResponse,
     Request, RequestId, StreamEvent, WindowWaits,
 };
+use captures::Captures;
 use session::Session;
-use uploads::Upload;
 
 /// Client side of one HTTP/2 connection.
 ///
@@ -33,23 +33,6 @@ pub struct H2Client {
     session: Session,
     /// Arrival of the first byte of a frame, or a header block, that is incomplete.
     begun_ns: Option<u64>,
-}
-
-/// State of a request's stream.
-#[derive(Debug, Default)]
-struct Stream {
-    /// Time at which the request was made.
-    requested_ns: u64,
-    /// True for HEAD.
-    is_head: bool,
-    /// True after the final response's head, whose status follows.
-    has_head: bool,
-    status: u16,
-    /// Bytes of the body that are missing, if the head announces them.
-    missing: Option<u64>,
-    send_window: SendWindow,
-    receive_window: ReceiveWindow,
-    upload: Option<Upload>,
 }
 
 impl H2Client {
@@ -129,25 +112,13 @@ impl Multiplexed for H2Client {
         self.session.begin_receive(now_ns)?;
         self.session.note_received();
         let mut begun_ns = self.begun_ns.take().unwrap_or(now_ns);
-        let mut rest = bytes;
-        loop {
-            let handled = match self.reader.next(rest) {
-                Ok((_, None)) => {
-                    self.begun_ns = self.reader.is_within_frame().then_some(begun_ns);
-                    return Ok(());
-                }
-                Ok((used, Some(frame))) => {
-                    rest = &rest[used..];
-                    let handled = self.session.handle(frame, begun_ns, events);
-                    begun_ns = now_ns;
-                    handled
-                }
-                Err(fault) => Err(fault),
-            };
-            if let Err(fault) = handled {
-                return Err(self.session.fail(fault));
-            }
-        }
+        let read = self.reader.read(bytes, |frame| {
+            let begun_ns = std::mem::replace(&mut begun_ns, now_ns);
+            self.session.handle(frame, begun_ns, events)
+        });
+        read.map_err(|fault| self.session.link.fail(0, fault))?;
+        self.begun_ns = self.reader.is_within_frame().then_some(begun_ns);
+        Ok(())
     }
 
     #[inline]
@@ -168,7 +139,7 @@ impl Multiplexed for H2Client {
     }
 
     fn is_mid_response(&self) -> bool {
-        self.session.is_mid_response()
+        self.session.begun > 0
     }
 
     fn reset(&mut self) {
@@ -178,11 +149,11 @@ impl Multiplexed for H2Client {
     }
 
     fn interim_responses(&self) -> u64 {
-        self.session.interim_responses()
+        self.session.interim_responses
     }
 
     fn set_interest(&mut self, interest: Interest, budget: &BodyBudget) {
-        self.session.set_interest(interest, budget);
+        self.session.captures = Captures::new(interest, budget);
     }
 
     fn response(&self, nth: usize) -> ReceivedResponse<'_> {
@@ -194,7 +165,7 @@ impl Multiplexed for H2Client {
     }
 
     fn goaway(&self) -> Option<&'static EndReason> {
-        self.session.goaway().map(ErrorCode::reason)
+        self.session.goaway.map(ErrorCode::reason)
     }
 
     fn allows_no_streams(&self) -> bool {

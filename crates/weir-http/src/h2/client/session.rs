@@ -5,23 +5,21 @@ mod control;
 
 use std::sync::Arc;
 
-use super::super::cancelled::CancelledStreams;
 use super::super::fault::{ErrorCode, Fault};
 use super::super::fields::ResponseFields;
 use super::super::frame::{Frame, PREFACE, Settings, push_ping, push_reset, push_window_update};
 use super::super::link::Link;
 use super::super::stream_table::StreamTable;
+use super::super::windows::SendWindow;
 use super::cancel_rate::CancelRate;
 use super::captures::Captures;
 use super::head_cache::H2HeadCache;
+use super::options::H2Options;
 use super::request_cache::RequestCache;
-use super::uploads::{Upload, Uploads};
-use super::{H2Options, SendWindow, Stream};
+use super::stream::{Stream, Upload};
+use super::uploads::Uploads;
 use crate::message::framing::response_has_body;
-use crate::{
-    BodyBudget, Interest, ProtocolError, ReceivedResponse, Request, RequestId, StreamEvent,
-    StreamEventKind,
-};
+use crate::{ProtocolError, ReceivedResponse, Request, RequestId, StreamEvent, StreamEventKind};
 
 /// Greatest number of a stream.
 const STREAM_MAX: u32 = (1 << 31) - 1;
@@ -35,7 +33,7 @@ pub(super) struct Session {
     options: H2Options,
     /// Greatest number of requests in flight.
     streams_max: u32,
-    link: Link,
+    pub(super) link: Link,
     streams: StreamTable<Stream>,
     /// Number of a connection's first stream.
     first_stream: u32,
@@ -45,18 +43,16 @@ pub(super) struct Session {
     heads: H2HeadCache,
     trailers: H2HeadCache,
     /// Stored responses; `None` if nothing reads them.
-    captures: Option<Box<Captures>>,
+    pub(super) captures: Option<Box<Captures>>,
     pub(super) uploads: Uploads,
-    cancelled: CancelledStreams,
     cancel_rate: CancelRate,
     /// True after GOAWAY, or if too many streams were cancelled.
     is_retiring: bool,
     /// Reason of the server's GOAWAY: of several, the last that is an error.
-    goaway: Option<ErrorCode>,
+    pub(super) goaway: Option<ErrorCode>,
     /// Streams whose final response has begun.
-    begun: u32,
-    interim_responses: u64,
-    error: Option<ProtocolError>,
+    pub(super) begun: u32,
+    pub(super) interim_responses: u64,
     /// Time of the last call.
     now_ns: u64,
     /// Time at which the server last sent something.
@@ -83,13 +79,11 @@ impl Session {
             trailers: H2HeadCache::default(),
             captures: None,
             uploads: Uploads::default(),
-            cancelled: CancelledStreams::default(),
             cancel_rate: CancelRate::default(),
             is_retiring: false,
             goaway: None,
             begun: 0,
             interim_responses: 0,
-            error: None,
             now_ns: 0,
             received_ns: 0,
             probed_ns: None,
@@ -109,9 +103,8 @@ impl Session {
         if let Some(captures) = &mut self.captures {
             captures.forget_unfinished();
         }
-        self.cancelled.clear();
         self.cancel_rate = CancelRate::default();
-        (self.is_retiring, self.goaway, self.begun, self.error) = (false, None, 0, None);
+        (self.is_retiring, self.goaway, self.begun) = (false, None, 0);
         self.probed_ns = None;
     }
 
@@ -137,7 +130,7 @@ impl Session {
 
     #[inline]
     pub(super) fn is_open(&self) -> bool {
-        self.link.peer.is_some() && self.error.is_none()
+        self.link.peer.is_some() && self.link.check().is_ok()
     }
 
     #[inline]
@@ -148,20 +141,12 @@ impl Session {
     #[inline]
     pub(super) fn capacity(&self) -> u32 {
         let Some(peer) = &self.link.peer else { return 0 };
-        if self.is_retiring() || self.error.is_some() {
+        if self.is_retiring() || self.link.check().is_err() {
             return 0;
         }
         let most = self.streams_max.min(peer.max_concurrent_streams.unwrap_or(u32::MAX));
         let numbers_left = (STREAM_MAX - self.next_stream) / 2 + 1;
         most.saturating_sub(self.streams.len()).min(numbers_left)
-    }
-
-    pub(super) fn is_mid_response(&self) -> bool {
-        self.begun > 0
-    }
-
-    pub(super) fn set_interest(&mut self, interest: Interest, budget: &BodyBudget) {
-        self.captures = Captures::new(interest, budget);
     }
 
     pub(super) fn head(&self) -> ReceivedResponse<'_> {
@@ -182,20 +167,11 @@ impl Session {
 
     /// Returns the memory that received frames have caused it to hold, in bytes.
     pub(super) fn held_bytes(&self) -> usize {
-        let caches = self.heads.held_bytes() + self.trailers.held_bytes();
-        self.link.held_bytes() + caches + self.cancelled.held_bytes()
-    }
-
-    pub(super) fn goaway(&self) -> Option<ErrorCode> {
-        self.goaway
+        self.link.held_bytes() + self.heads.held_bytes() + self.trailers.held_bytes()
     }
 
     pub(super) fn allows_no_streams(&self) -> bool {
         self.link.peer.is_some_and(|peer| peer.max_concurrent_streams == Some(0))
-    }
-
-    pub(super) fn interim_responses(&self) -> u64 {
-        self.interim_responses
     }
 
     #[inline]
@@ -225,11 +201,10 @@ impl Session {
         if number == 0 {
             return;
         }
-        push_reset(&mut self.link.out, number, ErrorCode::CANCEL);
+        self.link.reset_stream(number, ErrorCode::CANCEL);
         let requested_ns = self.streams.state(slot).requested_ns;
         let is_dead = self.is_dead(requested_ns);
         self.remove(slot);
-        self.cancelled.insert(number);
         self.is_retiring |= self.cancel_rate.cancelled(now_ns) || is_dead;
     }
 
@@ -255,7 +230,7 @@ impl Session {
     #[inline]
     pub(super) fn begin_receive(&mut self, now_ns: u64) -> Result<(), ProtocolError> {
         self.now_ns = now_ns;
-        self.error.map_or(Ok(()), Err)
+        self.link.check()
     }
 
     /// Records that bytes have arrived from the server.
@@ -265,22 +240,12 @@ impl Session {
         self.forget_responses();
     }
 
-    /// Ends the connection because of a fault. Returns the error that every later call returns.
-    #[cold]
-    pub(super) fn fail(&mut self, fault: Fault) -> ProtocolError {
-        let is_greeted = self.link.peer.is_some();
-        let error = if is_greeted { fault.error } else { ProtocolError::BadPreface };
-        self.link.go_away(0, fault.code);
-        self.error = Some(error);
-        error
-    }
-
     /// Moves the bytes to send to `out`.
     #[inline]
     pub(super) fn push_output(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.link.out);
         self.link.out.clear();
-        if !self.uploads.is_empty() && self.error.is_none() {
+        if !self.uploads.is_empty() && self.link.check().is_ok() {
             self.uploads.push(&mut self.link, &mut self.streams, self.now_ns, out);
         }
     }
@@ -322,7 +287,7 @@ impl Session {
             }
         };
         let Some(slot) = slot else {
-            self.late(number)?;
+            self.link.late(number, self.is_idle(number))?;
             return self.link.count_idle();
         };
         if fields.is_malformed || fields.is_too_large {
@@ -392,7 +357,7 @@ impl Session {
         if bytes == 0 && (!is_end || slot.is_none()) {
             self.link.count_idle()?;
         }
-        let Some(slot) = slot else { return self.late(number) };
+        let Some(slot) = slot else { return self.link.late(number, self.is_idle(number)) };
         let stream = self.streams.state(slot);
         if !stream.has_head {
             self.fail_stream(slot, Fault::PROTOCOL, events);
@@ -454,8 +419,7 @@ impl Session {
     #[cold]
     fn fail_stream(&mut self, slot: u16, fault: Fault, events: &mut Vec<StreamEvent>) {
         let number = self.streams.stream(slot);
-        push_reset(&mut self.link.out, number, fault.code);
-        self.cancelled.insert(number);
+        self.link.reset_stream(number, fault.code);
         self.end(slot, StreamEventKind::Failed(fault.error), events);
     }
 
@@ -477,15 +441,6 @@ impl Session {
             captures.forget(slot);
         }
         self.streams.remove(slot);
-    }
-
-    /// Checks HEADERS or DATA on a stream that is not open (RFC 9113 §5.1).
-    #[cold]
-    fn late(&self, number: u32) -> Result<(), Fault> {
-        if self.is_idle(number) {
-            return Err(Fault::PROTOCOL);
-        }
-        if self.cancelled.contains(number) { Ok(()) } else { Err(Fault::STREAM_CLOSED) }
     }
 
     /// True if a stream was never opened. Even ones are the server's, which must not push.

@@ -2,26 +2,11 @@
 //! permit. Measures the time for which the peer's windows hold them up.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
-use super::super::frame::{FRAME_BYTES_DEFAULT, push_data};
 use super::super::link::Link;
 use super::super::stream_table::StreamTable;
-use super::Stream;
-use crate::{Request, WindowWaits};
-
-/// A body that is not yet sent as a whole.
-#[derive(Debug)]
-pub(super) struct Upload {
-    request: Arc<Request>,
-    sent: usize,
-}
-
-impl Upload {
-    pub(super) fn new(request: &Arc<Request>) -> Upload {
-        Upload { request: Arc::clone(request), sent: 0 }
-    }
-}
+use super::stream::Stream;
+use crate::WindowWaits;
 
 /// The bodies that are being sent.
 #[derive(Debug, Default)]
@@ -82,30 +67,23 @@ impl Uploads {
         now_ns: u64,
         out: &mut Vec<u8>,
     ) {
-        // Short frames, so that small bodies do not wait for large ones.
-        let frame_bytes = link.frame_bytes_max().min(FRAME_BYTES_DEFAULT) as usize;
         let mut blocked = 0;
         while blocked < self.turns.len() && link.send_window.room() > 0 {
             let Some(turn) = self.turns.pop_front() else { break };
-            let slot = turn.slot;
-            let number = streams.stream(slot);
-            let stream = streams.state(slot);
+            let number = streams.stream(turn.slot);
+            let stream = streams.state(turn.slot);
             let Some(upload) = &mut stream.upload else { continue };
-            let rest = &upload.request.body()[upload.sent..];
-            let room = stream.send_window.room().min(link.send_window.room()).min(frame_bytes);
-            let data = &rest[..rest.len().min(room)];
-            if data.is_empty() {
+            let body = upload.request.body();
+            let rest = &body[upload.sent..];
+            let window = &mut stream.send_window;
+            let Some(bytes) = link.push_data((number, window), rest, true, out) else {
                 blocked += 1;
                 self.turns.push_back(turn);
                 continue;
-            }
+            };
             blocked = 0;
-            let is_last = data.len() == rest.len();
-            push_data(out, number, data, is_last);
-            stream.send_window.take(data.len());
-            link.send_window.take(data.len());
-            upload.sent += data.len();
-            if is_last {
+            upload.sent += bytes;
+            if upload.sent == body.len() {
                 stream.upload = None;
                 self.ended.record(now_ns.saturating_sub(turn.begun_ns));
             } else {

@@ -5,32 +5,21 @@ mod data_rest;
 mod header;
 mod reader;
 mod settings;
+mod sizes;
 mod writer;
 
 pub(crate) use reader::{FrameLimits, FrameReader};
 pub use settings::Settings;
 pub(crate) use settings::{Setting, read_settings};
+pub use sizes::{
+    FRAME_BYTES_DEFAULT, FRAME_BYTES_MAX, HEADER_BYTES, WINDOW_BYTES_DEFAULT, WINDOW_BYTES_MAX,
+};
 pub use writer::{
     push_data, push_frame, push_goaway, push_headers, push_ping, push_reset, push_settings,
     push_settings_ack, push_window_update,
 };
 
 use super::fault::{ErrorCode, Fault};
-
-/// Length of a frame's header, in bytes.
-pub const HEADER_BYTES: usize = 9;
-
-/// Length of a frame's payload that every peer accepts (RFC 9113 §4.2), in bytes.
-pub const FRAME_BYTES_DEFAULT: u32 = 16_384;
-
-/// Greatest length that a peer may accept, in bytes.
-pub const FRAME_BYTES_MAX: u32 = (1 << 24) - 1;
-
-/// Greatest window (RFC 9113 §6.9.1), in bytes.
-pub const WINDOW_BYTES_MAX: u32 = (1 << 31) - 1;
-
-/// Window of the connection and of each stream before any setting (RFC 9113 §6.9.2), in bytes.
-pub const WINDOW_BYTES_DEFAULT: u32 = 65_535;
 
 /// First bytes of a client (RFC 9113 §3.4).
 pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

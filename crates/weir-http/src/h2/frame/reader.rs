@@ -93,6 +93,21 @@ impl FrameReader {
         }
     }
 
+    /// Parses `bytes`, and passes the frames in them to `handle` as far as it succeeds.
+    #[inline(always)]
+    pub(crate) fn read(
+        &mut self,
+        bytes: &[u8],
+        mut handle: impl FnMut(Frame<'_>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let mut rest = bytes;
+        while let (used, Some(frame)) = self.next(rest)? {
+            rest = &rest[used..];
+            handle(frame)?;
+        }
+        Ok(())
+    }
+
     /// Parses the next frame in `bytes`. Returns the number of bytes consumed, and the frame unless
     /// more bytes are needed; then all are consumed.
     #[inline(always)]

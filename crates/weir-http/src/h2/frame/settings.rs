@@ -1,6 +1,7 @@
 //! Settings (RFC 9113 §6.5): the values of one side, and the parser of those received.
 
-use super::{FRAME_BYTES_DEFAULT, FRAME_BYTES_MAX, Fault, WINDOW_BYTES_DEFAULT, WINDOW_BYTES_MAX};
+use super::sizes::{FRAME_BYTES_DEFAULT, FRAME_BYTES_MAX, WINDOW_BYTES_DEFAULT, WINDOW_BYTES_MAX};
+use crate::h2::fault::Fault;
 use crate::h2::hpack::TABLE_BYTES_DEFAULT;
 
 const HEADER_TABLE_SIZE: u16 = 0x1;

@@ -1,90 +1,21 @@
 //! The server's side of a connection: requests come out as events, responses go in. It can
 //! break the protocol on request, to test clients. Independent of the content of responses.
 
+mod event;
+mod options;
 mod request_fields;
 mod responses;
 mod session;
+mod stream;
 
+pub use event::ServerEvent;
+pub use options::H2ServerOptions;
 pub use request_fields::RequestFields;
 
 use super::fault::{ErrorCode, Fault};
 use super::frame::{FrameLimits, FrameReader, PREFACE, Settings, push_ping};
-use super::hpack::TABLE_BYTES_DEFAULT;
-use super::windows::{ReceiveWindow, SendWindow};
 use crate::ProtocolError;
-use responses::Pending;
 use session::Session;
-
-/// Options of an [`H2Server`].
-#[derive(Clone, Copy, Debug)]
-pub struct H2ServerOptions {
-    /// Settings that the server announces first. Their limit on lists of fields is 64 KiB if there
-    /// is none.
-    pub settings: Settings,
-    /// Window of the connection for requests, in bytes: at least 65,535.
-    pub connection_window_bytes: u32,
-    /// Greatest size of the table with which the server compresses, in bytes.
-    pub encoder_table_bytes: u32,
-    /// False to leave windows for requests as they are, once used.
-    pub refills_windows: bool,
-}
-
-impl Default for H2ServerOptions {
-    /// Returns options with 100 streams and the windows of the protocol.
-    fn default() -> H2ServerOptions {
-        let settings = Settings { max_concurrent_streams: Some(100), ..Settings::default() };
-        H2ServerOptions {
-            settings,
-            connection_window_bytes: settings.initial_window_bytes,
-            encoder_table_bytes: TABLE_BYTES_DEFAULT,
-            refills_windows: true,
-        }
-    }
-}
-
-/// An event of a connection or of one of its streams.
-#[derive(Clone, Copy, Debug)]
-pub enum ServerEvent<'a> {
-    /// The client's first settings have arrived.
-    Opened,
-    /// A request has begun.
-    Request {
-        /// Number of its stream.
-        stream: u32,
-        /// Its fields.
-        fields: &'a RequestFields,
-        /// True if it has no body.
-        is_end: bool,
-    },
-    /// Part of a request's body.
-    Data {
-        /// Number of the stream.
-        stream: u32,
-        /// The bytes, perhaps none.
-        data: &'a [u8],
-        /// True at the end of the request.
-        is_end: bool,
-    },
-    /// The end of a request, with trailers.
-    Trailers {
-        /// Number of the stream.
-        stream: u32,
-        /// The trailers.
-        fields: &'a RequestFields,
-    },
-    /// The stream has ended: the client reset it, or broke the rules for messages.
-    Reset {
-        /// Number of the stream.
-        stream: u32,
-        /// The reason that the client sent or was sent.
-        code: ErrorCode,
-    },
-    /// The client will open no more streams.
-    GoAway {
-        /// The reason.
-        code: ErrorCode,
-    },
-}
 
 /// Server side of one HTTP/2 connection.
 ///
@@ -97,28 +28,12 @@ pub struct H2Server {
     session: Session,
 }
 
-/// State of a request's stream.
-#[derive(Debug, Default)]
-struct Stream {
-    /// True once the request is complete.
-    is_received: bool,
-    /// True once the head of the final response was sent.
-    has_head: bool,
-    /// True once no more parts of the response are accepted.
-    is_answered: bool,
-    /// Bytes of the request's body that are missing, if its head announces them.
-    missing: Option<u64>,
-    send_window: SendWindow,
-    receive_window: ReceiveWindow,
-    pending: Pending,
-}
-
 impl H2Server {
     /// Creates a server, whose settings are queued at once.
     pub fn new(options: &H2ServerOptions) -> H2Server {
         let limits = FrameLimits {
             frame_bytes_max: options.settings.max_frame_bytes,
-            block_bytes_max: session::list_bytes_max(&options.settings),
+            block_bytes_max: options.list_bytes_max(),
         };
         let session = Session::new(options);
         H2Server { preface_bytes: 0, reader: FrameReader::new(limits), session }
@@ -133,30 +48,19 @@ impl H2Server {
         bytes: &[u8],
         mut each: impl FnMut(ServerEvent<'_>),
     ) -> Result<(), ProtocolError> {
-        self.session.check()?;
+        self.session.link.check()?;
         let mut rest = bytes;
         if self.preface_bytes < PREFACE.len() {
             let missing = &PREFACE[self.preface_bytes..];
             let (begin, after) = rest.split_at(rest.len().min(missing.len()));
             if !missing.starts_with(begin) {
-                return Err(self.session.fail(Fault::PROTOCOL));
+                return Err(self.session.link.fail(0, Fault::PROTOCOL));
             }
             self.preface_bytes += begin.len();
             rest = after;
         }
-        loop {
-            let handled = match self.reader.next(rest) {
-                Ok((_, None)) => return Ok(()),
-                Ok((used, Some(frame))) => {
-                    rest = &rest[used..];
-                    self.session.handle(frame, &mut each)
-                }
-                Err(fault) => Err(fault),
-            };
-            if let Err(fault) = handled {
-                return Err(self.session.fail(fault));
-            }
-        }
+        let read = self.reader.read(rest, |frame| self.session.handle(frame, &mut each));
+        read.map_err(|fault| self.session.link.fail(self.session.last_stream, fault))
     }
 
     /// Sends the head of a response: an interim one (1xx), or the final one. Returns false if the
@@ -208,12 +112,12 @@ impl H2Server {
 
     /// Sends a probe.
     pub fn ping(&mut self, data: [u8; 8]) {
-        push_ping(self.session.out(), data, false);
+        push_ping(&mut self.session.link.out, data, false);
     }
 
     /// Sends any bytes, as a server that breaks the protocol.
     pub fn push_raw(&mut self, bytes: &[u8]) {
-        self.session.out().extend_from_slice(bytes);
+        self.session.link.out.extend_from_slice(bytes);
     }
 
     /// Appends the bytes to send now to `out`.
@@ -223,7 +127,7 @@ impl H2Server {
 
     /// Returns the number of streams that have not ended in both directions.
     pub fn open_streams(&self) -> u32 {
-        self.session.open_streams()
+        self.session.streams.len()
     }
 
     /// Returns the number of requests that were not processed since the last call: beyond the limit
@@ -239,6 +143,6 @@ impl H2Server {
 
     /// Returns the number of bytes of responses that wait for the client's windows.
     pub fn pending_bytes(&mut self) -> usize {
-        self.session.pending_bytes()
+        self.session.streams.open().map(|(_, _, stream)| stream.pending.bytes()).sum()
     }
 }

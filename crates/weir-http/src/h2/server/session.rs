@@ -3,31 +3,25 @@
 
 use std::collections::VecDeque;
 
-use super::super::cancelled::CancelledStreams;
 use super::super::fault::{ErrorCode, Fault};
-use super::super::frame::{Frame, Settings, push_headers, push_reset, push_window_update};
+use super::super::frame::{Frame, Settings, push_headers, push_window_update};
 use super::super::link::Link;
 use super::super::stream_table::StreamTable;
+use super::super::windows::SendWindow;
+use super::event::ServerEvent;
+use super::options::H2ServerOptions;
+use super::request_fields::RequestFields;
 use super::responses::push_pending;
-use super::{H2ServerOptions, RequestFields, SendWindow, ServerEvent, Stream};
-use crate::ProtocolError;
-
-/// Limit on the size of a list of fields, unless the settings have another.
-const LIST_BYTES_MAX: u32 = 64 * 1024;
-
-/// Returns the limit on the size of a list of fields.
-pub(super) fn list_bytes_max(settings: &Settings) -> u32 {
-    settings.max_header_list_bytes.unwrap_or(LIST_BYTES_MAX)
-}
+use super::stream::Stream;
 
 /// State of the server's side of one connection.
 #[derive(Debug)]
 pub(super) struct Session {
     settings: Settings,
-    link: Link,
-    streams: StreamTable<Stream>,
+    pub(super) link: Link,
+    pub(super) streams: StreamTable<Stream>,
     /// Greatest number of a stream that the client has opened.
-    last_stream: u32,
+    pub(super) last_stream: u32,
     /// Greatest number of a stream that is processed.
     processed_max: u32,
     fields: RequestFields,
@@ -37,20 +31,17 @@ pub(super) struct Session {
     turns: VecDeque<u16>,
     /// Buffer for slots whose responses are sent.
     sent: Vec<u16>,
-    /// Streams that this side has reset.
-    cancelled: CancelledStreams,
     /// Requests that were not processed, until they are taken.
     pub(super) refused: u64,
     /// Invalid requests, until they are taken.
     pub(super) malformed: u64,
-    error: Option<ProtocolError>,
 }
 
 impl Session {
     pub(super) fn new(options: &H2ServerOptions) -> Session {
         let settings = options.settings;
         let mut link = Link::new(
-            list_bytes_max(&settings),
+            options.list_bytes_max(),
             options.encoder_table_bytes,
             options.connection_window_bytes,
         );
@@ -67,43 +58,15 @@ impl Session {
             block: Vec::new(),
             turns: VecDeque::new(),
             sent: Vec::new(),
-            cancelled: CancelledStreams::default(),
             refused: 0,
             malformed: 0,
-            error: None,
         }
-    }
-
-    pub(super) fn check(&self) -> Result<(), ProtocolError> {
-        self.error.map_or(Ok(()), Err)
-    }
-
-    /// Ends the connection because of a fault.
-    #[cold]
-    pub(super) fn fail(&mut self, fault: Fault) -> ProtocolError {
-        let is_greeted = self.link.peer.is_some();
-        let error = if is_greeted { fault.error } else { ProtocolError::BadPreface };
-        self.link.go_away(self.last_stream, fault.code);
-        self.error = Some(error);
-        error
-    }
-
-    pub(super) fn open_streams(&self) -> u32 {
-        self.streams.len()
-    }
-
-    pub(super) fn pending_bytes(&mut self) -> usize {
-        self.streams.open().map(|(_, _, stream)| stream.pending.bytes()).sum()
-    }
-
-    pub(super) fn out(&mut self) -> &mut Vec<u8> {
-        &mut self.link.out
     }
 
     /// Moves the bytes to send to `out`.
     pub(super) fn push_output(&mut self, out: &mut Vec<u8>) {
         out.append(&mut self.link.out);
-        if self.turns.is_empty() || self.error.is_some() {
+        if self.turns.is_empty() || self.link.check().is_err() {
             return;
         }
         self.push_pending(out);
@@ -140,9 +103,6 @@ impl Session {
             Frame::Data { stream, data, flow_bytes, is_end } => {
                 self.data(stream, data, flow_bytes, is_end, each)
             }
-            Frame::SettingsAck => self.link.settings_ack(),
-            Frame::Ping(data) => self.link.ping(data),
-            Frame::PingAck(_) | Frame::Ignored => self.link.count_idle(),
             Frame::Reset { stream, code } => {
                 match self.streams.find(stream) {
                     Some(slot) => {
@@ -154,8 +114,9 @@ impl Session {
                 }
                 self.link.count_idle()
             }
-            Frame::WindowUpdate { stream: 0, bytes } => self.link.window_update(bytes),
-            Frame::WindowUpdate { stream, bytes } => self.window_update(stream, bytes, each),
+            Frame::WindowUpdate { stream: stream @ 1.., bytes } => {
+                self.window_update(stream, bytes, each)
+            }
             Frame::GoAway { code, .. } => {
                 each(ServerEvent::GoAway { code });
                 self.link.count_idle()
@@ -166,7 +127,7 @@ impl Session {
                 }
                 self.link.count_idle()
             }
-            Frame::PushPromise => Err(Fault::PROTOCOL),
+            frame => self.link.handle(frame),
         }
     }
 
@@ -185,7 +146,7 @@ impl Session {
             return self.open_stream(number, is_end, each);
         }
         let Some(slot) = self.streams.find(number) else {
-            self.late(number)?;
+            self.link.late(number, self.is_idle(number))?;
             return self.link.count_idle();
         };
         let stream = self.streams.state(slot);
@@ -214,7 +175,7 @@ impl Session {
         self.last_stream = number;
         if number > self.processed_max {
             self.refused += 1;
-            self.cancelled.insert(number);
+            self.link.drop_stream(number);
             return self.link.count_idle();
         }
         let most = self.settings.max_concurrent_streams.unwrap_or(u16::MAX.into());
@@ -232,8 +193,7 @@ impl Session {
         if let Some(code) = refusal {
             let is_refused = code == ErrorCode::REFUSED_STREAM;
             *(if is_refused { &mut self.refused } else { &mut self.malformed }) += 1;
-            push_reset(&mut self.link.out, number, code);
-            self.cancelled.insert(number);
+            self.link.reset_stream(number, code);
             return self.link.count_idle();
         }
         self.link.count_content();
@@ -262,7 +222,7 @@ impl Session {
         if data.is_empty() && (!is_end || slot.is_none()) {
             self.link.count_idle()?;
         }
-        let Some(slot) = slot else { return self.late(number) };
+        let Some(slot) = slot else { return self.link.late(number, self.is_idle(number)) };
         let stream = self.streams.state(slot);
         stream.receive_window.take(flow_bytes, self.link.stream_window_bytes)?;
         if stream.is_received {
@@ -279,11 +239,8 @@ impl Session {
         }
         stream.is_received = is_end;
         let refill = stream.receive_window.refill(self.settings.initial_window_bytes);
-        match refill {
-            Some(bytes) if self.link.refills && !is_end => {
-                push_window_update(&mut self.link.out, number, bytes);
-            }
-            _ => {}
+        if let Some(bytes) = refill.filter(|_| self.link.refills && !is_end) {
+            push_window_update(&mut self.link.out, number, bytes);
         }
         if !data.is_empty() {
             self.link.count_content();
@@ -300,23 +257,12 @@ impl Session {
         each: &mut impl FnMut(ServerEvent<'_>),
     ) -> Result<(), Fault> {
         let Some(slot) = self.streams.find(number) else {
-            return match self.is_idle(number) {
-                true => Err(Fault::PROTOCOL),
-                false => self.link.count_idle(),
-            };
+            return self.link.count_late(self.is_idle(number));
         };
         if let Err(fault) = self.streams.state(slot).send_window.widen(bytes) {
             self.fail_stream(slot, fault, each);
         }
         Ok(())
-    }
-
-    /// Checks HEADERS or DATA on a stream that is not open (RFC 9113 §5.1).
-    fn late(&self, number: u32) -> Result<(), Fault> {
-        if self.is_idle(number) {
-            return Err(Fault::PROTOCOL);
-        }
-        if self.cancelled.contains(number) { Ok(()) } else { Err(Fault::STREAM_CLOSED) }
     }
 
     fn is_idle(&self, number: u32) -> bool {
@@ -414,8 +360,7 @@ impl Session {
     }
 
     pub(super) fn reset_stream(&mut self, number: u32, code: ErrorCode) {
-        push_reset(&mut self.link.out, number, code);
-        self.cancelled.insert(number);
+        self.link.reset_stream(number, code);
         if let Some(slot) = self.streams.find(number) {
             self.remove(slot);
         }
@@ -424,10 +369,8 @@ impl Session {
     pub(super) fn go_away(&mut self, last_stream: Option<u32>, code: ErrorCode) {
         let last_stream = last_stream.unwrap_or(self.last_stream);
         self.processed_max = last_stream;
-        let above = self.streams.open().filter(|(_, number, _)| *number > last_stream);
-        let above: Vec<(u16, u32)> = above.map(|(slot, number, _)| (slot, number)).collect();
-        for (slot, number) in above {
-            self.cancelled.insert(number);
+        for (slot, number) in self.streams.above(last_stream) {
+            self.link.drop_stream(number);
             self.remove(slot);
         }
         self.link.go_away(last_stream, code);

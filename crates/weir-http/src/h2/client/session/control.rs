@@ -16,12 +16,10 @@ impl Session {
         match frame {
             Frame::Settings(payload) => self.settings(payload),
             _ if self.link.peer.is_none() => Err(Fault::PROTOCOL),
-            Frame::SettingsAck => self.link.settings_ack(),
-            Frame::Ping(data) => self.link.ping(data),
-            Frame::PingAck(_) | Frame::Ignored => self.link.count_idle(),
             Frame::Reset { stream, code } => self.reset_by_peer(stream, code, events),
-            Frame::WindowUpdate { stream: 0, bytes } => self.link.window_update(bytes),
-            Frame::WindowUpdate { stream, bytes } => self.window_update(stream, bytes, events),
+            Frame::WindowUpdate { stream: stream @ 1.., bytes } => {
+                self.window_update(stream, bytes, events)
+            }
             Frame::GoAway { last_stream, code } => {
                 self.go_away(last_stream, code, events);
                 self.link.count_idle()
@@ -32,8 +30,7 @@ impl Session {
                 }
                 self.link.count_idle()
             }
-            // Pushing is forbidden by the settings; the others are handled before.
-            Frame::PushPromise | Frame::Headers { .. } | Frame::Data { .. } => Err(Fault::PROTOCOL),
+            frame => self.link.handle(frame),
         }
     }
 
@@ -67,9 +64,8 @@ impl Session {
                 self.end(slot, kind, events);
                 Ok(())
             }
-            None if self.is_idle(number) => Err(Fault::PROTOCOL),
             // After a complete response, or after a cancellation.
-            None => self.link.count_idle(),
+            None => self.link.count_late(self.is_idle(number)),
         }
     }
 
@@ -80,10 +76,7 @@ impl Session {
         events: &mut Vec<StreamEvent>,
     ) -> Result<(), Fault> {
         let Some(slot) = self.streams.find(number) else {
-            return match self.is_idle(number) {
-                true => Err(Fault::PROTOCOL),
-                false => self.link.count_idle(),
-            };
+            return self.link.count_late(self.is_idle(number));
         };
         if let Err(fault) = self.streams.state(slot).send_window.widen(bytes) {
             self.fail_stream(slot, fault, events);
@@ -97,10 +90,8 @@ impl Session {
         if self.goaway.is_none() || code != ErrorCode::NO_ERROR {
             self.goaway = Some(code);
         }
-        let above = self.streams.open().filter(|(_, number, _)| *number > last_stream);
-        let returned: Vec<(u16, u32)> = above.map(|(slot, number, _)| (slot, number)).collect();
-        for (slot, number) in returned {
-            self.cancelled.insert(number);
+        for (slot, number) in self.streams.above(last_stream) {
+            self.link.drop_stream(number);
             let is_begun = self.streams.state(slot).has_head;
             let kind = match is_begun {
                 true => StreamEventKind::Reset(code.reason()),

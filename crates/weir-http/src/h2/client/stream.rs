@@ -1,0 +1,36 @@
+//! State of a request's stream on the client's side.
+
+use std::sync::Arc;
+
+use crate::Request;
+use crate::h2::windows::{ReceiveWindow, SendWindow};
+
+/// State of a request's stream.
+#[derive(Debug, Default)]
+pub(super) struct Stream {
+    /// Time at which the request was made.
+    pub(super) requested_ns: u64,
+    /// True for HEAD.
+    pub(super) is_head: bool,
+    /// True after the final response's head, whose status follows.
+    pub(super) has_head: bool,
+    pub(super) status: u16,
+    /// Bytes of the body that are missing, if the head announces them.
+    pub(super) missing: Option<u64>,
+    pub(super) send_window: SendWindow,
+    pub(super) receive_window: ReceiveWindow,
+    pub(super) upload: Option<Upload>,
+}
+
+/// A body that is not yet sent as a whole.
+#[derive(Debug)]
+pub(super) struct Upload {
+    pub(super) request: Arc<Request>,
+    pub(super) sent: usize,
+}
+
+impl Upload {
+    pub(super) fn new(request: &Arc<Request>) -> Upload {
+        Upload { request: Arc::clone(request), sent: 0 }
+    }
+}
