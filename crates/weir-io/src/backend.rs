@@ -1,10 +1,9 @@
 //! Interface between the engine and the operating system: [`Backend`] and its argument types.
 
 use std::io;
-use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::{Capabilities, Clock, Endpoint, Listener, Nanos, TcpTally, Waker};
+use crate::{Capabilities, Clock, Endpoint, Listener, Nanos, SocketOptions, TcpTally, Waker};
 
 /// A connection's number, dense from zero. The engine assigns it when it opens a connection, and
 /// the backend when it accepts one as a server. The number outlives the socket: a reconnected
@@ -43,40 +42,6 @@ pub enum Segment {
     /// when the connection closes. An early response does not prove that the kernel has finished
     /// reading.
     Pooled(PooledId),
-}
-
-/// Options of one connection's socket.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SocketOptions {
-    /// Local address to connect from. The kernel chooses the port once it has the remote address
-    /// (`IP_BIND_ADDRESS_NO_PORT`, ip(7)). `None` leaves both to the kernel. Without effect on Unix
-    /// sockets. Without [`Capabilities::sources`] the connect fails by `EOPNOTSUPP`.
-    pub source: Option<IpAddr>,
-    /// Kernel time stamps to request on this connection.
-    pub stamps: StampRequest,
-    /// [`Backend::discard`] will be called: choose a receive mode that does not copy discarded
-    /// bytes. Without effect on a stamped connection, as discarded bytes have no time stamp.
-    pub discard: bool,
-}
-
-/// Kernel time stamps requested for the bytes that a connection receives (`rx_at`) and sends
-/// (`Transmitted`). If the backend, the kernel or the type of socket does not support them, `rx_at`
-/// is `None` and no `Transmitted` event occurs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StampRequest {
-    /// No time stamps.
-    #[default]
-    None,
-    /// Every receive, and the first of every [`SAMPLE`](StampRequest::SAMPLE) sends, because
-    /// transmit stamps are the expensive ones.
-    Sample,
-    /// Every receive and every send.
-    All,
-}
-
-impl StampRequest {
-    /// Sampling interval of `Sample`: one send in this many is stamped.
-    pub const SAMPLE: u32 = 16;
 }
 
 /// Method by which this side closes a connection.

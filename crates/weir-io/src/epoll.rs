@@ -8,7 +8,6 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::sync::Arc;
 
 use libc::c_int;
 
@@ -18,21 +17,24 @@ use crate::slab::Slab;
 use crate::socket_core::{self, SocketCore, State};
 use crate::token::Token;
 use crate::{
-    Backend, BackendOptions, Capabilities, Close, ConnId, Endpoint, Event, Listener, Nanos,
-    PooledId, Segment, SocketOptions, Submitted, TcpTally, TemplateId, ThreadUsage, WaitPolicy,
-    Waker,
+    Backend, BackendOptions, Close, ConnId, Event, Listener, Nanos, Submitted, WaitPolicy, Waker,
 };
 
+mod acceptor;
+mod lingering;
 mod opening;
 mod poller;
 mod transfer;
 
-use opening::Acceptor;
+use acceptor::Acceptor;
+use lingering::LingeringClose;
 use poller::{Poller, Timeout};
-use transfer::LingeringClose;
 
 /// Events watched on every socket.
 const WATCHED: c_int = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
+
+/// Events that report the end of a stream.
+const ENDING: c_int = libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR;
 
 /// Size of the receive buffer of the thread: on loopback, larger reads were no faster.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -105,7 +107,7 @@ impl Epoll {
             reads_again: 0,
             acceptors: Vec::new(),
             accepts: 0,
-            lingering: Slab::new(),
+            lingering: Slab::default(),
             nap_ns: NAP_MIN_NS,
         })
     }
@@ -118,13 +120,13 @@ impl Epoll {
         while let Some((events, word)) = self.poller.take() {
             let token = Token::unpack(word);
             let raw_event = match token.kind {
-                kind::CONN => self.on_ready(token.index, token.generation, events),
+                kind::CONN => self.on_ready(token, events),
                 kind::WAKER => {
                     self.core.woken = true;
                     None
                 }
                 kind::ACCEPTOR => {
-                    self.acceptors[token.index as usize].readable();
+                    self.acceptors[token.index as usize].has_waiting = true;
                     None
                 }
                 kind::LINGERING => {
@@ -147,8 +149,7 @@ impl Epoll {
             && let Some(index) = self.again.pop_front()
         {
             self.reads_again += 1;
-            let conn = &self.core.conns[index as usize];
-            if conn.own.again
+            if self.core.conns[index as usize].own.again
                 && let Some(raw_event) = self.read(index)
             {
                 return Some(raw_event);
@@ -157,16 +158,13 @@ impl Epoll {
         None
     }
 
-    fn on_ready(&mut self, index: u32, generation: u16, events: c_int) -> Option<RawEvent> {
-        const ENDING: c_int = libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR;
+    fn on_ready(&mut self, token: Token, mut events: c_int) -> Option<RawEvent> {
+        let index = token.index;
+        self.core.live(token)?;
         let conn = &mut self.core.conns[index as usize];
-        if conn.generation != generation || !conn.is_live() {
-            return None;
-        }
         if conn.state == State::Connecting {
             return self.on_connected(index, events);
         }
-        let mut events = events;
         if events & (libc::EPOLLERR | libc::EPOLLHUP) == libc::EPOLLERR
             && let (Some(stamps), Some(fd)) = (self.core.stamps.entry(conn.stamps), &conn.fd)
             && stamps.collect(fd)
@@ -268,35 +266,12 @@ impl Epoll {
 }
 
 impl Backend for Epoll {
-    const CAPABILITIES: Capabilities = socket_core::CAPABILITIES;
-
-    fn now(&mut self) -> Nanos {
-        self.core.clock.now()
-    }
-
-    fn template(&mut self, bytes: Arc<[u8]>) -> TemplateId {
-        self.core.outgoing.template(bytes)
-    }
-
-    fn pool(&mut self, bytes: &[u8]) -> PooledId {
-        self.core.outgoing.pool(bytes)
-    }
-
-    fn connect(&mut self, conn: ConnId, to: &Endpoint, options: SocketOptions) {
-        let is_in_use = self.core.is_in_use(conn);
-        debug_assert!(!is_in_use, "connection in use");
-        if is_in_use {
-            self.close(conn, Close::Graceful);
-        }
-        self.open(conn, to, options);
-    }
+    socket_core::core_calls!();
 
     fn listen(&mut self, listener: Listener) -> io::Result<()> {
-        self.open_acceptor(listener)
-    }
-
-    fn send(&mut self, conn: ConnId, segments: &[Segment]) {
-        self.core.send(conn, segments);
+        let word = Token::new(kind::ACCEPTOR, 0, self.acceptors.len() as u32).pack();
+        self.acceptors.push(Acceptor::new(listener, &self.poller, word)?);
+        Ok(())
     }
 
     fn discard(&mut self, conn: ConnId, bytes: u64) {
@@ -337,26 +312,6 @@ impl Backend for Epoll {
             }
             policy = policy.go_on();
         }
-    }
-
-    fn usage(&mut self) -> ThreadUsage {
-        self.core.spinning.usage()
-    }
-
-    fn busy_ns(&self) -> u64 {
-        self.core.spinning.busy_ns()
-    }
-
-    fn keep_cpu(&mut self, until: Nanos) {
-        self.core.spinning.keep_cpu(until);
-    }
-
-    fn unsent_bytes(&mut self) -> u64 {
-        self.core.unsent_bytes()
-    }
-
-    fn tcp(&self) -> TcpTally {
-        self.core.tcp()
     }
 
     fn next(&mut self) -> Option<Event<'_>> {

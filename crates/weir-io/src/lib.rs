@@ -21,6 +21,7 @@ mod raw_event;
 mod slab;
 mod socket;
 mod socket_core;
+mod socket_options;
 mod stamping;
 mod stamps;
 mod tcp;
@@ -32,8 +33,8 @@ mod waker;
 mod wall;
 
 pub use backend::{
-    Backend, BackendOptions, Close, ConnId, Event, EventKind, PooledId, Segment, SocketOptions,
-    StampRequest, Submitted, TemplateId, ThreadUsage, WaitPolicy,
+    Backend, BackendOptions, Close, ConnId, Event, EventKind, PooledId, Segment, Submitted,
+    TemplateId, ThreadUsage, WaitPolicy,
 };
 pub use blocking::{congestion_control, connect_from};
 pub use capabilities::Capabilities;
@@ -42,6 +43,7 @@ pub use epoll::Epoll;
 pub use handshake::Handshake;
 pub use listener::{ListenOptions, Listener};
 pub use open::{ENGINES, Engine, EngineChoice, EngineInfo, OnBackend, UnknownEngine, open};
+pub use socket_options::{SocketOptions, StampRequest};
 pub use tcp::TcpTally;
 pub use time::{Clock, Nanos};
 pub use uring::Uring;

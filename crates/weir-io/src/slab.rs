@@ -10,11 +10,13 @@ pub(crate) struct Slab<T> {
     free: Vec<u32>,
 }
 
-impl<T> Slab<T> {
-    pub(crate) fn new() -> Slab<T> {
+impl<T> Default for Slab<T> {
+    fn default() -> Slab<T> {
         Slab { entries: Vec::new(), free: Vec::new() }
     }
+}
 
+impl<T> Slab<T> {
     pub(crate) fn insert(&mut self, entry: T) -> u32 {
         let index = self.free.pop().unwrap_or_else(|| {
             self.entries.push(None);
@@ -42,7 +44,7 @@ mod tests {
 
     #[test]
     fn uses_places_again() {
-        let mut slab = Slab::new();
+        let mut slab = Slab::default();
         assert_eq!([slab.insert('a'), slab.insert('b')], [0, 1]);
         assert_eq!([slab.remove(0), slab.remove(0), slab.remove(7)], [Some('a'), None, None]);
         assert_eq!([slab.insert('c'), slab.insert('d')], [0, 2]);

@@ -15,6 +15,7 @@ use crate::raw_event::{RawEvent, RawEventKind};
 use crate::slab::{NONE, Slab};
 use crate::socket::SockAddr;
 use crate::stamps::Stamps;
+use crate::token::Token;
 use crate::usage::Spinning;
 use crate::wall::Wall;
 use crate::{Capabilities, Clock, ConnId, Nanos, Segment, TcpTally, WaitPolicy};
@@ -35,6 +36,64 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     unsent_bytes: true,
     usage: true,
 };
+
+/// The methods of [`Backend`](crate::Backend) that are the same in every engine.
+macro_rules! core_calls {
+    () => {
+        const CAPABILITIES: $crate::Capabilities = $crate::socket_core::CAPABILITIES;
+
+        fn now(&mut self) -> $crate::Nanos {
+            self.core.clock.now()
+        }
+
+        fn template(&mut self, bytes: std::sync::Arc<[u8]>) -> $crate::TemplateId {
+            self.core.outgoing.template(bytes)
+        }
+
+        fn pool(&mut self, bytes: &[u8]) -> $crate::PooledId {
+            self.core.outgoing.pool(bytes)
+        }
+
+        fn connect(
+            &mut self,
+            conn: $crate::ConnId,
+            to: &$crate::Endpoint,
+            options: $crate::SocketOptions,
+        ) {
+            let is_in_use = self.core.is_in_use(conn);
+            debug_assert!(!is_in_use, "connection in use");
+            if is_in_use {
+                self.close(conn, $crate::Close::Graceful);
+            }
+            self.open(conn, to, options);
+        }
+
+        fn send(&mut self, conn: $crate::ConnId, segments: &[$crate::Segment]) {
+            self.core.send(conn, segments);
+        }
+
+        fn usage(&mut self) -> $crate::ThreadUsage {
+            self.core.spinning.usage()
+        }
+
+        fn busy_ns(&self) -> u64 {
+            self.core.spinning.busy_ns()
+        }
+
+        fn keep_cpu(&mut self, until: $crate::Nanos) {
+            self.core.spinning.keep_cpu(until);
+        }
+
+        fn unsent_bytes(&mut self) -> u64 {
+            self.core.unsent_bytes()
+        }
+
+        fn tcp(&self) -> $crate::TcpTally {
+            self.core.tcp()
+        }
+    };
+}
+pub(crate) use core_calls;
 
 /// State shared by the backends; `C` is the state of a connection that only one of them has.
 pub(crate) struct SocketCore<C> {
@@ -82,7 +141,7 @@ impl<C: Default> SocketCore<C> {
             retry_at: Nanos::MAX,
             found: None,
             parked: VecDeque::new(),
-            stamps: Slab::new(),
+            stamps: Slab::default(),
             transmitting: Vec::new(),
             wall: Wall::new(clock),
             spinning: Spinning::default(),
@@ -113,6 +172,13 @@ impl<C: Default> SocketCore<C> {
             conn.dirty = true;
             self.to_send.push(index);
         }
+    }
+
+    /// Returns the connection that a report of the kernel is about, unless that socket is closed.
+    #[inline]
+    pub(crate) fn live(&mut self, of: Token) -> Option<&mut Conn<C>> {
+        let conn = &mut self.conns[of.index as usize];
+        (conn.generation == of.generation && conn.is_live()).then_some(conn)
     }
 
     /// Records a permission to discard, see [`Backend::discard`](crate::Backend::discard).

@@ -9,27 +9,26 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::sync::Arc;
 
 use io_uring::{cqueue, opcode, types};
 
 use crate::margin::Pause;
-use crate::raw_event::{RawEvent, RawEventKind};
-use crate::slab::Slab;
+use crate::raw_event::RawEvent;
 use crate::socket_core::{self, SocketCore};
 use crate::stamping;
 use crate::token::Token;
 use crate::{
-    Backend, BackendOptions, Capabilities, Close, ConnId, Endpoint, Event, Listener, Nanos,
-    PooledId, Segment, SocketOptions, Submitted, TcpTally, TemplateId, ThreadUsage, WaitPolicy,
-    Waker,
+    Backend, BackendOptions, Close, ConnId, Event, Listener, Nanos, Submitted, WaitPolicy, Waker,
 };
 
+mod acceptor;
 mod alarm;
 mod buffers;
 mod ending;
+mod kind;
 mod notes;
 mod opening;
+mod pending_sends;
 mod probe;
 mod receiving;
 mod requests;
@@ -38,37 +37,15 @@ mod sending;
 mod stamped;
 mod vectors;
 
+use acceptor::Acceptor;
 use alarm::Alarm;
 use buffers::Buffers;
 use notes::Notes;
-use opening::Acceptor;
+use pending_sends::{Issued, SlowSends};
 pub(crate) use probe::probe_uring;
 use requests::{NOTHING, Requests};
 use ring::{Completion, Ring};
-use sending::{Issued, Slow};
 use vectors::Vectors;
-
-/// The kinds of [`Token`].
-mod kind {
-    /// A receive into a buffer of the pool.
-    pub(super) const RECV: u8 = 0;
-    /// A receive that discards.
-    pub(super) const SKIP: u8 = 1;
-    pub(super) const CONNECT: u8 = 2;
-    /// A send that completes within its enter.
-    pub(super) const SEND: u8 = 3;
-    /// A send that waits for room; the index is one of the table of slow sends.
-    pub(super) const SLOW: u8 = 4;
-    pub(super) const ACCEPTOR: u8 = 5;
-    pub(super) const WAKER: u8 = 6;
-    /// A request whose completion is ignored: cancels and closes.
-    pub(super) const QUIET: u8 = 7;
-    /// A receive into a buffer of the pool, with a time stamp before the bytes.
-    pub(super) const STAMPED: u8 = 8;
-    /// A poll that reports when there are bytes to receive.
-    pub(super) const POLL: u8 = 9;
-    pub(super) const ALARM: u8 = 10;
-}
 
 type Conn = socket_core::Conn<Requests>;
 
@@ -88,7 +65,7 @@ pub struct Uring {
     header: Box<libc::msghdr>,
     waker: Option<Waker>,
     alarm: Alarm,
-    slow: Slab<Slow>,
+    slow: SlowSends,
     acceptors: Vec<Acceptor>,
     /// Sockets accepted while no number was free.
     waiting: VecDeque<(OwnedFd, bool)>,
@@ -111,8 +88,6 @@ pub struct Uring {
     collected_at: Nanos,
     /// Completions since then, for the next batch.
     later: Vec<Completion>,
-    /// Buffer of the event returned last.
-    leased: Option<u16>,
     /// An error of the ring that a call could not report.
     broken: Option<io::Error>,
 }
@@ -137,7 +112,7 @@ impl Uring {
             notes: Notes { waker: options.waker.is_some(), ..Notes::default() },
             waker: options.waker,
             alarm: Alarm::default(),
-            slow: Slab::new(),
+            slow: SlowSends::default(),
             acceptors: Vec::new(),
             waiting: VecDeque::new(),
             issued: Vec::new(),
@@ -149,7 +124,6 @@ impl Uring {
             cursor: 0,
             collected_at: Nanos::ZERO,
             later: Vec::new(),
-            leased: None,
             broken: None,
         })
     }
@@ -195,7 +169,7 @@ impl Uring {
     /// Turns the recorded work into submissions. Returns true if not all of it found room.
     fn prepare(&mut self) -> io::Result<bool> {
         self.buffers.publish();
-        self.prepare_endings()?;
+        self.notes.submit_endings(&mut self.ring)?;
         self.prepare_openings()?;
         self.prepare_receives()?;
         if std::mem::take(&mut self.notes.waker)
@@ -316,59 +290,14 @@ impl Uring {
         };
         self.ring.sleep(span_ns, events)
     }
-
-    /// Returns the connection of a token, unless that socket is closed.
-    #[inline]
-    fn live(&mut self, token: Token) -> Option<&mut Conn> {
-        let conn = &mut self.core.conns[token.index as usize];
-        (conn.generation == token.generation && conn.is_live()).then_some(conn)
-    }
-
-    /// Returns an event of this batch.
-    #[inline]
-    fn raw_event(&self, conn: u32, what: RawEventKind) -> RawEvent {
-        self.core.raw_event(conn, what, self.collected_at)
-    }
-
-    /// Returns the buffer of the last event to the pool.
-    #[inline]
-    fn take_back(&mut self) {
-        if let Some(buffer) = self.leased.take() {
-            self.buffers.give_back(buffer);
-        }
-    }
 }
 
 impl Backend for Uring {
-    const CAPABILITIES: Capabilities = socket_core::CAPABILITIES;
-
-    fn now(&mut self) -> Nanos {
-        self.core.clock.now()
-    }
-
-    fn template(&mut self, bytes: Arc<[u8]>) -> TemplateId {
-        self.core.outgoing.template(bytes)
-    }
-
-    fn pool(&mut self, bytes: &[u8]) -> PooledId {
-        self.core.outgoing.pool(bytes)
-    }
-
-    fn connect(&mut self, conn: ConnId, to: &Endpoint, options: SocketOptions) {
-        let is_in_use = self.core.is_in_use(conn);
-        debug_assert!(!is_in_use, "connection in use");
-        if is_in_use {
-            self.close(conn, Close::Graceful);
-        }
-        self.open(conn, to, options);
-    }
+    socket_core::core_calls!();
 
     fn listen(&mut self, listener: Listener) -> io::Result<()> {
-        self.open_acceptor(listener)
-    }
-
-    fn send(&mut self, conn: ConnId, segments: &[Segment]) {
-        self.core.send(conn, segments);
+        self.acceptors.push(Acceptor::new(listener)?);
+        Ok(())
     }
 
     fn discard(&mut self, conn: ConnId, bytes: u64) {
@@ -399,7 +328,7 @@ impl Backend for Uring {
     }
 
     fn wait(&mut self, until: Nanos, mut policy: WaitPolicy) -> io::Result<()> {
-        self.take_back();
+        self.buffers.take_back();
         if let Some(error) = self.broken.take() {
             return Err(error);
         }
@@ -417,32 +346,9 @@ impl Backend for Uring {
         }
     }
 
-    fn usage(&mut self) -> ThreadUsage {
-        self.core.spinning.usage()
-    }
-
-    fn busy_ns(&self) -> u64 {
-        self.core.spinning.busy_ns()
-    }
-
-    fn keep_cpu(&mut self, until: Nanos) {
-        self.core.spinning.keep_cpu(until);
-    }
-
-    fn unsent_bytes(&mut self) -> u64 {
-        self.core.unsent_bytes()
-    }
-
-    fn tcp(&self) -> TcpTally {
-        self.core.tcp()
-    }
-
     fn next(&mut self) -> Option<Event<'_>> {
-        self.take_back();
+        self.buffers.take_back();
         let raw_event = self.core.found.take().or_else(|| self.step())?;
-        if let RawEventKind::Received(filled, _) = &raw_event.what {
-            self.leased = Some(filled.buffer);
-        }
-        Some(raw_event.into_event(|filled| self.buffers.bytes(filled)))
+        Some(raw_event.into_event(|filled| self.buffers.lease(filled)))
     }
 }

@@ -5,26 +5,12 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use libc::c_int;
 
-use super::{Epoll, RawEvent, WATCHED, kind};
+use super::{ENDING, Epoll, RawEvent, WATCHED, kind};
 use crate::raw_event::RawEventKind;
 use crate::slab::NONE;
 use crate::socket::{self, Begun, SockAddr};
 use crate::token::Token;
-use crate::{ConnId, Endpoint, Listener, SocketOptions};
-
-/// A listener, and a flag for connections in its backlog.
-pub(super) struct Acceptor {
-    listener: Listener,
-    has_waiting: bool,
-    /// True if no descriptor was left: wait until `retry_at`.
-    paused: bool,
-}
-
-impl Acceptor {
-    pub(super) fn readable(&mut self) {
-        self.has_waiting = true;
-    }
-}
+use crate::{ConnId, Endpoint, SocketOptions};
 
 impl Epoll {
     pub(super) fn open(&mut self, conn: ConnId, to: &Endpoint, options: SocketOptions) {
@@ -47,19 +33,14 @@ impl Epoll {
         let conn = &self.core.conns[index as usize];
         let Some(fd) = &conn.fd else { return };
         let word = Token::new(kind::CONN, conn.generation, index).pack();
-        let begun = socket::connect(fd, address);
-        let begun = match begun {
-            // Watched only now: an unconnected socket reports a hang-up.
-            Ok(Begun::InProgress | Begun::Connected) if is_watched => {
-                self.poller.rename(fd.as_raw_fd(), WATCHED, word).and(begun)
-            }
-            Ok(Begun::InProgress | Begun::Connected) => {
-                self.poller.watch(fd.as_raw_fd(), WATCHED, word).and(begun)
-            }
-            _ => begun,
-        };
+        let begun = socket::connect(fd, address).and_then(|begun| match begun {
+            Begun::Busy => Ok(begun),
+            // Watched only now: an unconnected socket reports a hang-up. A connected one becomes
+            // writable, which is the same event as the end of a connect.
+            _ if is_watched => self.poller.rename(fd.as_raw_fd(), WATCHED, word).map(|()| begun),
+            _ => self.poller.watch(fd.as_raw_fd(), WATCHED, word).map(|()| begun),
+        });
         match begun {
-            // A connected socket becomes writable, which is the same event as the end of a connect.
             Ok(Begun::InProgress | Begun::Connected) => {}
             Ok(Begun::Busy) => self.core.connect_later(index, address),
             Err(error) => self.core.never_begun(index, error),
@@ -75,7 +56,7 @@ impl Epoll {
         }
         match socket::take_error(conn.fd.as_ref()?) {
             Ok(()) => {
-                conn.drains = events & (libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR) != 0;
+                conn.drains = events & ENDING != 0;
                 if conn.drains || events & libc::EPOLLIN != 0 {
                     self.read_again(index);
                 }
@@ -106,16 +87,6 @@ impl Epoll {
         for (index, address) in self.core.take_busy() {
             self.begin(index, &address, false);
         }
-    }
-
-    pub(super) fn open_acceptor(&mut self, listener: Listener) -> io::Result<()> {
-        let word = Token::new(kind::ACCEPTOR, 0, self.acceptors.len() as u32).pack();
-        socket::set_nonblocking(&listener.fd, true)?;
-        // Edge-triggered: level-triggered events would repeat endlessly while nothing can be
-        // accepted.
-        self.poller.watch(listener.fd.as_raw_fd(), libc::EPOLLIN | libc::EPOLLET, word)?;
-        self.acceptors.push(Acceptor { listener, has_waiting: false, paused: false });
-        Ok(())
     }
 
     pub(super) fn can_accept(&self) -> bool {

@@ -3,6 +3,7 @@
 use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd, OwnedFd};
 
+use super::lingering::LingeringClose;
 use super::{Epoll, RawEvent, WATCHED, kind};
 use crate::Close;
 use crate::limits::{DISCARD_MAX, DISCARD_MIN, HEAD_BYTES, PIECES};
@@ -13,12 +14,6 @@ use crate::socket;
 use crate::stamping;
 use crate::stamps::Stamps;
 use crate::token::Token;
-
-/// A socket closed by its owner with bytes still unsent, which are sent first.
-pub(super) struct LingeringClose {
-    fd: OwnedFd,
-    unsent: Queue,
-}
 
 impl Epoll {
     /// Reads a connection once.
@@ -37,13 +32,8 @@ impl Epoll {
         let is_stamped = conn.stamps != NONE;
         let (requested, result) = if is_stamped {
             let received = retried(|| stamping::recv(fd, &mut self.buffer));
-            (
-                self.buffer.len(),
-                received.map(|(read, read_stamp)| {
-                    stamp = read_stamp;
-                    read
-                }),
-            )
+            stamp = received.as_ref().map_or(None, |(_, stamp)| *stamp);
+            (self.buffer.len(), received.map(|(read, _)| read))
         } else if skips {
             let requested = discard.min(DISCARD_MAX) as usize;
             (requested, retried(|| socket::recv_discard(fd, requested)))

@@ -124,14 +124,15 @@ impl<C: Default> SocketCore<C> {
     pub(crate) fn take_busy(&mut self) -> Vec<(u32, SockAddr)> {
         self.retry_at = Nanos::MAX;
         let busy = std::mem::take(&mut self.busy).into_iter();
-        let conns = &self.conns;
-        let is_current = |index: u32, generation| {
-            let conn = &conns[index as usize];
-            conn.generation == generation && conn.state == State::Connecting
-        };
-        busy.filter(|(index, generation, _)| is_current(*index, *generation))
+        busy.filter(|(index, generation, _)| self.is_connecting(*index, *generation))
             .map(|(index, _, address)| (index, address))
             .collect()
+    }
+
+    /// True if the socket of this generation is connecting.
+    pub(crate) fn is_connecting(&self, index: u32, generation: u16) -> bool {
+        let conn = &self.conns[index as usize];
+        conn.generation == generation && conn.state == State::Connecting
     }
 
     /// Takes the number of a connection to accept.

@@ -6,8 +6,8 @@
 
 use std::io;
 
+use io_uring::opcode;
 use io_uring::types::{TimeoutFlags, Timespec};
-use io_uring::{opcode, squeue};
 
 use super::kind;
 use super::ring::{Ring, timespec};
@@ -32,18 +32,15 @@ impl Alarm {
         }
         self.time = timespec(instant_ns);
         let (time, word) = (&raw const self.time, Token::new(kind::ALARM, 0, 0).pack());
-        let entry = match self.at_ns.replace(instant_ns) {
-            None => opcode::Timeout::new(time).flags(TimeoutFlags::ABS).build().user_data(word),
-            // If the timer expires right now, the update finds nothing, and the next sleep sets it
-            // again.
-            Some(_) => opcode::TimeoutUpdate::new(word, time)
-                .flags(TimeoutFlags::ABS)
-                .build()
-                .user_data(Token::new(kind::QUIET, 0, 0).pack())
-                .flags(squeue::Flags::SKIP_SUCCESS),
-        };
+        let is_set = self.at_ns.replace(instant_ns).is_some();
+        let update = opcode::TimeoutUpdate::new(word, time).flags(TimeoutFlags::ABS).build();
+        let timeout = opcode::Timeout::new(time).flags(TimeoutFlags::ABS).build();
+        // If the timer expires right now, the update finds nothing, and the next sleep sets it
+        // again.
         // SAFETY: the kernel copies the time when it takes the entry.
-        unsafe { ring.push(&entry) }
+        unsafe {
+            if is_set { ring.push_quiet(update) } else { ring.push(&timeout.user_data(word)) }
+        }
     }
 
     /// Records the timer's completion.

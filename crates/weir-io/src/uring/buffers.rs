@@ -35,6 +35,8 @@ pub(super) struct Buffers {
     /// Buffers given back in all, wrapping; `published` is the number that the kernel can see.
     tail: u16,
     published: u16,
+    /// Buffer of the event returned last.
+    leased: Option<u16>,
 }
 
 impl Buffers {
@@ -61,6 +63,7 @@ impl Buffers {
             each,
             tail: 0,
             published: 0,
+            leased: None,
         };
         let address = buffers.ring.start.as_ptr() as u64;
         // SAFETY: the mapping has room for `count` entries and lives until after the ring.
@@ -91,6 +94,22 @@ impl Buffers {
         unsafe {
             let start = self.data.start.as_ptr().add(offset);
             std::slice::from_raw_parts_mut(start, filled.len as usize)
+        }
+    }
+
+    /// Returns the bytes of an event, whose buffer is in use until the next
+    /// [`take_back`](Buffers::take_back).
+    #[inline]
+    pub(super) fn lease(&mut self, filled: Filled) -> &mut [u8] {
+        self.leased = Some(filled.buffer);
+        self.bytes(filled)
+    }
+
+    /// Gives the buffer of the last event back.
+    #[inline]
+    pub(super) fn take_back(&mut self) {
+        if let Some(buffer) = self.leased.take() {
+            self.give_back(buffer);
         }
     }
 

@@ -11,16 +11,7 @@ use crate::raw_event::RawEventKind;
 use crate::socket::{self, Begun, SockAddr};
 use crate::socket_core::State;
 use crate::token::Token;
-use crate::{ConnId, Endpoint, Listener, SocketOptions};
-
-/// A listener.
-pub(super) struct Acceptor {
-    listener: Listener,
-    /// True if the kernel is accepting on it.
-    armed: bool,
-    /// True if no descriptor was left: wait until `retry_at`.
-    paused: bool,
-}
+use crate::{ConnId, Endpoint, SocketOptions};
 
 impl Uring {
     pub(super) fn open(&mut self, conn: ConnId, to: &Endpoint, options: SocketOptions) {
@@ -50,7 +41,7 @@ impl Uring {
         }
         // Sockets whose close is only recorded may hold the last descriptors. No other recorded
         // work may be submitted here.
-        self.prepare_endings()?;
+        self.notes.submit_endings(&mut self.ring)?;
         self.ring.submit(false)?;
         socket::open(family, nonblocking)
     }
@@ -75,25 +66,17 @@ impl Uring {
         let raw_event = if let Some((index, error)) = self.core.take_failure() {
             self.fail(index, error)
         } else {
-            let index = self.take_connected()?;
+            let core = &self.core;
+            let mut connected = std::iter::from_fn(|| self.connected.pop_front());
+            let (index, _) = connected.find(|of| core.is_connecting(of.0, of.1))?;
             self.connected(index)
         };
         // The result may be more recent than the batch.
         Some(RawEvent { at: self.core.clock.now(), ..raw_event })
     }
 
-    fn take_connected(&mut self) -> Option<u32> {
-        while let Some((index, generation)) = self.connected.pop_front() {
-            let conn = &self.core.conns[index as usize];
-            if conn.generation == generation && conn.state == State::Connecting {
-                return Some(index);
-            }
-        }
-        None
-    }
-
     pub(super) fn on_connected(&mut self, token: Token, done: Completion) -> Option<RawEvent> {
-        let conn = self.live(token)?;
+        let conn = self.core.live(token)?;
         // The connect request has completed, so closing does not have to cancel it.
         conn.state = State::Open;
         if done.result < 0 {
@@ -119,9 +102,8 @@ impl Uring {
 
     pub(super) fn prepare_openings(&mut self) -> io::Result<()> {
         for (index, generation, address) in &self.notes.connects {
-            let conn = &self.core.conns[*index as usize];
-            let Some(fd) = &conn.fd else { continue };
-            if conn.generation != *generation || conn.state != State::Connecting {
+            let Some(fd) = &self.core.conns[*index as usize].fd else { continue };
+            if !self.core.is_connecting(*index, *generation) {
                 continue;
             }
             let target = types::Fd(fd.as_raw_fd());
@@ -133,23 +115,9 @@ impl Uring {
         if !self.waiting.is_empty() || !self.core.numbers.are_left() {
             return Ok(());
         }
-        for (at, acceptor) in self.acceptors.iter_mut().enumerate() {
-            if acceptor.armed || acceptor.paused {
-                continue;
-            }
-            acceptor.armed = true;
-            let target = types::Fd(acceptor.listener.as_raw_fd());
-            let entry = opcode::AcceptMulti::new(target).flags(libc::SOCK_CLOEXEC).build();
-            let word = Token::new(kind::ACCEPTOR, 0, at as u32).pack();
-            // SAFETY: the entry points to nothing, as no address is requested.
-            unsafe { self.ring.push(&entry.user_data(word))? };
+        for (at, acceptor) in (0..).zip(&mut self.acceptors) {
+            acceptor.arm(at, &mut self.ring)?;
         }
-        Ok(())
-    }
-
-    pub(super) fn open_acceptor(&mut self, listener: Listener) -> io::Result<()> {
-        socket::set_nonblocking(&listener.fd, false)?;
-        self.acceptors.push(Acceptor { listener, armed: false, paused: false });
         Ok(())
     }
 
@@ -183,6 +151,6 @@ impl Uring {
         let (fd, is_tcp) = self.waiting.pop_front()?;
         self.core.admit(index, fd, is_tcp);
         self.receive_on(index);
-        Some(self.raw_event(index, RawEventKind::Accepted))
+        Some(self.core.raw_event(index, RawEventKind::Accepted, self.collected_at))
     }
 }

@@ -110,7 +110,7 @@ impl Uring {
 
     /// Handles a poll's completion: there are bytes to receive, or the poll has ended.
     pub(super) fn on_polled(&mut self, token: Token, done: Completion) -> Option<RawEvent> {
-        let conn = self.live(token)?;
+        let conn = self.core.live(token)?;
         if !cqueue::more(done.flags) {
             // A new poll reports at once what is there.
             conn.own.armed = NOTHING;
@@ -132,7 +132,7 @@ impl Uring {
         let is_last = !cqueue::more(done.flags);
         self.receiving -= u32::from(self.polls);
         let len = u32::try_from(done.result).unwrap_or(0);
-        let Some(conn) = self.live(token) else {
+        let Some(conn) = self.core.live(token) else {
             buffer.into_iter().for_each(|buffer| self.buffers.give_back(buffer));
             return None;
         };
@@ -153,11 +153,12 @@ impl Uring {
             self.receive_on(token.index);
         }
         let filled = Filled { buffer, start: 0, len };
-        Some(self.raw_event(token.index, RawEventKind::Received(filled, None)))
+        let received = RawEventKind::Received(filled, None);
+        Some(self.core.raw_event(token.index, received, self.collected_at))
     }
 
     pub(super) fn on_skipped(&mut self, token: Token, done: Completion) -> Option<RawEvent> {
-        let conn = self.live(token)?;
+        let conn = self.core.live(token)?;
         if conn.own.armed == kind::SKIP {
             conn.own.armed = NOTHING;
         }
@@ -167,7 +168,8 @@ impl Uring {
         let bytes = done.result.unsigned_abs();
         conn.discard = conn.discard.saturating_sub(bytes);
         self.receive_on(token.index);
-        Some(self.raw_event(token.index, RawEventKind::Discarded(bytes.into())))
+        let discarded = RawEventKind::Discarded(bytes.into());
+        Some(self.core.raw_event(token.index, discarded, self.collected_at))
     }
 
     /// Handles the end of the stream, or an error.
@@ -175,8 +177,9 @@ impl Uring {
         match -result {
             0 => {
                 self.core.conns[index as usize].ended = true;
-                self.fail_if_unsent(index)
-                    .or_else(|| Some(self.raw_event(index, RawEventKind::Closed)))
+                self.fail_if_unsent(index).or_else(|| {
+                    Some(self.core.raw_event(index, RawEventKind::Closed, self.collected_at))
+                })
             }
             // Only a non-waiting receive returns this: everything has been read.
             libc::EAGAIN => self.fail_if_unsent(index).or_else(|| {

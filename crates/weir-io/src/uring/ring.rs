@@ -11,6 +11,9 @@ use io_uring::types::{SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, cqueue, squeue};
 use weir_sys::check;
 
+use super::kind;
+use crate::token::Token;
+
 /// A completion, taken out of the queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Completion {
@@ -103,6 +106,16 @@ impl Ring {
             }
             self.submit(false)?;
         }
+    }
+
+    /// Queues a submission whose completion is ignored.
+    ///
+    /// # Safety
+    /// As for [`push`](Ring::push).
+    pub(super) unsafe fn push_quiet(&mut self, entry: squeue::Entry) -> io::Result<()> {
+        let word = Token::new(kind::QUIET, 0, 0).pack();
+        // SAFETY: as promised by the caller.
+        unsafe { self.push(&entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(word)) }
     }
 
     /// True if entries wait to be submitted.

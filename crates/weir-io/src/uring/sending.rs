@@ -16,12 +16,12 @@
 //! the kernel for room. Until its completion the connection sends nothing else.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, RawFd};
 
 use io_uring::{opcode, squeue, types};
 
+use super::pending_sends::{Issued, Slow};
 use super::{NOTHING, Uring, kind};
-use crate::outgoing::Queue;
 use crate::slab::NONE;
 use crate::socket_core::State;
 use crate::stamping;
@@ -30,33 +30,11 @@ use crate::token::Token;
 /// Send all bytes at once or fail, without a signal.
 const AT_ONCE: i32 = libc::MSG_NOSIGNAL | libc::MSG_WAITALL | libc::MSG_DONTWAIT;
 
-/// Send all bytes, however long it takes.
-const IN_TIME: i32 = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
-
-/// A send of the current submission.
-pub(super) struct Issued {
-    index: u32,
-    with_stamp: bool,
-    bytes: usize,
-}
-
-/// A send that waits for room.
-pub(super) enum Slow {
-    /// The front of an open connection's queue.
-    Conn(u32),
-    /// Bytes of a socket that its owner closed before they were sent. Without the descriptor, the
-    /// bytes are only kept until the kernel releases them.
-    LingeringClose(Option<OwnedFd>, Queue),
-}
-
 impl Uring {
     /// Prepares all recorded sends. Returns true if more has to be sent after this submission. In
     /// that case the submission must not sleep, because successful sends do not end a sleep.
     pub(super) fn prepare_sends(&mut self) -> io::Result<bool> {
-        for at in 0..self.notes.slow.len() {
-            self.prepare_slow(self.notes.slow[at])?;
-        }
-        self.notes.slow.clear();
+        self.slow.submit(&mut self.core, &mut self.ring)?;
         let mut sends = std::mem::take(&mut self.core.to_send);
         let mut is_all = true;
         for index in sends.drain(..) {
@@ -67,30 +45,6 @@ impl Uring {
             self.core.to_send = sends;
         }
         Ok(!is_all)
-    }
-
-    /// Prepares the slow send of the front of its queue.
-    fn prepare_slow(&mut self, slot: u32) -> io::Result<()> {
-        let (fd, queue) = match self.slow.entry(slot) {
-            Some(Slow::Conn(index)) => {
-                let conn = &mut self.core.conns[*index as usize];
-                (conn.fd.as_ref(), &mut conn.unsent)
-            }
-            Some(Slow::LingeringClose(fd, unsent)) => (fd.as_ref(), unsent),
-            None => return Ok(()),
-        };
-        let (Some(fd), Some(bytes)) = (fd, self.core.outgoing.front(queue)) else {
-            // Abandoned before it started, so no completion will free it.
-            self.core.outgoing.clear(queue);
-            self.slow.remove(slot);
-            return Ok(());
-        };
-        let fd = types::Fd(fd.as_raw_fd());
-        let entry = opcode::Send::new(fd, bytes.as_ptr(), bytes.len() as u32).flags(IN_TIME);
-        let word = Token::new(kind::SLOW, 0, slot).pack();
-        // SAFETY: the piece stays in its queue, and so its bytes in place, until the completion;
-        // nothing is sent or dropped from a queue that a slow send works on.
-        unsafe { self.ring.push(&entry.build().user_data(word)) }
     }
 
     /// Prepares the send of one connection. Returns true if that is all it has to send.
@@ -167,14 +121,12 @@ impl Uring {
         if conn.unsent.is_empty() {
             return;
         }
-        let slot = self.slow.insert(Slow::Conn(index));
-        self.core.conns[index as usize].own.replace_slow(slot);
-        self.notes.slow.push(slot);
+        conn.own.replace_slow(self.slow.add(Slow::Conn(index)));
     }
 
     pub(super) fn on_slow_sent(&mut self, slot: u32, result: i32) {
         let sent = usize::try_from(result).unwrap_or(0);
-        match self.slow.entry(slot) {
+        match self.slow.entries.entry(slot) {
             Some(Slow::Conn(index)) => {
                 let index = *index;
                 let conn = &mut self.core.conns[index as usize];
@@ -183,7 +135,7 @@ impl Uring {
                 if let Some(stamps) = self.core.stamps.entry(conn.stamps) {
                     stamps.sent(sent, false);
                 }
-                self.slow.remove(slot);
+                self.slow.entries.remove(slot);
                 match -result {
                     libc::EAGAIN | libc::EINTR | ..=0 => self.core.send_later(index),
                     errno => self.send_failed(index, errno),
@@ -192,11 +144,11 @@ impl Uring {
             Some(Slow::LingeringClose(fd, unsent)) => {
                 self.core.outgoing.advance(unsent, sent);
                 if sent > 0 && fd.is_some() && !unsent.is_empty() {
-                    return self.notes.slow.push(slot);
+                    return self.slow.due.push(slot);
                 }
                 self.core.outgoing.clear(unsent);
                 self.notes.closes.extend(fd.take());
-                self.slow.remove(slot);
+                self.slow.entries.remove(slot);
             }
             None => {}
         }

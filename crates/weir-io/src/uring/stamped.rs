@@ -24,7 +24,7 @@ impl Uring {
         done: Completion,
     ) -> Option<RawEvent> {
         let buffer = cqueue::buffer_select(done.flags);
-        let Some(conn) = self.live(token) else {
+        let Some(conn) = self.core.live(token) else {
             buffer.into_iter().for_each(|buffer| self.buffers.give_back(buffer));
             return None;
         };

@@ -1,0 +1,41 @@
+//! A listener of the io_uring backend. Independent of connections.
+
+use std::io;
+use std::os::fd::AsRawFd;
+
+use io_uring::{opcode, types};
+
+use super::kind;
+use super::ring::Ring;
+use crate::Listener;
+use crate::socket;
+use crate::token::Token;
+
+/// A listener.
+pub(super) struct Acceptor {
+    pub(super) listener: Listener,
+    /// True if the kernel is accepting on it.
+    pub(super) armed: bool,
+    /// True if no descriptor was left: wait until `retry_at`.
+    pub(super) paused: bool,
+}
+
+impl Acceptor {
+    pub(super) fn new(listener: Listener) -> io::Result<Acceptor> {
+        socket::set_nonblocking(&listener.fd, false)?;
+        Ok(Acceptor { listener, armed: false, paused: false })
+    }
+
+    /// Makes the kernel accept on it, as number `at` of the listeners, unless it does or must not.
+    pub(super) fn arm(&mut self, at: u32, ring: &mut Ring) -> io::Result<()> {
+        if self.armed || self.paused {
+            return Ok(());
+        }
+        self.armed = true;
+        let target = types::Fd(self.listener.as_raw_fd());
+        let entry = opcode::AcceptMulti::new(target).flags(libc::SOCK_CLOEXEC).build();
+        let word = Token::new(kind::ACCEPTOR, 0, at).pack();
+        // SAFETY: the entry points to nothing, as no address is requested.
+        unsafe { ring.push(&entry.user_data(word)) }
+    }
+}
