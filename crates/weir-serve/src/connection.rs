@@ -59,6 +59,15 @@ impl Connection {
         }
     }
 
+    pub(crate) fn is_http2(&self) -> bool {
+        matches!(self.protocol, Protocol::Http2(_))
+    }
+
+    /// True if its peer or a response has ended it, and it gets no more responses.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.is_open && self.is_ending && self.queued == 0
+    }
+
     pub(crate) fn new() -> Connection {
         Connection {
             life: 0,

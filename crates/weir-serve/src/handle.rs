@@ -12,7 +12,8 @@ use weir_io::{
     OnBackend, WaitPolicy, Waker,
 };
 
-use crate::options::{OptionsError, ServeOptions};
+use crate::behaviour::OptionsError;
+use crate::options::ServeOptions;
 use crate::server::Server;
 use crate::stats::{Shared, Stats};
 use crate::tls::{ServerConfig, secure};

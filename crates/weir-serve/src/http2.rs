@@ -9,8 +9,8 @@ use weir_http::h2::ErrorCode;
 use weir_http::h2::frame::FRAME_BYTES_DEFAULT;
 use weir_http::h2::server::{H2Server, RequestFields, ServerEvent};
 
+use crate::behaviour::Behaviour;
 use crate::log::LogPlace;
-use crate::options::Behaviour;
 use crate::request::{BadRequest, Request};
 use crate::response::FILLER;
 

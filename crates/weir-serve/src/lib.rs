@@ -11,6 +11,7 @@
 
 mod options;
 
+mod behaviour;
 mod delay;
 mod draws;
 mod fault;
@@ -26,6 +27,7 @@ mod response;
 mod stats;
 mod stream_head;
 
+mod accounts;
 mod action;
 mod connection;
 mod http2;
@@ -37,13 +39,14 @@ mod handle;
 #[cfg(test)]
 mod fake;
 
+pub use behaviour::{Behaviour, Drip, ExtraHeader, Framing, Mode, OptionsError, Stall};
 pub use delay::Delay;
 pub use draws::Draws;
 pub use fault::{Fault, FaultKind, Share};
 pub use handle::{Handle, ServeError, spawn};
 pub use http_version::{Http2Options, HttpVersion};
 pub use log::{Arrival, write_arrivals};
-pub use options::{Behaviour, Drip, ExtraHeader, Framing, Mode, OptionsError, ServeOptions, Stall};
+pub use options::ServeOptions;
 pub use pending::Fifo;
 pub use server::Server;
 pub use stats::{Shared, Stats};

@@ -48,6 +48,12 @@ impl<T> Pending<T> {
         self.next_turn
     }
 
+    /// Adds an item whose turn is after all those before.
+    pub(crate) fn add(&mut self, due: Nanos, thing: T) {
+        let turn = self.next_turn();
+        self.push(due, turn, thing);
+    }
+
     pub(crate) fn push(&mut self, due: Nanos, turn: u64, thing: T) {
         let place = match self.free.pop() {
             Some(place) => {

@@ -6,9 +6,9 @@ use weir_http::server::{
     Progress, RequestBody, RequestFault, RequestHead, RequestLine, RequestParser, RequestPart,
 };
 
+use crate::behaviour::{Behaviour, status_is_valid};
 use crate::delay::Delay;
 use crate::fault::FaultKind;
-use crate::options::{Behaviour, status_is_valid};
 use crate::units::{parse_bytes, parse_digits};
 
 /// The relevant contents of one request.

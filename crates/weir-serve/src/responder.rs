@@ -9,20 +9,20 @@ use std::sync::atomic::Ordering;
 use weir_http::server::Progress;
 use weir_io::{ConnId, Nanos};
 
+use crate::accounts::Accounts;
 use crate::action::{Action, Due};
+use crate::behaviour::{Framing, Mode};
 use crate::connection::{Connection, Protocol};
 use crate::draws::Draws;
 use crate::fault::{Fault, FaultKind};
 use crate::http_version::HttpVersion;
 use crate::http2::{Owed, StreamEvent};
-use crate::log::{Arrival, ArrivalLog, LogPlace};
-use crate::options::{Behaviour, Framing, Mode};
 use crate::pending::{Fifo, Pending};
 use crate::request::{BadRequest, Request};
 use crate::response::{Persistence, Response, ResponseKind, is_uniform};
-use crate::stats::{Counters, Shared, add};
+use crate::stats::{Shared, add};
 use crate::stream_head::StreamHead;
-use crate::units::{parse_digits, span_ns};
+use crate::units::span_ns;
 
 mod streams;
 
@@ -54,7 +54,7 @@ const QUEUED_MAX: u32 = 100_000;
 #[derive(Debug)]
 pub(crate) struct Responder {
     shared: Arc<Shared>,
-    worker: usize,
+    pub(crate) accounts: Accounts,
     connections: Vec<Connection>,
     waiting: Pending<Waiting>,
     actions: VecDeque<Action>,
@@ -64,7 +64,6 @@ pub(crate) struct Responder {
     plain_head: Vec<u8>,
     /// True if plain requests get [`Action::Plain`].
     is_uniform: bool,
-    log: Option<ArrivalLog>,
     stream_head: StreamHead,
     /// Buffer for events of streams.
     stream_events: Vec<StreamEvent>,
@@ -73,29 +72,19 @@ pub(crate) struct Responder {
 impl Responder {
     pub(crate) fn new(shared: Arc<Shared>, worker: usize) -> Responder {
         let is_uniform = is_uniform(&shared.behaviour);
-        let arrivals_max = shared.behaviour.arrivals_max;
         let stream_head = StreamHead::new(Arc::clone(&shared));
         Responder {
+            accounts: Accounts::new(Arc::clone(&shared), worker),
             shared,
-            worker,
             connections: Vec::new(),
             waiting: Pending::new(),
             actions: VecDeque::new(),
             fifo: Fifo::new(),
             plain_head: Vec::new(),
             is_uniform,
-            log: (arrivals_max > 0).then(|| ArrivalLog::new(arrivals_max)),
             stream_head,
             stream_events: Vec::new(),
         }
-    }
-
-    fn behaviour(&self) -> &Behaviour {
-        &self.shared.behaviour
-    }
-
-    fn counters(&self) -> &Counters {
-        self.shared.counters(self.worker)
     }
 
     /// Returns the time at which the next queued item is due.
@@ -134,27 +123,29 @@ impl Responder {
     }
 
     fn check_idle(&mut self, conn: ConnId, life: u32, now: Nanos) -> Option<Action> {
-        let timeout_ns = span_ns(self.behaviour().idle_timeout?);
+        let timeout_ns = span_ns(self.shared.behaviour.idle_timeout?);
         if !self.is_current(conn, life) {
             return None;
         }
-        let connection = &self.connections[conn.index()];
+        let connection = &mut self.connections[conn.index()];
         let expires_at = match connection.queued {
             0 => connection.last_traffic_at.after(timeout_ns),
             _ => now.after(timeout_ns),
         };
         if expires_at <= now {
-            self.end_idle(conn);
+            // A request that is on its way will not be processed.
+            if let Some(http2) = connection.http2() {
+                http2.go_away();
+            }
             return Some(Action::Close { conn });
         }
-        let turn = self.waiting.next_turn();
-        self.waiting.push(expires_at, turn, Waiting::IdleCheck { conn, life });
+        self.waiting.add(expires_at, Waiting::IdleCheck { conn, life });
         None
     }
 
     /// Records that a new socket has the number `conn`.
     pub(crate) fn accepted(&mut self, conn: ConnId, at: Nanos) {
-        let accepted = &self.counters().accepted;
+        let accepted = &self.accounts.counters().accepted;
         let number = accepted.load(Ordering::Relaxed);
         add(accepted, 1);
         if self.connections.len() <= conn.index() {
@@ -172,10 +163,8 @@ impl Responder {
         *connection =
             Connection { life, number, is_open: true, protocol, parser, ..Connection::new() };
         connection.last_traffic_at = at;
-        if let Some(timeout) = self.behaviour().idle_timeout {
-            let check = Waiting::IdleCheck { conn, life };
-            let turn = self.waiting.next_turn();
-            self.waiting.push(at + timeout, turn, check);
+        if let Some(timeout) = self.shared.behaviour.idle_timeout {
+            self.waiting.add(at + timeout, Waiting::IdleCheck { conn, life });
         }
     }
 
@@ -199,7 +188,7 @@ impl Responder {
         connection.request = None;
         connection.protocol = Protocol::Http1;
         let owed = u64::from(std::mem::take(&mut connection.owed));
-        add(&self.counters().abandoned, owed);
+        add(&self.accounts.counters().abandoned, owed);
     }
 
     /// Handles bytes that arrived on `conn`, read at `at`.
@@ -281,7 +270,7 @@ impl Responder {
                 Ok(Progress::Incomplete) => break,
                 // RFC 9110 §10.1.1: not needed once the body has begun to arrive.
                 Ok(Progress::Head) if request.awaits_continue() && rest.is_empty() => {
-                    let response = self.bare_response(ResponseKind::Continue, 100, at);
+                    let response = Response::bare(ResponseKind::Continue, 100, at);
                     self.line_up(conn, response, None, at, at);
                 }
                 Ok(Progress::Head) => {}
@@ -316,7 +305,7 @@ impl Responder {
             if !self.shared.behaviour.stalls.is_empty() {
                 self.shared.note_request(at);
             }
-            add(&self.counters().requests, u64::from(copies));
+            add(&self.accounts.counters().requests, u64::from(copies));
             self.actions.push_back(Action::Plain { conn, copies });
             return;
         }
@@ -333,7 +322,7 @@ impl Responder {
             return;
         }
         if request.is_stats {
-            let response = self.bare_response(ResponseKind::Stats, 200, at);
+            let response = Response::bare(ResponseKind::Stats, 200, at);
             let persistence = self.persistence(request, stream, false);
             let is_head = request.is_head;
             let response = Response { stream, is_head, persistence, ..response };
@@ -349,11 +338,8 @@ impl Responder {
             return self.refuse_stream(conn, stream);
         }
         let connection = &mut self.connections[conn.index()];
-        connection.taken += 1;
+        let log_place = self.accounts.took(connection, request, at);
         let taken = connection.taken;
-        connection.owed += 1;
-        add(&self.counters().requests, 1);
-        let log_place = self.log_arrival(conn, request, at);
         let behaviour = &self.shared.behaviour;
         let overrides = &request.overrides;
         let delay_ns = overrides.delay.unwrap_or(behaviour.delay).sample_ns(draws);
@@ -366,42 +352,29 @@ impl Responder {
             framing => framing,
         };
         let is_last = behaviour.requests_per_connection.is_some_and(|limit| taken >= limit);
+        let status = overrides.status.unwrap_or(behaviour.status);
         let must_close = is_last || framing == Framing::UntilClose;
         let response = Response {
             stream,
-            kind: ResponseKind::Ordinary,
-            status: overrides.status.unwrap_or(behaviour.status),
             body_bytes: overrides.body_bytes.unwrap_or(behaviour.body_bytes),
             framing,
             is_head: request.is_head,
             is_http10: behaviour.http10,
             persistence: self.persistence(request, stream, must_close),
-            received_at: at,
             slot: request.slot,
             log_place,
+            ..Response::bare(ResponseKind::Ordinary, status, at)
         };
         self.line_up(conn, response, fault, due_at, at);
-    }
-
-    /// Logs the request just taken, if arrivals are kept.
-    fn log_arrival(&mut self, conn: ConnId, request: &Request, at: Nanos) -> Option<LogPlace> {
-        let connection = &self.connections[conn.index()];
-        self.log.as_mut()?.arrived(Arrival {
-            connection: u32::try_from(connection.number).unwrap_or(u32::MAX),
-            request: connection.taken - 1,
-            received_ns: self.shared.epoch_monotonic_ns + at.0,
-            sent_ns: None,
-            slot: parse_digits(request.slot.as_bytes()),
-        })
     }
 
     fn persistence(&self, request: &Request, stream: u32, must_close: bool) -> Persistence {
         if stream != 0 {
             return Persistence::Silent;
         }
-        let asks = request.is_http10 || self.behaviour().http10;
+        let asks = request.is_http10 || self.shared.behaviour.http10;
         let persists = !request.wants_close && (!asks || request.wants_keep_alive);
-        match (must_close || self.behaviour().close || !persists, asks) {
+        match (must_close || self.shared.behaviour.close || !persists, asks) {
             (true, _) => Persistence::Close,
             (false, true) => Persistence::KeepAlive,
             (false, false) => Persistence::Silent,
@@ -410,26 +383,10 @@ impl Responder {
 
     /// Queues the error response to an invalid request; the connection ends after it.
     fn refuse(&mut self, conn: ConnId, bad: BadRequest, at: Nanos) {
-        add(&self.counters().bad_requests, 1);
-        let response = self.bare_response(ResponseKind::Refusal(bad.why), bad.status, at);
+        add(&self.accounts.counters().bad_requests, 1);
+        let response = Response::bare(ResponseKind::Refusal(bad.why), bad.status, at);
         let response = Response { persistence: Persistence::Close, ..response };
         self.line_up(conn, response, None, at, at);
-    }
-
-    fn bare_response(&self, kind: ResponseKind, status: u16, at: Nanos) -> Response {
-        Response {
-            stream: 0,
-            kind,
-            status,
-            body_bytes: 0,
-            framing: Framing::Length,
-            is_head: false,
-            is_http10: false,
-            persistence: Persistence::Silent,
-            received_at: at,
-            slot: Default::default(),
-            log_place: None,
-        }
     }
 
     /// Queues a response that is ready at `ready_at` behind the queued ones of its connection
@@ -442,7 +399,7 @@ impl Responder {
         ready_at: Nanos,
         at: Nanos,
     ) {
-        let drip = self.behaviour().drip.filter(|_| {
+        let drip = self.shared.behaviour.drip.filter(|_| {
             response.kind == ResponseKind::Ordinary
                 && response.has_body()
                 && response.body_bytes > 0
@@ -495,10 +452,7 @@ impl Responder {
             return true;
         }
         connection.queued -= u32::from(due.was_queued);
-        if due.response.kind == ResponseKind::Ordinary {
-            connection.owed -= 1;
-            add(&self.counters().abandoned, 1);
-        }
+        self.accounts.abandoned(connection, due.response.kind == ResponseKind::Ordinary);
         false
     }
 
@@ -525,18 +479,12 @@ impl Responder {
                 return true;
             }
             let connection = &mut self.connections[due.conn.index()];
-            connection.last_traffic_at = now;
             connection.queued -= u32::from(due.was_queued);
-            if due.response.kind == ResponseKind::Ordinary {
-                connection.owed -= 1;
-                add(&self.counters().answered, 1);
-            }
-            if let Some((log, place)) = self.log.as_mut().zip(due.response.log_place) {
-                log.responded(place, self.shared.epoch_monotonic_ns + now.0);
-            }
+            let is_counted = due.response.kind == ResponseKind::Ordinary;
+            self.accounts.answered(connection, is_counted, due.response.log_place, now);
             return true;
         }
-        let spacing = self.behaviour().drip.map_or(0, |drip| span_ns(drip.spacing));
+        let spacing = self.shared.behaviour.drip.map_or(0, |drip| span_ns(drip.spacing));
         let due_at = due.first_due_at.after(spacing * u64::from(due.piece));
         self.waiting.push(due_at, due.turn, Waiting::Response(due));
         false
@@ -544,15 +492,10 @@ impl Responder {
 
     /// Counts a fault that replaced a response (or, for garbage, accompanies it).
     pub(crate) fn injected(&mut self, conn: ConnId, kind: FaultKind) {
-        self.count_fault(kind);
+        self.accounts.injected(kind);
         if kind != FaultKind::Garbage {
             self.connections[conn.index()].owed -= 1;
         }
-    }
-
-    fn count_fault(&self, kind: FaultKind) {
-        let place = FaultKind::ALL.iter().position(|&other| other == kind);
-        add(&self.counters().injected[place.expect("all kinds are in the list")], 1);
     }
 
     /// True if `copies` of the plain response are still to be sent; counts them either way.
@@ -560,25 +503,12 @@ impl Responder {
     pub(crate) fn settle_plain(&self, conn: ConnId, copies: u32) -> bool {
         let connection = &self.connections[conn.index()];
         let is_wanted = connection.is_open && !connection.is_muted;
-        let counters = self.counters();
+        let counters = self.accounts.counters();
         add(if is_wanted { &counters.answered } else { &counters.abandoned }, u64::from(copies));
         is_wanted
     }
 
-    pub(crate) fn is_open(&self, conn: ConnId) -> bool {
-        self.connections[conn.index()].is_open
-    }
-
-    /// True if a connection that its peer or a response has ended gets no more responses.
-    pub(crate) fn is_finished(&self, conn: ConnId) -> bool {
-        let connection = &self.connections[conn.index()];
-        connection.is_open && connection.is_ending && connection.queued == 0
-    }
-
-    /// Moves the kept arrivals to `Shared`.
-    pub(crate) fn hand_over_arrivals(&mut self) {
-        if let Some(log) = &mut self.log {
-            self.shared.keep_arrivals(self.worker, log.take());
-        }
+    pub(crate) fn connection(&self, conn: ConnId) -> &Connection {
+        &self.connections[conn.index()]
     }
 }

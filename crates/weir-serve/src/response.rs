@@ -7,8 +7,8 @@ use std::sync::Arc;
 use weir_http::server::{LAST_CHUNK, push_chunk_size, response_has_body};
 use weir_io::{Backend, Nanos, Segment, TemplateId};
 
+use crate::behaviour::{Behaviour, Framing, Mode};
 use crate::log::LogPlace;
-use crate::options::{Behaviour, Framing, Mode};
 use crate::request::Slot;
 use crate::stats::Shared;
 use crate::units::push_decimal;
@@ -59,6 +59,23 @@ pub(crate) enum Persistence {
 }
 
 impl Response {
+    /// Returns a response of HTTP/1 without a body, for a request read at `received_at`.
+    pub(crate) fn bare(kind: ResponseKind, status: u16, received_at: Nanos) -> Response {
+        Response {
+            stream: 0,
+            kind,
+            status,
+            body_bytes: 0,
+            framing: Framing::Length,
+            is_head: false,
+            is_http10: false,
+            persistence: Persistence::Silent,
+            received_at,
+            slot: Slot::default(),
+            log_place: None,
+        }
+    }
+
     /// Returns the number of body bytes that are sent; 0 for responses without a body.
     pub(crate) fn sent_bytes(&self) -> u64 {
         if self.has_body() { self.body_bytes } else { 0 }

@@ -11,9 +11,10 @@ use weir_io::{
 };
 
 use crate::action::{Action, Due};
+use crate::behaviour::Behaviour;
 use crate::fault::FaultKind;
 use crate::responder::Responder;
-use crate::response::{Part, Persistence, Renderer, Response, ResponseKind};
+use crate::response::{Part, Renderer, Response, ResponseKind};
 use crate::stats::Shared;
 
 /// One worker of the reference server, on any backend.
@@ -49,19 +50,9 @@ impl<B: Backend> Server<B> {
         policy: WaitPolicy,
     ) -> Server<B> {
         let mut renderer = Renderer::new(&mut backend, shared.clone());
-        let response = Response {
-            stream: 0,
-            kind: ResponseKind::Ordinary,
-            status: shared.behaviour.status,
-            body_bytes: shared.behaviour.body_bytes,
-            framing: shared.behaviour.framing,
-            is_head: false,
-            is_http10: false,
-            persistence: Persistence::Silent,
-            received_at: Nanos::ZERO,
-            slot: Default::default(),
-            log_place: None,
-        };
+        let Behaviour { status, body_bytes, framing, .. } = shared.behaviour;
+        let bare = Response::bare(ResponseKind::Ordinary, status, Nanos::ZERO);
+        let response = Response { body_bytes, framing, ..bare };
         let plain = match renderer.plain_bytes(&response) {
             None => Plain::Rendered(Box::new(response)),
             Some(bytes) => {
@@ -92,7 +83,7 @@ impl<B: Backend> Server<B> {
         while !stop.load(Ordering::Acquire) {
             self.turn(stop)?;
         }
-        self.responder.hand_over_arrivals();
+        self.responder.accounts.hand_over_arrivals();
         Ok(())
     }
 
@@ -218,14 +209,14 @@ impl<B: Backend> Server<B> {
                 }
                 if fault.is_some() {
                     self.responder.injected(conn, FaultKind::Garbage);
-                    if self.responder.is_http2(conn) {
+                    if self.responder.connection(conn).is_http2() {
                         self.responder.push_garbage(conn);
                     } else {
                         let segments = self.renderer.garbage(&mut self.backend);
                         self.backend.send(conn, segments);
                     }
                 }
-                if self.responder.is_finished(conn) {
+                if self.responder.connection(conn).is_finished() {
                     self.close(conn, Close::Graceful, stop);
                 }
             }
@@ -257,7 +248,7 @@ impl<B: Backend> Server<B> {
 
     /// Sends the frames of HTTP/2 that wait.
     fn flush(&mut self, conn: ConnId, stop: &AtomicBool) {
-        if !self.responder.is_http2(conn) {
+        if !self.responder.connection(conn).is_http2() {
             return;
         }
         let now = self.moment(stop);
@@ -271,7 +262,7 @@ impl<B: Backend> Server<B> {
     }
 
     fn close(&mut self, conn: ConnId, how: Close, stop: &AtomicBool) {
-        if self.responder.is_open(conn) {
+        if self.responder.connection(conn).is_open {
             self.flush(conn, stop);
             self.responder.gone(conn);
             if how == Close::Reset {

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_io::Nanos;
 
+use crate::behaviour::Behaviour;
 use crate::fault::FaultKind;
 use crate::log::Arrival;
-use crate::options::Behaviour;
 
 /// Counters of a server, at one moment or at its end.
 ///

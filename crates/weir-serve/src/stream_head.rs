@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weir_io::Nanos;
 
-use crate::options::Framing;
+use crate::behaviour::Framing;
 use crate::response::{Response, ResponseKind};
 use crate::stats::Shared;
 use crate::units::push_decimal;

@@ -23,7 +23,7 @@ impl Responder {
     /// Handles bytes of a connection that is not known to be HTTP/1.
     #[inline(never)]
     pub(super) fn receive_opening(&mut self, conn: ConnId, bytes: &[u8], at: Nanos) {
-        let is_http2_only = self.behaviour().version() == HttpVersion::Http2;
+        let is_http2_only = self.shared.behaviour.version() == HttpVersion::Http2;
         let connection = &mut self.connections[conn.index()];
         let Protocol::Undecided { preface_bytes: seen } = connection.protocol else {
             return self.receive_frames(conn, bytes, at);
@@ -45,14 +45,12 @@ impl Responder {
     }
 
     fn begin_http2(&mut self, conn: ConnId, at: Nanos) {
-        let http2 = Http2::new(self.behaviour());
-        let settings_at = at + self.behaviour().http2.settings_delay;
+        let http2 = Http2::new(&self.shared.behaviour);
+        let settings_at = at + self.shared.behaviour.http2.settings_delay;
         let connection = &mut self.connections[conn.index()];
         if http2.is_held {
-            let settings = Waiting::Settings { conn, life: connection.life };
             connection.last_due_at = settings_at;
-            let turn = self.waiting.next_turn();
-            self.waiting.push(settings_at, turn, settings);
+            self.waiting.add(settings_at, Waiting::Settings { conn, life: connection.life });
         }
         connection.protocol = Protocol::Http2(Box::new(http2));
     }
@@ -71,8 +69,8 @@ impl Responder {
         let mut events = std::mem::take(&mut self.stream_events);
         let result = http2.receive(bytes, &mut events);
         let (refused, malformed) = http2.take_counts();
-        add(&self.counters().refused, refused);
-        add(&self.counters().bad_requests, malformed);
+        add(&self.accounts.counters().refused, refused);
+        add(&self.accounts.counters().bad_requests, malformed);
         for event in events.drain(..) {
             match event {
                 StreamEvent::Request(stream, Ok(request)) => {
@@ -85,22 +83,22 @@ impl Responder {
         self.stream_events = events;
         self.flush_later(conn);
         if result.is_err() {
-            add(&self.counters().bad_requests, 1);
+            add(&self.accounts.counters().bad_requests, 1);
             self.actions.push_back(Action::Close { conn });
         }
     }
 
     /// Queues the error response to a request with an invalid override.
     fn refuse_fields(&mut self, conn: ConnId, stream: u32, bad: BadRequest, at: Nanos) {
-        add(&self.counters().bad_requests, 1);
-        let response = self.bare_response(ResponseKind::Refusal(bad.why), bad.status, at);
+        add(&self.accounts.counters().bad_requests, 1);
+        let response = Response::bare(ResponseKind::Refusal(bad.why), bad.status, at);
         self.line_up(conn, Response { stream, ..response }, None, at, at);
     }
 
     /// Refuses a request by an injected fault; it is not processed.
     pub(super) fn refuse_stream(&mut self, conn: ConnId, stream: u32) {
-        add(&self.counters().refused, 1);
-        self.count_fault(FaultKind::RefuseStream);
+        add(&self.accounts.counters().refused, 1);
+        self.accounts.injected(FaultKind::RefuseStream);
         if let Some(http2) = self.connections[conn.index()].http2() {
             http2.reset(stream, ErrorCode::REFUSED_STREAM);
         }
@@ -120,10 +118,7 @@ impl Responder {
         let connection = &mut self.connections[conn.index()];
         let Some(owed) = connection.http2().and_then(|http2| http2.forget(stream)) else { return };
         connection.queued -= 1;
-        if owed.is_counted {
-            connection.owed -= 1;
-            add(&self.counters().abandoned, 1);
-        }
+        self.accounts.abandoned(connection, owed.is_counted);
     }
 
     /// True if a stream still waits for its response. On a black hole it is abandoned instead.
@@ -183,14 +178,7 @@ impl Responder {
         let connection = &mut self.connections[conn.index()];
         let Some(owed) = connection.http2().and_then(|http2| http2.forget(stream)) else { return };
         connection.queued -= 1;
-        connection.last_traffic_at = now;
-        if owed.is_counted {
-            connection.owed -= 1;
-            add(&self.counters().answered, 1);
-        }
-        if let Some((log, place)) = self.log.as_mut().zip(owed.log_place) {
-            log.responded(place, self.shared.epoch_monotonic_ns + now.0);
-        }
+        self.accounts.answered(connection, owed.is_counted, owed.log_place, now);
     }
 
     pub(super) fn flush_later(&mut self, conn: ConnId) {
@@ -215,9 +203,7 @@ impl Responder {
         }
         http2.push_output(out);
         if http2.is_done() && !std::mem::replace(&mut http2.is_lingering, true) {
-            let turn = self.waiting.next_turn();
-            let lingering = Waiting::Lingering { conn, life };
-            self.waiting.push(now.after(LINGER_NS), turn, lingering);
+            self.waiting.add(now.after(LINGER_NS), Waiting::Lingering { conn, life });
         }
         while let Some(stream) = self.connections[conn.index()].http2().and_then(Http2::pop_ended) {
             self.end_stream(conn, stream, now);
@@ -228,19 +214,6 @@ impl Responder {
         if has_peer_ended && connection.http2().is_some_and(|http2| http2.blocked() >= queued) {
             self.actions.push_back(Action::Close { conn });
         }
-    }
-
-    /// Queues GOAWAY on a connection that is closed for idleness: a request that is on its way will
-    /// not be processed.
-    pub(super) fn end_idle(&mut self, conn: ConnId) {
-        if let Some(http2) = self.connections[conn.index()].http2() {
-            http2.go_away();
-        }
-    }
-
-    /// True if a connection is open and speaks HTTP/2.
-    pub(crate) fn is_http2(&self, conn: ConnId) -> bool {
-        matches!(self.connections[conn.index()].protocol, Protocol::Http2(_))
     }
 }
 

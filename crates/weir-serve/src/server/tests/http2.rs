@@ -583,7 +583,7 @@ fn arrivals_of_streams_are_kept_with_the_time_of_their_last_byte() {
     let first = wire.take();
     push_window_update(&mut wire.bytes, 1, 10);
     let mut server = run_wire(behaviour, vec![(100, first), (900, wire.take())]);
-    server.responder.hand_over_arrivals();
+    server.responder.accounts.hand_over_arrivals();
     let mut stats = server.shared.stats();
     server.shared.move_arrivals(&mut stats);
     let seen: Vec<_> =

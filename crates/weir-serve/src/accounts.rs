@@ -1,0 +1,89 @@
+//! Accounts of one worker: its counters, and the log of its requests. It decides nothing.
+
+use std::sync::Arc;
+
+use weir_io::Nanos;
+
+use crate::connection::Connection;
+use crate::fault::FaultKind;
+use crate::log::{Arrival, ArrivalLog, LogPlace};
+use crate::request::Request;
+use crate::stats::{Counters, Shared, add};
+use crate::units::parse_digits;
+
+/// Counters and log of one worker.
+#[derive(Debug)]
+pub(crate) struct Accounts {
+    shared: Arc<Shared>,
+    worker: usize,
+    log: Option<ArrivalLog>,
+}
+
+impl Accounts {
+    pub(crate) fn new(shared: Arc<Shared>, worker: usize) -> Accounts {
+        let arrivals_max = shared.behaviour.arrivals_max;
+        let log = (arrivals_max > 0).then(|| ArrivalLog::new(arrivals_max));
+        Accounts { shared, worker, log }
+    }
+
+    pub(crate) fn counters(&self) -> &Counters {
+        self.shared.counters(self.worker)
+    }
+
+    /// Counts a request. Returns its place in the log, if arrivals are kept.
+    pub(crate) fn took(
+        &mut self,
+        connection: &mut Connection,
+        request: &Request,
+        at: Nanos,
+    ) -> Option<LogPlace> {
+        connection.taken += 1;
+        connection.owed += 1;
+        add(&self.counters().requests, 1);
+        self.log.as_mut()?.arrived(Arrival {
+            connection: u32::try_from(connection.number).unwrap_or(u32::MAX),
+            request: connection.taken - 1,
+            received_ns: self.shared.epoch_monotonic_ns + at.0,
+            sent_ns: None,
+            slot: parse_digits(request.slot.as_bytes()),
+        })
+    }
+
+    /// Counts a response that was sent as a whole, if its request is counted.
+    pub(crate) fn answered(
+        &mut self,
+        connection: &mut Connection,
+        is_counted: bool,
+        log_place: Option<LogPlace>,
+        now: Nanos,
+    ) {
+        connection.last_traffic_at = now;
+        if is_counted {
+            connection.owed -= 1;
+            add(&self.counters().answered, 1);
+        }
+        if let Some((log, place)) = self.log.as_mut().zip(log_place) {
+            log.responded(place, self.shared.epoch_monotonic_ns + now.0);
+        }
+    }
+
+    /// Counts a response that will never be sent, if its request is counted.
+    pub(crate) fn abandoned(&self, connection: &mut Connection, is_counted: bool) {
+        if is_counted {
+            connection.owed -= 1;
+            add(&self.counters().abandoned, 1);
+        }
+    }
+
+    pub(crate) fn injected(&self, kind: FaultKind) {
+        let place = FaultKind::ALL.iter().position(|&other| other == kind);
+        add(&self.counters().injected[place.expect("all kinds are in the list")], 1);
+    }
+
+    /// Moves the kept arrivals to `Shared`.
+    pub(crate) fn hand_over_arrivals(&mut self) {
+        if let Some(log) = &mut self.log {
+            self.shared.keep_arrivals(self.worker, log.take());
+        }
+    }
+}

@@ -1,0 +1,411 @@
+//! Behaviour of the server towards requests: plain data whose fields are flags of `weir serve`, one
+//! to one, the syntax of those flags, and the check for consistency.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::delay::Delay;
+use crate::fault::Fault;
+use crate::http_version::{Http2Options, HttpVersion};
+use crate::units::{ParseError, parse_span, span_text};
+
+/// Behaviour of the server towards requests. [`Behaviour::default`] responds to every request at
+/// once with status 200 and a body of 14 bytes.
+///
+/// A single request may override status, size, delay and fault by header (`x-status: 503`,
+/// `x-size: 10k`, `x-delay: exp:2ms`, `x-delay-ns: 5000000`, `x-fault: reset`) or by query
+/// (`/?status=503&size=10k&delay=5ms&delay_ns=5000000&fault=reset`); if both are given, the header
+/// takes precedence. `GET /weir/stats` always returns the counters and is not counted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Behaviour {
+    /// `--http`: protocol of the connections.
+    pub http: HttpVersion,
+    /// `--h2-streams`, `--h2-window`, `--h2-settings-delay`: settings of HTTP/2.
+    pub http2: Http2Options,
+    /// `--status`: 200 to 599. 204 and 304 have no body.
+    pub status: u16,
+    /// `--size`: body size in bytes, up to [`Behaviour::BODY_MAX_BYTES`].
+    pub body_bytes: u64,
+    /// `--chunked [BYTES]`, `--until-close`: framing of the body. In HTTP/2 both only leave out
+    /// `content-length`.
+    pub framing: Framing,
+    /// `--drip K@SPACING`: the body is sent in pieces.
+    pub drip: Option<Drip>,
+    /// `--header`: header lines added to every response, in order.
+    pub headers: Vec<ExtraHeader>,
+    /// `--close`: every response has `Connection: close` and closes. In HTTP/2 the same as one
+    /// request per connection.
+    pub close: bool,
+    /// `--http10`: respond as an HTTP/1.0 server; connections persist only if the request has
+    /// `Connection: keep-alive`. Without HTTP/2.
+    pub http10: bool,
+    /// `--requests-per-connection`: the N-th response of a connection closes it; at least 1. In
+    /// HTTP/2, GOAWAY with the stream of the N-th request is sent when that request begins; later
+    /// ones are not processed.
+    pub requests_per_connection: Option<u64>,
+    /// `--idle-timeout`: time after which a connection without traffic and without pending
+    /// responses is closed (at the latest after twice that time).
+    pub idle_timeout: Option<Duration>,
+    /// `--delay`: delay of each response, counted from the read of its request's last byte; in
+    /// [`Mode::Fifo`] the service time.
+    pub delay: Delay,
+    /// `--mode`: concurrent or serial service of requests.
+    pub mode: Mode,
+    /// `--seed`: seed of the delays and of the faults by probability.
+    pub seed: u64,
+    /// `--stall`, repeatable: spans in which the server neither reads nor sends.
+    pub stalls: Vec<Stall>,
+    /// `--fault`, repeatable: injected faults. A request suffers the first one that strikes.
+    pub faults: Vec<Fault>,
+    /// `--stamps`: responses carry `x-srv-recv-ns` and `x-srv-send-ns` (`CLOCK_MONOTONIC`,
+    /// absolute, ns) and repeat the request's `x-slot` (up to 32 bytes). Each response is then
+    /// submitted by itself, so that its send time stamp is accurate.
+    pub stamps: bool,
+    /// `--log`, `--log-max`: arrivals to keep in memory per worker (see
+    /// [`Stats::arrivals`](crate::Stats::arrivals)); later ones are only counted. Zero keeps none.
+    /// If arrivals are kept, each response is submitted by itself, as with `stamps`.
+    pub arrivals_max: usize,
+}
+
+impl Default for Behaviour {
+    fn default() -> Behaviour {
+        Behaviour {
+            http: HttpVersion::Auto,
+            http2: Http2Options::default(),
+            status: 200,
+            body_bytes: 14,
+            framing: Framing::Length,
+            drip: None,
+            headers: Vec::new(),
+            close: false,
+            http10: false,
+            requests_per_connection: None,
+            idle_timeout: None,
+            delay: Delay::NONE,
+            mode: Mode::Concurrent,
+            seed: 1,
+            stalls: Vec::new(),
+            faults: Vec::new(),
+            stamps: false,
+            arrivals_max: 0,
+        }
+    }
+}
+
+impl Behaviour {
+    /// Largest body: 1 GiB.
+    pub const BODY_MAX_BYTES: u64 = 1 << 30;
+    /// Largest chunk: 1 MiB.
+    pub const CHUNK_MAX_BYTES: u32 = 1 << 20;
+    /// Largest number of pieces of a body with `--drip`.
+    pub const PIECES_MAX: u32 = 65_536;
+
+    /// Returns the protocol of the connections: HTTP/1 with `--http10`.
+    pub(crate) fn version(&self) -> HttpVersion {
+        if self.http10 { HttpVersion::Http1 } else { self.http }
+    }
+
+    /// Returns the number of requests of HTTP/2 after which a connection ends.
+    pub(crate) fn requests_max(&self) -> Option<u64> {
+        if self.close { Some(1) } else { self.requests_per_connection }
+    }
+
+    /// True if each response is submitted by itself, so that its send time is accurate.
+    pub(crate) fn has_true_stamps(&self) -> bool {
+        self.stamps || self.arrivals_max > 0
+    }
+}
+
+/// Framing of the body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// `Content-Length`.
+    Length,
+    /// Chunked coding. A client that speaks HTTP/1.0 gets [`Framing::UntilClose`] instead.
+    Chunked {
+        /// Body bytes of every chunk except the last of a piece, 1 to
+        /// [`Behaviour::CHUNK_MAX_BYTES`].
+        chunk_bytes: u32,
+    },
+    /// The end of the connection.
+    UntilClose,
+}
+
+impl Framing {
+    /// Framing of `--chunked` without a number.
+    pub const CHUNKED: Framing = Framing::Chunked { chunk_bytes: 16_384 };
+}
+
+/// A body in pieces: written `8@10ms`, eight pieces ten milliseconds apart, the first together with
+/// the head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drip {
+    /// Number of pieces, 1 to [`Behaviour::PIECES_MAX`].
+    pub pieces: u32,
+    /// Time from each piece to the next.
+    pub spacing: Duration,
+}
+
+/// A user-defined header line: written `Name: value`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExtraHeader {
+    /// The name, a token (RFC 9110 §5.6.2).
+    pub name: String,
+    /// The value: visible characters, blanks and tabs.
+    pub value: String,
+}
+
+/// Concurrency of service.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Every request has its own delay, all at the same time: the queue G/G/∞.
+    #[default]
+    Concurrent,
+    /// One worker serves all requests of all connections, one after another, in the order in which
+    /// they were read: the queue G/G/1. Needs one thread.
+    Fifo,
+}
+
+/// A span in which the server stalls, as under SIGSTOP: written `3s+1.4s`, from three seconds after
+/// the arrival of the first request, for 1.4 seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// Start of the stall, counted from the read of the first request of the process.
+    pub at: Duration,
+    /// Length of the stall; above zero.
+    pub length: Duration,
+}
+
+/// Inconsistent options: a lower-case fragment that includes the remedy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct OptionsError(pub(crate) String);
+
+impl Behaviour {
+    /// Checks ranges and combinations.
+    ///
+    /// # Errors
+    /// The first inconsistency, with its remedy.
+    pub fn check(&self) -> Result<(), OptionsError> {
+        let refuse = |text: String| Err(OptionsError(text));
+        if !status_is_valid(self.status) {
+            return refuse(format!("--status {} is no final status: use 200 to 599", self.status));
+        }
+        if self.body_bytes > Behaviour::BODY_MAX_BYTES {
+            return refuse(format!(
+                "a body of {} bytes is too large: 1g is the most",
+                self.body_bytes
+            ));
+        }
+        if let Framing::Chunked { chunk_bytes } = self.framing {
+            if !(1..=Behaviour::CHUNK_MAX_BYTES).contains(&chunk_bytes) {
+                return refuse("the chunk size must be 1 byte to 1m".to_string());
+            }
+            if self.http10 {
+                return refuse(
+                    "HTTP/1.0 has no chunked coding: leave out one of the two".to_string(),
+                );
+            }
+        }
+        if self.drip.is_some_and(|drip| !(1..=Behaviour::PIECES_MAX).contains(&drip.pieces)) {
+            return refuse(format!("a drip has 1 to {} pieces", Behaviour::PIECES_MAX));
+        }
+        if self.version() == HttpVersion::Http1 {
+            if self.http == HttpVersion::Http2 {
+                return refuse("HTTP/1.0 is not HTTP/2: leave out one of the two".to_string());
+            }
+            if let Some(fault) = self.faults.iter().find(|fault| fault.kind.is_of_streams()) {
+                return refuse(format!("--fault {fault} needs HTTP/2: use --http auto or 2"));
+            }
+        }
+        if self.http2.streams > Http2Options::STREAMS_MAX {
+            let most = Http2Options::STREAMS_MAX;
+            return refuse(format!("--h2-streams must be at most {most}"));
+        }
+        if self.http2.window_bytes > Http2Options::WINDOW_MAX_BYTES {
+            return refuse("--h2-window must be at most 2147483647 bytes".to_string());
+        }
+        if self.requests_per_connection == Some(0) {
+            return refuse("a connection must be allowed at least 1 request".to_string());
+        }
+        if self.idle_timeout == Some(Duration::ZERO) {
+            return refuse(
+                "the idle timeout must be above zero: leave it out for none".to_string(),
+            );
+        }
+        Ok(())
+    }
+}
+
+/// True if `status` may end an exchange here (RFC 9110 §15).
+pub(crate) fn status_is_valid(status: u16) -> bool {
+    (200..=599).contains(&status)
+}
+
+impl FromStr for Mode {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Mode, ParseError> {
+        match text {
+            "concurrent" => Ok(Mode::Concurrent),
+            "fifo" => Ok(Mode::Fifo),
+            _ => Err(ParseError(format!("`{text}` is not a mode: choose concurrent or fifo"))),
+        }
+    }
+}
+
+impl FromStr for Drip {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Drip, ParseError> {
+        let usage = || {
+            ParseError(format!(
+                "`{text}` is not of the form PIECES@SPACING: write for instance 8@10ms for eight \
+                 pieces ten milliseconds apart (at most {} pieces)",
+                Behaviour::PIECES_MAX
+            ))
+        };
+        let (pieces, spacing) = text.split_once('@').ok_or_else(usage)?;
+        let pieces = pieces.parse().ok().filter(|n| (1..=Behaviour::PIECES_MAX).contains(n));
+        Ok(Drip { pieces: pieces.ok_or_else(usage)?, spacing: parse_span(spacing)? })
+    }
+}
+
+impl FromStr for Stall {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Stall, ParseError> {
+        let usage = || {
+            ParseError(format!(
+                "`{text}` is not of the form AT+LENGTH: write for instance 3s+1.4s for a stall of \
+                 1.4 seconds that begins 3 seconds after the first request"
+            ))
+        };
+        let (at, length) = text.split_once('+').ok_or_else(usage)?;
+        let stall = Stall { at: parse_span(at)?, length: parse_span(length)? };
+        if stall.length.is_zero() { Err(usage()) } else { Ok(stall) }
+    }
+}
+
+impl FromStr for ExtraHeader {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<ExtraHeader, ParseError> {
+        let usage = || {
+            ParseError(format!(
+                "`{text}` is not a header: write for instance \"Cache-Control: no-store\""
+            ))
+        };
+        let (name, value) = text.split_once(':').ok_or_else(usage)?;
+        let value = value.trim();
+        let is_token = |c: u8| c.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&c);
+        let is_text = |c: char| c == '\t' || !c.is_control();
+        if name.is_empty() || !name.bytes().all(is_token) || !value.chars().all(is_text) {
+            return Err(usage());
+        }
+        let owned = ["content-length", "transfer-encoding", "connection"];
+        if owned.iter().any(|own| name.eq_ignore_ascii_case(own)) {
+            return Err(ParseError(format!(
+                "`{name}` follows from the other options: use --size, --chunked, --until-close or \
+                 --close"
+            )));
+        }
+        Ok(ExtraHeader { name: name.to_string(), value: value.to_string() })
+    }
+}
+
+impl fmt::Display for Drip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.pieces, span_text(self.spacing))
+    }
+}
+
+impl fmt::Display for Stall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}+{}", span_text(self.at), span_text(self.length))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ServeOptions;
+
+    #[test]
+    fn the_little_languages() {
+        let drip = Drip { pieces: 8, spacing: Duration::from_millis(10) };
+        assert_eq!("8@10ms".parse(), Ok(drip));
+        assert_eq!(drip.to_string(), "8@10ms");
+        for text in ["8", "0@1ms", "65537@1ms", "x@1ms", "8@", "8@x"] {
+            assert!(text.parse::<Drip>().is_err(), "{text}");
+        }
+        let stall = Stall { at: Duration::from_secs(3), length: Duration::from_millis(1400) };
+        assert_eq!("3s+1.4s".parse(), Ok(stall));
+        assert_eq!(stall.to_string(), "3s+1400ms");
+        for text in ["3s", "3s+0s", "+1s x", "3s+"] {
+            assert!(text.parse::<Stall>().is_err(), "{text}");
+        }
+        assert_eq!("fifo".parse(), Ok(Mode::Fifo));
+        let error = "lifo".parse::<Mode>().expect_err("no such mode").to_string();
+        assert!(error.contains("choose concurrent or fifo"), "{error}");
+    }
+
+    #[test]
+    fn headers() {
+        let header: ExtraHeader = "Cache-Control: no-store".parse().expect("valid");
+        assert_eq!((&*header.name, &*header.value), ("Cache-Control", "no-store"));
+        for text in ["", "name", ": v", "a b: v", "a: b\r\nc: d", "Content-Length: 5"] {
+            assert!(text.parse::<ExtraHeader>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_its_remedy() {
+        let check = |change: fn(&mut ServeOptions), part: &str| {
+            let mut options = ServeOptions::default();
+            assert_eq!(options.check(), Ok(()));
+            change(&mut options);
+            let error = options.check().expect_err(part).to_string();
+            assert!(error.contains(part), "{error}");
+        };
+        check(|o| o.listen.clear(), "127.0.0.1:8080");
+        check(|o| o.threads = 0, "1 to 1024");
+        check(|o| o.connections = 0, "1 to 1000000");
+        check(
+            |o| {
+                o.threads = 2;
+                o.behaviour.mode = Mode::Fifo;
+            },
+            "use --threads 1",
+        );
+        check(|o| o.behaviour.status = 100, "200 to 599");
+        check(|o| o.behaviour.body_bytes = 2 << 30, "1g is the most");
+        check(|o| o.behaviour.framing = Framing::Chunked { chunk_bytes: 0 }, "1 byte to 1m");
+        check(
+            |o| {
+                o.behaviour.framing = Framing::CHUNKED;
+                o.behaviour.http10 = true;
+            },
+            "leave out one",
+        );
+        check(|o| o.behaviour.requests_per_connection = Some(0), "at least 1");
+        check(|o| o.behaviour.http2.streams = 65_536, "at most 65535");
+        check(|o| o.behaviour.http2.window_bytes = u32::MAX, "2147483647");
+        check(
+            |o| {
+                o.behaviour.http = HttpVersion::Http2;
+                o.behaviour.http10 = true;
+            },
+            "leave out one",
+        );
+        check(
+            |o| {
+                o.behaviour.http = HttpVersion::Http1;
+                o.behaviour.faults = vec!["reset-stream:1/2".parse().expect("valid")];
+            },
+            "--fault reset-stream:1/2 needs HTTP/2",
+        );
+        check(|o| o.behaviour.idle_timeout = Some(Duration::ZERO), "leave it out");
+    }
+}
