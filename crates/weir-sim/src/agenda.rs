@@ -14,22 +14,49 @@ pub(crate) enum Step {
     ReachServer { socket: usize, sent_at: Nanos, bytes: Vec<u8> },
     /// The client's end of a connection, by close or reset, reaches the server.
     ClientLeaves { socket: usize },
-    /// A worker has finished the request that its connection waits for.
-    Served { socket: usize },
     /// Cargo leaves the server.
     Depart { socket: usize, cargo: Cargo },
     /// Cargo reaches the client.
     ReachClient { socket: usize, cargo: Cargo },
-    /// The server closes a connection, if it was idle since `epoch`.
-    CloseIdle { socket: usize, epoch: u64 },
-    /// The server resets a connection, if it was idle since `epoch`.
-    ResetIdle { socket: usize, epoch: u64, after_ns: u64 },
-    /// A service is called that waits for this time.
-    Wake { socket: usize, token: u64 },
+    /// The server does what it had planned for a connection.
+    Serve { socket: usize, task: Task },
     /// The server resets every connection.
     ResetAll,
     /// A signal from outside the world.
     Signal(usize),
+}
+
+/// A task that a server plans for itself on a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Task {
+    /// A worker has finished the request that the connection waits for.
+    EndWork,
+    /// The server closes the connection, if it was idle since `epoch`.
+    CloseIdle { epoch: u64 },
+    /// The server resets the connection, if it was idle since `epoch`.
+    ResetIdle { epoch: u64, after_ns: u64 },
+    /// A service is called that waits for this time.
+    Wake { token: u64 },
+}
+
+/// A moment on one socket, at which its server may plan steps.
+#[derive(Debug)]
+pub(crate) struct Moment<'a> {
+    pub(crate) now: Nanos,
+    pub(crate) socket: usize,
+    pub(crate) agenda: &'a mut Agenda,
+}
+
+impl Moment<'_> {
+    /// Plans a task of the server on this socket.
+    pub(crate) fn plan(&mut self, at: Nanos, task: Task) {
+        self.agenda.plan(at, Step::Serve { socket: self.socket, task });
+    }
+
+    /// Plans that cargo leaves the server on this socket.
+    pub(crate) fn depart(&mut self, at: Nanos, cargo: Cargo) {
+        self.agenda.plan(at, Step::Depart { socket: self.socket, cargo });
+    }
 }
 
 /// Data on its way from the server to the client.
@@ -42,6 +69,13 @@ pub(crate) enum Cargo {
     End { ends: Option<usize> },
     /// A reset.
     Reset,
+}
+
+impl Cargo {
+    /// Returns bytes that neither begin nor end a response.
+    pub(crate) fn of(bytes: Vec<u8>) -> Cargo {
+        Cargo::Bytes { bytes, begins: None, ends: None }
+    }
 }
 
 /// The future steps.

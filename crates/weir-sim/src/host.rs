@@ -5,14 +5,16 @@ use std::collections::{BTreeMap, VecDeque};
 
 use weir_io::{ConnId, Nanos};
 
-use crate::agenda::{Agenda, Cargo, Step};
+use crate::agenda::{Cargo, Moment, Task};
 use crate::faults::{Pick, ResponseFault};
 use crate::framer::Framer;
 use crate::pause::Pauses;
-use crate::random::{Random, Seed};
+use crate::peer::Peer;
+use crate::random::Random;
 use crate::response::{self, Response};
 use crate::server::{Server, Workers};
 use crate::truth::{Fate, Request, TruthHandle};
+use crate::world::World;
 
 /// The running server.
 #[derive(Debug)]
@@ -65,17 +67,12 @@ enum Ending {
 }
 
 impl Host {
-    pub(crate) fn new(
-        server: Server,
-        faults: Vec<(Pick, ResponseFault)>,
-        seed: Seed,
-        truth: TruthHandle,
-    ) -> Host {
-        let stalls = Pauses::new(&server.stalls);
+    pub(crate) fn new(world: &World, truth: TruthHandle) -> Host {
+        let seed = world.seed;
         Host {
-            server,
-            faults,
-            stalls,
+            server: world.server.clone(),
+            faults: world.faults.response.clone(),
+            stalls: Pauses::new(&world.server.stalls),
             sessions: Vec::new(),
             queue: BTreeMap::new(),
             busy: 0,
@@ -86,191 +83,33 @@ impl Host {
         }
     }
 
-    /// Opens the session of a new connection.
-    pub(crate) fn accept(
+    /// Ends a connection that was idle since `epoch`. Returns false if it was not.
+    fn end_idle(
         &mut self,
-        now: Nanos,
-        socket: usize,
-        (conn, generation): (ConnId, u16),
-        agenda: &mut Agenda,
-    ) {
-        if self.sessions.len() <= socket {
-            self.sessions.resize_with(socket + 1, || None);
-        }
-        self.sessions[socket] = Some(Session {
-            conn,
-            generation,
-            framer: Framer::default(),
-            waiting: VecDeque::new(),
-            serving: None,
-            responded: 0,
-            is_open: true,
-            ending: None,
-            epoch: 0,
-        });
-        self.plan_idle_close(now, socket, agenda);
-    }
-
-    /// Handles bytes that arrived. Returns false if no open connection can take them.
-    pub(crate) fn receive(
-        &mut self,
-        now: Nanos,
-        socket: usize,
-        (sent_at, bytes): (Nanos, &[u8]),
-        agenda: &mut Agenda,
+        moment: &mut Moment<'_>,
+        epoch: u64,
+        ending: Ending,
+        cargo: Cargo,
     ) -> bool {
-        let Some(session) = self.sessions.get_mut(socket).and_then(Option::as_mut) else {
-            return false;
-        };
-        if !session.is_open {
-            return false;
-        }
-        session.epoch += 1;
-        let mut truth = self.truth.read();
-        truth.counts.bytes_to_server += bytes.len() as u64;
-        let was_idle = session.serving.is_none() && session.waiting.is_empty();
-        let Session { framer, waiting, conn, generation, .. } = session;
-        framer.receive(bytes, sent_at, |framed| {
-            let request = truth.requests.len();
-            let chance = &mut self.fault_chance;
-            let meant = self.faults.iter().find(|(pick, _)| pick.hits(request as u64, now, chance));
-            let fault = meant.map(|(_, fault)| *fault);
-            let (is_head, number) = (framed.is_head, framed.number);
-            waiting.push_back(Job { request, is_head, number, fault });
-            truth.requests.push(Request {
-                conn: *conn,
-                generation: *generation,
-                number: framed.number,
-                sent_at: framed.sent_at,
-                received_at: now,
-                started_at: None,
-                departed_at: None,
-                first_delivered_at: None,
-                delivered_at: None,
-                fate: Fate::Waiting,
-            });
+        let session = self.sessions[moment.socket].as_mut().filter(|session| {
+            let is_idle = session.serving.is_none() && session.waiting.is_empty();
+            is_idle && session.is_open && session.ending.is_none() && session.epoch == epoch
         });
-        drop(truth);
-        if was_idle {
-            self.enqueue(socket);
-            self.start(now, agenda);
-        }
+        let Some(session) = session else { return false };
+        session.ending = Some(ending);
+        moment.depart(moment.now, cargo);
         true
-    }
-
-    /// Handles the client's end of a connection.
-    pub(crate) fn client_leaves(&mut self, socket: usize) {
-        if self.end(socket, Fate::Abandoned) {
-            self.truth.read().counts.closes_by_client += 1;
-        }
     }
 
     /// Handles the end of a worker's work on a request.
-    pub(crate) fn served(&mut self, now: Nanos, socket: usize, agenda: &mut Agenda) {
+    fn served(&mut self, moment: &mut Moment<'_>) {
         self.busy -= 1;
-        let session = self.sessions[socket].as_mut().expect("only sessions are served");
+        let session = self.sessions[moment.socket].as_mut().expect("only sessions are served");
         let job = session.serving.expect("a worker worked on a request");
         if session.is_open {
-            self.respond(now, socket, job, agenda);
+            self.respond(moment, job);
         }
-        self.start(now, agenda);
-    }
-
-    /// Handles cargo that is about to leave on a connection. Returns false if the connection is no
-    /// longer open.
-    pub(crate) fn departs(
-        &mut self,
-        now: Nanos,
-        socket: usize,
-        cargo: &Cargo,
-        agenda: &mut Agenda,
-    ) -> bool {
-        let session = self.sessions[socket].as_mut().expect("only sessions send");
-        if !session.is_open {
-            return false;
-        }
-        match cargo {
-            Cargo::Bytes { ends: Some(request), .. } => {
-                self.truth.read().requests[*request].departed_at = Some(now);
-                session.responded += 1;
-                session.epoch += 1;
-                if session.ending.is_none() {
-                    session.serving = None;
-                    self.enqueue(socket);
-                    self.plan_idle_close(now, socket, agenda);
-                    self.start(now, agenda);
-                }
-            }
-            Cargo::Bytes { .. } => {}
-            Cargo::End { .. } | Cargo::Reset => {
-                let ending = session.ending;
-                if let Cargo::End { ends: Some(request) } = cargo {
-                    self.truth.read().requests[*request].departed_at = Some(now);
-                }
-                self.end(socket, Fate::Dropped);
-                let mut truth = self.truth.read();
-                match ending {
-                    Some(Ending::Response) => truth.counts.closes_after_response += 1,
-                    Some(Ending::Idle) => truth.counts.closes_when_idle += 1,
-                    Some(Ending::Fault) | None => {}
-                }
-            }
-        }
-        true
-    }
-
-    /// Plans the close of a connection, if it was idle since `epoch`.
-    pub(crate) fn close_idle(
-        &mut self,
-        now: Nanos,
-        socket: usize,
-        epoch: u64,
-        agenda: &mut Agenda,
-    ) {
-        if let Some(session) = self.idle_session(socket, epoch) {
-            session.ending = Some(Ending::Idle);
-            agenda.plan(now, Step::Depart { socket, cargo: Cargo::End { ends: None } });
-        }
-    }
-
-    /// Plans the reset of a connection, if it was idle since `epoch`.
-    pub(crate) fn reset_idle(
-        &mut self,
-        now: Nanos,
-        (socket, epoch): (usize, u64),
-        fault: ResponseFault,
-        agenda: &mut Agenda,
-    ) {
-        if let Some(session) = self.idle_session(socket, epoch) {
-            session.ending = Some(Ending::Fault);
-            agenda.plan(now, Step::Depart { socket, cargo: Cargo::Reset });
-            *self.truth.read().counts.injected.entry(fault).or_default() += 1;
-        }
-    }
-
-    /// Resets one connection.
-    pub(crate) fn reset(&mut self, now: Nanos, socket: usize, agenda: &mut Agenda) {
-        if let Some(session) = self.sessions[socket].as_mut() {
-            session.ending = Some(Ending::Fault);
-            agenda.plan(now, Step::Depart { socket, cargo: Cargo::Reset });
-        }
-    }
-
-    /// Resets every open connection.
-    pub(crate) fn reset_all(&mut self, now: Nanos, agenda: &mut Agenda) {
-        for socket in 0..self.sessions.len() {
-            if self.sessions[socket].as_ref().is_some_and(|session| session.is_open) {
-                self.truth.read().counts.resets_by_time += 1;
-                self.reset(now, socket, agenda);
-            }
-        }
-    }
-
-    fn idle_session(&mut self, socket: usize, epoch: u64) -> Option<&mut Session> {
-        self.sessions[socket].as_mut().filter(|session| {
-            let is_idle = session.serving.is_none() && session.waiting.is_empty();
-            is_idle && session.is_open && session.ending.is_none() && session.epoch == epoch
-        })
+        self.start(moment);
     }
 
     /// Puts the first waiting request of a session into the queue of the workers.
@@ -282,23 +121,19 @@ impl Host {
     }
 
     /// Assigns the oldest requests to free workers.
-    fn start(&mut self, now: Nanos, agenda: &mut Agenda) {
-        loop {
-            let is_free = match self.server.workers {
-                Workers::Unlimited => true,
-                Workers::Limited(workers) => self.busy < workers,
-            };
-            if !is_free {
-                return;
-            }
-            let Some((_, socket)) = self.queue.pop_first() else {
-                return;
-            };
-            self.start_one(now, socket, agenda);
+    fn start(&mut self, moment: &mut Moment<'_>) {
+        let Moment { now, .. } = *moment;
+        while match self.server.workers {
+            Workers::Unlimited => true,
+            Workers::Limited(workers) => self.busy < workers,
+        } && let Some((_, socket)) = self.queue.pop_first()
+        {
+            self.start_one(&mut Moment { now, socket, agenda: &mut *moment.agenda });
         }
     }
 
-    fn start_one(&mut self, now: Nanos, socket: usize, agenda: &mut Agenda) {
+    fn start_one(&mut self, moment: &mut Moment<'_>) {
+        let Moment { now, socket, .. } = *moment;
         let session = self.sessions[socket].as_mut().expect("only sessions are queued");
         let job = session.waiting.pop_front().expect("a queued session has a request");
         session.serving = Some(job);
@@ -312,20 +147,17 @@ impl Host {
         }
         let work_ns = self.server.service.draw(&mut self.service_chance);
         self.busy += 1;
-        agenda.plan(self.stalls.finish(from, work_ns), Step::Served { socket });
+        moment.plan(self.stalls.finish(from, work_ns), Task::EndWork);
     }
 
     /// Plans the cargo for one request.
-    fn respond(&mut self, now: Nanos, socket: usize, job: Job, agenda: &mut Agenda) {
-        let session = self.sessions[socket].as_mut().expect("only sessions respond");
+    fn respond(&mut self, moment: &mut Moment<'_>, job: Job) {
+        let session = self.sessions[moment.socket].as_mut().expect("only sessions respond");
         let is_last = self.server.responses.close_after == Some(session.responded + 1);
         let chance = &mut self.response_chance;
         let response =
             response::compose(&self.server.responses, (job.is_head, job.number), is_last, chance);
-        let part = |cut: usize| {
-            let bytes = [&response.interim, &response.bytes[..cut]].concat();
-            Cargo::Bytes { bytes, begins: None, ends: None }
-        };
+        let part = |cut: usize| Cargo::of([&response.interim, &response.bytes[..cut]].concat());
         let (cargo, end) = match job.fault {
             None
             | Some(
@@ -333,7 +165,7 @@ impl Host {
                 | ResponseFault::CloseAfter
                 | ResponseFault::JunkAfter,
             ) => {
-                return self.respond_well(now, socket, job, response, agenda);
+                return self.respond_well(moment, job, response);
             }
             Some(ResponseFault::ResetBefore) => (None, Some(Cargo::Reset)),
             Some(ResponseFault::ResetWithin) => {
@@ -344,8 +176,7 @@ impl Host {
                 (Some(part(response.cut(chance))), Some(Cargo::End { ends: None }))
             }
             Some(ResponseFault::Malformed(breakage)) => {
-                let bytes = response::malformed(breakage);
-                (Some(Cargo::Bytes { bytes, begins: None, ends: None }), None)
+                (Some(Cargo::of(response::malformed(breakage))), None)
             }
             Some(ResponseFault::Swallow) => (None, None),
         };
@@ -358,20 +189,13 @@ impl Host {
             *truth.counts.injected.entry(fault).or_default() += 1;
         }
         for cargo in [cargo, end].into_iter().flatten() {
-            agenda.plan(now, Step::Depart { socket, cargo });
+            moment.depart(moment.now, cargo);
         }
     }
 
     /// Plans a complete response, piece by piece, and the fault that follows it.
-    fn respond_well(
-        &mut self,
-        now: Nanos,
-        socket: usize,
-        job: Job,
-        response: Response,
-        agenda: &mut Agenda,
-    ) {
-        let session = self.sessions[socket].as_mut().expect("only sessions respond");
+    fn respond_well(&mut self, moment: &mut Moment<'_>, job: Job, response: Response) {
+        let session = self.sessions[moment.socket].as_mut().expect("only sessions respond");
         let closes = response.closes || job.fault == Some(ResponseFault::CloseAfter);
         if closes {
             session.ending = Some(if response.closes { Ending::Response } else { Ending::Fault });
@@ -380,14 +204,13 @@ impl Host {
         truth.requests[job.request].fate = Fate::Responded(response.status);
         if !response.interim.is_empty() {
             truth.counts.interim_responses += 1;
-            let cargo = Cargo::Bytes { bytes: response.interim, begins: None, ends: None };
-            agenda.plan(now, Step::Depart { socket, cargo });
+            moment.depart(moment.now, Cargo::of(response.interim));
         }
         let (pieces, gap_ns) = match self.server.responses.drip {
             Some(drip) => (drip.pieces.clamp(1, response.bytes.len()), drip.gap_ns),
             None => (1, 0),
         };
-        let mut at = now;
+        let mut at = moment.now;
         for piece in 0..pieces {
             let edge = |piece: usize| response.bytes.len() * piece / pieces;
             let bytes = response.bytes[edge(piece)..edge(piece + 1)].to_vec();
@@ -397,18 +220,16 @@ impl Host {
             if piece > 0 {
                 at = self.stalls.finish(at, gap_ns);
             }
-            agenda.plan(at, Step::Depart { socket, cargo: Cargo::Bytes { bytes, begins, ends } });
+            moment.depart(at, Cargo::Bytes { bytes, begins, ends });
         }
         match job.fault {
             Some(ResponseFault::JunkAfter) => {
-                let bytes = b"and this belongs to nothing\r\n\r\n".to_vec();
-                let cargo = Cargo::Bytes { bytes, begins: None, ends: None };
-                agenda.plan(at, Step::Depart { socket, cargo });
+                moment.depart(at, Cargo::of(b"and this belongs to nothing\r\n\r\n".to_vec()));
             }
             // The departure of the last piece counts as one more occurrence.
             Some(ResponseFault::ResetIdle { after_ns }) if !closes => {
-                let step = Step::ResetIdle { socket, epoch: session.epoch + 1, after_ns };
-                agenda.plan(self.stalls.resume(at.after(after_ns)), step);
+                let task = Task::ResetIdle { epoch: session.epoch + 1, after_ns };
+                moment.plan(self.stalls.resume(at.after(after_ns)), task);
             }
             _ => {}
         }
@@ -417,29 +238,23 @@ impl Host {
         }
         if closes {
             let ends = response.ends_by_close.then_some(job.request);
-            agenda.plan(at, Step::Depart { socket, cargo: Cargo::End { ends } });
+            moment.depart(at, Cargo::End { ends });
         }
     }
 
-    fn plan_idle_close(&mut self, now: Nanos, socket: usize, agenda: &mut Agenda) {
-        let (Some(idle_ns), Some(session)) =
-            (self.server.idle_close_ns, self.sessions[socket].as_ref())
-        else {
-            return;
-        };
-        let at = self.stalls.resume(now.after(idle_ns));
-        agenda.plan(at, Step::CloseIdle { socket, epoch: session.epoch });
+    fn plan_idle_close(&mut self, moment: &mut Moment<'_>) {
+        if let (Some(idle_ns), Some(session)) =
+            (self.server.idle_close_ns, &self.sessions[moment.socket])
+        {
+            let at = self.stalls.resume(moment.now.after(idle_ns));
+            moment.plan(at, Task::CloseIdle { epoch: session.epoch });
+        }
     }
 
     /// Ends a session; its requests without a response get `fate`. Returns false if it had ended
     /// before.
     fn end(&mut self, socket: usize, fate: Fate) -> bool {
-        let Some(session) = self.sessions.get_mut(socket).and_then(Option::as_mut) else {
-            return false;
-        };
-        if !session.is_open {
-            return false;
-        }
+        let Some(session) = open(&mut self.sessions, socket) else { return false };
         session.is_open = false;
         session.framer = Framer::default();
         if let Some(job) = session.waiting.front() {
@@ -457,4 +272,118 @@ impl Host {
         session.waiting.clear();
         true
     }
+}
+
+impl Peer for Host {
+    fn accept(&mut self, moment: &mut Moment<'_>, (conn, generation): (ConnId, u16)) {
+        if self.sessions.len() <= moment.socket {
+            self.sessions.resize_with(moment.socket + 1, || None);
+        }
+        self.sessions[moment.socket] = Some(Session {
+            conn,
+            generation,
+            framer: Framer::default(),
+            waiting: VecDeque::new(),
+            serving: None,
+            responded: 0,
+            is_open: true,
+            ending: None,
+            epoch: 0,
+        });
+        self.plan_idle_close(moment);
+    }
+
+    fn receive(&mut self, moment: &mut Moment<'_>, sent_at: Nanos, bytes: &[u8]) -> bool {
+        let Some(session) = open(&mut self.sessions, moment.socket) else { return false };
+        session.epoch += 1;
+        let mut truth = self.truth.read();
+        truth.counts.bytes_to_server += bytes.len() as u64;
+        let was_idle = session.serving.is_none() && session.waiting.is_empty();
+        let name = (session.conn, session.generation);
+        session.framer.receive(bytes, sent_at, |framed| {
+            let (request, chance) = (truth.requests.len(), &mut self.fault_chance);
+            let mut faults = self.faults.iter();
+            let meant = faults.find(|(pick, _)| pick.hits(request as u64, moment.now, chance));
+            let fault = meant.map(|(_, fault)| *fault);
+            let (is_head, number) = (framed.is_head, framed.number);
+            session.waiting.push_back(Job { request, is_head, number, fault });
+            truth.requests.push(Request::new(name, number, framed.sent_at, moment.now));
+        });
+        drop(truth);
+        if was_idle {
+            self.enqueue(moment.socket);
+            self.start(moment);
+        }
+        true
+    }
+
+    fn client_leaves(&mut self, socket: usize) {
+        if self.end(socket, Fate::Abandoned) {
+            self.truth.read().counts.closes_by_client += 1;
+        }
+    }
+
+    fn departs(&mut self, moment: &mut Moment<'_>, cargo: &Cargo) -> bool {
+        let Some(session) = open(&mut self.sessions, moment.socket) else { return false };
+        let ending = session.ending;
+        if let Cargo::Bytes { ends: Some(_), .. } = cargo {
+            session.responded += 1;
+            session.epoch += 1;
+            if ending.is_none() {
+                session.serving = None;
+            }
+        }
+        if let Cargo::Bytes { ends: Some(request), .. } | Cargo::End { ends: Some(request) } = cargo
+        {
+            self.truth.read().requests[*request].departed_at = Some(moment.now);
+        }
+        match cargo {
+            Cargo::Bytes { ends: Some(_), .. } if ending.is_none() => {
+                self.enqueue(moment.socket);
+                self.plan_idle_close(moment);
+                self.start(moment);
+            }
+            Cargo::Bytes { .. } => {}
+            Cargo::End { .. } | Cargo::Reset => {
+                self.end(moment.socket, Fate::Dropped);
+                let counts = &mut self.truth.read().counts;
+                counts.closes_after_response += u64::from(ending == Some(Ending::Response));
+                counts.closes_when_idle += u64::from(ending == Some(Ending::Idle));
+            }
+        }
+        true
+    }
+
+    fn serve(&mut self, moment: &mut Moment<'_>, task: Task) {
+        match task {
+            Task::EndWork => self.served(moment),
+            Task::CloseIdle { epoch } => {
+                self.end_idle(moment, epoch, Ending::Idle, Cargo::End { ends: None });
+            }
+            Task::ResetIdle { epoch, after_ns } => {
+                if self.end_idle(moment, epoch, Ending::Fault, Cargo::Reset) {
+                    let fault = ResponseFault::ResetIdle { after_ns };
+                    *self.truth.read().counts.injected.entry(fault).or_default() += 1;
+                }
+            }
+            Task::Wake { .. } => unreachable!("only services wait"),
+        }
+    }
+
+    fn sockets(&self) -> Vec<usize> {
+        let is_open = |session: &Option<Session>| session.as_ref().is_some_and(|one| one.is_open);
+        (0..self.sessions.len()).filter(|&socket| is_open(&self.sessions[socket])).collect()
+    }
+
+    fn reset(&mut self, moment: &mut Moment<'_>) {
+        if let Some(session) = &mut self.sessions[moment.socket] {
+            session.ending = Some(Ending::Fault);
+            moment.depart(moment.now, Cargo::Reset);
+        }
+    }
+}
+
+/// Returns the session of a socket, if it is open.
+fn open(sessions: &mut [Option<Session>], socket: usize) -> Option<&mut Session> {
+    sessions.get_mut(socket)?.as_mut().filter(|session| session.is_open)
 }

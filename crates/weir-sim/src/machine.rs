@@ -6,12 +6,14 @@ use std::sync::atomic::Ordering;
 
 use weir_io::{ConnId, Nanos, SocketOptions};
 
-use crate::agenda::{Agenda, Cargo, Step};
+use crate::agenda::{Agenda, Cargo, Moment, Step};
 use crate::errno;
-use crate::faults::{ConnectFault, Pick, ResponseFault};
+use crate::faults::{ConnectFault, Pick};
+use crate::host::Host;
 use crate::network::Wire;
 use crate::peer::Peer;
 use crate::random::Random;
+use crate::service::Services;
 use crate::socket::{Pending, Socket, State};
 use crate::truth::TruthHandle;
 use crate::world::{Signal, World};
@@ -28,7 +30,7 @@ pub(crate) struct Machine {
     pub(crate) is_woken: bool,
     pub(crate) truth: TruthHandle,
     wire: Wire,
-    peer: Peer,
+    peer: Box<dyn Peer>,
     signals: Vec<Signal>,
     connect_faults: Vec<(Pick, ConnectFault)>,
     send_faults: Vec<Pick>,
@@ -56,7 +58,10 @@ impl Machine {
             is_woken: false,
             truth: truth.clone(),
             wire: Wire::new(world.network, world.seed),
-            peer: Peer::new(world, truth),
+            peer: match &world.service {
+                Some(factory) => Box::new(Services::new(factory.clone(), world.seed, truth)),
+                None => Box::new(Host::new(world, truth)),
+            },
             signals: world.client.signals.clone(),
             connect_faults: faults.connect.clone(),
             send_faults: faults.send.clone(),
@@ -154,35 +159,33 @@ impl Machine {
     /// Executes the next step of the world; returns its time.
     pub(crate) fn step(&mut self) -> Option<Nanos> {
         let (now, step) = self.agenda.take()?;
-        let agenda = &mut self.agenda;
         match step {
             Step::ConnectEnds { socket, refused, reset } => {
                 self.connect_ends(now, socket, refused, reset);
             }
             Step::ReachServer { socket, sent_at, bytes } => {
-                if !self.peer.receive(now, socket, (sent_at, &bytes), agenda) {
+                if !self.peer.receive(&mut moment(now, socket, &mut self.agenda), sent_at, &bytes) {
                     self.truth.read().counts.sends_too_late += 1;
                     let at = self.wire.down_at(&mut self.sockets[socket].link, now);
-                    agenda.plan(at, Step::ReachClient { socket, cargo: Cargo::Reset });
+                    self.agenda.plan(at, Step::ReachClient { socket, cargo: Cargo::Reset });
                 }
             }
             Step::ClientLeaves { socket } => self.peer.client_leaves(socket),
-            Step::Served { socket } => self.peer.http1().served(now, socket, agenda),
+            Step::Serve { socket, task } => {
+                self.peer.serve(&mut moment(now, socket, &mut self.agenda), task);
+            }
             Step::Depart { socket, cargo } => {
-                if self.peer.departs(now, socket, &cargo, agenda) {
+                if self.peer.departs(&mut moment(now, socket, &mut self.agenda), &cargo) {
                     self.travel_down(now, socket, cargo);
                 }
             }
             Step::ReachClient { socket, cargo } => self.reach_client(now, socket, cargo),
-            Step::CloseIdle { socket, epoch } => {
-                self.peer.http1().close_idle(now, socket, epoch, agenda);
+            Step::ResetAll => {
+                for socket in self.peer.sockets() {
+                    self.truth.read().counts.resets_by_time += 1;
+                    self.peer.reset(&mut moment(now, socket, &mut self.agenda));
+                }
             }
-            Step::ResetIdle { socket, epoch, after_ns } => {
-                let fault = ResponseFault::ResetIdle { after_ns };
-                self.peer.http1().reset_idle(now, (socket, epoch), fault, agenda);
-            }
-            Step::Wake { socket, token } => self.peer.wake(now, socket, token, agenda),
-            Step::ResetAll => self.peer.reset_all(now, agenda),
             Step::Signal(index) => {
                 self.signals[index].flag.store(true, Ordering::SeqCst);
                 self.is_woken = true;
@@ -201,10 +204,11 @@ impl Machine {
         }
         let name = (socket.conn, socket.generation);
         self.truth.read().counts.connects_done += 1;
-        self.peer.accept(now, id, name, &mut self.agenda);
+        let mut moment = moment(now, id, &mut self.agenda);
+        self.peer.accept(&mut moment, name);
         if reset {
             self.truth.read().counts.connects_reset += 1;
-            self.peer.reset(now, id, &mut self.agenda);
+            self.peer.reset(&mut moment);
         }
         self.arrive(id, Pending::Connected);
     }
@@ -266,4 +270,8 @@ impl Machine {
             self.ready.push_back(id);
         }
     }
+}
+
+fn moment(now: Nanos, socket: usize, agenda: &mut Agenda) -> Moment<'_> {
+    Moment { now, socket, agenda }
 }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use weir_io::{ConnId, Nanos};
 
-use crate::agenda::{Agenda, Cargo, Step};
+use crate::agenda::{Cargo, Moment, Task};
+use crate::peer::Peer;
 use crate::random::{Random, Seed};
 use crate::truth::{Fate, Request, TruthHandle};
 
@@ -48,10 +49,9 @@ pub struct Link<'a> {
     pub now: Nanos,
     /// Random numbers of the server.
     pub chance: &'a mut Random,
-    socket: usize,
     name: (ConnId, u16),
     truth: &'a TruthHandle,
-    agenda: &'a mut Agenda,
+    moment: Moment<'a>,
 }
 
 impl Link<'_> {
@@ -59,25 +59,14 @@ impl Link<'_> {
     /// truth.
     pub fn request(&mut self, number: Option<u64>, sent_at: Nanos) -> usize {
         let mut truth = self.truth.read();
-        let (conn, generation) = self.name;
-        truth.requests.push(Request {
-            conn,
-            generation,
-            number,
-            sent_at,
-            received_at: self.now,
-            started_at: Some(self.now),
-            departed_at: None,
-            first_delivered_at: None,
-            delivered_at: None,
-            fate: Fate::Waiting,
-        });
+        let request = Request::new(self.name, number, sent_at, self.now);
+        truth.requests.push(Request { started_at: Some(self.now), ..request });
         truth.requests.len() - 1
     }
 
     /// Sends bytes that end no request.
     pub fn send(&mut self, bytes: &[u8]) {
-        self.depart(Cargo::Bytes { bytes: bytes.to_vec(), begins: None, ends: None });
+        self.depart(Cargo::of(bytes.to_vec()));
     }
 
     /// Sends the complete response to a request.
@@ -99,12 +88,11 @@ impl Link<'_> {
 
     /// Has [`Service::woken`] called with `token` after `after_ns` nanoseconds.
     pub fn wake(&mut self, after_ns: u64, token: u64) {
-        let step = Step::Wake { socket: self.socket, token };
-        self.agenda.plan(self.now.after(after_ns), step);
+        self.moment.plan(self.now.after(after_ns), Task::Wake { token });
     }
 
     fn depart(&mut self, cargo: Cargo) {
-        self.agenda.plan(self.now, Step::Depart { socket: self.socket, cargo });
+        self.moment.depart(self.now, cargo);
     }
 }
 
@@ -129,76 +117,60 @@ impl Services {
         Services { factory, open: Vec::new(), chance: Random::new(seed, 7), truth }
     }
 
-    /// Opens the service of a new connection.
-    pub(crate) fn accept(
+    fn call(
         &mut self,
-        now: Nanos,
-        socket: usize,
-        name: (ConnId, u16),
-        agenda: &mut Agenda,
-    ) {
-        if self.open.len() <= socket {
-            self.open.resize_with(socket + 1, || None);
-        }
-        self.open[socket] = Some(Open { service: (self.factory.0)(), name });
-        self.call(now, socket, agenda, |service, link| service.accepted(link));
-    }
-
-    /// Handles bytes that arrived. Returns false if no open connection can take them.
-    pub(crate) fn receive(
-        &mut self,
-        now: Nanos,
-        socket: usize,
-        (sent_at, bytes): (Nanos, &[u8]),
-        agenda: &mut Agenda,
+        moment: &mut Moment<'_>,
+        call: impl FnOnce(&mut dyn Service, &mut Link<'_>),
     ) -> bool {
-        self.truth.read().counts.bytes_to_server += bytes.len() as u64;
-        self.call(now, socket, agenda, |service, link| service.received(bytes, sent_at, link))
+        let Services { open, chance, truth, .. } = self;
+        let open = open.get_mut(moment.socket).and_then(Option::as_mut);
+        let Some(Open { service, name }) = open else { return false };
+        let Moment { now, socket, .. } = *moment;
+        let moment = Moment { now, socket, agenda: &mut *moment.agenda };
+        let mut link = Link { now, chance, name: *name, truth, moment };
+        call(&mut **service, &mut link);
+        true
     }
+}
 
-    /// Handles a time that a service waited for.
-    pub(crate) fn wake(&mut self, now: Nanos, socket: usize, token: u64, agenda: &mut Agenda) {
-        self.call(now, socket, agenda, |service, link| service.woken(token, link));
-    }
-
-    /// Handles cargo that is about to leave. Returns false if the connection is no longer open.
-    pub(crate) fn departs(&mut self, now: Nanos, socket: usize, cargo: &Cargo) -> bool {
-        let is_open = self.open.get(socket).is_some_and(Option::is_some);
-        match cargo {
-            Cargo::Bytes { ends: Some(request), .. } if is_open => {
-                self.truth.read().requests[*request].departed_at = Some(now);
-            }
-            Cargo::Bytes { .. } => {}
-            Cargo::End { .. } | Cargo::Reset => self.end(socket),
+impl Peer for Services {
+    fn accept(&mut self, moment: &mut Moment<'_>, name: (ConnId, u16)) {
+        if self.open.len() <= moment.socket {
+            self.open.resize_with(moment.socket + 1, || None);
         }
-        is_open
+        self.open[moment.socket] = Some(Open { service: (self.factory.0)(), name });
+        self.call(moment, |service, link| service.accepted(link));
     }
 
-    /// Ends a connection, by either side.
-    pub(crate) fn end(&mut self, socket: usize) {
+    fn receive(&mut self, moment: &mut Moment<'_>, sent_at: Nanos, bytes: &[u8]) -> bool {
+        self.truth.read().counts.bytes_to_server += bytes.len() as u64;
+        self.call(moment, |service, link| service.received(bytes, sent_at, link))
+    }
+
+    fn client_leaves(&mut self, socket: usize) {
         if let Some(open) = self.open.get_mut(socket) {
             *open = None;
         }
     }
 
-    /// Returns the sockets with an open connection.
-    pub(crate) fn sockets(&self) -> Vec<usize> {
-        (0..self.open.len()).filter(|&socket| self.open[socket].is_some()).collect()
+    fn departs(&mut self, moment: &mut Moment<'_>, cargo: &Cargo) -> bool {
+        let is_open = self.open.get(moment.socket).is_some_and(Option::is_some);
+        match cargo {
+            Cargo::Bytes { ends: Some(request), .. } if is_open => {
+                self.truth.read().requests[*request].departed_at = Some(moment.now);
+            }
+            Cargo::Bytes { .. } => {}
+            Cargo::End { .. } | Cargo::Reset => self.client_leaves(moment.socket),
+        }
+        is_open
     }
 
-    fn call(
-        &mut self,
-        now: Nanos,
-        socket: usize,
-        agenda: &mut Agenda,
-        call: impl FnOnce(&mut dyn Service, &mut Link<'_>),
-    ) -> bool {
-        let Services { open, chance, truth, .. } = self;
-        let Some(Open { service, name }) = open.get_mut(socket).and_then(Option::as_mut) else {
-            return false;
-        };
-        let mut link = Link { now, chance, socket, name: *name, truth, agenda };
-        call(&mut **service, &mut link);
-        true
+    fn serve(&mut self, moment: &mut Moment<'_>, task: Task) {
+        let Task::Wake { token } = task else { panic!("a task of the HTTP/1 server") };
+        self.call(moment, |service, link| service.woken(token, link));
+    }
+
+    fn sockets(&self) -> Vec<usize> {
+        (0..self.open.len()).filter(|&socket| self.open[socket].is_some()).collect()
     }
 }

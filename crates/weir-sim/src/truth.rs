@@ -61,6 +61,29 @@ pub struct Request {
     pub fate: Fate,
 }
 
+impl Request {
+    /// Returns a request that has just arrived whole, on a connection of this name.
+    pub(crate) fn new(
+        (conn, generation): (ConnId, u16),
+        number: Option<u64>,
+        sent_at: Nanos,
+        received_at: Nanos,
+    ) -> Request {
+        Request {
+            conn,
+            generation,
+            number,
+            sent_at,
+            received_at,
+            started_at: None,
+            departed_at: None,
+            first_delivered_at: None,
+            delivered_at: None,
+            fate: Fate::Waiting,
+        }
+    }
+}
+
 /// The result of a request on the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
