@@ -3,161 +3,94 @@
 
 use thiserror::Error;
 
-/// Reason why bytes from a server are not a valid response. After such an error the connection
-/// cannot be used, because the start of the next response is unknown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
-pub enum ProtocolError {
-    /// The first line is not a status line of HTTP/1 (RFC 9112 §4), or its code is below 100.
-    #[error("the response does not begin with a status line of HTTP/1")]
-    BadStatusLine,
-    /// The response begins like a TLS record with an alert (RFC 8446 §5.1): the server speaks TLS.
-    #[error("the response is a TLS record: the server speaks TLS; use https://")]
-    TlsRecord,
-    /// A line of the header or trailer section is not a field (RFC 9112 §5): no colon, whitespace
-    /// in or after the name, NUL or a bare CR in the value.
-    #[error("a header line is malformed")]
-    BadHeader,
-    /// A field that determines the end of the response is folded over two lines (RFC 9112 §5.2).
-    #[error("a framing header is folded over several lines")]
-    FoldedHeader,
-    /// The header section, with its status line, is larger than 64 KiB.
-    #[error("the head is larger than 64 KiB")]
-    HeadTooLarge,
-    /// The trailer section is larger than 64 KiB.
-    #[error("the trailers are larger than 64 KiB")]
-    TrailersTooLarge,
-    /// `Content-Length` is not a number of bytes that fits in 64 bits (RFC 9110 §8.6).
-    #[error("Content-Length is not a number")]
-    BadContentLength,
-    /// `Content-Length` has several values that differ (RFC 9112 §6.3, rule 5).
-    #[error("Content-Length has several values that differ")]
-    ConflictingContentLength,
-    /// Both `Transfer-Encoding` and `Content-Length` are present (RFC 9112 §6.3, rule 3).
-    #[error("both Transfer-Encoding and Content-Length are present")]
-    ConflictingFraming,
-    /// `Transfer-Encoding` is malformed, applies chunked twice or with parameters (RFC 9112 §7.1),
-    /// or occurs in an HTTP/1.0 message (RFC 9112 §6.1).
-    #[error("Transfer-Encoding is not one that can be read")]
-    BadTransferEncoding,
-    /// A chunk-size line is malformed or its size does not fit in 64 bits (RFC 9112 §7.1).
-    #[error("a chunk size is malformed")]
-    BadChunkSize,
-    /// A chunk-size line with its extensions is longer than 4 KiB.
-    #[error("a chunk-size line is longer than 4 KiB")]
-    ChunkLineTooLong,
-    /// The data of a chunk is not followed by CRLF (RFC 9112 §7.1).
-    #[error("chunk data is not followed by a line end")]
-    BadChunkEnd,
-    /// Status 101: the server switched to another protocol, which is not supported (RFC 9110
-    /// §15.2.2).
-    #[error("the server switched protocols unasked")]
-    SwitchingProtocols,
-    /// Bytes arrived while no request was in flight.
-    #[error("bytes came that no request asked for")]
-    UnsolicitedBytes,
-    /// The server closed the connection within a header section (RFC 9112 §8).
-    #[error("the connection was closed within the head of a response")]
-    ClosedInHead,
-    /// The server closed the connection before the announced end of a body (RFC 9112 §8).
-    #[error("the connection was closed within the body of a response")]
-    ClosedInBody,
-    /// A frame of a multiplexed protocol is malformed, or not allowed where it stands.
-    #[error("a frame is malformed or out of place")]
-    BadFrame,
-    /// The peer did not begin with the settings of HTTP/2 (RFC 9113 §3.4).
-    #[error("the peer did not begin with the settings of HTTP/2")]
-    BadPreface,
-    /// A frame is larger than the limit announced, or does not have the length of its type (RFC
-    /// 9113 §4.2).
-    #[error("a frame is too large or does not have the length of its type")]
-    FrameTooLarge,
-    /// A header block cannot be decoded (RFC 9113 §4.3).
-    #[error("a header block cannot be decoded")]
-    BadCompression,
-    /// The peer sent more than its window, or made a window too large (RFC 9113 §6.9).
-    #[error("the peer broke the limits of flow control")]
-    FlowControl,
-    /// A frame arrived on a stream that had ended (RFC 9113 §5.1).
-    #[error("a frame came on a stream that had ended")]
-    StreamClosed,
-    /// A body is longer or shorter than its `Content-Length` (RFC 9113 §8.1.1).
-    #[error("the body is not as long as Content-Length")]
-    BodyLengthMismatch,
-    /// The peer sent too many frames without content, or too many parts of one header block.
-    #[error("the peer sent too many frames without content")]
-    TooManyFrames,
-    /// The peer did not acknowledge a keep-alive probe in time.
-    #[error("the peer did not acknowledge a keep-alive probe")]
-    KeepAliveTimeout,
-    /// The peer returned the request unprocessed each time it was sent.
-    #[error("the peer returned the request unprocessed each time it was sent")]
-    Returned,
+/// Declares the errors, in the order used in documents: a sentence, the name in documents, and the
+/// message.
+macro_rules! protocol_errors {
+    ($($(#[$about:meta])+ $Name:ident = $code:literal, $message:literal;)+) => {
+        /// Reason why bytes from a server are not a valid response. After such an error the
+        /// connection cannot be used, because the start of the next response is unknown.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+        pub enum ProtocolError {
+            $($(#[$about])+ #[error($message)] $Name,)+
+        }
+
+        impl ProtocolError {
+            /// Every error, in the order used in documents.
+            pub const ALL: &[ProtocolError] = &[$(ProtocolError::$Name),+];
+
+            /// Returns the error's name in documents. Stable: changing a name changes the document
+            /// format.
+            pub fn code(self) -> &'static str {
+                match self {
+                    $(ProtocolError::$Name => $code,)+
+                }
+            }
+        }
+    };
 }
 
-impl ProtocolError {
-    /// Every error, in the order used in documents.
-    pub const ALL: [ProtocolError; 27] = [
-        ProtocolError::BadStatusLine,
-        ProtocolError::TlsRecord,
-        ProtocolError::BadHeader,
-        ProtocolError::FoldedHeader,
-        ProtocolError::HeadTooLarge,
-        ProtocolError::TrailersTooLarge,
-        ProtocolError::BadContentLength,
-        ProtocolError::ConflictingContentLength,
-        ProtocolError::ConflictingFraming,
-        ProtocolError::BadTransferEncoding,
-        ProtocolError::BadChunkSize,
-        ProtocolError::ChunkLineTooLong,
-        ProtocolError::BadChunkEnd,
-        ProtocolError::SwitchingProtocols,
-        ProtocolError::UnsolicitedBytes,
-        ProtocolError::ClosedInHead,
-        ProtocolError::ClosedInBody,
-        ProtocolError::BadFrame,
-        ProtocolError::BadPreface,
-        ProtocolError::FrameTooLarge,
-        ProtocolError::BadCompression,
-        ProtocolError::FlowControl,
-        ProtocolError::StreamClosed,
-        ProtocolError::BodyLengthMismatch,
-        ProtocolError::TooManyFrames,
-        ProtocolError::KeepAliveTimeout,
-        ProtocolError::Returned,
-    ];
-
-    /// Returns the error's name in documents. Stable: changing a name changes the document format.
-    pub fn code(self) -> &'static str {
-        match self {
-            ProtocolError::BadStatusLine => "bad_status_line",
-            ProtocolError::TlsRecord => "tls_record",
-            ProtocolError::BadHeader => "bad_header",
-            ProtocolError::FoldedHeader => "folded_header",
-            ProtocolError::HeadTooLarge => "head_too_large",
-            ProtocolError::TrailersTooLarge => "trailers_too_large",
-            ProtocolError::BadContentLength => "bad_content_length",
-            ProtocolError::ConflictingContentLength => "conflicting_content_length",
-            ProtocolError::ConflictingFraming => "conflicting_framing",
-            ProtocolError::BadTransferEncoding => "bad_transfer_encoding",
-            ProtocolError::BadChunkSize => "bad_chunk_size",
-            ProtocolError::ChunkLineTooLong => "chunk_line_too_long",
-            ProtocolError::BadChunkEnd => "bad_chunk_end",
-            ProtocolError::SwitchingProtocols => "switching_protocols",
-            ProtocolError::UnsolicitedBytes => "unsolicited_bytes",
-            ProtocolError::ClosedInHead => "closed_in_head",
-            ProtocolError::ClosedInBody => "closed_in_body",
-            ProtocolError::BadFrame => "bad_frame",
-            ProtocolError::BadPreface => "bad_preface",
-            ProtocolError::FrameTooLarge => "frame_too_large",
-            ProtocolError::BadCompression => "bad_compression",
-            ProtocolError::FlowControl => "flow_control",
-            ProtocolError::StreamClosed => "stream_closed",
-            ProtocolError::BodyLengthMismatch => "body_length_mismatch",
-            ProtocolError::TooManyFrames => "too_many_frames",
-            ProtocolError::KeepAliveTimeout => "keep_alive_timeout",
-            ProtocolError::Returned => "returned",
-        }
-    }
+protocol_errors! {
+    /// The first line is not a status line of HTTP/1 (RFC 9112 §4), or its code is below 100.
+    BadStatusLine = "bad_status_line", "the response does not begin with a status line of HTTP/1";
+    /// The response begins like a TLS record with an alert (RFC 8446 §5.1): the server speaks TLS.
+    TlsRecord = "tls_record", "the response is a TLS record: the server speaks TLS; use https://";
+    /// A line of the header or trailer section is not a field (RFC 9112 §5): no colon, whitespace
+    /// in or after the name, NUL or a bare CR in the value.
+    BadHeader = "bad_header", "a header line is malformed";
+    /// A field that determines the end of the response is folded over two lines (RFC 9112 §5.2).
+    FoldedHeader = "folded_header", "a framing header is folded over several lines";
+    /// The header section, with its status line, is larger than 64 KiB.
+    HeadTooLarge = "head_too_large", "the head is larger than 64 KiB";
+    /// The trailer section is larger than 64 KiB.
+    TrailersTooLarge = "trailers_too_large", "the trailers are larger than 64 KiB";
+    /// `Content-Length` is not a number of bytes that fits in 64 bits (RFC 9110 §8.6).
+    BadContentLength = "bad_content_length", "Content-Length is not a number";
+    /// `Content-Length` has several values that differ (RFC 9112 §6.3, rule 5).
+    ConflictingContentLength = "conflicting_content_length",
+        "Content-Length has several values that differ";
+    /// Both `Transfer-Encoding` and `Content-Length` are present (RFC 9112 §6.3, rule 3).
+    ConflictingFraming = "conflicting_framing",
+        "both Transfer-Encoding and Content-Length are present";
+    /// `Transfer-Encoding` is malformed, applies chunked twice or with parameters (RFC 9112 §7.1),
+    /// or occurs in an HTTP/1.0 message (RFC 9112 §6.1).
+    BadTransferEncoding = "bad_transfer_encoding", "Transfer-Encoding is not one that can be read";
+    /// A chunk-size line is malformed or its size does not fit in 64 bits (RFC 9112 §7.1).
+    BadChunkSize = "bad_chunk_size", "a chunk size is malformed";
+    /// A chunk-size line with its extensions is longer than 4 KiB.
+    ChunkLineTooLong = "chunk_line_too_long", "a chunk-size line is longer than 4 KiB";
+    /// The data of a chunk is not followed by CRLF (RFC 9112 §7.1).
+    BadChunkEnd = "bad_chunk_end", "chunk data is not followed by a line end";
+    /// Status 101: the server switched to another protocol, which is not supported (RFC 9110
+    /// §15.2.2).
+    SwitchingProtocols = "switching_protocols", "the server switched protocols unasked";
+    /// Bytes arrived while no request was in flight.
+    UnsolicitedBytes = "unsolicited_bytes", "bytes came that no request asked for";
+    /// The server closed the connection within a header section (RFC 9112 §8).
+    ClosedInHead = "closed_in_head", "the connection was closed within the head of a response";
+    /// The server closed the connection before the announced end of a body (RFC 9112 §8).
+    ClosedInBody = "closed_in_body", "the connection was closed within the body of a response";
+    /// A frame of a multiplexed protocol is malformed, or not allowed where it stands.
+    BadFrame = "bad_frame", "a frame is malformed or out of place";
+    /// The peer did not begin with the settings of HTTP/2 (RFC 9113 §3.4).
+    BadPreface = "bad_preface", "the peer did not begin with the settings of HTTP/2";
+    /// A frame is larger than the limit announced, or does not have the length of its type (RFC
+    /// 9113 §4.2).
+    FrameTooLarge = "frame_too_large",
+        "a frame is too large or does not have the length of its type";
+    /// A header block cannot be decoded (RFC 9113 §4.3).
+    BadCompression = "bad_compression", "a header block cannot be decoded";
+    /// The peer sent more than its window, or made a window too large (RFC 9113 §6.9).
+    FlowControl = "flow_control", "the peer broke the limits of flow control";
+    /// A frame arrived on a stream that had ended (RFC 9113 §5.1).
+    StreamClosed = "stream_closed", "a frame came on a stream that had ended";
+    /// A body is longer or shorter than its `Content-Length` (RFC 9113 §8.1.1).
+    BodyLengthMismatch = "body_length_mismatch", "the body is not as long as Content-Length";
+    /// The peer sent too many frames without content, or too many parts of one header block.
+    TooManyFrames = "too_many_frames", "the peer sent too many frames without content";
+    /// The peer did not acknowledge a keep-alive probe in time.
+    KeepAliveTimeout = "keep_alive_timeout", "the peer did not acknowledge a keep-alive probe";
+    /// The peer returned the request unprocessed each time it was sent.
+    Returned = "returned", "the peer returned the request unprocessed each time it was sent";
 }
 
 /// Reason why a request cannot be sent as specified. It is the user's error, found before the run.

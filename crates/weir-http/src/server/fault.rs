@@ -65,13 +65,7 @@ impl RequestFault {
             RequestFault::HeadTooLarge => 431,
             RequestFault::UnsupportedTransferEncoding => 501,
             RequestFault::UnsupportedVersion => 505,
-            RequestFault::BadRequestLine
-            | RequestFault::BadHeader
-            | RequestFault::BadContentLength
-            | RequestFault::ConflictingFraming
-            | RequestFault::TransferEncodingInHttp10
-            | RequestFault::BadChunk
-            | RequestFault::ChunkFramingTooLong => 400,
+            _ => 400,
         }
     }
 
