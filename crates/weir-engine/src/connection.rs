@@ -10,11 +10,12 @@ const BACK_OFF_MIN_NS: u64 = 10_000_000;
 const BACK_OFF_MAX_NS: u64 = 1_000_000_000;
 
 /// The state of a connection's socket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum State {
     /// There is no socket; the next one may be opened at `at`.
     Closed,
     /// The connection waits in the queue of connections to open.
+    #[default]
     Queued,
     /// The socket has been connecting since `at`.
     Connecting,
@@ -35,7 +36,7 @@ pub(crate) const NO_SLOT: u32 = u32::MAX;
 
 /// One connection. A worker keeps one of these per connection, open or not, so its size bounds the
 /// memory of 100,000 idle connections.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Connection {
     /// Index of the slot that is leased from the lane, or [`NO_SLOT`].
     pub(crate) slot: u32,
@@ -64,19 +65,7 @@ pub(crate) struct Connection {
 impl Connection {
     /// Returns a connection that has not been opened yet.
     pub(crate) fn new(depth: u16) -> Connection {
-        Connection {
-            slot: NO_SLOT,
-            state: State::Queued,
-            is_resolved: false,
-            has_responded: false,
-            fruitless: 0,
-            at: Nanos::ZERO,
-            freed_at: Nanos::ZERO,
-            depth,
-            load: 0,
-            unsent: 0,
-            opened: 0,
-        }
+        Connection { slot: NO_SLOT, depth, ..Connection::default() }
     }
 
     /// Records that the socket begins to connect.

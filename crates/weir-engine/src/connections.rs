@@ -32,7 +32,7 @@ pub(crate) struct Connections {
 }
 
 /// Connections and requests by state.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Counts {
     /// Connections that are open.
     pub(crate) open: u64,
@@ -76,13 +76,7 @@ impl Connections {
             ready: ReadyQueue::new(connections, limits.depth),
             deadlines: Deadlines::new(connections),
             open_queue: OpenQueue::new(connections),
-            counts: Counts {
-                open: 0,
-                connecting: 0,
-                unresolved: connections,
-                in_flight: 0,
-                alive_at: Nanos::ZERO,
-            },
+            counts: Counts { unresolved: connections, ..Counts::default() },
             script_events: Vec::new(),
             delays: Delays::new(delayed),
         }

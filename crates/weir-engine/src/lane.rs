@@ -245,7 +245,7 @@ impl Shared {
 
     /// Records the connections that are open at the begin of the window.
     pub(crate) fn record_open(&mut self) {
-        self.ledger.connections.open_at_t0(self.connections.counts.open);
+        self.ledger.connections.counts.open_at_t0 = self.connections.counts.open;
     }
 
     /// Notes the failure of a connection whose peer broke the protocol.

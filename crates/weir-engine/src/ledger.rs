@@ -2,8 +2,8 @@
 //! or, after the run, if it was never sent.
 //!
 //! The ledger judges responses and passes each end to the recorder, which counts equal ones
-//! together, and to the observers, which see them one by one. Nothing else announces an exchange to
-//! either.
+//! together, and to the observers, which see them one by one. What only the recorder counts, as
+//! overdue and returned requests, is announced to it directly.
 
 mod connection_counts;
 mod recorder;
@@ -68,17 +68,6 @@ impl Ledger {
         self.recorder.sent(exchange, requests);
     }
 
-    /// Announces a request that the peer returned and that is sent again.
-    pub(crate) fn dispatched_again(&mut self, exchange: &Exchange) {
-        self.recorder.resent(exchange);
-    }
-
-    /// Announces that the send of a request of this phase failed.
-    #[cold]
-    pub(crate) fn unsent(&mut self, phase: Phase) {
-        self.recorder.unsent(phase);
-    }
-
     /// True if an observer sees the exchanges of `conn`.
     #[inline]
     pub(crate) fn observes(&self, conn: ConnId) -> bool {
@@ -115,27 +104,6 @@ impl Ledger {
         self.observe(Completion { conn, exchange: *exchange, outcome, at, kernel: None });
     }
 
-    /// Announces an exchange that has exceeded the timeout and is still awaited.
-    pub(crate) fn overdue(&mut self, exchange: &Exchange) {
-        self.recorder.overdue(exchange);
-    }
-
-    /// Announces the end of a batch, whose last response arrived at `at`; `exchange` is any of it.
-    #[inline]
-    pub(crate) fn batch_ended(&mut self, exchange: &Exchange, at: Nanos) {
-        self.recorder.batch_ended(exchange, at);
-    }
-
-    /// Announces a request that the peer returned unprocessed.
-    pub(crate) fn returned(&mut self) {
-        self.recorder.returned();
-    }
-
-    /// Takes a returned request off the wire, to be sent again later.
-    pub(crate) fn withdrawn(&mut self, exchange: &Exchange, at: Nanos) {
-        self.recorder.abandoned(exchange, at);
-    }
-
     /// Announces an exchange that the run ended before. It stays on the wire if it is there, and
     /// counts no longer.
     pub(crate) fn censored(&mut self, conn: ConnId, exchange: &Exchange, at: Nanos) {
@@ -164,7 +132,7 @@ impl Ledger {
 
     /// Announces a connection that failed.
     pub(crate) fn connection_failed(&mut self, conn: ConnId, kind: FailureKind) {
-        self.connections.failed(kind);
+        *self.connections.counts.failures.entry(kind).or_default() += 1;
         self.observers.connection_failed(conn, kind.phase);
     }
 

@@ -65,18 +65,6 @@ impl<L: Lane> ConnectionPool<L> {
         WorkerFrame { open: counts.open, ..frame }
     }
 
-    /// Returns the connections.
-    #[inline(always)]
-    pub(crate) fn connections(&self) -> &Connections {
-        &self.shared.connections
-    }
-
-    /// Returns the connections, to change them.
-    #[inline(always)]
-    pub(crate) fn connections_mut(&mut self) -> &mut Connections {
-        &mut self.shared.connections
-    }
-
     /// Returns the ledger's recorder.
     #[inline(always)]
     pub(crate) fn recorder(&self) -> &Recorder {

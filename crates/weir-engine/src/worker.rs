@@ -194,15 +194,15 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         if let Some(rate) = self.job.plan.connection.rate {
             // The slots of all workers count from the time at which the first of them began.
             let pace = ConnectPace::new(rate, self.job.partition(self.live.worker), begun_at);
-            self.pool.connections_mut().open_queue.set_pace(pace);
+            self.pool.shared.connections.open_queue.set_pace(pace);
         }
         self.open(now);
         let mut has_arrived = false;
         loop {
-            if !has_arrived && self.pool.connections().counts.unresolved == 0 {
+            if !has_arrived && self.pool.shared.connections.counts.unresolved == 0 {
                 has_arrived = true;
                 self.phases.connected_ns = now.0;
-                let is_open = self.pool.connections().counts.open > 0;
+                let is_open = self.pool.shared.connections.counts.open > 0;
                 self.control.arrive(now, is_open || !self.job.ending.needs_connection);
             }
             let is_stopped = self.control.stop_at() <= now;
@@ -217,7 +217,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
                 self.begin(Timeline::new(&self.job.plan, start));
                 return Ok(true);
             }
-            let until = self.pool.connections().next_at().min(self.control.stop_at());
+            let until = self.pool.shared.connections.next_at().min(self.control.stop_at());
             now = self.turn(until, WaitPolicy::Sleep)?;
         }
     }
@@ -226,7 +226,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
     fn begin(&mut self, timeline: Timeline) {
         self.phases.start_ns = timeline.start.0;
         self.pool.recorder_mut().begin(timeline);
-        self.pool.connections_mut().alive(timeline.start);
+        self.pool.shared.connections.alive(timeline.start);
         self.stage.is_sending = true;
         self.live.begin(timeline.start);
         self.begin_delays();
@@ -240,7 +240,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             let until = self.next_wake();
             let policy = self.waiting.policy(self.turn.now, until, self.pool.busy());
             let now = self.turn(until, policy)?;
-            self.waiting.turned(now, policy, self.pool.connections().counts.in_flight);
+            self.waiting.turned(now, policy, self.pool.shared.connections.counts.in_flight);
             self.observe(now);
             let t1 = self.timeline().t1;
             if self.stage.is_over(self.timeline(), now) || (now >= t1 && self.is_resolved()) {
@@ -252,7 +252,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
 
     /// Runs one turn of the loop; returns the time at its end.
     fn turn(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<Nanos> {
-        let (from, in_flight) = (self.turn.now, self.pool.connections().counts.in_flight);
+        let (from, in_flight) = (self.turn.now, self.pool.shared.connections.counts.in_flight);
         self.backend.wait(until, policy)?;
         self.check_window();
         self.check_stop();
@@ -271,7 +271,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         // Making requests may have taken long.
         now = now.max(self.source.made_at);
         self.check_script(now.after(1));
-        if !self.pool.connections().open_queue.is_empty() {
+        if !self.pool.shared.connections.open_queue.is_empty() {
             self.open(now);
         }
         self.turn.now = now;
@@ -279,7 +279,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         self.stalls.turn(from, until, woken_at, self.turn.now);
         if self.pool.recorder().catch_up.is_on() {
             let (before, now) = (in_flight, self.turn.now);
-            let in_flight = self.pool.connections().counts.in_flight;
+            let in_flight = self.pool.shared.connections.counts.in_flight;
             let is_overdue = self.slots.has_due(self.timeline(), now);
             self.pool.recorder_mut().catch_up.follow(now, before, in_flight, is_overdue);
         }
@@ -323,7 +323,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
     /// callbacks or a step of a handshake; [`Nanos::MAX`] if there was none.
     fn process_events(&mut self) -> Nanos {
         let (mut events, mut handled, mut called_at) = (0, 0, Nanos::MAX);
-        let in_flight = self.pool.connections().counts.in_flight;
+        let in_flight = self.pool.shared.connections.counts.in_flight;
         while let Some(event) = self.backend.next() {
             events += 1;
             let (conn, mut at) = (event.conn, event.at);
@@ -353,7 +353,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
                 }
             }
         }
-        let responses = in_flight.saturating_sub(self.pool.connections().counts.in_flight);
+        let responses = in_flight.saturating_sub(self.pool.shared.connections.counts.in_flight);
         self.waiting.processed_events(events, responses);
         called_at
     }
@@ -387,8 +387,8 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
     /// Handles the connections whose timers are due or whose delays are over. Returns true if there
     /// were any.
     fn expire(&mut self, now: Nanos) -> bool {
-        let mut have_come = self.pool.connections_mut().end_delays(now);
-        while let Some(conn) = self.pool.connections_mut().deadlines.take_due(now) {
+        let mut have_come = self.pool.shared.connections.end_delays(now);
+        while let Some(conn) = self.pool.shared.connections.deadlines.take_due(now) {
             let action = self.pool.expire(conn, now);
             if self.turn.has_pending {
                 self.flush_pending(conn);
@@ -402,7 +402,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
     /// Returns the time to sleep until.
     fn next_wake(&mut self) -> Nanos {
         let Timeline { start, t0, t1, drain_end } = *self.timeline();
-        let mut until = self.pool.connections().next_at().min(drain_end);
+        let mut until = self.pool.shared.connections.next_at().min(drain_end);
         until = until.min(self.pool.recorder().next_at()).min(self.live.frame_at());
         // A stop request that was handled lies in the past, and would keep the worker from
         // sleeping.
@@ -447,10 +447,10 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         loop {
             // A stop request that was handled has set the drain's end.
             let stop_at = if self.stage.is_stopped { Nanos::MAX } else { self.control.stop_at() };
-            if self.pool.connections().counts.in_flight == 0 || now >= end.min(stop_at) {
+            if self.pool.shared.connections.counts.in_flight == 0 || now >= end.min(stop_at) {
                 break;
             }
-            let until = self.pool.connections().deadlines.next().min(end).min(stop_at);
+            let until = self.pool.shared.connections.deadlines.next().min(end).min(stop_at);
             let until = until.min(self.pool.recorder().interval_end()).min(self.live.frame_at());
             self.backend.wait(until, WaitPolicy::Sleep)?;
             let called_at = self.process_events();
@@ -464,8 +464,8 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
 
     /// Closes every socket; returns the time at which that was done.
     fn close_all(&mut self) -> Nanos {
-        for conn in self.pool.connections().all() {
-            match self.pool.connections().at(conn).state {
+        for conn in self.pool.shared.connections.all() {
+            match self.pool.shared.connections.at(conn).state {
                 State::Closed | State::Queued => {}
                 _ => {
                     self.pool.shared.layers.announce_close(conn);

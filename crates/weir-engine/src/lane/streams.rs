@@ -227,7 +227,7 @@ impl Lane for StreamLane {
         let exchange = Exchange { freed_at, sent_at: now, ..exchange };
         let stream = Stream { first_byte_at: Nanos::MAX, returns, request };
         self.start(shared, conn, exchange, stream);
-        shared.ledger.dispatched_again(&exchange);
+        shared.ledger.recorder.resent(&exchange);
     }
 
     fn take_returned(&mut self) -> Vec<(ConnId, Exchange)> {
@@ -381,7 +381,7 @@ impl StreamLane {
         if shared.connections.at(conn).state == State::Handshaking && self.protocol(conn).is_open()
         {
             let began_at = shared.opened(conn, at);
-            shared.ledger.connections.opened_protocol(at.since(began_at));
+            shared.ledger.connections.opening.record(at.since(began_at));
             // It is freed once it has room, which the peer decides.
             self.connections[conn.index()].is_taken = true;
         }
@@ -502,12 +502,12 @@ impl StreamLane {
         let (exchange, stream) = self.stream(conn, id);
         let returns = stream.as_ref().map_or(0, |stream| stream.returns);
         let is_kept = !exchange.is_resolved && returns < RESENDS_MAX;
-        shared.ledger.returned();
+        shared.ledger.recorder.returned();
         if !is_kept {
             return self.fail(shared, conn, id, ProtocolError::Returned.code(), at);
         }
         let (exchange, stream) = self.remove(&mut shared.connections, conn, id, at);
-        shared.ledger.withdrawn(&exchange, at);
+        shared.ledger.recorder.abandoned(&exchange, at);
         shared.connections.alive(at);
         if let Some(Stream { request, .. }) = stream {
             let returns = returns + 1;
@@ -550,9 +550,9 @@ impl StreamLane {
 /// streams.
 fn record_refusals(protocol: &dyn Multiplexed, ledger: &mut Ledger) {
     if let Some(reason) = protocol.goaway() {
-        ledger.connections.goaway(reason.name);
+        *ledger.connections.counts.goaways.entry(reason.name).or_default() += 1;
     }
     if protocol.allows_no_streams() {
-        ledger.connections.without_streams();
+        ledger.connections.counts.without_streams += 1;
     }
 }

@@ -3,7 +3,7 @@
 use weir_http::WindowWaits;
 use weir_io::Nanos;
 use weir_result::document::Certificate;
-use weir_result::{Connections, FailureKind, Histogram, Measurements, Tally, TlsCounts};
+use weir_result::{Connections, Histogram, Measurements, Tally, TlsCounts};
 
 use crate::handshake::Handshake;
 use crate::timeline::Timeline;
@@ -11,12 +11,13 @@ use crate::timeline::Timeline;
 /// Counts of connections and their connect times.
 #[derive(Debug)]
 pub(crate) struct ConnectionCounts {
-    connections: Connections,
+    pub(crate) counts: Connections,
     connect: ConnectTimes,
     tls_handshake: Tally,
     /// Handshakes by kind; `None` without TLS.
     tls: Option<TlsCounts>,
-    opening: Tally,
+    /// Times of the opening exchanges of multiplexed protocols.
+    pub(crate) opening: Tally,
 }
 
 /// Connect times, by the phase in which the connection opened.
@@ -33,7 +34,7 @@ impl ConnectionCounts {
     /// Returns the counts of `asked` connections, none of which is open.
     pub(super) fn new(asked: u64, has_tls: bool) -> ConnectionCounts {
         ConnectionCounts {
-            connections: Connections { asked, ..Connections::default() },
+            counts: Connections { asked, ..Connections::default() },
             connect: ConnectTimes::default(),
             tls_handshake: Tally::new(),
             tls: has_tls.then(TlsCounts::default),
@@ -43,8 +44,8 @@ impl ConnectionCounts {
 
     /// Counts a connection that opened at `at`; `open` are open now.
     pub(super) fn connected(&mut self, timeline: &Timeline, took_ns: u64, open: u64, at: Nanos) {
-        self.connections.connects += 1;
-        self.connections.open_max = self.connections.open_max.max(open);
+        self.counts.connects += 1;
+        self.counts.open_max = self.counts.open_max.max(open);
         let connects = match &mut self.connect {
             ConnectTimes { setup, .. } if at < timeline.start => setup,
             ConnectTimes { window, .. } if timeline.is_in_window(at) => window,
@@ -67,12 +68,6 @@ impl ConnectionCounts {
         tls.in_window += u64::from(timeline.is_in_window(at));
     }
 
-    /// Counts a failed connection.
-    #[cold]
-    pub(super) fn failed(&mut self, kind: FailureKind) {
-        *self.connections.failures.entry(kind).or_default() += 1;
-    }
-
     /// True if no certificates of the server were seen yet, in a run over TLS.
     pub(crate) fn lacks_certificates(&self) -> bool {
         self.tls.as_ref().is_some_and(|tls| tls.certificates.is_empty())
@@ -85,40 +80,10 @@ impl ConnectionCounts {
         }
     }
 
-    /// Records the time of a successful opening exchange of a multiplexed protocol.
-    pub(crate) fn opened_protocol(&mut self, took_ns: u64) {
-        self.opening.record(took_ns);
-    }
-
-    /// Counts a connection that the peer closed cleanly.
-    pub(crate) fn closed_by_peer(&mut self) {
-        self.connections.closed_by_peer += 1;
-    }
-
-    /// Counts a connection that was closed as planned.
-    pub(crate) fn renewed(&mut self) {
-        self.connections.renewed += 1;
-    }
-
-    /// Counts a connection whose peer announced its end, with the name of the reason.
-    pub(crate) fn goaway(&mut self, reason: &'static str) {
-        *self.connections.goaways.entry(reason).or_default() += 1;
-    }
-
-    /// Counts a connection whose peer allows no streams.
-    pub(crate) fn without_streams(&mut self) {
-        self.connections.without_streams += 1;
-    }
-
     /// Adds the waits of request bodies on a connection for its peer's windows.
     pub(crate) fn window_waits(&mut self, waits: WindowWaits) {
-        self.connections.window_waits += waits.waits;
-        self.connections.window_wait_ns += waits.waited_ns;
-    }
-
-    /// Sets the number of connections open at the begin of the window.
-    pub(crate) fn open_at_t0(&mut self, open: u64) {
-        self.connections.open_at_t0 = open;
+        self.counts.window_waits += waits.waits;
+        self.counts.window_wait_ns += waits.waited_ns;
     }
 
     /// Adds the counts and times to the worker's measurements.
@@ -129,7 +94,7 @@ impl ConnectionCounts {
         measurements.tls_handshake = Histogram::from(&self.tls_handshake);
         measurements.opening = Histogram::from(&self.opening);
         measurements.tls = self.tls;
-        measurements.connections = self.connections;
+        measurements.connections = self.counts;
     }
 }
 

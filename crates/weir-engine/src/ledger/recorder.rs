@@ -36,6 +36,8 @@ pub(crate) struct Recorder {
     gap_ns: u64,
     /// Timeline of the worker; the only copy of it.
     timeline: Timeline,
+    /// Responses to members of M, by status code.
+    status: Box<[u64; STATUS_CODES]>,
     counts: Counts,
     times: Times,
     window: Window,
@@ -54,10 +56,9 @@ pub(crate) struct Recorder {
 }
 
 /// Counters over the whole run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Counts {
     outcomes: Outcomes,
-    status: Box<[u64; STATUS_CODES]>,
     errors: BTreeMap<ErrorKind, u64>,
     /// Includes requests whose send failed.
     sent: Sent,
@@ -70,7 +71,7 @@ struct Counts {
 }
 
 /// Times of the members of M.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Times {
     response: Failures,
     service: Failures,
@@ -130,24 +131,9 @@ impl Recorder {
             workers,
             gap_ns,
             timeline,
-            counts: Counts {
-                outcomes: Outcomes::default(),
-                status: Box::new([0; STATUS_CODES]),
-                errors: BTreeMap::new(),
-                sent: Sent::default(),
-                unsent: Sent::default(),
-                unresolved: 0,
-                overdue: 0,
-                interim_responses: 0,
-            },
-            times: Times {
-                response: Failures::default(),
-                service: Failures::default(),
-                unwaited: Unwaited::default(),
-                waited: Waited::default(),
-                first_byte: Tally::new(),
-                batch: extras.batch_times.then(Tally::new),
-            },
+            status: Box::new([0; STATUS_CODES]),
+            counts: Counts::default(),
+            times: Times { batch: extras.batch_times.then(Tally::new), ..Times::default() },
             window: Window::default(),
             slices: Slices::new(&timeline),
             series: Series::new(&timeline, workers),
@@ -237,7 +223,7 @@ impl Recorder {
 
     /// Counts the repeated sending of a request that the peer returned. Its slot was counted, with
     /// its lag, when it was sent first.
-    pub(super) fn resent(&mut self, exchange: &Exchange) {
+    pub(crate) fn resent(&mut self, exchange: &Exchange) {
         self.counts.sent.resent += 1;
         self.series.current.sent += 1;
         self.occupancy.enter(&self.timeline, exchange.sent_at, 1);
@@ -248,13 +234,13 @@ impl Recorder {
     }
 
     /// Counts a request that the peer returned unprocessed.
-    pub(super) fn returned(&mut self) {
+    pub(crate) fn returned(&mut self) {
         self.counts.sent.returned += 1;
     }
 
     /// Counts a request of this phase whose send failed.
     #[cold]
-    pub(super) fn unsent(&mut self, phase: Phase) {
+    pub(crate) fn unsent(&mut self, phase: Phase) {
         match phase {
             Phase::Warmup => self.counts.unsent.warmup += 1,
             Phase::Measured => self.counts.unsent.measured += 1,
@@ -321,7 +307,7 @@ impl Recorder {
         let (response_ns, service_ns) =
             (at.since(exchange.intended_at), at.since(exchange.sent_at));
         if let Outcome::Ok(response) | Outcome::BadResponse(response) = outcome {
-            self.counts.status[usize::from(response.status) % STATUS_CODES] += u64::from(times);
+            self.status[usize::from(response.status) % STATUS_CODES] += u64::from(times);
         }
         if let Outcome::Ok(response) = outcome {
             self.counts.outcomes.ok += u64::from(times);
@@ -351,14 +337,14 @@ impl Recorder {
 
     /// Removes an exchange from the wire that ends without an outcome: because the sockets close,
     /// or because its request is sent again later.
-    pub(super) fn abandoned(&mut self, exchange: &Exchange, at: Nanos) {
+    pub(crate) fn abandoned(&mut self, exchange: &Exchange, at: Nanos) {
         self.occupancy.leave(&self.timeline, exchange.sent_at, at, 1);
     }
 
     /// Records the time of a batch whose last response arrived at `at`; `exchange` is any of the
     /// batch.
     #[inline]
-    pub(super) fn batch_ended(&mut self, exchange: &Exchange, at: Nanos) {
+    pub(crate) fn batch_ended(&mut self, exchange: &Exchange, at: Nanos) {
         if let Some(times) = &mut self.times.batch
             && exchange.phase == Phase::Measured
         {
@@ -367,7 +353,7 @@ impl Recorder {
     }
 
     /// Counts an exchange that has exceeded the timeout and is still awaited.
-    pub(super) fn overdue(&mut self, exchange: &Exchange) {
+    pub(crate) fn overdue(&mut self, exchange: &Exchange) {
         self.counts.overdue += u64::from(exchange.phase == Phase::Measured);
     }
 

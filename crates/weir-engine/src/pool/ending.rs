@@ -84,7 +84,7 @@ impl<L: Lane> ConnectionPool<L> {
         }
         let kind = self.lane.end_of_stream(&mut self.shared, conn, at);
         if self.shared.connections.at(conn).load == 0 {
-            self.shared.ledger.connections.closed_by_peer();
+            self.shared.ledger.connections.counts.closed_by_peer += 1;
             self.shut(conn, at);
         } else {
             self.fail(conn, at, kind, FailureCause::Closed);
@@ -124,7 +124,7 @@ impl<L: Lane> ConnectionPool<L> {
         let Shared { connections, layers, ledger, .. } = &mut self.shared;
         // If the peer announced the end before its first response, the next socket has to wait.
         if !self.lane.is_announced(conn) {
-            ledger.connections.renewed();
+            ledger.connections.counts.renewed += 1;
             connections.at_mut(conn).end_as_planned();
         }
         // A reset drops what was sent before.

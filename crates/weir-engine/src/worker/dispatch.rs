@@ -13,7 +13,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     pub(super) fn is_ready(&self) -> bool {
         match self.source.next_batch() {
             Some(batch) => self.pool.has_room_for(batch),
-            None => !self.pool.connections().ready.is_empty() && self.source.has_more(),
+            None => !self.pool.shared.connections.ready.is_empty() && self.source.has_more(),
         }
     }
 
@@ -83,7 +83,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     pub(super) fn can_resend(&self) -> bool {
         let Some(intended_at) = self.pool.lane.next_returned() else { return false };
         let is_in_time = intended_at < self.timeline().t1 || self.slots.has_tail();
-        is_in_time && self.stage.is_sending && !self.pool.connections().ready.is_empty()
+        is_in_time && self.stage.is_sending && !self.pool.shared.connections.ready.is_empty()
     }
 
     /// Hands the dispatched requests to the backend.

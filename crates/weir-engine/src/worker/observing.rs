@@ -76,7 +76,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         }
         if self.pool.recorder().interval_end() <= now {
             let backlog = self.slots.backlog(self.timeline(), now);
-            let in_flight = self.pool.connections().counts.in_flight;
+            let in_flight = self.pool.shared.connections.counts.in_flight;
             self.pool.recorder_mut().roll(now, in_flight, backlog, &self.live);
         }
         if self.live.frame_at() <= now {
@@ -96,7 +96,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
 
     /// Records the requests in flight and the backlog at the ends of slices.
     fn end_slices(&mut self, now: Nanos) {
-        let (slots, in_flight) = (&self.slots, self.pool.connections().counts.in_flight);
+        let (slots, in_flight) = (&self.slots, self.pool.shared.connections.counts.in_flight);
         let timeline = *self.timeline();
         let backlog = |end: Nanos| slots.backlog(&timeline, end);
         self.pool.shared.ledger.recorder.end_slices(now, in_flight, backlog);
@@ -110,12 +110,13 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         if t1 <= now {
             return false;
         }
-        let limits = &self.pool.connections().limits;
+        let limits = &self.pool.shared.connections.limits;
         let patience_ns = limits.timeout_ns + limits.connect_timeout_ns;
         // A request in flight ends with its timeout, unless late responses are accepted.
-        let is_awaiting = self.pool.connections().counts.in_flight > 0 && !limits.late_responses;
+        let is_awaiting =
+            self.pool.shared.connections.counts.in_flight > 0 && !limits.late_responses;
         let is_dead =
-            !is_awaiting && now.since(self.pool.connections().counts.alive_at) > patience_ns;
+            !is_awaiting && now.since(self.pool.shared.connections.counts.alive_at) > patience_ns;
         // A worker without a share is complete at once, yet its window begins like all others.
         let is_through = left == 0 && self.pool.recorder().unresolved() == 0;
         (is_through && now >= t0) || is_dead

@@ -14,14 +14,17 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// Opens the connections that are due.
     #[inline(never)]
     pub(super) fn open(&mut self, now: Nanos) {
-        let most =
-            if self.pool.connections().open_queue.is_paced() { u32::MAX } else { CONNECTING_MAX };
-        while self.pool.connections().counts.connecting < most {
-            let Some(conn) = self.pool.connections_mut().take_to_open(now) else { return };
+        let most = if self.pool.shared.connections.open_queue.is_paced() {
+            u32::MAX
+        } else {
+            CONNECTING_MAX
+        };
+        while self.pool.shared.connections.counts.connecting < most {
+            let Some(conn) = self.pool.shared.connections.take_to_open(now) else { return };
             let number = self.job.partition(self.live.worker).nth_connection(conn.0);
             let options = SocketOptions {
                 stamps: self.pool.shared.ledger.stamping.request(conn),
-                discard: self.pool.connections().limits.discard,
+                discard: self.pool.shared.connections.limits.discard,
                 source: self.job.plan.connection.source(number),
             };
             match self.source.script.as_ref().and_then(Script::address) {

@@ -13,17 +13,17 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// nothing to report.
     pub(super) fn flush_pending(&mut self, conn: ConnId) -> Nanos {
         self.pool.shared.layers.send_output(conn, &mut self.backend);
-        if self.pool.connections().script_events.is_empty() {
+        if self.pool.shared.connections.script_events.is_empty() {
             return Nanos::ZERO;
         }
-        let mut events = std::mem::take(&mut self.pool.connections_mut().script_events);
+        let mut events = std::mem::take(&mut self.pool.shared.connections.script_events);
         for event in events.drain(..) {
             self.report(event);
         }
-        if self.pool.connections().limits.shows == Some(Interest::Body) {
+        if self.pool.shared.connections.limits.shows == Some(Interest::Body) {
             self.pool.lane.forget_responses(&self.pool.shared, conn);
         }
-        self.pool.connections_mut().script_events = events;
+        self.pool.shared.connections.script_events = events;
         self.source.script.as_ref().map_or(Nanos::ZERO, |script| script.left_at)
     }
 
@@ -48,8 +48,8 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
 
     /// Delays the open connections from S on, if the script has a `delay()`.
     pub(super) fn begin_delays(&mut self) {
-        if self.pool.connections().limits.delays {
-            for conn in self.pool.connections().all() {
+        if self.pool.shared.connections.limits.delays {
+            for conn in self.pool.shared.connections.all() {
                 self.begin_delay(conn);
             }
         }
@@ -59,16 +59,16 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// the call, but not from before S.
     fn begin_delay(&mut self, conn: ConnId) {
         let from = self.timeline().start;
-        let opened = self.pool.connections().at(conn).opened;
+        let opened = self.pool.shared.connections.at(conn).opened;
         let Some(script) = &mut self.source.script else { return };
-        if !self.pool.connections().is_idle(conn, opened) {
+        if !self.pool.shared.connections.is_idle(conn, opened) {
             return;
         }
         match script.delay(conn, &mut self.backend) {
-            0 => self.pool.connections_mut().ready.place(conn, 0),
+            0 => self.pool.shared.connections.ready.place(conn, 0),
             delay_ns => {
                 let until = from.max(script.left_at).after(delay_ns);
-                self.pool.connections_mut().rest(conn, until);
+                self.pool.shared.connections.rest(conn, until);
             }
         }
     }

@@ -16,7 +16,7 @@ pub(super) struct Outbox {
 }
 
 /// The progress of the run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Stage {
     /// True if the load ends with the window, as wrk's does.
     stops_at_t1: bool,
@@ -62,14 +62,7 @@ impl Outbox {
 impl Stage {
     /// Returns the state before the start of a load that ends with its window or not.
     pub(super) fn new(stops_at_t1: bool) -> Stage {
-        Stage {
-            stops_at_t1,
-            is_sending: false,
-            is_stopped: false,
-            is_interrupted: false,
-            is_cut: false,
-            is_unsettled: false,
-        }
+        Stage { stops_at_t1, ..Stage::default() }
     }
 
     /// True if nothing more is sent: the drain has ended, or the load ends with the window.

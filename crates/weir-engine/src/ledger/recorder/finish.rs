@@ -56,7 +56,7 @@ impl Recorder {
         Measurements {
             planned,
             outcomes: Outcomes { never_sent: never.ages.count(), ..self.counts.outcomes },
-            status: (0u16..).zip(*self.counts.status).filter(|(_, count)| *count > 0).collect(),
+            status: (0u16..).zip(*self.status).filter(|(_, count)| *count > 0).collect(),
             errors: self.counts.errors,
             sent,
             response_time,
