@@ -188,53 +188,40 @@ impl Behaviour {
     /// # Errors
     /// The first inconsistency, with its remedy.
     pub fn check(&self) -> Result<(), OptionsError> {
-        let refuse = |text: String| Err(OptionsError(text));
-        if !status_is_valid(self.status) {
-            return refuse(format!("--status {} is no final status: use 200 to 599", self.status));
-        }
-        if self.body_bytes > Behaviour::BODY_MAX_BYTES {
-            return refuse(format!(
-                "a body of {} bytes is too large: 1g is the most",
-                self.body_bytes
-            ));
-        }
-        if let Framing::Chunked { chunk_bytes } = self.framing {
-            if !(1..=Behaviour::CHUNK_MAX_BYTES).contains(&chunk_bytes) {
-                return refuse("the chunk size must be 1 byte to 1m".to_string());
-            }
-            if self.http10 {
-                return refuse(
-                    "HTTP/1.0 has no chunked coding: leave out one of the two".to_string(),
-                );
-            }
-        }
-        if self.drip.is_some_and(|drip| !(1..=Behaviour::PIECES_MAX).contains(&drip.pieces)) {
-            return refuse(format!("a drip has 1 to {} pieces", Behaviour::PIECES_MAX));
-        }
-        if self.version() == HttpVersion::Http1 {
-            if self.http == HttpVersion::Http2 {
-                return refuse("HTTP/1.0 is not HTTP/2: leave out one of the two".to_string());
-            }
-            if let Some(fault) = self.faults.iter().find(|fault| fault.kind.is_of_streams()) {
-                return refuse(format!("--fault {fault} needs HTTP/2: use --http auto or 2"));
-            }
-        }
-        if self.http2.streams > Http2Options::STREAMS_MAX {
-            let most = Http2Options::STREAMS_MAX;
-            return refuse(format!("--h2-streams must be at most {most}"));
-        }
-        if self.http2.window_bytes > Http2Options::WINDOW_MAX_BYTES {
-            return refuse("--h2-window must be at most 2147483647 bytes".to_string());
-        }
-        if self.requests_per_connection == Some(0) {
-            return refuse("a connection must be allowed at least 1 request".to_string());
-        }
-        if self.idle_timeout == Some(Duration::ZERO) {
-            return refuse(
-                "the idle timeout must be above zero: leave it out for none".to_string(),
-            );
-        }
-        Ok(())
+        let chunk_bytes = match self.framing {
+            Framing::Chunked { chunk_bytes } => Some(chunk_bytes),
+            Framing::Length | Framing::UntilClose => None,
+        };
+        let is_http1 = self.version() == HttpVersion::Http1;
+        let of_streams = self.faults.iter().find(|fault| fault.kind.is_of_streams());
+        let (pieces_max, streams_max) = (Behaviour::PIECES_MAX, Http2Options::STREAMS_MAX);
+        let chunks = 1..=Behaviour::CHUNK_MAX_BYTES;
+        let problem = if !status_is_valid(self.status) {
+            format!("--status {} is no final status: use 200 to 599", self.status)
+        } else if self.body_bytes > Behaviour::BODY_MAX_BYTES {
+            format!("a body of {} bytes is too large: 1g is the most", self.body_bytes)
+        } else if chunk_bytes.is_some_and(|bytes| !chunks.contains(&bytes)) {
+            "the chunk size must be 1 byte to 1m".to_owned()
+        } else if chunk_bytes.is_some() && self.http10 {
+            "HTTP/1.0 has no chunked coding: leave out one of the two".to_owned()
+        } else if self.drip.is_some_and(|drip| !(1..=pieces_max).contains(&drip.pieces)) {
+            format!("a drip has 1 to {pieces_max} pieces")
+        } else if is_http1 && self.http == HttpVersion::Http2 {
+            "HTTP/1.0 is not HTTP/2: leave out one of the two".to_owned()
+        } else if let Some(fault) = of_streams.filter(|_| is_http1) {
+            format!("--fault {fault} needs HTTP/2: use --http auto or 2")
+        } else if self.http2.streams > streams_max {
+            format!("--h2-streams must be at most {streams_max}")
+        } else if self.http2.window_bytes > Http2Options::WINDOW_MAX_BYTES {
+            "--h2-window must be at most 2147483647 bytes".to_owned()
+        } else if self.requests_per_connection == Some(0) {
+            "a connection must be allowed at least 1 request".to_owned()
+        } else if self.idle_timeout == Some(Duration::ZERO) {
+            "the idle timeout must be above zero: leave it out for none".to_owned()
+        } else {
+            return Ok(());
+        };
+        Err(OptionsError(problem))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::http2::Http2;
 use crate::request::Request;
 
 /// State of a connection number, which outlives its sockets.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Connection {
     /// Sockets that have had this number; identifies queued work of an older socket.
     pub(crate) life: u32,
@@ -40,11 +40,12 @@ pub(crate) struct Connection {
 }
 
 /// Protocol of a connection, with its state if it is HTTP/2.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) enum Protocol {
     /// All bytes so far are the begin of the preface of HTTP/2, so many of them.
     Undecided { preface_bytes: usize },
     /// HTTP/1.
+    #[default]
     Http1,
     /// HTTP/2.
     Http2(Box<Http2>),
@@ -66,25 +67,5 @@ impl Connection {
     /// True if its peer or a response has ended it, and it gets no more responses.
     pub(crate) fn is_finished(&self) -> bool {
         self.is_open && self.is_ending && self.queued == 0
-    }
-
-    pub(crate) fn new() -> Connection {
-        Connection {
-            life: 0,
-            number: 0,
-            is_open: false,
-            protocol: Protocol::Http1,
-            is_ending: false,
-            has_peer_ended: false,
-            is_muted: false,
-            taken: 0,
-            queued: 0,
-            owed: 0,
-            last_due_at: Nanos::ZERO,
-            last_traffic_at: Nanos::ZERO,
-            parser: RequestParser::new(),
-            begun: Vec::new(),
-            request: None,
-        }
     }
 }

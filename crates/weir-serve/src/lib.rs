@@ -36,9 +36,6 @@ mod server;
 
 mod handle;
 
-#[cfg(test)]
-mod fake;
-
 pub use behaviour::{Behaviour, Drip, ExtraHeader, Framing, Mode, OptionsError, Stall};
 pub use delay::Delay;
 pub use draws::Draws;

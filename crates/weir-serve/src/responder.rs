@@ -149,7 +149,7 @@ impl Responder {
         let number = accepted.load(Ordering::Relaxed);
         add(accepted, 1);
         if self.connections.len() <= conn.index() {
-            self.connections.resize_with(conn.index() + 1, Connection::new);
+            self.connections.resize_with(conn.index() + 1, Connection::default);
         }
         let connection = &mut self.connections[conn.index()];
         debug_assert!(!connection.is_open, "the number of an open connection was given again");
@@ -161,7 +161,7 @@ impl Responder {
             HttpVersion::Auto | HttpVersion::Http2 => Protocol::Undecided { preface_bytes: 0 },
         };
         *connection =
-            Connection { life, number, is_open: true, protocol, parser, ..Connection::new() };
+            Connection { life, number, is_open: true, protocol, parser, ..Connection::default() };
         connection.last_traffic_at = at;
         if let Some(timeout) = self.shared.behaviour.idle_timeout {
             self.waiting.add(at + timeout, Waiting::IdleCheck { conn, life });

@@ -310,4 +310,4 @@ const FRAMES_KEPT_BYTES: usize = 1 << 20;
 const PLAIN_TEMPLATE_BYTES: usize = 16 * 1024;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

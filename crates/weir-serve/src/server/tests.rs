@@ -1,9 +1,10 @@
 //! The server in virtual time, on the fake backend.
 
+use self::fake::{Done, Fake, FakeEvent};
 use super::*;
-use crate::fake::{Done, Fake, FakeEvent};
 use crate::{Behaviour, Delay, Framing, Mode};
 
+pub(crate) mod fake;
 mod http2;
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";

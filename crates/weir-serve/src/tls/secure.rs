@@ -3,14 +3,13 @@
 //! Independent of HTTP.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::io;
 use std::sync::Arc;
 
 use rustls::ServerConfig;
 use weir_io::{
     Backend, Capabilities, Close, ConnId, Endpoint, Event, EventKind, Listener, Nanos, PooledId,
-    Segment, SocketOptions, Submitted, TcpTally, TemplateId, ThreadUsage, WaitPolicy,
+    Segment, SocketOptions, Submitted, TemplateId, WaitPolicy,
 };
 
 use super::session::{Received, Session, TlsFailure};
@@ -61,12 +60,6 @@ const LINGER_NS: u64 = 1_000_000_000;
 /// size.
 const TEXT_BYTES: usize = 256 * 1024;
 
-impl<B> fmt::Debug for Secure<B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Secure").field("sessions", &self.sessions.len()).finish_non_exhaustive()
-    }
-}
-
 impl<B: Backend> Secure<B> {
     fn new(backend: B, config: Arc<ServerConfig>, shared: Arc<Shared>, worker: usize) -> Secure<B> {
         Secure {
@@ -91,10 +84,6 @@ impl<B: Backend> Secure<B> {
             self.sessions.resize_with(conn.index() + 1, || None);
         }
         self.sessions[conn.index()] = Some(Box::new(Session::new(&self.config)));
-    }
-
-    fn session(&mut self, conn: ConnId) -> Option<&mut Session> {
-        find(&mut self.sessions, conn)
     }
 
     /// Sends the answer of TLS to received bytes, and counts a handshake that has ended. Returns
@@ -131,7 +120,7 @@ impl<B: Backend> Secure<B> {
 
     /// Handles the end of the client's bytes. Returns the event of it, if there is one.
     fn ended(&mut self, conn: ConnId) -> Option<EventKind<'static>> {
-        let Some(session) = self.session(conn) else {
+        let Some(session) = find(&mut self.sessions, conn) else {
             if self.forget_lingering(conn) {
                 self.backend.close(conn, Close::Graceful);
             }
@@ -191,7 +180,7 @@ impl<B: Backend> Secure<B> {
 }
 
 impl<B: Backend> Backend for Secure<B> {
-    const CAPABILITIES: Capabilities = B::CAPABILITIES;
+    const CAPABILITIES: Capabilities = Capabilities { listen: true, ..Capabilities::NONE };
 
     fn now(&mut self) -> Nanos {
         self.backend.now()
@@ -262,21 +251,9 @@ impl<B: Backend> Backend for Secure<B> {
         Ok(())
     }
 
-    fn usage(&mut self) -> ThreadUsage {
-        self.backend.usage()
-    }
-
-    fn unsent_bytes(&mut self) -> u64 {
-        self.backend.unsent_bytes()
-    }
-
-    fn tcp(&self) -> TcpTally {
-        self.backend.tcp()
-    }
-
     fn next(&mut self) -> Option<Event<'_>> {
         if let Some((conn, generation, at)) = self.closing.take()
-            && self.session(conn).is_some()
+            && find(&mut self.sessions, conn).is_some()
         {
             return Some(Event { conn, generation, at, kind: EventKind::Closed });
         }
@@ -336,7 +313,7 @@ fn find(sessions: &mut [Option<Box<Session>>], conn: ConnId) -> Option<&mut Sess
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::{Done, Fake, FakeEvent};
+    use crate::server::tests::fake::{Done, Fake, FakeEvent};
     use crate::tls::{Identity, TlsConfig, TlsOptions};
     use crate::{Behaviour, HttpVersion};
 
