@@ -214,23 +214,6 @@ fn have_same_slices(one: &Measurements, other: &Measurements) -> bool {
     one.slices.iter().map(bounds).eq(other.slices.iter().map(bounds))
 }
 
-/// The work of one worker, for whatever backend it gets.
-struct Work<'a> {
-    job: &'a Job,
-    worker: u32,
-    control: &'a Control,
-    live: Option<LiveSender>,
-    script: Option<&'a mut Worker>,
-}
-
-impl OnBackend for Work<'_> {
-    type Output = io::Result<Measurements>;
-
-    fn run<B: Backend>(self, backend: B) -> io::Result<Measurements> {
-        run_on(self.job, self.worker, self.control, backend, self.live, self.script)
-    }
-}
-
 /// One worker and what its thread owns.
 struct WorkerThread {
     job: Arc<Job>,
@@ -239,6 +222,15 @@ struct WorkerThread {
     control: Arc<Control>,
     live: Option<LiveSender>,
     script: Option<Worker>,
+}
+
+impl OnBackend for &mut WorkerThread {
+    type Output = io::Result<Measurements>;
+
+    fn run<B: Backend>(self, backend: B) -> io::Result<Measurements> {
+        let (live, script) = (self.live.take(), self.script.as_mut());
+        run_on(&self.job, self.worker, &self.control, backend, live, script)
+    }
 }
 
 impl WorkerThread {
@@ -281,10 +273,8 @@ impl WorkerThread {
         };
         let engine = job.plan.io;
         let failed = |error| RunError::Engine { worker, engine, error };
-        let (control, live, script) = (&*self.control, self.live.take(), self.script.as_mut());
-        let work = Work { job, worker, control, live, script };
         let opened = match Engine::named(engine.name()) {
-            Some(engine) => weir_io::open(engine, options, work),
+            Some(engine) => weir_io::open(engine, options, self),
             None => Err(io::Error::other("tests bring their own simulated machine")),
         };
         let mut measurements = opened.flatten().map_err(failed)?;
