@@ -15,7 +15,7 @@ pub use options::H2Options;
 use std::sync::Arc;
 
 use super::fault::ErrorCode;
-use super::frame::{FrameLimits, FrameReader};
+use super::frame::{FrameLimits, FrameReader, PREFACE, Settings};
 use crate::{
     BodyBudget, EndReason, Interest, Multiplexed, ProtocolError, ProtocolFactory, ReceivedResponse,
     Request, RequestId, StreamEvent, WindowWaits,
@@ -70,18 +70,29 @@ impl H2Client {
     /// Returns the response head that was received last, before its body is complete. It has no
     /// fields unless responses are stored.
     pub fn head(&self) -> ReceivedResponse<'_> {
-        self.session.head()
+        let session = &self.session;
+        let head = session.captures.as_ref().map_or(&[][..], |captures| &captures.lines);
+        ReceivedResponse { status: session.heads.status(), head, body: &[], is_cut: false }
     }
 }
 
 impl Multiplexed for H2Client {
+    /// Queues the preface, the settings and the connection's window (RFC 9113 §3.4).
     fn open(&mut self, now_ns: u64) {
-        self.session.open(now_ns);
+        self.session.now_ns = now_ns;
+        let link = &mut self.session.link;
+        link.out.extend_from_slice(PREFACE);
+        let settings = self.session.options.settings();
+        // The size of the table is announced even if it is the default: a server that keeps no
+        // table, such as nginx, then says so, and equal heads have equal bytes.
+        let header_table_bytes = !settings.header_table_bytes;
+        link.push_settings(&settings, &Settings { header_table_bytes, ..Settings::default() });
+        link.open_window();
     }
 
     #[inline]
     fn is_open(&self) -> bool {
-        self.session.is_open()
+        self.session.link.peer.is_some() && self.session.link.check().is_ok()
     }
 
     #[inline]
@@ -157,7 +168,7 @@ impl Multiplexed for H2Client {
     }
 
     fn response(&self, nth: usize) -> ReceivedResponse<'_> {
-        self.session.stored(nth)
+        self.session.captures.as_ref().expect("only called with an interest").response(nth)
     }
 
     fn forget_responses(&mut self) {
@@ -169,7 +180,8 @@ impl Multiplexed for H2Client {
     }
 
     fn allows_no_streams(&self) -> bool {
-        self.session.allows_no_streams()
+        let peer = &self.session.link.peer;
+        peer.is_some_and(|peer| peer.max_concurrent_streams == Some(0))
     }
 
     fn window_waits(&self, now_ns: u64) -> WindowWaits {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::super::fault::{ErrorCode, Fault};
 use super::super::fields::ResponseFields;
-use super::super::frame::{Frame, PREFACE, Settings, push_ping, push_reset, push_window_update};
+use super::super::frame::{Frame, push_ping, push_reset, push_window_update};
 use super::super::link::Link;
 use super::super::stream_table::StreamTable;
 use super::super::windows::SendWindow;
@@ -19,7 +19,7 @@ use super::request_cache::RequestCache;
 use super::stream::{Stream, Upload};
 use super::uploads::Uploads;
 use crate::message::framing::response_has_body;
-use crate::{ProtocolError, ReceivedResponse, Request, RequestId, StreamEvent, StreamEventKind};
+use crate::{ProtocolError, Request, RequestId, StreamEvent, StreamEventKind};
 
 /// Greatest number of a stream.
 const STREAM_MAX: u32 = (1 << 31) - 1;
@@ -30,7 +30,7 @@ const PROBE: [u8; 8] = *b"weir/2.0";
 /// State of the client's side of one connection.
 #[derive(Debug)]
 pub(super) struct Session {
-    options: H2Options,
+    pub(super) options: H2Options,
     /// Greatest number of requests in flight.
     streams_max: u32,
     pub(super) link: Link,
@@ -40,7 +40,7 @@ pub(super) struct Session {
     /// Number of the next stream.
     next_stream: u32,
     requests: RequestCache,
-    heads: H2HeadCache,
+    pub(super) heads: H2HeadCache,
     trailers: H2HeadCache,
     /// Stored responses; `None` if nothing reads them.
     pub(super) captures: Option<Box<Captures>>,
@@ -54,7 +54,7 @@ pub(super) struct Session {
     pub(super) begun: u32,
     pub(super) interim_responses: u64,
     /// Time of the last call.
-    now_ns: u64,
+    pub(super) now_ns: u64,
     /// Time at which the server last sent something.
     received_ns: u64,
     /// Time of the last probe.
@@ -115,24 +115,6 @@ impl Session {
         self.next_stream = stream;
     }
 
-    /// Queues the preface, the settings and the connection's window (RFC 9113 §3.4).
-    pub(super) fn open(&mut self, now_ns: u64) {
-        self.now_ns = now_ns;
-        self.link.out.extend_from_slice(PREFACE);
-        let settings = self.options.settings();
-        // The size of the table is announced even if it is the default: a server that keeps no
-        // table, such as nginx, then says so, and equal heads have equal bytes.
-        let header_table_bytes = !settings.header_table_bytes;
-        let before = Settings { header_table_bytes, ..Settings::default() };
-        self.link.push_settings(&settings, &before);
-        self.link.open_window();
-    }
-
-    #[inline]
-    pub(super) fn is_open(&self) -> bool {
-        self.link.peer.is_some() && self.link.check().is_ok()
-    }
-
     #[inline]
     pub(super) fn is_retiring(&self) -> bool {
         self.is_retiring || self.next_stream > STREAM_MAX
@@ -149,15 +131,6 @@ impl Session {
         most.saturating_sub(self.streams.len()).min(numbers_left)
     }
 
-    pub(super) fn head(&self) -> ReceivedResponse<'_> {
-        let head = self.captures.as_ref().map_or(&[][..], |captures| &captures.lines);
-        ReceivedResponse { status: self.heads.status(), head, body: &[], is_cut: false }
-    }
-
-    pub(super) fn stored(&self, nth: usize) -> ReceivedResponse<'_> {
-        self.captures.as_ref().expect("only called with an interest").response(nth)
-    }
-
     #[inline]
     pub(super) fn forget_responses(&mut self) {
         if let Some(captures) = &mut self.captures {
@@ -168,10 +141,6 @@ impl Session {
     /// Returns the memory that received frames have caused it to hold, in bytes.
     pub(super) fn held_bytes(&self) -> usize {
         self.link.held_bytes() + self.heads.held_bytes() + self.trailers.held_bytes()
-    }
-
-    pub(super) fn allows_no_streams(&self) -> bool {
-        self.link.peer.is_some_and(|peer| peer.max_concurrent_streams == Some(0))
     }
 
     #[inline]

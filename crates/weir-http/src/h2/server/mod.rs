@@ -5,6 +5,7 @@ mod event;
 mod options;
 mod request_fields;
 mod responses;
+mod sending;
 mod session;
 mod stream;
 
@@ -13,7 +14,7 @@ pub use options::H2ServerOptions;
 pub use request_fields::RequestFields;
 
 use super::fault::{ErrorCode, Fault};
-use super::frame::{FrameLimits, FrameReader, PREFACE, Settings, push_ping};
+use super::frame::{FrameLimits, FrameReader, PREFACE, push_ping};
 use crate::ProtocolError;
 use session::Session;
 
@@ -63,51 +64,9 @@ impl H2Server {
         read.map_err(|fault| self.session.link.fail(self.session.last_stream, fault))
     }
 
-    /// Sends the head of a response: an interim one (1xx), or the final one. Returns false if the
-    /// stream has ended; nothing is sent then. The names have no upper-case letters.
-    pub fn respond(
-        &mut self,
-        stream: u32,
-        status: u16,
-        fields: &[(&[u8], &[u8])],
-        is_end: bool,
-    ) -> bool {
-        self.session.respond(stream, status, fields, is_end)
-    }
-
-    /// Sends a part of a response's body, as far as the client's windows permit; the rest is kept.
-    /// Returns false if the stream has ended.
-    pub fn send_data(&mut self, stream: u32, data: &[u8], is_end: bool) -> bool {
-        self.session.send_data(stream, data, is_end)
-    }
-
-    /// Returns the number of bytes of a response that can be sent on a stream at once: 0 while
-    /// earlier ones wait, or if the stream has ended.
-    pub fn room(&mut self, stream: u32) -> usize {
-        self.session.room(stream)
-    }
-
-    /// Ends a response with trailers. Returns false if the stream has ended.
-    pub fn send_trailers(&mut self, stream: u32, fields: &[(&[u8], &[u8])]) -> bool {
-        self.session.send_trailers(stream, fields)
-    }
-
     /// Ends a stream without the rest of its response. Streams that are not open are reset too.
     pub fn reset_stream(&mut self, stream: u32, code: ErrorCode) {
         self.session.reset_stream(stream, code);
-    }
-
-    /// Announces that streams above `last_stream` are not processed; by default, later ones than
-    /// the last request. Open ones above it are dropped, and requests on later ones are ignored.
-    pub fn go_away(&mut self, last_stream: Option<u32>, code: ErrorCode) {
-        self.session.go_away(last_stream, code);
-    }
-
-    /// Announces other settings. Larger frames are accepted at once, and later still.
-    pub fn change_settings(&mut self, settings: &Settings) {
-        let limits = &mut self.reader.limits;
-        limits.frame_bytes_max = limits.frame_bytes_max.max(settings.max_frame_bytes);
-        self.session.change_settings(settings);
     }
 
     /// Sends a probe.

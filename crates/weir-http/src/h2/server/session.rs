@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::super::fault::{ErrorCode, Fault};
-use super::super::frame::{Frame, Settings, push_headers, push_window_update};
+use super::super::frame::{Frame, Settings, push_window_update};
 use super::super::link::Link;
 use super::super::stream_table::StreamTable;
 use super::super::windows::SendWindow;
@@ -17,16 +17,16 @@ use super::stream::Stream;
 /// State of the server's side of one connection.
 #[derive(Debug)]
 pub(super) struct Session {
-    settings: Settings,
+    pub(super) settings: Settings,
     pub(super) link: Link,
     pub(super) streams: StreamTable<Stream>,
     /// Greatest number of a stream that the client has opened.
     pub(super) last_stream: u32,
     /// Greatest number of a stream that is processed.
-    processed_max: u32,
+    pub(super) processed_max: u32,
     fields: RequestFields,
     /// Buffer for a header block.
-    block: Vec<u8>,
+    pub(super) block: Vec<u8>,
     /// Slots of the streams whose responses wait for windows.
     turns: VecDeque<u16>,
     /// Buffer for slots whose responses are sent.
@@ -276,74 +276,21 @@ impl Session {
         each(ServerEvent::Reset { stream, code: fault.code });
     }
 
-    fn remove(&mut self, slot: u16) {
+    pub(super) fn remove(&mut self, slot: u16) {
         self.turns.retain(|other| *other != slot);
         self.streams.state(slot).pending.clear();
         self.streams.remove(slot);
     }
 
-    fn remove_if_ended(&mut self, slot: u16) {
+    pub(super) fn remove_if_ended(&mut self, slot: u16) {
         let stream = self.streams.state(slot);
         if stream.is_received && stream.is_answered && stream.pending.is_empty() {
             self.streams.remove(slot);
         }
     }
 
-    pub(super) fn respond(
-        &mut self,
-        number: u32,
-        status: u16,
-        fields: &[(&[u8], &[u8])],
-        is_end: bool,
-    ) -> bool {
-        let Some(slot) = self.answerable(number) else { return false };
-        let stream = self.streams.state(slot);
-        if stream.has_head {
-            return false;
-        }
-        stream.has_head = status >= 200;
-        stream.is_answered = is_end;
-        let digits = [status / 100, status / 10 % 10, status % 10].map(|digit| b'0' + digit as u8);
-        let Session { link, block, .. } = self;
-        block.clear();
-        link.encoder.begin(block);
-        link.encoder.field(b":status", &digits, block);
-        fields.iter().for_each(|(name, value)| link.encoder.field(name, value, block));
-        let frame_bytes_max = link.frame_bytes_max();
-        push_headers(&mut link.out, number, block, is_end, frame_bytes_max);
-        self.remove_if_ended(slot);
-        true
-    }
-
-    pub(super) fn send_data(&mut self, number: u32, data: &[u8], is_end: bool) -> bool {
-        let Some(slot) = self.answerable(number) else { return false };
-        let stream = self.streams.state(slot);
-        let is_waiting = !stream.pending.is_empty();
-        stream.pending.add(data, is_end);
-        stream.is_answered = is_end;
-        self.send_pending(slot, is_waiting);
-        true
-    }
-
-    /// Returns the number of bytes that both windows of an open stream permit, if none wait there.
-    pub(super) fn room(&mut self, number: u32) -> usize {
-        let Some(slot) = self.answerable(number) else { return 0 };
-        let Stream { pending, send_window, .. } = self.streams.state(slot);
-        if pending.is_empty() { send_window.room().min(self.link.send_window.room()) } else { 0 }
-    }
-
-    pub(super) fn send_trailers(&mut self, number: u32, fields: &[(&[u8], &[u8])]) -> bool {
-        let Some(slot) = self.answerable(number) else { return false };
-        let stream = self.streams.state(slot);
-        let is_waiting = !stream.pending.is_empty();
-        stream.pending.add_trailers(fields);
-        stream.is_answered = true;
-        self.send_pending(slot, is_waiting);
-        true
-    }
-
     /// Sends what waits on a stream, unless something waited there before.
-    fn send_pending(&mut self, slot: u16, is_waiting: bool) {
+    pub(super) fn send_pending(&mut self, slot: u16, is_waiting: bool) {
         if is_waiting {
             return;
         }
@@ -354,7 +301,7 @@ impl Session {
     }
 
     /// Returns the slot of an open stream whose response is not complete.
-    fn answerable(&mut self, number: u32) -> Option<u16> {
+    pub(super) fn answerable(&mut self, number: u32) -> Option<u16> {
         let slot = self.streams.find(number)?;
         (!self.streams.state(slot).is_answered).then_some(slot)
     }
@@ -363,28 +310,6 @@ impl Session {
         self.link.reset_stream(number, code);
         if let Some(slot) = self.streams.find(number) {
             self.remove(slot);
-        }
-    }
-
-    pub(super) fn go_away(&mut self, last_stream: Option<u32>, code: ErrorCode) {
-        let last_stream = last_stream.unwrap_or(self.last_stream);
-        self.processed_max = last_stream;
-        for (slot, number) in self.streams.above(last_stream) {
-            self.link.drop_stream(number);
-            self.remove(slot);
-        }
-        self.link.go_away(last_stream, code);
-    }
-
-    pub(super) fn change_settings(&mut self, settings: &Settings) {
-        self.link.push_settings(settings, &self.settings);
-        self.settings = *settings;
-        // Bytes used of a larger window are given back, or the client would wait for ever.
-        for (_, number, stream) in self.streams.open() {
-            let refill = stream.receive_window.refill(settings.initial_window_bytes);
-            if let (Some(bytes), true, false) = (refill, self.link.refills, stream.is_received) {
-                push_window_update(&mut self.link.out, number, bytes);
-            }
         }
     }
 }

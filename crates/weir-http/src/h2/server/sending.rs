@@ -1,0 +1,99 @@
+//! The sends that a server starts: responses, and announcements for the connection.
+
+use super::super::fault::ErrorCode;
+use super::super::frame::{Settings, push_headers, push_window_update};
+use super::H2Server;
+use super::session::Session;
+use super::stream::Stream;
+
+impl H2Server {
+    /// Sends the head of a response: an interim one (1xx), or the final one. Returns false if the
+    /// stream has ended; nothing is sent then. The names have no upper-case letters.
+    pub fn respond(
+        &mut self,
+        stream: u32,
+        status: u16,
+        fields: &[(&[u8], &[u8])],
+        is_end: bool,
+    ) -> bool {
+        let session = &mut self.session;
+        let Some(slot) = session.answerable(stream) else { return false };
+        let state = session.streams.state(slot);
+        if state.has_head {
+            return false;
+        }
+        state.has_head = status >= 200;
+        state.is_answered = is_end;
+        let digits = [status / 100, status / 10 % 10, status % 10].map(|digit| b'0' + digit as u8);
+        let Session { link, block, .. } = session;
+        block.clear();
+        link.encoder.begin(block);
+        link.encoder.field(b":status", &digits, block);
+        fields.iter().for_each(|(name, value)| link.encoder.field(name, value, block));
+        let frame_bytes_max = link.frame_bytes_max();
+        push_headers(&mut link.out, stream, block, is_end, frame_bytes_max);
+        session.remove_if_ended(slot);
+        true
+    }
+
+    /// Sends a part of a response's body, as far as the client's windows permit; the rest is kept.
+    /// Returns false if the stream has ended.
+    pub fn send_data(&mut self, stream: u32, data: &[u8], is_end: bool) -> bool {
+        let Some(slot) = self.session.answerable(stream) else { return false };
+        let state = self.session.streams.state(slot);
+        let is_waiting = !state.pending.is_empty();
+        state.pending.add(data, is_end);
+        state.is_answered = is_end;
+        self.session.send_pending(slot, is_waiting);
+        true
+    }
+
+    /// Returns the number of bytes of a response that can be sent on a stream at once: 0 while
+    /// earlier ones wait, or if the stream has ended.
+    pub fn room(&mut self, stream: u32) -> usize {
+        let Some(slot) = self.session.answerable(stream) else { return 0 };
+        let Stream { pending, send_window, .. } = self.session.streams.state(slot);
+        let room = send_window.room().min(self.session.link.send_window.room());
+        if pending.is_empty() { room } else { 0 }
+    }
+
+    /// Ends a response with trailers. Returns false if the stream has ended.
+    pub fn send_trailers(&mut self, stream: u32, fields: &[(&[u8], &[u8])]) -> bool {
+        let Some(slot) = self.session.answerable(stream) else { return false };
+        let state = self.session.streams.state(slot);
+        let is_waiting = !state.pending.is_empty();
+        state.pending.add_trailers(fields);
+        state.is_answered = true;
+        self.session.send_pending(slot, is_waiting);
+        true
+    }
+
+    /// Announces that streams above `last_stream` are not processed; by default, later ones than
+    /// the last request. Open ones above it are dropped, and requests on later ones are ignored.
+    pub fn go_away(&mut self, last_stream: Option<u32>, code: ErrorCode) {
+        let session = &mut self.session;
+        let last_stream = last_stream.unwrap_or(session.last_stream);
+        session.processed_max = last_stream;
+        for (slot, number) in session.streams.above(last_stream) {
+            session.link.drop_stream(number);
+            session.remove(slot);
+        }
+        session.link.go_away(last_stream, code);
+    }
+
+    /// Announces other settings. Larger frames are accepted at once, and later still.
+    pub fn change_settings(&mut self, settings: &Settings) {
+        let limits = &mut self.reader.limits;
+        limits.frame_bytes_max = limits.frame_bytes_max.max(settings.max_frame_bytes);
+        let Session { link, streams, settings: current, .. } = &mut self.session;
+        link.push_settings(settings, current);
+        *current = *settings;
+        // Bytes used of a larger window are given back, or the client would wait for ever.
+        for (_, number, stream) in streams.open() {
+            let refill = stream.receive_window.refill(settings.initial_window_bytes);
+            if let (Some(bytes), true, false) = (refill, link.refills, stream.is_received) {
+                push_window_update(&mut link.out, number, bytes);
+            }
+        }
+    }
+}
