@@ -1,7 +1,7 @@
 //! Time in all of weir: nanoseconds on one monotonic clock since the run's epoch.
 
 use std::fmt;
-use std::ops::{Add, Sub};
+use std::ops::Add;
 use std::time::Duration;
 
 use weir_sys::monotonic_ns;
@@ -39,13 +39,6 @@ impl Add<Duration> for Nanos {
     type Output = Nanos;
     fn add(self, span: Duration) -> Nanos {
         self.after(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
-    }
-}
-
-impl Sub for Nanos {
-    type Output = Duration;
-    fn sub(self, earlier: Nanos) -> Duration {
-        Duration::from_nanos(self.since(earlier))
     }
 }
 
