@@ -163,10 +163,6 @@ impl Http1 {
         bytes: &[u8],
         events: &mut Vec<ResponseEvent>,
     ) -> Result<(), ProtocolError> {
-        if self.interest != Interest::Status {
-            return self.receive_and_keep(bytes, events);
-        }
-        self.began_here = false;
         self.read(bytes, None, events)
     }
 
@@ -182,10 +178,6 @@ impl Http1 {
         known: &mut HeadCache,
         events: &mut Vec<ResponseEvent>,
     ) -> Result<(), ProtocolError> {
-        if self.interest != Interest::Status {
-            return self.receive_and_keep(bytes, events);
-        }
-        self.began_here = false;
         self.read(bytes, Some(known), events)
     }
 
@@ -300,6 +292,10 @@ impl Http1 {
         mut known: Option<&mut HeadCache>,
         events: &mut Vec<ResponseEvent>,
     ) -> Result<(), ProtocolError> {
+        if self.interest != Interest::Status {
+            return self.receive_and_keep(bytes, events);
+        }
+        self.began_here = false;
         let mut rest = bytes;
         while !rest.is_empty() {
             match self.advance(rest, known.as_deref_mut(), events) {

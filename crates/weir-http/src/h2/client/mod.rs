@@ -123,10 +123,11 @@ impl Multiplexed for H2Client {
         self.session.begin_receive(now_ns)?;
         self.session.note_received();
         let mut begun_ns = self.begun_ns.take().unwrap_or(now_ns);
+        std::mem::swap(&mut self.session.events, events);
         let read = self.reader.read(bytes, |frame| {
-            let begun_ns = std::mem::replace(&mut begun_ns, now_ns);
-            self.session.handle(frame, begun_ns, events)
+            self.session.handle(frame, std::mem::replace(&mut begun_ns, now_ns))
         });
+        std::mem::swap(&mut self.session.events, events);
         read.map_err(|fault| self.session.link.fail(0, fault))?;
         self.begun_ns = self.reader.is_within_frame().then_some(begun_ns);
         Ok(())

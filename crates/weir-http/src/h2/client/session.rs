@@ -53,6 +53,8 @@ pub(super) struct Session {
     /// Streams whose final response has begun.
     pub(super) begun: u32,
     pub(super) interim_responses: u64,
+    /// Events of the current call of `receive`.
+    pub(super) events: Vec<StreamEvent>,
     /// Time of the last call.
     pub(super) now_ns: u64,
     /// Time at which the server last sent something.
@@ -84,6 +86,7 @@ impl Session {
             goaway: None,
             begun: 0,
             interim_responses: 0,
+            events: Vec::new(),
             now_ns: 0,
             received_ns: 0,
             probed_ns: None,
@@ -219,22 +222,17 @@ impl Session {
         }
     }
 
-    /// Handles a frame, whose first byte arrived at `begun_ns`, and pushes the events in it.
+    /// Handles a frame, whose first byte arrived at `begun_ns`, and notes the events in it.
     #[inline]
-    pub(super) fn handle(
-        &mut self,
-        frame: Frame<'_>,
-        begun_ns: u64,
-        events: &mut Vec<StreamEvent>,
-    ) -> Result<(), Fault> {
+    pub(super) fn handle(&mut self, frame: Frame<'_>, begun_ns: u64) -> Result<(), Fault> {
         match frame {
             Frame::Headers { stream, block, is_end } if self.link.peer.is_some() => {
-                self.headers(stream, block, is_end, begun_ns, events)
+                self.headers(stream, block, is_end, begun_ns)
             }
             Frame::Data { stream, data, flow_bytes, is_end } if self.link.peer.is_some() => {
-                self.data(stream, data, flow_bytes, is_end, events)
+                self.data(stream, data, flow_bytes, is_end)
             }
-            other => self.control(other, events),
+            other => self.control(other),
         }
     }
 
@@ -244,7 +242,6 @@ impl Session {
         block: &[u8],
         is_end: bool,
         begun_ns: u64,
-        events: &mut Vec<StreamEvent>,
     ) -> Result<(), Fault> {
         let slot = self.streams.find(number);
         let is_trailers = slot.is_some_and(|slot| self.streams.state(slot).has_head);
@@ -261,37 +258,30 @@ impl Session {
         };
         if fields.is_malformed || fields.is_too_large {
             let fault = if fields.is_malformed { Fault::MALFORMED } else { Fault::HEAD_TOO_LARGE };
-            self.fail_stream(slot, fault, events);
+            self.fail_stream(slot, fault);
             return Ok(());
         }
         let stream = self.streams.state(slot);
         match fields.status {
             0 if stream.has_head && is_end => {
                 self.keep_lines(slot);
-                self.finish(slot, events);
+                self.finish(slot);
             }
             100..=199 if !stream.has_head && !is_end && fields.status != 101 => {
                 self.interim_responses += 1;
                 self.link.count_idle()?;
             }
             200.. if !stream.has_head => {
-                self.response(slot, fields, is_end, begun_ns, events);
+                self.response(slot, fields, is_end, begun_ns);
             }
-            _ => self.fail_stream(slot, Fault::MALFORMED, events),
+            _ => self.fail_stream(slot, Fault::MALFORMED),
         }
         Ok(())
     }
 
     /// Handles the head of a final response.
     #[inline]
-    fn response(
-        &mut self,
-        slot: u16,
-        fields: ResponseFields,
-        is_end: bool,
-        begun_ns: u64,
-        events: &mut Vec<StreamEvent>,
-    ) {
+    fn response(&mut self, slot: u16, fields: ResponseFields, is_end: bool, begun_ns: u64) {
         self.link.count_content();
         let stream = self.streams.state(slot);
         (stream.has_head, stream.status) = (true, fields.status);
@@ -303,10 +293,10 @@ impl Session {
         self.keep_lines(slot);
         if !is_end || begun_ns < self.now_ns {
             let kind = StreamEventKind::Began { at_ns: begun_ns };
-            events.push(StreamEvent { id: RequestId(slot), kind });
+            self.events.push(StreamEvent { id: RequestId(slot), kind });
         }
         if is_end {
-            self.finish(slot, events);
+            self.finish(slot);
         }
     }
 
@@ -317,7 +307,6 @@ impl Session {
         data: &[u8],
         flow_bytes: u32,
         is_end: bool,
-        events: &mut Vec<StreamEvent>,
     ) -> Result<(), Fault> {
         if flow_bytes > 0 {
             self.link.take_data(flow_bytes)?;
@@ -329,7 +318,7 @@ impl Session {
         let Some(slot) = slot else { return self.link.late(number, self.is_idle(number)) };
         let stream = self.streams.state(slot);
         if !stream.has_head {
-            self.fail_stream(slot, Fault::PROTOCOL, events);
+            self.fail_stream(slot, Fault::PROTOCOL);
             return Ok(());
         }
         stream.receive_window.take(flow_bytes, self.link.stream_window_bytes)?;
@@ -337,7 +326,7 @@ impl Session {
             match missing.checked_sub(bytes as u64) {
                 Some(rest) => *missing = rest,
                 None => {
-                    self.fail_stream(slot, Fault::BODY_LENGTH, events);
+                    self.fail_stream(slot, Fault::BODY_LENGTH);
                     return Ok(());
                 }
             }
@@ -349,7 +338,7 @@ impl Session {
             captures.body(slot, data);
         }
         if is_end {
-            self.finish(slot, events);
+            self.finish(slot);
         } else if let Some(bytes) = stream.receive_window.refill(self.options.stream_window_bytes) {
             push_window_update(&mut self.link.out, number, bytes);
         }
@@ -366,11 +355,11 @@ impl Session {
 
     /// Ends a stream whose response is complete.
     #[inline]
-    fn finish(&mut self, slot: u16, events: &mut Vec<StreamEvent>) {
+    fn finish(&mut self, slot: u16) {
         let number = self.streams.stream(slot);
         let stream = self.streams.state(slot);
         if stream.missing.is_some_and(|missing| missing > 0) {
-            return self.fail_stream(slot, Fault::BODY_LENGTH, events);
+            return self.fail_stream(slot, Fault::BODY_LENGTH);
         }
         let status = stream.status;
         if stream.upload.is_some() {
@@ -381,22 +370,22 @@ impl Session {
             captures.complete(slot, status);
         }
         let kind = StreamEventKind::Response { status };
-        self.end(slot, kind, events);
+        self.end(slot, kind);
     }
 
     /// Ends a stream because of a fault that leaves the connection usable.
     #[cold]
-    fn fail_stream(&mut self, slot: u16, fault: Fault, events: &mut Vec<StreamEvent>) {
+    fn fail_stream(&mut self, slot: u16, fault: Fault) {
         let number = self.streams.stream(slot);
         self.link.reset_stream(number, fault.code);
-        self.end(slot, StreamEventKind::Failed(fault.error), events);
+        self.end(slot, StreamEventKind::Failed(fault.error));
     }
 
     #[inline]
-    fn end(&mut self, slot: u16, kind: StreamEventKind, events: &mut Vec<StreamEvent>) {
+    fn end(&mut self, slot: u16, kind: StreamEventKind) {
         self.remove(slot);
         self.cancel_rate.ended(self.now_ns);
-        events.push(StreamEvent { id: RequestId(slot), kind });
+        self.events.push(StreamEvent { id: RequestId(slot), kind });
     }
 
     #[inline]
@@ -425,7 +414,7 @@ mod tests {
     #[test]
     fn numbers_of_streams_end() {
         let mut session = Session::new(10, &H2Options::default());
-        session.handle(Frame::Settings(&[]), 0, &mut Vec::new()).expect("no setting is wrong");
+        session.handle(Frame::Settings(&[]), 0).expect("no setting is wrong");
         session.next_stream = STREAM_MAX - 2;
         let bytes: Arc<[u8]> = Arc::from(&b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"[..]);
         let request = Arc::new(Request::parse(&bytes, "http").expect("a complete request"));

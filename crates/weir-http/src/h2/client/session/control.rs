@@ -1,32 +1,28 @@
 //! Frames other than HEADERS and DATA: what they change in the connection and in its streams.
 
 use super::Session;
+use crate::StreamEventKind;
 use crate::h2::fault::{ErrorCode, Fault};
 use crate::h2::frame::Frame;
-use crate::{StreamEvent, StreamEventKind};
 
 impl Session {
     /// Handles a frame other than HEADERS and DATA. The first one must be SETTINGS (RFC 9113 §3.4).
     #[cold]
-    pub(super) fn control(
-        &mut self,
-        frame: Frame<'_>,
-        events: &mut Vec<StreamEvent>,
-    ) -> Result<(), Fault> {
+    pub(super) fn control(&mut self, frame: Frame<'_>) -> Result<(), Fault> {
         match frame {
             Frame::Settings(payload) => self.settings(payload),
             _ if self.link.peer.is_none() => Err(Fault::PROTOCOL),
-            Frame::Reset { stream, code } => self.reset_by_peer(stream, code, events),
+            Frame::Reset { stream, code } => self.reset_by_peer(stream, code),
             Frame::WindowUpdate { stream: stream @ 1.., bytes } => {
-                self.window_update(stream, bytes, events)
+                self.window_update(stream, bytes)
             }
             Frame::GoAway { last_stream, code } => {
-                self.go_away(last_stream, code, events);
+                self.go_away(last_stream, code);
                 self.link.count_idle()
             }
             Frame::Malformed { stream, fault } => {
                 if let Some(slot) = self.streams.find(stream) {
-                    self.fail_stream(slot, fault, events);
+                    self.fail_stream(slot, fault);
                 }
                 self.link.count_idle()
             }
@@ -47,12 +43,7 @@ impl Session {
         Ok(())
     }
 
-    fn reset_by_peer(
-        &mut self,
-        number: u32,
-        code: ErrorCode,
-        events: &mut Vec<StreamEvent>,
-    ) -> Result<(), Fault> {
+    fn reset_by_peer(&mut self, number: u32, code: ErrorCode) -> Result<(), Fault> {
         match self.streams.find(number) {
             Some(slot) => {
                 let is_returned =
@@ -61,7 +52,7 @@ impl Session {
                     true => StreamEventKind::Returned,
                     false => StreamEventKind::Reset(code.reason()),
                 };
-                self.end(slot, kind, events);
+                self.end(slot, kind);
                 Ok(())
             }
             // After a complete response, or after a cancellation.
@@ -69,23 +60,18 @@ impl Session {
         }
     }
 
-    fn window_update(
-        &mut self,
-        number: u32,
-        bytes: u32,
-        events: &mut Vec<StreamEvent>,
-    ) -> Result<(), Fault> {
+    fn window_update(&mut self, number: u32, bytes: u32) -> Result<(), Fault> {
         let Some(slot) = self.streams.find(number) else {
             return self.link.count_late(self.is_idle(number));
         };
         if let Err(fault) = self.streams.state(slot).send_window.widen(bytes) {
-            self.fail_stream(slot, fault, events);
+            self.fail_stream(slot, fault);
         }
         Ok(())
     }
 
     /// Handles the end of new streams: those above the last one were not processed (RFC 9113 §6.8).
-    fn go_away(&mut self, last_stream: u32, code: ErrorCode, events: &mut Vec<StreamEvent>) {
+    fn go_away(&mut self, last_stream: u32, code: ErrorCode) {
         self.is_retiring = true;
         if self.goaway.is_none() || code != ErrorCode::NO_ERROR {
             self.goaway = Some(code);
@@ -97,7 +83,7 @@ impl Session {
                 true => StreamEventKind::Reset(code.reason()),
                 false => StreamEventKind::Returned,
             };
-            self.end(slot, kind, events);
+            self.end(slot, kind);
         }
     }
 }
