@@ -315,38 +315,33 @@ fn set<T: Copy>(fd: &OwnedFd, level: c_int, name: c_int, value: &T) -> io::Resul
 
 /// `SO_ERROR`: the result of a connect in progress. Reading it clears it.
 pub(crate) fn take_error(fd: &OwnedFd) -> io::Result<()> {
-    let mut errno: c_int = 0;
-    let mut len = size_of::<c_int>() as socklen_t;
-    let value = (&raw mut errno).cast();
-    // SAFETY: the kernel writes at most `len` bytes to `errno`, which has as many.
-    check(unsafe {
-        libc::getsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_ERROR, value, &mut len)
-    })?;
-    if errno == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(errno)) }
+    let mut errno = [0; size_of::<c_int>()];
+    get(fd, libc::SOL_SOCKET, libc::SO_ERROR, &mut errno)?;
+    match c_int::from_ne_bytes(errno) {
+        0 => Ok(()),
+        errno => Err(io::Error::from_raw_os_error(errno)),
+    }
 }
 
 /// `TCP_CONGESTION`: the congestion control algorithm of a socket.
 pub(crate) fn congestion_control(fd: &OwnedFd) -> io::Result<String> {
-    let mut name = [0u8; 32];
-    let mut len = name.len() as socklen_t;
-    let value = name.as_mut_ptr().cast();
-    // SAFETY: the kernel writes at most `len` bytes to `name`, which has as many.
-    check(unsafe {
-        libc::getsockopt(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_CONGESTION, value, &mut len)
-    })?;
-    let name = &name[..(len as usize).min(name.len())];
-    let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
-    Ok(String::from_utf8_lossy(&name[..end]).into_owned())
+    let mut name = [0; 32];
+    let len = get(fd, libc::IPPROTO_TCP, libc::TCP_CONGESTION, &mut name)?.min(name.len());
+    let name = name[..len].split(|byte| *byte == 0).next().unwrap_or_default();
+    Ok(String::from_utf8_lossy(name).into_owned())
 }
 
 /// `TCP_INFO`, as much of it as fits; returns its length in bytes.
 pub(crate) fn tcp_info(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut len = buffer.len() as socklen_t;
-    let value = buffer.as_mut_ptr().cast();
-    // SAFETY: the kernel writes at most `len` bytes to the buffer, which has as many.
-    check(unsafe {
-        libc::getsockopt(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, value, &mut len)
-    })?;
+    get(fd, libc::IPPROTO_TCP, libc::TCP_INFO, buffer)
+}
+
+/// getsockopt(2), as much of the value as fits; returns its length in bytes.
+fn get(fd: &OwnedFd, level: c_int, name: c_int, value: &mut [u8]) -> io::Result<usize> {
+    let mut len = value.len() as socklen_t;
+    let value = value.as_mut_ptr().cast();
+    // SAFETY: the kernel writes at most `len` bytes to the value, which has as many.
+    check(unsafe { libc::getsockopt(fd.as_raw_fd(), level, name, value, &mut len) })?;
     Ok(len as usize)
 }
 

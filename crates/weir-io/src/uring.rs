@@ -107,7 +107,7 @@ impl Uring {
             ring,
             core: SocketCore::new(options.clock, options.connections),
             buffers,
-            vectors: Vectors::new(),
+            vectors: Vectors::default(),
             header: Box::new(stamping::header()),
             notes: Notes { waker: options.waker.is_some(), ..Notes::default() },
             waker: options.waker,

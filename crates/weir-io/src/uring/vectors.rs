@@ -23,6 +23,8 @@ pub(super) struct Message {
     pub(super) is_all: bool,
 }
 
+/// Messages of the current submission.
+#[derive(Default)]
 pub(super) struct Vectors {
     pieces: Box<[libc::iovec]>,
     headers: Box<[libc::msghdr]>,
@@ -33,16 +35,6 @@ pub(super) struct Vectors {
 }
 
 impl Vectors {
-    pub(super) fn new() -> Vectors {
-        Vectors {
-            pieces: Box::default(),
-            headers: Box::default(),
-            pieces_used: 0,
-            headers_used: 0,
-            is_short: false,
-        }
-    }
-
     /// Allocates the tables, lazily: many rings never need them, and most need few entries.
     #[cold]
     fn allocate(&mut self, pieces: usize) {
