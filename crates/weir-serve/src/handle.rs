@@ -84,13 +84,24 @@ pub fn spawn(options: ServeOptions) -> Result<Handle, ServeError> {
     };
     for (worker, listeners) in listeners.into_iter().enumerate() {
         let cpu = (!cpus.is_empty()).then(|| cpus[worker % cpus.len()]);
-        let machine = machine.clone();
-        let tls = tls.clone();
+        let (machine, tls) = (machine.clone(), tls.clone());
+        let (shared, stop) = (handle.shared.clone(), handle.stop.clone());
+        let waker = handle.waker.as_raw_fd();
+        let originals = Arc::new(listeners);
+        // Kept here too, so that the descriptor numbers stay valid until the worker has its own.
+        handle.listeners.push(Arc::clone(&originals));
+        let thread = std::thread::Builder::new().name(format!("weir-serve-{worker}"));
         // If a later worker fails, dropping the handle stops the earlier ones.
-        handle.start(worker, listeners, cpu, move |shared, listeners, stop| {
-            let serving = Serving { shared, worker, policy, tls, listeners, stop };
+        handle.workers.push(thread.spawn(move || {
+            let listeners = own_listeners(&originals, waker)?;
+            // The default timer slack of 50 µs would delay every response.
+            weir_sys::set_timer_slack(1)?;
+            if let Some(cpu) = cpu {
+                weir_sys::pin_to_cpu(cpu)?;
+            }
+            let serving = Serving { shared, worker, policy, tls, listeners, stop: &stop };
             weir_io::open(engine, machine, serving)?
-        })?;
+        })?);
     }
     Ok(handle)
 }
@@ -165,35 +176,6 @@ impl Serving<'_> {
 }
 
 impl Handle {
-    fn start<F>(
-        &mut self,
-        worker: usize,
-        listeners: Vec<Listener>,
-        cpu: Option<u32>,
-        body: F,
-    ) -> io::Result<()>
-    where
-        F: FnOnce(Arc<Shared>, Vec<Listener>, &AtomicBool) -> io::Result<()> + Send + 'static,
-    {
-        let (shared, stop) = (self.shared.clone(), self.stop.clone());
-        let waker = self.waker.as_raw_fd();
-        let originals = Arc::new(listeners);
-        // Kept here too, so that the descriptor numbers stay valid until the worker has its own.
-        self.listeners.push(Arc::clone(&originals));
-        let thread = std::thread::Builder::new().name(format!("weir-serve-{worker}"));
-        let joined = thread.spawn(move || {
-            let own = own_listeners(&originals, waker)?;
-            // The default timer slack of 50 µs would delay every response.
-            weir_sys::set_timer_slack(1)?;
-            if let Some(cpu) = cpu {
-                weir_sys::pin_to_cpu(cpu)?;
-            }
-            body(shared, own, &stop)
-        })?;
-        self.workers.push(joined);
-        Ok(())
-    }
-
     /// Returns the addresses in the order of [`ServeOptions::listen`], with the ports bound.
     pub fn endpoints(&self) -> &[Endpoint] {
         &self.endpoints
