@@ -14,7 +14,7 @@ use std::fmt::Debug;
 
 use weir_http::{ProtocolError, ReceivedResponse};
 use weir_io::{Backend, ConnId, Nanos};
-use weir_result::ErrorKind;
+use weir_result::{ErrorKind, FailureCause};
 
 use crate::completion::Outcome;
 use crate::connections::{Connections, Counts};
@@ -36,7 +36,7 @@ pub(crate) struct Shared {
     /// Kernel receive stamp of the current event's bytes.
     pub(crate) received_at: Option<Nanos>,
     /// Reason of the last [`After::Failed`]; kept here so that `After` fits in registers.
-    pub(crate) fault: Fault,
+    pub(crate) fault: (ErrorKind, FailureCause),
 }
 
 /// The state of a connection after its lane has handled an event.
@@ -54,15 +54,6 @@ pub(crate) enum After {
     Failed,
 }
 
-/// A failure of a connection that its peer caused, by the layer that found it and its code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// The peer broke the protocol.
-    Protocol(&'static str),
-    /// TLS failed.
-    Tls(&'static str),
-}
-
 /// Identical slots that are dispatched together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slots {
@@ -73,6 +64,16 @@ pub(crate) struct Slots {
     pub(crate) count: u16,
     /// Identifies their request.
     pub(crate) tag: u16,
+}
+
+impl Slots {
+    /// Returns the exchange of each of them, sent `now` on a connection that became free at
+    /// `freed_at`.
+    #[inline(always)]
+    fn exchange(&self, freed_at: Nanos, now: Nanos) -> Exchange {
+        let Slots { intended_at, phase, tag, .. } = *self;
+        Exchange { intended_at, freed_at, sent_at: now, phase, tag, ..Exchange::NONE }
+    }
 }
 
 /// Room on a connection for the requests of a script's string.
@@ -227,7 +228,7 @@ pub(crate) trait Lane: Debug + Sized {
 impl Shared {
     /// Returns the connections of a worker, none of which is open.
     pub(crate) fn new(connections: Connections, layers: Layers, ledger: Ledger) -> Shared {
-        let fault = Fault::Protocol("");
+        let fault = (ErrorKind::Protocol(""), FailureCause::Protocol(""));
         Shared { connections, layers, ledger, received_at: None, fault }
     }
 
@@ -251,14 +252,16 @@ impl Shared {
     /// Notes the failure of a connection whose peer broke the protocol.
     #[cold]
     pub(crate) fn broken(&mut self, error: ProtocolError) -> After {
-        self.fault = Fault::Protocol(error.code());
+        let code = error.code();
+        self.fault = (ErrorKind::Protocol(code), FailureCause::Protocol(code));
         After::Failed
     }
 
     /// Notes the failure of a connection's TLS.
     #[cold]
     pub(crate) fn insecure(&mut self, error: &TlsError) -> After {
-        self.fault = Fault::Tls(error.code());
+        let code = error.code();
+        self.fault = (ErrorKind::Tls(code), FailureCause::Tls(code));
         After::Failed
     }
 }

@@ -149,7 +149,7 @@ impl<L: Lane> ConnectionPool<L> {
             After::Discard(bytes) => Action::Discard(bytes),
             After::Drained => self.renew(conn, at),
             After::TimedOut => self.time_out(conn, at),
-            After::Failed => self.fail_by(conn, self.shared.fault, at),
+            After::Failed => self.fail_by_peer(conn, at),
         }
     }
 

@@ -357,11 +357,9 @@ impl Http1Lane {
         slots: Slots,
         now: Nanos,
     ) {
-        let Slots { intended_at, phase, count: requests, tag } = slots;
+        let requests = slots.count;
         let slot = self.slot_of(&mut shared.connections, conn);
-        let freed_at = shared.connections.at(conn).freed_at;
-        let exchange =
-            Exchange { intended_at, freed_at, sent_at: now, phase, tag, ..Exchange::NONE };
+        let exchange = slots.exchange(shared.connections.at(conn).freed_at, now);
         let (own, exchanges) = self.slots.parts(slot);
         let mut left = requests;
         while left > 0 {

@@ -188,16 +188,13 @@ impl Lane for StreamLane {
         slots: Slots,
         now: Nanos,
     ) {
-        let Slots { intended_at, phase, count, tag } = slots;
-        let freed_at = shared.connections.at(conn).freed_at;
-        let exchange =
-            Exchange { intended_at, freed_at, sent_at: now, phase, tag, ..Exchange::NONE };
-        for _ in 0..count {
+        let exchange = slots.exchange(shared.connections.at(conn).freed_at, now);
+        for _ in 0..slots.count {
             let request = Arc::clone(request);
             let stream = Stream { first_byte_at: Nanos::MAX, returns: 0, request };
             self.start(shared, conn, exchange, stream);
         }
-        shared.ledger.dispatched(&exchange, count.into());
+        shared.ledger.dispatched(&exchange, slots.count.into());
     }
 
     #[inline(never)]

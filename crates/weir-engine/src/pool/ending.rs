@@ -8,7 +8,7 @@ use weir_result::{ErrorKind, FailureCause, FailureKind, FailurePhase};
 use super::{Action, ConnectionPool};
 use crate::completion::Outcome;
 use crate::connection::State;
-use crate::lane::{Fault, Lane, Shared};
+use crate::lane::{Lane, Shared};
 use crate::layers::Step;
 
 impl<L: Lane> ConnectionPool<L> {
@@ -27,11 +27,8 @@ impl<L: Lane> ConnectionPool<L> {
 
     /// Handles a connection that its peer made fail; returns the way to close it.
     #[cold]
-    pub(super) fn fail_by(&mut self, conn: ConnId, fault: Fault, at: Nanos) -> Action {
-        let (kind, cause) = match fault {
-            Fault::Protocol(code) => (ErrorKind::Protocol(code), FailureCause::Protocol(code)),
-            Fault::Tls(code) => (ErrorKind::Tls(code), FailureCause::Tls(code)),
-        };
+    pub(super) fn fail_by_peer(&mut self, conn: ConnId, at: Nanos) -> Action {
+        let (kind, cause) = self.shared.fault;
         self.fail(conn, at, kind, cause);
         Action::Close(Close::Reset)
     }
