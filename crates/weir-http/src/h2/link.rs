@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use super::cancelled::CancelledStreams;
 use super::fault::{ErrorCode, Fault};
 use super::frame::{
-    FRAME_BYTES_DEFAULT, Frame, Setting, Settings, WINDOW_BYTES_DEFAULT, push_data, push_goaway,
-    push_ping, push_reset, push_settings, push_settings_ack, push_window_update, read_settings,
+    FRAME_BYTES_DEFAULT, Frame, Settings, WINDOW_BYTES_DEFAULT, push_data, push_goaway, push_ping,
+    push_reset, push_settings, push_settings_ack, push_window_update,
 };
 use super::hpack::{Decoder, Encoder};
 use super::windows::{ReceiveWindow, SendWindow};
@@ -144,20 +144,7 @@ impl Link {
         // The default of push is left out, so that only a peer that sets it has it.
         let defaults = Settings { enable_push: false, ..Settings::default() };
         let mut peer = self.peer.unwrap_or(defaults);
-        read_settings(payload, |setting| {
-            match setting {
-                Setting::HeaderTableBytes(bytes) => {
-                    peer.header_table_bytes = bytes;
-                    self.encoder.set_size_limit(bytes);
-                }
-                Setting::EnablePush(is_enabled) => peer.enable_push = is_enabled,
-                Setting::MaxConcurrentStreams(most) => peer.max_concurrent_streams = Some(most),
-                Setting::InitialWindowBytes(bytes) => peer.initial_window_bytes = bytes,
-                Setting::MaxFrameBytes(bytes) => peer.max_frame_bytes = bytes,
-                Setting::MaxHeaderListBytes(bytes) => peer.max_header_list_bytes = Some(bytes),
-            }
-            Ok(())
-        })?;
+        peer.apply(payload, |bytes| self.encoder.set_size_limit(bytes))?;
         self.peer = Some(peer);
         push_settings_ack(&mut self.out);
         Ok(i64::from(peer.initial_window_bytes) - i64::from(before))

@@ -10,7 +10,6 @@ mod writer;
 
 pub(crate) use reader::{FrameLimits, FrameReader};
 pub use settings::Settings;
-pub(crate) use settings::{Setting, read_settings};
 pub use sizes::{
     FRAME_BYTES_DEFAULT, FRAME_BYTES_MAX, HEADER_BYTES, WINDOW_BYTES_DEFAULT, WINDOW_BYTES_MAX,
 };

@@ -61,43 +61,36 @@ impl Settings {
             }
         }
     }
-}
 
-/// A received setting that has a meaning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Setting {
-    HeaderTableBytes(u32),
-    EnablePush(bool),
-    MaxConcurrentStreams(u32),
-    InitialWindowBytes(u32),
-    MaxFrameBytes(u32),
-    MaxHeaderListBytes(u32),
-}
-
-/// Passes the settings of a frame to `each`, in order, without those that are unknown.
-pub(crate) fn read_settings(
-    payload: &[u8],
-    mut each: impl FnMut(Setting) -> Result<(), Fault>,
-) -> Result<(), Fault> {
-    for &[id_high, id_low, a, b, c, d] in payload.as_chunks::<6>().0 {
-        let value = u32::from_be_bytes([a, b, c, d]);
-        let setting = match u16::from_be_bytes([id_high, id_low]) {
-            HEADER_TABLE_SIZE => Setting::HeaderTableBytes(value),
-            ENABLE_PUSH if value > 1 => return Err(Fault::PROTOCOL),
-            ENABLE_PUSH => Setting::EnablePush(value == 1),
-            MAX_CONCURRENT_STREAMS => Setting::MaxConcurrentStreams(value),
-            INITIAL_WINDOW_SIZE if value > WINDOW_BYTES_MAX => return Err(Fault::FLOW_CONTROL),
-            INITIAL_WINDOW_SIZE => Setting::InitialWindowBytes(value),
-            MAX_FRAME_SIZE if !(FRAME_BYTES_DEFAULT..=FRAME_BYTES_MAX).contains(&value) => {
-                return Err(Fault::PROTOCOL);
+    /// Applies the settings of a frame, in order, without those that are unknown. Passes each size
+    /// of the table to `resize_table`.
+    pub(crate) fn apply(
+        &mut self,
+        payload: &[u8],
+        mut resize_table: impl FnMut(u32),
+    ) -> Result<(), Fault> {
+        for &[id_high, id_low, a, b, c, d] in payload.as_chunks::<6>().0 {
+            let value = u32::from_be_bytes([a, b, c, d]);
+            match u16::from_be_bytes([id_high, id_low]) {
+                HEADER_TABLE_SIZE => {
+                    self.header_table_bytes = value;
+                    resize_table(value);
+                }
+                ENABLE_PUSH if value > 1 => return Err(Fault::PROTOCOL),
+                ENABLE_PUSH => self.enable_push = value == 1,
+                MAX_CONCURRENT_STREAMS => self.max_concurrent_streams = Some(value),
+                INITIAL_WINDOW_SIZE if value > WINDOW_BYTES_MAX => return Err(Fault::FLOW_CONTROL),
+                INITIAL_WINDOW_SIZE => self.initial_window_bytes = value,
+                MAX_FRAME_SIZE if !(FRAME_BYTES_DEFAULT..=FRAME_BYTES_MAX).contains(&value) => {
+                    return Err(Fault::PROTOCOL);
+                }
+                MAX_FRAME_SIZE => self.max_frame_bytes = value,
+                MAX_HEADER_LIST_SIZE => self.max_header_list_bytes = Some(value),
+                _ => {}
             }
-            MAX_FRAME_SIZE => Setting::MaxFrameBytes(value),
-            MAX_HEADER_LIST_SIZE => Setting::MaxHeaderListBytes(value),
-            _ => continue,
-        };
-        each(setting)?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -105,15 +98,14 @@ mod tests {
     use super::*;
     use crate::h2::frame::{HEADER_BYTES, push_settings};
 
-    fn read(settings: &[(u16, u32)]) -> Result<Vec<Setting>, Fault> {
+    const DEFAULT: fn() -> Settings = Settings::default;
+
+    fn read(settings: &[(u16, u32)]) -> Result<Settings, Fault> {
         let bytes = settings.iter().flat_map(|(id, value)| {
             id.to_be_bytes().into_iter().chain(value.to_be_bytes()).collect::<Vec<u8>>()
         });
-        let mut read = Vec::new();
-        read_settings(&bytes.collect::<Vec<u8>>(), |setting| {
-            read.push(setting);
-            Ok(())
-        })?;
+        let mut read = DEFAULT();
+        read.apply(&bytes.collect::<Vec<u8>>(), |_| {})?;
         Ok(read)
     }
 
@@ -121,34 +113,37 @@ mod tests {
     fn values_have_limits() {
         let check =
             |id, value, expected| assert_eq!(read(&[(id, value)]), expected, "{id} {value}");
-        check(1, u32::MAX, Ok(vec![Setting::HeaderTableBytes(u32::MAX)]));
-        check(2, 0, Ok(vec![Setting::EnablePush(false)]));
+        check(1, u32::MAX, Ok(Settings { header_table_bytes: u32::MAX, ..DEFAULT() }));
+        check(2, 0, Ok(Settings { enable_push: false, ..DEFAULT() }));
         check(2, 2, Err(Fault::PROTOCOL));
-        check(3, 0, Ok(vec![Setting::MaxConcurrentStreams(0)]));
-        check(4, (1 << 31) - 1, Ok(vec![Setting::InitialWindowBytes((1 << 31) - 1)]));
+        check(3, 0, Ok(Settings { max_concurrent_streams: Some(0), ..DEFAULT() }));
+        let window = Settings { initial_window_bytes: (1 << 31) - 1, ..DEFAULT() };
+        check(4, (1 << 31) - 1, Ok(window));
         check(4, 1 << 31, Err(Fault::FLOW_CONTROL));
         check(5, 16_383, Err(Fault::PROTOCOL));
-        check(5, 16_384, Ok(vec![Setting::MaxFrameBytes(16_384)]));
-        check(5, (1 << 24) - 1, Ok(vec![Setting::MaxFrameBytes((1 << 24) - 1)]));
+        check(5, 16_384, Ok(Settings { max_frame_bytes: 16_384, ..DEFAULT() }));
+        check(5, (1 << 24) - 1, Ok(Settings { max_frame_bytes: (1 << 24) - 1, ..DEFAULT() }));
         check(5, 1 << 24, Err(Fault::PROTOCOL));
-        check(6, 7, Ok(vec![Setting::MaxHeaderListBytes(7)]));
-        check(7, 7, Ok(vec![]));
-        let both = [Setting::HeaderTableBytes(0), Setting::HeaderTableBytes(9)];
-        assert_eq!(read(&[(1, 0), (1, 9)]).as_deref(), Ok(&both[..]));
+        check(6, 7, Ok(Settings { max_header_list_bytes: Some(7), ..DEFAULT() }));
+        check(7, 7, Ok(DEFAULT()));
+    }
+
+    #[test]
+    fn each_size_of_the_table_is_passed_on() {
+        let (mut read, mut sizes) = (DEFAULT(), Vec::new());
+        let payload = [0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 9];
+        assert_eq!(read.apply(&payload, |size| sizes.push(size)), Ok(()));
+        assert_eq!((sizes, read.header_table_bytes), (vec![0, 9], 9));
     }
 
     #[test]
     fn differing_settings_are_written() {
-        let settings =
-            Settings { enable_push: false, max_frame_bytes: 1 << 20, ..Settings::default() };
+        let settings = Settings { enable_push: false, max_frame_bytes: 1 << 20, ..DEFAULT() };
         let mut frame = Vec::new();
-        push_settings(&mut frame, &settings, &Settings::default());
-        let mut read = Vec::new();
-        let result = read_settings(&frame[HEADER_BYTES..], |setting| {
-            read.push(setting);
-            Ok(())
-        });
-        assert_eq!(result, Ok(()));
-        assert_eq!(read, [Setting::EnablePush(false), Setting::MaxFrameBytes(1 << 20)]);
+        push_settings(&mut frame, &settings, &DEFAULT());
+        assert_eq!(frame.len(), HEADER_BYTES + 12, "two of them differ");
+        let mut read = DEFAULT();
+        assert_eq!(read.apply(&frame[HEADER_BYTES..], |_| {}), Ok(()));
+        assert_eq!(read, settings);
     }
 }
