@@ -216,11 +216,9 @@ impl Control {
     /// Returns t0 and t1 of `plan`, once S is set. t1 is [`Nanos::MAX`] if a number of responses
     /// ends the window. Both may come earlier if the warm-up ends by detection.
     pub fn window(&self, plan: &Plan) -> Option<(Nanos, Nanos)> {
-        let mut timeline = Timeline::new(plan, self.start_at()?);
-        if let Some(t0) = self.window_begins_at() {
-            timeline = Timeline::with_window(plan, timeline.start, t0);
-        }
-        Some((timeline.t0, timeline.t1))
+        let start = self.start_at()?;
+        let t0 = self.window_begins_at().unwrap_or(start.after(plan.warmup_ns));
+        Some((t0, Timeline::with_window(plan, start, t0).t1))
     }
 
     fn wake_all(&self) {

@@ -156,10 +156,10 @@ impl Ledger {
         let (timeline, left) = (*recorder.timeline(), schedule.clone());
         let mut measurements = recorder.finish(&mut schedule, planned, phases, live);
         connections.finish(&mut measurements);
-        let never_sent = measurements.outcomes.never_sent;
-        if never_sent > 0 {
-            let until = planned.unsent_until;
-            observers.never_sent(&NeverSent::new(&left, &timeline, never_sent, until));
+        let (count, given_up_at) = (measurements.outcomes.never_sent, planned.unsent_until);
+        if count > 0 {
+            let (schedule, timeline) = (&left, &timeline);
+            observers.never_sent(&NeverSent { schedule, timeline, count, given_up_at });
         }
         observers.finish(&RunEnd { timeline: &timeline }, &mut measurements);
         measurements

@@ -65,23 +65,13 @@ impl RunEnd<'_> {
 #[derive(Clone, Copy, Debug)]
 pub struct NeverSent<'a> {
     /// Schedule that still holds the slots.
-    schedule: &'a Schedule,
-    timeline: &'a Timeline,
-    count: u64,
-    given_up_at: Nanos,
+    pub(crate) schedule: &'a Schedule,
+    pub(crate) timeline: &'a Timeline,
+    pub(crate) count: u64,
+    pub(crate) given_up_at: Nanos,
 }
 
 impl<'a> NeverSent<'a> {
-    /// Returns the `count` slots that `schedule` still holds, which are given up at `given_up_at`.
-    pub(crate) fn new(
-        schedule: &'a Schedule,
-        timeline: &'a Timeline,
-        count: u64,
-        given_up_at: Nanos,
-    ) -> NeverSent<'a> {
-        NeverSent { schedule, timeline, count, given_up_at }
-    }
-
     /// Returns the number of slots, at least 1.
     pub fn count(&self) -> u64 {
         self.count

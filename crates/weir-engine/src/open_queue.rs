@@ -15,23 +15,13 @@ pub(crate) struct OpenQueue {
     /// Connections to reopen, in order of arrival; they follow those of `first`.
     again: VecDeque<ConnId>,
     /// Limit of the connect rate, if there is one.
-    pace: Option<ConnectPace>,
+    pub(crate) pace: Option<ConnectPace>,
 }
 
 impl OpenQueue {
     /// Returns a queue of `connections` connections that have never been open.
     pub(crate) fn new(connections: u32) -> OpenQueue {
         OpenQueue { first: 0..connections, again: VecDeque::new(), pace: None }
-    }
-
-    /// Limits the rate of connects.
-    pub(crate) fn set_pace(&mut self, pace: ConnectPace) {
-        self.pace = Some(pace);
-    }
-
-    /// True if the rate of connects is limited.
-    pub(crate) fn is_paced(&self) -> bool {
-        self.pace.is_some()
     }
 
     /// True if no connection waits to be opened.

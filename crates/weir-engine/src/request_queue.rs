@@ -17,7 +17,7 @@ const AHEAD: usize = 256;
 const AHEAD_LEARNING: usize = 16;
 
 /// Batches in the order in which they will be sent.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct RequestQueue {
     ready: VecDeque<Batch>,
     spare: Vec<Batch>,
@@ -34,23 +34,6 @@ pub(crate) struct RequestQueue {
 }
 
 impl RequestQueue {
-    pub(crate) fn new(
-        repeated: Option<Batch>,
-        is_learning: bool,
-        knows_connections: bool,
-        reserves: bool,
-    ) -> RequestQueue {
-        RequestQueue {
-            ready: VecDeque::new(),
-            spare: Vec::new(),
-            requests: 0,
-            repeated,
-            is_learning,
-            knows_connections,
-            reserves,
-        }
-    }
-
     /// Returns the most batches to make ahead.
     pub(crate) fn limit(&self) -> usize {
         if self.is_learning || self.knows_connections { AHEAD_LEARNING } else { AHEAD }

@@ -11,7 +11,7 @@ use crate::timeline::Timeline;
 const SPAN_NS: u64 = 100_000_000;
 
 /// Takes a sample at the end of each span.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Sampler {
     /// Samples, in completions per second.
     pub(crate) rates: Histogram,
@@ -21,11 +21,6 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    /// Returns a sampler without samples.
-    pub(crate) fn new() -> Sampler {
-        Sampler { rates: Histogram::new(), from: Nanos::ZERO, completed: 0 }
-    }
-
     /// Returns the end of the current span; the last one ends with the window.
     pub(crate) fn due_at(&self, timeline: &Timeline) -> Nanos {
         if self.from >= timeline.t1 {
@@ -62,7 +57,7 @@ mod tests {
     }
 
     fn samples(t1: u64, looks: &[(u64, u64)]) -> Vec<u64> {
-        let (mut sampler, timeline) = (Sampler::new(), timeline(t1));
+        let (mut sampler, timeline) = (Sampler::default(), timeline(t1));
         for (now, completed) in looks {
             assert!(sampler.due_at(&timeline) <= Nanos(*now), "at {now}");
             sampler.take(Nanos(*now), &timeline, *completed);

@@ -260,8 +260,10 @@ impl<R> Requests<R> {
         assert!(!(L::STREAMS && knows_connections), "a script that knows connections needs HTTP/1");
         // Streams leave room for other strings, in any order.
         let reserves = knows_connections || (job.plan.load == Load::ClosedLoop && !L::STREAMS);
+        let mut queue = RequestQueue::default();
+        (queue.knows_connections, queue.reserves) = (knows_connections, reserves);
         if calls.request {
-            let queue = RequestQueue::new(None, is_learning, knows_connections, reserves);
+            queue.is_learning = is_learning;
             return Requests::Made(queue);
         }
         let batch = script.static_request(backend);
@@ -270,7 +272,8 @@ impl<R> Requests<R> {
         {
             return Requests::Same(request);
         }
-        Requests::Made(RequestQueue::new(Some(batch), false, knows_connections, reserves))
+        queue.repeated = Some(batch);
+        Requests::Made(queue)
     }
 }
 

@@ -64,40 +64,43 @@ impl Stamping {
 
     /// Records that the kernel transmitted the last byte so far of `conn`.
     pub(crate) fn transmitted(&mut self, conn: ConnId, at: Nanos) {
-        if self.covers(conn) {
-            self.transmitted_at[(conn.0 / self.every) as usize] = Some(at);
+        if let Some(index) = self.index(conn) {
+            self.transmitted_at[index] = Some(at);
         }
     }
 
     /// Records that the only stream of `conn` begins.
     pub(crate) fn begin_stream(&mut self, conn: ConnId) {
-        if self.covers(conn) {
-            let index = (conn.0 / self.every) as usize;
+        if let Some(index) = self.index(conn) {
             (self.transmitted_at[index], self.sends[index]) = (None, 0);
         }
     }
 
     /// Records a send on a connection with streams.
     pub(crate) fn sent(&mut self, conn: ConnId) {
-        if self.covers(conn) {
-            self.sends[(conn.0 / self.every) as usize] += 1;
+        if let Some(index) = self.index(conn) {
+            self.sends[index] += 1;
         }
     }
 
     /// Returns the transmit stamp of the stream that ends on `conn`; `None` if more than its
     /// request was sent since its begin, as frames of the protocol itself.
     pub(crate) fn take_transmitted_of_stream(&mut self, conn: ConnId) -> Option<Nanos> {
-        let is_alone = self.covers(conn) && self.sends[(conn.0 / self.every) as usize] == 1;
+        let is_alone = self.sends[self.index(conn)?] == 1;
         self.take_transmitted(conn).filter(|_| is_alone)
     }
 
     /// Returns and clears the latest transmit stamp of `conn`; `None` if there is none since the
     /// last call.
     pub(crate) fn take_transmitted(&mut self, conn: ConnId) -> Option<Nanos> {
-        if !self.covers(conn) {
-            return None;
-        }
-        self.transmitted_at[(conn.0 / self.every) as usize].take()
+        let index = self.index(conn)?;
+        self.transmitted_at[index].take()
+    }
+
+    /// Returns the place of `conn` among the stamped connections.
+    #[inline]
+    fn index(&self, conn: ConnId) -> Option<usize> {
+        self.covers(conn).then(|| (conn.0 / self.every) as usize)
     }
 }
 

@@ -194,7 +194,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         if let Some(rate) = self.job.plan.connection.rate {
             // The slots of all workers count from the time at which the first of them began.
             let pace = ConnectPace::new(rate, self.job.partition(self.live.worker), begun_at);
-            self.pool.shared.connections.open_queue.set_pace(pace);
+            self.pool.shared.connections.open_queue.pace = Some(pace);
         }
         self.open(now);
         let mut has_arrived = false;

@@ -142,7 +142,7 @@ impl Recorder {
             occupancy: OccupancyCount::default(),
             capacity: Integral::default(),
             warmup: job.plan.warmup_is_auto.then(WarmupDetector::default),
-            sampler: extras.thread_rates.then(Sampler::new),
+            sampler: extras.thread_rates.then(Sampler::default),
         }
     }
 

@@ -14,7 +14,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// Opens the connections that are due.
     #[inline(never)]
     pub(super) fn open(&mut self, now: Nanos) {
-        let most = if self.pool.shared.connections.open_queue.is_paced() {
+        let most = if self.pool.shared.connections.open_queue.pace.is_some() {
             u32::MAX
         } else {
             CONNECTING_MAX
