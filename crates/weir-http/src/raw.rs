@@ -326,7 +326,7 @@ fn after_chunks(
     mut at: usize,
     mut data: impl FnMut(Range<usize>),
 ) -> Result<usize, Fault> {
-    let mut framing = ChunkFraming::first();
+    let mut framing = ChunkFraming::default();
     loop {
         let (mut size, mut is_end) = (0, false);
         // One byte at a time, so that an error has an exact position.

@@ -14,11 +14,6 @@ pub struct Fifo {
 }
 
 impl Fifo {
-    /// Makes a worker that has always been idle.
-    pub fn new() -> Fifo {
-        Fifo::default()
-    }
-
     /// Returns the departure time of the request that arrives at `arrived_at` and needs
     /// `service_ns`. Calls must be in the order of service.
     pub fn depart(&mut self, arrived_at: Nanos, service_ns: u64) -> Nanos {
@@ -114,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_worker_serves_one_after_another() {
-        let mut fifo = Fifo::new();
+        let mut fifo = Fifo::default();
         assert_eq!(fifo.depart(Nanos(100), 10), Nanos(110));
         assert_eq!(fifo.depart(Nanos(105), 10), Nanos(120));
         assert_eq!(fifo.depart(Nanos(105), 0), Nanos(120));
@@ -124,7 +119,7 @@ mod tests {
     /// Returns the mean time in system over `n` requests, and its standard error from 50 batch
     /// means.
     fn mean_time(n: u64, arrivals: &Delay, service: &Delay) -> (f64, f64) {
-        let mut fifo = Fifo::new();
+        let mut fifo = Fifo::default();
         let mut now = Nanos(0);
         let per_batch = n / 50;
         let mut batches = vec![0.0; 50];

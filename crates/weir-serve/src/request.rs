@@ -307,7 +307,8 @@ mod tests {
     /// Reads the first request of `bytes`. Returns it and the number of bytes read, or `None` if it
     /// is incomplete.
     fn read_first(bytes: &[u8]) -> Result<Option<(Request, usize)>, BadRequest> {
-        let (mut parser, mut request, mut rest) = (RequestParser::new(), Request::default(), bytes);
+        let (mut parser, mut request, mut rest) =
+            (RequestParser::default(), Request::default(), bytes);
         loop {
             match request.read(&mut parser, &mut rest)? {
                 Progress::Incomplete => return Ok(None),
@@ -338,7 +339,7 @@ mod tests {
             "POST /?delay=5ms HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nx-slot: 7\r\n\r\nabc";
         for split in 0..text.len() {
             assert_eq!(read_first(&text.as_bytes()[..split]), Ok(None), "split at {split}");
-            let (mut parser, mut request) = (RequestParser::new(), Request::default());
+            let (mut parser, mut request) = (RequestParser::default(), Request::default());
             let mut progress = Vec::new();
             for mut piece in [&text.as_bytes()[..split], &text.as_bytes()[split..]] {
                 while progress.last() != Some(&Progress::End) {

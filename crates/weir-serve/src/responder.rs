@@ -79,7 +79,7 @@ impl Responder {
             connections: Vec::new(),
             waiting: Pending::new(),
             actions: VecDeque::new(),
-            fifo: Fifo::new(),
+            fifo: Fifo::default(),
             plain_head: Vec::new(),
             is_uniform,
             stream_head,

@@ -301,7 +301,7 @@ impl Http1Lane {
             depth: limits.depth,
             responses: Vec::with_capacity(usize::from(limits.depth)),
             stamps: EventStamps::default(),
-            known: HeadCache::new(),
+            known: HeadCache::default(),
             failing: Vec::new(),
             segments: Vec::new(),
             sealed: Vec::new(),

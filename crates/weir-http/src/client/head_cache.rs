@@ -43,11 +43,6 @@ pub(crate) struct HeadSemantics {
 }
 
 impl HeadCache {
-    /// Creates an empty cache.
-    pub fn new() -> HeadCache {
-        HeadCache::default()
-    }
-
     /// Returns the length and the semantics of the head at the start of `bytes`, if it is cached.
     #[inline(always)]
     pub(crate) fn find(&mut self, bytes: &[u8]) -> Option<(usize, HeadSemantics)> {
@@ -150,7 +145,7 @@ mod tests {
 
     /// True if `head` is found after [`HEAD`] was cached.
     fn is_found(head: &str) -> bool {
-        let mut known = HeadCache::new();
+        let mut known = HeadCache::default();
         read(&mut known, HEAD);
         known.find(head.as_bytes()).is_some()
     }
@@ -186,7 +181,7 @@ mod tests {
 
     #[test]
     fn heads_that_alternate_are_not_all_learned() {
-        let (mut known, mut learned) = (HeadCache::new(), 0);
+        let (mut known, mut learned) = (HeadCache::default(), 0);
         for nth in 0..160 {
             let head = HEAD.replace('7', &"7".repeat(1 + nth));
             read(&mut known, &head);
@@ -197,7 +192,7 @@ mod tests {
 
     #[test]
     fn what_was_found_is_learned_anew_at_once() {
-        let (mut known, other) = (HeadCache::new(), HEAD.replace("200", "404"));
+        let (mut known, other) = (HeadCache::default(), HEAD.replace("200", "404"));
         for head in [HEAD, HEAD, &other] {
             read(&mut known, head);
         }

@@ -91,7 +91,7 @@ impl Http1 {
             body_bytes: 0,
             extra: None,
             interim: 0,
-            chunk: ChunkFraming::first(),
+            chunk: ChunkFraming::default(),
             status: 0,
             phase: Phase::Start,
             closes: false,
@@ -374,7 +374,7 @@ impl Http1 {
             let body_bytes = (bytes.len() - head_bytes) as u64;
             return Ok(head_bytes + self.begin(meaning, body_bytes, events) as usize);
         }
-        let mut section = Section::head();
+        let mut section = Section::default();
         let progress = section.read(bytes)?;
         if !progress.is_finished {
             self.pause(Phase::Head, section, &bytes[progress.bytes..]);
@@ -487,7 +487,7 @@ impl Http1 {
                 return length;
             }
             Body::Fixed(length) => (self.phase, self.left) = (Phase::Fixed, length),
-            Body::Chunked => self.chunk_line(ChunkFraming::first()),
+            Body::Chunked => self.chunk_line(ChunkFraming::default()),
             Body::UntilClose => (self.phase, self.closes) = (Phase::UntilClose, true),
         }
         0

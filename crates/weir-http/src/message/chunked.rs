@@ -8,7 +8,7 @@ pub(crate) const CHUNK_LINE_BYTES_MAX: u16 = 4 * 1024;
 
 /// Parser state in the framing before a chunk's data. The caller stores the size and counts it down
 /// afterwards.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ChunkFraming {
     step: Step,
     /// Bytes of the current size line so far.
@@ -16,13 +16,14 @@ pub(crate) struct ChunkFraming {
 }
 
 /// The expected next byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Step {
     /// The CR after a chunk's data.
     DataCr,
     /// Its LF.
     DataLf,
     /// The first digit of a size.
+    #[default]
     Size,
     /// More digits, or the bytes that may follow them.
     Digits,
@@ -35,11 +36,6 @@ enum Step {
 }
 
 impl ChunkFraming {
-    /// Creates the state before the first chunk.
-    pub(crate) fn first() -> ChunkFraming {
-        ChunkFraming { step: Step::Size, line_bytes: 0 }
-    }
-
     /// Creates the state after a chunk's data.
     pub(crate) fn next() -> ChunkFraming {
         ChunkFraming { step: Step::DataCr, line_bytes: 0 }
@@ -145,7 +141,7 @@ mod tests {
     use super::*;
 
     fn read(bytes: &[u8]) -> Result<Option<u64>, ProtocolError> {
-        let (mut size, mut framing) = (0, ChunkFraming::first());
+        let (mut size, mut framing) = (0, ChunkFraming::default());
         let (used, is_end) = framing.read(&mut size, bytes)?;
         assert_eq!(used, bytes.len());
         Ok(is_end.then_some(size))
@@ -193,13 +189,13 @@ mod tests {
     fn a_lone_lf_ends_a_line_for_a_lenient_reader() {
         for line in ["5\n", "5 \n", "5;a\n", "5\r\n", "\n5\r\n", "\r\n5\n"] {
             let after_data = line.starts_with(['\r', '\n']);
-            let framing = if after_data { ChunkFraming::next() } else { ChunkFraming::first() };
+            let framing = if after_data { ChunkFraming::next() } else { ChunkFraming::default() };
             let (mut size, mut lenient) = (0, framing);
             let read = lenient.read_lenient(&mut size, line.as_bytes());
             assert_eq!((read, size), (Ok((line.len(), true)), 5), "{line:?}");
         }
         for line in ["\n", "5\rx", ";a\n"] {
-            let read = ChunkFraming::first().read_lenient(&mut 0, line.as_bytes());
+            let read = ChunkFraming::default().read_lenient(&mut 0, line.as_bytes());
             assert_eq!(read, Err(ProtocolError::BadChunkSize), "{line:?}");
         }
     }

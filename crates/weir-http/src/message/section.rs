@@ -15,7 +15,7 @@ const LINE_BYTES_KEPT: usize = 4 * 1024;
 
 /// Parser state of a section. Lines are validated as a whole, so the result does not depend on the
 /// sizes of the pieces received.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Section {
     pub(crate) framing: Framing,
     /// Status code; zero until the status line is parsed, and always for trailers.
@@ -28,15 +28,17 @@ pub(crate) struct Section {
     bytes_read: usize,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Kind {
+    #[default]
     Head,
     Trailers,
 }
 
 /// Type of the previous line, for folds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Above {
+    #[default]
     NoField,
     Field,
     FramingField,
@@ -50,20 +52,8 @@ pub(crate) struct Progress {
 }
 
 impl Section {
-    #[inline]
-    pub(crate) fn head() -> Section {
-        Section {
-            framing: Framing::default(),
-            status: 0,
-            minor: 0,
-            kind: Kind::Head,
-            above: Above::NoField,
-            bytes_read: 0,
-        }
-    }
-
     pub(crate) fn trailers() -> Section {
-        Section { kind: Kind::Trailers, ..Section::head() }
+        Section { kind: Kind::Trailers, ..Section::default() }
     }
 
     /// Parses the complete lines at the start of `bytes`, up to the end of the section.
@@ -136,16 +126,10 @@ impl Section {
 }
 
 /// An incomplete section: its state, and the received part of a line.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Paused {
     pub(crate) section: Section,
     line: Vec<u8>,
-}
-
-impl Default for Paused {
-    fn default() -> Paused {
-        Paused { section: Section::head(), line: Vec::new() }
-    }
 }
 
 impl Paused {

@@ -42,7 +42,7 @@ pub enum Progress {
 }
 
 /// The parsing state, except for buffers.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
     phase: Phase,
     /// Minor version of the current request.
@@ -57,9 +57,10 @@ struct State {
 }
 
 /// Element that the next byte belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
     /// A request line, or an empty line before it.
+    #[default]
     Start,
     /// A field, or the empty line that ends the head.
     Fields,
@@ -78,11 +79,6 @@ enum Phase {
 }
 
 impl RequestParser {
-    /// Creates the parser of a new connection.
-    pub fn new() -> RequestParser {
-        RequestParser::default()
-    }
-
     /// True between two requests: none has begun, or the last one is complete.
     #[inline]
     pub fn is_idle(&self) -> bool {
@@ -353,7 +349,7 @@ impl State {
             RequestBody::Length(length) => (Phase::Fixed, length),
             RequestBody::Chunked => (Phase::ChunkLine, 0),
         };
-        self.chunk = ChunkFraming::first();
+        self.chunk = ChunkFraming::default();
         Ok(Progress::Head)
     }
 
@@ -403,20 +399,6 @@ impl State {
             (self.phase, self.chunk) = (Phase::ChunkLine, ChunkFraming::next());
         }
         Ok(used as usize)
-    }
-}
-
-impl Default for State {
-    fn default() -> State {
-        State {
-            phase: Phase::Start,
-            minor: 1,
-            expects_continue: false,
-            chunk: ChunkFraming::first(),
-            head_bytes: 0,
-            framing: Framing::default(),
-            left: 0,
-        }
     }
 }
 

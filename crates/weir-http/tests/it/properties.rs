@@ -175,7 +175,7 @@ proptest! {
     ) {
         let mut bytes = Vec::new();
         response.write(&mut bytes);
-        let mut known = HeadCache::new();
+        let mut known = HeadCache::default();
         let twice = bytes.repeat(2);
         agree(&twice, twice.len(), &mut known);
         let mut edited = bytes.clone();

@@ -50,7 +50,7 @@ const WORDS: [&[u8]; 30] = [
 
 fn read(text: &[u8]) -> (Vec<Received>, Option<RequestFault>) {
     received(text);
-    receive(&mut RequestParser::new(), text, |_| text.len())
+    receive(&mut RequestParser::default(), text, |_| text.len())
 }
 
 fn read_head(text: &str) -> RequestHead {
@@ -164,7 +164,7 @@ fn bodies_end_where_they_end_at_every_split() {
         let end = text.len() - 3;
         for split in 0..=text.len() {
             let cut = |at| if at < split { split - at } else { text.len() };
-            let (requests, fault) = receive(&mut RequestParser::new(), text.as_bytes(), cut);
+            let (requests, fault) = receive(&mut RequestParser::default(), text.as_bytes(), cut);
             assert_eq!((requests.len(), fault), (1, None), "{text:?} split at {split}");
             assert_eq!(requests[0].end, Some(end), "{text:?} split at {split}");
         }
@@ -193,7 +193,7 @@ fn a_broken_chunked_body_is_refused() {
 #[test]
 fn a_reset_forgets_every_phase() {
     let text = [POST, "5\r\nhello\r\n0\r\nA: b\r\n\r\n"].concat();
-    let mut parser = RequestParser::new();
+    let mut parser = RequestParser::default();
     for cut in 0..text.len() {
         receive(&mut parser, &text.as_bytes()[..cut], |_| 3);
         parser.reset();

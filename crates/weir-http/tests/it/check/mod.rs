@@ -190,7 +190,7 @@ pub(crate) fn response(input: &[u8]) {
             assert!(rough.contains(&exact.start), "began at {exact:?}, said {rough:?}");
         }
     }
-    let mut known = HeadCache::new();
+    let mut known = HeadCache::default();
     for pieces in [bytes.len(), 1000, 100, 7] {
         let mut fresh = protocol(&setup);
         let cut = |_: usize| 1 + random.below(pieces);

@@ -77,8 +77,8 @@ fn collect(requests: &mut Vec<Received>, part: RequestPart<'_>) {
 
 /// Checks the invariants for any bytes.
 pub(crate) fn received(bytes: &[u8]) {
-    let whole = receive(&mut RequestParser::new(), bytes, |_| bytes.len());
-    let mut parser = RequestParser::new();
+    let whole = receive(&mut RequestParser::default(), bytes, |_| bytes.len());
+    let mut parser = RequestParser::default();
     assert_eq!(receive(&mut parser, bytes, |_| 1), whole, "byte by byte against whole");
     let mut random = XorShift::new(bytes.len() as u64 + 1);
     for most in [2, 7, 40, 300] {
@@ -125,7 +125,7 @@ impl Difference {
 pub(crate) fn compare(bytes: &[u8]) -> BTreeSet<Difference> {
     let mut head_bytes = None;
     let (mut requests, mut rest) = (Vec::new(), bytes);
-    let read = RequestParser::new().read(&mut rest, |part| {
+    let read = RequestParser::default().read(&mut rest, |part| {
         collect(&mut requests, part);
         Ok::<_, RequestFault>(())
     });
