@@ -52,7 +52,8 @@ impl H2Client {
     /// RFC 9113 §5.1.1 permits. So a test reaches the last number.
     #[must_use]
     pub fn numbering_from(mut self, stream: u32) -> H2Client {
-        self.session.number_from(stream);
+        debug_assert!(!stream.is_multiple_of(2), "even ones are the server's");
+        (self.session.first_stream, self.session.next_stream) = (stream, stream);
         self
     }
 
@@ -121,7 +122,8 @@ impl Multiplexed for H2Client {
         events: &mut Vec<StreamEvent>,
     ) -> Result<(), ProtocolError> {
         self.session.begin_receive(now_ns)?;
-        self.session.note_received();
+        self.session.received_ns = now_ns;
+        self.session.forget_responses();
         let mut begun_ns = self.begun_ns.take().unwrap_or(now_ns);
         std::mem::swap(&mut self.session.events, events);
         let read = self.reader.read(bytes, |frame| {

@@ -36,9 +36,9 @@ pub(super) struct Session {
     pub(super) link: Link,
     streams: StreamTable<Stream>,
     /// Number of a connection's first stream.
-    first_stream: u32,
+    pub(super) first_stream: u32,
     /// Number of the next stream.
-    next_stream: u32,
+    pub(super) next_stream: u32,
     requests: RequestCache,
     pub(super) heads: H2HeadCache,
     trailers: H2HeadCache,
@@ -58,7 +58,7 @@ pub(super) struct Session {
     /// Time of the last call.
     pub(super) now_ns: u64,
     /// Time at which the server last sent something.
-    received_ns: u64,
+    pub(super) received_ns: u64,
     /// Time of the last probe.
     probed_ns: Option<u64>,
 }
@@ -109,13 +109,6 @@ impl Session {
         self.cancel_rate = CancelRate::default();
         (self.is_retiring, self.goaway, self.begun) = (false, None, 0);
         self.probed_ns = None;
-    }
-
-    /// Numbers the streams of each connection from `stream` on, from the next reset on.
-    pub(super) fn number_from(&mut self, stream: u32) {
-        debug_assert!(!stream.is_multiple_of(2), "even ones are the server's");
-        self.first_stream = stream;
-        self.next_stream = stream;
     }
 
     #[inline]
@@ -203,13 +196,6 @@ impl Session {
     pub(super) fn begin_receive(&mut self, now_ns: u64) -> Result<(), ProtocolError> {
         self.now_ns = now_ns;
         self.link.check()
-    }
-
-    /// Records that bytes have arrived from the server.
-    #[inline]
-    pub(super) fn note_received(&mut self) {
-        self.received_ns = self.now_ns;
-        self.forget_responses();
     }
 
     /// Moves the bytes to send to `out`.

@@ -70,7 +70,7 @@ impl Decoder {
     /// current size, the next block must begin with an update.
     pub fn set_size_limit(&mut self, bytes: u32) {
         self.size_limit = bytes;
-        if (bytes as usize) < self.table.size_max() {
+        if (bytes as usize) < self.table.size_max {
             let least = self.required_update.map_or(bytes, |required| required.min(bytes));
             self.required_update = Some(least);
         }
@@ -80,7 +80,7 @@ impl Decoder {
     /// the same fields again until the next change.
     #[inline]
     pub fn table_changes(&self) -> u64 {
-        self.table.changes()
+        self.table.changes
     }
 
     /// True if the next block must begin with a table size update.
@@ -198,7 +198,7 @@ impl Decoder {
 
     /// Returns the size of the table (RFC 7541 §4.1), in bytes.
     pub fn table_bytes(&self) -> usize {
-        self.table.size()
+        self.table.size
     }
 }
 

@@ -18,10 +18,10 @@ pub(super) struct DynamicTable {
     bytes: Vec<u8>,
     /// Position of `bytes[0]` since the begin of all entries.
     base: usize,
-    size: usize,
-    size_max: usize,
+    pub(super) size: usize,
+    pub(super) size_max: usize,
     /// Changes of the entries or of the maximum size.
-    changes: u64,
+    pub(super) changes: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,25 +54,9 @@ impl DynamicTable {
         self.changes += 1;
     }
 
-    /// Returns the number of changes since creation. Between two equal numbers, each index means
-    /// the same field.
-    #[inline]
-    pub(super) fn changes(&self) -> u64 {
-        self.changes
-    }
-
     /// Returns the memory that it holds, in bytes.
     pub(super) fn held_bytes(&self) -> usize {
         self.bytes.capacity() + self.entries.capacity() * size_of::<Entry>()
-    }
-
-    pub(super) fn size_max(&self) -> usize {
-        self.size_max
-    }
-
-    /// Returns the sum of the sizes of the entries.
-    pub(super) fn size(&self) -> usize {
-        self.size
     }
 
     /// Changes the maximum size, and evicts entries beyond it.
@@ -169,11 +153,11 @@ mod tests {
         }
         let fields: Vec<_> = (0..4).map_while(|nth| table.field(nth)).collect();
         assert_eq!(fields, [(&b"a"[..], &b"4"[..]), (b"a", b"3"), (b"a", b"2")]);
-        assert_eq!(table.size(), 3 * 34);
+        assert_eq!(table.size, 3 * 34);
         table.resize(34);
         assert_eq!((table.field(0), table.field(1)), (Some((&b"a"[..], &b"4"[..])), None));
         table.insert(b"a", b"too large", Hashes::default());
-        assert_eq!((table.field(0), table.size()), (None, 0));
+        assert_eq!((table.field(0), table.size), (None, 0));
     }
 
     #[test]
@@ -183,17 +167,17 @@ mod tests {
             let value = vec![b'x'; number * 7 % 300];
             table.insert(b"name", &value, Hashes::default());
             assert_eq!(table.field(0), Some((&b"name"[..], &value[..])));
-            assert!(table.bytes.len() <= 2 * 4096 && table.size() <= 4096);
+            assert!(table.bytes.len() <= 2 * 4096 && table.size <= 4096);
         }
     }
 
     #[test]
     fn every_change_is_counted() {
         let mut table = DynamicTable::new(100);
-        let mut last = table.changes();
+        let mut last = table.changes;
         let mut check = |table: &DynamicTable, is_changed: bool| {
-            assert_eq!(table.changes() != last, is_changed);
-            last = table.changes();
+            assert_eq!(table.changes != last, is_changed);
+            last = table.changes;
         };
         table.insert(b"a", b"b", Hashes::default());
         check(&table, true);

@@ -67,7 +67,7 @@ impl Encoder {
     /// Applies the peer's limit on the size of the table (RFC 9113 §6.5.2).
     pub fn set_size_limit(&mut self, bytes: u32) {
         let size = bytes.min(self.size_max);
-        if size as usize != self.table.size_max() {
+        if size as usize != self.table.size_max {
             self.resize(size);
         }
     }
@@ -83,7 +83,7 @@ impl Encoder {
     /// block whose encoding did not change it can be sent again.
     #[inline]
     pub fn generation(&self) -> u64 {
-        self.table.changes() + self.updates
+        self.table.changes + self.updates
     }
 
     /// Begins a block: appends pending size updates to `out`.
@@ -114,7 +114,7 @@ impl Encoder {
             _ => in_static,
         };
         // A field that would evict most others does not enter the table.
-        let is_large = (name.len() + value.len()) * 4 > self.table.size_max() * 3;
+        let is_large = (name.len() + value.len()) * 4 > self.table.size_max * 3;
         if is_large || (VOLATILE.contains(&name) && !self.is_seen(hashes.field)) {
             return push_literal(out, 0x00, 4, index, name, value);
         }
