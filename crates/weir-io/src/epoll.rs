@@ -188,7 +188,7 @@ impl Epoll {
     fn has_more(&self) -> bool {
         !self.poller.is_drained()
             || !self.again.is_empty()
-            || self.core.has_failures()
+            || !self.core.failures.is_empty()
             || self.can_accept()
     }
 

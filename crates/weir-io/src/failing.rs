@@ -5,7 +5,7 @@
 #[derive(Debug, Default)]
 pub(crate) struct Failing {
     pending: Vec<(u32, u64)>,
-    reported: u64,
+    pub(crate) reported: u64,
 }
 
 impl Failing {
@@ -36,11 +36,6 @@ impl Failing {
         let at = self.pending.iter().position(|(known, _)| *known == index);
         at.map_or(0, |at| self.pending.swap_remove(at).1)
     }
-
-    /// Returns the unsent bytes of the connection whose failure was reported last.
-    pub(crate) fn reported(&self) -> u64 {
-        self.reported
-    }
 }
 
 #[cfg(test)]
@@ -54,10 +49,10 @@ mod tests {
         failing.lost(2, 5);
         failing.lost(1, 3);
         failing.report(1);
-        assert_eq!(failing.reported(), 13);
+        assert_eq!(failing.reported, 13);
         failing.forget(2);
         failing.report(2);
-        assert_eq!(failing.reported(), 0);
+        assert_eq!(failing.reported, 0);
         assert!(failing.pending.is_empty());
     }
 }

@@ -85,11 +85,11 @@ macro_rules! core_calls {
         }
 
         fn unsent_bytes(&mut self) -> u64 {
-            self.core.unsent_bytes()
+            self.core.failing.reported
         }
 
         fn tcp(&self) -> $crate::TcpTally {
-            self.core.tcp()
+            self.core.tcp.clone()
         }
     };
 }
@@ -105,7 +105,7 @@ pub(crate) struct SocketCore<C> {
     /// Connections with bytes to send at the next submission; each once, if its `dirty` is set.
     pub(crate) to_send: Vec<u32>,
     /// Failures that the kernel does not report again, by connection and generation.
-    failures: VecDeque<(u32, u16, io::Error)>,
+    pub(crate) failures: VecDeque<(u32, u16, io::Error)>,
     /// Unix connects to retry once the listener has room.
     busy: Vec<(u32, u16, SockAddr)>,
     /// Time of the next retry of `busy` and of the paused listeners.
@@ -121,8 +121,8 @@ pub(crate) struct SocketCore<C> {
     wall: Wall,
     pub(crate) spinning: Spinning,
     margin: Margin,
-    failing: Failing,
-    tcp: TcpTally,
+    pub(crate) failing: Failing,
+    pub(crate) tcp: TcpTally,
     /// True if the waker was used since the last wait.
     pub(crate) woken: bool,
 }
@@ -242,15 +242,5 @@ impl<C: Default> SocketCore<C> {
         {
             self.margin.woke(now.since(wake_at));
         }
-    }
-
-    /// Returns the unsent bytes of the connection whose failure was reported last.
-    pub(crate) fn unsent_bytes(&self) -> u64 {
-        self.failing.reported()
-    }
-
-    /// Returns the kernel's counters of the connections already closed.
-    pub(crate) fn tcp(&self) -> TcpTally {
-        self.tcp.clone()
     }
 }

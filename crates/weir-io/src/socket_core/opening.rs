@@ -79,11 +79,6 @@ impl<C: Default> SocketCore<C> {
         self.fail_later(index, error);
     }
 
-    /// True if a failure was recorded for this batch.
-    pub(crate) fn has_failures(&self) -> bool {
-        !self.failures.is_empty()
-    }
-
     /// Takes the next recorded failure of a socket that is still in use.
     pub(crate) fn take_failure(&mut self) -> Option<(u32, io::Error)> {
         while let Some((index, generation, error)) = self.failures.pop_front() {

@@ -30,7 +30,7 @@ impl Uring {
     pub(super) fn has_more(&self) -> bool {
         !self.later.is_empty()
             || !self.connected.is_empty()
-            || self.core.has_failures()
+            || !self.core.failures.is_empty()
             || !self.notes.starved.is_empty()
             || !self.notes.receives.is_empty()
             || (!self.waiting.is_empty() && self.core.numbers.are_left())
