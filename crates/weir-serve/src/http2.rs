@@ -17,13 +17,13 @@ use crate::response::FILLER;
 /// State of an HTTP/2 connection.
 #[derive(Debug)]
 pub(crate) struct Http2 {
-    server: H2Server,
+    pub(crate) server: H2Server,
     /// Streams whose request is incomplete or whose response is not yet sent as a whole.
     streams: HashMap<u32, Stream>,
     /// Bodies of responses that wait for the client's windows, in turns.
     bodies: VecDeque<Body>,
     /// Streams whose body is complete, until they are taken.
-    ended: Vec<u32>,
+    pub(crate) ended: Vec<u32>,
     /// Requests after which the connection ends, counted by their begin.
     requests_max: Option<u64>,
     requests_begun: u64,
@@ -177,22 +177,6 @@ impl Http2 {
         self.forget(stream)
     }
 
-    /// Queues the head of a response.
-    pub(crate) fn push_head(
-        &mut self,
-        stream: u32,
-        status: u16,
-        fields: &[(&[u8], &[u8])],
-        is_end: bool,
-    ) {
-        self.server.respond(stream, status, fields, is_end);
-    }
-
-    /// Queues body bytes that are given as they are.
-    pub(crate) fn push_text(&mut self, stream: u32, text: &[u8]) {
-        self.server.send_data(stream, text, true);
-    }
-
     /// Queues `bytes` bytes of filler; `is_last` is true if the body ends with them.
     pub(crate) fn push_filler(&mut self, stream: u32, bytes: u64, is_last: bool) {
         match self.bodies.iter_mut().find(|body| body.stream == stream) {
@@ -220,11 +204,6 @@ impl Http2 {
     /// [`Http2::push_output`].
     pub(crate) fn blocked(&self) -> u32 {
         u32::try_from(self.bodies.len()).expect("at most one for each stream")
-    }
-
-    /// Takes a stream whose body is complete.
-    pub(crate) fn pop_ended(&mut self) -> Option<u32> {
-        self.ended.pop()
     }
 
     /// Queues as much of the bodies as the client's windows permit.
@@ -255,11 +234,6 @@ impl Http2 {
     pub(crate) fn go_away(&mut self) {
         self.server.go_away(None, ErrorCode::NO_ERROR);
         self.is_going_away = true;
-    }
-
-    /// Drops the bytes to send.
-    pub(crate) fn drop_output(&mut self) {
-        self.server.poll_transmit(&mut Vec::new());
     }
 
     /// True if GOAWAY was sent, and all streams that it left have ended.

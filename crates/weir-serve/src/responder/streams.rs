@@ -150,10 +150,10 @@ impl Responder {
             let is_end = has_ended && text.is_none();
             let own_bytes = own_body.as_ref().map(|text| text.len() as u64);
             self.stream_head.with_fields(response, own_bytes, now, |fields| {
-                http2.push_head(stream, response.status, fields, is_end);
+                http2.server.respond(stream, response.status, fields, is_end);
             });
             if let Some(text) = text {
-                http2.push_text(stream, text.as_bytes());
+                http2.server.send_data(stream, text.as_bytes(), true);
             }
         }
         if bytes > 0 {
@@ -199,13 +199,15 @@ impl Responder {
             return;
         }
         if is_muted {
-            return http2.drop_output();
+            return http2.server.poll_transmit(&mut Vec::new());
         }
         http2.push_output(out);
         if http2.is_done() && !std::mem::replace(&mut http2.is_lingering, true) {
             self.waiting.add(now.after(LINGER_NS), Waiting::Lingering { conn, life });
         }
-        while let Some(stream) = self.connections[conn.index()].http2().and_then(Http2::pop_ended) {
+        while let Some(stream) =
+            self.connections[conn.index()].http2().and_then(|http2| http2.ended.pop())
+        {
             self.end_stream(conn, stream, now);
         }
         let connection = &mut self.connections[conn.index()];

@@ -1,7 +1,6 @@
 //! TLS state of one accepted connection: bytes from the client become plaintext, plaintext becomes
 //! records. Independent of sockets.
 
-use std::fmt;
 use std::io::{Read, Write};
 use std::sync::Arc;
 
@@ -18,27 +17,15 @@ pub(crate) struct Session {
     has_begun: bool,
     /// True once the client has sent close_notify.
     is_closed: bool,
-    opening: Opening,
-}
-
-/// Check of the first plaintext against the protocol that ALPN has chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Opening {
-    /// The first bytes are those of the preface of HTTP/2, so many of them.
-    Preface(usize),
-    /// The check is done.
-    Checked,
+    /// Bytes of the preface of HTTP/2 that the plaintext began with; `None` once it is checked
+    /// against the protocol that ALPN has chosen.
+    preface_bytes: Option<usize>,
 }
 
 /// Reason for which TLS ends a connection.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub(crate) struct TlsFailure(String);
-
-impl fmt::Display for TlsFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// Effect of received bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,7 +42,7 @@ impl Session {
         let mut conn = conn.expect("the configuration has no fragment size to refuse");
         // The backend keeps what the kernel does not take.
         conn.set_buffer_limit(None);
-        Session { conn, has_begun: false, is_closed: false, opening: Opening::Preface(0) }
+        Session { conn, has_begun: false, is_closed: false, preface_bytes: Some(0) }
     }
 
     /// Decrypts bytes from the client, cut anywhere, and appends the plaintext. There may be output
@@ -141,16 +128,13 @@ impl Session {
 
     /// Checks that the client speaks HTTP/2 if, and only if, ALPN has chosen it.
     fn check_opening(&mut self, plain: &[u8]) -> Result<(), TlsFailure> {
-        let Opening::Preface(seen) = self.opening else { return Ok(()) };
+        let Some(seen) = self.preface_bytes else { return Ok(()) };
         let is_http2 = self.conn.alpn_protocol() == Some(ALPN_HTTP2);
         let expected = &PREFACE[seen..];
         let length = plain.len().min(expected.len());
         let is_preface = plain[..length] == expected[..length];
         let is_whole = length == expected.len();
-        self.opening = match is_preface && !is_whole {
-            true => Opening::Preface(seen + length),
-            false => Opening::Checked,
-        };
+        self.preface_bytes = (is_preface && !is_whole).then_some(seen + length);
         match (is_http2, is_preface) {
             (true, false) => {
                 Err(TlsFailure("ALPN chose h2, but the client spoke another".to_owned()))
