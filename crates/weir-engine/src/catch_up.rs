@@ -19,7 +19,7 @@ const LONGEST: u64 = 20;
 /// The catch-up in progress, and the sum of those that delayed requests of the window.
 #[derive(Debug, Default)]
 pub(crate) struct CatchUp {
-    is_on: bool,
+    pub(crate) is_on: bool,
     /// True if no event came for long before those of this turn.
     is_silent: bool,
     current: Current,
@@ -95,12 +95,6 @@ impl CatchUp {
         current.delayed.requests += measured;
     }
 
-    /// True during a catch-up.
-    #[inline]
-    pub(crate) fn is_on(&self) -> bool {
-        self.is_on
-    }
-
     /// Takes in the end of a turn. Ends the catch-up once nothing is overdue, and no more requests
     /// are in flight than before the stop. `before` is their number at the begin of the turn that
     /// sent the first late one.
@@ -173,16 +167,16 @@ mod tests {
     fn requests_count_until_the_backlog_and_the_queue_are_gone() {
         let mut catch_up = CatchUp::default();
         send(&mut catch_up, 10, 11, 1);
-        assert!(!catch_up.is_on(), "one millisecond is scheduling");
+        assert!(!catch_up.is_on, "one millisecond is scheduling");
         send(&mut catch_up, 20, 70, 0);
         send(&mut catch_up, 30, 70, 1);
         catch_up.follow(Nanos(70 * MS), 1, 2, false);
-        assert!(catch_up.is_on(), "two are in flight, before it was one");
+        assert!(catch_up.is_on, "two are in flight, before it was one");
         send(&mut catch_up, 80, 80, 1);
         catch_up.follow(Nanos(80 * MS), 3, 1, true);
-        assert!(catch_up.is_on(), "more are overdue");
+        assert!(catch_up.is_on, "more are overdue");
         catch_up.follow(Nanos(90 * MS), 3, 1, false);
-        assert!(!catch_up.is_on());
+        assert!(!catch_up.is_on);
         send(&mut catch_up, 100, 100, 1);
         let from = Some(Nanos(20 * MS));
         assert_eq!(catch_up.delayed(), delayed(2, 50, from));
@@ -228,9 +222,9 @@ mod tests {
         let mut catch_up = CatchUp::default();
         send(&mut catch_up, 20, 30, 1);
         catch_up.follow(Nanos(230 * MS), 0, 5, false);
-        assert!(catch_up.is_on());
+        assert!(catch_up.is_on);
         catch_up.follow(Nanos(231 * MS), 0, 5, false);
-        assert!(!catch_up.is_on());
+        assert!(!catch_up.is_on);
         send(&mut catch_up, 300, 340, 1);
         let from = Some(Nanos(20 * MS));
         assert_eq!(catch_up.delayed(), delayed(2, 40, from));

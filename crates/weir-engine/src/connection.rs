@@ -43,8 +43,9 @@ pub(crate) struct Connection {
     pub(crate) state: State,
     /// True once the first attempt to open the connection has succeeded or failed.
     pub(crate) is_resolved: bool,
-    /// True if this socket has delivered a complete response.
-    has_responded: bool,
+    /// True if this socket has delivered a complete response, or ends as planned, which is no
+    /// failure.
+    pub(crate) has_responded: bool,
     /// Consecutive sockets that delivered no response.
     fruitless: u8,
     /// The instant that the state refers to.
@@ -99,12 +100,6 @@ impl Connection {
             State::Open => self.at.after(lifetime_ns),
             _ => Nanos::MAX,
         }
-    }
-
-    /// Marks the end of the socket as planned, which is no failure even if it delivered no
-    /// response.
-    pub(crate) fn end_as_planned(&mut self) {
-        self.has_responded = true;
     }
 
     /// Records the end of the socket and returns the earliest time of a retry.

@@ -16,7 +16,7 @@ use clients::Clients;
 #[derive(Debug)]
 pub(crate) struct Layers {
     /// True if sockets are open as soon as they are connected, and carry plain HTTP/1.
-    are_plain: bool,
+    pub(crate) are_plain: bool,
     preambles: Vec<PreambleFactory>,
     /// Clients of TLS; `None` without TLS.
     tls: Option<Clients>,
@@ -82,12 +82,6 @@ impl Layers {
             has_stepped: false,
             plain: Vec::new(),
         }
-    }
-
-    /// True if sockets are open as soon as they are connected, and carry plain HTTP/1.
-    #[inline]
-    pub(crate) fn are_plain(&self) -> bool {
-        self.are_plain
     }
 
     /// Returns the TLS session of a connection's socket, if there is one.

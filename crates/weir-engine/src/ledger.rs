@@ -71,7 +71,7 @@ impl Ledger {
     /// True if an observer sees the exchanges of `conn`.
     #[inline]
     pub(crate) fn observes(&self, conn: ConnId) -> bool {
-        self.stamping.covers(conn) || self.observers.see_all()
+        self.stamping.covers(conn) || self.observers.sees_all
     }
 
     /// Announces the same response to `exchanges` identical exchanges; if they are

@@ -33,7 +33,7 @@ pub(crate) struct Live {
     /// Channel to the program; `None` if nothing receives.
     sender: Option<LiveSender>,
     /// Time of the next frame.
-    frame_at: Nanos,
+    pub(crate) frame_at: Nanos,
 }
 
 impl Live {
@@ -47,12 +47,6 @@ impl Live {
         if self.sender.is_some() {
             self.frame_at = start.after(FRAME_NS);
         }
-    }
-
-    /// Returns the time of the next frame; [`Nanos::MAX`] if nothing receives.
-    #[inline]
-    pub(crate) fn frame_at(&self) -> Nanos {
-        self.frame_at
     }
 
     /// Sends the state of the worker, and sets the time of the next frame. Missed frames are left

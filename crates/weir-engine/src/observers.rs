@@ -24,7 +24,7 @@ use stamp_tallies::StampTallies;
 pub(crate) struct Observers {
     all: Vec<Box<dyn Observer>>,
     /// True if at least one observer sees every connection.
-    sees_all: bool,
+    pub(crate) sees_all: bool,
 }
 
 impl Observers {
@@ -38,12 +38,6 @@ impl Observers {
         all.extend(job.observers.iter().map(|factory| factory.make(number)));
         let sees_all = all.iter().any(|one| one.scope() == Scope::AllConnections);
         Observers { all, sees_all }
-    }
-
-    /// True if at least one observer sees every connection.
-    #[inline]
-    pub(crate) fn see_all(&self) -> bool {
-        self.sees_all
     }
 
     /// Announces the end of an exchange on a connection that `is_stamped` or not. The late response

@@ -52,12 +52,6 @@ impl<L: Lane> ConnectionPool<L> {
         ConnectionPool { shared: Shared::new(connections, layers, ledger), lane }
     }
 
-    /// Drops the connections, whose sockets were closed at `end`, and returns the ledger.
-    pub(crate) fn into_ledger(mut self, end: Nanos) -> Ledger {
-        self.lane.finish(&mut self.shared, end);
-        self.shared.ledger
-    }
-
     /// Returns the worker's frame at `now`, with `backlog` slots due and unsent.
     pub(crate) fn frame(&self, now: Nanos, backlog: u64) -> WorkerFrame {
         let counts = &self.shared.connections.counts;
@@ -109,7 +103,7 @@ impl<L: Lane> ConnectionPool<L> {
         match kind {
             EventKind::Received { bytes, rx_at } => {
                 self.shared.received_at = rx_at;
-                match self.shared.layers.are_plain() {
+                match self.shared.layers.are_plain {
                     true => self.received(conn, bytes, at),
                     false => self.received_in_layers(conn, bytes, at),
                 }

@@ -12,7 +12,7 @@ const SUBTICKS: f64 = 1024.0;
 #[derive(Clone, Debug)]
 pub(crate) struct Gaps {
     seed: u64,
-    mean_ns: f64,
+    pub(crate) mean_ns: f64,
     index: u64,
     state: u64,
     offset_subticks: u64,
@@ -27,11 +27,6 @@ impl Gaps {
     /// Returns the same process, restarted from its beginning.
     pub(crate) fn restarted(&self) -> Gaps {
         Gaps { index: 0, state: 0, offset_subticks: 0, ..self.clone() }
-    }
-
-    /// Returns the mean gap in nanoseconds.
-    pub(crate) fn mean_ns(&self) -> f64 {
-        self.mean_ns
     }
 
     /// Returns the next arrival, as an offset from the start in whole nanoseconds.

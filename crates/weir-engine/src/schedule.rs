@@ -63,7 +63,7 @@ impl Schedule {
         let all_ns = match &self.kind {
             Kind::Closed => return 0,
             Kind::Uniform(rate) => 1e9 / rate.rps(),
-            Kind::Poisson { gaps, .. } => gaps.mean_ns(),
+            Kind::Poisson { gaps, .. } => gaps.mean_ns,
         };
         (all_ns / self.partition.fraction()) as u64
     }
@@ -125,7 +125,7 @@ impl Schedule {
                 .saturating_sub(self.taken),
             Kind::Poisson { gaps, .. } if self.next_ns < until_ns => {
                 let overdue_ns = until_ns - self.next_ns;
-                1 + (overdue_ns as f64 / gaps.mean_ns() * self.partition.fraction()) as u64
+                1 + (overdue_ns as f64 / gaps.mean_ns * self.partition.fraction()) as u64
             }
             Kind::Poisson { .. } => 0,
         }

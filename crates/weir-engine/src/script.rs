@@ -24,7 +24,7 @@ const LONG_NS: u64 = 1_000_000;
 #[derive(Debug)]
 pub(crate) struct Script<'a> {
     state: &'a mut Worker,
-    calls: Calls,
+    pub(crate) calls: Calls,
     control: &'a Control,
     watch: &'a Watch,
     worker: u32,
@@ -93,11 +93,6 @@ impl<'a> Script<'a> {
             last: Batch::default(),
             outstanding,
         }
-    }
-
-    /// Returns the callbacks that the script defines.
-    pub(crate) fn calls(&self) -> Calls {
-        self.calls
     }
 
     /// Returns the part of each response that the script reads; `None` if it reads none.

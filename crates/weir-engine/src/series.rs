@@ -26,7 +26,7 @@ const COARSENED_AT_ONCE: usize = 32;
 #[derive(Debug)]
 pub(crate) struct Series {
     t0: Nanos,
-    length_ns: u64,
+    pub(crate) length_ns: u64,
     /// Interval being filled; its latencies are in `latency`.
     pub(crate) current: Interval,
     latency: Tally,
@@ -67,11 +67,6 @@ impl Series {
         let all = self.done.iter_mut().chain([&mut self.current]);
         all.for_each(|interval| interval.start_ns = interval.start_ns.saturating_add(earlier_ns));
         self.t0 = t0;
-    }
-
-    /// Returns the length of an interval in nanoseconds.
-    pub(crate) fn length_ns(&self) -> u64 {
-        self.length_ns
     }
 
     /// Counts `responses` complete responses.

@@ -13,13 +13,13 @@ use crate::timeline::Timeline;
 /// The slots that one worker has not taken yet.
 #[derive(Debug)]
 pub(crate) struct SlotSource {
-    schedule: Schedule,
+    pub(crate) schedule: Schedule,
     /// Requests of M not yet dispatched, in a closed loop with a number of requests.
-    quota: Option<u64>,
+    pub(crate) quota: Option<u64>,
     /// True if slots after t1 are sent, which keeps the load up until M is resolved. None are sent
     /// if the number of requests is fixed, if the window was cut, or if the load ends at t1 like
     /// wrk's.
-    has_tail: bool,
+    pub(crate) has_tail: bool,
     /// Interval of `--tick`; 1 ns without.
     tick_ns: u64,
 }
@@ -36,33 +36,6 @@ impl SlotSource {
             has_tail: plan.requests.is_none() && !job.ending.stops_at_t1,
             tick_ns: plan.tick_ns.unwrap_or(1),
         }
-    }
-
-    /// True if the slots have intended times of their own.
-    #[inline]
-    pub(crate) fn is_open_loop(&self) -> bool {
-        self.schedule.is_open_loop()
-    }
-
-    /// Returns the mean time between planned slots, in nanoseconds.
-    pub(crate) fn gap_ns(&self) -> u64 {
-        self.schedule.gap_ns()
-    }
-
-    /// Returns the number of requests of M that are left to dispatch; `None` if it is not limited.
-    pub(crate) fn quota(&self) -> Option<u64> {
-        self.quota
-    }
-
-    /// True if slots after t1 are sent.
-    #[inline]
-    pub(crate) fn has_tail(&self) -> bool {
-        self.has_tail
-    }
-
-    /// Sends no slots after t1.
-    pub(crate) fn cut_tail(&mut self) {
-        self.has_tail = false;
     }
 
     /// Returns the intended time of the next planned slot.
@@ -142,10 +115,5 @@ impl SlotSource {
     /// Returns the number of planned slots that are due at `until` and not taken.
     pub(crate) fn backlog(&self, timeline: &Timeline, until: Nanos) -> u64 {
         self.schedule.backlog(until.since(timeline.start))
-    }
-
-    /// Returns the schedule, which holds the planned slots that were not taken.
-    pub(crate) fn into_schedule(self) -> Schedule {
-        self.schedule
     }
 }

@@ -179,7 +179,7 @@ impl<'a, R> Source<'a, R> {
     /// True if a batch for a future slot should be made now.
     pub(crate) fn has_time_ahead(&self, demand: &Demand<'_>, now: Nanos) -> bool {
         let Some(queue) = self.queue() else { return false };
-        let is_made = queue.repeated.is_some() || !demand.slots.is_open_loop();
+        let is_made = queue.repeated.is_some() || !demand.slots.schedule.is_open_loop();
         if is_made || self.is_over() {
             return false;
         }
@@ -255,7 +255,7 @@ impl<R> Requests<R> {
         script: &mut Script<'_>,
         backend: &mut impl Backend,
     ) -> Requests<R> {
-        let calls = script.calls();
+        let calls = script.calls;
         let (is_learning, knows_connections) = (calls.response.is_some(), calls.knows_connections);
         assert!(!(L::STREAMS && knows_connections), "a script that knows connections needs HTTP/1");
         // Streams leave room for other strings, in any order.
@@ -280,16 +280,16 @@ impl<R> Requests<R> {
 impl Demand<'_> {
     /// Returns the intended time of the first slot without a batch; `None` in a closed loop.
     fn next_unmade(&self, queue: &RequestQueue) -> Option<Nanos> {
-        let later_ns = self.slots.gap_ns().saturating_mul(queue.requests());
+        let later_ns = self.slots.schedule.gap_ns().saturating_mul(queue.requests());
         Some(self.slots.next_at(self.timeline)?.after(later_ns))
     }
 
     /// True if a slot without a batch is due by `until`.
     fn lacks(&self, queue: &RequestQueue, until: Nanos, now: Nanos) -> bool {
         match self.next_unmade(queue) {
-            Some(due) => due <= until && (due < self.timeline.t1 || self.slots.has_tail()),
+            Some(due) => due <= until && (due < self.timeline.t1 || self.slots.has_tail),
             None => {
-                let is_wanted = self.slots.quota().is_none_or(|left| queue.requests() < left);
+                let is_wanted = self.slots.quota.is_none_or(|left| queue.requests() < left);
                 is_wanted && self.slots.is_due(self.timeline, now)
             }
         }

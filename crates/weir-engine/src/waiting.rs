@@ -83,7 +83,7 @@ pub(crate) struct Waiting {
     /// Moving average of such a time, in nanoseconds; [`u64::MAX`] before the first.
     usual_ns: u64,
     /// Waits that delivered events, and their events.
-    seen: Seen,
+    pub(crate) seen: Seen,
 }
 
 /// Wake-ups of a worker that delivered events, and the number of those events.
@@ -130,11 +130,6 @@ impl Waiting {
             usual_ns: u64::MAX,
             seen: Seen::default(),
         }
-    }
-
-    /// Returns the wake-ups and events so far.
-    pub(crate) fn seen(&self) -> Seen {
-        self.seen
     }
 
     /// Returns the policy of a wait from `now` to `until` at the latest, for responses on `busy`

@@ -81,7 +81,7 @@ pub(crate) struct WarmupDetector {
     /// Bins that are over and not yet added.
     complete: Vec<Sum>,
     /// Time of the next update of the board.
-    look_at: Nanos,
+    pub(crate) look_at: Nanos,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -103,11 +103,6 @@ impl WarmupDetector {
         self.current.responses += u64::from(responses);
         let times_ns = time_ns.saturating_mul(u64::from(responses));
         self.current.time_ns = self.current.time_ns.saturating_add(times_ns);
-    }
-
-    /// Returns the time of the next update of the board.
-    pub(crate) fn next(&self) -> Nanos {
-        self.look_at
     }
 
     /// Adds the bins that are over at `now` to the board.
@@ -133,7 +128,7 @@ mod tests {
         (0..60_000).map(|step| step * 1_000_000).find(|at| {
             noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             warmup.responded(*at, time_ns(*at) + (noise >> 54), 1);
-            if warmup.next() <= Nanos(*at) {
+            if warmup.look_at <= Nanos(*at) {
                 warmup.add_to(&board, Nanos::ZERO, Nanos(*at));
                 return board.has_settled(*at);
             }

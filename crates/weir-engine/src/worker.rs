@@ -115,7 +115,8 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         let mut connections = Connections::new(job, limits);
         let has_several_streams = L::STREAMS && limits.depth > 1;
         let stamping = Stamping::new(&job.plan, limits.connections, has_several_streams);
-        let ledger = Ledger::new(job, number, limits.connections, slots.gap_ns(), stamping);
+        let ledger =
+            Ledger::new(job, number, limits.connections, slots.schedule.gap_ns(), stamping);
         let lane = lane(job, &mut connections);
         Worker {
             turn: Turn::new(script.is_some() || job.opens_in_steps()),
@@ -160,7 +161,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         // A window without an end of its own ended with the run.
         self.phases.window_ns = (t0.0, t1.0.min(self.phases.tail_end_ns).max(t0.0));
         let missing =
-            self.slots.quota().filter(|left| *left > 0 && self.job.plan.duration_ns.is_none());
+            self.slots.quota.filter(|left| *left > 0 && self.job.plan.duration_ns.is_none());
         let quota = missing
             .filter(|_| !self.stage.is_cut)
             .map(|left| left + self.pool.recorder().measured());
@@ -172,9 +173,9 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         // Dropped first, so that its memory is free for the measurements.
         drop(self.backend);
         let planned = Planned { quota, is_cut: self.stage.is_cut, unsent_until };
-        let ledger = self.pool.into_ledger(end);
-        let mut measurements =
-            ledger.finish(self.slots.into_schedule(), planned, self.phases, &self.live);
+        self.pool.lane.finish(&mut self.pool.shared, end);
+        let ledger = self.pool.shared.ledger;
+        let mut measurements = ledger.finish(self.slots.schedule, planned, self.phases, &self.live);
         // A failing script stops the run like a signal, but counts as no interruption.
         let has_failed = self.control.script_failure().is_some();
         measurements.is_unsettled = self.stage.is_unsettled;
@@ -277,7 +278,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         self.turn.now = now;
         self.make_ahead();
         self.stalls.turn(from, until, woken_at, self.turn.now);
-        if self.pool.recorder().catch_up.is_on() {
+        if self.pool.recorder().catch_up.is_on {
             let (before, now) = (in_flight, self.turn.now);
             let in_flight = self.pool.shared.connections.counts.in_flight;
             let is_overdue = self.slots.has_due(self.timeline(), now);
@@ -310,7 +311,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         };
         self.pool.recorder_mut().retime(|timeline| timeline.cut(at, drain_ns));
         self.stage.is_cut = true;
-        self.slots.cut_tail();
+        self.slots.has_tail = false;
     }
 
     /// Returns the phases of the run; unset until S is fixed.
@@ -403,7 +404,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
     fn next_wake(&mut self) -> Nanos {
         let Timeline { start, t0, t1, drain_end } = *self.timeline();
         let mut until = self.pool.shared.connections.next_at().min(drain_end);
-        until = until.min(self.pool.recorder().next_at()).min(self.live.frame_at());
+        until = until.min(self.pool.recorder().next_at()).min(self.live.frame_at);
         // A stop request that was handled lies in the past, and would keep the worker from
         // sleeping.
         if !self.stage.is_stopped {
@@ -425,7 +426,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         };
         let is_over = self.stage.is_over(self.timeline(), self.turn.now);
         // If the load ends with the window, not even slots due before t1 are sent later.
-        if !is_over && self.is_ready() && (slot < t1 || self.slots.has_tail()) {
+        if !is_over && self.is_ready() && (slot < t1 || self.slots.has_tail) {
             until = until.min(slot);
         }
         if self.can_resend() && !is_over {
@@ -451,7 +452,8 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
                 break;
             }
             let until = self.pool.shared.connections.deadlines.next().min(end).min(stop_at);
-            let until = until.min(self.pool.recorder().interval_end()).min(self.live.frame_at());
+            let until =
+                until.min(self.pool.recorder().series.current_end()).min(self.live.frame_at);
             self.backend.wait(until, WaitPolicy::Sleep)?;
             let called_at = self.process_events();
             now = self.backend.now();

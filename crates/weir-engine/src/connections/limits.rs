@@ -52,7 +52,7 @@ impl Limits {
         script: Option<&Script<'_>>,
         streams: bool,
     ) -> Limits {
-        let calls = script.map(Script::calls).unwrap_or_default();
+        let calls = script.map(|script| script.calls).unwrap_or_default();
         let shows = script.and_then(Script::interest);
         Limits {
             connections,

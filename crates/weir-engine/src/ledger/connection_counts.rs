@@ -2,7 +2,6 @@
 
 use weir_http::WindowWaits;
 use weir_io::Nanos;
-use weir_result::document::Certificate;
 use weir_result::{Connections, Histogram, Measurements, Tally, TlsCounts};
 
 use crate::handshake::Handshake;
@@ -15,7 +14,7 @@ pub(crate) struct ConnectionCounts {
     connect: ConnectTimes,
     tls_handshake: Tally,
     /// Handshakes by kind; `None` without TLS.
-    tls: Option<TlsCounts>,
+    pub(crate) tls: Option<TlsCounts>,
     /// Times of the opening exchanges of multiplexed protocols.
     pub(crate) opening: Tally,
 }
@@ -66,18 +65,6 @@ impl ConnectionCounts {
         let Some(tls) = &mut self.tls else { return };
         tls.count(handshake.kind, handshake.is_returning, handshake.parameters);
         tls.in_window += u64::from(timeline.is_in_window(at));
-    }
-
-    /// True if no certificates of the server were seen yet, in a run over TLS.
-    pub(crate) fn lacks_certificates(&self) -> bool {
-        self.tls.as_ref().is_some_and(|tls| tls.certificates.is_empty())
-    }
-
-    /// Keeps the server's certificates.
-    pub(crate) fn certificates(&mut self, certificates: Vec<Certificate>) {
-        if let Some(tls) = &mut self.tls {
-            tls.certificates = certificates;
-        }
     }
 
     /// Adds the waits of request bodies on a connection for its peer's windows.

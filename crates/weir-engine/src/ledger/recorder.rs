@@ -15,7 +15,6 @@ use crate::completion::Outcome;
 use crate::departures::DepartureCounts;
 use crate::exchange::{Exchange, Phase};
 use crate::job::Job;
-use crate::live::Live;
 use crate::occupancy::{Integral, OccupancyCount};
 use crate::sampler::Sampler;
 use crate::series::Series;
@@ -41,8 +40,8 @@ pub(crate) struct Recorder {
     counts: Counts,
     times: Times,
     window: Window,
-    slices: Slices,
-    series: Series,
+    pub(crate) slices: Slices,
+    pub(crate) series: Series,
     departures: DepartureCounts,
     /// Requests of an open loop that late sends delayed.
     pub(crate) catch_up: CatchUp,
@@ -180,7 +179,7 @@ impl Recorder {
     /// Returns the first border of intervals at or after `at`.
     pub(crate) fn border_from(&self, at: Nanos) -> Nanos {
         let before_ns = self.timeline.t0.since(at);
-        self.timeline.t0.before(before_ns - before_ns % self.series.length_ns())
+        self.timeline.t0.before(before_ns - before_ns % self.series.length_ns)
     }
 
     /// Returns the number of members of M that are on the wire and unresolved.
@@ -415,34 +414,12 @@ impl Recorder {
         self.counts.interim_responses += count;
     }
 
-    /// Returns the end of the next slice to close.
-    #[inline]
-    pub(crate) fn slice_end(&self) -> Nanos {
-        self.slices.next_end()
-    }
-
-    /// Records the requests in flight and the backlog at the ends of the slices that have ended.
-    pub(crate) fn end_slices(
-        &mut self,
-        now: Nanos,
-        in_flight: u64,
-        backlog: impl Fn(Nanos) -> u64,
-    ) {
-        self.slices.end(now, in_flight, backlog);
-    }
-
     /// Returns the time at which the next interval ends, or the next sample of the rate or of the
     /// warm-up is due.
     #[inline]
     pub(crate) fn next_at(&self) -> Nanos {
-        let warmup = self.warmup.as_ref().map_or(Nanos::MAX, WarmupDetector::next);
-        self.interval_end().min(self.sample_at()).min(warmup)
-    }
-
-    /// Returns the end of the current interval.
-    #[inline]
-    pub(crate) fn interval_end(&self) -> Nanos {
-        self.series.current_end()
+        let warmup = self.warmup.as_ref().map_or(Nanos::MAX, |warmup| warmup.look_at);
+        self.series.current_end().min(self.sample_at()).min(warmup)
     }
 
     /// Returns the worker's frame at `now`, without what others know.
@@ -460,11 +437,6 @@ impl Recorder {
             errors: self.counts.errors.clone(),
             ..WorkerFrame::default()
         }
-    }
-
-    /// Closes the intervals that end at or before `now`.
-    pub(crate) fn roll(&mut self, now: Nanos, in_flight: u64, backlog: u64, live: &Live) {
-        self.series.roll(now, in_flight, backlog, live);
     }
 
     /// Returns the time at which the next sample of the rate is due.

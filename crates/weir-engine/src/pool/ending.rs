@@ -122,7 +122,7 @@ impl<L: Lane> ConnectionPool<L> {
         // If the peer announced the end before its first response, the next socket has to wait.
         if !self.lane.is_announced(conn) {
             ledger.connections.counts.renewed += 1;
-            connections.at_mut(conn).end_as_planned();
+            connections.at_mut(conn).has_responded = true;
         }
         // A reset drops what was sent before.
         let close = connections.renewal.close;

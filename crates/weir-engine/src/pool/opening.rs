@@ -15,7 +15,7 @@ impl<L: Lane> ConnectionPool<L> {
         if self.shared.connections.at(conn).state != State::Connecting {
             return Action::None;
         }
-        match self.shared.layers.are_plain() {
+        match self.shared.layers.are_plain {
             true => self.begin(conn, at),
             false => self.begin_layers(conn, at),
         }
@@ -119,8 +119,10 @@ impl<L: Lane> ConnectionPool<L> {
     fn secured(&mut self, conn: ConnId, at: Nanos) {
         let Shared { connections, layers, ledger, .. } = &mut self.shared;
         let Some((session, is_returning)) = layers.handshake(conn) else { return };
-        if ledger.connections.lacks_certificates() {
-            ledger.connections.certificates(tls::certificates(session));
+        if let Some(counts) = &mut ledger.connections.tls
+            && counts.certificates.is_empty()
+        {
+            counts.certificates = tls::certificates(session);
         }
         let handshake = tls::handshake(session, is_returning);
         ledger.secured(handshake, at.since(connections.at(conn).at), at);

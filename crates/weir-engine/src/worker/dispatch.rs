@@ -82,7 +82,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     #[inline]
     pub(super) fn can_resend(&self) -> bool {
         let Some(intended_at) = self.pool.lane.next_returned() else { return false };
-        let is_in_time = intended_at < self.timeline().t1 || self.slots.has_tail();
+        let is_in_time = intended_at < self.timeline().t1 || self.slots.has_tail;
         is_in_time && self.stage.is_sending && !self.pool.shared.connections.ready.is_empty()
     }
 

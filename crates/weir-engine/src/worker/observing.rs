@@ -38,7 +38,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         if now >= t0 {
             self.pool.recorder_mut().warmup = None;
             self.stage.is_unsettled = true;
-        } else if warmup.next() <= now {
+        } else if warmup.look_at <= now {
             let board = self.control.board(self.job.plan.warmup_ns);
             warmup.add_to(board, start, now);
             let begins_at = self.pool.recorder().border_from(now.after(WINDOW_LEAD_NS));
@@ -58,28 +58,28 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         if self.phases.t0_ns == 0 && now >= t0 {
             self.phases.t0_ns = now.0;
             self.pool.shared.record_open();
-            self.stalls.begin(t0, now, self.backend.usage(), self.waiting.seen());
+            self.stalls.begin(t0, now, self.backend.usage(), self.waiting.seen);
         }
         if self.pool.recorder().warmup.is_some() {
             self.settle_in(now);
         }
-        if self.pool.recorder().slice_end() <= now {
+        if self.pool.recorder().slices.next_end() <= now {
             self.end_slices(now);
         }
         if self.phases.t1_ns == 0 && now >= t1 {
             self.phases.t1_ns = now.0;
             let window = Window { t0: Nanos(self.phases.t0_ns), t1: now };
-            self.stalls.end(window, self.backend.usage(), self.waiting.seen());
+            self.stalls.end(window, self.backend.usage(), self.waiting.seen);
         }
         if self.pool.recorder().sample_at() <= now {
             self.pool.recorder_mut().sample(now);
         }
-        if self.pool.recorder().interval_end() <= now {
+        if self.pool.recorder().series.current_end() <= now {
             let backlog = self.slots.backlog(self.timeline(), now);
             let in_flight = self.pool.shared.connections.counts.in_flight;
-            self.pool.recorder_mut().roll(now, in_flight, backlog, &self.live);
+            self.pool.recorder_mut().series.roll(now, in_flight, backlog, &self.live);
         }
-        if self.live.frame_at() <= now {
+        if self.live.frame_at <= now {
             self.send_frame(now);
         }
     }
@@ -99,13 +99,13 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         let (slots, in_flight) = (&self.slots, self.pool.shared.connections.counts.in_flight);
         let timeline = *self.timeline();
         let backlog = |end: Nanos| slots.backlog(&timeline, end);
-        self.pool.shared.ledger.recorder.end_slices(now, in_flight, backlog);
+        self.pool.shared.ledger.recorder.slices.end(now, in_flight, backlog);
     }
 
     /// True if a closed loop with a number of requests is complete, or never will be: there was no
     /// response for longer than a request and a connect may take together.
     fn is_exhausted(&self, now: Nanos) -> bool {
-        let Some(left) = self.slots.quota() else { return false };
+        let Some(left) = self.slots.quota else { return false };
         let Timeline { t0, t1, .. } = *self.timeline();
         if t1 <= now {
             return false;
