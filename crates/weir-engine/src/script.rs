@@ -229,7 +229,7 @@ impl<'a> Script<'a> {
         if self.is_over() {
             return;
         }
-        let is_cut = response.is_some_and(|response| response.is_cut());
+        let is_cut = response.is_some_and(|response| response.is_cut);
         self.bodies_cut += u64::from(is_cut);
         self.state.set_body_cut(is_cut);
         let from = self.enter(Callback::Response, backend);
@@ -238,9 +238,7 @@ impl<'a> Script<'a> {
             About { connection: conn.0, request }
         });
         let shown = match response {
-            Some(response) => {
-                self.state.response(status, response.fields(), response.body(), about)
-            }
+            Some(response) => self.state.response(status, response.fields(), response.body, about),
             None => self.state.response(status, std::iter::empty(), &[], about),
         };
         self.leave(Callback::Response, from, backend);

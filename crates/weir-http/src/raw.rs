@@ -155,7 +155,7 @@ fn read_request(
         let (name, value) = (&bytes[field_at..field.colon], &bytes[field.colon + 1..field.content]);
         let is_framing = framing.field(name, value);
         if is_framing && is_sound && name.len() != "Connection".len() {
-            (framing_at, is_sound) = (field_at, framing.fault().is_none());
+            (framing_at, is_sound) = (field_at, framing.fault.is_none());
         }
         is_framing
     })?;

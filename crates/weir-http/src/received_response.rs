@@ -19,9 +19,15 @@ pub enum Interest {
 #[derive(Clone, Copy, Debug)]
 pub struct ReceivedResponse<'a> {
     pub(crate) status: u16,
-    pub(crate) head: &'a [u8],
-    pub(crate) body: &'a [u8],
-    pub(crate) is_cut: bool,
+    /// Bytes of the field lines, those of trailers last, without status line, empty lines and
+    /// anything between. Two responses with equal bytes here have equal fields.
+    pub head: &'a [u8],
+    /// Content without chunk framing: at most its first 64 MiB, less if the
+    /// [`BodyBudget`](crate::BodyBudget) is used up. Empty unless the interest is
+    /// [`Interest::Body`].
+    pub body: &'a [u8],
+    /// True if the content was longer than `body`.
+    pub is_cut: bool,
 }
 
 impl<'a> ReceivedResponse<'a> {
@@ -35,24 +41,6 @@ impl<'a> ReceivedResponse<'a> {
     /// one (RFC 9112 §5.2) contains its line ends.
     pub fn fields(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
         Fields::of(self.head)
-    }
-
-    /// Returns the bytes of the field lines, those of trailers last, without status line, empty
-    /// lines and anything between. Two responses with equal bytes here have equal fields.
-    pub fn head(&self) -> &'a [u8] {
-        self.head
-    }
-
-    /// Returns the content without chunk framing: at most its first 64 MiB, less if the
-    /// [`BodyBudget`](crate::BodyBudget) is used up. Empty unless the interest is
-    /// [`Interest::Body`].
-    pub fn body(&self) -> &'a [u8] {
-        self.body
-    }
-
-    /// True if the content was longer than [`ReceivedResponse::body`].
-    pub fn is_cut(&self) -> bool {
-        self.is_cut
     }
 }
 

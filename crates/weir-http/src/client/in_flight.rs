@@ -11,7 +11,7 @@ use crate::{RequestId, RequestTraits};
 pub(crate) struct InFlight {
     heads: Heads,
     depth: u16,
-    count: u16,
+    pub(crate) count: u16,
     oldest: u16,
     /// True if the newest request has `Connection: close`; none follows it.
     closes: bool,
@@ -28,11 +28,6 @@ impl InFlight {
         assert!((1..=DEPTH_MAX).contains(&depth), "depth {depth} is not in 1..={DEPTH_MAX}");
         assert!(self.count == 0, "the depth changes while nothing is in flight");
         (self.depth, self.oldest) = (depth, 0);
-    }
-
-    #[inline]
-    pub(crate) fn count(&self) -> u16 {
-        self.count
     }
 
     #[inline]
@@ -170,7 +165,7 @@ mod tests {
                     assert_eq!(ring.pop(count), RequestId(id));
                     queue.drain(..usize::from(count));
                 }
-                assert_eq!(usize::from(ring.count()), queue.len());
+                assert_eq!(usize::from(ring.count), queue.len());
             }
         }
     }

@@ -114,7 +114,7 @@ impl Http1 {
     /// # Panics
     /// If there was a request on this socket before.
     pub fn set_interest(&mut self, interest: Interest, budget: &BodyBudget) {
-        let is_fresh = self.in_flight.count() == 0 && self.phase == Phase::Start;
+        let is_fresh = self.in_flight.count == 0 && self.phase == Phase::Start;
         assert!(is_fresh, "interest is set before any request");
         self.interest = interest;
         if interest != Interest::Status || self.extra.is_some() {
@@ -136,7 +136,7 @@ impl Http1 {
     /// response, an end of stream or an error are counted until [`Http1::reset`].
     #[inline]
     pub fn in_flight(&self) -> u32 {
-        u32::from(self.in_flight.count())
+        u32::from(self.in_flight.count)
     }
 
     /// Records that a request is being sent. There must be [`Http1::capacity`].
@@ -348,7 +348,7 @@ impl Http1 {
             // §9.6: after a response that closes, nothing more is parsed. The bytes may be
             // responses to requests in flight, which are not trusted; without requests in flight
             // they are an error.
-            Phase::Closed if self.in_flight.count() > 0 => Ok(bytes.len()),
+            Phase::Closed if self.in_flight.count > 0 => Ok(bytes.len()),
             Phase::Closed => Err(ProtocolError::UnsolicitedBytes),
             Phase::Failed(error) => Err(error),
         }
@@ -361,7 +361,7 @@ impl Http1 {
         mut known: Option<&mut HeadCache>,
         events: &mut Vec<ResponseEvent>,
     ) -> Result<usize, ProtocolError> {
-        if self.in_flight.count() == 0 {
+        if self.in_flight.count == 0 {
             return Err(ProtocolError::UnsolicitedBytes);
         }
         self.began_here = true;

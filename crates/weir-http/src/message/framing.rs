@@ -15,7 +15,7 @@ pub(crate) struct Framing {
     pub(crate) keeps_alive: bool,
     /// First fault. It is an error only if there can be a body. A message without one ends at the
     /// empty line "regardless of the header fields present" (RFC 9112 §6.3, rule 1).
-    fault: Option<ProtocolError>,
+    pub(crate) fault: Option<ProtocolError>,
 }
 
 /// The last transfer coding given.
@@ -101,12 +101,6 @@ impl Framing {
             (Body::UntilClose, _) => Err(ProtocolError::BadTransferEncoding),
             (body, _) => Ok(body),
         }
-    }
-
-    /// Returns the first fault so far.
-    #[inline]
-    pub(crate) fn fault(&self) -> Option<ProtocolError> {
-        self.fault
     }
 
     /// True if the connection ends after this message (RFC 9112 §9.3).

@@ -314,7 +314,7 @@ impl State {
     /// Checks a framing field just taken. Of the forms that RFC 9112 §6.3 leaves to the server, a
     /// list of equal lengths is refused; so is every transfer coding but chunked alone (§6.1).
     fn check_framing(&mut self, name: &[u8], value: &[u8]) -> Result<(), RequestFault> {
-        let fault = match (name.len(), self.framing.fault()) {
+        let fault = match (name.len(), self.framing.fault) {
             (14, _) if value.contains(&b',') => RequestFault::BadContentLength,
             (17, _) if !value.eq_ignore_ascii_case(b"chunked") => {
                 RequestFault::UnsupportedTransferEncoding

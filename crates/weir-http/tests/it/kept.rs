@@ -143,7 +143,7 @@ fn fields_come_in_order_and_trimmed() {
     let expected: [(&[u8], &[u8]); 4] =
         [(b"A", b"b"), (b"a", b""), (b"Transfer-Encoding", b"chunked"), (b"A", b"c")];
     assert_eq!(fields, expected);
-    assert_eq!((response.status(), response.body(), response.is_cut()), (200, &b"x"[..], false));
+    assert_eq!((response.status(), response.body, response.is_cut), (200, &b"x"[..], false));
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn bodies_are_discarded_unless_they_are_kept() {
         }
         let response = protocol.response(0);
         assert_eq!(
-            (events[0].body_bytes, response.head()),
+            (events[0].body_bytes, response.head),
             (5, &b"A: b\r\nContent-Length: 5\r\n"[..])
         );
     }
@@ -177,12 +177,9 @@ fn a_body_is_kept_up_to_64_mib() {
     protocol.receive(&[&[1, 2], &small[..]].concat(), &mut events).unwrap();
     assert_eq!(events[0].body_bytes, kept as u64 + 1);
     let response = protocol.response(0);
-    assert_eq!(
-        (response.body().len(), response.body()[kept - 1], response.is_cut()),
-        (kept, 1, true)
-    );
+    assert_eq!((response.body.len(), response.body[kept - 1], response.is_cut), (kept, 1, true));
     let response = protocol.response(1);
-    assert_eq!((response.body(), response.is_cut()), (&b"ab"[..], false));
+    assert_eq!((response.body, response.is_cut), (&b"ab"[..], false));
 }
 
 #[test]
@@ -191,12 +188,12 @@ fn a_reset_forgets_what_was_kept() {
     for cut in 0..response.len() {
         let (mut protocol, mut events) = (keeping(Interest::Body, 2), Vec::new());
         protocol.receive(&[response, &response[..cut]].concat(), &mut events).unwrap();
-        assert_eq!(protocol.response(0).body(), b"ab");
+        assert_eq!(protocol.response(0).body, b"ab");
         protocol.reset();
         protocol.request(GET);
         protocol.receive(response, &mut events).unwrap();
         let kept = protocol.response(0);
-        assert_eq!((kept.head(), kept.body()), (&b"A: b\r\nContent-Length: 2\r\n"[..], &b"ab"[..]));
+        assert_eq!((kept.head, kept.body), (&b"A: b\r\nContent-Length: 2\r\n"[..], &b"ab"[..]));
     }
 }
 
@@ -210,8 +207,8 @@ fn interest_changes_on_a_new_socket() {
         protocol.receive(response, &mut events).unwrap();
         match interest {
             Interest::Status => {}
-            Interest::Head => assert_eq!(protocol.response(0).body(), b""),
-            Interest::Body => assert_eq!(protocol.response(0).body(), b"ab"),
+            Interest::Head => assert_eq!(protocol.response(0).body, b""),
+            Interest::Body => assert_eq!(protocol.response(0).body, b"ab"),
         }
         protocol.reset();
     }

@@ -229,10 +229,10 @@ pub(crate) fn kept(
     let mut take = |protocol: &Http1, events: &mut Vec<ResponseEvent>| {
         for (nth, event) in events.drain(..).enumerate() {
             let response = protocol.response(nth);
-            assert!(response.status() == event.status && !response.is_cut());
-            assert!(interest == Interest::Head || response.body().len() as u64 == event.body_bytes);
+            assert!(response.status() == event.status && !response.is_cut);
+            assert!(interest == Interest::Head || response.body.len() as u64 == event.body_bytes);
             all.push((event.status, event.body_bytes));
-            let (head, body) = (response.head().to_vec(), response.body().to_vec());
+            let (head, body) = (response.head.to_vec(), response.body.to_vec());
             let fields = response.fields().map(|(name, value)| (name.to_vec(), value.to_vec()));
             kept.push(Kept { status: event.status, head, fields: fields.collect(), body });
         }

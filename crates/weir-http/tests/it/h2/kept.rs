@@ -38,7 +38,7 @@ fn kept(client: &mut H2Client, bytes: &[u8], piece_bytes: usize) -> Vec<Kept> {
             };
             let fields = response.fields().map(line).collect();
             let RequestId(id) = event.id;
-            all.push((id, fields, response.body().to_vec(), response.is_cut()));
+            all.push((id, fields, response.body.to_vec(), response.is_cut));
         }
     }
     all
