@@ -78,7 +78,7 @@ pub struct Control {
     /// Earliest start of the schedule.
     not_before: Nanos,
     stop_at: AtomicU64,
-    waker: Option<Waker>,
+    pub(crate) waker: Option<Waker>,
     watches: Box<[Watch]>,
     /// Parts of the plan, of which this run carries out one: the difference of the numbers of two
     /// neighbouring workers.
@@ -136,11 +136,6 @@ impl Control {
     /// Returns the first script failure, if there was one.
     pub fn script_failure(&self) -> Option<ScriptFailure> {
         self.failure.lock().ok()?.clone()
-    }
-
-    /// Returns the waker to make the workers' backends with.
-    pub(crate) fn waker(&self) -> Option<Waker> {
-        self.waker.clone()
     }
 
     /// Records that a worker begins to connect. Returns the earliest such time recorded so far.

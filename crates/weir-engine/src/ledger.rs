@@ -121,13 +121,13 @@ impl Ledger {
 
     /// Announces a connection that opened at `at`; `open` are open now.
     pub(crate) fn connected(&mut self, conn: ConnId, took_ns: u64, open: u64, at: Nanos) {
-        self.connections.connected(self.recorder.timeline(), took_ns, open, at);
+        self.connections.connected(&self.recorder.timeline, took_ns, open, at);
         self.observers.connected(conn);
     }
 
     /// Announces a TLS handshake that ended at `at`.
     pub(crate) fn secured(&mut self, handshake: Handshake, took_ns: u64, at: Nanos) {
-        self.connections.secured(self.recorder.timeline(), handshake, took_ns, at);
+        self.connections.secured(&self.recorder.timeline, handshake, took_ns, at);
     }
 
     /// Announces a connection that failed.
@@ -153,7 +153,7 @@ impl Ledger {
         live: &Live,
     ) -> Measurements {
         let Ledger { recorder, connections, mut observers, .. } = self;
-        let (timeline, left) = (*recorder.timeline(), schedule.clone());
+        let (timeline, left) = (recorder.timeline, schedule.clone());
         let mut measurements = recorder.finish(&mut schedule, planned, phases, live);
         connections.finish(&mut measurements);
         let (count, given_up_at) = (measurements.outcomes.never_sent, planned.unsent_until);

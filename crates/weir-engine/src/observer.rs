@@ -67,21 +67,13 @@ pub struct NeverSent<'a> {
     /// Schedule that still holds the slots.
     pub(crate) schedule: &'a Schedule,
     pub(crate) timeline: &'a Timeline,
-    pub(crate) count: u64,
-    pub(crate) given_up_at: Nanos,
+    /// Number of slots, at least 1.
+    pub count: u64,
+    /// Time at which they were given up.
+    pub given_up_at: Nanos,
 }
 
 impl<'a> NeverSent<'a> {
-    /// Returns the number of slots, at least 1.
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// Returns the time at which they were given up.
-    pub fn given_up_at(&self) -> Nanos {
-        self.given_up_at
-    }
-
     /// Returns their intended times, in order; none in a closed loop, whose slots are not planned.
     pub fn intended_at(&self) -> impl Iterator<Item = Nanos> + 'a {
         let (mut schedule, timeline) = (self.schedule.clone(), self.timeline);

@@ -11,7 +11,7 @@ pub(crate) struct Partition {
     parts: u32,
     connections: u32,
     /// Connections that this part owns.
-    own: u32,
+    pub(crate) own_connections: u32,
 }
 
 impl Partition {
@@ -21,13 +21,8 @@ impl Partition {
     /// If there is no such part, or there are fewer connections than parts.
     pub(crate) fn new(part: u32, parts: u32, connections: u32) -> Partition {
         assert!(part < parts && parts <= connections, "part {part}/{parts} of {connections}");
-        let own = connections / parts + u32::from(part < connections % parts);
-        Partition { part, parts, connections, own }
-    }
-
-    /// Returns the number of connections that this part owns.
-    pub(crate) fn own_connections(&self) -> u32 {
-        self.own
+        let own_connections = connections / parts + u32::from(part < connections % parts);
+        Partition { part, parts, connections, own_connections }
     }
 
     /// Returns the number within the run of this part's connection `own`, from 0.
@@ -38,7 +33,7 @@ impl Partition {
 
     /// Returns this part's share of all slots.
     pub(crate) fn fraction(&self) -> f64 {
-        f64::from(self.own_connections()) / f64::from(self.connections)
+        f64::from(self.own_connections) / f64::from(self.connections)
     }
 
     /// True if slot `index` belongs to this part.
@@ -53,7 +48,7 @@ impl Partition {
         if self.parts == 1 {
             return rank;
         }
-        let per_cycle = u64::from(self.own_connections());
+        let per_cycle = u64::from(self.own_connections);
         let (cycle, within) = (rank / per_cycle, rank % per_cycle);
         cycle * u64::from(self.connections) + u64::from(self.part) + within * u64::from(self.parts)
     }
@@ -62,7 +57,7 @@ impl Partition {
     pub(crate) fn owned_below(&self, index: u64) -> u64 {
         let cycle = u64::from(self.connections);
         let within = (index % cycle).saturating_sub(u64::from(self.part));
-        index / cycle * u64::from(self.own_connections()) + within.div_ceil(u64::from(self.parts))
+        index / cycle * u64::from(self.own_connections) + within.div_ceil(u64::from(self.parts))
     }
 
     /// Returns the sum of the indices of this part's slots with ranks `from..until`.
@@ -72,7 +67,7 @@ impl Partition {
 
     /// Returns the sum of the indices of this part's first `rank` slots.
     fn sum_below(&self, rank: u64) -> u128 {
-        let own = u128::from(self.own_connections());
+        let own = u128::from(self.own_connections);
         let (cycles, within) = (u128::from(rank) / own, u128::from(rank) % own);
         let triangle = |n: u128| n * n.saturating_sub(1) / 2;
         let (connections, parts) = (u128::from(self.connections), u128::from(self.parts));
@@ -90,7 +85,7 @@ mod tests {
     #[test]
     fn remainders_are_dealt() {
         let owned: Vec<u32> =
-            (0..4).map(|part| Partition::new(part, 4, 10).own_connections()).collect();
+            (0..4).map(|part| Partition::new(part, 4, 10).own_connections).collect();
         assert_eq!(owned, [3, 3, 2, 2]);
         let partition = Partition::new(1, 4, 10);
         let numbers: Vec<u32> = (0..3).map(|own| partition.nth_connection(own)).collect();

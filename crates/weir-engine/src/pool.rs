@@ -79,7 +79,7 @@ impl<L: Lane> ConnectionPool<L> {
 
     /// Returns the demand for requests by `slots`.
     pub(crate) fn demand<'a>(&'a mut self, slots: &'a SlotSource) -> Demand<'a> {
-        let timeline = self.shared.ledger.recorder.timeline();
+        let timeline = &self.shared.ledger.recorder.timeline;
         Demand { slots, timeline, connections: &mut self.shared.connections }
     }
 

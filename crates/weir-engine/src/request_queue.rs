@@ -22,7 +22,7 @@ pub(crate) struct RequestQueue {
     ready: VecDeque<Batch>,
     spare: Vec<Batch>,
     /// Requests in `ready`.
-    requests: u64,
+    pub(crate) requests: u64,
     /// The string to send each time, if the script has no `request()`.
     pub(crate) repeated: Option<Batch>,
     /// True if responses may change the script's next request.
@@ -48,11 +48,6 @@ impl RequestQueue {
     /// therefore not among the free ones. In one run that is all of them or none.
     pub(crate) fn reserved(&self) -> usize {
         self.peek().map_or(0, |batch| batch.reserved.map_or(0, |_| self.len()))
-    }
-
-    /// Returns the number of requests that are ready.
-    pub(crate) fn requests(&self) -> u64 {
-        self.requests
     }
 
     /// Returns the next batch to send.

@@ -250,7 +250,7 @@ impl WorkerThread {
     /// Runs the worker on the engine that the plan names.
     fn measure(&mut self) -> Result<Measurements, RunError> {
         let (job, worker) = (&*self.job, self.worker);
-        let waker = self.control.waker();
+        let waker = self.control.waker.clone();
         // A script may have files open and moves between threads with them, so its thread keeps the
         // shared descriptor table.
         if self.script.is_none() {
@@ -267,7 +267,7 @@ impl WorkerThread {
         let _coarse = weir_sys::set_timer_slack(1);
         let options = BackendOptions {
             clock: self.clock,
-            connections: job.partition(worker).own_connections(),
+            connections: job.partition(worker).own_connections,
             backends: job.plan.own_threads(),
             waker,
         };

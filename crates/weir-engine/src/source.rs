@@ -280,7 +280,7 @@ impl<R> Requests<R> {
 impl Demand<'_> {
     /// Returns the intended time of the first slot without a batch; `None` in a closed loop.
     fn next_unmade(&self, queue: &RequestQueue) -> Option<Nanos> {
-        let later_ns = self.slots.schedule.gap_ns().saturating_mul(queue.requests());
+        let later_ns = self.slots.schedule.gap_ns().saturating_mul(queue.requests);
         Some(self.slots.next_at(self.timeline)?.after(later_ns))
     }
 
@@ -289,7 +289,7 @@ impl Demand<'_> {
         match self.next_unmade(queue) {
             Some(due) => due <= until && (due < self.timeline.t1 || self.slots.has_tail),
             None => {
-                let is_wanted = self.slots.quota.is_none_or(|left| queue.requests() < left);
+                let is_wanted = self.slots.quota.is_none_or(|left| queue.requests < left);
                 is_wanted && self.slots.is_due(self.timeline, now)
             }
         }

@@ -105,7 +105,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         lane: impl FnOnce(&Job, &mut Connections) -> L,
     ) -> Worker<'a, B, L> {
         let partition = job.partition(number);
-        let connections = partition.own_connections();
+        let connections = partition.own_connections;
         let script = script.map(|state| {
             let scheme = L::STREAMS.then(|| job.scheme());
             Script::new(state, number, connections, control, scheme)
@@ -317,7 +317,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
     /// Returns the phases of the run; unset until S is fixed.
     #[inline(always)]
     fn timeline(&self) -> &Timeline {
-        self.pool.recorder().timeline()
+        &self.pool.recorder().timeline
     }
 
     /// Handles all pending events. Returns the time of the first event whose handling took long, by

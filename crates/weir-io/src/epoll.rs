@@ -250,7 +250,7 @@ impl Epoll {
         let nap_ns = self.nap_ns.min(within_ns);
         weir_sys::nap(nap_ns);
         self.poller.wait(Timeout::Now)?;
-        self.nap_ns = if self.poller.len() > events as usize {
+        self.nap_ns = if self.poller.ready > events as usize {
             nap_ns - nap_ns / 8
         } else {
             (nap_ns + nap_ns / 8 + NAP_MIN_NS).min(within_ns)

@@ -57,7 +57,7 @@ pub(crate) struct Responder {
     pub(crate) accounts: Accounts,
     connections: Vec<Connection>,
     waiting: Pending<Waiting>,
-    actions: VecDeque<Action>,
+    pub(crate) actions: VecDeque<Action>,
     fifo: Fifo,
     /// The last head that turned out to be plain. Load generators send the same bytes repeatedly,
     /// and comparing is cheaper than parsing.
@@ -90,11 +90,6 @@ impl Responder {
     /// Returns the time at which the next queued item is due.
     pub(crate) fn next_due_at(&self) -> Option<Nanos> {
         self.waiting.next_due()
-    }
-
-    /// Returns the next action to do at once.
-    pub(crate) fn take_action(&mut self) -> Option<Action> {
-        self.actions.pop_front()
     }
 
     /// Returns the next queued item that is due at `now`, as an action.

@@ -129,7 +129,7 @@ impl<B: Backend> Server<B> {
     }
 
     fn perform_actions(&mut self, stop: &AtomicBool) {
-        while let Some(action) = self.responder.take_action() {
+        while let Some(action) = self.responder.actions.pop_front() {
             self.perform(action, stop);
         }
     }

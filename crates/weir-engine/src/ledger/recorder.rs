@@ -34,7 +34,7 @@ pub(crate) struct Recorder {
     /// Mean time between the worker's slots, in nanoseconds.
     gap_ns: u64,
     /// Timeline of the worker; the only copy of it.
-    timeline: Timeline,
+    pub(crate) timeline: Timeline,
     /// Responses to members of M, by status code.
     status: Box<[u64; STATUS_CODES]>,
     counts: Counts,
@@ -163,12 +163,6 @@ impl Recorder {
         if self.is_open_loop {
             self.departures = DepartureCounts::new(&timeline, self.workers, self.gap_ns);
         }
-    }
-
-    /// Returns the timeline.
-    #[inline(always)]
-    pub(crate) fn timeline(&self) -> &Timeline {
-        &self.timeline
     }
 
     /// Cuts the window or the drain.

@@ -64,11 +64,11 @@ impl Observer for RawWriter {
     fn never_sent(&mut self, slots: &NeverSent<'_>) {
         for (written, intended_at) in (0..).zip(slots.intended_at()) {
             if written == NEVER_SENT_MAX {
-                return self.sink.lose(slots.count() - written);
+                return self.sink.lose(slots.count - written);
             }
             self.sink.push_waiting(RawRow {
                 intended_at: intended_at.0,
-                ended_at: slots.given_up_at().0,
+                ended_at: slots.given_up_at.0,
                 worker: self.worker,
                 ..RawRow::EMPTY
             });

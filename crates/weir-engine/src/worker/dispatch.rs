@@ -54,7 +54,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         let Some(request) = self.source.same() else { return false };
         let (lane, shared) = (&mut self.pool.lane, &mut self.pool.shared);
         let Some(conn) = shared.connections.ready.peek() else { return false };
-        let timeline = shared.ledger.recorder.timeline();
+        let timeline = &shared.ledger.recorder.timeline;
         if !self.slots.is_due(timeline, now) {
             return false;
         }
@@ -120,7 +120,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     fn dispatch_batch(&mut self, now: Nanos) -> bool {
         let (lane, shared) = (&mut self.pool.lane, &mut self.pool.shared);
         let Some(conn) = self.source.next_connection(&shared.connections) else { return false };
-        let timeline = *shared.ledger.recorder.timeline();
+        let timeline = shared.ledger.recorder.timeline;
         if !self.slots.is_due(&timeline, now) {
             return false;
         }

@@ -33,7 +33,7 @@ pub(crate) struct Poller {
     timer: Timer,
     timer_word: u64,
     events: Box<[epoll_event]>,
-    ready: usize,
+    pub(super) ready: usize,
     cursor: usize,
 }
 
@@ -74,11 +74,6 @@ impl Poller {
         // SAFETY: the kernel reads one event.
         let result = unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), what, fd, &mut event) };
         check(result).map(drop)
-    }
-
-    /// Returns the number of events of the last wait.
-    pub(crate) fn len(&self) -> usize {
-        self.ready
     }
 
     /// True if every event of the last wait has been taken.

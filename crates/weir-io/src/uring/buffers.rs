@@ -30,7 +30,7 @@ pub(super) const GROUP: u16 = 0;
 pub(super) struct Buffers {
     ring: Mapping,
     data: Mapping,
-    count: u16,
+    pub(super) count: u16,
     each: u32,
     /// Buffers given back in all, wrapping; `published` is the number that the kernel can see.
     tail: u16,
@@ -68,7 +68,7 @@ impl Buffers {
         let address = buffers.ring.start.as_ptr() as u64;
         // SAFETY: the mapping has room for `count` entries and lives until after the ring.
         unsafe {
-            ring.uring().submitter().register_buf_ring_with_flags(
+            ring.uring.submitter().register_buf_ring_with_flags(
                 address,
                 buffers.count,
                 GROUP,
@@ -78,11 +78,6 @@ impl Buffers {
         (0..buffers.count).for_each(|buffer| buffers.give_back(buffer));
         buffers.publish();
         Ok(buffers)
-    }
-
-    /// Returns the number of buffers.
-    pub(super) fn count(&self) -> u16 {
-        self.count
     }
 
     /// Returns the bytes that the kernel put in a buffer.

@@ -45,7 +45,7 @@ pub(crate) fn probe_uring() -> io::Result<()> {
     };
     let mut ring = Ring::new(8, 32).map_err(|error| explained("io_uring_setup", error))?;
     let mut probe = Probe::new();
-    let registered = ring.uring().submitter().register_probe(&mut probe);
+    let registered = ring.uring.submitter().register_probe(&mut probe);
     registered.map_err(|error| explained("io_uring probe", error))?;
     for (code, name) in NEEDED {
         if !probe.is_supported(code) {

@@ -82,7 +82,7 @@ impl Uring {
             let conn = &mut self.core.conns[index as usize];
             if conn.state == State::Open && conn.own.armed == kind::POLL {
                 // One buffer belongs to the event returned last.
-                if self.receiving + 1 >= u32::from(self.buffers.count()) {
+                if self.receiving + 1 >= u32::from(self.buffers.count) {
                     break;
                 }
             }

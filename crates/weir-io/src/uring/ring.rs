@@ -42,7 +42,7 @@ pub(super) fn sizes(connections: u32, rings: u32) -> (u32, u32) {
 
 /// An io_uring of the thread that made it.
 pub(super) struct Ring {
-    uring: IoUring,
+    pub(super) uring: IoUring,
     /// Descriptor for io_uring_enter: the ring's own, or its registered index.
     enter_fd: RawFd,
     /// Flags of every enter.
@@ -86,10 +86,6 @@ impl Ring {
         }
         ring.register_descriptor();
         Ok(ring)
-    }
-
-    pub(super) fn uring(&self) -> &IoUring {
-        &self.uring
     }
 
     /// Queues a submission; if the queue is full, its entries are submitted first.
