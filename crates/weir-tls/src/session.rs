@@ -91,14 +91,19 @@ impl Session {
         if self.partial.is_empty() {
             let (used, result) = self.advance(bytes, plain);
             self.settle(result, &bytes[used..])?;
-            self.keep(&bytes[used..]);
+            if self.stage == Stage::Open {
+                self.partial.extend_from_slice(&bytes[used..]);
+            }
         } else {
             let mut joined = mem::take(&mut self.partial);
             joined.extend_from_slice(bytes);
             let (used, result) = self.advance(&mut joined, plain);
             self.settle(result, &joined[used..])?;
             joined.drain(..used);
-            self.keep_all(joined);
+            // An empty buffer is freed.
+            if self.stage == Stage::Open && !joined.is_empty() {
+                self.partial = joined;
+            }
         }
         Ok(())
     }
@@ -243,19 +248,6 @@ impl Session {
             return Err(TlsError::not_tls(rest));
         }
         Err(TlsError::from(error))
-    }
-
-    fn keep(&mut self, rest: &[u8]) {
-        if self.stage == Stage::Open {
-            self.partial.extend_from_slice(rest);
-        }
-    }
-
-    /// Like `keep`, but reuses the buffer; an empty one is freed.
-    fn keep_all(&mut self, rest: Vec<u8>) {
-        if self.stage == Stage::Open && !rest.is_empty() {
-            self.partial = rest;
-        }
     }
 
     fn fail(&mut self) {
