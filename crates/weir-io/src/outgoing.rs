@@ -39,18 +39,12 @@ impl Queue {
 
 #[derive(Debug)]
 struct Piece {
-    source: Source,
-    /// Bytes of the source already sent.
+    segment: Segment,
+    /// Bytes of the segment already sent.
     sent: u32,
-    /// End of the piece in the source.
+    /// End of the piece in the segment.
     end: u32,
     next: u32,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Source {
-    Template(u32),
-    Pooled(u32),
 }
 
 /// The bytes behind all queues of one backend.
@@ -93,17 +87,17 @@ impl Outgoing {
     /// Appends a segment. An empty segment adds no piece.
     #[inline]
     pub(crate) fn push(&mut self, queue: &mut Queue, segment: Segment) {
-        let (source, end) = match segment {
+        let end = match segment {
             Segment::Template { id, bytes } => {
                 debug_assert!(bytes as usize <= self.templates[id.0 as usize].len());
-                (Source::Template(id.0), bytes)
+                bytes
             }
-            Segment::Pooled(id) => (Source::Pooled(id.0), index(self.pooled[id.0 as usize].len())),
+            Segment::Pooled(id) => index(self.pooled[id.0 as usize].len()),
         };
         if end == 0 {
-            return self.release(source);
+            return self.forget(segment);
         }
-        let piece = Piece { source, sent: 0, end, next: NONE };
+        let piece = Piece { segment, sent: 0, end, next: NONE };
         let at = self.free_piece;
         let at = if at == NONE {
             self.pieces.push(piece);
@@ -119,13 +113,6 @@ impl Outgoing {
             self.pieces[queue.tail as usize].next = at;
         }
         queue.tail = at;
-    }
-
-    /// Frees the buffer of a segment that will never be sent.
-    pub(crate) fn forget(&mut self, segment: Segment) {
-        if let Segment::Pooled(id) = segment {
-            self.release(Source::Pooled(id.0));
-        }
     }
 
     /// The unsent bytes of the first piece.
@@ -192,29 +179,30 @@ impl Outgoing {
     fn pop(&mut self, queue: &mut Queue) {
         let at = queue.head;
         let piece = &mut self.pieces[at as usize];
-        let source = piece.source;
+        let segment = piece.segment;
         queue.head = piece.next;
         if queue.head == NONE {
             queue.tail = NONE;
         }
         piece.next = self.free_piece;
         self.free_piece = at;
-        self.release(source);
+        self.forget(segment);
     }
 
     #[inline]
     fn bytes(&self, at: u32) -> &[u8] {
         let piece = &self.pieces[at as usize];
-        let source: &[u8] = match piece.source {
-            Source::Template(id) => &self.templates[id as usize],
-            Source::Pooled(id) => &self.pooled[id as usize],
+        let source: &[u8] = match piece.segment {
+            Segment::Template { id, .. } => &self.templates[id.0 as usize],
+            Segment::Pooled(id) => &self.pooled[id.0 as usize],
         };
         &source[piece.sent as usize..piece.end as usize]
     }
 
+    /// Frees the buffer of a segment that was sent or never will be.
     #[inline]
-    fn release(&mut self, source: Source) {
-        if let Source::Pooled(id) = source {
+    pub(crate) fn forget(&mut self, segment: Segment) {
+        if let Segment::Pooled(PooledId(id)) = segment {
             let buffer = &mut self.pooled[id as usize];
             if buffer.capacity() > KEPT_BYTES {
                 *buffer = Vec::new();

@@ -176,50 +176,43 @@ impl<B: Backend> Server<B> {
     /// Sends one response, or one piece of it, or injects the fault in its place.
     fn give(&mut self, due: Due, stop: &AtomicBool) {
         let conn = due.conn;
-        match due.fault {
-            Some(FaultKind::Reset) => {
-                self.responder.injected(conn, FaultKind::Reset);
-                self.close(conn, Close::Reset, stop);
+        let Some(fault) = due.fault.filter(|fault| *fault != FaultKind::Garbage) else {
+            return self.give_whole(due, stop);
+        };
+        if fault == FaultKind::Partial {
+            self.send(conn, &due.response, Part::Half, stop);
+        }
+        self.responder.injected(conn, fault);
+        match fault {
+            FaultKind::Reset => self.close(conn, Close::Reset, stop),
+            FaultKind::Close | FaultKind::Partial => self.close(conn, Close::Graceful, stop),
+            FaultKind::Blackhole => self.responder.mute(&due),
+            FaultKind::ResetStream => self.responder.reset_stream(&due),
+            FaultKind::RefuseStream | FaultKind::Garbage => {
+                unreachable!("a refused request has no response")
             }
-            Some(FaultKind::Close) => {
-                self.responder.injected(conn, FaultKind::Close);
-                self.close(conn, Close::Graceful, stop);
+        }
+    }
+
+    /// Sends one response, or one piece of it, and the garbage after it.
+    fn give_whole(&mut self, due: Due, stop: &AtomicBool) {
+        let (conn, has_garbage) = (due.conn, due.fault.is_some());
+        let (piece, pieces) = (due.piece, due.pieces);
+        let sent_at = self.send(conn, &due.response, Part::Piece { piece, pieces }, stop);
+        if !self.responder.sent_piece(due, sent_at) {
+            return;
+        }
+        if has_garbage {
+            self.responder.injected(conn, FaultKind::Garbage);
+            if self.responder.connection(conn).is_http2() {
+                self.responder.push_garbage(conn);
+            } else {
+                let segments = self.renderer.garbage(&mut self.backend);
+                self.backend.send(conn, segments);
             }
-            Some(FaultKind::Blackhole) => {
-                self.responder.injected(conn, FaultKind::Blackhole);
-                self.responder.mute(&due);
-            }
-            Some(FaultKind::ResetStream) => {
-                self.responder.injected(conn, FaultKind::ResetStream);
-                self.responder.reset_stream(&due);
-            }
-            Some(FaultKind::Partial) => {
-                self.send(conn, &due.response, Part::Half, stop);
-                self.responder.injected(conn, FaultKind::Partial);
-                self.close(conn, Close::Graceful, stop);
-            }
-            Some(FaultKind::RefuseStream) => unreachable!("a refused request has no response"),
-            Some(FaultKind::Garbage) | None => {
-                let (piece, pieces) = (due.piece, due.pieces);
-                let sent_at = self.send(conn, &due.response, Part::Piece { piece, pieces }, stop);
-                let fault = due.fault;
-                let has_ended = self.responder.sent_piece(due, sent_at);
-                if !has_ended {
-                    return;
-                }
-                if fault.is_some() {
-                    self.responder.injected(conn, FaultKind::Garbage);
-                    if self.responder.connection(conn).is_http2() {
-                        self.responder.push_garbage(conn);
-                    } else {
-                        let segments = self.renderer.garbage(&mut self.backend);
-                        self.backend.send(conn, segments);
-                    }
-                }
-                if self.responder.connection(conn).is_finished() {
-                    self.close(conn, Close::Graceful, stop);
-                }
-            }
+        }
+        if self.responder.connection(conn).is_finished() {
+            self.close(conn, Close::Graceful, stop);
         }
     }
 
