@@ -119,7 +119,11 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             Ledger::new(job, number, limits.connections, slots.schedule.gap_ns(), stamping);
         let lane = lane(job, &mut connections);
         Worker {
-            turn: Turn::new(script.is_some() || job.opens_in_steps()),
+            turn: Turn {
+                now: Nanos::ZERO,
+                woken_at: Nanos::MAX,
+                has_pending: script.is_some() || job.opens_in_steps(),
+            },
             source: Source::new::<L>(job, script, &mut backend),
             slots,
             pool: ConnectionPool::new(job, connections, ledger, lane),

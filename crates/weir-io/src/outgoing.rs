@@ -22,9 +22,13 @@ pub(crate) struct Queue {
     tail: u32,
 }
 
-impl Queue {
-    pub(crate) const EMPTY: Queue = Queue { head: NONE, tail: NONE };
+impl Default for Queue {
+    fn default() -> Queue {
+        Queue { head: NONE, tail: NONE }
+    }
+}
 
+impl Queue {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.head == NONE
@@ -242,7 +246,7 @@ mod tests {
         for cut in 0..=11 {
             let mut out = Outgoing::new();
             let id = out.template(Arc::from(&b"abcdef"[..]));
-            let mut queue = Queue::EMPTY;
+            let mut queue = Queue::default();
             out.push(&mut queue, Segment::Template { id, bytes: 3 });
             assert!(queue.is_single());
             let pooled = out.pool(b"12345");
@@ -255,7 +259,7 @@ mod tests {
             assert_eq!(unsent(&out, &queue), b"abc12345abc"[cut..]);
             assert_eq!(queue.is_empty(), cut == 11);
             out.clear(&mut queue);
-            assert_eq!(queue, Queue::EMPTY);
+            assert_eq!(queue, Queue::default());
             assert_eq!(out.free_pooled.len(), 1);
         }
     }
@@ -263,7 +267,7 @@ mod tests {
     #[test]
     fn buffers_and_pieces_are_used_again() {
         let mut out = Outgoing::new();
-        let mut queue = Queue::EMPTY;
+        let mut queue = Queue::default();
         for round in 0..10_000u32 {
             for _ in 0..3 {
                 let id = out.pool(&round.to_ne_bytes());
@@ -282,7 +286,7 @@ mod tests {
     #[test]
     fn queues_do_not_mix() {
         let mut out = Outgoing::new();
-        let (mut one, mut two) = (Queue::EMPTY, Queue::EMPTY);
+        let (mut one, mut two) = (Queue::default(), Queue::default());
         for bytes in [&b"a"[..], b"b", b"c"] {
             let id = out.pool(bytes);
             out.push(&mut one, Segment::Pooled(id));

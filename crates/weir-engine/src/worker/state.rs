@@ -72,10 +72,3 @@ impl Stage {
         now >= timeline.drain_end || (now >= timeline.t1 && ends_at_t1)
     }
 }
-
-impl Turn {
-    /// Returns the state before the first turn.
-    pub(super) fn new(has_pending: bool) -> Turn {
-        Turn { now: Nanos::ZERO, woken_at: Nanos::MAX, has_pending }
-    }
-}

@@ -148,7 +148,7 @@ impl Epoll {
     /// Keeps the socket of a closing connection until the kernel has taken the rest of its bytes.
     fn part_later(&mut self, index: u32) {
         let conn = &mut self.core.conns[index as usize];
-        let unsent = std::mem::replace(&mut conn.unsent, Queue::EMPTY);
+        let unsent = std::mem::take(&mut conn.unsent);
         let Some(fd) = conn.fd.take_if(|_| !unsent.is_empty()) else { return };
         let number = fd.as_raw_fd();
         let slot = self.lingering.insert(LingeringClose { fd, unsent });

@@ -9,6 +9,7 @@ use crate::slab::NONE;
 use crate::socket;
 
 /// One connection. Its size dominates the memory of a hundred thousand of them.
+#[derive(Default)]
 pub(crate) struct Conn<C> {
     /// Socket; if the connection is closed, its last socket, if that can connect again.
     pub(crate) fd: Option<OwnedFd>,
@@ -38,8 +39,9 @@ pub(crate) struct Conn<C> {
     pub(crate) own: C,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum State {
+    #[default]
     Closed,
     /// The failure is queued in `failures`; there is no socket any more.
     Failing,
@@ -50,23 +52,8 @@ pub(crate) enum State {
 impl<C: Default> Conn<C> {
     /// Creates a connection that has never been open.
     pub(super) fn new() -> Conn<C> {
-        Conn {
-            fd: None,
-            // One before the first.
-            generation: u16::MAX,
-            state: State::Closed,
-            send_error: 0,
-            unsent: Queue::EMPTY,
-            discard: 0,
-            stamps: NONE,
-            family: 0,
-            numbered: false,
-            discards: false,
-            dirty: false,
-            drains: false,
-            ended: false,
-            own: C::default(),
-        }
+        // The generation is one before the first.
+        Conn { generation: u16::MAX, stamps: NONE, ..Conn::default() }
     }
 }
 

@@ -5,7 +5,6 @@ use std::io;
 use super::pending_sends::Slow;
 use super::{NOTHING, RawEvent, Uring, kind};
 use crate::Close;
-use crate::outgoing::Queue;
 use crate::slab::NONE;
 use crate::socket_core::State;
 use crate::token::Token;
@@ -29,7 +28,7 @@ impl Uring {
         if how == Close::Graceful && conn.has_unsent() {
             // Keeps the socket until the kernel has taken the rest of its bytes. The slow send in
             // progress, if there is one, continues under the new owner.
-            let unsent = std::mem::replace(&mut conn.unsent, Queue::EMPTY);
+            let unsent = std::mem::take(&mut conn.unsent);
             let lingering = Slow::LingeringClose(conn.fd.take(), unsent);
             self.slow.hand_over(conn.own.replace_slow(NONE), lingering);
         }
@@ -53,7 +52,7 @@ impl Uring {
         let slot = conn.own.replace_slow(NONE);
         if slot != NONE {
             // The unsent bytes are dropped only once the kernel has finished with the slow send.
-            let unsent = std::mem::replace(&mut conn.unsent, Queue::EMPTY);
+            let unsent = std::mem::take(&mut conn.unsent);
             self.slow.hand_over(slot, Slow::LingeringClose(None, unsent));
             self.notes.cancels.push(Token::new(kind::SLOW, 0, slot).pack());
         }

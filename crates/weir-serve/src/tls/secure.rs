@@ -22,12 +22,26 @@ pub(crate) fn secure<B: Backend>(
     config: Arc<ServerConfig>,
     shared: Arc<Shared>,
     worker: usize,
-) -> impl Backend {
-    Secure::new(backend, config, shared, worker)
+) -> Secure<B> {
+    Secure {
+        backend,
+        config,
+        shared,
+        worker,
+        sessions: Vec::new(),
+        templates: Vec::new(),
+        pooled: Vec::new(),
+        free: Vec::new(),
+        received: Vec::new(),
+        closing: None,
+        lingering: VecDeque::new(),
+        text: Vec::new(),
+        records: Vec::new(),
+    }
 }
 
 /// TLS on the connections that `B` accepts.
-struct Secure<B> {
+pub(crate) struct Secure<B> {
     backend: B,
     config: Arc<ServerConfig>,
     shared: Arc<Shared>,
@@ -61,24 +75,6 @@ const LINGER_NS: u64 = 1_000_000_000;
 const TEXT_BYTES: usize = 256 * 1024;
 
 impl<B: Backend> Secure<B> {
-    fn new(backend: B, config: Arc<ServerConfig>, shared: Arc<Shared>, worker: usize) -> Secure<B> {
-        Secure {
-            backend,
-            config,
-            shared,
-            worker,
-            sessions: Vec::new(),
-            templates: Vec::new(),
-            pooled: Vec::new(),
-            free: Vec::new(),
-            received: Vec::new(),
-            closing: None,
-            lingering: VecDeque::new(),
-            text: Vec::new(),
-            records: Vec::new(),
-        }
-    }
-
     fn accepted(&mut self, conn: ConnId) {
         if self.sessions.len() <= conn.index() {
             self.sessions.resize_with(conn.index() + 1, || None);
@@ -325,7 +321,7 @@ mod tests {
         let (identity, _) = Identity::generate(&[]).expect("keys can be made");
         let config = TlsConfig::new(TlsOptions::new(identity)).expect("the options are right");
         let shared = Shared::new(Behaviour::default(), 0, 1);
-        let mut secure = Secure::new(fake, config.offering(HttpVersion::Auto), shared, 0);
+        let mut secure = secure(fake, config.offering(HttpVersion::Auto), shared, 0);
         let mut failures = 0;
         while !secure.backend.is_exhausted() || !secure.lingering.is_empty() {
             secure.wait(Nanos::MAX, WaitPolicy::Sleep).expect("the fake never fails");

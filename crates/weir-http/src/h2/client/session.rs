@@ -150,7 +150,7 @@ impl Session {
         let send_window = SendWindow::new(self.link.initial_window());
         let (encoder, out) = (&mut self.link.encoder, &mut self.link.out);
         let traits = self.requests.push(request, number, encoder, frame_bytes_max, out);
-        let upload = traits.has_body.then(|| Upload::new(request));
+        let upload = traits.has_body.then(|| Upload { request: Arc::clone(request), sent: 0 });
         if upload.is_some() {
             self.uploads.add(slot);
         }

@@ -28,9 +28,3 @@ pub(super) struct Upload {
     pub(super) request: Arc<Request>,
     pub(super) sent: usize,
 }
-
-impl Upload {
-    pub(super) fn new(request: &Arc<Request>) -> Upload {
-        Upload { request: Arc::clone(request), sent: 0 }
-    }
-}

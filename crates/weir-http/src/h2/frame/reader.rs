@@ -16,7 +16,7 @@ const HEADERS_EXTRA_BYTES: u32 = 1 + 255 + 5;
 const BUFFER_BYTES_KEPT: usize = 16 * 1024;
 
 /// Limits on what the peer may send.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FrameLimits {
     /// Greatest length of a frame's payload, in bytes.
     pub(crate) frame_bytes_max: u32,
@@ -25,7 +25,7 @@ pub(crate) struct FrameLimits {
 }
 
 /// Parser of the frames of one connection.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct FrameReader {
     pub(crate) limits: FrameLimits,
     state: State,
@@ -37,9 +37,10 @@ pub(crate) struct FrameReader {
 }
 
 /// Position within the frames.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 enum State {
     /// Before or within a header.
+    #[default]
     Header,
     /// Within a payload that goes into the buffer.
     Payload(FrameHeader),
@@ -61,13 +62,7 @@ struct OpenBlock {
 
 impl FrameReader {
     pub(crate) fn new(limits: FrameLimits) -> FrameReader {
-        FrameReader {
-            limits,
-            state: State::Header,
-            buffer: Vec::new(),
-            block: Vec::new(),
-            open_block: None,
-        }
+        FrameReader { limits, ..FrameReader::default() }
     }
 
     /// Starts a new connection; allocations are kept.
