@@ -32,7 +32,7 @@ const REST_OF_FEW: u32 = 2_048;
 
 /// One worker's trials: pairs of blocks of turns, the first without and the second with coalescing,
 /// whose throughputs are compared.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Gathering {
     is_many: bool,
     /// Turns until the block ends; beyond [`BLOCK_TURNS`] it has not begun.
@@ -59,13 +59,9 @@ struct Block {
 impl Gathering {
     pub(crate) fn new() -> Gathering {
         Gathering {
-            is_many: false,
             turns: SETTLING_TURNS + BLOCK_TURNS,
-            block: Block::default(),
-            few: None,
-            score: 0,
-            rest: 0,
             span_ns: SPAN_MIN_NS as u32,
+            ..Gathering::default()
         }
     }
 

@@ -34,7 +34,7 @@ const INTERVAL_MAX_NS: u64 = 100_000;
 /// One worker's trials: pairs of blocks of time with and without busy-polling, whose throughputs
 /// are compared. The times do not depend on what is found. So workers that start together poll
 /// together, and each measures what polling by all of them does.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Polling {
     is_polling: bool,
     stage: Stage,
@@ -52,9 +52,10 @@ pub(crate) struct Polling {
     rest_ns: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
     /// Between two trials.
+    #[default]
     Rest,
     /// Before the block of that number.
     Settling(u32),
@@ -72,16 +73,11 @@ impl Polling {
     /// Returns the trials of a worker, none unless it `may_poll`.
     pub(crate) fn new(may_poll: bool) -> Polling {
         Polling {
-            is_polling: false,
-            stage: Stage::Rest,
-            since: Nanos::ZERO,
             until: if may_poll { Nanos::ZERO } else { Nanos::MAX },
-            responses: 0,
-            first: Throughput::default(),
-            wins: 0,
             // Most servers on the same machine gain, so a short run begins with it.
             is_chosen: may_poll,
             rest_ns: REST_MIN_NS,
+            ..Polling::default()
         }
     }
 

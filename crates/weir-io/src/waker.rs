@@ -2,9 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use weir_sys::check;
 
 /// A handle that ends the sleep of every backend created with it.
 ///
@@ -28,14 +30,11 @@ impl Waker {
     /// # Errors
     /// If no descriptor is left.
     pub fn new() -> io::Result<Waker> {
-        // SAFETY: eventfd takes no pointers; a non-negative result is a new descriptor.
-        let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        // SAFETY: eventfd takes no pointers.
+        let fd = check(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })?;
         // SAFETY: the kernel has just created `fd`, and nothing else holds it.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        let shared = Shared { eventfd: File::from(fd), wakes: AtomicU64::new(0) };
+        let eventfd = unsafe { File::from_raw_fd(fd) };
+        let shared = Shared { eventfd, wakes: AtomicU64::new(0) };
         Ok(Waker { shared: Arc::new(shared) })
     }
 

@@ -11,58 +11,87 @@ use crate::behaviour::Behaviour;
 use crate::fault::FaultKind;
 use crate::log::Arrival;
 
-/// Counters of a server, at one moment or at its end.
-///
-/// `requests = answered + reset + closed + blackholed + partial + reset_streams + abandoned + owed`
-/// whenever no worker is between two updates, so always at the end.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
+/// Declares the counters of a server, in the order of JSON, each with the workers' counter whose
+/// sum it is, if [`Shared::stats`] does not compute it.
+macro_rules! stats {
+    ($($(#[$about:meta])+ $name:ident $(= $counter:ident $([$nth:literal])?)?;)+) => {
+        /// Counters of a server, at one moment or at its end.
+        ///
+        /// `requests = answered + reset + closed + blackholed + partial + reset_streams +
+        /// abandoned + owed` whenever no worker is between two updates, so always at the end.
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        pub struct Stats {
+            $($(#[$about])+ pub $name: u64,)+
+            /// Connections accepted, by worker: their sum is `accepted`.
+            pub accepted_by_worker: Vec<u64>,
+            /// Recorded arrivals ([`Behaviour::arrivals_max`]), in order, for each worker. Filled
+            /// only at the end, by [`Handle::stop`](crate::Handle::stop).
+            pub arrivals: Vec<Vec<Arrival>>,
+            /// Requests that did not fit into the log; subset of `requests`. Filled only at the
+            /// end.
+            pub arrivals_lost: u64,
+        }
+
+        impl Stats {
+            /// Returns the sums over the workers.
+            fn sums(workers: &[Counters]) -> Stats {
+                let sum = |of: fn(&Counters) -> &AtomicU64| {
+                    workers.iter().map(|worker| of(worker).load(Ordering::Relaxed)).sum::<u64>()
+                };
+                Stats {
+                    $($($name: sum(|worker| &worker.$counter$([$nth])?),)?)+
+                    ..Stats::default()
+                }
+            }
+
+            /// Returns the counters by name.
+            fn named(&self) -> Vec<(&'static str, u64)> {
+                vec![$((stringify!($name), self.$name)),+]
+            }
+        }
+    };
+}
+
+stats! {
     /// Connections accepted.
-    pub accepted: u64,
+    accepted;
     /// Requests read to their last byte, except those counted in `bad_requests` and those for
     /// `/weir/stats`.
-    pub requests: u64,
+    requests = requests;
     /// Requests whose whole response was passed to the kernel's queue; subset of `requests`.
-    pub answered: u64,
+    answered = answered;
     /// Requests answered by an injected reset; subset of `requests`.
-    pub reset: u64,
+    reset = injected[0];
     /// Requests answered by an injected close; subset of `requests`.
-    pub closed: u64,
+    closed = injected[1];
     /// Requests dropped by an injected fault that turned their connection into a black hole; subset
     /// of `requests`.
-    pub blackholed: u64,
+    blackholed = injected[2];
     /// Requests answered in part by an injected fault; subset of `requests`.
-    pub partial: u64,
+    partial = injected[3];
     /// Requests with injected bytes after the response; subset of `answered`.
-    pub garbage: u64,
+    garbage = injected[4];
     /// Requests answered by an injected reset of their stream; subset of `requests`.
-    pub reset_streams: u64,
+    reset_streams = injected[5];
     /// Requests never answered because their connection or their stream had ended, or their
     /// connection had become a black hole, before their response was sent; subset of `requests`.
-    pub abandoned: u64,
+    abandoned = abandoned;
     /// Requests whose response is still held back; subset of `requests`.
-    pub owed: u64,
+    owed;
     /// Invalid or unsupported requests. In HTTP/1 they are answered with 4xx or 5xx and closed. In
     /// HTTP/2 their stream is reset, or the connection ends with GOAWAY if that is invalid.
-    pub bad_requests: u64,
+    bad_requests = bad_requests;
     /// Requests of HTTP/2 that were not processed: beyond the limit of streams, above the last
     /// stream that GOAWAY announced, or by an injected fault. None of them is in `requests`.
-    pub refused: u64,
+    refused = refused;
     /// Requests refused by an injected fault; subset of `refused`.
-    pub refused_by_fault: u64,
+    refused_by_fault = injected[6];
     /// Completed TLS handshakes.
-    pub tls_handshakes: u64,
+    tls_handshakes = tls_handshakes;
     /// TLS handshakes that resumed a session; subset of `tls_handshakes`.
-    pub tls_resumed: u64,
+    tls_resumed = tls_resumed;
     /// Connections that ended by an error of TLS, in the handshake or later.
-    pub tls_failures: u64,
-    /// Connections accepted, by worker: their sum is `accepted`.
-    pub accepted_by_worker: Vec<u64>,
-    /// Recorded arrivals ([`Behaviour::arrivals_max`]), in order, for each worker. Filled only at
-    /// the end, by [`Handle::stop`](crate::Handle::stop).
-    pub arrivals: Vec<Vec<Arrival>>,
-    /// Requests that did not fit into the log; subset of `requests`. Filled only at the end.
-    pub arrivals_lost: u64,
+    tls_failures = tls_failures;
 }
 
 impl Stats {
@@ -82,26 +111,7 @@ impl Stats {
     /// Returns the counters as one JSON object on one line, without the arrivals.
     pub fn to_json(&self) -> String {
         let mut json = String::from("{");
-        let fields = [
-            ("accepted", self.accepted),
-            ("requests", self.requests),
-            ("answered", self.answered),
-            ("reset", self.reset),
-            ("closed", self.closed),
-            ("blackholed", self.blackholed),
-            ("partial", self.partial),
-            ("garbage", self.garbage),
-            ("reset_streams", self.reset_streams),
-            ("abandoned", self.abandoned),
-            ("owed", self.owed),
-            ("bad_requests", self.bad_requests),
-            ("refused", self.refused),
-            ("refused_by_fault", self.refused_by_fault),
-            ("tls_handshakes", self.tls_handshakes),
-            ("tls_resumed", self.tls_resumed),
-            ("tls_failures", self.tls_failures),
-        ];
-        for (name, count) in fields {
+        for (name, count) in self.named() {
             // Writing to a string cannot fail.
             let _ = write!(json, "\"{name}\":{count},");
         }
@@ -147,33 +157,10 @@ impl Shared {
 
     /// Returns the current counters, summed over the workers.
     pub fn stats(&self) -> Stats {
-        let sum = |field: fn(&Counters) -> &AtomicU64| {
-            self.counters.iter().map(|worker| field(worker).load(Ordering::Relaxed)).sum::<u64>()
-        };
-        let accepted_by_worker: Vec<u64> =
-            self.counters.iter().map(|worker| worker.accepted.load(Ordering::Relaxed)).collect();
-        let mut stats = Stats {
-            accepted: accepted_by_worker.iter().sum(),
-            requests: sum(|c| &c.requests),
-            answered: sum(|c| &c.answered),
-            reset: sum(|c| &c.injected[0]),
-            closed: sum(|c| &c.injected[1]),
-            blackholed: sum(|c| &c.injected[2]),
-            partial: sum(|c| &c.injected[3]),
-            garbage: sum(|c| &c.injected[4]),
-            reset_streams: sum(|c| &c.injected[5]),
-            abandoned: sum(|c| &c.abandoned),
-            owed: 0,
-            bad_requests: sum(|c| &c.bad_requests),
-            refused: sum(|c| &c.refused),
-            refused_by_fault: sum(|c| &c.injected[6]),
-            tls_handshakes: sum(|c| &c.tls_handshakes),
-            tls_resumed: sum(|c| &c.tls_resumed),
-            tls_failures: sum(|c| &c.tls_failures),
-            accepted_by_worker,
-            arrivals: Vec::new(),
-            arrivals_lost: 0,
-        };
+        let accepted = |worker: &Counters| worker.accepted.load(Ordering::Relaxed);
+        let mut stats = Stats::sums(&self.counters);
+        stats.accepted_by_worker = self.counters.iter().map(accepted).collect();
+        stats.accepted = stats.accepted_by_worker.iter().sum();
         let ended = stats.answered
             + stats.reset
             + stats.closed
