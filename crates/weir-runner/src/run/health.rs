@@ -13,8 +13,8 @@ use weir_io::{Clock, Endpoint, Nanos};
 use weir_machine::{OwnSchedStat, SchedStat};
 use weir_result::{self, ClientHealth, Measurements, Stops};
 
-use crate::prepare::location::is_local;
 use crate::background::{Beside, End};
+use crate::prepare::location::is_local;
 use counters::{Counters, Sources};
 pub(crate) use network::ephemeral_port_count;
 use round_trips::RoundTrips;

@@ -196,9 +196,9 @@ impl Response {
         };
         let response = protocol.response(0);
         let is_kept = !event.closes && read.is_ok() && !bytes.is_empty();
-        match response.is_cut() {
+        match response.is_cut {
             true => Err(too_long()),
-            false => Ok(Some((event.status, response.body().to_vec(), is_kept))),
+            false => Ok(Some((event.status, response.body.to_vec(), is_kept))),
         }
     }
 }
