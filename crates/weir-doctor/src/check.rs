@@ -3,7 +3,7 @@
 use weir_machine::Unreadable;
 
 use crate::finding::{Finding, Remedy, Severity};
-use crate::subject::Subject;
+use crate::subject::ExaminedSystem;
 
 /// A check of the machine.
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +13,7 @@ pub(crate) struct Check {
     /// Subject, at most 12 characters, the width of the report's labels.
     pub(crate) title: &'static str,
     /// Examines the subject.
-    pub(crate) examine: fn(&Subject<'_>) -> Examined,
+    pub(crate) examine: fn(&ExaminedSystem<'_>) -> Examined,
 }
 
 /// The outcome of an examination, `None` if the check does not apply to this target, or the reason
@@ -31,7 +31,7 @@ pub(crate) struct Outcome {
 
 impl Check {
     /// Makes the check; `None` if it does not apply.
-    pub(crate) fn finding(&self, subject: &Subject<'_>) -> Option<Finding> {
+    pub(crate) fn finding(&self, subject: &ExaminedSystem<'_>) -> Option<Finding> {
         let outcome = (self.examine)(subject).unwrap_or_else(|Unreadable(reason)| {
             Some(Outcome { severity: Severity::Unknown, ..Outcome::ok(reason) })
         })?;

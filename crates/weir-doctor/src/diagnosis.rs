@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use crate::checks::CHECKS;
 use crate::finding::{Finding, Severity};
-use crate::subject::Subject;
-use crate::target::Target;
+use crate::subject::ExaminedSystem;
+use crate::target::TargetServer;
 use crate::virtualisation::is_virtual;
 
 /// Version of [`Diagnosis`] as JSON. It rises when a field changes its meaning; new fields, checks
@@ -22,7 +22,7 @@ pub struct Diagnosis {
     /// The machine.
     pub machine: MachineSummary,
     /// Target of the measurement, if one was given.
-    pub target: Option<Target>,
+    pub target: Option<TargetServer>,
     /// Findings, the most harmful first.
     pub findings: Vec<Finding>,
 }
@@ -42,7 +42,7 @@ pub struct MachineSummary {
 
 impl Diagnosis {
     /// Makes all checks.
-    pub fn of(subject: &Subject<'_>) -> Diagnosis {
+    pub fn of(subject: &ExaminedSystem<'_>) -> Diagnosis {
         let mut findings: Vec<Finding> =
             CHECKS.iter().filter_map(|check| check.finding(subject)).collect();
         // Stable, so findings of one severity stay in the order of the checks.

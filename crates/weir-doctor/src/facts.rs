@@ -6,7 +6,7 @@ use weir_io::{Clock, Endpoint, Engine};
 use weir_machine::Unreadable;
 use weir_sys::DescriptorLimit;
 
-use crate::target::Target;
+use crate::target::TargetServer;
 
 /// Clock readings over which the cost of one is averaged.
 const CLOCK_READINGS: u32 = 1_000;
@@ -49,7 +49,7 @@ pub struct UringRefusal {
 impl Facts {
     /// Determines the values on this machine. Besides the calling thread's timer slack it changes
     /// nothing.
-    pub fn gather(target: Option<&Target>) -> Facts {
+    pub fn gather(target: Option<&TargetServer>) -> Facts {
         let timer_slack_ns = read("PR_GET_TIMERSLACK", weir_sys::timer_slack_ns());
         let lowered = weir_sys::set_timer_slack(1).and_then(|()| weir_sys::timer_slack_ns());
         let loopback = ([127, 0, 0, 1], 80).into();

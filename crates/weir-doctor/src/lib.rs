@@ -27,5 +27,5 @@ pub use facts::{Facts, UringRefusal};
 pub use finding::{Finding, Remedy, Severity};
 pub use report::report;
 pub use sample::{Reading, Sample};
-pub use subject::Subject;
-pub use target::Target;
+pub use subject::ExaminedSystem;
+pub use target::TargetServer;

@@ -4,11 +4,11 @@ use weir_machine::{Root, Unreadable};
 
 use crate::facts::Facts;
 use crate::sample::Sample;
-use crate::target::Target;
+use crate::target::TargetServer;
 
 /// The machine and, if there is one, the target of the measurement.
 #[derive(Clone, Copy, Debug)]
-pub struct Subject<'a> {
+pub struct ExaminedSystem<'a> {
     /// The kernel's files.
     pub root: &'a Root,
     /// Values that need system calls.
@@ -16,10 +16,10 @@ pub struct Subject<'a> {
     /// Counters at the beginning and the end of a span.
     pub sample: &'a Sample,
     /// Target of the measurement.
-    pub target: Option<&'a Target>,
+    pub target: Option<&'a TargetServer>,
 }
 
-impl Subject<'_> {
+impl ExaminedSystem<'_> {
     /// Returns the CPUs on which this process may run, in ascending order.
     pub(crate) fn usable_cpus(&self) -> Result<&[u32], Unreadable> {
         match &self.facts.usable_cpus {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// The server that a load would go to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Target {
+pub struct TargetServer {
     /// Scheme, host and port, without credentials, path and query: `http://localhost:8080`.
     pub url: String,
     /// Address that the host's name resolves to; the first of several.

@@ -11,7 +11,7 @@ const BACK_OFF_MAX_NS: u64 = 1_000_000_000;
 
 /// The state of a connection's socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum SocketState {
     /// There is no socket; the next one may be opened at `at`.
     Closed,
     /// The connection waits in the queue of connections to open.
@@ -40,7 +40,7 @@ pub(crate) const NO_SLOT: u32 = u32::MAX;
 pub(crate) struct Connection {
     /// Index of the slot that is leased from the lane, or [`NO_SLOT`].
     pub(crate) slot: u32,
-    pub(crate) state: State,
+    pub(crate) state: SocketState,
     /// True once the first attempt to open the connection has succeeded or failed.
     pub(crate) is_resolved: bool,
     /// True if this socket has delivered a complete response, or ends as planned, which is no
@@ -71,7 +71,7 @@ impl Connection {
 
     /// Records that the socket begins to connect.
     pub(crate) fn connect(&mut self, at: Nanos) {
-        self.state = State::Connecting;
+        self.state = SocketState::Connecting;
         self.at = at;
         self.freed_at = at;
     }
@@ -79,7 +79,7 @@ impl Connection {
     /// Records that the connection is open for requests.
     pub(crate) fn opened(&mut self, at: Nanos) {
         debug_assert_eq!((self.load, self.unsent), (0, 0));
-        self.state = State::Open;
+        self.state = SocketState::Open;
         self.has_responded = false;
         self.opened = self.opened.wrapping_add(1);
         self.at = at;
@@ -97,7 +97,7 @@ impl Connection {
     /// it is open.
     pub(crate) fn retires_at(&self, lifetime_ns: u64) -> Nanos {
         match self.state {
-            State::Open => self.at.after(lifetime_ns),
+            SocketState::Open => self.at.after(lifetime_ns),
             _ => Nanos::MAX,
         }
     }
@@ -114,7 +114,7 @@ impl Connection {
             now
         } else {
             let from = match self.state {
-                State::Open | State::Retiring => self.at,
+                SocketState::Open | SocketState::Retiring => self.at,
                 _ => now,
             };
             let wait_ns = BACK_OFF_MIN_NS << self.fruitless.min(7);
@@ -122,7 +122,7 @@ impl Connection {
             from.after(wait_ns.min(BACK_OFF_MAX_NS)).max(now)
         };
         self.has_responded = false;
-        self.state = State::Closed;
+        self.state = SocketState::Closed;
         self.at = retry_at;
         retry_at
     }

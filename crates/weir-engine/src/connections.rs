@@ -7,25 +7,25 @@ mod renewal;
 
 use weir_io::{ConnId, Nanos};
 
-use crate::connection::{Connection, State};
+use crate::connection::{Connection, SocketState};
 use crate::deadlines::Deadlines;
 use crate::job::Job;
 use crate::open_queue::OpenQueue;
 use crate::ready_queue::ReadyQueue;
 use delays::Delays;
-pub(crate) use limits::Limits;
+pub(crate) use limits::ConnectionLimits;
 pub(crate) use renewal::Renewal;
 
 /// The connections of one worker.
 #[derive(Debug)]
 pub(crate) struct Connections {
-    pub(crate) limits: Limits,
+    pub(crate) limits: ConnectionLimits,
     table: Vec<Connection>,
     pub(crate) renewal: Renewal,
     pub(crate) ready: ReadyQueue,
     pub(crate) deadlines: Deadlines,
     pub(crate) open_queue: OpenQueue,
-    pub(crate) counts: Counts,
+    pub(crate) counts: StateCounts,
     /// Events to report to the script, in order; valid until the next event of the backend.
     pub(crate) script_events: Vec<ScriptEvent>,
     delays: Delays,
@@ -33,7 +33,7 @@ pub(crate) struct Connections {
 
 /// Connections and requests by state.
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct StateCounts {
     /// Connections that are open.
     pub(crate) open: u64,
     /// Connections whose sockets are connecting.
@@ -66,7 +66,7 @@ pub(crate) enum ScriptEvent {
 
 impl Connections {
     /// Returns the connections of a worker of `job`, of which none is open yet.
-    pub(crate) fn new(job: &Job, limits: Limits) -> Connections {
+    pub(crate) fn new(job: &Job, limits: ConnectionLimits) -> Connections {
         let connections = limits.connections;
         let delayed = if limits.delays { connections } else { 0 };
         Connections {
@@ -76,7 +76,7 @@ impl Connections {
             ready: ReadyQueue::new(connections, limits.depth),
             deadlines: Deadlines::new(connections),
             open_queue: OpenQueue::new(connections),
-            counts: Counts { unresolved: connections, ..Counts::default() },
+            counts: StateCounts { unresolved: connections, ..StateCounts::default() },
             script_events: Vec::new(),
             delays: Delays::new(delayed),
         }
@@ -101,7 +101,7 @@ impl Connections {
 
     /// Puts `conn` in the queue of connections to open.
     pub(crate) fn queue(&mut self, conn: ConnId, at: Nanos) {
-        self.at_mut(conn).state = State::Queued;
+        self.at_mut(conn).state = SocketState::Queued;
         self.open_queue.push(conn, at);
     }
 
@@ -117,7 +117,7 @@ impl Connections {
     /// Marks `conn`, whose socket is connected, as passing its layers from `at` on.
     pub(crate) fn handshake(&mut self, conn: ConnId, at: Nanos) {
         let connection = self.at_mut(conn);
-        (connection.state, connection.at) = (State::Handshaking, at);
+        (connection.state, connection.at) = (SocketState::Handshaking, at);
         self.arm_connecting(conn, at);
     }
 
@@ -178,14 +178,14 @@ impl Connections {
 
     /// Marks `conn` as taking no more requests.
     pub(crate) fn retire(&mut self, conn: ConnId) {
-        self.at_mut(conn).state = State::Retiring;
+        self.at_mut(conn).state = SocketState::Retiring;
         self.ready.remove(conn);
     }
 
     /// Marks `conn`, whose last response has arrived, as one that its peer closes before `until`.
     pub(crate) fn await_close(&mut self, conn: ConnId, until: Nanos) {
         let connection = self.at_mut(conn);
-        (connection.state, connection.at) = (State::Closing, until);
+        (connection.state, connection.at) = (SocketState::Closing, until);
         self.ready.remove(conn);
         self.deadlines.arm(conn, until);
     }
@@ -202,9 +202,11 @@ impl Connections {
     pub(crate) fn closed(&mut self, conn: ConnId, at: Nanos) -> bool {
         debug_assert_eq!(self.at(conn).load, 0);
         match self.at(conn).state {
-            State::Connecting | State::Handshaking => self.counts.connecting -= 1,
-            State::Open | State::Retiring | State::Closing => self.counts.open -= 1,
-            State::Closed | State::Queued => return false,
+            SocketState::Connecting | SocketState::Handshaking => self.counts.connecting -= 1,
+            SocketState::Open | SocketState::Retiring | SocketState::Closing => {
+                self.counts.open -= 1
+            }
+            SocketState::Closed | SocketState::Queued => return false,
         }
         self.ready.remove(conn);
         self.resolve(conn);
@@ -220,7 +222,7 @@ impl Connections {
     /// True if `conn` still has its `opened`th socket, with nothing in flight.
     pub(crate) fn is_idle(&self, conn: ConnId, opened: u16) -> bool {
         let connection = self.at(conn);
-        connection.state == State::Open && connection.opened == opened && connection.load == 0
+        connection.state == SocketState::Open && connection.opened == opened && connection.load == 0
     }
 
     /// Reserves `conn` for a request that is being prepared. Returns the number of its socket.
@@ -238,7 +240,7 @@ impl Connections {
 
     /// Delays the next request on `conn` until `until`.
     pub(crate) fn rest(&mut self, conn: ConnId, until: Nanos) {
-        if self.at(conn).state == State::Open {
+        if self.at(conn).state == SocketState::Open {
             self.delays.begin(conn, until);
             // A delay counts as activity: no response can arrive before its end.
             self.alive(until);

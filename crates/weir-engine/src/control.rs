@@ -24,13 +24,13 @@ const STOP_LEAD_NS: u64 = 2_000_000;
 /// reads it.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(crate) struct Watch {
+pub(crate) struct CallbackWatch {
     /// Start time in nanoseconds since the epoch, shifted left by two bits that name the callback;
     /// 0 outside callbacks.
     entered: AtomicU64,
 }
 
-impl Watch {
+impl CallbackWatch {
     #[inline]
     pub(crate) fn enter(&self, callback: Callback, now: Nanos) {
         self.entered.store(now.0 << 2 | (callback as u64 + 1), Ordering::Relaxed);
@@ -79,7 +79,7 @@ pub struct Control {
     not_before: Nanos,
     stop_at: AtomicU64,
     pub(crate) waker: Option<Waker>,
-    watches: Box<[Watch]>,
+    watches: Box<[CallbackWatch]>,
     /// Parts of the plan, of which this run carries out one: the difference of the numbers of two
     /// neighbouring workers.
     parts: u32,
@@ -103,7 +103,7 @@ impl Control {
             not_before: Nanos::ZERO,
             stop_at: AtomicU64::new(u64::MAX),
             waker,
-            watches: (0..workers).map(|_| Watch::default()).collect(),
+            watches: (0..workers).map(|_| CallbackWatch::default()).collect(),
             parts: 1,
             t0_at: AtomicU64::new(u64::MAX),
             board: OnceLock::new(),
@@ -119,7 +119,7 @@ impl Control {
     }
 
     /// Returns the watch in which worker `number` of the plan records its current callback.
-    pub(crate) fn watch(&self, number: u32) -> &Watch {
+    pub(crate) fn watch(&self, number: u32) -> &CallbackWatch {
         &self.watches[(number / self.parts) as usize % self.watches.len()]
     }
 

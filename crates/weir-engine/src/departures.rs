@@ -126,7 +126,7 @@ impl DepartureCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::Phase;
+    use crate::exchange::SlotPhase;
 
     const SECOND_NS: u64 = 1_000_000_000;
 
@@ -136,7 +136,7 @@ mod tests {
         let mut counts = DepartureCounts::new(&timeline, 2, 1_000_000);
         for (offset_ns, lag_ns) in lags_ns {
             let intended_at = timeline.t0.after(*offset_ns);
-            let exchange = Exchange { intended_at, phase: Phase::Measured, ..Exchange::NONE };
+            let exchange = Exchange { intended_at, phase: SlotPhase::Measured, ..Exchange::NONE };
             counts.count(&exchange, *lag_ns);
         }
         counts.finish(t1)

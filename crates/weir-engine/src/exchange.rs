@@ -4,7 +4,7 @@ use weir_io::Nanos;
 
 /// The phase of the run that a slot belongs to, by its intended time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum SlotPhase {
     /// Before t0.
     Warmup,
     /// A member of M, the measured set.
@@ -25,7 +25,7 @@ pub struct Exchange {
     /// Send time (`Ts`); [`Nanos::MAX`] marks a slot with no request in flight.
     pub sent_at: Nanos,
     /// Phase of the request's slot in the schedule.
-    pub phase: Phase,
+    pub phase: SlotPhase,
     /// Identifies the request: its index in a script's string of several, else 0.
     pub tag: u16,
     /// True if the request was counted as overdue and its response is still awaited.
@@ -40,7 +40,7 @@ impl Exchange {
         intended_at: Nanos::MAX,
         freed_at: Nanos::MAX,
         sent_at: Nanos::MAX,
-        phase: Phase::Tail,
+        phase: SlotPhase::Tail,
         tag: 0,
         is_overdue: false,
         is_resolved: false,

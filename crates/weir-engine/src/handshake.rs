@@ -4,7 +4,7 @@ use weir_result::{HandshakeKind, TlsParameters};
 
 /// A successful TLS handshake.
 #[derive(Clone, Debug)]
-pub(crate) struct Handshake {
+pub(crate) struct CompletedHandshake {
     pub(crate) kind: HandshakeKind,
     pub(crate) parameters: TlsParameters,
     /// True if the connection was to resume the session of an earlier handshake.

@@ -17,8 +17,8 @@ use weir_io::{Backend, ConnId, Nanos};
 use weir_result::{ErrorKind, FailureCause};
 
 use crate::completion::Outcome;
-use crate::connections::{Connections, Counts};
-use crate::exchange::{Exchange, Phase};
+use crate::connections::{Connections, StateCounts};
+use crate::exchange::{Exchange, SlotPhase};
 use crate::job::Job;
 use crate::layers::Layers;
 use crate::ledger::Ledger;
@@ -29,7 +29,7 @@ pub(crate) use streams::StreamLane;
 
 /// The part of a worker's connections that does not depend on the lane.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct PoolState {
     pub(crate) connections: Connections,
     pub(crate) layers: Layers,
     pub(crate) ledger: Ledger,
@@ -50,7 +50,7 @@ pub(crate) enum After {
     Drained,
     /// Its oldest request has timed out, and no other can end before.
     TimedOut,
-    /// It has failed, for the reason in [`Shared::fault`].
+    /// It has failed, for the reason in [`PoolState::fault`].
     Failed,
 }
 
@@ -59,7 +59,7 @@ pub(crate) enum After {
 pub(crate) struct Slots {
     /// Intended time (`T0`).
     pub(crate) intended_at: Nanos,
-    pub(crate) phase: Phase,
+    pub(crate) phase: SlotPhase,
     /// Number of slots, at least 1.
     pub(crate) count: u16,
     /// Identifies their request.
@@ -103,45 +103,51 @@ pub(crate) trait Lane: Debug + Sized {
 
     /// Returns an upper bound of the connections that wait for a response; with streams, of the
     /// streams.
-    fn busy(counts: &Counts) -> u64;
+    fn busy(counts: &StateCounts) -> u64;
 
     /// Begins the protocol on a socket of `conn` whose layers are passed.
-    fn begin(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos) -> After;
+    fn begin(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) -> After;
 
     /// Handles received bytes, without their layers.
-    fn received(&mut self, shared: &mut Shared, conn: ConnId, bytes: &[u8], at: Nanos) -> After;
+    fn received(&mut self, shared: &mut PoolState, conn: ConnId, bytes: &[u8], at: Nanos) -> After;
 
     /// Handles body bytes that the backend discarded because of [`After::Discard`].
-    fn discarded(&mut self, _shared: &mut Shared, _conn: ConnId, _bytes: u64, _at: Nanos) -> After {
+    fn discarded(
+        &mut self,
+        _shared: &mut PoolState,
+        _conn: ConnId,
+        _bytes: u64,
+        _at: Nanos,
+    ) -> After {
         After::Open
     }
 
     /// Handles the end of the peer's stream. Returns the kind of error of the requests that are
     /// still in flight.
-    fn end_of_stream(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos) -> ErrorKind;
+    fn end_of_stream(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) -> ErrorKind;
 
     /// Handles the timers of the protocol itself.
-    fn expire_protocol(&mut self, _shared: &mut Shared, _conn: ConnId, _now: Nanos) -> After {
+    fn expire_protocol(&mut self, _shared: &mut PoolState, _conn: ConnId, _now: Nanos) -> After {
         After::Open
     }
 
     /// Handles the requests on `conn` that have exceeded their timeout.
-    fn expire_requests(&mut self, shared: &mut Shared, conn: ConnId, now: Nanos) -> After;
+    fn expire_requests(&mut self, shared: &mut PoolState, conn: ConnId, now: Nanos) -> After;
 
     /// Ends every exchange in flight on `conn`, whose socket is lost: the oldest as `oldest`.
-    fn end_all(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos, oldest: Outcome);
+    fn end_all(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos, oldest: Outcome);
 
     /// Handles the end of the socket of `conn`, on which nothing is in flight.
-    fn closed(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos);
+    fn closed(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos);
 
     /// Handles that `conn` takes no more requests.
-    fn retired(&mut self, _shared: &mut Shared, _conn: ConnId, _at: Nanos) {}
+    fn retired(&mut self, _shared: &mut PoolState, _conn: ConnId, _at: Nanos) {}
 
     /// Returns the send time of the oldest request in flight on `conn` that is not overdue already.
-    fn oldest(&self, shared: &Shared, conn: ConnId) -> Option<Nanos>;
+    fn oldest(&self, shared: &PoolState, conn: ConnId) -> Option<Nanos>;
 
     /// True if a response has started on `conn` and is incomplete.
-    fn is_mid_response(&self, shared: &Shared, conn: ConnId) -> bool;
+    fn is_mid_response(&self, shared: &PoolState, conn: ConnId) -> bool;
 
     /// True if the peer of `conn` has announced the end of the connection.
     fn is_announced(&self, _conn: ConnId) -> bool {
@@ -149,12 +155,12 @@ pub(crate) trait Lane: Debug + Sized {
     }
 
     /// Returns the number of identical requests that `conn`, which can take one, can take at once.
-    fn room(&self, shared: &Shared, conn: ConnId, request: &Self::Request) -> u16;
+    fn room(&self, shared: &PoolState, conn: ConnId, request: &Self::Request) -> u16;
 
     /// Dispatches `slots.count` identical requests on `conn`.
     fn dispatch(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut PoolState,
         conn: ConnId,
         request: &Self::Request,
         slots: Slots,
@@ -168,7 +174,7 @@ pub(crate) trait Lane: Debug + Sized {
     /// If they cannot be encrypted.
     fn flush(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut PoolState,
         backend: &mut impl Backend,
         conn: ConnId,
         request: Option<&Self::Request>,
@@ -181,7 +187,7 @@ pub(crate) trait Lane: Debug + Sized {
     }
 
     /// Dispatches the next returned request again, on `conn`.
-    fn resend(&mut self, _shared: &mut Shared, _conn: ConnId, _now: Nanos) {}
+    fn resend(&mut self, _shared: &mut PoolState, _conn: ConnId, _now: Nanos) {}
 
     /// Removes the returned requests, each with its last connection.
     fn take_returned(&mut self) -> Vec<(ConnId, Exchange)> {
@@ -189,7 +195,7 @@ pub(crate) trait Lane: Debug + Sized {
     }
 
     /// Returns the room for a script's string on `conn`, which can take a request.
-    fn string_room(&self, shared: &Shared, conn: ConnId, batch: &Batch) -> StringRoom;
+    fn string_room(&self, shared: &PoolState, conn: ConnId, batch: &Batch) -> StringRoom;
 
     /// Dispatches a script's string on `conn`, which has room for it. Each of its requests takes
     /// one of `slots`.
@@ -198,7 +204,7 @@ pub(crate) trait Lane: Debug + Sized {
     /// If the string cannot be encrypted.
     fn dispatch_string(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut PoolState,
         backend: &mut impl Backend,
         conn: ConnId,
         batch: &Batch,
@@ -207,29 +213,29 @@ pub(crate) trait Lane: Debug + Sized {
     ) -> Result<(), TlsError>;
 
     /// Notes the requests in flight on `conn`, whose socket has failed, for [`Lane::unsend`].
-    fn note_failing(&mut self, _shared: &Shared, _conn: ConnId) {}
+    fn note_failing(&mut self, _shared: &PoolState, _conn: ConnId) {}
 
     /// Counts the requests that the last failed socket did not send; `bytes` bytes were left.
-    fn unsend(&mut self, _shared: &mut Shared, _bytes: u64, _request: Option<&Self::Request>) {}
+    fn unsend(&mut self, _shared: &mut PoolState, _bytes: u64, _request: Option<&Self::Request>) {}
 
     /// Returns the nth response in the last bytes that `conn` received.
-    fn response(&self, shared: &Shared, conn: ConnId, nth: usize) -> ReceivedResponse<'_>;
+    fn response(&self, shared: &PoolState, conn: ConnId, nth: usize) -> ReceivedResponse<'_>;
 
     /// Drops the responses in the last bytes that `conn` received, after the script has read them.
-    fn forget_responses(&mut self, shared: &Shared, conn: ConnId);
+    fn forget_responses(&mut self, shared: &PoolState, conn: ConnId);
 
     /// Returns every request in flight with its connection.
     fn live(&mut self) -> impl Iterator<Item = (ConnId, &mut Exchange)>;
 
     /// Adds the counts of the protocols to the ledger, after the run's end at `end`.
-    fn finish(&mut self, shared: &mut Shared, end: Nanos);
+    fn finish(&mut self, shared: &mut PoolState, end: Nanos);
 }
 
-impl Shared {
+impl PoolState {
     /// Returns the connections of a worker, none of which is open.
-    pub(crate) fn new(connections: Connections, layers: Layers, ledger: Ledger) -> Shared {
+    pub(crate) fn new(connections: Connections, layers: Layers, ledger: Ledger) -> PoolState {
         let fault = (ErrorKind::Protocol(""), FailureCause::Protocol(""));
-        Shared { connections, layers, ledger, received_at: None, fault }
+        PoolState { connections, layers, ledger, received_at: None, fault }
     }
 
     /// Marks `conn` as open for requests, past its last layer. Returns the begin of its protocol's

@@ -36,7 +36,7 @@ pub(crate) struct Layers {
 /// The way of one socket from connected to open.
 #[derive(Debug)]
 pub(crate) struct Opening {
-    step: Step,
+    step: LayerStep,
     preambles: VecDeque<Box<dyn Preamble>>,
     /// Time that the connect and the preambles took, in nanoseconds.
     pub(crate) connect_ns: u64,
@@ -46,7 +46,7 @@ pub(crate) struct Opening {
 
 /// The layer that a new socket has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum LayerStep {
     Preambles,
     Tls,
     Protocol,
@@ -91,7 +91,7 @@ impl Layers {
     }
 
     /// Returns the layer that the socket of `conn` has reached; `None` if it is open.
-    pub(crate) fn step(&self, conn: ConnId) -> Option<Step> {
+    pub(crate) fn step(&self, conn: ConnId) -> Option<LayerStep> {
         Some(self.openings.get(conn.index())?.as_ref()?.step)
     }
 
@@ -149,8 +149,12 @@ impl Layers {
         if let Some(first) = preambles.front_mut() {
             first.start(&mut self.output);
         }
-        let mut opening =
-            Opening { step: Step::Preambles, preambles, connect_ns: 0, protocol_at: Nanos::MAX };
+        let mut opening = Opening {
+            step: LayerStep::Preambles,
+            preambles,
+            connect_ns: 0,
+            protocol_at: Nanos::MAX,
+        };
         opening.leave_complete(&mut self.output);
         self.openings[conn.index()] = Some(Box::new(opening));
     }
@@ -192,7 +196,7 @@ impl Layers {
         session.take_output(output);
         *has_stepped = true;
         sessions[conn.index()] = Some(session);
-        opening.step = Step::Tls;
+        opening.step = LayerStep::Tls;
     }
 
     /// Decrypts received bytes of `conn` to `plain`. Bytes without a session are dropped.
@@ -210,7 +214,7 @@ impl Layers {
         let read = session.receive(bytes, plain);
         session.take_output(output);
         let (is_handshaking, is_closed) = (session.is_handshaking(), session.is_closed());
-        let has_ended_handshake = !is_handshaking && self.step(conn) == Some(Step::Tls);
+        let has_ended_handshake = !is_handshaking && self.step(conn) == Some(LayerStep::Tls);
         Decrypted { read, has_ended_handshake, is_closed }
     }
 
@@ -225,7 +229,7 @@ impl Layers {
     /// Starts the protocol's opening exchange on `conn`.
     pub(crate) fn begin_protocol(&mut self, conn: ConnId, at: Nanos) {
         if let Some(opening) = &mut self.openings[conn.index()] {
-            (opening.step, opening.protocol_at) = (Step::Protocol, at);
+            (opening.step, opening.protocol_at) = (LayerStep::Protocol, at);
         }
     }
 

@@ -12,17 +12,17 @@ use weir_io::{ConnId, Nanos};
 use weir_result::{FailureKind, Measurements, SuccessRule, WorkerPhases};
 
 use crate::completion::{Completion, KernelTimes, Outcome, Response};
-use crate::exchange::{Exchange, Phase};
-use crate::handshake::Handshake;
+use crate::exchange::{Exchange, SlotPhase};
+use crate::handshake::CompletedHandshake;
 use crate::job::Job;
-use crate::live::Live;
+use crate::live::WorkerLive;
 use crate::observer::{NeverSent, RunEnd};
 use crate::observers::Observers;
 use crate::schedule::Schedule;
 use crate::stamps::Stamping;
 use crate::worker_frame::WorkerFrame;
 use connection_counts::ConnectionCounts;
-pub(crate) use recorder::{Planned, Recorder};
+pub(crate) use recorder::{PlanFacts, Recorder};
 
 /// The recorder, the observers and the rule that judges responses.
 #[derive(Debug)]
@@ -107,7 +107,7 @@ impl Ledger {
     /// Announces an exchange that the run ended before. It stays on the wire if it is there, and
     /// counts no longer.
     pub(crate) fn censored(&mut self, conn: ConnId, exchange: &Exchange, at: Nanos) {
-        if exchange.phase == Phase::Measured {
+        if exchange.phase == SlotPhase::Measured {
             self.recorder.censored(exchange, at);
         }
         self.observe(in_flight_at_end(conn, exchange, at));
@@ -126,7 +126,7 @@ impl Ledger {
     }
 
     /// Announces a TLS handshake that ended at `at`.
-    pub(crate) fn secured(&mut self, handshake: Handshake, took_ns: u64, at: Nanos) {
+    pub(crate) fn secured(&mut self, handshake: CompletedHandshake, took_ns: u64, at: Nanos) {
         self.connections.secured(&self.recorder.timeline, handshake, took_ns, at);
     }
 
@@ -148,9 +148,9 @@ impl Ledger {
     pub(crate) fn finish(
         self,
         mut schedule: Schedule,
-        planned: Planned,
+        planned: PlanFacts,
         phases: WorkerPhases,
-        live: &Live,
+        live: &WorkerLive,
     ) -> Measurements {
         let Ledger { recorder, connections, mut observers, .. } = self;
         let (timeline, left) = (recorder.timeline, schedule.clone());

@@ -52,11 +52,11 @@ mod worker_frame;
 
 pub use completion::{Completion, KernelTimes, Outcome, Response};
 pub use control::{Control, ScriptFailure};
-pub use exchange::{Exchange, Phase};
+pub use exchange::{Exchange, SlotPhase};
 pub use heartbeat::{BEAT_NS, Heartbeat};
 pub use job::{Ending, Extras, Job, planned_slots};
 pub use live::{LiveMessage, LiveSender};
-pub use observer::{NeverSent, Observer, ObserverFactory, RunEnd, Scope};
-pub use run::{Finished, RunError, run};
+pub use observer::{ExchangeObserver, NeverSent, ObserverFactory, RunEnd, Scope};
+pub use run::{RunError, RunResults, run};
 pub use worker::run_on;
 pub use worker_frame::WorkerFrame;

@@ -27,7 +27,7 @@ pub enum LiveMessage {
 
 /// One worker's sending side of the channel.
 #[derive(Debug)]
-pub(crate) struct Live {
+pub(crate) struct WorkerLive {
     /// Worker number, from 0.
     pub(crate) worker: u32,
     /// Channel to the program; `None` if nothing receives.
@@ -36,10 +36,10 @@ pub(crate) struct Live {
     pub(crate) frame_at: Nanos,
 }
 
-impl Live {
-    /// Returns the sending side of worker `worker`, without frames until [`Live::begin`].
-    pub(crate) fn new(worker: u32, sender: Option<LiveSender>) -> Live {
-        Live { worker, sender, frame_at: Nanos::MAX }
+impl WorkerLive {
+    /// Returns the sending side of worker `worker`, without frames until [`WorkerLive::begin`].
+    pub(crate) fn new(worker: u32, sender: Option<LiveSender>) -> WorkerLive {
+        WorkerLive { worker, sender, frame_at: Nanos::MAX }
     }
 
     /// Begins the frames with the load at `start`.

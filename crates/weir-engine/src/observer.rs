@@ -13,7 +13,7 @@ use crate::timeline::Timeline;
 use crate::worker_frame::WorkerFrame;
 
 /// Sees the exchanges of one worker one by one.
-pub trait Observer: Debug + Send {
+pub trait ExchangeObserver: Debug + Send {
     /// The completions that [`completed`](Observer::completed) is called for.
     fn scope(&self) -> Scope {
         Scope::AllConnections
@@ -89,16 +89,18 @@ impl<'a> NeverSent<'a> {
 
 /// Makes an observer for each worker of a job, by its number.
 #[derive(Clone)]
-pub struct ObserverFactory(Arc<dyn Fn(u32) -> Box<dyn Observer> + Send + Sync>);
+pub struct ObserverFactory(Arc<dyn Fn(u32) -> Box<dyn ExchangeObserver> + Send + Sync>);
 
 impl ObserverFactory {
     /// Returns a factory that calls `make` with the number of each worker.
-    pub fn new(make: impl Fn(u32) -> Box<dyn Observer> + Send + Sync + 'static) -> ObserverFactory {
+    pub fn new(
+        make: impl Fn(u32) -> Box<dyn ExchangeObserver> + Send + Sync + 'static,
+    ) -> ObserverFactory {
         ObserverFactory(Arc::new(make))
     }
 
     /// Returns the observer of worker `number`.
-    pub(crate) fn make(&self, number: u32) -> Box<dyn Observer> {
+    pub(crate) fn make(&self, number: u32) -> Box<dyn ExchangeObserver> {
         (self.0)(number)
     }
 }

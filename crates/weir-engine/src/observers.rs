@@ -1,6 +1,6 @@
 //! The observers of one worker, which see exchanges one by one.
 //!
-//! To add one, implement [`Observer`] in a file of its own below, and add its `mod` here and its
+//! To add one, implement [`ExchangeObserver`] in a file of its own below, and add its `mod` here and its
 //! line in [`Observers::new`].
 
 mod destinations;
@@ -12,7 +12,7 @@ use weir_result::{FailurePhase, Measurements};
 
 use crate::completion::Completion;
 use crate::job::Job;
-use crate::observer::{NeverSent, Observer, RunEnd, Scope};
+use crate::observer::{ExchangeObserver, NeverSent, RunEnd, Scope};
 use crate::stamps::Stamping;
 use crate::worker_frame::WorkerFrame;
 use destinations::Destinations;
@@ -22,7 +22,7 @@ use stamp_tallies::StampTallies;
 /// The observers of one worker that see exchanges one by one.
 #[derive(Debug)]
 pub(crate) struct Observers {
-    all: Vec<Box<dyn Observer>>,
+    all: Vec<Box<dyn ExchangeObserver>>,
     /// True if at least one observer sees every connection.
     pub(crate) sees_all: bool,
 }
@@ -31,7 +31,7 @@ impl Observers {
     /// Returns the observers of worker `number` of `job`.
     pub(crate) fn new(job: &Job, number: u32, stamping: &Stamping) -> Observers {
         let destinations = Destinations::new(job.partition(number), job.destinations.len());
-        let mut all: Vec<Box<dyn Observer>> = Vec::new();
+        let mut all: Vec<Box<dyn ExchangeObserver>> = Vec::new();
         all.extend(boxed(Some(StampTallies::new(stamping.connections()))));
         all.extend(boxed(RawWriter::new(job, number)));
         all.extend(boxed(destinations));
@@ -77,6 +77,6 @@ impl Observers {
     }
 }
 
-fn boxed<O: Observer + 'static>(observer: Option<O>) -> Option<Box<dyn Observer>> {
-    observer.map(|observer| Box::new(observer) as Box<dyn Observer>)
+fn boxed<O: ExchangeObserver + 'static>(observer: Option<O>) -> Option<Box<dyn ExchangeObserver>> {
+    observer.map(|observer| Box::new(observer) as Box<dyn ExchangeObserver>)
 }

@@ -37,7 +37,7 @@ const INTERVAL_MAX_NS: u64 = 100_000;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Polling {
     is_polling: bool,
-    stage: Stage,
+    stage: PollingStage,
     /// Begin and end of the stage.
     since: Nanos,
     until: Nanos,
@@ -53,7 +53,7 @@ pub(crate) struct Polling {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stage {
+enum PollingStage {
     /// Between two trials.
     #[default]
     Rest,
@@ -98,21 +98,21 @@ impl Polling {
         let throughput = Throughput { responses: self.responses, length_ns: now.since(self.since) };
         match self.stage {
             // The first rest begins with the load: a trial right then would measure its start.
-            Stage::Rest if self.until == Nanos::ZERO => self.rest(now),
-            Stage::Rest if throughput.is_slow() => {
+            PollingStage::Rest if self.until == Nanos::ZERO => self.rest(now),
+            PollingStage::Rest if throughput.is_slow() => {
                 self.is_chosen = false;
                 self.rest(now);
             }
-            Stage::Rest => {
+            PollingStage::Rest => {
                 self.wins = 0;
                 self.settle(now, 0);
             }
-            Stage::Settling(block) => self.begin(now, Stage::Block(block), BLOCK_NS),
-            Stage::Block(block) if block % 2 == 0 => {
+            PollingStage::Settling(block) => self.begin(now, PollingStage::Block(block), BLOCK_NS),
+            PollingStage::Block(block) if block % 2 == 0 => {
                 self.first = throughput;
                 self.settle(now, block + 1);
             }
-            Stage::Block(block) => {
+            PollingStage::Block(block) => {
                 let (with, without) = match self.is_polling {
                     true => (throughput, self.first),
                     false => (self.first, throughput),
@@ -133,7 +133,7 @@ impl Polling {
 
     fn rest(&mut self, now: Nanos) {
         self.is_polling = self.is_chosen;
-        self.begin(now, Stage::Rest, self.rest_ns);
+        self.begin(now, PollingStage::Rest, self.rest_ns);
         self.rest_ns = (self.rest_ns * REST_GROWTH).min(REST_MAX_NS);
     }
 
@@ -141,10 +141,10 @@ impl Polling {
     /// the load would favour what always came second.
     fn settle(&mut self, now: Nanos, block: u32) {
         self.is_polling = (block ^ (block >> 1)) & 1 == 1;
-        self.begin(now, Stage::Settling(block), SETTLING_NS);
+        self.begin(now, PollingStage::Settling(block), SETTLING_NS);
     }
 
-    fn begin(&mut self, now: Nanos, stage: Stage, length_ns: u64) {
+    fn begin(&mut self, now: Nanos, stage: PollingStage, length_ns: u64) {
         (self.stage, self.since, self.until) = (stage, now, now.after(length_ns));
         self.responses = 0;
     }
@@ -235,7 +235,7 @@ mod tests {
         let (mut one, mut other, mut apart) = (Polling::new(true), Polling::new(true), 0);
         for turn in 0..1_000_000 {
             let now = Nanos(turn * 2_000);
-            let is_resting = [&one, &other].map(|polling| polling.stage == Stage::Rest);
+            let is_resting = [&one, &other].map(|polling| polling.stage == PollingStage::Rest);
             let polls = [one.turned(now, 1), other.turned(now, 2)];
             apart += u32::from(is_resting == [false; 2] && polls[0] != polls[1]);
         }

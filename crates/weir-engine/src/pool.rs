@@ -7,12 +7,12 @@ mod opening;
 
 use weir_io::{Backend, Close, ConnId, Event, EventKind, Nanos};
 
-use crate::connection::State;
+use crate::connection::SocketState;
 use crate::connections::Connections;
-use crate::exchange::Phase;
+use crate::exchange::SlotPhase;
 use crate::job::Job;
-use crate::lane::{After, Lane, Shared, StringRoom};
-use crate::layers::{Layers, Step};
+use crate::lane::{After, Lane, PoolState, StringRoom};
+use crate::layers::{LayerStep, Layers};
 use crate::ledger::{Ledger, Recorder};
 use crate::script::Batch;
 use crate::slot_source::SlotSource;
@@ -36,7 +36,7 @@ pub(crate) enum Action {
 /// The connections of one worker.
 #[derive(Debug)]
 pub(crate) struct ConnectionPool<L> {
-    pub(crate) shared: Shared,
+    pub(crate) shared: PoolState,
     pub(crate) lane: L,
 }
 
@@ -49,7 +49,7 @@ impl<L: Lane> ConnectionPool<L> {
         lane: L,
     ) -> ConnectionPool<L> {
         let layers = Layers::new(job, connections.limits.connections);
-        ConnectionPool { shared: Shared::new(connections, layers, ledger), lane }
+        ConnectionPool { shared: PoolState::new(connections, layers, ledger), lane }
     }
 
     /// Returns the worker's frame at `now`, with `backlog` slots due and unsent.
@@ -173,9 +173,12 @@ impl<L: Lane> ConnectionPool<L> {
     /// Handles the timer of a connection.
     pub(crate) fn expire(&mut self, conn: ConnId, now: Nanos) -> Action {
         let has_begun = match self.shared.connections.at(conn).state {
-            State::Open | State::Retiring => true,
-            State::Handshaking => self.shared.layers.step(conn) == Some(Step::Protocol),
-            State::Connecting | State::Closing | State::Closed | State::Queued => false,
+            SocketState::Open | SocketState::Retiring => true,
+            SocketState::Handshaking => self.shared.layers.step(conn) == Some(LayerStep::Protocol),
+            SocketState::Connecting
+            | SocketState::Closing
+            | SocketState::Closed
+            | SocketState::Queued => false,
         };
         if has_begun {
             let after = self.lane.expire_protocol(&mut self.shared, conn, now);
@@ -189,7 +192,7 @@ impl<L: Lane> ConnectionPool<L> {
         if connection.retires_at(renewal.lifetime_ns) <= now {
             return self.outlive(conn, now);
         }
-        if matches!(connection.state, State::Open | State::Retiring) {
+        if matches!(connection.state, SocketState::Open | SocketState::Retiring) {
             let after = self.lane.expire_requests(&mut self.shared, conn, now);
             let action = self.follow(conn, after, now);
             if action != Action::None {
@@ -201,30 +204,30 @@ impl<L: Lane> ConnectionPool<L> {
 
     /// Handles the timer of a connection's socket, or arms it again.
     fn expire_socket(&mut self, conn: ConnId, now: Nanos) -> Action {
-        let Shared { connections, layers, .. } = &mut self.shared;
+        let PoolState { connections, layers, .. } = &mut self.shared;
         let (limits, connection) = (connections.limits, connections.at(conn));
         let retires_at = connection.retires_at(connections.renewal.lifetime_ns);
         let due = match connection.state {
-            State::Connecting | State::Handshaking => {
+            SocketState::Connecting | SocketState::Handshaking => {
                 connection.at.after(limits.connect_timeout_ns)
             }
-            State::Closing | State::Closed => connection.at,
-            State::Open | State::Retiring => retires_at,
-            State::Queued => return Action::None,
+            SocketState::Closing | SocketState::Closed => connection.at,
+            SocketState::Open | SocketState::Retiring => retires_at,
+            SocketState::Queued => return Action::None,
         };
         if now < due {
             self.arm(conn, due);
             return Action::None;
         }
         match connection.state {
-            State::Connecting | State::Handshaking => self.fail_connect(conn, now),
+            SocketState::Connecting | SocketState::Handshaking => self.fail_connect(conn, now),
             // Its age was checked before.
-            State::Open | State::Retiring => Action::None,
-            State::Closed => {
+            SocketState::Open | SocketState::Retiring => Action::None,
+            SocketState::Closed => {
                 connections.queue(conn, now);
                 Action::None
             }
-            State::Closing | State::Queued => {
+            SocketState::Closing | SocketState::Queued => {
                 layers.announce_close(conn);
                 self.close_unanswered(conn, now)
             }
@@ -235,7 +238,7 @@ impl<L: Lane> ConnectionPool<L> {
     /// earlier.
     fn arm(&mut self, conn: ConnId, due: Nanos) {
         let oldest = match self.shared.connections.at(conn).state {
-            State::Open | State::Retiring => self.lane.oldest(&self.shared, conn),
+            SocketState::Open | SocketState::Retiring => self.lane.oldest(&self.shared, conn),
             _ => None,
         };
         let connections = &mut self.shared.connections;
@@ -248,9 +251,9 @@ impl<L: Lane> ConnectionPool<L> {
     /// still awaited, so that the server has responded to every request, but no longer measured.
     pub(crate) fn censor(&mut self, now: Nanos) {
         for (conn, exchange) in self.lane.live() {
-            if exchange.phase == Phase::Measured {
+            if exchange.phase == SlotPhase::Measured {
                 self.shared.ledger.censored(conn, exchange, now);
-                (exchange.phase, exchange.is_resolved) = (Phase::Tail, true);
+                (exchange.phase, exchange.is_resolved) = (SlotPhase::Tail, true);
             }
         }
         for (conn, exchange) in self.lane.take_returned() {

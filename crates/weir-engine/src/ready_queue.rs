@@ -12,15 +12,15 @@ pub(crate) const DEPTH_MAX: u16 = 128;
 /// Connections that can take a request, by the number of requests they carry.
 #[derive(Debug)]
 pub(crate) struct ReadyQueue {
-    links: Vec<Link>,
-    ends: Vec<Ends>,
+    links: Vec<QueueLink>,
+    ends: Vec<QueueEnds>,
     occupied: u128,
     /// Connections in any lane.
     count: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Link {
+struct QueueLink {
     before: u32,
     after: u32,
     /// Lane of the connection, or [`OUT`].
@@ -31,7 +31,7 @@ struct Link {
 const OUT: u16 = u16::MAX;
 
 #[derive(Clone, Copy, Debug)]
-struct Ends {
+struct QueueEnds {
     first: u32,
     last: u32,
 }
@@ -41,8 +41,8 @@ impl ReadyQueue {
     pub(crate) fn new(connections: u32, depth: u16) -> ReadyQueue {
         assert!((1..=DEPTH_MAX).contains(&depth), "depth {depth}");
         ReadyQueue {
-            links: vec![Link { before: NONE, after: NONE, lane: OUT }; connections as usize],
-            ends: vec![Ends { first: NONE, last: NONE }; usize::from(depth)],
+            links: vec![QueueLink { before: NONE, after: NONE, lane: OUT }; connections as usize],
+            ends: vec![QueueEnds { first: NONE, last: NONE }; usize::from(depth)],
             occupied: 0,
             count: 0,
         }
@@ -89,13 +89,13 @@ impl ReadyQueue {
         } else {
             self.links[last as usize].after = conn.0;
         }
-        self.links[conn.index()] = Link { before: last, after: NONE, lane: load };
+        self.links[conn.index()] = QueueLink { before: last, after: NONE, lane: load };
     }
 
     /// Removes `conn` from its lane, if it is in one.
     #[inline]
     pub(crate) fn remove(&mut self, conn: ConnId) {
-        let Link { before, after, lane } = self.links[conn.index()];
+        let QueueLink { before, after, lane } = self.links[conn.index()];
         let Some(ends) = self.ends.get_mut(usize::from(lane)) else { return };
         match before {
             NONE => ends.first = after,

@@ -63,7 +63,7 @@ pub enum RunError {
 
 /// The results of a run.
 #[derive(Debug)]
-pub struct Finished {
+pub struct RunResults {
     /// Measurements over all workers.
     pub measurements: Measurements,
     /// Scripts by worker number, except those of lost workers.
@@ -83,7 +83,7 @@ pub fn run(
     control: &Arc<Control>,
     live: Option<&LiveSender>,
     scripts: Vec<Worker>,
-) -> Result<Finished, RunError> {
+) -> Result<RunResults, RunError> {
     // Each worker has dozens of histograms, sparse ones if there are many workers.
     weir_sys::map_large_blocks();
     let (sender, receiver) = mpsc::channel();
@@ -132,9 +132,9 @@ fn collect(
     clock: Clock,
     control: &Control,
     plan: &Plan,
-) -> Result<Finished, RunError> {
+) -> Result<RunResults, RunError> {
     let mut finished =
-        Finished { measurements: Measurements::default(), scripts: Vec::new(), lost: Vec::new() };
+        RunResults { measurements: Measurements::default(), scripts: Vec::new(), lost: Vec::new() };
     let (mut sum, mut apart, mut failed) = (Measurements::default(), Vec::new(), None);
     while !waiting.is_empty() {
         match receiver.recv_timeout(LOOK_EVERY) {

@@ -16,7 +16,7 @@ const SECOND_NS: u128 = 1_000_000_000;
 /// The slots of one worker, in order.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
-    kind: Kind,
+    kind: ScheduleKind,
     partition: Partition,
     /// Owned slots taken so far.
     taken: u64,
@@ -25,7 +25,7 @@ pub(crate) struct Schedule {
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum ScheduleKind {
     Closed,
     Uniform(Rate),
     Poisson { gaps: Gaps, next_index: u64 },
@@ -35,10 +35,10 @@ impl Schedule {
     /// Returns the schedule of the worker that owns `partition`.
     pub(crate) fn new(load: Load, partition: Partition) -> Schedule {
         let kind = match load {
-            Load::ClosedLoop => Kind::Closed,
-            Load::OpenLoop { rate, arrivals: Arrivals::Uniform } => Kind::Uniform(rate),
+            Load::ClosedLoop => ScheduleKind::Closed,
+            Load::OpenLoop { rate, arrivals: Arrivals::Uniform } => ScheduleKind::Uniform(rate),
             Load::OpenLoop { rate, arrivals: Arrivals::Poisson { seed } } => {
-                Kind::Poisson { gaps: Gaps::new(seed, rate), next_index: 0 }
+                ScheduleKind::Poisson { gaps: Gaps::new(seed, rate), next_index: 0 }
             }
         };
         let mut schedule = Schedule { kind, partition, taken: 0, next_ns: 0 };
@@ -48,7 +48,7 @@ impl Schedule {
 
     /// True if slots have planned times.
     pub(crate) fn is_open_loop(&self) -> bool {
-        !matches!(self.kind, Kind::Closed)
+        !matches!(self.kind, ScheduleKind::Closed)
     }
 
     /// Returns the due time of the next slot, as an offset from S. A closed loop has no plan:
@@ -61,9 +61,9 @@ impl Schedule {
     /// Returns the mean time between owned slots in nanoseconds; 0 in a closed loop.
     pub(crate) fn gap_ns(&self) -> u64 {
         let all_ns = match &self.kind {
-            Kind::Closed => return 0,
-            Kind::Uniform(rate) => 1e9 / rate.rps(),
-            Kind::Poisson { gaps, .. } => gaps.mean_ns,
+            ScheduleKind::Closed => return 0,
+            ScheduleKind::Uniform(rate) => 1e9 / rate.rps(),
+            ScheduleKind::Poisson { gaps, .. } => gaps.mean_ns,
         };
         (all_ns / self.partition.fraction()) as u64
     }
@@ -78,11 +78,11 @@ impl Schedule {
     /// Moves `next_ns` to the first owned slot that is not taken.
     fn advance(&mut self) {
         match &mut self.kind {
-            Kind::Closed => {}
-            Kind::Uniform(rate) => {
+            ScheduleKind::Closed => {}
+            ScheduleKind::Uniform(rate) => {
                 self.next_ns = uniform_offset(*rate, self.partition.nth_owned(self.taken));
             }
-            Kind::Poisson { gaps, next_index } => loop {
+            ScheduleKind::Poisson { gaps, next_index } => loop {
                 let offset = gaps.next_offset();
                 let index = *next_index;
                 *next_index += 1;
@@ -98,12 +98,12 @@ impl Schedule {
     /// outcome classes must add up to it. A Poisson plan is walked again from its seed.
     pub(crate) fn planned(&self, from_ns: u64, until_ns: u64) -> u64 {
         match &self.kind {
-            Kind::Closed => 0,
-            Kind::Uniform(rate) => {
+            ScheduleKind::Closed => 0,
+            ScheduleKind::Uniform(rate) => {
                 let below = |ns| self.partition.owned_below(uniform_first_at(*rate, ns));
                 below(until_ns) - below(from_ns)
             }
-            Kind::Poisson { gaps, .. } => {
+            ScheduleKind::Poisson { gaps, .. } => {
                 let mut gaps = gaps.restarted();
                 (0u64..)
                     .map(|index| (index, gaps.next_offset()))
@@ -118,16 +118,16 @@ impl Schedule {
     /// Poisson plan it is the expected number, since counting would mean walking the plan.
     pub(crate) fn backlog(&self, until_ns: u64) -> u64 {
         match &self.kind {
-            Kind::Closed => 0,
-            Kind::Uniform(rate) => self
+            ScheduleKind::Closed => 0,
+            ScheduleKind::Uniform(rate) => self
                 .partition
                 .owned_below(uniform_first_at(*rate, until_ns))
                 .saturating_sub(self.taken),
-            Kind::Poisson { gaps, .. } if self.next_ns < until_ns => {
+            ScheduleKind::Poisson { gaps, .. } if self.next_ns < until_ns => {
                 let overdue_ns = until_ns - self.next_ns;
                 1 + (overdue_ns as f64 / gaps.mean_ns * self.partition.fraction()) as u64
             }
-            Kind::Poisson { .. } => 0,
+            ScheduleKind::Poisson { .. } => 0,
         }
     }
 
@@ -144,7 +144,7 @@ impl Schedule {
             let first_ns = self.next_ns;
             let end = span_end(first_ns).clamp(first_ns + 1, until_ns);
             let range = match &self.kind {
-                Kind::Uniform(rate) => {
+                ScheduleKind::Uniform(rate) => {
                     let end_rank = self.partition.owned_below(uniform_first_at(*rate, end));
                     let last = uniform_offset(*rate, self.partition.nth_owned(end_rank - 1));
                     let indices = self.partition.sum_of_owned(self.taken, end_rank);

@@ -14,7 +14,7 @@ use weir_result::{Callback, CallbackUsage, ScriptUsage};
 use weir_script::{About, Calls, ScriptError, Worker};
 use weir_text::setting::STREAMS;
 
-use crate::control::{Control, Watch};
+use crate::control::{CallbackWatch, Control};
 
 /// Calls of at least this length count as long, in nanoseconds: all connections of the worker wait
 /// meanwhile.
@@ -26,7 +26,7 @@ pub(crate) struct Script<'a> {
     state: &'a mut Worker,
     pub(crate) calls: Calls,
     control: &'a Control,
-    watch: &'a Watch,
+    watch: &'a CallbackWatch,
     worker: u32,
     usage: [CallbackUsage; 3],
     /// Requests that were made after their slots were due, while a connection was free.

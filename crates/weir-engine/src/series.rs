@@ -3,7 +3,7 @@
 use weir_io::Nanos;
 use weir_result::{Interval, Tally};
 
-use crate::live::Live;
+use crate::live::WorkerLive;
 use crate::timeline::Timeline;
 
 /// Shortest interval, in nanoseconds.
@@ -100,7 +100,7 @@ impl Series {
     }
 
     /// Closes the intervals that end at or before `now`.
-    pub(crate) fn roll(&mut self, now: Nanos, in_flight: u64, backlog: u64, live: &Live) {
+    pub(crate) fn roll(&mut self, now: Nanos, in_flight: u64, backlog: u64, live: &WorkerLive) {
         while self.current_end() <= now {
             self.current.in_flight = in_flight;
             self.current.backlog = backlog;
@@ -108,7 +108,7 @@ impl Series {
         }
     }
 
-    fn close(&mut self, live: &Live) {
+    fn close(&mut self, live: &WorkerLive) {
         self.current.latency = self.latency.take_sparse();
         let start_ns = self.current.start_ns.saturating_add_unsigned(self.current.length_ns);
         let next = Interval { start_ns, length_ns: self.length_ns, ..Interval::default() };
@@ -118,7 +118,7 @@ impl Series {
     }
 
     /// Returns the whole series; the current interval is cut at `end`, and sent as the others were.
-    pub(crate) fn finish(mut self, end: Nanos, live: &Live) -> Vec<Interval> {
+    pub(crate) fn finish(mut self, end: Nanos, live: &WorkerLive) -> Vec<Interval> {
         self.current.length_ns -= self.current_end().since(end).min(self.current.length_ns);
         if self.current.length_ns > 0 {
             self.current.latency = self.latency.take_sparse();
@@ -176,7 +176,7 @@ mod tests {
         let timeline = Timeline { start: t0, t0, t1: Nanos::MAX, drain_end: Nanos::MAX };
         let mut series = Series::new(&timeline, 1);
         series.kept.bytes_max = bytes_max;
-        let live = Live::new(0, None);
+        let live = WorkerLive::new(0, None);
         for interval in 1..=intervals {
             for bucket in 0..buckets {
                 // Each value falls into a bucket of its own, from 1 ms on.
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(bytes, series.kept.bytes);
         // The limit excludes intervals that are added while earlier ones are coarsened.
         assert!(bytes < 2 << 20, "{bytes} bytes at level {}", series.kept.level);
-        let done = series.finish(Nanos(3_600 * SECOND_NS), &Live::new(0, None));
+        let done = series.finish(Nanos(3_600 * SECOND_NS), &WorkerLive::new(0, None));
         assert_eq!(done.len(), 3_600);
         assert!(done.iter().all(|interval| interval.latency.exact().count == 1_000));
         let p50_ns = done[0].latency.to_histogram().percentile(50.0).expect("1,000 values");

@@ -3,7 +3,7 @@
 
 use weir_io::Nanos;
 
-use crate::exchange::Phase;
+use crate::exchange::SlotPhase;
 use crate::job::Job;
 use crate::lane::Slots;
 use crate::partition::Partition;
@@ -86,11 +86,11 @@ impl SlotSource {
         }
         let (phase, count) = match (&mut self.quota, timeline.phase(now)) {
             // A batch may hold more requests than the quota has left.
-            (Some(0), Phase::Measured) => (Phase::Tail, 1),
-            (Some(left), Phase::Measured) => {
+            (Some(0), SlotPhase::Measured) => (SlotPhase::Tail, 1),
+            (Some(left), SlotPhase::Measured) => {
                 let count = u16::try_from(*left).unwrap_or(u16::MAX).min(most);
                 *left -= u64::from(count);
-                (Phase::Measured, count)
+                (SlotPhase::Measured, count)
             }
             (_, phase) => (phase, most),
         };

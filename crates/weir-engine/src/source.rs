@@ -22,8 +22,8 @@ const LEAD_MIN_NS: u64 = 20_000;
 
 /// The source of requests, which the worker's lane sends as `R`.
 #[derive(Debug)]
-pub(crate) struct Source<'a, R> {
-    requests: Requests<R>,
+pub(crate) struct RequestSource<'a, R> {
+    requests: SourceKind<R>,
     pub(crate) script: Option<Script<'a>>,
     /// True if connections could take more requests than the script made in its share of the turn.
     pub(crate) is_behind: bool,
@@ -32,7 +32,7 @@ pub(crate) struct Source<'a, R> {
 }
 
 #[derive(Debug)]
-enum Requests<R> {
+enum SourceKind<R> {
     /// The same request each time.
     Same(R),
     /// Batches, made shortly before they are due.
@@ -47,26 +47,26 @@ pub(crate) struct Demand<'a> {
     pub(crate) connections: &'a mut Connections,
 }
 
-impl<'a, R> Source<'a, R> {
+impl<'a, R> RequestSource<'a, R> {
     /// Returns the source of a worker of `job`: the job's request or the script.
     pub(crate) fn new<L: Lane<Request = R>>(
         job: &Job,
         mut script: Option<Script<'a>>,
         backend: &mut impl Backend,
-    ) -> Source<'a, R> {
+    ) -> RequestSource<'a, R> {
         let requests = match &mut script {
-            Some(script) => Requests::of_script::<L>(job, script, backend),
-            None => Requests::Same(L::request_of(job, backend)),
+            Some(script) => SourceKind::of_script::<L>(job, script, backend),
+            None => SourceKind::Same(L::request_of(job, backend)),
         };
-        Source { requests, script, is_behind: false, made_at: Nanos::ZERO }
+        RequestSource { requests, script, is_behind: false, made_at: Nanos::ZERO }
     }
 
     /// Returns the request that is sent each time; `None` if a script makes them.
     #[inline]
     pub(crate) fn same(&self) -> Option<&R> {
         match &self.requests {
-            Requests::Same(request) => Some(request),
-            Requests::Made(_) => None,
+            SourceKind::Same(request) => Some(request),
+            SourceKind::Made(_) => None,
         }
     }
 
@@ -79,8 +79,8 @@ impl<'a, R> Source<'a, R> {
     #[inline]
     pub(crate) fn has_more(&self) -> bool {
         match &self.requests {
-            Requests::Same(_) => true,
-            Requests::Made(queue) => queue.len() > 0 || !self.is_over(),
+            SourceKind::Same(_) => true,
+            SourceKind::Made(queue) => queue.len() > 0 || !self.is_over(),
         }
     }
 
@@ -95,7 +95,7 @@ impl<'a, R> Source<'a, R> {
     /// Returns the connection of the next batch. Batches made for a socket that is gone are
     /// dropped.
     pub(crate) fn next_connection(&mut self, connections: &Connections) -> Option<ConnId> {
-        let Requests::Made(queue) = &mut self.requests else { return None };
+        let SourceKind::Made(queue) = &mut self.requests else { return None };
         loop {
             match queue.peek()?.reserved {
                 None => return connections.ready.peek(),
@@ -110,7 +110,7 @@ impl<'a, R> Source<'a, R> {
 
     /// Removes and returns the next batch of the script.
     pub(crate) fn take_batch(&mut self) -> Option<Batch> {
-        let Requests::Made(queue) = &mut self.requests else { return None };
+        let SourceKind::Made(queue) = &mut self.requests else { return None };
         queue.take()
     }
 
@@ -120,7 +120,7 @@ impl<'a, R> Source<'a, R> {
             Some(script) => script.sent(conn, batch),
             None => batch,
         };
-        if let Requests::Made(queue) = &mut self.requests {
+        if let SourceKind::Made(queue) = &mut self.requests {
             queue.recycle(used);
         }
     }
@@ -210,8 +210,8 @@ impl<'a, R> Source<'a, R> {
     #[inline]
     fn queue(&self) -> Option<&RequestQueue> {
         match &self.requests {
-            Requests::Same(_) => None,
-            Requests::Made(queue) => Some(queue),
+            SourceKind::Same(_) => None,
+            SourceKind::Made(queue) => Some(queue),
         }
     }
 
@@ -232,7 +232,7 @@ impl<'a, R> Source<'a, R> {
 
     /// Makes a batch and returns its number of requests; `None` if the script makes no more.
     fn make(&mut self, demand: &mut Demand<'_>, backend: &mut impl Backend) -> Option<u64> {
-        let Requests::Made(queue) = &mut self.requests else { return None };
+        let SourceKind::Made(queue) = &mut self.requests else { return None };
         let script = self.script.as_mut().filter(|script| !script.is_over())?;
         let conn = if queue.reserves { Some(demand.connections.ready.peek()?) } else { None };
         let mut batch = queue.empty();
@@ -248,13 +248,13 @@ impl<'a, R> Source<'a, R> {
     }
 }
 
-impl<R> Requests<R> {
+impl<R> SourceKind<R> {
     /// Returns a script's requests: batches, or the only request of a string that it repeats.
     fn of_script<L: Lane<Request = R>>(
         job: &Job,
         script: &mut Script<'_>,
         backend: &mut impl Backend,
-    ) -> Requests<R> {
+    ) -> SourceKind<R> {
         let calls = script.calls;
         let (is_learning, knows_connections) = (calls.response.is_some(), calls.knows_connections);
         assert!(!(L::STREAMS && knows_connections), "a script that knows connections needs HTTP/1");
@@ -264,16 +264,16 @@ impl<R> Requests<R> {
         (queue.knows_connections, queue.reserves) = (knows_connections, reserves);
         if calls.request {
             queue.is_learning = is_learning;
-            return Requests::Made(queue);
+            return SourceKind::Made(queue);
         }
         let batch = script.static_request(backend);
         if !knows_connections
             && let Some(request) = L::request_in(&batch, job.plan.depth(), backend)
         {
-            return Requests::Same(request);
+            return SourceKind::Same(request);
         }
         queue.repeated = Some(batch);
-        Requests::Made(queue)
+        SourceKind::Made(queue)
     }
 }
 

@@ -4,7 +4,7 @@
 use weir_io::{Nanos, ThreadUsage};
 use weir_result::WorkerUsage;
 
-use crate::waiting::Seen;
+use crate::waiting::WakeUps;
 
 /// The window, as one worker saw it.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct ThreadStalls {
     gap_max_ns: u64,
     gap_at: Nanos,
     t0: Nanos,
-    at_t0: (ThreadUsage, Seen),
+    at_t0: (ThreadUsage, WakeUps),
     usage: WorkerUsage,
 }
 
@@ -47,14 +47,14 @@ impl ThreadStalls {
     /// Begins the window, planned for `t0`, at `now`. `usage` is the thread's usage so far and
     /// `seen` the work done for it. Of earlier turns only the last one counts, from t0 on: it had
     /// to wake then.
-    pub(crate) fn begin(&mut self, t0: Nanos, now: Nanos, usage: ThreadUsage, seen: Seen) {
+    pub(crate) fn begin(&mut self, t0: Nanos, now: Nanos, usage: ThreadUsage, seen: WakeUps) {
         let (gap_max_ns, gap_at) = (now.since(t0), t0);
         let at_t0 = (usage, seen);
         *self = ThreadStalls { gap_max_ns, gap_at, t0, at_t0, ..ThreadStalls::default() };
     }
 
     /// Ends the window and fixes the thread's usage in it.
-    pub(crate) fn end(&mut self, window: Window, usage: ThreadUsage, seen: Seen) {
+    pub(crate) fn end(&mut self, window: Window, usage: ThreadUsage, seen: WakeUps) {
         let (before, seen_before) = self.at_t0;
         let run_delay = usage.run_delay_ns.zip(before.run_delay_ns);
         self.usage = WorkerUsage {
@@ -99,12 +99,12 @@ mod tests {
         let mut stalls = ThreadStalls::default();
         stalls.turn(Nanos(0), Nanos(10), Nanos(90), Nanos(95));
         let usage = |cpu_ns, run_delay_ns| ThreadUsage { cpu_ns, spun_ns: 0, run_delay_ns };
-        stalls.begin(Nanos(100), Nanos(110), usage(5, Some(3)), Seen { wakes: 1, events: 2 });
+        stalls.begin(Nanos(100), Nanos(110), usage(5, Some(3)), WakeUps { wakes: 1, events: 2 });
         assert_eq!((stalls.usage().gap_max_ns, stalls.usage().gap_at_ns), (10, 0));
         stalls.turn(Nanos(200), Nanos(300), Nanos(350), Nanos(360));
         stalls.turn(Nanos(400), Nanos(500), Nanos(500), Nanos(501));
         let window = Window { t0: Nanos(110), t1: Nanos(910) };
-        stalls.end(window, usage(55, Some(10)), Seen { wakes: 4, events: 9 });
+        stalls.end(window, usage(55, Some(10)), WakeUps { wakes: 4, events: 9 });
         let usage = stalls.usage();
         assert_eq!((usage.gap_max_ns, usage.gap_at_ns), (60, 200));
         assert_eq!((usage.wall_ns, usage.cpu_ns, usage.run_delay_ns), (800, 50, Some(7)));

@@ -3,7 +3,7 @@
 use weir_io::Nanos;
 use weir_result::Plan;
 
-use crate::exchange::Phase;
+use crate::exchange::SlotPhase;
 use crate::schedule::end_of_requests;
 
 /// S, t0, t1 and the end of the drain.
@@ -56,13 +56,13 @@ impl Timeline {
 
     /// Returns the phase of a slot intended at `at`.
     #[inline]
-    pub(crate) fn phase(&self, at: Nanos) -> Phase {
+    pub(crate) fn phase(&self, at: Nanos) -> SlotPhase {
         if at < self.t0 {
-            Phase::Warmup
+            SlotPhase::Warmup
         } else if at < self.t1 {
-            Phase::Measured
+            SlotPhase::Measured
         } else {
-            Phase::Tail
+            SlotPhase::Tail
         }
     }
 

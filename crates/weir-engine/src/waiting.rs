@@ -83,12 +83,12 @@ pub(crate) struct Waiting {
     /// Moving average of such a time, in nanoseconds; [`u64::MAX`] before the first.
     usual_ns: u64,
     /// Waits that delivered events, and their events.
-    pub(crate) seen: Seen,
+    pub(crate) seen: WakeUps,
 }
 
 /// Wake-ups of a worker that delivered events, and the number of those events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct WakeUps {
     pub(crate) wakes: u64,
     pub(crate) events: u64,
 }
@@ -128,7 +128,7 @@ impl Waiting {
             turned_at: Nanos::ZERO,
             since: None,
             usual_ns: u64::MAX,
-            seen: Seen::default(),
+            seen: WakeUps::default(),
         }
     }
 

@@ -16,23 +16,23 @@ use weir_http::ProtocolFactory;
 use weir_io::{Backend, Close, ConnId, Nanos, TcpTally, WaitPolicy};
 use weir_result::{Measurements, TcpUsage, WorkerPhases};
 
-use crate::connection::State;
-use crate::connections::{Connections, Limits};
+use crate::connection::SocketState;
+use crate::connections::{ConnectionLimits, Connections};
 use crate::control::Control;
 use crate::job::Job;
 use crate::lane::{Http1Lane, Lane, StreamLane};
-use crate::ledger::{Ledger, Planned};
-use crate::live::{Live, LiveSender};
+use crate::ledger::{Ledger, PlanFacts};
+use crate::live::{LiveSender, WorkerLive};
 use crate::pace::ConnectPace;
 use crate::pool::{Action, ConnectionPool};
 use crate::script::Script;
 use crate::slot_source::SlotSource;
-use crate::source::Source;
+use crate::source::RequestSource;
 use crate::stamps::Stamping;
 use crate::thread_stalls::ThreadStalls;
 use crate::timeline::Timeline;
 use crate::waiting::Waiting;
-use state::{Outbox, Stage, Turn};
+use state::{LoopTurn, Outbox, RunStage};
 
 /// Events handled before due slots are checked again, so that a burst of responses does not delay
 /// sends (METHOD 1.8).
@@ -83,12 +83,12 @@ struct Worker<'a, B, L: Lane> {
     backend: B,
     pool: ConnectionPool<L>,
     slots: SlotSource,
-    source: Source<'a, L::Request>,
+    source: RequestSource<'a, L::Request>,
     outbox: Outbox,
     waiting: Waiting,
-    live: Live,
-    stage: Stage,
-    turn: Turn,
+    live: WorkerLive,
+    stage: RunStage,
+    turn: LoopTurn,
     phases: WorkerPhases,
     stalls: ThreadStalls,
 }
@@ -110,7 +110,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             let scheme = L::STREAMS.then(|| job.scheme());
             Script::new(state, number, connections, control, scheme)
         });
-        let limits = Limits::new(job, connections, script.as_ref(), L::STREAMS);
+        let limits = ConnectionLimits::new(job, connections, script.as_ref(), L::STREAMS);
         let slots = SlotSource::new(job, partition);
         let mut connections = Connections::new(job, limits);
         let has_several_streams = L::STREAMS && limits.depth > 1;
@@ -119,15 +119,15 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             Ledger::new(job, number, limits.connections, slots.schedule.gap_ns(), stamping);
         let lane = lane(job, &mut connections);
         Worker {
-            turn: Turn {
+            turn: LoopTurn {
                 now: Nanos::ZERO,
                 woken_at: Nanos::MAX,
                 has_pending: script.is_some() || job.opens_in_steps(),
             },
-            source: Source::new::<L>(job, script, &mut backend),
+            source: RequestSource::new::<L>(job, script, &mut backend),
             slots,
             pool: ConnectionPool::new(job, connections, ledger, lane),
-            live: Live::new(number, live),
+            live: WorkerLive::new(number, live),
             phases: WorkerPhases {
                 worker: number,
                 cpu: job.cpu_of(number),
@@ -136,7 +136,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             },
             stalls: ThreadStalls::default(),
             outbox: Outbox::default(),
-            stage: Stage::new(job.ending.stops_at_t1),
+            stage: RunStage::new(job.ending.stops_at_t1),
             waiting: Waiting::new(job),
             job,
             control,
@@ -176,7 +176,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         };
         // Dropped first, so that its memory is free for the measurements.
         drop(self.backend);
-        let planned = Planned { quota, is_cut: self.stage.is_cut, unsent_until };
+        let planned = PlanFacts { quota, is_cut: self.stage.is_cut, unsent_until };
         self.pool.lane.finish(&mut self.pool.shared, end);
         let ledger = self.pool.shared.ledger;
         let mut measurements = ledger.finish(self.slots.schedule, planned, self.phases, &self.live);
@@ -472,7 +472,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
     fn close_all(&mut self) -> Nanos {
         for conn in self.pool.shared.connections.all() {
             match self.pool.shared.connections.at(conn).state {
-                State::Closed | State::Queued => {}
+                SocketState::Closed | SocketState::Queued => {}
                 _ => {
                     self.pool.shared.layers.announce_close(conn);
                     self.pool.shared.layers.send_output(conn, &mut self.backend);

@@ -14,7 +14,7 @@ pub(crate) const HEADLINE: [&str; 4] = ["rate", "p50", "p99", "errors"];
 
 /// A saved run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct RunEntry {
     /// ID of the run in this history, from 1; never given twice.
     pub id: i64,
     /// Name under which it was saved.
@@ -32,7 +32,7 @@ pub struct Entry {
     /// Load and machine.
     pub key: SeriesKey,
     /// Rate, p50, p99 and share of errors, as far as the document has them.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<MetricFigure>,
     /// The command line, with `[redacted]` for credentials.
     pub command: Option<Vec<String>>,
 }
@@ -41,14 +41,14 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SavedRun {
     /// The run in the history.
-    pub entry: Entry,
+    pub entry: RunEntry,
     /// Its document.
     pub document: Document,
 }
 
 /// A metric of a run, as lists have it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Figure {
+pub struct MetricFigure {
     /// Name of the metric.
     pub metric: String,
     /// Value in the unit of the metric: per second, nanoseconds, share of 1.
@@ -57,15 +57,15 @@ pub struct Figure {
     pub bound: Bound,
 }
 
-impl Figure {
+impl MetricFigure {
     /// Returns the figures of a document that lists have.
     #[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "the store uses it"))]
-    pub(crate) fn all_of(document: &Document) -> Vec<Figure> {
+    pub(crate) fn all_of(document: &Document) -> Vec<MetricFigure> {
         let measure = |name: &&str| {
             let metric: NamedMetric = name.parse().ok()?;
             let measured = metric.measure(document).ok()?;
             let Measured { value, bound, .. } = measured;
-            Some(Figure { metric: (*name).to_owned(), value, bound })
+            Some(MetricFigure { metric: (*name).to_owned(), value, bound })
         };
         HEADLINE.iter().filter_map(measure).collect()
     }
@@ -79,9 +79,9 @@ impl Figure {
     }
 }
 
-impl Entry {
+impl RunEntry {
     /// Returns the figure of a metric of lists.
-    pub(crate) fn figure(&self, metric: &str) -> Option<&Figure> {
+    pub(crate) fn figure(&self, metric: &str) -> Option<&MetricFigure> {
         self.figures.iter().find(|figure| figure.metric == metric)
     }
 

@@ -24,7 +24,7 @@ mod trend;
 
 #[cfg(not(feature = "sqlite"))]
 pub use absent::History;
-pub use entry::{Entry, Figure, SavedRun};
+pub use entry::{MetricFigure, RunEntry, SavedRun};
 pub use error::HistoryError;
 pub use list::List;
 pub use location::{VARIABLE, location};

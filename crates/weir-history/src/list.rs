@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use weir_text::setting::SAVE;
 use weir_verdict::NamedMetric;
 
-use crate::entry::{Entry, HEADLINE};
-use crate::table::{Column, Layout, lines};
+use crate::entry::{HEADLINE, RunEntry};
+use crate::table::{Layout, TableColumn, lines};
 
 /// Version of the JSON of lists.
 const SCHEMA_VERSION: u32 = 1;
@@ -14,7 +14,7 @@ const SCHEMA_VERSION: u32 = 1;
 #[derive(Clone, Debug)]
 pub struct List {
     /// The runs.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<RunEntry>,
     /// True if all have one name, which then is no column.
     pub has_one_name: bool,
 }
@@ -25,13 +25,14 @@ impl List {
         if self.entries.is_empty() {
             return format!("no runs: weir {SAVE} NAME URL saves one\n");
         }
-        let column = |cell: &dyn Fn(&Entry) -> String| self.entries.iter().map(cell).collect();
-        let mut columns = vec![Column::number("ID", column(&|entry| entry.id.to_string()))];
+        let column = |cell: &dyn Fn(&RunEntry) -> String| self.entries.iter().map(cell).collect();
+        let mut columns = vec![TableColumn::number("ID", column(&|entry| entry.id.to_string()))];
         if !self.has_one_name {
-            columns.push(Column::text("Name", column(&|entry| entry.name.clone())));
+            columns.push(TableColumn::text("Name", column(&|entry| entry.name.clone())));
         }
-        columns.push(Column::text("Time (UTC)", column(&Entry::minute)));
-        columns.push(Column::text("Grade", column(&|entry| entry.grade.in_words().to_owned())));
+        columns.push(TableColumn::text("Time (UTC)", column(&RunEntry::minute)));
+        columns
+            .push(TableColumn::text("Grade", column(&|entry| entry.grade.in_words().to_owned())));
         // A narrow page leaves out first what says least.
         let are_without_errors = self
             .entries
@@ -42,15 +43,15 @@ impl List {
             let cells = column(&|entry| {
                 entry.figure(metric).map_or_else(|| "-".to_owned(), |figure| figure.print())
             });
-            columns.push(Column::number(&title(metric), cells).optional(rank));
+            columns.push(TableColumn::number(&title(metric), cells).optional(rank));
         }
-        columns.push(Column::text("Tags", column(&|entry| entry.tags.join(" "))).optional(3));
+        columns.push(TableColumn::text("Tags", column(&|entry| entry.tags.join(" "))).optional(3));
         lines(columns, layout, 0).join("\n") + "\n"
     }
 
     /// Returns the list as JSON.
     pub fn to_json(&self) -> Value {
-        let runs: Vec<_> = self.entries.iter().map(Entry::to_json).collect();
+        let runs: Vec<_> = self.entries.iter().map(RunEntry::to_json).collect();
         json!({ "schema_version": SCHEMA_VERSION, "kind": "history_list", "runs": runs })
     }
 }
@@ -69,7 +70,7 @@ pub(crate) fn title(metric: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entry::Figure;
+    use crate::entry::MetricFigure;
     use crate::tests::entry;
     use weir_result::quantile::Bound;
 
@@ -78,8 +79,8 @@ mod tests {
         second.tags = vec!["main".to_owned(), "v1.2".to_owned()];
         let mut first = entry(7, "api", "2026-11-20T08:01:00Z");
         first.figures = vec![
-            Figure { metric: "rate".to_owned(), value: 512.0, bound: Bound::Lower },
-            Figure { metric: "p99".to_owned(), value: 4.2e6, bound: Bound::Upper },
+            MetricFigure { metric: "rate".to_owned(), value: 512.0, bound: Bound::Lower },
+            MetricFigure { metric: "p99".to_owned(), value: 4.2e6, bound: Bound::Upper },
         ];
         List { entries: vec![second, first], has_one_name: false }
     }

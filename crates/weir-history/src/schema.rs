@@ -41,7 +41,7 @@ const FIRST: &str = "
 
 /// Reason why a file is not brought to the format of this program.
 #[derive(Debug)]
-pub(crate) enum Refusal {
+pub(crate) enum SchemaRefusal {
     /// A newer program wrote it, with this format.
     Newer(u32),
     /// Another program wrote it.
@@ -50,14 +50,14 @@ pub(crate) enum Refusal {
     Sqlite(rusqlite::Error),
 }
 
-impl From<rusqlite::Error> for Refusal {
-    fn from(error: rusqlite::Error) -> Refusal {
-        Refusal::Sqlite(error)
+impl From<rusqlite::Error> for SchemaRefusal {
+    fn from(error: rusqlite::Error) -> SchemaRefusal {
+        SchemaRefusal::Sqlite(error)
     }
 }
 
 /// Brings a file to the format after all `steps`; an empty file gets all of them.
-pub(crate) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<(), Refusal> {
+pub(crate) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<(), SchemaRefusal> {
     let format = steps.len() as u32;
     if version(connection, format)? == format {
         return Ok(());
@@ -83,7 +83,7 @@ pub(crate) fn check_writable(connection: &mut Connection) -> Result<(), rusqlite
 }
 
 /// Returns the format of the file, 0 if it is empty, and at most `newest`.
-fn version(connection: &Connection, newest: u32) -> Result<u32, Refusal> {
+fn version(connection: &Connection, newest: u32) -> Result<u32, SchemaRefusal> {
     // One statement reads one state: another program may begin the same history meanwhile.
     let header = "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) \
                   FROM pragma_application_id, pragma_user_version";
@@ -91,9 +91,9 @@ fn version(connection: &Connection, newest: u32) -> Result<u32, Refusal> {
     let (application, version, tables): (u32, u32, u32) = connection.query_row(header, [], read)?;
     match (application, version) {
         (0, 0) if tables == 0 => Ok(0),
-        (APPLICATION, found) if found > newest => Err(Refusal::Newer(found)),
+        (APPLICATION, found) if found > newest => Err(SchemaRefusal::Newer(found)),
         (APPLICATION, found @ 1..) => Ok(found),
-        _ => Err(Refusal::Foreign),
+        _ => Err(SchemaRefusal::Foreign),
     }
 }
 
@@ -120,7 +120,7 @@ mod tests {
             migrate(&mut connection, steps).expect("it is converted");
             assert_eq!(columns(&connection), expected);
         }
-        assert!(matches!(migrate(&mut connection, &STEPS), Err(Refusal::Newer(2))));
+        assert!(matches!(migrate(&mut connection, &STEPS), Err(SchemaRefusal::Newer(2))));
     }
 
     #[test]
@@ -128,7 +128,7 @@ mod tests {
         let mut connection = in_memory();
         migrate(&mut connection, &STEPS).expect("it is converted");
         let broken = [FIRST, "ALTER TABLE runs ADD COLUMN note TEXT; NONSENSE"];
-        assert!(matches!(migrate(&mut connection, &broken), Err(Refusal::Sqlite(_))));
+        assert!(matches!(migrate(&mut connection, &broken), Err(SchemaRefusal::Sqlite(_))));
         assert_eq!((columns(&connection), version(&connection, 1).expect("ours")), (12, 1));
     }
 
@@ -136,10 +136,10 @@ mod tests {
     fn files_of_others_are_left_alone() {
         let mut connection = in_memory();
         connection.execute_batch("CREATE TABLE theirs (a)").expect("a table");
-        assert!(matches!(migrate(&mut connection, &STEPS), Err(Refusal::Foreign)));
+        assert!(matches!(migrate(&mut connection, &STEPS), Err(SchemaRefusal::Foreign)));
         let mut marked = in_memory();
         marked.pragma_update(None, "user_version", 1).expect("a number");
-        assert!(matches!(migrate(&mut marked, &STEPS), Err(Refusal::Foreign)));
+        assert!(matches!(migrate(&mut marked, &STEPS), Err(SchemaRefusal::Foreign)));
     }
 
     #[test]

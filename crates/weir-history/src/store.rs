@@ -19,10 +19,10 @@ use flate2::write::ZlibEncoder;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, TransactionBehavior, params};
 use weir_result::Document;
 
-use crate::entry::{Entry, Figure, SavedRun};
+use crate::entry::{MetricFigure, RunEntry, SavedRun};
 use crate::error::HistoryError;
 use crate::name::{Name, NameError, Tag};
-use crate::schema::{self, Refusal, STEPS};
+use crate::schema::{self, STEPS, SchemaRefusal};
 use crate::selector::{Filter, Selector};
 use crate::series_key::SeriesKey;
 
@@ -85,11 +85,11 @@ impl History {
             connection.pragma_update(None, name, value).map_err(&failed)?;
         }
         schema::migrate(&mut connection, &STEPS).map_err(|refusal| match refusal {
-            Refusal::Newer(found) => {
+            SchemaRefusal::Newer(found) => {
                 HistoryError::Newer { path: path.to_owned(), found, newest: STEPS.len() as u32 }
             }
-            Refusal::Foreign => HistoryError::Foreign { path: path.to_owned() },
-            Refusal::Sqlite(error) => failed(error),
+            SchemaRefusal::Foreign => HistoryError::Foreign { path: path.to_owned() },
+            SchemaRefusal::Sqlite(error) => failed(error),
         })?;
         Ok(History { connection, path: path.to_owned() })
     }
@@ -111,7 +111,8 @@ impl History {
         let failed = HistoryError::at(&self.path);
         let (key, run) = (SeriesKey::of(document), &document.run);
         let json = |value| serde_json::to_string(&value).expect("a value is JSON");
-        let figures = serde_json::to_string(&Figure::all_of(document)).expect("figures are JSON");
+        let figures =
+            serde_json::to_string(&MetricFigure::all_of(document)).expect("figures are JSON");
         let command = serde_json::to_string(&run.command).expect("words are JSON");
         let (plan, machine, packed) = (json(key.plan), json(key.machine), packed(document));
         let behavior = TransactionBehavior::Immediate;
@@ -148,7 +149,7 @@ impl History {
     ///
     /// # Errors
     /// When the file cannot be read, or no run has the name.
-    pub fn entries(&self, filter: Filter<'_>) -> Result<Vec<Entry>, HistoryError> {
+    pub fn entries(&self, filter: Filter<'_>) -> Result<Vec<RunEntry>, HistoryError> {
         let failed = HistoryError::at(&self.path);
         let tagged = "EXISTS (SELECT 1 FROM tags WHERE run = runs.id AND tag = ?2)";
         let query = format!(
@@ -173,7 +174,7 @@ impl History {
     ///
     /// # Errors
     /// When there are none, or the file cannot be read.
-    pub fn select(&self, selector: &Selector) -> Result<Vec<Entry>, HistoryError> {
+    pub fn select(&self, selector: &Selector) -> Result<Vec<RunEntry>, HistoryError> {
         match selector {
             Selector::Name(name) => self.entries(Filter { name: Some(name), ..Filter::default() }),
             one => self.newest(one).map(|entry| vec![entry]),
@@ -184,7 +185,7 @@ impl History {
     ///
     /// # Errors
     /// When there is none, or the file cannot be read.
-    pub fn newest(&self, selector: &Selector) -> Result<Entry, HistoryError> {
+    pub fn newest(&self, selector: &Selector) -> Result<RunEntry, HistoryError> {
         let (name, place) = match selector {
             Selector::Id(id) => return self.entry(*id),
             Selector::Name(name) => (name, 1),
@@ -205,7 +206,7 @@ impl History {
     pub fn documents(&self, selector: &Selector) -> Result<Vec<SavedRun>, HistoryError> {
         let entries = self.select(selector)?;
         let load =
-            |entry: Entry| self.document(entry.id).map(|document| SavedRun { entry, document });
+            |entry: RunEntry| self.document(entry.id).map(|document| SavedRun { entry, document });
         entries.into_iter().map(load).collect()
     }
 
@@ -229,7 +230,7 @@ impl History {
     ///
     /// # Errors
     /// When there is no such run, or the file cannot be written.
-    pub fn tag(&mut self, id: i64, tags: &[Tag], add: bool) -> Result<Entry, HistoryError> {
+    pub fn tag(&mut self, id: i64, tags: &[Tag], add: bool) -> Result<RunEntry, HistoryError> {
         self.entry(id)?;
         let failed = HistoryError::at(&self.path);
         let behavior = TransactionBehavior::Immediate;
@@ -263,7 +264,7 @@ impl History {
         transaction.commit().map_err(&failed)
     }
 
-    fn entry(&self, id: i64) -> Result<Entry, HistoryError> {
+    fn entry(&self, id: i64) -> Result<RunEntry, HistoryError> {
         let query = format!("{ENTRY} WHERE id = ?1");
         let found = self.connection.query_row(&query, [id], |row| Ok(entry_of(row)));
         let found = found.optional().map_err(HistoryError::at(&self.path))?;
@@ -293,7 +294,7 @@ fn add_tags(connection: &Connection, id: i64, tags: &[Tag]) -> rusqlite::Result<
 }
 
 /// Reads the columns of [`ENTRY`].
-fn entry_of(row: &Row<'_>) -> Result<Entry, HistoryError> {
+fn entry_of(row: &Row<'_>) -> Result<RunEntry, HistoryError> {
     let id = row.get(0).unwrap_or_default();
     let damaged = |fault: String| HistoryError::Damaged { id, fault };
     let text = |column| row.get::<_, String>(column).map_err(|error| damaged(error.to_string()));
@@ -305,7 +306,7 @@ fn entry_of(row: &Row<'_>) -> Result<Entry, HistoryError> {
     }
     let sha256: rusqlite::Result<_> = row.get(5);
     let tags: Vec<String> = parsed(&text(10)?).map_err(damaged)?;
-    Ok(Entry {
+    Ok(RunEntry {
         id,
         // The file may come from elsewhere, and names and tags are printed as they are.
         name: checked::<Name>(&text(1)?).map_err(damaged)?,

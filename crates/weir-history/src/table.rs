@@ -14,7 +14,7 @@ const GAP: usize = 2;
 
 /// A column of a table.
 #[derive(Clone, Debug)]
-pub(crate) struct Column {
+pub(crate) struct TableColumn {
     title: String,
     cells: Vec<String>,
     is_right: bool,
@@ -22,20 +22,20 @@ pub(crate) struct Column {
     rank: u8,
 }
 
-impl Column {
+impl TableColumn {
     /// Returns a column of text, aligned at the left.
-    pub(crate) fn text(title: &str, cells: Vec<String>) -> Column {
-        Column { title: title.to_owned(), cells, is_right: false, rank: 0 }
+    pub(crate) fn text(title: &str, cells: Vec<String>) -> TableColumn {
+        TableColumn { title: title.to_owned(), cells, is_right: false, rank: 0 }
     }
 
     /// Returns a column of numbers, aligned at the right.
-    pub(crate) fn number(title: &str, cells: Vec<String>) -> Column {
-        Column { is_right: true, ..Column::text(title, cells) }
+    pub(crate) fn number(title: &str, cells: Vec<String>) -> TableColumn {
+        TableColumn { is_right: true, ..TableColumn::text(title, cells) }
     }
 
     /// Lets narrow pages leave the column out; those of lower rank go first.
-    pub(crate) fn optional(self, rank: u8) -> Column {
-        Column { rank, ..self }
+    pub(crate) fn optional(self, rank: u8) -> TableColumn {
+        TableColumn { rank, ..self }
     }
 
     fn width(&self) -> usize {
@@ -51,13 +51,13 @@ impl Column {
 
 /// Returns the lines of a table, titles first, without blanks at their ends. Columns without any
 /// text are left out.
-pub(crate) fn lines(mut columns: Vec<Column>, layout: Layout, indent: usize) -> Vec<String> {
+pub(crate) fn lines(mut columns: Vec<TableColumn>, layout: Layout, indent: usize) -> Vec<String> {
     columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));
     if columns.is_empty() {
         return Vec::new();
     }
     let limit = layout.width.map_or(usize::MAX, usize::from);
-    let width = |columns: &[Column]| {
+    let width = |columns: &[TableColumn]| {
         indent + columns.iter().map(|column| column.width() + GAP).sum::<usize>()
     };
     while width(&columns) - GAP > limit {
@@ -68,7 +68,7 @@ pub(crate) fn lines(mut columns: Vec<Column>, layout: Layout, indent: usize) -> 
         };
     }
     let rows = columns.first().map_or(0, |column| column.cells.len());
-    let line = |cell: &dyn Fn(&Column) -> String| {
+    let line = |cell: &dyn Fn(&TableColumn) -> String| {
         let cells: Vec<String> = columns.iter().map(cell).collect();
         format!("{:indent$}{}", "", cells.join("  ")).trim_end().to_owned()
     };
@@ -85,13 +85,13 @@ mod tests {
         cells.iter().map(|cell| (*cell).to_owned()).collect()
     }
 
-    fn columns() -> Vec<Column> {
+    fn columns() -> Vec<TableColumn> {
         vec![
-            Column::number("ID", cells(&["9", "10"])),
-            Column::text("Name", cells(&["nginx", "a"])),
-            Column::number("p50", cells(&["1 µs", "20 µs"])).optional(1),
-            Column::text("Note", cells(&["", ""])),
-            Column::text("Tags", cells(&["", "v1"])).optional(2),
+            TableColumn::number("ID", cells(&["9", "10"])),
+            TableColumn::text("Name", cells(&["nginx", "a"])),
+            TableColumn::number("p50", cells(&["1 µs", "20 µs"])).optional(1),
+            TableColumn::text("Note", cells(&["", ""])),
+            TableColumn::text("Tags", cells(&["", "v1"])).optional(2),
         ]
     }
 

@@ -8,20 +8,20 @@ use weir_result::{
     Tally, WorkerPhases, WorkerUsage,
 };
 
-use crate::entry::{Entry, Figure};
+use crate::entry::{MetricFigure, RunEntry};
 use crate::series_key::SeriesKey;
 
 const S: u64 = 1_000_000_000;
 
 /// A saved run of a fast server.
-pub(crate) fn entry(id: i64, name: &str, time: &str) -> Entry {
-    let figure = |(metric, value): (&str, f64)| Figure {
+pub(crate) fn entry(id: i64, name: &str, time: &str) -> RunEntry {
+    let figure = |(metric, value): (&str, f64)| MetricFigure {
         metric: metric.to_owned(),
         value,
         bound: Bound::Exact,
     };
     let figures = [("rate", 71_135.0), ("p50", 120e3), ("p99", 4.21e6), ("errors", 0.0)];
-    Entry {
+    RunEntry {
         id,
         name: name.to_owned(),
         tags: Vec::new(),

@@ -10,7 +10,7 @@ use weir_stats::{ChangePoint, Sensitivity, change_points};
 use weir_verdict::{Measured, NamedMetric};
 
 use crate::History;
-use crate::entry::Entry;
+use crate::entry::RunEntry;
 use crate::error::HistoryError;
 use crate::name::{Name, Tag};
 use crate::selector::Filter;
@@ -53,7 +53,7 @@ pub struct Series {
 #[derive(Clone, Debug)]
 pub struct TrendRun {
     /// The run in the history.
-    pub entry: Entry,
+    pub entry: RunEntry,
     /// Time of the run's epoch, in nanoseconds since 1970.
     pub epoch_unix_ns: u64,
     /// Values of the metrics; `None` if the document has none.

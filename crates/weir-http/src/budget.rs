@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Memory limit that connections share for bodies, in bytes. A clone is the same budget.
 #[derive(Clone, Debug)]
-pub struct BodyBudget(Arc<Shared>);
+pub struct BodyBudget(Arc<BudgetState>);
 
 #[derive(Debug)]
-struct Shared {
+struct BudgetState {
     limit: usize,
     /// Part of `limit` that is free. Written only when a buffer grows or is freed, not per body.
     left: AtomicUsize,
@@ -17,7 +17,7 @@ struct Shared {
 impl BodyBudget {
     /// Creates a budget of `limit` bytes.
     pub fn new(limit: usize) -> BodyBudget {
-        BodyBudget(Arc::new(Shared { limit, left: AtomicUsize::new(limit) }))
+        BodyBudget(Arc::new(BudgetState { limit, left: AtomicUsize::new(limit) }))
     }
 
     /// Takes `bytes`, if that many are free. Returns true if so.

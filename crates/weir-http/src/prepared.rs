@@ -62,7 +62,7 @@ impl Prepared {
         if !authority.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(RequestError::BadHost(authority.to_owned()));
         }
-        let fields = Fields::check(headers, body_bytes)?;
+        let fields = FormFields::check(headers, body_bytes)?;
         let mut bytes = Vec::with_capacity(256);
         bytes.extend_from_slice(format!("{method} {target} HTTP/1.1\r\n").as_bytes());
         // First, as RFC 9110 §7.2 recommends.
@@ -149,7 +149,7 @@ impl Prepared {
 
 /// Fields of the user's headers that affect the form of the request.
 #[derive(Default)]
-struct Fields<'a> {
+struct FormFields<'a> {
     host: Option<&'a str>,
     closes: bool,
     /// True if they determine the end of the body.
@@ -157,12 +157,12 @@ struct Fields<'a> {
     is_chunked: bool,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> FormFields<'a> {
     fn check(
         headers: &'a [(String, String)],
         body_bytes: Option<usize>,
-    ) -> Result<Fields<'a>, RequestError> {
-        let mut fields = Fields::default();
+    ) -> Result<FormFields<'a>, RequestError> {
+        let mut fields = FormFields::default();
         for (name, value) in headers {
             if !is_token(name.as_bytes()) {
                 return Err(RequestError::BadHeaderName(name.clone()));

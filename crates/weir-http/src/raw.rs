@@ -8,7 +8,7 @@ use memchr::{memchr, memchr_iter, memrchr};
 use thiserror::Error;
 
 use crate::message::chunked::ChunkFraming;
-use crate::message::framing::{Body, Framing};
+use crate::message::framing::{BodyEnd, FramingFields};
 use crate::message::line::{self, Field, Line, is_token};
 use crate::message::scan;
 use crate::request_id::DEPTH_MAX;
@@ -87,15 +87,15 @@ pub(crate) fn split(bytes: &[u8]) -> Result<Parts, RawRequestError> {
 
 /// An error at an offset.
 #[derive(Clone, Copy, Debug)]
-struct Fault {
+struct RawFault {
     at: usize,
     reason: &'static str,
 }
 
-impl Fault {
+impl RawFault {
     #[cold]
-    fn incomplete(bytes: &[u8]) -> Fault {
-        Fault { at: bytes.len(), reason: "incomplete request" }
+    fn incomplete(bytes: &[u8]) -> RawFault {
+        RawFault { at: bytes.len(), reason: "incomplete request" }
     }
 
     #[cold]
@@ -112,24 +112,24 @@ impl Fault {
     }
 }
 
-fn read_all(bytes: &[u8], requests: &mut Vec<RawRequest>) -> Result<(), Fault> {
+fn read_all(bytes: &[u8], requests: &mut Vec<RawRequest>) -> Result<(), RawFault> {
     if bytes.len() >= STRING_BYTES_LIMIT {
-        return Err(Fault { at: 0, reason: "1 GiB or more" });
+        return Err(RawFault { at: 0, reason: "1 GiB or more" });
     }
     let length = |length: usize| u32::try_from(length).expect("the string is below 1 GiB");
     let mut at = 0;
     loop {
         let line_at = line::after_empty_lines(bytes, at);
         if line_at == bytes.len() {
-            let last = requests.last_mut().ok_or_else(|| Fault::incomplete(bytes))?;
+            let last = requests.last_mut().ok_or_else(|| RawFault::incomplete(bytes))?;
             last.bytes += length(line_at - at);
             return Ok(());
         }
         if requests.last().is_some_and(|last| last.traits.closes) {
-            return Err(Fault { at: line_at, reason: "request after one that asks to close" });
+            return Err(RawFault { at: line_at, reason: "request after one that asks to close" });
         }
         if requests.len() == usize::from(DEPTH_MAX) {
-            return Err(Fault { at: line_at, reason: "more than 1024 requests" });
+            return Err(RawFault { at: line_at, reason: "more than 1024 requests" });
         }
         let (traits, _, next) = read_request(bytes, line_at, |_| {})?;
         requests.push(RawRequest { bytes: length(next - at), traits });
@@ -144,9 +144,9 @@ fn read_request(
     bytes: &[u8],
     at: usize,
     mut data: impl FnMut(Range<usize>),
-) -> Result<(RequestTraits, usize, usize), Fault> {
+) -> Result<(RequestTraits, usize, usize), RawFault> {
     let line = read_request_line(bytes, at)?;
-    let mut framing = Framing::default();
+    let mut framing = FramingFields::default();
     // Position of the first faulty field, or else of the last candidate, as some fields are faulty
     // only in combination.
     let mut framing_at = line.next;
@@ -161,7 +161,7 @@ fn read_request(
     })?;
     let traits = RequestTraits { head: line.is_head, closes: framing.closes(line.minor) };
     let end = match framing.sent_body(line.minor) {
-        Ok(Body::Fixed(length)) => {
+        Ok(BodyEnd::Fixed(length)) => {
             let end = if length == 0 { body_at } else { after(bytes, body_at, length)? };
             data(body_at..end);
             end
@@ -173,7 +173,7 @@ fn read_request(
 }
 
 /// A complete request line (RFC 9112 §3).
-struct RequestLine {
+struct RawRequestLine {
     is_head: bool,
     /// Minor version, 1 for HTTP/1.1. A higher one counts as 1 (RFC 9110 §2.5).
     minor: u8,
@@ -181,39 +181,44 @@ struct RequestLine {
 }
 
 #[inline]
-fn read_request_line(bytes: &[u8], at: usize) -> Result<RequestLine, Fault> {
+fn read_request_line(bytes: &[u8], at: usize) -> Result<RawRequestLine, RawFault> {
     let Some(line) = line::read_request(bytes, at) else { return odd_request_line(bytes, at) };
     let method = &bytes[at..line.method];
     if method == b"CONNECT" {
-        return Err(Fault { at, reason: "CONNECT makes a tunnel" });
+        return Err(RawFault { at, reason: "CONNECT makes a tunnel" });
     }
-    Ok(RequestLine { is_head: method == b"HEAD", minor: line.minor, next: line.next })
+    Ok(RawRequestLine { is_head: method == b"HEAD", minor: line.minor, next: line.next })
 }
 
 /// Parses a request line that is not in the usual form. Methods and versions are validated byte by
 /// byte. Bytes left over after a request, as from a wrong length, therefore do not count as the
 /// start of one.
 #[cold]
-fn odd_request_line(bytes: &[u8], at: usize) -> Result<RequestLine, Fault> {
+fn odd_request_line(bytes: &[u8], at: usize) -> Result<RawRequestLine, RawFault> {
     let method_end = scan::find_name_end(bytes, at).unwrap_or(bytes.len());
     let method = &bytes[at..method_end];
     if !is_token(method) || bytes.get(method_end) != Some(&b' ') {
         return Err(method_fault(bytes, at));
     }
     if method == b"CONNECT" {
-        return Err(Fault { at, reason: "CONNECT makes a tunnel" });
+        return Err(RawFault { at, reason: "CONNECT makes a tunnel" });
     }
     let target_at = method_end + 1;
-    let target_end = scan::find_blank(bytes, target_at).ok_or_else(|| Fault::incomplete(bytes))?;
+    let target_end =
+        scan::find_blank(bytes, target_at).ok_or_else(|| RawFault::incomplete(bytes))?;
     if bytes[target_end] != b' ' || target_end == target_at {
-        return Err(Fault { at: target_end, reason: "invalid request target" });
+        return Err(RawFault { at: target_end, reason: "invalid request target" });
     }
     after_blanks(bytes, method, target_end + 1)
 }
 
 /// Parses a request line with blanks in the target, as written by scripts that encode nothing; many
 /// servers accept it up to its version. `version_at` is the version's position without blanks.
-fn after_blanks(bytes: &[u8], method: &[u8], version_at: usize) -> Result<RequestLine, Fault> {
+fn after_blanks(
+    bytes: &[u8],
+    method: &[u8],
+    version_at: usize,
+) -> Result<RawRequestLine, RawFault> {
     let fault = || version_fault(bytes, version_at);
     let line_end = memchr(b'\n', &bytes[version_at..]).ok_or_else(fault)?;
     let line = &bytes[version_at..version_at + line_end];
@@ -221,27 +226,27 @@ fn after_blanks(bytes: &[u8], method: &[u8], version_at: usize) -> Result<Reques
     match line {
         [.., b' ', b'H', b'T', b'T', b'P', b'/', b'1', b'.', minor @ b'0'..=b'9'] => {
             let (is_head, minor) = (method == b"HEAD", minor - b'0');
-            Ok(RequestLine { is_head, minor, next: version_at + line_end + 1 })
+            Ok(RawRequestLine { is_head, minor, next: version_at + line_end + 1 })
         }
         _ => Err(fault()),
     }
 }
 
 #[cold]
-fn method_fault(bytes: &[u8], at: usize) -> Fault {
+fn method_fault(bytes: &[u8], at: usize) -> RawFault {
     // The first half of an empty line.
     if &bytes[at..] == b"\r" {
-        return Fault::incomplete(bytes);
+        return RawFault::incomplete(bytes);
     }
     let is_bad = |byte: &u8| !is_token(std::slice::from_ref(byte));
     match bytes[at..].iter().position(is_bad) {
-        Some(index) => Fault { at: at + index, reason: "invalid method" },
-        None => Fault::incomplete(bytes),
+        Some(index) => RawFault { at: at + index, reason: "invalid method" },
+        None => RawFault::incomplete(bytes),
     }
 }
 
 #[cold]
-fn version_fault(bytes: &[u8], at: usize) -> Fault {
+fn version_fault(bytes: &[u8], at: usize) -> RawFault {
     let is_bad = |(index, byte): (usize, &u8)| match index {
         0..7 => *byte != b"HTTP/1."[index],
         7 => !byte.is_ascii_digit(),
@@ -249,8 +254,8 @@ fn version_fault(bytes: &[u8], at: usize) -> Fault {
         _ => true,
     };
     match bytes[at..].iter().enumerate().position(is_bad) {
-        Some(index) => Fault { at: at + index, reason: "invalid HTTP version" },
-        None => Fault::incomplete(bytes),
+        Some(index) => RawFault { at: at + index, reason: "invalid HTTP version" },
+        None => RawFault::incomplete(bytes),
     }
 }
 
@@ -261,7 +266,7 @@ fn read_section(
     bytes: &[u8],
     mut at: usize,
     mut take: impl FnMut(usize, Field) -> bool,
-) -> Result<usize, Fault> {
+) -> Result<usize, RawFault> {
     // True if the previous line may be continued: framing fields may not, as in responses.
     let mut can_fold = false;
     loop {
@@ -275,7 +280,7 @@ fn read_section(
                     at = next;
                     continue;
                 }
-                Line::Fold { .. } => return Err(Fault { at, reason: "invalid header" }),
+                Line::Fold { .. } => return Err(RawFault { at, reason: "invalid header" }),
             },
         };
         can_fold = !take(at, field);
@@ -284,24 +289,24 @@ fn read_section(
 }
 
 #[cold]
-fn read_line(bytes: &[u8], at: usize) -> Result<Line, Fault> {
+fn read_line(bytes: &[u8], at: usize) -> Result<Line, RawFault> {
     let line = line::read(bytes, at).map_err(|_| header_fault(bytes, at))?;
-    line.ok_or_else(|| Fault::incomplete(bytes))
+    line.ok_or_else(|| RawFault::incomplete(bytes))
 }
 
 /// Returns the error in a complete line at `at` that is not a field.
-fn header_fault(bytes: &[u8], at: usize) -> Fault {
+fn header_fault(bytes: &[u8], at: usize) -> RawFault {
     let name_end = scan::find_name_end(bytes, at).unwrap_or(at);
     let is_bad = |pair: &[u8]| pair[0] == 0 || (pair[0] == b'\r' && pair[1] != b'\n');
     let spoiled_at = match bytes[name_end] {
         b':' if name_end > at => bytes[name_end..].windows(2).position(is_bad).unwrap_or(0),
         _ => 0,
     };
-    Fault { at: name_end + spoiled_at, reason: "invalid header" }
+    RawFault { at: name_end + spoiled_at, reason: "invalid header" }
 }
 
 #[cold]
-fn framing_fault(at: usize, error: ProtocolError) -> Fault {
+fn framing_fault(at: usize, error: ProtocolError) -> RawFault {
     let reason = match error {
         ProtocolError::BadContentLength => "invalid Content-Length",
         ProtocolError::ConflictingContentLength => "conflicting Content-Length",
@@ -309,14 +314,14 @@ fn framing_fault(at: usize, error: ProtocolError) -> Fault {
         ProtocolError::BadTransferEncoding => "invalid Transfer-Encoding",
         _ => "invalid header",
     };
-    Fault { at, reason }
+    RawFault { at, reason }
 }
 
 /// Returns the end of `length` bytes at `at`.
-fn after(bytes: &[u8], at: usize, length: u64) -> Result<usize, Fault> {
+fn after(bytes: &[u8], at: usize, length: u64) -> Result<usize, RawFault> {
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     let end = at.checked_add(length).filter(|&end| end <= bytes.len());
-    end.ok_or_else(|| Fault::incomplete(bytes))
+    end.ok_or_else(|| RawFault::incomplete(bytes))
 }
 
 /// Returns the end of a chunked body and its trailers (RFC 9112 §7.1). `data` receives the position
@@ -325,15 +330,15 @@ fn after_chunks(
     bytes: &[u8],
     mut at: usize,
     mut data: impl FnMut(Range<usize>),
-) -> Result<usize, Fault> {
+) -> Result<usize, RawFault> {
     let mut framing = ChunkFraming::default();
     loop {
         let (mut size, mut is_end) = (0, false);
         // One byte at a time, so that an error has an exact position.
         while !is_end {
-            let byte = bytes.get(at..=at).ok_or_else(|| Fault::incomplete(bytes))?;
+            let byte = bytes.get(at..=at).ok_or_else(|| RawFault::incomplete(bytes))?;
             let read = framing.read(&mut size, byte);
-            (_, is_end) = read.map_err(|_| Fault { at, reason: "invalid chunk" })?;
+            (_, is_end) = read.map_err(|_| RawFault { at, reason: "invalid chunk" })?;
             at += 1;
         }
         if size == 0 {

@@ -11,10 +11,10 @@ use std::os::fd::AsRawFd;
 
 use libc::c_int;
 
-use crate::margin::Pause;
+use crate::margin::WaitMethod;
 use crate::raw_event::{Filled, RawEvent, RawEventKind};
 use crate::slab::Slab;
-use crate::socket_core::{self, SocketCore, State};
+use crate::socket_core::{self, ConnState, SocketCore};
 use crate::token::Token;
 use crate::{
     Backend, BackendOptions, Close, ConnId, Event, Listener, Nanos, Submitted, WaitPolicy, Waker,
@@ -162,7 +162,7 @@ impl Epoll {
         let index = token.index;
         self.core.live(token)?;
         let conn = &mut self.core.conns[index as usize];
-        if conn.state == State::Connecting {
+        if conn.state == ConnState::Connecting {
             return self.on_connected(index, events);
         }
         if events & (libc::EPOLLERR | libc::EPOLLHUP) == libc::EPOLLERR
@@ -197,7 +197,7 @@ impl Epoll {
         for index in to_send.drain(..) {
             let conn = &mut self.core.conns[index as usize];
             conn.dirty = false;
-            if conn.state == State::Open && !conn.own.blocked {
+            if conn.state == ConnState::Open && !conn.own.blocked {
                 self.write(index);
             }
         }
@@ -220,14 +220,14 @@ impl Epoll {
         }
         let plan = self.core.plan(now, until, policy);
         match plan.0 {
-            Pause::Look => self.poller.wait(Timeout::Now)?,
-            Pause::Spin | Pause::Attend(_) => {
+            WaitMethod::Look => self.poller.wait(Timeout::Now)?,
+            WaitMethod::Spin | WaitMethod::Attend(_) => {
                 self.core.spinning.give_way(now, until);
                 self.poller.wait(Timeout::Now)?;
             }
-            Pause::Gather(until, events) => self.gather(until.since(now), events)?,
-            Pause::Sleep(Nanos::MAX) => self.poller.wait(Timeout::Never)?,
-            Pause::Sleep(wake_at) => {
+            WaitMethod::Gather(until, events) => self.gather(until.since(now), events)?,
+            WaitMethod::Sleep(Nanos::MAX) => self.poller.wait(Timeout::Never)?,
+            WaitMethod::Sleep(wake_at) => {
                 let epoch_ns = self.core.clock.epoch_monotonic_ns();
                 self.poller.wait(Timeout::At(epoch_ns.saturating_add(wake_at.0)))?;
             }
@@ -237,7 +237,7 @@ impl Epoll {
         }
         let from = now;
         let now = self.core.clock.now();
-        if let Pause::Spin | Pause::Attend(_) = plan.0 {
+        if let WaitMethod::Spin | WaitMethod::Attend(_) = plan.0 {
             self.core.spinning.looked_in_vain(from, now);
         }
         self.core.paused(plan, now);

@@ -41,7 +41,7 @@ impl Margin {
 
 /// Method of spending the next stretch of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pause {
+pub(crate) enum WaitMethod {
     /// Poll once: the instant has come.
     Look,
     /// Poll repeatedly.
@@ -54,26 +54,26 @@ pub(crate) enum Pause {
     Gather(Nanos, u32),
 }
 
-impl Pause {
+impl WaitMethod {
     /// Returns the next pause at `now`, if no event has occurred yet.
     #[inline]
-    pub(crate) fn plan(now: Nanos, until: Nanos, policy: WaitPolicy, margin: Margin) -> Pause {
+    pub(crate) fn plan(now: Nanos, until: Nanos, policy: WaitPolicy, margin: Margin) -> WaitMethod {
         if until <= now {
-            return Pause::Look;
+            return WaitMethod::Look;
         }
         match policy {
-            WaitPolicy::Spin => Pause::Spin,
-            WaitPolicy::Sleep => Pause::Sleep(until),
+            WaitPolicy::Spin => WaitMethod::Spin,
+            WaitPolicy::Sleep => WaitMethod::Sleep(until),
             WaitPolicy::Attentive { awake_until } if now < awake_until => {
-                Pause::Attend(awake_until.min(until))
+                WaitMethod::Attend(awake_until.min(until))
             }
             WaitPolicy::Hybrid | WaitPolicy::Attentive { .. } => match until {
-                Nanos::MAX => Pause::Sleep(until),
-                _ if until.since(now) <= margin.ns() => Pause::Spin,
-                _ => Pause::Sleep(until.before(margin.ns())),
+                Nanos::MAX => WaitMethod::Sleep(until),
+                _ if until.since(now) <= margin.ns() => WaitMethod::Spin,
+                _ => WaitMethod::Sleep(until.before(margin.ns())),
             },
             WaitPolicy::Gather { events, within_ns } => {
-                Pause::Gather(until.min(now.after(within_ns.into())), events)
+                WaitMethod::Gather(until.min(now.after(within_ns.into())), events)
             }
         }
     }
@@ -82,7 +82,7 @@ impl Pause {
     /// lateness can adjust the margin.
     pub(crate) fn teaches(self, policy: WaitPolicy) -> Option<Nanos> {
         match (self, policy) {
-            (Pause::Sleep(wake_at), WaitPolicy::Hybrid | WaitPolicy::Attentive { .. }) => {
+            (WaitMethod::Sleep(wake_at), WaitPolicy::Hybrid | WaitPolicy::Attentive { .. }) => {
                 Some(wake_at)
             }
             _ => None,
@@ -143,23 +143,23 @@ mod tests {
     #[test]
     fn a_pause_never_outlasts_the_instant() {
         let check = |now, until, policy, expected| {
-            assert_eq!(Pause::plan(Nanos(now), Nanos(until), policy, Margin::new()), expected);
+            assert_eq!(WaitMethod::plan(Nanos(now), Nanos(until), policy, Margin::new()), expected);
         };
-        check(100, 100, WaitPolicy::Sleep, Pause::Look);
-        check(101, 100, WaitPolicy::Spin, Pause::Look);
-        check(0, 100, WaitPolicy::Spin, Pause::Spin);
-        check(0, 100, WaitPolicy::Sleep, Pause::Sleep(Nanos(100)));
-        check(0, 20_000, WaitPolicy::Hybrid, Pause::Spin);
-        check(0, 20_001, WaitPolicy::Hybrid, Pause::Sleep(Nanos(1)));
-        check(0, u64::MAX, WaitPolicy::Hybrid, Pause::Sleep(Nanos::MAX));
-        check(0, u64::MAX, WaitPolicy::Spin, Pause::Spin);
+        check(100, 100, WaitPolicy::Sleep, WaitMethod::Look);
+        check(101, 100, WaitPolicy::Spin, WaitMethod::Look);
+        check(0, 100, WaitPolicy::Spin, WaitMethod::Spin);
+        check(0, 100, WaitPolicy::Sleep, WaitMethod::Sleep(Nanos(100)));
+        check(0, 20_000, WaitPolicy::Hybrid, WaitMethod::Spin);
+        check(0, 20_001, WaitPolicy::Hybrid, WaitMethod::Sleep(Nanos(1)));
+        check(0, u64::MAX, WaitPolicy::Hybrid, WaitMethod::Sleep(Nanos::MAX));
+        check(0, u64::MAX, WaitPolicy::Spin, WaitMethod::Spin);
         let attentive = WaitPolicy::Attentive { awake_until: Nanos(500) };
-        check(0, 100, attentive, Pause::Attend(Nanos(100)));
-        check(0, 90_000, attentive, Pause::Attend(Nanos(500)));
-        check(500, 90_500, attentive, Pause::Sleep(Nanos(70_500)));
+        check(0, 100, attentive, WaitMethod::Attend(Nanos(100)));
+        check(0, 90_000, attentive, WaitMethod::Attend(Nanos(500)));
+        check(500, 90_500, attentive, WaitMethod::Sleep(Nanos(70_500)));
         let gather = WaitPolicy::Gather { events: 8, within_ns: 1_000 };
-        check(0, 100, gather, Pause::Gather(Nanos(100), 8));
-        check(0, u64::MAX, gather, Pause::Gather(Nanos(1_000), 8));
-        check(101, 100, gather, Pause::Look);
+        check(0, 100, gather, WaitMethod::Gather(Nanos(100), 8));
+        check(0, u64::MAX, gather, WaitMethod::Gather(Nanos(1_000), 8));
+        check(101, 100, gather, WaitMethod::Look);
     }
 }

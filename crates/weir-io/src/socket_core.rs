@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::io;
 
 use crate::failing::Failing;
-use crate::margin::{Margin, Pause};
+use crate::margin::{Margin, WaitMethod};
 use crate::numbers::Numbers;
 use crate::outgoing::Outgoing;
 use crate::raw_event::{RawEvent, RawEventKind};
@@ -25,7 +25,7 @@ mod ending;
 mod opening;
 mod stamped;
 
-pub(crate) use conn::{Conn, State};
+pub(crate) use conn::{Conn, ConnState};
 
 /// Capabilities of every backend that owns a [`SocketCore`].
 pub(crate) const CAPABILITIES: Capabilities = Capabilities {
@@ -229,14 +229,14 @@ impl<C: Default> SocketCore<C> {
         now: Nanos,
         until: Nanos,
         policy: WaitPolicy,
-    ) -> (Pause, WaitPolicy) {
+    ) -> (WaitMethod, WaitPolicy) {
         let policy = self.spinning.temper(now, until, policy);
-        (Pause::plan(now, until.min(self.retry_at), policy, self.margin), policy)
+        (WaitMethod::plan(now, until.min(self.retry_at), policy, self.margin), policy)
     }
 
     /// Adjusts the spin margin to a planned stretch that ended at `now` without an event.
     #[inline]
-    pub(crate) fn paused(&mut self, (pause, policy): (Pause, WaitPolicy), now: Nanos) {
+    pub(crate) fn paused(&mut self, (pause, policy): (WaitMethod, WaitPolicy), now: Nanos) {
         if let Some(wake_at) = pause.teaches(policy)
             && now >= wake_at
         {

@@ -100,7 +100,7 @@ impl SendControl {
 /// recvmsg(2), with the arrival time of the last packet of which this read took bytes. Packets
 /// merged by the kernel count as their last.
 pub(crate) fn recv(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<(usize, Option<WallTime>)> {
-    let mut control = Control([0; CONTROL_SPACE]);
+    let mut control = ControlSpace([0; CONTROL_SPACE]);
     let (read, control) = recv_message(fd, buffer, &mut control, 0)?;
     Ok((read, received(control)))
 }
@@ -111,7 +111,7 @@ pub(crate) fn recv(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<(usize, Option
 /// # Errors
 /// Those of recvmsg(2) on the descriptor; an empty queue is not an error.
 pub(crate) fn take_transmission(fd: &OwnedFd) -> io::Result<Option<Transmission>> {
-    let mut control = Control([0; CONTROL_SPACE]);
+    let mut control = ControlSpace([0; CONTROL_SPACE]);
     let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
     match recv_message(fd, &mut [], &mut control, flags) {
         Ok((_, control)) => Ok(transmitted(control)),
@@ -124,12 +124,12 @@ pub(crate) fn take_transmission(fd: &OwnedFd) -> io::Result<Option<Transmission>
 const CONTROL_SPACE: usize = 192;
 
 #[repr(align(8))]
-struct Control([u8; CONTROL_SPACE]);
+struct ControlSpace([u8; CONTROL_SPACE]);
 
 fn recv_message<'a>(
     fd: &OwnedFd,
     buffer: &mut [u8],
-    control: &'a mut Control,
+    control: &'a mut ControlSpace,
     flags: c_int,
 ) -> io::Result<(usize, &'a [u8])> {
     let mut piece = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
@@ -168,13 +168,13 @@ fn transmitted(control: &[u8]) -> Option<Transmission> {
 }
 
 /// One control message.
-struct Message<'a> {
+struct ControlMessage<'a> {
     level: i32,
     kind: i32,
     data: &'a [u8],
 }
 
-impl Message<'_> {
+impl ControlMessage<'_> {
     /// Returns the first stamp of `struct scm_timestamping64`; zero means none.
     fn stamp(&self) -> Option<WallTime> {
         if (self.level, self.kind) != (libc::SOL_SOCKET, SO_TIMESTAMPING_NEW) {
@@ -206,9 +206,9 @@ impl Message<'_> {
 struct Messages<'a>(&'a [u8]);
 
 impl<'a> Iterator for Messages<'a> {
-    type Item = Message<'a>;
+    type Item = ControlMessage<'a>;
 
-    fn next(&mut self) -> Option<Message<'a>> {
+    fn next(&mut self) -> Option<ControlMessage<'a>> {
         const WORD: usize = size_of::<usize>();
         let all = self.0;
         let len = usize::from_ne_bytes(all.get(..WORD)?.try_into().ok()?);
@@ -216,7 +216,7 @@ impl<'a> Iterator for Messages<'a> {
         let (level, kind) = (int(HEADER_BYTES - 8)?, int(HEADER_BYTES - 4)?);
         let data = all.get(HEADER_BYTES..len)?;
         self.0 = all.get(len.next_multiple_of(WORD)..).unwrap_or(&[]);
-        Some(Message { level, kind, data })
+        Some(ControlMessage { level, kind, data })
     }
 }
 

@@ -12,7 +12,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use io_uring::{cqueue, opcode, types};
 
-use crate::margin::Pause;
+use crate::margin::WaitMethod;
 use crate::raw_event::RawEvent;
 use crate::socket_core::{self, SocketCore};
 use crate::stamping;
@@ -40,14 +40,14 @@ mod vectors;
 use acceptor::Acceptor;
 use alarm::Alarm;
 use buffers::Buffers;
-use notes::Notes;
+use notes::PendingWork;
 use pending_sends::{Issued, SlowSends};
 pub(crate) use probe::probe_uring;
 use requests::{NOTHING, Requests};
-use ring::{Completion, Ring};
+use ring::{CompletionEntry, Ring};
 use vectors::Vectors;
 
-type Conn = socket_core::Conn<Requests>;
+type UringConn = socket_core::Conn<Requests>;
 
 /// Connections of a process above which receives are polled for.
 const POLLED_FROM: u64 = 100_000;
@@ -69,7 +69,7 @@ pub struct Uring {
     acceptors: Vec<Acceptor>,
     /// Sockets accepted while no number was free.
     waiting: VecDeque<(OwnedFd, bool)>,
-    notes: Notes,
+    notes: PendingWork,
     /// Sends of the current submission.
     issued: Vec<Issued>,
     /// Those of them that stalled, by connection: bytes sent, or `-errno`.
@@ -82,12 +82,12 @@ pub struct Uring {
     /// Connects of Unix sockets, which succeed without a completion, by connection and generation.
     connected: VecDeque<(u32, u16)>,
     /// Completions of this batch; `cursor` is the number of those processed.
-    ready: Vec<Completion>,
+    ready: Vec<CompletionEntry>,
     cursor: usize,
     /// Time after the last of `ready` had been seen.
     collected_at: Nanos,
     /// Completions since then, for the next batch.
-    later: Vec<Completion>,
+    later: Vec<CompletionEntry>,
     /// An error of the ring that a call could not report.
     broken: Option<io::Error>,
 }
@@ -109,7 +109,7 @@ impl Uring {
             buffers,
             vectors: Vectors::default(),
             header: Box::new(stamping::header()),
-            notes: Notes { waker: options.waker.is_some(), ..Notes::default() },
+            notes: PendingWork { waker: options.waker.is_some(), ..PendingWork::default() },
             waker: options.waker,
             alarm: Alarm::default(),
             slow: SlowSends::default(),
@@ -144,7 +144,7 @@ impl Uring {
     }
 
     #[inline]
-    fn on_completion(&mut self, completion: Completion) -> Option<RawEvent> {
+    fn on_completion(&mut self, completion: CompletionEntry) -> Option<RawEvent> {
         let token = Token::unpack(completion.word);
         match token.kind {
             kind::RECV => self.on_received(token, completion),
@@ -232,16 +232,18 @@ impl Uring {
         }
         let more = self.prepare()?;
         let plan = if more || self.has_more() {
-            (Pause::Look, policy)
+            (WaitMethod::Look, policy)
         } else {
             self.core.plan(now, until, policy)
         };
         match plan.0 {
-            Pause::Look => self.ring.submit(true)?,
-            Pause::Spin => self.spin(now, until.min(self.core.retry_at))?,
-            Pause::Attend(awake_until) => self.spin(now, awake_until.min(self.core.retry_at))?,
-            Pause::Sleep(wake_at) => self.sleep(now, wake_at, 1)?,
-            Pause::Gather(wake_at, events) => self.sleep(now, wake_at, events)?,
+            WaitMethod::Look => self.ring.submit(true)?,
+            WaitMethod::Spin => self.spin(now, until.min(self.core.retry_at))?,
+            WaitMethod::Attend(awake_until) => {
+                self.spin(now, awake_until.min(self.core.retry_at))?
+            }
+            WaitMethod::Sleep(wake_at) => self.sleep(now, wake_at, 1)?,
+            WaitMethod::Gather(wake_at, events) => self.sleep(now, wake_at, events)?,
         }
         self.absorb()?;
         self.ready.clear();

@@ -15,11 +15,11 @@ use weir_sys::check;
 /// [`wakes`](Waker::wakes) instead.
 #[derive(Clone, Debug)]
 pub struct Waker {
-    shared: Arc<Shared>,
+    shared: Arc<WakerState>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct WakerState {
     eventfd: File,
     wakes: AtomicU64,
 }
@@ -34,7 +34,7 @@ impl Waker {
         let fd = check(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })?;
         // SAFETY: the kernel has just created `fd`, and nothing else holds it.
         let eventfd = unsafe { File::from_raw_fd(fd) };
-        let shared = Shared { eventfd, wakes: AtomicU64::new(0) };
+        let shared = WakerState { eventfd, wakes: AtomicU64::new(0) };
         Ok(Waker { shared: Arc::new(shared) })
     }
 

@@ -19,7 +19,7 @@ use crate::view::study::search;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotation {
     /// Importance.
-    pub level: Level,
+    pub level: AnnotationLevel,
     /// Heading.
     pub title: String,
     /// One sentence.
@@ -28,7 +28,7 @@ pub struct Annotation {
 
 /// Importance of an annotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum AnnotationLevel {
     /// A cause of an exit status other than 0.
     Error,
     /// A finding on the numbers, a slower system that no flag refuses, or an open verdict.
@@ -39,7 +39,11 @@ pub enum Level {
 
 impl Annotation {
     /// Creates an annotation.
-    pub fn new(level: Level, title: impl Into<String>, message: impl Into<String>) -> Annotation {
+    pub fn new(
+        level: AnnotationLevel,
+        title: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Annotation {
         Annotation { level, title: title.into(), message: message.into() }
     }
 
@@ -51,7 +55,7 @@ impl Annotation {
         let missing = document.missing_parts().count();
         if missing > 0 {
             let message = format!("{missing} of the run's parts missing: name their documents too");
-            found.push(Annotation::new(Level::Error, "weir: incomplete", message));
+            found.push(Annotation::new(AnnotationLevel::Error, "weir: incomplete", message));
         }
         found.extend(failed_assertions(document));
         let is_dead = document.accounting.ok == 0 && document.throughput.good == 0;
@@ -69,23 +73,24 @@ impl Annotation {
     pub fn of_comparison(found: &Comparison, gate: Gate) -> Annotation {
         let answer = found.primary().map_or(Answer::None, |primary| primary.verdict.answer);
         let level = match (gate, answer) {
-            (Gate::Failed, _) => Level::Error,
-            (Gate::Open, _) | (_, Answer::Worse) => Level::Warning,
-            _ if !found.not_comparable.is_empty() => Level::Warning,
-            _ => Level::Notice,
+            (Gate::Failed, _) => AnnotationLevel::Error,
+            (Gate::Open, _) | (_, Answer::Worse) => AnnotationLevel::Warning,
+            _ if !found.not_comparable.is_empty() => AnnotationLevel::Warning,
+            _ => AnnotationLevel::Notice,
         };
         Annotation::new(level, "weir: verdict", found.sentence())
     }
 
     /// Returns the result of a search: the interval, and the reason why nothing is known above it.
     pub fn of_search(found: &SearchResult) -> Vec<Annotation> {
-        let level = if found.lower.is_some() { Level::Notice } else { Level::Warning };
+        let level =
+            if found.lower.is_some() { AnnotationLevel::Notice } else { AnnotationLevel::Warning };
         let interval = Annotation::new(level, "weir: highest rate", search::interval(found));
         let is_of_weir = matches!(
             found.end,
             SearchEnd::LimitedByClient { .. } | SearchEnd::LimitedByConnections { .. }
         );
-        let level = if is_of_weir { Level::Warning } else { Level::Notice };
+        let level = if is_of_weir { AnnotationLevel::Warning } else { AnnotationLevel::Notice };
         let limit = search::limit(found);
         let limit = limit.map(|text| Annotation::new(level, "weir: limit", text));
         std::iter::once(interval).chain(limit).collect()
@@ -97,7 +102,7 @@ impl Annotation {
         let stopped = match &study.state {
             StudyState::Stopped { reason } => {
                 let message = format!("stopped at {reason}");
-                Some(Annotation::new(Level::Error, "weir: incomplete study", message))
+                Some(Annotation::new(AnnotationLevel::Error, "weir: incomplete study", message))
             }
             _ => None,
         };
@@ -119,13 +124,13 @@ fn failed_assertions(document: &Document) -> impl Iterator<Item = Annotation> {
         // Without a value the text is the reason why there is none.
         let measured = if result.value.is_some() { "measured " } else { "" };
         let message = format!("{measured}{}{}", result.measured, reason.unwrap_or_default());
-        Annotation::new(Level::Error, title, message)
+        Annotation::new(AnnotationLevel::Error, title, message)
     })
 }
 
 fn grade(document: &Document, is_error: bool) -> Option<Annotation> {
     let verdict = &document.verdict;
-    let level = if is_error { Level::Error } else { Level::Warning };
+    let level = if is_error { AnnotationLevel::Error } else { AnnotationLevel::Warning };
     let is_dead = document.accounting.ok == 0 && document.throughput.good == 0;
     let cause = &verdict.target.text;
     let message = match verdict.reason.is_empty() || is_dead {
@@ -142,16 +147,16 @@ fn findings(document: &Document) -> impl Iterator<Item = Annotation> {
     let verdict = &document.verdict;
     let fired = verdict.fired().filter(|rule| !verdict.reason.contains(&rule.text));
     fired.map(|rule| {
-        Annotation::new(Level::Warning, format!("weir: finding {}", rule.id), &rule.text)
+        Annotation::new(AnnotationLevel::Warning, format!("weir: finding {}", rule.id), &rule.text)
     })
 }
 
 impl Display for Annotation {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let command = match self.level {
-            Level::Error => "error",
-            Level::Warning => "warning",
-            Level::Notice => "notice",
+            AnnotationLevel::Error => "error",
+            AnnotationLevel::Warning => "warning",
+            AnnotationLevel::Notice => "notice",
         };
         let message: String = self.message.chars().map(escaped).collect();
         write!(f, "::{command} title={}::{message}", property(&self.title))
@@ -185,7 +190,7 @@ mod tests {
     #[test]
     fn no_text_ends_its_command() {
         let hostile = "a:b,c\r\n::error::50%\u{1b}\u{202e}";
-        let annotation = Annotation::new(Level::Warning, hostile, hostile);
+        let annotation = Annotation::new(AnnotationLevel::Warning, hostile, hostile);
         assert_eq!(
             annotation.to_string(),
             "::warning title=a%3Ab%2Cc%0D%0A%3A%3Aerror%3A%3A50%25??::a:b,c%0D%0A::error::50%25??"

@@ -20,7 +20,7 @@ pub(crate) struct Distribution<'d> {
 
 /// A figure in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Figure {
+pub(crate) struct TimeFigure {
     /// Value.
     pub(crate) ns: u64,
     /// Relation of the value to the true one.
@@ -62,28 +62,28 @@ impl<'d> Distribution<'d> {
     }
 
     /// Returns the least time of a response, or the least age without one.
-    pub(crate) fn min(&self) -> Figure {
+    pub(crate) fn min(&self) -> TimeFigure {
         match self.summary.min_ns {
-            Some(ns) => Figure { ns, certainty: Certainty::Exact },
-            None => Figure { ns: self.all.exact().min_ns, certainty: Certainty::Lower },
+            Some(ns) => TimeFigure { ns, certainty: Certainty::Exact },
+            None => TimeFigure { ns: self.all.exact().min_ns, certainty: Certainty::Lower },
         }
     }
 
     /// Returns the greatest time.
-    pub(crate) fn max(&self) -> Figure {
+    pub(crate) fn max(&self) -> TimeFigure {
         let bound = self.summary.percentile(100.0).map_or(Bound::Exact, |value| value.bound);
-        Figure { ns: self.all.exact().max_ns, certainty: bound.into() }
+        TimeFigure { ns: self.all.exact().max_ns, certainty: bound.into() }
     }
 
     /// Returns the sum of all times.
-    pub(crate) fn total(&self) -> Figure {
+    pub(crate) fn total(&self) -> TimeFigure {
         let ns = u64::try_from(self.all.exact().sum_ns).unwrap_or(u64::MAX);
         let certainty = match (self.is_cut, self.summary.mean_bound) {
             (false, bound) => bound.into(),
             (true, Bound::Exact | Bound::Lower) => Certainty::Lower,
             (true, Bound::Upper | Bound::Unknown) => Certainty::Unknown,
         };
-        Figure { ns, certainty }
+        TimeFigure { ns, certainty }
     }
 
     /// Returns the mean, which has the certainty of the sum.
@@ -92,16 +92,16 @@ impl<'d> Distribution<'d> {
     }
 
     /// Returns percentile `p`, also if no request lies beyond it.
-    pub(crate) fn percentile(&self, p: f64) -> Figure {
+    pub(crate) fn percentile(&self, p: f64) -> TimeFigure {
         match self.summary.percentile(p) {
             Some(found) if found.bound == Bound::Exact && found.imprecise => {
-                Figure { ns: found.ns, certainty: Certainty::Uncertain }
+                TimeFigure { ns: found.ns, certainty: Certainty::Uncertain }
             }
-            Some(found) => Figure { ns: found.ns, certainty: found.bound.into() },
+            Some(found) => TimeFigure { ns: found.ns, certainty: found.bound.into() },
             None => {
                 let rank = rank_of(p, self.all.count());
                 let ns = self.all.value_at_rank(rank).unwrap_or(self.all.exact().max_ns);
-                Figure { ns, certainty: Certainty::Uncertain }
+                TimeFigure { ns, certainty: Certainty::Uncertain }
             }
         }
     }
@@ -109,7 +109,7 @@ impl<'d> Distribution<'d> {
 
 /// Returns the certainty of the figures that are not exact, by their names.
 pub(crate) fn uncertain<N: ToString>(
-    figures: impl IntoIterator<Item = (N, Figure)>,
+    figures: impl IntoIterator<Item = (N, TimeFigure)>,
 ) -> BTreeMap<String, Certainty> {
     let uncertain = figures.into_iter().filter(|(_, of)| of.certainty != Certainty::Exact);
     uncertain.map(|(name, of)| (name.to_string(), of.certainty)).collect()

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use weir_result::histogram::{highest_in, middle_of};
 use weir_result::{Document, Histogram};
 
-use crate::ladder::{self, Step};
+use crate::ladder::{self, LadderStep};
 
 /// Buckets and sub-buckets of the document's histograms: 1 ns to 1 h, three digits.
 const BUCKETS: u32 = 32;
@@ -33,7 +33,7 @@ fn write_table(times: &Histogram, out: &mut dyn Write) -> io::Result<()> {
     let values = times.buckets().map(|(bucket, count)| (highest_in(bucket), count));
     for row in ladder::rows(values, times.count()).iter().filter(|_| !times.is_empty()) {
         let value = row.value as f64 / MS;
-        match row.step.map(Step::share_and_inverse) {
+        match row.step.map(LadderStep::share_and_inverse) {
             Some((share, inverse)) => {
                 writeln!(out, "{value:>12.3} {share:>2.12} {:>10} {inverse:>14.2}", row.reached)?;
             }

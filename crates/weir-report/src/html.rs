@@ -15,7 +15,7 @@ use weir_result::Document;
 
 use crate::TextOptions;
 use crate::view::{Block, Detail, Report};
-use blocks::Page;
+use blocks::HtmlPage;
 use escape::escaped;
 
 /// The style of the page.
@@ -70,7 +70,7 @@ pub fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
          <style>\n{STYLE}</style>\n</head>\n<body{}>",
         if report.has_failed() { " class=\"failed\"" } else { "" }
     )?;
-    let mut page = Page::default();
+    let mut page = HtmlPage::default();
     page.head(report);
     let sections = report.sections_of_page().into_iter();
     sections.filter(|section| !section.blocks.is_empty()).for_each(|section| page.section(section));

@@ -27,7 +27,7 @@ const MS: f64 = 1e6;
 /// # Errors
 /// Errors of `out`.
 pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
-    let summary = Summary::of(document);
+    let summary = K6Summary::of(document);
     let metrics = summary.metrics.into_iter().map(|metric| {
         let K6Metric { name, kind, contains, values, thresholds } = metric;
         let mut entry = json!({ "type": kind, "contains": contains, "values": values });
@@ -62,7 +62,7 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 /// Those of [`write()`].
 pub fn write_flat(document: &Document, out: &mut dyn Write) -> io::Result<()> {
-    let summary = Summary::of(document);
+    let summary = K6Summary::of(document);
     let metrics = summary.metrics.into_iter().map(|metric| {
         let mut entry = metric.values;
         if metric.kind == "rate"
@@ -94,7 +94,7 @@ fn group(checks: Value) -> Value {
 }
 
 /// The content that both forms share.
-struct Summary {
+struct K6Summary {
     metrics: Vec<K6Metric>,
     checks: Vec<Value>,
     weir: Value,
@@ -128,8 +128,8 @@ impl K6Metric {
     }
 }
 
-impl Summary {
-    fn of(document: &Document) -> Summary {
+impl K6Summary {
+    fn of(document: &Document) -> K6Summary {
         let mut metrics = Vec::new();
         let mut certainty = Map::new();
         let latency = &document.latency;
@@ -154,7 +154,7 @@ impl Summary {
             metrics.push(checked(&document.assertions));
         }
         let weir = origin(document, &certainty.into());
-        Summary { metrics, checks: document.assertions.iter().map(check).collect(), weir }
+        K6Summary { metrics, checks: document.assertions.iter().map(check).collect(), weir }
     }
 }
 

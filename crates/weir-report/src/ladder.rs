@@ -3,11 +3,11 @@
 
 /// A line: the bucket that reaches a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Row {
+pub(crate) struct LadderRow {
     /// Greatest value equivalent to those of the bucket.
     pub(crate) value: u64,
     /// Step that the bucket reaches; none in the last line, which stands for all values.
-    pub(crate) step: Option<Step>,
+    pub(crate) step: Option<LadderStep>,
     /// Number of values up to and including the bucket.
     pub(crate) reached: u64,
 }
@@ -15,15 +15,16 @@ pub(crate) struct Row {
 /// A step on the ladder of percentiles: five steps of equal width, then five of half the width, and
 /// so on. It is a whole number, since sums of widths would drift.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Step(u32);
+pub(crate) struct LadderStep(u32);
 
-impl Step {
+impl LadderStep {
     const PER_HALVING: u32 = 5;
 
     /// Returns the share of values beyond the step, as numerator and denominator.
     pub(crate) fn beyond(self) -> (u128, u128) {
-        let (halving, within) = (self.0 / Step::PER_HALVING, self.0 % Step::PER_HALVING);
-        let whole = u128::from(2 * Step::PER_HALVING);
+        let (halving, within) =
+            (self.0 / LadderStep::PER_HALVING, self.0 % LadderStep::PER_HALVING);
+        let whole = u128::from(2 * LadderStep::PER_HALVING);
         (whole - u128::from(within), whole << halving)
     }
 
@@ -43,20 +44,20 @@ impl Step {
 /// Returns the lines of a histogram: a bucket has one for each step that it is the first to reach;
 /// the last bucket has one for the first such step and one for all values. `values` are the
 /// greatest values of the buckets with their counts, ascending; `count` is the sum of the counts.
-pub(crate) fn rows(values: impl IntoIterator<Item = (u64, u64)>, count: u64) -> Vec<Row> {
+pub(crate) fn rows(values: impl IntoIterator<Item = (u64, u64)>, count: u64) -> Vec<LadderRow> {
     let mut rows = Vec::new();
-    let (mut reached, mut last, mut step) = (0, 0, Step::default());
+    let (mut reached, mut last, mut step) = (0, 0, LadderStep::default());
     for (value, times) in values {
         (reached, last) = (reached + times, value);
         while step.is_reached(reached, count) {
-            rows.push(Row { value, step: Some(step), reached });
+            rows.push(LadderRow { value, step: Some(step), reached });
             step.0 += 1;
             if reached == count {
                 break;
             }
         }
     }
-    rows.push(Row { value: last, step: None, reached });
+    rows.push(LadderRow { value: last, step: None, reached });
     rows
 }
 
@@ -73,8 +74,8 @@ mod tests {
             (6, 0.55, 20.0 / 9.0),
             (10, 0.75, 4.0),
         ] {
-            assert_eq!(Step(step).share_and_inverse(), (share, inverse), "step {step}");
+            assert_eq!(LadderStep(step).share_and_inverse(), (share, inverse), "step {step}");
         }
-        assert_eq!(Step(77).share_and_inverse().1, 40_960.0);
+        assert_eq!(LadderStep(77).share_and_inverse().1, 40_960.0);
     }
 }

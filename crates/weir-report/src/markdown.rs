@@ -14,7 +14,7 @@ use weir_text::{excerpt, printable};
 use crate::TextOptions;
 use crate::text::{Bars, bar};
 use crate::view::{
-    Block, Cell, Entry, Fact, Form, Line, Report, Row, Section, Table, TableKind, Tone,
+    Block, CellValue, Entry, Fact, Form, Line, Report, Row, Section, Table, TableKind, Tone,
 };
 
 /// Columns of the longest bar of a histogram.
@@ -122,9 +122,9 @@ fn row(row: &Row, columns: usize, has_remark: bool) -> String {
     cells(iter::once(label).chain(values).chain(remark))
 }
 
-fn cell(cell: &Cell) -> String {
+fn cell(cell: &CellValue) -> String {
     match cell {
-        Cell::Bar(part) => bar(*part, BAR_COLUMNS, Bars::Blocks),
+        CellValue::Bar(part) => bar(*part, BAR_COLUMNS, Bars::Blocks),
         cell => toned(cell.text(), cell.tone()),
     }
 }

@@ -12,7 +12,7 @@ use weir_result::document::Metric;
 use crate::distribution::{Certainty, Distribution};
 
 use page::NS_PER_S;
-pub use page::{BOUNDS_NS, Page, buckets};
+pub use page::{BOUNDS_NS, MetricsPage, buckets};
 
 /// Percentiles with a metric.
 const PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
@@ -22,7 +22,7 @@ const PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 /// # Errors
 /// Errors of `out`.
 pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
-    let mut page = Page::default();
+    let mut page = MetricsPage::default();
     about(document, &mut page);
     counts(document, &mut page);
     rates(document, &mut page);
@@ -38,7 +38,7 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(page.text().as_bytes())
 }
 
-fn about(document: &Document, page: &mut Page) {
+fn about(document: &Document, page: &mut MetricsPage) {
     let grade = serde_json::to_value(document.verdict.grade).unwrap_or_default();
     let labels = [
         ("version", document.tool.version.as_str()),
@@ -57,7 +57,7 @@ fn about(document: &Document, page: &mut Page) {
 }
 
 /// Counts of measured requests: each ends in exactly one outcome.
-fn counts(document: &Document, page: &mut Page) {
+fn counts(document: &Document, page: &mut MetricsPage) {
     let of = &document.accounting;
     let help = "Measured requests by outcome; their sum is the number planned";
     page.family("weir_requests_total", "counter", help);
@@ -84,7 +84,7 @@ fn counts(document: &Document, page: &mut Page) {
     page.single("weir_received_bytes_total", "counter", help, bytes);
 }
 
-fn rates(document: &Document, page: &mut Page) {
+fn rates(document: &Document, page: &mut MetricsPage) {
     let of = &document.throughput;
     if let Some(rps) = of.offered_rps {
         let help = "Planned requests per second; absent in a closed loop";
@@ -97,7 +97,7 @@ fn rates(document: &Document, page: &mut Page) {
 }
 
 /// A time as a histogram of the responses, and as percentiles of all requests.
-fn time(name: &str, help: &str, metric: &Metric, page: &mut Page) {
+fn time(name: &str, help: &str, metric: &Metric, page: &mut MetricsPage) {
     let mut responses = metric.times.ok.clone();
     responses.add(&metric.times.bad);
     page.histogram(&format!("weir_{name}_seconds"), &format!("{help}, of responses"), &responses);

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use weir_result::Document;
 use weir_result::document::Accounting;
 
-use crate::distribution::{Certainty, Distribution, Figure, uncertain};
+use crate::distribution::{Certainty, Distribution, TimeFigure, uncertain};
 use crate::foreign::{origin, statuses, timestamp};
 use crate::json;
 
@@ -58,7 +58,7 @@ fn latencies(document: &Document) -> (Value, BTreeMap<String, Certainty>) {
         return (Value::Object(Map::new()), BTreeMap::new());
     };
     let total = times.total();
-    let mean = Figure { ns: times.mean_ns().round() as u64, ..total };
+    let mean = TimeFigure { ns: times.mean_ns().round() as u64, ..total };
     let mut figures = vec![("total", total), ("mean", mean)];
     figures.extend(PERCENTILES.map(|(name, p)| (name, times.percentile(p))));
     figures.extend([("max", times.max()), ("min", times.min())]);

@@ -35,10 +35,10 @@ mod table;
 mod tone;
 
 pub use block::{Block, Entry, Form, Line};
-pub use cell::Cell;
+pub use cell::CellValue;
 pub use detail::Detail;
 pub use fact::Fact;
-pub use plot::{Axis, Mark, Plot, Role, Scale, Unit, short};
+pub use plot::{Axis, AxisUnit, Mark, Plot, Role, Scale, short};
 pub use report::{Report, Section};
 pub use table::{Row, Table, TableKind};
 pub use tone::Tone;

@@ -69,14 +69,14 @@ pub use server::{
 };
 pub use stamps::StampsSection;
 pub use stationarity::{
-    Change, SeriesStationarity, ShiftFigures, SliceSeries, ThirdsFigures, TrendFigures,
+    Deviation, SeriesStationarity, ShiftFigures, SliceSeries, ThirdsFigures, TrendFigures,
 };
 pub use summary::{PercentileValue, Range, Summary, UnsupportedPercentile};
 pub use unjudged::Unjudged;
 pub use verdict::{
     ClientOverhead, Delivery, Grade, Limit, LimitedBy, LoadLine, TargetLine, TargetState, Verdict,
 };
-pub use witness::{Estimate, RatioEstimate, WitnessSection};
+pub use witness::{RatioEstimate, TimeEstimate, WitnessSection};
 
 pub use crate::connection_failure::ConnectionFailure;
 pub use crate::counters::{

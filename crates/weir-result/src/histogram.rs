@@ -10,7 +10,7 @@ mod counts;
 use std::ops::Range;
 
 pub use buckets::{BUCKETS, HIGHEST_NS, bucket_of, highest_in, lowest_in, middle_of};
-use counts::Counts;
+use counts::BucketCounts;
 use serde::{Deserialize, Serialize};
 
 use crate::digits;
@@ -93,7 +93,7 @@ const FEW_VALUES: u64 = 1000;
 /// whose pages are allocated at the first access.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    counts: Counts<u32>,
+    counts: BucketCounts<u32>,
     exact: Exact,
 }
 
@@ -280,7 +280,7 @@ fn coarse(buckets: impl Iterator<Item = (u16, u32)>, level: u32, exact: &Exact) 
 /// A histogram that results are read from, with 64-bit counts.
 #[derive(Debug, Default)]
 pub struct Histogram {
-    counts: Counts<u64>,
+    counts: BucketCounts<u64>,
     exact: Exact,
 }
 
@@ -378,7 +378,7 @@ impl Histogram {
         buckets: impl IntoIterator<Item = (usize, u64)>,
         exact: Exact,
     ) -> Result<Histogram, &'static str> {
-        let mut counts = Counts::default();
+        let mut counts = BucketCounts::default();
         counts.spread();
         let (mut total, mut first, mut last) = (0_u64, None, 0);
         for (bucket, count) in buckets.into_iter().filter(|(_, count)| *count > 0) {

@@ -13,13 +13,13 @@ use weir_text::printable;
 #[derive(Debug, thiserror::Error)]
 #[error("{cause:#}")]
 pub struct Error {
-    kind: ErrorKind,
+    kind: ErrorCause,
     cause: anyhow::Error,
 }
 
 /// The cause of an [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ErrorKind {
+pub enum ErrorCause {
     /// The specification, or a file that it names, is wrong: the user can correct it.
     Usage,
     /// The server makes a load impossible: it has no address, or no connection can be opened.
@@ -34,7 +34,7 @@ pub enum ErrorKind {
 
 impl Error {
     /// Returns the cause.
-    pub fn kind(&self) -> ErrorKind {
+    pub fn kind(&self) -> ErrorCause {
         self.kind
     }
 }
@@ -43,17 +43,17 @@ impl Error {
 impl From<anyhow::Error> for Error {
     fn from(cause: anyhow::Error) -> Error {
         let kind = match cause.downcast_ref::<RunError>() {
-            _ if cause.is::<BrokenInvariant>() => ErrorKind::Internal,
-            Some(RunError::Panicked { .. }) => ErrorKind::Internal,
-            Some(_) => ErrorKind::Machine,
-            None if cause.is::<NoThread>() => ErrorKind::Machine,
+            _ if cause.is::<BrokenInvariant>() => ErrorCause::Internal,
+            Some(RunError::Panicked { .. }) => ErrorCause::Internal,
+            Some(_) => ErrorCause::Machine,
+            None if cause.is::<NoThread>() => ErrorCause::Machine,
             None if matches!(cause.downcast_ref(), Some(ServeError::Worker(_))) => {
-                ErrorKind::Machine
+                ErrorCause::Machine
             }
-            None if cause.is::<NoServer>() => ErrorKind::NoServer,
+            None if cause.is::<NoServer>() => ErrorCause::NoServer,
             None => match cause.downcast_ref() {
-                Some(Interrupted(signal)) => ErrorKind::Interrupted(*signal),
-                None => ErrorKind::Usage,
+                Some(Interrupted(signal)) => ErrorCause::Interrupted(*signal),
+                None => ErrorCause::Usage,
             },
         };
         Error { kind, cause }
@@ -93,11 +93,11 @@ mod tests {
             assert_eq!(error.kind(), kind, "{error}");
             assert!(error.to_string().starts_with("context: "), "{error}");
         };
-        check(NoServer("gone".to_owned()).into(), ErrorKind::NoServer);
-        check(NoThread(io::ErrorKind::WouldBlock.into()).into(), ErrorKind::Machine);
-        check(RunError::Panicked { worker: 0 }.into(), ErrorKind::Internal);
-        check(Interrupted(Signal::HangUp).into(), ErrorKind::Interrupted(Signal::HangUp));
+        check(NoServer("gone".to_owned()).into(), ErrorCause::NoServer);
+        check(NoThread(io::ErrorKind::WouldBlock.into()).into(), ErrorCause::Machine);
+        check(RunError::Panicked { worker: 0 }.into(), ErrorCause::Internal);
+        check(Interrupted(Signal::HangUp).into(), ErrorCause::Interrupted(Signal::HangUp));
         let wrong: anyhow::Result<()> = Err(io::Error::other("x")).context("y");
-        check(wrong.expect_err("an error"), ErrorKind::Usage);
+        check(wrong.expect_err("an error"), ErrorCause::Usage);
     }
 }

@@ -57,7 +57,7 @@ pub struct Frame {
 /// Client overhead of a percentile of the response time of successful requests, estimated from
 /// those with kernel time stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClientOverhead {
+pub struct LiveOverhead {
     /// Client overhead in nanoseconds: scheduling lag, rx delay, and the waits for connections that
     /// the client may have caused.
     pub ns: u64,
@@ -103,7 +103,7 @@ impl Frame {
 
     /// Returns the client's part of the 99th percentile of the response time, all but the waits
     /// over the stamped requests (METHOD 1.9). `None` without enough of them.
-    pub fn client_overhead(&self) -> Option<ClientOverhead> {
+    pub fn client_overhead(&self) -> Option<LiveOverhead> {
         let (of_ns, outside_ns) =
             (self.stamped.percentile(P)?, self.stamped_outside.percentile(P)?);
         let waits = &self.connection_wait;
@@ -114,11 +114,11 @@ impl Frame {
         let waited_ns = rank.and_then(|rank| waits.value_at_rank(rank)).unwrap_or(0);
         let waited_ns = waited_ns.min(self.sched_lag_max_ns);
         let ns = of_ns.saturating_sub(outside_ns).saturating_add(waited_ns).min(of_ns);
-        (self.stamped.count() >= STAMPED_MIN).then_some(ClientOverhead { ns, of_ns })
+        (self.stamped.count() >= STAMPED_MIN).then_some(LiveOverhead { ns, of_ns })
     }
 }
 
-impl ClientOverhead {
+impl LiveOverhead {
     /// Returns its share of the percentile, 0 to 1.
     pub fn share(self) -> f64 {
         self.ns as f64 / self.of_ns.max(1) as f64

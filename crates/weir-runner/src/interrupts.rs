@@ -15,14 +15,14 @@ use crate::patience::{Hurry, Patience};
 #[derive(Clone, Debug, Default)]
 pub struct Interrupts {
     received: Arc<OnceLock<Signal>>,
-    watched: Arc<Mutex<Watched>>,
+    watched: Arc<Mutex<WatchedRun>>,
     /// Set by a signal that ends a wait.
     hurry: Hurry,
 }
 
 /// The stage of a run at which a signal came that does not end it in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stage {
+pub enum InterruptStage {
     /// Nothing has been measured.
     #[default]
     Ahead,
@@ -36,8 +36,8 @@ pub enum Stage {
 
 /// The stage of the run, and what a signal ends.
 #[derive(Clone, Debug, Default)]
-struct Watched {
-    stage: Stage,
+struct WatchedRun {
+    stage: InterruptStage,
     /// Control and clock of the load, while it lasts. Without them, a running stage is a wait.
     load: Option<(Arc<Control>, Clock)>,
 }
@@ -46,12 +46,12 @@ impl Interrupts {
     /// Receives a signal. The first one ends the run in progress in order, and one after the load
     /// ends the wait in progress. Otherwise, calls `otherwise` with the stage; until that returns,
     /// no run and no stage begins.
-    pub fn receive(&self, signal: Signal, otherwise: impl FnOnce(Stage)) {
+    pub fn receive(&self, signal: Signal, otherwise: impl FnOnce(InterruptStage)) {
         let is_first = self.received.set(signal).is_ok();
         let watched = self.watched();
         match (watched.stage, &watched.load) {
             (_, Some((control, clock))) if is_first => control.stop(clock.now()),
-            (Stage::Running, None) if !self.hurry.set() => {}
+            (InterruptStage::Running, None) if !self.hurry.set() => {}
             (stage, _) => otherwise(stage),
         }
     }
@@ -65,7 +65,7 @@ impl Interrupts {
     pub fn begin_wait(&self) {
         let mut watched = self.watched();
         self.hurry.reset();
-        *watched = Watched { stage: Stage::Running, load: None };
+        *watched = WatchedRun { stage: InterruptStage::Running, load: None };
     }
 
     /// Returns the limits of a wait that lasts at most this long. [`begin_wait`](Self::begin_wait)
@@ -76,12 +76,12 @@ impl Interrupts {
 
     /// Marks the results as being printed: a signal has nothing to end in order from now on.
     pub fn printing(&self) {
-        *self.watched() = Watched { stage: Stage::Printing, load: None };
+        *self.watched() = WatchedRun { stage: InterruptStage::Printing, load: None };
     }
 
     /// Marks the results as reported: a signal has no run to end from now on.
     pub fn reported(&self) {
-        *self.watched() = Watched { stage: Stage::Reported, load: None };
+        *self.watched() = WatchedRun { stage: InterruptStage::Reported, load: None };
     }
 
     /// The wish of signals that waits end.
@@ -92,13 +92,14 @@ impl Interrupts {
     /// Sets the run that a signal ends from now on. A signal received earlier ends it at once.
     pub(crate) fn watch_over(&self, control: &Arc<Control>, clock: Clock) {
         let mut watched = self.watched();
-        *watched = Watched { stage: Stage::Running, load: Some((Arc::clone(control), clock)) };
+        *watched =
+            WatchedRun { stage: InterruptStage::Running, load: Some((Arc::clone(control), clock)) };
         if self.received().is_some() {
             control.stop(clock.now());
         }
     }
 
-    fn watched(&self) -> MutexGuard<'_, Watched> {
+    fn watched(&self) -> MutexGuard<'_, WatchedRun> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -108,7 +109,7 @@ mod tests {
     use super::*;
 
     /// Returns the stage that a signal was reported in; `None` if it ended a run.
-    fn stage(interrupts: &Interrupts, signal: Signal) -> Option<Stage> {
+    fn stage(interrupts: &Interrupts, signal: Signal) -> Option<InterruptStage> {
         let mut reported = None;
         interrupts.receive(signal, |stage| reported = Some(stage));
         reported
@@ -120,7 +121,7 @@ mod tests {
         let control = Arc::new(Control::new(1, None));
         interrupts.watch_over(&control, Clock::start());
         assert_eq!(stage(&interrupts, Signal::Interrupt), None);
-        assert_eq!(stage(&interrupts, Signal::Terminate), Some(Stage::Running));
+        assert_eq!(stage(&interrupts, Signal::Terminate), Some(InterruptStage::Running));
         assert_eq!(interrupts.received(), Some(Signal::Interrupt));
     }
 
@@ -136,16 +137,16 @@ mod tests {
             assert_eq!(stage(&interrupts, Signal::Interrupt), None);
             assert!(patience.left().is_err());
         }
-        assert_eq!(stage(&interrupts, Signal::Interrupt), Some(Stage::Running));
+        assert_eq!(stage(&interrupts, Signal::Interrupt), Some(InterruptStage::Running));
         interrupts.printing();
-        assert_eq!(stage(&interrupts, Signal::Interrupt), Some(Stage::Printing));
+        assert_eq!(stage(&interrupts, Signal::Interrupt), Some(InterruptStage::Printing));
     }
 
     #[test]
     fn a_signal_beside_a_run_is_the_caller_s() {
         let interrupts = Interrupts::default();
-        assert_eq!(stage(&interrupts, Signal::HangUp), Some(Stage::Ahead));
+        assert_eq!(stage(&interrupts, Signal::HangUp), Some(InterruptStage::Ahead));
         interrupts.reported();
-        assert_eq!(stage(&interrupts, Signal::HangUp), Some(Stage::Reported));
+        assert_eq!(stage(&interrupts, Signal::HangUp), Some(InterruptStage::Reported));
     }
 }

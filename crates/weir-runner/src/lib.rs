@@ -30,10 +30,10 @@ mod patience;
 mod post;
 
 pub use before::selfcheck::NoiseFloor;
-pub use errors::{Error, ErrorKind, NoThread};
+pub use errors::{Error, ErrorCause, NoThread};
 pub use finished::Finished;
-pub use frame::{ClientOverhead, Frame};
-pub use interrupts::{Interrupts, Stage};
+pub use frame::{Frame, LiveOverhead};
+pub use interrupts::{InterruptStage, Interrupts};
 pub use local_runner::LocalRunner;
 pub use observer::{Observer, Phase, Silent, StudyProgress};
 pub use patience::{Over, Patience};

@@ -21,7 +21,7 @@ use crate::prepare::plan::Planned;
 use crate::prepare::script;
 use crate::prepare::server_wait::ServerWait;
 use crate::prepare::{connections, parts};
-use crate::run::load::{Epoch, Outcome, carry_out};
+use crate::run::load::{Epoch, LoadOutcome, carry_out};
 use crate::run::raw::{self, RawOutput, RawRun};
 use crate::run::witness::{self, Witness};
 use crate::runner::PreparedRun;
@@ -141,7 +141,7 @@ impl LocalRun {
     }
 
     /// Adds the notes on the outcome. Returns the one on a server that could not be reached.
-    fn add_notes(&mut self, job: &Job, outcome: &Outcome, has_preflight: bool) -> Option<Note> {
+    fn add_notes(&mut self, job: &Job, outcome: &LoadOutcome, has_preflight: bool) -> Option<Note> {
         if self.spec.compat.is_some() && job.tls.is_some() {
             let text =
                 "the server's certificate is not verified, as in wrk; weir's own form verifies it";
@@ -158,7 +158,7 @@ impl LocalRun {
         self,
         document: Document,
         no_server: Option<Note>,
-        outcome: Outcome,
+        outcome: LoadOutcome,
         interrupts: &Interrupts,
     ) -> Finished {
         let (compat, scripts) = (self.spec.compat, self.planned.scripts);
@@ -183,7 +183,7 @@ impl LocalRun {
         &mut self,
         job: &Job,
         epoch: Epoch,
-        outcome: &Outcome,
+        outcome: &LoadOutcome,
         preflight: PreflightResult,
     ) -> Result<Document> {
         self.planned.redaction.notes(&mut self.planned.notes);

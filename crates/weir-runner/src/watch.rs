@@ -32,7 +32,7 @@ use crate::patience::{Hurry, Patience, text_of};
 use crate::prepare::redaction::Redaction;
 use crate::prepare::server_wait::ServerWait;
 use crate::prepare::tls;
-use crate::run::load::Outcome;
+use crate::run::load::LoadOutcome;
 use crate::spec::{RunSpec, WatchSpec};
 use sources::Sources;
 use statuses::Statuses;
@@ -133,7 +133,7 @@ impl Watching {
     pub(crate) fn finish(
         self,
         plan: &Plan,
-        outcome: &Outcome,
+        outcome: &LoadOutcome,
         preflight: &PreflightResult,
         goes_elsewhere: bool,
     ) -> Option<ServerSection> {
@@ -207,7 +207,7 @@ fn not_comparable(plan: &Plan, goes_elsewhere: bool) -> Option<String> {
 }
 
 /// Counts all requests that weir sent to the target since the watch was opened.
-fn load_of(outcome: &Outcome, preflight: &PreflightResult) -> ServerLoad {
+fn load_of(outcome: &LoadOutcome, preflight: &PreflightResult) -> ServerLoad {
     let (probe, load) = (outcome.parts.probe, &outcome.parts.measurements);
     let beside = outcome.parts.witness.as_ref();
     let witness = beside.map(|witness| witness.sent).unwrap_or_default();

@@ -15,13 +15,13 @@ use mlua::{Function, IntoLuaMulti};
 use crate::callback::{About, Arities, Calls, Flags};
 use crate::error::{NOT_ENOUGH, ScriptError};
 use crate::memory::HEADROOM_BYTES;
-use crate::state::State;
+use crate::state::LuaState;
 
 /// One worker's state, with its callbacks at fixed stack indices: made by [`Main`](crate::Main),
 /// moved into the worker's thread for the run and back after it.
 pub struct Worker {
     pub(crate) number: u32,
-    pub(crate) state: State,
+    pub(crate) state: LuaState,
     pub(crate) flags: Rc<Flags>,
     pub(crate) calls: Calls,
     pub(crate) static_request: Vec<u8>,
@@ -35,8 +35,8 @@ pub struct Worker {
     fields: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-// SAFETY: a `Worker` owns one whole Lua state. All handles into it (`State`, the closures inside
-// Lua and their `Rc<Flags>`) belong to this value and move with it; `State` and `Flags` are lent
+// SAFETY: a `Worker` owns one whole Lua state. All handles into it (`LuaState`, the closures inside
+// Lua and their `Rc<Flags>`) belong to this value and move with it; `LuaState` and `Flags` are lent
 // within this crate only, and no code there keeps a clone of a handle elsewhere. LuaJIT and mlua's
 // binding keep no state per operating-system thread. It is not `Sync`: only one thread has it.
 unsafe impl Send for Worker {}
@@ -62,7 +62,7 @@ struct Places {
 }
 
 impl Worker {
-    pub(crate) fn new(number: u32, state: State, flags: Rc<Flags>) -> Self {
+    pub(crate) fn new(number: u32, state: LuaState, flags: Rc<Flags>) -> Self {
         Self {
             number,
             raw: state.lua.exec_raw_lua(|raw| raw.state()),

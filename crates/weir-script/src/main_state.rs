@@ -9,13 +9,13 @@ use crate::error::ScriptError;
 use crate::ffi::Worker;
 use crate::ffi::open::full_lua;
 use crate::options::Options;
-use crate::state::{State, texts};
+use crate::state::{LuaState, texts};
 use crate::statistics::{Statistics, Summary};
 use crate::thread::{self, Crew, Reach};
 
 /// The main state, and the workers that are not taken for a run.
 pub struct Main {
-    state: State,
+    state: LuaState,
     options: Options,
     crew: Crew,
 }
@@ -33,7 +33,7 @@ impl Main {
     ///
     /// The file is missing, is not Lua, or raised an error.
     pub fn load(options: Options) -> Result<Self, ScriptError> {
-        let state = State::load(full_lua(), &options, 0)?;
+        let state = LuaState::load(full_lua(), &options, 0)?;
         Ok(Self { state, options, crew: Rc::new(RefCell::new(Vec::new())) })
     }
 

@@ -18,7 +18,7 @@ use crate::{memory, network};
 const OWN_CHUNK: &str = "=wrk";
 
 /// A state, and the functions of `src/lua/wrk.lua` that Rust calls in it.
-pub(crate) struct State {
+pub(crate) struct LuaState {
     pub(crate) lua: Lua,
     pub(crate) hooks: Table,
     guard: Function,
@@ -26,7 +26,7 @@ pub(crate) struct State {
     calling: Arc<Calling>,
 }
 
-impl State {
+impl LuaState {
     /// Makes the state of `lua`, which is new, and runs the file in it.
     ///
     /// The number is 0 for the main state and the worker's number, from 1, for the others. It seeds

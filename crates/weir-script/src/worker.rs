@@ -11,7 +11,7 @@ use crate::error::ScriptError;
 use crate::ffi::Worker;
 use crate::ffi::open::full_lua;
 use crate::options::Options;
-use crate::state::State;
+use crate::state::LuaState;
 use crate::thread::own_functions;
 
 type Callbacks =
@@ -26,7 +26,7 @@ impl fmt::Debug for Worker {
 impl Worker {
     /// Runs the file in a new state and sets `wrk.thread` there.
     pub(crate) fn load(options: &Options, number: u32) -> Result<Self, ScriptError> {
-        let state = State::load(full_lua(), options, number)?;
+        let state = LuaState::load(full_lua(), options, number)?;
         let flags = Rc::new(Flags::default());
         let limit = options.memory_limit_bytes;
         let functions = state.make("load", |lua| own_functions(lua, &flags, limit))?;

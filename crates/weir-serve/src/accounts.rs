@@ -7,7 +7,7 @@ use weir_io::Nanos;
 use crate::connection::Connection;
 use crate::fault::FaultKind;
 use crate::log::{Arrival, ArrivalLog, LogPlace};
-use crate::request::Request;
+use crate::request::ServedRequest;
 use crate::stats::{Counters, Shared, add};
 use crate::units::parse_digits;
 
@@ -34,7 +34,7 @@ impl Accounts {
     pub(crate) fn took(
         &mut self,
         connection: &mut Connection,
-        request: &Request,
+        request: &ServedRequest,
         at: Nanos,
     ) -> Option<LogPlace> {
         connection.taken += 1;

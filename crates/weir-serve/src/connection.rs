@@ -4,7 +4,7 @@ use weir_http::server::RequestParser;
 use weir_io::Nanos;
 
 use crate::http2::Http2;
-use crate::request::Request;
+use crate::request::ServedRequest;
 
 /// State of a connection number, which outlives its sockets.
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ pub(crate) struct Connection {
     /// far, and the parser reads it only if they differ later.
     pub(crate) begun: Vec<u8>,
     /// The last request that the parser read, or reads.
-    pub(crate) request: Option<Box<Request>>,
+    pub(crate) request: Option<Box<ServedRequest>>,
 }
 
 /// Protocol of a connection, with its state if it is HTTP/2.

@@ -11,7 +11,7 @@ use weir_http::h2::server::{H2Server, RequestFields, ServerEvent};
 
 use crate::behaviour::Behaviour;
 use crate::log::LogPlace;
-use crate::request::{BadRequest, Request};
+use crate::request::{BadRequest, ServedRequest};
 use crate::response::FILLER;
 
 /// State of an HTTP/2 connection.
@@ -21,7 +21,7 @@ pub(crate) struct Http2 {
     /// Streams whose request is incomplete or whose response is not yet sent as a whole.
     streams: HashMap<u32, Stream>,
     /// Bodies of responses that wait for the client's windows, in turns.
-    bodies: VecDeque<Body>,
+    bodies: VecDeque<BodyRest>,
     /// Streams whose body is complete, until they are taken.
     pub(crate) ended: Vec<u32>,
     /// Requests after which the connection ends, counted by their begin.
@@ -43,7 +43,7 @@ pub(crate) struct Http2 {
 #[derive(Debug)]
 enum Stream {
     /// The rest of the request's body is missing.
-    Arriving(Request),
+    Arriving(ServedRequest),
     /// The response is held back or being sent.
     Owed(Owed),
 }
@@ -58,7 +58,7 @@ pub(crate) struct Owed {
 
 /// Rest of a response's body.
 #[derive(Debug)]
-struct Body {
+struct BodyRest {
     stream: u32,
     left: u64,
     /// True if no more pieces follow.
@@ -67,9 +67,9 @@ struct Body {
 
 /// An event of a stream.
 #[derive(Debug)]
-pub(crate) enum StreamEvent {
+pub(crate) enum ServedEvent {
     /// A request is complete, or invalid.
-    Request(u32, Result<Request, BadRequest>),
+    Request(u32, Result<ServedRequest, BadRequest>),
     /// The client has reset the stream, or it has ended by an error.
     Reset(u32),
 }
@@ -99,7 +99,7 @@ impl Http2 {
     pub(crate) fn receive(
         &mut self,
         bytes: &[u8],
-        events: &mut Vec<StreamEvent>,
+        events: &mut Vec<ServedEvent>,
     ) -> Result<(), ProtocolError> {
         let Http2 { server, streams, requests_begun, requests_max, refused, .. } = self;
         let mut last_stream = None;
@@ -121,12 +121,12 @@ impl Http2 {
             ServerEvent::Data { stream, is_end: true, .. }
             | ServerEvent::Trailers { stream, .. } => {
                 if let Some(request) = take_arriving(streams, stream) {
-                    events.push(StreamEvent::Request(stream, Ok(request)));
+                    events.push(ServedEvent::Request(stream, Ok(request)));
                 }
             }
             ServerEvent::Reset { stream, .. } => {
                 take_arriving(streams, stream);
-                events.push(StreamEvent::Reset(stream));
+                events.push(ServedEvent::Reset(stream));
             }
             ServerEvent::Data { .. } | ServerEvent::Opened | ServerEvent::GoAway { .. } => {}
         });
@@ -184,7 +184,7 @@ impl Http2 {
                 body.left += bytes;
                 body.is_whole |= is_last;
             }
-            None => self.bodies.push_back(Body { stream, left: bytes, is_whole: is_last }),
+            None => self.bodies.push_back(BodyRest { stream, left: bytes, is_whole: is_last }),
         }
     }
 
@@ -251,22 +251,22 @@ fn begin(
     stream: u32,
     fields: &RequestFields,
     is_end: bool,
-    events: &mut Vec<StreamEvent>,
+    events: &mut Vec<ServedEvent>,
     continues: &mut Vec<u32>,
 ) {
-    match Request::from_fields(fields, !is_end) {
+    match ServedRequest::from_fields(fields, !is_end) {
         Ok(request) if !is_end => {
             if request.awaits_continue() {
                 continues.push(stream);
             }
             streams.insert(stream, Stream::Arriving(request));
         }
-        request => events.push(StreamEvent::Request(stream, request)),
+        request => events.push(ServedEvent::Request(stream, request)),
     }
 }
 
 /// Takes the request of a stream whose body was missing.
-fn take_arriving(streams: &mut HashMap<u32, Stream>, stream: u32) -> Option<Request> {
+fn take_arriving(streams: &mut HashMap<u32, Stream>, stream: u32) -> Option<ServedRequest> {
     if !matches!(streams.get(&stream), Some(Stream::Arriving(_))) {
         return None;
     }

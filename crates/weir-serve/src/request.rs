@@ -3,7 +3,7 @@
 
 use weir_http::h2::server::RequestFields;
 use weir_http::server::{
-    Progress, RequestBody, RequestFault, RequestHead, RequestLine, RequestParser, RequestPart,
+    ReadProgress, RequestBody, RequestFault, RequestHead, RequestLine, RequestParser, RequestPart,
 };
 
 use crate::behaviour::{Behaviour, status_is_valid};
@@ -13,7 +13,7 @@ use crate::units::{parse_bytes, parse_digits};
 
 /// The relevant contents of one request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Request {
+pub(crate) struct ServedRequest {
     /// True if the method is HEAD: the response has no body.
     pub(crate) is_head: bool,
     /// True if the client speaks HTTP/1.0.
@@ -86,16 +86,16 @@ impl From<RequestFault> for BadRequest {
     }
 }
 
-impl Request {
+impl ServedRequest {
     /// Makes a request that gets the behaviour's own response.
-    pub(crate) fn plain() -> Request {
-        Request { has_host: true, ..Request::default() }
+    pub(crate) fn plain() -> ServedRequest {
+        ServedRequest { has_host: true, ..ServedRequest::default() }
     }
 
     /// True if the request changes nothing about the behaviour's own response.
     pub(crate) fn is_plain(&self) -> bool {
         // Field by field: that costs a third of a comparison with `plain()`.
-        let Request {
+        let ServedRequest {
             is_head,
             is_http10,
             wants_close,
@@ -129,10 +129,10 @@ impl Request {
         &mut self,
         parser: &mut RequestParser,
         bytes: &mut &[u8],
-    ) -> Result<Progress, BadRequest> {
+    ) -> Result<ReadProgress, BadRequest> {
         parser.read(bytes, |part| match part {
             RequestPart::Line(line) => {
-                *self = Request::default();
+                *self = ServedRequest::default();
                 self.read_line(&line)
             }
             RequestPart::Field { name, value } => self.read_header(name, value),
@@ -147,12 +147,12 @@ impl Request {
     pub(crate) fn from_fields(
         fields: &RequestFields,
         has_body: bool,
-    ) -> Result<Request, BadRequest> {
-        let mut request = Request {
+    ) -> Result<ServedRequest, BadRequest> {
+        let mut request = ServedRequest {
             is_head: fields.method() == b"HEAD",
             has_body,
             has_host: true,
-            ..Request::default()
+            ..ServedRequest::default()
         };
         request.read_target(fields.path())?;
         for (name, value) in fields.fields() {
@@ -306,19 +306,19 @@ mod tests {
 
     /// Reads the first request of `bytes`. Returns it and the number of bytes read, or `None` if it
     /// is incomplete.
-    fn read_first(bytes: &[u8]) -> Result<Option<(Request, usize)>, BadRequest> {
+    fn read_first(bytes: &[u8]) -> Result<Option<(ServedRequest, usize)>, BadRequest> {
         let (mut parser, mut request, mut rest) =
-            (RequestParser::default(), Request::default(), bytes);
+            (RequestParser::default(), ServedRequest::default(), bytes);
         loop {
             match request.read(&mut parser, &mut rest)? {
-                Progress::Incomplete => return Ok(None),
-                Progress::Head => {}
-                Progress::End => return Ok(Some((request, bytes.len() - rest.len()))),
+                ReadProgress::Incomplete => return Ok(None),
+                ReadProgress::Head => {}
+                ReadProgress::End => return Ok(Some((request, bytes.len() - rest.len()))),
             }
         }
     }
 
-    fn read(text: &str) -> Request {
+    fn read(text: &str) -> ServedRequest {
         let (request, taken) = read_first(text.as_bytes()).expect("well-formed").expect("complete");
         assert_eq!(taken, text.len(), "{text:?}");
         request
@@ -339,17 +339,17 @@ mod tests {
             "POST /?delay=5ms HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nx-slot: 7\r\n\r\nabc";
         for split in 0..text.len() {
             assert_eq!(read_first(&text.as_bytes()[..split]), Ok(None), "split at {split}");
-            let (mut parser, mut request) = (RequestParser::default(), Request::default());
+            let (mut parser, mut request) = (RequestParser::default(), ServedRequest::default());
             let mut progress = Vec::new();
             for mut piece in [&text.as_bytes()[..split], &text.as_bytes()[split..]] {
-                while progress.last() != Some(&Progress::End) {
+                while progress.last() != Some(&ReadProgress::End) {
                     match request.read(&mut parser, &mut piece).expect("well-formed") {
-                        Progress::Incomplete => break,
+                        ReadProgress::Incomplete => break,
                         other => progress.push(other),
                     }
                 }
             }
-            assert_eq!(progress, [Progress::Head, Progress::End], "split at {split}");
+            assert_eq!(progress, [ReadProgress::Head, ReadProgress::End], "split at {split}");
             assert_eq!(request, read(text), "split at {split}");
         }
         let longer = format!("{text}GET");

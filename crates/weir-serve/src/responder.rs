@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use weir_http::server::Progress;
+use weir_http::server::ReadProgress;
 use weir_io::{ConnId, Nanos};
 
 use crate::accounts::Accounts;
@@ -16,9 +16,9 @@ use crate::connection::{Connection, Protocol};
 use crate::draws::Draws;
 use crate::fault::{Fault, FaultKind};
 use crate::http_version::HttpVersion;
-use crate::http2::{Owed, StreamEvent};
+use crate::http2::{Owed, ServedEvent};
 use crate::pending::{Fifo, Pending};
-use crate::request::{BadRequest, Request};
+use crate::request::{BadRequest, ServedRequest};
 use crate::response::{Persistence, Response, ResponseKind, is_uniform};
 use crate::stats::{Shared, add};
 use crate::stream_head::StreamHead;
@@ -66,7 +66,7 @@ pub(crate) struct Responder {
     is_uniform: bool,
     stream_head: StreamHead,
     /// Buffer for events of streams.
-    stream_events: Vec<StreamEvent>,
+    stream_events: Vec<ServedEvent>,
 }
 
 impl Responder {
@@ -262,14 +262,14 @@ impl Responder {
                 return;
             }
             match request.read(&mut connection.parser, &mut rest) {
-                Ok(Progress::Incomplete) => break,
+                Ok(ReadProgress::Incomplete) => break,
                 // RFC 9110 §10.1.1: not needed once the body has begun to arrive.
-                Ok(Progress::Head) if request.awaits_continue() && rest.is_empty() => {
+                Ok(ReadProgress::Head) if request.awaits_continue() && rest.is_empty() => {
                     let response = Response::bare(ResponseKind::Continue, 100, at);
                     self.line_up(conn, response, None, at, at);
                 }
-                Ok(Progress::Head) => {}
-                Ok(Progress::End) => {
+                Ok(ReadProgress::Head) => {}
+                Ok(ReadProgress::End) => {
                     if !request.is_plain() {
                         self.take_request(conn, 0, &request, at);
                     } else {
@@ -304,7 +304,7 @@ impl Responder {
             self.actions.push_back(Action::Plain { conn, copies });
             return;
         }
-        let request = Request::plain();
+        let request = ServedRequest::plain();
         for _ in 0..copies {
             self.take_request(conn, 0, &request, at);
         }
@@ -312,7 +312,7 @@ impl Responder {
 
     /// Decides the response to a complete request, read at `at`. `stream` is its stream in HTTP/2,
     /// and 0 in HTTP/1.
-    fn take_request(&mut self, conn: ConnId, stream: u32, request: &Request, at: Nanos) {
+    fn take_request(&mut self, conn: ConnId, stream: u32, request: &ServedRequest, at: Nanos) {
         if self.connections[conn.index()].is_ending {
             return;
         }
@@ -363,7 +363,7 @@ impl Responder {
         self.line_up(conn, response, fault, due_at, at);
     }
 
-    fn persistence(&self, request: &Request, stream: u32, must_close: bool) -> Persistence {
+    fn persistence(&self, request: &ServedRequest, stream: u32, must_close: bool) -> Persistence {
         if stream != 0 {
             return Persistence::Silent;
         }

@@ -1,7 +1,7 @@
 //! The requests of one connection, from the bytes that arrive: the parser of weir-http, and the
 //! time at which each request was sent.
 
-use weir_http::server::{Progress, RequestFault, RequestParser, RequestPart};
+use weir_http::server::{ReadProgress, RequestFault, RequestParser, RequestPart};
 use weir_io::Nanos;
 
 /// A request whose last byte has arrived.
@@ -43,9 +43,9 @@ impl Framer {
                 Ok(())
             });
             match progress {
-                Ok(Progress::Incomplete) => return,
-                Ok(Progress::Head) => {}
-                Ok(Progress::End) => found(self.current),
+                Ok(ReadProgress::Incomplete) => return,
+                Ok(ReadProgress::Head) => {}
+                Ok(ReadProgress::End) => found(self.current),
                 Err(fault) => panic!("the client sent no valid request: {fault}"),
             }
         }

@@ -13,7 +13,7 @@ use crate::peer::Peer;
 use crate::random::Random;
 use crate::response::{self, Response};
 use crate::server::{Server, Workers};
-use crate::truth::{Fate, Request, TruthHandle};
+use crate::truth::{Fate, TrueRequest, TruthHandle};
 use crate::world::World;
 
 /// The running server.
@@ -307,7 +307,7 @@ impl Peer for Host {
             let fault = meant.map(|(_, fault)| *fault);
             let (is_head, number) = (framed.is_head, framed.number);
             session.waiting.push_back(Job { request, is_head, number, fault });
-            truth.requests.push(Request::new(name, number, framed.sent_at, moment.now));
+            truth.requests.push(TrueRequest::new(name, number, framed.sent_at, moment.now));
         });
         drop(truth);
         if was_idle {

@@ -37,5 +37,5 @@ pub use random::{Random, Seed};
 pub use server::{Drip, Framing, Responses, Server, Version, Workers};
 pub use service::{Link, Service, ServiceFactory};
 pub use sim::Sim;
-pub use truth::{Connect, Counts, Fate, Request, Truth, TruthHandle};
+pub use truth::{Connect, Counts, Fate, TrueRequest, Truth, TruthHandle};
 pub use world::{Client, Discards, Limits, Signal, World};

@@ -53,7 +53,7 @@ pub(crate) struct Wire {
 
 /// Arrival times of the last segment in each direction, so that a later one is not earlier.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Link {
+pub(crate) struct LinkTimes {
     up_at: Nanos,
     down_at: Nanos,
 }
@@ -70,14 +70,14 @@ impl Wire {
     }
 
     /// Returns the time at which a segment sent by the client at `now` reaches the server.
-    pub(crate) fn up_at(&mut self, link: &mut Link, now: Nanos) -> Nanos {
+    pub(crate) fn up_at(&mut self, link: &mut LinkTimes, now: Nanos) -> Nanos {
         let at = now.after(self.network.up.draw(&mut self.random));
         link.up_at = link.up_at.max(at);
         link.up_at
     }
 
     /// Returns the time at which a segment sent by the server at `now` reaches the client.
-    pub(crate) fn down_at(&mut self, link: &mut Link, now: Nanos) -> Nanos {
+    pub(crate) fn down_at(&mut self, link: &mut LinkTimes, now: Nanos) -> Nanos {
         let at = now.after(self.network.down.draw(&mut self.random));
         link.down_at = link.down_at.max(at);
         link.down_at

@@ -11,7 +11,7 @@ use weir_io::{ConnId, Nanos};
 use crate::agenda::{Cargo, Moment, Task};
 use crate::peer::Peer;
 use crate::random::{Random, Seed};
-use crate::truth::{Fate, Request, TruthHandle};
+use crate::truth::{Fate, TrueRequest, TruthHandle};
 
 /// The server's side of one connection.
 pub trait Service: Debug + Send {
@@ -59,8 +59,8 @@ impl Link<'_> {
     /// truth.
     pub fn request(&mut self, number: Option<u64>, sent_at: Nanos) -> usize {
         let mut truth = self.truth.read();
-        let request = Request::new(self.name, number, sent_at, self.now);
-        truth.requests.push(Request { started_at: Some(self.now), ..request });
+        let request = TrueRequest::new(self.name, number, sent_at, self.now);
+        truth.requests.push(TrueRequest { started_at: Some(self.now), ..request });
         truth.requests.len() - 1
     }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use weir_io::{ConnId, Nanos, SocketOptions, StampRequest};
 
-use crate::network::{Link, Split};
+use crate::network::{LinkTimes, Split};
 use crate::random::Random;
 use crate::world::Discards;
 
@@ -25,7 +25,7 @@ pub(crate) struct Socket {
     pub(crate) discard_bytes: u64,
     /// True if the system provided a descriptor.
     pub(crate) has_descriptor: bool,
-    pub(crate) link: Link,
+    pub(crate) link: LinkTimes,
     /// Sends until the next stamped one, on a connection that requests a sample.
     until_stamped: u32,
     /// Bytes of its failed sends.
@@ -90,7 +90,7 @@ impl Socket {
             outgoing: Vec::new(),
             discard_bytes: 0,
             has_descriptor: true,
-            link: Link::default(),
+            link: LinkTimes::default(),
             until_stamped: 0,
             unsent_bytes: 0,
         }

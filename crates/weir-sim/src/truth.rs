@@ -14,7 +14,7 @@ pub struct Truth {
     /// Every call of `connect`, in order.
     pub connects: Vec<Connect>,
     /// Every request that reached the server whole, in order of arrival.
-    pub requests: Vec<Request>,
+    pub requests: Vec<TrueRequest>,
     /// All counters.
     pub counts: Counts,
 }
@@ -34,7 +34,7 @@ pub struct Connect {
 
 /// One request, as the server and the network saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct TrueRequest {
     /// The client's connection.
     pub conn: ConnId,
     /// Generation of the connection's socket.
@@ -61,15 +61,15 @@ pub struct Request {
     pub fate: Fate,
 }
 
-impl Request {
+impl TrueRequest {
     /// Returns a request that has just arrived whole, on a connection of this name.
     pub(crate) fn new(
         (conn, generation): (ConnId, u16),
         number: Option<u64>,
         sent_at: Nanos,
         received_at: Nanos,
-    ) -> Request {
-        Request {
+    ) -> TrueRequest {
+        TrueRequest {
             conn,
             generation,
             number,
@@ -154,7 +154,7 @@ impl Counts {
 impl Truth {
     /// Returns the number of requests with a complete, well-formed response.
     pub fn responded(&self) -> u64 {
-        let responded = |request: &&Request| matches!(request.fate, Fate::Responded(_));
+        let responded = |request: &&TrueRequest| matches!(request.fate, Fate::Responded(_));
         self.requests.iter().filter(responded).count() as u64
     }
 }

@@ -78,7 +78,7 @@ pub fn change_points(values: &[f64], sensitivity: &Sensitivity) -> Option<Vec<Ch
         return None;
     }
     let logs: Vec<_> = values.iter().map(|value| value.ln()).collect();
-    let history = History { logs: &logs, sensitivity };
+    let history = LogSeries { logs: &logs, sensitivity };
     let mut borders = vec![0];
     history.bisect(0, values.len(), &mut borders);
     borders.push(values.len());
@@ -88,7 +88,7 @@ pub fn change_points(values: &[f64], sensitivity: &Sensitivity) -> Option<Vec<Ch
 
 /// Logarithms of a metric, and the limits of its changes. Segments lie between borders: 0, the
 /// changes, and the number of runs.
-struct History<'a> {
+struct LogSeries<'a> {
     logs: &'a [f64],
     sensitivity: &'a Sensitivity,
 }
@@ -103,7 +103,7 @@ struct Border {
     after: f64,
 }
 
-impl History<'_> {
+impl LogSeries<'_> {
     /// Appends the changes from `start` to `end`, in the order of time.
     fn bisect(&self, start: usize, end: usize, borders: &mut Vec<usize>) {
         let segment = &self.logs[start..end];

@@ -15,7 +15,7 @@ use crate::moments::median;
 
 pub use group_sequential::{GroupSequential, LOOK_LEVEL, LOOKS, Look};
 pub use shift::{Levels, SHIFT_LEVELS, shift_function};
-pub use verdict::{Verdict, judge};
+pub use verdict::{EffectVerdict, judge};
 
 /// Least number of pairs, or of runs of each system, for an interval. With 5 pairs a two-sided
 /// sign-flip p cannot go below 0.0625; with 6 it reaches 0.031.

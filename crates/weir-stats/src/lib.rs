@@ -22,8 +22,8 @@ mod warmup;
 pub use binomial::{binomial_at_least, binomial_at_most};
 pub use changes::{ChangePoint, Sensitivity, change_points};
 pub use comparison::{
-    Difference, GroupSequential, LOOK_LEVEL, LOOKS, Levels, Look, RUNS_MIN, SHIFT_LEVELS, Verdict,
-    holm, judge, outliers, paired_at, pairs_needed, shift_function, unpaired,
+    Difference, EffectVerdict, GroupSequential, LOOK_LEVEL, LOOKS, Levels, Look, RUNS_MIN,
+    SHIFT_LEVELS, holm, judge, outliers, paired_at, pairs_needed, shift_function, unpaired,
 };
 pub use interval::{
     MeanInterval, PercentileInterval, RatioInterval, SliceTail, Standing, guard_of, mean_interval,
@@ -31,15 +31,15 @@ pub use interval::{
 };
 pub use moments::{mean, median, variance};
 pub use search::{
-    Bound, Class, Durations, End, Found, Goal, Limiter, Rise, Search, ShareInterval, Step, Trial,
-    share_interval,
+    Durations, End, Found, Goal, IntervalBound, Limiter, RateClass, Rise, Search, ShareInterval,
+    Step, TrialResult, share_interval,
 };
 pub use shuffle::Shuffle;
-pub use stationarity::{Shift, Stationarity, Thirds, Trend};
+pub use stationarity::{MonotonicTrend, Shift, Stationarity, Thirds};
 pub use student::{normal_cdf, normal_quantile, t_cdf, t_quantile};
 pub use support::{SUPPORT, count_needed, has_beyond, is_supported, least_count, rank_of};
 pub use trend::{Slope, regression};
-pub use usl::{Estimate, SweepPoint, USL_POINTS_CHECKED, Usl, UslFit, fit_usl};
+pub use usl::{SweepPoint, USL_POINTS_CHECKED, Usl, UslEstimate, UslFit, fit_usl};
 pub use warmup::{Transient, mser};
 
 #[cfg(test)]

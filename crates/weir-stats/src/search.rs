@@ -14,15 +14,15 @@ mod share;
 mod standing;
 mod trial;
 
-pub use class::{Class, Durations};
-pub use found::{Bound, End, Found};
+pub use class::{Durations, RateClass};
+pub use found::{End, Found, IntervalBound};
 pub use goal::Goal;
 pub use growth::Rise;
 pub use share::{ShareInterval, share_interval};
-pub use trial::{Limiter, Trial};
+pub use trial::{Limiter, TrialResult};
 
-use load::Load;
-use standing::{Next, Standing, rounded};
+use load::RateTrials;
+use standing::{NextTrial, Standings, rounded};
 
 /// Next step of a search.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,7 +48,7 @@ pub struct Search {
     guess_rps: f64,
     trials: usize,
     /// Loads by ascending rate.
-    loads: Vec<Load>,
+    loads: Vec<RateTrials>,
     /// Highest rate of a trial that the client did not limit; 0 before the first.
     carried_rps: f64,
 }
@@ -72,15 +72,15 @@ impl Search {
 
     /// Returns the result of a search that ends before it is done.
     pub fn give_up(&self) -> Found {
-        Standing::of(&self.loads, &self.goal).found(End::OutOfTrials)
+        Standings::of(&self.loads, &self.goal).found(End::OutOfTrials)
     }
 
     /// Records a trial.
-    pub fn record(&mut self, trial: Trial) {
+    pub fn record(&mut self, trial: TrialResult) {
         self.trials += 1;
         let at = self.loads.partition_point(|load| load.rate_rps() < trial.rate_rps);
         if self.loads.get(at).is_none_or(|load| load.rate_rps() != trial.rate_rps) {
-            self.loads.insert(at, Load::new(trial.rate_rps));
+            self.loads.insert(at, RateTrials::new(trial.rate_rps));
         }
         if trial.limited_by != Some(Limiter::Client) {
             self.carried_rps = self.carried_rps.max(trial.rate_rps);
@@ -92,7 +92,7 @@ impl Search {
     /// Returns the next step, given the trials so far. If it `concludes`, the search ends soon:
     /// between two bounds no more rates are tried, and open rates get no more trials.
     pub fn step(&self, concludes: bool) -> Step {
-        let standing = Standing::of(&self.loads, &self.goal);
+        let standing = Standings::of(&self.loads, &self.goal);
         if self.trials >= self.goal.trials_max {
             return Step::Done(Box::new(standing.found(End::OutOfTrials)));
         }
@@ -104,47 +104,49 @@ impl Search {
             (None, upper) => self.sink(&standing, upper),
         });
         match next {
-            Next::Explore(rate_rps) => {
+            NextTrial::Explore(rate_rps) => {
                 let rate_rps = rounded(rate_rps).min(self.goal.rate_max_rps);
                 Step::Run { rate_rps, duration_s: self.goal.initial_s }
             }
-            Next::Bound(rate_rps) => {
+            NextTrial::Bound(rate_rps) => {
                 Step::Run { rate_rps: rounded(rate_rps), duration_s: self.goal.final_s }
             }
-            Next::Confirm(nth) => {
+            NextTrial::Confirm(nth) => {
                 let rate_rps = self.loads[nth].rate_rps();
                 Step::Run { rate_rps, duration_s: self.goal.final_s }
             }
-            Next::Done(end) => Step::Done(Box::new(standing.found(end))),
+            NextTrial::Done(end) => Step::Done(Box::new(standing.found(end))),
         }
     }
 
     /// Raises the rate: no rate so far misses the objective.
-    fn rise(&self, standing: &Standing<'_>, lower: usize) -> Next {
+    fn rise(&self, standing: &Standings<'_>, lower: usize) -> NextTrial {
         let highest_rps = self.loads.last().expect("the lower bound").rate_rps();
         match standing.is_lower_bound(lower) {
-            _ if highest_rps < self.goal.rate_max_rps => Next::Explore(2.0 * highest_rps),
-            true => Next::Done(End::AboveRange),
-            false => Next::Confirm(lower),
+            _ if highest_rps < self.goal.rate_max_rps => NextTrial::Explore(2.0 * highest_rps),
+            true => NextTrial::Done(End::AboveRange),
+            false => NextTrial::Confirm(lower),
         }
     }
 
     /// Lowers the rate: no rate so far meets the objective.
-    fn sink(&self, standing: &Standing<'_>, upper: Option<usize>) -> Next {
+    fn sink(&self, standing: &Standings<'_>, upper: Option<usize>) -> NextTrial {
         let Some(lowest) = self.loads.first() else {
-            return Next::Explore(self.guess_rps / 2.0);
+            return NextTrial::Explore(self.guess_rps / 2.0);
         };
         let rate_rps = lowest.rate_rps() / 2.0;
         if rate_rps >= self.goal.rate_min_rps.max(self.guess_rps * RATE_MIN) {
-            return Next::Explore(rate_rps);
+            return NextTrial::Explore(rate_rps);
         }
         match upper {
             Some(upper) => match self.loads[upper].limiter() {
-                Some(limiter) => Next::Done(End::Limited(limiter, self.loads[upper].rate_rps())),
-                None if standing.is_upper_bound(upper) => Next::Done(End::BelowRange),
-                None => Next::Confirm(upper),
+                Some(limiter) => {
+                    NextTrial::Done(End::Limited(limiter, self.loads[upper].rate_rps()))
+                }
+                None if standing.is_upper_bound(upper) => NextTrial::Done(End::BelowRange),
+                None => NextTrial::Confirm(upper),
             },
-            None => Next::Done(End::BelowRange),
+            None => NextTrial::Done(End::BelowRange),
         }
     }
 }

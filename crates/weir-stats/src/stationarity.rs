@@ -27,7 +27,7 @@ const GREATEST: f64 = 1e100;
 
 /// S1: a monotonic trend (Mann and Kendall), and its slope (Sen).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Trend {
+pub struct MonotonicTrend {
     /// Kendall's S in standard deviations, corrected for ties and for continuity.
     pub z: f64,
     /// Sen's slope, the median over all pairs, in units of the series per step.
@@ -60,7 +60,7 @@ pub struct Thirds {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stationarity {
     /// S1; `None` if all values are equal.
-    pub trend: Option<Trend>,
+    pub trend: Option<MonotonicTrend>,
     /// S2; `None` if all values are equal.
     pub thirds: Option<Thirds>,
     /// S3; `None` if all values are equal.
@@ -127,7 +127,7 @@ pub(crate) fn relative(before: f64, after: f64) -> f64 {
     }
 }
 
-fn trend(values: &[f64]) -> Trend {
+fn trend(values: &[f64]) -> MonotonicTrend {
     let count = values.len();
     let mut slopes = Vec::with_capacity(count * (count - 1) / 2);
     let mut score: f64 = 0.0;
@@ -143,7 +143,7 @@ fn trend(values: &[f64]) -> Trend {
         0.0 => mean(values),
         level => level,
     };
-    Trend {
+    MonotonicTrend {
         z: continuous / score_variance(values).sqrt(),
         slope,
         magnitude: relative(level, level + slope * count as f64).abs(),

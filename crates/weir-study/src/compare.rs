@@ -3,7 +3,7 @@
 use weir_result::Document;
 use weir_result::document::Note;
 use weir_result::study::{Comparison, MetricComparison, MetricVerdict, Pairing, ShiftLevel, Side};
-use weir_stats::{Difference, LOOK_LEVEL, RUNS_MIN, Verdict, judge, paired_at, unpaired};
+use weir_stats::{Difference, EffectVerdict, LOOK_LEVEL, RUNS_MIN, judge, paired_at, unpaired};
 use weir_verdict::NamedMetric;
 
 use crate::difference::{Ranges, Runs, answer, values_in_words};
@@ -129,7 +129,7 @@ fn comparison(
 
 /// Verdicts in the order of the metrics. The first metric is the primary one also if it has no
 /// difference, so that the others are corrected all the same.
-fn verdicts(differences: &[Option<Difference>], threshold: f64) -> Vec<Option<Verdict>> {
+fn verdicts(differences: &[Option<Difference>], threshold: f64) -> Vec<Option<EffectVerdict>> {
     let neutral = Difference {
         a: 1.0,
         b: 1.0,
@@ -155,7 +155,7 @@ fn entry(
     metric: &NamedMetric,
     runs: Runs<'_>,
     difference: Option<&Difference>,
-    verdict: Option<&Verdict>,
+    verdict: Option<&EffectVerdict>,
     comparison: &Comparison,
 ) -> MetricComparison {
     let (answer, why) = answer(metric, runs, verdict, comparison);
@@ -178,8 +178,10 @@ fn entry(
         sentence: String::new(),
     };
     match verdict {
-        Some(Verdict::Equivalent { excluded, .. }) => found.verdict.excluded = Some(*excluded),
-        Some(Verdict::Undecided { runs_needed, .. }) if !may_be_equal => {
+        Some(EffectVerdict::Equivalent { excluded, .. }) => {
+            found.verdict.excluded = Some(*excluded)
+        }
+        Some(EffectVerdict::Undecided { runs_needed, .. }) if !may_be_equal => {
             found.verdict.runs_needed = Some(*runs_needed);
         }
         _ => {}

@@ -4,7 +4,7 @@
 use weir_result::Document;
 use weir_result::quantile::Bound;
 use weir_result::study::{Answer, Comparison, Pairing};
-use weir_stats::{Difference, Verdict, median};
+use weir_stats::{Difference, EffectVerdict, median};
 use weir_text::setting::METRIC;
 use weir_verdict::{Better, Measured, NamedMetric};
 
@@ -23,7 +23,7 @@ pub(crate) struct Runs<'d> {
 pub(crate) fn answer(
     metric: &NamedMetric,
     runs: Runs<'_>,
-    verdict: Option<&Verdict>,
+    verdict: Option<&EffectVerdict>,
     comparison: &Comparison,
 ) -> (Answer, Option<String>) {
     let plain = |answer| (answer, None);
@@ -31,12 +31,12 @@ pub(crate) fn answer(
         return plain(Answer::None);
     }
     let answer = match verdict {
-        None | Some(Verdict::NotComparable) => return plain(Answer::None),
-        Some(Verdict::Undecided { .. }) => Answer::Undecided,
-        Some(Verdict::Higher(_)) => directed(metric, true),
-        Some(Verdict::Lower(_)) => directed(metric, false),
-        Some(Verdict::BelowThreshold(_)) => Answer::BelowThreshold,
-        Some(Verdict::Equivalent { .. }) => Answer::Equivalent,
+        None | Some(EffectVerdict::NotComparable) => return plain(Answer::None),
+        Some(EffectVerdict::Undecided { .. }) => Answer::Undecided,
+        Some(EffectVerdict::Higher(_)) => directed(metric, true),
+        Some(EffectVerdict::Lower(_)) => directed(metric, false),
+        Some(EffectVerdict::BelowThreshold(_)) => Answer::BelowThreshold,
+        Some(EffectVerdict::Equivalent { .. }) => Answer::Equivalent,
     };
     if let Some(ranges) = Ranges::of(metric, runs).filter(Ranges::may_be_equal) {
         return (Answer::Undecided, Some(ranges.why_open(metric, comparison)));
@@ -65,12 +65,12 @@ fn directed(metric: &NamedMetric, is_higher: bool) -> Answer {
 
 /// Ranges of the true medians of both sides.
 pub(crate) struct Ranges {
-    a: Range,
-    b: Range,
+    a: MedianRange,
+    b: MedianRange,
 }
 
 /// Range of the true median of one side.
-struct Range {
+struct MedianRange {
     value: f64,
     low: f64,
     high: f64,
@@ -82,7 +82,7 @@ struct Range {
 impl Ranges {
     /// Returns the ranges; `None` if a side has no value.
     pub(crate) fn of(metric: &NamedMetric, runs: Runs<'_>) -> Option<Ranges> {
-        Some(Ranges { a: Range::of(metric, runs.a)?, b: Range::of(metric, runs.b)? })
+        Some(Ranges { a: MedianRange::of(metric, runs.a)?, b: MedianRange::of(metric, runs.b)? })
     }
 
     /// Returns the ranges; `None` if a run has no value.
@@ -134,8 +134,8 @@ impl Ranges {
     }
 }
 
-impl Range {
-    fn of(metric: &NamedMetric, runs: &[&Document]) -> Option<Range> {
+impl MedianRange {
+    fn of(metric: &NamedMetric, runs: &[&Document]) -> Option<MedianRange> {
         let measured: Vec<_> = runs.iter().filter_map(|run| metric.measure(run).ok()).collect();
         let middle = |end: fn(&Measured) -> f64| {
             let mut ends: Vec<f64> = measured.iter().map(end).collect();
@@ -148,7 +148,7 @@ impl Range {
             true => Bound::Exact,
             false => bounds.into_iter().max_by_key(count)?,
         };
-        (!measured.is_empty()).then_some(Range { value, low, high, bound })
+        (!measured.is_empty()).then_some(MedianRange { value, low, high, bound })
     }
 
     /// The range as that of one run of this value.
@@ -165,7 +165,7 @@ pub(crate) fn values_in_words(
     difference: Option<&Difference>,
 ) -> [String; 2] {
     let text = |runs: &[&Document], value: Option<f64>| {
-        let range = Range::of(metric, runs);
+        let range = MedianRange::of(metric, runs);
         let measured = range.map(|range| range.at(value.unwrap_or(range.value)));
         measured.map_or_else(|| UNKNOWN.to_owned(), |it| metric.print_measured(&it))
     };

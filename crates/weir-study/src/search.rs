@@ -20,7 +20,7 @@ pub(crate) use study::result_of;
 
 use weir_result::study::{SearchEffort, SearchResult, SearchTrial, TrialUse};
 use weir_result::{Document, Load, Rate};
-use weir_stats::{Limiter, Rise, Search, Step, Trial};
+use weir_stats::{Limiter, Rise, Search, Step, TrialResult};
 
 use connections::{Connections, Sufficiency, Use};
 use objective::share_of;
@@ -221,7 +221,7 @@ impl SearchRun {
         let is_repeated =
             matches!(used, TrialUse::TooFewConnections | TrialUse::TooManyConnections);
         if let Some(search) = self.search.as_mut().filter(|_| !is_repeated) {
-            search.record(Trial { rate_rps, duration_s, shares: tails, rises, limited_by });
+            search.record(TrialResult { rate_rps, duration_s, shares: tails, rises, limited_by });
         }
         Judged { used, shares, waits, growth, text: client.unwrap_or_default() }
     }

@@ -110,10 +110,10 @@ struct Curve<'s> {
     factor: &'s Factor,
     /// Values of the other factors.
     levels: Vec<Level>,
-    points: Vec<Point>,
+    points: Vec<PlacedPoint>,
 }
 
-struct Point {
+struct PlacedPoint {
     value: String,
     number: f64,
     /// Rate of the arrivals that were planned: random ones differ from the nominal rate.
@@ -123,14 +123,14 @@ struct Point {
 }
 
 /// Returns the point of a cell; `None` without runs.
-fn point(study: &Study, cell: u32, value: String) -> Option<Point> {
+fn point(study: &Study, cell: u32, value: String) -> Option<PlacedPoint> {
     let runs: Vec<&Document> = study.documents_of(cell).collect();
     let limited = |run: &&&Document| {
         run.verdict.limit.by == LimitedBy::ClientCpu || run.verdict.grade == Grade::Void
     };
     let planned = |run: &&Document| run.accounting.planned as f64 / run.throughput.window_s;
     let planned_rps: Vec<f64> = runs.iter().map(planned).collect();
-    let point = Point {
+    let point = PlacedPoint {
         number: number(&value)?,
         planned_rps: mean(&planned_rps),
         is_client_limited: 2 * runs.iter().filter(limited).count() > runs.len(),

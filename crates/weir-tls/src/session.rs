@@ -23,12 +23,12 @@ pub struct Session {
     partial: Vec<u8>,
     /// Handshake messages and alerts for the server, until the caller takes them.
     waiting: Vec<u8>,
-    stage: Stage,
+    stage: ReceiveStage,
 }
 
 /// State of the receiving direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum ReceiveStage {
     Open,
     /// The server sent close_notify.
     Closed,
@@ -73,7 +73,7 @@ impl Session {
             UnbufferedClientConnection::new(config.client.clone(), config.server_name.clone())
                 .expect("the configuration has no limit to refuse, and random bytes do not fail");
         let mut session =
-            Session { conn, partial: Vec::new(), waiting: Vec::new(), stage: Stage::Open };
+            Session { conn, partial: Vec::new(), waiting: Vec::new(), stage: ReceiveStage::Open };
         session.advance(&mut [], &mut Vec::new()).1.expect("without input nothing can be wrong");
         session
     }
@@ -85,13 +85,13 @@ impl Session {
     /// # Errors
     /// If the connection is lost. Plaintext appended before the error is valid.
     pub fn receive(&mut self, bytes: &mut [u8], plain: &mut Vec<u8>) -> Result<(), TlsError> {
-        if self.stage != Stage::Open {
+        if self.stage != ReceiveStage::Open {
             return Ok(());
         }
         if self.partial.is_empty() {
             let (used, result) = self.advance(bytes, plain);
             self.settle(result, &bytes[used..])?;
-            if self.stage == Stage::Open {
+            if self.stage == ReceiveStage::Open {
                 self.partial.extend_from_slice(&bytes[used..]);
             }
         } else {
@@ -101,7 +101,7 @@ impl Session {
             self.settle(result, &joined[used..])?;
             joined.drain(..used);
             // An empty buffer is freed.
-            if self.stage == Stage::Open && !joined.is_empty() {
+            if self.stage == ReceiveStage::Open && !joined.is_empty() {
                 self.partial = joined;
             }
         }
@@ -116,7 +116,7 @@ impl Session {
     /// True if the server has sent close_notify. An end of the byte stream without it is a
     /// truncation (RFC 8446 §6.1).
     pub fn is_closed(&self) -> bool {
-        self.stage == Stage::Closed
+        self.stage == ReceiveStage::Closed
     }
 
     /// Appends `plain` as records of at most 16 KiB each, after all pending output. Must not be
@@ -126,7 +126,7 @@ impl Session {
     /// [`TlsError::KeysExhausted`], with nothing sent, only in TLS 1.2, after 2^24 records: the
     /// connection has to be reopened. TLS 1.3 changes its keys by itself (RFC 8446 §5.5).
     pub fn send(&mut self, plain: &[u8], out: &mut Vec<u8>) -> Result<(), TlsError> {
-        debug_assert!(!self.is_handshaking() && self.stage != Stage::Failed);
+        debug_assert!(!self.is_handshaking() && self.stage != ReceiveStage::Failed);
         self.take_output(out);
         let result = match self.conn.process_tls_records(&mut self.partial).state {
             Ok(ConnectionState::WriteTraffic(mut traffic)) => {
@@ -154,7 +154,7 @@ impl Session {
     /// truncated. Omits the close_notify during the handshake, after an error or if already sent.
     pub fn close(&mut self, out: &mut Vec<u8>) {
         self.take_output(out);
-        if self.stage == Stage::Failed {
+        if self.stage == ReceiveStage::Failed {
             return;
         }
         let state = self.conn.process_tls_records(&mut self.partial).state;
@@ -226,7 +226,7 @@ impl Session {
                 }
                 Ok(ConnectionState::EncodeTlsData(data)) => encode(data, &mut self.waiting),
                 Ok(ConnectionState::TransmitTlsData(data)) => data.done(),
-                Ok(ConnectionState::PeerClosed) => self.stage = Stage::Closed,
+                Ok(ConnectionState::PeerClosed) => self.stage = ReceiveStage::Closed,
                 Ok(_) => return (used, Ok(())),
                 Err(error) => return (used, Err(error)),
             }
@@ -251,7 +251,7 @@ impl Session {
     }
 
     fn fail(&mut self) {
-        self.stage = Stage::Failed;
+        self.stage = ReceiveStage::Failed;
         self.drain();
     }
 

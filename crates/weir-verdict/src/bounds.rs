@@ -22,7 +22,7 @@ pub(crate) fn qualify(document: &mut Document) {
     let limit = limit::of(document, &rules);
     let is_stopped =
         rules.iter().any(|rule| rule.id == "client-stopped" && rule.outcome >= RuleOutcome::Bound);
-    let evidence = Evidence::of(document);
+    let evidence = TimeEvidence::of(document);
     let response =
         evidence.qualified(&document.latency.response_time, |p| overhead::of_response(document, p));
     let service =
@@ -40,7 +40,7 @@ pub(crate) fn qualify(document: &mut Document) {
 }
 
 /// Evidence that separates the client's time from the target's.
-struct Evidence {
+struct TimeEvidence {
     /// Wire times of the stamped requests; empty without stamps. Waiting for a connection is left
     /// out with all other time off the wire: a client that sends late makes requests wait.
     wire: Histogram,
@@ -53,15 +53,15 @@ struct Evidence {
     delayed: Delayed,
 }
 
-impl Evidence {
-    fn of(document: &Document) -> Evidence {
+impl TimeEvidence {
+    fn of(document: &Document) -> TimeEvidence {
         let latency = &document.latency;
         let stamps = document.stamps.as_ref();
         let wire = stamps.map(|stamps| &stamps.wire_time);
         let mean = |metric: Option<&Metric>| metric.and_then(|metric| metric.ok.mean_ns);
         let before = mean(Some(&latency.sched_lag)).unwrap_or(0.0);
         let after = mean(stamps.map(|stamps| &stamps.rx_delay)).unwrap_or(0.0);
-        Evidence {
+        TimeEvidence {
             wire: wire.map(|wire| wire.times.ok.clone()).unwrap_or_default(),
             is_contended: rules::is_contended(document),
             mean_ns: before + after,

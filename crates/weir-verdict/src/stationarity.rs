@@ -2,7 +2,7 @@
 
 use weir_result::Histogram;
 use weir_result::document::{
-    Change, Document, SeriesStationarity, ShiftFigures, SliceEntry, SliceSeries, ThirdsFigures,
+    Deviation, Document, SeriesStationarity, ShiftFigures, SliceEntry, SliceSeries, ThirdsFigures,
     TrendFigures,
 };
 use weir_result::quantile::rank_of;
@@ -44,14 +44,14 @@ fn of(series: SliceSeries, values: &[f64], starts_s: &[f64]) -> Option<SeriesSta
     }
     let found = weir_stats::Stationarity::of(values)?;
     let fired = [
-        (Change::Trend, found.has_trend()),
-        (Change::Drift, found.has_drift()),
-        (Change::Shift, found.has_shift()),
-        (Change::Correlated, found.is_correlated()),
+        (Deviation::Trend, found.has_trend()),
+        (Deviation::Drift, found.has_drift()),
+        (Deviation::Shift, found.has_shift()),
+        (Deviation::Correlated, found.is_correlated()),
     ];
     Some(SeriesStationarity {
         series,
-        trend: found.trend.map(|weir_stats::Trend { z, slope, magnitude }| TrendFigures {
+        trend: found.trend.map(|weir_stats::MonotonicTrend { z, slope, magnitude }| TrendFigures {
             z,
             slope,
             magnitude,
@@ -121,7 +121,7 @@ mod tests {
         let [_, mean, ..] = &found[..] else { panic!("{found:?}") };
         assert_eq!(series[..2], [SliceSeries::Throughput, SliceSeries::Mean]);
         assert_eq!(found[0].fired, []);
-        assert!(mean.fired.contains(&Change::Shift), "{mean:?}");
+        assert!(mean.fired.contains(&Deviation::Shift), "{mean:?}");
         let shift = mean.shift.expect("it changes");
         assert!((shift.at_s - 1.2).abs() < 1e-9, "{shift:?}");
         assert!((shift.magnitude - 4.0 / 5.05).abs() < 0.01, "{shift:?}");

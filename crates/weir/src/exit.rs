@@ -6,7 +6,7 @@ use weir_doctor::Diagnosis;
 use weir_result::document::{BrokenInvariant, Grade};
 use weir_result::study::Gate;
 use weir_result::{AssertionOutcome, AssertionResult, Document};
-use weir_runner::{ErrorKind, Finished, NoThread};
+use weir_runner::{ErrorCause, Finished, NoThread};
 use weir_serve::ServeError;
 use weir_sys::Signal;
 
@@ -38,11 +38,11 @@ pub(crate) fn of_error(error: &anyhow::Error) -> u8 {
         return BROKEN;
     }
     match error.downcast_ref::<weir_runner::Error>().map(weir_runner::Error::kind) {
-        Some(ErrorKind::Usage) => USAGE,
-        Some(ErrorKind::NoServer) => NO_SUCCESS,
-        Some(ErrorKind::Machine) => MACHINE,
-        Some(ErrorKind::Internal) => BROKEN,
-        Some(ErrorKind::Interrupted(signal)) => of_signal(signal),
+        Some(ErrorCause::Usage) => USAGE,
+        Some(ErrorCause::NoServer) => NO_SUCCESS,
+        Some(ErrorCause::Machine) => MACHINE,
+        Some(ErrorCause::Internal) => BROKEN,
+        Some(ErrorCause::Interrupted(signal)) => of_signal(signal),
         None if error.is::<NoThread>() => MACHINE,
         None if matches!(error.downcast_ref(), Some(ServeError::Worker(_))) => MACHINE,
         None if error.is::<NotWritten>() => NOT_WRITTEN,
@@ -53,7 +53,7 @@ pub(crate) fn of_error(error: &anyhow::Error) -> u8 {
 /// True if an error is nothing but the end of the run by a signal.
 pub(crate) fn is_of_signal(error: &anyhow::Error) -> bool {
     let error = error.downcast_ref::<weir_runner::Error>();
-    error.is_some_and(|error| matches!(error.kind(), ErrorKind::Interrupted(_)))
+    error.is_some_and(|error| matches!(error.kind(), ErrorCause::Interrupted(_)))
 }
 
 /// The code of an error in a run of wrk or wrk2, whose users expect 1 for every error of their own.

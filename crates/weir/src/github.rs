@@ -8,7 +8,7 @@ use std::{env, fs};
 
 use anyhow::{Context, Result};
 use weir_report::Annotation;
-use weir_report::annotation::Level;
+use weir_report::annotation::AnnotationLevel;
 
 use crate::errors::NotWritten;
 use crate::terminal;
@@ -67,7 +67,11 @@ impl StepSummary {
         });
         if matches!(appended, Ok(false)) {
             let message = "the report is left out: GitHub shows at most 1 MiB for each step";
-            annotations.push(Annotation::new(Level::Warning, "weir: summary is full", message));
+            annotations.push(Annotation::new(
+                AnnotationLevel::Warning,
+                "weir: summary is full",
+                message,
+            ));
         }
         let printed = print(&annotations, is_text);
         appended.map_err(|error| NotWritten { place: VARIABLE, error }).and(printed)

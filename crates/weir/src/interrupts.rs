@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use weir_runner::{NoThread, Stage};
+use weir_runner::{InterruptStage, NoThread};
 use weir_sys::{Signal, Signals};
 
 use crate::exit;
@@ -17,23 +17,23 @@ const PRINTING: Duration = Duration::from_millis(300);
 
 /// State shared by the thread that waits for signals and the rest of the program.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Interrupts {
+pub(crate) struct SignalState {
     /// The part that a run shares.
     pub(crate) runs: weir_runner::Interrupts,
     /// The files that are removed when a signal ends the program.
     pub(crate) temporaries: Temporaries,
 }
 
-impl Interrupts {
+impl SignalState {
     /// Starts the thread that waits for signals. The program's first thread calls this before there
     /// are others.
     ///
     /// # Errors
     /// When signals cannot be waited for.
-    pub(crate) fn await_signals() -> Result<Interrupts> {
+    pub(crate) fn await_signals() -> Result<SignalState> {
         let signals = Signals::block().context("signals cannot be waited for")?;
         let runs = weir_runner::Interrupts::default();
-        let interrupts = Interrupts { temporaries: Temporaries::new(runs.clone()), runs };
+        let interrupts = SignalState { temporaries: Temporaries::new(runs.clone()), runs };
         let theirs = interrupts.clone();
         let wait = move || {
             while let Ok(signal) = signals.wait() {
@@ -49,14 +49,14 @@ impl Interrupts {
     fn receive(&self, signal: Signal) {
         self.runs.receive(signal, |stage| {
             let message = match stage {
-                Stage::Ahead => "interrupted before the load: nothing was measured",
-                Stage::Running => "abandoned without a report",
-                Stage::Printing => {
+                InterruptStage::Ahead => "interrupted before the load: nothing was measured",
+                InterruptStage::Running => "abandoned without a report",
+                InterruptStage::Printing => {
                     // Without a reader that has stopped, the program ends by itself in this time.
                     thread::sleep(PRINTING);
                     "interrupted while the report was printed"
                 }
-                Stage::Reported => {
+                InterruptStage::Reported => {
                     "interrupted after the report: done() of the script was not awaited"
                 }
             };

@@ -9,7 +9,7 @@ mod totals;
 
 use weir_result::{Interval, Load, Plan};
 
-pub(crate) use endpoint::Endpoint;
+pub(crate) use endpoint::LiveEndpoint;
 pub(crate) use lines::Lines;
 pub(crate) use progress::Progress;
 pub(crate) use scrapers::Scrapers;

@@ -8,8 +8,8 @@ use weir_text::units;
 use crate::args::ResultArgs;
 use crate::args::live::LiveArgs;
 use crate::args::values::listen_address;
-use crate::interrupts::Interrupts;
-use crate::live::{Endpoint, Lines, Progress, Scrapers, SharedTotals};
+use crate::interrupts::SignalState;
+use crate::live::{Lines, LiveEndpoint, Progress, Scrapers, SharedTotals};
 use crate::{otlp, terminal, tui};
 
 /// The observers of a run.
@@ -19,7 +19,7 @@ pub(crate) struct Observers {
     /// The lines that the report continues, if its format has lines.
     pub(crate) lines: Option<Lines>,
     /// The endpoint of `--listen`, until it is started.
-    endpoint: Option<Endpoint>,
+    endpoint: Option<LiveEndpoint>,
     scrapers: Scrapers,
 }
 
@@ -67,7 +67,7 @@ impl Observers {
         let (mut endpoint, scrapers) = (None, Scrapers::default());
         if let Some(address) = &flags.listen {
             let address = listen_address(address)?;
-            endpoint = Some(Endpoint::open(address, totals, scrapers.clone())?);
+            endpoint = Some(LiveEndpoint::open(address, totals, scrapers.clone())?);
         }
         Ok(Observers { all, lines, endpoint, scrapers })
     }
@@ -77,10 +77,10 @@ impl Observers {
     /// # Errors
     /// When no thread is left.
     pub(crate) fn start(&mut self) -> Result<()> {
-        self.endpoint.take().map_or(Ok(()), Endpoint::start)
+        self.endpoint.take().map_or(Ok(()), LiveEndpoint::start)
     }
     /// Waits at the end of the program until those who scrape the figures have seen the last ones.
-    pub(crate) fn await_scrapers(&self, interrupts: &Interrupts) {
+    pub(crate) fn await_scrapers(&self, interrupts: &SignalState) {
         self.scrapers.await_last(&interrupts.runs, |span| {
             let span = units::short_duration(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX));
             terminal::eprint_line(format_args!(

@@ -55,7 +55,7 @@ pub(crate) fn observer(
         post.set_headers(&list.to_string_lossy()).with_context(|| format!("--otlp: {name}"))?;
     }
     let pusher = Pusher { post, totals, warning, instance: Instance::new() };
-    Ok(Box::new(Otlp { state: State::Idle(Some(Box::new(pusher))), is_study: false }))
+    Ok(Box::new(Otlp { state: OtlpState::Idle(Some(Box::new(pusher))), is_study: false }))
 }
 
 /// Parses the address of a collector. As for OTEL_EXPORTER_OTLP_ENDPOINT, the path of metrics is
@@ -71,12 +71,12 @@ fn collector(url: &str, tls: &TlsSpec) -> Result<Post> {
 
 /// The observer: it starts the thread with the first load, and ends it with the run or the study.
 struct Otlp {
-    state: State,
+    state: OtlpState,
     /// True if further loads follow.
     is_study: bool,
 }
 
-enum State {
+enum OtlpState {
     /// Before the load, when nothing is pushed and threads would take the program's signals.
     Idle(Option<Box<Pusher>>),
     /// From the load on.
@@ -95,14 +95,14 @@ impl Observer for Otlp {
     }
 
     fn phase(&mut self, phase: Phase, _: &Plan) {
-        let State::Idle(pusher) = &mut self.state else { return };
+        let OtlpState::Idle(pusher) = &mut self.state else { return };
         let Some(pusher) = pusher.take_if(|_| phase == Phase::Load) else { return };
         let (end, ended) = sync_channel(1);
         let (working, done) = sync_channel(1);
         let warning = pusher.warning.clone();
         let builder = thread::Builder::new().name("weir-otlp".to_owned());
         match builder.spawn(move || pusher.run(&ended, working)) {
-            Ok(_) => self.state = State::Pushing { end: Some(end), done, warning },
+            Ok(_) => self.state = OtlpState::Pushing { end: Some(end), done, warning },
             Err(error) => warn(&format!("--otlp: no metrics are pushed: no thread: {error}")),
         }
     }
@@ -113,7 +113,7 @@ impl Observer for Otlp {
 
     fn load_ended(&mut self) {
         match &mut self.state {
-            State::Pushing { end, .. } if !self.is_study => *end = None,
+            OtlpState::Pushing { end, .. } if !self.is_study => *end = None,
             _ => {}
         }
     }
@@ -122,7 +122,7 @@ impl Observer for Otlp {
 /// The last request of a run leaves when the load ends, so that it is usually over by now.
 impl Drop for Otlp {
     fn drop(&mut self) {
-        let State::Pushing { end, done, warning } = &mut self.state else { return };
+        let OtlpState::Pushing { end, done, warning } = &mut self.state else { return };
         *end = None;
         if done.recv_timeout(LAST) == Err(RecvTimeoutError::Timeout) {
             warning.give(&format!("--otlp: the last metrics were not taken within {LAST:?}"));

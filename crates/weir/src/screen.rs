@@ -13,7 +13,7 @@ const COLUMNS: u16 = 80;
 
 /// The abilities of standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Screen {
+pub(crate) struct OutputAbilities {
     /// True if it shows colours, or the user forces them.
     pub(crate) colour: bool,
     /// Columns of the terminal, or of a file.
@@ -22,24 +22,27 @@ pub(crate) struct Screen {
     pub(crate) histogram: Option<Bars>,
 }
 
-impl Screen {
+impl OutputAbilities {
     /// Detects the abilities of this program's standard output.
-    pub(crate) fn of_stdout() -> Screen {
+    pub(crate) fn of_stdout() -> OutputAbilities {
         let columns = terminal::is_stdout_terminal().then(weir_sys::terminal_columns);
-        Screen::of(columns, |name| std::env::var_os(name))
+        OutputAbilities::of(columns, |name| std::env::var_os(name))
     }
 
     /// Derives the abilities. `columns` is `None` if standard output is no terminal, and
     /// `Some(None)` if the terminal's width is unknown. `NO_COLOR` overrides `CLICOLOR_FORCE`; an
     /// empty variable counts as unset.
-    fn of(columns: Option<Option<u16>>, variable: impl Fn(&str) -> Option<OsString>) -> Screen {
+    fn of(
+        columns: Option<Option<u16>>,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> OutputAbilities {
         let text = |name: &str| non_empty(variable(name));
         let is_terminal = columns.is_some();
         let is_dumb = text("TERM").is_some_and(|name| name == "dumb");
         let is_forced = text("CLICOLOR_FORCE").is_some_and(|value| value != "0");
         let is_refused = text("NO_COLOR").is_some();
         let bars = if is_utf8_locale(text) { Bars::Blocks } else { Bars::Ascii };
-        Screen {
+        OutputAbilities {
             colour: !is_refused && (is_forced || is_terminal && !is_dumb),
             width: columns.flatten().unwrap_or(COLUMNS),
             histogram: is_terminal.then_some(bars),
@@ -67,8 +70,8 @@ fn non_empty(value: Option<OsString>) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn of(columns: Option<Option<u16>>, variables: &[(&str, &str)]) -> Screen {
-        Screen::of(columns, |name| {
+    fn of(columns: Option<Option<u16>>, variables: &[(&str, &str)]) -> OutputAbilities {
+        OutputAbilities::of(columns, |name| {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| OsString::from(value))
         })

@@ -3,11 +3,11 @@
 use weir_machine::{Unreadable, cpu_list};
 
 use crate::check::{Examined, Outcome};
-use crate::subject::Subject;
+use crate::subject::ExaminedSystem;
 
 const ONLINE: &str = "sys/devices/system/cpu/online";
 
-pub(super) fn examine(subject: &Subject<'_>) -> Examined {
+pub(super) fn examine(subject: &ExaminedSystem<'_>) -> Examined {
     let usable = subject.usable_cpus()?;
     let online = cpu_list::parse(&subject.root.text(ONLINE)?);
     let online = online.ok_or_else(|| Unreadable::form(ONLINE))?;

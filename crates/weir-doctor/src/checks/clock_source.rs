@@ -3,7 +3,7 @@
 use weir_text::units;
 
 use crate::check::{Examined, Outcome};
-use crate::subject::Subject;
+use crate::subject::ExaminedSystem;
 
 const CURRENT: &str = "sys/devices/system/clocksource/clocksource0/current_clocksource";
 const AVAILABLE: &str = "sys/devices/system/clocksource/clocksource0/available_clocksource";
@@ -17,7 +17,7 @@ const DEVICES: [&str; 4] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies"];
 /// Cost of a reading from which it is a system call, in nanoseconds.
 const SLOW_NS: f64 = 200.0;
 
-pub(super) fn examine(subject: &Subject<'_>) -> Examined {
+pub(super) fn examine(subject: &ExaminedSystem<'_>) -> Examined {
     let current = subject.root.text(CURRENT)?;
     let cost_ns = subject.facts.clock_read_ns;
     let evidence = format!("{current}, read in {}", units::duration(cost_ns.round() as u64));

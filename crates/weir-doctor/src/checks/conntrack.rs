@@ -3,7 +3,7 @@
 use weir_text::units;
 
 use crate::check::{Examined, Outcome};
-use crate::subject::Subject;
+use crate::subject::ExaminedSystem;
 
 const COUNT: &str = "proc/sys/net/netfilter/nf_conntrack_count";
 const MAX: &str = "proc/sys/net/netfilter/nf_conntrack_max";
@@ -18,7 +18,7 @@ const PROBLEM_BELOW: u64 = 1_000;
 /// Least maximum that is advised.
 const ADVISED: u64 = 262_144;
 
-pub(super) fn examine(subject: &Subject<'_>) -> Examined {
+pub(super) fn examine(subject: &ExaminedSystem<'_>) -> Examined {
     if !subject.root.has(MAX) && subject.root.has("proc/sys/net/ipv4") {
         return Ok(Some(Outcome::ok("not loaded in this network namespace")));
     }

@@ -3,7 +3,7 @@
 use weir_text::units;
 
 use crate::check::{Examined, Outcome};
-use crate::subject::Subject;
+use crate::subject::ExaminedSystem;
 
 /// Limit below which common loads fail: the connections of a small test.
 const PROBLEM_BELOW: u64 = 1_024;
@@ -11,7 +11,7 @@ const PROBLEM_BELOW: u64 = 1_024;
 /// Limit below which large loads fail.
 const WARNING_BELOW: u64 = 10_000;
 
-pub(super) fn examine(subject: &Subject<'_>) -> Examined {
+pub(super) fn examine(subject: &ExaminedSystem<'_>) -> Examined {
     let limit = subject.facts.descriptors.clone()?;
     let hard = match limit.hard {
         u64::MAX => "unlimited".to_owned(),

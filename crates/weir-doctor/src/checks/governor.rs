@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use weir_machine::Unreadable;
 
 use crate::check::{Examined, Outcome};
-use crate::subject::Subject;
+use crate::subject::ExaminedSystem;
 use crate::virtualisation::is_virtual;
 
 /// Drivers whose `powersave` chooses frequencies by load. That of others is the lowest frequency.
@@ -14,7 +14,7 @@ const ACTIVE_DRIVERS: [&str; 2] = ["intel_pstate", "amd-pstate-epp"];
 /// Energy preferences that trade speed away.
 const SAVING: [&str; 2] = ["power", "balance_power"];
 
-pub(super) fn examine(subject: &Subject<'_>) -> Examined {
+pub(super) fn examine(subject: &ExaminedSystem<'_>) -> Examined {
     let cpus = subject.usable_cpus()?;
     let read = |cpu: &u32, name: &str| {
         subject.root.text(&format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/{name}"))

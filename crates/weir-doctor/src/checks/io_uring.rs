@@ -5,12 +5,12 @@ use std::io::ErrorKind;
 use weir_machine::value;
 
 use crate::check::{Examined, Outcome};
-use crate::subject::Subject;
+use crate::subject::ExaminedSystem;
 
 /// `Seccomp` in /proc/self/status: system calls pass a filter.
 const FILTERED: u64 = 2;
 
-pub(super) fn examine(subject: &Subject<'_>) -> Examined {
+pub(super) fn examine(subject: &ExaminedSystem<'_>) -> Examined {
     let refusal = match &subject.facts.uring {
         Ok(()) => return Ok(Some(Outcome::ok("works"))),
         Err(refusal) => refusal,

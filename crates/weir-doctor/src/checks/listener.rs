@@ -5,9 +5,9 @@ use weir_machine::{Unreadable, listeners, named};
 use weir_text::units;
 
 use crate::check::{Examined, Outcome};
-use crate::subject::Subject;
+use crate::subject::ExaminedSystem;
 
-pub(super) fn examine(subject: &Subject<'_>) -> Examined {
+pub(super) fn examine(subject: &ExaminedSystem<'_>) -> Examined {
     let Some(target) = subject.target.filter(|target| target.is_local == Some(true)) else {
         return Ok(None);
     };

@@ -4,7 +4,7 @@ use weir_machine::{EphemeralPorts, SocketCounts, sockets_to};
 use weir_text::units;
 
 use crate::check::{Examined, Outcome};
-use crate::subject::Subject;
+use crate::subject::ExaminedSystem;
 
 const REUSE: &str = "proc/sys/net/ipv4/tcp_tw_reuse";
 
@@ -20,7 +20,7 @@ const DEFAULT_PORTS: u64 = 28_232;
 /// Maximum sockets that are listed one by one, at about 1 µs each.
 const LISTED_MAX: u64 = 300_000;
 
-pub(super) fn examine(subject: &Subject<'_>) -> Examined {
+pub(super) fn examine(subject: &ExaminedSystem<'_>) -> Examined {
     let ports = EphemeralPorts::read(subject.root)?;
     let all = ports.usable();
     let SocketCounts { in_use, time_wait: waiting } = SocketCounts::read(subject.root)?;

@@ -6,7 +6,7 @@ use weir_text::units;
 
 use crate::check::{Examined, Outcome};
 use crate::sample::Reading;
-use crate::subject::Subject;
+use crate::subject::ExaminedSystem;
 
 /// Mean time slice from which single requests are visibly late.
 const WARNING_NS: u64 = 1_000_000;
@@ -46,7 +46,7 @@ struct Holder {
     is_now: bool,
 }
 
-pub(super) fn examine(subject: &Subject<'_>) -> Examined {
+pub(super) fn examine(subject: &ExaminedSystem<'_>) -> Examined {
     let (before, after) = (&subject.sample.before, &subject.sample.after);
     let boot_ns = uptime_ns(after)?;
     let spans = Spans { now_ns: boot_ns - uptime_ns(before)?, boot_ns };
@@ -69,7 +69,7 @@ pub(super) fn examine(subject: &Subject<'_>) -> Examined {
 }
 
 /// Returns a thread if its time slices are long: now or, in the kernel, since boot.
-fn holder(subject: &Subject<'_>, spans: &Spans, process: u32, id: u32) -> Option<Holder> {
+fn holder(subject: &ExaminedSystem<'_>, spans: &Spans, process: u32, id: u32) -> Option<Holder> {
     let (before, after) = (&subject.sample.before, &subject.sample.after);
     let found = after.processes.get(&process)?;
     let since_boot = *after.threads.get(&(process, id))?;
@@ -104,7 +104,7 @@ fn nothing(after: &Reading) -> String {
     format!("no other thread runs {limit} at a time, on average{unseen}")
 }
 
-fn outcome(subject: &Subject<'_>, holders: &[Holder]) -> Outcome {
+fn outcome(subject: &ExaminedSystem<'_>, holders: &[Holder]) -> Outcome {
     let (mut kernel, mut programs): (Vec<&Holder>, Vec<&Holder>) =
         holders.iter().partition(|holder| holder.is_kernel);
     // Both kinds are named: they have other remedies.
@@ -140,7 +140,7 @@ fn outcome(subject: &Subject<'_>, holders: &[Holder]) -> Outcome {
 }
 
 /// Returns what keeps a thread of the kernel from delaying weir, and whether it is a command.
-fn kernel_remedy(subject: &Subject<'_>, holder: &Holder) -> (bool, String) {
+fn kernel_remedy(subject: &ExaminedSystem<'_>, holder: &Holder) -> (bool, String) {
     const DAMON: &str = "sys/kernel/mm/damon/admin/kdamonds";
     let id = holder.id;
     let is_its = |number: &&String| {
@@ -183,7 +183,7 @@ impl Holder {
 }
 
 /// Returns the name of a thread. One that has ended has its process's.
-fn name(subject: &Subject<'_>, process: u32, id: u32, fallback: &str) -> String {
+fn name(subject: &ExaminedSystem<'_>, process: u32, id: u32, fallback: &str) -> String {
     let comm = subject.root.text(&format!("proc/{process}/task/{id}/comm"));
     comm.unwrap_or_else(|_| fallback.to_owned())
 }

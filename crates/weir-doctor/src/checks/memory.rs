@@ -4,7 +4,7 @@ use weir_machine::{PressureStall, Unreadable, value};
 use weir_text::units;
 
 use crate::check::{Examined, Outcome};
-use crate::subject::Subject;
+use crate::subject::ExaminedSystem;
 
 /// Share of the memory below which the kernel soon has to free some.
 const LOW_SHARE: f64 = 0.05;
@@ -16,7 +16,7 @@ const PROBLEM_PRESSURE: f64 = 0.10;
 /// Pages swapped in the sample that stall programs for a visible time: 4 MiB.
 const PROBLEM_PAGES: u64 = 1_024;
 
-pub(super) fn examine(subject: &Subject<'_>) -> Examined {
+pub(super) fn examine(subject: &ExaminedSystem<'_>) -> Examined {
     let meminfo = subject.root.text("proc/meminfo")?;
     let bytes = |name: &str| {
         let kib = value(&meminfo, name).ok_or_else(|| Unreadable::form("proc/meminfo"))?;
@@ -47,7 +47,7 @@ pub(super) fn examine(subject: &Subject<'_>) -> Examined {
 }
 
 /// Returns the pages that were written to swap, or read from it, during the sample.
-fn swapped_pages(subject: &Subject<'_>) -> Result<u64, Unreadable> {
+fn swapped_pages(subject: &ExaminedSystem<'_>) -> Result<u64, Unreadable> {
     let pages = |vmstat: &Result<String, Unreadable>| {
         let text = vmstat.as_ref().map_err(Unreadable::clone)?;
         // A kernel without swap has neither line.

@@ -4,7 +4,7 @@ use weir_machine::Unreadable;
 use weir_text::units;
 
 use crate::check::{Examined, Outcome};
-use crate::subject::Subject;
+use crate::subject::ExaminedSystem;
 
 /// Share of the usable CPUs from which other programs delay requests now and then.
 const WARNING_SHARE: f64 = 0.05;
@@ -25,7 +25,7 @@ struct Neighbour<'a> {
     share: f64,
 }
 
-pub(super) fn examine(subject: &Subject<'_>) -> Examined {
+pub(super) fn examine(subject: &ExaminedSystem<'_>) -> Examined {
     let cpus = subject.usable_cpus()?;
     let (before, after) = (&subject.sample.before, &subject.sample.after);
     let (ticks_before, ticks_after) = subject.sample.cpu_ticks(cpus)?;

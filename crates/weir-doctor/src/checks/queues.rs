@@ -3,27 +3,27 @@
 use weir_text::units;
 
 use crate::check::{Examined, Outcome};
-use crate::subject::Subject;
+use crate::subject::ExaminedSystem;
 
 /// Queue that takes as many connects at once as common loads have connections.
 const ENOUGH: u64 = 1_024;
 
 /// Examines the limit on queues of connections to be accepted.
-pub(super) fn accept(subject: &Subject<'_>) -> Examined {
+pub(super) fn accept(subject: &ExaminedSystem<'_>) -> Examined {
     examine(subject, "net.core.somaxconn", ", read when a server starts", |most| {
         format!("of more than {most} connects at once, some take 1 s longer")
     })
 }
 
 /// Examines the limit on connections that are being opened.
-pub(super) fn syn(subject: &Subject<'_>) -> Examined {
+pub(super) fn syn(subject: &ExaminedSystem<'_>) -> Examined {
     examine(subject, "net.ipv4.tcp_max_syn_backlog", "", |_| {
         "many connects at once are dropped, or get SYN cookies".to_owned()
     })
 }
 
 fn examine(
-    subject: &Subject<'_>,
+    subject: &ExaminedSystem<'_>,
     setting: &str,
     when: &str,
     effect: fn(&str) -> String,

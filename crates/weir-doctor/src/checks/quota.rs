@@ -4,10 +4,10 @@ use weir_machine::{Group, Unreadable, groups, throttled_periods};
 use weir_text::units;
 
 use crate::check::{Examined, Outcome};
-use crate::subject::Subject;
+use crate::subject::ExaminedSystem;
 use crate::virtualisation::is_container;
 
-pub(super) fn examine(subject: &Subject<'_>) -> Examined {
+pub(super) fn examine(subject: &ExaminedSystem<'_>) -> Examined {
     let groups = groups(subject.root);
     if groups.is_empty() {
         return Err(Unreadable("no control group with the cpu controller is visible".to_owned()));
@@ -37,7 +37,7 @@ pub(super) fn examine(subject: &Subject<'_>) -> Examined {
 }
 
 /// Returns the periods of the sample in which the group was throttled.
-fn throttled(subject: &Subject<'_>, group: &Group) -> u64 {
+fn throttled(subject: &ExaminedSystem<'_>, group: &Group) -> u64 {
     let periods = |groups: &std::collections::BTreeMap<String, String>| {
         groups.get(&group.directory).and_then(|stat| throttled_periods(stat)).unwrap_or(0)
     };

@@ -4,9 +4,9 @@ use weir_machine::{Unreadable, cpu_list, listeners};
 
 use crate::check::{Examined, Outcome};
 use crate::server;
-use crate::subject::Subject;
+use crate::subject::ExaminedSystem;
 
-pub(super) fn examine(subject: &Subject<'_>) -> Examined {
+pub(super) fn examine(subject: &ExaminedSystem<'_>) -> Examined {
     let Some(target) = subject.target else { return Ok(None) };
     match target.is_local {
         Some(false) => return Ok(Some(Outcome::ok("the server is on another machine"))),

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use weir_machine::{Unreadable, cpu_list};
 
 use crate::check::{Examined, Outcome};
-use crate::subject::Subject;
+use crate::subject::ExaminedSystem;
 
 const CONTROL: &str = "sys/devices/system/cpu/smt/control";
 
-pub(super) fn examine(subject: &Subject<'_>) -> Examined {
+pub(super) fn examine(subject: &ExaminedSystem<'_>) -> Examined {
     let usable = subject.usable_cpus()?;
     let mut cores = BTreeSet::new();
     for cpu in usable {

@@ -4,7 +4,7 @@ use weir_machine::{CpuTicks, Unreadable};
 use weir_text::units;
 
 use crate::check::{Examined, Outcome};
-use crate::subject::Subject;
+use crate::subject::ExaminedSystem;
 use crate::virtualisation::is_virtual;
 
 /// Share of stolen time from which a run is bounded (METHOD 1.9).
@@ -13,7 +13,7 @@ const PROBLEM_SHARE: f64 = 0.02;
 /// Share since boot that shows a busy host.
 const WARNING_SHARE_SINCE_BOOT: f64 = 0.005;
 
-pub(super) fn examine(subject: &Subject<'_>) -> Examined {
+pub(super) fn examine(subject: &ExaminedSystem<'_>) -> Examined {
     let is_virtual = is_virtual(subject.root);
     if is_virtual == Some(false) {
         return Ok(Some(Outcome::ok("this is no virtual machine")));

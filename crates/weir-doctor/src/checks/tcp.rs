@@ -3,11 +3,11 @@
 use weir_machine::Unreadable;
 
 use crate::check::{Examined, Outcome};
-use crate::subject::Subject;
+use crate::subject::ExaminedSystem;
 
 const AFTER_IDLE: &str = "proc/sys/net/ipv4/tcp_slow_start_after_idle";
 
-pub(super) fn congestion_control(subject: &Subject<'_>) -> Examined {
+pub(super) fn congestion_control(subject: &ExaminedSystem<'_>) -> Examined {
     let name = subject.facts.congestion_control.clone();
     let name = name.ok_or_else(|| Unreadable("TCP_CONGESTION cannot be read".to_owned()))?;
     if !(name.starts_with("bbr") && subject.serves()) {
@@ -21,7 +21,7 @@ pub(super) fn congestion_control(subject: &Subject<'_>) -> Examined {
 
 /// Examines slow start on connections that were idle, for a server elsewhere. Only requests of more
 /// than ten segments notice it, so it is told and never judged.
-pub(super) fn slow_start(subject: &Subject<'_>) -> Examined {
+pub(super) fn slow_start(subject: &ExaminedSystem<'_>) -> Examined {
     if subject.target.is_none_or(|target| target.is_local != Some(false)) {
         return Ok(None);
     }

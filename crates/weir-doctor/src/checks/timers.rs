@@ -4,13 +4,13 @@
 use weir_text::units;
 
 use crate::check::{Examined, Outcome};
-use crate::subject::Subject;
+use crate::subject::ExaminedSystem;
 
 /// Resolution that timers of the processor reach, and slack that cannot be seen in send times, in
 /// nanoseconds.
 const FINE_NS: u64 = 1_000;
 
-pub(super) fn resolution(subject: &Subject<'_>) -> Examined {
+pub(super) fn resolution(subject: &ExaminedSystem<'_>) -> Examined {
     let resolution_ns = subject.facts.clock_resolution_ns.clone()?;
     let resolution = units::short_duration(resolution_ns);
     let evidence = format!("resolution {resolution}");
@@ -21,7 +21,7 @@ pub(super) fn resolution(subject: &Subject<'_>) -> Examined {
     Ok(Some(outcome.advice("boot without highres=off and nohz=off, with CONFIG_HIGH_RES_TIMERS")))
 }
 
-pub(super) fn slack(subject: &Subject<'_>) -> Examined {
+pub(super) fn slack(subject: &ExaminedSystem<'_>) -> Examined {
     let slack_ns = subject.facts.timer_slack_ns.clone()?;
     let slack = units::short_duration(slack_ns);
     Ok(Some(match &subject.facts.lowered_slack_ns {

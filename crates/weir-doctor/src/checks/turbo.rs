@@ -3,7 +3,7 @@
 use weir_machine::Unreadable;
 
 use crate::check::{Examined, Outcome};
-use crate::subject::Subject;
+use crate::subject::ExaminedSystem;
 use crate::virtualisation::is_virtual;
 
 /// The switches of intel_pstate and of other drivers, and their texts for on and off.
@@ -12,7 +12,7 @@ const SWITCHES: [(&str, &str, &str); 2] = [
     ("sys/devices/system/cpu/cpufreq/boost", "1", "0"),
 ];
 
-pub(super) fn examine(subject: &Subject<'_>) -> Examined {
+pub(super) fn examine(subject: &ExaminedSystem<'_>) -> Examined {
     let found = SWITCHES.into_iter().find(|(path, ..)| subject.root.has(path));
     let Some((path, on, off)) = found else {
         return Err(Unreadable(match is_virtual(subject.root) {

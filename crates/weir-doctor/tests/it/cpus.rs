@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use weir_doctor::Severity::{Problem, Warning};
-use weir_doctor::{Diagnosis, Facts, Sample, Subject};
+use weir_doctor::{Diagnosis, ExaminedSystem, Facts, Sample};
 use weir_machine::Root;
 
 use crate::machine::{Machine, OWN, unreadable};
@@ -118,7 +118,7 @@ fn a_busy_loop_is_found_on_this_machine() {
     let is_named = |_| {
         let sample = Sample::over(&root, Duration::from_millis(100));
         let facts = Facts::gather(None);
-        let subject = Subject { root: &root, facts: &facts, sample: &sample, target: None };
+        let subject = ExaminedSystem { root: &root, facts: &facts, sample: &sample, target: None };
         let findings = Diagnosis::of(&subject).findings;
         let finding = findings.into_iter().find(|finding| finding.id == "long-slices");
         finding.is_some_and(|finding| finding.evidence.contains(&name))

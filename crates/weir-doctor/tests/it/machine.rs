@@ -6,7 +6,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::{fs, io};
 
-use weir_doctor::{Diagnosis, Facts, Finding, Reading, Remedy, Sample, Severity, Subject, Target};
+use weir_doctor::{
+    Diagnosis, ExaminedSystem, Facts, Finding, Reading, Remedy, Sample, Severity, TargetServer,
+};
 use weir_machine::{Root, Unreadable};
 use weir_sys::DescriptorLimit;
 
@@ -25,7 +27,7 @@ pub(crate) struct Machine {
     /// Symbolic links and their targets.
     links: BTreeMap<String, String>,
     pub(crate) facts: Facts,
-    target: Option<Target>,
+    target: Option<TargetServer>,
 }
 
 impl Machine {
@@ -165,7 +167,7 @@ impl Machine {
     /// Sets the target.
     pub(crate) fn target(mut self, address: &str, is_local: Option<bool>) -> Machine {
         let address: SocketAddr = address.parse().expect("an address");
-        self.target = Some(Target { url: format!("http://{address}"), address, is_local });
+        self.target = Some(TargetServer { url: format!("http://{address}"), address, is_local });
         self
     }
 
@@ -190,7 +192,7 @@ impl Machine {
         write(&self.later);
         let sample = Sample::of(before, Reading::take(&root));
         let (facts, target) = (&self.facts, self.target.as_ref());
-        Diagnosis::of(&Subject { root: &root, facts, sample: &sample, target })
+        Diagnosis::of(&ExaminedSystem { root: &root, facts, sample: &sample, target })
     }
 
     /// Returns the finding of one check; `None` if it does not apply.

@@ -10,7 +10,7 @@ use weir_engine::{Control, Job, run_on};
 use weir_io::Nanos;
 use weir_result::{DocumentParts, Measurements, RawLog, RawRow, align_slices};
 use weir_script::{Main, Mode, Options, Worker};
-use weir_sim::{Request, Sim, Truth};
+use weir_sim::{Sim, TrueRequest, Truth};
 
 use crate::case::Case;
 
@@ -134,8 +134,8 @@ fn server(truth: &Truth) -> Value {
     })
 }
 
-fn request(request: &Request) -> Value {
-    let Request { sent_at, received_at, delivered_at, .. } = request;
+fn request(request: &TrueRequest) -> Value {
+    let TrueRequest { sent_at, received_at, delivered_at, .. } = request;
     json!({
         "connection": [request.conn.0, u32::from(request.generation)],
         "number": request.number,

@@ -12,7 +12,7 @@ const LEASED_FROM: u32 = 512;
 
 /// Limits and options of a worker's connections.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct ConnectionLimits {
     /// Connections of this worker.
     pub(crate) connections: u32,
     /// Requests in flight per connection; a script's string may need more.
@@ -43,7 +43,7 @@ pub(crate) struct Limits {
     pub(crate) leases: bool,
 }
 
-impl Limits {
+impl ConnectionLimits {
     /// Returns the limits of a worker of `job` with `connections` connections, whose requests are
     /// independent streams or not.
     pub(crate) fn new(
@@ -51,10 +51,10 @@ impl Limits {
         connections: u32,
         script: Option<&Script<'_>>,
         streams: bool,
-    ) -> Limits {
+    ) -> ConnectionLimits {
         let calls = script.map(|script| script.calls).unwrap_or_default();
         let shows = script.and_then(Script::interest);
-        Limits {
+        ConnectionLimits {
             connections,
             depth: job.plan.depth(),
             timeout_ns: job.plan.timeout_ns,

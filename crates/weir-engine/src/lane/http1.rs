@@ -11,11 +11,11 @@ use weir_io::{Backend, ConnId, Nanos, Segment};
 use weir_result::ErrorKind;
 
 use super::http1_slots::Http1Slots;
-use super::{After, Lane, Shared, Slots, StringRoom};
+use super::{After, Lane, PoolState, Slots, StringRoom};
 use crate::completion::{KernelTimes, Outcome, Response};
-use crate::connection::{NO_SLOT, State};
-use crate::connections::{Connections, Counts, ScriptEvent};
-use crate::exchange::{Exchange, Phase, oldest_sent_at, take_oldest};
+use crate::connection::{NO_SLOT, SocketState};
+use crate::connections::{Connections, ScriptEvent, StateCounts};
+use crate::exchange::{Exchange, SlotPhase, oldest_sent_at, take_oldest};
 use crate::job::Job;
 use crate::ledger::Observed;
 use crate::repeated::Repeated;
@@ -46,7 +46,7 @@ pub(crate) struct Http1Lane {
     /// Cache of the last parsed response heads.
     known: HeadCache,
     /// Send times and phases of the requests that ended with the last failed socket.
-    failing: Vec<(Nanos, Phase)>,
+    failing: Vec<(Nanos, SlotPhase)>,
     /// Buffers reused from send to send.
     segments: Vec<Segment>,
     sealed: Vec<u8>,
@@ -69,11 +69,11 @@ impl Lane for Http1Lane {
     }
 
     #[inline]
-    fn busy(counts: &Counts) -> u64 {
+    fn busy(counts: &StateCounts) -> u64 {
         counts.in_flight.min(counts.open)
     }
 
-    fn begin(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos) -> After {
+    fn begin(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) -> After {
         shared.opened(conn, at);
         let slot = shared.connections.at(conn).slot;
         if slot != NO_SLOT {
@@ -84,7 +84,7 @@ impl Lane for Http1Lane {
     }
 
     #[inline]
-    fn received(&mut self, shared: &mut Shared, conn: ConnId, bytes: &[u8], at: Nanos) -> After {
+    fn received(&mut self, shared: &mut PoolState, conn: ConnId, bytes: &[u8], at: Nanos) -> After {
         shared.ledger.recorder.received(bytes.len() as u64, at);
         let slot = self.slot_of(&mut shared.connections, conn);
         let Http1Lane { slots, known, responses, .. } = self;
@@ -92,14 +92,14 @@ impl Lane for Http1Lane {
         self.after_read(shared, conn, at, read)
     }
 
-    fn discarded(&mut self, shared: &mut Shared, conn: ConnId, bytes: u64, at: Nanos) -> After {
+    fn discarded(&mut self, shared: &mut PoolState, conn: ConnId, bytes: u64, at: Nanos) -> After {
         shared.ledger.recorder.received(bytes, at);
         let slot = self.slot_of(&mut shared.connections, conn);
         let read = self.slots.at(slot).protocol.skip(bytes, &mut self.responses);
         self.after_read(shared, conn, at, read)
     }
 
-    fn end_of_stream(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos) -> ErrorKind {
+    fn end_of_stream(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) -> ErrorKind {
         let slot = self.slot_of(&mut shared.connections, conn);
         let read = self.slots.at(slot).protocol.end_of_stream(&mut self.responses);
         self.settle(shared, conn, at);
@@ -109,7 +109,7 @@ impl Lane for Http1Lane {
         }
     }
 
-    fn expire_requests(&mut self, shared: &mut Shared, conn: ConnId, now: Nanos) -> After {
+    fn expire_requests(&mut self, shared: &mut PoolState, conn: ConnId, now: Nanos) -> After {
         let timeout_ns = shared.connections.limits.timeout_ns;
         match self.oldest(shared, conn) {
             Some(sent_at) if sent_at.after(timeout_ns) <= now => {}
@@ -124,7 +124,7 @@ impl Lane for Http1Lane {
 
     /// The requests behind the oldest fail because their responses can no longer arrive: none is
     /// ever sent again. If the oldest has timed out, so has each one sent as long ago.
-    fn end_all(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos, oldest: Outcome) {
+    fn end_all(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos, oldest: Outcome) {
         let slot = shared.connections.at(conn).slot;
         if slot == NO_SLOT {
             return;
@@ -146,7 +146,7 @@ impl Lane for Http1Lane {
         shared.connections.lost_requests(conn);
     }
 
-    fn closed(&mut self, shared: &mut Shared, conn: ConnId, _at: Nanos) {
+    fn closed(&mut self, shared: &mut PoolState, conn: ConnId, _at: Nanos) {
         let slot = shared.connections.at(conn).slot;
         if shared.connections.limits.leases && slot != NO_SLOT {
             self.slots.at(slot).protocol.reset();
@@ -154,14 +154,14 @@ impl Lane for Http1Lane {
         }
     }
 
-    fn oldest(&self, shared: &Shared, conn: ConnId) -> Option<Nanos> {
+    fn oldest(&self, shared: &PoolState, conn: ConnId) -> Option<Nanos> {
         match shared.connections.at(conn).slot {
             NO_SLOT => None,
             slot => oldest_sent_at(self.slots.exchanges(slot)),
         }
     }
 
-    fn is_mid_response(&self, shared: &Shared, conn: ConnId) -> bool {
+    fn is_mid_response(&self, shared: &PoolState, conn: ConnId) -> bool {
         match shared.connections.at(conn).slot {
             NO_SLOT => false,
             slot => self.slots.protocol(slot).is_mid_response(),
@@ -169,7 +169,7 @@ impl Lane for Http1Lane {
     }
 
     #[inline]
-    fn room(&self, shared: &Shared, conn: ConnId, request: &Repeated) -> u16 {
+    fn room(&self, shared: &PoolState, conn: ConnId, request: &Repeated) -> u16 {
         let Connections { limits, renewal, .. } = &shared.connections;
         if !limits.fill || limits.batches || request.traits.closes || renewal.counts_requests() {
             return 1;
@@ -180,7 +180,7 @@ impl Lane for Http1Lane {
     #[inline(always)]
     fn dispatch(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut PoolState,
         conn: ConnId,
         request: &Repeated,
         slots: Slots,
@@ -191,7 +191,7 @@ impl Lane for Http1Lane {
 
     fn flush(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut PoolState,
         backend: &mut impl Backend,
         conn: ConnId,
         request: Option<&Repeated>,
@@ -214,13 +214,13 @@ impl Lane for Http1Lane {
         Ok(())
     }
 
-    fn string_room(&self, _shared: &Shared, _conn: ConnId, _batch: &Batch) -> StringRoom {
+    fn string_room(&self, _shared: &PoolState, _conn: ConnId, _batch: &Batch) -> StringRoom {
         StringRoom::Now
     }
 
     fn dispatch_string(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut PoolState,
         backend: &mut impl Backend,
         conn: ConnId,
         batch: &Batch,
@@ -250,7 +250,7 @@ impl Lane for Http1Lane {
     }
 
     #[cold]
-    fn note_failing(&mut self, shared: &Shared, conn: ConnId) {
+    fn note_failing(&mut self, shared: &PoolState, conn: ConnId) {
         self.failing.clear();
         let slot = shared.connections.at(conn).slot;
         if slot != NO_SLOT {
@@ -261,7 +261,7 @@ impl Lane for Http1Lane {
 
     /// The last requests are those that were not sent, including one that was sent in part.
     #[cold]
-    fn unsend(&mut self, shared: &mut Shared, bytes: u64, request: Option<&Repeated>) {
+    fn unsend(&mut self, shared: &mut PoolState, bytes: u64, request: Option<&Repeated>) {
         let (sent_bytes, sent_requests) = self.last_send;
         let each = match request {
             Some(request) if !shared.layers.have_tls() => request.bytes_of(1),
@@ -270,11 +270,11 @@ impl Lane for Http1Lane {
         self.unsend_youngest(shared, bytes.div_ceil(each.max(1)));
     }
 
-    fn response(&self, shared: &Shared, conn: ConnId, nth: usize) -> ReceivedResponse<'_> {
+    fn response(&self, shared: &PoolState, conn: ConnId, nth: usize) -> ReceivedResponse<'_> {
         self.slots.protocol(shared.connections.at(conn).slot).response(nth)
     }
 
-    fn forget_responses(&mut self, shared: &Shared, conn: ConnId) {
+    fn forget_responses(&mut self, shared: &PoolState, conn: ConnId) {
         self.slots.at(shared.connections.at(conn).slot).protocol.forget_responses();
     }
 
@@ -282,7 +282,7 @@ impl Lane for Http1Lane {
         self.slots.live()
     }
 
-    fn finish(&mut self, shared: &mut Shared, _end: Nanos) {
+    fn finish(&mut self, shared: &mut PoolState, _end: Nanos) {
         shared.ledger.recorder.interim_responses(self.slots.interim_responses());
     }
 }
@@ -333,7 +333,7 @@ impl Http1Lane {
     }
 
     /// Provides slots for `requests` requests on `conn`, which has none in flight.
-    fn make_room(&mut self, shared: &mut Shared, conn: ConnId, requests: usize) {
+    fn make_room(&mut self, shared: &mut PoolState, conn: ConnId, requests: usize) {
         let requests = u16::try_from(requests).expect("limited when they were read");
         if requests > self.depth {
             self.depth = requests.checked_next_power_of_two().unwrap_or(requests);
@@ -351,7 +351,7 @@ impl Http1Lane {
     #[inline(always)]
     fn dispatch_with(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut PoolState,
         conn: ConnId,
         request: RequestTraits,
         slots: Slots,
@@ -414,7 +414,7 @@ impl Http1Lane {
     #[inline]
     fn after_read(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut PoolState,
         conn: ConnId,
         at: Nanos,
         read: Result<(), ProtocolError>,
@@ -430,7 +430,7 @@ impl Http1Lane {
         }
         if closes {
             shared.connections.await_close(conn, at.after(CLOSING_NS));
-        } else if connection.state == State::Retiring && connection.load == 0 {
+        } else if connection.state == SocketState::Retiring && connection.load == 0 {
             return After::Drained;
         } else if shared.connections.limits.discard {
             let bytes = own.protocol.discardable();
@@ -447,11 +447,11 @@ impl Http1Lane {
     /// Ends the exchanges of the complete responses. Returns true if the last one closes the
     /// connection.
     #[inline]
-    fn settle(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos) -> bool {
+    fn settle(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) -> bool {
         if self.responses.is_empty() {
             return false;
         }
-        let Shared { connections, ledger, .. } = shared;
+        let PoolState { connections, ledger, .. } = shared;
         if connections.limits.shows.is_some() {
             self.note_responses(connections, conn);
         }
@@ -506,7 +506,7 @@ impl Http1Lane {
             (_, true) => load <= self.depth / 2,
             _ => true,
         };
-        if state == State::Open && takes_more {
+        if state == SocketState::Open && takes_more {
             connections.free(conn, if fill { 0 } else { load });
         }
         closes
@@ -546,7 +546,7 @@ impl Http1Lane {
     }
 
     /// Counts the requests on `conn` that have waited for longer than the timeout, once each.
-    fn mark_overdue(&mut self, shared: &mut Shared, conn: ConnId, now: Nanos) {
+    fn mark_overdue(&mut self, shared: &mut PoolState, conn: ConnId, now: Nanos) {
         let overdue_before = now.before(shared.connections.limits.timeout_ns);
         let (_, exchanges) = self.slots.parts(shared.connections.at(conn).slot);
         let waiting = exchanges.iter_mut().filter(|one| one.is_live() && !one.is_overdue);
@@ -558,13 +558,13 @@ impl Http1Lane {
 
     /// Counts the last `requests` requests on `conn` as unsent, because TLS could not encrypt them.
     #[cold]
-    fn unsend_unsealed(&mut self, shared: &mut Shared, conn: ConnId, requests: u16) {
+    fn unsend_unsealed(&mut self, shared: &mut PoolState, conn: ConnId, requests: u16) {
         self.note_failing(shared, conn);
         self.unsend_youngest(shared, requests.into());
     }
 
     #[cold]
-    fn unsend_youngest(&mut self, shared: &mut Shared, requests: u64) {
+    fn unsend_youngest(&mut self, shared: &mut PoolState, requests: u64) {
         self.failing.sort_by_key(|(sent_at, _)| std::cmp::Reverse(*sent_at));
         let requests = usize::try_from(requests).unwrap_or(usize::MAX);
         for (_, phase) in self.failing.iter().take(requests) {

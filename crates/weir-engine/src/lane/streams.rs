@@ -11,10 +11,10 @@ use weir_http::{
 use weir_io::{Backend, ConnId, Nanos};
 use weir_result::ErrorKind;
 
-use super::{After, Lane, Shared, Slots, StringRoom};
+use super::{After, Lane, PoolState, Slots, StringRoom};
 use crate::completion::{KernelTimes, Outcome, Response};
-use crate::connection::State;
-use crate::connections::{Connections, Counts, ScriptEvent};
+use crate::connection::SocketState;
+use crate::connections::{Connections, ScriptEvent, StateCounts};
 use crate::exchange::{Exchange, oldest_sent_at, take_oldest};
 use crate::job::Job;
 use crate::ledger::{Ledger, Observed};
@@ -34,7 +34,7 @@ pub(crate) struct StreamLane {
     /// Requests in flight: `depth` for each connection, by request id.
     exchanges: Vec<Exchange>,
     /// State of their streams, in the same order.
-    streams: Vec<Option<Stream>>,
+    streams: Vec<Option<StreamState>>,
     /// Requests that wait to be sent again, in the order of their return.
     returned: VecDeque<Returned>,
     /// Events that are being handled.
@@ -56,7 +56,7 @@ struct StreamConnection {
 
 /// State of a stream beside its exchange.
 #[derive(Clone, Debug)]
-struct Stream {
+struct StreamState {
     /// Time of the first byte of its response; [`Nanos::MAX`] before it.
     first_byte_at: Nanos,
     /// Times that the peer has returned the request so far.
@@ -90,11 +90,11 @@ impl Lane for StreamLane {
     }
 
     #[inline]
-    fn busy(counts: &Counts) -> u64 {
+    fn busy(counts: &StateCounts) -> u64 {
         counts.in_flight
     }
 
-    fn begin(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos) -> After {
+    fn begin(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) -> After {
         let protocol = self.protocol(conn);
         protocol.reset();
         protocol.open(at.0);
@@ -102,21 +102,21 @@ impl Lane for StreamLane {
     }
 
     #[inline(never)]
-    fn received(&mut self, shared: &mut Shared, conn: ConnId, bytes: &[u8], at: Nanos) -> After {
+    fn received(&mut self, shared: &mut PoolState, conn: ConnId, bytes: &[u8], at: Nanos) -> After {
         shared.ledger.recorder.received(bytes.len() as u64, at);
         let StreamLane { connections, events, .. } = self;
         let read = connections[conn.index()].protocol.receive(bytes, at.0, events);
         self.after_call(shared, conn, at, read)
     }
 
-    fn end_of_stream(&mut self, _shared: &mut Shared, conn: ConnId, _at: Nanos) -> ErrorKind {
+    fn end_of_stream(&mut self, _shared: &mut PoolState, conn: ConnId, _at: Nanos) -> ErrorKind {
         match self.protocol(conn).is_mid_response() {
             true => ErrorKind::ClosedInAnswer,
             false => ErrorKind::ClosedBeforeAnswer,
         }
     }
 
-    fn expire_protocol(&mut self, shared: &mut Shared, conn: ConnId, now: Nanos) -> After {
+    fn expire_protocol(&mut self, shared: &mut PoolState, conn: ConnId, now: Nanos) -> After {
         let StreamLane { connections, events, .. } = self;
         let protocol = &mut connections[conn.index()].protocol;
         if protocol.next_timeout().is_some_and(|at_ns| at_ns <= now.0) {
@@ -127,41 +127,41 @@ impl Lane for StreamLane {
             }
         }
         match shared.connections.at(conn).state {
-            State::Handshaking => self.update_room(shared, conn, now),
+            SocketState::Handshaking => self.update_room(shared, conn, now),
             _ => After::Open,
         }
     }
 
     /// An overdue request is cancelled, and the connection stays open.
-    fn expire_requests(&mut self, shared: &mut Shared, conn: ConnId, now: Nanos) -> After {
+    fn expire_requests(&mut self, shared: &mut PoolState, conn: ConnId, now: Nanos) -> After {
         self.cancel_overdue(shared, conn, now);
         self.after_call(shared, conn, now, Ok(()))
     }
 
     /// Streams wait for no other, and all end as the oldest.
-    fn end_all(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos, oldest: Outcome) {
+    fn end_all(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos, oldest: Outcome) {
         while let Some(exchange) = take_oldest(self.exchanges_of(conn)) {
             shared.ledger.ended(conn, &exchange, oldest, at);
         }
         shared.connections.lost_requests(conn);
     }
 
-    fn closed(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos) {
+    fn closed(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) {
         self.record_capacity(shared, conn, at);
         record_refusals(self.protocol(conn), &mut shared.ledger);
         self.protocol(conn).reset();
     }
 
-    fn retired(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos) {
+    fn retired(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) {
         self.record_capacity(shared, conn, at);
     }
 
-    fn oldest(&self, _shared: &Shared, conn: ConnId) -> Option<Nanos> {
+    fn oldest(&self, _shared: &PoolState, conn: ConnId) -> Option<Nanos> {
         let depth = usize::from(self.depth);
         oldest_sent_at(&self.exchanges[conn.index() * depth..][..depth])
     }
 
-    fn is_mid_response(&self, _shared: &Shared, conn: ConnId) -> bool {
+    fn is_mid_response(&self, _shared: &PoolState, conn: ConnId) -> bool {
         self.connections[conn.index()].protocol.is_mid_response()
     }
 
@@ -171,7 +171,7 @@ impl Lane for StreamLane {
 
     /// In a closed loop a connection is filled in one go: one send carries the requests, and a
     /// server that reads requests together answers them together.
-    fn room(&self, shared: &Shared, conn: ConnId, _request: &Arc<Request>) -> u16 {
+    fn room(&self, shared: &PoolState, conn: ConnId, _request: &Arc<Request>) -> u16 {
         let Connections { limits, renewal, .. } = &shared.connections;
         if limits.is_open_loop || limits.batches {
             return 1;
@@ -182,7 +182,7 @@ impl Lane for StreamLane {
 
     fn dispatch(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut PoolState,
         conn: ConnId,
         request: &Arc<Request>,
         slots: Slots,
@@ -191,7 +191,7 @@ impl Lane for StreamLane {
         let exchange = slots.exchange(shared.connections.at(conn).freed_at, now);
         for _ in 0..slots.count {
             let request = Arc::clone(request);
-            let stream = Stream { first_byte_at: Nanos::MAX, returns: 0, request };
+            let stream = StreamState { first_byte_at: Nanos::MAX, returns: 0, request };
             self.start(shared, conn, exchange, stream);
         }
         shared.ledger.dispatched(&exchange, slots.count.into());
@@ -200,7 +200,7 @@ impl Lane for StreamLane {
     #[inline(never)]
     fn flush(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut PoolState,
         backend: &mut impl Backend,
         conn: ConnId,
         _request: Option<&Arc<Request>>,
@@ -217,12 +217,12 @@ impl Lane for StreamLane {
     }
 
     /// The time until its return counts as waiting for a connection: it was not the client's.
-    fn resend(&mut self, shared: &mut Shared, conn: ConnId, now: Nanos) {
+    fn resend(&mut self, shared: &mut PoolState, conn: ConnId, now: Nanos) {
         let Some(returned) = self.returned.pop_front() else { return };
         let Returned { exchange, request, returned_at, returns, .. } = returned;
         let freed_at = shared.connections.at(conn).freed_at.max(returned_at);
         let exchange = Exchange { freed_at, sent_at: now, ..exchange };
-        let stream = Stream { first_byte_at: Nanos::MAX, returns, request };
+        let stream = StreamState { first_byte_at: Nanos::MAX, returns, request };
         self.start(shared, conn, exchange, stream);
         shared.ledger.recorder.resent(&exchange);
     }
@@ -231,7 +231,7 @@ impl Lane for StreamLane {
         self.returned.drain(..).map(|returned| (returned.conn, returned.exchange)).collect()
     }
 
-    fn string_room(&self, shared: &Shared, conn: ConnId, batch: &Batch) -> StringRoom {
+    fn string_room(&self, shared: &PoolState, conn: ConnId, batch: &Batch) -> StringRoom {
         let streams = self.capacity(conn);
         match batch.fields.len() <= streams as usize {
             true => StringRoom::Now,
@@ -244,7 +244,7 @@ impl Lane for StreamLane {
     /// free for it when its last stream ended.
     fn dispatch_string(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut PoolState,
         _backend: &mut impl Backend,
         conn: ConnId,
         batch: &Batch,
@@ -261,11 +261,11 @@ impl Lane for StreamLane {
         Ok(())
     }
 
-    fn response(&self, _shared: &Shared, conn: ConnId, nth: usize) -> ReceivedResponse<'_> {
+    fn response(&self, _shared: &PoolState, conn: ConnId, nth: usize) -> ReceivedResponse<'_> {
         self.connections[conn.index()].protocol.response(nth)
     }
 
-    fn forget_responses(&mut self, _shared: &Shared, conn: ConnId) {
+    fn forget_responses(&mut self, _shared: &PoolState, conn: ConnId) {
         self.protocol(conn).forget_responses();
     }
 
@@ -277,7 +277,7 @@ impl Lane for StreamLane {
         })
     }
 
-    fn finish(&mut self, shared: &mut Shared, end: Nanos) {
+    fn finish(&mut self, shared: &mut PoolState, end: Nanos) {
         for StreamConnection { protocol, .. } in &mut self.connections {
             shared.ledger.recorder.interim_responses(protocol.interim_responses());
             shared.ledger.connections.window_waits(protocol.window_waits(end.0));
@@ -330,12 +330,18 @@ impl StreamLane {
 
     /// Returns the exchange and the stream with request id `id` on `conn`.
     #[inline]
-    fn stream(&mut self, conn: ConnId, id: u16) -> (&mut Exchange, &mut Option<Stream>) {
+    fn stream(&mut self, conn: ConnId, id: u16) -> (&mut Exchange, &mut Option<StreamState>) {
         let index = conn.index() * usize::from(self.depth) + usize::from(id);
         (&mut self.exchanges[index], &mut self.streams[index])
     }
 
-    fn start(&mut self, shared: &mut Shared, conn: ConnId, exchange: Exchange, stream: Stream) {
+    fn start(
+        &mut self,
+        shared: &mut PoolState,
+        conn: ConnId,
+        exchange: Exchange,
+        stream: StreamState,
+    ) {
         let now = exchange.sent_at;
         shared.ledger.stamping.begin_stream(conn);
         let protocol = self.protocol(conn);
@@ -352,7 +358,7 @@ impl StreamLane {
     }
 
     /// Moves the bytes that the protocol of `conn` wants to send to the layers' output.
-    fn transmit(&mut self, shared: &mut Shared, conn: ConnId) -> Result<(), TlsError> {
+    fn transmit(&mut self, shared: &mut PoolState, conn: ConnId) -> Result<(), TlsError> {
         self.protocol(conn).poll_transmit(&mut shared.layers.plain);
         if !shared.layers.plain.is_empty() {
             shared.ledger.stamping.sent(conn);
@@ -363,7 +369,7 @@ impl StreamLane {
     /// Handles the events of the protocol of `conn`, and whatever else a call of it has changed.
     fn after_call(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut PoolState,
         conn: ConnId,
         at: Nanos,
         read: Result<(), ProtocolError>,
@@ -375,7 +381,8 @@ impl StreamLane {
         if let Err(error) = self.transmit(shared, conn) {
             return shared.insecure(&error);
         }
-        if shared.connections.at(conn).state == State::Handshaking && self.protocol(conn).is_open()
+        if shared.connections.at(conn).state == SocketState::Handshaking
+            && self.protocol(conn).is_open()
         {
             let began_at = shared.opened(conn, at);
             shared.ledger.connections.opening.record(at.since(began_at));
@@ -388,22 +395,22 @@ impl StreamLane {
     /// Follows changes of the protocol's timers and of its capacity, which the peer may change at
     /// any time. A connection that gains capacity was not free before: a slot that waited for it
     /// waited for the peer.
-    fn update_room(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos) -> After {
+    fn update_room(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) -> After {
         let protocol = self.protocol(conn);
         let (capacity, is_retiring) = (protocol.capacity(), protocol.is_retiring());
         if let Some(timeout_ns) = protocol.next_timeout() {
             shared.connections.deadlines.arm(conn, Nanos(timeout_ns));
         }
-        if is_retiring && shared.connections.at(conn).state == State::Open {
+        if is_retiring && shared.connections.at(conn).state == SocketState::Open {
             shared.connections.retire(conn);
         }
         self.record_capacity(shared, conn, at);
         let own = &mut self.connections[conn.index()];
-        let Shared { connections, .. } = shared;
+        let PoolState { connections, .. } = shared;
         let (state, load) = (connections.at(conn).state, connections.at(conn).load);
         match state {
-            State::Retiring if load == 0 => return After::Drained,
-            State::Open if connections.limits.batches => {
+            SocketState::Retiring if load == 0 => return After::Drained,
+            SocketState::Open if connections.limits.batches => {
                 if capacity == 0 {
                     connections.ready.remove(conn);
                     own.is_taken = true;
@@ -412,8 +419,8 @@ impl StreamLane {
                     connections.free(conn, 0);
                 }
             }
-            State::Open if capacity == 0 => connections.ready.remove(conn),
-            State::Open => {
+            SocketState::Open if capacity == 0 => connections.ready.remove(conn),
+            SocketState::Open => {
                 let queued = connections.ready.load_of(conn);
                 if queued.is_none() {
                     connections.at_mut(conn).freed_at = at;
@@ -429,10 +436,10 @@ impl StreamLane {
 
     /// Records the streams that `conn` allows now: those in flight and those that it has room for.
     /// The peer may lower its limit below those in flight.
-    fn record_capacity(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos) {
+    fn record_capacity(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) {
         let connection = shared.connections.at(conn);
         let room = match connection.state {
-            State::Open => self.capacity(conn),
+            SocketState::Open => self.capacity(conn),
             _ => 0,
         };
         let allowed = connection.load.saturating_add(u16::try_from(room).unwrap_or(u16::MAX));
@@ -443,7 +450,7 @@ impl StreamLane {
     }
 
     /// Handles the events of the streams of `conn`.
-    fn settle(&mut self, shared: &mut Shared, conn: ConnId, at: Nanos) {
+    fn settle(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) {
         let mut events = std::mem::take(&mut self.events);
         let mut nth = 0;
         for StreamEvent { id: RequestId(id), kind } in events.drain(..) {
@@ -471,7 +478,7 @@ impl StreamLane {
     }
 
     /// Ends one exchange of `conn` with its response.
-    fn respond(&mut self, shared: &mut Shared, conn: ConnId, id: u16, status: u16, at: Nanos) {
+    fn respond(&mut self, shared: &mut PoolState, conn: ConnId, id: u16, status: u16, at: Nanos) {
         let (exchange, stream) = self.remove(&mut shared.connections, conn, id, at);
         let first_byte_at = stream.map_or(at, |stream| stream.first_byte_at.min(at));
         let ledger = &mut shared.ledger;
@@ -487,7 +494,14 @@ impl StreamLane {
     }
 
     /// Ends one exchange of `conn`, which stays open, without a response; `code` names the error.
-    fn fail(&mut self, shared: &mut Shared, conn: ConnId, id: u16, code: &'static str, at: Nanos) {
+    fn fail(
+        &mut self,
+        shared: &mut PoolState,
+        conn: ConnId,
+        id: u16,
+        code: &'static str,
+        at: Nanos,
+    ) {
         let (exchange, _) = self.remove(&mut shared.connections, conn, id, at);
         let outcome = Outcome::TransportError(ErrorKind::Protocol(code));
         shared.ledger.ended(conn, &exchange, outcome, at);
@@ -495,7 +509,7 @@ impl StreamLane {
 
     /// Takes back a request that the peer has not processed. It keeps its slot, unless it was
     /// returned too often or is no longer measured.
-    fn take_back(&mut self, shared: &mut Shared, conn: ConnId, id: u16, at: Nanos) {
+    fn take_back(&mut self, shared: &mut PoolState, conn: ConnId, id: u16, at: Nanos) {
         let (exchange, stream) = self.stream(conn, id);
         let returns = stream.as_ref().map_or(0, |stream| stream.returns);
         let is_kept = !exchange.is_resolved && returns < RESENDS_MAX;
@@ -506,7 +520,7 @@ impl StreamLane {
         let (exchange, stream) = self.remove(&mut shared.connections, conn, id, at);
         shared.ledger.recorder.abandoned(&exchange, at);
         shared.connections.alive(at);
-        if let Some(Stream { request, .. }) = stream {
+        if let Some(StreamState { request, .. }) = stream {
             let returns = returns + 1;
             self.returned.push_back(Returned { conn, exchange, request, returned_at: at, returns });
         }
@@ -518,7 +532,7 @@ impl StreamLane {
         conn: ConnId,
         id: u16,
         at: Nanos,
-    ) -> (Exchange, Option<Stream>) {
+    ) -> (Exchange, Option<StreamState>) {
         let (kept_exchange, kept_stream) = self.stream(conn, id);
         debug_assert!(kept_exchange.is_live(), "an event of a stream that has ended");
         let removed = (*kept_exchange, kept_stream.take());
@@ -530,7 +544,7 @@ impl StreamLane {
     }
 
     /// Cancels the requests on `conn` that have exceeded the timeout.
-    fn cancel_overdue(&mut self, shared: &mut Shared, conn: ConnId, now: Nanos) {
+    fn cancel_overdue(&mut self, shared: &mut PoolState, conn: ConnId, now: Nanos) {
         let overdue_before = now.before(shared.connections.limits.timeout_ns);
         for id in 0..self.depth {
             let (exchange, _) = self.stream(conn, id);

@@ -4,7 +4,7 @@ use weir_http::WindowWaits;
 use weir_io::Nanos;
 use weir_result::{Connections, Histogram, Measurements, Tally, TlsCounts};
 
-use crate::handshake::Handshake;
+use crate::handshake::CompletedHandshake;
 use crate::timeline::Timeline;
 
 /// Counts of connections and their connect times.
@@ -57,7 +57,7 @@ impl ConnectionCounts {
     pub(super) fn secured(
         &mut self,
         timeline: &Timeline,
-        handshake: Handshake,
+        handshake: CompletedHandshake,
         took_ns: u64,
         at: Nanos,
     ) {

@@ -13,7 +13,7 @@ use weir_result::{ErrorKind, Load, Outcomes, Sent, Tally, Window};
 use crate::catch_up::CatchUp;
 use crate::completion::Outcome;
 use crate::departures::DepartureCounts;
-use crate::exchange::{Exchange, Phase};
+use crate::exchange::{Exchange, SlotPhase};
 use crate::job::Job;
 use crate::occupancy::{Integral, OccupancyCount};
 use crate::sampler::Sampler;
@@ -37,7 +37,7 @@ pub(crate) struct Recorder {
     pub(crate) timeline: Timeline,
     /// Responses to members of M, by status code.
     status: Box<[u64; STATUS_CODES]>,
-    counts: Counts,
+    counts: RunCounts,
     times: Times,
     window: Window,
     pub(crate) slices: Slices,
@@ -56,7 +56,7 @@ pub(crate) struct Recorder {
 
 /// Counters over the whole run.
 #[derive(Debug, Default)]
-struct Counts {
+struct RunCounts {
     outcomes: Outcomes,
     errors: BTreeMap<ErrorKind, u64>,
     /// Includes requests whose send failed.
@@ -110,7 +110,7 @@ struct Waited {
 
 /// Facts beside the schedule that decide the number of planned requests.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Planned {
+pub(crate) struct PlanFacts {
     /// Requests that a closed loop had to measure; `None` if all of them were sent.
     pub(crate) quota: Option<u64>,
     /// True if the window ended early. Some requests may then have been sent beyond its end: those
@@ -131,7 +131,7 @@ impl Recorder {
             gap_ns,
             timeline,
             status: Box::new([0; STATUS_CODES]),
-            counts: Counts::default(),
+            counts: RunCounts::default(),
             times: Times { batch: extras.batch_times.then(Tally::new), ..Times::default() },
             window: Window::default(),
             slices: Slices::new(&timeline),
@@ -197,14 +197,14 @@ impl Recorder {
             self.slices.counts(exchange.sent_at).sent += count;
         }
         match exchange.phase {
-            Phase::Warmup => {
+            SlotPhase::Warmup => {
                 self.counts.sent.warmup += count;
                 if self.is_open_loop {
                     self.catch_up.sent(exchange, exchange.sched_lag(), 0);
                 }
             }
-            Phase::Tail => self.counts.sent.tail += count,
-            Phase::Measured => {
+            SlotPhase::Tail => self.counts.sent.tail += count,
+            SlotPhase::Measured => {
                 self.counts.sent.measured += count;
                 self.counts.unresolved += count;
                 if self.is_open_loop {
@@ -233,11 +233,11 @@ impl Recorder {
 
     /// Counts a request of this phase whose send failed.
     #[cold]
-    pub(crate) fn unsent(&mut self, phase: Phase) {
+    pub(crate) fn unsent(&mut self, phase: SlotPhase) {
         match phase {
-            Phase::Warmup => self.counts.unsent.warmup += 1,
-            Phase::Measured => self.counts.unsent.measured += 1,
-            Phase::Tail => self.counts.unsent.tail += 1,
+            SlotPhase::Warmup => self.counts.unsent.warmup += 1,
+            SlotPhase::Measured => self.counts.unsent.measured += 1,
+            SlotPhase::Tail => self.counts.unsent.tail += 1,
         }
     }
 
@@ -288,7 +288,7 @@ impl Recorder {
             Outcome::TimedOut => self.series.current.timed_out += count,
             Outcome::InFlightAtEnd => {}
         }
-        if exchange.phase == Phase::Measured {
+        if exchange.phase == SlotPhase::Measured {
             self.counts.unresolved -= count;
             self.resolve(exchange, outcome, at, exchanges);
         }
@@ -339,7 +339,7 @@ impl Recorder {
     #[inline]
     pub(crate) fn batch_ended(&mut self, exchange: &Exchange, at: Nanos) {
         if let Some(times) = &mut self.times.batch
-            && exchange.phase == Phase::Measured
+            && exchange.phase == SlotPhase::Measured
         {
             times.record(at.since(exchange.intended_at));
         }
@@ -347,7 +347,7 @@ impl Recorder {
 
     /// Counts an exchange that has exceeded the timeout and is still awaited.
     pub(crate) fn overdue(&mut self, exchange: &Exchange) {
-        self.counts.overdue += u64::from(exchange.phase == Phase::Measured);
+        self.counts.overdue += u64::from(exchange.phase == SlotPhase::Measured);
     }
 
     #[cold]

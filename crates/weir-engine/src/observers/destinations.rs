@@ -4,8 +4,8 @@ use weir_io::ConnId;
 use weir_result::{DestinationCounts, FailurePhase, Measurements};
 
 use crate::completion::{Completion, Outcome};
-use crate::exchange::Phase;
-use crate::observer::{Observer, RunEnd};
+use crate::exchange::SlotPhase;
+use crate::observer::{ExchangeObserver, RunEnd};
 use crate::partition::Partition;
 
 /// Counts for each of several destinations.
@@ -29,9 +29,9 @@ impl Destinations {
     }
 }
 
-impl Observer for Destinations {
+impl ExchangeObserver for Destinations {
     fn completed(&mut self, completion: &Completion) {
-        if completion.exchange.phase != Phase::Measured {
+        if completion.exchange.phase != SlotPhase::Measured {
             return;
         }
         let counts = self.of(completion.conn);

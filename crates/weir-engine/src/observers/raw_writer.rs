@@ -4,9 +4,9 @@ use weir_io::Nanos;
 use weir_result::{Measurements, RawOutcome, RawPhase, RawRow, RawSink};
 
 use crate::completion::{Completion, KernelTimes, Outcome};
-use crate::exchange::Phase;
+use crate::exchange::SlotPhase;
 use crate::job::Job;
-use crate::observer::{NeverSent, Observer, RunEnd};
+use crate::observer::{ExchangeObserver, NeverSent, RunEnd};
 
 /// Most rows of one worker for slots that were never sent. At an absurd rate the rest is only
 /// counted.
@@ -26,7 +26,7 @@ impl RawWriter {
     }
 }
 
-impl Observer for RawWriter {
+impl ExchangeObserver for RawWriter {
     fn completed(&mut self, completion: &Completion) {
         let Completion { conn, exchange, outcome, at, kernel } = completion;
         let stamp = |of: fn(&KernelTimes) -> Option<Nanos>| {
@@ -80,10 +80,10 @@ impl Observer for RawWriter {
     }
 }
 
-fn phase(phase: Phase) -> RawPhase {
+fn phase(phase: SlotPhase) -> RawPhase {
     match phase {
-        Phase::Warmup => RawPhase::Warmup,
-        Phase::Measured => RawPhase::Measured,
-        Phase::Tail => RawPhase::Tail,
+        SlotPhase::Warmup => RawPhase::Warmup,
+        SlotPhase::Measured => RawPhase::Measured,
+        SlotPhase::Tail => RawPhase::Tail,
     }
 }

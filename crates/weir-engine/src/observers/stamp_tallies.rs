@@ -4,8 +4,8 @@ use weir_io::Nanos;
 use weir_result::{Histogram, Measurements, Stamped, Tally};
 
 use crate::completion::{Completion, KernelTimes, Outcome};
-use crate::exchange::{Exchange, Phase};
-use crate::observer::{Observer, RunEnd, Scope};
+use crate::exchange::{Exchange, SlotPhase};
+use crate::observer::{ExchangeObserver, RunEnd, Scope};
 use crate::worker_frame::WorkerFrame;
 
 /// The times of successful, measured exchanges on stamped connections.
@@ -49,14 +49,16 @@ impl StampTallies {
     }
 }
 
-impl Observer for StampTallies {
+impl ExchangeObserver for StampTallies {
     fn scope(&self) -> Scope {
         Scope::StampedConnections
     }
 
     fn completed(&mut self, completion: &Completion) {
         let Completion { exchange, outcome, at, kernel, .. } = completion;
-        if let (Phase::Measured, Outcome::Ok(_), Some(kernel)) = (exchange.phase, outcome, kernel) {
+        if let (SlotPhase::Measured, Outcome::Ok(_), Some(kernel)) =
+            (exchange.phase, outcome, kernel)
+        {
             self.record(exchange, *at, *kernel);
         }
     }

@@ -7,16 +7,16 @@ use weir_result::{ErrorKind, FailureCause, FailureKind, FailurePhase};
 
 use super::{Action, ConnectionPool};
 use crate::completion::Outcome;
-use crate::connection::State;
-use crate::lane::{Lane, Shared};
-use crate::layers::Step;
+use crate::connection::SocketState;
+use crate::lane::{Lane, PoolState};
+use crate::layers::LayerStep;
 
 impl<L: Lane> ConnectionPool<L> {
     /// Handles a failed connection. The oldest request in flight fails for the given reason.
     fn fail(&mut self, conn: ConnId, at: Nanos, kind: ErrorKind, cause: FailureCause) {
         let connection = self.shared.connections.at(conn);
         let phase = match connection.state {
-            State::Connecting | State::Handshaking => FailurePhase::Connect,
+            SocketState::Connecting | SocketState::Handshaking => FailurePhase::Connect,
             _ if connection.load == 0 => FailurePhase::Idle,
             _ => FailurePhase::InUse,
         };
@@ -38,7 +38,7 @@ impl<L: Lane> ConnectionPool<L> {
     #[cold]
     pub(super) fn fail_socket(&mut self, conn: ConnId, error: &io::Error, at: Nanos) {
         let is_reset = error.kind() == io::ErrorKind::ConnectionReset;
-        let (kind, cause) = if is_reset && self.shared.layers.step(conn) == Some(Step::Tls) {
+        let (kind, cause) = if is_reset && self.shared.layers.step(conn) == Some(LayerStep::Tls) {
             let code = "reset_in_handshake";
             (ErrorKind::Tls(code), FailureCause::Tls(code))
         } else {
@@ -93,7 +93,7 @@ impl<L: Lane> ConnectionPool<L> {
     /// TLS has not announced: the current response may have been truncated (RFC 9112 §9.8).
     fn unexpected_end(&self, conn: ConnId) -> Option<(ErrorKind, FailureCause)> {
         let layers = &self.shared.layers;
-        if layers.step(conn) == Some(Step::Tls) {
+        if layers.step(conn) == Some(LayerStep::Tls) {
             let code = "closed_in_handshake";
             return Some((ErrorKind::Tls(code), FailureCause::Tls(code)));
         }
@@ -118,7 +118,7 @@ impl<L: Lane> ConnectionPool<L> {
 
     /// Ends the socket of `conn`, on which nothing is in flight, and queues the next one.
     pub(super) fn renew(&mut self, conn: ConnId, at: Nanos) -> Action {
-        let Shared { connections, layers, ledger, .. } = &mut self.shared;
+        let PoolState { connections, layers, ledger, .. } = &mut self.shared;
         // If the peer announced the end before its first response, the next socket has to wait.
         if !self.lane.is_announced(conn) {
             ledger.connections.counts.renewed += 1;

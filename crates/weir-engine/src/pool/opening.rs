@@ -4,15 +4,15 @@
 use weir_io::{ConnId, Nanos};
 
 use super::{Action, ConnectionPool};
-use crate::connection::State;
-use crate::lane::{Lane, Shared};
-use crate::layers::{Decrypted, Step};
+use crate::connection::SocketState;
+use crate::lane::{Lane, PoolState};
+use crate::layers::{Decrypted, LayerStep};
 use crate::tls;
 
 impl<L: Lane> ConnectionPool<L> {
     /// Handles a socket of `conn` that has connected.
     pub(super) fn connected(&mut self, conn: ConnId, at: Nanos) -> Action {
-        if self.shared.connections.at(conn).state != State::Connecting {
+        if self.shared.connections.at(conn).state != SocketState::Connecting {
             return Action::None;
         }
         match self.shared.layers.are_plain {
@@ -44,7 +44,7 @@ impl<L: Lane> ConnectionPool<L> {
         at: Nanos,
     ) -> Action {
         let mut from = 0;
-        if self.shared.layers.step(conn) == Some(Step::Preambles) {
+        if self.shared.layers.step(conn) == Some(LayerStep::Preambles) {
             match self.shared.layers.receive_preambles(conn, bytes) {
                 Ok(used) => from = used,
                 Err(error) => {
@@ -66,7 +66,7 @@ impl<L: Lane> ConnectionPool<L> {
 
     /// Starts TLS or the protocol of `conn` once it is past its last preamble.
     fn pass_preambles(&mut self, conn: ConnId, at: Nanos) -> Action {
-        let Shared { connections, layers, .. } = &mut self.shared;
+        let PoolState { connections, layers, .. } = &mut self.shared;
         if !layers.passes_preambles(conn, at.since(connections.at(conn).freed_at)) {
             return Action::None;
         }
@@ -117,7 +117,7 @@ impl<L: Lane> ConnectionPool<L> {
 
     /// Records the handshake of `conn`, which ended at `at`.
     fn secured(&mut self, conn: ConnId, at: Nanos) {
-        let Shared { connections, layers, ledger, .. } = &mut self.shared;
+        let PoolState { connections, layers, ledger, .. } = &mut self.shared;
         let Some((session, is_returning)) = layers.handshake(conn) else { return };
         if let Some(counts) = &mut ledger.connections.tls
             && counts.certificates.is_empty()

@@ -4,11 +4,11 @@ use weir_result::document::Certificate;
 use weir_result::{HandshakeKind, TlsParameters};
 use weir_tls::Session;
 
-use crate::handshake::Handshake;
+use crate::handshake::CompletedHandshake;
 
 /// Describes the handshake of `session`, which has ended. `is_returning`: the connection was to
 /// resume a session.
-pub(crate) fn handshake(session: &Session, is_returning: bool) -> Handshake {
+pub(crate) fn handshake(session: &Session, is_returning: bool) -> CompletedHandshake {
     let kind = match session.handshake_kind().expect("the handshake has ended") {
         weir_tls::HandshakeKind::Full => HandshakeKind::Full,
         weir_tls::HandshakeKind::HelloRetryRequest => HandshakeKind::HelloRetryRequest,
@@ -22,7 +22,7 @@ pub(crate) fn handshake(session: &Session, is_returning: bool) -> Handshake {
         alpn: negotiated.alpn.map(|alpn| String::from_utf8_lossy(&alpn).into_owned()),
         handshakes: 1,
     };
-    Handshake { kind, parameters, is_returning }
+    CompletedHandshake { kind, parameters, is_returning }
 }
 
 /// Summarizes the server's certificates.

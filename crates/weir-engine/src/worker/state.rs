@@ -17,7 +17,7 @@ pub(super) struct Outbox {
 
 /// The progress of the run.
 #[derive(Debug, Default)]
-pub(super) struct Stage {
+pub(super) struct RunStage {
     /// True if the load ends with the window, as wrk's does.
     stops_at_t1: bool,
     /// True if more requests may be sent.
@@ -34,7 +34,7 @@ pub(super) struct Stage {
 
 /// One turn of the loop.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct LoopTurn {
     /// Time at the end of the last turn.
     pub(super) now: Nanos,
     /// Time of the first event of this turn.
@@ -59,10 +59,10 @@ impl Outbox {
     }
 }
 
-impl Stage {
+impl RunStage {
     /// Returns the state before the start of a load that ends with its window or not.
-    pub(super) fn new(stops_at_t1: bool) -> Stage {
-        Stage { stops_at_t1, ..Stage::default() }
+    pub(super) fn new(stops_at_t1: bool) -> RunStage {
+        RunStage { stops_at_t1, ..RunStage::default() }
     }
 
     /// True if nothing more is sent: the drain has ended, or the load ends with the window.

@@ -3,7 +3,7 @@
 use weir_io::Nanos;
 use weir_result::{Plan, Wait};
 use weir_sim::{
-    Client, Drip, Fate, Framing, Law, Request, Responses, Seed, Server, Version, Workers, World,
+    Client, Drip, Fate, Framing, Law, Responses, Seed, Server, TrueRequest, Version, Workers, World,
 };
 
 use crate::setup::{
@@ -23,17 +23,18 @@ fn check_against_truth(run: &Run, plan: &Plan, what: &str) {
     assert_eq!(measured.outcomes.transport_error, 0, "{what}: {:?}", measured.errors);
     assert_eq!(measured.outcomes.total(), measured.outcomes.ok + measured.outcomes.bad_response);
     check_exact(what, &measured.service_time.ok, true_service(&requests));
-    let bad: Vec<Request> = requests
+    let bad: Vec<TrueRequest> = requests
         .iter()
         .filter(|request| request.fate == Fate::Responded(404))
-        .map(|request| Request { fate: Fate::Responded(200), ..*request })
+        .map(|request| TrueRequest { fate: Fate::Responded(200), ..*request })
         .collect();
     check_exact(what, &measured.service_time.bad, true_service(&bad));
     let first = requests.iter().filter(|request| request.fate != Fate::Responded(404));
     let first =
         first.filter_map(|request| Some(request.first_delivered_at?.since(request.sent_at)));
     check_exact(what, &measured.first_byte, first);
-    let ended = |request: &&Request| request.delivered_at.is_some_and(|at| (t0..t1).contains(&at));
+    let ended =
+        |request: &&TrueRequest| request.delivered_at.is_some_and(|at| (t0..t1).contains(&at));
     let completed = run.truth.requests.iter().filter(ended).count() as u64;
     assert_eq!(measured.window.completed, completed, "{what}");
     assert!(measured.connections.failures.is_empty(), "{what}: {:?}", measured.connections);

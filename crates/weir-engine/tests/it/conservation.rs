@@ -208,7 +208,7 @@ fn check_run(run: &Run, plan: &Plan, seed: u64) {
     let (measured, truth) = (&run.measured, &run.truth);
     let what = format!("seed {seed}, {:?}: {:?}", plan.load, measured.outcomes);
     let responded_with = |is_meant: fn(u16) -> bool| {
-        let meant = |request: &&weir_sim::Request| {
+        let meant = |request: &&weir_sim::TrueRequest| {
             matches!(request.fate, Fate::Responded(status) if is_meant(status))
                 && request.delivered_at.is_some()
         };

@@ -123,7 +123,8 @@ fn a_share_of_faults_is_counted_as_it_came() {
     // A fault may also affect a request sent after the window.
     let injected = |index: usize| {
         let measured = &run.truth.requests[..2_000];
-        let struck = |request: &&weir_sim::Request| request.fate == Fate::Faulted(faults[index].1);
+        let struck =
+            |request: &&weir_sim::TrueRequest| request.fate == Fate::Faulted(faults[index].1);
         measured.iter().filter(struck).count() as u64
     };
     let expected = [
@@ -145,7 +146,7 @@ fn responses_behind_a_failed_one_are_never_asked_for_again() {
     let run = run(world, &plan);
     let errors = &run.measured.errors;
     assert_eq!(errors[&ErrorKind::ClosedInAnswer], 5);
-    let dropped = |request: &&weir_sim::Request| request.fate == Fate::Dropped;
+    let dropped = |request: &&weir_sim::TrueRequest| request.fate == Fate::Dropped;
     let dropped = run.truth.requests.iter().filter(dropped).count() as u64;
     // The requests behind it had arrived at the server, except those in transit.
     assert_eq!(errors[&ErrorKind::ClosedBeforeAnswer], dropped);

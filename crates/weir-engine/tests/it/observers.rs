@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use weir_engine::{Completion, Job, NeverSent, Observer, ObserverFactory, Outcome, Phase};
+use weir_engine::{
+    Completion, ExchangeObserver, Job, NeverSent, ObserverFactory, Outcome, SlotPhase,
+};
 use weir_io::Nanos;
 use weir_result::Outcomes;
 
@@ -41,9 +43,9 @@ impl PerTag {
     }
 }
 
-impl Observer for PerTag {
+impl ExchangeObserver for PerTag {
     fn completed(&mut self, completion: &Completion) {
-        if completion.exchange.phase != Phase::Measured {
+        if completion.exchange.phase != SlotPhase::Measured {
             return;
         }
         let mut by_tag = self.0.lock().expect("no observer panicked");

@@ -3,7 +3,7 @@
 
 use weir_io::Nanos;
 use weir_result::{Closer, ConnectionPlan, Plan};
-use weir_sim::{Law, Request, World};
+use weir_sim::{Law, TrueRequest, World};
 
 use crate::setup::{MS, Run, SECOND, US, check_all, closed, open, run, serving};
 
@@ -28,8 +28,8 @@ fn far(service_ns: u64, connect_ns: u64) -> World {
 }
 
 /// Returns the requests of each socket, in order of their first.
-fn by_socket(run: &Run) -> Vec<Vec<Request>> {
-    let mut sockets: Vec<Vec<Request>> = Vec::new();
+fn by_socket(run: &Run) -> Vec<Vec<TrueRequest>> {
+    let mut sockets: Vec<Vec<TrueRequest>> = Vec::new();
     for request in &run.truth.requests {
         let name = (request.conn, request.generation);
         let known = sockets.iter_mut().find(|of| (of[0].conn, of[0].generation) == name);

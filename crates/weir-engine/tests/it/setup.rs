@@ -16,7 +16,7 @@ use weir_result::{
     StampChoice,
 };
 use weir_script::{Main, Mode, Options, Worker};
-use weir_sim::{Fate, Law, Request, Server, Sim, Truth, World};
+use weir_sim::{Fate, Law, Server, Sim, TrueRequest, Truth, World};
 
 /// A microsecond, a millisecond and a second in nanoseconds.
 pub(crate) const US: u64 = 1_000;
@@ -42,8 +42,8 @@ impl Run {
     }
 
     /// Returns the requests that reached the server and left the client in `[from, until)`.
-    pub(crate) fn sent_between(&self, from: Nanos, until: Nanos) -> Vec<Request> {
-        let sent = |request: &&Request| (from..until).contains(&request.sent_at);
+    pub(crate) fn sent_between(&self, from: Nanos, until: Nanos) -> Vec<TrueRequest> {
+        let sent = |request: &&TrueRequest| (from..until).contains(&request.sent_at);
         self.truth.requests.iter().filter(sent).copied().collect()
     }
 }
@@ -284,8 +284,9 @@ pub(crate) fn check_all(what: &str, histogram: &Histogram, count: u64, ns: u64) 
 }
 
 /// Returns the true service times of the ok responses among `requests`.
-pub(crate) fn true_service(requests: &[Request]) -> Vec<u64> {
-    let ok = |request: &&Request| matches!(request.fate, Fate::Responded(status) if status < 400);
+pub(crate) fn true_service(requests: &[TrueRequest]) -> Vec<u64> {
+    let ok =
+        |request: &&TrueRequest| matches!(request.fate, Fate::Responded(status) if status < 400);
     let times = requests
         .iter()
         .filter(ok)

@@ -4,8 +4,8 @@
 use serde_json::Value;
 use weir_report::findings::{Built, Data};
 use weir_report::view::{
-    Axis, Block, Fact, Line, Mark, Plot, Report, Role, Row, Section, Table, TableKind, Tone, Unit,
-    short,
+    Axis, AxisUnit, Block, Fact, Line, Mark, Plot, Report, Role, Row, Section, Table, TableKind,
+    Tone, short,
 };
 use weir_result::quantile::Bound;
 use weir_text::printable;
@@ -149,13 +149,13 @@ fn plot(series: &Series, at: usize, number: Option<usize>) -> Option<Plot> {
     let title = format!("{} over time{which}", printable(&label));
     let about = "Each point is a run, at its start (UTC). Triangles mark the runs from which on a \
                  level is new; the dashed line is the median of each level.";
-    let x = Axis::linear("Start of the run (UTC)", Unit::Date);
-    let axes = [x, Axis::linear("", Unit::of(&of.metric))];
+    let x = Axis::linear("Start of the run (UTC)", AxisUnit::Date);
+    let axes = [x, Axis::linear("", AxisUnit::of(&of.metric))];
     (!points.is_empty()).then(|| Plot::new([&name, &title], about, axes, marks))
 }
 
 /// A value of a plot.
-struct Point {
+struct PlotPoint {
     run: usize,
     /// Start of the run in seconds since 1970.
     at_s: f64,
@@ -166,11 +166,11 @@ struct Point {
     label: String,
 }
 
-fn points(series: &Series, at: usize) -> Vec<Point> {
+fn points(series: &Series, at: usize) -> Vec<PlotPoint> {
     let point = |(run, of): (usize, &TrendRun)| {
         let measured = of.values[at]?;
         let tags: Vec<String> = of.entry.tags.iter().map(|tag| format!(" {tag}")).collect();
-        Some(Point {
+        Some(PlotPoint {
             run,
             at_s: of.at_s(),
             value: measured.value,
@@ -182,7 +182,7 @@ fn points(series: &Series, at: usize) -> Vec<Point> {
     series.runs.iter().enumerate().filter_map(point).collect()
 }
 
-fn ranges(points: &[Point]) -> Option<Mark> {
+fn ranges(points: &[PlotPoint]) -> Option<Mark> {
     let known = points.iter().filter_map(|point| Some((point.at_s, point.interval?)));
     let known: Vec<(f64, (f64, f64))> = known.collect();
     (!known.is_empty()).then(|| Mark::Ranges {
@@ -195,7 +195,7 @@ fn ranges(points: &[Point]) -> Option<Mark> {
 }
 
 /// The level of each stretch between two changes, as steps; `None` without a change.
-fn levels(series: &Series, of: &MetricTrend, points: &[Point]) -> Option<Mark> {
+fn levels(series: &Series, of: &MetricTrend, points: &[PlotPoint]) -> Option<Mark> {
     let changes = of.changes.as_ref().filter(|changes| !changes.is_empty())?;
     let (mut x, mut y) = (Vec::new(), Vec::new());
     let mut stretch = |from: usize, to: usize, level: f64| {

@@ -13,7 +13,7 @@ use super::{Change, MetricTrend, RUNS_MIN, RecentChange, Series, Trend};
 use crate::list::title;
 use crate::series_key::SeriesKey;
 use crate::spark;
-use crate::table::{Column, Layout, lines};
+use crate::table::{Layout, TableColumn, lines};
 
 /// Greatest number of runs in a sparkline, the newest ones.
 const SPARKS_MAX: usize = 30;
@@ -215,9 +215,9 @@ fn table(out: &mut String, series: &Series, layout: Layout, rows: usize) {
     let runs = &series.runs[hidden..];
     let column = |cell: &dyn Fn(&super::TrendRun) -> String| runs.iter().map(cell).collect();
     let mut columns = vec![
-        Column::number("ID", column(&|run| run.entry.id.to_string())),
-        Column::text("Time (UTC)", column(&|run| run.entry.minute())),
-        Column::text("Grade", column(&|run| run.entry.grade.in_words().to_owned())),
+        TableColumn::number("ID", column(&|run| run.entry.id.to_string())),
+        TableColumn::text("Time (UTC)", column(&|run| run.entry.minute())),
+        TableColumn::text("Grade", column(&|run| run.entry.grade.in_words().to_owned())),
     ];
     for (at, of) in series.metrics.iter().enumerate() {
         let cell = |run: &super::TrendRun| match &run.values[at] {
@@ -226,11 +226,13 @@ fn table(out: &mut String, series: &Series, layout: Layout, rows: usize) {
         };
         // Of many metrics, the last ones are left out first.
         let rank = if at < 3 { 0 } else { u8::MAX - u8::try_from(at).unwrap_or(u8::MAX - 1) };
-        columns.push(Column::number(&title(&of.metric.to_string()), column(&cell)).optional(rank));
+        columns.push(
+            TableColumn::number(&title(&of.metric.to_string()), column(&cell)).optional(rank),
+        );
     }
     let changes = (hidden..series.runs.len()).map(|run| changes_at(series, run)).collect();
-    columns.push(Column::text("Change", changes).optional(2));
-    columns.push(Column::text("Tags", column(&|run| run.entry.tags.join(" "))).optional(1));
+    columns.push(TableColumn::text("Change", changes).optional(2));
+    columns.push(TableColumn::text("Tags", column(&|run| run.entry.tags.join(" "))).optional(1));
     for line in lines(columns, layout, 2) {
         put(out, &line);
     }

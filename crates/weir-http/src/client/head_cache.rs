@@ -5,7 +5,7 @@
 //! only within the value of a field that is not a framing field, and must not be a control
 //! character. Names, line ends and everything that determines the body are therefore the same.
 
-use crate::message::framing::{self, Body};
+use crate::message::framing::{self, BodyEnd};
 use crate::message::line::{self, Field, Line};
 use crate::message::scan;
 
@@ -39,7 +39,7 @@ pub(crate) struct HeadSemantics {
     pub(crate) status: u16,
     /// True if the connection ends after the response.
     pub(crate) closes: bool,
-    pub(crate) body: Body,
+    pub(crate) body: BodyEnd,
 }
 
 impl HeadCache {

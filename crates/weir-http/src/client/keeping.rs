@@ -2,7 +2,7 @@
 //! [`Capture`]. Does not classify the bytes.
 
 use super::capture::Capture;
-use super::{Http1, Phase};
+use super::{Http1, ResponseElement};
 use crate::{ProtocolError, ResponseEvent};
 
 impl Http1 {
@@ -30,26 +30,28 @@ impl Http1 {
     }
 
     /// Stores the bytes parsed in a phase, which may be over now.
-    fn keep(&mut self, phase: Phase, bytes: &[u8], is_complete: bool) {
+    fn keep(&mut self, phase: ResponseElement, bytes: &[u8], is_complete: bool) {
         let now = self.phase;
         let Some(capture) = self.capture() else { return };
         match phase {
-            Phase::Start | Phase::Head => {
+            ResponseElement::Start | ResponseElement::Head => {
                 capture.section(bytes);
                 match now {
-                    Phase::Head => {}
-                    Phase::Start if !is_complete => capture.forget_unfinished(),
+                    ResponseElement::Head => {}
+                    ResponseElement::Start if !is_complete => capture.forget_unfinished(),
                     _ => capture.end_head(),
                 }
             }
-            Phase::TrailerStart | Phase::Trailers => {
+            ResponseElement::TrailerStart | ResponseElement::Trailers => {
                 capture.section(bytes);
                 if is_complete {
                     capture.end_trailers();
                 }
             }
-            Phase::Fixed | Phase::ChunkData | Phase::UntilClose => capture.body(bytes),
-            Phase::ChunkLine | Phase::Closed | Phase::Failed(_) => {}
+            ResponseElement::Fixed | ResponseElement::ChunkData | ResponseElement::UntilClose => {
+                capture.body(bytes)
+            }
+            ResponseElement::ChunkLine | ResponseElement::Closed | ResponseElement::Failed(_) => {}
         }
         self.keep_completed(is_complete);
     }

@@ -9,7 +9,7 @@ mod keeping;
 use std::ops::Range;
 
 use crate::message::chunked::ChunkFraming;
-use crate::message::framing::{Body, response_has_body};
+use crate::message::framing::{BodyEnd, response_has_body};
 use crate::message::section::{Paused, Section};
 use crate::{
     BodyBudget, Interest, ProtocolError, ReceivedResponse, RequestId, RequestTraits, ResponseEvent,
@@ -37,7 +37,7 @@ pub struct Http1 {
     interim: u32,
     chunk: ChunkFraming,
     status: u16,
-    phase: Phase,
+    phase: ResponseElement,
     /// True if the current response ends the connection.
     closes: bool,
     /// True if the first byte of the current response was in the last bytes received.
@@ -56,7 +56,7 @@ struct Extra {
 
 /// Element that the next byte belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum ResponseElement {
     /// A new response.
     Start,
     /// A head that is paused.
@@ -93,7 +93,7 @@ impl Http1 {
             interim: 0,
             chunk: ChunkFraming::default(),
             status: 0,
-            phase: Phase::Start,
+            phase: ResponseElement::Start,
             closes: false,
             began_here: false,
             interest: Interest::Status,
@@ -114,7 +114,7 @@ impl Http1 {
     /// # Panics
     /// If there was a request on this socket before.
     pub fn set_interest(&mut self, interest: Interest, budget: &BodyBudget) {
-        let is_fresh = self.in_flight.count == 0 && self.phase == Phase::Start;
+        let is_fresh = self.in_flight.count == 0 && self.phase == ResponseElement::Start;
         assert!(is_fresh, "interest is set before any request");
         self.interest = interest;
         if interest != Interest::Status || self.extra.is_some() {
@@ -127,7 +127,7 @@ impl Http1 {
     #[inline]
     pub fn capacity(&self) -> u32 {
         match self.phase {
-            Phase::Closed | Phase::Failed(_) => 0,
+            ResponseElement::Closed | ResponseElement::Failed(_) => 0,
             _ => u32::from(self.in_flight.capacity()),
         }
     }
@@ -198,8 +198,8 @@ impl Http1 {
     pub fn discardable(&self) -> u64 {
         match self.phase {
             _ if self.interest == Interest::Body => 0,
-            Phase::Fixed | Phase::ChunkData => self.left,
-            Phase::UntilClose => u64::MAX,
+            ResponseElement::Fixed | ResponseElement::ChunkData => self.left,
+            ResponseElement::UntilClose => u64::MAX,
             _ => 0,
         }
     }
@@ -217,7 +217,7 @@ impl Http1 {
         events: &mut Vec<ResponseEvent>,
     ) -> Result<(), ProtocolError> {
         self.begin_call();
-        if let Phase::Failed(error) = self.phase {
+        if let ResponseElement::Failed(error) = self.phase {
             return Err(error);
         }
         let discardable = self.discardable();
@@ -238,18 +238,20 @@ impl Http1 {
     pub fn end_of_stream(&mut self, events: &mut Vec<ResponseEvent>) -> Result<(), ProtocolError> {
         self.begin_call();
         match self.phase {
-            Phase::Start | Phase::Closed => self.phase = Phase::Closed,
-            Phase::UntilClose => {
+            ResponseElement::Start | ResponseElement::Closed => {
+                self.phase = ResponseElement::Closed
+            }
+            ResponseElement::UntilClose => {
                 self.complete(events);
                 self.keep_completed(true);
             }
-            Phase::Head => return Err(self.fail(ProtocolError::ClosedInHead)),
-            Phase::Fixed
-            | Phase::ChunkLine
-            | Phase::ChunkData
-            | Phase::TrailerStart
-            | Phase::Trailers => return Err(self.fail(ProtocolError::ClosedInBody)),
-            Phase::Failed(error) => return Err(error),
+            ResponseElement::Head => return Err(self.fail(ProtocolError::ClosedInHead)),
+            ResponseElement::Fixed
+            | ResponseElement::ChunkLine
+            | ResponseElement::ChunkData
+            | ResponseElement::TrailerStart
+            | ResponseElement::Trailers => return Err(self.fail(ProtocolError::ClosedInBody)),
+            ResponseElement::Failed(error) => return Err(error),
         }
         Ok(())
     }
@@ -257,7 +259,10 @@ impl Http1 {
     /// True if a response, final or interim, has started and is incomplete.
     #[inline]
     pub fn is_mid_response(&self) -> bool {
-        !matches!(self.phase, Phase::Start | Phase::Closed | Phase::Failed(_))
+        !matches!(
+            self.phase,
+            ResponseElement::Start | ResponseElement::Closed | ResponseElement::Failed(_)
+        )
     }
 
     /// Starts a new socket of the same connection: nothing is in flight, allocations are kept.
@@ -265,7 +270,7 @@ impl Http1 {
         self.in_flight.clear();
         self.begin_call();
         self.forget_unfinished();
-        (self.phase, self.began_here) = (Phase::Start, false);
+        (self.phase, self.began_here) = (ResponseElement::Start, false);
     }
 
     /// Returns the number of interim responses (1xx) since creation, including before resets.
@@ -316,41 +321,45 @@ impl Http1 {
         events: &mut Vec<ResponseEvent>,
     ) -> Result<usize, ProtocolError> {
         match self.phase {
-            Phase::Start => self.start(bytes, known, events),
-            Phase::Fixed | Phase::ChunkData => {
+            ResponseElement::Start => self.start(bytes, known, events),
+            ResponseElement::Fixed | ResponseElement::ChunkData => {
                 let used = self.left.min(bytes.len() as u64);
                 self.body(used, events);
                 Ok(used as usize)
             }
-            Phase::UntilClose => {
+            ResponseElement::UntilClose => {
                 self.body(bytes.len() as u64, events);
                 Ok(bytes.len())
             }
-            Phase::ChunkLine => {
+            ResponseElement::ChunkLine => {
                 let (used, is_end) = self.chunk.read(&mut self.left, bytes)?;
                 if is_end {
                     let is_last = self.left == 0;
-                    self.phase = if is_last { Phase::TrailerStart } else { Phase::ChunkData };
+                    self.phase = if is_last {
+                        ResponseElement::TrailerStart
+                    } else {
+                        ResponseElement::ChunkData
+                    };
                 }
                 Ok(used)
             }
-            Phase::TrailerStart => {
+            ResponseElement::TrailerStart => {
                 let mut section = Section::trailers();
                 let progress = section.read(bytes)?;
                 if progress.is_finished {
                     self.complete(events);
                     return Ok(progress.bytes);
                 }
-                self.pause(Phase::Trailers, section, &bytes[progress.bytes..]);
+                self.pause(ResponseElement::Trailers, section, &bytes[progress.bytes..]);
                 Ok(bytes.len())
             }
-            Phase::Head | Phase::Trailers => self.resume(bytes, events),
+            ResponseElement::Head | ResponseElement::Trailers => self.resume(bytes, events),
             // §9.6: after a response that closes, nothing more is parsed. The bytes may be
             // responses to requests in flight, which are not trusted; without requests in flight
             // they are an error.
-            Phase::Closed if self.in_flight.count > 0 => Ok(bytes.len()),
-            Phase::Closed => Err(ProtocolError::UnsolicitedBytes),
-            Phase::Failed(error) => Err(error),
+            ResponseElement::Closed if self.in_flight.count > 0 => Ok(bytes.len()),
+            ResponseElement::Closed => Err(ProtocolError::UnsolicitedBytes),
+            ResponseElement::Failed(error) => Err(error),
         }
     }
 
@@ -377,7 +386,7 @@ impl Http1 {
         let mut section = Section::default();
         let progress = section.read(bytes)?;
         if !progress.is_finished {
-            self.pause(Phase::Head, section, &bytes[progress.bytes..]);
+            self.pause(ResponseElement::Head, section, &bytes[progress.bytes..]);
             return Ok(bytes.len());
         }
         let meaning = self.head(&section, events)?;
@@ -397,7 +406,7 @@ impl Http1 {
         bytes: &[u8],
         events: &mut Vec<ResponseEvent>,
     ) -> Option<usize> {
-        let Body::Fixed(body_bytes) = head.body else { return None };
+        let BodyEnd::Fixed(body_bytes) = head.body else { return None };
         let length = known.len().checked_add(usize::try_from(body_bytes).ok()?)?;
         if head.closes || bytes.len() / 2 < length {
             return None;
@@ -422,7 +431,7 @@ impl Http1 {
     }
 
     #[cold]
-    fn pause(&mut self, phase: Phase, section: Section, rest: &[u8]) {
+    fn pause(&mut self, phase: ResponseElement, section: Section, rest: &[u8]) {
         self.extra.get_or_insert_default().paused.pause(section, rest);
         self.phase = phase;
     }
@@ -440,7 +449,7 @@ impl Http1 {
             let section = paused.section;
             paused.clear();
             match self.phase {
-                Phase::Trailers => self.complete(events),
+                ResponseElement::Trailers => self.complete(events),
                 _ => {
                     self.head(&section, events)?;
                 }
@@ -465,7 +474,7 @@ impl Http1 {
         let is_head = self.in_flight.oldest_is_head();
         let body = match response_has_body(status, is_head) {
             true => framing.body(minor)?,
-            false => Body::Fixed(0),
+            false => BodyEnd::Fixed(0),
         };
         let meaning = HeadSemantics { status, closes: framing.closes(minor), body };
         self.begin(meaning, 0, events);
@@ -481,14 +490,14 @@ impl Http1 {
         self.closes = head.closes || self.in_flight.oldest_closes();
         match head.body {
             _ if self.in_flight.oldest_is_head() => self.complete(events),
-            Body::Fixed(length) if length <= bytes => {
+            BodyEnd::Fixed(length) if length <= bytes => {
                 self.body_bytes = length;
                 self.complete(events);
                 return length;
             }
-            Body::Fixed(length) => (self.phase, self.left) = (Phase::Fixed, length),
-            Body::Chunked => self.chunk_line(ChunkFraming::default()),
-            Body::UntilClose => (self.phase, self.closes) = (Phase::UntilClose, true),
+            BodyEnd::Fixed(length) => (self.phase, self.left) = (ResponseElement::Fixed, length),
+            BodyEnd::Chunked => self.chunk_line(ChunkFraming::default()),
+            BodyEnd::UntilClose => (self.phase, self.closes) = (ResponseElement::UntilClose, true),
         }
         0
     }
@@ -500,19 +509,19 @@ impl Http1 {
             return Err(ProtocolError::SwitchingProtocols);
         }
         self.interim = self.interim.saturating_add(1);
-        (self.phase, self.began_here) = (Phase::Start, false);
+        (self.phase, self.began_here) = (ResponseElement::Start, false);
         Ok(())
     }
 
     fn chunk_line(&mut self, framing: ChunkFraming) {
-        (self.phase, self.left, self.chunk) = (Phase::ChunkLine, 0, framing);
+        (self.phase, self.left, self.chunk) = (ResponseElement::ChunkLine, 0, framing);
     }
 
     /// Counts body bytes, at least one and at most [`Http1::discardable`].
     #[inline(always)]
     fn body(&mut self, bytes: u64, events: &mut Vec<ResponseEvent>) {
         self.body_bytes = self.body_bytes.saturating_add(bytes);
-        if self.phase == Phase::UntilClose {
+        if self.phase == ResponseElement::UntilClose {
             return;
         }
         self.left -= bytes;
@@ -520,7 +529,7 @@ impl Http1 {
             return;
         }
         match self.phase {
-            Phase::ChunkData => self.chunk_line(ChunkFraming::next()),
+            ResponseElement::ChunkData => self.chunk_line(ChunkFraming::next()),
             _ => self.complete(events),
         }
     }
@@ -536,12 +545,12 @@ impl Http1 {
             closes: self.closes,
         });
         self.began_here = false;
-        self.phase = if self.closes { Phase::Closed } else { Phase::Start };
+        self.phase = if self.closes { ResponseElement::Closed } else { ResponseElement::Start };
     }
 
     #[cold]
     fn fail(&mut self, error: ProtocolError) -> ProtocolError {
-        (self.phase, self.began_here) = (Phase::Failed(error), false);
+        (self.phase, self.began_here) = (ResponseElement::Failed(error), false);
         self.forget_unfinished();
         error
     }

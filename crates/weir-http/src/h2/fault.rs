@@ -67,37 +67,37 @@ error_codes! {
 
 /// A fault of the peer: the code that it is sent, and the error that the run counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct H2Fault {
     pub(crate) code: ErrorCode,
     pub(crate) error: ProtocolError,
 }
 
-impl Fault {
+impl H2Fault {
     /// A violation without a code of its own.
-    pub(crate) const PROTOCOL: Fault =
-        Fault { code: ErrorCode::PROTOCOL_ERROR, error: ProtocolError::BadFrame };
+    pub(crate) const PROTOCOL: H2Fault =
+        H2Fault { code: ErrorCode::PROTOCOL_ERROR, error: ProtocolError::BadFrame };
     /// A frame of a wrong size.
-    pub(crate) const FRAME_SIZE: Fault =
-        Fault { code: ErrorCode::FRAME_SIZE_ERROR, error: ProtocolError::FrameTooLarge };
+    pub(crate) const FRAME_SIZE: H2Fault =
+        H2Fault { code: ErrorCode::FRAME_SIZE_ERROR, error: ProtocolError::FrameTooLarge };
     /// A window that overflows, or more data than it allows.
-    pub(crate) const FLOW_CONTROL: Fault =
-        Fault { code: ErrorCode::FLOW_CONTROL_ERROR, error: ProtocolError::FlowControl };
+    pub(crate) const FLOW_CONTROL: H2Fault =
+        H2Fault { code: ErrorCode::FLOW_CONTROL_ERROR, error: ProtocolError::FlowControl };
     /// A header block that cannot be decoded.
-    pub(crate) const COMPRESSION: Fault =
-        Fault { code: ErrorCode::COMPRESSION_ERROR, error: ProtocolError::BadCompression };
+    pub(crate) const COMPRESSION: H2Fault =
+        H2Fault { code: ErrorCode::COMPRESSION_ERROR, error: ProtocolError::BadCompression };
     /// A frame on a stream that has ended.
-    pub(crate) const STREAM_CLOSED: Fault =
-        Fault { code: ErrorCode::STREAM_CLOSED, error: ProtocolError::StreamClosed };
+    pub(crate) const STREAM_CLOSED: H2Fault =
+        H2Fault { code: ErrorCode::STREAM_CLOSED, error: ProtocolError::StreamClosed };
     /// More frames than any content needs.
-    pub(crate) const TOO_MANY_FRAMES: Fault =
-        Fault { code: ErrorCode::ENHANCE_YOUR_CALM, error: ProtocolError::TooManyFrames };
+    pub(crate) const TOO_MANY_FRAMES: H2Fault =
+        H2Fault { code: ErrorCode::ENHANCE_YOUR_CALM, error: ProtocolError::TooManyFrames };
     /// A header block or its list of fields beyond the limit.
-    pub(crate) const HEAD_TOO_LARGE: Fault =
-        Fault { code: ErrorCode::ENHANCE_YOUR_CALM, error: ProtocolError::HeadTooLarge };
+    pub(crate) const HEAD_TOO_LARGE: H2Fault =
+        H2Fault { code: ErrorCode::ENHANCE_YOUR_CALM, error: ProtocolError::HeadTooLarge };
     /// Fields that do not make a valid message (RFC 9113 §8.1.1).
-    pub(crate) const MALFORMED: Fault =
-        Fault { code: ErrorCode::PROTOCOL_ERROR, error: ProtocolError::BadHeader };
+    pub(crate) const MALFORMED: H2Fault =
+        H2Fault { code: ErrorCode::PROTOCOL_ERROR, error: ProtocolError::BadHeader };
     /// A body of another length than its head announces (RFC 9113 §8.1.1).
-    pub(crate) const BODY_LENGTH: Fault =
-        Fault { code: ErrorCode::PROTOCOL_ERROR, error: ProtocolError::BodyLengthMismatch };
+    pub(crate) const BODY_LENGTH: H2Fault =
+        H2Fault { code: ErrorCode::PROTOCOL_ERROR, error: ProtocolError::BodyLengthMismatch };
 }

@@ -2,7 +2,7 @@
 //! their compression.
 
 use crate::message::connection_fields::is_of_connection;
-use crate::message::framing::{Body, Framing};
+use crate::message::framing::{BodyEnd, FramingFields};
 
 /// Properties of a list of fields of a response: a head, or trailers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(crate) struct FieldCheck {
     pub(crate) is_malformed: bool,
     /// True after a field that is no pseudo-header field.
     is_past_pseudo: bool,
-    framing: Framing,
+    framing: FramingFields,
 }
 
 impl FieldCheck {
@@ -47,7 +47,7 @@ impl FieldCheck {
     #[inline]
     pub(crate) fn content_length(&mut self) -> Option<u64> {
         match self.framing.body(1) {
-            Ok(Body::Fixed(length)) => Some(length),
+            Ok(BodyEnd::Fixed(length)) => Some(length),
             Ok(_) => None,
             Err(_) => {
                 self.is_malformed = true;

@@ -4,10 +4,10 @@
 use std::collections::VecDeque;
 
 use super::cancelled::CancelledStreams;
-use super::fault::{ErrorCode, Fault};
+use super::fault::{ErrorCode, H2Fault};
 use super::frame::{
-    FRAME_BYTES_DEFAULT, Frame, Settings, WINDOW_BYTES_DEFAULT, push_data, push_goaway, push_ping,
-    push_reset, push_settings, push_settings_ack, push_window_update,
+    FRAME_BYTES_DEFAULT, H2Frame, Settings, WINDOW_BYTES_DEFAULT, push_data, push_goaway,
+    push_ping, push_reset, push_settings, push_settings_ack, push_window_update,
 };
 use super::hpack::{Decoder, Encoder};
 use super::windows::{ReceiveWindow, SendWindow};
@@ -19,7 +19,7 @@ const IDLE_FRAMES_MAX: u32 = 10_000;
 
 /// State of one side of a connection.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct H2Link {
     /// Bytes to send.
     pub(crate) out: Vec<u8>,
     pub(crate) encoder: Encoder,
@@ -42,15 +42,15 @@ pub(crate) struct Link {
     error: Option<ProtocolError>,
 }
 
-impl Link {
+impl H2Link {
     /// Creates a link that accepts lists of fields up to `list_bytes_max`, and compresses with a
     /// table of at most `encoder_table_bytes`.
     pub(crate) fn new(
         list_bytes_max: u32,
         encoder_table_bytes: u32,
         receive_window_bytes: u32,
-    ) -> Link {
-        Link {
+    ) -> H2Link {
+        H2Link {
             out: Vec::new(),
             encoder: Encoder::new(encoder_table_bytes),
             decoder: Decoder::new(list_bytes_max),
@@ -91,7 +91,7 @@ impl Link {
     /// Ends the connection because of a fault; `last_stream` is the last one processed. Returns the
     /// error.
     #[cold]
-    pub(crate) fn fail(&mut self, last_stream: u32, fault: Fault) -> ProtocolError {
+    pub(crate) fn fail(&mut self, last_stream: u32, fault: H2Fault) -> ProtocolError {
         let error = if self.peer.is_some() { fault.error } else { ProtocolError::BadPreface };
         self.go_away(last_stream, fault.code);
         self.error = Some(error);
@@ -136,7 +136,7 @@ impl Link {
 
     /// Applies the peer's settings and acknowledges them. Returns the change of the streams' send
     /// windows (RFC 9113 §6.9.2).
-    pub(crate) fn settings(&mut self, payload: &[u8]) -> Result<i64, Fault> {
+    pub(crate) fn settings(&mut self, payload: &[u8]) -> Result<i64, H2Fault> {
         if self.peer.is_some() {
             self.count_idle()?;
         }
@@ -151,14 +151,14 @@ impl Link {
     }
 
     /// Handles a frame of the connection that means the same on both sides.
-    pub(crate) fn handle(&mut self, frame: Frame<'_>) -> Result<(), Fault> {
+    pub(crate) fn handle(&mut self, frame: H2Frame<'_>) -> Result<(), H2Fault> {
         match frame {
-            Frame::WindowUpdate { stream: 0, bytes } => return self.send_window.widen(bytes),
-            Frame::SettingsAck => self.settings_ack(),
-            Frame::Ping(data) => push_ping(&mut self.out, data, true),
-            Frame::PingAck(_) | Frame::Ignored => {}
+            H2Frame::WindowUpdate { stream: 0, bytes } => return self.send_window.widen(bytes),
+            H2Frame::SettingsAck => self.settings_ack(),
+            H2Frame::Ping(data) => push_ping(&mut self.out, data, true),
+            H2Frame::PingAck(_) | H2Frame::Ignored => {}
             // The settings of a client forbid pushing; the others are frames of streams.
-            _ => return Err(Fault::PROTOCOL),
+            _ => return Err(H2Fault::PROTOCOL),
         }
         self.count_idle()
     }
@@ -189,18 +189,18 @@ impl Link {
     /// Checks HEADERS or DATA on a stream that is not open (RFC 9113 §5.1); `is_idle` if it never
     /// was.
     #[cold]
-    pub(crate) fn late(&self, stream: u32, is_idle: bool) -> Result<(), Fault> {
+    pub(crate) fn late(&self, stream: u32, is_idle: bool) -> Result<(), H2Fault> {
         match is_idle {
-            true => Err(Fault::PROTOCOL),
+            true => Err(H2Fault::PROTOCOL),
             false if self.cancelled.contains(stream) => Ok(()),
-            false => Err(Fault::STREAM_CLOSED),
+            false => Err(H2Fault::STREAM_CLOSED),
         }
     }
 
     /// Counts a frame other than HEADERS and DATA on a stream that is not open; `is_idle` if it
     /// never was.
-    pub(crate) fn count_late(&mut self, is_idle: bool) -> Result<(), Fault> {
-        if is_idle { Err(Fault::PROTOCOL) } else { self.count_idle() }
+    pub(crate) fn count_late(&mut self, is_idle: bool) -> Result<(), H2Fault> {
+        if is_idle { Err(H2Fault::PROTOCOL) } else { self.count_idle() }
     }
 
     /// Appends a DATA frame with as much of `rest` as the connection's window and that of the
@@ -231,7 +231,7 @@ impl Link {
 
     /// Takes received DATA from the connection's window, and refills it.
     #[inline]
-    pub(crate) fn take_data(&mut self, flow_bytes: u32) -> Result<(), Fault> {
+    pub(crate) fn take_data(&mut self, flow_bytes: u32) -> Result<(), H2Fault> {
         self.receive_window.take(flow_bytes, self.receive_window_bytes)?;
         if self.refills
             && let Some(bytes) = self.receive_window.refill(self.receive_window_bytes)
@@ -243,9 +243,9 @@ impl Link {
 
     /// Counts a frame without content.
     #[inline]
-    pub(crate) fn count_idle(&mut self) -> Result<(), Fault> {
+    pub(crate) fn count_idle(&mut self) -> Result<(), H2Fault> {
         self.idle_frames += 1;
-        if self.idle_frames > IDLE_FRAMES_MAX { Err(Fault::TOO_MANY_FRAMES) } else { Ok(()) }
+        if self.idle_frames > IDLE_FRAMES_MAX { Err(H2Fault::TOO_MANY_FRAMES) } else { Ok(()) }
     }
 
     /// Counts a frame with content.

@@ -4,7 +4,7 @@
 /// Streams by slot, a number below the greatest number of open streams.
 #[derive(Debug)]
 pub(crate) struct StreamTable<T> {
-    slots: Vec<Slot<T>>,
+    slots: Vec<TableSlot<T>>,
     /// Slots without a stream; the last one is used next.
     free: Vec<u16>,
     /// By the low bits of a stream's number, its slot, unless a newer stream has the same bits.
@@ -14,7 +14,7 @@ pub(crate) struct StreamTable<T> {
 }
 
 #[derive(Debug)]
-struct Slot<T> {
+struct TableSlot<T> {
     /// Number of the stream; 0 without one.
     stream: u32,
     state: T,
@@ -47,7 +47,7 @@ impl<T: Default> StreamTable<T> {
     pub(crate) fn insert(&mut self, stream: u32) -> u16 {
         if self.free.is_empty() {
             self.free.push(self.slots.len() as u16);
-            self.slots.push(Slot { stream: 0, state: T::default() });
+            self.slots.push(TableSlot { stream: 0, state: T::default() });
         }
         let place = self.place(stream);
         let before = self.slots[usize::from(self.hints[place])].stream;

@@ -1,6 +1,6 @@
 //! Flow-control windows (RFC 9113 §5.2 and §6.9). Independent of the frames that change them.
 
-use super::fault::Fault;
+use super::fault::H2Fault;
 use super::frame::WINDOW_BYTES_MAX;
 
 /// Bytes that this side may send on a stream or a connection. A setting may make it negative.
@@ -25,17 +25,17 @@ impl SendWindow {
     }
 
     /// Adds the bytes of a WINDOW_UPDATE, which must not be 0 (RFC 9113 §6.9).
-    pub(crate) fn widen(&mut self, bytes: u32) -> Result<(), Fault> {
+    pub(crate) fn widen(&mut self, bytes: u32) -> Result<(), H2Fault> {
         match bytes {
-            0 => Err(Fault::PROTOCOL),
+            0 => Err(H2Fault::PROTOCOL),
             _ => self.change(bytes.into()),
         }
     }
 
     /// Changes the window by a positive or negative number of bytes.
-    pub(crate) fn change(&mut self, bytes: i64) -> Result<(), Fault> {
+    pub(crate) fn change(&mut self, bytes: i64) -> Result<(), H2Fault> {
         self.0 += bytes;
-        if self.0 > WINDOW_BYTES_MAX.into() { Err(Fault::FLOW_CONTROL) } else { Ok(()) }
+        if self.0 > WINDOW_BYTES_MAX.into() { Err(H2Fault::FLOW_CONTROL) } else { Ok(()) }
     }
 }
 
@@ -50,9 +50,9 @@ pub(crate) struct ReceiveWindow {
 impl ReceiveWindow {
     /// Records that data of a frame are received, with padding.
     #[inline]
-    pub(crate) fn take(&mut self, bytes: u32, size: u32) -> Result<(), Fault> {
+    pub(crate) fn take(&mut self, bytes: u32, size: u32) -> Result<(), H2Fault> {
         self.used = self.used.saturating_add(bytes);
-        if self.used > size { Err(Fault::FLOW_CONTROL) } else { Ok(()) }
+        if self.used > size { Err(H2Fault::FLOW_CONTROL) } else { Ok(()) }
     }
 
     /// Returns the number of bytes to give back, if half of the window of `size` bytes is used.
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(window.room(), 0);
         assert_eq!((window.change(4), window.room()), (Ok(()), 1));
         assert_eq!(window.change(i64::from(WINDOW_BYTES_MAX) - 1), Ok(()));
-        assert_eq!(window.change(1), Err(Fault::FLOW_CONTROL));
+        assert_eq!(window.change(1), Err(H2Fault::FLOW_CONTROL));
     }
 
     #[test]
@@ -84,7 +84,7 @@ mod tests {
         assert_eq!((window.take(4, 10), window.refill(10)), (Ok(()), None));
         assert_eq!((window.take(6, 10), window.refill(10)), (Ok(()), Some(10)));
         assert_eq!(window.refill(10), None);
-        assert_eq!(window.take(11, 10), Err(Fault::FLOW_CONTROL));
+        assert_eq!(window.take(11, 10), Err(H2Fault::FLOW_CONTROL));
         let mut one = ReceiveWindow::default();
         assert_eq!((one.refill(1), one.take(1, 1), one.refill(1)), (None, Ok(()), Some(1)));
     }

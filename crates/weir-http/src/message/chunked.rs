@@ -10,14 +10,14 @@ pub(crate) const CHUNK_LINE_BYTES_MAX: u16 = 4 * 1024;
 /// afterwards.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ChunkFraming {
-    step: Step,
+    step: ChunkStep,
     /// Bytes of the current size line so far.
     line_bytes: u16,
 }
 
 /// The expected next byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Step {
+enum ChunkStep {
     /// The CR after a chunk's data.
     DataCr,
     /// Its LF.
@@ -38,7 +38,7 @@ enum Step {
 impl ChunkFraming {
     /// Creates the state after a chunk's data.
     pub(crate) fn next() -> ChunkFraming {
-        ChunkFraming { step: Step::DataCr, line_bytes: 0 }
+        ChunkFraming { step: ChunkStep::DataCr, line_bytes: 0 }
     }
 
     /// Parses framing up to the end of a size line. Returns the number of bytes consumed, and true
@@ -78,30 +78,41 @@ impl ChunkFraming {
     ) -> Result<(usize, bool), ProtocolError> {
         for (index, &byte) in bytes.iter().enumerate() {
             self.step = match (self.step, byte) {
-                (Step::DataCr, b'\r') => Step::DataLf,
-                (Step::DataLf, b'\n') => Step::Size,
-                (Step::DataCr, b'\n') if takes_lone_lf => Step::Size,
-                (Step::DataCr | Step::DataLf, _) => return Err(ProtocolError::BadChunkEnd),
+                (ChunkStep::DataCr, b'\r') => ChunkStep::DataLf,
+                (ChunkStep::DataLf, b'\n') => ChunkStep::Size,
+                (ChunkStep::DataCr, b'\n') if takes_lone_lf => ChunkStep::Size,
+                (ChunkStep::DataCr | ChunkStep::DataLf, _) => {
+                    return Err(ProtocolError::BadChunkEnd);
+                }
                 (step, byte) => {
                     self.line_bytes += 1;
                     if self.line_bytes > CHUNK_LINE_BYTES_MAX {
                         return Err(ProtocolError::ChunkLineTooLong);
                     }
                     match (step, byte) {
-                        (Step::SizeLf, b'\n') => return Ok((index + 1, true)),
-                        (Step::Digits | Step::Padding | Step::Extension, b'\n')
+                        (ChunkStep::SizeLf, b'\n') => return Ok((index + 1, true)),
+                        (ChunkStep::Digits | ChunkStep::Padding | ChunkStep::Extension, b'\n')
                             if takes_lone_lf =>
                         {
                             return Ok((index + 1, true));
                         }
-                        (Step::Size | Step::Digits, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+                        (
+                            ChunkStep::Size | ChunkStep::Digits,
+                            b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F',
+                        ) => {
                             *size = with_digit(*size, byte)?;
-                            Step::Digits
+                            ChunkStep::Digits
                         }
-                        (Step::Digits | Step::Padding, b' ' | b'\t') => Step::Padding,
-                        (Step::Digits | Step::Padding, b';') => Step::Extension,
-                        (Step::Digits | Step::Padding | Step::Extension, b'\r') => Step::SizeLf,
-                        (Step::Extension, b'\t' | b' '..=b'~' | 0x80..) => Step::Extension,
+                        (ChunkStep::Digits | ChunkStep::Padding, b' ' | b'\t') => {
+                            ChunkStep::Padding
+                        }
+                        (ChunkStep::Digits | ChunkStep::Padding, b';') => ChunkStep::Extension,
+                        (ChunkStep::Digits | ChunkStep::Padding | ChunkStep::Extension, b'\r') => {
+                            ChunkStep::SizeLf
+                        }
+                        (ChunkStep::Extension, b'\t' | b' '..=b'~' | 0x80..) => {
+                            ChunkStep::Extension
+                        }
                         _ => return Err(ProtocolError::BadChunkSize),
                     }
                 }

@@ -6,7 +6,7 @@ use crate::ProtocolError;
 
 /// The framing fields of one head, collected in order of arrival.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Framing {
+pub(crate) struct FramingFields {
     content_length: Option<u64>,
     coding: Coding,
     /// True after `Connection: close`.
@@ -39,13 +39,13 @@ pub fn response_has_body(status: u16, is_head: bool) -> bool {
 
 /// End of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Body {
+pub(crate) enum BodyEnd {
     Fixed(u64),
     Chunked,
     UntilClose,
 }
 
-impl Framing {
+impl FramingFields {
     /// Processes a field. Returns true if it is one of the three. The name has no control
     /// characters.
     ///
@@ -63,21 +63,21 @@ impl Framing {
 
     /// Returns the end of the body of a message that can have one (RFC 9112 §6.3, rules 3 to 8).
     #[inline]
-    pub(crate) fn body(&self, minor: u8) -> Result<Body, ProtocolError> {
+    pub(crate) fn body(&self, minor: u8) -> Result<BodyEnd, ProtocolError> {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
         match (self.coding, self.content_length) {
-            (Coding::None, Some(length)) => Ok(Body::Fixed(length)),
-            (Coding::None, None) => Ok(Body::UntilClose),
+            (Coding::None, Some(length)) => Ok(BodyEnd::Fixed(length)),
+            (Coding::None, None) => Ok(BodyEnd::UntilClose),
             // Rule 3: it "ought to be handled as an error"; guessing would let two parsers of the
             // same bytes see different responses.
             (_, Some(_)) => Err(ProtocolError::ConflictingFraming),
             // §6.1: such a message must be treated "as if the framing is faulty".
             (_, None) if minor == 0 => Err(ProtocolError::BadTransferEncoding),
-            (Coding::Chunked, None) => Ok(Body::Chunked),
+            (Coding::Chunked, None) => Ok(BodyEnd::Chunked),
             // Rule 4: if chunked is not the final coding, the body ends with the connection.
-            (Coding::Other | Coding::OtherAfterChunked, None) => Ok(Body::UntilClose),
+            (Coding::Other | Coding::OtherAfterChunked, None) => Ok(BodyEnd::UntilClose),
         }
     }
 
@@ -85,9 +85,9 @@ impl Framing {
     /// 9112 §6.3, rule 3): a script that writes chunks into a body whose length is then added
     /// intends chunks.
     #[inline]
-    pub(crate) fn sent_body(&self, minor: u8) -> Result<Body, ProtocolError> {
+    pub(crate) fn sent_body(&self, minor: u8) -> Result<BodyEnd, ProtocolError> {
         if let (None, Coding::Chunked, 1..) = (self.fault, self.coding, minor) {
-            return Ok(Body::Chunked);
+            return Ok(BodyEnd::Chunked);
         }
         self.request_body(minor)
     }
@@ -95,10 +95,10 @@ impl Framing {
     /// Returns the end of a request's body. Without a framing field there is no body (RFC 9112
     /// §6.3, rule 7). With a last coding other than chunked its end is unknown (rule 4).
     #[inline]
-    pub(crate) fn request_body(&self, minor: u8) -> Result<Body, ProtocolError> {
+    pub(crate) fn request_body(&self, minor: u8) -> Result<BodyEnd, ProtocolError> {
         match (self.body(minor)?, self.coding) {
-            (Body::UntilClose, Coding::None) => Ok(Body::Fixed(0)),
-            (Body::UntilClose, _) => Err(ProtocolError::BadTransferEncoding),
+            (BodyEnd::UntilClose, Coding::None) => Ok(BodyEnd::Fixed(0)),
+            (BodyEnd::UntilClose, _) => Err(ProtocolError::BadTransferEncoding),
             (body, _) => Ok(body),
         }
     }
@@ -197,7 +197,7 @@ impl Framing {
     }
 }
 
-/// True if [`Framing::field`] processes a field of this name, which has no control characters.
+/// True if [`FramingFields::field`] processes a field of this name, which has no control characters.
 pub(crate) fn is_framing(name: &[u8]) -> bool {
     is_name(name, b"content-length")
         || is_name(name, b"connection")
@@ -237,8 +237,8 @@ fn parse_length(digits: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn body(fields: &[(&str, &str)]) -> Result<Body, ProtocolError> {
-        let mut framing = Framing::default();
+    fn body(fields: &[(&str, &str)]) -> Result<BodyEnd, ProtocolError> {
+        let mut framing = FramingFields::default();
         for (name, value) in fields {
             assert!(framing.field(name.as_bytes(), value.as_bytes()), "{name}");
         }
@@ -251,13 +251,13 @@ mod tests {
         let check = |value: &str, expected| {
             assert_eq!(body(&[("Content-Length", value)]), expected, "{value:?}");
         };
-        check("0", Ok(Body::Fixed(0)));
-        check(" \t5\t ", Ok(Body::Fixed(5)));
-        check("0005", Ok(Body::Fixed(5)));
-        check("5, 5", Ok(Body::Fixed(5)));
-        check("5,05 ,\t5", Ok(Body::Fixed(5)));
-        check("5,", Ok(Body::Fixed(5)));
-        check("18446744073709551615", Ok(Body::Fixed(u64::MAX)));
+        check("0", Ok(BodyEnd::Fixed(0)));
+        check(" \t5\t ", Ok(BodyEnd::Fixed(5)));
+        check("0005", Ok(BodyEnd::Fixed(5)));
+        check("5, 5", Ok(BodyEnd::Fixed(5)));
+        check("5,05 ,\t5", Ok(BodyEnd::Fixed(5)));
+        check("5,", Ok(BodyEnd::Fixed(5)));
+        check("18446744073709551615", Ok(BodyEnd::Fixed(u64::MAX)));
         check("18446744073709551616", Err(Bad));
         check("99999999999999999999999", Err(Bad));
         check("5, 6", Err(Conflicting));
@@ -266,8 +266,8 @@ mod tests {
             check(bad, Err(Bad));
         }
         let twice = |a, b| body(&[("CONTENT-LENGTH", a), ("content-length", b)]);
-        assert_eq!(twice("7", "7"), Ok(Body::Fixed(7)));
-        assert_eq!(twice("7", "7, 7"), Ok(Body::Fixed(7)));
+        assert_eq!(twice("7", "7"), Ok(BodyEnd::Fixed(7)));
+        assert_eq!(twice("7", "7, 7"), Ok(BodyEnd::Fixed(7)));
         assert_eq!(twice("7", "8"), Err(Conflicting));
         assert_eq!(twice("7", ""), Err(Bad));
     }
@@ -277,14 +277,14 @@ mod tests {
         let check = |value: &str, expected| {
             assert_eq!(body(&[("Transfer-Encoding", value)]), expected, "{value:?}");
         };
-        check("chunked", Ok(Body::Chunked));
-        check(" ChUnKeD\t", Ok(Body::Chunked));
-        check("gzip, chunked", Ok(Body::Chunked));
-        check("gzip;q=1,,chunked,", Ok(Body::Chunked));
-        check("gzip", Ok(Body::UntilClose));
-        check("identity", Ok(Body::UntilClose));
-        check("chunked, gzip", Ok(Body::UntilClose));
-        check("xchunked", Ok(Body::UntilClose));
+        check("chunked", Ok(BodyEnd::Chunked));
+        check(" ChUnKeD\t", Ok(BodyEnd::Chunked));
+        check("gzip, chunked", Ok(BodyEnd::Chunked));
+        check("gzip;q=1,,chunked,", Ok(BodyEnd::Chunked));
+        check("gzip", Ok(BodyEnd::UntilClose));
+        check("identity", Ok(BodyEnd::UntilClose));
+        check("chunked, gzip", Ok(BodyEnd::UntilClose));
+        check("xchunked", Ok(BodyEnd::UntilClose));
         let bad = [
             "",
             ",",
@@ -303,13 +303,13 @@ mod tests {
         let both = body(&[("Transfer-Encoding", "chunked"), ("Content-Length", "5")]);
         assert_eq!(both, Err(ProtocolError::ConflictingFraming));
         let two = body(&[("Transfer-Encoding", "gzip"), ("transfer-encoding", "chunked")]);
-        assert_eq!(two, Ok(Body::Chunked));
+        assert_eq!(two, Ok(BodyEnd::Chunked));
     }
 
     #[test]
     fn connections() {
         let check = |minor, value: &str, expected| {
-            let mut framing = Framing::default();
+            let mut framing = FramingFields::default();
             framing.field(b"Connection", value.as_bytes());
             assert_eq!(framing.closes(minor), expected, "1.{minor} {value:?}");
         };

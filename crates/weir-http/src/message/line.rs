@@ -6,7 +6,7 @@ use crate::ProtocolError;
 
 /// A complete request line, by offsets in the bytes that it was read from.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RequestLine {
+pub(crate) struct LineOffsets {
     /// End of the method, a token.
     pub(crate) method: usize,
     /// End of the target, which starts one byte after the method's end.
@@ -69,7 +69,7 @@ pub(crate) fn after_empty_lines(bytes: &[u8], mut at: usize) -> usize {
 /// Parses the request line at `at` if it has the form of RFC 9112 §3: method, target without
 /// blanks, version of HTTP/1, one space between them. `None` if it has another or is incomplete.
 #[inline]
-pub(crate) fn read_request(bytes: &[u8], at: usize) -> Option<RequestLine> {
+pub(crate) fn read_request(bytes: &[u8], at: usize) -> Option<LineOffsets> {
     let method = scan::find_name_end(bytes, at)?;
     if bytes[method] != b' ' || !is_token(&bytes[at..method]) {
         return None;
@@ -86,7 +86,7 @@ pub(crate) fn read_request(bytes: &[u8], at: usize) -> Option<RequestLine> {
                 [b'\n', ..] => version_at + 9,
                 _ => return None,
             };
-            Some(RequestLine { method, target, minor: minor - b'0', next })
+            Some(LineOffsets { method, target, minor: minor - b'0', next })
         }
         _ => None,
     }

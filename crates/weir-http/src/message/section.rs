@@ -3,7 +3,7 @@
 
 use memchr::memchr;
 
-use super::framing::Framing;
+use super::framing::FramingFields;
 use super::line::{self, Field, Line};
 use crate::ProtocolError;
 
@@ -17,19 +17,19 @@ const LINE_BYTES_KEPT: usize = 4 * 1024;
 /// sizes of the pieces received.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Section {
-    pub(crate) framing: Framing,
+    pub(crate) framing: FramingFields,
     /// Status code; zero until the status line is parsed, and always for trailers.
     pub(crate) status: u16,
     /// Minor version.
     pub(crate) minor: u8,
-    kind: Kind,
+    kind: SectionKind,
     above: Above,
     /// Bytes of the complete lines parsed so far.
     bytes_read: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Kind {
+enum SectionKind {
     #[default]
     Head,
     Trailers,
@@ -46,19 +46,19 @@ enum Above {
 
 /// Progress of one call.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Progress {
+pub(crate) struct SectionProgress {
     pub(crate) bytes: usize,
     pub(crate) is_finished: bool,
 }
 
 impl Section {
     pub(crate) fn trailers() -> Section {
-        Section { kind: Kind::Trailers, ..Section::default() }
+        Section { kind: SectionKind::Trailers, ..Section::default() }
     }
 
     /// Parses the complete lines at the start of `bytes`, up to the end of the section.
     #[inline]
-    pub(crate) fn read(&mut self, bytes: &[u8]) -> Result<Progress, ProtocolError> {
+    pub(crate) fn read(&mut self, bytes: &[u8]) -> Result<SectionProgress, ProtocolError> {
         // A line that does not end within the window exceeds the limit, so lines need no check of
         // their own.
         let window = &bytes[..bytes.len().min(SECTION_BYTES_MAX - self.bytes_read)];
@@ -75,10 +75,12 @@ impl Section {
                 at = field.next;
             }
             if line::is_plain_end(window, at) {
-                return Ok(Progress { bytes: at + 2, is_finished: true });
+                return Ok(SectionProgress { bytes: at + 2, is_finished: true });
             }
             at = match line::read(window, at)? {
-                Some(Line::End { next }) => return Ok(Progress { bytes: next, is_finished: true }),
+                Some(Line::End { next }) => {
+                    return Ok(SectionProgress { bytes: next, is_finished: true });
+                }
                 Some(Line::Field(field)) => {
                     self.field(window, at, field);
                     field.next
@@ -92,25 +94,30 @@ impl Section {
     #[inline(always)]
     fn field(&mut self, window: &[u8], at: usize, field: Field) {
         let (name, value) = (&window[at..field.colon], &window[field.colon + 1..field.content]);
-        let is_framing = self.kind == Kind::Head && self.framing.field(name, value);
+        let is_framing = self.kind == SectionKind::Head && self.framing.field(name, value);
         self.above = if is_framing { Above::FramingField } else { Above::Field };
     }
 
     fn awaits_status(&self) -> bool {
-        self.status == 0 && self.kind == Kind::Head
+        self.status == 0 && self.kind == SectionKind::Head
     }
 
     /// Handles bytes that end within the section, at a line that starts at `at`.
     #[cold]
-    fn pause(&mut self, bytes: &[u8], window: &[u8], at: usize) -> Result<Progress, ProtocolError> {
+    fn pause(
+        &mut self,
+        bytes: &[u8],
+        window: &[u8],
+        at: usize,
+    ) -> Result<SectionProgress, ProtocolError> {
         if window.len() < bytes.len() {
             return Err(match self.kind {
-                Kind::Head => ProtocolError::HeadTooLarge,
-                Kind::Trailers => ProtocolError::TrailersTooLarge,
+                SectionKind::Head => ProtocolError::HeadTooLarge,
+                SectionKind::Trailers => ProtocolError::TrailersTooLarge,
             });
         }
         self.bytes_read += at;
-        Ok(Progress { bytes: at, is_finished: false })
+        Ok(SectionProgress { bytes: at, is_finished: false })
     }
 
     /// Handles a folded line, which continues the previous value (RFC 9112 §5.2). It is rejected
@@ -141,7 +148,7 @@ impl Paused {
     }
 
     /// Continues the section. Bytes of an incomplete line are consumed and stored here.
-    pub(crate) fn resume(&mut self, bytes: &[u8]) -> Result<Progress, ProtocolError> {
+    pub(crate) fn resume(&mut self, bytes: &[u8]) -> Result<SectionProgress, ProtocolError> {
         let mut used = 0;
         if !self.line.is_empty() {
             let line_end = memchr(b'\n', bytes).map(|at| at + 1);
@@ -151,13 +158,13 @@ impl Paused {
             self.line.extend_from_slice(&bytes[..used]);
             if line_end.is_none() && used < room {
                 self.check_start()?;
-                return Ok(Progress { bytes: used, is_finished: false });
+                return Ok(SectionProgress { bytes: used, is_finished: false });
             }
             let progress = self.section.read(&self.line)?;
             debug_assert_eq!(progress.bytes, self.line.len(), "a whole line is read whole");
             self.line.clear();
             if progress.is_finished {
-                return Ok(Progress { bytes: used, is_finished: true });
+                return Ok(SectionProgress { bytes: used, is_finished: true });
             }
         }
         let progress = self.section.read(&bytes[used..])?;
@@ -166,7 +173,7 @@ impl Paused {
             self.line.extend_from_slice(&bytes[used..]);
             used = bytes.len();
         }
-        Ok(Progress { bytes: used, is_finished: progress.is_finished })
+        Ok(SectionProgress { bytes: used, is_finished: progress.is_finished })
     }
 
     /// Drops the section; frees a buffer that one long line has enlarged.

@@ -8,5 +8,5 @@ mod part;
 pub use crate::message::chunked::{LAST_CHUNK, push_chunk_size};
 pub use crate::message::framing::response_has_body;
 pub use fault::RequestFault;
-pub use parser::{Progress, RequestParser};
+pub use parser::{ReadProgress, RequestParser};
 pub use part::{RequestBody, RequestHead, RequestLine, RequestPart};

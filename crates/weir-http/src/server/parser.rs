@@ -7,7 +7,7 @@ use super::fault::RequestFault;
 use super::part::{RequestBody, RequestHead, RequestLine, RequestPart};
 use crate::ProtocolError;
 use crate::message::chunked::ChunkFraming;
-use crate::message::framing::{Body, Framing};
+use crate::message::framing::{BodyEnd, FramingFields};
 use crate::message::line::{self, Field, Line};
 use crate::message::section::{Paused, SECTION_BYTES_MAX, Section};
 
@@ -23,7 +23,7 @@ const CHUNK_BYTES_LIMIT: u64 = 1 << 60;
 /// are complete, so the results do not depend on the sizes of the pieces.
 #[derive(Debug, Default)]
 pub struct RequestParser {
-    state: State,
+    state: ParserState,
     /// The received part of a head's line.
     line: Vec<u8>,
     /// The trailer section; kept after the first one for its buffer.
@@ -32,7 +32,7 @@ pub struct RequestParser {
 
 /// Progress of one call of [`RequestParser::read`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum ReadProgress {
     /// All bytes are read. A request is incomplete, or none has begun.
     Incomplete,
     /// The head is complete, and a body follows.
@@ -43,22 +43,22 @@ pub enum Progress {
 
 /// The parsing state, except for buffers.
 #[derive(Debug, Default)]
-struct State {
-    phase: Phase,
+struct ParserState {
+    phase: RequestElement,
     /// Minor version of the current request.
     minor: u8,
     expects_continue: bool,
     chunk: ChunkFraming,
     /// Bytes of the current head in complete lines so far, with the empty lines before it.
     head_bytes: usize,
-    framing: Framing,
+    framing: FramingFields,
     /// Bytes left of the body or chunk; while a chunk's size is parsed, the size.
     left: u64,
 }
 
 /// Element that the next byte belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Phase {
+enum RequestElement {
     /// A request line, or an empty line before it.
     #[default]
     Start,
@@ -82,15 +82,15 @@ impl RequestParser {
     /// True between two requests: none has begun, or the last one is complete.
     #[inline]
     pub fn is_idle(&self) -> bool {
-        self.state.phase == Phase::Start && self.line.is_empty()
+        self.state.phase == RequestElement::Start && self.line.is_empty()
     }
 
     /// True within a head: at least one of its bytes is read, and not all of them.
     #[inline]
     pub fn is_in_head(&self) -> bool {
         match self.state.phase {
-            Phase::Start => !self.line.is_empty(),
-            phase => phase == Phase::Fields,
+            RequestElement::Start => !self.line.is_empty(),
+            phase => phase == RequestElement::Fields,
         }
     }
 
@@ -106,36 +106,36 @@ impl RequestParser {
         &mut self,
         bytes: &mut &[u8],
         mut take: impl FnMut(RequestPart<'_>) -> Result<(), E>,
-    ) -> Result<Progress, E> {
+    ) -> Result<ReadProgress, E> {
         match self.state.phase {
-            Phase::Start | Phase::Fields if self.line.is_empty() => {
+            RequestElement::Start | RequestElement::Fields if self.line.is_empty() => {
                 let progress = self.state.read_lines(bytes, &mut take)?;
-                if progress == Progress::Incomplete {
+                if progress == ReadProgress::Incomplete {
                     self.line.extend_from_slice(bytes);
                     *bytes = &[];
                 }
                 Ok(progress)
             }
-            Phase::Start | Phase::Fields => {
+            RequestElement::Start | RequestElement::Fields => {
                 if !self.complete_line(bytes)? {
-                    return Ok(Progress::Incomplete);
+                    return Ok(ReadProgress::Incomplete);
                 }
                 let progress = self.state.read_lines(&mut &self.line[..], &mut take)?;
                 self.clear_line();
                 match progress {
-                    Progress::Incomplete => self.read(bytes, take),
+                    ReadProgress::Incomplete => self.read(bytes, take),
                     _ => Ok(progress),
                 }
             }
-            Phase::Fixed => Ok(self.state.skip_fixed(bytes)),
-            Phase::Failed(fault) => Err(fault.into()),
+            RequestElement::Fixed => Ok(self.state.skip_fixed(bytes)),
+            RequestElement::Failed(fault) => Err(fault.into()),
             _ => Ok(self.skip_chunks(bytes)?),
         }
     }
 
     /// Prepares for a new connection; allocations are kept.
     pub fn reset(&mut self) {
-        self.state = State::default();
+        self.state = ParserState::default();
         self.clear_line();
     }
 
@@ -160,46 +160,46 @@ impl RequestParser {
     }
 
     /// Skips bytes of a chunked body, up to its end.
-    fn skip_chunks(&mut self, bytes: &mut &[u8]) -> Result<Progress, RequestFault> {
+    fn skip_chunks(&mut self, bytes: &mut &[u8]) -> Result<ReadProgress, RequestFault> {
         while !bytes.is_empty() {
             let used = match self.state.phase {
-                Phase::TrailerStart => {
+                RequestElement::TrailerStart => {
                     self.begin_trailers();
                     Ok(0)
                 }
-                Phase::Trailers => self.skip_trailers(bytes),
+                RequestElement::Trailers => self.skip_trailers(bytes),
                 _ => self.state.skip(bytes),
             };
             let used = used.map_err(|error| self.state.fail(RequestFault::in_body(error)))?;
             *bytes = &bytes[used..];
-            if self.state.phase == Phase::Start {
-                return Ok(Progress::End);
+            if self.state.phase == RequestElement::Start {
+                return Ok(ReadProgress::End);
             }
         }
-        Ok(Progress::Incomplete)
+        Ok(ReadProgress::Incomplete)
     }
 
     fn begin_trailers(&mut self) {
         let trailers = self.trailers.get_or_insert_default();
         trailers.clear();
         trailers.pause(Section::trailers(), b"");
-        self.state.phase = Phase::Trailers;
+        self.state.phase = RequestElement::Trailers;
     }
 
     fn skip_trailers(&mut self, bytes: &[u8]) -> Result<usize, ProtocolError> {
         let trailers = self.trailers.as_mut().expect("they have begun");
         let progress = trailers.resume(bytes)?;
         if progress.is_finished {
-            self.state.phase = Phase::Start;
+            self.state.phase = RequestElement::Start;
         }
         Ok(progress.bytes)
     }
 }
 
-impl State {
+impl ParserState {
     #[cold]
     fn fail(&mut self, fault: RequestFault) -> RequestFault {
-        self.phase = Phase::Failed(fault);
+        self.phase = RequestElement::Failed(fault);
         fault
     }
 
@@ -214,10 +214,10 @@ impl State {
         &mut self,
         bytes: &mut &[u8],
         take: &mut impl FnMut(RequestPart<'_>) -> Result<(), E>,
-    ) -> Result<Progress, E> {
+    ) -> Result<ReadProgress, E> {
         let window = &bytes[..bytes.len().min(self.room())];
         let mut at = 0;
-        if self.phase == Phase::Start {
+        if self.phase == RequestElement::Start {
             at = line::after_empty_lines(window, 0);
             let Some((line, next)) = self.request_line(window, at)? else {
                 return self.pause(bytes, window, at).map_err(E::from);
@@ -260,13 +260,13 @@ impl State {
         bytes: &mut &[u8],
         window: &[u8],
         at: usize,
-    ) -> Result<Progress, RequestFault> {
+    ) -> Result<ReadProgress, RequestFault> {
         if window.len() == self.room() {
             return Err(self.fail(RequestFault::HeadTooLarge));
         }
         self.head_bytes += at;
         *bytes = &bytes[at..];
-        Ok(Progress::Incomplete)
+        Ok(ReadProgress::Incomplete)
     }
 
     /// Parses the request line at `at`. Returns it and its end; `None` if it is incomplete.
@@ -285,10 +285,10 @@ impl State {
                 };
             }
         };
-        self.phase = Phase::Fields;
+        self.phase = RequestElement::Fields;
         self.minor = line.minor;
         self.expects_continue = false;
-        self.framing = Framing::default();
+        self.framing = FramingFields::default();
         let (method, target) = (&window[at..line.method], &window[line.method + 1..line.target]);
         Ok(Some((RequestLine { method, target, minor: line.minor }, line.next)))
     }
@@ -331,7 +331,7 @@ impl State {
     fn end_head<E: From<RequestFault>>(
         &mut self,
         take: &mut impl FnMut(RequestPart<'_>) -> Result<(), E>,
-    ) -> Result<Progress, E> {
+    ) -> Result<ReadProgress, E> {
         let body = self.body()?;
         take(RequestPart::Head(RequestHead {
             minor: self.minor,
@@ -343,24 +343,24 @@ impl State {
         self.head_bytes = 0;
         (self.phase, self.left) = match body {
             RequestBody::None => {
-                self.phase = Phase::Start;
-                return Ok(Progress::End);
+                self.phase = RequestElement::Start;
+                return Ok(ReadProgress::End);
             }
-            RequestBody::Length(length) => (Phase::Fixed, length),
-            RequestBody::Chunked => (Phase::ChunkLine, 0),
+            RequestBody::Length(length) => (RequestElement::Fixed, length),
+            RequestBody::Chunked => (RequestElement::ChunkLine, 0),
         };
         self.chunk = ChunkFraming::default();
-        Ok(Progress::Head)
+        Ok(ReadProgress::Head)
     }
 
     /// Returns the body that the fields of the head announce.
     #[inline]
     fn body(&mut self) -> Result<RequestBody, RequestFault> {
         match self.framing.request_body(self.minor) {
-            Ok(Body::Fixed(0)) => Ok(RequestBody::None),
-            Ok(Body::Fixed(length)) => Ok(RequestBody::Length(length)),
-            Ok(Body::Chunked) => Ok(RequestBody::Chunked),
-            Ok(Body::UntilClose) => unreachable!("the end of a request's body is known"),
+            Ok(BodyEnd::Fixed(0)) => Ok(RequestBody::None),
+            Ok(BodyEnd::Fixed(length)) => Ok(RequestBody::Length(length)),
+            Ok(BodyEnd::Chunked) => Ok(RequestBody::Chunked),
+            Ok(BodyEnd::UntilClose) => unreachable!("the end of a request's body is known"),
             Err(ProtocolError::BadTransferEncoding) => {
                 Err(self.fail(RequestFault::TransferEncodingInHttp10))
             }
@@ -370,33 +370,37 @@ impl State {
 
     /// Skips bytes of a body of known length, up to its end.
     #[inline]
-    fn skip_fixed(&mut self, bytes: &mut &[u8]) -> Progress {
+    fn skip_fixed(&mut self, bytes: &mut &[u8]) -> ReadProgress {
         let used = self.left.min(bytes.len() as u64);
         self.left -= used;
         *bytes = &bytes[used as usize..];
         if self.left > 0 {
-            return Progress::Incomplete;
+            return ReadProgress::Incomplete;
         }
-        self.phase = Phase::Start;
-        Progress::End
+        self.phase = RequestElement::Start;
+        ReadProgress::End
     }
 
     /// Skips bytes of one phase of a chunked body, except trailers. Returns their number.
     fn skip(&mut self, bytes: &[u8]) -> Result<usize, ProtocolError> {
-        if self.phase == Phase::ChunkLine {
+        if self.phase == RequestElement::ChunkLine {
             let (used, is_end) = self.chunk.read_lenient(&mut self.left, bytes)?;
             if is_end && self.left >= CHUNK_BYTES_LIMIT {
                 return Err(ProtocolError::BadChunkSize);
             }
             if is_end {
-                self.phase = if self.left == 0 { Phase::TrailerStart } else { Phase::ChunkData };
+                self.phase = if self.left == 0 {
+                    RequestElement::TrailerStart
+                } else {
+                    RequestElement::ChunkData
+                };
             }
             return Ok(used);
         }
         let used = self.left.min(bytes.len() as u64);
         self.left -= used;
         if self.left == 0 {
-            (self.phase, self.chunk) = (Phase::ChunkLine, ChunkFraming::next());
+            (self.phase, self.chunk) = (RequestElement::ChunkLine, ChunkFraming::next());
         }
         Ok(used as usize)
     }

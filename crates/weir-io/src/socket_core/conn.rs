@@ -14,7 +14,7 @@ pub(crate) struct Conn<C> {
     /// Socket; if the connection is closed, its last socket, if that can connect again.
     pub(crate) fd: Option<OwnedFd>,
     pub(crate) generation: u16,
-    pub(crate) state: State,
+    pub(crate) state: ConnState,
     /// `errno` of a failed send, reported once everything received has been returned. All values on
     /// Linux fit.
     pub(crate) send_error: u8,
@@ -40,7 +40,7 @@ pub(crate) struct Conn<C> {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum ConnState {
     #[default]
     Closed,
     /// The failure is queued in `failures`; there is no socket any more.
@@ -61,12 +61,12 @@ impl<C> Conn<C> {
     /// True if there is a socket that its owner may use.
     #[inline]
     pub(crate) fn is_live(&self) -> bool {
-        matches!(self.state, State::Connecting | State::Open)
+        matches!(self.state, ConnState::Connecting | ConnState::Open)
     }
 
     /// True if a graceful close has to send bytes first.
     pub(crate) fn has_unsent(&self) -> bool {
-        self.state == State::Open && !self.unsent.is_empty()
+        self.state == ConnState::Open && !self.unsent.is_empty()
     }
 
     /// Returns the error of a failed send.
@@ -77,7 +77,7 @@ impl<C> Conn<C> {
     /// Ends the connection on its socket, and takes out the socket if it can connect again. A new
     /// socket would cost a tenth more per connection.
     pub(super) fn spend(&mut self, how: Close) -> Option<OwnedFd> {
-        if self.family == 0 || self.state != State::Open {
+        if self.family == 0 || self.state != ConnState::Open {
             return None;
         }
         self.fd.take_if(|fd| match how {

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use super::{SocketCore, State};
+use super::{ConnState, SocketCore};
 use crate::raw_event::{Filled, RawEvent, RawEventKind};
 use crate::socket;
 use crate::{Close, Nanos, Segment};
@@ -37,7 +37,7 @@ impl<C: Default> SocketCore<C> {
     pub(crate) fn shut(&mut self, index: u32) -> Option<OwnedFd> {
         let conn = &mut self.conns[index as usize];
         self.outgoing.clear(&mut conn.unsent);
-        conn.state = State::Closed;
+        conn.state = ConnState::Closed;
         if std::mem::take(&mut conn.numbered) {
             self.numbers.give_back(index);
         }

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use super::{Conn, SocketCore, State};
+use super::{Conn, ConnState, SocketCore};
 use crate::limits::RETRY_NS;
 use crate::raw_event::{RawEvent, RawEventKind};
 use crate::slab::NONE;
@@ -15,7 +15,7 @@ impl<C: Default> SocketCore<C> {
     /// True if a connection is not closed: it has a socket, or a failure to report.
     #[inline]
     pub(crate) fn is_in_use(&self, conn: ConnId) -> bool {
-        self.conns.get(conn.index()).is_some_and(|conn| conn.state != State::Closed)
+        self.conns.get(conn.index()).is_some_and(|conn| conn.state != ConnState::Closed)
     }
 
     /// Begins another generation of a connection that is new or closed. Returns its last socket, if
@@ -36,7 +36,7 @@ impl<C: Default> SocketCore<C> {
         conn.stamps = stamps;
         // Discarded bytes have no time stamp.
         conn.discards = options.discard && is_tcp && stamps == NONE;
-        conn.state = State::Connecting;
+        conn.state = ConnState::Connecting;
         spent
     }
 
@@ -53,7 +53,7 @@ impl<C: Default> SocketCore<C> {
             self.conns.resize_with(index as usize + 1, Conn::new);
         }
         let conn = &mut self.conns[index as usize];
-        debug_assert_eq!(conn.state, State::Closed, "connection in use");
+        debug_assert_eq!(conn.state, ConnState::Closed, "connection in use");
         self.stamps.remove(conn.stamps);
         *conn = Conn {
             generation: conn.generation.wrapping_add(1),
@@ -75,7 +75,7 @@ impl<C: Default> SocketCore<C> {
         let conn = &mut self.conns[index as usize];
         self.outgoing.clear(&mut conn.unsent);
         conn.fd = None;
-        conn.state = State::Failing;
+        conn.state = ConnState::Failing;
         self.fail_later(index, error);
     }
 
@@ -83,7 +83,7 @@ impl<C: Default> SocketCore<C> {
     pub(crate) fn take_failure(&mut self) -> Option<(u32, io::Error)> {
         while let Some((index, generation, error)) = self.failures.pop_front() {
             let conn = &self.conns[index as usize];
-            if conn.generation == generation && conn.state != State::Closed {
+            if conn.generation == generation && conn.state != ConnState::Closed {
                 return Some((index, error));
             }
         }
@@ -93,7 +93,7 @@ impl<C: Default> SocketCore<C> {
     /// Opens a connection whose connect succeeded, and returns the event.
     pub(crate) fn connected(&mut self, index: u32, at: Nanos) -> RawEvent {
         let conn = &mut self.conns[index as usize];
-        conn.state = State::Open;
+        conn.state = ConnState::Open;
         let (is_stamped, has_unsent) = (conn.stamps != NONE, !conn.unsent.is_empty());
         if is_stamped {
             self.begin_stamps(index);
@@ -127,7 +127,7 @@ impl<C: Default> SocketCore<C> {
     /// True if the socket of this generation is connecting.
     pub(crate) fn is_connecting(&self, index: u32, generation: u16) -> bool {
         let conn = &self.conns[index as usize];
-        conn.generation == generation && conn.state == State::Connecting
+        conn.generation == generation && conn.state == ConnState::Connecting
     }
 
     /// Takes the number of a connection to accept.
@@ -137,7 +137,7 @@ impl<C: Default> SocketCore<C> {
             match self.conns.get_mut(number as usize) {
                 // The caller has connected under this number; it becomes free once that connection
                 // is closed.
-                Some(conn) if conn.state != State::Closed => conn.numbered = true,
+                Some(conn) if conn.state != ConnState::Closed => conn.numbered = true,
                 _ => return Some(number),
             }
         }
@@ -152,7 +152,7 @@ impl<C: Default> SocketCore<C> {
         }
         let conn = self.renew(index);
         conn.fd = Some(fd);
-        conn.state = State::Open;
+        conn.state = ConnState::Open;
         conn.numbered = true;
         conn
     }

@@ -6,7 +6,7 @@ use super::pending_sends::Slow;
 use super::{NOTHING, RawEvent, Uring, kind};
 use crate::Close;
 use crate::slab::NONE;
-use crate::socket_core::State;
+use crate::socket_core::ConnState;
 use crate::token::Token;
 
 impl Uring {
@@ -46,7 +46,7 @@ impl Uring {
             // The pending request keeps the socket open.
             self.notes.cancels.push(Token::new(armed, generation, index).pack());
         }
-        if conn.state == State::Connecting {
+        if conn.state == ConnState::Connecting {
             self.notes.cancels.push(Token::new(kind::CONNECT, generation, index).pack());
         }
         let slot = conn.own.replace_slow(NONE);

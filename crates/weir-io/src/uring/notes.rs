@@ -14,7 +14,7 @@ const FEW_CONNECTS: usize = 64;
 
 /// Work of the next submission, in the order in which it is submitted.
 #[derive(Default)]
-pub(super) struct Notes {
+pub(super) struct PendingWork {
     /// Words of requests to cancel.
     pub(super) cancels: Vec<u64>,
     pub(super) closes: Vec<OwnedFd>,
@@ -26,7 +26,7 @@ pub(super) struct Notes {
     pub(super) waker: bool,
 }
 
-impl Notes {
+impl PendingWork {
     /// Submits cancels and closes, which come first in a submission: a receive or send recorded
     /// for the same connection is for its next socket.
     pub(super) fn submit_endings(&mut self, ring: &mut Ring) -> io::Result<()> {

@@ -5,11 +5,11 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use io_uring::{cqueue, opcode, types};
 
-use super::ring::{Completion, descriptor};
+use super::ring::{CompletionEntry, descriptor};
 use super::{RawEvent, Uring, kind};
 use crate::raw_event::RawEventKind;
 use crate::socket::{self, Begun, SockAddr};
-use crate::socket_core::State;
+use crate::socket_core::ConnState;
 use crate::token::Token;
 use crate::{ConnId, Endpoint, SocketOptions};
 
@@ -75,10 +75,10 @@ impl Uring {
         Some(RawEvent { at: self.core.clock.now(), ..raw_event })
     }
 
-    pub(super) fn on_connected(&mut self, token: Token, done: Completion) -> Option<RawEvent> {
+    pub(super) fn on_connected(&mut self, token: Token, done: CompletionEntry) -> Option<RawEvent> {
         let conn = self.core.live(token)?;
         // The connect request has completed, so closing does not have to cancel it.
-        conn.state = State::Open;
+        conn.state = ConnState::Open;
         if done.result < 0 {
             let error = io::Error::from_raw_os_error(-done.result);
             return Some(self.fail(token.index, error));
@@ -121,7 +121,7 @@ impl Uring {
         Ok(())
     }
 
-    pub(super) fn on_accepted(&mut self, at: u32, done: Completion) -> Option<RawEvent> {
+    pub(super) fn on_accepted(&mut self, at: u32, done: CompletionEntry) -> Option<RawEvent> {
         let acceptor = &mut self.acceptors[at as usize];
         let is_tcp = acceptor.listener.is_tcp;
         acceptor.armed = cqueue::more(done.flags);

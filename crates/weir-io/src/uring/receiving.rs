@@ -7,12 +7,12 @@ use std::ptr;
 use io_uring::{cqueue, opcode, squeue, types};
 
 use super::buffers::GROUP;
-use super::ring::Completion;
-use super::{Conn, NOTHING, RawEvent, Uring, kind};
+use super::ring::CompletionEntry;
+use super::{NOTHING, RawEvent, Uring, UringConn, kind};
 use crate::limits::{DISCARD_MAX, DISCARD_MIN, HEAD_BYTES};
 use crate::raw_event::{Filled, RawEventKind};
 use crate::slab::NONE;
-use crate::socket_core::State;
+use crate::socket_core::ConnState;
 use crate::token::Token;
 
 /// Events watched on a polled connection.
@@ -57,7 +57,7 @@ impl Uring {
             let index = self.notes.receives[at];
             let conn = &mut self.core.conns[index as usize];
             if !std::mem::take(&mut conn.own.unarmed)
-                || conn.state != State::Open
+                || conn.state != ConnState::Open
                 || conn.own.armed != NOTHING
             {
                 continue;
@@ -80,14 +80,14 @@ impl Uring {
         let mut taken = 0;
         while let Some(index) = self.notes.receives.get(taken).copied() {
             let conn = &mut self.core.conns[index as usize];
-            if conn.state == State::Open && conn.own.armed == kind::POLL {
+            if conn.state == ConnState::Open && conn.own.armed == kind::POLL {
                 // One buffer belongs to the event returned last.
                 if self.receiving + 1 >= u32::from(self.buffers.count) {
                     break;
                 }
             }
             taken += 1;
-            if !std::mem::take(&mut conn.own.unarmed) || conn.state != State::Open {
+            if !std::mem::take(&mut conn.own.unarmed) || conn.state != ConnState::Open {
                 continue;
             }
             let (kind, entry) = match conn.own.armed {
@@ -109,7 +109,7 @@ impl Uring {
     }
 
     /// Handles a poll's completion: there are bytes to receive, or the poll has ended.
-    pub(super) fn on_polled(&mut self, token: Token, done: Completion) -> Option<RawEvent> {
+    pub(super) fn on_polled(&mut self, token: Token, done: CompletionEntry) -> Option<RawEvent> {
         let conn = self.core.live(token)?;
         if !cqueue::more(done.flags) {
             // A new poll reports at once what is there.
@@ -127,7 +127,7 @@ impl Uring {
     }
 
     #[inline]
-    pub(super) fn on_received(&mut self, token: Token, done: Completion) -> Option<RawEvent> {
+    pub(super) fn on_received(&mut self, token: Token, done: CompletionEntry) -> Option<RawEvent> {
         let buffer = cqueue::buffer_select(done.flags);
         let is_last = !cqueue::more(done.flags);
         self.receiving -= u32::from(self.polls);
@@ -157,7 +157,7 @@ impl Uring {
         Some(self.core.raw_event(token.index, received, self.collected_at))
     }
 
-    pub(super) fn on_skipped(&mut self, token: Token, done: Completion) -> Option<RawEvent> {
+    pub(super) fn on_skipped(&mut self, token: Token, done: CompletionEntry) -> Option<RawEvent> {
         let conn = self.core.live(token)?;
         if conn.own.armed == kind::SKIP {
             conn.own.armed = NOTHING;
@@ -214,7 +214,7 @@ impl Uring {
 }
 
 /// Returns the receive that suits the state of a connection.
-fn receive(conn: &Conn, header: &libc::msghdr) -> (u8, squeue::Entry) {
+fn receive(conn: &UringConn, header: &libc::msghdr) -> (u8, squeue::Entry) {
     let fd = target(conn);
     if conn.send_error != 0 {
         // Takes the bytes that have arrived and does not wait for more.
@@ -236,7 +236,7 @@ fn receive(conn: &Conn, header: &libc::msghdr) -> (u8, squeue::Entry) {
 
 /// Returns the receive that suits the state of a connection reported as ready. It takes the bytes
 /// there are and never waits, so that the poll goes on.
-fn receive_now(conn: &Conn) -> (u8, squeue::Entry) {
+fn receive_now(conn: &UringConn) -> (u8, squeue::Entry) {
     if conn.send_error == 0 && conn.discards && u64::from(conn.discard) >= DISCARD_MIN {
         return (kind::SKIP, skip(conn, libc::MSG_DONTWAIT));
     }
@@ -245,22 +245,22 @@ fn receive_now(conn: &Conn) -> (u8, squeue::Entry) {
 }
 
 /// Receives into a buffer of the pool, at most `len` bytes; zero means a whole buffer.
-fn selected(conn: &Conn, len: u32, flags: i32) -> squeue::Entry {
+fn selected(conn: &UringConn, len: u32, flags: i32) -> squeue::Entry {
     let entry = opcode::Recv::new(target(conn), ptr::null_mut(), len).buf_group(GROUP);
     entry.flags(flags).build().flags(squeue::Flags::BUFFER_SELECT)
 }
 
 /// Takes bytes off a TCP stream without copying them, by MSG_TRUNC (tcp(7)).
-fn skip(conn: &Conn, flags: i32) -> squeue::Entry {
+fn skip(conn: &UringConn, flags: i32) -> squeue::Entry {
     let len = u64::from(conn.discard).min(DISCARD_MAX) as u32;
     let entry = opcode::Recv::new(target(conn), ptr::null_mut(), len);
     entry.flags(libc::MSG_TRUNC | flags).build()
 }
 
-fn poll(conn: &Conn) -> squeue::Entry {
+fn poll(conn: &UringConn) -> squeue::Entry {
     opcode::PollAdd::new(target(conn), WATCHED).multi(true).build()
 }
 
-fn target(conn: &Conn) -> types::Fd {
+fn target(conn: &UringConn) -> types::Fd {
     types::Fd(conn.fd.as_ref().map_or(-1, AsRawFd::as_raw_fd))
 }

@@ -16,7 +16,7 @@ use crate::token::Token;
 
 /// A completion, taken out of the queue.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Completion {
+pub(super) struct CompletionEntry {
     pub(super) word: u64,
     pub(super) result: i32,
     pub(super) flags: u32,
@@ -143,8 +143,8 @@ impl Ring {
     }
 
     /// Takes the completions out of the queue.
-    pub(super) fn completions(&mut self) -> impl Iterator<Item = Completion> + '_ {
-        self.uring.completion().map(|entry: cqueue::Entry| Completion {
+    pub(super) fn completions(&mut self) -> impl Iterator<Item = CompletionEntry> + '_ {
+        self.uring.completion().map(|entry: cqueue::Entry| CompletionEntry {
             word: entry.user_data(),
             result: entry.result(),
             flags: entry.flags(),

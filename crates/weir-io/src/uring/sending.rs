@@ -23,7 +23,7 @@ use io_uring::{opcode, squeue, types};
 use super::pending_sends::{Issued, Slow};
 use super::{NOTHING, Uring, kind};
 use crate::slab::NONE;
-use crate::socket_core::State;
+use crate::socket_core::ConnState;
 use crate::stamping;
 use crate::token::Token;
 
@@ -53,7 +53,7 @@ impl Uring {
         let (Some(fd), Some(front)) = (&conn.fd, self.core.outgoing.front(&conn.unsent)) else {
             return Ok(true);
         };
-        if conn.state != State::Open || conn.own.slow() != NONE {
+        if conn.state != ConnState::Open || conn.own.slow() != NONE {
             // Recorded again once it is connected, or there is room.
             return Ok(true);
         }

@@ -2,7 +2,7 @@
 
 use io_uring::cqueue;
 
-use super::ring::Completion;
+use super::ring::CompletionEntry;
 use super::{NOTHING, RawEvent, Uring};
 use crate::raw_event::Filled;
 use crate::stamping::{self, CONTROL_BYTES};
@@ -21,7 +21,7 @@ impl Uring {
     pub(super) fn on_received_stamped(
         &mut self,
         token: Token,
-        done: Completion,
+        done: CompletionEntry,
     ) -> Option<RawEvent> {
         let buffer = cqueue::buffer_select(done.flags);
         let Some(conn) = self.core.live(token) else {

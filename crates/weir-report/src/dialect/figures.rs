@@ -4,7 +4,7 @@ use weir_result::Histogram;
 
 /// The tool whose report is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
+pub enum ReportDialect {
     /// wrk 4.2.
     Wrk,
     /// wrk2 4.0.
@@ -49,7 +49,7 @@ pub struct SocketErrors {
 
 /// Selection of the optional blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lines {
+pub struct OptionalBlocks {
     /// True if the percentiles are printed; for wrk2, with their whole spectrum.
     pub latency: bool,
     /// wrk2 only: true if the same is printed for the uncorrected latencies.

@@ -6,15 +6,19 @@ use weir_result::Histogram;
 
 use super::micros::Micros;
 use super::statistics::Statistics;
-use super::{Dialect, Figures, Lines, units};
-use crate::ladder::{self, Row, Step};
+use super::{Figures, OptionalBlocks, ReportDialect, units};
+use crate::ladder::{self, LadderRow, LadderStep};
 
 /// Bucket counts in the footer, for an HdrHistogram from 1 µs to 24 h with three digits.
 const BUCKETS: u32 = 27;
 const SUB_BUCKETS: u32 = 2_048;
 
 /// Writes the selected blocks.
-pub(super) fn write(figures: &Figures, lines: &Lines, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(
+    figures: &Figures,
+    lines: &OptionalBlocks,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     if lines.latency {
         write_block("Recorded Latency", &figures.latency, out)?;
     }
@@ -38,14 +42,14 @@ fn write_block(title: &str, latency: &Histogram, out: &mut dyn Write) -> io::Res
     writeln!(out, "{:>12} {:>12} {:>12} {:>12}\n", heads[0], heads[1], heads[2], heads[3])?;
     for row in rows(&micros) {
         let value = row.value as f64 / 1e3;
-        let (share, inverse) = row.step.map_or((1.0, f64::INFINITY), Step::share_and_inverse);
+        let (share, inverse) = row.step.map_or((1.0, f64::INFINITY), LadderStep::share_and_inverse);
         writeln!(out, "{value:>12.3} {share:>12.6} {:>12} {inverse:>12.2}", row.reached)?;
     }
     write_footer(latency, &micros, out)
 }
 
 fn write_footer(latency: &Histogram, micros: &Micros, out: &mut dyn Write) -> io::Result<()> {
-    let Statistics { mean, stdev, max, .. } = Statistics::of_latency(Dialect::Wrk2, latency);
+    let Statistics { mean, stdev, max, .. } = Statistics::of_latency(ReportDialect::Wrk2, latency);
     let (mean, stdev, max) = (mean / 1e3, stdev / 1e3, max as f64 / 1e3);
     let count = micros.count();
     writeln!(out, "#[Mean    = {mean:>12.3}, StdDeviation   = {stdev:>12.3}]")?;
@@ -55,7 +59,7 @@ fn write_footer(latency: &Histogram, micros: &Micros, out: &mut dyn Write) -> io
 }
 
 /// Returns the lines of the spectrum.
-fn rows(micros: &Micros) -> Vec<Row> {
+fn rows(micros: &Micros) -> Vec<LadderRow> {
     ladder::rows(micros.values(), micros.count())
 }
 
@@ -76,7 +80,7 @@ mod tests {
     /// `(µs, percentile, reached)` of every line; percentile 100 is the last one.
     #[track_caller]
     fn check(values: &[(u64, u64)], expected: &[(u64, f64, u64)]) {
-        let percent = |step: Step| {
+        let percent = |step: LadderStep| {
             let (beyond, all) = step.beyond();
             (100 * (all - beyond)) as f64 / all as f64
         };

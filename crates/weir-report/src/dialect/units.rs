@@ -6,17 +6,17 @@
 //! moves to the last unit of wrk's table.
 
 /// A table of units, and the step between them.
-struct Scale {
+struct UnitScale {
     base: &'static str,
     step: f64,
     /// Units above the base that are reached, ascending.
     above: &'static [&'static str],
 }
 
-const MICROSECONDS: Scale = Scale { base: "us", step: 1e3, above: &["ms"] };
-const SECONDS: Scale = Scale { base: "s", step: 60.0, above: &["m"] };
-const METRIC: Scale = Scale { base: "", step: 1e3, above: &["k", "M", "G", "T"] };
-const BINARY: Scale = Scale { base: "", step: 1024.0, above: &["K", "M", "G", "T"] };
+const MICROSECONDS: UnitScale = UnitScale { base: "us", step: 1e3, above: &["ms"] };
+const SECONDS: UnitScale = UnitScale { base: "s", step: 60.0, above: &["m"] };
+const METRIC: UnitScale = UnitScale { base: "", step: 1e3, above: &["k", "M", "G", "T"] };
+const BINARY: UnitScale = UnitScale { base: "", step: 1024.0, above: &["K", "M", "G", "T"] };
 
 /// Formats a time in microseconds: `849.00us`, `0.85ms`, `50.99s`, `0.85m`.
 pub(super) fn time(us: f64) -> String {
@@ -47,7 +47,7 @@ pub(super) fn field(text: &str, width: usize) -> String {
     format!("{text:>room$.room$}{:pad$}", "")
 }
 
-impl Scale {
+impl UnitScale {
     fn print(&self, number: f64, decimals: usize) -> String {
         let (mut amount, mut unit) = (number, self.base);
         let mut above = self.above.iter();

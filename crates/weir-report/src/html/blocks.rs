@@ -4,17 +4,17 @@ use std::fmt::Write as _;
 
 use super::escape::{escaped, escaped_json};
 use crate::view::{
-    Block, Cell, Entry, Fact, Form, Line, Plot, Report, Row, Section, Table, TableKind, Tone,
+    Block, CellValue, Entry, Fact, Form, Line, Plot, Report, Row, Section, Table, TableKind, Tone,
 };
 
 /// The body of a page, as far as it is written.
 #[derive(Default)]
-pub(super) struct Page {
+pub(super) struct HtmlPage {
     text: String,
     tables: usize,
 }
 
-impl Page {
+impl HtmlPage {
     pub(super) fn text(self) -> String {
         self.text
     }
@@ -152,9 +152,9 @@ fn row(row: &Row, columns: usize, has_remark: bool) -> String {
     text + "</tr>\n"
 }
 
-fn cell(cell: &Cell) -> String {
+fn cell(cell: &CellValue) -> String {
     match cell {
-        Cell::Bar(part) => {
+        CellValue::Bar(part) => {
             let percent = 100.0 * part;
             format!("<td class=\"bar\"><div style=\"width:{percent:.1}%\"></div></td>")
         }

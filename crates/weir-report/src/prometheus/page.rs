@@ -30,11 +30,11 @@ pub const BOUNDS_NS: [u64; 18] = [
 
 /// A page of metrics, as far as it is written.
 #[derive(Debug, Default)]
-pub struct Page {
+pub struct MetricsPage {
     text: String,
 }
 
-impl Page {
+impl MetricsPage {
     /// Returns the text so far.
     pub fn text(&self) -> &str {
         &self.text

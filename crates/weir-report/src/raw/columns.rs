@@ -16,33 +16,33 @@ use super::trial::RawTrial;
 
 /// All columns of a run, in order: worker, connection and outcome first, then the instants in the
 /// order of time.
-pub(super) const COLUMNS: [Column; 13] = [
-    Column::of("worker", Values::Number(32, |row| Some(row.worker))),
-    Column::optional("connection", Values::Number(32, connection)),
-    Column::of("phase", Values::Text(|row| Some(row.phase.name().into()))),
-    Column::of("outcome", Values::Text(|row| Some(row.outcome.name().into()))),
-    Column::optional("status", Values::Number(16, status)),
-    Column::optional("error", Values::Text(|row| row.error_name().map(Cow::Owned))),
-    Column::of("intended_at", Values::Instant(|row| row.intended_at)),
-    Column::optional("freed_at", Values::Instant(|row| row.freed_at)),
-    Column::optional("sent_at", Values::Instant(|row| row.sent_at)),
-    Column::optional("tx_at", Values::Instant(|row| row.tx_at)),
-    Column::optional("first_byte_at", Values::Instant(|row| row.first_byte_at)),
-    Column::optional("rx_at", Values::Instant(|row| row.rx_at)),
-    Column::of("ended_at", Values::Instant(|row| row.ended_at)),
+pub(super) const COLUMNS: [RawColumn; 13] = [
+    RawColumn::of("worker", ColumnValues::Number(32, |row| Some(row.worker))),
+    RawColumn::optional("connection", ColumnValues::Number(32, connection)),
+    RawColumn::of("phase", ColumnValues::Text(|row| Some(row.phase.name().into()))),
+    RawColumn::of("outcome", ColumnValues::Text(|row| Some(row.outcome.name().into()))),
+    RawColumn::optional("status", ColumnValues::Number(16, status)),
+    RawColumn::optional("error", ColumnValues::Text(|row| row.error_name().map(Cow::Owned))),
+    RawColumn::of("intended_at", ColumnValues::Instant(|row| row.intended_at)),
+    RawColumn::optional("freed_at", ColumnValues::Instant(|row| row.freed_at)),
+    RawColumn::optional("sent_at", ColumnValues::Instant(|row| row.sent_at)),
+    RawColumn::optional("tx_at", ColumnValues::Instant(|row| row.tx_at)),
+    RawColumn::optional("first_byte_at", ColumnValues::Instant(|row| row.first_byte_at)),
+    RawColumn::optional("rx_at", ColumnValues::Instant(|row| row.rx_at)),
+    RawColumn::of("ended_at", ColumnValues::Instant(|row| row.ended_at)),
 ];
 
 /// One column.
-pub(super) struct Column {
+pub(super) struct RawColumn {
     /// Its name.
     pub(super) name: &'static str,
     /// True if it may have no value.
     is_optional: bool,
-    values: Values,
+    values: ColumnValues,
 }
 
 /// Source of a column's values.
-enum Values {
+enum ColumnValues {
     /// Unsigned numbers of this many bits.
     Number(i8, fn(&RawRow) -> Option<u32>),
     /// Nanoseconds; [`RawRow::NEVER`] is no value.
@@ -63,18 +63,18 @@ pub(super) struct ColumnBuffers {
     words: BTreeMap<Cow<'static, str>, ByteArray>,
 }
 
-impl Column {
-    const fn of(name: &'static str, values: Values) -> Column {
-        Column { name, is_optional: false, values }
+impl RawColumn {
+    const fn of(name: &'static str, values: ColumnValues) -> RawColumn {
+        RawColumn { name, is_optional: false, values }
     }
 
-    const fn optional(name: &'static str, values: Values) -> Column {
-        Column { name, is_optional: true, values }
+    const fn optional(name: &'static str, values: ColumnValues) -> RawColumn {
+        RawColumn { name, is_optional: true, values }
     }
 
     /// True if its values are instants in nanoseconds.
     pub(super) fn is_instant(&self) -> bool {
-        matches!(self.values, Values::Instant(_))
+        matches!(self.values, ColumnValues::Instant(_))
     }
 
     /// Writes this column of the rows.
@@ -87,18 +87,18 @@ impl Column {
         let ColumnBuffers { numbers, instants, texts, levels, words } = buffers;
         let is_optional = self.is_optional;
         match self.values {
-            Values::Number(_, value) => {
+            ColumnValues::Number(_, value) => {
                 // The bits are kept: the column is declared unsigned.
                 split(rows, |row| value(row).map(u32::cast_signed), numbers, levels);
                 let levels = is_optional.then_some(levels.as_slice());
                 writer.typed::<Int32Type>().write_batch(numbers, levels, None)
             }
-            Values::Instant(value) => {
+            ColumnValues::Instant(value) => {
                 split(rows, |row| i64::try_from(value(row)).ok(), instants, levels);
                 let levels = is_optional.then_some(levels.as_slice());
                 writer.typed::<Int64Type>().write_batch(instants, levels, None)
             }
-            Values::Text(value) => {
+            ColumnValues::Text(value) => {
                 split(rows, |row| value(row).map(|text| word(words, text)), texts, levels);
                 let levels = is_optional.then_some(levels.as_slice());
                 writer.typed::<ByteArrayType>().write_batch(texts, levels, None)
@@ -110,12 +110,12 @@ impl Column {
     fn schema(&self) -> TypePtr {
         let repetition = if self.is_optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
         let (physical, logical) = match self.values {
-            Values::Number(bit_width, _) => {
+            ColumnValues::Number(bit_width, _) => {
                 let integer = LogicalType::integer(bit_width, false);
                 (PhysicalType::INT32, Some(integer))
             }
-            Values::Instant(_) => (PhysicalType::INT64, None),
-            Values::Text(_) => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
+            ColumnValues::Instant(_) => (PhysicalType::INT64, None),
+            ColumnValues::Text(_) => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
         };
         let column = Type::primitive_type_builder(self.name, physical)
             .with_repetition(repetition)
@@ -152,9 +152,9 @@ fn split<T>(
 }
 
 /// Columns of a study's file, before all others. They have one value in a row group.
-const TRIAL_COLUMNS: [Column; 2] = [
-    Column::of("trial", Values::Number(32, |_| None)),
-    Column::optional("variant", Values::Text(|_| None)),
+const TRIAL_COLUMNS: [RawColumn; 2] = [
+    RawColumn::of("trial", ColumnValues::Number(32, |_| None)),
+    RawColumn::optional("variant", ColumnValues::Text(|_| None)),
 ];
 
 /// Writes the columns of a row group that say which trial its rows are of.
@@ -179,7 +179,7 @@ pub(super) fn write_trial<W: Write + Send>(
 /// The schema of a file of one run, or of a study.
 pub(super) fn schema(is_study: bool) -> TypePtr {
     let of_trial = TRIAL_COLUMNS.iter().filter(|_| is_study);
-    let fields = of_trial.chain(&COLUMNS).map(Column::schema).collect();
+    let fields = of_trial.chain(&COLUMNS).map(RawColumn::schema).collect();
     let schema = Type::group_type_builder("slots").with_fields(fields).build();
     Arc::new(schema.expect("columns with names of their own"))
 }

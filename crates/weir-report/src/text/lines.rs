@@ -4,7 +4,7 @@ use std::iter;
 
 use crate::view::{Entry, Fact, Form, Line, Tone};
 
-use super::page::{INDENT, Page, Span, label};
+use super::page::{INDENT, Span, TextPage, label};
 
 /// Columns of a label, with the gap after it.
 const LABEL_WIDTH: usize = INDENT - 2;
@@ -23,7 +23,7 @@ pub(super) fn spans(facts: &[Fact]) -> Vec<Span> {
 }
 
 /// Writes a line without a label, at the left edge.
-pub(super) fn unlabelled(line: &Line, page: &mut Page) {
+pub(super) fn unlabelled(line: &Line, page: &mut TextPage) {
     match line.form {
         Form::Facts | Form::Sum => page.items(Span::plain(""), 0, spans(&line.facts)),
         _ => sentences(Span::plain(""), 0, line, page),
@@ -32,7 +32,7 @@ pub(super) fn unlabelled(line: &Line, page: &mut Page) {
 
 /// Writes the lines of an entry; the first one has the label. A label that fills its column has a
 /// line of its own.
-pub(super) fn labelled(entry: &Entry, page: &mut Page) {
+pub(super) fn labelled(entry: &Entry, page: &mut TextPage) {
     let is_wide = label(&entry.label).width() >= INDENT;
     if is_wide {
         page.line([label(&entry.label)]);
@@ -53,14 +53,14 @@ pub(super) fn labelled(entry: &Entry, page: &mut Page) {
 }
 
 /// Writes a note.
-pub(super) fn note(text: &str, page: &mut Page) {
+pub(super) fn note(text: &str, page: &mut TextPage) {
     let label = Span::new("  note: ", Tone::Aside);
     page.paragraph(label, NOTE_INDENT, &Span::new(text, Tone::Aside));
 }
 
 /// Writes each fact on lines of its own, the first after a label.
-fn sentences(label: Span, indent: usize, line: &Line, page: &mut Page) {
-    let write = if line.form == Form::Command { Page::command } else { Page::paragraph };
+fn sentences(label: Span, indent: usize, line: &Line, page: &mut TextPage) {
+    let write = if line.form == Form::Command { TextPage::command } else { TextPage::paragraph };
     let labels = iter::once(label).chain(iter::repeat(Span::plain("")));
     for (label, sentence) in labels.zip(spans(&line.facts)) {
         write(page, label, indent, &sentence);
@@ -68,7 +68,7 @@ fn sentences(label: Span, indent: usize, line: &Line, page: &mut Page) {
 }
 
 /// Writes `10 planned = 9 ok + 1 timed out`. Further lines continue under the equals sign.
-fn sum(name: &str, facts: &[Fact], page: &mut Page) {
+fn sum(name: &str, facts: &[Fact], page: &mut TextPage) {
     let Some((total, terms)) = facts.split_first() else { return };
     let total = format!("{} ", total.text);
     let indent = INDENT + total.chars().count();

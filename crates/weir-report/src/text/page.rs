@@ -16,7 +16,7 @@ const WIDTH_MAX: usize = 120;
 pub(super) const INDENT: usize = 16;
 
 /// Lines to print.
-pub(super) struct Page {
+pub(super) struct TextPage {
     width: usize,
     lines: Vec<Vec<Span>>,
     is_gap_due: bool,
@@ -68,9 +68,9 @@ pub(super) fn label(text: &str) -> Span {
     Span::new(format!("  {text}"), Tone::Aside)
 }
 
-impl Page {
-    pub(super) fn new(width: usize) -> Page {
-        Page { width: width.clamp(WIDTH_MIN, WIDTH_MAX), lines: Vec::new(), is_gap_due: false }
+impl TextPage {
+    pub(super) fn new(width: usize) -> TextPage {
+        TextPage { width: width.clamp(WIDTH_MIN, WIDTH_MAX), lines: Vec::new(), is_gap_due: false }
     }
 
     /// Columns of a line.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use weir_result::Document;
 
-use super::page::{Page, Span};
+use super::page::{Span, TextPage};
 use super::{Bars, TextOptions, lines, table};
 use crate::view::{Block, Report, Tone};
 
@@ -21,7 +21,7 @@ pub fn write(document: &Document, options: &TextOptions, out: &mut dyn Write) ->
 /// # Errors
 /// Those of `out`.
 pub fn render(report: &Report, options: &TextOptions, out: &mut dyn Write) -> io::Result<()> {
-    let mut page = Page::new(usize::from(options.width));
+    let mut page = TextPage::new(usize::from(options.width));
     let title = format!("{}   ", report.title);
     let indent = title.chars().count().min(TITLE_MAX);
     page.items(Span::new(title, Tone::Main), indent, lines::spans(&report.about));

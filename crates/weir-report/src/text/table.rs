@@ -1,11 +1,11 @@
 //! Tables: of times in columns, of bars, and of sentences that wrap.
 
-use crate::view::{Cell, Row, Table, TableKind, Tone};
+use crate::view::{CellValue, Row, Table, TableKind, Tone};
 
 use super::Bars;
 use super::bars::bar;
 use super::lines::span;
-use super::page::{Page, Span};
+use super::page::{Span, TextPage};
 
 /// Columns of a label, and the least width of a column of numbers.
 const LABEL_WIDTH: usize = 10;
@@ -27,7 +27,7 @@ const OUTCOME_WIDTH: usize = 6;
 const MEASURED_MAX: usize = 40;
 
 /// Writes a table and its legend.
-pub(super) fn write(table: &Table, bars: Bars, page: &mut Page) {
+pub(super) fn write(table: &Table, bars: Bars, page: &mut TextPage) {
     match table.kind {
         TableKind::Latency | TableKind::Spectrum => {
             times(table, &Vec::from_iter(0..table.columns.len()), true, page);
@@ -47,18 +47,18 @@ pub(super) fn write(table: &Table, bars: Bars, page: &mut Page) {
 }
 
 /// Writes the heading on a line of its own, with its caption.
-fn heading(table: &Table, page: &mut Page) {
+fn heading(table: &Table, page: &mut TextPage) {
     let title = Span::new(format!("  {}", table.title), Tone::Main);
     page.line([title, Span::new(format!("   {}", table.caption), Tone::Aside)]);
 }
 
 /// A cell in its own tone.
-fn of_cell(cell: &Cell) -> Span {
+fn of_cell(cell: &CellValue) -> Span {
     Span::new(cell.text(), cell.tone())
 }
 
 /// Writes these columns of a table. Those at the right are dropped if the page is too narrow.
-fn times(table: &Table, columns: &[usize], has_caption: bool, page: &mut Page) {
+fn times(table: &Table, columns: &[usize], has_caption: bool, page: &mut TextPage) {
     let mut label = Span::new(format!("  {}", table.title), Tone::Main);
     if has_caption && !table.caption.is_empty() {
         heading(table, page);
@@ -143,7 +143,7 @@ fn aligned(cells: impl IntoIterator<Item = Span>, widths: &[usize]) -> Vec<Span>
 }
 
 /// Writes a bar for each row.
-fn histogram(table: &Table, bars: Bars, page: &mut Page) {
+fn histogram(table: &Table, bars: Bars, page: &mut TextPage) {
     heading(table, page);
     let labels: Vec<String> = table.rows.iter().map(|row| row.label.clone()).collect();
     let label_width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
@@ -151,7 +151,7 @@ fn histogram(table: &Table, bars: Bars, page: &mut Page) {
     for (row, label) in table.rows.iter().zip(labels) {
         let mut line = vec![Span::plain(format!("  {label:>label_width$}  "))];
         line.extend(row.cells.iter().map(|cell| match cell {
-            Cell::Bar(part) => Span::plain(bar(*part, room, bars)),
+            CellValue::Bar(part) => Span::plain(bar(*part, room, bars)),
             cell => {
                 let text = format!("{:>SHARE_WIDTH$}  ", cell.text());
                 Span::new(text, cell.tone())
@@ -162,7 +162,7 @@ fn histogram(table: &Table, bars: Bars, page: &mut Page) {
 }
 
 /// Writes the rules, with their sentences wrapped.
-fn rules(table: &Table, page: &mut Page) {
+fn rules(table: &Table, page: &mut TextPage) {
     page.line([Span::new(format!("  {}", table.title), Tone::Main)]);
     for row in &table.rows {
         let outcome = row.label.clone();
@@ -174,7 +174,7 @@ fn rules(table: &Table, page: &mut Page) {
 }
 
 /// Writes the assertions, with their measured values in one column.
-fn assertions(table: &Table, page: &mut Page) {
+fn assertions(table: &Table, page: &mut TextPage) {
     let claims = table.rows.iter().filter_map(|row| row.cells.first());
     let longest = claims.map(|claim| claim.text().chars().count()).max().unwrap_or(0);
     let indent = (2 + OUTCOME_WIDTH + longest + 3).min(MEASURED_MAX);
@@ -195,5 +195,7 @@ fn assertions(table: &Table, page: &mut Page) {
 
 /// Texts of the first cells of a row; empty if there are fewer.
 fn texts<const N: usize>(row: &Row) -> [String; N] {
-    std::array::from_fn(|index| row.cells.get(index).map(Cell::text).unwrap_or_default().to_owned())
+    std::array::from_fn(|index| {
+        row.cells.get(index).map(CellValue::text).unwrap_or_default().to_owned()
+    })
 }

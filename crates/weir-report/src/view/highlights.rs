@@ -5,7 +5,7 @@ use weir_result::document::Metric;
 use weir_result::quantile::Quantile;
 use weir_text::units::DurationColumn;
 
-use super::{Cell, Entry, Fact, Line, Tone, percentiles, throughput};
+use super::{CellValue, Entry, Fact, Line, Tone, percentiles, throughput};
 
 /// Percentiles among the highlights.
 const PERCENTILES: [f64; 2] = [50.0, 99.0];
@@ -36,7 +36,7 @@ fn failures(document: &Document) -> impl Iterator<Item = (&'static str, Fact)> {
     let sent = planned.saturating_sub(never_sent);
     let share = |count: u64, all: u64| {
         let tone = if count > 0 { Tone::Bad } else { Tone::Good };
-        let share = Cell::frequency(count as f64 / all.max(1) as f64);
+        let share = CellValue::frequency(count as f64 / all.max(1) as f64);
         (all > 0).then(|| Fact::text(share.text()).toned(tone))
     };
     let failed = share(sent.saturating_sub(document.accounting.ok), sent);
@@ -46,15 +46,15 @@ fn failures(document: &Document) -> impl Iterator<Item = (&'static str, Fact)> {
         .filter_map(|(label, fact)| Some((label, fact?)))
 }
 
-fn times(metric: &Metric) -> Vec<(String, Cell)> {
+fn times(metric: &Metric) -> Vec<(String, CellValue)> {
     let summary = metric.headline();
     let values = PERCENTILES.iter().filter_map(|p| summary.percentile(*p)).map(|of| {
         let (value, unit) = (Quantile { ns: of.ns, bound: of.bound }, DurationColumn::of(of.ns));
-        (format!("p{}", of.p), Cell::time(value, of.imprecise, unit))
+        (format!("p{}", of.p), CellValue::time(value, of.imprecise, unit))
     });
     let greatest = summary.percentile(100.0).map(|of| {
         let value = Quantile { ns: of.ns, bound: of.bound };
-        ("max".to_owned(), Cell::time(value, false, DurationColumn::of(of.ns)))
+        ("max".to_owned(), CellValue::time(value, false, DurationColumn::of(of.ns)))
     });
     values.chain(greatest).collect()
 }

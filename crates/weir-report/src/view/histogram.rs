@@ -9,7 +9,7 @@ use weir_result::{Document, Histogram};
 use weir_text::units;
 
 use super::percentiles::of_load;
-use super::{Block, Cell, Row, Table, TableKind};
+use super::{Block, CellValue, Row, Table, TableKind};
 
 /// Greatest number of rows with both ends; the open one comes on top.
 const CLOSED_ROWS_MAX: usize = 9;
@@ -49,8 +49,8 @@ struct Bin {
 
 impl Bin {
     fn row(&self, all: u64, most: u64) -> Row {
-        let share = Cell::frequency(self.count as f64 / all as f64);
-        let bar = Cell::Bar(self.count as f64 / most.max(1) as f64);
+        let share = CellValue::frequency(self.count as f64 / all as f64);
+        let bar = CellValue::Bar(self.count as f64 / most.max(1) as f64);
         Row::new(range(self.low_ns, self.high_ns), [share, bar])
     }
 }

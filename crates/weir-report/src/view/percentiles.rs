@@ -9,7 +9,7 @@ use weir_result::{Document, Histogram, Load};
 use weir_text::setting::REQUESTS;
 use weir_text::units::{self, DurationColumn};
 
-use super::{Block, Cell, Fact, Row, Table, TableKind, Tone};
+use super::{Block, CellValue, Fact, Row, Table, TableKind, Tone};
 
 /// Percentiles with a line of their own.
 const LINES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
@@ -60,11 +60,11 @@ pub(super) fn of_load(document: &Document) -> Vec<(&'static str, &Metric)> {
 }
 
 /// A column's title and values.
-type Times<'d> = (&'static str, Cow<'d, Summary>);
+type TitledTimes<'d> = (&'static str, Cow<'d, Summary>);
 
 /// Columns of the table. Open loop: from the planned time, then from the send. Closed loop, which
 /// has no planned times: from the send. Columns without a value are left out.
-fn columns(document: &Document) -> Vec<Times<'_>> {
+fn columns(document: &Document) -> Vec<TitledTimes<'_>> {
     let mut times = of_load(document);
     let ok = &times[0].1.ok;
     times.push(match document.plan.load {
@@ -72,7 +72,7 @@ fn columns(document: &Document) -> Vec<Times<'_>> {
         Load::ClosedLoop => ("first byte", &document.latency.first_byte),
     });
     let columns = times.into_iter().map(|(title, of)| (title, Cow::Borrowed(of.headline())));
-    let mut columns: Vec<Times<'_>> = columns.collect();
+    let mut columns: Vec<TitledTimes<'_>> = columns.collect();
     // If failures hide the usual percentiles, those of `ok` requests get a column.
     let mut listed = LINES.iter().filter_map(|p| columns[0].1.percentile(*p));
     if listed.any(|value| matches!(value.bound, Bound::Lower | Bound::Unknown)) {
@@ -83,9 +83,9 @@ fn columns(document: &Document) -> Vec<Times<'_>> {
 }
 
 /// Columns of a run without an `ok` request.
-fn bad_columns(document: &Document) -> Vec<Times<'static>> {
+fn bad_columns(document: &Document) -> Vec<TitledTimes<'static>> {
     let window_s = document.throughput.window_s;
-    let time = |(title, metric): (&'static str, &Metric)| -> Times<'static> {
+    let time = |(title, metric): (&'static str, &Metric)| -> TitledTimes<'static> {
         (title, Cow::Owned(summary_of(&metric.times.bad, window_s)))
     };
     of_load(document).into_iter().map(time).collect()
@@ -117,24 +117,24 @@ fn summary_of(histogram: &Histogram, window_s: f64) -> Summary {
 }
 
 /// A column of the table: a cell for each percentile, the greatest time and the mean.
-struct Column {
+struct PercentileColumn {
     title: &'static str,
-    cells: Vec<Cell>,
+    cells: Vec<CellValue>,
 }
 
-fn table(document: &Document, times: &[Times<'_>], lines: &[f64]) -> Table {
+fn table(document: &Document, times: &[TitledTimes<'_>], lines: &[f64]) -> Table {
     let headline = &times[0].1;
-    let mut columns: Vec<Column> =
-        times.iter().map(|(title, summary)| Column::of(title, summary, lines)).collect();
+    let mut columns: Vec<PercentileColumn> =
+        times.iter().map(|(title, summary)| PercentileColumn::of(title, summary, lines)).collect();
     // Overhead of the response time: in a closed loop that is the service time.
-    let overheads = Column::of_overheads(document, headline, lines);
+    let overheads = PercentileColumn::of_overheads(document, headline, lines);
     if let Some(overheads) = overheads.filter(|_| document.accounting.ok > 0) {
         // After the times that it is a share of.
         let of_requests = ["response time", "service time", "ok only"];
         let index = times.iter().take_while(|(title, _)| of_requests.contains(title)).count();
         columns.insert(index, overheads);
     }
-    if let Some(intervals) = Column::of_intervals(headline, lines) {
+    if let Some(intervals) = PercentileColumn::of_intervals(headline, lines) {
         columns.insert(1, intervals);
     }
     let row = |index: usize, label: String, remark: &str| Row {
@@ -145,7 +145,7 @@ fn table(document: &Document, times: &[Times<'_>], lines: &[f64]) -> Table {
         Some(_) => row(index, format!("p{p}"), ""),
         None => {
             let needed = Fact::text(format!("needs {} requests", units::count(least_count(*p))));
-            Row { remark: Some(needed), ..Row::new(format!("p{p}"), Vec::<Cell>::new()) }
+            Row { remark: Some(needed), ..Row::new(format!("p{p}"), Vec::<CellValue>::new()) }
         }
     };
     let mut rows: Vec<Row> = lines.iter().enumerate().map(of_percentile).collect();
@@ -157,11 +157,11 @@ fn table(document: &Document, times: &[Times<'_>], lines: &[f64]) -> Table {
     Table { legend, ..Table::new(TableKind::Latency, "Latency", titles, rows) }
 }
 
-impl Column {
+impl PercentileColumn {
     /// Times of a summary, as far as it has values.
-    fn of(title: &'static str, summary: &Summary, lines: &[f64]) -> Column {
+    fn of(title: &'static str, summary: &Summary, lines: &[f64]) -> PercentileColumn {
         let unit = unit_of(summary);
-        let time = |ns, bound, imprecise| Cell::time(Quantile { ns, bound }, imprecise, unit);
+        let time = |ns, bound, imprecise| CellValue::time(Quantile { ns, bound }, imprecise, unit);
         let at = |p: &f64| {
             let value = summary.percentile(*p)?;
             Some(time(value.ns, value.bound, value.imprecise))
@@ -170,21 +170,25 @@ impl Column {
         let greatest = summary.max_ns.map(|ns| time(ns, bound, false));
         let mean = mean_ns(summary).map(|ns| time(ns, summary.mean_bound, false));
         let cells = lines.iter().map(at).chain([greatest, mean]);
-        Column { title, cells: cells.map(Option::unwrap_or_default).collect() }
+        PercentileColumn { title, cells: cells.map(Option::unwrap_or_default).collect() }
     }
 
     /// Intervals of the percentiles; none if there is no interval.
-    fn of_intervals(headline: &Summary, lines: &[f64]) -> Option<Column> {
+    fn of_intervals(headline: &Summary, lines: &[f64]) -> Option<PercentileColumn> {
         let unit = unit_of(headline);
         let cell = |p: &f64| {
             let (low_ns, high_ns) = interval(headline.percentile(*p)?)?;
-            Some(Cell::toned(unit.interval(low_ns, high_ns), Tone::Aside))
+            Some(CellValue::toned(unit.interval(low_ns, high_ns), Tone::Aside))
         };
-        Column::of_any("95% interval", lines.iter().map(cell))
+        PercentileColumn::of_any("95% interval", lines.iter().map(cell))
     }
 
     /// Client overhead of the percentiles; none if it is not known.
-    fn of_overheads(document: &Document, headline: &Summary, lines: &[f64]) -> Option<Column> {
+    fn of_overheads(
+        document: &Document,
+        headline: &Summary,
+        lines: &[f64],
+    ) -> Option<PercentileColumn> {
         let overheads = &document.verdict.client_overhead;
         let typical_ns = overheads.iter().map(|of| of.client_ns).min().unwrap_or(0);
         let unit = DurationColumn::of(typical_ns);
@@ -197,15 +201,18 @@ impl Column {
                 false => unit.value(ns).into(),
             })
         };
-        Column::of_any("client overhead", lines.iter().map(cell))
+        PercentileColumn::of_any("client overhead", lines.iter().map(cell))
     }
 
     /// A column without the greatest time and the mean; none if there is no value.
-    fn of_any(title: &'static str, cells: impl Iterator<Item = Option<Cell>>) -> Option<Column> {
-        let cells: Vec<Option<Cell>> = cells.chain([None, None]).collect();
+    fn of_any(
+        title: &'static str,
+        cells: impl Iterator<Item = Option<CellValue>>,
+    ) -> Option<PercentileColumn> {
+        let cells: Vec<Option<CellValue>> = cells.chain([None, None]).collect();
         let has_any = cells.iter().any(Option::is_some);
         let cells = cells.into_iter().map(Option::unwrap_or_default).collect();
-        has_any.then_some(Column { title, cells })
+        has_any.then_some(PercentileColumn { title, cells })
     }
 }
 
@@ -241,7 +248,7 @@ fn failures(document: &Document) -> String {
 }
 
 /// Explains each mark that occurs, and `~` if it occurs in the first column.
-fn legend(document: &Document, columns: &[Times<'_>], lines: &[f64]) -> Vec<String> {
+fn legend(document: &Document, columns: &[TitledTimes<'_>], lines: &[f64]) -> Vec<String> {
     let has = |bound| {
         let is_marked = |of: &Summary| {
             let mut values = lines.iter().filter_map(|p| of.percentile(*p));

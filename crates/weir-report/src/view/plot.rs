@@ -32,7 +32,7 @@ pub struct Axis {
     /// Distances on the axis.
     pub scale: Scale,
     /// Meaning of the numbers.
-    pub unit: Unit,
+    pub unit: AxisUnit,
 }
 
 /// Distances on an axis.
@@ -50,7 +50,7 @@ pub enum Scale {
 /// Meaning of the numbers of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Unit {
+pub enum AxisUnit {
     /// A time in nanoseconds.
     Nanoseconds,
     /// A time in seconds from t0.
@@ -204,37 +204,37 @@ impl Plot {
     }
 }
 
-impl Unit {
+impl AxisUnit {
     /// Returns the unit of a metric's values.
-    pub fn of(metric: &NamedMetric) -> Unit {
+    pub fn of(metric: &NamedMetric) -> AxisUnit {
         match metric.unit() {
-            "ns" => Unit::Nanoseconds,
-            "1/s" => Unit::PerSecond,
-            "B" => Unit::Bytes,
-            "share" => Unit::Percent,
-            _ => Unit::Number,
+            "ns" => AxisUnit::Nanoseconds,
+            "1/s" => AxisUnit::PerSecond,
+            "B" => AxisUnit::Bytes,
+            "share" => AxisUnit::Percent,
+            _ => AxisUnit::Number,
         }
     }
 }
 
 impl Axis {
     /// An axis on which equal differences are equally long.
-    pub fn linear(title: &str, unit: Unit) -> Axis {
+    pub fn linear(title: &str, unit: AxisUnit) -> Axis {
         Axis { title: title.to_owned(), scale: Scale::Linear, unit }
     }
 
-    pub(super) fn log(title: &str, unit: Unit) -> Axis {
+    pub(super) fn log(title: &str, unit: AxisUnit) -> Axis {
         Axis { scale: Scale::Log, ..Axis::linear(title, unit) }
     }
 
     /// Time from t0.
     pub(super) fn time() -> Axis {
-        Axis::linear("Time from the start of the window", Unit::Seconds)
+        Axis::linear("Time from the start of the window", AxisUnit::Seconds)
     }
 
     /// Percentiles by nines.
     pub(super) fn nines() -> Axis {
-        Axis::log("Percentile", Unit::Nines)
+        Axis::log("Percentile", AxisUnit::Nines)
     }
 }
 

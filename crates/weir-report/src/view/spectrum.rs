@@ -6,7 +6,7 @@ use weir_result::quantile::AllOutcomes;
 use weir_text::units::{self, DurationColumn};
 
 use super::percentiles::{of_load, unit_of};
-use super::{Block, Cell, Fact, Row, Table, TableKind};
+use super::{Block, CellValue, Fact, Row, Table, TableKind};
 
 /// Greatest number of halvings that six decimals of a percentage distinguish.
 const STEPS_MAX: u32 = 26;
@@ -22,7 +22,7 @@ pub(super) fn blocks(document: &Document) -> Vec<Block> {
     if count == 0 {
         return Vec::new();
     }
-    let row = |label: String, cells: Vec<Cell>, fact| Row {
+    let row = |label: String, cells: Vec<CellValue>, fact| Row {
         remark: Some(fact),
         ..Row::new(label, cells)
     };
@@ -32,14 +32,14 @@ pub(super) fn blocks(document: &Document) -> Vec<Block> {
             let value = |(metric, unit): &(AllOutcomes<'_>, DurationColumn)| {
                 let count = metric.count();
                 let value = metric.value_at_rank(count - (count >> step));
-                value.map(|value| Cell::time(value, false, *unit)).unwrap_or_default()
+                value.map(|value| CellValue::time(value, false, *unit)).unwrap_or_default()
             };
             let cells = all.iter().map(value).collect();
             row(percent_at(step), cells, Fact::named(&units::count(count >> step), "slower"))
         })
         .collect();
     let greatest = |(metric, unit): &(AllOutcomes<'_>, DurationColumn)| {
-        metric.max().map(|max| Cell::time(max, false, *unit)).unwrap_or_default()
+        metric.max().map(|max| CellValue::time(max, false, *unit)).unwrap_or_default()
     };
     let in_all = Fact::named(&units::count(count), "in all");
     rows.push(row("100".to_owned(), all.iter().map(greatest).collect(), in_all));

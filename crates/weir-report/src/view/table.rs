@@ -1,6 +1,6 @@
 //! A table: labelled rows of cells.
 
-use super::{Cell, Fact, Tone};
+use super::{CellValue, Fact, Tone};
 
 /// A table: a label for each row, and cells in columns.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub struct Row {
     /// Label.
     pub label: String,
     /// One cell for each column; none if there is only a remark.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<CellValue>,
     /// Remark after the cells.
     pub remark: Option<Fact>,
     /// Tone of the whole row.
@@ -65,7 +65,7 @@ impl Table {
 
 impl Row {
     /// A row without a remark.
-    pub fn new(label: impl Into<String>, cells: impl IntoIterator<Item: Into<Cell>>) -> Row {
+    pub fn new(label: impl Into<String>, cells: impl IntoIterator<Item: Into<CellValue>>) -> Row {
         let cells = cells.into_iter().map(Into::into).collect();
         Row { label: label.into(), cells, remark: None, tone: Tone::Plain }
     }

@@ -4,7 +4,8 @@
 use std::path::PathBuf;
 
 use weir_report::dialect::{
-    Dialect, Figures, Head, Lines, SocketErrors, write_calibration, write_head, write_results,
+    Figures, Head, OptionalBlocks, ReportDialect, SocketErrors, write_calibration, write_head,
+    write_results,
 };
 use weir_result::Histogram;
 
@@ -12,9 +13,9 @@ const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000_000_000;
 
-const BARE: Lines = Lines { latency: false, uncorrected: false, sent: false };
-const WITH_LATENCY: Lines = Lines { latency: true, ..BARE };
-const WITH_ALL: Lines = Lines { latency: true, uncorrected: true, ..BARE };
+const BARE: OptionalBlocks = OptionalBlocks { latency: false, uncorrected: false, sent: false };
+const WITH_LATENCY: OptionalBlocks = OptionalBlocks { latency: true, ..BARE };
+const WITH_ALL: OptionalBlocks = OptionalBlocks { latency: true, uncorrected: true, ..BARE };
 
 fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram {
     let mut histogram = Histogram::new();
@@ -51,20 +52,25 @@ fn figures() -> Figures {
     }
 }
 
-fn printed(dialect: Dialect, figures: &Figures, lines: Lines) -> String {
+fn printed(dialect: ReportDialect, figures: &Figures, lines: OptionalBlocks) -> String {
     let mut out = Vec::new();
     write_results(dialect, figures, &lines, &mut out).expect("writing to memory");
     String::from_utf8(out).expect("a report is UTF-8")
 }
 
 /// The line that begins with `start`, if there is one.
-fn line(dialect: Dialect, figures: &Figures, lines: Lines, start: &str) -> Option<String> {
+fn line(
+    dialect: ReportDialect,
+    figures: &Figures,
+    lines: OptionalBlocks,
+    start: &str,
+) -> Option<String> {
     let report = printed(dialect, figures, lines);
     report.lines().find(|line| line.starts_with(start)).map(str::to_owned)
 }
 
 #[track_caller]
-fn golden(name: &str, dialect: Dialect, figures: &Figures, lines: Lines) {
+fn golden(name: &str, dialect: ReportDialect, figures: &Figures, lines: OptionalBlocks) {
     let printed = printed(dialect, figures, lines);
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.txt"));
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
@@ -77,28 +83,28 @@ fn golden(name: &str, dialect: Dialect, figures: &Figures, lines: Lines) {
 
 #[test]
 fn whole_reports() {
-    golden("wrk", Dialect::Wrk, &figures(), BARE);
-    golden("wrk_latency", Dialect::Wrk, &figures(), WITH_LATENCY);
-    golden("wrk2", Dialect::Wrk2, &figures(), BARE);
-    golden("wrk2_latency", Dialect::Wrk2, &figures(), WITH_LATENCY);
-    golden("wrk2_uncorrected", Dialect::Wrk2, &figures(), WITH_ALL);
+    golden("wrk", ReportDialect::Wrk, &figures(), BARE);
+    golden("wrk_latency", ReportDialect::Wrk, &figures(), WITH_LATENCY);
+    golden("wrk2", ReportDialect::Wrk2, &figures(), BARE);
+    golden("wrk2_latency", ReportDialect::Wrk2, &figures(), WITH_LATENCY);
+    golden("wrk2_uncorrected", ReportDialect::Wrk2, &figures(), WITH_ALL);
     let failed = Figures {
         errors: SocketErrors { connect: 694, read: 728, write: 1_425, timeout: 4_898 },
         bad_status: 12,
         ..figures()
     };
-    golden("wrk_failures", Dialect::Wrk, &failed, WITH_LATENCY);
-    golden("wrk2_failures", Dialect::Wrk2, &failed, BARE);
+    golden("wrk_failures", ReportDialect::Wrk, &failed, WITH_LATENCY);
+    golden("wrk2_failures", ReportDialect::Wrk2, &failed, BARE);
     let nothing = Figures { run_time_ns: 10_020 * MS, ..Figures::default() };
-    golden("wrk_nothing", Dialect::Wrk, &nothing, WITH_LATENCY);
-    golden("wrk2_nothing", Dialect::Wrk2, &nothing, WITH_LATENCY);
+    golden("wrk_nothing", ReportDialect::Wrk, &nothing, WITH_LATENCY);
+    golden("wrk2_nothing", ReportDialect::Wrk2, &nothing, WITH_LATENCY);
 }
 
 /// Tests `-r` of DeathStarBench's wrk2.
 #[test]
 fn requests_sent_stand_before_the_statistics() {
     let figures = Figures { sent: 200_100, ..figures() };
-    let printed = printed(Dialect::Wrk2, &figures, Lines { sent: true, ..BARE });
+    let printed = printed(ReportDialect::Wrk2, &figures, OptionalBlocks { sent: true, ..BARE });
     assert!(printed.starts_with("Sent 200100 requests\n\n  Thread Stats"), "{printed}");
 }
 
@@ -135,13 +141,13 @@ fn calibration() {
 #[test]
 fn thread_stats() {
     let expected = "  Thread Stats   Avg      Stdev     Max   +/- Stdev";
-    for dialect in [Dialect::Wrk, Dialect::Wrk2] {
+    for dialect in [ReportDialect::Wrk, ReportDialect::Wrk2] {
         assert_eq!(line(dialect, &figures(), BARE, "  Th").as_deref(), Some(expected));
     }
 }
 
 #[track_caller]
-fn check_latency(dialect: Dialect, latency_ns: &[u64], expected: &str) {
+fn check_latency(dialect: ReportDialect, latency_ns: &[u64], expected: &str) {
     let figures = Figures { latency: histogram(latency_ns.iter().copied()), ..Figures::default() };
     let found = line(dialect, &figures, BARE, "    Latency");
     assert_eq!(found.as_deref(), Some(expected), "{latency_ns:?}");
@@ -149,7 +155,7 @@ fn check_latency(dialect: Dialect, latency_ns: &[u64], expected: &str) {
 
 #[test]
 fn latency() {
-    use Dialect::{Wrk, Wrk2};
+    use ReportDialect::{Wrk, Wrk2};
     for dialect in [Wrk, Wrk2] {
         check_latency(dialect, &[], "    Latency     0.00us    0.00us   0.00us    0.00%");
     }
@@ -175,7 +181,7 @@ fn latency() {
 
 #[test]
 fn rates() {
-    use Dialect::{Wrk, Wrk2};
+    use ReportDialect::{Wrk, Wrk2};
     for (dialect, samples, expected) in [
         (Wrk, &[][..], "    Req/Sec     0.00      0.00     0.00      0.00%"),
         (Wrk2, &[], "    Req/Sec     0.00      0.00     0.00      0.00%"),
@@ -206,13 +212,13 @@ fn percentiles() {
         ("     90", "     90%    0.90ms"),
         ("     99", "     99%    0.99ms"),
     ] {
-        let found = line(Dialect::Wrk, &figures, WITH_LATENCY, start);
+        let found = line(ReportDialect::Wrk, &figures, WITH_LATENCY, start);
         assert_eq!(found.as_deref(), Some(expected));
-        assert_eq!(line(Dialect::Wrk, &figures, BARE, start), None);
+        assert_eq!(line(ReportDialect::Wrk, &figures, BARE, start), None);
     }
     // Times in seconds have one blank after them.
     let slow = Figures { latency: histogram([1_100 * MS]), ..Figures::default() };
-    let found = line(Dialect::Wrk, &slow, WITH_LATENCY, "     99");
+    let found = line(ReportDialect::Wrk, &slow, WITH_LATENCY, "     99");
     assert_eq!(found.as_deref(), Some("     99%    1.10s "));
 }
 
@@ -233,7 +239,7 @@ fn percentiles_of_wrk2() {
         (" 99.999%", " 99.999%    1.67m "),
         ("100.000%", "100.000%    1.67m "),
     ] {
-        let found = line(Dialect::Wrk2, &figures, WITH_LATENCY, start);
+        let found = line(ReportDialect::Wrk2, &figures, WITH_LATENCY, start);
         assert_eq!(found.as_deref(), Some(expected));
     }
 }
@@ -251,7 +257,7 @@ fn the_greatest_of_wrk2() {
         ("#[Mean", "#[Mean    =    22980.000, StdDeviation   =        0.000]"),
         ("#[Buck", "#[Buckets =           27, SubBuckets     =         2048]"),
     ] {
-        let found = line(Dialect::Wrk2, &figures, WITH_LATENCY, start);
+        let found = line(ReportDialect::Wrk2, &figures, WITH_LATENCY, start);
         assert_eq!(found.as_deref(), Some(expected));
     }
 }
@@ -269,8 +275,8 @@ fn requests() {
     ] {
         let figures = Figures { requests, run_time_ns, bytes, ..Figures::default() };
         let start = format!("  {requests} ");
-        assert_eq!(line(Dialect::Wrk, &figures, BARE, &start).as_deref(), Some(expected));
-        assert_eq!(line(Dialect::Wrk2, &figures, BARE, &start).as_deref(), Some(expected));
+        assert_eq!(line(ReportDialect::Wrk, &figures, BARE, &start).as_deref(), Some(expected));
+        assert_eq!(line(ReportDialect::Wrk2, &figures, BARE, &start).as_deref(), Some(expected));
     }
 }
 
@@ -278,7 +284,7 @@ fn requests() {
 fn errors() {
     let of = |errors| {
         let figures = Figures { errors, ..Figures::default() };
-        line(Dialect::Wrk, &figures, BARE, "  Socket")
+        line(ReportDialect::Wrk, &figures, BARE, "  Socket")
     };
     let none = SocketErrors::default();
     assert_eq!(of(none), None);
@@ -296,7 +302,7 @@ fn errors() {
 fn statuses() {
     for (bad_status, expected) in [(0, None), (12, Some("  Non-2xx or 3xx responses: 12"))] {
         let figures = Figures { bad_status, ..Figures::default() };
-        assert_eq!(line(Dialect::Wrk, &figures, BARE, "  Non").as_deref(), expected);
+        assert_eq!(line(ReportDialect::Wrk, &figures, BARE, "  Non").as_deref(), expected);
     }
 }
 
@@ -317,7 +323,7 @@ fn rates_of_the_run() {
         (1_234_567_890, 1 << 50, 100 * S, "Requests/sec: 12345678.90", "Transfer/sec:     10.24TB"),
     ] {
         let figures = Figures { requests, bytes, run_time_ns, ..Figures::default() };
-        for dialect in [Dialect::Wrk, Dialect::Wrk2] {
+        for dialect in [ReportDialect::Wrk, ReportDialect::Wrk2] {
             let found = line(dialect, &figures, BARE, "Requests/sec");
             assert_eq!(found.as_deref(), Some(per_second));
             assert_eq!(line(dialect, &figures, BARE, "Transfer/sec").as_deref(), Some(transfer));
@@ -329,10 +335,10 @@ fn rates_of_the_run() {
 #[test]
 fn blocks_that_were_not_asked_for() {
     let figures = figures();
-    let wrk = |lines| printed(Dialect::Wrk, &figures, lines);
+    let wrk = |lines| printed(ReportDialect::Wrk, &figures, lines);
     assert_eq!(wrk(WITH_ALL), wrk(WITH_LATENCY));
-    assert!(!printed(Dialect::Wrk2, &figures, BARE).contains("Distribution"));
-    assert!(!printed(Dialect::Wrk2, &figures, WITH_LATENCY).contains("Uncorrected"));
-    let both = printed(Dialect::Wrk2, &figures, WITH_ALL);
+    assert!(!printed(ReportDialect::Wrk2, &figures, BARE).contains("Distribution"));
+    assert!(!printed(ReportDialect::Wrk2, &figures, WITH_LATENCY).contains("Uncorrected"));
+    let both = printed(ReportDialect::Wrk2, &figures, WITH_ALL);
     assert_eq!(both.matches("Latency Distribution (HdrHistogram - ").count(), 2);
 }

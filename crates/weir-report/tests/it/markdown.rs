@@ -3,7 +3,7 @@
 use crate::fixture::{Fixture, MS, S, fine, inflated, renewing};
 use crate::studies::compared as comparison;
 use crate::text::golden_bytes;
-use weir_report::annotation::Level;
+use weir_report::annotation::AnnotationLevel;
 use weir_report::view::Report;
 use weir_report::{Annotation, TextOptions, markdown};
 use weir_result::study::{Answer, Gate};
@@ -102,7 +102,7 @@ fn hostile_text_is_no_markup() {
     }
 }
 
-fn titles(annotations: &[Annotation], level: Level) -> Vec<&str> {
+fn titles(annotations: &[Annotation], level: AnnotationLevel) -> Vec<&str> {
     let of_level = annotations.iter().filter(|annotation| annotation.level == level);
     of_level.map(|annotation| annotation.title.as_str()).collect()
 }
@@ -112,14 +112,14 @@ fn failed_assertions_are_errors_and_findings_warnings() {
     let found = Annotation::of_run(&claimed(), true, false);
     let failed = ["p50 < 100us", "status.404.count > 1"];
     assert_eq!(
-        titles(&found, Level::Error),
+        titles(&found, AnnotationLevel::Error),
         failed.map(|claim| format!("weir: assertion failed: {claim}"))
     );
     let findings = ["weir: finding cpu-contention", "weir: finding send-gaps"];
-    assert_eq!(titles(&found, Level::Warning), findings);
+    assert_eq!(titles(&found, AnnotationLevel::Warning), findings);
     assert!(found.iter().all(|annotation| !annotation.message.is_empty()), "{found:?}");
     let quiet = Annotation::of_run(&claimed(), false, false);
-    assert!(titles(&quiet, Level::Warning).is_empty(), "{quiet:?}");
+    assert!(titles(&quiet, AnnotationLevel::Warning).is_empty(), "{quiet:?}");
     let clean = fine(Fixture::open_loop(20_000)).evidence().document();
     assert_eq!(Annotation::of_run(&clean, true, false), []);
 }
@@ -129,12 +129,16 @@ fn a_grade_is_an_error_if_it_fails_the_job() {
     let bounded = inflated().document();
     let of = |verdict, is_refused| Annotation::of_run(&bounded, verdict, is_refused);
     let grade = "weir: grade bounded";
-    assert!(titles(&of(true, false), Level::Warning).contains(&grade), "{:?}", of(true, false));
-    assert_eq!(titles(&of(false, true), Level::Error), [grade]);
+    assert!(
+        titles(&of(true, false), AnnotationLevel::Warning).contains(&grade),
+        "{:?}",
+        of(true, false)
+    );
+    assert_eq!(titles(&of(false, true), AnnotationLevel::Error), [grade]);
     assert_eq!(of(false, false), []);
     let dead = Fixture::open_loop(1_000).responses(9_000, 404, MS, MS).document();
     let found = Annotation::of_run(&dead, false, false);
-    assert_eq!(titles(&found, Level::Error), ["weir: grade failed"]);
+    assert_eq!(titles(&found, AnnotationLevel::Error), ["weir: grade failed"]);
     assert!(found[0].message.contains("404"), "{found:?}");
 }
 
@@ -145,15 +149,15 @@ fn a_slower_system_is_a_warning_unless_it_fails_the_job() {
         assert!(annotation.message.starts_with("new is slower"), "{annotation:?}");
         annotation.level
     };
-    assert_eq!(of(Answer::Worse, Gate::Failed), Level::Error);
-    assert_eq!(of(Answer::Worse, Gate::Passed), Level::Warning);
-    assert_eq!(of(Answer::Undecided, Gate::Failed), Level::Error);
-    assert_eq!(of(Answer::Undecided, Gate::Open), Level::Warning);
-    assert_eq!(of(Answer::Undecided, Gate::Passed), Level::Notice);
-    assert_eq!(of(Answer::Better, Gate::Passed), Level::Notice);
+    assert_eq!(of(Answer::Worse, Gate::Failed), AnnotationLevel::Error);
+    assert_eq!(of(Answer::Worse, Gate::Passed), AnnotationLevel::Warning);
+    assert_eq!(of(Answer::Undecided, Gate::Failed), AnnotationLevel::Error);
+    assert_eq!(of(Answer::Undecided, Gate::Open), AnnotationLevel::Warning);
+    assert_eq!(of(Answer::Undecided, Gate::Passed), AnnotationLevel::Notice);
+    assert_eq!(of(Answer::Better, Gate::Passed), AnnotationLevel::Notice);
     let mut apart = comparison("new", Answer::None);
     apart.not_comparable = vec![Note::new("x", "another load")];
     let annotation = Annotation::of_comparison(&apart, Gate::Passed);
     let shown = (annotation.level, annotation.message.as_str());
-    assert_eq!(shown, (Level::Warning, "not comparable: another load"));
+    assert_eq!(shown, (AnnotationLevel::Warning, "not comparable: another load"));
 }

@@ -1,7 +1,7 @@
 //! Studies, comparisons and a trend to print, written by hand.
 
 use weir_report::view::{
-    Axis, Block, Entry, Fact, Form, Line, Mark, Plot, Report, Role, Section, Unit,
+    Axis, AxisUnit, Block, Entry, Fact, Form, Line, Mark, Plot, Report, Role, Section,
 };
 use weir_result::document::Tool;
 use weir_result::study::{
@@ -232,8 +232,8 @@ pub(crate) fn trend() -> Report {
         name: "trend-1-1".to_owned(),
         title: "p99 over time".to_owned(),
         about: "Each point is a run.".to_owned(),
-        x: Axis::linear("Start of the run (UTC)", Unit::Date),
-        y: Axis::linear("", Unit::Nanoseconds),
+        x: Axis::linear("Start of the run (UTC)", AxisUnit::Date),
+        y: Axis::linear("", AxisUnit::Nanoseconds),
         marks: vec![
             Mark::Ranges {
                 name: "95% interval".to_owned(),

@@ -28,7 +28,7 @@ pub(super) struct Intervals {
 pub(super) struct Interval {
     p: f64,
     /// Ends of the interval; none if slices hold another time.
-    pub(super) ends: Option<Ends>,
+    pub(super) ends: Option<IntervalEnds>,
     /// Number of independent requests that those beyond the percentile are worth.
     pub(super) support: f64,
     /// Reliability of the interval at this support.
@@ -40,7 +40,7 @@ pub(super) struct Interval {
 
 /// The ends of an interval, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ends {
+pub(super) struct IntervalEnds {
     pub(super) low_ns: u64,
     /// None if the interval is unbounded above.
     pub(super) high_ns: Option<u64>,
@@ -48,7 +48,7 @@ pub(super) struct Ends {
 
 /// Selection of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Column {
+pub(super) enum Selection {
     /// Requests that ended as `ok`.
     Ok,
     /// All requests, failures slower than every response.
@@ -66,11 +66,12 @@ impl Intervals {
     pub(super) fn of_slices(
         by_outcome: &ByOutcome,
         slices: &[Slice],
-        column: Column,
+        column: Selection,
         window_s: f64,
     ) -> Intervals {
         let whole = Whole::of(by_outcome, column);
-        let parts: Vec<Part> = slices.iter().map(|slice| Part::of(slice, column)).collect();
+        let parts: Vec<SliceColumn> =
+            slices.iter().map(|slice| SliceColumn::of(slice, column)).collect();
         let listed = PERCENTILES.into_iter().filter(|p| *p < 100.0);
         let count = whole.all.count();
         Intervals {
@@ -127,17 +128,17 @@ struct Whole<'h> {
 }
 
 impl<'h> Whole<'h> {
-    fn of(by_outcome: &'h ByOutcome, column: Column) -> Whole<'h> {
+    fn of(by_outcome: &'h ByOutcome, column: Selection) -> Whole<'h> {
         let all = match column {
-            Column::Ok => AllOutcomes::of_ok(&by_outcome.ok),
-            Column::All => AllOutcomes::of(by_outcome),
+            Selection::Ok => AllOutcomes::of_ok(&by_outcome.ok),
+            Selection::All => AllOutcomes::of(by_outcome),
         };
         Whole { all }
     }
 
     /// Computes the interval of percentile `p`, in percent; `None` if fewer than two parts have
     /// requests.
-    fn interval(&self, p: f64, parts: &[Part]) -> Option<Interval> {
+    fn interval(&self, p: f64, parts: &[SliceColumn]) -> Option<Interval> {
         let tails_at = |p: f64| {
             let bucket = self.all.bucket_of_percentile(p)?;
             Some(tails(bucket, 1.0 - p / 100.0, parts))
@@ -154,7 +155,7 @@ impl<'h> Whole<'h> {
         let high_ns = high.filter(|high| high.bound == Bound::Exact).map(|high| high.ns);
         Some(Interval {
             p,
-            ends: Some(Ends { low_ns, high_ns }),
+            ends: Some(IntervalEnds { low_ns, high_ns }),
             support: interval.support,
             standing: interval.standing,
             needed: interval.needed,
@@ -165,15 +166,15 @@ impl<'h> Whole<'h> {
 
 /// The column in one slice: its non-empty buckets, ascending, each with the requests in it and in
 /// those before. Failures are placed at their age, the least time that they can have.
-struct Part {
+struct SliceColumn {
     upto: Vec<(usize, u64)>,
     count: u64,
 }
 
-impl Part {
-    fn of(slice: &Slice, column: Column) -> Part {
+impl SliceColumn {
+    fn of(slice: &Slice, column: Selection) -> SliceColumn {
         let mut histogram = slice.ok.clone();
-        if column == Column::All {
+        if column == Selection::All {
             histogram.add(&slice.not_ok);
         }
         let mut count = 0;
@@ -181,7 +182,7 @@ impl Part {
             count += times;
             (bucket, count)
         });
-        Part { upto: buckets.collect(), count }
+        SliceColumn { upto: buckets.collect(), count }
     }
 
     /// Counts the requests beyond a bucket, or in it and beyond.
@@ -198,10 +199,12 @@ impl Part {
 /// Counts the requests beyond a percentile in each part. Values are distinguished by bucket only,
 /// and a bucket with many of them may hold the percentile somewhere inside. It is counted to the
 /// side that brings the share beyond nearer to `share`.
-fn tails(bucket: usize, share: f64, parts: &[Part]) -> Vec<SliceTail> {
+fn tails(bucket: usize, share: f64, parts: &[SliceColumn]) -> Vec<SliceTail> {
     let of = |is_included| {
-        let tail =
-            |part: &Part| SliceTail { count: part.count, beyond: part.beyond(bucket, is_included) };
+        let tail = |part: &SliceColumn| SliceTail {
+            count: part.count,
+            beyond: part.beyond(bucket, is_included),
+        };
         parts.iter().map(tail).collect::<Vec<_>>()
     };
     let distance = |tails: &[SliceTail]| {
@@ -234,7 +237,7 @@ mod tests {
         (whole, parts)
     }
 
-    fn interval(p: f64, column: Column, (whole, slices): &(ByOutcome, Vec<Slice>)) -> Interval {
+    fn interval(p: f64, column: Selection, (whole, slices): &(ByOutcome, Vec<Slice>)) -> Interval {
         Intervals::of_slices(whole, slices, column, 10.0).of(p).expect("slices with requests")
     }
 
@@ -246,14 +249,14 @@ mod tests {
 
     #[test]
     fn even_slices_give_an_interval_around_the_value() {
-        let p50 = interval(50.0, Column::Ok, &even());
+        let p50 = interval(50.0, Selection::Ok, &even());
         let ends = p50.ends.expect("slices hold this time");
         // 2.262 · √(0.25/1000) = 3.6 points on both sides, ranks rounded outwards.
         let high_ns = ends.high_ns.expect("bounded");
         assert!((45 * MS..=47 * MS).contains(&ends.low_ns), "{ends:?}");
         assert!((53 * MS..=55 * MS).contains(&high_ns), "{ends:?}");
         assert_eq!(p50.standing, Standing::Supported);
-        assert_eq!(interval(99.9, Column::Ok, &even()).standing, Standing::Unsupported);
+        assert_eq!(interval(99.9, Selection::Ok, &even()).standing, Standing::Unsupported);
     }
 
     #[test]
@@ -264,7 +267,7 @@ mod tests {
         let mut slices = vec![(&fast[..], &[][..]); 9];
         slices.push((&slow[..], &[]));
         // p99 is one of the 20 slow responses, which all came in one slice.
-        let p99 = interval(99.0, Column::Ok, &run(&slices));
+        let p99 = interval(99.0, Selection::Ok, &run(&slices));
         assert_eq!(p99.standing, Standing::Unsupported);
         assert!(p99.support < 1.0 && p99.needed > 10_000, "{p99:?}");
     }
@@ -274,23 +277,25 @@ mod tests {
         let ok = [MS; 95];
         let failed = [2_000 * MS; 5];
         let both = run(&[(ok.as_slice(), failed.as_slice()); 10]);
-        let p90 = interval(90.0, Column::All, &both).ends.expect("ends");
+        let p90 = interval(90.0, Selection::All, &both).ends.expect("ends");
         assert!(p90.low_ns <= MS && p90.high_ns.is_some_and(|ns| ns <= 2 * MS), "{p90:?}");
         // Rank 970 lies among the failures, and so does the upper end of the interval of p95.
-        let p99 = interval(99.0, Column::All, &both).ends.expect("ends");
+        let p99 = interval(99.0, Selection::All, &both).ends.expect("ends");
         assert_eq!(p99.high_ns, None);
         assert!(p99.low_ns >= 2_000 * MS, "{p99:?}");
-        let p95 = interval(95.0, Column::All, &both).ends.expect("ends");
+        let p95 = interval(95.0, Selection::All, &both).ends.expect("ends");
         assert_eq!(p95.high_ns, None);
         assert!(p95.low_ns <= MS);
         // Without failures the interval is bounded.
-        assert!(interval(99.0, Column::Ok, &both).ends.is_some_and(|ends| ends.high_ns.is_some()));
+        assert!(
+            interval(99.0, Selection::Ok, &both).ends.is_some_and(|ends| ends.high_ns.is_some())
+        );
     }
 
     #[test]
     fn a_single_slice_has_no_interval_and_the_plain_rule() {
         let (whole, slices) = run(&[(&[MS; 100], &[]), (&[], &[])]);
-        let intervals = Intervals::of_slices(&whole, &slices, Column::Ok, 10.0);
+        let intervals = Intervals::of_slices(&whole, &slices, Selection::Ok, 10.0);
         assert!(intervals.of(50.0).is_none());
         assert!(intervals.support(90.0, 100) && !intervals.support(95.0, 100));
         assert_eq!((intervals.needed(99.0), intervals.rate_rps()), (1_000, Some(10.0)));

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::intervals::{Column, Intervals};
+use super::intervals::{Intervals, Selection};
 use super::summary::Summary;
 use crate::counters::ByOutcome;
 use crate::histogram::{Exact, Histogram};
@@ -13,7 +13,7 @@ use crate::packed::decode;
 use crate::plan::{Load, Plan};
 
 /// Declares a section of times. Each field has the name of its times in [`Measurements`], and
-/// stores them by [`Stored`]; sums and names are of the same list.
+/// stores them by [`StoredTimes`]; sums and names are of the same list.
 macro_rules! times {
     (
         $(#[$meta:meta])*
@@ -46,7 +46,7 @@ macro_rules! times {
 
             /// Summarizes the times, without intervals.
             fn store(measurements: &Measurements) -> $Section {
-                $Section { $($time: Stored::store(&measurements.$time),)* }
+                $Section { $($time: StoredTimes::store(&measurements.$time),)* }
             }
 
             /// Copies the times into `measurements`. The error is the place and the fault of a
@@ -122,7 +122,7 @@ impl Latency {
     /// time, which in a closed loop is the service time.
     pub(super) fn of(plan: &Plan, measurements: &Measurements, window_s: f64) -> Latency {
         let (response, slices) = (&measurements.response_time, &measurements.slices);
-        let [ok, all] = [Column::Ok, Column::All]
+        let [ok, all] = [Selection::Ok, Selection::All]
             .map(|column| Intervals::of_slices(response, slices, column, window_s));
         let of_service = |intervals: &Intervals| match plan.load {
             Load::ClosedLoop => intervals.clone(),
@@ -168,7 +168,7 @@ impl Classes for ByOutcome {
 }
 
 /// A form in which the document stores the times `T`.
-trait Stored<T>: Sized {
+trait StoredTimes<T>: Sized {
     /// Stores the times.
     fn store(times: &T) -> Self;
 
@@ -176,7 +176,7 @@ trait Stored<T>: Sized {
     fn restore(&self, place: &str) -> Result<T, String>;
 }
 
-impl Stored<ByOutcome> for Metric {
+impl StoredTimes<ByOutcome> for Metric {
     fn store(times: &ByOutcome) -> Metric {
         Metric::of(times, &Intervals::none(), &Intervals::none())
     }
@@ -187,7 +187,7 @@ impl Stored<ByOutcome> for Metric {
 }
 
 /// A time that only `ok` requests have, or that belongs to no request.
-impl Stored<Histogram> for Metric {
+impl StoredTimes<Histogram> for Metric {
     fn store(times: &Histogram) -> Metric {
         Metric::of_one(times)
     }
@@ -198,7 +198,7 @@ impl Stored<Histogram> for Metric {
 }
 
 /// Absent without values.
-impl Stored<Histogram> for Option<Metric> {
+impl StoredTimes<Histogram> for Option<Metric> {
     fn store(times: &Histogram) -> Option<Metric> {
         (!times.is_empty()).then(|| Metric::of_one(times))
     }

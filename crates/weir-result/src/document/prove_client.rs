@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use weir_stats::{mean_interval, ratio_interval};
 
 use super::RatioEstimate;
-use super::intervals::{Column, Intervals};
+use super::intervals::{Intervals, Selection};
 use crate::counters::{ByOutcome, Slice};
 use crate::measurements::Measurements;
 use crate::quantile::{AllOutcomes, Bound};
@@ -58,10 +58,10 @@ impl ProveClientSection {
         pairs: &[ProofPair],
     ) -> ProveClientSection {
         let sides = [
-            Side::of(pairs.iter().map(|pair| &pair.as_many)),
-            Side::of(pairs.iter().map(|pair| &pair.more)),
+            ThreadRuns::of(pairs.iter().map(|pair| &pair.as_many)),
+            ThreadRuns::of(pairs.iter().map(|pair| &pair.more)),
         ];
-        let ratio = |of: fn(&Side) -> Option<Estimate>| {
+        let ratio = |of: fn(&ThreadRuns) -> Option<ValueWithEnds>| {
             let [as_many, more] = &sides;
             let ratio = ratio_interval(of(more)?, of(as_many)?)?;
             Some(RatioEstimate { ratio: ratio.ratio, low: ratio.low, high: ratio.high })
@@ -69,7 +69,7 @@ impl ProveClientSection {
         let in_every_pair = |better: fn(&Measurements, &Measurements) -> bool| {
             pairs.iter().all(|pair| better(&pair.more, &pair.as_many))
         };
-        let (throughput, p99) = (ratio(Side::throughput), ratio(Side::p99));
+        let (throughput, p99) = (ratio(ThreadRuns::throughput), ratio(ThreadRuns::p99));
         let is_faster = throughput.is_some_and(|x| x.ratio > 1.0 + EFFECT && x.low > 1.0)
             && in_every_pair(completes_more);
         let is_sooner = p99.is_some_and(|x| x.ratio < 1.0 - EFFECT && x.high < 1.0)
@@ -94,17 +94,17 @@ impl ProveClientSection {
 }
 
 /// An estimate: lower end, value, upper end.
-type Estimate = (f64, f64, f64);
+type ValueWithEnds = (f64, f64, f64);
 
 /// All runs with the same number of threads.
-struct Side {
+struct ThreadRuns {
     times: ByOutcome,
     slices: Vec<Slice>,
 }
 
-impl Side {
-    fn of<'m>(runs: impl Iterator<Item = &'m Measurements>) -> Side {
-        let mut side = Side { times: ByOutcome::default(), slices: Vec::new() };
+impl ThreadRuns {
+    fn of<'m>(runs: impl Iterator<Item = &'m Measurements>) -> ThreadRuns {
+        let mut side = ThreadRuns { times: ByOutcome::default(), slices: Vec::new() };
         for run in runs {
             side.times.add(response_time(run));
             side.slices.extend_from_slice(&run.slices);
@@ -112,7 +112,7 @@ impl Side {
         side
     }
 
-    fn throughput(&self) -> Option<Estimate> {
+    fn throughput(&self) -> Option<ValueWithEnds> {
         let rate =
             |slice: &Slice| slice.completed as f64 / (slice.end_ns - slice.start_ns).max(1) as f64;
         let rates: Vec<f64> = self.slices.iter().map(rate).collect();
@@ -120,9 +120,9 @@ impl Side {
         Some((mean.mean - mean.half_width, mean.mean, mean.mean + mean.half_width))
     }
 
-    fn p99(&self) -> Option<Estimate> {
+    fn p99(&self) -> Option<ValueWithEnds> {
         let ns = p99(&self.times)? as f64;
-        let intervals = Intervals::of_slices(&self.times, &self.slices, Column::All, 0.0);
+        let intervals = Intervals::of_slices(&self.times, &self.slices, Selection::All, 0.0);
         let ends = intervals.of(99.0)?.ends?;
         Some((ends.low_ns as f64, ns, ends.high_ns? as f64))
     }

@@ -20,7 +20,7 @@ pub struct SeriesStationarity {
     /// Greatest `lag1` that is consistent with independent slices.
     pub lag1_limit: f64,
     /// Rules that fired: the change is both significant and large.
-    pub fired: Vec<Change>,
+    pub fired: Vec<Deviation>,
 }
 
 /// Figure that is computed for each slice.
@@ -44,7 +44,7 @@ pub enum SliceSeries {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Change {
+pub enum Deviation {
     /// S1: the series rose or fell over the whole window.
     Trend,
     /// S2: the first third differs from the last.

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::SliceEntry;
-use super::intervals::{Column, Intervals};
+use super::intervals::{Intervals, Selection};
 use super::latency::Metric;
 use crate::counters::ByOutcome;
 use crate::histogram::Histogram;
@@ -22,9 +22,9 @@ pub struct WitnessSection {
     /// Requests of the probe thread that ended as `ok`.
     pub requests: u64,
     /// Median service time of the probe thread; null with too few requests.
-    pub p50: Option<Estimate>,
+    pub p50: Option<TimeEstimate>,
     /// Median service time of the load; null with too few requests.
-    pub main_p50: Option<Estimate>,
+    pub main_p50: Option<TimeEstimate>,
     /// Median of the load as a multiple of the probe thread's; null if an end of an interval is not
     /// known.
     pub ratio: Option<RatioEstimate>,
@@ -37,7 +37,7 @@ pub struct WitnessSection {
 /// A time with its 95% interval within this run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Estimate {
+pub struct TimeEstimate {
     /// Value in nanoseconds.
     pub ns: u64,
     /// Lower end of the interval in nanoseconds.
@@ -63,7 +63,7 @@ impl WitnessSection {
     pub(super) fn of(witness: &Measurements, main: &Measurements) -> WitnessSection {
         let p50 = median(witness);
         let main_p50 = median(main);
-        let plain = |estimate: Estimate| {
+        let plain = |estimate: TimeEstimate| {
             (estimate.low_ns as f64, estimate.ns as f64, estimate.high_ns as f64)
         };
         let ratio = main_p50
@@ -96,15 +96,15 @@ impl WitnessSection {
 
 /// Returns the median service time, with the interval that the slices' response times give its
 /// rank.
-fn median(measurements: &Measurements) -> Option<Estimate> {
+fn median(measurements: &Measurements) -> Option<TimeEstimate> {
     let service: &Histogram = &measurements.service_time.ok;
     // Slices hold response times; the ranks at which their median's interval ends are the best
     // known estimate of the service time's.
     let mut response = ByOutcome::default();
     measurements.slices.iter().for_each(|slice| response.ok.add(&slice.ok));
-    let intervals = Intervals::of_slices(&response, &measurements.slices, Column::Ok, 0.0);
+    let intervals = Intervals::of_slices(&response, &measurements.slices, Selection::Ok, 0.0);
     let (low_p, high_p) = intervals.ranks_of(50.0)?;
-    Some(Estimate {
+    Some(TimeEstimate {
         ns: service.percentile(50.0)?,
         low_ns: service.percentile(100.0 * low_p)?,
         high_ns: service.percentile(100.0 * high_p?)?,

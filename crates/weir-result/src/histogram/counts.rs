@@ -9,7 +9,7 @@ use super::buckets::BUCKETS;
 /// there are hundreds of thousands of these, most of which get some values a second; tables would
 /// take more mappings than a process may have.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Counts<N> {
+pub(super) struct BucketCounts<N> {
     /// Non-empty buckets, ascending, while there is no table; a copy's list may be of any length.
     few: Vec<(u16, N)>,
     /// Table of all buckets; empty while the list is in use.
@@ -25,7 +25,7 @@ const GROUP_BUCKETS: usize = 64;
 /// Number of buckets by which a list grows: doubling would make it a third too large.
 const FEW_MORE: usize = 100;
 
-impl<N: Copy + Default + PartialEq + AddAssign> Counts<N> {
+impl<N: Copy + Default + PartialEq + AddAssign> BucketCounts<N> {
     #[inline]
     pub(super) fn add(&mut self, bucket: usize, count: N) {
         if self.table.is_empty() {
@@ -77,7 +77,7 @@ impl<N: Copy + Default + PartialEq + AddAssign> Counts<N> {
 
     /// Returns the same counts, all of which lie in `range`, in the least memory: as a list, unless
     /// the table is shorter.
-    pub(super) fn compact(&self, range: Range<usize>) -> Counts<N> {
+    pub(super) fn compact(&self, range: Range<usize>) -> BucketCounts<N> {
         let used = self.within(range.clone()).count();
         if used * size_of::<(u16, N)>() >= self.table.len() * size_of::<N>() {
             return self.clone();
@@ -86,7 +86,7 @@ impl<N: Copy + Default + PartialEq + AddAssign> Counts<N> {
         few.extend(self.within(range).map(|(bucket, count)| {
             (u16::try_from(bucket).expect("33,792 buckets fit 16 bits"), count)
         }));
-        Counts { few, table: Vec::new() }
+        BucketCounts { few, table: Vec::new() }
     }
 
     pub(super) fn get(&self, bucket: usize) -> N {

@@ -10,11 +10,11 @@ use weir_text::units;
 
 use crate::prepare::server_wait::ServerWait;
 use crate::run::health::ephemeral_port_count;
-use crate::run::load::Outcome;
+use crate::run::load::LoadOutcome;
 use crate::spec::RunSpec;
 
 /// The error of a run that ended before its warm-up because no connection could be opened.
-pub(crate) fn no_server(spec: &RunSpec, job: &Job, outcome: &Outcome) -> Option<Note> {
+pub(crate) fn no_server(spec: &RunSpec, job: &Job, outcome: &LoadOutcome) -> Option<Note> {
     if !outcome.is_unconnected {
         return None;
     }

@@ -11,10 +11,10 @@ use crate::after::{connections, prove_client};
 use crate::before::selfcheck;
 use crate::prepare::script;
 use crate::prepare::threads::usable_cpus;
-use crate::run::load::Outcome;
+use crate::run::load::LoadOutcome;
 
 /// Notes attached to the finished run.
-pub(crate) fn remarks(job: &Job, outcome: &Outcome, has_preflight: bool) -> Vec<Note> {
+pub(crate) fn remarks(job: &Job, outcome: &LoadOutcome, has_preflight: bool) -> Vec<Note> {
     let has_failed = !outcome.failures.is_empty();
     let mut notes: Vec<Note> = gave_up(job, outcome).into_iter().collect();
     notes.extend(script::notes(&job.plan, &outcome.parts.measurements, has_failed));
@@ -44,7 +44,7 @@ fn of_trials(trials: Trials) -> impl Iterator<Item = Note> {
 }
 
 /// The note on a run whose responses are mostly errors, unless the preflight received a response.
-fn mostly_errors(outcome: &Outcome, has_preflight: bool) -> Option<Note> {
+fn mostly_errors(outcome: &LoadOutcome, has_preflight: bool) -> Option<Note> {
     let outcomes = &outcome.parts.measurements.outcomes;
     if has_preflight || outcomes.bad_response <= outcomes.ok {
         return None;
@@ -73,7 +73,7 @@ fn not_resumed(measurements: &Measurements) -> Option<Note> {
 }
 
 /// The note on a run that gave up before its number of requests.
-fn gave_up(job: &Job, outcome: &Outcome) -> Option<Note> {
+fn gave_up(job: &Job, outcome: &LoadOutcome) -> Option<Note> {
     let plan = &job.plan;
     let never_sent = outcome.parts.measurements.outcomes.never_sent;
     if plan.duration_ns.is_some() || outcome.signal.is_some() || never_sent == 0 {

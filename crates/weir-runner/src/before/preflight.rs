@@ -32,7 +32,7 @@ const PATIENCE_NS: u64 = 2_000_000_000;
 
 /// The reason for a missing response.
 #[derive(Debug, thiserror::Error)]
-enum Failure {
+enum PreflightFailure {
     /// The address accepts no connection.
     #[error("{text}")]
     Connect { text: String, is_late: bool },
@@ -45,47 +45,47 @@ enum Failure {
     NoResponse(String),
 }
 
-impl Failure {
+impl PreflightFailure {
     /// Returns the failure of a connect or a TLS handshake.
-    fn of_connect(draft: &Draft, error: &io::Error) -> Failure {
+    fn of_connect(draft: &Draft, error: &io::Error) -> PreflightFailure {
         let reason = reason(draft, error);
         let text = format!("cannot connect to {}: {reason}", draft.endpoint);
-        of_tls(error).unwrap_or(Failure::Connect { text, is_late: is_late(error) })
+        of_tls(error).unwrap_or(PreflightFailure::Connect { text, is_late: is_late(error) })
     }
 
     /// Returns the failure of an exchange: one that no request could escape, or a missing response.
-    fn of_exchange(draft: &Draft, error: &io::Error) -> Failure {
+    fn of_exchange(draft: &Draft, error: &io::Error) -> PreflightFailure {
         match error.get_ref().and_then(|cause| cause.downcast_ref()) {
             Some(ProtocolError::TlsRecord) => plain_to_tls(draft),
             Some(ProtocolError::BadPreface) => not_http2(draft),
             _ => of_tls(error).unwrap_or_else(|| {
                 let reason = reason(draft, error);
                 let text = format!("no valid response from {}: {reason}", draft.plan.url);
-                Failure::NoResponse(text)
+                PreflightFailure::NoResponse(text)
             }),
         }
     }
 }
 
 /// The failure of TLS, if that is the cause of an error.
-fn of_tls(error: &io::Error) -> Option<Failure> {
+fn of_tls(error: &io::Error) -> Option<PreflightFailure> {
     let error = error.get_ref()?.downcast_ref::<TlsError>()?;
-    Some(Failure::Refused(error.to_string()))
+    Some(PreflightFailure::Refused(error.to_string()))
 }
 
 /// The failure against a server that speaks TLS, where the URL is one of http.
-fn plain_to_tls(draft: &Draft) -> Failure {
+fn plain_to_tls(draft: &Draft) -> PreflightFailure {
     let address = &draft.endpoint;
-    Failure::Refused(format!("{address} speaks TLS, and the URL is http; use https://"))
+    PreflightFailure::Refused(format!("{address} speaks TLS, and the URL is http; use https://"))
 }
 
 /// The failure against a server that does not speak HTTP/2.
-fn not_http2(draft: &Draft) -> Failure {
+fn not_http2(draft: &Draft) -> PreflightFailure {
     let remedy = match draft.tls {
         Some(_) => format!("use {HTTP} 1.1"),
         None => format!("use https if it does so over TLS, or {HTTP} 1.1"),
     };
-    Failure::Refused(format!("{} does not speak HTTP/2: {remedy}", draft.endpoint))
+    PreflightFailure::Refused(format!("{} does not speak HTTP/2: {remedy}", draft.endpoint))
 }
 
 /// True if a method is safe (RFC 9110 §9.2.1), so that an additional request does no harm.
@@ -116,21 +116,21 @@ pub(crate) fn run(
             let warning = response.as_ref().and_then(status_note);
             return Ok(PreflightResult { response, warning, ..result });
         }
-        Err(Failure::NoResponse(_)) if draft.tls.is_none() && speaks_tls(draft) => {
+        Err(PreflightFailure::NoResponse(_)) if draft.tls.is_none() && speaks_tls(draft) => {
             plain_to_tls(draft)
         }
         Err(failure) => failure,
     };
     match failure {
-        Failure::Refused(text) => Err(NoServer(text)),
+        PreflightFailure::Refused(text) => Err(NoServer(text)),
         _ if wait.is_enabled() => Err(wait.give_up(failure, "start the server")),
         // With several destinations, the others may still respond.
-        Failure::Connect { is_late: true, .. } if draft.destinations.len() < 2 => {
+        PreflightFailure::Connect { is_late: true, .. } if draft.destinations.len() < 2 => {
             Err(wait.give_up(failure, "check the address"))
         }
         // The load connects too, and reports the failure if it can open none of its connections.
-        Failure::Connect { .. } => Ok(result),
-        Failure::NoResponse(text) => {
+        PreflightFailure::Connect { .. } => Ok(result),
+        PreflightFailure::NoResponse(text) => {
             let warning = Some(Note::new("preflight_failed", text));
             Ok(PreflightResult { warning, ..result })
         }
@@ -144,10 +144,10 @@ fn attempt(
     http: &HttpSpec,
     may_send: bool,
     result: &mut PreflightResult,
-) -> Result<Option<Preflight>, Failure> {
+) -> Result<Option<Preflight>, PreflightFailure> {
     let engine = Engine::named(draft.plan.io.name()).unwrap_or(Engine::Epoll);
     weir_io::open(engine, one_connection(), Attempt { draft, http, may_send, result })
-        .unwrap_or_else(|error| Err(Failure::of_connect(draft, &error)))
+        .unwrap_or_else(|error| Err(PreflightFailure::of_connect(draft, &error)))
 }
 
 /// One attempt, for whatever backend it gets.
@@ -159,12 +159,12 @@ struct Attempt<'a> {
 }
 
 impl OnBackend for Attempt<'_> {
-    type Output = Result<Option<Preflight>, Failure>;
+    type Output = Result<Option<Preflight>, PreflightFailure>;
 
     fn run<B: Backend>(self, mut backend: B) -> Self::Output {
         let Attempt { draft, http, may_send, result } = self;
         let started = backend.now();
-        let failed = |error| Failure::of_connect(draft, &error);
+        let failed = |error| PreflightFailure::of_connect(draft, &error);
         let until = started.after(patience_ns(draft));
         let mut link = Link::connect(backend, draft, until).map_err(failed)?;
         if let Some(config) = &draft.tls {
@@ -175,7 +175,7 @@ impl OnBackend for Attempt<'_> {
             (_, planned) => {
                 let chosen = link.chosen();
                 http::agreed(planned, chosen.as_deref(), http)
-                    .map_err(|NoServer(text)| Failure::Refused(text))?
+                    .map_err(|NoServer(text)| PreflightFailure::Refused(text))?
             }
         };
         result.http = Some(version);
@@ -189,7 +189,7 @@ impl OnBackend for Attempt<'_> {
             }
             HttpPlan::Http10 | HttpPlan::Http11 => exchange(&mut link, draft, started, result),
         };
-        let response = response.map_err(|error| Failure::of_exchange(draft, &error))?;
+        let response = response.map_err(|error| PreflightFailure::of_exchange(draft, &error))?;
         Ok(Some(Preflight { address: draft.endpoint.to_string(), ..response }))
     }
 }

@@ -65,7 +65,7 @@ pub(crate) fn is_local(endpoint: &Endpoint) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::errors::ErrorKind;
+    use crate::errors::ErrorCause;
 
     fn of(url: &str) -> Result<Location, Error> {
         Location::of(&TargetSpec { url: url.to_owned(), ..TargetSpec::default() })
@@ -82,8 +82,8 @@ mod tests {
     #[test]
     fn errors_are_the_users_or_the_servers() {
         let kind = |url| of(url).expect_err("no location").kind();
-        assert_eq!(kind("ftp://h/"), ErrorKind::Usage);
-        assert_eq!(kind("http://no-such-host.invalid/"), ErrorKind::NoServer);
+        assert_eq!(kind("ftp://h/"), ErrorCause::Usage);
+        assert_eq!(kind("http://no-such-host.invalid/"), ErrorCause::NoServer);
     }
 
     #[test]

@@ -206,7 +206,7 @@ impl Scripts {
 }
 
 /// Content of a script, if the states do not read the file themselves.
-type Source = Option<Arc<[u8]>>;
+type ScriptText = Option<Arc<[u8]>>;
 
 /// The content of a script from a pipe, which can be read only once, or of a specification that
 /// keeps it; `None` for a regular file, which each state reads itself. With it, the description of
@@ -214,7 +214,7 @@ type Source = Option<Arc<[u8]>>;
 ///
 /// # Errors
 /// When the file is not the one that was specified, or a pipe cannot be read.
-fn source(file: &InputFile) -> Result<(Source, Option<Input>)> {
+fn source(file: &InputFile) -> Result<(ScriptText, Option<Input>)> {
     let path = &file.path;
     let mut source = file.content.clone().unwrap_or_default();
     if file.content.is_none() {

@@ -91,7 +91,7 @@ impl Traces {
 
 /// An observation of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Seen {
+struct CallSeen {
     call: Call,
     traces: Traces,
     /// CPU time of the process.
@@ -100,21 +100,21 @@ struct Seen {
     at: Duration,
 }
 
-impl Seen {
-    fn now(call: Call, at: Duration) -> Seen {
+impl CallSeen {
+    fn now(call: Call, at: Duration) -> CallSeen {
         let used = weir_sys::process_cpu_time().unwrap_or_default();
-        Seen { call, traces: Traces::now(), cpu: used.total(), at }
+        CallSeen { call, traces: Traces::now(), cpu: used.total(), at }
     }
 
     /// True if this is another call than `before`, or the call made progress or is blocked.
-    fn is_alive(&self, before: &Seen) -> bool {
+    fn is_alive(&self, before: &CallSeen) -> bool {
         let is_waiting = self.cpu.saturating_sub(before.cpu) < BUSY;
         let is_same = self.call == before.call && self.traces == before.traces;
         !is_same || (self.lasts(before) && is_waiting)
     }
 
     /// True if the patience has elapsed since `before`.
-    fn lasts(&self, before: &Seen) -> bool {
+    fn lasts(&self, before: &CallSeen) -> bool {
         self.at.saturating_sub(before.at) >= PATIENCE
     }
 }
@@ -122,7 +122,7 @@ impl Seen {
 /// Waits until a call loops without progress and returns it, or `None` at the end of the watch.
 fn await_endless(calling: &Calling, end: &End) -> Option<&'static str> {
     let clock = Clock::start();
-    let mut before: Option<Seen> = None;
+    let mut before: Option<CallSeen> = None;
     loop {
         end.sleep_until(clock, clock.now() + LOOK_EVERY);
         if end.has_come() {
@@ -130,7 +130,7 @@ fn await_endless(calling: &Calling, end: &End) -> Option<&'static str> {
         }
         let call = calling.now();
         let Some(callback) = call.callback else { continue };
-        let now = Seen::now(call, Duration::from_nanos(clock.now().0));
+        let now = CallSeen::now(call, Duration::from_nanos(clock.now().0));
         match &before {
             Some(before) if !now.is_alive(before) => {
                 if now.lasts(before) {
@@ -146,8 +146,8 @@ fn await_endless(calling: &Calling, end: &End) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    fn seen(number: u64, moved_bytes: u64, cpu_ms: u64, at_s: u64) -> Seen {
-        Seen {
+    fn seen(number: u64, moved_bytes: u64, cpu_ms: u64, at_s: u64) -> CallSeen {
+        CallSeen {
             call: Call { number, callback: Some("init") },
             traces: Traces { moved_bytes, memory_mib: 20 },
             cpu: Duration::from_millis(cpu_ms),
@@ -170,7 +170,7 @@ mod tests {
             assert_eq!(now.is_alive(&before), is_alive, "{now:?}");
         }
         let grown = Traces { memory_mib: 21, ..before.traces };
-        assert!(Seen { traces: grown, ..seen(1, 100, 9_000, 11) }.is_alive(&before));
+        assert!(CallSeen { traces: grown, ..seen(1, 100, 9_000, 11) }.is_alive(&before));
         assert!(!seen(1, 100, 9_000, 10).lasts(&before), "patience is not over");
         assert!(seen(1, 100, 9_000, 11).lasts(&before));
     }

@@ -15,10 +15,10 @@ use weir_result::{self, ClientHealth, Measurements, Stops};
 
 use crate::background::{Beside, End};
 use crate::prepare::location::is_local;
-use counters::{Counters, Sources};
+use counters::{CounterSources, MachineCounters};
 pub(crate) use network::ephemeral_port_count;
-use round_trips::RoundTrips;
-use server::Server;
+use round_trips::RoundTripWatch;
+use server::ServerProcesses;
 use wall_clock::WallClock;
 
 /// Total length of stops from which a short run is repeated, in nanoseconds: shorter ones move no
@@ -31,7 +31,7 @@ const BEATS_PER_SAMPLE: u64 = 40;
 /// The thread that watches the machine, and further input for its result.
 #[derive(Debug)]
 pub(crate) struct Watcher {
-    thread: Beside<(Option<Seen>, Heartbeat)>,
+    thread: Beside<(Option<HealthResult>, Heartbeat)>,
     endpoint: Endpoint,
     /// Number of addresses of this machine from which its connections come.
     sources: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Watcher {
 
 /// The result of the watch.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Seen {
+pub(crate) struct HealthResult {
     /// Health of the machine.
     pub(crate) health: ClientHealth,
     /// Round-trip times of the network.
@@ -61,13 +61,13 @@ impl Watcher {
         let (plan, endpoint) = (&job.plan, job.endpoint.clone());
         let is_local = is_local(&endpoint);
         let server = match is_local {
-            Some(true) => Server::find(&endpoint),
-            _ => Server::default(),
+            Some(true) => ServerProcesses::find(&endpoint),
+            _ => ServerProcesses::default(),
         };
         // To a server on this machine there is no network to measure.
         let wants_trips = job.extras.round_trips && is_local == Some(false);
         let source = plan.connection.source(0);
-        let trips = wants_trips.then(|| RoundTrips::new(endpoint.clone(), source));
+        let trips = wants_trips.then(|| RoundTripWatch::new(endpoint.clone(), source));
         let sources = plan.connection.sources_used(plan.own_connections());
         let watch = move |end| watch(clock, server, trips, &window, end);
         let thread = Beside::start("weir-health", watch).ok()?;
@@ -76,7 +76,7 @@ impl Watcher {
 
     /// Ends the watch after the run and returns its result; `None` if the run never reached its
     /// window. What the run measured tells which stops could delay its requests.
-    pub(crate) fn finish(self, measured: &Measurements) -> Option<Seen> {
+    pub(crate) fn finish(self, measured: &Measurements) -> Option<HealthResult> {
         let (seen, heartbeat) = self.thread.finish()?;
         let seen = seen?;
         let health = ClientHealth {
@@ -88,7 +88,7 @@ impl Watcher {
             is_server_local: self.is_local,
             ..seen.health
         };
-        Some(Seen { health, ..seen })
+        Some(HealthResult { health, ..seen })
     }
 }
 
@@ -96,12 +96,12 @@ impl Watcher {
 /// beat after t1.
 fn watch(
     clock: Clock,
-    server: Server,
-    trips: Option<RoundTrips>,
+    server: ServerProcesses,
+    trips: Option<RoundTripWatch>,
     window: &impl Fn() -> Option<(Nanos, Nanos)>,
     end: End,
-) -> (Option<Seen>, Heartbeat) {
-    let sources = Sources::find(server);
+) -> (Option<HealthResult>, Heartbeat) {
+    let sources = CounterSources::find(server);
     let mut beats = Beats::new(clock, end);
     // Reading the counters takes CPU time, so it has to end before the window begins.
     while window().is_none_or(|(t0, _)| clock.now().after(2 * BEAT_NS) < t0) {
@@ -118,12 +118,12 @@ fn watch(
 /// Watches the machine to the first beat after t1, or to the end of the run.
 fn watch_window(
     beats: &mut Beats,
-    sources: &Sources,
-    mut trips: Option<RoundTrips>,
+    sources: &CounterSources,
+    mut trips: Option<RoundTripWatch>,
     window: &impl Fn() -> Option<(Nanos, Nanos)>,
-) -> Seen {
+) -> HealthResult {
     let clock = beats.clock;
-    let before = Counters::read(sources);
+    let before = MachineCounters::read(sources);
     let began_at = clock.now();
     let mut wall = WallClock::default();
     wall.sample(clock);
@@ -141,14 +141,14 @@ fn watch_window(
             break;
         }
     }
-    let after = Counters::read(sources);
+    let after = MachineCounters::read(sources);
     let watched_ns = clock.now().since(began_at);
     let health = ClientHealth {
         server_cpu: sources.server.usage(before.server.as_ref(), after.server.as_ref(), watched_ns),
         clock_step_ns: wall.step_max_ns(),
         ..after.since(&before, watched_ns)
     };
-    Seen { health, round_trips: trips.map(RoundTrips::finish).unwrap_or_default() }
+    HealthResult { health, round_trips: trips.map(RoundTripWatch::finish).unwrap_or_default() }
 }
 
 /// The beats of the calling thread, until the run is over.
@@ -240,7 +240,7 @@ mod tests {
         // The thread of the load would run as long.
         End::default().sleep_until(Clock::start(), Nanos(250_000_000));
         let measured = Measurements::default();
-        let Seen { health, round_trips } = watcher.finish(&measured).expect("a window");
+        let HealthResult { health, round_trips } = watcher.finish(&measured).expect("a window");
         assert_eq!(round_trips.connects, 0, "loopback is no network");
         assert!(health.watched_ns >= 19_000_000, "{health:?}");
         assert!(health.heartbeat_gap_ns.is_some_and(|gap| gap <= 200_000_000), "{health:?}");

@@ -56,7 +56,7 @@ struct Live {
     pending: BTreeMap<i64, (u32, Interval)>,
     /// Counts of all finished intervals, without their latencies.
     finished: Frame,
-    workers: BTreeMap<u32, Progress>,
+    workers: BTreeMap<u32, WorkerProgress>,
     /// Latest time of a message, in nanoseconds from t0, and the instant at which it arrived. When
     /// the end of the warm-up is detected, t0 moves back, so that times only grow.
     border: Option<(i64, Instant)>,
@@ -64,7 +64,7 @@ struct Live {
 
 /// The progress of one worker.
 #[derive(Debug, Default)]
-struct Progress {
+struct WorkerProgress {
     /// Its frame at the last message, without any interval.
     frame: Frame,
     /// Its interval in progress.

@@ -54,7 +54,7 @@ impl Epoch {
 
 /// The outcome of a run.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct LoadOutcome {
     /// Parts of the document that the load has measured.
     pub(crate) parts: DocumentParts,
     /// Signal that ended the run early.
@@ -80,7 +80,7 @@ pub(crate) fn carry_out(
     interrupts: &Interrupts,
     scripts: Option<&mut Scripts>,
     observer: &mut dyn Observer,
-) -> Result<Outcome> {
+) -> Result<LoadOutcome> {
     let clock = epoch.clock;
     let waker = Waker::new().context("no descriptor is left: raise the limit (ulimit -n)")?;
     let control = Arc::new(Control::of_plan(&job.plan, job.not_before, Some(waker)));
@@ -116,7 +116,7 @@ pub(crate) fn carry_out(
     failures.splice(..0, control.script_failure());
     let signal = interrupts.received();
     let is_interrupted = finished.measurements.interrupted;
-    Ok(Outcome {
+    Ok(LoadOutcome {
         parts: DocumentParts {
             network: NetworkSection::of(&finished.measurements.tcp, round_trips),
             health: seen.map(|seen| seen.health),

@@ -10,10 +10,10 @@ use weir_result::{ConnectionPlan, HttpPlan, Plan};
 
 use crate::interrupts::Interrupts;
 use crate::observer::Silent;
-use crate::run::load::{self, Epoch, Outcome};
+use crate::run::load::{self, Epoch, LoadOutcome};
 
 /// Runs a job without an observer; returns `None` if a signal arrived.
-pub(crate) fn carry_out(job: Job, interrupts: &Interrupts) -> Result<Option<Outcome>> {
+pub(crate) fn carry_out(job: Job, interrupts: &Interrupts) -> Result<Option<LoadOutcome>> {
     let outcome = load::carry_out(&Arc::new(job), &Epoch::start(), interrupts, None, &mut Silent)?;
     Ok(interrupts.received().is_none().then_some(outcome))
 }

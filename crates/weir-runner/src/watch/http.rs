@@ -24,25 +24,25 @@ const INTERIM_MAX: u64 = 16;
 
 /// A status page.
 #[derive(Debug)]
-pub(super) struct Page {
+pub(super) struct StatusPage {
     pub(super) site: Site,
     request: Vec<u8>,
 }
 
-impl Page {
+impl StatusPage {
     /// Resolves a URL, of which `choices` are those of TLS. Sends nothing.
     ///
     /// # Errors
     /// When it is no http or https URL, its host has no address, or a file of TLS cannot be used.
-    pub(super) fn of(url: &str, choices: &TlsSpec) -> Result<Page> {
+    pub(super) fn of(url: &str, choices: &TlsSpec) -> Result<StatusPage> {
         let mut site = Site::of(url, choices)?;
         site.resolve()?;
         let request = site.head("GET", &site.url.path, "weir-watch") + "Accept: */*\r\n\r\n";
-        Ok(Page { site, request: request.into_bytes() })
+        Ok(StatusPage { site, request: request.into_bytes() })
     }
 
     /// True if both pages are on the same host and port.
-    pub(super) fn is_beside(&self, other: &Page) -> bool {
+    pub(super) fn is_beside(&self, other: &StatusPage) -> bool {
         let others = &other.site.addresses;
         self.site.addresses.iter().any(|address| others.contains(address))
     }
@@ -127,7 +127,7 @@ impl Site {
         };
         self.sent += 1;
         channel.send(request, patience)?;
-        let mut response = Response::default();
+        let mut response = PageResponse::default();
         let mut bytes = Vec::new();
         loop {
             // Also if the bytes never pause.
@@ -158,21 +158,21 @@ impl Site {
 }
 
 /// A response that arrives.
-struct Response {
+struct PageResponse {
     protocol: Http1,
     received: usize,
 }
 
-impl Default for Response {
-    fn default() -> Response {
+impl Default for PageResponse {
+    fn default() -> PageResponse {
         let mut protocol = Http1::new(1);
         protocol.set_interest(Interest::Body, &BodyBudget::new(RESPONSE_MAX_BYTES));
         protocol.request(RequestTraits::default());
-        Response { protocol, received: 0 }
+        PageResponse { protocol, received: 0 }
     }
 }
 
-impl Response {
+impl PageResponse {
     /// Receives the next bytes; none are the end of the stream. Returns status and body once the
     /// response is complete, and true if the connection can carry another request.
     fn receive(&mut self, bytes: &[u8]) -> io::Result<Option<(u16, Vec<u8>, bool)>> {
@@ -217,7 +217,7 @@ mod tests {
         // Each in one piece and byte by byte, and then the end of the stream.
         let check = |text: &str, expected: Option<(&str, bool)>| {
             for piece in [text.len(), 1] {
-                let mut response = Response::default();
+                let mut response = PageResponse::default();
                 let mut pieces = text.as_bytes().chunks(piece).chain([&b""[..]]);
                 let found = pieces.find_map(|bytes| response.receive(bytes).transpose());
                 let found = found.and_then(Result::ok);
@@ -244,7 +244,7 @@ mod tests {
     fn interim_responses_have_a_limit() {
         let interim = |count| "HTTP/1.1 100 Continue\r\n\r\n".repeat(count);
         let last = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na";
-        let receive = |text: String| Response::default().receive(text.as_bytes());
+        let receive = |text: String| PageResponse::default().receive(text.as_bytes());
         assert!(receive(interim(16) + last).expect("allowed").is_some());
         let error = receive(interim(17)).expect_err("too many").to_string();
         assert_eq!(error, "more than 16 interim responses (1xx) before the final one");
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn responses_have_a_limit() {
         let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", 1 << 25);
-        let mut response = Response::default();
+        let mut response = PageResponse::default();
         response.receive(head.as_bytes()).expect("a head");
         let piece = vec![b'a'; 1 << 20];
         let error = (0..32).find_map(|_| response.receive(&piece).err()).expect("too long");
@@ -263,12 +263,13 @@ mod tests {
     #[test]
     fn urls_are_checked_before_anything_is_sent() {
         let choices = TlsSpec::default();
-        let error = Page::of("ftp://h/", &choices).expect_err("no HTTP").to_string();
+        let error = StatusPage::of("ftp://h/", &choices).expect_err("no HTTP").to_string();
         assert!(error.contains("use http or https"), "{error}");
         let missing = TlsSpec { ca_file: Some(InputFile::at("/no/such/file")), ..choices.clone() };
-        let error = Page::of("https://127.0.0.1:1/", &missing).expect_err("no file").to_string();
+        let error =
+            StatusPage::of("https://127.0.0.1:1/", &missing).expect_err("no file").to_string();
         assert!(error.contains("`tls.ca_file`"), "{error}");
-        let page = Page::of("http://me:p@127.0.0.1:1/s?a=b", &choices).expect("an address");
+        let page = StatusPage::of("http://me:p@127.0.0.1:1/s?a=b", &choices).expect("an address");
         let request = String::from_utf8(page.request.clone()).expect("text");
         assert!(request.contains("Authorization: Basic bWU6cA=="), "{request}");
         assert!(request.contains("Host: 127.0.0.1:1\r\n"), "{request}");

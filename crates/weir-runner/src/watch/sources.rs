@@ -18,7 +18,7 @@ use weir_text::setting::{
 
 use super::access_log::AccessLog;
 use super::command;
-use super::http::Page;
+use super::http::StatusPage;
 use super::nginx;
 use super::process::{self, Processes};
 use super::prometheus::{self, Sample, Selector};
@@ -38,7 +38,7 @@ const SERIES_MAX: usize = 64;
 
 /// The limits of readings.
 #[derive(Clone, Debug)]
-struct Limits {
+struct ReadingLimits {
     page: Duration,
     command: Duration,
     /// Time without a new line after which the access log is complete.
@@ -50,11 +50,11 @@ struct Limits {
     hurry: Hurry,
 }
 
-impl Limits {
-    fn of(spec: &WatchSpec, hurry: &Hurry) -> Limits {
+impl ReadingLimits {
+    fn of(spec: &WatchSpec, hurry: &Hurry) -> ReadingLimits {
         let given = spec.timeout_ns.map(Duration::from_nanos);
         let seconds = |default| given.unwrap_or(Duration::from_secs(default));
-        Limits {
+        ReadingLimits {
             page: seconds(2),
             command: seconds(5),
             log_pause: seconds(2),
@@ -86,7 +86,7 @@ impl Limits {
 }
 
 /// Numbers of a command, by name.
-type Numbers = BTreeMap<String, f64>;
+type NamedNumbers = BTreeMap<String, f64>;
 
 /// Values of a metrics page that were chosen, with their types.
 type Metrics = Vec<(Sample, &'static str)>;
@@ -95,15 +95,15 @@ type Metrics = Vec<(Sample, &'static str)>;
 #[derive(Debug)]
 pub(super) struct Sources {
     spec: WatchSpec,
-    nginx: Option<(Page, Readings<NginxSample>)>,
-    prometheus: Option<(Page, Readings<Metrics>)>,
+    nginx: Option<(StatusPage, Readings<NginxSample>)>,
+    prometheus: Option<(StatusPage, Readings<Metrics>)>,
     selectors: Vec<Selector>,
     processes: Vec<(Processes, Readings<process::Reading>)>,
-    commands: Vec<(String, Readings<Numbers>)>,
+    commands: Vec<(String, Readings<NamedNumbers>)>,
     access_log: Option<AccessLog>,
     /// Requests for pages of nginx up to its first reading.
     sent_before: u64,
-    limits: Limits,
+    limits: ReadingLimits,
 }
 
 impl Sources {
@@ -114,8 +114,9 @@ impl Sources {
     /// When a value is wrong, or a host has no address.
     pub(super) fn of(spec: &WatchSpec, choices: &TlsSpec, hurry: &Hurry) -> Result<Sources> {
         let page = |setting: Setting, url: &Option<String>| {
-            let page =
-                url.as_ref().map(|url| Page::of(url, choices).with_context(|| setting.to_string()));
+            let page = url
+                .as_ref()
+                .map(|url| StatusPage::of(url, choices).with_context(|| setting.to_string()));
             page.transpose()
         };
         let nginx = page(WATCH_NGINX, &spec.nginx)?;
@@ -134,7 +135,7 @@ impl Sources {
             commands: commands.map(|command| (command, Readings::default())).collect(),
             access_log: None,
             sent_before: 0,
-            limits: Limits::of(spec, hurry),
+            limits: ReadingLimits::of(spec, hurry),
             spec: spec.clone(),
         })
     }
@@ -293,10 +294,10 @@ impl Sources {
 
     /// The watched pages whose requests the server counts: that of nginx and one beside it, or the
     /// only one.
-    fn own_pages(&self) -> impl Iterator<Item = &Page> {
+    fn own_pages(&self) -> impl Iterator<Item = &StatusPage> {
         let nginx = self.nginx.as_ref().map(|(page, _)| page);
         let other = self.prometheus.as_ref().map(|(page, _)| page);
-        let is_beside = |page: &&Page| nginx.is_none_or(|nginx| nginx.is_beside(page));
+        let is_beside = |page: &&StatusPage| nginx.is_none_or(|nginx| nginx.is_beside(page));
         nginx.into_iter().chain(other.filter(is_beside))
     }
 
@@ -330,14 +331,14 @@ fn unfinished_log(over: Over) -> String {
     }
 }
 
-fn read_nginx(page: &mut Page, patience: &Patience) -> Result<NginxSample, String> {
+fn read_nginx(page: &mut StatusPage, patience: &Patience) -> Result<NginxSample, String> {
     let text = page.read(patience).map_err(|error| error.to_string())?;
     nginx::parse(&text).ok_or_else(|| "the page is not that of stub_status".to_owned())
 }
 
 /// Reads a metrics page; each selector must choose at least one of its samples.
 fn read_metrics(
-    page: &mut Page,
+    page: &mut StatusPage,
     selectors: &[Selector],
     patience: &Patience,
 ) -> Result<Metrics, String> {
@@ -380,7 +381,7 @@ fn metrics(
 /// Sorts the numbers of all calls into series.
 fn numbers(
     command: String,
-    readings: Readings<Numbers>,
+    readings: Readings<NamedNumbers>,
     at_s: &impl Fn(Nanos) -> f64,
 ) -> CommandSection {
     let mut series: BTreeMap<String, Vec<Point>> = BTreeMap::new();

@@ -4,36 +4,36 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use weir_engine::{Completion, Observer, ObserverFactory, Outcome, RunEnd};
+use weir_engine::{Completion, ExchangeObserver, ObserverFactory, Outcome, RunEnd};
 use weir_result::Measurements;
 
 /// Responses by status code.
-type Counts = BTreeMap<u16, u64>;
+type StatusCounts = BTreeMap<u16, u64>;
 
 /// Counts of all workers that have ended.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Statuses(Arc<Mutex<Counts>>);
+pub(crate) struct Statuses(Arc<Mutex<StatusCounts>>);
 
 impl Statuses {
     /// Returns the factory of the observers that count here.
     pub(crate) fn factory(&self) -> ObserverFactory {
         let all = self.clone();
         ObserverFactory::new(move |_| {
-            Box::new(StatusCounter { own: Counts::new(), all: all.clone() })
+            Box::new(StatusCounter { own: StatusCounts::new(), all: all.clone() })
         })
     }
 
     /// Adds one response.
     pub(crate) fn add(&self, status: u16) {
-        self.merge(&Counts::from([(status, 1)]));
+        self.merge(&StatusCounts::from([(status, 1)]));
     }
 
     /// Returns the counts so far.
-    pub(crate) fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> StatusCounts {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn merge(&self, more: &Counts) {
+    fn merge(&self, more: &StatusCounts) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (status, count) in more {
             *all.entry(*status).or_default() += count;
@@ -44,11 +44,11 @@ impl Statuses {
 /// Counts of one worker.
 #[derive(Debug)]
 struct StatusCounter {
-    own: Counts,
+    own: StatusCounts,
     all: Statuses,
 }
 
-impl Observer for StatusCounter {
+impl ExchangeObserver for StatusCounter {
     fn completed(&mut self, completion: &Completion) {
         if let Outcome::Ok(response) | Outcome::BadResponse(response) = completion.outcome {
             *self.own.entry(response.status).or_default() += 1;
@@ -68,7 +68,7 @@ mod tests {
     fn counts_of_workers_add_up() {
         let statuses = Statuses::default();
         statuses.add(200);
-        statuses.merge(&Counts::from([(200, 2), (404, 1)]));
-        assert_eq!(statuses.counts(), Counts::from([(200, 3), (404, 1)]));
+        statuses.merge(&StatusCounts::from([(200, 2), (404, 1)]));
+        assert_eq!(statuses.counts(), StatusCounts::from([(200, 3), (404, 1)]));
     }
 }

@@ -10,7 +10,7 @@ use crate::action::{Action, Due};
 use crate::connection::Protocol;
 use crate::fault::FaultKind;
 use crate::http_version::HttpVersion;
-use crate::http2::{Http2, Owed, StreamEvent};
+use crate::http2::{Http2, Owed, ServedEvent};
 use crate::request::BadRequest;
 use crate::response::{GARBAGE, Part, Response, ResponseKind};
 use crate::stats::add;
@@ -73,11 +73,11 @@ impl Responder {
         add(&self.accounts.counters().bad_requests, malformed);
         for event in events.drain(..) {
             match event {
-                StreamEvent::Request(stream, Ok(request)) => {
+                ServedEvent::Request(stream, Ok(request)) => {
                     self.take_request(conn, stream, &request, at);
                 }
-                StreamEvent::Request(stream, Err(bad)) => self.refuse_fields(conn, stream, bad, at),
-                StreamEvent::Reset(stream) => self.abandon(conn, stream),
+                ServedEvent::Request(stream, Err(bad)) => self.refuse_fields(conn, stream, bad, at),
+                ServedEvent::Reset(stream) => self.abandon(conn, stream),
             }
         }
         self.stream_events = events;

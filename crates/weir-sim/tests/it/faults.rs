@@ -257,7 +257,7 @@ fn a_black_hole_responds_to_nothing_from_its_time_on() {
     world.server.black_hole_from = Some(Nanos(5 * MS));
     let (seen, _, sim) = run(world, 8);
     assert_eq!(seen, BTreeMap::from([(Seen::Response, 5), (Seen::Silence, 3)]));
-    let swallowed = |request: &&weir_sim::Request| request.fate == Fate::Swallowed;
+    let swallowed = |request: &&weir_sim::TrueRequest| request.fate == Fate::Swallowed;
     assert_eq!(sim.truth().requests.iter().filter(swallowed).count(), 3);
 }
 

@@ -4,7 +4,7 @@
 //! It is a function of the pairs in the order in which they were made. It depends on neither clocks
 //! nor servers, and the pairs of a finished study give its verdict again.
 
-use super::verdict::{Verdict, judge};
+use super::verdict::{EffectVerdict, judge};
 use super::{Difference, log, paired_at};
 
 /// Numbers of pairs after which a study may end; at the last one it does.
@@ -26,10 +26,10 @@ pub const LOOK_LEVEL: f64 = 0.018;
 /// Group-sequential comparison of two systems by their primary metric.
 ///
 /// After each look it continues or ends with the verdict that [`judge`] gives on [`paired_at`] the
-/// level [`LOOK_LEVEL`]: "faster" or "slower" ([`Verdict::Lower`] or [`Verdict::Higher`], by the
-/// direction of the metric), "no difference larger than x%" ([`Verdict::Equivalent`]), or, after
+/// level [`LOOK_LEVEL`]: "faster" or "slower" ([`EffectVerdict::Lower`] or [`EffectVerdict::Higher`], by the
+/// direction of the metric), "no difference larger than x%" ([`EffectVerdict::Equivalent`]), or, after
 /// the last look, "undecided" with the number of pairs of a new study. A difference below the
-/// threshold ([`Verdict::BelowThreshold`]) ends a study early only if its interval excludes the
+/// threshold ([`EffectVerdict::BelowThreshold`]) ends a study early only if its interval excludes the
 /// threshold.
 ///
 /// The interval of a verdict is the repeated confidence interval (Jennison and Turnbull, JRSS B 51,
@@ -60,7 +60,7 @@ pub enum Look {
         /// [`LOOK_LEVEL`], then [`judge`] with the primary metric first.
         pairs: usize,
         /// Verdict on the primary metric.
-        verdict: Verdict,
+        verdict: EffectVerdict,
     },
 }
 
@@ -82,7 +82,7 @@ impl GroupSequential {
         for next in LOOKS {
             let made = &pairs[..pairs.len().min(next)];
             if let Some(odd) = made.iter().position(|(a, b)| log(*a).and(log(*b)).is_none()) {
-                return Look::Done { pairs: odd + 1, verdict: Verdict::NotComparable };
+                return Look::Done { pairs: odd + 1, verdict: EffectVerdict::NotComparable };
             }
             let difference = paired_at(made, LOOK_LEVEL).filter(|found| found.runs == next);
             let Some(difference) = difference else {
@@ -99,12 +99,12 @@ impl GroupSequential {
 
     /// True if more pairs are not needed: the difference matters, or the interval shows that it
     /// does not.
-    fn is_final(&self, verdict: &Verdict) -> bool {
+    fn is_final(&self, verdict: &EffectVerdict) -> bool {
         match verdict {
-            Verdict::BelowThreshold(difference) => {
+            EffectVerdict::BelowThreshold(difference) => {
                 difference.low.abs().max(difference.high.abs()) < self.threshold.ln_1p()
             }
-            Verdict::Undecided { .. } => false,
+            EffectVerdict::Undecided { .. } => false,
             _ => true,
         }
     }

@@ -57,8 +57,10 @@ fn different(ratio: f64) -> (f64, f64) {
         let difference = paired_at(&bench.pairs(ratio), LEVEL).expect("10 pairs");
         covered += usize::from((difference.low..=difference.high).contains(&ratio.ln()));
         match judge(&[difference], 0.02)[..] {
-            [Verdict::Higher(_) | Verdict::Lower(_)] => (matters, any) = (matters + 1, any + 1),
-            [Verdict::BelowThreshold(_)] => any += 1,
+            [EffectVerdict::Higher(_) | EffectVerdict::Lower(_)] => {
+                (matters, any) = (matters + 1, any + 1)
+            }
+            [EffectVerdict::BelowThreshold(_)] => any += 1,
             _ => {}
         }
     }
@@ -131,7 +133,7 @@ fn constants() {
     assert!((twice.a - 1.0).abs() < 1e-12 && (twice.b - 2.0).abs() < 1e-12, "{twice:?}");
     let same = paired_at(&[(3.0, 3.0); 6], LEVEL).expect("6 pairs");
     assert_eq!((same.low, same.high, same.p), (0.0, 0.0, 1.0));
-    assert!(matches!(judge(&[same], 0.02)[..], [Verdict::Equivalent { excluded: 0.0, .. }]));
+    assert!(matches!(judge(&[same], 0.02)[..], [EffectVerdict::Equivalent { excluded: 0.0, .. }]));
     let same = unpaired(&[3.0; 6], &[3.0; 8]).expect("6 runs");
     assert_eq!((same.low, same.high, same.p, same.runs), (0.0, 0.0, 1.0, 6));
 }

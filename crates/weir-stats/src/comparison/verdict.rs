@@ -4,7 +4,7 @@ use super::{Difference, holm, pairs_needed};
 
 /// Verdict on one metric. Effects are of B relative to A.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
+pub enum EffectVerdict {
     /// B is higher, by the threshold or more.
     Higher(Difference),
     /// B is lower, by the threshold or more.
@@ -38,7 +38,7 @@ pub enum Verdict {
 /// `threshold` is the smallest relative change that matters, such as 0.02. A difference needs an
 /// interval that excludes none *and* a corrected p of at most its level. The two come from
 /// different statistics, and a verdict must not depend on which of them was printed.
-pub fn judge(differences: &[Difference], threshold: f64) -> Vec<Verdict> {
+pub fn judge(differences: &[Difference], threshold: f64) -> Vec<EffectVerdict> {
     assert!(threshold > 0.0, "a threshold of {threshold} would make every difference matter");
     let Some((first, others)) = differences.split_first() else { return Vec::new() };
     let adjusted = holm(&others.iter().map(|difference| difference.p).collect::<Vec<_>>());
@@ -53,25 +53,25 @@ pub fn judge(differences: &[Difference], threshold: f64) -> Vec<Verdict> {
 /// Returns the verdict on one metric, whose `p` was adjusted with that of others: so many `tests`
 /// in all. `threshold` is an effect here: a logarithm, so that it is the same upwards and
 /// downwards.
-fn verdict(difference: Difference, p: f64, tests: usize, threshold: f64) -> Verdict {
+fn verdict(difference: Difference, p: f64, tests: usize, threshold: f64) -> EffectVerdict {
     let Difference { effect, low, high, level, runs, .. } = difference;
     let is_different = difference.excludes_none() && p <= level;
     match (is_different, effect.abs() >= threshold) {
-        (true, true) if effect > 0.0 => return Verdict::Higher(difference),
-        (true, true) => return Verdict::Lower(difference),
-        (true, false) => return Verdict::BelowThreshold(difference),
+        (true, true) if effect > 0.0 => return EffectVerdict::Higher(difference),
+        (true, true) => return EffectVerdict::Lower(difference),
+        (true, false) => return EffectVerdict::BelowThreshold(difference),
         (false, _) => {}
     }
     let allowed = low.abs().max(high.abs());
     if allowed < threshold {
         let excluded = Difference::change(low).abs().max(Difference::change(high).abs());
-        return Verdict::Equivalent { difference, excluded };
+        return EffectVerdict::Equivalent { difference, excluded };
     }
     // The half-width shrinks with the root of the runs: (t·s/δ)², derived from the interval itself.
     let half_width = (high - low) / 2.0;
     let needed = (runs as f64 * (half_width / threshold).powi(2)).ceil() as u64;
     let least = pairs_needed(level, tests).max(runs + 1) as u64;
-    Verdict::Undecided { difference, runs_needed: needed.max(least) }
+    EffectVerdict::Undecided { difference, runs_needed: needed.max(least) }
 }
 
 #[cfg(test)]
@@ -85,27 +85,27 @@ mod tests {
 
     #[test]
     fn the_table_of_the_method() {
-        let check = |given: Difference, expected: Verdict| {
+        let check = |given: Difference, expected: EffectVerdict| {
             assert_eq!(judge(&[given], 0.02), [expected], "{given:?}");
         };
         let lower = difference(-0.16, -0.13, -0.10, 0.002);
-        check(lower, Verdict::Lower(lower));
+        check(lower, EffectVerdict::Lower(lower));
         let higher = difference(0.01, 0.03, 0.05, 0.004);
-        check(higher, Verdict::Higher(higher));
+        check(higher, EffectVerdict::Higher(higher));
         let small = difference(-0.009, -0.006, -0.003, 0.01);
-        check(small, Verdict::BelowThreshold(small));
+        check(small, EffectVerdict::BelowThreshold(small));
         let none = difference(-0.014, -0.002, 0.01, 0.6);
         let excluded = -Difference::change(-0.014);
-        check(none, Verdict::Equivalent { difference: none, excluded });
+        check(none, EffectVerdict::Equivalent { difference: none, excluded });
         let wide = difference(-0.08, 0.01, 0.08, 0.6);
         // 10 · (0.08/ln 1.02)² = 163.2.
-        check(wide, Verdict::Undecided { difference: wide, runs_needed: 164 });
+        check(wide, EffectVerdict::Undecided { difference: wide, runs_needed: 164 });
     }
 
     #[test]
     fn interval_and_p_must_agree() {
         let doubtful = difference(0.001, 0.03, 0.06, 0.07);
-        assert!(matches!(judge(&[doubtful], 0.02)[..], [Verdict::Undecided { .. }]));
+        assert!(matches!(judge(&[doubtful], 0.02)[..], [EffectVerdict::Undecided { .. }]));
     }
 
     /// 0.03 is significant alone, but not as the smaller of two: 2 · 0.03 > 0.05.
@@ -113,8 +113,8 @@ mod tests {
     fn the_primary_metric_stands_alone() {
         let given = difference(0.01, 0.05, 0.09, 0.03);
         let verdicts = judge(&[given, given, given], 0.02);
-        assert!(matches!(verdicts[0], Verdict::Higher(_)), "{verdicts:?}");
-        assert!(matches!(verdicts[1], Verdict::Undecided { .. }), "{verdicts:?}");
+        assert!(matches!(verdicts[0], EffectVerdict::Higher(_)), "{verdicts:?}");
+        assert!(matches!(verdicts[1], EffectVerdict::Undecided { .. }), "{verdicts:?}");
         assert_eq!(judge(&[], 0.02), []);
     }
 
@@ -122,7 +122,9 @@ mod tests {
     #[test]
     fn undecided_always_asks_for_more() {
         let skewed = difference(-0.001, 0.012, 0.025, 0.06);
-        let [Verdict::Undecided { runs_needed, .. }] = judge(&[skewed], 0.02)[..] else { panic!() };
+        let [EffectVerdict::Undecided { runs_needed, .. }] = judge(&[skewed], 0.02)[..] else {
+            panic!()
+        };
         assert_eq!(runs_needed, 11);
     }
 }

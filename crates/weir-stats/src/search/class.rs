@@ -2,7 +2,7 @@
 
 /// Class of a rate according to its trials, as in RFC 9971.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub enum RateClass {
     /// The objective is met, regardless of the missing trials.
     Lower,
     /// The objective is missed, regardless of the missing trials.
@@ -30,18 +30,18 @@ impl Durations {
     ///
     /// Short trials that met the objective prove nothing, since queues take time to grow. They only
     /// compensate for short ones that missed it.
-    pub fn classify(&self, sum_s: f64, exceed_ratio: f64) -> Class {
+    pub fn classify(&self, sum_s: f64, exceed_ratio: f64) -> RateClass {
         let balanced_s = self.short_good_s * exceed_ratio / (1.0 - exceed_ratio);
         let bad_s = self.full_bad_s + (self.short_bad_s - balanced_s).max(0.0);
         let known_s = bad_s + self.full_good_s;
         let whole_s = known_s.max(sum_s);
         let allowed_s = whole_s * exceed_ratio;
         if bad_s + (whole_s - known_s) <= allowed_s {
-            Class::Lower
+            RateClass::Lower
         } else if bad_s > allowed_s {
-            Class::Upper
+            RateClass::Upper
         } else {
-            Class::Undecided
+            RateClass::Undecided
         }
     }
 }
@@ -60,7 +60,7 @@ mod tests {
     }
 
     impl ExampleGoal {
-        fn classify(&self, trials: &[Trials]) -> Class {
+        fn classify(&self, trials: &[Trials]) -> RateClass {
             let mut durations = Durations::default();
             for &(count, duration_s, loss) in trials {
                 *match (duration_s >= self.final_s, loss <= self.loss_max) {
@@ -93,11 +93,11 @@ mod tests {
     /// upper bound; drafts of the RFC print the other word below these figures.
     #[test]
     fn the_example_of_rfc_9971() {
-        use Class::{Lower, Undecided, Upper};
+        use RateClass::{Lower, Undecided, Upper};
         let good = |count| (count, 1.0, 0.0);
         let bad = |count| (count, 1.0, 0.01);
         let (long_bad, long_good) = ((1, 60.0, 0.001), (1, 60.0, 0.0));
-        let points: [(&[Trials], [Class; 4]); 6] = [
+        let points: [(&[Trials], [RateClass; 4]); 6] = [
             (&[good(59)], [Undecided, Undecided, Undecided, Undecided]),
             (&[good(59), bad(1)], [Upper, Undecided, Undecided, Undecided]),
             (&[good(59), bad(60)], [Upper, Undecided, Undecided, Upper]),
@@ -114,16 +114,16 @@ mod tests {
 
     #[test]
     fn defaults_need_two_of_three() {
-        let check = |full_good_s: f64, full_bad_s: f64, expected: Class| {
+        let check = |full_good_s: f64, full_bad_s: f64, expected: RateClass| {
             let durations = Durations { full_good_s, full_bad_s, ..Durations::default() };
             assert_eq!(durations.classify(90.0, 0.5), expected, "{durations:?}");
         };
-        check(0.0, 0.0, Class::Undecided);
-        check(30.0, 0.0, Class::Undecided);
-        check(30.0, 30.0, Class::Undecided);
-        check(60.0, 0.0, Class::Lower);
-        check(60.0, 30.0, Class::Lower);
-        check(30.0, 60.0, Class::Upper);
-        check(0.0, 60.0, Class::Upper);
+        check(0.0, 0.0, RateClass::Undecided);
+        check(30.0, 0.0, RateClass::Undecided);
+        check(30.0, 30.0, RateClass::Undecided);
+        check(60.0, 0.0, RateClass::Lower);
+        check(60.0, 30.0, RateClass::Lower);
+        check(30.0, 60.0, RateClass::Upper);
+        check(0.0, 60.0, RateClass::Upper);
     }
 }

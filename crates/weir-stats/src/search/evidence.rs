@@ -2,11 +2,11 @@
 
 use crate::interval::SliceTail;
 
-use super::class::{Class, Durations};
+use super::class::{Durations, RateClass};
 use super::goal::Goal;
 use super::growth::Rise;
 use super::share::{ShareInterval, share_interval};
-use super::trial::Trial;
+use super::trial::TrialResult;
 
 /// Status of a rate, for one share, for the growth of the backlog, or for the whole objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(super) enum Status {
 
 /// A trial that tells of the server.
 #[derive(Clone, Debug)]
-pub(super) struct Measured {
+pub(super) struct TellingTrial {
     pub(super) duration_s: f64,
     shares: Vec<Vec<SliceTail>>,
     rises: Vec<f64>,
@@ -34,13 +34,18 @@ pub(super) struct Measured {
     pub(super) is_good: bool,
 }
 
-impl Measured {
-    pub(super) fn new(trial: Trial, goal: &Goal) -> Measured {
+impl TellingTrial {
+    pub(super) fn new(trial: TrialResult, goal: &Goal) -> TellingTrial {
         assert_eq!(trial.shares.len(), goal.shares_max.len(), "each share has its slices");
         let mut shares = trial.shares.iter().zip(&goal.shares_max);
         let keeps = shares.all(|(slices, limit)| share_interval(slices).share <= *limit);
         let is_good = keeps && goal.growth(&trial.rises).is_none();
-        Measured { duration_s: trial.duration_s, shares: trial.shares, rises: trial.rises, is_good }
+        TellingTrial {
+            duration_s: trial.duration_s,
+            shares: trial.shares,
+            rises: trial.rises,
+            is_good,
+        }
     }
 
     fn is_full(&self, goal: &Goal) -> bool {
@@ -50,7 +55,7 @@ impl Measured {
 
 /// The evidence of one or more trials.
 #[derive(Clone, Debug)]
-pub(super) struct Evidence {
+pub(super) struct TrialEvidence {
     /// Trials that met the objective.
     pub(super) good: usize,
     /// Trials that missed it.
@@ -65,11 +70,11 @@ pub(super) struct Evidence {
     pub(super) status: Status,
 }
 
-impl Evidence {
+impl TrialEvidence {
     /// Judges trials.
-    pub(super) fn of(trials: &[&Measured], goal: &Goal) -> Evidence {
+    pub(super) fn of(trials: &[&TellingTrial], goal: &Goal) -> TrialEvidence {
         let has_full = trials.iter().any(|trial| trial.is_full(goal));
-        let deciding: Vec<&Measured> =
+        let deciding: Vec<&TellingTrial> =
             trials.iter().copied().filter(|trial| trial.is_full(goal) || !has_full).collect();
         let share = |nth: usize| {
             let slices: Vec<SliceTail> =
@@ -80,7 +85,7 @@ impl Evidence {
         let steps: Vec<f64> = deciding.iter().flat_map(|trial| &trial.rises).copied().collect();
         let slices = deciding.iter().flat_map(|trial| &trial.shares[0]);
         let good = trials.iter().filter(|trial| trial.is_good).count();
-        let mut evidence = Evidence {
+        let mut evidence = TrialEvidence {
             good,
             bad: trials.len() - good,
             requests: slices.map(|slice| slice.count).sum(),
@@ -95,20 +100,20 @@ impl Evidence {
 
     /// Returns the status over all shares and the growth of the backlog: the objective is missed
     /// with one of them, and met with all.
-    fn judged(&self, trials: &[&Measured], has_full: bool, goal: &Goal) -> Status {
-        let status = |is_good: &dyn Fn(&Measured) -> bool, meets: bool, misses: bool| {
+    fn judged(&self, trials: &[&TellingTrial], has_full: bool, goal: &Goal) -> Status {
+        let status = |is_good: &dyn Fn(&TellingTrial) -> bool, meets: bool, misses: bool| {
             let class = durations(trials, goal, is_good).classify(goal.sum_s, goal.exceed_ratio);
             match class {
-                Class::Lower if meets => Status::Lower,
-                Class::Upper if misses && has_full => Status::Upper,
-                Class::Undecided if meets => Status::LikelyLower,
-                Class::Undecided | Class::Upper if misses => Status::LikelyUpper,
+                RateClass::Lower if meets => Status::Lower,
+                RateClass::Upper if misses && has_full => Status::Upper,
+                RateClass::Undecided if meets => Status::LikelyLower,
+                RateClass::Undecided | RateClass::Upper if misses => Status::LikelyUpper,
                 _ => Status::Open,
             }
         };
         let of_share = |nth: usize| {
             let (limit, found) = (goal.shares_max[nth], self.shares[nth]);
-            let is_good = |trial: &Measured| share_interval(&trial.shares[nth]).share <= limit;
+            let is_good = |trial: &TellingTrial| share_interval(&trial.shares[nth]).share <= limit;
             status(&is_good, found.high < limit, found.low > limit)
         };
         let grows = goal.grows(self.rise);
@@ -143,7 +148,11 @@ impl Evidence {
 }
 
 /// Sums the durations of trials by length and outcome.
-fn durations(trials: &[&Measured], goal: &Goal, is_good: impl Fn(&Measured) -> bool) -> Durations {
+fn durations(
+    trials: &[&TellingTrial],
+    goal: &Goal,
+    is_good: impl Fn(&TellingTrial) -> bool,
+) -> Durations {
     let mut durations = Durations::default();
     for trial in trials {
         *match (trial.is_full(goal), is_good(trial)) {

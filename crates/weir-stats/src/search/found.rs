@@ -9,9 +9,9 @@ use super::trial::Limiter;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     /// Highest rate shown to meet the objective, below every one that misses it.
-    pub lower: Option<Bound>,
+    pub lower: Option<IntervalBound>,
     /// Lowest rate shown to miss the objective.
-    pub upper: Option<Bound>,
+    pub upper: Option<IntervalBound>,
     /// Rates between the two that stayed open.
     pub undecided_rps: Vec<f64>,
     /// Reason for the end.
@@ -36,7 +36,7 @@ impl Found {
     pub fn support(&self, goal: &Goal) -> Option<f64> {
         let lower = self.lower?;
         let share_max = goal.shares_max[lower.claim];
-        let is_comparable = |upper: &Bound| {
+        let is_comparable = |upper: &IntervalBound| {
             upper.claim == lower.claim && upper.share.share <= SPELLS_MAX * share_max
         };
         let upper = self.upper.filter(is_comparable);
@@ -68,7 +68,7 @@ pub enum End {
 
 /// A bound of the interval, with its evidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bound {
+pub struct IntervalBound {
     /// Rate in requests per second.
     pub rate_rps: f64,
     /// Trials at the rate that met the objective.

@@ -1,8 +1,8 @@
 //! One rate of a search and its trials.
 
-use super::evidence::{Evidence, Measured};
+use super::evidence::{TellingTrial, TrialEvidence};
 use super::goal::Goal;
-use super::trial::{Limiter, Trial};
+use super::trial::{Limiter, TrialResult};
 
 /// Trials at one rate that the client limited, from which on the rate is a ceiling. One may be the
 /// work of a neighbour on the client's machine.
@@ -17,18 +17,18 @@ const SPENT: f64 = 3.0;
 
 /// A rate and its trials.
 #[derive(Clone, Debug)]
-pub(super) struct Load {
+pub(super) struct RateTrials {
     rate_rps: f64,
-    trials: Vec<Measured>,
+    trials: Vec<TellingTrial>,
     client_limited: usize,
     /// True if the client was not the limit of a trial at a higher rate.
     is_carried: bool,
     is_connection_limited: bool,
 }
 
-impl Load {
-    pub(super) fn new(rate_rps: f64) -> Load {
-        Load {
+impl RateTrials {
+    pub(super) fn new(rate_rps: f64) -> RateTrials {
+        RateTrials {
             rate_rps,
             trials: Vec::new(),
             client_limited: 0,
@@ -42,7 +42,7 @@ impl Load {
     }
 
     /// Returns the trials that tell of the server.
-    pub(super) fn trials(&self) -> impl Iterator<Item = &Measured> {
+    pub(super) fn trials(&self) -> impl Iterator<Item = &TellingTrial> {
         self.trials.iter()
     }
 
@@ -61,9 +61,9 @@ impl Load {
     }
 
     /// Returns the evidence of its own trials; `None` without one.
-    pub(super) fn evidence(&self, goal: &Goal) -> Option<Evidence> {
-        let trials: Vec<&Measured> = self.trials.iter().collect();
-        (!trials.is_empty()).then(|| Evidence::of(&trials, goal))
+    pub(super) fn evidence(&self, goal: &Goal) -> Option<TrialEvidence> {
+        let trials: Vec<&TellingTrial> = self.trials.iter().collect();
+        (!trials.is_empty()).then(|| TrialEvidence::of(&trials, goal))
     }
 
     /// Returns the total duration of its trials, in seconds.
@@ -79,11 +79,11 @@ impl Load {
         left_s <= 0.0 || spent_s >= goal.sum_s && (missing_s.is_nan() || missing_s > left_s)
     }
 
-    pub(super) fn push(&mut self, trial: Trial, goal: &Goal) {
+    pub(super) fn push(&mut self, trial: TrialResult, goal: &Goal) {
         match trial.limited_by {
             Some(Limiter::Client) => self.client_limited += 1,
             Some(Limiter::Connections) => self.is_connection_limited = true,
-            None => self.trials.push(Measured::new(trial, goal)),
+            None => self.trials.push(TellingTrial::new(trial, goal)),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! All rates of a search with what their trials say, and the next trial between two of them.
 
-use super::evidence::{Evidence, Measured, Status};
-use super::found::{Bound, End, Found};
+use super::evidence::{Status, TellingTrial, TrialEvidence};
+use super::found::{End, Found, IntervalBound};
 use super::goal::Goal;
-use super::load::Load;
+use super::load::RateTrials;
 
 /// Width, as a share of the goal's, to which rates are tried once each before the bounds get their
 /// trials.
@@ -14,7 +14,7 @@ const ROUNDING: f64 = 0.001;
 
 /// Next trial of a search, or its end.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Next {
+pub(super) enum NextTrial {
     /// The first trial at a rate, to see how it leans.
     Explore(f64),
     /// The first trial at a rate that shall become a bound.
@@ -40,26 +40,27 @@ enum Lean {
 
 /// All rates, in ascending order, and what their trials say.
 #[derive(Debug)]
-pub(super) struct Standing<'s> {
-    loads: &'s [Load],
+pub(super) struct Standings<'s> {
+    loads: &'s [RateTrials],
     goal: &'s Goal,
     leans: Vec<Lean>,
-    lower_bounds: Vec<Option<Bound>>,
-    upper_bounds: Vec<Option<Bound>>,
+    lower_bounds: Vec<Option<IntervalBound>>,
+    upper_bounds: Vec<Option<IntervalBound>>,
     /// True for rates that got their trials and are no bound.
     is_undecided: Vec<bool>,
 }
 
-impl<'s> Standing<'s> {
-    pub(super) fn of(loads: &'s [Load], goal: &'s Goal) -> Standing<'s> {
-        let own: Vec<Option<Evidence>> = loads.iter().map(|load| load.evidence(goal)).collect();
-        let lean = |(load, own): (&Load, &Option<Evidence>)| match own {
+impl<'s> Standings<'s> {
+    pub(super) fn of(loads: &'s [RateTrials], goal: &'s Goal) -> Standings<'s> {
+        let own: Vec<Option<TrialEvidence>> =
+            loads.iter().map(|load| load.evidence(goal)).collect();
+        let lean = |(load, own): (&RateTrials, &Option<TrialEvidence>)| match own {
             _ if load.limiter().is_some() => Lean::Ceiling,
             Some(own) if own.leans_good(goal) => Lean::Good,
             Some(_) => Lean::Bad,
             None => Lean::Unknown,
         };
-        let mut standing = Standing {
+        let mut standing = Standings {
             loads,
             goal,
             leans: loads.iter().zip(&own).map(lean).collect(),
@@ -83,9 +84,9 @@ impl<'s> Standing<'s> {
     }
 
     /// Returns the evidence of the trials at these rates together.
-    fn evidence(&self, of: impl Iterator<Item = usize>) -> Evidence {
-        let trials: Vec<&Measured> = of.flat_map(|nth| self.loads[nth].trials()).collect();
-        Evidence::of(&trials, self.goal)
+    fn evidence(&self, of: impl Iterator<Item = usize>) -> TrialEvidence {
+        let trials: Vec<&TellingTrial> = of.flat_map(|nth| self.loads[nth].trials()).collect();
+        TrialEvidence::of(&trials, self.goal)
     }
 
     /// Returns the rates whose trials count for a lower bound: the rate itself, then with each
@@ -104,7 +105,7 @@ impl<'s> Standing<'s> {
 
     /// Returns a rate as a lower bound, if the trials at it or those together with trials at
     /// higher rates say so.
-    fn lower_bound(&self, nth: usize) -> Option<Bound> {
+    fn lower_bound(&self, nth: usize) -> Option<IntervalBound> {
         self.higher(nth).find_map(|rates| {
             let reach = *rates.end();
             let found = self.evidence(rates);
@@ -112,7 +113,7 @@ impl<'s> Standing<'s> {
         })
     }
 
-    fn upper_bound(&self, nth: usize) -> Option<Bound> {
+    fn upper_bound(&self, nth: usize) -> Option<IntervalBound> {
         self.lower(nth).find_map(|rates| {
             let reach = *rates.start();
             let found = self.evidence(rates);
@@ -122,7 +123,7 @@ impl<'s> Standing<'s> {
 
     /// Returns the rate as a bound, with the share that is furthest above its limit, or least below
     /// it.
-    fn bound(&self, nth: usize, reach: usize, found: &Evidence) -> Bound {
+    fn bound(&self, nth: usize, reach: usize, found: &TrialEvidence) -> IntervalBound {
         let is_upper = found.status == Status::Upper;
         let excess = |nth: &usize| {
             let (share, limit) = (found.shares[*nth], self.goal.shares_max[*nth]);
@@ -130,7 +131,7 @@ impl<'s> Standing<'s> {
         };
         let furthest = (0..found.shares.len()).max_by(|a, b| excess(a).total_cmp(&excess(b)));
         let claim = furthest.expect("an objective limits at least one share");
-        Bound {
+        IntervalBound {
             rate_rps: self.rate(nth),
             good: found.good,
             bad: found.bad,
@@ -171,9 +172,9 @@ impl<'s> Standing<'s> {
     /// Returns a trial that comes before those at other rates: at a rate that tells nothing yet,
     /// since the client spoiled its trials, or at one of two that contradict each other, the lower
     /// one being bad.
-    pub(super) fn to_repeat(&self) -> Option<Next> {
+    pub(super) fn to_repeat(&self) -> Option<NextTrial> {
         if let Some(unknown) = self.leans.iter().position(|lean| *lean == Lean::Unknown) {
-            return Some(Next::Explore(self.rate(unknown)));
+            return Some(NextTrial::Explore(self.rate(unknown)));
         }
         let bad = self.leans.iter().position(|lean| matches!(lean, Lean::Bad | Lean::Ceiling))?;
         if self.leans[bad] == Lean::Ceiling || self.is_upper_bound(bad) {
@@ -182,7 +183,7 @@ impl<'s> Standing<'s> {
         let good = bad + self.leans[bad..].iter().position(|lean| *lean == Lean::Good)?;
         let spent_s = |nth: usize| self.loads[nth].spent_s();
         let again = if spent_s(good) < spent_s(bad) { good } else { bad };
-        (spent_s(again) < self.goal.sum_s).then_some(Next::Confirm(again))
+        (spent_s(again) < self.goal.sum_s).then_some(NextTrial::Confirm(again))
     }
 
     /// Returns the rates between which the search goes on: the lowest that leans bad or is a
@@ -209,16 +210,16 @@ impl<'s> Standing<'s> {
 
     /// Returns the next trial between two rates: each rate is tried once until they are near to
     /// each other, then the bounds get theirs.
-    pub(super) fn narrow(&self, lower: usize, upper: usize) -> Next {
+    pub(super) fn narrow(&self, lower: usize, upper: usize) -> NextTrial {
         if self.found(End::WithinGoal).width() <= self.goal.width {
-            return Next::Done(End::WithinGoal);
+            return NextTrial::Done(End::WithinGoal);
         }
         let wider = match self.width(lower, lower + 1) > self.width(upper - 1, upper) {
             true => (lower, lower + 1),
             false => (upper - 1, upper),
         };
         if self.width(wider.0, wider.1) > GAP * self.goal.width {
-            return Next::Explore((self.rate(wider.0) * self.rate(wider.1)).sqrt());
+            return NextTrial::Explore((self.rate(wider.0) * self.rate(wider.1)).sqrt());
         }
         // The bounds are as far apart as they may: the further a rate is from the true one, the
         // fewer trials decide it.
@@ -236,13 +237,13 @@ impl<'s> Standing<'s> {
             (Some(below), Some(above)) if self.is_ahead(below, above) => Some(above),
             (below, above) => below.or(above),
         };
-        next.unwrap_or_else(|| Next::Done(self.end(upper, End::Indistinct)))
+        next.unwrap_or_else(|| NextTrial::Done(self.end(upper, End::Indistinct)))
     }
 
     /// True if the rate of the first trial has more trials than that of the second.
-    fn is_ahead(&self, first: Next, second: Next) -> bool {
+    fn is_ahead(&self, first: NextTrial, second: NextTrial) -> bool {
         let spent = |next| match next {
-            Next::Confirm(nth) => self.loads[nth].spent_s(),
+            NextTrial::Confirm(nth) => self.loads[nth].spent_s(),
             _ => 0.0,
         };
         spent(first) > spent(second)
@@ -250,19 +251,19 @@ impl<'s> Standing<'s> {
 
     /// Returns the next trial for a lower bound from `least_rps` up to the rate `lower`, which
     /// leans good; `None` if there is one, or none can be shown.
-    fn step_below(&self, lower: usize, least_rps: f64) -> Option<Next> {
+    fn step_below(&self, lower: usize, least_rps: f64) -> Option<NextTrial> {
         let within = |nth: &usize| self.rate(*nth) >= least_rps;
         if (0..=lower).rev().take_while(within).any(|nth| self.is_lower_bound(nth)) {
             return None;
         }
         let near_rps = (least_rps * self.rate(lower)).sqrt();
         let near = (0..=lower).find(|nth| within(nth) && self.rate(*nth) <= near_rps);
-        Some(near.map_or(Next::Bound(least_rps), Next::Confirm))
+        Some(near.map_or(NextTrial::Bound(least_rps), NextTrial::Confirm))
     }
 
     /// Returns the next trial for an upper bound from the rate `upper`, which leans bad, up to
     /// `most_rps`.
-    fn step_above(&self, upper: usize, most_rps: f64) -> Option<Next> {
+    fn step_above(&self, upper: usize, most_rps: f64) -> Option<NextTrial> {
         let within = |nth: &usize| self.rate(*nth) <= most_rps;
         if (upper..self.loads.len()).take_while(within).any(|nth| self.is_upper_bound(nth)) {
             return None;
@@ -270,12 +271,12 @@ impl<'s> Standing<'s> {
         let near_rps = (most_rps * self.rate(upper)).sqrt();
         let near =
             (upper..self.loads.len()).rev().find(|nth| within(nth) && self.rate(*nth) >= near_rps);
-        Some(near.map_or(Next::Bound(most_rps), Next::Confirm))
+        Some(near.map_or(NextTrial::Bound(most_rps), NextTrial::Confirm))
     }
 
     /// Returns the next trial of a search that ends soon: both bounds, wherever they are shown with
     /// the fewest trials.
-    pub(super) fn conclude(&self, lower: usize, upper: usize) -> Next {
+    pub(super) fn conclude(&self, lower: usize, upper: usize) -> NextTrial {
         let is_limited = self.leans[upper] == Lean::Ceiling;
         let found = self.found(End::OutOfTrials);
         let is_near = |nth: &usize| self.missing_s(*nth) <= self.goal.sum_s;
@@ -284,14 +285,14 @@ impl<'s> Standing<'s> {
         if found.upper.is_none() && !is_limited {
             let bad = || (upper..self.loads.len()).filter(|nth| self.leans[*nth] == Lean::Bad);
             let next = bad().find(is_near).or_else(|| bad().min_by(least));
-            return Next::Confirm(next.expect("the upper one"));
+            return NextTrial::Confirm(next.expect("the upper one"));
         }
         if found.lower.is_none() {
             let good = || (0..=lower).rev().filter(|nth| self.leans[*nth] == Lean::Good);
             let next = good().find(is_near).or_else(|| good().min_by(least));
-            return Next::Confirm(next.expect("the lower one"));
+            return NextTrial::Confirm(next.expect("the lower one"));
         }
-        Next::Done(self.end(upper, End::OutOfTrials))
+        NextTrial::Done(self.end(upper, End::OutOfTrials))
     }
 
     /// Returns the reason for the end below the rate `upper`.

@@ -7,7 +7,11 @@ use crate::interval::SliceTail;
 use crate::shuffle::Shuffle;
 
 /// Runs trials as the search requests them, until it is done.
-fn run(goal: Goal, guess_rps: f64, mut trial: impl FnMut(f64, f64) -> Trial) -> (Found, Search) {
+fn run(
+    goal: Goal,
+    guess_rps: f64,
+    mut trial: impl FnMut(f64, f64) -> TrialResult,
+) -> (Found, Search) {
     let mut search = Search::new(goal, guess_rps);
     loop {
         match search.step(false) {
@@ -18,15 +22,15 @@ fn run(goal: Goal, guess_rps: f64, mut trial: impl FnMut(f64, f64) -> Trial) -> 
 }
 
 /// Returns a trial in which `share` of the requests is slow, evenly spread.
-fn even(rate_rps: f64, duration_s: f64, share: f64) -> Trial {
+fn even(rate_rps: f64, duration_s: f64, share: f64) -> TrialResult {
     let count = (rate_rps * duration_s / 30.0) as u64;
     let beyond = (count as f64 * share).round() as u64;
     let slices = vec![SliceTail { count, beyond }; 30];
-    Trial { rate_rps, duration_s, shares: vec![slices], rises: Vec::new(), limited_by: None }
+    TrialResult { rate_rps, duration_s, shares: vec![slices], rises: Vec::new(), limited_by: None }
 }
 
 /// A server that meets the objective for all requests below its limit and misses it above.
-fn cliff(limit_rps: f64) -> impl FnMut(f64, f64) -> Trial {
+fn cliff(limit_rps: f64) -> impl FnMut(f64, f64) -> TrialResult {
     move |rate_rps, duration_s| {
         even(rate_rps, duration_s, if rate_rps < limit_rps { 0.0 } else { 0.5 })
     }
@@ -69,7 +73,7 @@ fn a_limit_outside_the_server_is_a_ceiling() {
         let mut server = cliff(10_000.0);
         let (found, search) = run(Goal::of_shares(vec![0.01]), 2_000.0, |rate_rps, duration_s| {
             let limited_by = (rate_rps > 6_000.0).then_some(limiter);
-            Trial { limited_by, ..server(rate_rps, duration_s) }
+            TrialResult { limited_by, ..server(rate_rps, duration_s) }
         });
         let End::Limited(by, ceiling_rps) = found.end else { panic!("{found:?}") };
         let lower = found.lower.expect("found");
@@ -83,9 +87,8 @@ fn a_limit_outside_the_server_is_a_ceiling() {
 /// A client that is always the limit proves nothing.
 #[test]
 fn a_client_that_is_always_the_limit_ends_a_search() {
-    let (found, _) = run(Goal::of_shares(vec![0.01]), 2_000.0, |rate_rps, duration_s| Trial {
-        limited_by: Some(Limiter::Client),
-        ..even(rate_rps, duration_s, 0.0)
+    let (found, _) = run(Goal::of_shares(vec![0.01]), 2_000.0, |rate_rps, duration_s| {
+        TrialResult { limited_by: Some(Limiter::Client), ..even(rate_rps, duration_s, 0.0) }
     });
     assert!(matches!(found.end, End::Limited(Limiter::Client, _)), "{found:?}");
     assert_eq!((found.lower, found.upper), (None, None));
@@ -96,7 +99,7 @@ fn a_client_that_is_always_the_limit_ends_a_search() {
 #[test]
 fn a_client_that_spoils_the_search_is_named() {
     let goal = Goal { rate_min_rps: 2_000.0, ..Goal::of_shares(vec![0.01]) };
-    let (found, _) = run(goal, 200_000.0, |rate_rps, duration_s| Trial {
+    let (found, _) = run(goal, 200_000.0, |rate_rps, duration_s| TrialResult {
         limited_by: (rate_rps > 5_000.0).then_some(Limiter::Client),
         ..even(rate_rps, duration_s, 0.01)
     });
@@ -113,7 +116,7 @@ fn a_client_that_was_the_limit_once_is_tried_again() {
     let (found, _) = run(Goal::of_shares(vec![0.01]), 9_000.0, |rate_rps, duration_s| {
         trials += 1;
         let limited_by = (trials % 7 == 0).then_some(Limiter::Client);
-        Trial { limited_by, ..server(rate_rps, duration_s) }
+        TrialResult { limited_by, ..server(rate_rps, duration_s) }
     });
     let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
     assert_eq!(found.end, End::WithinGoal);
@@ -132,7 +135,7 @@ fn a_client_that_has_carried_a_higher_rate_is_no_ceiling() {
             Some(_) => *times += 1,
             None => highest = highest.max(rate_rps),
         }
-        Trial { limited_by, ..server(rate_rps, duration_s) }
+        TrialResult { limited_by, ..server(rate_rps, duration_s) }
     });
     assert_eq!(found.end, End::WithinGoal, "{found:?}");
     let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
@@ -148,7 +151,7 @@ fn an_objective_of_two_shares_is_missed_with_one() {
         let goal = Goal::of_shares(vec![0.01, 0.001]);
         let (found, search) = run(goal, 10_000.0, |rate_rps, duration_s| {
             let shares = limits.map(|limit| cliff(limit)(rate_rps, duration_s).shares);
-            Trial { shares: shares.concat(), ..even(rate_rps, duration_s, 0.0) }
+            TrialResult { shares: shares.concat(), ..even(rate_rps, duration_s, 0.0) }
         });
         let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
         assert_eq!((found.end, upper.claim), (End::WithinGoal, deciding));
@@ -242,7 +245,10 @@ fn undecided_rates_get_further_trials() {
         let count = (rate_rps * duration_s / 30.0) as u64;
         let slice =
             |nth| SliceTail { count, beyond: (count as f64 * share_of(nth)).round() as u64 };
-        Trial { shares: vec![(0..30).map(slice).collect()], ..even(rate_rps, duration_s, 0.0) }
+        TrialResult {
+            shares: vec![(0..30).map(slice).collect()],
+            ..even(rate_rps, duration_s, 0.0)
+        }
     });
     let most = trials.values().max();
     let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
@@ -268,7 +274,7 @@ fn a_rate_that_contradicts_higher_ones_is_tried_again() {
 
 /// A server that serves one request after the other, 200 per second: with a loose limit the trials
 /// are too short for the queue to exceed it, at rates above the capacity too.
-fn fifo(limit_s: f64) -> impl FnMut(f64, f64) -> Trial {
+fn fifo(limit_s: f64) -> impl FnMut(f64, f64) -> TrialResult {
     const SERVICE_S: f64 = 0.005;
     move |rate_rps, duration_s| {
         let mut free_at = 0.0_f64;
@@ -290,14 +296,14 @@ fn trial_of<'t>(
     duration_s: f64,
     slices: impl Iterator<Item = &'t [f64]> + Clone,
     limit_s: f64,
-) -> Trial {
+) -> TrialResult {
     let tail = |times: &[f64]| SliceTail {
         count: times.len() as u64,
         beyond: times.iter().filter(|time| **time > limit_s).count() as u64,
     };
     let means: Vec<f64> = slices.clone().map(crate::mean).collect();
     let slice_s = duration_s / means.len() as f64;
-    Trial {
+    TrialResult {
         rate_rps,
         duration_s,
         shares: vec![slices.map(tail).collect()],
@@ -387,7 +393,7 @@ impl Queue {
     }
 
     /// Simulates response times by Lindley's recursion, in slices by arrival.
-    fn trial(&mut self, rate_rps: f64, duration_s: f64) -> Trial {
+    fn trial(&mut self, rate_rps: f64, duration_s: f64) -> TrialResult {
         let mut slices = vec![Vec::new(); 30];
         let (mut now_s, mut waiting_s) = (-Queue::WARM_UP_S, 0.0);
         loop {

@@ -4,7 +4,7 @@ use crate::interval::SliceTail;
 
 /// Result of one trial.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Trial {
+pub struct TrialResult {
     /// Requested rate, from [`Step::Run`].
     pub rate_rps: f64,
     /// Duration in seconds.

@@ -1,7 +1,7 @@
 //! The result of a search for documents and reports.
 
 use weir_result::study::{SearchBound, SearchEnd, SearchResult};
-use weir_stats::{Bound, End, Found, Limiter, Search};
+use weir_stats::{End, Found, IntervalBound, Limiter, Search};
 
 use super::{SearchRun, growth};
 
@@ -50,7 +50,7 @@ impl SearchRun {
     }
 }
 
-fn bound(bound: Bound) -> SearchBound {
+fn bound(bound: IntervalBound) -> SearchBound {
     let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
     SearchBound {
         rate_rps: bound.rate_rps,

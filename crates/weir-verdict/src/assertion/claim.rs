@@ -6,13 +6,13 @@ use weir_result::document::{AssertionOutcome, AssertionResult, Document};
 use weir_result::quantile::Bound;
 use weir_text::units;
 
-use super::comparison::{COMPARISONS, Comparison};
-use super::confidence::{self, Side};
+use super::comparison::{COMPARISONS, Relation};
+use super::confidence::{self, LimitSide};
 use super::error::AssertionError;
 use super::estimate::estimate;
-use super::metric::Metric;
+use super::metric::AssertedMetric;
 use super::unit::{Unit, in_words};
-use super::value::{Estimate, Evidence, Missing};
+use super::value::{ConfidenceData, Estimate, Missing};
 use super::{longer, reason};
 use weir_text::setting::ASSERT_CONFIDENCE;
 
@@ -20,8 +20,8 @@ use weir_text::setting::ASSERT_CONFIDENCE;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assertion {
     pub(super) text: String,
-    pub(super) metric: Metric,
-    pub(super) comparison: Comparison,
+    pub(super) metric: AssertedMetric,
+    pub(super) comparison: Relation,
     /// Limit in the metric's unit.
     pub(super) limit: f64,
     /// Confidence below which a claim fails, 0 to 1.
@@ -44,10 +44,10 @@ impl FromStr for Assertion {
         let (name, Some((value, comparison))) = (name.trim(), found) else {
             return refuse("the comparisons are < <= > >= == !=".to_owned());
         };
-        let metric = Metric::parse(name).map_err(AssertionError)?;
+        let metric = AssertedMetric::parse(name).map_err(AssertionError)?;
         let unit = metric.unit();
         let limit = unit.parse(value).map_err(AssertionError)?;
-        let is_equality = matches!(comparison, Comparison::Equal | Comparison::Unequal);
+        let is_equality = matches!(comparison, Relation::Equal | Relation::Unequal);
         if is_equality && metric.is_measured() {
             return refuse(format!("{name} cannot be compared with == or !=; use < or >"));
         }
@@ -120,7 +120,8 @@ impl Assertion {
         document: &Document,
     ) -> String {
         let value = in_words(estimate.value, estimate.bound, self.metric.unit());
-        let is_part = matches!(self.metric, Metric::Share(_)) && document.accounting.never_sent > 0;
+        let is_part =
+            matches!(self.metric, AssertedMetric::Share(_)) && document.accounting.never_sent > 0;
         let of = if is_part { " of planned requests" } else { "" };
         match confidence {
             Some(share) => format!("{value}{of} ({} confidence)", units::confidence(share)),
@@ -147,8 +148,8 @@ impl Assertion {
         let why_none = match &estimate.evidence {
             // Counts of this run are certain.
             _ if self.comparison.is_of_this_run() => return None,
-            Evidence::Fact => return None,
-            Evidence::Unknown(why) => why,
+            ConfidenceData::Fact => return None,
+            ConfidenceData::Unknown(why) => why,
             _ => "none is known for this number",
         };
         let asked = units::short_percent(least);
@@ -168,7 +169,7 @@ impl Assertion {
 
     /// Returns the side of the limit on which the true value is, as far as the measured one shows
     /// it.
-    fn side(&self, estimate: &Estimate) -> Option<Side> {
+    fn side(&self, estimate: &Estimate) -> Option<LimitSide> {
         if self.comparison.is_of_this_run() {
             return None;
         }
@@ -180,8 +181,8 @@ impl Assertion {
             Bound::Lower => !is_below,
             Bound::Unknown => false,
         };
-        let counts_equal = matches!(self.comparison, Comparison::Less | Comparison::AtLeast);
-        is_shown.then_some(Side { is_below, counts_equal })
+        let counts_equal = matches!(self.comparison, Relation::Less | Relation::AtLeast);
+        is_shown.then_some(LimitSide { is_below, counts_equal })
     }
 }
 

@@ -4,7 +4,7 @@ use weir_result::quantile::Bound;
 
 /// A comparison of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Comparison {
+pub(super) enum Relation {
     Less,
     AtMost,
     More,
@@ -14,25 +14,25 @@ pub(super) enum Comparison {
 }
 
 /// Longer ones first: `<=` begins like `<`.
-pub(super) const COMPARISONS: [(&str, Comparison); 6] = [
-    ("<=", Comparison::AtMost),
-    (">=", Comparison::AtLeast),
-    ("==", Comparison::Equal),
-    ("!=", Comparison::Unequal),
-    ("<", Comparison::Less),
-    (">", Comparison::More),
+pub(super) const COMPARISONS: [(&str, Relation); 6] = [
+    ("<=", Relation::AtMost),
+    (">=", Relation::AtLeast),
+    ("==", Relation::Equal),
+    ("!=", Relation::Unequal),
+    ("<", Relation::Less),
+    (">", Relation::More),
 ];
 
-impl Comparison {
+impl Relation {
     /// True if this value satisfies the comparison.
     pub(super) fn holds(self, value: f64, limit: f64) -> bool {
         match self {
-            Comparison::Less => value < limit,
-            Comparison::AtMost => value <= limit,
-            Comparison::More => value > limit,
-            Comparison::AtLeast => value >= limit,
-            Comparison::Equal => value == limit,
-            Comparison::Unequal => value != limit,
+            Relation::Less => value < limit,
+            Relation::AtMost => value <= limit,
+            Relation::More => value > limit,
+            Relation::AtLeast => value >= limit,
+            Relation::Equal => value == limit,
+            Relation::Unequal => value != limit,
         }
     }
 
@@ -41,19 +41,19 @@ impl Comparison {
         match bound {
             Bound::Exact => true,
             Bound::Upper => self.is_upper(),
-            Bound::Lower => matches!(self, Comparison::More | Comparison::AtLeast),
+            Bound::Lower => matches!(self, Relation::More | Relation::AtLeast),
             Bound::Unknown => false,
         }
     }
 
     /// True if the limit is an upper limit.
     pub(super) fn is_upper(self) -> bool {
-        matches!(self, Comparison::Less | Comparison::AtMost)
+        matches!(self, Relation::Less | Relation::AtMost)
     }
 
     /// True if the comparison is about the counts of this run only.
     pub(super) fn is_of_this_run(self) -> bool {
-        matches!(self, Comparison::Equal | Comparison::Unequal)
+        matches!(self, Relation::Equal | Relation::Unequal)
     }
 }
 
@@ -61,7 +61,7 @@ impl Comparison {
 mod tests {
     use super::*;
 
-    fn comparison(sign: &str) -> Comparison {
+    fn comparison(sign: &str) -> Relation {
         COMPARISONS.iter().find(|(known, _)| *known == sign).expect("a sign").1
     }
 

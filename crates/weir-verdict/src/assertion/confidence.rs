@@ -3,13 +3,13 @@
 
 use weir_stats::{binomial_at_least, binomial_at_most, t_cdf};
 
-use super::value::{Evidence, Tail};
+use super::value::{ConfidenceData, Tail};
 use weir_result::Histogram;
 use weir_result::histogram::lowest_in;
 
 /// A side of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Side {
+pub(super) struct LimitSide {
     pub(super) is_below: bool,
     /// True if times equal to the limit count as beyond it.
     pub(super) counts_equal: bool,
@@ -17,17 +17,22 @@ pub(super) struct Side {
 
 /// Returns the confidence that the true value lies on this side of the limit. `times` is the length
 /// of the run: 1 for this one, 2 for one twice as long with the same results.
-pub(super) fn of(evidence: &Evidence, limit: f64, side: Side, times: f64) -> Option<f64> {
+pub(super) fn of(
+    evidence: &ConfidenceData,
+    limit: f64,
+    side: LimitSide,
+    times: f64,
+) -> Option<f64> {
     match evidence {
-        Evidence::Fact | Evidence::Unknown(_) => None,
-        Evidence::Share { hits, of } => {
+        ConfidenceData::Fact | ConfidenceData::Unknown(_) => None,
+        ConfidenceData::Share { hits, of } => {
             Some(1.0 - by_chance(hits * times, of * times, limit.clamp(0.0, 1.0), side))
         }
-        Evidence::Tail(tail) => {
+        ConfidenceData::Tail(tail) => {
             let beyond = beyond(tail, limit, side) as f64 * tail.effective / tail.count as f64;
             Some(1.0 - by_chance(beyond * times, tail.effective * times, 1.0 - tail.p, side))
         }
-        Evidence::Rate { rps, error_rps, df } => {
+        ConfidenceData::Rate { rps, error_rps, df } => {
             let distance = if side.is_below { limit - rps } else { rps - limit };
             let error = error_rps / times.sqrt();
             // Slices that are all equal have an error of zero.
@@ -38,7 +43,7 @@ pub(super) fn of(evidence: &Evidence, limit: f64, side: Side, times: f64) -> Opt
 }
 
 /// The probability of at most, or at least, this many hits if the true share were `share`.
-fn by_chance(hits: f64, of: f64, share: f64, side: Side) -> f64 {
+fn by_chance(hits: f64, of: f64, share: f64, side: LimitSide) -> f64 {
     match side.is_below {
         true => binomial_at_most(hits, of, share),
         false => binomial_at_least(hits, of, share),
@@ -47,7 +52,7 @@ fn by_chance(hits: f64, of: f64, share: f64, side: Side) -> f64 {
 
 /// Counts requests beyond the limit. If a bucket or a failure leaves it open, they count against
 /// the side to show.
-fn beyond(tail: &Tail, limit: f64, side: Side) -> u64 {
+fn beyond(tail: &Tail, limit: f64, side: LimitSide) -> u64 {
     let is_beyond = |ns: u64| match side.counts_equal {
         true => ns as f64 >= limit,
         false => ns as f64 > limit,

@@ -3,21 +3,23 @@
 use weir_stats::{SliceTail, mean_interval, percentile_interval, t_quantile};
 use weir_text::setting::{CONNECTIONS, DURATION, REQUESTS};
 
-use super::metric::{Class, Figure, Metric, Rate, Time};
+use super::metric::{AssertedMetric, Class, Figure, ThroughputRate, Time};
 use super::path;
-use super::value::{Estimate, Evidence, Missing, Tail};
+use super::value::{ConfidenceData, Estimate, Missing, Tail};
 use weir_result::document::{Accounting, Document, Metric as Times, SliceEntry};
 use weir_result::quantile::{Bound, least_count};
 use weir_text::units;
 
 /// The number that a metric names.
-pub(super) fn estimate(metric: &Metric, document: &Document) -> Result<Estimate, Missing> {
+pub(super) fn estimate(metric: &AssertedMetric, document: &Document) -> Result<Estimate, Missing> {
     match metric {
-        Metric::Time(time, figure) => of_time(*time, *figure, document),
-        Metric::Rate(rate) => Ok(of_rate(*rate, document)),
-        Metric::Share(class) => of_share(*class, document),
-        Metric::Count(class) => Ok(Estimate::fact(hits(*class, &document.accounting) as f64)),
-        Metric::Path(path) => path::estimate(path, document),
+        AssertedMetric::Time(time, figure) => of_time(*time, *figure, document),
+        AssertedMetric::Rate(rate) => Ok(of_rate(*rate, document)),
+        AssertedMetric::Share(class) => of_share(*class, document),
+        AssertedMetric::Count(class) => {
+            Ok(Estimate::fact(hits(*class, &document.accounting) as f64))
+        }
+        AssertedMetric::Path(path) => path::estimate(path, document),
     }
 }
 
@@ -77,7 +79,8 @@ fn of_percentile(
         bound: found.bound,
         client_ns: found.client_ns,
         is_rate: false,
-        evidence: tail.map_or(Evidence::Unknown(why), |tail| Evidence::Tail(Box::new(tail))),
+        evidence: tail
+            .map_or(ConfidenceData::Unknown(why), |tail| ConfidenceData::Tail(Box::new(tail))),
     })
 }
 
@@ -100,14 +103,14 @@ fn needs_connections(p: f64) -> String {
     format!("it needs {} connections; use {CONNECTIONS} {needed}", units::count(needed))
 }
 
-fn of_rate(rate: Rate, document: &Document) -> Estimate {
+fn of_rate(rate: ThroughputRate, document: &Document) -> Estimate {
     let throughput = &document.throughput;
     type Count = fn(&SliceEntry) -> u64;
     let (rps, count): (f64, Option<Count>) = match rate {
-        Rate::Completed => (throughput.completed_rps, Some(|slice| slice.completed)),
-        Rate::Good => (throughput.good_rps, Some(|slice| slice.good)),
-        Rate::Sent => (throughput.sent_rps, None),
-        Rate::Bytes => (throughput.bytes_per_second, None),
+        ThroughputRate::Completed => (throughput.completed_rps, Some(|slice| slice.completed)),
+        ThroughputRate::Good => (throughput.good_rps, Some(|slice| slice.good)),
+        ThroughputRate::Sent => (throughput.sent_rps, None),
+        ThroughputRate::Bytes => (throughput.bytes_per_second, None),
     };
     let why = "weir computes none for this rate";
     let Some(count) = count else {
@@ -118,14 +121,18 @@ fn of_rate(rate: Rate, document: &Document) -> Estimate {
     Estimate {
         bound: throughput.bound,
         is_rate: true,
-        evidence: evidence.unwrap_or(Evidence::Unknown(why)),
+        evidence: evidence.unwrap_or(ConfidenceData::Unknown(why)),
         ..Estimate::fact(rps)
     }
 }
 
 /// The standard error of a rate by batch means over the slices that lie wholly in the window
 /// (METHOD 1.7).
-fn rate_evidence(rps: f64, count: fn(&SliceEntry) -> u64, document: &Document) -> Option<Evidence> {
+fn rate_evidence(
+    rps: f64,
+    count: fn(&SliceEntry) -> u64,
+    document: &Document,
+) -> Option<ConfidenceData> {
     const CONFIDENCE: f64 = 0.95;
     let window_s = document.throughput.window_s;
     let whole = document.slices.iter().filter(|slice| slice.end_s <= window_s);
@@ -137,7 +144,7 @@ fn rate_evidence(rps: f64, count: fn(&SliceEntry) -> u64, document: &Document) -
     let interval = mean_interval(&rates, CONFIDENCE)?;
     let df = (interval.slices - 1) as f64;
     let error_rps = interval.half_width / t_quantile((1.0 + CONFIDENCE) / 2.0, df);
-    error_rps.is_finite().then_some(Evidence::Rate { rps, error_rps, df })
+    error_rps.is_finite().then_some(ConfidenceData::Rate { rps, error_rps, df })
 }
 
 /// A share of the planned requests, over the number of independent requests that they are worth:
@@ -150,7 +157,7 @@ fn of_share(class: Class, document: &Document) -> Result<Estimate, Missing> {
     let hits = hits(class, &document.accounting) as f64;
     let deff = design_effect(&document.slices);
     let of = planned as f64 / deff;
-    let evidence = Evidence::Share { hits: hits / deff, of };
+    let evidence = ConfidenceData::Share { hits: hits / deff, of };
     Ok(Estimate { evidence, ..Estimate::fact(hits / planned as f64) })
 }
 

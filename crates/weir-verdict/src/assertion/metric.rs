@@ -9,11 +9,11 @@ use weir_text::similar;
 
 /// A number of a document.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Metric {
+pub(super) enum AssertedMetric {
     /// A figure of a time.
     Time(Time, Figure),
     /// A count per second of the window.
-    Rate(Rate),
+    Rate(ThroughputRate),
     /// Requests of a class, as a share of the planned ones.
     Share(Class),
     /// Requests of a class.
@@ -62,7 +62,7 @@ pub(super) enum Figure {
 
 /// A rate of the document's section `throughput`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rate {
+pub(super) enum ThroughputRate {
     Completed,
     Good,
     Sent,
@@ -99,12 +99,12 @@ const OF_RESPONSES: [&str; 2] = ["response_time", "service_time"];
 const FIGURES: [(&str, Figure); 3] =
     [("max", Figure::Max), ("mean", Figure::Mean), ("min", Figure::Min)];
 
-const RATES: [(&str, Rate); 5] = [
-    ("rate", Rate::Completed),
-    ("completed", Rate::Completed),
-    ("good", Rate::Good),
-    ("sent", Rate::Sent),
-    ("bytes", Rate::Bytes),
+const RATES: [(&str, ThroughputRate); 5] = [
+    ("rate", ThroughputRate::Completed),
+    ("completed", ThroughputRate::Completed),
+    ("good", ThroughputRate::Good),
+    ("sent", ThroughputRate::Sent),
+    ("bytes", ThroughputRate::Bytes),
 ];
 
 const CLASSES: [(&str, Class); 6] = [
@@ -119,9 +119,9 @@ const CLASSES: [(&str, Class); 6] = [
 /// Reference to the list of names.
 const LIST: &str = "docs/CI.md lists all";
 
-impl Metric {
+impl AssertedMetric {
     /// Parses the name of a metric. The error names the fault and a likely name.
-    pub(super) fn parse(name: &str) -> Result<Metric, String> {
+    pub(super) fn parse(name: &str) -> Result<AssertedMetric, String> {
         if name.is_empty() {
             return Err("it names no metric; write it like 'p99 < 5ms'".to_owned());
         }
@@ -130,22 +130,28 @@ impl Metric {
             None => (name, false),
         };
         if let Some(class) = find(&CLASSES, class).or_else(|| status(class)) {
-            return Ok(if is_count { Metric::Count(class) } else { Metric::Share(class) });
+            return Ok(if is_count {
+                AssertedMetric::Count(class)
+            } else {
+                AssertedMetric::Share(class)
+            });
         }
         if let Some(rate) = find(&RATES, name) {
-            return Ok(Metric::Rate(rate));
+            return Ok(AssertedMetric::Rate(rate));
         }
         if let Some(figure) = figure(name)? {
-            return Ok(Metric::Time(Time::RESPONSE, figure));
+            return Ok(AssertedMetric::Time(Time::RESPONSE, figure));
         }
         let (first, rest) = name.split_once('.').unwrap_or((name, ""));
         match Time::named(first) {
             Some(time) => match figure(rest)? {
-                Some(figure) => Ok(Metric::Time(time, figure)),
+                Some(figure) => Ok(AssertedMetric::Time(time, figure)),
                 None => Err(format!("'{name}' is not known: write '{first}.p99', max or mean")),
             },
             None if SECTIONS.contains(&first) && !rest.is_empty() => Ok(named_field(name)
-                .unwrap_or_else(|| Metric::Path(name.split('.').map(str::to_owned).collect()))),
+                .unwrap_or_else(|| {
+                    AssertedMetric::Path(name.split('.').map(str::to_owned).collect())
+                })),
             None => Err(unknown(name, first)),
         }
     }
@@ -153,12 +159,12 @@ impl Metric {
     /// Unit of the metric.
     pub(super) fn unit(&self) -> Unit {
         match self {
-            Metric::Time(..) => Unit::Nanoseconds,
-            Metric::Rate(Rate::Bytes) => Unit::BytesPerSecond,
-            Metric::Rate(_) => Unit::PerSecond,
-            Metric::Share(_) => Unit::Share,
-            Metric::Count(_) => Unit::Count,
-            Metric::Path(path) => Unit::of_field(path.last().map_or("", String::as_str)),
+            AssertedMetric::Time(..) => Unit::Nanoseconds,
+            AssertedMetric::Rate(ThroughputRate::Bytes) => Unit::BytesPerSecond,
+            AssertedMetric::Rate(_) => Unit::PerSecond,
+            AssertedMetric::Share(_) => Unit::Share,
+            AssertedMetric::Count(_) => Unit::Count,
+            AssertedMetric::Path(path) => Unit::of_field(path.last().map_or("", String::as_str)),
         }
     }
 
@@ -166,8 +172,8 @@ impl Metric {
     /// on it (METHOD 1.6).
     pub(super) fn is_over_responses(&self) -> bool {
         match self {
-            Metric::Time(time, figure) => time.is_over_responses(*figure),
-            Metric::Path(path) => {
+            AssertedMetric::Time(time, figure) => time.is_over_responses(*figure),
+            AssertedMetric::Path(path) => {
                 let time = path.get(1).filter(|_| path[0] == "latency").map(String::as_str);
                 time.is_some_and(|time| OF_OK.contains(&time) || OF_RESPONSES.contains(&time))
             }
@@ -177,23 +183,23 @@ impl Metric {
 
     /// True if it depends on clock readings, so that it never repeats exactly.
     pub(super) fn is_measured(&self) -> bool {
-        matches!(self, Metric::Time(..) | Metric::Rate(_))
+        matches!(self, AssertedMetric::Time(..) | AssertedMetric::Rate(_))
     }
 }
 
 /// Fields that are metrics with a name of their own, and so have a bound and a confidence.
-fn named_field(name: &str) -> Option<Metric> {
+fn named_field(name: &str) -> Option<AssertedMetric> {
     let fields = ["p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "max_ns"];
     let figures = [50.0, 90.0, 99.0, 99.9].map(Figure::Percentile);
     match name.split('.').collect::<Vec<_>>()[..] {
         ["latency", time, field] | ["latency", time, "all", field] => {
             let figure = fields.iter().zip(figures.iter().chain([&Figure::Max]));
             let (_, figure) = figure.into_iter().find(|(known, _)| **known == field)?;
-            Some(Metric::Time(Time::named(time)?, *figure))
+            Some(AssertedMetric::Time(Time::named(time)?, *figure))
         }
-        ["throughput", "completed_rps"] => Some(Metric::Rate(Rate::Completed)),
-        ["throughput", "good_rps"] => Some(Metric::Rate(Rate::Good)),
-        ["throughput", "sent_rps"] => Some(Metric::Rate(Rate::Sent)),
+        ["throughput", "completed_rps"] => Some(AssertedMetric::Rate(ThroughputRate::Completed)),
+        ["throughput", "good_rps"] => Some(AssertedMetric::Rate(ThroughputRate::Good)),
+        ["throughput", "sent_rps"] => Some(AssertedMetric::Rate(ThroughputRate::Sent)),
         _ => None,
     }
 }
@@ -258,22 +264,25 @@ mod tests {
     #[test]
     fn names() {
         for (name, expected) in [
-            ("p99", Metric::Time(Time::RESPONSE, Figure::Percentile(99.0))),
-            ("p99.90", Metric::Time(Time::RESPONSE, Figure::Percentile(99.9))),
-            ("p100", Metric::Time(Time::RESPONSE, Figure::Max)),
-            ("service_time.mean", Metric::Time(Time::SERVICE, Figure::Mean)),
-            ("sent", Metric::Rate(Rate::Sent)),
-            ("errors", Metric::Share(Class::Errors)),
-            ("status.5xx.count", Metric::Count(Class::Status(500, 599))),
+            ("p99", AssertedMetric::Time(Time::RESPONSE, Figure::Percentile(99.0))),
+            ("p99.90", AssertedMetric::Time(Time::RESPONSE, Figure::Percentile(99.9))),
+            ("p100", AssertedMetric::Time(Time::RESPONSE, Figure::Max)),
+            ("service_time.mean", AssertedMetric::Time(Time::SERVICE, Figure::Mean)),
+            ("sent", AssertedMetric::Rate(ThroughputRate::Sent)),
+            ("errors", AssertedMetric::Share(Class::Errors)),
+            ("status.5xx.count", AssertedMetric::Count(Class::Status(500, 599))),
             (
                 "latency.response_time.p99_9_ns",
-                Metric::Time(Time::RESPONSE, Figure::Percentile(99.9)),
+                AssertedMetric::Time(Time::RESPONSE, Figure::Percentile(99.9)),
             ),
-            ("latency.service_time.all.max_ns", Metric::Time(Time::SERVICE, Figure::Max)),
-            ("throughput.good_rps", Metric::Rate(Rate::Good)),
-            ("plan.connections", Metric::Path(vec!["plan".to_owned(), "connections".to_owned()])),
+            ("latency.service_time.all.max_ns", AssertedMetric::Time(Time::SERVICE, Figure::Max)),
+            ("throughput.good_rps", AssertedMetric::Rate(ThroughputRate::Good)),
+            (
+                "plan.connections",
+                AssertedMetric::Path(vec!["plan".to_owned(), "connections".to_owned()]),
+            ),
         ] {
-            assert_eq!(Metric::parse(name), Ok(expected), "{name}");
+            assert_eq!(AssertedMetric::parse(name), Ok(expected), "{name}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::error::AssertionError;
 use super::estimate::estimate;
-use super::metric::{Class, Figure, Metric, Rate, Time};
+use super::metric::{AssertedMetric, Class, Figure, ThroughputRate, Time};
 use super::unit::{Unit, in_words};
 use weir_result::document::{Document, RateInterval};
 use weir_result::quantile::Bound;
@@ -16,7 +16,7 @@ use weir_text::units;
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedMetric {
     name: String,
-    metric: Metric,
+    metric: AssertedMetric,
 }
 
 /// A metric of one run.
@@ -50,7 +50,7 @@ impl FromStr for NamedMetric {
     /// Parses a name.
     fn from_str(name: &str) -> Result<NamedMetric, AssertionError> {
         let name = name.trim();
-        let metric = Metric::parse(name).map_err(AssertionError)?;
+        let metric = AssertedMetric::parse(name).map_err(AssertionError)?;
         Ok(NamedMetric { name: name.to_owned(), metric })
     }
 }
@@ -85,15 +85,17 @@ impl NamedMetric {
             interval.map(|interval| (interval.low_rps, interval.high_rps))
         };
         let times = match self.metric {
-            Metric::Time(Time::RESPONSE, _) => &document.latency.response_time,
-            Metric::Time(Time::SERVICE, _) => &document.latency.service_time,
-            Metric::Rate(Rate::Completed) => {
+            AssertedMetric::Time(Time::RESPONSE, _) => &document.latency.response_time,
+            AssertedMetric::Time(Time::SERVICE, _) => &document.latency.service_time,
+            AssertedMetric::Rate(ThroughputRate::Completed) => {
                 return of_rate(document.throughput.completed_interval);
             }
-            Metric::Rate(Rate::Good) => return of_rate(document.throughput.good_interval),
+            AssertedMetric::Rate(ThroughputRate::Good) => {
+                return of_rate(document.throughput.good_interval);
+            }
             _ => return None,
         };
-        let Metric::Time(_, Figure::Percentile(p)) = self.metric else { return None };
+        let AssertedMetric::Time(_, Figure::Percentile(p)) = self.metric else { return None };
         let found = times.headline().percentile(p)?;
         let high = found.high_ns.map_or(f64::INFINITY, |ns| ns as f64);
         Some((found.low_ns? as f64, high))
@@ -102,11 +104,18 @@ impl NamedMetric {
     /// Returns the direction in which the metric is better.
     pub fn better(&self) -> Better {
         match &self.metric {
-            Metric::Rate(Rate::Completed | Rate::Good | Rate::Sent | Rate::Bytes) => Better::Higher,
-            Metric::Share(Class::Status(100..=399, _))
-            | Metric::Count(Class::Status(100..=399, _)) => Better::Neither,
-            Metric::Time(..) | Metric::Share(_) | Metric::Count(_) => Better::Lower,
-            Metric::Path(_) => Better::Neither,
+            AssertedMetric::Rate(
+                ThroughputRate::Completed
+                | ThroughputRate::Good
+                | ThroughputRate::Sent
+                | ThroughputRate::Bytes,
+            ) => Better::Higher,
+            AssertedMetric::Share(Class::Status(100..=399, _))
+            | AssertedMetric::Count(Class::Status(100..=399, _)) => Better::Neither,
+            AssertedMetric::Time(..) | AssertedMetric::Share(_) | AssertedMetric::Count(_) => {
+                Better::Lower
+            }
+            AssertedMetric::Path(_) => Better::Neither,
         }
     }
 
@@ -117,7 +126,7 @@ impl NamedMetric {
 
     /// True if the metric is a rate.
     pub fn is_rate(&self) -> bool {
-        matches!(self.metric, Metric::Rate(_))
+        matches!(self.metric, AssertedMetric::Rate(_))
     }
 
     /// True if the metric is a time.
@@ -161,16 +170,18 @@ impl NamedMetric {
     /// Title of the metric in a table: `p99`, `Requests/s`.
     pub fn title(&self) -> String {
         match &self.metric {
-            Metric::Rate(Rate::Completed) => "Requests/s".to_owned(),
-            Metric::Rate(Rate::Good) => "Good/s".to_owned(),
-            Metric::Rate(Rate::Sent) => "Sent/s".to_owned(),
-            Metric::Rate(Rate::Bytes) => "Bytes/s".to_owned(),
-            Metric::Share(Class::Errors) => "Errors".to_owned(),
-            Metric::Time(Time::RESPONSE, Figure::Mean) => "Mean".to_owned(),
-            Metric::Time(Time::RESPONSE, Figure::Max) => "Max".to_owned(),
-            Metric::Time(Time::CONNECT, Figure::Percentile(p)) => format!("Connect p{p}"),
-            Metric::Time(Time::SERVICE, Figure::Percentile(p)) => format!("Service p{p}"),
-            Metric::Path(path) if path.last().is_some_and(|it| it == "connects_per_second") => {
+            AssertedMetric::Rate(ThroughputRate::Completed) => "Requests/s".to_owned(),
+            AssertedMetric::Rate(ThroughputRate::Good) => "Good/s".to_owned(),
+            AssertedMetric::Rate(ThroughputRate::Sent) => "Sent/s".to_owned(),
+            AssertedMetric::Rate(ThroughputRate::Bytes) => "Bytes/s".to_owned(),
+            AssertedMetric::Share(Class::Errors) => "Errors".to_owned(),
+            AssertedMetric::Time(Time::RESPONSE, Figure::Mean) => "Mean".to_owned(),
+            AssertedMetric::Time(Time::RESPONSE, Figure::Max) => "Max".to_owned(),
+            AssertedMetric::Time(Time::CONNECT, Figure::Percentile(p)) => format!("Connect p{p}"),
+            AssertedMetric::Time(Time::SERVICE, Figure::Percentile(p)) => format!("Service p{p}"),
+            AssertedMetric::Path(path)
+                if path.last().is_some_and(|it| it == "connects_per_second") =>
+            {
                 "Connects/s".to_owned()
             }
             _ => self.name.clone(),

@@ -1,6 +1,6 @@
 //! Reasons why a claim fails if the measured value alone does not show it, and remedies.
 
-use super::comparison::Comparison;
+use super::comparison::Relation;
 use super::value::Estimate;
 use crate::target;
 use weir_result::document::{Document, LimitedBy, TargetState};
@@ -11,7 +11,7 @@ use weir_text::units;
 /// Reason why a value, or its bound, does not satisfy the comparison. Empty for a plain value.
 pub(super) fn of_bound(
     estimate: &Estimate,
-    comparison: Comparison,
+    comparison: Relation,
     limit: f64,
     document: &Document,
 ) -> String {
@@ -59,7 +59,7 @@ pub(super) fn of_no_load(document: &Document) -> Option<String> {
 
 /// Reason for an upper bound beyond the limit: the client overhead, and if the rest satisfies the
 /// claim.
-fn of_client(estimate: &Estimate, comparison: Comparison, limit: f64) -> String {
+fn of_client(estimate: &Estimate, comparison: Relation, limit: f64) -> String {
     let client = client(estimate);
     let rest = estimate.value - estimate.client_ns.unwrap_or(0) as f64;
     match estimate.client_ns.is_none() || comparison.holds(rest, limit) {

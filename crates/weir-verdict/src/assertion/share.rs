@@ -8,7 +8,7 @@ use weir_stats::SliceTail;
 use super::claim::Assertion;
 use super::error::AssertionError;
 use super::estimate::estimate;
-use super::metric::{Class, Figure, Metric, Time};
+use super::metric::{AssertedMetric, Class, Figure, Time};
 use weir_result::document::{Document, SliceEntry};
 use weir_result::histogram::{HIGHEST_NS, bucket_of};
 use weir_result::quantile::Bound;
@@ -42,24 +42,24 @@ impl FromStr for ShareClaim {
             return refuse(format!("'{}' is no upper limit; write it with <", claim.text));
         }
         let (share_max, slow) = match claim.metric {
-            Metric::Time(Time::RESPONSE, Figure::Percentile(p)) => {
+            AssertedMetric::Time(Time::RESPONSE, Figure::Percentile(p)) => {
                 let limit_ns = (claim.limit as u64).min(HIGHEST_NS);
                 (1.0 - p / 100.0, Some(Slow { p, limit_ns }))
             }
-            Metric::Share(Class::Errors) => (claim.limit, None),
-            Metric::Time(Time::RESPONSE, Figure::Max) => {
+            AssertedMetric::Share(Class::Errors) => (claim.limit, None),
+            AssertedMetric::Time(Time::RESPONSE, Figure::Max) => {
                 return refuse("no number of requests shows a maximum; use p99.99".to_owned());
             }
-            Metric::Time(Time::RESPONSE, _) => {
+            AssertedMetric::Time(Time::RESPONSE, _) => {
                 return refuse(format!("{name} limits no share of the requests; use p50 or p99"));
             }
-            Metric::Time(..) => {
+            AssertedMetric::Time(..) => {
                 return refuse(format!("{name} is kept for whole runs only; use p99"));
             }
-            Metric::Share(_) => {
+            AssertedMetric::Share(_) => {
                 return refuse(format!("{name} is kept for whole runs only; use errors"));
             }
-            Metric::Rate(_) | Metric::Count(_) | Metric::Path(_) => {
+            AssertedMetric::Rate(_) | AssertedMetric::Count(_) | AssertedMetric::Path(_) => {
                 return refuse(format!("{name} is no share of the requests; use p99 or errors"));
             }
         };
@@ -99,7 +99,7 @@ impl ShareClaim {
     /// did not inflate it, `u64::MAX` if that is not known.
     pub fn client_ns(&self, document: &Document) -> u64 {
         let Some(Slow { p, .. }) = self.slow else { return 0 };
-        let metric = Metric::Time(Time::RESPONSE, Figure::Percentile(p));
+        let metric = AssertedMetric::Time(Time::RESPONSE, Figure::Percentile(p));
         match estimate(&metric, document) {
             Ok(found) if matches!(found.bound, Bound::Upper | Bound::Unknown) => {
                 found.client_ns.unwrap_or(u64::MAX)

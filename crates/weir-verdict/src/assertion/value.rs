@@ -12,12 +12,12 @@ pub(super) struct Estimate {
     /// Part of a time that the client added, in nanoseconds.
     pub(super) client_ns: Option<u64>,
     pub(super) is_rate: bool,
-    pub(super) evidence: Evidence,
+    pub(super) evidence: ConfidenceData,
 }
 
 /// Data from which a confidence is computed.
 #[derive(Clone, Debug)]
-pub(super) enum Evidence {
+pub(super) enum ConfidenceData {
     /// No data: the number is a fact or a count of this run, and stands for no other.
     Fact,
     /// No data, although the number is one of a sample; with the reason.
@@ -63,12 +63,12 @@ impl Estimate {
             bound: Bound::Exact,
             client_ns: None,
             is_rate: false,
-            evidence: Evidence::Fact,
+            evidence: ConfidenceData::Fact,
         }
     }
 
     /// A figure of a sample without a known confidence.
     pub(super) fn without_confidence(value: f64, why: &'static str) -> Estimate {
-        Estimate { evidence: Evidence::Unknown(why), ..Estimate::fact(value) }
+        Estimate { evidence: ConfidenceData::Unknown(why), ..Estimate::fact(value) }
     }
 }

@@ -7,7 +7,7 @@ use weir_text::setting::{OUTPUT, WARMUP};
 use crate::rules::measure::Measure;
 use crate::thresholds::TRANSIENT_FINDING;
 use weir_result::document::{
-    Change, Document, Rule, RuleOutcome, RuleUnit, SeriesStationarity, SliceEntry, SliceSeries,
+    Deviation, Document, Rule, RuleOutcome, RuleUnit, SeriesStationarity, SliceEntry, SliceSeries,
     Subject,
 };
 use weir_text::units;
@@ -40,7 +40,7 @@ fn stationary(document: &Document) -> Rule {
     if series.is_empty() {
         return measure.unknown(TOO_FEW);
     }
-    let changes = |of: &SeriesStationarity| of.fired.iter().any(|by| *by != Change::Correlated);
+    let changes = |of: &SeriesStationarity| of.fired.iter().any(|by| *by != Deviation::Correlated);
     let mut changed = series.iter().filter(|of| changes(of));
     let Some(first) = changed.next() else {
         return measure.pass(None, "no trend and no shift within the window");
@@ -85,10 +85,10 @@ fn by_how_much(size: f64) -> String {
 
 /// Returns the change of a series, as a share of its earlier level, and its time.
 fn change_of(of: &SeriesStationarity) -> (f64, String) {
-    if let Some(shift) = of.shift.filter(|_| of.fired.contains(&Change::Shift)) {
+    if let Some(shift) = of.shift.filter(|_| of.fired.contains(&Deviation::Shift)) {
         return (shift.magnitude, format!("at {}", units::duration_of_seconds(shift.at_s)));
     }
-    if let Some(thirds) = of.thirds.filter(|_| of.fired.contains(&Change::Drift)) {
+    if let Some(thirds) = of.thirds.filter(|_| of.fired.contains(&Deviation::Drift)) {
         return (thirds.difference, "from the first third to the last".to_owned());
     }
     let trend = of.trend.map_or(0.0, |trend| from_begin_to_end(trend.magnitude, trend.slope));

@@ -21,7 +21,7 @@ use crate::output::Output;
 pub(crate) struct HistoryArgs {
     /// Action.
     #[command(subcommand)]
-    pub(crate) action: Action,
+    pub(crate) action: HistoryCommand,
     /// History file [default: $WEIR_HISTORY, else weir/history.db in $XDG_DATA_HOME, which is
     /// ~/.local/share if not set]
     #[arg(long, value_name = "FILE", global = true)]
@@ -43,7 +43,7 @@ Examples:
 
 /// Actions of `weir history`.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Action {
+pub(crate) enum HistoryCommand {
     /// List saved runs, newest first
     List(ListArgs),
     /// Print the report of a saved run

@@ -7,7 +7,7 @@ use weir_report::{Exporter, TextOptions, exporters};
 use weir_result::document::Grade;
 use weir_verdict::Assertion;
 
-use super::Form;
+use super::PrintForm;
 use super::choices::{STRICT, one_of};
 use super::values::{confidence, output};
 use crate::output::{Export, Output, Outputs, all_exports};
@@ -69,10 +69,10 @@ impl ReportArgs {
     }
 
     /// The form in which the document is printed.
-    pub(crate) fn form(&self) -> Form {
+    pub(crate) fn form(&self) -> PrintForm {
         let ReportArgs { latency: spectrum, rules, verbose, .. } = *self;
         let verdict = !self.no_verdict;
         let options = TextOptions { spectrum, verdict, rules, verbose, ..TextOptions::default() };
-        Form { format: self.output.format(self.format), options }
+        PrintForm { format: self.output.format(self.format), options }
     }
 }

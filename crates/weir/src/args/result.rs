@@ -130,11 +130,11 @@ impl ResultArgs {
     }
 
     /// The form in which the document is printed.
-    pub(crate) fn form(&self) -> Form {
+    pub(crate) fn form(&self) -> PrintForm {
         let VerdictArgs { no_verdict, rules, verbose, .. } = self.verdict;
         let (spectrum, verdict) = (self.output.latency, !no_verdict);
         let options = TextOptions { spectrum, verdict, rules, verbose, ..TextOptions::default() };
-        Form { format: self.output.files.format(self.output.format), options }
+        PrintForm { format: self.output.files.format(self.output.format), options }
     }
 
     /// Checks the places of the result, and that each format has what it shows.
@@ -192,7 +192,7 @@ fn check_file(flag: &str, path: Option<&Path>) -> Result<(), clap::Error> {
 
 /// The form in which a document is printed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Form {
+pub(crate) struct PrintForm {
     /// `--format`.
     pub(crate) format: Exporter,
     /// Options of a report that is not for a terminal.

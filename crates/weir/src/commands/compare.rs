@@ -15,7 +15,7 @@ use crate::args::study::{CompareArgs, FailOn};
 use crate::exit;
 use crate::github::StepSummary;
 use crate::history;
-use crate::interrupts::Interrupts;
+use crate::interrupts::SignalState;
 use crate::output::ExportFiles;
 use crate::terminal::shown;
 
@@ -28,7 +28,7 @@ const METRICS: [&str; 7] = ["rate", "p50", "p90", "p99", "p99.9", "mean", "error
 /// When a file cannot be read.
 pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
     let (exports, format) = (args.result_files.exports(), args.result_files.format(args.format));
-    let interrupts = Interrupts::await_signals()?;
+    let interrupts = SignalState::await_signals()?;
     let read: Vec<_> = args.files.iter().map(|file| ("the file", Some(file.as_path()))).collect();
     let exports = ExportFiles::at(exports, &read, &interrupts.temporaries)?;
     let summary = StepSummary::of(args.github)?;
@@ -59,12 +59,12 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
 }
 
 /// One side of the comparison.
-struct Side {
+struct ComparedSide {
     name: String,
     runs: Vec<Document>,
 }
 
-fn sides(args: &CompareArgs) -> Result<[Side; 2]> {
+fn sides(args: &CompareArgs) -> Result<[ComparedSide; 2]> {
     if !args.base.is_empty() {
         return Ok([of_patterns("--base", &args.base)?, of_patterns("--new", &args.new)?]);
     }
@@ -74,7 +74,7 @@ fn sides(args: &CompareArgs) -> Result<[Side; 2]> {
     }
 }
 
-fn of_patterns(flag: &str, patterns: &[String]) -> Result<Side> {
+fn of_patterns(flag: &str, patterns: &[String]) -> Result<ComparedSide> {
     let mut paths: Vec<PathBuf> = Vec::new();
     for pattern in patterns {
         let found = glob::glob(pattern).with_context(|| format!("{flag} {pattern}"))?;
@@ -88,14 +88,14 @@ fn of_patterns(flag: &str, patterns: &[String]) -> Result<Side> {
     of_files(patterns.join(" "), &paths)
 }
 
-fn of_files(name: String, paths: &[&PathBuf]) -> Result<Side> {
+fn of_files(name: String, paths: &[&PathBuf]) -> Result<ComparedSide> {
     let mut runs = Vec::new();
     for path in paths {
         runs.extend(
             documents(path).with_context(|| format!("{} cannot be compared", shown(path)))?,
         );
     }
-    Ok(Side { name, runs })
+    Ok(ComparedSide { name, runs })
 }
 
 /// The document of a file, all of a study, or all runs saved under a name.

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use weir_doctor::{Diagnosis, Facts, Sample, Subject, Target};
+use weir_doctor::{Diagnosis, ExaminedSystem, Facts, Sample, TargetServer};
 use weir_io::Endpoint;
 use weir_machine::Root;
 use weir_report::text;
@@ -26,7 +26,8 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<ExitCode> {
     let root = Root::machine();
     let facts = Facts::gather(target.as_ref());
     let sample = Sample::over(&root, SPAN);
-    let subject = Subject { root: &root, facts: &facts, sample: &sample, target: target.as_ref() };
+    let subject =
+        ExaminedSystem { root: &root, facts: &facts, sample: &sample, target: target.as_ref() };
     let diagnosis = Diagnosis::of(&subject);
     if args.is_json {
         terminal::print_json(serde_json::to_string_pretty(&diagnosis))?;
@@ -38,11 +39,11 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<ExitCode> {
 }
 
 /// Resolves the target of the planned load.
-fn target(url: &str) -> Result<Target> {
+fn target(url: &str) -> Result<TargetServer> {
     let spec = TargetSpec { url: url.to_owned(), ..TargetSpec::default() };
     let Location { origin, endpoint, is_local } = Location::of(&spec)?;
     match endpoint {
-        Endpoint::Tcp(address) => Ok(Target { url: origin, address, is_local }),
+        Endpoint::Tcp(address) => Ok(TargetServer { url: origin, address, is_local }),
         Endpoint::Unix(_) => bail!("weir doctor takes a URL: http[s]://HOST[:PORT]/PATH"),
     }
 }

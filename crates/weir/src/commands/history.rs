@@ -6,22 +6,22 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use weir_history::{Filter, History, HistoryError, Layout, List, Trend};
-use weir_report::annotation::Level;
+use weir_report::annotation::AnnotationLevel;
 use weir_report::text::Bars;
 use weir_report::{Annotation, Findings, TextOptions, exporters};
 
-use crate::args::Form;
+use crate::args::PrintForm;
 use crate::args::history::{
-    Action, AddArgs, HistoryArgs, ListArgs, RemoveArgs, ShowArgs, TagArgs, TrendArgs,
+    AddArgs, HistoryArgs, HistoryCommand, ListArgs, RemoveArgs, ShowArgs, TagArgs, TrendArgs,
 };
 use crate::commands::report::check_assertions;
 use crate::commands::run::print;
 use crate::commands::study;
 use crate::github::StepSummary;
 use crate::history::location;
-use crate::interrupts::Interrupts;
+use crate::interrupts::SignalState;
 use crate::output::{Export, ExportFiles, Outputs};
-use crate::screen::Screen;
+use crate::screen::OutputAbilities;
 use crate::terminal::{self, shown};
 
 /// Carries out an action on the history.
@@ -31,12 +31,12 @@ use crate::terminal::{self, shown};
 pub(crate) fn history(args: &HistoryArgs) -> Result<ExitCode> {
     let path = location(args.history.as_deref())?;
     match &args.action {
-        Action::List(list) => print_list(list, &path, args.history.is_some())?,
-        Action::Show(args) => show(args, &History::open(&path)?)?,
-        Action::Trend(args) => trend(args, &History::open(&path)?)?,
-        Action::Tag(args) => tag(args, &mut History::open(&path)?)?,
-        Action::Add(args) => add(args, &path)?,
-        Action::Remove(args) => remove(args, &mut History::open(&path)?)?,
+        HistoryCommand::List(list) => print_list(list, &path, args.history.is_some())?,
+        HistoryCommand::Show(args) => show(args, &History::open(&path)?)?,
+        HistoryCommand::Trend(args) => trend(args, &History::open(&path)?)?,
+        HistoryCommand::Tag(args) => tag(args, &mut History::open(&path)?)?,
+        HistoryCommand::Add(args) => add(args, &path)?,
+        HistoryCommand::Remove(args) => remove(args, &mut History::open(&path)?)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -57,13 +57,13 @@ fn print_list(args: &ListArgs, path: &Path, is_file_given: bool) -> Result<()> {
 }
 
 fn show(args: &ShowArgs, history: &History) -> Result<()> {
-    let interrupts = Interrupts::await_signals()?;
+    let interrupts = SignalState::await_signals()?;
     let entry = history.newest(&args.run)?;
     let document = history.document(entry.id)?;
     let exports: Vec<Export> = args.output.all_exports().collect();
     let ShowArgs { latency: spectrum, rules, verbose, .. } = *args;
     let options = TextOptions { spectrum, rules, verbose, ..TextOptions::default() };
-    let form = Form { format: args.output.format(args.format), options };
+    let form = PrintForm { format: args.output.format(args.format), options };
     check_assertions(&document, form.format, &exports)?;
     let files = ExportFiles::at(exports, &[], &interrupts.temporaries)?;
     files.write(&document, &form.options)?;
@@ -75,7 +75,7 @@ fn trend(args: &TrendArgs, history: &History) -> Result<()> {
     let default = || ["p50", "p99", "rate"].map(|name| name.parse().expect("a metric")).to_vec();
     let metrics = if args.metrics.is_empty() { default() } else { args.metrics.clone() };
     let (exports, format) = (args.result_files.exports(), args.result_files.format(args.format));
-    let interrupts = Interrupts::await_signals()?;
+    let interrupts = SignalState::await_signals()?;
     let trend = Trend::load(history, &args.name, args.tag.as_ref(), &metrics)?;
     let rows = args.count as usize;
     let built = trend.built(rows);
@@ -90,7 +90,8 @@ fn trend(args: &TrendArgs, history: &History) -> Result<()> {
     }
     let Some(summary) = summary else { return Ok(()) };
     let annotations = trend.recent_changes(rows).into_iter().map(|change| {
-        let level = if change.is_worse { Level::Warning } else { Level::Notice };
+        let level =
+            if change.is_worse { AnnotationLevel::Warning } else { AnnotationLevel::Notice };
         Annotation::new(level, "weir: change", change.text)
     });
     let text = &built.text;
@@ -128,7 +129,7 @@ fn remove(args: &RemoveArgs, history: &mut History) -> Result<()> {
 
 /// The page of standard output. Only a terminal limits the length of lines.
 fn layout() -> Layout {
-    let screen = Screen::of_stdout();
+    let screen = OutputAbilities::of_stdout();
     Layout {
         width: terminal::is_stdout_terminal().then_some(screen.width),
         has_blocks: screen.histogram == Some(Bars::Blocks),

@@ -36,14 +36,14 @@ pub(crate) fn man(args: &ManArgs) -> Result<ExitCode> {
 }
 
 /// The page of one command.
-struct Page {
+struct ManPage {
     /// `weir-history-trend`.
     name: String,
     command: Command,
 }
 
 /// Returns the pages of all commands.
-fn pages() -> Vec<Page> {
+fn pages() -> Vec<ManPage> {
     let mut root = tree();
     root.build();
     let mut pages = Vec::new();
@@ -51,14 +51,14 @@ fn pages() -> Vec<Page> {
     pages
 }
 
-fn add(name: &str, command: &Command, pages: &mut Vec<Page>) {
-    pages.push(Page { name: name.to_owned(), command: command.clone() });
+fn add(name: &str, command: &Command, pages: &mut Vec<ManPage>) {
+    pages.push(ManPage { name: name.to_owned(), command: command.clone() });
     for child in command.get_subcommands() {
         add(&format!("{name}-{}", child.get_name()), child, pages);
     }
 }
 
-impl Page {
+impl ManPage {
     fn is_named(&self, name: &str) -> bool {
         self.name == name || self.name.strip_prefix("weir-") == Some(name)
     }
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     /// The text of a page without its markup.
-    fn text(page: &Page) -> String {
+    fn text(page: &ManPage) -> String {
         let roff = String::from_utf8(page.roff().expect("a page")).expect("text");
         ["\\fB", "\\fI", "\\fR", "\\fP"].iter().fold(roff, |text, mark| text.replace(mark, ""))
     }

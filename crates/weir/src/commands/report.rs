@@ -13,7 +13,7 @@ use crate::commands::run::{judged, print, print_failure, publish};
 use crate::commands::study;
 use crate::exit;
 use crate::github::StepSummary;
-use crate::interrupts::Interrupts;
+use crate::interrupts::SignalState;
 use crate::output::{Export, ExportFiles};
 use crate::terminal::shown;
 
@@ -22,7 +22,7 @@ use crate::terminal::shown;
 /// # Errors
 /// When a document cannot be read, or several do not belong together.
 pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
-    let interrupts = Interrupts::await_signals()?;
+    let interrupts = SignalState::await_signals()?;
     let read = args.files.iter().map(|file| ("the document", Some(file.as_path())));
     let read: Vec<_> = read.collect();
     let exports = ExportFiles::at(args.exports(), &read, &interrupts.temporaries)?;

@@ -65,7 +65,7 @@ fn load(args: &RerunArgs) -> Result<Document> {
 }
 
 /// A change of the recorded plan.
-struct Change {
+struct PlanChange {
     /// Fields of the plan that it may change.
     fields: &'static [&'static str],
     /// The new value and the recorded one.
@@ -73,7 +73,7 @@ struct Change {
 }
 
 /// Changes the load, and adds the facts.
-fn change(spec: &mut RunSpec, args: &ChangeArgs) -> Vec<Change> {
+fn change(spec: &mut RunSpec, args: &ChangeArgs) -> Vec<PlanChange> {
     spec.watch.notes.extend(args.notes.iter().cloned());
     let (load, mut changes) = (&mut spec.load, Vec::new());
     if let Some(rate) = args.rate {
@@ -83,19 +83,19 @@ fn change(spec: &mut RunSpec, args: &ChangeArgs) -> Vec<Change> {
         };
         load.model = Load::OpenLoop { rate, arrivals };
         let text = format!("{rate} in the place of {recorded}");
-        changes.push(Change { fields: &["load"], text });
+        changes.push(PlanChange { fields: &["load"], text });
     }
     if let Some(connections) = args.connections {
         let recorded = std::mem::replace(&mut load.connections, connections);
         let (new, old) = (units::count(connections.into()), units::count(recorded.into()));
         let text = format!("{new} connections in the place of {old}");
-        changes.push(Change { fields: &["connections", "threads"], text });
+        changes.push(PlanChange { fields: &["connections", "threads"], text });
     }
     if let Some(duration_ns) = args.duration {
         let recorded = load.duration_ns.replace(duration_ns);
         let old = recorded.map_or_else(|| "no limit".to_owned(), units::exact_duration);
         let text = format!("{} in the place of {old}", units::exact_duration(duration_ns));
-        changes.push(Change { fields: &["duration_ns"], text });
+        changes.push(PlanChange { fields: &["duration_ns"], text });
     }
     changes
 }

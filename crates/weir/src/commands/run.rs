@@ -15,17 +15,17 @@ use weir_verdict::Assertion;
 
 use super::study::consent;
 use super::{secrets, selfcheck};
-use crate::args::{Form, ResultArgs, RunArgs};
+use crate::args::{PrintForm, ResultArgs, RunArgs};
 use crate::errors::NotWritten;
 use crate::github::StepSummary;
 use crate::history::Saving;
-use crate::interrupts::Interrupts;
+use crate::interrupts::SignalState;
 use crate::live::Lines;
 use crate::observers::Observers;
 use crate::output::{
     ExportFiles, Outputs, ResultFile, RowsFile, Temporaries, check_distinct, is_stdout,
 };
-use crate::screen::Screen;
+use crate::screen::OutputAbilities;
 use crate::terminal::{self, shown};
 use crate::{exit, runner};
 
@@ -108,7 +108,7 @@ pub(crate) fn carry_out(
     summary: Option<&StepSummary>,
     observers: &mut Observers,
 ) -> Result<ExitCode> {
-    let interrupts = Interrupts::await_signals()?;
+    let interrupts = SignalState::await_signals()?;
     let files = Files::at(args, &interrupts.temporaries)?;
     let saving = Saving::of(&args.output.saved, args.output.quiet)?;
     observers.start()?;
@@ -238,8 +238,8 @@ impl Files {
 ///
 /// # Errors
 /// When standard output cannot be written.
-pub(crate) fn print(document: &Document, form: &Form) -> Result<(), NotWritten> {
-    let Screen { colour, width, histogram } = Screen::of_stdout();
+pub(crate) fn print(document: &Document, form: &PrintForm) -> Result<(), NotWritten> {
+    let OutputAbilities { colour, width, histogram } = OutputAbilities::of_stdout();
     let options = TextOptions { colour, width, histogram, ..form.options };
     terminal::print(|out| form.format.write(document, &options, out))
 }
@@ -251,7 +251,7 @@ pub(crate) fn print(document: &Document, form: &Form) -> Result<(), NotWritten> 
 pub(crate) fn publish(
     summary: Option<&StepSummary>,
     document: &Document,
-    form: &Form,
+    form: &PrintForm,
     is_refused: bool,
 ) -> Result<(), NotWritten> {
     let Some(summary) = summary else { return Ok(()) };

@@ -10,7 +10,7 @@ use weir_runner::{LocalRunner, NoiseFloor, RunSpec};
 use weir_text::units;
 
 use crate::args::RunArgs;
-use crate::interrupts::Interrupts;
+use crate::interrupts::SignalState;
 use crate::{exit, terminal};
 
 /// Measures and prints the noise floor.
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &RunArgs, spec: &RunSpec) -> Result<ExitCode> {
     if ![exporters::TEXT, exporters::JSON].contains(&output.format) {
         bail!("--selfcheck alone prints text or JSON: use --format json, or add a URL");
     }
-    let interrupts = Interrupts::await_signals()?;
+    let interrupts = SignalState::await_signals()?;
     let Some(floor) = LocalRunner::noise_floor(spec, &interrupts.runs)? else {
         terminal::eprint_line("interrupted: the noise floor was not measured");
         let signal = interrupts.runs.received();

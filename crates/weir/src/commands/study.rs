@@ -25,10 +25,10 @@ use crate::args::study::{FailOn, StudyFlags};
 use crate::errors::NotWritten;
 use crate::github::StepSummary;
 use crate::history::Saving;
-use crate::interrupts::Interrupts;
+use crate::interrupts::SignalState;
 use crate::observers::Observers;
 use crate::output::{Export, ExportFiles, ResultFile, RowsFile, check_distinct};
-use crate::screen::Screen;
+use crate::screen::OutputAbilities;
 use crate::{exit, runner, terminal, tui};
 use keeper::StudyFiles;
 
@@ -80,7 +80,7 @@ pub(crate) fn conduct(
     // All variants push to one collector.
     let tls = variants.first().map(|variant| variant.spec.tls.clone()).unwrap_or_default();
     let mut observers = Observers::of_study(settings.live, settings.quiet, &tls)?;
-    let interrupts = Interrupts::await_signals()?;
+    let interrupts = SignalState::await_signals()?;
     let file = |path: &Path| ResultFile::at("--output", path, &interrupts.temporaries);
     // Checked before the first trial, and made anew for each.
     settings.output.map(file).transpose()?;
@@ -141,7 +141,7 @@ pub(crate) fn conduct(
 pub(crate) fn report(study: &Study, settings: StudySettings<'_>) -> Result<ExitCode> {
     check_formats(&Findings::of_study(study), settings.format, &settings.exports)?;
     let summary = StepSummary::of(settings.github)?;
-    let interrupts = Interrupts::await_signals()?;
+    let interrupts = SignalState::await_signals()?;
     let kept = [("the study", settings.resumed)];
     let exports = ExportFiles::at(settings.exports.clone(), &kept, &interrupts.temporaries)?;
     show(study, &settings, exports, summary.as_ref())?;
@@ -233,7 +233,7 @@ pub(crate) fn publish(
 
 /// Options of a text report on standard output.
 pub(crate) fn text_options() -> TextOptions {
-    let Screen { colour, width, .. } = Screen::of_stdout();
+    let OutputAbilities { colour, width, .. } = OutputAbilities::of_stdout();
     TextOptions { colour, width, ..TextOptions::default() }
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
-use weir_report::dialect::{self, Head, Lines};
+use weir_report::dialect::{self, Head, OptionalBlocks};
 use weir_report::text::{self, TextOptions};
 use weir_result::{Header, Histogram, Interval, Plan, Rate};
 use weir_runner::{
@@ -20,7 +20,7 @@ use super::args::CompatArgs;
 use crate::args::load::model;
 use crate::commands::run::print_script_failures;
 use crate::errors::NotWritten;
-use crate::interrupts::Interrupts;
+use crate::interrupts::SignalState;
 use crate::output::{ResultFile, Temporaries};
 use crate::terminal::print;
 use crate::{exit, runner};
@@ -44,7 +44,7 @@ pub(super) fn run(dialect: Dialect, args: &CompatArgs, is_judged: bool) -> Resul
     let spec = spec(dialect, args, std::env::args_os())?;
     let mut lines = HeadLines::of(dialect, args);
     let prepared = runner::of(&spec).prepare(&spec, &mut lines)?;
-    let interrupts = Interrupts::await_signals()?;
+    let interrupts = SignalState::await_signals()?;
     let file = report_file(&interrupts.temporaries)?;
     let finished = prepared.run(&interrupts.runs, None, &mut lines);
     lines.printed?;
@@ -59,8 +59,11 @@ fn report(
     file: Option<ResultFile>,
     is_judged: bool,
 ) -> Result<ExitCode> {
-    let lines =
-        Lines { latency: args.latency, uncorrected: args.uncorrected, sent: args.shows_sent };
+    let lines = OptionalBlocks {
+        latency: args.latency,
+        uncorrected: args.uncorrected,
+        sent: args.shows_sent,
+    };
     if let Some(figures) = finished.figures() {
         print(|out| dialect::write_results(printed(dialect), figures, &lines, out))?;
     }
@@ -132,10 +135,10 @@ pub(super) fn spec(
     Ok(spec)
 }
 
-fn printed(dialect: Dialect) -> dialect::Dialect {
+fn printed(dialect: Dialect) -> dialect::ReportDialect {
     match dialect {
-        Dialect::Wrk => dialect::Dialect::Wrk,
-        Dialect::Wrk2 => dialect::Dialect::Wrk2,
+        Dialect::Wrk => dialect::ReportDialect::Wrk,
+        Dialect::Wrk2 => dialect::ReportDialect::Wrk2,
     }
 }
 

@@ -33,7 +33,7 @@ const PLACE: &str = "the metrics are at /metrics";
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The listening socket and its clients.
-pub(crate) struct Endpoint {
+pub(crate) struct LiveEndpoint {
     listener: TcpListener,
     /// Connections whose request is not complete, the oldest first.
     clients: VecDeque<Client>,
@@ -42,7 +42,7 @@ pub(crate) struct Endpoint {
     is_on_loopback: bool,
 }
 
-impl Endpoint {
+impl LiveEndpoint {
     /// Opens the endpoint. Clients may connect, and wait until it starts.
     ///
     /// # Errors
@@ -51,13 +51,13 @@ impl Endpoint {
         address: SocketAddr,
         totals: SharedTotals,
         scrapers: Scrapers,
-    ) -> Result<Endpoint> {
+    ) -> Result<LiveEndpoint> {
         let listener = TcpListener::bind(address).with_context(|| {
             format!("--listen {address} cannot be opened: choose another port, or 0 for a free one")
         })?;
         listener.set_nonblocking(true)?;
         let is_on_loopback = address.ip().is_loopback();
-        Ok(Endpoint { listener, clients: VecDeque::new(), totals, scrapers, is_on_loopback })
+        Ok(LiveEndpoint { listener, clients: VecDeque::new(), totals, scrapers, is_on_loopback })
     }
 
     /// Starts the thread, which serves until the program ends, and prints the address. Signals are
@@ -266,17 +266,17 @@ mod tests {
     }
 
     /// An endpoint without its thread: the test calls its turns.
-    fn endpoint() -> (Endpoint, SocketAddr) {
+    fn endpoint() -> (LiveEndpoint, SocketAddr) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         listener.set_nonblocking(true).expect("a socket");
         let address = listener.local_addr().expect("it is bound");
         let (totals, scrapers) = (SharedTotals::default(), Scrapers::default());
         let clients = VecDeque::new();
-        (Endpoint { listener, clients, totals, scrapers, is_on_loopback: true }, address)
+        (LiveEndpoint { listener, clients, totals, scrapers, is_on_loopback: true }, address)
     }
 
     /// Returns the response to a request that is sent to `endpoint`.
-    fn answered(endpoint: &mut Endpoint, address: SocketAddr, request: &str) -> String {
+    fn answered(endpoint: &mut LiveEndpoint, address: SocketAddr, request: &str) -> String {
         let mut client = TcpStream::connect(address).expect("it listens");
         client.write_all(request.as_bytes()).expect("there is room");
         client.set_nonblocking(true).expect("a socket");

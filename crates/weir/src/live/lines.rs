@@ -15,10 +15,10 @@ use crate::terminal;
 
 /// The lines of a run. Copies share them: one observes the run, the other prints the end.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lines(Arc<Mutex<State>>);
+pub(crate) struct Lines(Arc<Mutex<LinesState>>);
 
 #[derive(Debug, Default)]
-struct State {
+struct LinesState {
     /// Starts of the intervals that were printed, in nanoseconds from t0 as it was then.
     printed_ns: Vec<i64>,
     /// Starts and lines of those that standard output had no room for yet.
@@ -45,7 +45,7 @@ impl Lines {
         state.failure.take().map_or(end, Err)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LinesState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -70,7 +70,7 @@ impl Observer for Lines {
     }
 }
 
-impl State {
+impl LinesState {
     /// Prints lines while standard output has room for them: a reader that pauses must hold up
     /// neither the other observers nor the end of the run.
     fn print(&mut self) {

@@ -3,9 +3,9 @@
 
 use std::time::UNIX_EPOCH;
 
-use weir_report::prometheus::Page;
+use weir_report::prometheus::MetricsPage;
 use weir_result::Plan;
-use weir_runner::{ClientOverhead, RecentFrames, StudyProgress};
+use weir_runner::{LiveOverhead, RecentFrames, StudyProgress};
 
 use super::{Stage, Totals, own_rate_rps};
 
@@ -13,7 +13,7 @@ const NS_PER_S: f64 = 1e9;
 
 /// Returns the page of these totals.
 pub(super) fn page(totals: &Totals) -> String {
-    let mut page = Page::default();
+    let mut page = MetricsPage::default();
     if let Some((plan, began)) = &totals.load {
         about(plan, &mut page);
         let began_s = began.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
@@ -49,7 +49,7 @@ pub(super) fn page(totals: &Totals) -> String {
     page.text().to_owned()
 }
 
-fn about(plan: &Plan, page: &mut Page) {
+fn about(plan: &Plan, page: &mut MetricsPage) {
     let labels = [
         ("version", env!("CARGO_PKG_VERSION")),
         ("url", plan.url.as_str()),
@@ -65,7 +65,7 @@ fn about(plan: &Plan, page: &mut Page) {
     }
 }
 
-fn of_study(study: &StudyProgress, page: &mut Page) {
+fn of_study(study: &StudyProgress, page: &mut MetricsPage) {
     let labels = [("design", study.design), ("variant", study.variant.as_str())];
     page.family("weir_live_study_info", "gauge", "The study and the variant that runs; always 1");
     page.sample("weir_live_study_info", &labels, 1.0);
@@ -76,12 +76,12 @@ fn of_study(study: &StudyProgress, page: &mut Page) {
 }
 
 /// Figures of the client itself, as far as they are known.
-fn client(frames: &RecentFrames, page: &mut Page) {
+fn client(frames: &RecentFrames, page: &mut MetricsPage) {
     let send_lag =
         "99th percentile of the time from the planned send to the send, of the last second";
     let send_lag_s = frames.send_lag_p99_ns().map(|ns| ns as f64 / NS_PER_S);
     let overhead = "Share of the 99th percentile of the latency that the client caused";
-    let share = frames.latest().client_overhead().map(ClientOverhead::share);
+    let share = frames.latest().client_overhead().map(LiveOverhead::share);
     let cpu = "CPU use of the busiest worker; 1 is a whole CPU";
     for (name, help, value) in [
         ("weir_live_send_lag_p99_seconds", send_lag, send_lag_s),
@@ -95,8 +95,8 @@ fn client(frames: &RecentFrames, page: &mut Page) {
 }
 
 /// Counters since the begin of the load. They grow once per second.
-fn counters(totals: &Totals, page: &mut Page) {
-    let single = |name, help, count: u64, page: &mut Page| {
+fn counters(totals: &Totals, page: &mut MetricsPage) {
+    let single = |name, help, count: u64, page: &mut MetricsPage| {
         page.single(name, "counter", help, count as f64);
     };
     single("weir_live_requests_sent_total", "Requests sent", totals.sent, page);

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 use weir_report::prometheus::{BOUNDS_NS, buckets};
 use weir_result::{Histogram, Plan};
-use weir_runner::{ClientOverhead, RecentFrames};
+use weir_runner::{LiveOverhead, RecentFrames};
 use weir_text::printable;
 
 use crate::live::{Stage, Totals, own_rate_rps};
@@ -51,16 +51,16 @@ pub(super) fn request(totals: &Totals, instance: &Instance, now: SystemTime) -> 
 }
 
 fn metrics(totals: &Totals, plan: &Plan, times: &Times) -> Vec<Value> {
-    let counter = |count| Data::Counter(vec![times.count(count)]);
-    let state = |count| Data::UpDown(vec![times.count(count)]);
+    let counter = |count| MetricData::Counter(vec![times.count(count)]);
+    let state = |count| MetricData::UpDown(vec![times.count(count)]);
     let frame = totals.frames.latest();
     let (backlog, open) = (state(frame.backlog), state(frame.open_connections));
     let failed = "Requests without success; bad responses are complete ones";
-    let failures = Data::Counter(failures(totals, times));
+    let failures = MetricData::Counter(failures(totals, times));
     let duration = "Time from the planned send to the response, in a closed loop from the send";
-    let times_taken = Data::Histogram(times.histogram(&totals.latency));
+    let times_taken = MetricData::Histogram(times.histogram(&totals.latency));
     let phase = "1 for the present phase of the run, else 0";
-    let planned = Data::Gauge(json!({ "asInt": plan.own_connections().to_string() }));
+    let planned = MetricData::Gauge(json!({ "asInt": plan.own_connections().to_string() }));
     let rows = [
         ("weir.requests.sent", "{request}", "Requests sent", counter(totals.sent)),
         ("weir.responses", "{response}", "Complete responses", counter(totals.completed)),
@@ -70,12 +70,12 @@ fn metrics(totals: &Totals, plan: &Plan, times: &Times) -> Vec<Value> {
         ("weir.requests.in_flight", "{request}", "Requests in flight", state(frame.in_flight)),
         ("weir.requests.backlog", "{request}", "Requests due and not yet sent", backlog),
         ("weir.connections.open", "{connection}", "Open connections", open),
-        ("weir.run.phase", "1", phase, Data::UpDown(phases(totals, times))),
+        ("weir.run.phase", "1", phase, MetricData::UpDown(phases(totals, times))),
         ("weir.plan.connections", "{connection}", "Connections of the plan", planned),
     ];
     let rate = own_rate_rps(plan).map(|rps| {
         let help = "Planned requests per second";
-        ("weir.plan.rate", "{request}/s", help, Data::Gauge(json!({ "asDouble": rps })))
+        ("weir.plan.rate", "{request}/s", help, MetricData::Gauge(json!({ "asDouble": rps })))
     });
     let rows = rows.into_iter().chain(rate).chain(client(&totals.frames));
     rows.map(|row| metric(row, times)).collect()
@@ -84,12 +84,12 @@ fn metrics(totals: &Totals, plan: &Plan, times: &Times) -> Vec<Value> {
 /// Figures of the client itself, as far as they are known.
 fn client(
     frames: &RecentFrames,
-) -> impl Iterator<Item = (&'static str, &'static str, &'static str, Data)> {
+) -> impl Iterator<Item = (&'static str, &'static str, &'static str, MetricData)> {
     let send_lag =
         "99th percentile of the time from the planned send to the send, of the last second";
     let send_lag_s = frames.send_lag_p99_ns().map(|ns| ns as f64 / NS_PER_S);
     let overhead = "Share of the 99th percentile of the latency that the client caused";
-    let share = frames.latest().client_overhead().map(ClientOverhead::share);
+    let share = frames.latest().client_overhead().map(LiveOverhead::share);
     let cpu = "CPU use of the busiest worker; 1 is a whole CPU";
     let rows = [
         ("weir.client.send_lag.p99", "s", send_lag, send_lag_s),
@@ -97,7 +97,7 @@ fn client(
         ("weir.client.worker.cpu", "1", cpu, frames.latest().worker_cpu),
     ];
     rows.into_iter().filter_map(|(name, unit, help, value)| {
-        Some((name, unit, help, Data::Gauge(json!({ "asDouble": value? }))))
+        Some((name, unit, help, MetricData::Gauge(json!({ "asDouble": value? }))))
     })
 }
 
@@ -115,7 +115,7 @@ fn phases(totals: &Totals, times: &Times) -> Vec<Value> {
 }
 
 /// Figures of a metric, by their kind.
-enum Data {
+enum MetricData {
     /// Counts that only grow.
     Counter(Vec<Value>),
     /// Counts of the present state.
@@ -126,7 +126,7 @@ enum Data {
     Histogram(Value),
 }
 
-fn metric((name, unit, help, data): (&str, &str, &str, Data), times: &Times) -> Value {
+fn metric((name, unit, help, data): (&str, &str, &str, MetricData), times: &Times) -> Value {
     let cumulative =
         |points: Vec<Value>| json!({ "dataPoints": points, "aggregationTemporality": CUMULATIVE });
     let sum = |points, is_monotonic: bool| {
@@ -135,10 +135,10 @@ fn metric((name, unit, help, data): (&str, &str, &str, Data), times: &Times) -> 
         sum
     };
     let (kind, data) = match data {
-        Data::Counter(points) => ("sum", sum(points, true)),
-        Data::UpDown(points) => ("sum", sum(points, false)),
-        Data::Gauge(value) => ("gauge", json!({ "dataPoints": [times.at_now(value)] })),
-        Data::Histogram(point) => ("histogram", cumulative(vec![point])),
+        MetricData::Counter(points) => ("sum", sum(points, true)),
+        MetricData::UpDown(points) => ("sum", sum(points, false)),
+        MetricData::Gauge(value) => ("gauge", json!({ "dataPoints": [times.at_now(value)] })),
+        MetricData::Histogram(point) => ("histogram", cumulative(vec![point])),
     };
     json!({ "name": name, "unit": unit, "description": help, kind: data })
 }

@@ -8,11 +8,11 @@ const STEPS_PER_OCTAVE: f64 = 8.0;
 
 /// Responses by step of their latency: step and count, in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Column(Vec<(u16, u64)>);
+pub(super) struct HeatSteps(Vec<(u16, u64)>);
 
-impl Column {
+impl HeatSteps {
     /// Returns the column of an interval's latencies.
-    pub(super) fn of(latency: &SparseHistogram) -> Column {
+    pub(super) fn of(latency: &SparseHistogram) -> HeatSteps {
         let mut steps: Vec<(u16, u64)> = Vec::new();
         for (bucket, count) in latency.buckets() {
             let step = step_of(middle_of(bucket));
@@ -21,7 +21,7 @@ impl Column {
                 _ => steps.push((step, count)),
             }
         }
-        Column(steps)
+        HeatSteps(steps)
     }
 
     /// Returns the least and the greatest step; `None` without a response.
@@ -49,8 +49,8 @@ pub(super) struct Rows {
 
 impl Rows {
     /// Shares the steps out among at most `most` rows; `None` without a response or a row.
-    pub(super) fn of<'c>(columns: impl Iterator<Item = &'c Column>, most: u16) -> Option<Rows> {
-        let ends = columns.filter_map(Column::ends);
+    pub(super) fn of<'c>(columns: impl Iterator<Item = &'c HeatSteps>, most: u16) -> Option<Rows> {
+        let ends = columns.filter_map(HeatSteps::ends);
         let (first, last) = ends.reduce(|one, two| (one.0.min(two.0), one.1.max(two.1)))?;
         let used = last - first + 1;
         let steps = used.div_ceil(most.max(1));
@@ -80,7 +80,8 @@ mod tests {
 
     #[test]
     fn rows_hold_every_step_once() {
-        let columns = [Column(vec![(40, 3), (44, 1)]), Column(vec![(51, 2)]), Column::default()];
+        let columns =
+            [HeatSteps(vec![(40, 3), (44, 1)]), HeatSteps(vec![(51, 2)]), HeatSteps::default()];
         for most in 1..20 {
             let rows = Rows::of(columns.iter(), most).expect("there are responses");
             assert!(rows.count <= most, "{rows:?}");
@@ -96,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_row_begins_at_its_latency() {
-        let column = Column(vec![(step_of(1 << 20), 1), (step_of(1 << 22), 1)]);
+        let column = HeatSteps(vec![(step_of(1 << 20), 1), (step_of(1 << 22), 1)]);
         let rows = Rows::of([column].iter(), 3).expect("two responses");
         // Six steps per row: the last row begins at step 172, 2^21.5 ns.
         assert_eq!((rows.begin_ns(0), rows.begin_ns(2)), (1 << 20, 2_965_820));

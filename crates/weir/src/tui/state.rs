@@ -6,7 +6,7 @@ use weir_result::{Histogram, Interval, Load, Plan};
 use weir_runner::{Frame, RecentFrames};
 use weir_text::units;
 
-use super::heat::Column;
+use super::heat::HeatSteps;
 use crate::live;
 
 /// Most intervals that are kept for the plots: more than a terminal has columns.
@@ -24,7 +24,7 @@ pub(super) struct Past {
     /// Responses per second.
     pub(super) rate_rps: f64,
     /// Latencies of the responses.
-    pub(super) latency: Column,
+    pub(super) latency: HeatSteps,
 }
 
 /// The load so far.
@@ -92,7 +92,7 @@ impl State {
         }
         self.past.push_back(Past {
             rate_rps: interval.completed as f64 / (interval.length_ns as f64 / 1e9),
-            latency: Column::of(&interval.latency),
+            latency: HeatSteps::of(&interval.latency),
         });
     }
 

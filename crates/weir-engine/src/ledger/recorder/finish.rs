@@ -7,8 +7,8 @@ use weir_result::{
     ByOutcome, Histogram, Measurements, Occupancy, Outcomes, Sent, Tally, WorkerPhases,
 };
 
-use super::{Failures, Planned, Recorder};
-use crate::live::Live;
+use super::{Failures, PlanFacts, Recorder};
+use crate::live::WorkerLive;
 use crate::schedule::Schedule;
 use crate::timeline::Timeline;
 
@@ -18,9 +18,9 @@ impl Recorder {
     pub(in crate::ledger) fn finish(
         mut self,
         schedule: &mut Schedule,
-        Planned { quota, is_cut, unsent_until }: Planned,
+        PlanFacts { quota, is_cut, unsent_until }: PlanFacts,
         mut phases: WorkerPhases,
-        live: &Live,
+        live: &WorkerLive,
     ) -> Measurements {
         self.catch_up.finish(self.timeline.t0, &mut phases.usage);
         let end = Nanos(phases.drained_ns);
@@ -98,8 +98,13 @@ impl Recorder {
 
     /// Returns the slots of M that were never sent, by bucket arithmetic. A range of slots whose
     /// ages share a bucket and a slice is one record, so that an absurd rate ends at once.
-    fn never_sent(&self, schedule: &mut Schedule, quota: Option<u64>, end: Nanos) -> NeverSent {
-        let mut never = NeverSent::default();
+    fn never_sent(
+        &self,
+        schedule: &mut Schedule,
+        quota: Option<u64>,
+        end: Nanos,
+    ) -> NeverSentCounts {
+        let mut never = NeverSentCounts::default();
         if !self.is_open_loop {
             let missing = quota.map_or(0, |quota| quota.saturating_sub(self.counts.sent.measured));
             let age = end.since(self.timeline.t0);
@@ -130,12 +135,12 @@ impl Recorder {
 
 /// Slots of M that were never sent.
 #[derive(Debug, Default)]
-struct NeverSent {
+struct NeverSentCounts {
     ages: Histogram,
     by_slice: BTreeMap<usize, Histogram>,
 }
 
-impl NeverSent {
+impl NeverSentCounts {
     fn add(&mut self, slice: usize, youngest: u64, oldest: u64, slots: u64, sum_ns: u128) {
         if slots > 0 {
             self.ages.record_range(youngest, oldest, slots, sum_ns);

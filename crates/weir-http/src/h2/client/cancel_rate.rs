@@ -14,13 +14,13 @@ const PERIOD_NS: u64 = 1_000_000_000;
 pub(super) struct CancelRate {
     /// End of this period.
     ends_at_ns: u64,
-    now: Ends,
-    last: Ends,
+    now: StreamEnds,
+    last: StreamEnds,
 }
 
 /// Ends of streams within a period.
 #[derive(Clone, Copy, Debug, Default)]
-struct Ends {
+struct StreamEnds {
     cancelled: u64,
     others: u64,
 }
@@ -46,8 +46,8 @@ impl CancelRate {
     fn turn(&mut self, now_ns: u64) {
         if now_ns >= self.ends_at_ns {
             let is_next = now_ns < self.ends_at_ns.saturating_add(PERIOD_NS);
-            self.last = if is_next { self.now } else { Ends::default() };
-            self.now = Ends::default();
+            self.last = if is_next { self.now } else { StreamEnds::default() };
+            self.now = StreamEnds::default();
             self.ends_at_ns = now_ns - now_ns % PERIOD_NS + PERIOD_NS;
         }
     }

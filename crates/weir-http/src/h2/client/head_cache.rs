@@ -1,7 +1,7 @@
 //! Heads of responses: decoded and checked, or recognised as equal to the last one. Independent of
 //! streams.
 
-use super::super::fault::Fault;
+use super::super::fault::H2Fault;
 use super::super::fields::{FieldCheck, ResponseFields, status};
 use super::super::hpack::Decoder;
 
@@ -41,7 +41,7 @@ impl H2HeadCache {
         &mut self,
         decoder: &mut Decoder,
         block: &[u8],
-    ) -> Result<ResponseFields, Fault> {
+    ) -> Result<ResponseFields, H2Fault> {
         let is_known = self.table_changes == Some(decoder.table_changes())
             && self.block == block
             && !decoder.requires_update();
@@ -55,7 +55,7 @@ impl H2HeadCache {
         decoder: &mut Decoder,
         block: &[u8],
         lines: &mut Vec<u8>,
-    ) -> Result<ResponseFields, Fault> {
+    ) -> Result<ResponseFields, H2Fault> {
         lines.clear();
         self.decode(decoder, block, |name, value| {
             [name, b": ", value, b"\r\n"].iter().for_each(|part| lines.extend_from_slice(part));
@@ -68,7 +68,7 @@ impl H2HeadCache {
         decoder: &mut Decoder,
         block: &[u8],
         mut each: impl FnMut(&[u8], &[u8]),
-    ) -> Result<ResponseFields, Fault> {
+    ) -> Result<ResponseFields, H2Fault> {
         let before = decoder.table_changes();
         let (mut check, mut number, mut is_bad_pseudo) = (FieldCheck::default(), 0, false);
         let decoded = decoder.decode(block, |name, value| {
@@ -80,7 +80,7 @@ impl H2HeadCache {
                 each(name, value);
             }
         });
-        let decoded = decoded.map_err(|_| Fault::COMPRESSION)?;
+        let decoded = decoded.map_err(|_| H2Fault::COMPRESSION)?;
         let content_length = check.content_length();
         self.fields = ResponseFields {
             status: number,

@@ -21,7 +21,7 @@ use crate::{
     Request, RequestId, StreamEvent, WindowWaits,
 };
 use captures::Captures;
-use session::Session;
+use session::ClientSession;
 
 /// Client side of one HTTP/2 connection.
 ///
@@ -30,7 +30,7 @@ use session::Session;
 #[derive(Debug)]
 pub struct H2Client {
     reader: FrameReader,
-    session: Session,
+    session: ClientSession,
     /// Arrival of the first byte of a frame, or a header block, that is incomplete.
     begun_ns: Option<u64>,
 }
@@ -44,7 +44,7 @@ impl H2Client {
             // A block is rarely longer than the fields in it.
             block_bytes_max: options.header_list_bytes_max,
         };
-        let session = Session::new(streams, options);
+        let session = ClientSession::new(streams, options);
         H2Client { reader: FrameReader::new(limits), session, begun_ns: None }
     }
 

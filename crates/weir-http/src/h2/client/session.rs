@@ -5,10 +5,10 @@ mod control;
 
 use std::sync::Arc;
 
-use super::super::fault::{ErrorCode, Fault};
+use super::super::fault::{ErrorCode, H2Fault};
 use super::super::fields::ResponseFields;
-use super::super::frame::{Frame, push_ping, push_reset, push_window_update};
-use super::super::link::Link;
+use super::super::frame::{H2Frame, push_ping, push_reset, push_window_update};
+use super::super::link::H2Link;
 use super::super::stream_table::StreamTable;
 use super::super::windows::SendWindow;
 use super::cancel_rate::CancelRate;
@@ -16,7 +16,7 @@ use super::captures::Captures;
 use super::head_cache::H2HeadCache;
 use super::options::H2Options;
 use super::request_cache::RequestCache;
-use super::stream::{Stream, Upload};
+use super::stream::{ClientStream, Upload};
 use super::uploads::Uploads;
 use crate::message::framing::response_has_body;
 use crate::{ProtocolError, Request, RequestId, StreamEvent, StreamEventKind};
@@ -29,12 +29,12 @@ const PROBE: [u8; 8] = *b"weir/2.0";
 
 /// State of the client's side of one connection.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct ClientSession {
     pub(super) options: H2Options,
     /// Greatest number of requests in flight.
     streams_max: u32,
-    pub(super) link: Link,
-    streams: StreamTable<Stream>,
+    pub(super) link: H2Link,
+    streams: StreamTable<ClientStream>,
     /// Number of a connection's first stream.
     pub(super) first_stream: u32,
     /// Number of the next stream.
@@ -63,12 +63,12 @@ pub(super) struct Session {
     probed_ns: Option<u64>,
 }
 
-impl Session {
-    pub(super) fn new(streams: u16, options: &H2Options) -> Session {
-        Session {
+impl ClientSession {
+    pub(super) fn new(streams: u16, options: &H2Options) -> ClientSession {
+        ClientSession {
             options: *options,
             streams_max: streams.into(),
-            link: Link::new(
+            link: H2Link::new(
                 options.header_list_bytes_max,
                 options.encoder_table_bytes,
                 options.connection_window_bytes,
@@ -155,8 +155,13 @@ impl Session {
             self.uploads.add(slot);
         }
         let is_head = traits.is_head;
-        *self.streams.state(slot) =
-            Stream { requested_ns: now_ns, is_head, send_window, upload, ..Stream::default() };
+        *self.streams.state(slot) = ClientStream {
+            requested_ns: now_ns,
+            is_head,
+            send_window,
+            upload,
+            ..ClientStream::default()
+        };
         RequestId(slot)
     }
 
@@ -210,12 +215,12 @@ impl Session {
 
     /// Handles a frame, whose first byte arrived at `begun_ns`, and notes the events in it.
     #[inline]
-    pub(super) fn handle(&mut self, frame: Frame<'_>, begun_ns: u64) -> Result<(), Fault> {
+    pub(super) fn handle(&mut self, frame: H2Frame<'_>, begun_ns: u64) -> Result<(), H2Fault> {
         match frame {
-            Frame::Headers { stream, block, is_end } if self.link.peer.is_some() => {
+            H2Frame::Headers { stream, block, is_end } if self.link.peer.is_some() => {
                 self.headers(stream, block, is_end, begun_ns)
             }
-            Frame::Data { stream, data, flow_bytes, is_end } if self.link.peer.is_some() => {
+            H2Frame::Data { stream, data, flow_bytes, is_end } if self.link.peer.is_some() => {
                 self.data(stream, data, flow_bytes, is_end)
             }
             other => self.control(other),
@@ -228,7 +233,7 @@ impl Session {
         block: &[u8],
         is_end: bool,
         begun_ns: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), H2Fault> {
         let slot = self.streams.find(number);
         let is_trailers = slot.is_some_and(|slot| self.streams.state(slot).has_head);
         let known = if is_trailers { &mut self.trailers } else { &mut self.heads };
@@ -243,7 +248,8 @@ impl Session {
             return self.link.count_idle();
         };
         if fields.is_malformed || fields.is_too_large {
-            let fault = if fields.is_malformed { Fault::MALFORMED } else { Fault::HEAD_TOO_LARGE };
+            let fault =
+                if fields.is_malformed { H2Fault::MALFORMED } else { H2Fault::HEAD_TOO_LARGE };
             self.fail_stream(slot, fault);
             return Ok(());
         }
@@ -260,7 +266,7 @@ impl Session {
             200.. if !stream.has_head => {
                 self.response(slot, fields, is_end, begun_ns);
             }
-            _ => self.fail_stream(slot, Fault::MALFORMED),
+            _ => self.fail_stream(slot, H2Fault::MALFORMED),
         }
         Ok(())
     }
@@ -293,7 +299,7 @@ impl Session {
         data: &[u8],
         flow_bytes: u32,
         is_end: bool,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), H2Fault> {
         if flow_bytes > 0 {
             self.link.take_data(flow_bytes)?;
         }
@@ -304,7 +310,7 @@ impl Session {
         let Some(slot) = slot else { return self.link.late(number, self.is_idle(number)) };
         let stream = self.streams.state(slot);
         if !stream.has_head {
-            self.fail_stream(slot, Fault::PROTOCOL);
+            self.fail_stream(slot, H2Fault::PROTOCOL);
             return Ok(());
         }
         stream.receive_window.take(flow_bytes, self.link.stream_window_bytes)?;
@@ -312,7 +318,7 @@ impl Session {
             match missing.checked_sub(bytes as u64) {
                 Some(rest) => *missing = rest,
                 None => {
-                    self.fail_stream(slot, Fault::BODY_LENGTH);
+                    self.fail_stream(slot, H2Fault::BODY_LENGTH);
                     return Ok(());
                 }
             }
@@ -345,7 +351,7 @@ impl Session {
         let number = self.streams.stream(slot);
         let stream = self.streams.state(slot);
         if stream.missing.is_some_and(|missing| missing > 0) {
-            return self.fail_stream(slot, Fault::BODY_LENGTH);
+            return self.fail_stream(slot, H2Fault::BODY_LENGTH);
         }
         let status = stream.status;
         if stream.upload.is_some() {
@@ -361,7 +367,7 @@ impl Session {
 
     /// Ends a stream because of a fault that leaves the connection usable.
     #[cold]
-    fn fail_stream(&mut self, slot: u16, fault: Fault) {
+    fn fail_stream(&mut self, slot: u16, fault: H2Fault) {
         let number = self.streams.stream(slot);
         self.link.reset_stream(number, fault.code);
         self.end(slot, StreamEventKind::Failed(fault.error));
@@ -399,8 +405,8 @@ mod tests {
 
     #[test]
     fn numbers_of_streams_end() {
-        let mut session = Session::new(10, &H2Options::default());
-        session.handle(Frame::Settings(&[]), 0).expect("no setting is wrong");
+        let mut session = ClientSession::new(10, &H2Options::default());
+        session.handle(H2Frame::Settings(&[]), 0).expect("no setting is wrong");
         session.next_stream = STREAM_MAX - 2;
         let bytes: Arc<[u8]> = Arc::from(&b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"[..]);
         let request = Arc::new(Request::parse(&bytes, "http").expect("a complete request"));

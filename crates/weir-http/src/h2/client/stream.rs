@@ -7,7 +7,7 @@ use crate::h2::windows::{ReceiveWindow, SendWindow};
 
 /// State of a request's stream.
 #[derive(Debug, Default)]
-pub(super) struct Stream {
+pub(super) struct ClientStream {
     /// Time at which the request was made.
     pub(super) requested_ns: u64,
     /// True for HEAD.

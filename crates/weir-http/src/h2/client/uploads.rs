@@ -3,9 +3,9 @@
 
 use std::collections::VecDeque;
 
-use super::super::link::Link;
+use super::super::link::H2Link;
 use super::super::stream_table::StreamTable;
-use super::stream::Stream;
+use super::stream::ClientStream;
 use crate::WindowWaits;
 
 /// The bodies that are being sent.
@@ -62,8 +62,8 @@ impl Uploads {
     /// Appends DATA frames to `out` until all bodies are sent or wait for a window.
     pub(super) fn push(
         &mut self,
-        link: &mut Link,
-        streams: &mut StreamTable<Stream>,
+        link: &mut H2Link,
+        streams: &mut StreamTable<ClientStream>,
         now_ns: u64,
         out: &mut Vec<u8>,
     ) {

@@ -1,6 +1,6 @@
 //! The rest of a DATA frame, which is passed on as it arrives. Independent of its header.
 
-use super::Fault;
+use super::H2Fault;
 
 /// The rest of a DATA frame.
 #[derive(Clone, Copy, Debug)]
@@ -18,16 +18,16 @@ pub(super) struct DataRest {
 impl DataRest {
     /// Consumes bytes of the frame. Returns their number, the range of data among them, and true at
     /// the end of the frame.
-    pub(super) fn read(&mut self, bytes: &[u8]) -> Result<(usize, (usize, usize), bool), Fault> {
+    pub(super) fn read(&mut self, bytes: &[u8]) -> Result<(usize, (usize, usize), bool), H2Fault> {
         let mut begin = 0;
         let padding = match (self.padding, bytes.first()) {
             (Some(padding), _) => padding,
-            (None, _) if self.bytes == 0 => return Err(Fault::FRAME_SIZE),
+            (None, _) if self.bytes == 0 => return Err(H2Fault::FRAME_SIZE),
             (None, None) => return Ok((0, (0, 0), false)),
             (None, Some(&padding)) => {
                 let padding = u32::from(padding);
                 if padding >= self.bytes {
-                    return Err(Fault::PROTOCOL);
+                    return Err(H2Fault::PROTOCOL);
                 }
                 self.bytes -= 1;
                 begin = 1;

@@ -2,7 +2,7 @@
 //! before it.
 
 use super::data_rest::DataRest;
-use super::{ErrorCode, Fault, Frame, FrameKind, HEADER_BYTES, flags};
+use super::{ErrorCode, FrameKind, H2Fault, H2Frame, HEADER_BYTES, flags};
 
 /// A received header.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,7 @@ impl FrameHeader {
     }
 
     /// Checks the stream and the length that the type demands (RFC 9113 §6).
-    pub(super) fn check(self) -> Result<(), Fault> {
+    pub(super) fn check(self) -> Result<(), H2Fault> {
         let is_of_connection = self.stream == 0;
         let (is_placed, is_sized) = match self.kind {
             FrameKind::DATA | FrameKind::HEADERS | FrameKind::CONTINUATION => {
@@ -52,8 +52,8 @@ impl FrameHeader {
             _ => (true, true),
         };
         match (is_placed, is_sized) {
-            (false, _) => Err(Fault::PROTOCOL),
-            (_, false) => Err(Fault::FRAME_SIZE),
+            (false, _) => Err(H2Fault::PROTOCOL),
+            (_, false) => Err(H2Fault::FRAME_SIZE),
             _ => Ok(()),
         }
     }
@@ -69,53 +69,53 @@ impl FrameHeader {
     }
 
     /// Returns the part of a HEADERS payload that belongs to the block (RFC 9113 §6.2).
-    pub(super) fn block(self, payload: &[u8]) -> Result<&[u8], Fault> {
+    pub(super) fn block(self, payload: &[u8]) -> Result<&[u8], H2Fault> {
         if !self.has(flags::PADDED | flags::PRIORITY) {
             return Ok(payload);
         }
         let (mut block, mut padding) = (payload, 0);
         if self.has(flags::PADDED) {
-            let (length, rest) = block.split_first().ok_or(Fault::FRAME_SIZE)?;
+            let (length, rest) = block.split_first().ok_or(H2Fault::FRAME_SIZE)?;
             (padding, block) = (usize::from(*length), rest);
         }
         if self.has(flags::PRIORITY) {
-            block = block.get(5..).ok_or(Fault::FRAME_SIZE)?;
+            block = block.get(5..).ok_or(H2Fault::FRAME_SIZE)?;
         }
-        let length = block.len().checked_sub(padding).ok_or(Fault::PROTOCOL)?;
+        let length = block.len().checked_sub(padding).ok_or(H2Fault::PROTOCOL)?;
         Ok(&block[..length])
     }
 
     /// Returns a frame other than DATA, with a complete block if it has one.
-    pub(super) fn frame(self, payload: &[u8]) -> Result<Frame<'_>, Fault> {
+    pub(super) fn frame(self, payload: &[u8]) -> Result<H2Frame<'_>, H2Fault> {
         let stream = self.stream;
         if self.kind == FrameKind::HEADERS {
             let is_end = self.has(flags::END_STREAM);
-            return Ok(Frame::Headers { stream, block: self.block(payload)?, is_end });
+            return Ok(H2Frame::Headers { stream, block: self.block(payload)?, is_end });
         }
         let number = |at: usize| {
             let bytes = payload.get(at..).and_then(|rest| rest.first_chunk());
             bytes.map_or(0, |bytes| u32::from_be_bytes(*bytes))
         };
         Ok(match self.kind {
-            FrameKind::RST_STREAM => Frame::Reset { stream, code: ErrorCode(number(0)) },
-            FrameKind::SETTINGS if self.has(flags::ACK) => Frame::SettingsAck,
-            FrameKind::SETTINGS => Frame::Settings(payload),
-            FrameKind::PUSH_PROMISE => Frame::PushPromise,
+            FrameKind::RST_STREAM => H2Frame::Reset { stream, code: ErrorCode(number(0)) },
+            FrameKind::SETTINGS if self.has(flags::ACK) => H2Frame::SettingsAck,
+            FrameKind::SETTINGS => H2Frame::Settings(payload),
+            FrameKind::PUSH_PROMISE => H2Frame::PushPromise,
             FrameKind::PING => {
                 let data = payload.first_chunk().copied().unwrap_or_default();
-                if self.has(flags::ACK) { Frame::PingAck(data) } else { Frame::Ping(data) }
+                if self.has(flags::ACK) { H2Frame::PingAck(data) } else { H2Frame::Ping(data) }
             }
             FrameKind::GOAWAY => {
-                Frame::GoAway { last_stream: number(0) & 0x7fff_ffff, code: ErrorCode(number(4)) }
+                H2Frame::GoAway { last_stream: number(0) & 0x7fff_ffff, code: ErrorCode(number(4)) }
             }
             FrameKind::WINDOW_UPDATE => {
-                Frame::WindowUpdate { stream, bytes: number(0) & 0x7fff_ffff }
+                H2Frame::WindowUpdate { stream, bytes: number(0) & 0x7fff_ffff }
             }
             // A stream error, not one of the connection (RFC 9113 §6.3).
             FrameKind::PRIORITY if self.bytes != 5 => {
-                Frame::Malformed { stream, fault: Fault::FRAME_SIZE }
+                H2Frame::Malformed { stream, fault: H2Fault::FRAME_SIZE }
             }
-            _ => Frame::Ignored,
+            _ => H2Frame::Ignored,
         })
     }
 }

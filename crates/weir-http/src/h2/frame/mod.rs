@@ -18,7 +18,7 @@ pub use writer::{
     push_settings_ack, push_window_update,
 };
 
-use super::fault::{ErrorCode, Fault};
+use super::fault::{ErrorCode, H2Fault};
 
 /// First bytes of a client (RFC 9113 §3.4).
 pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -66,7 +66,7 @@ pub mod flags {
 
 /// A received frame, or a part of one. Header blocks are complete; DATA may come in parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Frame<'a> {
+pub(crate) enum H2Frame<'a> {
     Data {
         stream: u32,
         data: &'a [u8],
@@ -102,6 +102,6 @@ pub(crate) enum Frame<'a> {
     /// A frame that is a fault of its stream alone.
     Malformed {
         stream: u32,
-        fault: Fault,
+        fault: H2Fault,
     },
 }

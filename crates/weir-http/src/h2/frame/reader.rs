@@ -4,7 +4,7 @@
 
 use super::data_rest::DataRest;
 use super::header::FrameHeader;
-use super::{Fault, Frame, FrameKind, HEADER_BYTES, flags};
+use super::{FrameKind, H2Fault, H2Frame, HEADER_BYTES, flags};
 
 /// Most frames of one header block. Honest ones are filled.
 const BLOCK_FRAMES_MAX: u32 = 256;
@@ -28,7 +28,7 @@ pub(crate) struct FrameLimits {
 #[derive(Debug, Default)]
 pub(crate) struct FrameReader {
     pub(crate) limits: FrameLimits,
-    state: State,
+    state: ReaderState,
     /// The received part of a header, or of a payload that arrives in parts.
     buffer: Vec<u8>,
     /// The received part of a block that spans several frames.
@@ -38,7 +38,7 @@ pub(crate) struct FrameReader {
 
 /// Position within the frames.
 #[derive(Clone, Copy, Debug, Default)]
-enum State {
+enum ReaderState {
     /// Before or within a header.
     #[default]
     Header,
@@ -67,7 +67,7 @@ impl FrameReader {
 
     /// Starts a new connection; allocations are kept.
     pub(crate) fn reset(&mut self) {
-        (self.state, self.open_block) = (State::Header, None);
+        (self.state, self.open_block) = (ReaderState::Header, None);
         self.buffer.clear();
         self.block.clear();
     }
@@ -81,10 +81,10 @@ impl FrameReader {
     #[inline]
     pub(crate) fn is_within_frame(&self) -> bool {
         match self.state {
-            State::Header => !self.buffer.is_empty() || self.open_block.is_some(),
-            State::Payload(_) | State::Skip(_) => true,
-            State::Data(_) => false,
-            State::Passed => self.open_block.is_some(),
+            ReaderState::Header => !self.buffer.is_empty() || self.open_block.is_some(),
+            ReaderState::Payload(_) | ReaderState::Skip(_) => true,
+            ReaderState::Data(_) => false,
+            ReaderState::Passed => self.open_block.is_some(),
         }
     }
 
@@ -93,8 +93,8 @@ impl FrameReader {
     pub(crate) fn read(
         &mut self,
         bytes: &[u8],
-        mut handle: impl FnMut(Frame<'_>) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+        mut handle: impl FnMut(H2Frame<'_>) -> Result<(), H2Fault>,
+    ) -> Result<(), H2Fault> {
         let mut rest = bytes;
         while let (used, Some(frame)) = self.next(rest)? {
             rest = &rest[used..];
@@ -109,7 +109,7 @@ impl FrameReader {
     pub(crate) fn next<'a>(
         &'a mut self,
         bytes: &'a [u8],
-    ) -> Result<(usize, Option<Frame<'a>>), Fault> {
+    ) -> Result<(usize, Option<H2Frame<'a>>), H2Fault> {
         match self.plain(bytes) {
             Some((length, frame)) => Ok((length, Some(frame))),
             None if bytes.is_empty() => Ok((0, None)),
@@ -120,8 +120,8 @@ impl FrameReader {
     /// Returns the frame at the start of `bytes` and its length, if it is of a frequent kind:
     /// complete, HEADERS or DATA, without padding, priority and CONTINUATION.
     #[inline(always)]
-    fn plain<'a>(&self, bytes: &'a [u8]) -> Option<(usize, Frame<'a>)> {
-        let is_between = matches!(self.state, State::Header) && self.buffer.is_empty();
+    fn plain<'a>(&self, bytes: &'a [u8]) -> Option<(usize, H2Frame<'a>)> {
+        let is_between = matches!(self.state, ReaderState::Header) && self.buffer.is_empty();
         if !is_between || self.open_block.is_some() {
             return None;
         }
@@ -134,13 +134,13 @@ impl FrameReader {
         let is_end = header.has(flags::END_STREAM);
         let frame = match header.kind {
             FrameKind::DATA if !header.has(flags::PADDED) => {
-                Frame::Data { stream, data: payload, flow_bytes: bytes, is_end }
+                H2Frame::Data { stream, data: payload, flow_bytes: bytes, is_end }
             }
             FrameKind::HEADERS
                 if header.flags & !flags::END_STREAM == flags::END_HEADERS
                     && bytes <= self.limits.block_bytes_max =>
             {
-                Frame::Headers { stream, block: payload, is_end }
+                H2Frame::Headers { stream, block: payload, is_end }
             }
             _ => return None,
         };
@@ -152,32 +152,32 @@ impl FrameReader {
     fn next_of_any_kind<'a>(
         &'a mut self,
         bytes: &'a [u8],
-    ) -> Result<(usize, Option<Frame<'a>>), Fault> {
+    ) -> Result<(usize, Option<H2Frame<'a>>), H2Fault> {
         let mut used = 0;
         loop {
-            if matches!(self.state, State::Passed) {
+            if matches!(self.state, ReaderState::Passed) {
                 self.clear();
             }
-            if let State::Data(rest) = &mut self.state {
+            if let ReaderState::Data(rest) = &mut self.state {
                 let (length, data, is_complete) = rest.read(&bytes[used..])?;
                 let (stream, flow_bytes) = (rest.stream, rest.flow_bytes);
                 let is_end = is_complete && rest.is_end;
                 let data = &bytes[used..][data.0..data.1];
                 used += length;
                 if is_complete {
-                    self.state = State::Header;
+                    self.state = ReaderState::Header;
                 } else if data.is_empty() {
                     return Ok((used, None));
                 } else {
                     rest.flow_bytes = 0;
                 }
-                return Ok((used, Some(Frame::Data { stream, data, flow_bytes, is_end })));
+                return Ok((used, Some(H2Frame::Data { stream, data, flow_bytes, is_end })));
             }
             let (length, header) = self.fill_payload(&bytes[used..])?;
             used += length;
             let header = match header {
                 Some(header) => header,
-                None if matches!(self.state, State::Data(_)) => continue,
+                None if matches!(self.state, ReaderState::Data(_)) => continue,
                 None => return Ok((used, None)),
             };
             let is_block = matches!(header.kind, FrameKind::HEADERS | FrameKind::CONTINUATION);
@@ -186,19 +186,19 @@ impl FrameReader {
                 return Ok((used, Some(header.frame(&self.buffer)?)));
             }
             if let Some((stream, is_end)) = self.take_fragment(header)? {
-                return Ok((used, Some(Frame::Headers { stream, block: &self.block, is_end })));
+                return Ok((used, Some(H2Frame::Headers { stream, block: &self.block, is_end })));
             }
         }
     }
 
     /// Consumes bytes up to the end of a frame other than DATA. Returns its header once its payload
     /// is in the buffer. `None` may also mean that a DATA frame begins.
-    fn fill_payload(&mut self, bytes: &[u8]) -> Result<(usize, Option<FrameHeader>), Fault> {
+    fn fill_payload(&mut self, bytes: &[u8]) -> Result<(usize, Option<FrameHeader>), H2Fault> {
         let mut used = 0;
         loop {
             match self.state {
-                State::Data(_) => return Ok((used, None)),
-                State::Header | State::Passed => {
+                ReaderState::Data(_) => return Ok((used, None)),
+                ReaderState::Header | ReaderState::Passed => {
                     let Some(header) = self.fill(bytes, &mut used, HEADER_BYTES) else {
                         return Ok((used, None));
                     };
@@ -208,27 +208,27 @@ impl FrameReader {
                     self.buffer.clear();
                     self.check(header)?;
                     self.state = match header.kind {
-                        FrameKind::DATA => State::Data(header.data()),
-                        _ if header.is_known() => State::Payload(header),
-                        _ => State::Skip(header),
+                        FrameKind::DATA => ReaderState::Data(header.data()),
+                        _ if header.is_known() => ReaderState::Payload(header),
+                        _ => ReaderState::Skip(header),
                     };
                 }
-                State::Payload(header) => {
+                ReaderState::Payload(header) => {
                     if self.fill(bytes, &mut used, header.bytes as usize).is_none() {
                         return Ok((used, None));
                     }
-                    self.state = State::Passed;
+                    self.state = ReaderState::Passed;
                     return Ok((used, Some(header)));
                 }
-                State::Skip(mut header) => {
+                ReaderState::Skip(mut header) => {
                     let skipped = (bytes.len() - used).min(header.bytes as usize);
                     used += skipped;
                     header.bytes -= skipped as u32;
-                    self.state = State::Skip(header);
+                    self.state = ReaderState::Skip(header);
                     if header.bytes > 0 {
                         return Ok((used, None));
                     }
-                    self.state = State::Passed;
+                    self.state = ReaderState::Passed;
                     return Ok((used, Some(header)));
                 }
             }
@@ -245,7 +245,7 @@ impl FrameReader {
 
     /// Empties the buffers of a frame that was passed on.
     fn clear(&mut self) {
-        self.state = State::Header;
+        self.state = ReaderState::Header;
         self.buffer.clear();
         self.buffer.shrink_to(BUFFER_BYTES_KEPT);
         if self.open_block.is_none() {
@@ -255,30 +255,30 @@ impl FrameReader {
     }
 
     /// Checks a header, before its payload is received.
-    fn check(&self, header: FrameHeader) -> Result<(), Fault> {
+    fn check(&self, header: FrameHeader) -> Result<(), H2Fault> {
         let limits = self.limits;
         if header.bytes > limits.frame_bytes_max {
-            return Err(Fault::FRAME_SIZE);
+            return Err(H2Fault::FRAME_SIZE);
         }
         let is_continuation = header.kind == FrameKind::CONTINUATION;
         match self.open_block {
-            None if is_continuation => return Err(Fault::PROTOCOL),
+            None if is_continuation => return Err(H2Fault::PROTOCOL),
             Some(block) if !is_continuation || block.stream != header.stream => {
-                return Err(Fault::PROTOCOL);
+                return Err(H2Fault::PROTOCOL);
             }
             _ => {}
         }
         if header.kind == FrameKind::HEADERS
             && header.bytes > limits.block_bytes_max.saturating_add(HEADERS_EXTRA_BYTES)
         {
-            return Err(Fault::HEAD_TOO_LARGE);
+            return Err(H2Fault::HEAD_TOO_LARGE);
         }
         header.check()
     }
 
     /// Appends the part of a block in the buffer to those before it. Once the block is complete,
     /// returns its stream, and true if it is the stream's last.
-    fn take_fragment(&mut self, header: FrameHeader) -> Result<Option<(u32, bool)>, Fault> {
+    fn take_fragment(&mut self, header: FrameHeader) -> Result<Option<(u32, bool)>, H2Fault> {
         let payload = &self.buffer[..];
         let (fragment, open) = match self.open_block {
             None => {
@@ -289,10 +289,10 @@ impl FrameReader {
             Some(open) => (payload, open),
         };
         if self.block.len() + fragment.len() > self.limits.block_bytes_max as usize {
-            return Err(Fault::HEAD_TOO_LARGE);
+            return Err(H2Fault::HEAD_TOO_LARGE);
         }
         if open.frames == BLOCK_FRAMES_MAX {
-            return Err(Fault::TOO_MANY_FRAMES);
+            return Err(H2Fault::TOO_MANY_FRAMES);
         }
         self.block.extend_from_slice(fragment);
         let is_complete = header.has(flags::END_HEADERS);
@@ -320,7 +320,7 @@ mod tests {
         Other(String),
     }
 
-    fn read(bytes: &[u8], piece_bytes: usize) -> Result<Vec<Read>, Fault> {
+    fn read(bytes: &[u8], piece_bytes: usize) -> Result<Vec<Read>, H2Fault> {
         let mut reader = FrameReader::new(LIMITS);
         let mut frames = Vec::new();
         for mut piece in bytes.chunks(piece_bytes) {
@@ -337,19 +337,19 @@ mod tests {
         Ok(frames)
     }
 
-    fn push(frames: &mut Vec<Read>, frame: Frame<'_>) {
+    fn push(frames: &mut Vec<Read>, frame: H2Frame<'_>) {
         match (frame, frames.last_mut()) {
             (
-                Frame::Data { stream, data, flow_bytes: 0, is_end },
+                H2Frame::Data { stream, data, flow_bytes: 0, is_end },
                 Some(Read::Data { stream: last, data: before, is_end: was_end, .. }),
             ) if *last == stream => {
                 before.extend(data);
                 *was_end |= is_end;
             }
-            (Frame::Data { stream, data, flow_bytes, is_end }, _) => {
+            (H2Frame::Data { stream, data, flow_bytes, is_end }, _) => {
                 frames.push(Read::Data { stream, data: data.to_vec(), flow_bytes, is_end });
             }
-            (Frame::Headers { stream, block, is_end }, _) => {
+            (H2Frame::Headers { stream, block, is_end }, _) => {
                 frames.push(Read::Headers { stream, block: block.to_vec(), is_end });
             }
             (other, _) => frames.push(Read::Other(format!("{other:?}"))),
@@ -357,7 +357,7 @@ mod tests {
     }
 
     /// Reads frames cut in pieces of each size, and checks that the result is the same.
-    fn check(bytes: &[u8]) -> Result<Vec<Read>, Fault> {
+    fn check(bytes: &[u8]) -> Result<Vec<Read>, H2Fault> {
         let whole = read(bytes, usize::MAX);
         for piece_bytes in 1..40 {
             assert_eq!(read(bytes, piece_bytes), whole, "{piece_bytes}");
@@ -365,7 +365,7 @@ mod tests {
         whole
     }
 
-    fn check_fault(kind: FrameKind, flags: u8, stream: u32, payload: &[u8], fault: Fault) {
+    fn check_fault(kind: FrameKind, flags: u8, stream: u32, payload: &[u8], fault: H2Fault) {
         let mut bytes = Vec::new();
         push_frame(&mut bytes, kind, flags, stream, payload);
         assert_eq!(check(&bytes), Err(fault), "{kind:?} {flags} {stream} {payload:?}");
@@ -402,14 +402,14 @@ mod tests {
         assert_eq!(frames[5], headers(3, b"block"));
         assert_eq!(frames[8], data(3, b"", 0, true));
         assert_eq!(frames.len(), 11);
-        let last = Frame::GoAway { last_stream: 5, code: ErrorCode::NO_ERROR };
+        let last = H2Frame::GoAway { last_stream: 5, code: ErrorCode::NO_ERROR };
         assert_eq!(frames[10], Read::Other(format!("{last:?}")));
     }
 
     /// RFC 9113 §4.2 and §6: lengths, and streams that a type may be on.
     #[test]
     fn frames_out_of_shape() {
-        let size = Fault::FRAME_SIZE;
+        let size = H2Fault::FRAME_SIZE;
         check_fault(FrameKind::PING, 0, 0, b"1234567", size);
         check_fault(FrameKind::SETTINGS, 0, 0, b"12345", size);
         check_fault(FrameKind::SETTINGS, flags::ACK, 0, b"123456", size);
@@ -419,7 +419,7 @@ mod tests {
         check_fault(FrameKind::DATA, flags::PADDED, 1, b"", size);
         check_fault(FrameKind::HEADERS, flags::PRIORITY | flags::END_HEADERS, 1, b"1234", size);
         check_fault(FrameKind::DATA, 0, 1, &[0; 16_385], size);
-        let protocol = Fault::PROTOCOL;
+        let protocol = H2Fault::PROTOCOL;
         for kind in [FrameKind::DATA, FrameKind::HEADERS, FrameKind::PRIORITY] {
             check_fault(kind, 0, 0, b"12345", protocol);
         }
@@ -447,7 +447,7 @@ mod tests {
             then(&mut bytes);
             check(&bytes)
         };
-        let protocol = Err(Fault::PROTOCOL);
+        let protocol = Err(H2Fault::PROTOCOL);
         assert_eq!(opened(&|bytes| push_ping(bytes, [0; 8], false)), protocol);
         assert_eq!(opened(&|bytes| push_data(bytes, 1, b"", false)), protocol);
         assert_eq!(opened(&|bytes| push_frame(bytes, FrameKind(99), 0, 1, b"")), protocol);
@@ -456,12 +456,12 @@ mod tests {
         let endless = |bytes: &mut Vec<u8>| {
             (0..300).for_each(|_| push_frame(bytes, FrameKind::CONTINUATION, 0, 1, b""));
         };
-        assert_eq!(opened(&endless), Err(Fault::TOO_MANY_FRAMES));
+        assert_eq!(opened(&endless), Err(H2Fault::TOO_MANY_FRAMES));
         let large = |bytes: &mut Vec<u8>| {
             (0..10).for_each(|_| push_frame(bytes, FrameKind::CONTINUATION, 0, 1, &[0; 100]));
         };
         let fault = opened(&large).unwrap_err();
         assert_eq!(fault.error, ProtocolError::HeadTooLarge);
-        check_fault(FrameKind::HEADERS, 4, 1, &[0; 1300], Fault::HEAD_TOO_LARGE);
+        check_fault(FrameKind::HEADERS, 4, 1, &[0; 1300], H2Fault::HEAD_TOO_LARGE);
     }
 }

@@ -1,7 +1,7 @@
 //! Settings (RFC 9113 §6.5): the values of one side, and the parser of those received.
 
 use super::sizes::{FRAME_BYTES_DEFAULT, FRAME_BYTES_MAX, WINDOW_BYTES_DEFAULT, WINDOW_BYTES_MAX};
-use crate::h2::fault::Fault;
+use crate::h2::fault::H2Fault;
 use crate::h2::hpack::TABLE_BYTES_DEFAULT;
 
 const HEADER_TABLE_SIZE: u16 = 0x1;
@@ -68,7 +68,7 @@ impl Settings {
         &mut self,
         payload: &[u8],
         mut resize_table: impl FnMut(u32),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), H2Fault> {
         for &[id_high, id_low, a, b, c, d] in payload.as_chunks::<6>().0 {
             let value = u32::from_be_bytes([a, b, c, d]);
             match u16::from_be_bytes([id_high, id_low]) {
@@ -76,13 +76,15 @@ impl Settings {
                     self.header_table_bytes = value;
                     resize_table(value);
                 }
-                ENABLE_PUSH if value > 1 => return Err(Fault::PROTOCOL),
+                ENABLE_PUSH if value > 1 => return Err(H2Fault::PROTOCOL),
                 ENABLE_PUSH => self.enable_push = value == 1,
                 MAX_CONCURRENT_STREAMS => self.max_concurrent_streams = Some(value),
-                INITIAL_WINDOW_SIZE if value > WINDOW_BYTES_MAX => return Err(Fault::FLOW_CONTROL),
+                INITIAL_WINDOW_SIZE if value > WINDOW_BYTES_MAX => {
+                    return Err(H2Fault::FLOW_CONTROL);
+                }
                 INITIAL_WINDOW_SIZE => self.initial_window_bytes = value,
                 MAX_FRAME_SIZE if !(FRAME_BYTES_DEFAULT..=FRAME_BYTES_MAX).contains(&value) => {
-                    return Err(Fault::PROTOCOL);
+                    return Err(H2Fault::PROTOCOL);
                 }
                 MAX_FRAME_SIZE => self.max_frame_bytes = value,
                 MAX_HEADER_LIST_SIZE => self.max_header_list_bytes = Some(value),
@@ -100,7 +102,7 @@ mod tests {
 
     const DEFAULT: fn() -> Settings = Settings::default;
 
-    fn read(settings: &[(u16, u32)]) -> Result<Settings, Fault> {
+    fn read(settings: &[(u16, u32)]) -> Result<Settings, H2Fault> {
         let bytes = settings.iter().flat_map(|(id, value)| {
             id.to_be_bytes().into_iter().chain(value.to_be_bytes()).collect::<Vec<u8>>()
         });
@@ -115,15 +117,15 @@ mod tests {
             |id, value, expected| assert_eq!(read(&[(id, value)]), expected, "{id} {value}");
         check(1, u32::MAX, Ok(Settings { header_table_bytes: u32::MAX, ..DEFAULT() }));
         check(2, 0, Ok(Settings { enable_push: false, ..DEFAULT() }));
-        check(2, 2, Err(Fault::PROTOCOL));
+        check(2, 2, Err(H2Fault::PROTOCOL));
         check(3, 0, Ok(Settings { max_concurrent_streams: Some(0), ..DEFAULT() }));
         let window = Settings { initial_window_bytes: (1 << 31) - 1, ..DEFAULT() };
         check(4, (1 << 31) - 1, Ok(window));
-        check(4, 1 << 31, Err(Fault::FLOW_CONTROL));
-        check(5, 16_383, Err(Fault::PROTOCOL));
+        check(4, 1 << 31, Err(H2Fault::FLOW_CONTROL));
+        check(5, 16_383, Err(H2Fault::PROTOCOL));
         check(5, 16_384, Ok(Settings { max_frame_bytes: 16_384, ..DEFAULT() }));
         check(5, (1 << 24) - 1, Ok(Settings { max_frame_bytes: (1 << 24) - 1, ..DEFAULT() }));
-        check(5, 1 << 24, Err(Fault::PROTOCOL));
+        check(5, 1 << 24, Err(H2Fault::PROTOCOL));
         check(6, 7, Ok(Settings { max_header_list_bytes: Some(7), ..DEFAULT() }));
         check(7, 7, Ok(DEFAULT()));
     }

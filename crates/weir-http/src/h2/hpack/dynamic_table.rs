@@ -14,7 +14,7 @@ const ENTRY_OVERHEAD: usize = 32;
 #[derive(Debug)]
 pub(super) struct DynamicTable {
     /// Newest first.
-    entries: VecDeque<Entry>,
+    entries: VecDeque<TableEntry>,
     bytes: Vec<u8>,
     /// Position of `bytes[0]` since the begin of all entries.
     base: usize,
@@ -25,7 +25,7 @@ pub(super) struct DynamicTable {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct TableEntry {
     /// Position of the name, on the scale of `base`; the value follows it.
     at: usize,
     name_bytes: u32,
@@ -56,7 +56,7 @@ impl DynamicTable {
 
     /// Returns the memory that it holds, in bytes.
     pub(super) fn held_bytes(&self) -> usize {
-        self.bytes.capacity() + self.entries.capacity() * size_of::<Entry>()
+        self.bytes.capacity() + self.entries.capacity() * size_of::<TableEntry>()
     }
 
     /// Changes the maximum size, and evicts entries beyond it.
@@ -83,7 +83,7 @@ impl DynamicTable {
         self.changes += 1;
         self.evict_to(room);
         self.compact();
-        self.entries.push_front(Entry {
+        self.entries.push_front(TableEntry {
             at: self.base + self.bytes.len(),
             name_bytes: name.len() as u32,
             value_bytes: value.len() as u32,

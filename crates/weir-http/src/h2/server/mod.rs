@@ -13,10 +13,10 @@ pub use event::ServerEvent;
 pub use options::H2ServerOptions;
 pub use request_fields::RequestFields;
 
-use super::fault::{ErrorCode, Fault};
+use super::fault::{ErrorCode, H2Fault};
 use super::frame::{FrameLimits, FrameReader, PREFACE, push_ping};
 use crate::ProtocolError;
-use session::Session;
+use session::ServerSession;
 
 /// Server side of one HTTP/2 connection.
 ///
@@ -26,7 +26,7 @@ pub struct H2Server {
     /// Bytes of the client's preface that have arrived.
     preface_bytes: usize,
     reader: FrameReader,
-    session: Session,
+    session: ServerSession,
 }
 
 impl H2Server {
@@ -36,7 +36,7 @@ impl H2Server {
             frame_bytes_max: options.settings.max_frame_bytes,
             block_bytes_max: options.list_bytes_max(),
         };
-        let session = Session::new(options);
+        let session = ServerSession::new(options);
         H2Server { preface_bytes: 0, reader: FrameReader::new(limits), session }
     }
 
@@ -55,7 +55,7 @@ impl H2Server {
             let missing = &PREFACE[self.preface_bytes..];
             let (begin, after) = rest.split_at(rest.len().min(missing.len()));
             if !missing.starts_with(begin) {
-                return Err(self.session.link.fail(0, Fault::PROTOCOL));
+                return Err(self.session.link.fail(0, H2Fault::PROTOCOL));
             }
             self.preface_bytes += begin.len();
             rest = after;

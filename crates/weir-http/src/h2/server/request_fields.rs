@@ -1,7 +1,7 @@
 //! The fields of a received request, in one buffer that all requests of a connection share.
 //! Independent of streams.
 
-use super::super::fault::Fault;
+use super::super::fault::H2Fault;
 use super::super::fields::FieldCheck;
 use super::super::hpack::Decoder;
 
@@ -57,7 +57,7 @@ impl RequestFields {
     }
 
     /// Replaces the fields by those of a block.
-    pub(super) fn read(&mut self, decoder: &mut Decoder, block: &[u8]) -> Result<(), Fault> {
+    pub(super) fn read(&mut self, decoder: &mut Decoder, block: &[u8]) -> Result<(), H2Fault> {
         self.bytes.clear();
         self.ends.clear();
         (self.method, self.scheme, self.authority, self.path) = (None, None, None, None);
@@ -72,7 +72,7 @@ impl RequestFields {
             self.bytes.extend_from_slice(value);
             self.ends.push((name_end, self.bytes.len()));
         });
-        self.is_too_large = decoded.map_err(|_| Fault::COMPRESSION)?.is_too_large;
+        self.is_too_large = decoded.map_err(|_| H2Fault::COMPRESSION)?.is_too_large;
         self.content_length = check.content_length();
         self.is_malformed = check.is_malformed || is_bad_pseudo;
         Ok(())

@@ -3,15 +3,15 @@
 use std::collections::VecDeque;
 
 use super::super::frame::push_headers;
-use super::super::link::Link;
+use super::super::link::H2Link;
 use super::super::stream_table::StreamTable;
-use super::stream::Stream;
+use super::stream::ServerStream;
 
 /// Sends what waits on the streams in `turns`, in turns, as far as the windows permit. Streams with
 /// nothing left move to `sent`.
 pub(super) fn push_pending(
-    link: &mut Link,
-    streams: &mut StreamTable<Stream>,
+    link: &mut H2Link,
+    streams: &mut StreamTable<ServerStream>,
     turns: &mut VecDeque<u16>,
     out: &mut Vec<u8>,
     sent: &mut Vec<u16>,
@@ -20,7 +20,7 @@ pub(super) fn push_pending(
     while blocked < turns.len() {
         let Some(slot) = turns.pop_front() else { break };
         let number = streams.stream(slot);
-        let Stream { pending, send_window, .. } = streams.state(slot);
+        let ServerStream { pending, send_window, .. } = streams.state(slot);
         let is_end = pending.is_end && pending.trailers.is_none();
         let rest = &pending.data[pending.sent..];
         let Some(bytes) = link.push_data((number, send_window), rest, is_end, out) else {

@@ -3,8 +3,8 @@
 use super::super::fault::ErrorCode;
 use super::super::frame::{Settings, push_headers, push_window_update};
 use super::H2Server;
-use super::session::Session;
-use super::stream::Stream;
+use super::session::ServerSession;
+use super::stream::ServerStream;
 
 impl H2Server {
     /// Sends the head of a response: an interim one (1xx), or the final one. Returns false if the
@@ -25,7 +25,7 @@ impl H2Server {
         state.has_head = status >= 200;
         state.is_answered = is_end;
         let digits = [status / 100, status / 10 % 10, status % 10].map(|digit| b'0' + digit as u8);
-        let Session { link, block, .. } = session;
+        let ServerSession { link, block, .. } = session;
         block.clear();
         link.encoder.begin(block);
         link.encoder.field(b":status", &digits, block);
@@ -52,7 +52,7 @@ impl H2Server {
     /// earlier ones wait, or if the stream has ended.
     pub fn room(&mut self, stream: u32) -> usize {
         let Some(slot) = self.session.answerable(stream) else { return 0 };
-        let Stream { pending, send_window, .. } = self.session.streams.state(slot);
+        let ServerStream { pending, send_window, .. } = self.session.streams.state(slot);
         let room = send_window.room().min(self.session.link.send_window.room());
         if pending.is_empty() { room } else { 0 }
     }
@@ -85,7 +85,7 @@ impl H2Server {
     pub fn change_settings(&mut self, settings: &Settings) {
         let limits = &mut self.reader.limits;
         limits.frame_bytes_max = limits.frame_bytes_max.max(settings.max_frame_bytes);
-        let Session { link, streams, settings: current, .. } = &mut self.session;
+        let ServerSession { link, streams, settings: current, .. } = &mut self.session;
         link.push_settings(settings, current);
         *current = *settings;
         // Bytes used of a larger window are given back, or the client would wait for ever.

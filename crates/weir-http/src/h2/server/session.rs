@@ -3,23 +3,23 @@
 
 use std::collections::VecDeque;
 
-use super::super::fault::{ErrorCode, Fault};
-use super::super::frame::{Frame, Settings, push_window_update};
-use super::super::link::Link;
+use super::super::fault::{ErrorCode, H2Fault};
+use super::super::frame::{H2Frame, Settings, push_window_update};
+use super::super::link::H2Link;
 use super::super::stream_table::StreamTable;
 use super::super::windows::SendWindow;
 use super::event::ServerEvent;
 use super::options::H2ServerOptions;
 use super::request_fields::RequestFields;
 use super::responses::push_pending;
-use super::stream::Stream;
+use super::stream::ServerStream;
 
 /// State of the server's side of one connection.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct ServerSession {
     pub(super) settings: Settings,
-    pub(super) link: Link,
-    pub(super) streams: StreamTable<Stream>,
+    pub(super) link: H2Link,
+    pub(super) streams: StreamTable<ServerStream>,
     /// Greatest number of a stream that the client has opened.
     pub(super) last_stream: u32,
     /// Greatest number of a stream that is processed.
@@ -37,10 +37,10 @@ pub(super) struct Session {
     pub(super) malformed: u64,
 }
 
-impl Session {
-    pub(super) fn new(options: &H2ServerOptions) -> Session {
+impl ServerSession {
+    pub(super) fn new(options: &H2ServerOptions) -> ServerSession {
         let settings = options.settings;
-        let mut link = Link::new(
+        let mut link = H2Link::new(
             options.list_bytes_max(),
             options.encoder_table_bytes,
             options.connection_window_bytes,
@@ -48,7 +48,7 @@ impl Session {
         link.refills = options.refills_windows;
         link.push_settings(&settings, &Settings::default());
         link.open_window();
-        Session {
+        ServerSession {
             settings,
             link,
             streams: StreamTable::new(settings.max_concurrent_streams.unwrap_or(100) as usize),
@@ -84,12 +84,12 @@ impl Session {
     /// Handles a frame, and passes the events in it to `each`.
     pub(super) fn handle(
         &mut self,
-        frame: Frame<'_>,
+        frame: H2Frame<'_>,
         each: &mut impl FnMut(ServerEvent<'_>),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), H2Fault> {
         let is_first = self.link.peer.is_none();
         match frame {
-            Frame::Settings(payload) => {
+            H2Frame::Settings(payload) => {
                 let change = self.link.settings(payload)?;
                 let mut open = self.streams.open();
                 open.try_for_each(|(_, _, stream)| stream.send_window.change(change))?;
@@ -98,30 +98,30 @@ impl Session {
                 }
                 Ok(())
             }
-            _ if is_first => Err(Fault::PROTOCOL),
-            Frame::Headers { stream, block, is_end } => self.headers(stream, block, is_end, each),
-            Frame::Data { stream, data, flow_bytes, is_end } => {
+            _ if is_first => Err(H2Fault::PROTOCOL),
+            H2Frame::Headers { stream, block, is_end } => self.headers(stream, block, is_end, each),
+            H2Frame::Data { stream, data, flow_bytes, is_end } => {
                 self.data(stream, data, flow_bytes, is_end, each)
             }
-            Frame::Reset { stream, code } => {
+            H2Frame::Reset { stream, code } => {
                 match self.streams.find(stream) {
                     Some(slot) => {
                         self.remove(slot);
                         each(ServerEvent::Reset { stream, code });
                     }
-                    None if self.is_idle(stream) => return Err(Fault::PROTOCOL),
+                    None if self.is_idle(stream) => return Err(H2Fault::PROTOCOL),
                     None => {}
                 }
                 self.link.count_idle()
             }
-            Frame::WindowUpdate { stream: stream @ 1.., bytes } => {
+            H2Frame::WindowUpdate { stream: stream @ 1.., bytes } => {
                 self.window_update(stream, bytes, each)
             }
-            Frame::GoAway { code, .. } => {
+            H2Frame::GoAway { code, .. } => {
                 each(ServerEvent::GoAway { code });
                 self.link.count_idle()
             }
-            Frame::Malformed { stream, fault } => {
+            H2Frame::Malformed { stream, fault } => {
                 if let Some(slot) = self.streams.find(stream) {
                     self.fail_stream(slot, fault, each);
                 }
@@ -137,9 +137,9 @@ impl Session {
         block: &[u8],
         is_end: bool,
         each: &mut impl FnMut(ServerEvent<'_>),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), H2Fault> {
         if number.is_multiple_of(2) {
-            return Err(Fault::PROTOCOL);
+            return Err(H2Fault::PROTOCOL);
         }
         self.fields.read(&mut self.link.decoder, block)?;
         if number > self.last_stream {
@@ -151,11 +151,11 @@ impl Session {
         };
         let stream = self.streams.state(slot);
         if stream.is_received {
-            self.fail_stream(slot, Fault::STREAM_CLOSED, each);
+            self.fail_stream(slot, H2Fault::STREAM_CLOSED, each);
         } else if !is_end || self.fields.is_malformed || !self.fields.is_trailers() {
-            self.fail_stream(slot, Fault::MALFORMED, each);
+            self.fail_stream(slot, H2Fault::MALFORMED, each);
         } else if stream.missing.is_some_and(|missing| missing > 0) {
-            self.fail_stream(slot, Fault::BODY_LENGTH, each);
+            self.fail_stream(slot, H2Fault::BODY_LENGTH, each);
         } else {
             stream.is_received = true;
             each(ServerEvent::Trailers { stream: number, fields: &self.fields });
@@ -171,7 +171,7 @@ impl Session {
         number: u32,
         is_end: bool,
         each: &mut impl FnMut(ServerEvent<'_>),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), H2Fault> {
         self.last_stream = number;
         if number > self.processed_max {
             self.refused += 1;
@@ -203,8 +203,13 @@ impl Session {
         stream.pending.clear();
         let pending = std::mem::take(&mut stream.pending);
         let missing = fields.content_length;
-        *stream =
-            Stream { is_received: is_end, missing, send_window, pending, ..Stream::default() };
+        *stream = ServerStream {
+            is_received: is_end,
+            missing,
+            send_window,
+            pending,
+            ..ServerStream::default()
+        };
         each(ServerEvent::Request { stream: number, fields, is_end });
         Ok(())
     }
@@ -216,7 +221,7 @@ impl Session {
         flow_bytes: u32,
         is_end: bool,
         each: &mut impl FnMut(ServerEvent<'_>),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), H2Fault> {
         self.link.take_data(flow_bytes)?;
         let slot = self.streams.find(number);
         if data.is_empty() && (!is_end || slot.is_none()) {
@@ -226,13 +231,13 @@ impl Session {
         let stream = self.streams.state(slot);
         stream.receive_window.take(flow_bytes, self.link.stream_window_bytes)?;
         if stream.is_received {
-            self.fail_stream(slot, Fault::STREAM_CLOSED, each);
+            self.fail_stream(slot, H2Fault::STREAM_CLOSED, each);
             return Ok(());
         }
         if let Some(missing) = stream.missing {
             let rest = missing.checked_sub(data.len() as u64);
             if rest.is_none() || (is_end && rest != Some(0)) {
-                self.fail_stream(slot, Fault::BODY_LENGTH, each);
+                self.fail_stream(slot, H2Fault::BODY_LENGTH, each);
                 return Ok(());
             }
             stream.missing = rest;
@@ -255,7 +260,7 @@ impl Session {
         number: u32,
         bytes: u32,
         each: &mut impl FnMut(ServerEvent<'_>),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), H2Fault> {
         let Some(slot) = self.streams.find(number) else {
             return self.link.count_late(self.is_idle(number));
         };
@@ -269,7 +274,7 @@ impl Session {
         number > self.last_stream || number.is_multiple_of(2)
     }
 
-    fn fail_stream(&mut self, slot: u16, fault: Fault, each: &mut impl FnMut(ServerEvent<'_>)) {
+    fn fail_stream(&mut self, slot: u16, fault: H2Fault, each: &mut impl FnMut(ServerEvent<'_>)) {
         let stream = self.streams.stream(slot);
         self.malformed += u64::from(!self.streams.state(slot).is_received);
         self.reset_stream(stream, fault.code);

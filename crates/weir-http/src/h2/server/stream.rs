@@ -5,7 +5,7 @@ use crate::h2::windows::{ReceiveWindow, SendWindow};
 
 /// State of a request's stream.
 #[derive(Debug, Default)]
-pub(super) struct Stream {
+pub(super) struct ServerStream {
     /// True once the request is complete.
     pub(super) is_received: bool,
     /// True once the head of the final response was sent.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use httparse::Status;
-use weir_http::server::{Progress, RequestFault, RequestHead, RequestParser, RequestPart};
+use weir_http::server::{ReadProgress, RequestFault, RequestHead, RequestParser, RequestPart};
 
 use super::XorShift;
 
@@ -37,9 +37,9 @@ pub(crate) fn receive(
                 Ok(())
             });
             match progress {
-                Ok(Progress::Incomplete) => break,
-                Ok(Progress::Head) => assert!(!parser.is_idle()),
-                Ok(Progress::End) => {
+                Ok(ReadProgress::Incomplete) => break,
+                Ok(ReadProgress::Head) => assert!(!parser.is_idle()),
+                Ok(ReadProgress::End) => {
                     assert!(parser.is_idle());
                     let last: &mut Received = requests.last_mut().expect("a request ends");
                     assert!(last.head.is_some() && last.end.is_none());
@@ -129,7 +129,7 @@ pub(crate) fn compare(bytes: &[u8]) -> BTreeSet<Difference> {
         collect(&mut requests, part);
         Ok::<_, RequestFault>(())
     });
-    if matches!(read, Ok(Progress::Head | Progress::End)) {
+    if matches!(read, Ok(ReadProgress::Head | ReadProgress::End)) {
         head_bytes = Some(bytes.len() - rest.len());
     }
     let ours = requests.pop().unwrap_or_default();

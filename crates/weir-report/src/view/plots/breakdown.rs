@@ -3,7 +3,7 @@
 use weir_result::document::Metric;
 use weir_result::{Document, Load};
 
-use crate::view::{Axis, Mark, Plot, Role, Scale, Unit, short};
+use crate::view::{Axis, AxisUnit, Mark, Plot, Role, Scale, short};
 
 /// Plots the parts of the mean and of the percentiles; `None` without an `ok` request.
 pub(super) fn latency(document: &Document) -> Option<Plot> {
@@ -34,7 +34,7 @@ pub(super) fn latency(document: &Document) -> Option<Plot> {
     let about = format!(
         "Of ok requests: time that weir added, and time of the server and the network.{waits}"
     );
-    let names = Axis { scale: Scale::Names, ..Axis::linear("", Unit::Name) };
-    let axes = [Axis::linear("Time", Unit::Nanoseconds), names];
+    let names = Axis { scale: Scale::Names, ..Axis::linear("", AxisUnit::Name) };
+    let axes = [Axis::linear("Time", AxisUnit::Nanoseconds), names];
     Some(Plot::new(["latency-breakdown", "Latency by cause"], about, axes, marks))
 }

@@ -3,7 +3,7 @@
 use weir_result::Document;
 
 use super::curve::of_histogram;
-use crate::view::{Axis, Mark, Plot, Role, Unit};
+use crate::view::{Axis, AxisUnit, Mark, Plot, Role};
 
 /// Plots the times in which connections opened; `None` if none did.
 pub(super) fn times(document: &Document) -> Option<Plot> {
@@ -18,7 +18,7 @@ pub(super) fn times(document: &Document) -> Option<Plot> {
         marks.push(of_histogram(name, role, &metric.times.ok));
     }
     let about = "Time to open a connection, warm-up and renewals included.";
-    let axes = [Axis::nines(), Axis::log("Time", Unit::Nanoseconds)];
+    let axes = [Axis::nines(), Axis::log("Time", AxisUnit::Nanoseconds)];
     (!marks.is_empty())
         .then(|| Plot::new(["connection-times", "Connection times"], about, axes, marks))
 }

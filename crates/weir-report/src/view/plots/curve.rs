@@ -4,7 +4,7 @@ use weir_result::document::{Metric, Summary};
 use weir_result::quantile::{AllOutcomes, Bound};
 use weir_result::{Document, Histogram, Load};
 
-use crate::view::{Axis, Mark, Plot, Role, Unit};
+use crate::view::{Axis, AxisUnit, Mark, Plot, Role};
 
 /// Points of a curve in each halving of the share beyond it.
 const STEPS: u32 = 4;
@@ -45,7 +45,7 @@ pub(super) fn latency(document: &Document) -> Option<Plot> {
 
 fn plot(marks: Vec<Mark>, about: &str) -> Plot {
     let about = format!("The share of requests that were at most this slow. {about}");
-    let axes = [Axis::nines(), Axis::log("Time", Unit::Nanoseconds)];
+    let axes = [Axis::nines(), Axis::log("Time", AxisUnit::Nanoseconds)];
     Plot::new(["latency-percentiles", "Latency by percentile"], about, axes, marks)
 }
 

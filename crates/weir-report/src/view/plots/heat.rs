@@ -6,7 +6,7 @@ use weir_result::{Document, Histogram};
 
 use super::time::{ends, groups, spans};
 use crate::view::percentiles::of_load;
-use crate::view::{Axis, Mark, Plot, Role, Unit, short};
+use crate::view::{Axis, AxisUnit, Mark, Plot, Role, short};
 
 /// Greatest number of columns.
 const COLUMNS_MAX: usize = 200;
@@ -15,7 +15,7 @@ const COLUMNS_MAX: usize = 200;
 const ROWS_MAX: usize = 48;
 
 /// A column: its ends in seconds, and its times.
-struct Column {
+struct HeatColumn {
     from_s: f64,
     to_s: f64,
     times: Histogram,
@@ -24,7 +24,8 @@ struct Column {
 
 /// Plots the latency over time; `None` without a series or without a response.
 pub(super) fn latency(document: &Document) -> Option<Plot> {
-    let columns: Vec<Column> = groups(document, COLUMNS_MAX).into_iter().map(Column::of).collect();
+    let columns: Vec<HeatColumn> =
+        groups(document, COLUMNS_MAX).into_iter().map(HeatColumn::of).collect();
     let responses = columns.iter().filter(|column| !column.times.is_empty()).count();
     if columns.len() < 2 || responses == 0 {
         return None;
@@ -37,7 +38,7 @@ pub(super) fn latency(document: &Document) -> Option<Plot> {
     let mut marks = spans(document);
     marks.push(Mark::Heat { name, x, y, cells });
     for (name, p, role) in [("p50", 50.0, Role::Reference), ("p99", 99.0, Role::Second)] {
-        let at = |column: &Column| {
+        let at = |column: &HeatColumn| {
             let ns = column.times.percentile(p).map(|ns| ns.max(1) as f64);
             ((column.from_s + column.to_s) / 2.0, ns)
         };
@@ -49,13 +50,13 @@ pub(super) fn latency(document: &Document) -> Option<Plot> {
         "The {time} of every response, by when it was complete: the darker a cell, the more \
          responses it holds, on a logarithmic scale."
     );
-    let axes = [Axis::time(), Axis::log("Time", Unit::Nanoseconds)];
+    let axes = [Axis::time(), Axis::log("Time", AxisUnit::Nanoseconds)];
     Some(Plot::new(["latency-over-time", "Latency over time"], about, axes, marks))
 }
 
 /// Failures, at the times when they happened; `None` if there were none.
-fn failures(columns: &[Column]) -> Option<Mark> {
-    let failed: Vec<&Column> = columns.iter().filter(|column| column.failed > 0).collect();
+fn failures(columns: &[HeatColumn]) -> Option<Mark> {
+    let failed: Vec<&HeatColumn> = columns.iter().filter(|column| column.failed > 0).collect();
     (!failed.is_empty()).then(|| Mark::Events {
         name: "failures".to_owned(),
         x: failed.iter().map(|column| short((column.from_s + column.to_s) / 2.0)).collect(),
@@ -63,13 +64,13 @@ fn failures(columns: &[Column]) -> Option<Mark> {
     })
 }
 
-impl Column {
-    fn of(group: &[SeriesEntry]) -> Column {
+impl HeatColumn {
+    fn of(group: &[SeriesEntry]) -> HeatColumn {
         let mut times = Histogram::new();
         group.iter().for_each(|entry| times.add_sparse(&entry.latency));
         let (from_s, to_s) = ends(group);
         let failed = group.iter().map(|of| of.bad + of.errors + of.timed_out).sum();
-        Column { from_s, to_s, times, failed }
+        HeatColumn { from_s, to_s, times, failed }
     }
 
     /// The cells of the column at index `at`.
@@ -88,7 +89,7 @@ impl Column {
 }
 
 /// Edges of the rows, of equal ratio, around all times.
-fn edges(columns: &[Column]) -> Vec<f64> {
+fn edges(columns: &[HeatColumn]) -> Vec<f64> {
     let exact = columns.iter().filter(|column| !column.times.is_empty());
     let exact = exact.map(|column| column.times.exact());
     let (low, high) = exact.fold((u64::MAX, 1), |(low, high), exact| {

@@ -7,7 +7,7 @@ use weir_result::document::{
 
 use super::time::spans;
 use crate::view::plot::{named, role_of};
-use crate::view::{Axis, Mark, Plot, Role, Unit};
+use crate::view::{Axis, AxisUnit, Mark, Plot, Role};
 
 /// A count in a reading of nginx.
 type NginxCount = fn(&NginxSample) -> u64;
@@ -22,7 +22,7 @@ pub(super) fn plots(document: &Document) -> Vec<Plot> {
     for (nth, command) in (1..).zip(&server.commands) {
         let lines = lines(command.series.iter().map(|(name, points)| (name.as_str(), points)));
         let (name, title) = (format!("command-{nth}"), named(&command.command));
-        plots.push(plot(&name, &title, "Value", Unit::Number, lines));
+        plots.push(plot(&name, &title, "Value", AxisUnit::Number, lines));
     }
     let has_points = |mark: &Mark| matches!(mark, Mark::Line { x, .. } if x.len() > 1);
     plots.retain(|plot| plot.marks.iter().any(has_points));
@@ -32,7 +32,7 @@ pub(super) fn plots(document: &Document) -> Vec<Plot> {
     plots
 }
 
-fn plot(name: &str, title: &str, axis: &str, unit: Unit, marks: Vec<Mark>) -> Plot {
+fn plot(name: &str, title: &str, axis: &str, unit: AxisUnit, marks: Vec<Mark>) -> Plot {
     let axes = [Axis::time(), Axis::linear(axis, unit)];
     Plot::new([name, title], "As the server reported it during the run.", axes, marks)
 }
@@ -58,8 +58,14 @@ fn nginx(section: &NginxSection) -> [Plot; 2] {
     let axis = "Requests per second";
     let connections = connections.collect();
     [
-        plot("nginx-requests", "nginx: requests", axis, Unit::PerSecond, requests),
-        plot("nginx-connections", "nginx: connections", "Connections", Unit::Number, connections),
+        plot("nginx-requests", "nginx: requests", axis, AxisUnit::PerSecond, requests),
+        plot(
+            "nginx-connections",
+            "nginx: connections",
+            "Connections",
+            AxisUnit::Number,
+            connections,
+        ),
     ]
 }
 
@@ -80,8 +86,8 @@ fn processes(server: &ServerSection) -> Vec<Plot> {
     };
     let memory = lines(|series, at| Some(series[at].resident_bytes as f64));
     vec![
-        plot("server-cpu", "Server: CPU time", "CPUs in use", Unit::Number, lines(cpu)),
-        plot("server-memory", "Server: memory", "Resident memory", Unit::Bytes, memory),
+        plot("server-cpu", "Server: CPU time", "CPUs in use", AxisUnit::Number, lines(cpu)),
+        plot("server-memory", "Server: memory", "Resident memory", AxisUnit::Bytes, memory),
     ]
 }
 
@@ -108,8 +114,8 @@ fn metric(nth: usize, metric: &MetricSeries) -> Plot {
     };
     let lines = lines([(metric.name.as_str(), &points)].into_iter());
     let (axis, unit) = match is_counter {
-        true => ("Increase per second", Unit::PerSecond),
-        false => ("Value", Unit::Number),
+        true => ("Increase per second", AxisUnit::PerSecond),
+        false => ("Value", AxisUnit::Number),
     };
     plot(&format!("prometheus-{nth}"), &title, axis, unit, lines)
 }

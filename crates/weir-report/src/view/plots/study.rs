@@ -10,7 +10,7 @@ use weir_text::units;
 use weir_verdict::NamedMetric;
 
 use crate::view::plot::{named, role_of};
-use crate::view::{Axis, Mark, Plot, Role, Scale, Unit, short};
+use crate::view::{Axis, AxisUnit, Mark, Plot, Role, Scale, short};
 
 /// Greatest number of metrics of a sweep that are plotted, and of curves in a plot.
 const PLOTS_MAX: usize = 6;
@@ -37,7 +37,7 @@ pub(in crate::view) fn runs(study: &Study, metric: &str) -> Option<Plot> {
     }
     let about = "In the order of the runs: a trend or a jump here is a change of the machine or \
                  of the target during the study.";
-    let axes = [Axis::linear("Run", Unit::Number), Axis::linear("", Unit::of(&metric))];
+    let axes = [Axis::linear("Run", AxisUnit::Number), Axis::linear("", AxisUnit::of(&metric))];
     Some(Plot::new(["runs", &format!("{} of each run", metric.title())], about, axes, marks))
 }
 
@@ -73,8 +73,8 @@ pub(in crate::view) fn shift(found: &Comparison) -> Vec<Plot> {
         "Change from {a} to {b}: below 0 {b} is faster. Where the band holds 0, the runs do not \
          show a difference."
     );
-    let times = [Axis::nines(), Axis::log("Time", Unit::Nanoseconds)];
-    let shares = [Axis::nines(), Axis::linear("Change", Unit::Share)];
+    let times = [Axis::nines(), Axis::log("Time", AxisUnit::Nanoseconds)];
+    let shares = [Axis::nines(), Axis::linear("Change", AxisUnit::Share)];
     vec![
         Plot::new(["percentiles", "Latency by percentile"], of_curves, times, curves),
         Plot::new(["shift", "Difference at each percentile"], of_changes, shares, changes),
@@ -119,7 +119,7 @@ pub(in crate::view) fn path(found: &SearchResult) -> Option<Plot> {
     });
     let about = "The rate of each trial, and whether it met the objective. The result lies between \
                  the two lines.";
-    let axes = [Axis::linear("Trial", Unit::Number), Axis::log("Rate", Unit::PerSecond)];
+    let axes = [Axis::linear("Trial", AxisUnit::Number), Axis::log("Rate", AxisUnit::PerSecond)];
     let marks = bounds.chain(dots).collect();
     Some(Plot::new(["search", "Path of the search"], about, axes, marks))
 }
@@ -137,7 +137,7 @@ pub(in crate::view) fn curves(study: &Study, sweep: &Sweep) -> Vec<Plot> {
     let axis = Axis {
         title: named(&factor.name),
         scale: if is_wide { Scale::Log } else { Scale::Linear },
-        unit: Unit::Number,
+        unit: AxisUnit::Number,
     };
     let plots = metrics.iter().take(PLOTS_MAX).enumerate().filter_map(|(nth, name)| {
         let metric: NamedMetric = name.parse().ok()?;
@@ -146,7 +146,7 @@ pub(in crate::view) fn curves(study: &Study, sweep: &Sweep) -> Vec<Plot> {
         let has_any = means.into_iter().any(|metric| metric.mean > 0.0);
         let title = format!("{} by {}", metric.title(), named(&factor.name));
         let about = "Means over the runs; the bands are 95% intervals.";
-        let axes = [axis.clone(), Axis::linear("", Unit::of(&metric))];
+        let axes = [axis.clone(), Axis::linear("", AxisUnit::of(&metric))];
         (has_any && !marks.is_empty())
             .then(|| Plot::new([&format!("sweep-{}", nth + 1), &title], about, axes, marks))
     });

@@ -3,7 +3,7 @@
 use weir_result::document::{SeriesEntry, SeriesPhase};
 use weir_result::{Document, Load};
 
-use crate::view::{Axis, Mark, Plot, Role, Unit, short};
+use crate::view::{Axis, AxisUnit, Mark, Plot, Role, short};
 
 /// A count of an interval.
 type Count = fn(&SeriesEntry) -> u64;
@@ -62,7 +62,7 @@ pub(super) fn rates(document: &Document) -> Option<Plot> {
     let about = "Requests sent and responses completed per second. A gap between planned and sent \
                  is due to the client or to a lack of free connections; a gap between sent and \
                  completed is a growing queue.";
-    let axes = [Axis::time(), Axis::linear("Requests per second", Unit::PerSecond)];
+    let axes = [Axis::time(), Axis::linear("Requests per second", AxisUnit::PerSecond)];
     Some(Plot::new(["rates", "Rates"], about, axes, marks))
 }
 
@@ -80,7 +80,7 @@ pub(super) fn failures(document: &Document) -> Option<Plot> {
         .map(|(nth, (name, count))| Mark::line(name, Role::Other(nth), rate(document, count)))
         .collect();
     let about = "Requests that failed per second, by kind.";
-    let axes = [Axis::time(), Axis::linear("Failures per second", Unit::PerSecond)];
+    let axes = [Axis::time(), Axis::linear("Failures per second", AxisUnit::PerSecond)];
     (!lines.is_empty()).then(|| {
         let marks = spans(document).into_iter().chain(lines).collect();
         Plot::new(["failures", "Failures"], about, axes, marks)
@@ -106,7 +106,7 @@ pub(super) fn in_flight(document: &Document) -> Option<Plot> {
     }
     let about = "Requests without a response at the end of each interval, and requests that were \
                  due and not sent yet.";
-    let axes = [Axis::time(), Axis::linear("Requests", Unit::Number)];
+    let axes = [Axis::time(), Axis::linear("Requests", AxisUnit::Number)];
     Some(Plot::new(["in-flight", "Requests in flight"], about, axes, marks))
 }
 

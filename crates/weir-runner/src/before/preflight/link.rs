@@ -23,7 +23,7 @@ pub(super) struct Link<B: Backend> {
 }
 
 /// Something that happened to the connection.
-enum Step {
+enum LinkStep {
     Connected,
     Received(Vec<u8>),
     Ended,
@@ -40,8 +40,8 @@ impl<B: Backend> Link<B> {
         let options = SocketOptions { source, ..SocketOptions::default() };
         link.backend.connect(CONN, &draft.endpoint, options);
         match link.step()? {
-            Step::Connected => Ok(link),
-            Step::Received(_) | Step::Ended => {
+            LinkStep::Connected => Ok(link),
+            LinkStep::Received(_) | LinkStep::Ended => {
                 Err(io::Error::other("the connection was closed at once"))
             }
         }
@@ -56,8 +56,8 @@ impl<B: Backend> Link<B> {
         self.wire = Wire::secured(config, &mut plain, |out, is_open| {
             self.put(out);
             match is_open.then(|| self.step()).transpose()? {
-                Some(Step::Received(bytes)) => Ok(bytes),
-                Some(Step::Connected | Step::Ended) | None => Ok(Vec::new()),
+                Some(LinkStep::Received(bytes)) => Ok(bytes),
+                Some(LinkStep::Connected | LinkStep::Ended) | None => Ok(Vec::new()),
             }
         })?;
         self.plain = plain;
@@ -85,7 +85,7 @@ impl<B: Backend> Link<B> {
     /// When the connection fails, or the time is over.
     pub(super) fn receive(&mut self) -> io::Result<Vec<u8>> {
         while self.plain.is_empty() && !self.wire.is_closed() {
-            let Step::Received(mut bytes) = self.step()? else { break };
+            let LinkStep::Received(mut bytes) = self.step()? else { break };
             self.wire.open(&mut bytes, &mut self.plain)?;
         }
         Ok(std::mem::take(&mut self.plain))
@@ -106,13 +106,15 @@ impl<B: Backend> Link<B> {
     }
 
     /// Waits for the next event.
-    fn step(&mut self) -> io::Result<Step> {
+    fn step(&mut self) -> io::Result<LinkStep> {
         loop {
             while let Some(event) = self.backend.next() {
                 match event.kind {
-                    EventKind::Connected => return Ok(Step::Connected),
-                    EventKind::Received { bytes, .. } => return Ok(Step::Received(bytes.to_vec())),
-                    EventKind::Closed => return Ok(Step::Ended),
+                    EventKind::Connected => return Ok(LinkStep::Connected),
+                    EventKind::Received { bytes, .. } => {
+                        return Ok(LinkStep::Received(bytes.to_vec()));
+                    }
+                    EventKind::Closed => return Ok(LinkStep::Ended),
                     EventKind::Failed(error) => {
                         // There is nothing left to close.
                         self.wire = Wire::default();

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use weir_machine::{CpuTicks, Group, PressureStall, Root, Softnet, groups, named, throttled_ns};
 use weir_result::ClientHealth;
 
-use super::server::{Server, ThreadTimes};
+use super::server::{ServerProcesses, ThreadTimes};
 
 /// The sources of all counters, found once so that a reading is fast.
 #[derive(Debug)]
-pub(super) struct Sources {
+pub(super) struct CounterSources {
     root: Root,
     cpus: Vec<u32>,
     /// The control groups up to the root: any of them may have the quota that limits.
@@ -20,12 +20,12 @@ pub(super) struct Sources {
     /// Idle states of the CPUs by their directories, with their exit latencies in nanoseconds.
     idle_states: Vec<(String, u64)>,
     /// The server on this machine; empty if it is elsewhere or unknown.
-    pub(super) server: Server,
+    pub(super) server: ServerProcesses,
 }
 
-impl Sources {
+impl CounterSources {
     /// Finds the sources on this machine.
-    pub(super) fn find(server: Server) -> Sources {
+    pub(super) fn find(server: ServerProcesses) -> CounterSources {
         const INTERFACES: &str = "sys/class/net";
         let root = Root::machine();
         let cpus = weir_sys::usable_cpus().unwrap_or_default();
@@ -43,7 +43,7 @@ impl Sources {
             let exit_us = root.number(&format!("{directory}/latency")).ok()?;
             Some((directory, exit_us.saturating_mul(1000)))
         });
-        Sources {
+        CounterSources {
             groups: groups(&root),
             interfaces: interfaces.collect(),
             idle_states: idle_states.collect(),
@@ -56,7 +56,7 @@ impl Sources {
 
 /// One reading of all counters.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Counters {
+pub(super) struct MachineCounters {
     cpu: Option<CpuTicks>,
     /// Throttled time in nanoseconds, by control group.
     throttled_ns: BTreeMap<String, u64>,
@@ -73,10 +73,10 @@ pub(super) struct Counters {
     pub(super) server: Option<ThreadTimes>,
 }
 
-impl Counters {
+impl MachineCounters {
     /// Reads all counters.
-    pub(super) fn read(sources: &Sources) -> Counters {
-        let Sources { root, cpus, groups, interfaces, idle_states, server } = sources;
+    pub(super) fn read(sources: &CounterSources) -> MachineCounters {
+        let CounterSources { root, cpus, groups, interfaces, idle_states, server } = sources;
         let text = |path: &str| root.text(path).unwrap_or_default();
         let number = |directory: &str, name: &str| root.number(&format!("{directory}/{name}")).ok();
         let (snmp, netstat) = (text("proc/net/snmp"), text("proc/net/netstat"));
@@ -92,7 +92,7 @@ impl Counters {
         let entered = idle_states.iter().filter_map(|(directory, exit_ns)| {
             Some((directory.clone(), (number(directory, "usage")?, *exit_ns)))
         });
-        Counters {
+        MachineCounters {
             cpu: CpuTicks::parse(&text("proc/stat"), cpus),
             throttled_ns: throttled.collect(),
             pressure_us: PressureStall::parse(&text("proc/pressure/cpu"))
@@ -108,9 +108,9 @@ impl Counters {
     }
 
     /// The differences from `earlier`, which was read `span_ns` nanoseconds before.
-    pub(super) fn since(&self, earlier: &Counters, span_ns: u64) -> ClientHealth {
+    pub(super) fn since(&self, earlier: &MachineCounters, span_ns: u64) -> ClientHealth {
         let counted =
-            |of: fn(&Counters) -> Option<u64>| Some(of(self)?.saturating_sub(of(earlier)?));
+            |of: fn(&MachineCounters) -> Option<u64>| Some(of(self)?.saturating_sub(of(earlier)?));
         let span_us = (span_ns as f64 / 1e3).max(1.0);
         ClientHealth {
             watched_ns: span_ns,
@@ -129,14 +129,14 @@ impl Counters {
     }
 
     /// Throttled time of the most throttled control group, in nanoseconds.
-    fn throttled_since(&self, earlier: &Counters) -> Option<u64> {
+    fn throttled_since(&self, earlier: &MachineCounters) -> Option<u64> {
         let earlier = &earlier.throttled_ns;
         let since = |(group, now): (&String, &u64)| Some(now.saturating_sub(*earlier.get(group)?));
         self.throttled_ns.iter().filter_map(since).max()
     }
 
     /// Utilisation of the busiest interface in its busier direction, as a share of 1.
-    fn interface_use_since(&self, earlier: &Counters, span_ns: u64) -> Option<f64> {
+    fn interface_use_since(&self, earlier: &MachineCounters, span_ns: u64) -> Option<f64> {
         let uses = self.carried.iter().filter_map(|(name, (received, sent, bytes_per_s))| {
             let (received_before, sent_before, _) = earlier.carried.get(name)?;
             let received = received.saturating_sub(*received_before);
@@ -147,7 +147,7 @@ impl Counters {
         uses.max_by(f64::total_cmp)
     }
 
-    fn idle_exit_since(&self, earlier: &Counters) -> Option<u64> {
+    fn idle_exit_since(&self, earlier: &MachineCounters) -> Option<u64> {
         let entered = self.entered.iter().filter(|(state, (times, _))| {
             earlier.entered.get(*state).is_some_and(|(before, _)| times > before)
         });
@@ -164,15 +164,15 @@ mod tests {
     #[test]
     fn absent_counters_are_none() {
         let expected = ClientHealth { watched_ns: 1000, ..ClientHealth::default() };
-        assert_eq!(Counters::default().since(&Counters::default(), 1000), expected);
-        let before = Counters { pressure_us: Some(1), ..Counters::default() };
-        assert_eq!(Counters::default().since(&before, 1000), expected);
+        assert_eq!(MachineCounters::default().since(&MachineCounters::default(), 1000), expected);
+        let before = MachineCounters { pressure_us: Some(1), ..MachineCounters::default() };
+        assert_eq!(MachineCounters::default().since(&before, 1000), expected);
     }
 
     #[test]
     fn what_was_counted_in_between() {
         let name = |text: &str| text.to_owned();
-        let before = Counters {
+        let before = MachineCounters {
             cpu: Some(CpuTicks { total: 1000, idle: 0, stolen: 10 }),
             throttled_ns: [(name("a"), 5), (name("b"), 100), (name("gone"), 1)].into(),
             pressure_us: Some(100),
@@ -184,7 +184,7 @@ mod tests {
             entered: [(name("c1"), (5, 2_000)), (name("c6"), (9, 80_000))].into(),
             server: None,
         };
-        let after = Counters {
+        let after = MachineCounters {
             cpu: Some(CpuTicks { total: 1400, idle: 0, stolen: 30 }),
             throttled_ns: [(name("a"), 50), (name("b"), 120), (name("new"), 9000)].into(),
             pressure_us: Some(500_100),
@@ -218,9 +218,9 @@ mod tests {
 
     #[test]
     fn every_linux_has_the_basic_counters() {
-        let sources = Sources::find(Server::default());
-        let before = Counters::read(&sources);
-        let health = Counters::read(&sources).since(&before, 1_000_000);
+        let sources = CounterSources::find(ServerProcesses::default());
+        let before = MachineCounters::read(&sources);
+        let health = MachineCounters::read(&sources).since(&before, 1_000_000);
         assert!(before.cpu.is_some() && health.retransmitted_segments.is_some(), "{health:?}");
         assert!(health.softnet_dropped.is_some(), "{health:?}");
     }

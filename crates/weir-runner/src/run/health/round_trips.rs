@@ -17,7 +17,7 @@ const FIRST_NS: u64 = 100_000_000;
 
 /// The handshakes of a run.
 #[derive(Debug)]
-pub(super) struct RoundTrips {
+pub(super) struct RoundTripWatch {
     endpoint: Endpoint,
     source: Option<IpAddr>,
     begun: u64,
@@ -26,10 +26,10 @@ pub(super) struct RoundTrips {
     rtts_ns: Vec<u64>,
 }
 
-impl RoundTrips {
+impl RoundTripWatch {
     /// Prepares handshakes with `endpoint`, from `source` or from any local address.
-    pub(super) fn new(endpoint: Endpoint, source: Option<IpAddr>) -> RoundTrips {
-        RoundTrips { endpoint, source, begun: 0, current: None, rtts_ns: Vec::new() }
+    pub(super) fn new(endpoint: Endpoint, source: Option<IpAddr>) -> RoundTripWatch {
+        RoundTripWatch { endpoint, source, begun: 0, current: None, rtts_ns: Vec::new() }
     }
 
     /// Begins a handshake if one is due, and checks the one in progress.
@@ -86,7 +86,7 @@ mod tests {
     fn the_kernel_times_them() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("bound");
-        let mut trips = RoundTrips::new(Endpoint::Tcp(address), None);
+        let mut trips = RoundTripWatch::new(Endpoint::Tcp(address), None);
         let window = (Nanos(0), Nanos(4_000));
         trips.beat(Nanos(999), window);
         assert!(trips.current.is_none(), "none is due");
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn a_handshake_that_fails_counts_for_nothing() {
         let gone = TcpListener::bind("127.0.0.1:0").and_then(|gone| gone.local_addr());
-        let mut trips = RoundTrips::new(Endpoint::Tcp(gone.expect("a port")), None);
+        let mut trips = RoundTripWatch::new(Endpoint::Tcp(gone.expect("a port")), None);
         trips.beat(Nanos(1_000), (Nanos(0), Nanos(4_000)));
         assert_eq!(trips.finish(), Counted::default());
     }

@@ -17,24 +17,24 @@ const THREADS_MAX: usize = 512;
 
 /// The processes that hold a listening socket, by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Server {
+pub(super) struct ServerProcesses {
     processes: Vec<u32>,
 }
 
 /// CPU time of each thread, in nanoseconds, by its directory.
 pub(super) type ThreadTimes = BTreeMap<String, u64>;
 
-impl Server {
+impl ServerProcesses {
     /// Finds the server behind an address of this machine; empty if no process is found in time.
-    pub(super) fn find(endpoint: &Endpoint) -> Server {
+    pub(super) fn find(endpoint: &Endpoint) -> ServerProcesses {
         let root = Root::machine();
         let inodes = listening_inodes(&root, endpoint);
         if inodes.is_empty() {
-            return Server::default();
+            return ServerProcesses::default();
         }
         let until = Instant::now() + SEARCH_MAX;
         let others = processes(&root).filter(|id| *id != std::process::id());
-        Server { processes: holders(&root, others, &inodes, || Instant::now() < until) }
+        ServerProcesses { processes: holders(&root, others, &inodes, || Instant::now() < until) }
     }
 
     /// CPU time of its threads so far; `None` without a server, with too many threads, or if the
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn shares_are_of_the_span() {
-        let server = Server { processes: vec![8, 9] };
+        let server = ServerProcesses { processes: vec![8, 9] };
         let times = |times: &[(&str, u64)]| -> ThreadTimes {
             times.iter().map(|(thread, ns)| ((*thread).to_owned(), *ns)).collect()
         };
@@ -117,7 +117,7 @@ mod tests {
         let beyond = server.usage(Some(&before), Some(&times(&[("a", 3_000)])), 1_000);
         assert_eq!(beyond, Some(share(1.0, 2.0)));
         assert_eq!(server.usage(None, Some(&after), 1_000), None);
-        assert_eq!(Server::default().thread_times(&Root::machine()), None);
+        assert_eq!(ServerProcesses::default().thread_times(&Root::machine()), None);
     }
 
     #[test]
@@ -148,8 +148,8 @@ mod tests {
     fn this_process_is_no_server() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("bound");
-        assert_eq!(Server::find(&Endpoint::Tcp(address)), Server::default());
-        let own = Server { processes: vec![std::process::id()] };
+        assert_eq!(ServerProcesses::find(&Endpoint::Tcp(address)), ServerProcesses::default());
+        let own = ServerProcesses { processes: vec![std::process::id()] };
         assert!(
             own.thread_times(&Root::machine())
                 .is_some_and(|times| times.values().any(|ns| *ns > 0))

@@ -152,7 +152,7 @@ fn studies_end_where_a_difference_is_claimed() {
         let pairs = normal_pairs(&mut noise, 1.01);
         let logs: Vec<_> = pairs.iter().map(|(a, b)| (b / a).ln()).collect();
         let Look::Done { verdict, .. } = GroupSequential::new(1e-9).look(&pairs) else { panic!() };
-        let is_claim = matches!(verdict, Verdict::Higher(_) | Verdict::Lower(_));
+        let is_claim = matches!(verdict, EffectVerdict::Higher(_) | EffectVerdict::Lower(_));
         assert_eq!(is_claim, claims_any(&logs), "study {study}: {verdict:?}");
         claims += usize::from(is_claim);
     }
@@ -181,12 +181,12 @@ fn tally(seed: u64, ratio: f64) -> Tally {
         let Look::Done { pairs, verdict } = look else { panic!("20 pairs are all") };
         tally.pairs += pairs;
         let (count, difference) = match verdict {
-            Verdict::Higher(difference) => (&mut tally.higher, difference),
-            Verdict::Lower(difference) => (&mut tally.lower, difference),
-            Verdict::BelowThreshold(difference) => (&mut tally.below, difference),
-            Verdict::Equivalent { difference, .. } => (&mut tally.equivalent, difference),
-            Verdict::Undecided { difference, .. } => (&mut tally.undecided, difference),
-            Verdict::NotComparable => panic!("no ratio"),
+            EffectVerdict::Higher(difference) => (&mut tally.higher, difference),
+            EffectVerdict::Lower(difference) => (&mut tally.lower, difference),
+            EffectVerdict::BelowThreshold(difference) => (&mut tally.below, difference),
+            EffectVerdict::Equivalent { difference, .. } => (&mut tally.equivalent, difference),
+            EffectVerdict::Undecided { difference, .. } => (&mut tally.undecided, difference),
+            EffectVerdict::NotComparable => panic!("no ratio"),
         };
         *count += 1;
         tally.covered += usize::from((difference.low..=difference.high).contains(&ratio.ln()));
@@ -243,7 +243,7 @@ fn a_study_continues_until_it_is_decided() {
     }
     let done = sequential.look(&clear[..8]);
     assert!(
-        matches!(done, Look::Done { pairs: 8, verdict: Verdict::Higher(found) }
+        matches!(done, Look::Done { pairs: 8, verdict: EffectVerdict::Higher(found) }
             if found.runs == 8 && found.level == LOOK_LEVEL),
         "{done:?}"
     );
@@ -259,7 +259,7 @@ fn a_study_continues_until_it_is_decided() {
         };
         assert_eq!((pairs, so_far.runs), (next, next - 4), "{made} pairs");
     }
-    let Look::Done { pairs: 20, verdict: Verdict::Undecided { difference, runs_needed } } =
+    let Look::Done { pairs: 20, verdict: EffectVerdict::Undecided { difference, runs_needed } } =
         sequential.look(&wide)
     else {
         panic!("{:?}", sequential.look(&wide))
@@ -274,13 +274,13 @@ fn small_differences() {
     let sequential = GroupSequential::new(0.02);
     let none = sequential.look(&study(0.0, 0.01, 8));
     assert!(
-        matches!(none, Look::Done { pairs: 8, verdict: Verdict::Equivalent { excluded, .. } }
+        matches!(none, Look::Done { pairs: 8, verdict: EffectVerdict::Equivalent { excluded, .. } }
             if excluded < 0.01),
         "{none:?}"
     );
     let small = sequential.look(&study(0.01, 0.004, 8));
     assert!(
-        matches!(small, Look::Done { pairs: 8, verdict: Verdict::BelowThreshold(_) }),
+        matches!(small, Look::Done { pairs: 8, verdict: EffectVerdict::BelowThreshold(_) }),
         "{small:?}"
     );
     // Significant, and perhaps above the threshold: more pairs will tell.
@@ -298,7 +298,7 @@ fn pairs_without_a_ratio_end_a_study() {
     for odd in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let mut pairs = study(0.0, 0.3, 10);
         pairs[2].0 = odd;
-        let verdict = Verdict::NotComparable;
+        let verdict = EffectVerdict::NotComparable;
         assert_eq!(sequential.look(&pairs), Look::Done { pairs: 3, verdict }, "{odd}");
     }
 }

@@ -2,7 +2,7 @@
 
 use weir_result::DocumentParts;
 use weir_result::document::RuleOutcome::{Finding, Note, Pass, Unknown};
-use weir_result::document::{Change, SliceSeries};
+use weir_result::document::{Deviation, SliceSeries};
 
 use super::run::{S, check, one_slice, rule, says, slowed, well};
 
@@ -14,7 +14,7 @@ fn what_changed_within_the_run() {
     });
     let mean = &document.stationarity[1];
     assert_eq!(mean.series, SliceSeries::Mean);
-    assert!(mean.fired.contains(&Change::Shift), "{mean:?}");
+    assert!(mean.fired.contains(&Deviation::Shift), "{mean:?}");
     let text = &rule(&document, id).text;
     let begin = "the load was not steady: mean latency rose by 49.";
     assert!(text.starts_with(begin) && text.contains(" at 6.00 s"), "{text}");

@@ -6,7 +6,7 @@ use roff::{Roff, bold, roman};
 
 /// A block: a paragraph, or lines that stay as they are.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Block {
+struct NoteBlock {
     /// Text before a colon at the start.
     heading: Option<String>,
     /// The remaining text of a paragraph.
@@ -20,8 +20,8 @@ struct Block {
 pub(super) fn render(help: &str, out: &mut dyn Write) -> io::Result<()> {
     let mut roff = Roff::new();
     let blocks = blocks(help);
-    let is_headed = |block: &&Block, heading| block.heading.as_deref() == Some(heading);
-    let (examples, notes): (Vec<&Block>, Vec<&Block>) =
+    let is_headed = |block: &&NoteBlock, heading| block.heading.as_deref() == Some(heading);
+    let (examples, notes): (Vec<&NoteBlock>, Vec<&NoteBlock>) =
         blocks.iter().partition(|block| is_headed(block, "Examples"));
     let notes = notes.into_iter().filter(|block| !is_headed(block, "Commands"));
     for (index, block) in notes.enumerate() {
@@ -43,8 +43,8 @@ pub(super) fn render(help: &str, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Reads the text. A block begins after an empty line, and at a line with a heading.
-fn blocks(help: &str) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
+fn blocks(help: &str) -> Vec<NoteBlock> {
+    let mut blocks: Vec<NoteBlock> = Vec::new();
     let mut is_after_gap = true;
     for line in help.lines() {
         if line.trim().is_empty() {
@@ -54,18 +54,18 @@ fn blocks(help: &str) -> Vec<Block> {
         let heading = heading(line);
         match blocks.last_mut().filter(|_| heading.is_none() && !is_after_gap) {
             Some(block) => block.add(line),
-            None => blocks.push(Block::starting(line, heading)),
+            None => blocks.push(NoteBlock::starting(line, heading)),
         }
         is_after_gap = false;
     }
     blocks
 }
 
-impl Block {
-    fn starting(line: &str, heading: Option<&str>) -> Block {
+impl NoteBlock {
+    fn starting(line: &str, heading: Option<&str>) -> NoteBlock {
         let text = heading.map_or(line, |heading| &line[heading.len() + 1..]);
         let (heading, text) = (heading.map(str::to_owned), text.trim().to_owned());
-        Block { heading, text, lines: Vec::new() }
+        NoteBlock { heading, text, lines: Vec::new() }
     }
 
     fn add(&mut self, line: &str) {

@@ -8,7 +8,7 @@ use ratatui::widgets::Paragraph;
 use weir_text::units;
 
 use super::view::{LABEL, View, dim, label};
-use crate::tui::heat::{Column, Rows};
+use crate::tui::heat::{HeatSteps, Rows};
 
 /// Describes the map in the columns beside its label.
 pub(super) fn title(view: &View, columns: u16) -> Line<'static> {
@@ -27,7 +27,7 @@ pub(super) fn plot(frame: &mut Frame, view: &View, area: Rect) {
     let areas = Layout::horizontal([Constraint::Length(LABEL as u16), Constraint::Min(0)]);
     let [labels, plot] = areas.areas(area);
     let skipped = view.state.past.len().saturating_sub(plot.width.into());
-    let columns: Vec<&Column> =
+    let columns: Vec<&HeatSteps> =
         view.state.past.iter().skip(skipped).map(|past| &past.latency).collect();
     let Some(rows) = Rows::of(columns.iter().copied(), plot.height) else { return };
     let counts = |row: u16| {

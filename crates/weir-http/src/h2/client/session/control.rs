@@ -1,26 +1,26 @@
 //! Frames other than HEADERS and DATA: what they change in the connection and in its streams.
 
-use super::Session;
+use super::ClientSession;
 use crate::StreamEventKind;
-use crate::h2::fault::{ErrorCode, Fault};
-use crate::h2::frame::Frame;
+use crate::h2::fault::{ErrorCode, H2Fault};
+use crate::h2::frame::H2Frame;
 
-impl Session {
+impl ClientSession {
     /// Handles a frame other than HEADERS and DATA. The first one must be SETTINGS (RFC 9113 §3.4).
     #[cold]
-    pub(super) fn control(&mut self, frame: Frame<'_>) -> Result<(), Fault> {
+    pub(super) fn control(&mut self, frame: H2Frame<'_>) -> Result<(), H2Fault> {
         match frame {
-            Frame::Settings(payload) => self.settings(payload),
-            _ if self.link.peer.is_none() => Err(Fault::PROTOCOL),
-            Frame::Reset { stream, code } => self.reset_by_peer(stream, code),
-            Frame::WindowUpdate { stream: stream @ 1.., bytes } => {
+            H2Frame::Settings(payload) => self.settings(payload),
+            _ if self.link.peer.is_none() => Err(H2Fault::PROTOCOL),
+            H2Frame::Reset { stream, code } => self.reset_by_peer(stream, code),
+            H2Frame::WindowUpdate { stream: stream @ 1.., bytes } => {
                 self.window_update(stream, bytes)
             }
-            Frame::GoAway { last_stream, code } => {
+            H2Frame::GoAway { last_stream, code } => {
                 self.go_away(last_stream, code);
                 self.link.count_idle()
             }
-            Frame::Malformed { stream, fault } => {
+            H2Frame::Malformed { stream, fault } => {
                 if let Some(slot) = self.streams.find(stream) {
                     self.fail_stream(slot, fault);
                 }
@@ -30,12 +30,12 @@ impl Session {
         }
     }
 
-    fn settings(&mut self, payload: &[u8]) -> Result<(), Fault> {
+    fn settings(&mut self, payload: &[u8]) -> Result<(), H2Fault> {
         let is_first = self.link.peer.is_none();
         let change = self.link.settings(payload)?;
         // A server must not enable what only it would use (RFC 9113 §6.5.2).
         if self.link.peer.is_some_and(|peer| peer.enable_push) {
-            return Err(Fault::PROTOCOL);
+            return Err(H2Fault::PROTOCOL);
         }
         if change != 0 && !is_first {
             self.streams.open().try_for_each(|(_, _, stream)| stream.send_window.change(change))?;
@@ -43,7 +43,7 @@ impl Session {
         Ok(())
     }
 
-    fn reset_by_peer(&mut self, number: u32, code: ErrorCode) -> Result<(), Fault> {
+    fn reset_by_peer(&mut self, number: u32, code: ErrorCode) -> Result<(), H2Fault> {
         match self.streams.find(number) {
             Some(slot) => {
                 let is_returned =
@@ -60,7 +60,7 @@ impl Session {
         }
     }
 
-    fn window_update(&mut self, number: u32, bytes: u32) -> Result<(), Fault> {
+    fn window_update(&mut self, number: u32, bytes: u32) -> Result<(), H2Fault> {
         let Some(slot) = self.streams.find(number) else {
             return self.link.count_late(self.is_idle(number));
         };
