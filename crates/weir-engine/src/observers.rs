@@ -1,7 +1,7 @@
 //! The observers of one worker, which see exchanges one by one.
 //!
-//! To add one, implement [`ExchangeObserver`] in a file of its own below, and add its `mod` here and its
-//! line in [`Observers::new`].
+//! To add one, implement [`ExchangeObserver`] in a file of its own below, and add its `mod` here
+//! and its line in [`Observers::new`].
 
 mod destinations;
 mod raw_writer;

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn remainders_are_dealt() {
+    fn remainders_are_partitioned() {
         let owned: Vec<u32> =
             (0..4).map(|part| Partition::new(part, 4, 10).own_connections).collect();
         assert_eq!(owned, [3, 3, 2, 2]);

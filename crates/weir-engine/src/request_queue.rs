@@ -28,7 +28,7 @@ pub(crate) struct RequestQueue {
     /// True if responses may change the script's next request.
     pub(crate) is_learning: bool,
     /// True if each batch is made for one connection.
-    pub(crate) knows_connections: bool,
+    pub(crate) takes_connections: bool,
     /// True if the connection that is free next is reserved for a batch when it is made.
     pub(crate) reserves: bool,
 }
@@ -36,7 +36,7 @@ pub(crate) struct RequestQueue {
 impl RequestQueue {
     /// Returns the most batches to make ahead.
     pub(crate) fn limit(&self) -> usize {
-        if self.is_learning || self.knows_connections { AHEAD_LEARNING } else { AHEAD }
+        if self.is_learning || self.takes_connections { AHEAD_LEARNING } else { AHEAD }
     }
 
     /// Returns the number of batches that are ready.

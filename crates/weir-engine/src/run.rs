@@ -9,7 +9,7 @@ use std::{io, thread};
 
 use weir_io::{Backend, BackendOptions, Clock, Engine, Nanos, OnBackend};
 use weir_result::{IoEngine, Measurements, Plan, Slice, align_slices};
-use weir_script::{ScriptError, Worker};
+use weir_script::{ScriptError, WorkerState};
 use weir_text::setting::THREADS;
 
 use crate::control::{Control, ScriptFailure};
@@ -67,7 +67,7 @@ pub struct RunResults {
     /// Measurements over all workers.
     pub measurements: Measurements,
     /// Scripts by worker number, except those of lost workers.
-    pub scripts: Vec<(u32, Worker)>,
+    pub scripts: Vec<(u32, WorkerState)>,
     /// Workers whose script did not return, and whose measurements are lost.
     pub lost: Vec<ScriptFailure>,
 }
@@ -82,7 +82,7 @@ pub fn run(
     clock: Clock,
     control: &Arc<Control>,
     live: Option<&LiveSender>,
-    scripts: Vec<Worker>,
+    scripts: Vec<WorkerState>,
 ) -> Result<RunResults, RunError> {
     // Each worker has dozens of histograms, sparse ones if there are many workers.
     weir_sys::map_large_blocks();
@@ -121,7 +121,7 @@ pub fn run(
 struct Ended {
     worker: u32,
     result: Result<Measurements, RunError>,
-    script: Option<Worker>,
+    script: Option<WorkerState>,
 }
 
 /// Waits for every worker in `waiting`. If a script does not return, the other workers are stopped,
@@ -221,7 +221,7 @@ struct WorkerThread {
     clock: Clock,
     control: Arc<Control>,
     live: Option<LiveSender>,
-    script: Option<Worker>,
+    script: Option<WorkerState>,
 }
 
 impl OnBackend for &mut WorkerThread {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use weir_http::{Interest, RawRequest, RawRequestError, ReceivedResponse, Request, read_requests};
 use weir_io::{Backend, ConnId, Nanos};
 use weir_result::{Callback, CallbackUsage, ScriptUsage};
-use weir_script::{About, Calls, ScriptError, Worker};
+use weir_script::{About, Calls, ScriptError, WorkerState};
 use weir_text::setting::STREAMS;
 
 use crate::control::{CallbackWatch, Control};
@@ -23,7 +23,7 @@ const LONG_NS: u64 = 1_000_000;
 /// A worker's script while the load runs.
 #[derive(Debug)]
 pub(crate) struct Script<'a> {
-    state: &'a mut Worker,
+    state: &'a mut WorkerState,
     pub(crate) calls: Calls,
     control: &'a Control,
     watch: &'a CallbackWatch,
@@ -66,7 +66,7 @@ pub(crate) struct Batch {
 impl<'a> Script<'a> {
     /// Returns the script of worker `number`. A `scheme` is given if requests are sent as fields.
     pub(crate) fn new(
-        state: &'a mut Worker,
+        state: &'a mut WorkerState,
         number: u32,
         connections: u32,
         control: &'a Control,
@@ -74,7 +74,7 @@ impl<'a> Script<'a> {
     ) -> Script<'a> {
         let calls = state.calls();
         let mut outstanding = Vec::new();
-        if calls.knows_connections {
+        if calls.takes_connections {
             outstanding.resize_with(connections as usize, Batch::default);
         }
         Script {
@@ -130,7 +130,7 @@ impl<'a> Script<'a> {
 
     /// Reports a new socket of `conn` to the script.
     pub(crate) fn opened(&mut self, conn: ConnId, backend: &mut impl Backend) {
-        if self.calls.knows_connections
+        if self.calls.takes_connections
             && let Err(error) = self.state.opened(conn.0)
         {
             self.fail(error, backend.now());
@@ -205,7 +205,7 @@ impl<'a> Script<'a> {
         if self.is_over() {
             return 0;
         }
-        let conn = self.calls.knows_connections.then_some(conn.0);
+        let conn = self.calls.takes_connections.then_some(conn.0);
         let from = self.enter(Callback::Delay, backend);
         let asked = self.state.delay(conn);
         self.leave(Callback::Delay, from, backend);

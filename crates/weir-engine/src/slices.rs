@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_that_nobody_saw_are_looked_at_later() {
+    fn ends_without_an_event_are_checked_later() {
         let mut slices = Slices::new(&timeline(Nanos(1_000 + 30 * 1_000_000)));
         slices.end(Nanos(1_000 + 3_500_000), 7, |at| at.0);
         let finished = slices.finish(&timeline(Nanos(30_001_000)), 30_001_000, &BTreeMap::new());

@@ -184,7 +184,7 @@ impl<'a, R> RequestSource<'a, R> {
             return false;
         }
         let is_free = !demand.connections.ready.is_empty();
-        let waits = queue.is_learning || queue.knows_connections;
+        let waits = queue.is_learning || queue.takes_connections;
         // While no connection is free nothing can be sent, but responses may still change later
         // requests.
         let soon = now.after(self.request_mean_ns());
@@ -256,18 +256,18 @@ impl<R> SourceKind<R> {
         backend: &mut impl Backend,
     ) -> SourceKind<R> {
         let calls = script.calls;
-        let (is_learning, knows_connections) = (calls.response.is_some(), calls.knows_connections);
-        assert!(!(L::STREAMS && knows_connections), "a script that knows connections needs HTTP/1");
+        let (is_learning, takes_connections) = (calls.response.is_some(), calls.takes_connections);
+        assert!(!(L::STREAMS && takes_connections), "a script that takes connections needs HTTP/1");
         // Streams leave room for other strings, in any order.
-        let reserves = knows_connections || (job.plan.load == Load::ClosedLoop && !L::STREAMS);
+        let reserves = takes_connections || (job.plan.load == Load::ClosedLoop && !L::STREAMS);
         let mut queue = RequestQueue::default();
-        (queue.knows_connections, queue.reserves) = (knows_connections, reserves);
+        (queue.takes_connections, queue.reserves) = (takes_connections, reserves);
         if calls.request {
             queue.is_learning = is_learning;
             return SourceKind::Made(queue);
         }
         let batch = script.static_request(backend);
-        if !knows_connections
+        if !takes_connections
             && let Some(request) = L::request_in(&batch, job.plan.depth(), backend)
         {
             return SourceKind::Same(request);

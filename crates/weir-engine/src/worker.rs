@@ -61,7 +61,7 @@ pub fn run_on<B: Backend>(
     control: &Control,
     backend: B,
     live: Option<LiveSender>,
-    script: Option<&mut weir_script::Worker>,
+    script: Option<&mut weir_script::WorkerState>,
 ) -> io::Result<Measurements> {
     match &job.protocol {
         ProtocolFactory::Http1 => {
@@ -101,7 +101,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         control: &'a Control,
         mut backend: B,
         live: Option<LiveSender>,
-        script: Option<&'a mut weir_script::Worker>,
+        script: Option<&'a mut weir_script::WorkerState>,
         lane: impl FnOnce(&Job, &mut Connections) -> L,
     ) -> Worker<'a, B, L> {
         let partition = job.partition(number);

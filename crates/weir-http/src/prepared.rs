@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn http10_closes_unless_it_is_told_not_to() {
+    fn http10_closes_without_keep_alive() {
         let check = |headers: &[(&str, &str)], closes| {
             let headers: Vec<_> =
                 headers.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();

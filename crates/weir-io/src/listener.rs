@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_the_port_the_kernel_chose() {
+    fn has_the_port_that_the_kernel_chose() {
         let listener = Listener::bind(&any_port(), ListenOptions::default()).expect("bind");
         let Endpoint::Tcp(address) = listener.local_endpoint().expect("name") else {
             panic!("a TCP listener has a TCP address");
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn several_share_one_port_only_when_told_to() {
+    fn several_share_one_port_only_by_option() {
         let shared = ListenOptions { reuse_port: true };
         let first = Listener::bind(&any_port(), shared).expect("bind");
         let endpoint = first.local_endpoint().expect("name");

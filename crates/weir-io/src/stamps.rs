@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn transmissions_are_told_ahead_once_and_in_order() {
+    fn transmissions_are_announced_once_and_in_order() {
         let check = |sent: &[usize], transmissions: &[(u32, u64)], expected: &[u64]| {
             assert_eq!(
                 reported(sent, transmissions, 500, Some(400)),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_sample_only_what_was_asked_for_is_owed() {
+    fn of_a_sample_only_requested_stamps_are_owed() {
         let mut stamps = Stamps::new(StampRequest::Sample).expect("requests stamps");
         for send in 0..100u32 {
             let with_stamp = stamps.requests_stamp();
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_driver_that_does_not_stamp_is_not_asked_for_ever() {
+    fn a_driver_that_does_not_stamp_is_not_polled_for_ever() {
         let (silent, _peer) = std::os::unix::net::UnixStream::pair().expect("a pair");
         let silent = silent.into();
         let mut stamps = all();

@@ -37,7 +37,7 @@ mod sending;
 mod stamped;
 mod vectors;
 
-use acceptor::Acceptor;
+use acceptor::UringAcceptor;
 use alarm::Alarm;
 use buffers::Buffers;
 use notes::PendingWork;
@@ -66,7 +66,7 @@ pub struct Uring {
     waker: Option<Waker>,
     alarm: Alarm,
     slow: SlowSends,
-    acceptors: Vec<Acceptor>,
+    acceptors: Vec<UringAcceptor>,
     /// Sockets accepted while no number was free.
     waiting: VecDeque<(OwnedFd, bool)>,
     notes: PendingWork,
@@ -298,7 +298,7 @@ impl Backend for Uring {
     socket_core::core_calls!();
 
     fn listen(&mut self, listener: Listener) -> io::Result<()> {
-        self.acceptors.push(Acceptor::new(listener)?);
+        self.acceptors.push(UringAcceptor::new(listener)?);
         Ok(())
     }
 

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn stamps_become_instants_to_the_error_that_is_told() {
+    fn stamps_become_instants_within_the_reported_error() {
         let mut wall = Wall::new(Clock::start());
         assert_eq!(wall.convert(WallTime(YEARS), Nanos(5)), None, "nothing is known yet");
         for (round, bracket_ns) in [900, 60, 300, 90].into_iter().enumerate() {

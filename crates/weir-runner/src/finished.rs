@@ -19,7 +19,7 @@ pub struct Finished {
     pub(crate) interrupts: Interrupts,
     pub(crate) figures: Option<Figures>,
     /// A script after the load, with the states that the workers give back.
-    pub(crate) script: Option<(Scripts, Vec<weir_script::Worker>)>,
+    pub(crate) script: Option<(Scripts, Vec<weir_script::WorkerState>)>,
     /// Failures of the script, each in one line, with the calls that led to it.
     pub(crate) script_failures: Vec<(String, String)>,
 }

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_tells_no_secret() {
+    fn an_error_has_no_secret() {
         for (url, wrong, reason) in [
             ("http://h", "hunter2", "not a list of NAME=VALUE"),
             ("http://h", "Bearer hunter2=", "not a list of NAME=VALUE"),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use weir_script::{About, Main, Mode, Options, ScriptError, Worker};
+use weir_script::{About, Main, Mode, Options, ScriptError, WorkerState};
 
 const BATCHES: usize = 200;
 const CALLS_PER_BATCH: u32 = 5_000;
@@ -107,7 +107,7 @@ fn main() -> Result<(), ScriptError> {
     Ok(())
 }
 
-fn worker(file: &Path, script: &str) -> Result<Worker, ScriptError> {
+fn worker(file: &Path, script: &str) -> Result<WorkerState, ScriptError> {
     std::fs::write(file, script).expect("the temporary directory can be written");
     let mut main = Main::load(options(file.to_owned()))?;
     main.set_addresses(&[])?;
@@ -133,7 +133,7 @@ fn options(file: PathBuf) -> Options {
     }
 }
 
-fn respond(worker: &mut Worker, call: u32, is_varied: bool) -> Result<(), ScriptError> {
+fn respond(worker: &mut WorkerState, call: u32, is_varied: bool) -> Result<(), ScriptError> {
     let id = call.to_be_bytes();
     let varied = is_varied.then_some(("X-Request-Id".as_bytes(), &id[..]));
     let fields = FIELDS.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));

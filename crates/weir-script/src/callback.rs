@@ -23,7 +23,7 @@ pub struct Calls {
     /// Parts of a response that `response()` declares; none if there is no `response()`.
     pub response: Option<Wants>,
     /// True if a callback declares the connection, or the request behind a response.
-    pub knows_connections: bool,
+    pub takes_connections: bool,
 }
 
 /// Parts of a response that the script reads.

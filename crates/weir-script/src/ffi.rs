@@ -19,7 +19,7 @@ use crate::state::LuaState;
 
 /// One worker's state, with its callbacks at fixed stack indices: made by [`Main`](crate::Main),
 /// moved into the worker's thread for the run and back after it.
-pub struct Worker {
+pub struct WorkerState {
     pub(crate) number: u32,
     pub(crate) state: LuaState,
     pub(crate) flags: Rc<Flags>,
@@ -35,11 +35,12 @@ pub struct Worker {
     fields: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-// SAFETY: a `Worker` owns one whole Lua state. All handles into it (`LuaState`, the closures inside
-// Lua and their `Rc<Flags>`) belong to this value and move with it; `LuaState` and `Flags` are lent
-// within this crate only, and no code there keeps a clone of a handle elsewhere. LuaJIT and mlua's
-// binding keep no state per operating-system thread. It is not `Sync`: only one thread has it.
-unsafe impl Send for Worker {}
+// SAFETY: a `WorkerState` owns one whole Lua state. All handles into it (`LuaState`, the closures
+// inside Lua and their `Rc<Flags>`) belong to this value and move with it; `LuaState` and `Flags`
+// are lent within this crate only, and no code there keeps a clone of a handle elsewhere. LuaJIT
+// and mlua's binding keep no state per operating-system thread. It is not `Sync`: only one thread
+// has it.
+unsafe impl Send for WorkerState {}
 
 /// Returns `FILE:LINE` of a Lua function's definition; none for a C function.
 fn definition(function: &Function) -> Option<String> {
@@ -61,7 +62,7 @@ struct Places {
     response: c_int,
 }
 
-impl Worker {
+impl WorkerState {
     pub(crate) fn new(number: u32, state: LuaState, flags: Rc<Flags>) -> Self {
         Self {
             number,

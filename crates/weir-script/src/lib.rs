@@ -58,7 +58,7 @@ pub use callback::{About, Calls, Wants};
 pub use calling::{Call, Calling};
 pub use error::{NO_ENGINE, ScriptError};
 #[cfg(feature = "luajit")]
-pub use ffi::Worker;
+pub use ffi::WorkerState;
 #[cfg(feature = "luajit")]
 pub use main_state::Main;
 pub use options::{Mode, Options};

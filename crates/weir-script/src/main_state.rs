@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 
 use crate::error::ScriptError;
-use crate::ffi::Worker;
+use crate::ffi::WorkerState;
 use crate::ffi::open::full_lua;
 use crate::options::Options;
 use crate::state::{LuaState, texts};
@@ -69,7 +69,7 @@ impl Main {
     pub fn add_worker(&mut self) -> Result<(), ScriptError> {
         let index = self.crew.borrow().len();
         let number = u32::try_from(index + 1).expect("fewer threads than 2^32");
-        let worker = Worker::load(&self.options, number)?;
+        let worker = WorkerState::load(&self.options, number)?;
         self.crew.borrow_mut().push(Some(worker));
         let reach = Reach::Worker { crew: Rc::clone(&self.crew), index };
         let limit = self.options.memory_limit_bytes;
@@ -84,15 +84,15 @@ impl Main {
     /// Returns the workers for the run, in the order in which they were added, and clears their
     /// stop flags; `thread.addr` stays. Until the workers are returned, thread objects of the main
     /// state fail with the error that the thread is running.
-    pub fn take_workers(&mut self) -> Vec<Worker> {
+    pub fn take_workers(&mut self) -> Vec<WorkerState> {
         let mut crew = self.crew.borrow_mut();
-        let taken: Vec<Worker> = crew.iter_mut().filter_map(Option::take).collect();
-        taken.iter().for_each(Worker::start);
+        let taken: Vec<WorkerState> = crew.iter_mut().filter_map(Option::take).collect();
+        taken.iter().for_each(WorkerState::start);
         taken
     }
 
     /// Takes the workers back after the run, in any order.
-    pub fn return_workers(&mut self, workers: Vec<Worker>) {
+    pub fn return_workers(&mut self, workers: Vec<WorkerState>) {
         let mut crew = self.crew.borrow_mut();
         for worker in workers {
             let index = worker.number as usize - 1;
@@ -106,7 +106,7 @@ impl Main {
     ///
     /// The first error raised; the remaining `teardown` functions are then not called.
     pub fn teardown(&mut self) -> Result<(), ScriptError> {
-        self.crew.borrow().iter().flatten().try_for_each(Worker::teardown)
+        self.crew.borrow().iter().flatten().try_for_each(WorkerState::teardown)
     }
 
     /// True if the script defines `done`.

@@ -9,12 +9,12 @@ use mlua::{Lua, LuaString, Table, Value};
 
 use crate::callback::Flags;
 use crate::error::NOT_ENOUGH;
-use crate::ffi::Worker;
+use crate::ffi::WorkerState;
 use crate::memory;
 use crate::transfer::Datum;
 
 /// Workers by their number; none for a worker that is taken for a run.
-pub(crate) type Crew = Rc<RefCell<Vec<Option<Worker>>>>;
+pub(crate) type Crew = Rc<RefCell<Vec<Option<WorkerState>>>>;
 
 /// State that a thread object stands for.
 #[derive(Clone)]

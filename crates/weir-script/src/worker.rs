@@ -8,7 +8,7 @@ use mlua::{Function, LuaString};
 
 use crate::callback::{Arities, Calls, Flags, Wants};
 use crate::error::ScriptError;
-use crate::ffi::Worker;
+use crate::ffi::WorkerState;
 use crate::ffi::open::full_lua;
 use crate::options::Options;
 use crate::state::LuaState;
@@ -17,13 +17,13 @@ use crate::thread::own_functions;
 type Callbacks =
     (Option<LuaString>, Option<Function>, u32, Option<Function>, u32, Option<Function>, u32);
 
-impl fmt::Debug for Worker {
+impl fmt::Debug for WorkerState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Worker").field("number", &self.number).finish_non_exhaustive()
     }
 }
 
-impl Worker {
+impl WorkerState {
     /// Runs the file in a new state and sets `wrk.thread` there.
     pub(crate) fn load(options: &Options, number: u32) -> Result<Self, ScriptError> {
         let state = LuaState::load(full_lua(), options, number)?;
@@ -31,7 +31,7 @@ impl Worker {
         let limit = options.memory_limit_bytes;
         let functions = state.make("load", |lua| own_functions(lua, &flags, limit))?;
         state.call::<()>("load", "own_thread", functions)?;
-        Ok(Worker::new(number, state, flags))
+        Ok(WorkerState::new(number, state, flags))
     }
 
     /// Runs `init(args)` and looks up the callbacks that the script defined.
@@ -51,7 +51,7 @@ impl Worker {
             response: response
                 .as_ref()
                 .map(|_| Wants { fields: response_arity >= 2, body: response_arity >= 3 }),
-            knows_connections: request_arity >= 1 || delay_arity >= 1 || response_arity >= 4,
+            takes_connections: request_arity >= 1 || delay_arity >= 1 || response_arity >= 4,
         };
         let arities =
             Arities { request: request_arity, delay: delay_arity, response: response_arity };
@@ -82,7 +82,7 @@ impl Worker {
     ///
     /// The state has no memory left.
     pub fn opened(&mut self, connection: u32) -> Result<(), ScriptError> {
-        if !self.calls.knows_connections {
+        if !self.calls.takes_connections {
             return Ok(());
         }
         self.state.call("request", "opened", connection + 1)

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_an_example() {
+    fn what_is_wrong_is_reported_with_an_example() {
         let check = |text: &str, part: &str| {
             let error = text.parse::<Delay>().expect_err(text).to_string();
             assert!(error.contains(text) && error.contains(part), "{error}");

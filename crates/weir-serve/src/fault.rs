@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_an_example() {
+    fn what_is_wrong_is_reported_with_an_example() {
         for text in ["reset", "reset:", "reset:2", "reset:-1", "reset:1/0", "reset:2/5", "reset:x"]
         {
             let error = text.parse::<Fault>().expect_err(text).to_string();

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn responses_are_framed_as_told() {
+    fn responses_are_framed_as_configured() {
         let plain = Responses { body_bytes: Law::Fixed(5), ..Responses::default() };
         check(plain.clone(), false, false, "HTTP/1.1 200|content-length: 5||HTTP/", false);
         check(plain.clone(), true, false, "HTTP/1.1 200|content-length: 5||", false);

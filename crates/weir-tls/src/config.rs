@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_returning_client_is_made_only_if_asked_for() {
+    fn a_returning_client_is_made_only_if_requested() {
         let config = |resume| TlsConfig::new(&TlsOptions { resume, ..options("localhost") });
         assert!(config(false).expect("a name").returning_client().is_none());
         assert!(config(true).expect("a name").returning_client().is_some());
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_ca_file_somebody_is_trusted() {
+    fn without_a_ca_file_the_roots_of_the_system_are_trusted() {
         assert!(!roots::of_machine().is_empty());
     }
 

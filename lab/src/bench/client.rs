@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn weir_is_told_the_load() {
+    fn weir_gets_the_load() {
         let words = |load: ClosedLoad, flags: &[&str]| {
             show(&weir_words(&load, flags, 2, "URL")).to_string()
         };

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn floors_are_told() {
+    fn floors_are_reported() {
         let floor = |holds| line(&SpeedFloor { text: "mean".to_owned(), holds });
         assert_eq!(floor(Some(true)), "mean, holds");
         assert_eq!(floor(Some(false)), "mean, fails");

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn every_program_is_told_the_same() {
+    fn every_program_gets_the_same_load() {
         let load = ClosedLoad::of(20);
         check(Peer::Wrk, load, Some("-t1 -c20 -d2s URL"));
         check(Peer::Wrk, load.closing(), Some("-t1 -c20 -d2s -H Connection: close URL"));

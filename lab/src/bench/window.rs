@@ -31,8 +31,8 @@ pub(super) fn window(fixture: &Fixture) -> Result<Section> {
             let (_, document) = clients::weir(&fixture.weir, None, &words, &server.url)?;
             let counted = server.counts_since(before)?.requests;
             let sent = document.accounting.sent.total;
-            let asked_ns = document.plan.duration_ns.context("the plan has no duration")?;
-            let deviation_ms = deviation_ns(asked_ns, &document.phases) / 1e6;
+            let requested_ns = document.plan.duration_ns.context("the plan has no duration")?;
+            let deviation_ms = deviation_ns(requested_ns, &document.phases) / 1e6;
             worst_ms = worst_ms.max(deviation_ms);
             section.row(&[
                 ("load", &load),
@@ -61,9 +61,9 @@ pub(super) fn window(fixture: &Fixture) -> Result<Section> {
 }
 
 /// Returns the largest deviation over the workers from the length asked for, in nanoseconds.
-fn deviation_ns(asked_ns: u64, workers: &[Phases]) -> f64 {
+fn deviation_ns(requested_ns: u64, workers: &[Phases]) -> f64 {
     let windows = workers.iter().map(|worker| worker.t1_ns - worker.t0_ns);
-    windows.map(|window_ns| window_ns.abs_diff(asked_ns)).max().unwrap_or(0) as f64
+    windows.map(|window_ns| window_ns.abs_diff(requested_ns)).max().unwrap_or(0) as f64
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn estimates_tell_their_interval() {
+    fn estimates_have_their_interval() {
         let sure = MedianInterval { median: 1.234, interval: Some((1.2, 1.3)) };
         assert_eq!(estimate(&sure), "**1.23** (1.20–1.30)");
         let unsure = MedianInterval { median: 1.234, interval: None };

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_is_told() {
+    fn what_failed_is_reported() {
         let mut entry = entry("V1");
         entry.outcome = Outcome::NotAsExpected;
         entry.failures = vec!["it fell".to_owned(), "twice".to_owned()];

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_names_are_told_apart_by_their_files() {
+    fn equal_names_are_distinguished_by_their_files() {
         let own = |of| file("struct A;", &[("impl A", of)]);
         let (one, other) = ("crates/x/src/one.rs", "crates/x/src/other.rs");
         check_files(&[(one, own(30)), (other, own(30))], &[]);

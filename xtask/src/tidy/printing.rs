@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_panics_where_nobody_reads_is_found() {
+    fn panics_without_a_reader_are_found() {
         let body = "//! A.\nfn a() {\n    eprintln!(\"b\");\n}\n";
         check_file("crates/weir/src/a.rs", body, &[3]);
         check_file("crates/weir-serve/src/a.rs", body, &[3]);

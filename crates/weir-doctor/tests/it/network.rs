@@ -117,7 +117,7 @@ fn pacing_is_of_no_use_on_one_machine() {
 }
 
 #[test]
-fn slow_start_is_told_for_remote_servers() {
+fn slow_start_is_reported_for_remote_servers() {
     const AFTER_IDLE: &str = "proc/sys/net/ipv4/tcp_slow_start_after_idle";
     assert_eq!(Machine::healthy().local().finding("slow-start"), None);
     let remote = Machine::healthy().remote();

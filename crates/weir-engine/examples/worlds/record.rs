@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use weir_engine::{Control, Job, run_on};
 use weir_io::Nanos;
 use weir_result::{DocumentParts, Measurements, RawLog, RawRow, align_slices};
-use weir_script::{Main, Mode, Options, Worker};
+use weir_script::{Main, Mode, Options, WorkerState};
 use weir_sim::{Sim, TrueRequest, Truth};
 
 use crate::case::Case;
@@ -75,7 +75,7 @@ fn document(seed: u64, job: &Job, mut parts: Vec<Measurements>) -> Value {
 }
 
 /// Loads a script for one worker.
-fn script_state(text: &str) -> Worker {
+fn script_state(text: &str) -> WorkerState {
     let options = Options {
         file: PathBuf::from("random.lua"),
         source: Some(Arc::from(text.as_bytes())),

@@ -63,7 +63,7 @@ impl ConnectionLimits {
             discard: job.discard && job.tls.is_none() && shows.is_none() && !streams,
             fill: job.plan.load == Load::ClosedLoop && !streams,
             // Requests of a string are independent streams.
-            batches: calls.delay || (!streams && (calls.request || calls.knows_connections)),
+            batches: calls.delay || (!streams && (calls.request || calls.takes_connections)),
             delays: calls.delay,
             shows,
             late_responses: job.ending.late_responses,

@@ -85,7 +85,7 @@ impl Busy {
 }
 
 #[test]
-fn gathering_unasked_costs_nothing_where_requests_queue_in_the_server() {
+fn gathering_unrequested_costs_nothing_where_requests_queue_in_the_server() {
     let server =
         Server { workers: Workers::Limited(1), service: Law::Fixed(7 * US), ..Server::default() };
     for (connections, more_events) in [(50, 1.0), (100, 4.0), (1_000, 4.0)] {
@@ -99,7 +99,7 @@ fn gathering_unasked_costs_nothing_where_requests_queue_in_the_server() {
 }
 
 #[test]
-fn gathering_unasked_ends_where_nothing_queues() {
+fn gathering_unrequested_ends_where_nothing_queues() {
     for (connections, took_ns) in [(20, 150 * US), (100, 700 * US), (200, 1_400 * US)] {
         let service = Law::Uniform { low_ns: took_ns / 2, high_ns: took_ns / 2 * 3 };
         let server = Server { service, ..Server::default() };

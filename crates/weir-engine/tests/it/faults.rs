@@ -138,7 +138,7 @@ fn a_share_of_faults_is_counted_as_it_came() {
 }
 
 #[test]
-fn responses_behind_a_failed_one_are_never_asked_for_again() {
+fn responses_behind_a_failed_one_are_never_requested_again() {
     let plan = Plan { pipeline: 4, ..closed(1) };
     let mut world = serving(MS);
     let fault = ResponseFault::CloseWithin;

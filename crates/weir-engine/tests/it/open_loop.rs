@@ -241,7 +241,7 @@ fn a_client_that_stops_reports_itself() {
 }
 
 #[test]
-fn a_late_timer_is_told_as_lag() {
+fn a_late_timer_is_reported_as_lag() {
     let mut world = serving(MS);
     world.client.wake_late = weir_sim::Law::Uniform { low_ns: 1_000, high_ns: 50_000 };
     let plan = open(1_000, 1, 10);
@@ -326,7 +326,7 @@ fn a_warm_up_ends_when_the_load_is_steady() {
 }
 
 #[test]
-fn a_load_that_never_settles_is_measured_and_told() {
+fn a_load_that_never_settles_is_measured_and_reported() {
     // One connection serves 100 of the 200 requests per second, so the backlog grows.
     let plan = Plan { warmup_ns: 8 * SECOND, warmup_is_auto: true, ..open(200, 1, 1) };
     let plan = Plan { duration_ns: Some(2 * SECOND), ..plan };

@@ -27,7 +27,7 @@ fn times(run: &Run) -> Vec<u64> {
 }
 
 #[test]
-fn connects_are_as_far_apart_as_asked_however_long_each_takes() {
+fn connects_are_as_far_apart_as_requested_however_long_each_takes() {
     for connect_ns in [0, 100 * MS] {
         let run = run(far(connect_ns), &paced(closed(50), 1_000));
         let expected: Vec<u64> = (0..50).map(|index| index * MS).collect();
@@ -104,7 +104,7 @@ fn dealt(connections: u32, sources: &[&str], destinations: u8) -> Job {
 }
 
 #[test]
-fn connections_are_dealt_over_sources_and_destinations() {
+fn connections_are_partitioned_over_sources_and_destinations() {
     let job = dealt(7, &["127.0.1.1-127.0.1.2", "127.0.2.9"], 2);
     let mut all = vec![Vec::new(); 7];
     for number in 0..2 {

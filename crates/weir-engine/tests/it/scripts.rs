@@ -104,7 +104,7 @@ end
 }
 
 #[test]
-fn rests_are_exact() {
+fn delays_are_exact() {
     let script = "function delay() return 3 end";
     let run = run_script(serving(MS), &Plan { ..closed(2) }, script);
     check_well(&run, "rests");
@@ -263,7 +263,7 @@ fn a_number_of_requests_is_measured_exactly_in_batches() {
 }
 
 #[test]
-fn rests_hold_across_reconnects() {
+fn delays_hold_across_reconnects() {
     let mut world = serving(MS);
     world.server.responses.close_after = Some(1);
     world.network.connect = Law::Fixed(200 * US);
@@ -305,7 +305,7 @@ end
 }
 
 #[test]
-fn long_rests_are_not_the_end_of_a_number_of_requests() {
+fn long_delays_are_not_the_end_of_a_number_of_requests() {
     let plan = Plan { requests: Some(3), duration_ns: None, timeout_ns: SECOND, ..closed(1) };
     let plan = Plan { connect_timeout_ns: SECOND, ..plan };
     let run = run_script(serving(MS), &plan, "function delay() return 60000 end");

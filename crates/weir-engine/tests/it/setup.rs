@@ -15,7 +15,7 @@ use weir_result::{
     Arrivals, Document, DocumentParts, Histogram, IoEngine, Load, Measurements, Plan, Rate, Sent,
     StampChoice,
 };
-use weir_script::{Main, Mode, Options, Worker};
+use weir_script::{Main, Mode, Options, WorkerState};
 use weir_sim::{Fate, Law, Server, Sim, TrueRequest, Truth, World};
 
 /// A microsecond, a millisecond and a second in nanoseconds.
@@ -104,7 +104,7 @@ pub(crate) fn run_script(world: World, plan: &Plan, text: &str) -> Run {
 }
 
 /// Returns a worker's state with the script `text`.
-pub(crate) fn script(text: &str) -> Worker {
+pub(crate) fn script(text: &str) -> WorkerState {
     static FILES: AtomicU32 = AtomicU32::new(0);
     let number = FILES.fetch_add(1, Ordering::Relaxed);
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{number}.lua"));
@@ -137,7 +137,7 @@ pub(crate) fn run_job(
     job: &Job,
     number: u32,
     stop_at: Nanos,
-    script: Option<&mut Worker>,
+    script: Option<&mut WorkerState>,
 ) -> Run {
     let seed = world.seed.0;
     let sim = Sim::new(world);

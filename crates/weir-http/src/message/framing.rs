@@ -197,7 +197,7 @@ impl FramingFields {
     }
 }
 
-/// True if [`FramingFields::field`] processes a field of this name, which has no control characters.
+/// True if [`FramingFields::field`] processes a field of this name, without control characters.
 pub(crate) fn is_framing(name: &[u8]) -> bool {
     is_name(name, b"content-length")
         || is_name(name, b"connection")

@@ -12,7 +12,7 @@ use crate::socket;
 use crate::token::Token;
 
 /// A listener.
-pub(super) struct Acceptor {
+pub(super) struct UringAcceptor {
     pub(super) listener: Listener,
     /// True if the kernel is accepting on it.
     pub(super) armed: bool,
@@ -20,10 +20,10 @@ pub(super) struct Acceptor {
     pub(super) paused: bool,
 }
 
-impl Acceptor {
-    pub(super) fn new(listener: Listener) -> io::Result<Acceptor> {
+impl UringAcceptor {
+    pub(super) fn new(listener: Listener) -> io::Result<UringAcceptor> {
         socket::set_nonblocking(&listener.fd, false)?;
-        Ok(Acceptor { listener, armed: false, paused: false })
+        Ok(UringAcceptor { listener, armed: false, paused: false })
     }
 
     /// Makes the kernel accept on it, as number `at` of the listeners, unless it does or must not.

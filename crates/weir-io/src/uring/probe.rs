@@ -53,7 +53,7 @@ pub(crate) fn probe_uring() -> io::Result<()> {
         }
     }
     nop(&mut ring).map_err(|error| explained("io_uring NOP", error))?;
-    stalls_are_told(&mut ring).map_err(|error| explained("io_uring SEND", error))?;
+    stalls_are_reported(&mut ring).map_err(|error| explained("io_uring SEND", error))?;
     // The ring is dropped first, as the buffers must outlive it.
     let buffers = Buffers::new(&ring, 1, 1, false);
     drop(ring);
@@ -72,7 +72,7 @@ fn nop(ring: &mut Ring) -> io::Result<()> {
 
 /// Checks the assumption of `sending` on a send that cannot be completed at once. Before the enter
 /// returns, it must leave a completion with the number of bytes sent. Nothing may be sent after it.
-fn stalls_are_told(ring: &mut Ring) -> io::Result<()> {
+fn stalls_are_reported(ring: &mut Ring) -> io::Result<()> {
     let (here, mut there) = UnixStream::pair()?;
     let bytes = vec![0; TOO_MUCH];
     for (len, word) in [(1, 2), (TOO_MUCH, 3)] {

@@ -84,7 +84,7 @@ pub(crate) fn sends_after_the_peer_has_ended<B: Machine>() {
     driver.quiet();
 }
 
-pub(crate) fn lends_what_came_before_a_reset<B: Machine>() {
+pub(crate) fn delivers_what_came_before_a_reset<B: Machine>() {
     let mut driver = Driver::<B>::new();
     for len in [0, 1, 1000, 40_000] {
         let mut peer = pair(&mut driver);
@@ -100,7 +100,7 @@ pub(crate) fn lends_what_came_before_a_reset<B: Machine>() {
     }
 }
 
-pub(crate) fn lends_what_came_before_a_failed_send<B: Machine>() {
+pub(crate) fn delivers_what_came_before_a_failed_send<B: Machine>() {
     let mut driver = Driver::<B>::new();
     for len in [0, 1000, 40_000] {
         let mut peer = pair(&mut driver);

@@ -112,7 +112,7 @@ pub(crate) fn counts_generations<B: Machine>() {
     drop(listener);
 }
 
-pub(crate) fn lends_nothing_of_an_older_socket<B: Machine>() {
+pub(crate) fn delivers_nothing_of_an_older_socket<B: Machine>() {
     let (listener, endpoint) = tcp();
     let mut driver = Driver::<B>::new();
     for round in 0..50u16 {
@@ -152,7 +152,7 @@ pub(crate) fn lends_nothing_of_an_older_socket<B: Machine>() {
     }
 }
 
-pub(crate) fn lends_nothing_of_an_abandoned_connect<B: Machine>() {
+pub(crate) fn delivers_nothing_of_an_abandoned_connect<B: Machine>() {
     let (_listener, endpoint) = tcp();
     let (gone, unbound) = tcp();
     drop(gone);

@@ -167,7 +167,7 @@ pub(crate) fn stamps_a_sample_of_sends<B: Machine>() {
     server.join().expect("no panic");
 }
 
-pub(crate) fn stamps_nothing_unasked<B: Machine>() {
+pub(crate) fn stamps_nothing_unrequested<B: Machine>() {
     // A stamped connection elsewhere makes the kernel stamp every packet of the machine.
     let (mut driver, mut peer) = pair::<B>();
     let exchange = |driver: &mut Driver<B>, conn: u32, peer: &mut dyn ReadWrite| {

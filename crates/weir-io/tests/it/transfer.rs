@@ -302,7 +302,7 @@ pub(crate) fn discards_exactly_what_is_permitted<B: Machine>() {
     }
 }
 
-pub(crate) fn lends_what_nobody_permitted_to_discard<B: Machine>() {
+pub(crate) fn delivers_what_may_not_be_discarded<B: Machine>() {
     let (listener, endpoint) = tcp();
     let mut driver = Driver::<B>::new();
     let options = SocketOptions { discard: true, ..SocketOptions::default() };

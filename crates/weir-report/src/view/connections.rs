@@ -82,11 +82,11 @@ fn failures(connections: &ConnectionsSection) -> Vec<Fact> {
     };
     let mut failed = Vec::new();
     let connecting = of_phase(FailurePhase::Connect);
-    let (asked_text, open_text) = (units::count(asked), units::count(open));
+    let (requested_text, open_text) = (units::count(asked), units::count(open));
     match (open < asked, connecting.is_empty()) {
         (true, true) if connections.were_renewed() => {}
-        (true, true) => failed.push(format!("{open_text} of {asked_text} open")),
-        (true, false) => failed.push(format!("{open_text} of {asked_text} open: {connecting}")),
+        (true, true) => failed.push(format!("{open_text} of {requested_text} open")),
+        (true, false) => failed.push(format!("{open_text} of {requested_text} open: {connecting}")),
         (false, false) => failed.push(format!("failed to connect: {connecting}")),
         (false, true) => {}
     }

@@ -87,7 +87,7 @@ fn subject(study: &Study) -> String {
         [] => kind.to_owned(),
         [one] => format!("{kind} of {one}"),
         [one, other] => {
-            let [one, other] = told_apart(one, other);
+            let [one, other] = distinguished(one, other);
             format!("{kind} of {one} and {other}")
         }
         [one, ref others @ ..] => format!("{kind} of {one} and {} other targets", others.len()),
@@ -100,7 +100,7 @@ const COMMON_MIN: usize = 6;
 
 /// Shortens two long URLs where they are equal: at the begin of their paths, and at their ends. The
 /// parts that differ stay.
-fn told_apart(one: &str, other: &str) -> [String; 2] {
+fn distinguished(one: &str, other: &str) -> [String; 2] {
     if one.len().max(other.len()) <= URL_MAX {
         return [one.to_owned(), other.to_owned()];
     }
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn urls_are_cut_where_they_are_equal() {
         let check = |one: &str, other: &str, expected: [&str; 2]| {
-            assert_eq!(told_apart(one, other), expected);
+            assert_eq!(distinguished(one, other), expected);
         };
         check("http://h/a", "http://h/b", ["http://h/a", "http://h/b"]);
         check(

@@ -333,7 +333,7 @@ fn rates_of_the_run() {
 
 /// wrk has no uncorrected latencies, so that block is ignored.
 #[test]
-fn blocks_that_were_not_asked_for() {
+fn blocks_that_were_not_requested() {
     let figures = figures();
     let wrk = |lines| printed(ReportDialect::Wrk, &figures, lines);
     assert_eq!(wrk(WITH_ALL), wrk(WITH_LATENCY));

@@ -111,7 +111,7 @@ fn what_is_read_is_what_was_written() {
 }
 
 #[test]
-fn a_file_tells_of_its_run() {
+fn a_file_names_its_run() {
     let file = written(&[]);
     let metadata = file.metadata();
     for (key, expected) in [

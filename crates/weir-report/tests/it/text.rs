@@ -339,7 +339,7 @@ fn interrupted_while_connecting() {
 }
 
 #[test]
-fn fewer_connections_than_asked() {
+fn fewer_connections_than_requested() {
     let fixture = fine(Fixture::open_loop(20_000))
         .open(4_087, 10_000)
         .failures(FailurePhase::Connect, FailureCause::Errno(24), 5_913)

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_measured_is_nothing_said() {
+    fn nothing_measured_is_nothing_reported() {
         let nothing = proof(&[(Measurements::default(), Measurements::default())]);
         assert_eq!((nothing.throughput, nothing.p99, nothing.sent), (None, None, 0));
         assert!(!nothing.is_client_limited);

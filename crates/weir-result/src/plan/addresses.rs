@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_range_is_said() {
+    fn what_is_no_range_is_reported() {
         for (text, part) in [
             ("", "no IP address"),
             ("localhost", "no IP address"),

@@ -270,7 +270,7 @@ fn check(plan: &Plan, scripts: Option<&Scripts>) -> Result<()> {
         );
     }
     let is_http2 = matches!(plan.http, Some(HttpPlan::Http2(_)));
-    if is_http2 && scripts.is_some_and(|scripts| scripts.knows_connections) {
+    if is_http2 && scripts.is_some_and(|scripts| scripts.takes_connections) {
         bail!(
             "{HTTP} 2 cannot be used with a script whose functions take a connection: requests are \
              streams there; use {HTTP} 1.1"

@@ -66,7 +66,7 @@ pub(crate) struct Scripts {
     /// True if the script decides what is sent when, which excludes `--pipeline`.
     pub(crate) sets_the_pace: bool,
     /// True if functions of the script take a connection, which excludes HTTP/2.
-    pub(crate) knows_connections: bool,
+    pub(crate) takes_connections: bool,
     /// Addresses of its threads, if the script sets them.
     addresses: Vec<std::net::SocketAddr>,
     /// True if the script has a `done()`.
@@ -118,7 +118,7 @@ impl Scripts {
             watchdog: Some(watchdog),
             makes_requests: false,
             sets_the_pace: false,
-            knows_connections: false,
+            takes_connections: false,
             addresses: Vec::new(),
             has_done: false,
         }))
@@ -146,8 +146,8 @@ impl Scripts {
             let calls = worker.calls();
             self.makes_requests |= calls.request;
             self.addresses.extend(worker.address());
-            self.sets_the_pace |= calls.request || calls.delay || calls.knows_connections;
-            self.knows_connections |= calls.knows_connections;
+            self.sets_the_pace |= calls.request || calls.delay || calls.takes_connections;
+            self.takes_connections |= calls.takes_connections;
         }
         let first = workers.first().context("there is no thread")?;
         let plain = format!("GET {} HTTP/1.1\r\nHost: {}\r\n\r\n", url.path, url.authority());
@@ -177,7 +177,7 @@ impl Scripts {
     /// When one of them fails.
     pub(crate) fn finish(
         &mut self,
-        states: Vec<weir_script::Worker>,
+        states: Vec<weir_script::WorkerState>,
         figures: &Figures,
     ) -> Result<()> {
         self.main.return_workers(states);

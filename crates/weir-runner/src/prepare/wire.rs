@@ -37,7 +37,7 @@ impl Wire {
             }
             if let Err(error) = session.receive(&mut received, plain) {
                 session.take_output(&mut out);
-                let _told = exchange(&out, false);
+                let _is_sent = exchange(&out, false);
                 return Err(io::Error::other(error));
             }
         }

@@ -65,7 +65,7 @@ pub(crate) struct LoadOutcome {
     /// True if the run ended before its warm-up because no connection could be opened.
     pub(crate) is_unconnected: bool,
     /// States of the scripts.
-    pub(crate) states: Vec<weir_script::Worker>,
+    pub(crate) states: Vec<weir_script::WorkerState>,
     /// Scripts that failed: the first that raised an error, and all that never returned.
     pub(crate) failures: Vec<ScriptFailure>,
 }

@@ -99,7 +99,7 @@ impl Drop for Channel {
     fn drop(&mut self) {
         let out = self.wire.close();
         // The connection may have ended already, or the peer reads nothing.
-        let _told = self.stream.set_nonblocking(true).and_then(|()| self.stream.write_all(&out));
+        let _is_sent = self.stream.set_nonblocking(true).and_then(|()| self.stream.write_all(&out));
     }
 }
 

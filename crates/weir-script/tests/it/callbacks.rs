@@ -1,10 +1,10 @@
 //! `request`, `delay` and `response`: their arguments and results.
 
-use weir_script::{About, Calls, Wants, Worker};
+use weir_script::{About, Calls, Wants, WorkerState};
 
 use crate::support::{Script, request, request_of, worker_of};
 
-fn respond(worker: &mut Worker, status: u16, fields: &[(&str, &str)], body: &str) {
+fn respond(worker: &mut WorkerState, status: u16, fields: &[(&str, &str)], body: &str) {
     let about = About { connection: 6, request: b"GET /6" };
     let fields = fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
     worker.response(status, fields, body.as_bytes(), Some(about)).unwrap();
@@ -21,7 +21,7 @@ fn without_functions_there_is_one_request() {
 }
 
 #[test]
-fn requests_are_asked_for_one_by_one() {
+fn requests_are_requested_one_by_one() {
     let mut worker = worker_of(
         "local n = 0
          function request()
@@ -47,7 +47,7 @@ fn callbacks_may_be_assigned_during_init() {
     );
     let wants = Wants { fields: false, body: false };
     let expected =
-        Calls { request: true, delay: true, response: Some(wants), knows_connections: false };
+        Calls { request: true, delay: true, response: Some(wants), takes_connections: false };
     assert_eq!(worker.calls(), expected);
     assert_eq!(request(&mut worker), "GET");
 }
@@ -92,7 +92,7 @@ fn functions_of_the_library_are_callbacks_too() {
     let mut worker = worker_of("request, delay, response = os.tmpname, os.clock, math.max");
     let wants = Wants { fields: true, body: true };
     assert_eq!(worker.calls().response, Some(wants));
-    assert!(!worker.calls().knows_connections);
+    assert!(!worker.calls().takes_connections);
     assert!(!request(&mut worker).is_empty());
     worker.delay(Some(0)).unwrap();
 }
@@ -117,11 +117,11 @@ fn delays_are_whole_milliseconds() {
 }
 
 #[test]
-fn responses_are_told_as_far_as_they_are_declared() {
-    fn check(parameters: &str, wants: (bool, bool), knows_connections: bool) {
+fn responses_are_reported_as_far_as_they_are_declared() {
+    fn check(parameters: &str, wants: (bool, bool), takes_connections: bool) {
         let worker = worker_of(&format!("function response({parameters}) end"));
         let wants = Wants { fields: wants.0, body: wants.1 };
-        let expected = Calls { response: Some(wants), knows_connections, ..Calls::default() };
+        let expected = Calls { response: Some(wants), takes_connections, ..Calls::default() };
         assert_eq!(worker.calls(), expected, "{parameters}");
     }
     check("", (false, false), false);
@@ -135,7 +135,7 @@ fn responses_are_told_as_far_as_they_are_declared() {
 }
 
 #[test]
-fn responses_are_told() {
+fn responses_are_reported() {
     let mut worker = worker_of(
         "local said = {}
          function response(status, headers, body)
@@ -246,7 +246,7 @@ fn connections_are_tables_that_stay() {
          end
          function delay(connection) return connection.id end",
     );
-    assert!(worker.calls().knows_connections);
+    assert!(worker.calls().takes_connections);
     assert_eq!(worker.request(Some(6)).unwrap(), b"7 1 0 nil ");
     worker.opened(6).unwrap();
     worker.opened(6).unwrap();
@@ -261,7 +261,7 @@ fn connections_are_tables_that_stay() {
 #[test]
 fn who_declares_no_connection_gets_none() {
     let mut worker = worker_of("function request() return 'GET' end");
-    assert!(!worker.calls().knows_connections);
+    assert!(!worker.calls().takes_connections);
     worker.opened(0).unwrap();
     assert_eq!(request(&mut worker), "GET");
     let mut worker = worker_of("function request(connection) return type(connection) end");

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use weir_script::{Call, Calling, Main, ScriptError, Worker};
+use weir_script::{Call, Calling, Main, ScriptError, WorkerState};
 
 use crate::support::{Directory, Script, options, request, returned, worker_of};
 
@@ -202,7 +202,7 @@ fn workers_move_between_threads_and_back() {
     assert_eq!(script.done_error(), format!("sum {}", 4 * 5 * (0..500).sum::<u32>()));
 }
 
-fn serve(worker: &mut Worker, n: u32) {
+fn serve(worker: &mut WorkerState, n: u32) {
     assert!(worker.request(Some(n % 7)).unwrap().starts_with(b"POST /"));
     let number = n.to_string();
     let fields = [(&b"X-Number"[..], number.as_bytes())];

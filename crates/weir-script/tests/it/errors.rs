@@ -1,6 +1,6 @@
 //! Errors in each callback: a message with file and line, and the program continues.
 
-use weir_script::{ScriptError, Statistics, Worker};
+use weir_script::{ScriptError, Statistics, WorkerState};
 
 use crate::support::{Script, summary, worker_of, worker_with};
 
@@ -24,7 +24,7 @@ fn worker_error(script: &str) -> ScriptError {
     worker_with(script, |_| ()).err().unwrap()
 }
 
-fn respond(worker: &mut Worker) -> Result<(), ScriptError> {
+fn respond(worker: &mut WorkerState) -> Result<(), ScriptError> {
     let fields = [(&b"A"[..], &b"1"[..])];
     worker.response(200, fields.into_iter(), b"body", None)
 }

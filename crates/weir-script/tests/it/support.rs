@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use weir_script::{Errors, Main, Mode, Options, ScriptError, Statistics, Summary, Worker};
+use weir_script::{Errors, Main, Mode, Options, ScriptError, Statistics, Summary, WorkerState};
 
 pub(crate) const URL: &str = "http://example.test:8080/a?b=c";
 
@@ -95,17 +95,17 @@ impl Script {
 pub(crate) fn worker_with(
     script: &str,
     change: impl FnOnce(&mut Options),
-) -> Result<Worker, ScriptError> {
+) -> Result<WorkerState, ScriptError> {
     let mut script = Script::load(script, change)?;
     script.main.add_worker()?;
     Ok(script.main.take_workers().remove(0))
 }
 
-pub(crate) fn worker_of(script: &str) -> Worker {
+pub(crate) fn worker_of(script: &str) -> WorkerState {
     worker_with(script, |_| ()).unwrap()
 }
 
-pub(crate) fn request(worker: &mut Worker) -> String {
+pub(crate) fn request(worker: &mut WorkerState) -> String {
     String::from_utf8_lossy(worker.request(Some(0)).unwrap()).into_owned()
 }
 

@@ -159,7 +159,7 @@ fn a_thread_is_stopped_by_itself_during_the_run() {
 }
 
 #[test]
-fn a_thread_knows_its_own_globals() {
+fn a_thread_has_its_own_globals() {
     let script = "n = 5
                   function request()
                     wrk.thread:set('m', { wrk.thread:get('n') + 1 })

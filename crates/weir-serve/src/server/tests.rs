@@ -297,7 +297,7 @@ fn a_partial_response_without_a_body_is_half_a_head() {
 }
 
 #[test]
-fn stamps_tell_reading_and_sending() {
+fn stamps_separate_reading_and_sending() {
     let behaviour = with(|p| {
         p.stamps = true;
         p.delay = Delay::Fixed(Duration::from_nanos(500));
@@ -339,7 +339,7 @@ fn idle_connections_are_closed_and_busy_ones_not() {
 }
 
 #[test]
-fn statistics_are_told_and_not_counted() {
+fn statistics_are_reported_and_not_counted() {
     let server = run(Behaviour::default(), |fake| {
         fake.will(1, 0, FakeEvent::Accepted);
         received(fake, 2, 0, &GET.repeat(2));

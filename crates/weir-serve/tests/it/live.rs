@@ -553,7 +553,7 @@ fn serves_on_a_unix_socket() {
 }
 
 #[test]
-fn a_taken_address_is_said_with_the_remedy() {
+fn a_taken_address_is_reported_with_the_remedy() {
     let handle = spawn(ServeOptions::default()).expect("a free port");
     let listen = vec![handle.endpoint().clone()];
     let error = spawn(ServeOptions { listen, ..ServeOptions::default() }).expect_err("taken");

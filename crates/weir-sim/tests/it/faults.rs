@@ -172,7 +172,7 @@ fn a_share_of_faults_is_counted_as_it_comes() {
 }
 
 #[test]
-fn connects_fail_as_told() {
+fn connects_fail_as_configured() {
     let connect = vec![
         (Pick::First(2), ConnectFault::Refuse),
         (Pick::Exactly(vec![2]), ConnectFault::Hang),
@@ -232,7 +232,7 @@ fn sockets_beyond_the_limit_fail_at_once() {
 }
 
 #[test]
-fn sends_fail_as_told() {
+fn sends_fail_as_configured() {
     let send = vec![Pick::Every(5)];
     let (seen, _, sim) =
         run(World { faults: Faults { send, ..Faults::default() }, ..World::default() }, 20);

@@ -26,11 +26,11 @@ pub const LOOK_LEVEL: f64 = 0.018;
 /// Group-sequential comparison of two systems by their primary metric.
 ///
 /// After each look it continues or ends with the verdict that [`judge`] gives on [`paired_at`] the
-/// level [`LOOK_LEVEL`]: "faster" or "slower" ([`EffectVerdict::Lower`] or [`EffectVerdict::Higher`], by the
-/// direction of the metric), "no difference larger than x%" ([`EffectVerdict::Equivalent`]), or, after
-/// the last look, "undecided" with the number of pairs of a new study. A difference below the
-/// threshold ([`EffectVerdict::BelowThreshold`]) ends a study early only if its interval excludes the
-/// threshold.
+/// level [`LOOK_LEVEL`]: "faster" or "slower" ([`EffectVerdict::Lower`] or
+/// [`EffectVerdict::Higher`], by the direction of the metric), "no difference larger than x%"
+/// ([`EffectVerdict::Equivalent`]), or, after the last look, "undecided" with the number of pairs
+/// of a new study. A difference below the threshold ([`EffectVerdict::BelowThreshold`]) ends a
+/// study early only if its interval excludes the threshold.
 ///
 /// The interval of a verdict is the repeated confidence interval (Jennison and Turnbull, JRSS B 51,
 /// 1989): 98.2% by itself, and at least 95% for the intervals of all looks together. So it covers

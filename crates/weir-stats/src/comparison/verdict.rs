@@ -120,7 +120,7 @@ mod tests {
 
     /// Many more runs than the present number, or at least one.
     #[test]
-    fn undecided_always_asks_for_more() {
+    fn undecided_always_needs_more() {
         let skewed = difference(-0.001, 0.012, 0.025, 0.06);
         let [EffectVerdict::Undecided { runs_needed, .. }] = judge(&[skewed], 0.02)[..] else {
             panic!()

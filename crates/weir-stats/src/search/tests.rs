@@ -188,7 +188,7 @@ fn a_system_that_recovers_is_not_believed() {
 /// The share is 1% at each rate from 9,000 to 11,000: no trial can decide there, and the search
 /// reports that.
 #[test]
-fn what_cannot_be_told_apart_stays_inside() {
+fn what_cannot_be_distinguished_stays_inside() {
     let (found, search) = run(Goal::of_shares(vec![0.01]), 20_000.0, |rate_rps, duration_s| {
         let share = match rate_rps {
             ..9_000.0 => 0.001,

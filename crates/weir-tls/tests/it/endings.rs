@@ -84,7 +84,7 @@ fn a_server_without_tls_is_recognised_by_its_first_bytes() {
 }
 
 #[test]
-fn an_error_is_told_to_the_server_and_ends_the_connection() {
+fn an_error_is_sent_to_the_server_and_ends_the_connection() {
     let mut client = client(&insecure());
     let mut out = Vec::new();
     client.take_output(&mut out);

@@ -81,7 +81,7 @@ fn a_protocol_is_offered_and_chosen() {
 
 /// RFC 6066 §3: "Literal IPv4 and IPv6 addresses are not permitted".
 #[test]
-fn a_server_is_told_its_name_but_never_an_address() {
+fn server_name_indication_is_a_name_and_never_an_address() {
     let identity = Authority::new().sign(&["localhost"], 2000..2100);
     let check = |name: &str, expected: Option<&str>| {
         for version in VERSIONS {

@@ -106,7 +106,7 @@ fn a_certificate_out_of_its_time_is_refused_with_the_day() {
 }
 
 #[test]
-fn a_certificate_from_somebody_else_is_refused() {
+fn a_certificate_of_another_authority_is_refused() {
     let identity = Authority::new().sign(&["localhost"], 2000..2100);
     let stranger = Authority::named("another authority").file("stranger");
     let found = verdict(&identity, "localhost", stranger).unwrap_err();

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_assertion_is_told_with_the_remedy() {
+    fn what_is_no_assertion_is_reported_with_the_remedy() {
         wrong("", &["no comparison", "p99 < 5ms"]);
         wrong("p99", &["no comparison", "p99 < 5ms"]);
         wrong("p99 = 5ms", &["< <= > >= == !="]);

@@ -206,7 +206,7 @@ fn times_of_connections_are_counted_in_connections() {
 }
 
 #[test]
-fn numbers_without_a_confidence_fail_where_one_is_asked_for() {
+fn numbers_without_a_confidence_fail_where_one_is_required() {
     let document = document(&even(), 0);
     for (text, why) in [
         ("max < 1s", "a longer run may have a greater maximum; assert a percentile"),

@@ -318,7 +318,7 @@ fn renewing(part: u32, count: u32) -> Document {
 }
 
 #[test]
-fn connections_of_the_window_are_told_apart_and_added_up() {
+fn connections_of_the_window_are_distinguished_and_added_up() {
     let document = renewing(1, 1);
     let connections = &document.connections;
     assert_eq!((connections.connects_in_window, connections.connects_per_second), (3, 1.0));
@@ -350,7 +350,7 @@ fn shares_of_destinations_that_do_not_add_up_are_refused() {
 }
 
 #[test]
-fn what_is_no_document_is_told_apart() {
+fn what_is_no_document_is_distinguished() {
     let good = json(&weir_verdict::assemble(parts(1, 1, hundred())).expect("it adds up"));
     assert!(weir_verdict::from_json(&good).is_ok());
     let changed = |pointer: &str, to: Value| {

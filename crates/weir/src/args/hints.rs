@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn clap_speaks_of_what_it_knows() {
+    fn errors_of_clap_name_its_arguments() {
         for (line, expected) in [
             ("--no-such-flag http://h/", "unknown flag --no-such-flag: weir --help lists all"),
             ("--dur 5s http://h/", "unknown flag --dur: write --duration in full\n"),

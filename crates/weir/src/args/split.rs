@@ -55,7 +55,7 @@ pub(super) fn without_those_of(
     own: &[OsString],
     run: &Command,
 ) -> Vec<OsString> {
-    let single = |piece: Piece<'_>| {
+    let single = |piece: WordPiece<'_>| {
         let (arg, at) =
             piece.valued.filter(|(arg, _)| matches!(arg.get_action(), ArgAction::Set))?;
         Some((arg.get_id().clone(), at, piece.words))
@@ -75,7 +75,7 @@ pub(super) fn without_those_of(
 }
 
 /// A word that is a flag, with the word of its value, or one that is none.
-struct Piece<'c> {
+struct WordPiece<'c> {
     words: Range<usize>,
     is_flag: bool,
     /// True if it begins with a flag of the study.
@@ -86,10 +86,14 @@ struct Piece<'c> {
 }
 
 /// Returns the pieces of words up to `--`, those of a run or of a study and its run.
-fn pieces<'c>(words: &[OsString], study: Option<&'c Command>, run: &'c Command) -> Vec<Piece<'c>> {
+fn pieces<'c>(
+    words: &[OsString],
+    study: Option<&'c Command>,
+    run: &'c Command,
+) -> Vec<WordPiece<'c>> {
     let (mut pieces, mut at) = (Vec::new(), 0);
     while let Some(word) = words.get(at).filter(|word| *word != "--") {
-        let mut piece = Piece::of(word, study, run);
+        let mut piece = WordPiece::of(word, study, run);
         let count = piece.words.len();
         piece.words = at..(at + count).min(words.len());
         at = piece.words.end;
@@ -98,11 +102,11 @@ fn pieces<'c>(words: &[OsString], study: Option<&'c Command>, run: &'c Command) 
     pieces
 }
 
-impl<'c> Piece<'c> {
+impl<'c> WordPiece<'c> {
     /// The piece that begins with a word. A flag is known by its name, an unambiguous beginning of
     /// it, or its letter.
-    fn of(word: &OsStr, study: Option<&'c Command>, run: &'c Command) -> Piece<'c> {
-        let mut piece = Piece { words: 0..1, is_flag: false, is_of_study: false, valued: None };
+    fn of(word: &OsStr, study: Option<&'c Command>, run: &'c Command) -> WordPiece<'c> {
+        let mut piece = WordPiece { words: 0..1, is_flag: false, is_of_study: false, valued: None };
         let name = word.to_str().and_then(|text| text.strip_prefix('-'));
         let Some(name) = name.filter(|name| !name.is_empty()) else { return piece };
         piece.is_flag = true;

@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_that_is_too_small_is_told_the_size() {
+    fn a_terminal_that_is_too_small_shows_the_size() {
         let state = state();
         for size in [(59, 16), (60, 15), (1, 1)] {
             let text = picture(size, &running(&state, Glyphs::Blocks)).join("\n");

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_dropped_is_said() {
+    fn what_was_dropped_is_reported() {
         let held = |text: &str, dropped| HeldText { bytes: text.into(), dropped };
         assert_eq!(printed(held("", 0)), b"");
         assert_eq!(printed(held("a\nb", 0)), b"a\nb\n");

@@ -29,10 +29,10 @@ fn check(claims: &[(&str, AssertionOutcome)], code: i32) {
         .collect();
     assert_eq!(outcomes, claims);
     for (claim, outcome) in claims {
-        let is_told = |line: &str| {
+        let is_reported = |line: &str| {
             line.trim_start().starts_with(&outcome.to_string()) && line.contains(claim)
         };
-        assert!(output.stdout.lines().any(is_told), "{output:?}");
+        assert!(output.stdout.lines().any(is_reported), "{output:?}");
     }
     let xml = fs::read_to_string(&junit).expect("it was written");
     assert_eq!(xml.matches("<testcase ").count(), claims.len(), "{xml}");

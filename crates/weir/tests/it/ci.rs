@@ -378,7 +378,7 @@ fn searches_resumed_studies_repeated_runs_and_trends_are_published() {
 }
 
 #[test]
-fn a_full_summary_is_said_and_not_truncated() {
+fn a_full_summary_is_reported_and_not_truncated() {
     let (server, directory) = (Serve::start(&[]), Directory::new());
     let (summary, url) = (directory.file("summary.md"), server.url());
     let full = "x".repeat((1 << 20) - 10);

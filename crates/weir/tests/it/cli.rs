@@ -30,7 +30,7 @@ fn check_wrong(words: &[&str], parts: &[&str]) {
 }
 
 #[test]
-fn wrong_values_are_told_with_their_flag_and_the_remedy() {
+fn wrong_values_are_reported_with_their_flag_and_the_remedy() {
     for (flag, value, name, remedy) in [
         ("-t", "0", "--threads", "at least 1"),
         ("-c", "0", "--connections", "at least 1"),
@@ -159,7 +159,7 @@ fn output_files_are_different_files() {
 }
 
 #[test]
-fn connections_that_live_too_short_are_told() {
+fn connections_that_live_too_short_are_reported() {
     let (server, directory) = (Served::plainly(), Directory::new());
     let file = directory.file("run.json");
     let load = "--no-verdict -c1 -t1 -R 50 -d 200ms --warmup 0 -T 100ms --witness off";
@@ -188,7 +188,7 @@ fn a_dash_is_standard_output() {
 }
 
 #[test]
-fn a_cpu_that_is_not_usable_is_told_with_those_that_are() {
+fn a_cpu_that_is_not_usable_is_reported_with_those_that_are() {
     let usable = weir_sys::usable_cpus().expect("affinity");
     let last = usable.last().expect("it runs somewhere");
     let beyond = (last + 1).to_string();
@@ -198,7 +198,7 @@ fn a_cpu_that_is_not_usable_is_told_with_those_that_are() {
 }
 
 #[test]
-fn urls_that_cannot_be_loaded_are_told_with_the_remedy() {
+fn urls_that_cannot_be_loaded_are_reported_with_the_remedy() {
     check_wrong(&[], &["URL"]);
     check_wrong(&[NOWHERE, "http://127.0.0.1:10/"], &["http://127.0.0.1:10/", "one URL", "quotes"]);
     check_wrong(&[NOWHERE, "-H", "Accept:", "text/plain"], &["'text/plain'", "quotes"]);
@@ -215,7 +215,7 @@ fn urls_that_cannot_be_loaded_are_told_with_the_remedy() {
 /// A host without an address is no usage error. As for any unreachable target, the exit code is
 /// that of a run without a response.
 #[test]
-fn a_host_that_is_not_known_is_told_with_the_remedy() {
+fn a_host_that_is_not_known_is_reported_with_the_remedy() {
     let output = weir("", &["http://no.such.host.invalid/"]);
     assert_eq!((output.code(), output.stdout.as_str()), (1, ""), "{output:?}");
     for part in ["error: the host \"no.such.host.invalid\"", "resolved", "--wait-for-server 30s"] {
@@ -224,7 +224,7 @@ fn a_host_that_is_not_known_is_told_with_the_remedy() {
 }
 
 #[test]
-fn results_that_could_not_be_written_are_told_before_the_load() {
+fn results_that_could_not_be_written_are_reported_before_the_load() {
     let directory = Directory::new();
     let server = Raw::answering(OK);
     let missing = directory.file("missing/run.json");
@@ -418,7 +418,7 @@ fn sent_with(words: &[&str]) -> String {
 }
 
 #[test]
-fn requests_are_sent_as_asked() {
+fn requests_are_sent_as_requested() {
     let head = sent_with(&[]);
     assert!(head.starts_with("GET /a%20b?c=d HTTP/1.1\r\n"), "{head}");
     assert!(head.contains("Host: SERVER\r\n"), "{head}");
@@ -447,7 +447,7 @@ fn bodies_come_from_the_line_or_from_a_file() {
 }
 
 #[test]
-fn the_server_tells_its_address_and_its_counters() {
+fn the_server_prints_its_address_and_its_counters() {
     let mut command = Command::new(WEIR);
     command.args(["serve", "--listen", "127.0.0.1:0", "--listen", "[::1]:0", "--duration", "1ms"]);
     let output = Process::start(&mut command).wait();
@@ -460,7 +460,7 @@ fn the_server_tells_its_address_and_its_counters() {
 }
 
 #[test]
-fn wrong_flags_of_the_server_are_told() {
+fn wrong_flags_of_the_server_are_reported() {
     check_wrong(&["serve", "--listen", "nonsense"], &["--listen", "ADDRESS:PORT"]);
     check_wrong(&["serve", "--mode", "fifo", "--threads", "2"], &["--mode concurrent"]);
     check_wrong(&["serve", "--status", "99"], &["status 99", "200 to 599"]);

@@ -179,7 +179,7 @@ fn a_run_is_repeated_with_a_named_change() {
 }
 
 #[test]
-fn a_document_without_a_specification_tells_its_command_line() {
+fn a_document_without_a_specification_has_its_command_line() {
     let (server, directory) = (Serve::start(&[]), Directory::new());
     let file = run(&directory, "a.json", "", &server.url());
     let text = fs::read_to_string(&file).expect("a document");

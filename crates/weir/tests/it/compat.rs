@@ -206,7 +206,7 @@ fn every_connection_is_opened() {
 
 /// Failures before any output have the same message, the same stream and the same status.
 #[test]
-fn what_cannot_be_reached_is_told_in_wrks_words() {
+fn what_cannot_be_reached_is_reported_in_wrks_words() {
     let refused = Raw::start(|_| Ok(()));
     let url = refused.url();
     drop(refused);
@@ -403,7 +403,7 @@ fn wrk2_prints_spectra() {
 }
 
 #[test]
-fn wrk2_takes_one_latency_of_a_batch_if_told_to() {
+fn wrk2_takes_one_latency_of_a_batch_by_flag() {
     let (server, directory) = (ok(), Directory::new());
     let script = "local three\n\
                   function init() three = wrk.format() .. wrk.format() .. wrk.format() end\n\

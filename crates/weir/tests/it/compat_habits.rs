@@ -75,7 +75,7 @@ fn standard_error_is_the_scripts_alone() {
 
 /// Timeouts, error responses and a missed rate are no failures of the run.
 #[test]
-fn nothing_is_said_beside_a_run_that_succeeds() {
+fn nothing_is_reported_beside_a_run_that_succeeds() {
     let silent = Raw::start(|peer| peer.await_close());
     let refusing = Raw::answering("HTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n");
     let closing = Raw::start(|peer| peer.read_request().map(drop));
@@ -176,7 +176,7 @@ fn workloads_of_deathstarbench_run() {
 }
 
 #[test]
-fn arrivals_are_spaced_as_asked() {
+fn arrivals_are_spaced_as_requested() {
     let server = Raw::answering(OK);
     for (flag, says) in [("-D exp", "poisson"), ("-D fixed", "uniform")] {
         let words = format!("-d1 -t1 -c2 -R300 {flag}");
@@ -187,7 +187,7 @@ fn arrivals_are_spaced_as_asked() {
 }
 
 #[test]
-fn requests_sent_are_shown_to_who_asks() {
+fn sent_requests_are_shown_on_request() {
     let server = Raw::answering(OK);
     let output = weir_as("wrk2", "-r -d1 -t1 -c2 -R100", &[&server.url()]);
     assert_eq!((output.code(), output.stderr.as_str()), (0, ""), "{output:?}");

@@ -119,7 +119,7 @@ fn fewer_descriptors_than_connections_are_foreseen() {
 }
 
 #[test]
-fn remainders_are_opened_and_dealt() {
+fn remainders_are_opened_and_partitioned() {
     for_each_engine(|engine| {
         let deals: [(&str, &[u32]); 3] =
             [("-c7 -t2", &[4, 3]), ("-c10 -t4", &[3, 3, 2, 2]), ("-c3 -t5", &[1, 1, 1])];

@@ -27,7 +27,7 @@ fn check(output: &Output, code: i32, parts: &[&str]) {
 }
 
 #[test]
-fn a_silent_run_tells_why_it_failed() {
+fn a_silent_run_names_its_failure() {
     let good = Served::plainly();
     let bad = Served::with(|behaviour| behaviour.status = 500);
     let run = |words: &[&str]| weir(&format!("-q {LOAD}"), words);

@@ -35,7 +35,7 @@ fn assert_sound(ran: &Ran, server: &Secure) {
 }
 
 #[test]
-fn https_is_spoken_with_whom_the_file_certifies() {
+fn https_works_with_servers_that_the_file_certifies() {
     let authority = Authority::new();
     for_each_engine(|engine| {
         for load in ["-n 500", "-R 1000 -d300ms --warmup 100ms", "-d200ms --warmup 0 --pipeline 8"]
@@ -107,7 +107,7 @@ fn certificates_that_do_not_fit_are_refused_with_the_reason() {
 }
 
 #[test]
-fn files_of_certificates_that_cannot_be_used_are_told() {
+fn files_of_certificates_that_cannot_be_used_are_reported() {
     let directory = Directory::new();
     let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
     for (name, content) in [("missing", None), ("empty", Some("")), ("broken", Some(broken))] {
@@ -120,7 +120,7 @@ fn files_of_certificates_that_cannot_be_used_are_told() {
 }
 
 #[test]
-fn a_server_without_tls_is_told_to_be_loaded_without() {
+fn a_server_without_tls_gets_a_remedy() {
     let says = ["does not speak TLS", "load http:// instead"];
     let eager = Raw::start(|peer| {
         peer.write("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")?;
@@ -131,7 +131,7 @@ fn a_server_without_tls_is_told_to_be_loaded_without() {
 
 /// During a run, a close in the handshake is a failure of connections.
 #[test]
-fn connections_closed_in_the_handshake_are_counted_and_told() {
+fn connections_closed_in_the_handshake_are_counted_and_reported() {
     for_each_engine(|engine| {
         let server = Raw::start(|_| Ok(()));
         let url = format!("https://{}/", server.authority());

@@ -143,7 +143,7 @@ fn connections_come_from_all_sources() {
 }
 
 #[test]
-fn connections_are_dealt_over_destinations() {
+fn connections_are_partitioned_over_destinations() {
     for_each_engine(|engine| {
         let servers = [(); 3].map(|()| Served::plainly());
         let address =
@@ -168,7 +168,7 @@ fn connections_are_dealt_over_destinations() {
 }
 
 #[test]
-fn a_destination_that_refuses_is_told_apart() {
+fn a_destination_that_refuses_is_distinguished() {
     for_each_engine(|engine| {
         let server = Served::plainly();
         let address = server.url()["http://".len()..].trim_end_matches('/').to_owned();

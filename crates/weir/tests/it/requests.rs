@@ -23,7 +23,7 @@ fn one_request_is_one_request() {
 }
 
 #[test]
-fn requests_are_exact_whatever_they_are_dealt_over() {
+fn requests_are_exact_whatever_they_are_partitioned_over() {
     for_each_engine(|engine| {
         for flags in [
             "-n 1000 -c 7 -t 2",

@@ -107,7 +107,7 @@ fn a_terminal_that_hangs_up_ends_the_run_with_a_report() {
 }
 
 #[test]
-fn a_run_that_was_told_to_outlive_its_terminal_does() {
+fn a_run_under_nohup_outlives_its_terminal() {
     let server = Raw::answering(OK);
     let mut command = Command::new("sh");
     // nohup(1) does the same.

@@ -183,7 +183,7 @@ fn callbacks_come_in_wrks_order_with_wrks_arguments() {
 }
 
 #[test]
-fn a_delay_is_asked_for_before_each_request() {
+fn delay_is_called_before_each_request() {
     let script = "function delay(...) log('delay', ...) return 3 end\n\
                   function request(...) log('request', ...) return wrk.request() end\n\
                   function response(status) log('response', status) end\n";
@@ -353,7 +353,7 @@ fn a_script_that_cannot_be_loaded_stops_before_any_connection() {
 }
 
 #[test]
-fn a_request_that_is_none_is_told_with_its_place() {
+fn a_request_that_is_none_is_reported_with_its_place() {
     for (script, says) in [
         ("function request() return 'GET / HTTP/1.1\\r\\n' end\n", "incomplete request"),
         ("function request() return {} end\n", "a string, not table"),

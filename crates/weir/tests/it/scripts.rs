@@ -346,7 +346,7 @@ fn batches_arrive_as_one() {
 }
 
 #[test]
-fn think_rests_before_each_request() {
+fn think_delays_each_request() {
     check("think.lua", "-n 40 --warmup 0", |_, ran, seen| {
         let Some(document) = &ran.document else { return };
         assert_eq!(document.accounting.ok, 40, "{ran:?}");

@@ -54,7 +54,7 @@ fn a_rate_that_is_the_highest_allowed_is_a_lower_bound() {
 
 /// No server responds within a microsecond.
 #[test]
-fn an_objective_that_no_rate_meets_is_said() {
+fn an_objective_that_no_rate_meets_is_reported() {
     let (server, directory) = (Serve::start(&[]), Directory::new());
     let file = directory.file("search.json");
     let words = format!("{BRIEF} --max-rate 40 -o {file} {}", server.url());
@@ -87,7 +87,7 @@ fn a_search_is_resumed_where_it_stopped() {
 }
 
 #[test]
-fn what_is_wrong_is_said_before_the_first_trial() {
+fn what_is_wrong_is_reported_before_the_first_trial() {
     for (objective, words, part) in [
         ("p99 > 5ms", "http://localhost:1/", "write it with <"),
         ("max < 5ms", "http://localhost:1/", "use p99.99"),

@@ -61,7 +61,7 @@ fn the_own_authority_is_trusted_by_its_file_while_the_server_runs() {
 }
 
 #[test]
-fn a_failed_handshake_is_said_once_and_counted() {
+fn a_failed_handshake_is_reported_once_and_counted() {
     let directory = Directory::new();
     let (process, port) = serve(&directory, "--tls --tls-ca own.pem");
     for _ in 0..2 {

@@ -118,7 +118,7 @@ fn an_interrupt_during_the_warm_up_measures_nothing() {
 }
 
 #[test]
-fn an_interrupted_black_hole_is_told_from_a_fast_server() {
+fn an_interrupted_black_hole_is_no_fast_server() {
     for_each_engine(|engine| {
         for load in ["", "-R 200"] {
             let server = Raw::start(|peer| {

@@ -188,7 +188,7 @@ fn a_server_that_dies_in_trial_7_of_10_leaves_six_runs() {
 
 /// Its run is measured as far as it went, and named.
 #[test]
-fn a_server_that_dies_within_a_trial_is_said() {
+fn a_server_that_dies_within_a_trial_is_reported() {
     let (server, directory) = (Serve::start(&[]), Directory::new());
     let (file, script) = (directory.file("study.json"), directory.file("kills.lua"));
     let text = format!(
@@ -424,7 +424,7 @@ fn a_sweep_comes_from_a_file_and_flags_win() {
 }
 
 #[test]
-fn what_is_wrong_is_said_before_the_first_trial() {
+fn what_is_wrong_is_reported_before_the_first_trial() {
     let server = Serve::start(&[]);
     let url = server.url();
     let directory = Directory::new();

@@ -104,7 +104,7 @@ fn each_failure_has_its_message_its_remedy_and_its_class() {
 
 /// nginx responds to a request without TLS on such a port, with status 400 and a sentence.
 #[test]
-fn a_page_about_https_is_told_from_a_port_for_tls() {
+fn a_page_about_https_is_no_port_for_tls() {
     let nginx = Nginx::start("");
     let url = nginx.secure_url().replace("https://", "http://");
     let output = weir("-n 5", &[&url]);
@@ -160,7 +160,7 @@ fn a_client_certificate_is_presented_and_its_key_is_written_nowhere() {
 }
 
 #[test]
-fn choices_that_cannot_be_made_are_told_by_flag() {
+fn choices_that_cannot_be_made_are_reported_by_flag() {
     let (authority, directory) = (Authority::new(), Directory::new());
     let (cert, key) = authority.sign_client(&directory);
     let file = |name: &str, content: &str| {
@@ -307,7 +307,7 @@ fn connections_per_request_have_handshakes_per_second() {
 
 /// RFC 8446 §6.1: an end without a close_notify could be a truncation.
 #[test]
-fn the_server_is_told_of_the_end_of_each_connection() {
+fn the_server_receives_the_end_of_each_connection() {
     let identity = Authority::new().sign_loopback();
     for_each_engine(|engine| {
         for version in [&TLS12, &TLS13] {

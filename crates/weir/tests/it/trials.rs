@@ -61,7 +61,7 @@ fn a_client_is_proved_by_a_thread_more() {
 }
 
 #[test]
-fn what_cannot_be_proved_is_said_before_any_load() {
+fn what_cannot_be_proved_is_reported_before_any_load() {
     let server = Served::plainly();
     let check = |words: &str, part: &str| {
         let output = weir(&format!("--prove-client {words}"), &[&server.url()]);

@@ -179,7 +179,7 @@ fn a_run_outlives_its_terminal() {
 }
 
 #[test]
-fn a_terminal_that_shrinks_is_told_the_size() {
+fn a_terminal_that_shrinks_shows_the_size() {
     let server = Serve::start(&[]);
     let tmux = Tmux::new((80, 24), "C.UTF-8");
     tmux.enter(&format!("{WEIR} --tui -c2 -t1 -d600s -R 500 {}; echo code $?", server.url()));

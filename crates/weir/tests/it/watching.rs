@@ -187,7 +187,7 @@ fn the_access_log_has_a_line_with_the_status_of_every_request() {
 }
 
 #[test]
-fn several_servers_of_one_name_are_said() {
+fn several_servers_of_one_name_are_reported() {
     let (nginx, other) = (Nginx::start(""), Nginx::start(""));
     let ran = weir::load("epoll", "-c1 -n 20", &["--watch-pid", "nginx", &nginx.url()]);
     ran.assert_all_ok();
@@ -379,7 +379,7 @@ fn a_signal_ends_the_wait_for_the_server_with_the_report() {
 }
 
 #[test]
-fn a_capture_that_fails_is_said() {
+fn a_capture_that_fails_is_reported() {
     let target = Serve::start(&[]);
     let more = ["--capture", "exit 3", "--capture", "kill $$", "--capture", "true", &target.url()];
     let ran = weir::load("epoll", "-c1 -n 20", &more);

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn documents_tell_of_the_script() {
+    fn documents_name_the_script() {
         let notes = ["script_too_slow", "busy"].map(|code| Note::new(code, ""));
         assert_eq!(codes(&notes), ["script_too_slow"]);
         let mut script = ScriptSection::default();

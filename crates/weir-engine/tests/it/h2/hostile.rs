@@ -176,7 +176,7 @@ fn resets_of_every_stream() {
 /// The last stream of each announcement is greater than that of the one before. Whatever it says
 /// later, what was returned stays returned.
 #[test]
-fn announcements_that_take_back_what_they_said() {
+fn announcements_that_contradict_earlier_ones() {
     let run = attacked(Settings::default(), |nth, out| {
         frame::push_goaway(out, 2 * nth as u32, ErrorCode::NO_ERROR);
     });

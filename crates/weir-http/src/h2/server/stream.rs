@@ -16,19 +16,19 @@ pub(super) struct ServerStream {
     pub(super) missing: Option<u64>,
     pub(super) send_window: SendWindow,
     pub(super) receive_window: ReceiveWindow,
-    pub(super) pending: Pending,
+    pub(super) pending: UnsentResponse,
 }
 
 /// The part of a response that is not yet sent.
 #[derive(Debug, Default)]
-pub(super) struct Pending {
+pub(super) struct UnsentResponse {
     pub(super) data: Vec<u8>,
     pub(super) sent: usize,
     pub(super) is_end: bool,
     pub(super) trailers: Option<Vec<(Vec<u8>, Vec<u8>)>>,
 }
 
-impl Pending {
+impl UnsentResponse {
     /// Drops everything, and keeps the buffer unless it is large.
     pub(super) fn clear(&mut self) {
         self.data.clear();

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn trials_at_other_rates_and_a_growing_backlog_are_told() {
+    fn trials_at_other_rates_and_a_growing_backlog_are_reported() {
         let lower = SearchBound { reach_rps: Some(41_600.0), ..bound(41_200.0, 3, 0) };
         let growth = BacklogGrowth { rise: 0.0085, low: 0.0081, high: 0.00891 };
         let upper = SearchBound {

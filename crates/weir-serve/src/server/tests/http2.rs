@@ -530,7 +530,7 @@ fn fifo_serves_streams_one_after_another() {
 }
 
 #[test]
-fn idle_connections_are_told_before_they_are_closed() {
+fn idle_connections_are_reported_before_they_are_closed() {
     let behaviour = with(|p| p.idle_timeout = Some(Duration::from_nanos(1000)));
     let mut wire = Wire::opening(65_535);
     wire.get(1, "/");

@@ -366,7 +366,7 @@ fn versions_and_resumption_are_as_the_options_say() {
 }
 
 #[test]
-fn what_cannot_be_used_is_said_with_the_flag() {
+fn what_cannot_be_used_is_reported_with_the_flag() {
     let (_, pem) = Identity::generate(&[]).expect("keys can be made");
     let error = Identity::from_pem(b"", b"").expect_err("nothing is there").to_string();
     assert!(error.contains("--cert"), "{error}");

@@ -97,7 +97,7 @@ fn probed(p50_ns: u64) -> impl Fn(&mut DocumentParts) {
 
 /// The median service time of the run is 1.05 ms.
 #[test]
-fn the_probe_tells_the_server_from_the_connections() {
+fn the_probe_separates_the_server_from_the_connections() {
     let closed_with = |p50_ns| {
         move |parts: &mut DocumentParts| {
             closed(parts);
