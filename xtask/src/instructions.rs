@@ -117,14 +117,15 @@ fn count(valgrind: &Path, program: &Path, name: &str, times: u32) -> Result<(u64
     command.args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]);
     command.arg(program).args(["count", name, &times.to_string()]);
     command.env("GLIBC_TUNABLES", TUNABLES);
-    let (requests, said) = output(&mut command)?;
-    let counted = instruction_count(&said).with_context(|| format!("no count in `{said}`"))?;
+    let (requests, reported) = output(&mut command)?;
+    let counted =
+        instruction_count(&reported).with_context(|| format!("no count in `{reported}`"))?;
     Ok((counted, requests.trim().parse().context("failed to read a number of requests")?))
 }
 
 /// Returns the number in valgrind's line `==1== I refs: 14,107,282`.
-fn instruction_count(said: &str) -> Option<u64> {
-    let line = said.lines().find(|line| line.contains("refs:"))?;
+fn instruction_count(reported: &str) -> Option<u64> {
+    let line = reported.lines().find(|line| line.contains("refs:"))?;
     line.rsplit(' ').next()?.replace(',', "").parse().ok()
 }
 
@@ -133,9 +134,9 @@ fn output(command: &mut Command) -> Result<(String, String)> {
     let shown = show(command);
     let output = command.output().with_context(|| format!("failed to start `{shown}`"))?;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    let (written, said) = (text(output.stdout), text(output.stderr));
-    ensure!(output.status.success(), "`{shown}` ended with {}: {said}", output.status);
-    Ok((written, said))
+    let (written, reported) = (text(output.stdout), text(output.stderr));
+    ensure!(output.status.success(), "`{shown}` ended with {}: {reported}", output.status);
+    Ok((written, reported))
 }
 
 #[cfg(test)]
@@ -144,8 +145,8 @@ mod tests {
 
     #[test]
     fn counts_are_read() {
-        let said = "==7== Cachegrind\n==7== \n==7== I   refs:      14,107,282\n";
-        assert_eq!(instruction_count(said), Some(14_107_282));
+        let reported = "==7== Cachegrind\n==7== \n==7== I   refs:      14,107,282\n";
+        assert_eq!(instruction_count(reported), Some(14_107_282));
         assert_eq!(instruction_count("==7== D refs\n"), None);
     }
 

@@ -207,9 +207,9 @@ impl<'a> Script<'a> {
         }
         let conn = self.calls.takes_connections.then_some(conn.0);
         let from = self.enter(Callback::Delay, backend);
-        let asked = self.state.delay(conn);
+        let requested = self.state.delay(conn);
         self.leave(Callback::Delay, from, backend);
-        match asked {
+        match requested {
             Ok(ms) => ms.saturating_mul(1_000_000),
             Err(error) => {
                 self.fail(error, self.left_at);

@@ -285,15 +285,15 @@ mod tests {
         let mut waiting = Waiting::with(Wait::Throughput, WaitPolicy::Sleep, false);
         let mut in_vain = 0;
         for _ in 0..1_000 {
-            let asked = events(waiting.policy(Nanos::ZERO, Nanos::MAX, 20)).unwrap_or(1);
-            in_vain += u32::from(asked > 5);
-            waiting.processed_events(asked.min(5), 5);
+            let requested = events(waiting.policy(Nanos::ZERO, Nanos::MAX, 20)).unwrap_or(1);
+            in_vain += u32::from(requested > 5);
+            waiting.processed_events(requested.min(5), 5);
         }
         assert!((20..=70).contains(&in_vain), "{in_vain}");
         // Once all are fast again, the number grows again.
         for _ in 0..20 {
-            let asked = events(waiting.policy(Nanos::ZERO, Nanos::MAX, 20)).unwrap_or(1);
-            waiting.processed_events(asked, asked.into());
+            let requested = events(waiting.policy(Nanos::ZERO, Nanos::MAX, 20)).unwrap_or(1);
+            waiting.processed_events(requested, requested.into());
         }
         assert_eq!(events(waiting.policy(Nanos::ZERO, Nanos::MAX, 20)), Some(15));
     }

@@ -69,7 +69,7 @@ pub(crate) fn document(id: &str, epoch_unix_ns: u64, count: u64, service_ns: u64
     repeat(&mut slice.ok);
     m.slices = vec![slice];
     m.workers = vec![worker()];
-    m.connections.asked = 10;
+    m.connections.requested = 10;
     m.connections.open_at_t0 = 10;
     m.connections.open_max = 10;
     m.connections.connects = 10;

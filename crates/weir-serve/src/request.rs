@@ -246,9 +246,9 @@ enum Knob {
 impl Overrides {
     fn turn(&mut self, knob: Knob, value: &[u8]) -> Result<(), BadRequest> {
         let value = str::from_utf8(value).map_err(|_| bad(400, "an override is not text\n"))?;
-        let said = |error: crate::ParseError| bad(400, format!("{error}\n"));
+        let reported = |error: crate::ParseError| bad(400, format!("{error}\n"));
         match knob {
-            Knob::Delay => self.delay = Some(value.parse().map_err(said)?),
+            Knob::Delay => self.delay = Some(value.parse().map_err(reported)?),
             Knob::DelayNs => {
                 let ns = parse_digits(value.as_bytes())
                     .ok_or_else(|| bad(400, "the delay in ns is not a whole number\n"))?;
@@ -260,13 +260,13 @@ impl Overrides {
                     Some(status.ok_or_else(|| bad(400, "the status must be 200 to 599\n"))?);
             }
             Knob::Size => {
-                let bytes = parse_bytes(value).map_err(said)?;
+                let bytes = parse_bytes(value).map_err(reported)?;
                 if bytes > Behaviour::BODY_MAX_BYTES {
                     return Err(bad(400, "the size must be at most 1g\n"));
                 }
                 self.body_bytes = Some(bytes);
             }
-            Knob::Fault => self.fault = Some(value.parse().map_err(said)?),
+            Knob::Fault => self.fault = Some(value.parse().map_err(reported)?),
         }
         Ok(())
     }

@@ -212,6 +212,6 @@ fn check_hook(kind: HookKind, run: &HookRun) -> Result<(), String> {
         None => "a signal ended it".to_owned(),
     };
     let last = run.output.lines().rev().find(|line| !line.trim().is_empty());
-    let said = last.map(|line| format!(": {}", line.trim())).unwrap_or_default();
-    Err(format!("the command of {setting} failed: {why}{said}"))
+    let reported = last.map(|line| format!(": {}", line.trim())).unwrap_or_default();
+    Err(format!("the command of {setting} failed: {why}{reported}"))
 }

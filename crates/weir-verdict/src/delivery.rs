@@ -35,14 +35,14 @@ fn as_planned(document: &Document) -> String {
 /// Reports connections that were planned and not open when the window began.
 fn missing_connections(document: &Document) -> Option<String> {
     let connections = &document.connections;
-    let (asked, open) = (connections.asked, connections.open_at_t0);
-    if open >= asked || connections.were_renewed() {
+    let (requested, open) = (connections.requested, connections.open_at_t0);
+    if open >= requested || connections.were_renewed() {
         return None;
     }
     let worst = connections.failures.iter().max_by_key(|failure| failure.count);
     let why = worst.map_or_else(String::new, |failure| format!(": {}", failure.text));
-    let (asked, open) = (units::count(asked), units::count(open));
-    Some(format!("{open} of {asked} connections opened{why}"))
+    let (requested, open) = (units::count(requested), units::count(open));
+    Some(format!("{open} of {requested} connections opened{why}"))
 }
 
 /// Reports requests that were due and never sent, with the reason.

@@ -94,11 +94,11 @@ pub(super) fn attribution(fixture: &Fixture) -> Result<Section> {
         ),
     );
     for scenario in &SCENARIOS {
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for _ in 0..runs {
-            told.push(run(fixture, scenario)?);
+            reported.push(run(fixture, scenario)?);
         }
-        judge(&mut section, scenario, &told, least);
+        judge(&mut section, scenario, &reported, least);
     }
     section.verdict(format!(
         "Of {} runs {} name the right limit, {} none and {} a wrong one.",
@@ -110,11 +110,11 @@ pub(super) fn attribution(fixture: &Fixture) -> Result<Section> {
     Ok(section)
 }
 
-fn judge(section: &mut Section, scenario: &Scenario, told: &[Limit], least: usize) {
-    let count = |limit| told.iter().filter(|told| told.by == limit).count();
+fn judge(section: &mut Section, scenario: &Scenario, reported: &[Limit], least: usize) {
+    let count = |limit| reported.iter().filter(|reported| reported.by == limit).count();
     let (right, unknown) = (count(scenario.limit), count(LimitedBy::Unknown));
-    let wrong = told.len() - right - unknown;
-    let last = told.last().map_or("", |told| told.text.as_str());
+    let wrong = reported.len() - right - unknown;
+    let last = reported.last().map_or("", |reported| reported.text.as_str());
     section.row(&[
         ("scenario", &scenario.name),
         ("limit", &scenario.limit.in_words()),
@@ -123,12 +123,12 @@ fn judge(section: &mut Section, scenario: &Scenario, told: &[Limit], least: usiz
         ("wrong", &wrong),
         ("last said", &last),
     ]);
-    let others = told.iter().map(|told| told.by);
+    let others = reported.iter().map(|reported| reported.by);
     let others = others.filter(|by| ![scenario.limit, LimitedBy::Unknown].contains(by));
     let others: Vec<&str> = others.map(LimitedBy::in_words).collect();
     section.must_if_quiet(wrong == 0, || format!("{}: {}", scenario.name, others.join(", ")));
     section.must_if_quiet(right >= least, || {
-        format!("{}: {right} of {} are right", scenario.name, told.len())
+        format!("{}: {right} of {} are right", scenario.name, reported.len())
     });
 }
 
@@ -179,8 +179,8 @@ mod tests {
     fn unknown_is_neither_right_nor_wrong() {
         let failures_of = |limits: [LimitedBy; 3]| {
             let mut section = Section::new("limits", "It tells.", "words");
-            let told = limits.map(|by| Limit { by, text: String::new() });
-            judge(&mut section, &FIFO, &told, 2);
+            let reported = limits.map(|by| Limit { by, text: String::new() });
+            judge(&mut section, &FIFO, &reported, 2);
             section.settle(true);
             section.failures().len()
         };

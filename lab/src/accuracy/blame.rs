@@ -96,9 +96,9 @@ pub(super) fn blame(fixture: &Fixture) -> Result<Section> {
         }
         // The effect of a spinner varies little, so fewer runs suffice.
         let runs = if harm == Harm::ClientRobbed { runs.div_ceil(5) } else { runs };
-        let (told, spoilt) = repeat(fixture, harm, half.as_ref(), runs)?;
+        let (reported, spoilt) = repeat(fixture, harm, half.as_ref(), runs)?;
         if !spoilt.is_empty() {
-            let against = spoilt.iter().filter(|told| told.is_against_client).count();
+            let against = spoilt.iter().filter(|reported| reported.is_against_client).count();
             section.note(format!(
                 "{}: {} more runs, in which the hypervisor took more than 1% of the CPU time, do \
                  not count; {against} of them are attributed to the client.",
@@ -106,7 +106,7 @@ pub(super) fn blame(fixture: &Fixture) -> Result<Section> {
                 spoilt.len()
             ));
         }
-        judge(&mut section, (harm, name), &told);
+        judge(&mut section, (harm, name), &reported);
     }
     section.verdict("Medians:");
     section.show_columns(&["", "runs", "attributed to the client", "sched lag max", "wire max"]);
@@ -121,18 +121,18 @@ fn repeat(
     half: Option<&HalfCpu>,
     runs: usize,
 ) -> Result<(Vec<StopEvidence>, Vec<StopEvidence>)> {
-    let (mut told, mut spoilt) = (Vec::new(), Vec::new());
-    while told.len() < runs {
+    let (mut reported, mut spoilt) = (Vec::new(), Vec::new());
+    while reported.len() < runs {
         let pressure = Pressure::now();
         let one = run(fixture, harm, half)?;
         let is_spoilt = !harm.is_to_client() && !pressure.taken().has_no_steal();
         if is_spoilt && spoilt.len() < runs {
             spoilt.push(one);
         } else {
-            told.push(one);
+            reported.push(one);
         }
     }
-    Ok((told, spoilt))
+    Ok((reported, spoilt))
 }
 
 /// Makes one run with the disturbance.
@@ -188,36 +188,36 @@ impl StopEvidence {
     }
 }
 
-fn judge(section: &mut Section, (harm, name): (Harm, &str), told: &[StopEvidence]) {
-    let is_attributed_to_client = |told: &&StopEvidence| {
-        if harm.is_to_client() { told.is_attributed } else { told.is_against_client }
+fn judge(section: &mut Section, (harm, name): (Harm, &str), reported: &[StopEvidence]) {
+    let is_attributed_to_client = |reported: &&StopEvidence| {
+        if harm.is_to_client() { reported.is_attributed } else { reported.is_against_client }
     };
-    let attributed = told.iter().filter(is_attributed_to_client).count();
+    let attributed = reported.iter().filter(is_attributed_to_client).count();
     let median = |of: &dyn Fn(&StopEvidence) -> f64| {
-        let mut values: Vec<f64> = told.iter().map(of).collect();
+        let mut values: Vec<f64> = reported.iter().map(of).collect();
         values.sort_by(f64::total_cmp);
         quantile(&values, 0.5)
     };
-    let wires: Vec<f64> = told.iter().filter_map(|told| told.wire_max_s).collect();
-    let wire_s =
-        (wires.len() == told.len()).then(|| median(&|told| told.wire_max_s.unwrap_or(0.0)));
+    let wires: Vec<f64> = reported.iter().filter_map(|reported| reported.wire_max_s).collect();
+    let wire_s = (wires.len() == reported.len())
+        .then(|| median(&|reported| reported.wire_max_s.unwrap_or(0.0)));
     let mut rules: Vec<&str> =
-        told.iter().flat_map(|told| told.rules.iter().map(String::as_str)).collect();
+        reported.iter().flat_map(|reported| reported.rules.iter().map(String::as_str)).collect();
     rules.sort_unstable();
     rules.dedup();
-    let response_s = median(&|told| told.response_max_s);
+    let response_s = median(&|reported| reported.response_max_s);
     section.row(&[
         ("", &name),
-        ("runs", &told.len()),
+        ("runs", &reported.len()),
         ("attributed to the client", &attributed),
         ("response max", &seconds(response_s)),
-        ("sched lag max", &seconds(median(&|told| told.sched_lag_max_s))),
+        ("sched lag max", &seconds(median(&|reported| reported.sched_lag_max_s))),
         ("wire max", &wire_s.map_or_else(|| "not told".to_owned(), seconds)),
         ("rules", &rules.join(" ")),
     ]);
     let what = || format!("{name}: {attributed} runs are attributed to the client");
     if harm.is_to_client() {
-        section.must(attributed == told.len(), what);
+        section.must(attributed == reported.len(), what);
     } else {
         // Other processes may have taken CPU time from the client.
         section.must_if_quiet(attributed == 0, what);

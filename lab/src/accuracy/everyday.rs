@@ -79,25 +79,28 @@ pub(super) fn everyday_commands(fixture: &Fixture) -> Result<Section> {
     let servers = Targets::start(fixture)?;
     let mut stable = 0;
     for command in &COMMANDS {
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for _ in 0..runs {
-            told.push(servers.run(fixture, command)?);
+            reported.push(servers.run(fixture, command)?);
         }
-        let grades = counted(told.iter().map(|told| told.grade.in_words()));
+        let grades = counted(reported.iter().map(|reported| reported.grade.in_words()));
         let modal = grades.values().max().copied().unwrap_or(0);
         stable += modal;
-        let printed = told.iter().filter(|told| told.has_percentiles).count();
+        let printed = reported.iter().filter(|reported| reported.has_percentiles).count();
         section.row(&[
             ("command", &format!("`{}`", command.name)),
             ("grades", &in_words(&grades)),
-            ("limit", &in_words(&counted(told.iter().map(|told| told.limit.in_words())))),
+            (
+                "limit",
+                &in_words(&counted(reported.iter().map(|reported| reported.limit.in_words()))),
+            ),
             ("p50 and p99", &format!("{printed} of {runs}")),
             (
                 "last reason",
-                &told
+                &reported
                     .iter()
                     .rev()
-                    .map(|told| told.reason.clone())
+                    .map(|reported| reported.reason.clone())
                     .find(|why| !why.is_empty())
                     .unwrap_or_default(),
             ),
@@ -174,7 +177,7 @@ impl Targets {
         words.extend(["-o".into(), file.clone().into(), url.into()]);
         let report = timed(&words, &[0, 1])?.stdout;
         let verdict = weir_verdict::load(&file).context("failed to read weir's document")?.verdict;
-        let told = CommandRun {
+        let reported = CommandRun {
             grade: verdict.grade,
             reason: verdict.reason,
             limit: verdict.limit.by,
@@ -182,9 +185,9 @@ impl Targets {
                 || report.contains("Latency of bad responses"))
                 && ["p50", "p99"].iter().all(|name| prints(&report, name)),
         };
-        let (grade, limit) = (told.grade.in_words(), told.limit.in_words());
-        eprintln!("accuracy: {grade}: {}; limit: {limit}", told.reason);
-        Ok(told)
+        let (grade, limit) = (reported.grade.in_words(), reported.limit.in_words());
+        eprintln!("accuracy: {grade}: {}; limit: {limit}", reported.reason);
+        Ok(reported)
     }
 }
 

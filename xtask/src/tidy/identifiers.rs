@@ -5,8 +5,10 @@ use super::finding::Finding;
 use crate::source::{File, Tree, identifier, line_of};
 
 /// Forbidden words, each with better ones. The list may only grow.
-const WORDS: [(&str, &str); 17] = [
+const WORDS: [(&str, &str); 27] = [
     ("accuse", "attribute"),
+    ("asked", "requested"),
+    ("dealt", "partitioned"),
     ("deed", "action"),
     ("deeds", "actions"),
     ("door", "listener, acceptor"),
@@ -18,11 +20,19 @@ const WORDS: [(&str, &str); 17] = [
     ("harvested", "collected"),
     ("harvests", "batches"),
     ("heed", "check"),
+    ("heeds", "checks"),
     ("laboratory", "runner, bench"),
+    ("lends", "leases, delivers"),
     ("lent", "leased"),
     ("manner", "settings"),
+    ("nobody", "nothing, no"),
     ("programme", "plan, behaviour"),
+    ("rests", "delays"),
+    ("said", "reported"),
+    ("somebody", "the thing's name"),
     ("stillborn", "failed"),
+    ("told", "reported, distinguished"),
+    ("whoever", "the thing's name"),
 ];
 
 /// Forbidden pairs of words.

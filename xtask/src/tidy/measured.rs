@@ -54,7 +54,7 @@ mod tests {
     fn pages_are_what_their_entries_give() {
         let path = ACCURACY.file("V2");
         let data = Entry { id: "V2".to_owned(), ..Entry::default() }.to_json();
-        let page = ACCURACY.text(|asked| (asked == path).then(|| data.clone()));
+        let page = ACCURACY.text(|requested| (requested == path).then(|| data.clone()));
         let page = page.expect("the entry is whole");
         check_files(&[(ACCURACY.path, &page), (&path, &data)], &[]);
         check_files(&[(ACCURACY.path, &page)], &[ACCURACY.path]);

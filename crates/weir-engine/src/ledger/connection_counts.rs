@@ -30,10 +30,10 @@ struct ConnectTimes {
 }
 
 impl ConnectionCounts {
-    /// Returns the counts of `asked` connections, none of which is open.
-    pub(super) fn new(asked: u64, has_tls: bool) -> ConnectionCounts {
+    /// Returns the counts of `requested` connections, none of which is open.
+    pub(super) fn new(requested: u64, has_tls: bool) -> ConnectionCounts {
         ConnectionCounts {
-            counts: Connections { asked, ..Connections::default() },
+            counts: Connections { requested, ..Connections::default() },
             connect: ConnectTimes::default(),
             tls_handshake: Tally::new(),
             tls: has_tls.then(TlsCounts::default),

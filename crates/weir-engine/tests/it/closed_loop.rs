@@ -109,8 +109,8 @@ fn gathering_unrequested_ends_where_nothing_queues() {
         assert!(auto.responses * 100 >= each.responses * 98, "{what}");
         assert!(auto.median_ns * 100 <= each.median_ns * 102, "{what}");
         // The same with `throughput`, which coalesces at the expense of the rate here.
-        let asked = Busy::client(&server, connections, Wait::Throughput);
-        assert!(asked.responses < auto.responses, "{what}, {asked:?}");
+        let requested = Busy::client(&server, connections, Wait::Throughput);
+        assert!(requested.responses < auto.responses, "{what}, {requested:?}");
     }
 }
 
@@ -265,7 +265,7 @@ fn parts_of_a_plan_add_up_to_it() {
         let sum = |of: fn(&Run) -> u64| parts.iter().map(of).sum::<u64>();
         assert_eq!(sum(|run| run.measured.planned), requests);
         assert_eq!(sum(|run| run.truth.requests.len() as u64), requests);
-        assert_eq!(sum(|run| run.measured.connections.asked), u64::from(connections));
+        assert_eq!(sum(|run| run.measured.connections.requested), u64::from(connections));
     }
 }
 

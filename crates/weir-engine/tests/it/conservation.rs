@@ -245,7 +245,7 @@ fn check_run(run: &Run, plan: &Plan, seed: u64) {
         assert!(is_closed || age <= limit, "{what}: {age} ns is beyond the timeout");
     }
     let connections = &measured.connections;
-    assert!(connections.open_max <= connections.asked, "{what}");
+    assert!(connections.open_max <= connections.requested, "{what}");
     let drained = Nanos(measured.workers[0].drained_ns);
     assert!(drained <= Nanos(20 * SECOND), "{what}: it lasted until {drained}");
 }

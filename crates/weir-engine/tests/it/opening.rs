@@ -88,7 +88,7 @@ fn ends(connects: &[Connect]) -> Vec<(String, Option<String>)> {
     connects.iter().map(text).collect()
 }
 
-fn dealt(connections: u32, sources: &[&str], destinations: u8) -> Job {
+fn partitioned(connections: u32, sources: &[&str], destinations: u8) -> Job {
     let address = |last| SocketAddr::from((Ipv4Addr::new(10, 0, 0, last), 80));
     let destinations: Vec<SocketAddr> = (1..=destinations).map(address).collect();
     let connection = ConnectionPlan {
@@ -105,7 +105,7 @@ fn dealt(connections: u32, sources: &[&str], destinations: u8) -> Job {
 
 #[test]
 fn connections_are_partitioned_over_sources_and_destinations() {
-    let job = dealt(7, &["127.0.1.1-127.0.1.2", "127.0.2.9"], 2);
+    let job = partitioned(7, &["127.0.1.1-127.0.1.2", "127.0.2.9"], 2);
     let mut all = vec![Vec::new(); 7];
     for number in 0..2 {
         let job = Job { plan: Plan { threads: 2, ..job.plan.clone() }, ..job.clone() };
@@ -125,7 +125,7 @@ fn connections_are_partitioned_over_sources_and_destinations() {
 
 #[test]
 fn without_a_list_the_kernel_and_the_url_decide() {
-    let run = run_job(far(0), &dealt(3, &[], 0), 0, Nanos::MAX, None);
+    let run = run_job(far(0), &partitioned(3, &[], 0), 0, Nanos::MAX, None);
     let expected = ("127.0.0.1:80".to_owned(), None);
     assert!(ends(&run.truth.connects).iter().all(|ends| *ends == expected));
     assert!(run.measured.destinations.is_empty());
@@ -137,7 +137,7 @@ fn what_each_destination_did_adds_up() {
     world.faults.response =
         vec![(weir_sim::Pick::Exactly(vec![100, 200, 301]), weir_sim::ResponseFault::ResetBefore)];
     world.server.responses.statuses = vec![(200, 0.9), (503, 0.1)];
-    let run = run_job(world, &dealt(4, &[], 2), 0, Nanos::MAX, None);
+    let run = run_job(world, &partitioned(4, &[], 2), 0, Nanos::MAX, None);
     let measured = &run.measured;
     let shares = &measured.destinations;
     assert_eq!(shares.len(), 2);

@@ -70,7 +70,7 @@ fn window_waits(connections: &ConnectionsSection) -> Option<Fact> {
 
 /// Connections that failed or are missing.
 fn failures(connections: &ConnectionsSection) -> Vec<Fact> {
-    let (asked, open) = (connections.asked, connections.open_at_t0);
+    let (requested, open) = (connections.requested, connections.open_at_t0);
     let of_phase = |phase| {
         let failed: Vec<String> = connections
             .failures
@@ -82,8 +82,8 @@ fn failures(connections: &ConnectionsSection) -> Vec<Fact> {
     };
     let mut failed = Vec::new();
     let connecting = of_phase(FailurePhase::Connect);
-    let (requested_text, open_text) = (units::count(asked), units::count(open));
-    match (open < asked, connecting.is_empty()) {
+    let (requested_text, open_text) = (units::count(requested), units::count(open));
+    match (open < requested, connecting.is_empty()) {
         (true, true) if connections.were_renewed() => {}
         (true, true) => failed.push(format!("{open_text} of {requested_text} open")),
         (true, false) => failed.push(format!("{open_text} of {requested_text} open: {connecting}")),

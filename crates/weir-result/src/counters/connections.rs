@@ -19,8 +19,8 @@ counters! {
     stored ConnectionsSection;
 
     /// Connections requested.
-    counter asked: u64 => rules::sum;
-    /// Of `asked`: open at t0.
+    counter requested: u64 => rules::sum, #[serde(alias = "asked")];
+    /// Of `requested`: open at t0.
     counter open_at_t0: u64 => rules::sum;
     /// Greatest number open at once; with several workers the sum of each one's greatest.
     counter open_max: u64 => rules::sum;

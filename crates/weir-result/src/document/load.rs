@@ -10,6 +10,7 @@ use weir_text::setting::OUTPUT;
 
 use super::assemble::derive;
 use super::check::{BrokenInvariant, check};
+use super::content::RENAMED_FROM;
 use super::recorded::Recorded;
 use super::unjudged::Unjudged;
 use super::{Document, SCHEMA_VERSION, Verdict};
@@ -122,7 +123,7 @@ impl Stored {
     /// Reads a document from JSON text, and checks that it adds up.
     pub fn from_json(bytes: &[u8]) -> Result<Stored, LoadError> {
         let value: Value = serde_json::from_slice(bytes).map_err(LoadError::NotJson)?;
-        if check_numbers(&value)? < SCHEMA_VERSION {
+        if check_numbers(&value)? < RENAMED_FROM {
             return of_older(value);
         }
         drop(value);

@@ -70,7 +70,7 @@ impl WitnessSection {
             .zip(p50)
             .and_then(|(main, witness)| weir_stats::ratio_interval(plain(main), plain(witness)));
         WitnessSection {
-            connections: witness.connections.asked,
+            connections: witness.connections.requested,
             sent: witness.sent.total(),
             requests: witness.service_time.ok.count(),
             p50,
@@ -83,7 +83,7 @@ impl WitnessSection {
 
     pub(super) fn to_measurements(&self) -> Result<Measurements, String> {
         let mut witness = Measurements::default();
-        witness.connections.asked = self.connections;
+        witness.connections.requested = self.connections;
         witness.sent.measured = self.sent;
         witness.service_time.ok = self.service.alone("witness.service")?;
         for (index, slice) in self.slices.iter().enumerate() {

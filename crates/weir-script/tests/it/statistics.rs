@@ -9,7 +9,7 @@ fn latency() -> Statistics {
 }
 
 /// Returns the value of the expression within `done`.
-fn said(mode: Mode, latency: &Statistics, expression: &str) -> String {
+fn reported(mode: Mode, latency: &Statistics, expression: &str) -> String {
     let script = format!(
         "local function all(...)
            local said = {{ ... }}
@@ -25,7 +25,7 @@ fn said(mode: Mode, latency: &Statistics, expression: &str) -> String {
 
 fn check(expression: &str, expected: &str) {
     for mode in [Mode::ClosedLoop, Mode::ConstantRate] {
-        assert_eq!(said(mode, &latency(), expression), expected, "{expression} in {mode:?}");
+        assert_eq!(reported(mode, &latency(), expression), expected, "{expression} in {mode:?}");
     }
 }
 
@@ -95,8 +95,8 @@ fn indices_give_samples() {
 
 #[test]
 fn the_length_is_that_of_the_mode() {
-    assert_eq!(said(Mode::ClosedLoop, &latency(), "#latency"), "3");
-    assert_eq!(said(Mode::ConstantRate, &latency(), "#latency"), "10");
+    assert_eq!(reported(Mode::ClosedLoop, &latency(), "#latency"), "3");
+    assert_eq!(reported(Mode::ConstantRate, &latency(), "#latency"), "10");
 }
 
 #[test]
@@ -119,8 +119,8 @@ fn a_large_distribution_is_walked_in_one_pass() {
                  end
                  return string.format('%d %d', sum, count)
                end)()";
-    assert_eq!(said(Mode::ClosedLoop, &large, sum), "120000600000 400000");
-    assert_eq!(said(Mode::ClosedLoop, &large, "latency:percentile(50)"), "300000");
+    assert_eq!(reported(Mode::ClosedLoop, &large, sum), "120000600000 400000");
+    assert_eq!(reported(Mode::ClosedLoop, &large, "latency:percentile(50)"), "300000");
 }
 
 #[test]

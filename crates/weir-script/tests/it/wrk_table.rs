@@ -197,11 +197,11 @@ fn format_without_any_host() {
 
 #[test]
 fn time_is_wall_clock_microseconds() {
-    let told: f64 =
+    let reported: f64 =
         returned("return string.format('%.0f', wrk.time_us())", |_| ()).parse().unwrap();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros() as f64;
     // Even if the clock was set in between, the two are within a day of each other.
-    assert!((now - told).abs() < 86_400e6, "{told}");
+    assert!((now - reported).abs() < 86_400e6, "{reported}");
     check("type(wrk.time_us())", "number");
 }
 

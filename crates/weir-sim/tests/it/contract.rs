@@ -29,7 +29,7 @@ struct Wanderer<'a> {
     random: Random,
     template: TemplateId,
     known: Vec<Known>,
-    told: Vec<String>,
+    reported: Vec<String>,
     received_bytes: u64,
     last_at: Nanos,
 }
@@ -42,7 +42,7 @@ impl Wanderer<'_> {
             random: Random::new(Seed(seed), 101),
             template,
             known: vec![Known::default(); 8],
-            told: Vec::new(),
+            reported: Vec::new(),
             received_bytes: 0,
             last_at: Nanos::ZERO,
         }
@@ -63,9 +63,9 @@ impl Wanderer<'_> {
             let until = self.last_at.after(self.random.between(0, MS));
             self.sim.wait(until, WaitPolicy::Sleep).unwrap();
             let woken_at = self.sim.now();
-            let told = self.told.len();
+            let reported = self.reported.len();
             while self.listen() {}
-            let is_early = woken_at < until && self.told.len() == told;
+            let is_early = woken_at < until && self.reported.len() == reported;
             assert!(!is_early, "woken at {woken_at} for nothing, {until} was asked for");
         }
         for conn in 0..self.known.len() {
@@ -119,7 +119,7 @@ impl Wanderer<'_> {
         assert_eq!(u64::from(event.generation) + 1, known.connects, "an event of an old socket");
         assert!(known.is_open || known.is_connecting, "an event after the end");
         assert_eq!(known.is_connecting, !known.is_open);
-        self.told.push(format!("{} {} {:?}", event.at, event.conn.0, event.kind));
+        self.reported.push(format!("{} {} {:?}", event.at, event.conn.0, event.kind));
         match event.kind {
             EventKind::Connected => {
                 assert!(known.is_connecting);
@@ -159,18 +159,18 @@ fn wander(seed: u64) -> (Vec<String>, u64, Truth) {
     let mut sim = Sim::new(World::wild(Seed(seed), 100 * MS));
     let mut wanderer = Wanderer::new(&mut sim, seed);
     wanderer.wander();
-    let (told, received_bytes) = (wanderer.told, wanderer.received_bytes);
-    (told, received_bytes, sim.truth())
+    let (reported, received_bytes) = (wanderer.reported, wanderer.received_bytes);
+    (reported, received_bytes, sim.truth())
 }
 
 #[test]
 fn the_rules_hold_in_wild_worlds() {
     let (mut responded, mut kinds) = (0, std::collections::BTreeSet::new());
     for seed in 0..150 {
-        let (told, received_bytes, truth) = wander(seed);
+        let (reported, received_bytes, truth) = wander(seed);
         // Bytes that had arrived when the client closed were never delivered.
         assert!(received_bytes <= truth.counts.bytes_to_client, "seed {seed}");
-        assert_eq!(told.len() as u64, truth.counts.events, "seed {seed}");
+        assert_eq!(reported.len() as u64, truth.counts.events, "seed {seed}");
         for request in &truth.requests {
             assert!(request.sent_at <= request.received_at, "seed {seed}");
             let times = [

@@ -152,7 +152,7 @@ impl Assertion {
             ConfidenceData::Unknown(why) => why,
             _ => "none is known for this number",
         };
-        let asked = units::short_percent(least);
+        let required = units::short_percent(least);
         match confidence {
             Some(found) if found >= least => None,
             Some(_) => {
@@ -161,9 +161,9 @@ impl Assertion {
                     confidence::of(&estimate.evidence, self.limit, side, times)
                 };
                 let longer = longer::advice(document, |times| at(times) >= Some(least));
-                Some(format!("less certain than {ASSERT_CONFIDENCE} {asked}; {longer}"))
+                Some(format!("less certain than {ASSERT_CONFIDENCE} {required}; {longer}"))
             }
-            None => Some(format!("no confidence for {ASSERT_CONFIDENCE} {asked}: {why_none}")),
+            None => Some(format!("no confidence for {ASSERT_CONFIDENCE} {required}: {why_none}")),
         }
     }
 

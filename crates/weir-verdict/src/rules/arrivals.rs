@@ -50,9 +50,9 @@ fn dispersion(
         Ok(departures) => departures,
         Err(why) => return measure(1.0 + DISPERSION_SLACK).unknown(why),
     };
-    let told = departures.dispersion.iter().filter(|of| of.spans >= DISPERSION_SPANS_LEAST);
+    let reported = departures.dispersion.iter().filter(|of| of.spans >= DISPERSION_SPANS_LEAST);
     let excess = |of: &&Dispersion| of.sent - limit_of(of, arrivals);
-    let Some(worst) = told.max_by(|a, b| excess(a).total_cmp(&excess(b))) else {
+    let Some(worst) = reported.max_by(|a, b| excess(a).total_cmp(&excess(b))) else {
         return measure(1.0 + DISPERSION_SLACK).unknown("the window is too short");
     };
     let limit = limit_of(worst, arrivals);

@@ -147,7 +147,7 @@ fn idle_connections(document: &Document) -> Rule {
     }
     let busy_ns = occupancy.integral_ns as f64;
     let connections = &document.connections;
-    let was_renewed = connections.connects_of_load() > connections.asked
+    let was_renewed = connections.connects_of_load() > connections.requested
         || connections.were_renewed()
         || !connections.failures.is_empty();
     let (noun, whole_ns) = match occupancy.capacity_ns {

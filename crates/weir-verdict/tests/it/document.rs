@@ -72,7 +72,7 @@ fn the_fixed_names_are_there() {
         ),
         ("/run", "id epoch part parts interrupted"),
         ("/phases/0", "worker t0_ns t1_ns tail_end_ns drained_ns"),
-        ("/connections", "asked open_at_t0 connects closed_by_peer failures"),
+        ("/connections", "requested open_at_t0 connects closed_by_peer failures"),
         ("/connections/failures/0", "phase errno count"),
         (
             "/accounting",
@@ -394,6 +394,19 @@ fn what_is_no_document_is_distinguished() {
     assert!(changed("/slices/1/start_s", value!(-1)).contains("is negative"));
     let unreadable = weir_verdict::load("/nonexistent/run.json").expect_err("no such file");
     assert!(matches!(unreadable, LoadError::Unreadable { .. }), "{unreadable}");
+}
+
+/// Version 2 has another name for one field.
+#[test]
+fn documents_of_version_2_are_read() {
+    let document = weir_verdict::assemble(parts(1, 1, hundred())).expect("it adds up");
+    let mut older: Value = serde_json::from_slice(&json(&document)).expect("JSON");
+    older["schema_version"] = 2.into();
+    let connections = older["connections"].as_object_mut().expect("an object");
+    let requested = connections.remove("requested").expect("a field");
+    connections.insert("asked".to_owned(), requested);
+    let text = serde_json::to_vec(&older).expect("JSON");
+    assert_eq!(weir_verdict::from_json(&text).expect("version 2"), document);
 }
 
 /// A later weir may add fields without a new `schema_version` (decision 0023).

@@ -61,9 +61,9 @@ fn what_is_asserted_of_a_document_replaces_what_was() {
     let output = weir("report", &["--assert", "errors==0", "--junit", &junit, &document]);
     assert_eq!(output.code(), 0, "{output:?}");
     // The command is still that of the run.
-    let told = |line: &&str| line.contains("errors") && !line.contains("Command");
-    let told: Vec<&str> = output.stdout.lines().filter(told).collect();
-    assert_eq!(told, ["  pass  errors==0   0%"], "{output:?}");
+    let reported = |line: &&str| line.contains("errors") && !line.contains("Command");
+    let reported: Vec<&str> = output.stdout.lines().filter(reported).collect();
+    assert_eq!(reported, ["  pass  errors==0   0%"], "{output:?}");
     assert!(fs::read_to_string(&junit).expect("it was written").contains("errors==0"));
 }
 

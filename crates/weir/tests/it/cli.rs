@@ -192,8 +192,8 @@ fn a_cpu_that_is_not_usable_is_reported_with_those_that_are() {
     let usable = weir_sys::usable_cpus().expect("affinity");
     let last = usable.last().expect("it runs somewhere");
     let beyond = (last + 1).to_string();
-    let told = format!("usable are {}", usable[0]);
-    check_wrong(&["--pin", &beyond, NOWHERE], &["--pin", &beyond, &told]);
+    let reported = format!("usable are {}", usable[0]);
+    check_wrong(&["--pin", &beyond, NOWHERE], &["--pin", &beyond, &reported]);
     check_wrong(&["--pin=9999", NOWHERE], &["--pin", "9999"]);
 }
 

@@ -129,8 +129,9 @@ fn remainders_are_opened_and_partitioned() {
             let ran = weir::load(engine, &flags, &[&server.url()]);
             ran.assert_all_ok();
             ran.assert_no_failure();
-            let dealt: Vec<u32> = ran.document.phases.iter().map(|one| one.connections).collect();
-            assert_eq!(dealt, shares, "{ran}");
+            let partitioned: Vec<u32> =
+                ran.document.phases.iter().map(|one| one.connections).collect();
+            assert_eq!(partitioned, shares, "{ran}");
             let all = u64::from(shares.iter().sum::<u32>());
             assert_eq!(ran.document.connections.open_at_t0, all, "{ran}");
             let stats = server.stop();

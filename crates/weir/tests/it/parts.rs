@@ -83,7 +83,7 @@ fn three_parts_are_reported_as_one_run() {
     let merged = weir_verdict::from_json(json.as_bytes()).expect("a document");
     assert_eq!(merged.accounting.planned, 301, "exactly the rate of the whole plan");
     assert_eq!(merged.accounting.ok, 301);
-    assert_eq!(merged.connections.asked, 7);
+    assert_eq!(merged.connections.requested, 7);
     let workers: Vec<(u32, u32)> =
         merged.phases.iter().map(|phases| (phases.part, phases.worker)).collect();
     assert_eq!(workers, [(1, 0), (1, 3), (2, 1), (3, 2)]);

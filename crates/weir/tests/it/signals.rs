@@ -58,7 +58,7 @@ fn an_interrupt_while_connecting_is_reported() {
             assert_interrupted(&ran, 130);
             let document = &ran.document;
             assert_eq!((document.accounting.planned, document.connections.connects), (0, 0));
-            assert_eq!(document.connections.asked, 4, "{ran}");
+            assert_eq!(document.connections.requested, 4, "{ran}");
             ran.assert_says("0 of 4 open");
         }
     });

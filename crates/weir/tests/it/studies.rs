@@ -205,9 +205,9 @@ fn a_server_that_dies_within_a_trial_is_reported() {
     let kept = loaded(&file);
     assert!(matches!(kept.state, StudyState::Stopped { .. }), "{:?}", kept.state);
     assert!(measured(&kept) == 1 && kept.trials.len() == 2, "{output:?}");
-    let said = "requests or connections failed in trial 1; counted like all others";
+    let reported = "requests or connections failed in trial 1; counted like all others";
     let text = output.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains(said), "{output:?}");
+    assert!(text.contains(reported), "{output:?}");
 }
 
 #[test]
@@ -418,8 +418,9 @@ fn a_sweep_comes_from_a_file_and_flags_win() {
     assert_eq!(measured(&kept), 2);
     assert!(kept.measured().all(|(_, run)| run.plan.connections == 2), "{words}");
     assert!(kept.cells.iter().all(|cell| cell.words.contains(&"A: b".to_owned())), "{kept:?}");
-    let said = kept.trials.iter().map(|trial| trial.before.as_ref().map(|run| run.output.clone()));
-    assert!(said.into_iter().all(|text| text.is_some_and(|text| text.starts_with("path=/a"))));
+    let reported =
+        kept.trials.iter().map(|trial| trial.before.as_ref().map(|run| run.output.clone()));
+    assert!(reported.into_iter().all(|text| text.is_some_and(|text| text.starts_with("path=/a"))));
     assert!(output.stdout.contains("p50") && !output.stdout.contains("p99"), "{output:?}");
 }
 

@@ -9,8 +9,8 @@ use super::triggers::{growing, idle, late};
 
 #[track_caller]
 fn check(change: impl FnOnce(&mut DocumentParts), by: LimitedBy, text: &str) {
-    let Limit { by: found, text: said } = well(change).verdict.limit;
-    assert_eq!((found, said.as_str()), (by, text));
+    let Limit { by: found, text: reported } = well(change).verdict.limit;
+    assert_eq!((found, reported.as_str()), (by, text));
 }
 
 #[test]

@@ -7,8 +7,8 @@ use super::run::{Failure, US, busy, closed, failing, histogram, well};
 
 #[track_caller]
 fn check(change: impl FnOnce(&mut DocumentParts), delivery: Delivery, text: &str) {
-    let LoadLine { delivery: found, text: said } = well(change).verdict.load;
-    assert_eq!((found, said.as_str()), (delivery, text));
+    let LoadLine { delivery: found, text: reported } = well(change).verdict.load;
+    assert_eq!((found, reported.as_str()), (delivery, text));
 }
 
 #[test]

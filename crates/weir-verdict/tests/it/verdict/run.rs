@@ -66,7 +66,7 @@ pub(crate) fn measured() -> Measurements {
         },
         ..Measurements::default()
     };
-    m.connections.asked = 10;
+    m.connections.requested = 10;
     m.connections.open_at_t0 = 10;
     m.connections.connects = 10;
     m.stamped.connections = 10;
@@ -137,7 +137,7 @@ pub(crate) fn witness(p50_ns: u64) -> Measurements {
             .collect(),
         ..Measurements::default()
     };
-    m.connections.asked = 1;
+    m.connections.requested = 1;
     for k in 0..300 {
         let ns = p50_ns - p50_ns / 20 + p50_ns / 10 * (k % 10) / 9;
         m.service_time.ok.record(ns);

@@ -116,8 +116,8 @@ impl Nginx {
 pub(crate) fn program() -> &'static str {
     let places = ["nginx", "/usr/sbin/nginx", "/usr/local/sbin/nginx"];
     let answers = |place: &&str| {
-        let asked = Command::new(place).arg("-v").stderr(Stdio::null()).status();
-        !asked.is_err_and(|error| error.kind() == ErrorKind::NotFound)
+        let requested = Command::new(place).arg("-v").stderr(Stdio::null()).status();
+        !requested.is_err_and(|error| error.kind() == ErrorKind::NotFound)
     };
     let found = places.into_iter().find(answers);
     found.unwrap_or_else(|| panic!("nginx is missing: run `cargo xtask setup test`"))

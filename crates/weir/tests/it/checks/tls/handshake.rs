@@ -14,7 +14,7 @@ use weir_tls::Session;
 use super::{HELD_BYTES_MAX, client};
 
 /// Parts of the server's response. Between them it updates its keys, if it can.
-const SAID: [&[u8]; 3] = [b"HTTP/1.1 200 OK\r\n", b"Content-Length: 300\r\n\r\n", &[b'x'; 300]];
+const REPORTED: [&[u8]; 3] = [b"HTTP/1.1 200 OK\r\n", b"Content-Length: 300\r\n\r\n", &[b'x'; 300]];
 
 /// A request of the client. It is sent whenever that is possible.
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\n\r\n";
@@ -45,7 +45,7 @@ pub(super) fn check(kind: u8, edits: &[u8], piece_bytes: usize) {
             client.send();
         }
     }
-    let whole = SAID.concat();
+    let whole = REPORTED.concat();
     assert!(whole.starts_with(&client.plain), "{:?}", client.plain.escape_ascii().to_string());
     let (has_all, session) = (client.plain == whole, &mut client.session);
     assert_ne!(session.negotiated().is_some(), session.is_handshaking());
@@ -138,7 +138,7 @@ impl Server {
             return;
         }
         self.is_done = true;
-        for part in SAID {
+        for part in REPORTED {
             self.conn.writer().write_all(part).expect("it is below the buffer's limit");
             let is_new = self.conn.protocol_version() == Some(ProtocolVersion::TLSv1_3);
             if is_new {
