@@ -93,7 +93,7 @@ fn with_repeated_switches(command: clap::Command) -> clap::Command {
     command.mut_args(repeated).mut_subcommands(with_repeated_switches)
 }
 
-/// Commands whose words are those of a study and of its runs, in any order.
+/// Commands whose words belong to a study and to its runs, in any order.
 pub(crate) const STUDIES: [&str; 4] = ["repeat", "ab", "sweep", "search"];
 
 /// Moves the words of a study's runs behind `--`, where its command expects them.
@@ -112,8 +112,8 @@ pub(crate) fn target_at(words: &[OsString]) -> Option<usize> {
     split::target_at(words, &Cli::command())
 }
 
-/// Returns the words of a run without the flags that `own` gives too: those of a variant replace
-/// the common ones. Lists stay.
+/// Returns the words of a run without the flags that `own` gives too: a variant's flags replace the
+/// common ones. Lists stay.
 pub(crate) fn without_those_of(words: &[OsString], own: &[OsString]) -> Vec<OsString> {
     split::without_those_of(words, own, &Cli::command())
 }

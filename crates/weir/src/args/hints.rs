@@ -83,13 +83,13 @@ pub(super) fn single_run(flag: &str) -> clap::Error {
     })
 }
 
-/// The name of a flag without that of its value: `--duration` of `--duration <T>`.
+/// The name of a flag without its value's name: `--duration` of `--duration <T>`.
 fn without_value(flag: &str) -> &str {
     flag.split([' ', '[', '=']).next().unwrap_or(flag)
 }
 
 /// The error for the beginning of a flag's name. It would mean another flag once a new one begins
-/// likewise. `words` are those of the command line, from its commands on.
+/// likewise. `words` are the command line's, from its commands on.
 fn of_abbreviated(flag: &str, words: &[&str], root: &Command) -> Option<String> {
     let command = words.iter().try_fold(root, |command, word| {
         // The flags of the innermost command.

@@ -63,7 +63,7 @@ pub(crate) struct ReportArgs {
 }
 
 impl ReportArgs {
-    /// Files with the result, with those of `--junit` and of `-o`.
+    /// Files with the result, including the files of `--junit` and of `-o`.
     pub(crate) fn exports(&self) -> Vec<Export> {
         all_exports(&self.exports, self.output.all_exports(), self.junit.as_deref())
     }

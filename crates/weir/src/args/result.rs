@@ -118,7 +118,7 @@ impl ResultArgs {
         rows(self.output.raw.as_deref(), &self.output.files)
     }
 
-    /// Files in other formats, with those of `--junit` and of `--output`.
+    /// Files in other formats, including the files of `--junit` and of `--output`.
     pub(crate) fn exports(&self) -> Vec<Export> {
         let of_output = self.output.files.exports();
         all_exports(&self.output.exports, of_output, self.verdict.junit.as_deref())

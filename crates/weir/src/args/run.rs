@@ -102,7 +102,7 @@ impl RunArgs {
     }
 }
 
-/// Flags that `--spec` allows beside those of the result: its own, and those that give redacted
+/// Flags that `--spec` allows beside the result's flags: its own, and those that give redacted
 /// values or name a command that may run.
 const BESIDE_SPEC: [&str; 12] = [
     "spec_file",
@@ -122,7 +122,7 @@ const BESIDE_SPEC: [&str; 12] = [
 /// Flags of the result that `--selfcheck` without a URL has too.
 const OF_NOISE_FLOOR: [&str; 2] = ["format", "quiet"];
 
-/// Flags that need a load, beside those of its result.
+/// Flags that need a load, beside the flags of its result.
 const OF_LOAD: [&str; 3] = ["print_plan", "prove_client", "script"];
 
 /// Refuses flags that need a load beside `--selfcheck` without a URL.

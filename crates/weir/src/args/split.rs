@@ -15,7 +15,7 @@ pub(super) fn split(
     run: &Command,
 ) -> (Vec<OsString>, Vec<OsString>) {
     let (mut of_study, mut of_run) = (Vec::new(), Vec::new());
-    // Words without a flag that the study takes, before those of the runs.
+    // Words without a flag that the study takes, before the words of the runs.
     let mut own = study.get_positionals().filter(|arg| !arg.is_last_set()).count();
     let mut end = 0;
     for piece in pieces(words, Some(study), run) {
@@ -85,7 +85,7 @@ struct WordPiece<'c> {
     valued: Option<(&'c Arg, usize)>,
 }
 
-/// Returns the pieces of words up to `--`, those of a run or of a study and its run.
+/// Returns the pieces of words up to `--`, of a run or of a study and its run.
 fn pieces<'c>(
     words: &[OsString],
     study: Option<&'c Command>,
@@ -110,7 +110,7 @@ impl<'c> WordPiece<'c> {
         let name = word.to_str().and_then(|text| text.strip_prefix('-'));
         let Some(name) = name.filter(|name| !name.is_empty()) else { return piece };
         piece.is_flag = true;
-        // `--name=value`; or letters, of which one may take the rest as its value.
+        // Either `--name=value`, or letters. One letter may take the rest as its value.
         let long_name = name.strip_prefix('-').map(|name| name.split('=').next().unwrap_or(name));
         let found_in = |command: &'c Command| match long_name {
             Some(name) => long(command, name),

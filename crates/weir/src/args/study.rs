@@ -118,7 +118,7 @@ pub(crate) struct ResultFiles {
 }
 
 impl ResultFiles {
-    /// Files with the result, with those of `-o`.
+    /// Files with the result, including the files of `-o`.
     pub(crate) fn exports(&self) -> Vec<Export> {
         all_exports(&self.exports, self.output.all_exports(), None)
     }

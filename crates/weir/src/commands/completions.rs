@@ -28,7 +28,7 @@ fn script(shell: Shell) -> Vec<u8> {
     }
 }
 
-/// The completions of fish. Those of clap_complete offer no values of the program's own flags: the
+/// The completions of fish. clap_complete's script offers no values of the program's own flags: the
 /// function that looks for a command fails at a flag whose value is still to come.
 fn fish() -> Vec<u8> {
     let script = String::from_utf8_lossy(&generated(Fish)).into_owned();

@@ -92,7 +92,7 @@ fn load(file: &Path) -> Result<Study> {
     }
 }
 
-/// Checks that the file for rows is not that of the trials before, whose rows would be lost: a
+/// Checks that the file for rows is not the file of the earlier trials, whose rows would be lost: a
 /// Parquet file ends with its index, so nothing can be appended.
 fn check_rows(study: &Study, rows: Option<(&str, &Path)>) -> Result<()> {
     let Some((flag, path)) = rows.filter(|(_, path)| path.is_file()) else { return Ok(()) };

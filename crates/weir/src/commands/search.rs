@@ -80,7 +80,7 @@ fn check(args: &SearchArgs, run: &LoadArgs) -> Result<()> {
     Ok(())
 }
 
-/// Returns the effort: that of the flags, with trials as long as -d.
+/// Returns the effort that the flags select, with trials as long as -d.
 fn effort(args: &SearchArgs, run: &LoadArgs) -> SearchEffort {
     let usual = if args.precise { precise() } else { quick() };
     let factor = run.duration.map_or(1.0, |ns| ns as f64 / SECOND / usual.final_s);

@@ -16,7 +16,7 @@ use crate::{exit, terminal};
 /// Measures and prints the noise floor.
 ///
 /// # Errors
-/// When it cannot be measured, or the format is that of a load's report.
+/// When it cannot be measured, or the format is for a load's report.
 pub(crate) fn run(args: &RunArgs, spec: &RunSpec) -> Result<ExitCode> {
     let output = &args.result.output;
     if ![exporters::TEXT, exporters::JSON].contains(&output.format) {

@@ -32,7 +32,7 @@ use crate::screen::OutputAbilities;
 use crate::{exit, runner, terminal, tui};
 use keeper::StudyFiles;
 
-/// Makes a new study as the flags say. `words` are those of the command line, without secrets.
+/// Makes a new study as the flags say. `words` are the command line's, without secrets.
 ///
 /// # Errors
 /// As [`conduct`].
@@ -170,7 +170,7 @@ fn show(
 /// Checks that a result can be written in these formats.
 ///
 /// # Errors
-/// When a format is for single runs, or holds a verdict, of which the result has none.
+/// When a format is for single runs, or holds a verdict and the result has none.
 pub(crate) fn check_formats(
     findings: &Findings<'_>,
     format: Exporter,
@@ -212,7 +212,7 @@ pub(crate) fn print(findings: &Findings<'_>, format: Exporter) -> Result<(), Not
     terminal::print(|out| format.write_findings(findings, &text_options(), out))
 }
 
-/// Publishes a study in the step's summary. `format` is that of standard output.
+/// Publishes a study in the step's summary. `format` is standard output's.
 ///
 /// # Errors
 /// When the summary or an annotation cannot be written.
@@ -269,8 +269,8 @@ pub(crate) fn report_gate(comparison: &Comparison, gate: Gate) {
     terminal::eprint_line(format_args!("error: {text}"));
 }
 
-/// Metrics of a study: those of the flags, or the usual ones. Of a comparison the primary one is
-/// first: in a closed loop the rate is what the system decides, with a rate it is the latency.
+/// Metrics of a study: the flags' metrics, or the usual ones. A comparison has its primary metric
+/// first: in a closed loop the system decides the rate, at a given rate the latency.
 pub(crate) fn metrics(flags: &[String], is_open_loop: Option<bool>, usual: &[&str]) -> Vec<String> {
     if !flags.is_empty() {
         return flags.to_vec();
@@ -280,7 +280,7 @@ pub(crate) fn metrics(flags: &[String], is_open_loop: Option<bool>, usual: &[&st
     primary.into_iter().chain(others).map(str::to_owned).collect()
 }
 
-/// Returns the command line of a study: its own words, then those of the run without secrets.
+/// Returns the command line of a study: its own words, then the run's without secrets.
 pub(crate) fn command(own: &[String], cell: &Cell) -> Vec<String> {
     own.iter().chain(&cell.words).cloned().collect()
 }

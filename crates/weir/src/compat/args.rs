@@ -65,7 +65,7 @@ pub(crate) struct CompatArgs {
     pub(crate) latency: bool,
     /// True with `-U`, which sets `latency` too.
     pub(crate) uncorrected: bool,
-    /// True with `-B`: latencies are those of batches.
+    /// True with `-B`: latencies are measured for batches.
     pub(crate) batch: bool,
     /// URL as typed; it has a scheme and a host.
     pub(crate) url: String,
@@ -136,7 +136,7 @@ fn read(dialect: Dialect, words: &[OsString], stdout: &mut String) -> Result<Com
             'D' => args.arrivals = arrivals(value)?,
             'S' => is_separate = true,
             'r' if dialect == Dialect::Wrk2 => args.shows_sent = true,
-            // Help, of which wrk has -r too.
+            // Help, which wrk prints for -r too.
             _ => return Err(Refusal::Usage),
         }
     }

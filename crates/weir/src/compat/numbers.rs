@@ -1,6 +1,6 @@
 //! Numbers and times as wrk writes them: whole, with one unit at most. The syntax is narrower than
-//! that of `weir_text::units` (no `1.5k`, no `500ms`) and laxer (`1 K`). Scripts may rely on
-//! either, hence a separate parser.
+//! in `weir_text::units` (no `1.5k`, no `500ms`) and laxer (`1 K`). Scripts may rely on either,
+//! hence a separate parser.
 
 /// Maximum time in seconds, about 584 years: its nanoseconds must fit 64 bits.
 const SECONDS_MAX: u64 = u64::MAX / 1_000_000_000;

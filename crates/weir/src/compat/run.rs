@@ -143,8 +143,8 @@ fn printed(dialect: Dialect) -> dialect::ReportDialect {
 }
 
 /// The lines that are printed before the results: the head, and wrk2's calibration line for each
-/// thread at the same time as wrk2. weir calibrates nothing and discards nothing; the figures are
-/// those of the time so far.
+/// thread at the same time as wrk2. weir calibrates nothing and discards nothing; the figures cover
+/// the time so far.
 struct HeadLines {
     head: Head,
     /// Times of each thread so far; `None` if there are no such lines.

@@ -1,5 +1,5 @@
-//! The lines of `--format jsonl` on standard output: those of intervals while the run goes, then
-//! those that are left and the summary.
+//! The lines of `--format jsonl` on standard output: intervals while the run goes, then the
+//! remaining intervals and the summary.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io::Write;

@@ -53,7 +53,7 @@ impl Stage {
     }
 }
 
-/// The load so far. Counts are those of finished intervals, the last of which ends with the drain.
+/// The load so far. Counts cover finished intervals; the last one ends with the drain.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Totals {
     /// Plan of the load, without secrets, and the begin of the load; `None` before it.
@@ -93,7 +93,8 @@ impl Totals {
     }
 
     /// Adds the intervals that began at or before `start_ns` from t0. Among them may be some that
-    /// no other worker has finished under the same start: those of an automatic warm-up change it.
+    /// no other worker has finished under the same start: an automatic warm-up changes the start of
+    /// its intervals.
     fn add_until(&mut self, start_ns: i64) {
         for part in mem::take(&mut self.parts) {
             match part.start_ns <= start_ns {

@@ -67,7 +67,7 @@ impl Export {
         }
     }
 
-    /// Checks that the file's extension is not that of another format.
+    /// Checks that the file's extension does not belong to another format.
     fn checked(self) -> Result<Export, String> {
         let extension = extension_of(&self.path).unwrap_or_default();
         let is_rows = extension == ROWS_EXTENSION;

@@ -33,7 +33,7 @@ impl RowsFile {
         Ok(RowsFile { flag, name, file: ResultFile::at(flag, path, temporaries)? })
     }
 
-    /// Begins the rows, those of one run or of the trials of a study.
+    /// Begins the rows of one run, or of the trials of a study.
     ///
     /// # Errors
     /// When the file cannot be written.

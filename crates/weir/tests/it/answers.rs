@@ -198,7 +198,7 @@ fn answers_that_break_http_are_counted_errors() {
     }
 }
 
-/// A response with two lengths, one of which must be wrong.
+/// A response with two lengths; one must be wrong.
 const LENGTHS: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!";
 
 #[test]

@@ -212,8 +212,8 @@ fn urls_that_cannot_be_loaded_are_reported_with_the_remedy() {
     check_wrong(&["http://::1/"], &["brackets"]);
 }
 
-/// A host without an address is no usage error. As for any unreachable target, the exit code is
-/// that of a run without a response.
+/// A host without an address is no usage error. As for any unreachable target, the exit code is the
+/// same as for a run without a response.
 #[test]
 fn a_host_that_is_not_known_is_reported_with_the_remedy() {
     let output = weir("", &["http://no.such.host.invalid/"]);

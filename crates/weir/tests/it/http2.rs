@@ -20,7 +20,7 @@ const PREFACE_BYTES: usize = 24;
 const HEADER_BYTES: usize = 9;
 
 /// A server of HTTP/2 that begins each connection with the bytes of `open`, and responds to each
-/// request with those of `respond`, which gets the number of requests so far and the stream.
+/// request with the bytes of `respond`, which gets the number of requests so far and the stream.
 fn serving(
     open: impl Fn(&mut Vec<u8>) + Send + Sync + 'static,
     respond: impl Fn(u64, u32, &mut Vec<u8>) + Send + Sync + 'static,

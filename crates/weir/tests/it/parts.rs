@@ -94,7 +94,7 @@ fn three_parts_are_reported_as_one_run() {
     let some = report("", &[one, three]);
     assert_eq!(some.code(), 4, "{some:?}");
     let text = some.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    // Seven connections on four threads: 2, 2, 2, 1; part 2 has those of the second.
+    // Seven connections on four threads: 2, 2, 2, 1; part 2 has the second thread's.
     let line = "Parts 2 of 3: part 2 is missing; the figures cover 71.4% of the load Target";
     assert!(text.contains(line), "{text}");
     assert_eq!(report("--assert errors==1", &[one, three]).code(), 4, "before a failed assertion");
@@ -133,7 +133,7 @@ fn a_number_of_requests_is_divided() {
     let (_directory, files) = run_parts(2, "-t3 -c5 -n 101", &server.url());
     set_clocks(&files, 0);
     let planned = |file: &String| weir_verdict::load(file).expect("written").accounting.planned;
-    // Five connections on three threads: 2, 2, 1; part 2 has those of the second.
+    // Five connections on three threads: 2, 2, 1; part 2 has the second thread's.
     assert_eq!(files.iter().map(planned).collect::<Vec<_>>(), [61, 40]);
     let all = report("--format json", &[&files[1], &files[0]]);
     assert_eq!(all.code(), 0, "{all:?}");

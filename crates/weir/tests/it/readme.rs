@@ -43,7 +43,7 @@ const BRIEFLY: [&str; 4] = ["-d300ms", "--warmup", "0", "-c4"];
 /// The repository's root.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// The servers that stand for those of the README.
+/// The servers that stand for the README's.
 struct Servers {
     plain: Serve,
     _unix: Served,

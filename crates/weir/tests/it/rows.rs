@@ -92,7 +92,7 @@ fn finished((running, directory): (Running, Directory)) -> (Ran, Vec<Slot>) {
     (ran, slots)
 }
 
-/// Checks that the window of the metadata is that of the rows, even if it was cut short or began
+/// Checks that the window of the metadata is the rows' window, even if it was cut short or began
 /// early.
 fn check_window(metadata: &BTreeMap<String, String>, slots: &[Slot], ran: &Ran) {
     let bound = |name: &str| metadata[name].parse::<u64>().expect("a number");
@@ -155,7 +155,7 @@ fn check(ran: &Ran, slots: &[Slot]) {
     }
 }
 
-/// Checks that every percentile is that of the rows, to a bucket, and that no bound exceeds it.
+/// Checks that every percentile equals the rows', to a bucket, and that no bound exceeds it.
 /// `failed` rank above all of `ok`, with an age that they reached at least.
 fn check_percentiles(summary: &Summary, ok: &[u64], failed: &[u64]) {
     let count = (ok.len() + failed.len()) as u64;

@@ -34,8 +34,8 @@ struct Ran {
 }
 
 impl Tool {
-    /// Runs the script's command line against the servers, the first of which is the URL's. `more`
-    /// follows it and overrides its flags. It must end well.
+    /// Runs the script's command line against the servers; the first is the URL's. `more` follows
+    /// it and overrides its flags. It must end well.
     fn run(self, script: &str, servers: &[&Raw], more: &str) -> Ran {
         self.run_to(0, script, servers, more)
     }

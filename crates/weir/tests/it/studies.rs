@@ -270,7 +270,7 @@ fn a_disk_that_fills_keeps_the_trials_before() {
     assert_eq!(once.code(), 0, "{once:?}");
     let bytes = fs::metadata(&file).expect("it was written").len();
     fs::remove_file(&file).expect("it is there");
-    // Blocks of 512 bytes (POSIX, ulimit): the file of two trials fits, that of four does not.
+    // Blocks of 512 bytes (POSIX, ulimit): the file of two trials fits, a file of four does not.
     let limit = format!("ulimit -f {}; exec \"$0\" \"$@\"", bytes * 5 / 2 / 512);
     let mut shell = Command::new("sh");
     shell.args(["-c", &limit, WEIR]).args(load.split_whitespace()).args(["-n", "6"]);

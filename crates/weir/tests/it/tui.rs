@@ -134,7 +134,7 @@ fn a_signal_restores_the_terminal() {
     let tmux = Tmux::new((80, 24), "C");
     for (signal, code) in [("TERM", 143), ("HUP", 129)] {
         let pid = tmux.directory.file(signal);
-        // The shell's own id is that of weir after exec.
+        // weir has the shell's process id after exec.
         tmux.enter(&format!(
             "sh -c 'echo $$ > {pid}; exec {WEIR} --tui -c2 -t1 -d600s -R 500 {}'; echo code $?",
             server.url()

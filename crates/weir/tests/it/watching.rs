@@ -102,7 +102,7 @@ fn pages_are_read_over_tls() {
     assert!(refused.code() == 2 && refused.stderr.contains("--sni"), "{}", refused.stderr);
 }
 
-/// The end of a page is that of the connection: with a close_notify it is complete.
+/// A page ends with its connection: with a close_notify it is complete.
 #[test]
 fn a_page_that_ends_with_its_connection_must_end_in_order() {
     let (authority, target) = (Authority::new(), Serve::start(&[]));
@@ -441,7 +441,7 @@ fn a_source_that_cannot_be_read_ends_the_run_before_the_load() {
     let refused = weir("-c1 -n 10", &["--watch-nginx", "http://127.0.0.1:1/", &url]);
     let text = "cannot connect to 127.0.0.1:1: Connection refused";
     assert!(refused.stderr.contains(text), "{}", refused.stderr);
-    // The page is nginx's, but not that of stub_status: one request for each attempt.
+    // The page is nginx's, but not stub_status: one request for each attempt.
     let ended = weir("-c1 -n 10", &["--watch-nginx", &url, &url]);
     assert!(ended.code() == 2 && ended.stderr.contains("stub_status"), "{}", ended.stderr);
     assert_eq!(nginx.requests() - before, 2);

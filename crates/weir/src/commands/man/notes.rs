@@ -91,7 +91,7 @@ impl NoteBlock {
     }
 }
 
-/// The heading at the start of a line, without its colon: at most five words, the first of which is
+/// The heading at the start of a line, without its colon: at most five words, the first one
 /// capitalised.
 fn heading(line: &str) -> Option<&str> {
     let (heading, rest) = line.split_once(':')?;

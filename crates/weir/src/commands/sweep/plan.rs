@@ -29,7 +29,7 @@ struct SweepPlan {
     after: Option<String>,
 }
 
-/// Adds the options of a file to those of the command line.
+/// Adds the options of a file to the command line's.
 ///
 /// # Errors
 /// When the file cannot be read, has an unknown key or a wrong value, or names a URL beside

@@ -72,7 +72,8 @@ impl Nginx {
         format!("https://{}/", self.addresses.secure)
     }
 
-    /// File with the certificate of the authority that signed that of [`Nginx::secure_url`].
+    /// File with the certificate of the authority. It signed the certificate of
+    /// [`Nginx::secure_url`].
     pub(crate) fn authority(&self) -> String {
         self.authority.file()
     }

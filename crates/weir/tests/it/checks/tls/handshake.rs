@@ -220,7 +220,7 @@ fn change(record: &mut Vec<u8>, delayed: &mut Vec<u8>, kind: u8, at: usize, amou
     }
 }
 
-/// Sets the length in a record's header to that of its content.
+/// Sets the length in a record's header to the length of its content.
 fn set_length(record: &mut [u8]) {
     let length = (record.len() - 5) as u16;
     record[3..5].copy_from_slice(&length.to_be_bytes());

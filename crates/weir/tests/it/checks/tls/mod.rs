@@ -1,4 +1,4 @@
-//! Bytes from a TLS server, of any kind, and edits of those of a real one.
+//! Bytes from a TLS server, of any kind, and edits of a real server's bytes.
 
 mod handshake;
 mod records;
