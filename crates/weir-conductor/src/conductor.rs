@@ -43,7 +43,7 @@ pub trait Keeper {
 pub struct Conductor<'a> {
     runner: &'a dyn Runner,
     variants: Vec<Variant>,
-    /// The commands themselves; those of the study have no secrets.
+    /// The commands themselves; the study's copies have no secrets.
     hooks: Hooks,
     /// True if trials wait until machine and target have recovered.
     settles: bool,

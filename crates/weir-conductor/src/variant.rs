@@ -14,8 +14,8 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// Returns the variant of a specification, whose command line is that of its cell. `levels` are
-    /// the values of a sweep's factors.
+    /// Returns the variant of a specification. Its cell has the specification's command line.
+    /// `levels` are the values of a sweep's factors.
     pub fn new(name: &str, levels: Vec<Level>, spec: RunSpec) -> Variant {
         let words = spec.command.clone().unwrap_or_default();
         Variant { cell: Cell { name: name.to_owned(), words, spec: spec.stored(), levels }, spec }
