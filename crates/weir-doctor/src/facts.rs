@@ -11,7 +11,7 @@ use crate::target::TargetServer;
 /// Clock readings over which the cost of one is averaged.
 const CLOCK_READINGS: u32 = 1_000;
 
-/// Averages of which the least counts: others have pauses of this process in them.
+/// Number of averages. The least counts: the others include pauses of this process.
 const CLOCK_AVERAGES: u32 = 20;
 
 /// Values that need system calls.

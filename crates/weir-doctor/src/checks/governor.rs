@@ -8,7 +8,8 @@ use crate::check::{Examined, Outcome};
 use crate::subject::ExaminedSystem;
 use crate::virtualisation::is_virtual;
 
-/// Drivers whose `powersave` chooses frequencies by load. That of others is the lowest frequency.
+/// Drivers whose `powersave` chooses frequencies by load. With other drivers it is the lowest
+/// frequency.
 const ACTIVE_DRIVERS: [&str; 2] = ["intel_pstate", "amd-pstate-epp"];
 
 /// Energy preferences that trade speed away.

@@ -11,7 +11,7 @@ use crate::subject::ExaminedSystem;
 /// Mean time slice from which single requests are visibly late.
 const WARNING_NS: u64 = 1_000_000;
 
-/// Mean time slice from which the tail of the latency is that of this machine.
+/// Mean time slice from which the tail of the latency is this machine's.
 const PROBLEM_NS: u64 = 10_000_000;
 
 /// Share of a CPU during the sample from which a thread is named.
