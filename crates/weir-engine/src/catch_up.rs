@@ -20,7 +20,7 @@ const LONGEST: u64 = 20;
 #[derive(Debug, Default)]
 pub(crate) struct CatchUp {
     pub(crate) is_on: bool,
-    /// True if no event came for long before those of this turn.
+    /// True if no event came for long before this turn's events.
     is_silent: bool,
     current: Current,
     sum: Delayed,
@@ -51,7 +51,7 @@ struct Delayed {
     requests: u64,
     /// Number of those in catch-ups after a silence, which the server or a stop may have caused.
     after_silence: u64,
-    /// Greatest lateness of a catch-up, in nanoseconds, that of all stops in it: none of its
+    /// Greatest lateness of a catch-up, in nanoseconds: the sum over all stops in it. None of its
     /// requests was delayed by more.
     lag_max_ns: u64,
     /// Intended time of the first late request of the first of these catch-ups; `None` if there was

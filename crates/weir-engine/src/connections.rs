@@ -65,7 +65,7 @@ pub(crate) enum ScriptEvent {
 }
 
 impl Connections {
-    /// Returns the connections of a worker of `job`, of which none is open yet.
+    /// Returns the connections of a worker of `job`; none is open yet.
     pub(crate) fn new(job: &Job, limits: ConnectionLimits) -> Connections {
         let connections = limits.connections;
         let delayed = if limits.delays { connections } else { 0 };

@@ -80,8 +80,8 @@ pub struct Control {
     stop_at: AtomicU64,
     pub(crate) waker: Option<Waker>,
     watches: Box<[CallbackWatch]>,
-    /// Parts of the plan, of which this run carries out one: the difference of the numbers of two
-    /// neighbouring workers.
+    /// Number of parts of the plan, and the difference between the numbers of two neighbouring
+    /// workers. This run carries out one part.
     parts: u32,
     /// Begin of the window, if the warm-up ends by detection; [`Nanos::MAX`] until then.
     t0_at: AtomicU64,

@@ -22,7 +22,7 @@ pub(crate) struct Deadlines {
 }
 
 impl Deadlines {
-    /// Returns timers of which none is armed.
+    /// Returns timers; none is armed.
     pub(crate) fn new(connections: u32) -> Deadlines {
         let connections = connections as usize;
         // Capacity for all; only the pages in use take memory.

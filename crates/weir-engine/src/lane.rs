@@ -232,7 +232,7 @@ pub(crate) trait Lane: Debug + Sized {
 }
 
 impl PoolState {
-    /// Returns the connections of a worker, none of which is open.
+    /// Returns the connections of a worker; none is open.
     pub(crate) fn new(connections: Connections, layers: Layers, ledger: Ledger) -> PoolState {
         let fault = (ErrorKind::Protocol(""), FailureCause::Protocol(""));
         PoolState { connections, layers, ledger, received_at: None, fault }

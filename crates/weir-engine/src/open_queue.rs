@@ -12,7 +12,7 @@ use crate::pace::ConnectPace;
 pub(crate) struct OpenQueue {
     /// Connections to open for the first time.
     first: Range<u32>,
-    /// Connections to reopen, in order of arrival; they follow those of `first`.
+    /// Connections to reopen, in order of arrival; they follow the connections of `first`.
     again: VecDeque<ConnId>,
     /// Limit of the connect rate, if there is one.
     pub(crate) pace: Option<ConnectPace>,

@@ -1,5 +1,5 @@
 //! `--connect-rate`: the times at which connections may be opened. The slots are evenly spaced,
-//! computed from the index as those of requests are (METHOD 1.3), and partitioned over workers
+//! computed from the index like the slots of requests (METHOD 1.3), and partitioned over workers
 //! along with their connections. A slot that finds no connection waiting is lost: unused slots
 //! allow no burst later.
 

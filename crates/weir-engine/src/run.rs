@@ -66,7 +66,7 @@ pub enum RunError {
 pub struct RunResults {
     /// Measurements over all workers.
     pub measurements: Measurements,
-    /// Scripts by worker number, except those of lost workers.
+    /// Scripts by worker number, except lost workers' scripts.
     pub scripts: Vec<(u32, WorkerState)>,
     /// Workers whose script did not return, and whose measurements are lost.
     pub lost: Vec<ScriptFailure>,

@@ -31,7 +31,7 @@ pub(crate) struct Script<'a> {
     usage: [CallbackUsage; 3],
     /// Requests that were made after their slots were due, while a connection was free.
     pub(crate) ran_dry: u64,
-    /// Response bodies of which the script received only the beginning.
+    /// Response bodies that were cut: the script received only their beginning.
     bodies_cut: u64,
     /// Time at which the last callback returned.
     pub(crate) left_at: Nanos,

@@ -1,5 +1,5 @@
-//! The slots of one worker, in order: those of its schedule, or in a closed loop one whenever there
-//! is room.
+//! The slots of one worker, in order: the slots of its schedule, or in a closed loop one whenever
+//! there is room.
 
 use weir_io::Nanos;
 

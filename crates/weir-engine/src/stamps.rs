@@ -25,9 +25,9 @@ pub(crate) struct Stamping {
 }
 
 impl Stamping {
-    /// Returns the plan's selection, for a worker with `connections` connections. Stamps of a
-    /// connection with several streams at a time belong to none of them, so that there are none:
-    /// those of streams that happen to be alone would not represent the others.
+    /// Returns the plan's selection, for a worker with `connections` connections. A connection with
+    /// several streams at a time is not stamped, because its stamps belong to no one stream. Stamps
+    /// of streams that happen to be alone would not represent the others.
     pub(crate) fn new(plan: &Plan, connections: u32, has_several_streams: bool) -> Stamping {
         let choice = if has_several_streams { StampChoice::None } else { plan.stamps };
         let (every, request) = match choice {

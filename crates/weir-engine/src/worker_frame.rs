@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use weir_io::Nanos;
 use weir_result::{ErrorKind, Interval, SparseHistogram};
 
-/// State of a worker at one instant of the load. The times are those of measured requests, which a
-/// warm-up has none of.
+/// State of a worker at one instant of the load. The times are from measured requests; a warm-up
+/// has none.
 #[derive(Clone, Debug, Default)]
 pub struct WorkerFrame {
     /// The instant, on the run's clock.
@@ -34,6 +34,6 @@ pub struct WorkerFrame {
 
 impl WorkerFrame {
     /// Doublings of the bucket width of a frame's histograms: their percentiles exceed the exact
-    /// ones by at most 8 thousandths. Those of `interval` are not doubled.
+    /// ones by at most 8 thousandths. The widths of `interval` are not doubled.
     pub const COARSENESS: u32 = 3;
 }

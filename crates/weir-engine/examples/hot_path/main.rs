@@ -16,8 +16,8 @@ use weir_engine::{Control, run_on};
 use memory::Memory;
 use scenario::Scenario;
 
-/// Timed runs of a scenario, of which the least wall time is printed, and their length in usual
-/// spans. They are long enough to be timed, and short enough that other programs leave one of them
+/// Timed runs of a scenario, and their length in usual spans. The least wall time is printed. The
+/// runs are long enough to be timed, and short enough that other programs leave one of them
 /// undisturbed.
 const TIMED_RUNS: u32 = 15;
 const TIMED_LENGTH: u64 = 20;

@@ -15,7 +15,7 @@ pub(super) struct Delays {
 }
 
 impl Delays {
-    /// Returns the delays of `connections` connections, none of which is delayed.
+    /// Returns the delays of `connections` connections; none is delayed yet.
     pub(super) fn new(connections: u32) -> Delays {
         let until = vec![Nanos::MAX; connections as usize];
         Delays { until, deadlines: Deadlines::new(connections) }

@@ -5,7 +5,7 @@ use weir_result::document::Certificate;
 
 use crate::handshake::Handshake;
 
-/// A TLS configuration, of which there is none.
+/// A TLS configuration; this build has none.
 #[derive(Clone, Debug)]
 pub enum TlsConfig {}
 

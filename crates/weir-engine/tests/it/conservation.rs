@@ -217,7 +217,7 @@ fn check_run(run: &Run, plan: &Plan, seed: u64) {
     let outcomes = measured.outcomes;
     assert!(outcomes.ok <= responded_with(|status| status < 400), "{what}");
     assert!(outcomes.bad_response <= responded_with(|status| status >= 400), "{what}");
-    // No reported time is less than that of the fastest true response.
+    // No reported time is less than the fastest true response's time.
     let fastest =
         truth.requests.iter().filter(|request| matches!(request.fate, Fate::Responded(_)));
     let fastest = fastest.filter_map(|request| Some(request.delivered_at?.since(request.sent_at)));

@@ -1,5 +1,5 @@
 //! Messages of a worker during the load: frames, four times per second, agree with the truth so
-//! far; intervals are those of the measurements.
+//! far; intervals equal the measurements' intervals.
 
 use std::sync::mpsc;
 

@@ -28,7 +28,7 @@ impl PerTag {
         self.0.lock().expect("no observer panicked").clone()
     }
 
-    /// Checks the counts against those of the run.
+    /// Checks the counts against the run's.
     pub(crate) fn check(&self, run: &Run, what: &str) {
         let mut sum = Outcomes::default();
         for counts in self.by_tag().values() {

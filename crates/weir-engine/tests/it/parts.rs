@@ -117,7 +117,7 @@ fn parts_in_wild_worlds_lose_nothing() {
 
 #[test]
 fn a_part_has_its_share_of_the_connections_and_of_the_rate() {
-    // Ten connections on four workers: 3, 3, 2, 2; workers 0 and 2 are those of part 1.
+    // Ten connections on four workers: 3, 3, 2, 2; workers 0 and 2 belong to part 1.
     let plan = Plan { threads: 4, part: Part::new(1, 2), ..open(1_000, 1, 10) };
     assert_eq!(plan.own_workers().collect::<Vec<_>>(), [0, 2]);
     assert_eq!((plan.own_threads(), plan.own_connections()), (2, 5));

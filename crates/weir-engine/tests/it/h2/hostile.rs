@@ -173,8 +173,8 @@ fn resets_of_every_stream() {
     assert!(run.measured.outcomes.transport_error > 100, "{:?}", run.measured.outcomes);
 }
 
-/// The last stream of each announcement is greater than that of the one before. Whatever it says
-/// later, what was returned stays returned.
+/// Each announcement has a greater last stream than the one before. Whatever it says later, what
+/// was returned stays returned.
 #[test]
 fn announcements_that_contradict_earlier_ones() {
     let run = attacked(Settings::default(), |nth, out| {

@@ -117,8 +117,7 @@ fn the_opening_has_a_time_of_its_own() {
     check_all("connect", &run.measured.connect, 4, 0);
 }
 
-/// A body of 30 bytes, of which the window lets ten pass at once, and ten more after each round
-/// trip.
+/// A body of 30 bytes. The window lets ten pass at once, and ten more after each round trip.
 #[test]
 fn uploads_wait_for_windows() {
     let habits = Habits { window_bytes: 10, ..Habits::default() };

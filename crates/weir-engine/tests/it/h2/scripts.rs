@@ -87,7 +87,7 @@ fn a_string_that_no_connection_has_streams_for() {
     }
 }
 
-/// Fields and bodies are those of the response, of each of many streams.
+/// Fields and bodies are the response's own, on each of many streams.
 #[test]
 fn responses_are_shown_as_they_were() {
     let shown = "function response(status, headers, body)

@@ -12,7 +12,7 @@ use weir_sim::{Law, Link, Service, ServiceFactory};
 
 use crate::cut::{Cut, Cutter};
 
-/// Tokens of wake-ups beside those of streams, whose heads are due.
+/// Flags in the tokens of wake-ups. A token without one is a stream whose head is due.
 const BODY: u64 = 1 << 32;
 const LIMIT: u64 = 1 << 33;
 

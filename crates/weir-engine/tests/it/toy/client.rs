@@ -58,7 +58,7 @@ impl ToyClient {
         self.out.extend_from_slice(&Frame { kind, stream, value: 0 }.bytes());
     }
 
-    /// Handles a frame of a stream; those of streams that were cancelled come late.
+    /// Handles a frame of a stream. Frames of cancelled streams come late.
     fn stream_frame(&mut self, frame: Frame, events: &mut Vec<StreamEvent>) {
         let Some(index) = self.streams.iter().position(|stream| *stream == Some(frame.stream))
         else {
