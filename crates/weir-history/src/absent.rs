@@ -10,7 +10,7 @@ use crate::error::HistoryError;
 use crate::name::{Name, Tag};
 use crate::selector::{Filter, Selector};
 
-/// A history of runs, of which there is none.
+/// A history of runs; this build has none.
 #[derive(Debug)]
 pub enum History {}
 

@@ -11,7 +11,7 @@ const BYTES_MAX: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name(String);
 
-/// Tag of a saved run, such as a version. Its characters are those of a name; it may be a number.
+/// Tag of a saved run, such as a version. It has the characters of a name, and may be a number.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tag(String);
 

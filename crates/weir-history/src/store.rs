@@ -98,7 +98,7 @@ impl History {
     ///
     /// # Errors
     /// When the file cannot be written, the run is saved under this name already, or the document
-    /// is that of one part of a run.
+    /// covers one part of a run.
     pub fn save(
         &mut self,
         name: &Name,

@@ -1,4 +1,4 @@
-//! Tables of text: aligned columns, of which the least important are left out on a narrow page.
+//! Tables of text: aligned columns. A narrow page leaves out the least important ones.
 
 /// The page that a list or a trend is printed on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl TableColumn {
         TableColumn { is_right: true, ..TableColumn::text(title, cells) }
     }
 
-    /// Lets narrow pages leave the column out; those of lower rank go first.
+    /// Lets narrow pages leave the column out; columns of lower rank go first.
     pub(crate) fn optional(self, rank: u8) -> TableColumn {
         TableColumn { rank, ..self }
     }

@@ -125,7 +125,7 @@ fn changes(series: &Series, at: usize) -> Block {
 }
 
 /// Plots a metric over time: its values with their intervals, the levels, and the changes. `number`
-/// is that of the series, unless it is the only one. `None` if no run has the metric.
+/// is the series' number if there are several. Returns `None` if no run has the metric.
 fn plot(series: &Series, at: usize, number: Option<usize>) -> Option<Plot> {
     let of = &series.metrics[at];
     let points = points(series, at);
