@@ -177,7 +177,7 @@ impl Responses {
         Responses { bytes, places }
     }
 
-    /// Fills in the numbers of streams, of which the first is `first`.
+    /// Fills in the numbers of streams, from `first` on.
     fn number(&mut self, first: u32) {
         for (at, stream) in &self.places {
             let number = first + 2 * *stream as u32;

@@ -39,7 +39,7 @@ pub struct RawRequestError {
 const STRING_BYTES_LIMIT: usize = 1 << 30;
 
 /// Finds the HTTP/1 requests that make up `bytes`, 1 to 1024, in order; clears `requests` first.
-/// Their lengths add up to that of `bytes`.
+/// Their lengths add up to the length of `bytes`.
 ///
 /// Empty lines before a request line belong to that request (RFC 9112 §2.2), those after the last
 /// request to the last one. `Content-Length` or the chunks determine the length of a body; without

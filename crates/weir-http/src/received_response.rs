@@ -19,8 +19,8 @@ pub enum Interest {
 #[derive(Clone, Copy, Debug)]
 pub struct ReceivedResponse<'a> {
     pub(crate) status: u16,
-    /// Bytes of the field lines, those of trailers last, without status line, empty lines and
-    /// anything between. Two responses with equal bytes here have equal fields.
+    /// Bytes of the field lines, trailers last, without status line, empty lines and anything
+    /// between. Two responses with equal bytes here have equal fields.
     pub head: &'a [u8],
     /// Content without chunk framing: at most its first 64 MiB, less if the
     /// [`BodyBudget`](crate::BodyBudget) is used up. Empty unless the interest is

@@ -203,9 +203,9 @@ impl H2Link {
         if is_idle { Err(H2Fault::PROTOCOL) } else { self.count_idle() }
     }
 
-    /// Appends a DATA frame with as much of `rest` as the connection's window and that of the
-    /// stream permit, and returns the number of bytes; `None` if they permit nothing. `is_end` is
-    /// true if the stream ends with `rest`.
+    /// Appends a DATA frame with as much of `rest` as the windows of the connection and the stream
+    /// permit, and returns the number of bytes; `None` if they permit nothing. `is_end` is true if
+    /// the stream ends with `rest`.
     pub(crate) fn push_data(
         &mut self,
         (stream, window): (u32, &mut SendWindow),

@@ -28,7 +28,7 @@ impl<T: Default> StreamTable<T> {
         StreamTable { slots: Vec::new(), free: Vec::new(), hints: vec![0; hints], overwritten: 0 }
     }
 
-    /// Removes all streams; allocations are kept, also those of their states.
+    /// Removes all streams. Keeps the allocations of the table and of its states.
     pub(crate) fn clear(&mut self) {
         self.free.clear();
         self.free.extend((0..self.slots.len() as u16).rev());
@@ -42,7 +42,7 @@ impl<T: Default> StreamTable<T> {
         (self.slots.len() - self.free.len()) as u32
     }
 
-    /// Adds a stream. Returns its slot; the state there is that of an earlier stream.
+    /// Adds a stream. Returns its slot; the state there is an earlier stream's.
     #[inline]
     pub(crate) fn insert(&mut self, stream: u32) -> u16 {
         if self.free.is_empty() {

@@ -128,8 +128,8 @@ fn no_status(bytes: &[u8]) -> ProtocolError {
     }
 }
 
-/// True if the first bytes of a response are, as far as they go, those of a status line. The code
-/// is 100 or more: a lower one is invalid (RFC 9110 §15), and would count as a success.
+/// True if the first bytes of a response, as far as they go, begin a status line. The code is 100
+/// or more: a lower one is invalid (RFC 9110 §15), and would count as a success.
 #[inline(always)]
 pub(crate) fn is_status_start(bytes: &[u8]) -> bool {
     const FIXED: &[u8; 7] = b"HTTP/1.";

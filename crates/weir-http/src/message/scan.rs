@@ -81,7 +81,8 @@ pub(crate) fn find_blank(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 /// Returns the position of the first hit from `at`. `hits` sets the high bits of the hits in a
-/// word. It may set those of bytes above a hit wrongly (by a borrow), as only the lowest counts.
+/// word. It may wrongly set the high bits of bytes above a hit (by a borrow), as only the lowest
+/// counts.
 #[inline(always)]
 fn find(
     bytes: &[u8],

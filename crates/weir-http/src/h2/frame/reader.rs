@@ -52,7 +52,7 @@ enum ReaderState {
     Passed,
 }
 
-/// A block of which more frames follow.
+/// A block with more frames to follow.
 #[derive(Clone, Copy, Debug)]
 struct OpenBlock {
     stream: u32,

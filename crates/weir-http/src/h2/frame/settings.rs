@@ -11,7 +11,7 @@ const INITIAL_WINDOW_SIZE: u16 = 0x4;
 const MAX_FRAME_SIZE: u16 = 0x5;
 const MAX_HEADER_LIST_SIZE: u16 = 0x6;
 
-/// Settings that one side announces to the other. The default is that of the protocol.
+/// Settings that one side announces to the other. The default is the protocol's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Greatest size of the table with which the peer compresses, in bytes.

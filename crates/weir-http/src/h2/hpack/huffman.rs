@@ -167,7 +167,7 @@ impl Bits<'_> {
         self.count -= count;
     }
 
-    /// Decodes the last bits of the string, less than those of the longest code.
+    /// Decodes the last bits of the string, fewer than the longest code has.
     fn finish(&mut self, room: &mut [u8], length: &mut usize) -> Result<(), HpackError> {
         while self.count > 0 {
             // Padding is the begin of EOS, which is all ones.

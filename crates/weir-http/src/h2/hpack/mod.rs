@@ -14,8 +14,8 @@ pub use encoder::Encoder;
 /// Size of both dynamic tables at the start of a connection (RFC 9113 §6.5.2), in bytes.
 pub const TABLE_BYTES_DEFAULT: u32 = 4096;
 
-/// Reason why a block cannot be decoded. The connection is lost with it, since the table is no
-/// longer that of the peer (RFC 9113 §4.3).
+/// Reason why a block cannot be decoded. The connection is lost with it, since the table no longer
+/// equals the peer's (RFC 9113 §4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HpackError {
     /// The block ends within a field.

@@ -56,7 +56,7 @@ impl RequestFields {
         (&self.bytes[begin..name_end], &self.bytes[name_end..end])
     }
 
-    /// Replaces the fields by those of a block.
+    /// Replaces the fields by the fields of a block.
     pub(super) fn read(&mut self, decoder: &mut Decoder, block: &[u8]) -> Result<(), H2Fault> {
         self.bytes.clear();
         self.ends.clear();

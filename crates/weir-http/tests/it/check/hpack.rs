@@ -21,8 +21,8 @@ const FIELD_OVERHEAD: usize = 32;
 /// grow.
 const TABLE_BYTES_MAX: u32 = 20_000;
 
-/// Longest input on which another decoder has to agree, in bytes, and the number of which its
-/// length is a multiple. That decoder is slow: it builds a table of Huffman codes for each string.
+/// Longest input on which another decoder has to agree, in bytes, and a divisor of its length. That
+/// decoder is slow: it builds a table of Huffman codes for each string.
 const COMPARED_BYTES_MAX: usize = 400;
 const COMPARED_BYTES_UNIT: usize = 8;
 

@@ -491,7 +491,7 @@ fn a_dead_connection_is_given_up() {
     }
 }
 
-/// The first byte is that of the head, even if the rest of it comes later.
+/// The first byte is the head's, even if the rest of it comes later.
 #[test]
 fn the_first_byte_of_a_response_in_pieces() {
     let began = |at_ns| StreamEventKind::Began { at_ns };
@@ -609,7 +609,7 @@ fn windows_for_responses_are_refilled_by_halves() {
     raw.frame(FrameKind::SETTINGS, flags::ACK, 0, &[]);
     client.receive(&raw.bytes, 0, &mut Vec::new()).expect("valid settings");
     client.request(&get(), 0);
-    // The connection's window cannot be smaller than that of the protocol.
+    // The connection's window cannot be smaller than the protocol's.
     let sent_before = sent(&mut client);
     assert!(sent_before.iter().all(|frame| frame.kind != FrameKind::WINDOW_UPDATE));
     let receive = |client: &mut H2Client, build: &dyn Fn(&mut Raw)| {
@@ -658,7 +658,7 @@ fn equal_blocks_after_trailers() {
         block(raw, 1, 0, b"\x48\x03200");
         block(raw, 3, flags::END_STREAM, b"\xbe");
         block(raw, 1, flags::END_STREAM, b"\x40\x01x\x01y");
-        // Now the index is that of the trailer, which is no head.
+        // Now the index means the trailer, which is no head.
         block(raw, 5, flags::END_STREAM, b"\xbe");
     };
     let events = [(0, BEGAN), (1, DONE), (0, DONE), (2, failed(ProtocolError::BadHeader))];

@@ -285,7 +285,7 @@ fn a_table_of_no_bytes_is_not_used() {
     }
 }
 
-/// Generates fields, of which many repeat.
+/// Generates fields; many repeat.
 fn fields() -> impl Strategy<Value = Vec<Field>> {
     let name = prop_oneof![
         3 => prop::sample::select(vec![":status", ":path", "date", "etag", "server", "cookie"])
