@@ -134,7 +134,7 @@ pub enum EventKind<'a> {
     /// then.
     ///
     /// One event occurs for each send that the kernel reported, in order. Merged sends have one
-    /// event. A large send that the kernel took in parts may have several, of which the last is of
+    /// event. A large send that the kernel took in parts may have several events; the last is for
     /// its last byte. If all sends are stamped, a stamp therefore applies to every earlier request
     /// without one. For retransmitted bytes, the first transmission counts.
     Transmitted {

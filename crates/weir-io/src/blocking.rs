@@ -11,7 +11,7 @@ use crate::socket::{self, Begun, SockAddr};
 /// Connects to `to` from `source`, an address of this machine, and blocks until connected.
 ///
 /// # Errors
-/// Those of bind(2) and connect(2), and `TimedOut` after `patience`, which must not be zero.
+/// Errors of bind(2) and connect(2), and `TimedOut` after `patience`, which must not be zero.
 pub fn connect_from(source: IpAddr, to: SocketAddr, patience: Duration) -> io::Result<TcpStream> {
     let address = SockAddr::new(&Endpoint::Tcp(to))?;
     let fd = socket::open(address.family(), false)?;

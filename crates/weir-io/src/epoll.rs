@@ -112,7 +112,7 @@ impl Epoll {
         })
     }
 
-    /// Looks for an event until one is found or those of the kernel are used up.
+    /// Looks for an event until one is found or the kernel's events are used up.
     fn step(&mut self) -> Option<RawEvent> {
         if let Some(raw_event) = self.core.parked.pop_front() {
             return Some(raw_event);

@@ -18,7 +18,7 @@ impl Handshake {
     /// Starts to connect, from a given local address or from any, without waiting.
     ///
     /// # Errors
-    /// Those of socket(2), bind(2) and connect(2); also if `to` is not a TCP address.
+    /// Errors of socket(2), bind(2) and connect(2); also if `to` is not a TCP address.
     pub fn begin(to: &Endpoint, source: Option<IpAddr>) -> io::Result<Handshake> {
         let Endpoint::Tcp(_) = to else { return Err(io::ErrorKind::Unsupported.into()) };
         let address = SockAddr::new(to)?;

@@ -26,7 +26,7 @@ impl Listener {
     /// takes a free port; [`local_endpoint`](Listener::local_endpoint) returns it.
     ///
     /// # Errors
-    /// Those of socket(2), bind(2) and listen(2).
+    /// Errors of socket(2), bind(2) and listen(2).
     pub fn bind(endpoint: &Endpoint, options: ListenOptions) -> io::Result<Listener> {
         let address = SockAddr::new(endpoint)?;
         let is_tcp = matches!(endpoint, Endpoint::Tcp(_));
@@ -47,7 +47,7 @@ impl Listener {
     /// Returns the address it listens on, with the port that the kernel chose.
     ///
     /// # Errors
-    /// Those of getsockname(2).
+    /// Errors of getsockname(2).
     pub fn local_endpoint(&self) -> io::Result<Endpoint> {
         socket::local_endpoint(&self.fd)
     }
@@ -55,7 +55,7 @@ impl Listener {
     /// Stops listening, for all handles on the socket. Connections in the backlog are refused.
     ///
     /// # Errors
-    /// Those of shutdown(2).
+    /// Errors of shutdown(2).
     pub fn shut(&self) -> io::Result<()> {
         socket::shut(&self.fd)
     }

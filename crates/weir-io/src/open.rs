@@ -125,7 +125,7 @@ impl EngineChoice {
     /// The words of all choices, as help shows them.
     pub const WORDS: &str = "auto|uring|epoll";
 
-    /// Returns its name in specifications: that of the engine, or `auto`.
+    /// Returns its name in specifications: the engine's name, or `auto`.
     pub fn name(self) -> &'static str {
         match self {
             EngineChoice::Auto => EngineChoice::AUTO,

@@ -156,7 +156,7 @@ pub(crate) fn open(family: c_int, nonblocking: bool) -> io::Result<OwnedFd> {
 /// new one from `open`, which is given the address family.
 ///
 /// # Errors
-/// Those of the system calls, and `ENAMETOOLONG` for a path without an address.
+/// Errors of the system calls, and `ENAMETOOLONG` for a path without an address.
 pub(crate) fn to_connect(
     to: &Endpoint,
     source: Option<IpAddr>,
@@ -197,7 +197,7 @@ pub(crate) fn bind(fd: &OwnedFd, to: &SockAddr) -> io::Result<()> {
 }
 
 /// Binds a TCP socket to `source`. connect(2) chooses the port, because it has the remote address.
-/// A port chosen here would have to differ from those of all sockets on this address.
+/// A port chosen here would have to differ from the port of every socket on this address.
 pub(crate) fn bind_source(fd: &OwnedFd, source: IpAddr) -> io::Result<()> {
     set_int(fd, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
     bind(fd, &SockAddr::new(&Endpoint::Tcp(SocketAddr::new(source, 0)))?)

@@ -35,7 +35,7 @@ const TELL_SENT: u32 = libc::SOF_TIMESTAMPING_SOFTWARE
 /// Requests a transmit stamp: as a socket option for every send, as control data for one message.
 const TRANSMIT: u32 = libc::SOF_TIMESTAMPING_TX_SOFTWARE;
 
-/// Control data of a received message, in bytes: a header and three timespecs, of which the first
+/// Control data of a received message, in bytes: a header and three timespecs. The first timespec
 /// is the software stamp.
 pub(crate) const CONTROL_BYTES: usize = HEADER_BYTES + 48;
 
@@ -97,8 +97,8 @@ impl SendControl {
     }
 }
 
-/// recvmsg(2), with the arrival time of the last packet of which this read took bytes. Packets
-/// merged by the kernel count as their last.
+/// Calls recvmsg(2), and returns the arrival time of the last packet that this read took bytes
+/// from. Packets merged by the kernel count as their last.
 pub(crate) fn recv(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<(usize, Option<WallTime>)> {
     let mut control = ControlSpace([0; CONTROL_SPACE]);
     let (read, control) = recv_message(fd, buffer, &mut control, 0)?;
@@ -109,7 +109,7 @@ pub(crate) fn recv(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<(usize, Option
 /// of the stream.
 ///
 /// # Errors
-/// Those of recvmsg(2) on the descriptor; an empty queue is not an error.
+/// Errors of recvmsg(2) on the descriptor; an empty queue is not an error.
 pub(crate) fn take_transmission(fd: &OwnedFd) -> io::Result<Option<Transmission>> {
     let mut control = ControlSpace([0; CONTROL_SPACE]);
     let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;

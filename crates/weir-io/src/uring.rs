@@ -72,7 +72,7 @@ pub struct Uring {
     notes: PendingWork,
     /// Sends of the current submission.
     issued: Vec<Issued>,
-    /// Those of them that stalled, by connection: bytes sent, or `-errno`.
+    /// Sends of the current submission that stalled, by connection: bytes sent, or `-errno`.
     stalls: Vec<(u32, i32)>,
     /// True if receives are polled for, and made only when there is something: a pending receive
     /// takes 600 bytes more in the kernel.

@@ -100,7 +100,7 @@ impl Poller {
     /// ended.
     ///
     /// # Errors
-    /// Only those of an invalid descriptor.
+    /// Only for an invalid descriptor.
     pub(crate) fn wait(&mut self, timeout: Timeout) -> io::Result<()> {
         debug_assert!(self.is_drained(), "events of the last wait would be lost");
         self.cursor = 0;

@@ -1,4 +1,4 @@
-//! Sends that the kernel works on: those of the current submission, and those that wait for room.
+//! Sends that the kernel works on: sends of the current submission, and sends that wait for room.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};

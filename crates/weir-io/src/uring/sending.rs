@@ -169,7 +169,7 @@ impl Uring {
     }
 }
 
-/// Returns the send of the start-up probe, which is the same as those of this file.
+/// Returns the start-up probe's send, which has the form of the other sends in this file.
 pub(super) fn at_once(fd: RawFd, bytes: &[u8]) -> squeue::Entry {
     let send = opcode::Send::new(types::Fd(fd), bytes.as_ptr(), bytes.len() as u32);
     send.flags(AT_ONCE).build().flags(squeue::Flags::SKIP_SUCCESS)

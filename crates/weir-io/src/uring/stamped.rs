@@ -10,7 +10,7 @@ use crate::token::Token;
 use crate::wall::WallTime;
 
 /// Size of `struct io_uring_recvmsg_out`, which comes first in a buffer. It has four words: the
-/// second is the length of the control data, the third that of the bytes
+/// second is the length of the control data, the third is the number of bytes
 /// (io_uring_prep_recvmsg_multishot(3)).
 const OUT_BYTES: usize = 16;
 

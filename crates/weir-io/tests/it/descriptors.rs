@@ -1,4 +1,4 @@
-//! Backends without free descriptors. The limit is that of a process, so the test runs in a child.
+//! Backends without free descriptors. The limit applies to a process, so the test runs in a child.
 
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;

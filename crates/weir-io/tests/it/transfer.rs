@@ -203,7 +203,7 @@ pub(crate) fn uses_pooled_buffers_again<B: Machine>() {
     assert!(largest < 64, "{largest}");
     driver.quiet();
     server.join().expect("no panic");
-    // Nor do those of sends that stall on a full socket and are dropped.
+    // Nor do buffers of sends that stall on a full socket and are dropped.
     let (listener, endpoint) = tcp();
     for round in 0..100 {
         driver.connected(0, &endpoint, SocketOptions::default());
