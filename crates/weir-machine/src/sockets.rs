@@ -66,7 +66,7 @@ pub fn time_wait_to(root: &Root, port: u16) -> u64 {
     lines.filter(|line| is_waiting(line, port)).count() as u64
 }
 
-/// Returns those of `processes` that hold one of the sockets, which are given by their inodes.
+/// Returns the processes among `processes` that hold one of the sockets, given by their inodes.
 /// `goes_on` is called before each process and each of its descriptors, and ends the search by
 /// returning false: a machine may have a million descriptors.
 pub fn holders(
