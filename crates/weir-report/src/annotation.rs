@@ -1,8 +1,8 @@
 //! Annotations of GitHub Actions: failed checks and findings as workflow commands, which GitHub
 //! shows beside the job.
 //!
-//! An error is a cause of an exit status other than 0. The format and its escapes are those of
-//! GitHub's page "Workflow commands for GitHub Actions".
+//! An error is a cause of an exit status other than 0. GitHub's page "Workflow commands for GitHub
+//! Actions" defines the format and its escapes.
 
 use std::fmt::{self, Display, Formatter};
 

@@ -218,7 +218,7 @@ impl Exporter {
     /// Writes the result of several runs in this format.
     ///
     /// # Errors
-    /// Errors of `out`, or those of [`Exporter::check`].
+    /// Errors of `out`, or of [`Exporter::check`].
     pub fn write_findings(
         &self,
         findings: &Findings<'_>,

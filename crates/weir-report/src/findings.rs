@@ -122,7 +122,7 @@ impl<'f> Findings<'f> {
         }
     }
 
-    /// True if the result is that of equal runs.
+    /// True if the result comes from equal runs.
     pub fn is_repetition(&self) -> bool {
         matches!(self.source, Source::Study(Study { design: Design::Repeat { .. }, .. }))
     }
@@ -137,7 +137,7 @@ impl<'f> Findings<'f> {
         }
     }
 
-    /// The verdict of the result: that of a study which stopped at a failure is no answer.
+    /// The verdict of the result; none if a study stopped at a failure.
     pub(crate) fn verdict(&self) -> Option<&'f Comparison> {
         match self.source {
             Source::Study(Study { state: StudyState::Stopped { .. }, .. }) => None,

@@ -52,7 +52,7 @@ pub fn write(document: &Document, options: &TextOptions, out: &mut dyn Write) ->
     write_report(&report, out)
 }
 
-/// Writes a report that is built already, such as that of a study.
+/// Writes a report that is built already, such as a study's.
 ///
 /// # Errors
 /// Errors of `out`.

@@ -60,7 +60,7 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
 /// Writes the form of `--summary-export`.
 ///
 /// # Errors
-/// Those of [`write()`].
+/// Errors of [`write()`].
 pub fn write_flat(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let summary = K6Summary::of(document);
     let metrics = summary.metrics.into_iter().map(|metric| {

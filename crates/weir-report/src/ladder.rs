@@ -4,7 +4,7 @@
 /// A line: the bucket that reaches a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LadderRow {
-    /// Greatest value equivalent to those of the bucket.
+    /// Greatest value equivalent to the bucket's values.
     pub(crate) value: u64,
     /// Step that the bucket reaches; none in the last line, which stands for all values.
     pub(crate) step: Option<LadderStep>,

@@ -30,7 +30,7 @@ pub fn write(document: &Document, options: &TextOptions, out: &mut dyn Write) ->
     write_report(&report, out)
 }
 
-/// Writes a report that is built already, such as that of a study.
+/// Writes a report that is built already, such as a study's.
 ///
 /// # Errors
 /// Errors of `out`.
@@ -89,7 +89,7 @@ fn fact(fact: &Fact) -> String {
     toned(&fact.text, fact.tone)
 }
 
-/// Formats a table, with its heading unless it is that of the section.
+/// Formats a table, with its heading unless it equals the section's.
 fn table(table: &Table, section: &str) -> String {
     let title = Some(table.title).filter(|title| *title != section).unwrap_or_default();
     let mut text = String::new();

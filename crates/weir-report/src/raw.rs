@@ -1,6 +1,6 @@
-//! Slots one by one as a Parquet file, which common data tools read as it is: those of one run, or
-//! of all trials of a study. docs/RESULTS.md defines the columns. This module depends neither on
-//! the source of the rows nor on the destination of the bytes.
+//! Slots of one run, or of all trials of a study, one by one as a Parquet file, which common data
+//! tools read as it is. docs/RESULTS.md defines the columns. This module depends neither on the
+//! source of the rows nor on the destination of the bytes.
 
 mod columns;
 mod trial;
@@ -100,7 +100,7 @@ impl<W: Write + Send> RawWriter<W> {
         })
     }
 
-    /// Begins the rows of a trial. Those of one that failed before its end stay.
+    /// Begins the rows of a trial. The rows of a trial that failed before its end stay.
     ///
     /// # Errors
     /// Errors of the output; the file is unusable then.

@@ -15,10 +15,10 @@ use weir_verdict::NamedMetric;
 
 use crate::json;
 
-/// Metrics of which smaller values are better.
+/// Metrics whose smaller values are better.
 const SMALLER: [&str; 6] = ["p50", "p90", "p99", "p99.9", "mean", "errors"];
 
-/// Metrics of which greater values are better.
+/// Metrics whose greater values are better.
 const BIGGER: [&str; 2] = ["rate", "good"];
 
 /// Greatest length of a benchmark's name in characters; Bencher refuses longer ones.
@@ -64,7 +64,7 @@ pub(crate) fn write_bencher(runs: &Runs<'_>, out: &mut dyn Write) -> io::Result<
     json::write_value(&Value::Object(benchmarks.into_iter().collect()), out)
 }
 
-/// Writes the metrics of which smaller values are better, for `customSmallerIsBetter`: times in
+/// Writes the metrics whose smaller values are better, for `customSmallerIsBetter`: times in
 /// milliseconds, errors in percent.
 ///
 /// # Errors
@@ -73,7 +73,7 @@ pub(crate) fn write_smaller(runs: &Runs<'_>, out: &mut dyn Write) -> io::Result<
     write_entries(runs, &SMALLER, out)
 }
 
-/// Writes the metrics of which greater values are better, for `customBiggerIsBetter`: rates per
+/// Writes the metrics whose greater values are better, for `customBiggerIsBetter`: rates per
 /// second.
 ///
 /// # Errors

@@ -1,5 +1,5 @@
 //! Latencies as wrk2 keeps them: in an HdrHistogram of whole microseconds, 1 µs to 24 h, three
-//! significant digits. Its buckets are those of [`Histogram`], whose bounds are the same numbers in
+//! significant digits. It has the buckets of [`Histogram`], whose bounds are the same numbers in
 //! any unit.
 
 use weir_result::histogram::{bucket_of, highest_in, lowest_in};
@@ -40,7 +40,7 @@ impl Micros {
         self.buckets.iter().map(|(bucket, count)| (highest_in(*bucket), *count))
     }
 
-    /// Returns the greatest value equivalent to that of percentile `p`; 0 if there is none.
+    /// Returns the greatest value equivalent to percentile `p`; 0 if there is none.
     pub(super) fn percentile(&self, p: f64) -> u64 {
         let rank = quantile::rank_of(p, self.count);
         let mut reached = 0;

@@ -30,7 +30,7 @@ impl Statistics {
         Statistics::of(dialect, rates, 1)
     }
 
-    /// Computes the figures of values of which `unit` make one that is printed.
+    /// Computes the figures of values, and divides them by `unit`.
     fn of(dialect: ReportDialect, values: &Histogram, unit: u64) -> Statistics {
         let max = values.exact().max_ns.div_ceil(unit);
         let max = match dialect {

@@ -68,7 +68,7 @@ impl HtmlPage {
         self.text += "</dl>\n";
     }
 
-    /// Writes a table; that of the rules is long, and closed until it is opened.
+    /// Writes a table. The table of the rules is long, and closed until it is opened.
     fn table(&mut self, table: &Table, section: &str) {
         self.tables += 1;
         let title = Some(table.title).filter(|title| *title != section).unwrap_or_default();

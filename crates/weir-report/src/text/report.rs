@@ -15,11 +15,11 @@ pub fn write(document: &Document, options: &TextOptions, out: &mut dyn Write) ->
     render(&report, options, out)
 }
 
-/// Writes a report that was made of something else than a document. The details among the options
-/// are decided in it already.
+/// Writes a report that was not made from a document. The details among the options are decided in
+/// it already.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn render(report: &Report, options: &TextOptions, out: &mut dyn Write) -> io::Result<()> {
     let mut page = TextPage::new(usize::from(options.width));
     let title = format!("{}   ", report.title);

@@ -6,7 +6,7 @@ use weir_result::document::{SeriesEntry, SeriesPhase};
 use super::plots::time::groups;
 use super::{Block, Fact};
 
-/// Fewest intervals of which a course is shown.
+/// Fewest intervals for which a course is shown.
 const INTERVALS_MIN: usize = 8;
 
 /// Most characters of a sparkline: two fit into one line of 80 columns.

@@ -48,8 +48,8 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
     vec![Block::Table(table)]
 }
 
-/// The times of the load with their names, that of the planned sends first. A closed loop, which
-/// has no planned sends, has one.
+/// The times of the load with their names; the time from the planned sends is first. A closed loop,
+/// which has no planned sends, has one.
 pub(super) fn of_load(document: &Document) -> Vec<(&'static str, &Metric)> {
     let latency = &document.latency;
     let service = ("service time", &latency.service_time);
@@ -73,7 +73,7 @@ fn columns(document: &Document) -> Vec<TitledTimes<'_>> {
     });
     let columns = times.into_iter().map(|(title, of)| (title, Cow::Borrowed(of.headline())));
     let mut columns: Vec<TitledTimes<'_>> = columns.collect();
-    // If failures hide the usual percentiles, those of `ok` requests get a column.
+    // If failures hide the usual percentiles, the percentiles of `ok` requests get a column.
     let mut listed = LINES.iter().filter_map(|p| columns[0].1.percentile(*p));
     if listed.any(|value| matches!(value.bound, Bound::Lower | Bound::Unknown)) {
         columns.insert(1, ("ok only", Cow::Borrowed(ok)));
@@ -231,7 +231,7 @@ fn mean_ns(summary: &Summary) -> Option<u64> {
     summary.mean_ns.map(|ns| ns.round() as u64)
 }
 
-/// The unit that suits a column: its median's, else its mean's, else that of its greatest value.
+/// The unit that suits a column: its median's, else its mean's, else its greatest value's.
 pub(super) fn unit_of(summary: &Summary) -> DurationColumn {
     let median = summary.percentile(50.0).map(|value| value.ns);
     let typical = median.or(mean_ns(summary)).or(summary.max_ns);

@@ -1,4 +1,4 @@
-//! The plots of a run, by the section that they belong to, and those of studies.
+//! The plots of a run, by the section that they belong to, and the plots of studies.
 
 mod breakdown;
 mod connections;

@@ -51,7 +51,7 @@ fn count(server: &ServerSection, who: &str, counted: Option<u64>, difference: Op
     Line::facts(vec![requests, comparison])
 }
 
-/// The sources of which readings failed.
+/// The sources with failed readings.
 fn failures(server: &ServerSection) -> Vec<Line> {
     let pages = [
         server.nginx.as_ref().map(|nginx| (WATCH_NGINX, &nginx.polls)),

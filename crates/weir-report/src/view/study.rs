@@ -154,7 +154,7 @@ fn design(study: &Study) -> Vec<Block> {
         Block::facts("Started", head::started(&study.started, machine)),
     ];
     match study.design {
-        // The command line of the study is that of both.
+        // The command line of the study contains both.
         Design::Ab { .. } => blocks.extend(variants(&study.cells)),
         _ => blocks.push(Block::entry("Command", vec![command::line(&study.command)])),
     }

@@ -11,7 +11,7 @@ pub struct Table {
     pub title: &'static str,
     /// Addition to the heading; may be empty.
     pub caption: String,
-    /// Titles of the columns, without that of the labels; the last ones matter least.
+    /// Titles of the columns, without the title of the labels; the last ones matter least.
     pub columns: Vec<String>,
     /// Rows in order.
     pub rows: Vec<Row>,

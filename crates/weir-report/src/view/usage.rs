@@ -83,7 +83,7 @@ fn wait(document: &Document) -> String {
     }
 }
 
-/// The machine, or that of each part with the grade of the part.
+/// The machine, or each part's machine with the part's grade.
 fn machines(document: &Document) -> Vec<Block> {
     if document.parts.is_empty() {
         let facts = machine(&document.environment);

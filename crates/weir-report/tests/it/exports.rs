@@ -26,7 +26,7 @@ fn run() -> Document {
     fine(Fixture::open_loop(20_000)).evidence().document()
 }
 
-/// Every row has a cell for each title, and the cells are those of the document.
+/// Every row has a cell for each title, and the cells have the document's values.
 #[test]
 fn csv_has_a_row_for_each_interval() {
     let document = run();
@@ -72,8 +72,8 @@ fn every_line_of_jsonl_is_an_object() {
     );
 }
 
-/// The lines of the table are those of HdrHistogram's own iteration, on a total at which no step is
-/// met exactly: its steps are sums of tenths in floats, which drift.
+/// The lines of the table equal HdrHistogram's own iteration, on a total at which no step is met
+/// exactly: its steps are sums of tenths in floats, which drift.
 #[test]
 fn the_distribution_is_that_of_hdrhistogram() {
     let document = Fixture::closed_loop().spread(9_973, 20_000, 90 * MS).document();

@@ -22,7 +22,7 @@ fn print_report(report: &Report) -> String {
     String::from_utf8(out).expect("a report is UTF-8")
 }
 
-/// A run with findings, of which two assertions fail.
+/// A run with findings and two failed assertions.
 fn claimed() -> Document {
     let fixture = fine(Fixture::open_loop(20_000)).evidence().with(|parts| {
         parts.measurements.workers[1].usage.run_delay_ns = Some(920 * MS);

@@ -336,7 +336,7 @@ fn studies_and_trends_have_pages() {
         ("search", Report::of_study(&studies::search()), &["search"]),
         ("trend", studies::trend(), &["trend-1-1"]),
     ];
-    // The colours are those of the pages of runs, so that each is painted in one scheme.
+    // The colours are the same as on pages of runs, so that each page is painted in one scheme.
     for ((name, report, plots), scheme) in pages.into_iter().zip([LIGHT, DARK].into_iter().cycle())
     {
         let probe = Page::of_report(name, &report).check(name, plots, &[scheme]);

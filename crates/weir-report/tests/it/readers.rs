@@ -61,7 +61,7 @@ fn java(log: &Path, encoded: &Path) -> Command {
 
 /// Returns the directory in which `cargo xtask setup` installs what is no package of the system.
 pub(crate) fn tools() -> PathBuf {
-    // The build directory is two above that of this program, target/debug/deps.
+    // The build directory is two above this program's, target/debug/deps.
     let program = std::env::current_exe().expect("a path");
     program.ancestors().nth(3).expect("a build directory").join("tools")
 }

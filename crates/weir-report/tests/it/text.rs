@@ -653,7 +653,7 @@ fn names_head_the_columns_and_never_touch_what_follows() {
         words.starts_with(&names) && words.contains(&"Change")
     };
     assert!(text.lines().any(|line| is_head(line, ["old", "note=workers=1"])), "{text}");
-    // Names that are too long for columns are those of A and of B.
+    // If names are too long for columns, the columns are called A and B.
     let long = "a name of more than twenty characters";
     let text = print(&crate::studies::ab(long));
     assert!(text.contains("\n  A old         weir "), "{text}");
