@@ -46,7 +46,7 @@ impl ConnectionFailure {
     }
 }
 
-/// Adds failures of the same kind together; the order is that of phase, cause and errno.
+/// Adds failures of the same kind together, and sorts by phase, cause and errno.
 pub(crate) fn add_failures(mine: &mut Vec<ConnectionFailure>, theirs: &[ConnectionFailure]) {
     for failure in theirs {
         match mine.iter_mut().find(|known| known.is_same_kind(failure)) {

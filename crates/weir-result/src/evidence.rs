@@ -68,7 +68,7 @@ pub struct DepartureSpan {
 
 impl Departures {
     /// Adds another worker's counts, millisecond by millisecond. Workers of one window have the
-    /// same spans; where spans differ, those of the sum are cut at every border of either, so that
+    /// same spans; where spans differ, the sum's spans are cut at every border of either, so that
     /// every bin keeps its counts whatever the order of additions.
     pub(crate) fn add(&mut self, other: &Departures) {
         if self.spans == other.spans {
@@ -93,7 +93,7 @@ impl Departures {
     }
 
     /// Returns the bins of `[from_ms, until_ms)`, which lies within one span or outside all: none
-    /// outside. `positions` are those of the spans.
+    /// outside. `positions` has the first bin of each span.
     fn bins(&self, positions: &[usize], from_ms: u64, until_ms: u64) -> Range<usize> {
         let after = self.spans.partition_point(|span| span.start_ms <= from_ms);
         let candidate = after.checked_sub(1).map(|index| (&self.spans[index], positions[index]));

@@ -54,8 +54,8 @@ impl Exact {
         Some(*self).filter(|exact| exact.count > 0)
     }
 
-    /// Returns the value that stands for those of a non-empty bucket: the bucket's upper edge, or
-    /// the greatest value if that is less. It is never less than any of them.
+    /// Returns the value that represents a non-empty bucket: the bucket's upper edge, or the
+    /// greatest value if that is less. It is never less than any value in the bucket.
     fn upper_in(&self, bucket: usize) -> u64 {
         // Clipped values have no upper edge but the greatest value.
         let is_clipped = self.clipped > 0 && bucket == bucket_of(HIGHEST_NS);
@@ -414,8 +414,8 @@ impl Histogram {
         self.bucket_at_rank(rank).map(|bucket| self.upper_in(bucket))
     }
 
-    /// Returns the value that stands for those of a non-empty bucket: the bucket's upper edge, or
-    /// the exact greatest value if that is less. It is never less than any of them.
+    /// Returns the value that represents a non-empty bucket: the bucket's upper edge, or the exact
+    /// greatest value if that is less. It is never less than any value in the bucket.
     pub fn upper_in(&self, bucket: usize) -> u64 {
         self.exact.upper_in(bucket)
     }

@@ -151,7 +151,7 @@ impl Plan {
         self.drain_ns.unwrap_or(share_ns.max(DRAIN_MIN_NS).min(self.timeout_ns))
     }
 
-    /// Returns the number of workers that this run starts: those of its part, else all.
+    /// Returns the number of workers that this run starts: its part's share, else all.
     pub fn own_threads(&self) -> u32 {
         self.part.map_or(self.threads, |part| part.share_of(self.threads))
     }
@@ -162,7 +162,7 @@ impl Plan {
         (0..self.own_threads()).map(move |rank| part.map_or(rank, |part| part.nth(rank)))
     }
 
-    /// Returns the number of connections that this run opens: those of its part, else all.
+    /// Returns the number of connections that this run opens: its part's share, else all.
     pub fn own_connections(&self) -> u32 {
         self.part.map_or(self.connections, |part| self.connections_of(part))
     }
@@ -327,7 +327,7 @@ pub enum IoEngine {
 impl IoEngine {
     const ALL: [IoEngine; 3] = [IoEngine::IoUring, IoEngine::Epoll, IoEngine::Simulated];
 
-    /// Returns its name, which is also that of weir-io's engine.
+    /// Returns its name, which is also the name of weir-io's engine.
     pub fn name(self) -> &'static str {
         match self {
             IoEngine::IoUring => "io_uring",

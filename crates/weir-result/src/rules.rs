@@ -1,4 +1,4 @@
-//! Rules by which the measurements of one worker take in those of another, field by field.
+//! Rules for adding one worker's measurements to another's, field by field.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;

@@ -33,7 +33,7 @@ fn bounds_of(part: &Measurements) -> Vec<Bounds> {
     part.slices.iter().map(|slice| (slice.start_ns, slice.end_ns)).collect()
 }
 
-/// Returns the bounds of the longest window; of several, those of the longest slices.
+/// Returns the bounds of the longest window; of several, the one with the longest slices.
 fn longest<'m>(parts: impl Iterator<Item = &'m Measurements>) -> Vec<Bounds> {
     let end_and_first = |bounds: &Vec<Bounds>| {
         (bounds.last().map(|last| last.1), bounds.first().map(|first| first.1))
@@ -46,9 +46,9 @@ fn index_of(slice: &Slice, bounds: &[Bounds]) -> usize {
     bounds.partition_point(|(_, end_ns)| *end_ns <= slice.start_ns).min(bounds.len() - 1)
 }
 
-/// Returns `slices` merged into those of `bounds`. Requests in flight and the backlog are those at
-/// the end of the greater slice, or where the window ended in it; a window that ended before has
-/// none.
+/// Returns `slices` merged into the slices of `bounds`. Requests in flight and the backlog are
+/// taken at the end of the greater slice, or where the window ended in it; a window that ended
+/// before has none.
 fn regrouped(slices: Vec<Slice>, bounds: &[Bounds]) -> Vec<Slice> {
     let empty = |(start_ns, end_ns): &Bounds| Slice {
         start_ns: *start_ns,
@@ -74,7 +74,7 @@ fn regrouped(slices: Vec<Slice>, bounds: &[Bounds]) -> Vec<Slice> {
 mod tests {
     use super::*;
 
-    /// Measurements with slices of `length` each, of which slice k has k requests, up to `end`.
+    /// Measurements with slices of `length` each, up to `end`. Slice k has k requests.
     fn part(length: u64, end: u64) -> Measurements {
         let slice = |k: u64| Slice {
             start_ns: k * length,

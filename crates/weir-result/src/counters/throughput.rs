@@ -1,4 +1,4 @@
-//! Counts inside the window, and the rates of which they are the numerators.
+//! Counts inside the window, and the rates that have them as numerators.
 
 use serde::{Deserialize, Serialize};
 

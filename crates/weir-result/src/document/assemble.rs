@@ -57,8 +57,8 @@ pub struct DocumentParts {
 }
 
 impl DocumentParts {
-    /// Returns the parts of a run of which nothing is known beside its plan and measurements, such
-    /// as one in virtual time.
+    /// Returns the parts of a run with nothing but a plan and measurements, such as a run in
+    /// virtual time.
     pub fn bare(plan: Plan, measurements: Measurements) -> DocumentParts {
         let run = RunParts {
             id: "bare".to_owned(),

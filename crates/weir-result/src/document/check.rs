@@ -131,7 +131,7 @@ fn check_sum(what: &str, histogram: &Histogram) -> Result<(), BrokenInvariant> {
     })
 }
 
-/// Checks that intervals follow each other: merging finds those of other parts by their start.
+/// Checks that intervals follow each other: merging finds other parts' intervals by their start.
 fn check_order(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     let pairs = measurements.intervals.windows(2);
     match pairs.map(|pair| (pair[0].start_ns, pair[1].start_ns)).find(|(a, b)| a >= b) {

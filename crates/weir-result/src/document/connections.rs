@@ -31,7 +31,7 @@ impl ConnectionsSection {
         self.renewed > 0 || self.closed_by_peer > 0
     }
 
-    /// Connects of the load alone, without those of the probe, the probe thread and handshakes.
+    /// Connects of the load alone, without connects of the probe, the probe thread and handshakes.
     pub fn connects_of_load(&self) -> u64 {
         let beside = self
             .connects_probe

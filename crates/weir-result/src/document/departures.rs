@@ -1,5 +1,5 @@
-//! Sends of the client per millisecond, beside those of the plan (METHOD 1.9, `send-dispersion` to
-//! `send-rate`). The counts are stored, so that those of several parts add up.
+//! Sends of the client per millisecond, beside the plan's (METHOD 1.9, `send-dispersion` to
+//! `send-rate`). The counts are stored, so that the counts of several parts add up.
 
 use serde::{Deserialize, Serialize};
 

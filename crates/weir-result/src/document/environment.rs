@@ -43,7 +43,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Creates an environment of which nothing else is known.
+    /// Creates an environment with everything else unknown.
     pub fn unknown(weir_version: &str, io_engine: IoEngine) -> Environment {
         let weir_version = weir_version.to_owned();
         Environment { weir_version, io_engine, ..Environment::default() }

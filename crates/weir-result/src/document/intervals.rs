@@ -2,7 +2,7 @@
 //! interval is the range in which a percentile would lie if the same run consisted of other
 //! requests of its kind.
 //!
-//! Slices hold one time, by outcome. Their intervals are those of that time's percentiles. Another
+//! Slices hold one time, by outcome. Their intervals belong to that time's percentiles. Another
 //! time of the same requests takes only its support from them.
 
 pub(super) use weir_stats::Standing;

@@ -109,9 +109,9 @@ pub enum MergeError {
 impl Unjudged {
     /// Merges parts of one run into one document, which stands for the whole run.
     ///
-    /// Its id, command, environment and preflight are those of the part with the lowest number, its
-    /// epoch is the earliest. [`Document::parts`] keeps those of each part, with its verdict. The
-    /// verdict is that of all parts together, but no better than the worst part's. Parts may be
+    /// Its id, command, environment and preflight come from the part with the lowest number; its
+    /// epoch is the earliest. [`Document::parts`] keeps each part's own, with its verdict. The
+    /// verdict covers all parts together, but is no better than the worst part's. Parts may be
     /// missing.
     pub fn merge(documents: &[Document]) -> Result<Unjudged, MergeError> {
         let (documents, parts) = in_order(documents)?;

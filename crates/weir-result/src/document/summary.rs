@@ -99,7 +99,7 @@ pub struct UnsupportedPercentile {
 }
 
 impl PercentileValue {
-    /// Creates a value of which nothing else is known.
+    /// Creates a value with everything else unknown.
     pub fn new(p: f64, ns: u64, bound: Bound) -> PercentileValue {
         PercentileValue { p, ns, bound, ..PercentileValue::default() }
     }

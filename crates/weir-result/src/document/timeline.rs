@@ -32,9 +32,9 @@ impl SliceEntry {
 }
 
 impl SeriesEntry {
-    /// Returns the entry of an interval of a run that still lasts, without its histogram. It is
-    /// that of the document, except for two things that are known at the end alone: where an
-    /// automatic warm-up ended, and where a window ended that its length does not end.
+    /// Returns the entry of an interval of a run in progress, without its histogram. It equals the
+    /// document's, except for two things that are known only at the end: where an automatic warm-up
+    /// ended, and where a window ended that its length does not end.
     pub fn of_running(interval: &Interval, plan: &Plan) -> SeriesEntry {
         let window_s = planned_ns(plan).map_or(f64::INFINITY, seconds);
         SeriesEntry { latency: SparseHistogram::default(), ..SeriesEntry::of(interval, window_s) }

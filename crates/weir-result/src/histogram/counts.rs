@@ -6,8 +6,8 @@ use std::ops::{AddAssign, Range};
 use super::buckets::BUCKETS;
 
 /// Counts by bucket: a list while few buckets are in use, then a table. With thousands of threads
-/// there are hundreds of thousands of these, most of which get some values a second; tables would
-/// take more mappings than a process may have.
+/// there are hundreds of thousands of these, and most get some values a second; tables would take
+/// more mappings than a process may have.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BucketCounts<N> {
     /// Non-empty buckets, ascending, while there is no table; a copy's list may be of any length.
@@ -75,7 +75,7 @@ impl<N: Copy + Default + PartialEq + AddAssign> BucketCounts<N> {
         few.chain(table).filter(|(_, count)| *count != N::default())
     }
 
-    /// Returns the same counts, all of which lie in `range`, in the least memory: as a list, unless
+    /// Returns the same counts, which all lie in `range`, in the least memory: as a list, unless
     /// the table is shorter.
     pub(super) fn compact(&self, range: Range<usize>) -> BucketCounts<N> {
         let used = self.within(range.clone()).count();

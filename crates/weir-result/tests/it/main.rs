@@ -1,5 +1,5 @@
-//! The tests of weir-result's public interface, as one program so that it is linked once. Those of
-//! whole documents, with their verdict, are weir-verdict's.
+//! The tests of weir-result's public interface, as one program so that it is linked once. Tests of
+//! whole documents, with their verdict, are in weir-verdict.
 
 #[cfg(feature = "schema")]
 mod conformance;

@@ -1,4 +1,4 @@
-//! The committed schema equals that of the types, and studies conform to it.
+//! The committed schema equals the types' schema, and studies conform to it.
 
 use std::path::PathBuf;
 
