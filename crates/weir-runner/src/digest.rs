@@ -34,10 +34,10 @@ pub(crate) fn sha256_of(mut reader: impl Read) -> io::Result<(u64, String)> {
     }
 }
 
-/// Returns the digest of a plan: that of its JSON without blanks, the names of each object in
-/// ascending order. A plan holds no secrets, and the length of the request, which has theirs in it,
-/// counts as 0: so the digest depends on none. All parts of a run have the digest of the whole
-/// plan.
+/// Returns the digest of a plan: the digest of its JSON without blanks, with the names of each
+/// object in ascending order. A plan holds no secrets. The length of the request includes theirs,
+/// so it counts as 0, and the digest depends on no secret. All parts of a run have the digest of
+/// the whole plan.
 pub(crate) fn of_plan(plan: &Plan) -> String {
     let mut whole = Plan { part: None, ..plan.clone() };
     whole.request.wire_bytes = 0;

@@ -53,7 +53,8 @@ impl RecentFrames {
     }
 
     /// Returns the 99th percentile of the send lag of the last second, in nanoseconds. It is
-    /// coarser than that of all requests. `None` in a closed loop, and without a measured request.
+    /// coarser than the percentile of all requests. `None` in a closed loop, and without a measured
+    /// request.
     pub fn send_lag_p99_ns(&self) -> Option<u64> {
         let (before, now) = (&self.earlier.front()?.send_lag, &self.latest.send_lag);
         // The highest bucket stands for those merged into it, so the ends of both are compared.
@@ -83,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    /// The frame of a load of which so many requests were 100 µs and 1 µs late.
+    /// The frame of a load with `slow` requests 100 µs late and `fast` requests 1 µs late.
     fn frame(slow: u32, fast: u32) -> Frame {
         let mut tally = Tally::new();
         let values = [(100_000, slow), (1_000, fast)].into_iter().filter(|(_, times)| *times > 0);

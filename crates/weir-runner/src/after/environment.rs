@@ -8,8 +8,7 @@ use weir_result::{Environment, IoEngine};
 /// Clock readings over which the cost of one is averaged.
 const CLOCK_READINGS: u32 = 100_000;
 
-/// Describes this machine: its kernel, CPUs, memory, clock and limits. `commit` is that of the
-/// program.
+/// Describes this machine: its kernel, CPUs, memory, clock and limits. `commit` is the program's.
 pub(crate) fn describe(
     engine: IoEngine,
     endpoint: &Endpoint,

@@ -27,7 +27,7 @@ pub(crate) fn figures(document: &Document, measurements: &Measurements, batch: b
     }
 }
 
-/// All times except those of failed requests, which count as errors.
+/// All times except times of failed requests, which count as errors.
 fn all_times(times: &ByOutcome) -> Histogram {
     let mut all = times.ok.clone();
     all.add(&times.bad);

@@ -74,7 +74,7 @@ fn single(job: &Job, requests: u64) -> Job {
     Job { plan, destinations: Vec::new(), ending, ..single }
 }
 
-/// Number of requests of the probe, at most that of the load; `None` if the load has too few.
+/// Number of requests of the probe, at most the load's; `None` if the load has too few.
 fn requests(plan: &Plan) -> Option<u64> {
     let by_rate = match (plan.load, plan.duration_ns) {
         (Load::OpenLoop { rate, .. }, Some(span_ns)) => (rate.rps() * span_ns as f64 / 1e9) as u64,

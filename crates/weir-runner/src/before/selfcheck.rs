@@ -81,7 +81,7 @@ fn job_against(endpoint: &Endpoint, job: &Job) -> Result<Job> {
         warmup_is_auto: false,
         duration_ns: Some(WINDOW_NS),
         requests: None,
-        // The server is on this machine, and the floor is that of connections that are kept open.
+        // The server is on this machine, and the floor is for connections that are kept open.
         connection: ConnectionPlan::default(),
         part: None,
         ..job.plan.clone()

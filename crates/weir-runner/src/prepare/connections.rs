@@ -23,7 +23,7 @@ const CHECKED_SOURCES_MAX: u32 = 4096;
 /// Descriptors of a worker that are no connections: the standard streams, the engine's, the waker.
 const RESERVED: u64 = 8;
 
-/// Resolves destinations written as `HOST[:PORT]`; the default port is that of the URL.
+/// Resolves destinations written as `HOST[:PORT]`; the default port is the URL's.
 ///
 /// # Errors
 /// When one of them is no host, or has no address.

@@ -24,7 +24,7 @@ pub(super) fn reach(url: &Url) -> Result<Endpoint> {
     first_of(url, addresses)
 }
 
-/// Returns the first of `addresses`, those of the URL's host, that accepts a connection.
+/// Returns the first of `addresses`, the addresses of the URL's host, that accepts a connection.
 ///
 /// # Errors
 /// When none does; in wrk's wording.

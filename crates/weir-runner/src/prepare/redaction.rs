@@ -298,7 +298,7 @@ impl Redaction {
     }
 
     /// Redacts the output of a command, or the command: besides known secrets all that looks like
-    /// one. The rest of a line after `NAME=` or `NAME:` goes if the name is that of a credential.
+    /// one. The rest of a line after `NAME=` or `NAME:` is redacted if the name is a credential's.
     pub(crate) fn lines(&self, text: &str) -> String {
         if self.is_off {
             return text.to_owned();

@@ -248,7 +248,7 @@ fn statistics(histogram: &Histogram, values: Vec<(u64, u64)>, unit: f64) -> Stat
     }
 }
 
-/// Factor from the standard deviation of a population to that of a sample, which divides by n − 1.
+/// Factor from the standard deviation of a population to a sample's, which divides by n − 1.
 fn sampled(count: u64) -> f64 {
     if count < 2 { 0.0 } else { (count as f64 / (count - 1) as f64).sqrt() }
 }

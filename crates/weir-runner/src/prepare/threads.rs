@@ -22,9 +22,9 @@ pub(crate) struct Cpus {
 /// idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Threads {
-    /// Those of all parts.
+    /// Threads of all parts.
     pub(crate) all: u32,
-    /// Those of this part.
+    /// Threads of this part.
     pub(crate) own: u32,
     /// True if CPUs are left to a server on this machine.
     pub(crate) leaves_cpus: bool,
@@ -109,7 +109,7 @@ impl Cpus {
     }
 }
 
-/// The CPUs to run on: those of the affinity mask, at most as many as the cgroup's quota grants.
+/// The CPUs to run on: the affinity mask's, at most as many as the cgroup's quota grants.
 pub(crate) fn usable_cpus() -> Vec<u32> {
     let mut cpus = weir_sys::usable_cpus().unwrap_or_default();
     if let Some(quota) = weir_machine::cpu_quota(&Root::machine()) {

@@ -31,8 +31,8 @@ pub(crate) fn config(
     config.map_err(|error| anyhow!("{}: {error}", setting_of(&error, spec)))
 }
 
-/// Returns the choices for watched pages: those of the run but for the name of its target and the
-/// sessions of its connections.
+/// Returns the choices for watched pages: the run's, without the server name of its target and
+/// without session resumption.
 pub(crate) fn of_pages(spec: &TlsSpec) -> TlsSpec {
     TlsSpec { server_name: None, resume: false, ..spec.clone() }
 }

@@ -11,12 +11,12 @@ use weir_tls::{Session, TlsConfig};
 pub(crate) struct Wire(Option<Session>);
 
 impl Wire {
-    /// Performs a TLS handshake. `exchange` sends bytes and, if it is true, returns those received
-    /// next; none are the end of the stream. Appends the data that came with the end of the
-    /// handshake to `plain`.
+    /// Performs a TLS handshake. `exchange` sends bytes and, if it is true, returns the bytes
+    /// received next; none means the end of the stream. Appends the data that came with the end of
+    /// the handshake to `plain`.
     ///
     /// # Errors
-    /// Those of `exchange`; a [`weir_tls::TlsError`] if one side refuses, after the alert; and the
+    /// Errors of `exchange`; a [`weir_tls::TlsError`] if one side refuses, after the alert; and the
     /// end of the stream.
     pub(crate) fn secured(
         config: &TlsConfig,

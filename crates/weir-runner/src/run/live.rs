@@ -18,7 +18,7 @@ use cpu_use::CpuUse;
 /// silent.
 const LONGEST: Duration = Duration::from_millis(300);
 
-/// Passes the messages to the observer until the run is over. A frame follows those of the workers
+/// Passes the messages to the observer until the run is over. A frame follows the workers' frames
 /// at once: they keep their CPUs for a moment then (`Backend::keep_cpu`).
 pub(crate) fn follow(plan: &Plan, messages: &Receiver<LiveMessage>, observer: &mut dyn Observer) {
     let mut live = Live::default();
@@ -139,7 +139,7 @@ impl Live {
         }
     }
 
-    /// Returns the frame of this instant: the sum of those of the workers.
+    /// Returns the frame of this instant: the sum of the workers' frames.
     fn frame(&mut self, now: Instant) -> Frame {
         let mut frame = Frame { at_ns: self.now_ns(now), ..self.finished.clone() };
         for progress in self.workers.values_mut() {
@@ -334,7 +334,7 @@ mod tests {
                 })
                 .collect();
             let frames: Vec<Frame> = parts.iter().map(|(_, frame)| json(frame)).collect();
-            // Figures of which each part has its own.
+            // Figures that each part has on its own.
             whole.open_connections *= 5;
             whole.worker_cpu = frames.iter().filter_map(|frame| frame.worker_cpu).reduce(f64::max);
             whole.in_flight = frames.iter().map(|frame| frame.in_flight).sum();

@@ -60,7 +60,7 @@ impl RawOutput {
         Ok(RawOutput { name, writer: Some(Ok(writer)) })
     }
 
-    /// Begins the rows of a trial. An error is that of [`RawOutput::finish`].
+    /// Begins the rows of a trial. [`RawOutput::finish`] returns its error.
     pub fn begin_trial(&mut self, trial: RawTrial) {
         if let Some(mut writer) = self.take() {
             self.writer = Some(writer.begin_trial(trial).map(|()| writer));

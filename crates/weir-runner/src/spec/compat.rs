@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct CompatSpec {
     /// The tool.
     pub dialect: Dialect,
-    /// True if latencies are those of whole batches of a script.
+    /// True if latencies are measured for whole batches of a script.
     #[serde(default)]
     pub batch_times: bool,
 }

@@ -12,7 +12,7 @@ pub struct RedactionSpec {
     /// Further headers and query parameters whose values are credentials.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
-    /// `USER:PASS` of all flags, of which the last one is sent.
+    /// `USER:PASS` of all flags; the last one is sent.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub users: Vec<String>,
     /// User names and passwords of URLs, as they stood there.

@@ -14,7 +14,7 @@ pub struct TlsSpec {
     /// True if the certificate is not verified.
     #[serde(default)]
     pub insecure: bool,
-    /// PEM file of the only certificates to trust; absent: those of the system.
+    /// PEM file of the only certificates to trust; absent: the system's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca_file: Option<InputFile>,
     /// PEM file of the client's certificate and the chain to its issuer.

@@ -76,7 +76,7 @@ impl Url {
         if self.is_secure { "https" } else { "http" }
     }
 
-    /// The port to connect to: that of the URL, or the scheme's default.
+    /// The port to connect to: the URL's, or the scheme's default.
     pub(crate) fn port(&self) -> u16 {
         self.port.unwrap_or(if self.is_secure { 443 } else { 80 })
     }

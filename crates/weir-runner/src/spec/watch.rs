@@ -27,7 +27,7 @@ pub struct WatchSpec {
     /// Access log of the server, in nginx's format `combined` or one that begins like it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access_log: Option<PathBuf>,
-    /// Time limit of one reading in nanoseconds; by default that of its source.
+    /// Time limit of one reading in nanoseconds; by default its source's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ns: Option<u64>,
     /// Shell commands whose output is kept, called once before the load.

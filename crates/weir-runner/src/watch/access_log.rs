@@ -83,7 +83,7 @@ impl AccessLog {
         self.counts.error.get_or_insert(reason);
     }
 
-    /// Lines so far, without those of `polls` requests for watched pages.
+    /// Lines so far, without the lines of `polls`, the requests for watched pages.
     pub(super) fn lines_without(&self, polls: &BTreeMap<String, u64>) -> u64 {
         self.counts.lines - self.own_lines(polls)
     }

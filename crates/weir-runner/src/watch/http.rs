@@ -30,7 +30,7 @@ pub(super) struct StatusPage {
 }
 
 impl StatusPage {
-    /// Resolves a URL, of which `choices` are those of TLS. Sends nothing.
+    /// Resolves a URL; `choices` are for TLS. Sends nothing.
     ///
     /// # Errors
     /// When it is no http or https URL, its host has no address, or a file of TLS cannot be used.
@@ -75,7 +75,7 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Parses a URL, of which `choices` are those of TLS. Resolves nothing.
+    /// Parses a URL; `choices` are for TLS. Resolves nothing.
     ///
     /// # Errors
     /// When it is no http or https URL, or a file of TLS cannot be used.

@@ -36,8 +36,8 @@ impl Processes {
         Processes { name: name.to_owned(), pids: Vec::new() }
     }
 
-    /// Reads the processes. If one of them has ended, those of the name are looked up again: a
-    /// server may replace its workers.
+    /// Reads the processes. If one of them has ended, the name is looked up again: a server may
+    /// replace its workers.
     ///
     /// # Errors
     /// When there is none.
@@ -53,8 +53,8 @@ impl Processes {
         }
     }
 
-    /// Returns the advice if the processes of a name may be those of several servers: two or more
-    /// of them were not started by another of the name, as a worker is by its master.
+    /// Returns the advice if the processes of a name may belong to several servers: two or more of
+    /// them were not started by another of the name, as a worker is by its master.
     pub(super) fn several_servers(&self) -> Option<String> {
         let root = Root::machine();
         let parent = |pid: u32| Process::read(&root, pid).map(|process| process.parent);

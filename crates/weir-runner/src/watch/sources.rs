@@ -107,7 +107,7 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    /// Checks the sources of a specification; `choices` are those of TLS for its pages, and `hurry`
+    /// Checks the sources of a specification; `choices` are for the TLS of its pages, and `hurry`
     /// ends a reading. Reads nothing.
     ///
     /// # Errors
@@ -292,7 +292,7 @@ impl Sources {
         Some(log.section(load, &polls))
     }
 
-    /// The watched pages whose requests the server counts: that of nginx and one beside it, or the
+    /// The watched pages whose requests the server counts: nginx's page and one beside it, or the
     /// only one.
     fn own_pages(&self) -> impl Iterator<Item = &StatusPage> {
         let nginx = self.nginx.as_ref().map(|(page, _)| page);

@@ -326,7 +326,7 @@ fn due_slots_are_sent_between_steps_of_handshakes() {
 }
 
 /// A closed loop, too, sends on each connection as soon as its handshake has ended, and not after
-/// those of all others.
+/// all other handshakes.
 #[test]
 fn a_closed_loop_sends_between_steps_of_handshakes() {
     let mut world = World::default();
