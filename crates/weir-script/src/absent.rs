@@ -25,11 +25,11 @@ macro_rules! never_called {
     };
 }
 
-/// The main state, of which there is none.
+/// The main state; this build has none.
 #[derive(Debug)]
 pub enum Main {}
 
-/// A worker's state, of which there is none.
+/// A worker's state; this build has none.
 #[derive(Debug)]
 pub enum Worker {}
 

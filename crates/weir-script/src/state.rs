@@ -128,7 +128,7 @@ fn packaged_c() -> String {
     [&debian, "/usr/lib64", "/usr/lib"].map(|place| format!(";{place}/lua/5.1/?.so")).concat()
 }
 
-/// Sets the module path: directories beside the script first, those of the system last.
+/// Sets the module path: directories beside the script first, the system's last.
 fn search_beside(lua: &Lua, file: &Path) -> mlua::Result<()> {
     let directory = match file.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.as_os_str().as_bytes(),
