@@ -4,8 +4,8 @@
 //!
 //! [`spawn`] starts it on threads of this process and is all that most callers need. A [`Server`]
 //! runs the same loop on any [`Backend`](weir_io::Backend). The server sides of HTTP/1 and HTTP/2
-//! are weir-http's, that of TLS is rustls. This crate depends on no plan or histogram; it reads no
-//! clock but the backend's, reads no file, and prints nothing.
+//! are weir-http's; rustls is the server side of TLS. This crate depends on no plan or histogram;
+//! it reads no clock but the backend's, reads no file, and prints nothing.
 
 #![forbid(unsafe_code)]
 

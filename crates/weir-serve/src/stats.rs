@@ -249,7 +249,7 @@ pub(crate) struct Counters {
     pub(crate) tls_failures: AtomicU64,
 }
 
-/// Adds to a counter of which the calling thread is the only writer: cheaper than a locked add.
+/// Adds to a counter that only the calling thread writes. This is cheaper than a locked add.
 #[inline]
 pub(crate) fn add(counter: &AtomicU64, count: u64) {
     counter.store(counter.load(Ordering::Relaxed) + count, Ordering::Relaxed);

@@ -8,11 +8,11 @@ use weir_io::Backend;
 use crate::http_version::HttpVersion;
 use crate::stats::Shared;
 
-/// A TLS configuration, of which there is none.
+/// A TLS configuration; this build has none.
 #[derive(Clone, Debug)]
 pub enum TlsConfig {}
 
-/// A configuration that offers protocols, of which there is none either.
+/// A configuration that offers protocols; this build has none either.
 #[derive(Debug)]
 pub(crate) enum ServerConfig {}
 

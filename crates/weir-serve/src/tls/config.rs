@@ -1,4 +1,5 @@
-//! Configuration of the server side of TLS: options, checked and turned into that of rustls.
+//! Configuration of the server side of TLS: options, checked and turned into rustls's
+//! configuration.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -62,7 +63,7 @@ pub struct TlsOptions {
 
 impl TlsOptions {
     /// Returns options with both versions, without client certificates, and without resumption:
-    /// each connection costs a full handshake, as that of a new client.
+    /// each connection costs a full handshake, like a new client's connection.
     pub fn new(identity: Identity) -> TlsOptions {
         TlsOptions {
             identity,
