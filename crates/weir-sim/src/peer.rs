@@ -11,8 +11,8 @@ pub(crate) trait Peer: Debug + Send {
     /// Handles a new connection.
     fn accept(&mut self, moment: &mut Moment<'_>, name: (ConnId, u16));
 
-    /// Handles bytes that arrived, the first of which was sent at `sent_at`. Returns false if no
-    /// open connection can take them.
+    /// Handles bytes that arrived; the first was sent at `sent_at`. Returns false if no open
+    /// connection can take them.
     fn receive(&mut self, moment: &mut Moment<'_>, sent_at: Nanos, bytes: &[u8]) -> bool;
 
     /// Handles the client's end of a connection.

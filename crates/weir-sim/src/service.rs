@@ -18,7 +18,7 @@ pub trait Service: Debug + Send {
     /// Called once, when the connection is established.
     fn accepted(&mut self, link: &mut Link<'_>);
 
-    /// Called for bytes from the client, the first of which left it at `sent_at`.
+    /// Called for bytes from the client; the first left it at `sent_at`.
     fn received(&mut self, bytes: &[u8], sent_at: Nanos, link: &mut Link<'_>);
 
     /// Called at the time that [`Link::wake`] was called for.
