@@ -100,7 +100,7 @@ pub fn pairs_needed(level: f64, tests: usize) -> usize {
     (RUNS_MIN..).find(is_enough).expect("the least p falls with each pair")
 }
 
-/// Estimates the difference between runs that were made at separate times, such as those of files
+/// Estimates the difference between runs that were made at separate times, such as runs in files
 /// from elsewhere. The caller must report that they were not interleaved: drift between them looks
 /// like a difference.
 ///

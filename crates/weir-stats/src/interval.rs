@@ -69,8 +69,8 @@ pub fn guard_of(p: f64) -> Option<f64> {
 
 /// Returns the interval of percentile `p` (0 to 1, both excluded) by batch means over the slices.
 ///
-/// The share of requests beyond the percentile is a ratio of two sums over slices, and its variance
-/// is that of a ratio: slices weigh by their counts, and may differ in them (Cochran, Sampling
+/// The share of requests beyond the percentile is a ratio of two sums over slices, and has the
+/// variance of a ratio: slices weigh by their counts, which may differ (Cochran, Sampling
 /// Techniques, 1977, ch. 6). Requests beyond a high percentile come in few large clusters. A run
 /// that happened to miss a cluster underestimates both its values and its design effect. Two
 /// measures counter that, and decision 0009 has the figures:
@@ -128,7 +128,7 @@ fn standing(support: f64) -> Standing {
 /// Distribution over the slices of the requests beyond a percentile.
 #[derive(Clone, Copy, Debug)]
 struct Clusters {
-    /// Variance of their share relative to that of independent requests, 1 or more.
+    /// Variance of their share relative to independent requests, 1 or more.
     deff: f64,
     /// Skewness of the slices towards more requests beyond; 0 or more.
     skew_up: f64,

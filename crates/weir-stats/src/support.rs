@@ -34,7 +34,7 @@ pub fn has_beyond(p: f64, count: u64) -> bool {
     }
 }
 
-/// Returns the smallest count of which one value lies beyond percentile `p`.
+/// Returns the smallest count at which one value lies beyond percentile `p`.
 pub fn least_count(p: f64) -> u64 {
     match PARTS - parts_of(p) {
         0 => 1,

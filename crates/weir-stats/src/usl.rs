@@ -109,8 +109,8 @@ pub fn fit_usl(points: &[SweepPoint]) -> Option<UslFit> {
     Some(UslFit { usl, intervals, peak, residuals, is_systematic })
 }
 
-/// Fits resampled means: each point gets as many deviations as it has runs, drawn from those of all
-/// points.
+/// Fits resampled means: each point gets as many deviations as it has runs, drawn from the
+/// deviations of all points.
 fn resample(points: &[SweepPoint], connections: &[f64], weights: &[f64]) -> Vec<Usl> {
     let deviations: Vec<_> = points.iter().flat_map(deviations).collect();
     let mut random = Shuffle::new();

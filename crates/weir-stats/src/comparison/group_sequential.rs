@@ -35,7 +35,7 @@ pub const LOOK_LEVEL: f64 = 0.018;
 /// The interval of a verdict is the repeated confidence interval (Jennison and Turnbull, JRSS B 51,
 /// 1989): 98.2% by itself, and at least 95% for the intervals of all looks together. So it covers
 /// the true value with at least 95% confidence at any stop, and a study that ends because it lies
-/// within the threshold needs no further adjustment. The estimate is that of the pairs made. After
+/// within the threshold needs no further adjustment. The estimate comes from the pairs made. After
 /// an early stop it is biased away from 0: a study ends early because the difference looks large.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupSequential {

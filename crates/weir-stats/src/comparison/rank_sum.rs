@@ -46,8 +46,8 @@ pub(super) fn interval_of_medians(a: &[f64], b: &[f64], confidence: f64) -> (f64
     (differences[outside], differences[RESAMPLES - 1 - outside])
 }
 
-/// Returns twice the rank of each value among all, those of `a` first: integers even if tied values
-/// share the mean of their ranks.
+/// Returns twice the rank of each value among all, for `a` first. Doubled ranks are integers even
+/// if tied values share the mean of their ranks.
 fn doubled_ranks(a: &[f64], b: &[f64]) -> Vec<u64> {
     let all = || a.iter().chain(b);
     let rank = |value: &f64| {

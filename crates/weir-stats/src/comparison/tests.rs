@@ -138,8 +138,8 @@ fn constants() {
     assert_eq!((same.low, same.high, same.p, same.runs), (0.0, 0.0, 1.0, 6));
 }
 
-/// The ratio of the values is the estimate, also where that of the medians says the opposite: here
-/// both medians are 500, and A is lower in some pairs.
+/// The ratio of the values is the estimate, even where the ratio of the medians says the opposite:
+/// here both medians are 500, and A is lower in some pairs.
 #[test]
 fn the_values_agree_with_the_change() {
     let pairs: Vec<_> = (0..9).map(|n| (if n % 9 < 4 { 400.0 } else { 500.0 }, 500.0)).collect();

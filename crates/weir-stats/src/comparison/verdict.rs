@@ -50,9 +50,8 @@ pub fn judge(differences: &[Difference], threshold: f64) -> Vec<EffectVerdict> {
         .collect()
 }
 
-/// Returns the verdict on one metric, whose `p` was adjusted with that of others: so many `tests`
-/// in all. `threshold` is an effect here: a logarithm, so that it is the same upwards and
-/// downwards.
+/// Returns the verdict on one metric. `p` is adjusted for `tests` metrics in all. `threshold` is an
+/// effect here: a logarithm, so that it is the same upwards and downwards.
 fn verdict(difference: Difference, p: f64, tests: usize, threshold: f64) -> EffectVerdict {
     let Difference { effect, low, high, level, runs, .. } = difference;
     let is_different = difference.excludes_none() && p <= level;

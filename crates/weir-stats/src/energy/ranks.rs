@@ -16,8 +16,7 @@ pub(crate) struct Ranks {
 }
 
 /// Numbers and sums of the values with ranks up to any limit (Fenwick, Software: Practice and
-/// Experience 24, 1994). Each node has those of the ranks since the node that its lowest bit
-/// clears.
+/// Experience 24, 1994). Node n covers the ranks after node `n & (n - 1)`, up to its own.
 struct Tree {
     nodes: Vec<(f64, f64)>,
     count: f64,
@@ -37,8 +36,8 @@ impl Ranks {
         Ranks { centre, to_all: to_all.collect(), sorted }
     }
 
-    /// Returns the split that [`super::best_split`] finds, for `values` that are those of the ranks
-    /// in any order. Time grows as n·log n.
+    /// Returns the split that [`super::best_split`] finds. `values` are the ranked values in any
+    /// order. Time grows as n·log n.
     pub(crate) fn best_split(&self, values: &[f64], least: usize) -> Split {
         let mut seen = Tree::new(values.len());
         let within = self.to_all.iter().sum::<f64>() / 2.0;

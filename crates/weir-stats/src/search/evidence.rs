@@ -1,4 +1,4 @@
-//! The evidence of some trials: at one rate, or at several of which the others only add to it.
+//! The evidence of some trials: at one rate, or also at other rates, which only add to it.
 
 use crate::interval::SliceTail;
 

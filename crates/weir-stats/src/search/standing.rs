@@ -240,7 +240,7 @@ impl<'s> Standings<'s> {
         next.unwrap_or_else(|| NextTrial::Done(self.end(upper, End::Indistinct)))
     }
 
-    /// True if the rate of the first trial has more trials than that of the second.
+    /// True if the rate of the first trial was measured for longer than the rate of the second.
     fn is_ahead(&self, first: NextTrial, second: NextTrial) -> bool {
         let spent = |next| match next {
             NextTrial::Confirm(nth) => self.loads[nth].spent_s(),

@@ -205,7 +205,7 @@ fn what_cannot_be_distinguished_stays_inside() {
     assert!(search.trials < 60, "{} trials", search.trials);
 }
 
-/// A search as wide as that of the command line.
+/// A search with the command line's width.
 fn quick(share_max: f64) -> Goal {
     Goal {
         width: 0.1,

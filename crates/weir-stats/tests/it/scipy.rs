@@ -1,5 +1,5 @@
-//! The intervals of this crate against those of SciPy: `scipy.txt` is written by
-//! `cargo xtask statistics`, from `lab/src/statistics/intervals.py`.
+//! The intervals of this crate against SciPy's: `scipy.txt` is written by `cargo xtask statistics`,
+//! from `lab/src/statistics/intervals.py`.
 
 use weir_stats::{
     SliceTail, SweepPoint, binomial_at_most, fit_usl, mean_interval, normal_quantile, paired_at,
@@ -31,7 +31,7 @@ impl Line {
             .collect()
     }
 
-    /// Results of this crate, those of SciPy, and the difference that is allowed, relative to the
+    /// Returns this crate's results, SciPy's results, and the allowed difference relative to the
     /// greatest of them.
     fn compare(&self) -> (Vec<f64>, Vec<f64>, f64) {
         let groups = &self.groups;
@@ -119,8 +119,8 @@ fn intervals_are_those_of_scipy() {
     assert!(checked > 40, "{checked} lines");
 }
 
-/// The law's parameters are those of another least squares, and the ends of their intervals those
-/// of another bootstrap, within a tenth of the width.
+/// The law's parameters match another least-squares fit. The ends of their intervals match another
+/// bootstrap within a tenth of the width.
 #[test]
 fn the_law_of_a_sweep_is_that_of_scipy() {
     let line = lines().find(|line| line.name == "scalability").expect("a line");

@@ -143,8 +143,7 @@ fn equal_systems_differ_in_five_percent_of_studies() {
     }
 }
 
-/// [`claims_any`] is the same decision as that of the looks: with the least threshold each claim
-/// ends a study.
+/// [`claims_any`] decides as the looks do: with the least threshold each claim ends a study.
 #[test]
 fn studies_end_where_a_difference_is_claimed() {
     let (mut noise, mut claims) = (Noise::seeded(16), 0);
@@ -195,7 +194,7 @@ fn tally(seed: u64, ratio: f64) -> Tally {
     tally
 }
 
-/// A server 5% slower, with noise of 2% between runs, which is 2.8% between those of a pair.
+/// A server 5% slower, with noise of 2% between runs, which is 2.8% between the runs of a pair.
 #[test]
 fn a_slower_system_is_found_within_twenty_pairs() {
     let found = tally(1, 1.05);
