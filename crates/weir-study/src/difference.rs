@@ -74,8 +74,8 @@ struct MedianRange {
     value: f64,
     low: f64,
     high: f64,
-    /// Relation of the value to the true one: that of most runs which are bounds, if these move an
-    /// end of the range.
+    /// Relation of the value to the true one. If bounds move an end of the range, it is the
+    /// relation of most runs that are bounds.
     bound: Bound,
 }
 
@@ -151,14 +151,14 @@ impl MedianRange {
         (!measured.is_empty()).then_some(MedianRange { value, low, high, bound })
     }
 
-    /// The range as that of one run of this value.
+    /// Returns the range as if one run had measured it, with this value.
     fn at(&self, value: f64) -> Measured {
         Measured { value, bound: self.bound, low: self.low, high: self.high }
     }
 }
 
-/// Returns the values of both sides as texts with their bounds: those of the difference, so that
-/// they agree with it, or the medians without one.
+/// Returns the values of both sides as texts with their bounds: the difference's values, so that
+/// the texts agree with it, or the medians without a difference.
 pub(crate) fn values_in_words(
     metric: &NamedMetric,
     runs: Runs<'_>,

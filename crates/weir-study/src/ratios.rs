@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn the_interval_is_that_of_welch() {
-        // Expected values are those of SciPy's ttest_ind without equal variances.
+        // Expected values are from SciPy's ttest_ind without equal variances.
         let check = |a: &[f64], b: &[f64], expected: f64| {
             let half = half_width(a, b).expect("enough runs");
             assert!((half - expected).abs() < 1e-9, "{half}");

@@ -52,7 +52,7 @@ pub(crate) fn judge(runs: Runs<'_>, allowed: Allowed) -> (Vec<Note>, Vec<Note>) 
     (reasons, warnings)
 }
 
-/// Returns a note on the runs of a side of which numbers are bounds.
+/// Returns a note on a side's runs whose numbers are bounds.
 fn grade(side: &[&Document], name: &str) -> Option<Note> {
     let mut bounded = side.iter().filter(|run| run.verdict.grade == Grade::Bounded);
     let first = bounded.next()?;

@@ -6,7 +6,7 @@ use weir_stats::Goal;
 use super::objective::Objective;
 
 /// Requests of a full-length trial that may violate the strictest claim, at the limit. With fewer
-/// the trial's share hardly differs from that of its neighbours.
+/// the trial's share hardly differs from its neighbours' shares.
 const VIOLATIONS_MIN: f64 = 20.0;
 
 /// Longest full-length trial that follows from [`VIOLATIONS_MIN`], in seconds.

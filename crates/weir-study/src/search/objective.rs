@@ -1,4 +1,4 @@
-//! The objective of a search: one or more claims, all of which a rate must meet.
+//! The objective of a search: one or more claims. A rate must meet them all.
 
 use std::fmt;
 use std::str::FromStr;

@@ -21,7 +21,7 @@ pub(super) fn client_limit(document: &Document, objective: &Objective) -> Option
     let is_ours = |subject| matches!(subject, Subject::Client | Subject::Machine);
     let mut ours = verdict.rules.iter().filter(|rule| is_ours(rule.subject));
     if let Some(rule) = ours.find(|rule| rule.outcome >= RuleOutcome::Bound) {
-        // A sentence ends with its remedy, which is that of a single run.
+        // A sentence ends with its remedy, which is for a single run.
         let evidence = rule.text.rsplit_once("; ").map_or(rule.text.as_str(), |(text, _)| text);
         return Some(evidence.to_owned());
     }

@@ -1,4 +1,4 @@
-//! A/B studies in virtual time: the engine as it is, against servers of which one may be slower
+//! A/B studies in virtual time: the engine as it is, against servers; one of them may be slower
 //! (METHOD 1.15, V20).
 
 use std::convert::Infallible;

@@ -19,8 +19,8 @@ struct Queue {
     seed: u64,
     world: World,
     is_poisson: bool,
-    /// Highest rate of the client, in requests per second, of which its CPU time is a share:
-    /// nothing takes CPU time in virtual time.
+    /// Highest rate of the client, in requests per second. The client's share of CPU time follows
+    /// from it: nothing takes CPU time in virtual time.
     client_rps: f64,
 }
 
