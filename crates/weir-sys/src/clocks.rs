@@ -27,7 +27,7 @@ pub fn thread_cpu_ns() -> u64 {
 /// (clock_getres(2)).
 ///
 /// # Errors
-/// Those of clock_getres(2).
+/// Errors of clock_getres(2).
 pub fn clock_resolution_ns() -> io::Result<u64> {
     let mut span = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel writes one timespec.

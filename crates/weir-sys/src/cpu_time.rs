@@ -25,7 +25,7 @@ impl CpuTime {
 /// Returns the CPU time of all threads of the process so far, ended ones included.
 ///
 /// # Errors
-/// Those of getrusage(2).
+/// Errors of getrusage(2).
 pub fn process_cpu_time() -> io::Result<CpuTime> {
     cpu_time(libc::RUSAGE_SELF)
 }
@@ -33,7 +33,7 @@ pub fn process_cpu_time() -> io::Result<CpuTime> {
 /// Returns the CPU time of the calling thread so far.
 ///
 /// # Errors
-/// Those of getrusage(2).
+/// Errors of getrusage(2).
 pub fn thread_cpu_time() -> io::Result<CpuTime> {
     cpu_time(libc::RUSAGE_THREAD)
 }

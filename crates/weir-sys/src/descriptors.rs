@@ -20,7 +20,7 @@ pub struct DescriptorLimit {
 /// Returns the limits on open descriptors, and leaves them as they are.
 ///
 /// # Errors
-/// Those of getrlimit(2).
+/// Errors of getrlimit(2).
 pub fn descriptor_limit() -> io::Result<DescriptorLimit> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the kernel writes one limit.
@@ -31,7 +31,7 @@ pub fn descriptor_limit() -> io::Result<DescriptorLimit> {
 /// Raises the limit on open descriptors as far as this process may, and returns the result.
 ///
 /// # Errors
-/// Those of getrlimit(2) and setrlimit(2).
+/// Errors of getrlimit(2) and setrlimit(2).
 pub fn raise_descriptor_limit() -> io::Result<DescriptorLimit> {
     let DescriptorLimit { soft, hard } = descriptor_limit()?;
     if soft < hard {

@@ -11,7 +11,7 @@ const NICENESS: i32 = 10;
 /// nice value to 10 (setpriority(2), which on Linux applies to a thread).
 ///
 /// # Errors
-/// Those of setpriority(2).
+/// Errors of setpriority(2).
 pub fn lower_priority() -> io::Result<()> {
     // SAFETY: setpriority takes no pointers.
     let result = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICENESS) };
@@ -22,7 +22,7 @@ pub fn lower_priority() -> io::Result<()> {
 /// other thread that wakes there takes the CPU at once, which a nice value does not ensure.
 ///
 /// # Errors
-/// Those of sched_setscheduler(2).
+/// Errors of sched_setscheduler(2).
 pub fn run_when_idle() -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: the kernel reads the parameters; 0 is the calling thread.

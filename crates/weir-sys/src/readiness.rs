@@ -12,7 +12,7 @@ use crate::errno::check;
 /// signal may end the wait early.
 ///
 /// # Errors
-/// Those of poll(2).
+/// Errors of poll(2).
 pub fn await_readable(
     sources: &[BorrowedFd<'_>],
     timeout: Option<Duration>,
@@ -27,7 +27,7 @@ pub fn await_readable(
 /// that a write returns the error. A signal may end the wait early.
 ///
 /// # Errors
-/// Those of poll(2).
+/// Errors of poll(2).
 pub fn await_writable(target: BorrowedFd<'_>, timeout: Duration) -> io::Result<bool> {
     let mut entries = [entry(target.as_raw_fd(), libc::POLLOUT)];
     poll(&mut entries, Some(timeout))?;

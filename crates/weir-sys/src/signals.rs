@@ -44,7 +44,7 @@ impl Signals {
     /// nohup(1).
     ///
     /// # Errors
-    /// Those of pthread_sigmask(3).
+    /// Errors of pthread_sigmask(3).
     pub fn block() -> io::Result<Signals> {
         let mut set = MaybeUninit::uninit();
         // SAFETY: sigemptyset initialises the set that the others then add to.
@@ -73,7 +73,7 @@ impl Signals {
     /// Waits for the next signal; blocks the calling thread.
     ///
     /// # Errors
-    /// Those of sigwait(3); none for a valid set.
+    /// Errors of sigwait(3); none for a valid set.
     pub fn wait(&self) -> io::Result<Signal> {
         let mut number = 0;
         // SAFETY: the set was initialised by `block`; one number is written.
@@ -91,7 +91,7 @@ impl Signals {
     /// that.
     ///
     /// # Errors
-    /// Those of pthread_sigmask(3).
+    /// Errors of pthread_sigmask(3).
     pub fn release(&self) -> io::Result<()> {
         mask(libc::SIG_UNBLOCK, &self.set)
     }

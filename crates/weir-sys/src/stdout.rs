@@ -40,7 +40,7 @@ impl Write for Stdout {
 /// Flushes C's standard output (stdio(3)), so that text printed next follows the text of C code.
 ///
 /// # Errors
-/// Those of write(2).
+/// Errors of write(2).
 pub fn flush_c_stdout() -> io::Result<()> {
     unsafe extern "C" {
         static stdout: *mut libc::FILE;

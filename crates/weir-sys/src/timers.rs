@@ -10,7 +10,7 @@ use crate::errno::check;
 /// minimum.
 ///
 /// # Errors
-/// Those of prctl(2).
+/// Errors of prctl(2).
 pub fn set_timer_slack(ns: u32) -> io::Result<()> {
     // SAFETY: this prctl takes no pointers.
     let result = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, libc::c_ulong::from(ns)) };
@@ -21,7 +21,7 @@ pub fn set_timer_slack(ns: u32) -> io::Result<()> {
 /// (PR_GET_TIMERSLACK(2const)).
 ///
 /// # Errors
-/// Those of prctl(2).
+/// Errors of prctl(2).
 pub fn timer_slack_ns() -> io::Result<u64> {
     // SAFETY: this prctl takes no pointers.
     let slack = check(unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) })?;
