@@ -171,7 +171,7 @@ pub struct DurationColumn {
 impl DurationColumn {
     /// Returns the column whose typical value (for example its median) is `typical_ns`.
     pub fn of(typical_ns: u64) -> DurationColumn {
-        // The unit of which it is at least a half.
+        // The unit is at most twice the value.
         DurationColumn { unit: DurationUnit::of(typical_ns.saturating_mul(2)) }
     }
 
