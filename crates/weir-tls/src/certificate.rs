@@ -42,7 +42,7 @@ const ATTRIBUTES: [(&[u8], &str); 10] = [
     (&[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, 1], "emailAddress"),
 ];
 
-/// Object identifiers of keys whose size is that of a modulus.
+/// Object identifiers of keys whose size is the size of the modulus.
 const MODULAR_KEYS: [(&[u8], &str); 2] = [
     (&[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 1], "RSA"),
     (&[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 10], "RSA-PSS"),

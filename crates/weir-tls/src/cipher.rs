@@ -1,4 +1,4 @@
-//! Names of the cipher suites that can be offered: the registered ones, and those of OpenSSL.
+//! Names of the cipher suites that can be offered: the registered ones, and OpenSSL's.
 
 use rustls::{CipherSuite, SupportedCipherSuite};
 
@@ -16,8 +16,8 @@ const NAMES: [(CipherSuite, &str); 9] = [
     (CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256, "ECDHE-RSA-CHACHA20-POLY1305"),
 ];
 
-/// Returns the registered name of a suite, as `TLS_AES_128_GCM_SHA256`: that of rustls, except for
-/// those of TLS 1.3.
+/// Returns the registered name of a suite, such as `TLS_AES_128_GCM_SHA256`. rustls has the same
+/// names, except for TLS 1.3.
 pub(crate) fn name_of(suite: CipherSuite) -> &'static str {
     let mut registered = NAMES.iter().filter(|(_, name)| name.starts_with("TLS_"));
     let named = registered.find(|(known, _)| *known == suite);

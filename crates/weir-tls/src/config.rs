@@ -75,8 +75,8 @@ pub struct TlsConfig {
 }
 
 impl TlsConfig {
-    /// Creates the configuration. Trusts the certificates in `ca_file`, else those of the system,
-    /// or, if it has none, those of the Mozilla programme.
+    /// Creates the configuration. Trusts the certificates in `ca_file`, else the system's, or, if
+    /// it has none, the certificates of the Mozilla programme.
     ///
     /// # Errors
     /// If the server name is invalid, the CA file is unreadable, empty or broken, or no version or

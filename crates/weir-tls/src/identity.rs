@@ -50,7 +50,7 @@ pub enum IdentityError {
         /// Reason for the rejection.
         String,
     ),
-    /// The private key is not that of the certificate.
+    /// The private key does not belong to the certificate.
     #[error("its private key is not that of the first certificate; give the one that fits it")]
     OtherKey,
 }
@@ -67,7 +67,7 @@ impl ClientIdentity {
     /// `key`; both are PEM. They may be the same bytes.
     ///
     /// # Errors
-    /// If one is missing or broken, the key is encrypted, or it is that of another certificate.
+    /// If one is missing or broken, the key is encrypted, or it belongs to another certificate.
     pub fn from_pem(certificates: &[u8], key: &[u8]) -> Result<ClientIdentity, IdentityError> {
         let mut chain = Vec::new();
         for (number, certificate) in (1..).zip(CertificateDer::pem_slice_iter(certificates)) {

@@ -1,9 +1,9 @@
 //! Client side of TLS without I/O: received bytes and plaintext in, plaintext and records out.
 //!
-//! This crate never opens a socket, starts a thread or waits. The only clock it reads is that of
-//! rustls, for the dates of certificates. Files are read only when a configuration is created. Its
-//! interface has no type of rustls, so that another TLS library can replace it; only the feature
-//! `seeded` for simulations has.
+//! This crate never opens a socket, starts a thread or waits. rustls alone reads a clock, for the
+//! dates of certificates. Files are read only when a configuration is created. Its interface has no
+//! type of rustls, so that another TLS library can replace rustls; only the feature `seeded` for
+//! simulations has.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Trusted root certificates: those of a file, of the system, or built in.
+//! Trusted root certificates: from a file, from the system, or built in.
 
 use std::borrow::Cow;
 use std::fs;
