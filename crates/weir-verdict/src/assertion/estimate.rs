@@ -170,7 +170,7 @@ fn design_effect(slices: &[SliceEntry]) -> f64 {
             SliceTail { count: slice.ok.count() + beyond, beyond }
         })
         .collect();
-    // The effect is that of the failures seen; the percentile does not matter.
+    // The effect comes from the failures seen; the percentile does not matter.
     percentile_interval(0.5, &tails, None).map_or(1.0, |interval| interval.deff)
 }
 

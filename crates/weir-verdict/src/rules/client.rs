@@ -105,7 +105,7 @@ fn client_cpu(document: &Document) -> Rule {
     measure.weight(share).judge(share, &evidence, &more_cpu(document))
 }
 
-/// Remedy against a lack of CPU time on this machine, or on those of all parts.
+/// Remedy against a lack of CPU time on this machine, or on the machines of all parts.
 pub(crate) fn more_cpu(document: &Document) -> String {
     if !document.parts.is_empty() {
         return format!("use more machines ({PART}), or lower the load");
@@ -117,7 +117,7 @@ pub(crate) fn more_cpu(document: &Document) -> String {
     if threads < cpus.min(plan.own_connections()) && !is_local {
         return format!("use more threads ({THREADS})");
     }
-    // Parts share -t, of which each has its share. More threads than CPUs leave the server none.
+    // Each part has its share of -t. More threads than CPUs leave the server none.
     if is_local && threads > 1 && cpus > 1 && plan.part.is_none() {
         let fewer = (threads - 1).min(cpus - 1);
         return format!(
@@ -134,8 +134,8 @@ pub(crate) fn more_cpu(document: &Document) -> String {
 }
 
 /// Judges the time in which connections had room for requests, by the integral of the requests in
-/// flight. That of the streams which the connections allow was measured too: it leaves out the time
-/// of renewals, and follows the server's limit.
+/// flight. The integral of the streams that the connections allow was measured too: it leaves out
+/// the time of renewals, and follows the server's limit.
 fn idle_connections(document: &Document) -> Rule {
     let measure = measure("idle-connections", "idle connections", RuleUnit::Share);
     let limited = measure.clone().finding_at(GAP_FINDING).bound_at(GAP_BOUND);
@@ -215,7 +215,7 @@ fn late_sends(document: &Document) -> Rule {
     measure.weight(weight).judge(p99_ns as f64, &evidence, &more_cpu(document))
 }
 
-/// Compares the load's median with that of the probe thread.
+/// Compares the load's median with the probe thread's.
 fn probe_thread(document: &Document) -> Rule {
     let measure = measure("probe-thread", "client queueing", RuleUnit::Ratio)
         .finding_at(PROBE_THREAD_FINDING);

@@ -32,7 +32,7 @@ pub(crate) fn judge(document: &Document, rules: &mut Vec<Rule>) {
 /// Order of severity of a rule; of rules alike in it a part's own stands, which names the remedy on
 /// its machine.
 fn rank(rule: &Rule) -> (RuleOutcome, u64) {
-    // Weights lie between 0 and 1, where the order of bits is that of numbers.
+    // Weights lie between 0 and 1, where bits and numbers have the same order.
     (rule.outcome, rule.weight.to_bits())
 }
 
@@ -65,7 +65,7 @@ fn apart(document: &Document) -> Option<Rule> {
     Some(measure.judge(share, &evidence, &remedy))
 }
 
-/// Returns the grade and its reason, or those of the worst part if it is worse.
+/// Returns the grade and its reason, or the worst part's if that part is worse.
 pub(crate) fn worst(document: &Document, own: (Grade, String)) -> (Grade, String) {
     // The first of those that are equally bad.
     let worst = document.parts.iter().rev().max_by_key(|section| section.verdict.grade);

@@ -27,8 +27,7 @@ fn numbers_are_derived() {
     assert_eq!((accounting.planned, accounting.ok, accounting.timed_out), (100, 98, 1));
     assert_eq!((document.responses(), document.failed()), (99, 2));
     assert_eq!(accounting.overdue, 1);
-    // One of the preflight, 41 of the probe, 100 of warm-up, 100 measured, and those of the probe
-    // thread.
+    // One of the preflight, 41 of the probe, 100 of warm-up, 100 measured, and the probe thread's.
     let sent = &accounting.sent;
     assert_eq!(sent.total, 1 + 41 + 100 + 100 + sent.witness);
     let throughput = &document.throughput;

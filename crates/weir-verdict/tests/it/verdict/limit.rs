@@ -152,7 +152,7 @@ fn the_probe_separates_the_server_from_the_connections() {
     );
 }
 
-/// Two connections with up to 8 streams each, of which the server allows fewer.
+/// Two connections with up to 8 streams each. The server allows fewer.
 #[test]
 fn streams_count_as_the_server_allows_them() {
     let allowed = |capacity_ns: u64| {

@@ -199,8 +199,8 @@ pub(crate) fn stopped(ns: u64) -> impl Fn(&mut DocumentParts) {
     move |parts| parts.health.as_mut().expect("watched").heartbeat_gap_ns = Some(ns)
 }
 
-/// Stops the whole program once, for `ns`, of which `window_ns` are in the window. It begins at t0
-/// or, if it lies before, ends there.
+/// Stops the whole program once, for `ns`; `window_ns` of it are in the window. The stop begins at
+/// t0 or, if it lies before, ends there.
 pub(crate) fn program_stopped(ns: u64, window_ns: u64) -> impl Fn(&mut DocumentParts) {
     move |parts| {
         let longest_at_ns = window_ns as i64 - ns as i64;
