@@ -129,9 +129,9 @@ fn captured_run(fixture: &Fixture, io: &str) -> Result<Vec<(RequestRow, f64)>> {
     Ok(list.into_iter().zip(exchanges).collect())
 }
 
-/// Returns the time from each request's packet to that of its response, in nanoseconds, in the
-/// order of the responses. A connection has one request at a time, of one packet each. The file is
-/// pcap with nanoseconds, of this machine's byte order (pcap-savefile(5)).
+/// Returns the time from each request's packet to its response's, in nanoseconds, in the order of
+/// the responses. A connection has one request at a time, of one packet each. The file is pcap with
+/// nanoseconds, of this machine's byte order (pcap-savefile(5)).
 fn exchanges(file: &[u8], port: u16) -> Result<Vec<f64>> {
     const MAGIC_NS: u32 = 0xa1b2_3c4d;
     let word = |at: usize| -> Option<u32> {

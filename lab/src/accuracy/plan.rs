@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn responses_count_from_the_plan() {
-        // 1,000 requests a second, half of those of one second held back until its end.
+        // 1,000 requests a second; half of one second's are held back until its end.
         let wait = |slot: u64| if (1_000..1_500).contains(&slot) { 1_500 - slot } else { 0 };
         let (rows, log): (Vec<RequestRow>, Vec<Record>) =
             (0..2_000).map(|slot| exchange(slot, 0, wait(slot))).unzip();
@@ -85,7 +85,7 @@ mod tests {
         assert!(PLAN.responses_ns(&rows[..1_999], &log[..1_999]).is_err());
     }
 
-    /// After a stall a server reads all streams of one connection before those of the next.
+    /// After a stall a server reads all streams of one connection before the next connection's.
     #[test]
     fn slots_are_found_by_their_connection() {
         let end = |slot: u64| 1_100 + slot % 2 * 100;

@@ -235,8 +235,8 @@ fn quantiles(stall: Stall, crosses_end: bool) -> [f64; 5] {
     [1.1, 0.8, 0.5, 0.2, 0.02].map(|part| ((1.0 - part * share) * 1e4).round() / 1e4)
 }
 
-/// Returns the length of the longest run of times, in the order of slots, of which none is below
-/// the limit. Those requests met the stall, if all others are shorter.
+/// Returns the length of the longest run of times, in the order of slots, without one below the
+/// limit. Those requests met the stall, if all others are shorter.
 fn longest_run(times_s: &[f64], limit_s: f64) -> usize {
     times_s.split(|s| *s < limit_s).map(<[f64]>::len).max().unwrap_or(0)
 }

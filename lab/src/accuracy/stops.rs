@@ -42,8 +42,8 @@ const PLACES: [StopPlace; 6] = [
     ("two in the window", |length_s| vec![WARMUP_S + 0.1, WARMUP_S + 0.2 + length_s]),
 ];
 
-/// Loads, with the flags of their servers: slow responses, of which many are awaited in the drain;
-/// a queue at 80% of its capacity; connections in use for 60% of the time; a closed loop.
+/// Loads, with the flags of their servers: slow responses, many of them awaited in the drain; a
+/// queue at 80% of its capacity; connections in use for 60% of the time; a closed loop.
 const LOADS: [(&str, &str); 4] = [
     ("-t1 -c200 -R300", "--delay 200ms"),
     ("-t1 -c100 -R200", "--mode fifo --delay 4ms"),

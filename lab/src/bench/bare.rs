@@ -15,8 +15,7 @@ const MISCOUNT_MAX: f64 = 0.01;
 /// All programs, in the order of the columns. The second is the one of the floors.
 pub(super) const PEERS: [Peer; 5] = [Peer::Weir, Peer::Wrk, Peer::Ab, Peer::Oha, Peer::Hey];
 
-/// Runs a program once. The rate of weir is that of its window, and its count covers the warm-up
-/// too.
+/// Runs a program once. weir's rate covers its window, and its count the warm-up too.
 pub(super) fn run(
     fixture: &Fixture,
     server: &Server,

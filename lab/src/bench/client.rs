@@ -13,7 +13,7 @@ use crate::rig::{ClientRun, Fixture, Peer, Server, ServerCounts, failures, pinne
 /// A program with its flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Client {
-    /// weir with these flags in addition to those of the load.
+    /// weir with these flags in addition to the load's.
     Weir(&'static [&'static str]),
     Peer(Peer),
 }

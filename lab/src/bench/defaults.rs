@@ -126,7 +126,7 @@ fn measure(
     let names: Vec<String> = peers.iter().map(|peer| peer.name().to_owned()).collect();
     Paired::run_in(paired::at_random, name, rounds, &names, |at| {
         let run = || bare::run(fixture, server, peers[at], connections);
-        // A single disturbed run must not cost those of an hour.
+        // A single disturbed run must not cost an hour's runs.
         let run = run().or_else(|error| {
             eprintln!("bench: {name}: once more, since {error:#}");
             run()

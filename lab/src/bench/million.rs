@@ -37,7 +37,7 @@ const OPEN_MAX_S: f64 = 30.0;
 /// A number of connections at which the machine's other work does not affect the rate.
 const FEWER: u64 = 40_000;
 
-/// Largest resident memory of [`FEWER`] connections beyond that of a hundred, and the largest
+/// Largest growth of resident memory from a hundred connections to [`FEWER`], and the largest
 /// relative error of their rate.
 const GROWTH_MAX_MIB: f64 = 64.0;
 const RATE_ERROR_MAX: f64 = 0.001;

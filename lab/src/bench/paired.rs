@@ -48,7 +48,7 @@ impl Paired {
         Ok(Paired { rounds: all })
     }
 
-    /// Returns the requests per CPU-second of a side divided by those of the first.
+    /// Returns the requests per CPU-second of a side divided by the first side's.
     pub(super) fn efficiency(&self, at: usize) -> MedianInterval {
         self.estimate(|round| round[0].cost_us() / round[at].cost_us())
     }
@@ -64,17 +64,17 @@ impl Paired {
         self.estimate(|round| round[0].cost_us() / round[at].kernel_us()).median
     }
 
-    /// Returns the requests per CPU-second of the first side divided by those of another.
+    /// Returns the requests per CPU-second of the first side divided by another side's.
     pub(super) fn efficiency_of_first(&self, at: usize) -> MedianInterval {
         self.estimate(|round| round[at].cost_us() / round[0].cost_us())
     }
 
-    /// Returns the requests per second of a side divided by those of the first.
+    /// Returns the requests per second of a side divided by the first side's.
     pub(super) fn throughput(&self, at: usize) -> MedianInterval {
         self.estimate(|round| round[at].rps / round[0].rps)
     }
 
-    /// Returns the requests per second of the first side divided by those of another.
+    /// Returns the requests per second of the first side divided by another side's.
     pub(super) fn throughput_of_first(&self, at: usize) -> MedianInterval {
         self.estimate(|round| round[0].rps / round[at].rps)
     }

@@ -110,8 +110,8 @@ pub(crate) struct Occasion {
 }
 
 impl Occasion {
-    /// Returns this occasion, with today's date in UTC, and with properties of the machine beside
-    /// those of [`describe`].
+    /// Returns this occasion, with today's date in UTC, and with properties of the machine in
+    /// addition to [`describe`]'s.
     pub(crate) fn now(more: impl IntoIterator<Item = (&'static str, String)>) -> Result<Occasion> {
         let machine = describe().into_iter().chain(more);
         let machine = machine.map(|(name, value)| (name.to_owned(), value)).collect();

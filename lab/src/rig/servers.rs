@@ -14,7 +14,7 @@ use weir_machine::{Process, Root, TICK_NS, processes};
 use xtask::guard::Guarded;
 use xtask::shell::{is_root, need_program, root, target_dir};
 
-/// Maximum of connections of the private nginx: those of the largest case, and some for its status.
+/// Maximum of connections of the private nginx: the largest case's, and some for its status.
 pub(crate) const NGINX_CONNECTIONS: u32 = 12_000;
 
 /// Bodies that the private nginx has as files, in bytes; `weir serve` sends any length.

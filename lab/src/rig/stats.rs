@@ -26,8 +26,8 @@ impl MedianInterval {
 
 /// Returns the largest rank `k` such that the median lies between the `k`-th smallest and the
 /// `k`-th largest of `count` values with [`CONFIDENCE`]. The probability that fewer than `k` values
-/// fall on one side of it is that of fewer than `k` heads among `count` fair coins (an inverted
-/// sign test).
+/// fall on one side of it equals the probability of fewer than `k` heads among `count` fair coins
+/// (an inverted sign test).
 fn interval_rank(count: usize) -> Option<usize> {
     let outside = |rank: usize| 2.0 * binomial_at_most((rank - 1) as f64, count as f64, 0.5);
     (1..=count / 2).take_while(|rank| outside(*rank) <= 1.0 - CONFIDENCE).last()
