@@ -3,7 +3,8 @@
 //! A clean build is most of the time, so nothing is built twice: the tests in one profile, and
 //! rustdoc with clippy's check artefacts. The program's tests, which mostly wait, are built first
 //! and run beside the other steps. So do the instruction counts, which do not depend on the load;
-//! they compute, so they begin after that build. The output of both follows that of the others.
+//! they compute, so they begin after that build. The output of both follows the other steps'
+//! output.
 
 mod beside;
 mod fuzz_lock;

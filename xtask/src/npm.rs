@@ -15,7 +15,7 @@ const LOCK: &str = "package-lock.json";
 /// A lock file and the packages that it names.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packages {
-    /// Name of their directory below that of the tools.
+    /// Name of their directory below the tools' directory.
     name: &'static str,
     /// Directory of the lock file, from the root of the repository.
     source: &'static str,

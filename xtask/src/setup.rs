@@ -4,8 +4,8 @@
 //! As root it installs the missing programs. Otherwise it prints the commands to type, and fails if
 //! a required program is missing. It installs from no other source, with three exceptions, all into
 //! the build directory: programs that are crates, which cargo builds; the Python packages of
-//! HdrHistogram and SciPy, of which few systems have the version that is needed; and packages from
-//! npm, by lock files of the repository.
+//! HdrHistogram and SciPy, because few systems have the needed version; and packages from npm, by
+//! lock files of the repository.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

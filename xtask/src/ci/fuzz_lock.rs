@@ -12,7 +12,7 @@ use crate::shell::{cargo, host, output, root};
 /// Names of the dependencies of each package.
 type Edges<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
-/// Compares the dependencies in the lock file with those of the workspace. Cargo could do it with
+/// Compares the dependencies in the lock file with the workspace's. Cargo could do it with
 /// `--locked` in `fuzz/`, but not in a new clone without a network: no build has fetched what only
 /// fuzzing needs.
 pub(super) fn check() -> Result<()> {

@@ -68,7 +68,7 @@ impl Checkout {
         Ok(Checkout { source, work, epoch: release.epoch.clone(), triple: host()? })
     }
 
-    /// Path of the file with the commit of which packages were last made here.
+    /// Path of the file with the commit whose packages were last made here.
     pub(super) fn made(&self) -> PathBuf {
         self.work.join("made")
     }

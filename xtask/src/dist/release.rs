@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::shell::{output, root, target_dir};
 
-/// The commit of which packages are made, and the places of the work.
+/// The commit whose packages are made, and the directories of the work.
 #[derive(Debug)]
 pub(super) struct Release {
     pub(super) version: String,

@@ -50,7 +50,7 @@ fn with_database(database: &Path) -> Result<PathBuf> {
 }
 
 /// Writes the bill of materials: every package of the lock file that is built for the program, and
-/// those of which the plot library is built, each with its licence and its digest.
+/// every package of the plot library, each with its licence and its digest.
 pub(super) fn sbom(release: &Release, checkout: &Checkout, packages: &Path) -> Result<()> {
     tool("cargo-cyclonedx")?;
     let words = ["cyclonedx", "--format=json", "--spec-version=1.5", "--override-filename=sbom"];

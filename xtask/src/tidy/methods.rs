@@ -1,5 +1,5 @@
-//! Number of methods of one type: those of all its `impl` blocks in all files of its crate. Methods
-//! of traits do not count, since the trait decides how many there are.
+//! Number of methods of one type, in all its `impl` blocks in all files of its crate. Methods of
+//! traits do not count, since the trait decides how many there are.
 
 use std::collections::BTreeMap;
 

@@ -29,7 +29,7 @@ impl System<'_> {
     pub(super) fn enter(&self, words: &[&str]) -> Command {
         let mut command = Command::new("timeout");
         command.args([PATIENCE_S, "chroot"]).arg(self.root).args(words);
-        // The environment of this machine is not that of the other.
+        // This machine's environment is not the other machine's.
         command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("HOME", "/");
         command
     }

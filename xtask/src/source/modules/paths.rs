@@ -1,4 +1,4 @@
-//! The paths that code names besides those of `use`.
+//! The paths that code names besides the paths of `use`.
 
 use crate::source::scanner::identifier;
 
