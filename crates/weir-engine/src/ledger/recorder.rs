@@ -113,8 +113,8 @@ struct Waited {
 pub(crate) struct PlanFacts {
     /// Requests that a closed loop had to measure; `None` if all of them were sent.
     pub(crate) quota: Option<u64>,
-    /// True if the window ended early. Some requests may then have been sent beyond its end: those
-    /// of one string leave before their slots, and a busy worker detects the end late.
+    /// True if the window ended early. Some requests may then have been sent beyond its end:
+    /// requests of one string leave before their slots, and a busy worker detects the end late.
     pub(crate) is_cut: bool,
     /// End of sending: the age of a slot that was never sent counts up to here.
     pub(crate) unsent_until: Nanos,
