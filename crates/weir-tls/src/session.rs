@@ -193,8 +193,8 @@ impl Session {
         })
     }
 
-    /// Returns the memory that it holds for bytes received and to be sent, in bytes, without that
-    /// of rustls.
+    /// Returns the memory that it holds for bytes received and to be sent, in bytes, without
+    /// rustls's.
     pub fn held_bytes(&self) -> usize {
         self.partial.capacity() + self.waiting.capacity()
     }
