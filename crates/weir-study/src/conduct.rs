@@ -5,8 +5,7 @@ use weir_result::{Document, Study};
 use weir_text::Setting;
 use weir_text::setting::{AFTER, BEFORE, HOOK_TIMEOUT};
 
-use crate::evaluate::evaluate;
-use crate::order::{Upcoming, next_trial};
+use crate::designs::{Upcoming, evaluate, next_trial};
 
 /// A machine that carries out trials.
 pub trait TrialRunner {

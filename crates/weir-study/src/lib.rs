@@ -8,13 +8,11 @@
 
 mod compare;
 mod conduct;
+mod designs;
 mod difference;
-mod evaluate;
-mod order;
 mod pairs;
 mod primary;
 mod ratios;
-mod repeat;
 mod sameness;
 pub mod search;
 mod shift;
@@ -24,8 +22,7 @@ mod wording;
 
 pub use compare::{Question, compare_pairs, compare_sets};
 pub use conduct::{HookKind, TrialRunner, conduct, reopen};
-pub use evaluate::evaluate;
-pub use order::{Upcoming, next_trial, trials_planned};
+pub use designs::{Upcoming, evaluate, next_trial, trials_planned};
 pub use pairs::undecidable;
 pub use sameness::differences;
 pub use sweep::cells;

@@ -1,11 +1,17 @@
-//! The trial that comes next, as a function of the study so far.
+//! Decisions of a study's design, as functions of the study so far: the trial that comes next,
+//! the number of trials, and the result.
 
 use weir_result::Study;
-use weir_result::study::Design;
-use weir_stats::{LOOKS, Shuffle};
+use weir_result::study::{Cell, Design, Repetition, StudyResult};
+use weir_stats::{LOOK_LEVEL, LOOKS, Shuffle};
+use weir_verdict::NamedMetric;
 
-use crate::pairs::{is_decided, pairs_of};
+use crate::compare::{Question, compare_pairs};
+use crate::pairs::{LEVEL, is_decided, pairs_of};
+use crate::primary::named;
 use crate::search;
+use crate::spread::spread;
+use crate::sweep::sweep;
 
 /// A trial to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +56,28 @@ pub fn trials_planned(study: &Study) -> (u32, u32) {
     }
 }
 
+/// Returns the result of the trials so far; `None` if nothing was measured.
+pub fn evaluate(study: &Study) -> Option<StudyResult> {
+    study.measured().next()?;
+    match &study.design {
+        Design::Repeat { metrics, .. } => {
+            Some(StudyResult::Repeat(repetition(study, &named(metrics))))
+        }
+        Design::Ab { metrics, threshold, pairs } => {
+            let question = Question { metrics: named(metrics), threshold: *threshold };
+            let level = if pairs.is_some() { LEVEL } else { LOOK_LEVEL };
+            let made = pairs_of(study);
+            let names = [0, 1].map(|cell| study.cells.get(cell).map_or("", name).to_owned());
+            (!made.is_empty())
+                .then(|| StudyResult::Comparison(compare_pairs(&question, &made, names, level)))
+        }
+        Design::Sweep { factors, metrics, ratio, .. } => {
+            Some(StudyResult::Sweep(sweep(study, factors, &named(metrics), ratio.as_deref())))
+        }
+        Design::Search { .. } => search::result_of(study).map(StudyResult::Search),
+    }
+}
+
 /// The half of a pair that comes next. Which of both systems begins is random in each pair.
 fn next_of_pairs(study: &Study) -> Option<(u32, u32)> {
     let is_half = |round| study.measured().filter(|(trial, _)| trial.round == round).count() == 1;
@@ -78,4 +106,17 @@ fn next_of_sweep(study: &Study, repetitions: u32) -> Option<(u32, u32)> {
 /// Returns a seed for one round.
 fn mixed(seed: u64, round: u32) -> u64 {
     seed.wrapping_add(u64::from(round).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+/// Returns the spread of each metric over all measured runs.
+fn repetition(study: &Study, metrics: &[NamedMetric]) -> Repetition {
+    let runs = || study.measured().map(|(trial, document)| (trial.number, document));
+    Repetition {
+        runs: runs().count() as u32,
+        metrics: metrics.iter().filter_map(|metric| spread(metric, runs())).collect(),
+    }
+}
+
+fn name(cell: &Cell) -> &str {
+    &cell.name
 }
