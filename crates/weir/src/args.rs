@@ -31,8 +31,9 @@ mod words;
 mod wrong;
 
 pub(crate) use choices::ArrivalsChoice;
-pub(crate) use cli::{Cli, Command, STUDIES, StudyRun, are_one_flag, target_at, without_those_of};
+pub(crate) use cli::{Cli, Command, StudyRun, are_one_flag, target_at, without_those_of};
 pub(crate) use report::ReportArgs;
 pub(crate) use result::{PrintForm, ResultArgs};
 pub(crate) use run::RunArgs;
 pub(crate) use spec::SpecArgs;
+pub(crate) use study::StudyCommand;

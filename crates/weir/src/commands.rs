@@ -1,20 +1,16 @@
 //! The subcommands.
 
-pub(crate) mod ab;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod history;
 pub(crate) mod man;
 mod recorded;
-pub(crate) mod repeat;
 pub(crate) mod report;
 pub(crate) mod rerun;
 pub(crate) mod resume;
 pub(crate) mod run;
-pub(crate) mod search;
 mod secrets;
 pub(crate) mod selfcheck;
 pub(crate) mod serve;
-mod study;
-pub(crate) mod sweep;
+pub(crate) mod study;

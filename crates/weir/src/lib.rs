@@ -70,10 +70,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
     match &cli.command {
         Some(Command::Serve(args)) => commands::serve::serve(args),
         Some(Command::Report(args)) => commands::report::report(args),
-        Some(Command::Repeat(args)) => commands::repeat::repeat(args),
-        Some(Command::Ab(args)) => commands::ab::ab(args),
-        Some(Command::Search(args)) => commands::search::search(args),
-        Some(Command::Sweep(args)) => commands::sweep::sweep(args),
+        Some(Command::Study(command)) => commands::study::study(command),
         Some(Command::Compare(args)) => commands::compare::compare(args),
         Some(Command::Rerun(args)) => commands::rerun::rerun(args),
         Some(Command::Resume(args)) => commands::resume::resume(args),

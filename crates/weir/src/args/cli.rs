@@ -93,13 +93,10 @@ fn with_repeated_switches(command: clap::Command) -> clap::Command {
     command.mut_args(repeated).mut_subcommands(with_repeated_switches)
 }
 
-/// Commands whose words belong to a study and to its runs, in any order.
-pub(crate) const STUDIES: [&str; 4] = ["repeat", "ab", "sweep", "search"];
-
 /// Moves the words of a study's runs behind `--`, where its command expects them.
 fn arranged(argv: Vec<OsString>, command: &clap::Command) -> Vec<OsString> {
     let name = argv.get(1).and_then(|word| word.to_str());
-    let study = name.filter(|name| STUDIES.contains(name));
+    let study = name.filter(|name| study::StudyCommand::has_subcommand(name));
     let Some(study) = study.and_then(|name| command.find_subcommand(name)) else { return argv };
     let (of_study, of_run) = split::split(&argv[2..], study, command);
     let separator = (!of_run.is_empty()).then(|| OsString::from("--"));
@@ -130,14 +127,9 @@ pub(crate) enum Command {
     Serve(Box<serve::ServeArgs>),
     /// Print the report of documents written with --output
     Report(ReportArgs),
-    /// Repeat a run and print the spread of its metrics
-    Repeat(Box<study::RepeatArgs>),
-    /// Compare two variants by interleaved pairs of runs
-    Ab(Box<study::AbArgs>),
-    /// Run all combinations of some options
-    Sweep(Box<study::SweepArgs>),
-    /// Find the highest rate that meets an objective
-    Search(Box<study::SearchArgs>),
+    /// A study.
+    #[command(flatten)]
+    Study(study::StudyCommand),
     /// Compare documents, or two sets of them
     Compare(Box<study::CompareArgs>),
     /// Repeat the run of a document exactly
@@ -160,16 +152,12 @@ impl Command {
     /// # Errors
     /// When a flag is wrong.
     fn check(&self) -> Result<(), clap::Error> {
-        let study = match self {
-            Command::Rerun(args) => return args.result.check(),
-            Command::Resume(args) => return args.trials.check(&args.output),
-            Command::Repeat(args) => &args.study,
-            Command::Ab(args) => &args.study,
-            Command::Sweep(args) => &args.study,
-            Command::Search(args) => &args.study,
-            _ => return Ok(()),
-        };
-        study.trials.check(&study.output)
+        match self {
+            Command::Rerun(args) => args.result.check(),
+            Command::Resume(args) => args.trials.check(&args.output),
+            Command::Study(command) => command.flags().trials.check(&command.flags().output),
+            _ => Ok(()),
+        }
     }
 }
 

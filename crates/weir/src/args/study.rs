@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{ArgAction, Args, Subcommand, ValueEnum};
 use weir_report::{Exporter, exporters};
 use weir_result::Rate;
 use weir_result::study::Factor;
@@ -19,6 +19,31 @@ use super::result::{self, SaveArgs};
 use super::values::{output, positive, positive_duration};
 use super::watch::fact;
 use crate::output::{Export, Output, Outputs, all_exports};
+
+/// Commands whose words are those of a study and of its runs, in any order.
+#[derive(Debug, Subcommand)]
+pub(crate) enum StudyCommand {
+    /// Repeat a run and print the spread of its metrics
+    Repeat(Box<RepeatArgs>),
+    /// Compare two variants by interleaved pairs of runs
+    Ab(Box<AbArgs>),
+    /// Run all combinations of some options
+    Sweep(Box<SweepArgs>),
+    /// Find the highest rate that meets an objective
+    Search(Box<SearchArgs>),
+}
+
+impl StudyCommand {
+    /// The flags of every study.
+    pub(super) fn flags(&self) -> &StudyFlags {
+        match self {
+            StudyCommand::Repeat(args) => &args.study,
+            StudyCommand::Ab(args) => &args.study,
+            StudyCommand::Sweep(args) => &args.study,
+            StudyCommand::Search(args) => &args.study,
+        }
+    }
+}
 
 /// Flags of every study.
 #[derive(Clone, Debug, Args)]

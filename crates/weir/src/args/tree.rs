@@ -2,10 +2,10 @@
 //! choice has its values, and a study has the flags of its runs.
 
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, Command, CommandFactory, ValueHint};
+use clap::{Arg, Command, CommandFactory, Subcommand, ValueHint};
 use weir_report::exporters::EXPORTERS;
 
-use super::{Cli, STUDIES};
+use super::{Cli, StudyCommand};
 
 /// Returns the program with all commands, as man pages show it.
 pub(crate) fn tree() -> Command {
@@ -19,7 +19,9 @@ pub(crate) fn completed() -> Command {
     let is_of_run =
         |arg: &&Arg| !arg.is_positional() && !OF_PROGRAM.contains(&arg.get_id().as_str());
     let flags: Vec<Arg> = root.get_arguments().filter(is_of_run).cloned().collect();
-    STUDIES.iter().fold(root, |root, study| {
+    let names = root.get_subcommands().map(|command| command.get_name().to_owned());
+    let studies: Vec<String> = names.filter(|name| StudyCommand::has_subcommand(name)).collect();
+    studies.iter().fold(root, |root, study| {
         root.mut_subcommand(study, |command| flags.iter().cloned().fold(command, with_flag))
     })
 }
@@ -137,7 +139,7 @@ mod tests {
     fn a_study_has_the_flags_of_its_runs_and_its_own_first() {
         let mut root = completed();
         root.build();
-        for study in STUDIES {
+        for study in ["repeat", "ab", "sweep", "search"] {
             let command = root.find_subcommand(study).expect("it is a command");
             let flag = |long| command.get_arguments().find(|arg| arg.get_long() == Some(long));
             for long in ["connections", "rate", "http", "no-settle", "format"] {

@@ -4,11 +4,11 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use clap::Command;
+use clap::{Command, Subcommand};
 use clap_mangen::Man;
 use roff::{Roff, bold, roman};
 
-use crate::args::STUDIES;
+use crate::args::StudyCommand;
 use crate::args::pages::ManArgs;
 use crate::args::tree::tree;
 use crate::terminal;
@@ -86,7 +86,7 @@ impl ManPage {
         if self.name == "weir" {
             return Ok(());
         }
-        let is_study = STUDIES.contains(&self.command.get_name());
+        let is_study = StudyCommand::has_subcommand(self.command.get_name());
         let after = if is_study { "(1), for the options of a run" } else { "(1)" };
         let mut roff = Roff::new();
         roff.control("SH", ["SEE ALSO"]).text([bold("weir"), roman(after)]);

@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail};
 use weir_conductor::Variant;
 use weir_result::study::{Cell, Design, Factor, Level};
 
-use super::study;
+use super::making::{self, metrics};
+use super::variant::of_levels;
 use crate::args::study::SweepArgs;
 use crate::args::{are_one_flag, target_at, without_those_of};
 
@@ -77,7 +78,7 @@ fn make(args: &SweepArgs) -> Result<ExitCode> {
     let cells = weir_study::cells(&args.vary);
     let variants =
         cells.into_iter().map(|cell| variant(cell, &args.run)).collect::<Result<Vec<_>>>()?;
-    let metrics = study::metrics(&args.study.metrics, None, &METRICS);
+    let metrics = metrics(&args.study.metrics, None, &METRICS);
     let repetitions = args.repetitions.unwrap_or(REPETITIONS);
     let design = Design::Sweep {
         factors: args.vary.clone(),
@@ -96,14 +97,13 @@ fn make(args: &SweepArgs) -> Result<ExitCode> {
     };
     let base = variants.first().map(redacted_words);
     own.extend(base.into_iter().flatten());
-    study::make(&args.study, design, variants, own, None)
+    making::make(&args.study, design, variants, own, None)
 }
 
 /// The run of one combination.
 fn variant(cell: Cell, base: &[OsString]) -> Result<Variant> {
     let words = words(base, &cell.levels)?;
-    study::of_levels(&cell.name, cell.levels, &words)
-        .with_context(|| format!("--vary: {}", cell.name))
+    of_levels(&cell.name, cell.levels, &words).with_context(|| format!("--vary: {}", cell.name))
 }
 
 /// The command line of a combination: the common words that it does not replace, then its options.

@@ -7,7 +7,8 @@ use anyhow::{Context, Result, bail};
 use weir_conductor::Variant;
 use weir_result::study::Design;
 
-use super::study;
+use super::making::{make, metrics};
+use super::variant::of_words;
 use crate::args::study::AbArgs;
 use crate::args::without_those_of;
 
@@ -22,7 +23,7 @@ pub(crate) fn ab(args: &AbArgs) -> Result<ExitCode> {
     let [first, second] = &args.names;
     let variant = |name: &str, flag: &str, own: Option<&str>| {
         let words = joined(&args.run, own).with_context(|| format!("{flag} cannot be read"))?;
-        study::of_words(name, &words).with_context(|| format!("variant {name}"))
+        of_words(name, &words).with_context(|| format!("variant {name}"))
     };
     let variants =
         vec![variant(first, "-a", args.a.as_deref())?, variant(second, "-b", args.b.as_deref())?];
@@ -36,12 +37,12 @@ pub(crate) fn ab(args: &AbArgs) -> Result<ExitCode> {
     }
     let is_open_loop = variants.iter().all(Variant::is_open_loop);
     let design = Design::Ab {
-        metrics: study::metrics(&args.study.metrics, Some(is_open_loop), &METRICS),
+        metrics: metrics(&args.study.metrics, Some(is_open_loop), &METRICS),
         threshold: args.threshold,
         pairs: args.pairs,
     };
     let words = command(&variants);
-    study::make(&args.study, design, variants, words, args.fail_on)
+    make(&args.study, design, variants, words, args.fail_on)
 }
 
 /// The words of one variant, then the common ones that it does not replace.

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use weir_result::study::Design;
 
-use super::study;
+use super::making::{command, make, metrics};
+use super::variant::of_words;
 use crate::args::study::RepeatArgs;
 
 /// Metrics of the result.
@@ -17,10 +18,10 @@ const METRICS: [&str; 10] =
 /// # Errors
 /// When the command line is wrong, or the study cannot be kept.
 pub(crate) fn repeat(args: &RepeatArgs) -> Result<ExitCode> {
-    let variant = study::of_words("", &args.run)?;
-    let metrics = study::metrics(&args.study.metrics, None, &METRICS);
+    let variant = of_words("", &args.run)?;
+    let metrics = metrics(&args.study.metrics, None, &METRICS);
     let design = Design::Repeat { runs: args.runs, metrics };
     let own = ["repeat".to_owned(), "-n".to_owned(), args.runs.to_string()];
-    let words = study::command(&own, &variant.cell);
-    study::make(&args.study, design, vec![variant], words, None)
+    let words = command(&own, &variant.cell);
+    make(&args.study, design, vec![variant], words, None)
 }

@@ -8,7 +8,8 @@ use weir_result::study::{Design, SearchEffort};
 use weir_study::search::{precise, quick};
 use weir_text::units;
 
-use super::study::{self, run_args};
+use super::making::{command, make};
+use super::variant::{of_words, run_args};
 use crate::args::ArrivalsChoice;
 use crate::args::load::{LoadArgs, arrivals};
 use crate::args::study::SearchArgs;
@@ -31,7 +32,7 @@ const SECOND: f64 = 1e9;
 pub(crate) fn search(args: &SearchArgs) -> Result<ExitCode> {
     let run = run_args(&args.run)?.load;
     check(args, &run)?;
-    let variant = study::of_words("", &args.run)?;
+    let variant = of_words("", &args.run)?;
     let connections_max = connections_max().max(run.connections);
     let design = Design::Search {
         objective: args.objective.to_string(),
@@ -41,8 +42,8 @@ pub(crate) fn search(args: &SearchArgs) -> Result<ExitCode> {
         connections_max,
         rate_max_rps: args.max_rate.map(|rate| rate.rps()),
     };
-    let words = study::command(&own_words(args), &variant.cell);
-    study::make(&args.study, design, vec![variant], words, None)
+    let words = command(&own_words(args), &variant.cell);
+    make(&args.study, design, vec![variant], words, None)
 }
 
 /// Returns the words of the search for its file.
