@@ -2,7 +2,7 @@
 //! the number of trials, and the result.
 
 use weir_result::Study;
-use weir_result::study::{Cell, Design, Repetition, StudyResult};
+use weir_result::study::{Design, Repetition, StudyResult};
 use weir_stats::{LOOK_LEVEL, LOOKS, Shuffle};
 use weir_verdict::NamedMetric;
 
@@ -67,7 +67,8 @@ pub fn evaluate(study: &Study) -> Option<StudyResult> {
             let question = Question { metrics: named(metrics), threshold: *threshold };
             let level = if pairs.is_some() { LEVEL } else { LOOK_LEVEL };
             let made = pairs_of(study);
-            let names = [0, 1].map(|cell| study.cells.get(cell).map_or("", name).to_owned());
+            let names =
+                [0, 1].map(|cell| study.cells.get(cell).map_or("", |cell| &cell.name).to_owned());
             (!made.is_empty())
                 .then(|| StudyResult::Comparison(compare_pairs(&question, &made, names, level)))
         }
@@ -115,8 +116,4 @@ fn repetition(study: &Study, metrics: &[NamedMetric]) -> Repetition {
         runs: runs().count() as u32,
         metrics: metrics.iter().filter_map(|metric| spread(metric, runs())).collect(),
     }
-}
-
-fn name(cell: &Cell) -> &str {
-    &cell.name
 }

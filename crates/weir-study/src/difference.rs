@@ -65,24 +65,14 @@ fn directed(metric: &NamedMetric, is_higher: bool) -> Answer {
 
 /// Ranges of the true medians of both sides.
 pub(crate) struct Ranges {
-    a: MedianRange,
-    b: MedianRange,
-}
-
-/// Range of the true median of one side.
-struct MedianRange {
-    value: f64,
-    low: f64,
-    high: f64,
-    /// Relation of the value to the true one. If bounds move an end of the range, it is the
-    /// relation of most runs that are bounds.
-    bound: Bound,
+    a: Measured,
+    b: Measured,
 }
 
 impl Ranges {
     /// Returns the ranges; `None` if a side has no value.
     pub(crate) fn of(metric: &NamedMetric, runs: Runs<'_>) -> Option<Ranges> {
-        Some(Ranges { a: MedianRange::of(metric, runs.a)?, b: MedianRange::of(metric, runs.b)? })
+        Some(Ranges { a: median_of(metric, runs.a)?, b: median_of(metric, runs.b)? })
     }
 
     /// Returns the ranges; `None` if a run has no value.
@@ -134,27 +124,20 @@ impl Ranges {
     }
 }
 
-impl MedianRange {
-    fn of(metric: &NamedMetric, runs: &[&Document]) -> Option<MedianRange> {
-        let measured: Vec<_> = runs.iter().filter_map(|run| metric.measure(run).ok()).collect();
-        let middle = |end: fn(&Measured) -> f64| {
-            let mut ends: Vec<f64> = measured.iter().map(end).collect();
-            median(&mut ends)
-        };
-        let (value, low, high) = (middle(|it| it.value), middle(|it| it.low), middle(|it| it.high));
-        let bounds = [Bound::Lower, Bound::Upper, Bound::Unknown];
-        let count = |bound: &Bound| measured.iter().filter(|it| it.bound == *bound).count();
-        let bound = match low == value && value == high {
-            true => Bound::Exact,
-            false => bounds.into_iter().max_by_key(count)?,
-        };
-        (!measured.is_empty()).then_some(MedianRange { value, low, high, bound })
-    }
-
-    /// Returns the range as if one run had measured it, with this value.
-    fn at(&self, value: f64) -> Measured {
-        Measured { value, bound: self.bound, low: self.low, high: self.high }
-    }
+fn median_of(metric: &NamedMetric, runs: &[&Document]) -> Option<Measured> {
+    let measured: Vec<_> = runs.iter().filter_map(|run| metric.measure(run).ok()).collect();
+    let middle = |end: fn(&Measured) -> f64| {
+        let mut ends: Vec<f64> = measured.iter().map(end).collect();
+        median(&mut ends)
+    };
+    let (value, low, high) = (middle(|it| it.value), middle(|it| it.low), middle(|it| it.high));
+    let bounds = [Bound::Lower, Bound::Upper, Bound::Unknown];
+    let count = |bound: &Bound| measured.iter().filter(|it| it.bound == *bound).count();
+    let bound = match low == value && value == high {
+        true => Bound::Exact,
+        false => bounds.into_iter().max_by_key(count)?,
+    };
+    (!measured.is_empty()).then_some(Measured { value, bound, low, high })
 }
 
 /// Returns the values of both sides as texts with their bounds: the difference's values, so that
@@ -165,8 +148,8 @@ pub(crate) fn values_in_words(
     difference: Option<&Difference>,
 ) -> [String; 2] {
     let text = |runs: &[&Document], value: Option<f64>| {
-        let range = MedianRange::of(metric, runs);
-        let measured = range.map(|range| range.at(value.unwrap_or(range.value)));
+        let measured =
+            median_of(metric, runs).map(|it| Measured { value: value.unwrap_or(it.value), ..it });
         measured.map_or_else(|| UNKNOWN.to_owned(), |it| metric.print_measured(&it))
     };
     [text(runs.a, difference.map(|it| it.a)), text(runs.b, difference.map(|it| it.b))]

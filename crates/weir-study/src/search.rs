@@ -20,7 +20,7 @@ pub(crate) use study::result_of;
 
 use weir_result::study::{SearchEffort, SearchResult, SearchTrial, TrialUse};
 use weir_result::{Document, Load, Rate};
-use weir_stats::{Limiter, Rise, Search, Step, TrialResult};
+use weir_stats::{Limiter, Search, Step, TrialResult};
 
 use connections::{Connections, Sufficiency, Use};
 use objective::share_of;
@@ -133,7 +133,7 @@ impl SearchRun {
         let slow_s = objective.slow_ns().filter(|_| !limits_errors).map(|ns| ns as f64 / 1e9);
         TrialPlan {
             rate_rps,
-            connections: self.connections.count(),
+            connections: self.connections.count,
             warmup_s: self.options.effort.warmup_s,
             duration_s,
             drain_s: slow_s.map(|slow_s| slow_s.max(DRAIN_MIN_S)),
@@ -160,17 +160,13 @@ impl SearchRun {
             connections: plan.connections,
             duration_s: plan.duration_s,
             completed_rps: document.throughput.completed_rps,
-            shares: judged.shares,
-            waits: judged.waits,
-            growth: judged.growth.map(growth::in_result),
-            used: judged.used,
-            text: judged.text,
+            ..judged
         });
         Some(())
     }
 
     /// Begins the search for rates at the throughput of the closed loop.
-    fn guess(&mut self, document: &Document) -> Option<Judged> {
+    fn guess(&mut self, document: &Document) -> Option<SearchTrial> {
         let completed_rps = document.throughput.completed_rps;
         if document.responses() == 0 || completed_rps <= 0.0 {
             return None;
@@ -179,13 +175,12 @@ impl SearchRun {
         options.effort = effort::long_enough(options.effort, &options.objective, completed_rps);
         let goal = effort::goal(&options.effort, &options.objective, options.rate_max_rps);
         self.search = Some(Search::new(goal, GUESS_FACTOR * completed_rps));
-        let (used, text) = (TrialUse::Guess, String::new());
-        Some(Judged { used, shares: Vec::new(), waits: None, growth: None, text })
+        Some(SearchTrial { used: TrialUse::Guess, ..SearchTrial::default() })
     }
 
     /// Judges a trial of an open loop. The search for rates gets it unless it is repeated with
     /// another number of connections.
-    fn judge(&mut self, rate_rps: f64, duration_s: f64, document: &Document) -> Judged {
+    fn judge(&mut self, rate_rps: f64, duration_s: f64, document: &Document) -> SearchTrial {
         let objective = &self.options.objective;
         let tails = objective.tails(document);
         let shares: Vec<f64> = tails.iter().map(|slices| share_of(slices)).collect();
@@ -223,19 +218,7 @@ impl SearchRun {
         if let Some(search) = self.search.as_mut().filter(|_| !is_repeated) {
             search.record(TrialResult { rate_rps, duration_s, shares: tails, rises, limited_by });
         }
-        Judged { used, shares, waits, growth, text: client.unwrap_or_default() }
+        let (growth, text) = (growth.map(growth::in_result), client.unwrap_or_default());
+        SearchTrial { used, shares, waits, growth, text, ..SearchTrial::default() }
     }
-}
-
-/// Judgement of a trial.
-struct Judged {
-    used: TrialUse,
-    /// Share of requests that violate each claim.
-    shares: Vec<f64>,
-    /// Share of requests that waited for a connection, if known.
-    waits: Option<f64>,
-    /// Rise of the response time, if the backlog grew.
-    growth: Option<Rise>,
-    /// Evidence against the client.
-    text: String,
 }

@@ -143,7 +143,7 @@ pub enum SearchEnd {
 }
 
 /// A trial of a search.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SearchTrial {
     /// Planned rate in requests per second; null for the closed loop at the start.
@@ -169,11 +169,12 @@ pub struct SearchTrial {
 }
 
 /// Use of a trial in the search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TrialUse {
     /// The closed loop, whose throughput is the first guess.
+    #[default]
     Guess,
     /// It met the objective.
     Good,

@@ -52,7 +52,7 @@ pub(super) enum Sufficiency {
 /// Number of connections of a search.
 #[derive(Clone, Debug)]
 pub(super) struct Connections {
-    count: u32,
+    pub(super) count: u32,
     max: u32,
     /// The trial before the last raise, and its number of connections.
     before: Option<(Use, u32)>,
@@ -64,10 +64,6 @@ impl Connections {
     /// Begins with `count` connections of at most `max`.
     pub(super) fn new(count: u32, max: u32) -> Connections {
         Connections { count: count.min(max), max, before: None, capacity_rps: None }
-    }
-
-    pub(super) fn count(&self) -> u32 {
-        self.count
     }
 
     /// Judges the connections of a trial.
@@ -121,7 +117,7 @@ mod tests {
             let found = Use { waits, ..found(1_000.0, 1_000.0, 0.0) };
             assert_eq!(connections.judge(found), Sufficiency::Enough);
         }
-        assert_eq!(connections.count(), 64);
+        assert_eq!(connections.count, 64);
     }
 
     /// A server that keeps up over 64 connections, at the cost of waits, gets more for good.
@@ -131,7 +127,7 @@ mod tests {
         assert_eq!(connections.judge(found(1_000.0, 1_000.0, 0.2)), Sufficiency::Raised);
         assert_eq!(connections.judge(found(1_000.0, 1_000.0, 0.01)), Sufficiency::Raised);
         assert_eq!(connections.judge(found(1_000.0, 1_000.0, 0.0)), Sufficiency::Enough);
-        assert_eq!(connections.count(), 1_024);
+        assert_eq!(connections.count, 1_024);
     }
 
     /// Each connection carries 10 requests per second: the number rises to the maximum.
@@ -141,7 +137,7 @@ mod tests {
         for (count, expected) in
             [(10, Sufficiency::Raised), (40, Sufficiency::Raised), (50, Sufficiency::Short)]
         {
-            assert_eq!(connections.count(), count);
+            assert_eq!(connections.count, count);
             let found = found(1_000.0, 10.0 * f64::from(count), 0.9);
             assert_eq!(connections.judge(found), expected, "{count}");
         }
@@ -154,7 +150,7 @@ mod tests {
         assert_eq!(connections.judge(found(1_000.0, 800.0, 0.5)), Sufficiency::Raised);
         let refused = Use { errors: 0.2, ..found(1_000.0, 900.0, 0.1) };
         assert_eq!(connections.judge(refused), Sufficiency::Refused);
-        assert_eq!(connections.count(), 64);
+        assert_eq!(connections.count, 64);
         assert_eq!(connections.judge(found(1_000.0, 800.0, 0.5)), Sufficiency::Short);
     }
 
@@ -164,12 +160,12 @@ mod tests {
         let mut connections = Connections::new(64, 10_000);
         assert_eq!(connections.judge(found(2_000.0, 1_000.0, 0.5)), Sufficiency::Raised);
         assert_eq!(connections.judge(found(2_000.0, 1_020.0, 0.5)), Sufficiency::Enough);
-        assert_eq!(connections.count(), 64);
+        assert_eq!(connections.count, 64);
         assert_eq!(connections.judge(found(1_500.0, 1_010.0, 0.3)), Sufficiency::Enough);
-        assert_eq!(connections.count(), 64);
+        assert_eq!(connections.count, 64);
         // Below the capacity a queue may still need more.
         assert_eq!(connections.judge(found(950.0, 950.0, 0.01)), Sufficiency::Raised);
         assert_eq!(connections.judge(found(950.0, 950.0, 0.0)), Sufficiency::Enough);
-        assert_eq!(connections.count(), 256);
+        assert_eq!(connections.count, 256);
     }
 }
