@@ -13,5 +13,5 @@ mod spectrum;
 mod statistics;
 mod units;
 
-pub use figures::{Figures, OptionalBlocks, ReportDialect, SocketErrors};
+pub use figures::{Dialect, Figures, OptionalBlocks, SocketErrors};
 pub use report::{Head, write_calibration, write_head, write_results};

@@ -13,7 +13,8 @@ use weir_text::printable;
 #[derive(Debug, thiserror::Error)]
 #[error("{cause:#}")]
 pub struct Error {
-    kind: ErrorCause,
+    /// The cause.
+    pub kind: ErrorCause,
     cause: anyhow::Error,
 }
 
@@ -39,24 +40,29 @@ impl Error {
     }
 }
 
-/// Finds the kind of an error. One without its own is the user's.
-impl From<anyhow::Error> for Error {
-    fn from(cause: anyhow::Error) -> Error {
-        let kind = match cause.downcast_ref::<RunError>() {
-            _ if cause.is::<BrokenInvariant>() => ErrorCause::Internal,
+impl ErrorCause {
+    /// Returns the cause of an error; one without a kind of its own is the user's.
+    pub fn of(error: &anyhow::Error) -> ErrorCause {
+        match error.downcast_ref::<RunError>() {
+            _ if error.is::<BrokenInvariant>() => ErrorCause::Internal,
             Some(RunError::Panicked { .. }) => ErrorCause::Internal,
             Some(_) => ErrorCause::Machine,
-            None if cause.is::<NoThread>() => ErrorCause::Machine,
-            None if matches!(cause.downcast_ref(), Some(ServeError::Worker(_))) => {
+            None if error.is::<NoThread>() => ErrorCause::Machine,
+            None if matches!(error.downcast_ref(), Some(ServeError::Worker(_))) => {
                 ErrorCause::Machine
             }
-            None if cause.is::<NoServer>() => ErrorCause::NoServer,
-            None => match cause.downcast_ref() {
+            None if error.is::<NoServer>() => ErrorCause::NoServer,
+            None => match error.downcast_ref() {
                 Some(Interrupted(signal)) => ErrorCause::Interrupted(*signal),
                 None => ErrorCause::Usage,
             },
-        };
-        Error { kind, cause }
+        }
+    }
+}
+
+impl From<anyhow::Error> for Error {
+    fn from(cause: anyhow::Error) -> Error {
+        Error { kind: ErrorCause::of(&cause), cause }
     }
 }
 
@@ -90,7 +96,7 @@ mod tests {
     fn errors_have_the_kind_of_their_cause() {
         let check = |cause: anyhow::Error, kind| {
             let error = Error::from(cause.context("context"));
-            assert_eq!(error.kind(), kind, "{error}");
+            assert_eq!(error.kind, kind, "{error}");
             assert!(error.to_string().starts_with("context: "), "{error}");
         };
         check(NoServer("gone".to_owned()).into(), ErrorCause::NoServer);

@@ -5,7 +5,7 @@ use weir_result::{Document, Note};
 use weir_sys::Signal;
 
 use crate::errors::Error;
-use crate::interrupts::Interrupts;
+use crate::interrupts::{InterruptStage, Interrupts};
 use crate::prepare::script::Scripts;
 
 /// A run that has ended.
@@ -16,12 +16,14 @@ pub struct Finished {
     /// The note on a server to which no connection could be opened, if the run ended because of it.
     pub no_server: Option<Note>,
     pub(crate) is_drain_cut: bool,
-    pub(crate) interrupts: Interrupts,
-    pub(crate) figures: Option<Figures>,
+    /// Signals of the user, which end the run.
+    pub interrupts: Interrupts,
+    /// Figures of a report of wrk or wrk2, if there is one.
+    pub figures: Option<Figures>,
     /// A script after the load, with the states that the workers give back.
     pub(crate) script: Option<(Scripts, Vec<weir_script::WorkerState>)>,
     /// Failures of the script, each in one line, with the calls that led to it.
-    pub(crate) script_failures: Vec<(String, String)>,
+    pub script_failures: Vec<(String, String)>,
 }
 
 impl Finished {
@@ -43,26 +45,9 @@ impl Finished {
         self.interrupts.received().filter(|_| !self.is_drain_cut)
     }
 
-    /// The signals of the run and of what follows it.
-    pub fn interrupts(&self) -> &Interrupts {
-        &self.interrupts
-    }
-
     /// True if the script failed during the load: the document covers the time until then.
     pub fn has_script_failed(&self) -> bool {
         !self.script_failures.is_empty()
-    }
-
-    /// Returns the failures of the script during the load: each in one line, and the calls that led
-    /// to it, one per line.
-    pub fn script_failures(&self) -> &[(String, String)] {
-        &self.script_failures
-    }
-
-    /// Returns the figures of wrk's report; `None` unless the run follows wrk's rules or has a
-    /// script.
-    pub fn figures(&self) -> Option<&Figures> {
-        self.figures.as_ref()
     }
 
     /// Calls `teardown()` and `done()` of the script, once the document is reported: from here on a
@@ -75,7 +60,7 @@ impl Finished {
         else {
             return Ok(false);
         };
-        self.interrupts.reported();
+        self.interrupts.enter(InterruptStage::Reported);
         scripts.finish(states, figures)?;
         Ok(true)
     }

@@ -74,14 +74,9 @@ impl Interrupts {
         Patience::new(limit, &self.hurry)
     }
 
-    /// Marks the results as being printed: a signal has nothing to end in order from now on.
-    pub fn printing(&self) {
-        *self.watched() = WatchedRun { stage: InterruptStage::Printing, load: None };
-    }
-
-    /// Marks the results as reported: a signal has no run to end from now on.
-    pub fn reported(&self) {
-        *self.watched() = WatchedRun { stage: InterruptStage::Reported, load: None };
+    /// Enters a stage in which no load runs.
+    pub fn enter(&self, stage: InterruptStage) {
+        *self.watched() = WatchedRun { stage, load: None };
     }
 
     /// The wish of signals that waits end.
@@ -138,7 +133,7 @@ mod tests {
             assert!(patience.left().is_err());
         }
         assert_eq!(stage(&interrupts, Signal::Interrupt), Some(InterruptStage::Running));
-        interrupts.printing();
+        interrupts.enter(InterruptStage::Printing);
         assert_eq!(stage(&interrupts, Signal::Interrupt), Some(InterruptStage::Printing));
     }
 
@@ -146,7 +141,7 @@ mod tests {
     fn a_signal_beside_a_run_is_the_caller_s() {
         let interrupts = Interrupts::default();
         assert_eq!(stage(&interrupts, Signal::HangUp), Some(InterruptStage::Ahead));
-        interrupts.reported();
+        interrupts.enter(InterruptStage::Reported);
         assert_eq!(stage(&interrupts, Signal::HangUp), Some(InterruptStage::Reported));
     }
 }

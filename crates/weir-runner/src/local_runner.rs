@@ -27,11 +27,6 @@ pub struct LocalRunner {
 }
 
 impl LocalRunner {
-    /// Returns a runner.
-    pub fn new() -> LocalRunner {
-        LocalRunner::default()
-    }
-
     /// Sets the commit of the program, for the document's environment.
     pub fn commit(mut self, commit: &str) -> LocalRunner {
         self.commit = Some(commit.to_owned()).filter(|commit| !commit.is_empty());
@@ -152,7 +147,8 @@ mod tests {
         spec.request.basic_auth = Some("me:SECRET".to_owned());
         let text = serde_json::to_string(&spec).expect("UTF-8");
         let read = RunSpec::from_json(text.as_bytes()).expect("its JSON");
-        let run = |spec| LocalRunner::new().run(spec, &mut Silent).expect("a server").document.run;
+        let run =
+            |spec| LocalRunner::default().run(spec, &mut Silent).expect("a server").document.run;
         let (one, other) = (run(&spec), run(&read));
         assert!(one.plan_sha256.as_ref().is_some_and(|digest| digest.len() == 64), "{one:?}");
         assert_eq!((&one.plan_sha256, &one.inputs), (&other.plan_sha256, &other.inputs));
@@ -160,9 +156,10 @@ mod tests {
         let mut elsewhere = read;
         elsewhere.request.basic_auth = Some("me:ANOTHER SECRET".to_owned());
         let digest =
-            LocalRunner::new().prepare(&elsewhere, &mut Silent).expect("valid").plan_sha256();
+            LocalRunner::default().prepare(&elsewhere, &mut Silent).expect("valid").plan_sha256();
         assert_eq!(Some(digest), one.plan_sha256, "a digest covers no secret");
-        let error = LocalRunner::new().run(&spec.redacted(), &mut Silent).expect_err("no secrets");
+        let error =
+            LocalRunner::default().run(&spec.redacted(), &mut Silent).expect_err("no secrets");
         assert!(error.to_string().contains("values of request.basic_auth"), "{error}");
     }
 
@@ -190,7 +187,7 @@ mod tests {
         let server = weir_serve::spawn(ServeOptions::default()).expect("a server");
         let mut frames = Frames::default();
         let spec = short(&format!("http://{}/", server.endpoint()), Some(900_000_000));
-        LocalRunner::new().run(&spec, &mut frames).expect("a server");
+        LocalRunner::default().run(&spec, &mut frames).expect("a server");
         let seen = frames.0.iter().any(|frame| frame.completed > 0 && frame.latency.count() > 0);
         assert!(seen, "{frames:?}", frames = frames.0);
         let is_aside = |(name, nice): &(String, String)| name == "weir-live" && nice == "10";

@@ -22,7 +22,7 @@ const MERGED: usize = (1 << WorkerFrame::COARSENESS) - 1;
 #[derive(Clone, Debug, Default)]
 pub struct RecentFrames {
     /// The latest frame.
-    latest: Frame,
+    pub latest: Frame,
     /// Those before it, the oldest first.
     earlier: VecDeque<Frame>,
 }
@@ -34,11 +34,6 @@ impl RecentFrames {
             self.earlier.pop_front();
         }
         self.earlier.push_back(mem::replace(&mut self.latest, frame));
-    }
-
-    /// Returns the latest frame.
-    pub fn latest(&self) -> &Frame {
-        &self.latest
     }
 
     /// Returns the responses per second; 0 before two timed frames.
@@ -101,7 +96,7 @@ mod tests {
         (1..=5).for_each(|index| frames.push(frame(10, 190 + index * 100)));
         // The frame before the last four was the first one after the slow requests.
         assert_eq!(frames.send_lag_p99_ns(), Some(1_007));
-        let all = frames.latest().send_lag.percentile(99.0);
+        let all = frames.latest.send_lag.percentile(99.0);
         assert!(all.is_some_and(|ns| (100_000..100_900).contains(&ns)), "{all:?}");
         (1..=5).for_each(|index| frames.push(frame(10 + index, 690)));
         let recent = frames.send_lag_p99_ns().expect("4 values");

@@ -24,7 +24,7 @@ use weir_result::document::{Capture, ServerLoad, ServerSection};
 use weir_result::{Measurements, Note, Plan};
 use weir_text::setting::{CAPTURE, WATCH_METRIC, WATCH_PROMETHEUS};
 
-use crate::background::{self, Beside};
+use crate::background::Beside;
 use crate::before::preflight::PreflightResult;
 use crate::interrupts::Interrupts;
 use crate::observer::Observer;
@@ -111,7 +111,7 @@ impl Watch {
     pub(crate) fn start(mut self, run: Clock) -> Result<Watching> {
         let clock = self.clock;
         let thread = Beside::start("weir-watch", move |end| {
-            background::lower_priority();
+            let _usual = weir_sys::lower_priority();
             let mut due = clock.now();
             while !end.has_come() {
                 self.sources.poll(clock, || end.has_come());

@@ -94,12 +94,12 @@ pub(crate) fn run(line: &CommandLine) -> ExitCode {
     let CommandLine { dialect, argv, is_judged } = line;
     // A closed pipe, as in `wrk --help | head`, is no error.
     match parse(*dialect, argv) {
-        Parsed::Stop { stdout, stderr, code } => {
+        Parsed::Stop { stdout, stderr } => {
             if !stderr.is_empty() {
                 terminal::eprint_lines(stderr.trim_end_matches('\n'));
             }
             match terminal::print(|out| out.write_all(stdout.as_bytes())) {
-                Ok(()) => ExitCode::from(code),
+                Ok(()) => ExitCode::from(exit::COMPAT_FAILED),
                 Err(_) => ExitCode::from(exit::NOT_WRITTEN),
             }
         }

@@ -3,18 +3,17 @@
 use std::process::ExitCode;
 
 use weir_doctor::Diagnosis;
-use weir_result::document::{BrokenInvariant, Grade};
+use weir_result::document::Grade;
 use weir_result::study::Gate;
 use weir_result::{AssertionOutcome, AssertionResult, Document};
-use weir_runner::{ErrorCause, Finished, NoThread};
-use weir_serve::ServeError;
+use weir_runner::{ErrorCause, Finished};
 use weir_sys::Signal;
 
 use crate::errors::NotWritten;
 
 /// Wrong command line or input.
 pub(crate) const USAGE: u8 = 2;
-/// wrk's code for wrong usage and failed scripts. Any measurements end with 0, as in wrk.
+/// wrk's code for wrong usage, `--help` and failed scripts. Any measurements end with 0, as in wrk.
 pub(crate) const COMPAT_FAILED: u8 = 1;
 /// No successful response.
 pub(crate) const NO_SUCCESS: u8 = 1;
@@ -34,26 +33,21 @@ pub(crate) const NOT_WRITTEN: u8 = 74;
 /// The code of an error that prevented a report. An error without its own kind is a usage error,
 /// which the user can correct.
 pub(crate) fn of_error(error: &anyhow::Error) -> u8 {
-    if error.is::<BrokenInvariant>() {
-        return BROKEN;
-    }
-    match error.downcast_ref::<weir_runner::Error>().map(weir_runner::Error::kind) {
-        Some(ErrorCause::Usage) => USAGE,
-        Some(ErrorCause::NoServer) => NO_SUCCESS,
-        Some(ErrorCause::Machine) => MACHINE,
-        Some(ErrorCause::Internal) => BROKEN,
-        Some(ErrorCause::Interrupted(signal)) => of_signal(signal),
-        None if error.is::<NoThread>() => MACHINE,
-        None if matches!(error.downcast_ref(), Some(ServeError::Worker(_))) => MACHINE,
-        None if error.is::<NotWritten>() => NOT_WRITTEN,
-        None => USAGE,
+    let of_runner = error.downcast_ref::<weir_runner::Error>().map(|error| error.kind);
+    match of_runner.unwrap_or_else(|| ErrorCause::of(error)) {
+        ErrorCause::Usage if error.is::<NotWritten>() => NOT_WRITTEN,
+        ErrorCause::Usage => USAGE,
+        ErrorCause::NoServer => NO_SUCCESS,
+        ErrorCause::Machine => MACHINE,
+        ErrorCause::Internal => BROKEN,
+        ErrorCause::Interrupted(signal) => of_signal(signal),
     }
 }
 
 /// True if an error is nothing but the end of the run by a signal.
 pub(crate) fn is_of_signal(error: &anyhow::Error) -> bool {
     let error = error.downcast_ref::<weir_runner::Error>();
-    error.is_some_and(|error| matches!(error.kind(), ErrorCause::Interrupted(_)))
+    error.is_some_and(|error| matches!(error.kind, ErrorCause::Interrupted(_)))
 }
 
 /// The code of an error in a run of wrk or wrk2, whose users expect 1 for every error of their own.

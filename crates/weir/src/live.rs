@@ -7,7 +7,8 @@ mod progress;
 mod scrapers;
 mod totals;
 
-use weir_result::{Interval, Load, Plan};
+use weir_result::{Load, Plan};
+use weir_runner::{LiveOverhead, RecentFrames};
 
 pub(crate) use endpoint::LiveEndpoint;
 pub(crate) use lines::Lines;
@@ -28,9 +29,21 @@ pub(crate) fn own_rate_rps(plan: &Plan) -> Option<f64> {
     Some(rate.rps() * f64::from(plan.own_connections()) / f64::from(plan.connections))
 }
 
-/// End of an interval, in nanoseconds from t0.
-fn end_ns(interval: &Interval) -> i64 {
-    interval.start_ns.saturating_add_unsigned(interval.length_ns)
+/// Figures of the client itself, each with its help: the send lag in seconds, the client overhead
+/// and the CPU use. Those that are not known are `None`.
+pub(crate) fn client_figures(frames: &RecentFrames) -> [(&'static str, Option<f64>); 3] {
+    let latest = &frames.latest;
+    [
+        (
+            "99th percentile of the time from the planned send to the send, of the last second",
+            frames.send_lag_p99_ns().map(|ns| ns as f64 / 1e9),
+        ),
+        (
+            "Share of the 99th percentile of the latency that the client caused",
+            latest.client_overhead().map(LiveOverhead::share),
+        ),
+        ("CPU use of the busiest worker; 1 is a whole CPU", latest.worker_cpu),
+    ]
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub(crate) fn of(spec: &RunSpec) -> LocalRunner {
 pub(crate) fn here(is_compat: bool) -> LocalRunner {
     let (prefix, code) =
         if is_compat { ("", exit::COMPAT_FAILED) } else { ("error: ", exit::USAGE) };
-    LocalRunner::new().commit(env!("WEIR_COMMIT")).on_stuck_script(move |error| {
+    LocalRunner::default().commit(env!("WEIR_COMMIT")).on_stuck_script(move |error| {
         terminal::eprint_lines(format_args!("{prefix}{error}"));
         // Flushes the script's output.
         std::process::exit(code.into())

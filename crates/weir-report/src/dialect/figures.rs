@@ -1,14 +1,27 @@
 //! The figures of a report, and which of its lines are printed.
 
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
 use weir_result::Histogram;
 
-/// The tool whose report is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReportDialect {
-    /// wrk 4.2.
+/// A tool whose command line and report weir has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dialect {
+    /// wrk 4.2: a closed loop.
     Wrk,
-    /// wrk2 4.0.
+    /// wrk2 4.0: a constant rate.
     Wrk2,
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Dialect::Wrk => "wrk",
+            Dialect::Wrk2 => "wrk2",
+        })
+    }
 }
 
 /// Figures of the lines printed after the run.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use weir_result::Histogram;
 
 use super::statistics::Statistics;
-use super::{Figures, OptionalBlocks, ReportDialect, SocketErrors, spectrum, units};
+use super::{Dialect, Figures, OptionalBlocks, SocketErrors, spectrum, units};
 
 /// Content of the first two lines: the run as requested on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub fn write_calibration(mean_ns: u64, interval_ms: u64, out: &mut dyn Write) ->
 /// Writes the lines after the run: the number of sent requests if selected, then `Thread Stats` to
 /// `Transfer/sec`.
 pub fn write_results(
-    dialect: ReportDialect,
+    dialect: Dialect,
     figures: &Figures,
     lines: &OptionalBlocks,
     out: &mut dyn Write,
@@ -56,9 +56,9 @@ pub fn write_results(
     write_statistics("Latency", &latency, units::time, out)?;
     write_statistics("Req/Sec", &rates, units::metric, out)?;
     match dialect {
-        ReportDialect::Wrk if lines.latency => write_percentiles(&figures.latency, out)?,
-        ReportDialect::Wrk => {}
-        ReportDialect::Wrk2 => spectrum::write(figures, lines, out)?,
+        Dialect::Wrk if lines.latency => write_percentiles(&figures.latency, out)?,
+        Dialect::Wrk => {}
+        Dialect::Wrk2 => spectrum::write(figures, lines, out)?,
     }
     write_totals(figures, out)
 }

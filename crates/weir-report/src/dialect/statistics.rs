@@ -4,7 +4,7 @@
 use weir_result::Histogram;
 use weir_result::histogram::middle_of;
 
-use super::ReportDialect;
+use super::Dialect;
 use super::micros::lowest_equivalent;
 
 /// Figures of one line; times in microseconds, rates in 1/s.
@@ -21,21 +21,21 @@ pub(super) struct Statistics {
 impl Statistics {
     /// Computes the figures of latencies in nanoseconds. The greatest is rounded up to whole
     /// microseconds.
-    pub(super) fn of_latency(dialect: ReportDialect, latency: &Histogram) -> Statistics {
+    pub(super) fn of_latency(dialect: Dialect, latency: &Histogram) -> Statistics {
         Statistics::of(dialect, latency, 1_000)
     }
 
     /// Computes the figures of rates in 1/s.
-    pub(super) fn of_rates(dialect: ReportDialect, rates: &Histogram) -> Statistics {
+    pub(super) fn of_rates(dialect: Dialect, rates: &Histogram) -> Statistics {
         Statistics::of(dialect, rates, 1)
     }
 
-    /// Computes the figures of values, and divides them by `unit`.
-    fn of(dialect: ReportDialect, values: &Histogram, unit: u64) -> Statistics {
+    /// Computes the figures of values of which `unit` make one that is printed.
+    fn of(dialect: Dialect, values: &Histogram, unit: u64) -> Statistics {
         let max = values.exact().max_ns.div_ceil(unit);
         let max = match dialect {
-            ReportDialect::Wrk => max,
-            ReportDialect::Wrk2 => lowest_equivalent(max),
+            Dialect::Wrk => max,
+            Dialect::Wrk2 => lowest_equivalent(max),
         };
         let (Some(mean), Some(stdev), 1..) = (values.mean_ns(), sample_stdev(values), max) else {
             // Most programs cannot parse the `-nan` that both tools print here. Rate samples are
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn figures_are_those_of_the_values() {
-        use ReportDialect::{Wrk, Wrk2};
+        use Dialect::{Wrk, Wrk2};
         // Mean 5; the squares 9 + 1 + 1 + 9 = 20 are divided by 3; 4 and 6 are within.
         let rates = histogram(&[2, 4, 6, 8]);
         check(Statistics::of_rates(Wrk, &rates), 5.0, (20.0_f64 / 3.0).sqrt(), 8, 50.0);
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn nothing_has_figures_too() {
         let none = Histogram::new();
-        for dialect in [ReportDialect::Wrk, ReportDialect::Wrk2] {
+        for dialect in [Dialect::Wrk, Dialect::Wrk2] {
             check(Statistics::of_latency(dialect, &none), 0.0, 0.0, 0, 0.0);
             check(Statistics::of_rates(dialect, &none), 0.0, 0.0, 0, 0.0);
             check(Statistics::of_rates(dialect, &histogram(&[0, 0])), 0.0, 0.0, 0, 0.0);
@@ -128,7 +128,7 @@ mod tests {
                 least + f64::from(distance < stdev - 1e-9) ,
                 most + f64::from(distance <= stdev + 1e-9),
             ));
-            let found = Statistics::of_rates(ReportDialect::Wrk, &histogram(&values));
+            let found = Statistics::of_rates(Dialect::Wrk, &histogram(&values));
             prop_assert!((found.mean - mean).abs() < 1e-9 && (found.stdev - stdev).abs() < 1e-9);
             prop_assert_eq!(Some(found.max), values.iter().copied().max());
             let within = found.within / 100.0 * count;

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use weir_report::dialect::{
-    Figures, Head, OptionalBlocks, ReportDialect, SocketErrors, write_calibration, write_head,
+    Dialect, Figures, Head, OptionalBlocks, SocketErrors, write_calibration, write_head,
     write_results,
 };
 use weir_result::Histogram;
@@ -52,25 +52,20 @@ fn figures() -> Figures {
     }
 }
 
-fn printed(dialect: ReportDialect, figures: &Figures, lines: OptionalBlocks) -> String {
+fn printed(dialect: Dialect, figures: &Figures, lines: OptionalBlocks) -> String {
     let mut out = Vec::new();
     write_results(dialect, figures, &lines, &mut out).expect("writing to memory");
     String::from_utf8(out).expect("a report is UTF-8")
 }
 
 /// The line that begins with `start`, if there is one.
-fn line(
-    dialect: ReportDialect,
-    figures: &Figures,
-    lines: OptionalBlocks,
-    start: &str,
-) -> Option<String> {
+fn line(dialect: Dialect, figures: &Figures, lines: OptionalBlocks, start: &str) -> Option<String> {
     let report = printed(dialect, figures, lines);
     report.lines().find(|line| line.starts_with(start)).map(str::to_owned)
 }
 
 #[track_caller]
-fn golden(name: &str, dialect: ReportDialect, figures: &Figures, lines: OptionalBlocks) {
+fn golden(name: &str, dialect: Dialect, figures: &Figures, lines: OptionalBlocks) {
     let printed = printed(dialect, figures, lines);
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.txt"));
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
@@ -83,28 +78,28 @@ fn golden(name: &str, dialect: ReportDialect, figures: &Figures, lines: Optional
 
 #[test]
 fn whole_reports() {
-    golden("wrk", ReportDialect::Wrk, &figures(), BARE);
-    golden("wrk_latency", ReportDialect::Wrk, &figures(), WITH_LATENCY);
-    golden("wrk2", ReportDialect::Wrk2, &figures(), BARE);
-    golden("wrk2_latency", ReportDialect::Wrk2, &figures(), WITH_LATENCY);
-    golden("wrk2_uncorrected", ReportDialect::Wrk2, &figures(), WITH_ALL);
+    golden("wrk", Dialect::Wrk, &figures(), BARE);
+    golden("wrk_latency", Dialect::Wrk, &figures(), WITH_LATENCY);
+    golden("wrk2", Dialect::Wrk2, &figures(), BARE);
+    golden("wrk2_latency", Dialect::Wrk2, &figures(), WITH_LATENCY);
+    golden("wrk2_uncorrected", Dialect::Wrk2, &figures(), WITH_ALL);
     let failed = Figures {
         errors: SocketErrors { connect: 694, read: 728, write: 1_425, timeout: 4_898 },
         bad_status: 12,
         ..figures()
     };
-    golden("wrk_failures", ReportDialect::Wrk, &failed, WITH_LATENCY);
-    golden("wrk2_failures", ReportDialect::Wrk2, &failed, BARE);
+    golden("wrk_failures", Dialect::Wrk, &failed, WITH_LATENCY);
+    golden("wrk2_failures", Dialect::Wrk2, &failed, BARE);
     let nothing = Figures { run_time_ns: 10_020 * MS, ..Figures::default() };
-    golden("wrk_nothing", ReportDialect::Wrk, &nothing, WITH_LATENCY);
-    golden("wrk2_nothing", ReportDialect::Wrk2, &nothing, WITH_LATENCY);
+    golden("wrk_nothing", Dialect::Wrk, &nothing, WITH_LATENCY);
+    golden("wrk2_nothing", Dialect::Wrk2, &nothing, WITH_LATENCY);
 }
 
 /// Tests `-r` of DeathStarBench's wrk2.
 #[test]
 fn requests_sent_stand_before_the_statistics() {
     let figures = Figures { sent: 200_100, ..figures() };
-    let printed = printed(ReportDialect::Wrk2, &figures, OptionalBlocks { sent: true, ..BARE });
+    let printed = printed(Dialect::Wrk2, &figures, OptionalBlocks { sent: true, ..BARE });
     assert!(printed.starts_with("Sent 200100 requests\n\n  Thread Stats"), "{printed}");
 }
 
@@ -141,13 +136,13 @@ fn calibration() {
 #[test]
 fn thread_stats() {
     let expected = "  Thread Stats   Avg      Stdev     Max   +/- Stdev";
-    for dialect in [ReportDialect::Wrk, ReportDialect::Wrk2] {
+    for dialect in [Dialect::Wrk, Dialect::Wrk2] {
         assert_eq!(line(dialect, &figures(), BARE, "  Th").as_deref(), Some(expected));
     }
 }
 
 #[track_caller]
-fn check_latency(dialect: ReportDialect, latency_ns: &[u64], expected: &str) {
+fn check_latency(dialect: Dialect, latency_ns: &[u64], expected: &str) {
     let figures = Figures { latency: histogram(latency_ns.iter().copied()), ..Figures::default() };
     let found = line(dialect, &figures, BARE, "    Latency");
     assert_eq!(found.as_deref(), Some(expected), "{latency_ns:?}");
@@ -155,7 +150,7 @@ fn check_latency(dialect: ReportDialect, latency_ns: &[u64], expected: &str) {
 
 #[test]
 fn latency() {
-    use ReportDialect::{Wrk, Wrk2};
+    use Dialect::{Wrk, Wrk2};
     for dialect in [Wrk, Wrk2] {
         check_latency(dialect, &[], "    Latency     0.00us    0.00us   0.00us    0.00%");
     }
@@ -181,7 +176,7 @@ fn latency() {
 
 #[test]
 fn rates() {
-    use ReportDialect::{Wrk, Wrk2};
+    use Dialect::{Wrk, Wrk2};
     for (dialect, samples, expected) in [
         (Wrk, &[][..], "    Req/Sec     0.00      0.00     0.00      0.00%"),
         (Wrk2, &[], "    Req/Sec     0.00      0.00     0.00      0.00%"),
@@ -212,13 +207,13 @@ fn percentiles() {
         ("     90", "     90%    0.90ms"),
         ("     99", "     99%    0.99ms"),
     ] {
-        let found = line(ReportDialect::Wrk, &figures, WITH_LATENCY, start);
+        let found = line(Dialect::Wrk, &figures, WITH_LATENCY, start);
         assert_eq!(found.as_deref(), Some(expected));
-        assert_eq!(line(ReportDialect::Wrk, &figures, BARE, start), None);
+        assert_eq!(line(Dialect::Wrk, &figures, BARE, start), None);
     }
     // Times in seconds have one blank after them.
     let slow = Figures { latency: histogram([1_100 * MS]), ..Figures::default() };
-    let found = line(ReportDialect::Wrk, &slow, WITH_LATENCY, "     99");
+    let found = line(Dialect::Wrk, &slow, WITH_LATENCY, "     99");
     assert_eq!(found.as_deref(), Some("     99%    1.10s "));
 }
 
@@ -239,7 +234,7 @@ fn percentiles_of_wrk2() {
         (" 99.999%", " 99.999%    1.67m "),
         ("100.000%", "100.000%    1.67m "),
     ] {
-        let found = line(ReportDialect::Wrk2, &figures, WITH_LATENCY, start);
+        let found = line(Dialect::Wrk2, &figures, WITH_LATENCY, start);
         assert_eq!(found.as_deref(), Some(expected));
     }
 }
@@ -257,7 +252,7 @@ fn the_greatest_of_wrk2() {
         ("#[Mean", "#[Mean    =    22980.000, StdDeviation   =        0.000]"),
         ("#[Buck", "#[Buckets =           27, SubBuckets     =         2048]"),
     ] {
-        let found = line(ReportDialect::Wrk2, &figures, WITH_LATENCY, start);
+        let found = line(Dialect::Wrk2, &figures, WITH_LATENCY, start);
         assert_eq!(found.as_deref(), Some(expected));
     }
 }
@@ -275,8 +270,8 @@ fn requests() {
     ] {
         let figures = Figures { requests, run_time_ns, bytes, ..Figures::default() };
         let start = format!("  {requests} ");
-        assert_eq!(line(ReportDialect::Wrk, &figures, BARE, &start).as_deref(), Some(expected));
-        assert_eq!(line(ReportDialect::Wrk2, &figures, BARE, &start).as_deref(), Some(expected));
+        assert_eq!(line(Dialect::Wrk, &figures, BARE, &start).as_deref(), Some(expected));
+        assert_eq!(line(Dialect::Wrk2, &figures, BARE, &start).as_deref(), Some(expected));
     }
 }
 
@@ -284,7 +279,7 @@ fn requests() {
 fn errors() {
     let of = |errors| {
         let figures = Figures { errors, ..Figures::default() };
-        line(ReportDialect::Wrk, &figures, BARE, "  Socket")
+        line(Dialect::Wrk, &figures, BARE, "  Socket")
     };
     let none = SocketErrors::default();
     assert_eq!(of(none), None);
@@ -302,7 +297,7 @@ fn errors() {
 fn statuses() {
     for (bad_status, expected) in [(0, None), (12, Some("  Non-2xx or 3xx responses: 12"))] {
         let figures = Figures { bad_status, ..Figures::default() };
-        assert_eq!(line(ReportDialect::Wrk, &figures, BARE, "  Non").as_deref(), expected);
+        assert_eq!(line(Dialect::Wrk, &figures, BARE, "  Non").as_deref(), expected);
     }
 }
 
@@ -323,7 +318,7 @@ fn rates_of_the_run() {
         (1_234_567_890, 1 << 50, 100 * S, "Requests/sec: 12345678.90", "Transfer/sec:     10.24TB"),
     ] {
         let figures = Figures { requests, bytes, run_time_ns, ..Figures::default() };
-        for dialect in [ReportDialect::Wrk, ReportDialect::Wrk2] {
+        for dialect in [Dialect::Wrk, Dialect::Wrk2] {
             let found = line(dialect, &figures, BARE, "Requests/sec");
             assert_eq!(found.as_deref(), Some(per_second));
             assert_eq!(line(dialect, &figures, BARE, "Transfer/sec").as_deref(), Some(transfer));
@@ -335,10 +330,10 @@ fn rates_of_the_run() {
 #[test]
 fn blocks_that_were_not_requested() {
     let figures = figures();
-    let wrk = |lines| printed(ReportDialect::Wrk, &figures, lines);
+    let wrk = |lines| printed(Dialect::Wrk, &figures, lines);
     assert_eq!(wrk(WITH_ALL), wrk(WITH_LATENCY));
-    assert!(!printed(ReportDialect::Wrk2, &figures, BARE).contains("Distribution"));
-    assert!(!printed(ReportDialect::Wrk2, &figures, WITH_LATENCY).contains("Uncorrected"));
-    let both = printed(ReportDialect::Wrk2, &figures, WITH_ALL);
+    assert!(!printed(Dialect::Wrk2, &figures, BARE).contains("Distribution"));
+    assert!(!printed(Dialect::Wrk2, &figures, WITH_LATENCY).contains("Uncorrected"));
+    let both = printed(Dialect::Wrk2, &figures, WITH_ALL);
     assert_eq!(both.matches("Latency Distribution (HdrHistogram - ").count(), 2);
 }

@@ -119,6 +119,11 @@ impl Interval {
     pub fn add(&mut self, other: &Interval) {
         self.merge(other);
     }
+
+    /// Returns its end, in nanoseconds from t0.
+    pub fn end_ns(&self) -> i64 {
+        self.start_ns.saturating_add_unsigned(self.length_ns)
+    }
 }
 
 /// Merges intervals by their start; workers may have different ones.

@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn errors_are_the_users_or_the_servers() {
-        let kind = |url| of(url).expect_err("no location").kind();
+        let kind = |url| of(url).expect_err("no location").kind;
         assert_eq!(kind("ftp://h/"), ErrorCause::Usage);
         assert_eq!(kind("http://no-such-host.invalid/"), ErrorCause::NoServer);
     }

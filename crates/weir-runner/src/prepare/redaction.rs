@@ -211,7 +211,8 @@ impl Redaction {
         spec.files().for_each(|(_, file)| self.file_name(&mut file.path));
         let others = spec.target.unix.iter_mut().chain(&mut spec.watch.access_log);
         others.for_each(|path| self.file_name(path));
-        spec.watch.shell_commands().for_each(|text| *text = self.lines(text));
+        let commands = spec.watch.commands.iter_mut().chain(&mut spec.watch.captures);
+        commands.for_each(|text| *text = self.lines(text));
         spec.tls.forget_keys();
         // They serve to find credentials, and there is none left.
         spec.redaction.users.clear();
@@ -287,7 +288,8 @@ impl Redaction {
             let name = before.rsplit(|c: char| !is_name_char(c)).next().unwrap_or_default();
             // A host may have the name of such a header.
             let is_host = before[..before.len() - name.len()].ends_with("://");
-            let is_header = self.is_header(name) || self.names.iter().any(|of| ends_with(name, of));
+            let is_header = self.is_header(name)
+                || self.names.iter().any(|of| name.to_ascii_lowercase().ends_with(of));
             is_header && !is_host
         });
         let end = values.map(|(at, _)| at + 1).next().unwrap_or(word.len());
@@ -384,11 +386,6 @@ impl Redaction {
 /// True for the characters of a header's or a variable's name.
 fn is_name_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
-}
-
-/// True if a name ends with another, whatever their case: `-HX-Key` has the flag before it.
-fn ends_with(name: &str, end: &str) -> bool {
-    name.to_ascii_lowercase().ends_with(end)
 }
 
 #[cfg(test)]

@@ -145,7 +145,7 @@ fn watch_window(
     let watched_ns = clock.now().since(began_at);
     let health = ClientHealth {
         server_cpu: sources.server.usage(before.server.as_ref(), after.server.as_ref(), watched_ns),
-        clock_step_ns: wall.step_max_ns(),
+        clock_step_ns: wall.step_max_ns,
         ..after.since(&before, watched_ns)
     };
     HealthResult { health, round_trips: trips.map(RoundTripWatch::finish).unwrap_or_default() }

@@ -88,7 +88,7 @@ impl Live {
         progress.interval = Interval { in_flight, backlog, ..Interval::default() };
         let latency = SparseHistogram::default();
         self.finished.add(&Frame { in_flight: 0, backlog: 0, latency, ..counts(&interval) });
-        self.reached(end_ns(&interval), now);
+        self.reached(interval.end_ns(), now);
         let entry = self
             .pending
             .entry(interval.start_ns)
@@ -107,7 +107,7 @@ impl Live {
 
     /// Replaces the state of a worker.
     fn progressed(&mut self, worker: u32, frame: WorkerFrame, now: Instant) {
-        self.reached(end_ns(&frame.interval), now);
+        self.reached(frame.interval.end_ns(), now);
         let progress = self.workers.entry(worker).or_default();
         progress.cpu.add(frame.at, frame.busy_ns);
         let errors = frame.errors.iter();
@@ -170,10 +170,6 @@ fn counts(interval: &Interval) -> Frame {
         latency: interval.latency.clone(),
         ..Frame::default()
     }
-}
-
-fn end_ns(interval: &Interval) -> i64 {
-    interval.start_ns.saturating_add_unsigned(interval.length_ns)
 }
 
 #[cfg(test)]

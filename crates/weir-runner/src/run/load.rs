@@ -12,7 +12,6 @@ use weir_result::Load;
 use weir_result::document::{ClientUsage, DocumentParts, NetworkSection};
 use weir_sys::{CpuTime, Signal};
 
-use crate::background;
 use crate::errors::NoThread;
 use crate::interrupts::Interrupts;
 use crate::observer::Observer;
@@ -96,10 +95,10 @@ pub(crate) fn carry_out(
         let (sender, receiver) = mpsc::channel();
         let builder = thread::Builder::new().name("weir-live".to_owned());
         let follow = move || {
-            background::lower_priority();
+            let _usual = weir_sys::lower_priority();
             // In a closed loop workers may never rest, and the picture would stand still.
             if matches!(job.plan.load, Load::OpenLoop { .. }) {
-                background::yield_to_workers();
+                let _usual = weir_sys::run_when_idle();
             }
             live::follow(&job.plan, &receiver, observer);
         };

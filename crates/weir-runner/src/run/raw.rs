@@ -10,7 +10,6 @@ use weir_result::document::RawSection;
 use weir_result::{Measurements, Note, Part, Plan, RawLog};
 use weir_text::units;
 
-use crate::background;
 use crate::errors::NoThread;
 use crate::run::load::Epoch;
 
@@ -89,7 +88,7 @@ impl RawOutput {
         let Some(mut writer) = self.take() else { return Ok(None) };
         let (log, source) = RawLog::new(BUFFER_BYTES, workers);
         let write = move || {
-            background::lower_priority();
+            let _usual = weir_sys::lower_priority();
             source.receive(|rows| writer.write(rows)).map(|()| writer)
         };
         let builder = thread::Builder::new().name("weir-raw".to_owned());

@@ -53,13 +53,10 @@ impl TlsSpec {
 
     /// Drops everything about private keys but the paths of their files.
     pub(crate) fn forget_keys(&mut self) {
-        let cert = self.cert.as_mut().filter(|file| holds_key(file));
+        let is_secret = |content: &Vec<u8>| ClientIdentity::is_secret(content);
+        let cert = self.cert.as_mut().filter(|file| file.content.as_ref().is_some_and(is_secret));
         for file in cert.into_iter().chain(&mut self.key) {
             *file = InputFile::at(&file.path);
         }
     }
-}
-
-fn holds_key(file: &InputFile) -> bool {
-    file.content.as_deref().is_some_and(ClientIdentity::is_secret)
 }

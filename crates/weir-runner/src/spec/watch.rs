@@ -73,11 +73,6 @@ impl WatchSpec {
         self.urls().any(|url| scheme(url).as_deref() == Some("https://"))
     }
 
-    /// The shell commands.
-    pub(crate) fn shell_commands(&mut self) -> impl Iterator<Item = &mut String> {
-        self.commands.iter_mut().chain(&mut self.captures)
-    }
-
     /// The texts of sources, which may hold credentials.
     pub(crate) fn texts(&mut self) -> impl Iterator<Item = &mut String> {
         let lists = [&mut self.metrics, &mut self.processes, &mut self.commands];

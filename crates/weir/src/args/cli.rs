@@ -4,6 +4,8 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use super::result::check_rows;
+use super::study::StudyFlags;
 use super::{ReportArgs, RunArgs, SpecArgs};
 use super::{doctor, help, hints, history, pages, pin, serve, split, study};
 
@@ -154,8 +156,11 @@ impl Command {
     fn check(&self) -> Result<(), clap::Error> {
         match self {
             Command::Rerun(args) => args.result.check(),
-            Command::Resume(args) => args.trials.check(&args.output),
-            Command::Study(command) => command.flags().trials.check(&command.flags().output),
+            Command::Resume(args) => check_rows(args.trials.raw.as_deref(), &args.output),
+            Command::Study(command) => {
+                let StudyFlags { trials, output, .. } = command.flags();
+                check_rows(trials.raw.as_deref(), output)
+            }
             _ => Ok(()),
         }
     }

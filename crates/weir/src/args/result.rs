@@ -161,7 +161,7 @@ impl ResultArgs {
 }
 
 /// The file for every request: of `--raw`, or one of `--output`; and its flag.
-pub(super) fn rows<'a>(
+pub(crate) fn rows<'a>(
     raw: Option<&'a Path>,
     output: &'a [Output],
 ) -> Option<(&'static str, &'a Path)> {

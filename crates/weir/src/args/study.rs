@@ -1,7 +1,7 @@
 //! Flags of the commands that make several runs, and of those that compare their results.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use clap::{ArgAction, Args, Subcommand, ValueEnum};
@@ -15,7 +15,7 @@ use weir_verdict::NamedMetric;
 use super::ResultArgs;
 use super::choices::ArrivalsChoice;
 use super::live::LiveArgs;
-use super::result::{self, SaveArgs};
+use super::result::SaveArgs;
 use super::values::{output, positive, positive_duration};
 use super::watch::fact;
 use crate::output::{Export, Output, Outputs, all_exports};
@@ -113,21 +113,6 @@ pub(crate) struct TrialArgs {
     /// Parquet; as -o FILE.parquet
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) raw: Option<PathBuf>,
-}
-
-impl TrialArgs {
-    /// The file for every request, of `--raw` or of `--output`, and its flag.
-    pub(crate) fn rows<'a>(&'a self, output: &'a [Output]) -> Option<(&'static str, &'a Path)> {
-        result::rows(self.raw.as_deref(), output)
-    }
-
-    /// Checks that there is at most one file for every request.
-    ///
-    /// # Errors
-    /// When there are two, or it is standard output.
-    pub(super) fn check(&self, output: &[Output]) -> Result<(), clap::Error> {
-        result::check_rows(self.raw.as_deref(), output)
-    }
 }
 
 /// Files with a result that is kept in no document.

@@ -32,17 +32,17 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
     let read: Vec<_> = args.files.iter().map(|file| ("the file", Some(file.as_path()))).collect();
     let exports = ExportFiles::at(exports, &read, &interrupts.temporaries)?;
     let summary = StepSummary::of(args.github)?;
-    let [base, new] = sides(args)?;
-    let first = base.runs.first().context("there is no run of the base")?;
-    let other = new.runs.first().context("there is no run of the new system")?;
+    let [(base_name, base), (new_name, new)] = sides(args)?;
+    let first = base.first().context("there is no run of the base")?;
+    let other = new.first().context("there is no run of the new system")?;
     let is_open_loop = matches!(first.plan.load, Load::OpenLoop { .. });
     let names = study::metrics(&args.metrics, Some(is_open_loop), &METRICS);
     let question = Question {
         metrics: names.iter().map(|name| name.parse()).collect::<Result<_, _>>()?,
         threshold: args.threshold,
     };
-    let (a, b): (Vec<_>, Vec<_>) = (base.runs.iter().collect(), new.runs.iter().collect());
-    let comparison = compare_sets(&question, &a, &b, [base.name, new.name]);
+    let (a, b): (Vec<_>, Vec<_>) = (base.iter().collect(), new.iter().collect());
+    let comparison = compare_sets(&question, &a, &b, [base_name, new_name]);
     let undecided = args.fail_on == Some(FailOn::Undecided);
     let findings =
         Findings::of_comparison(&comparison).with_runs([first, other]).failing_undecided(undecided);
@@ -58,11 +58,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
     Ok(exit::of_comparison(gate))
 }
 
-/// One side of the comparison.
-struct ComparedSide {
-    name: String,
-    runs: Vec<Document>,
-}
+/// One side of the comparison: its name and its runs.
+type ComparedSide = (String, Vec<Document>);
 
 fn sides(args: &CompareArgs) -> Result<[ComparedSide; 2]> {
     if !args.base.is_empty() {
@@ -95,7 +92,7 @@ fn of_files(name: String, paths: &[&PathBuf]) -> Result<ComparedSide> {
             documents(path).with_context(|| format!("{} cannot be compared", shown(path)))?,
         );
     }
-    Ok(ComparedSide { name, runs })
+    Ok((name, runs))
 }
 
 /// The document of a file, all of a study, or all runs saved under a name.

@@ -36,11 +36,11 @@ pub(crate) fn rerun(args: &RerunArgs) -> Result<ExitCode> {
     }
     let mut observers = Observers::of(&args.result, &spec.tls)?;
     let mut prepared = runner::of(&spec).prepare(&spec, &mut observers.all)?;
-    let fields: Vec<&str> = changed.iter().flat_map(|change| change.fields).copied().collect();
+    let fields: Vec<&str> = changed.iter().flat_map(|(fields, _)| *fields).copied().collect();
     recorded::check_same(&document, &*prepared, &fields)
         .with_context(|| format!("{} cannot be repeated", shown(&args.file)))?;
     if !changed.is_empty() {
-        let texts: Vec<&str> = changed.iter().map(|change| change.text.as_str()).collect();
+        let texts: Vec<&str> = changed.iter().map(|(_, text)| text.as_str()).collect();
         let text = format!("a rerun of {} with {}", document.run.id, texts.join(", "));
         prepared.add_note(Note::new("rerun_changed", text));
     }
@@ -64,18 +64,14 @@ fn load(args: &RerunArgs) -> Result<Document> {
     }
 }
 
-/// A change of the recorded plan.
-struct PlanChange {
-    /// Fields of the plan that it may change.
-    fields: &'static [&'static str],
-    /// The new value and the recorded one.
-    text: String,
-}
+/// A change of the recorded plan: the fields that it may change, and a text with the new value and
+/// the recorded one.
+type PlanChange = (&'static [&'static str], String);
 
 /// Changes the load, and adds the facts.
 fn change(spec: &mut RunSpec, args: &ChangeArgs) -> Vec<PlanChange> {
     spec.watch.notes.extend(args.notes.iter().cloned());
-    let (load, mut changes) = (&mut spec.load, Vec::new());
+    let (load, mut changes) = (&mut spec.load, Vec::<PlanChange>::new());
     if let Some(rate) = args.rate {
         let (arrivals, recorded) = match load.model {
             Load::OpenLoop { rate, arrivals } => (arrivals, rate.to_string()),
@@ -83,19 +79,19 @@ fn change(spec: &mut RunSpec, args: &ChangeArgs) -> Vec<PlanChange> {
         };
         load.model = Load::OpenLoop { rate, arrivals };
         let text = format!("{rate} in the place of {recorded}");
-        changes.push(PlanChange { fields: &["load"], text });
+        changes.push((&["load"], text));
     }
     if let Some(connections) = args.connections {
         let recorded = std::mem::replace(&mut load.connections, connections);
         let (new, old) = (units::count(connections.into()), units::count(recorded.into()));
         let text = format!("{new} connections in the place of {old}");
-        changes.push(PlanChange { fields: &["connections", "threads"], text });
+        changes.push((&["connections", "threads"], text));
     }
     if let Some(duration_ns) = args.duration {
         let recorded = load.duration_ns.replace(duration_ns);
         let old = recorded.map_or_else(|| "no limit".to_owned(), units::exact_duration);
         let text = format!("{} in the place of {old}", units::exact_duration(duration_ns));
-        changes.push(PlanChange { fields: &["duration_ns"], text });
+        changes.push((&["duration_ns"], text));
     }
     changes
 }

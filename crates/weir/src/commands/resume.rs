@@ -11,6 +11,7 @@ use weir_runner::{LoadSpec, REDACTED, Runner, Warmup};
 
 use super::study::{self, StudySettings, consent};
 use super::{recorded, secrets};
+use crate::args::result::rows;
 use crate::args::study::{Consent, ResumeArgs};
 use crate::github::StepSummary;
 use crate::live::Progress;
@@ -38,7 +39,7 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
         github: args.github,
         settles: !args.no_settle,
         saved: &args.trials.saved,
-        rows: args.trials.rows(&args.output),
+        rows: rows(args.trials.raw.as_deref(), &args.output),
         live: &args.live,
         fail_on: args.fail_on,
     };

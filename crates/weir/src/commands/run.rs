@@ -10,7 +10,7 @@ use weir_report::{Annotation, TextOptions, exporters, markdown};
 use weir_result::document::Grade;
 use weir_result::study::Hooks;
 use weir_result::{AssertionResult, Document};
-use weir_runner::{BodySpec, Finished, PreparedRun, RawOutput, RunSpec, Runner};
+use weir_runner::{BodySpec, Finished, InterruptStage, PreparedRun, RawOutput, RunSpec, Runner};
 use weir_verdict::Assertion;
 
 use super::study::consent;
@@ -134,9 +134,9 @@ fn report(
     finished.document.assertions =
         judged(&verdict.assertions, verdict.assert_confidence, &finished.document);
     // Files first, because standard output may be closed, or nothing may read it.
-    finished.interrupts().begin_wait();
+    finished.interrupts.begin_wait();
     let written = files.write(&mut finished.document, rows, &args.form().options);
-    finished.interrupts().printing();
+    finished.interrupts.enter(InterruptStage::Printing);
     let shown = match lines {
         Some(lines) => lines.finish(&finished.document),
         None if args.is_silent() => Ok(()),
@@ -184,7 +184,7 @@ pub(crate) fn print_failure(document: &Document, strict: Option<Grade>) {
 
 /// Prints the failures of the script during the load, with the calls that led to them.
 pub(crate) fn print_script_failures(finished: &Finished) {
-    for (failure, calls) in finished.script_failures() {
+    for (failure, calls) in &finished.script_failures {
         terminal::eprint_line(format_args!("error: {failure}"));
         if !calls.is_empty() {
             terminal::eprint_lines(calls);
@@ -225,10 +225,10 @@ impl Files {
             // The document names no file that is not there.
             document.raw.clear();
         }
-        let written = self.documents.into_iter().map(|file| {
-            let written = file.write(|mut out| weir_report::json::write(document, &mut out));
-            written.map_err(|error| NotWritten { place: "--output", error })
-        });
+        let written = self
+            .documents
+            .into_iter()
+            .map(|file| file.write(|mut out| weir_report::json::write(document, &mut out)));
         let written = written.fold(Ok(()), Result::and);
         rows.and(written).and(self.exports.write(document, options))
     }

@@ -13,9 +13,6 @@ use super::numbers;
 use crate::args::ArrivalsChoice;
 use crate::terminal::shown;
 
-/// wrk's exit code for a wrong command line and for `--help`.
-const USAGE: u8 = 1;
-
 /// The result of parsing a command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Parsed {
@@ -32,8 +29,6 @@ pub(crate) enum Parsed {
         stdout: String,
         /// Error message for standard error.
         stderr: String,
-        /// Exit code.
-        code: u8,
     },
 }
 
@@ -91,7 +86,7 @@ pub(crate) fn parse(dialect: Dialect, argv: &[OsString]) -> Parsed {
                 }
                 Refusal::Value(complaint) => format!("{complaint}\n"),
             };
-            Parsed::Stop { stdout, stderr, code: USAGE }
+            Parsed::Stop { stdout, stderr }
         }
     }
 }

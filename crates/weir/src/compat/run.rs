@@ -64,8 +64,8 @@ fn report(
         uncorrected: args.uncorrected,
         sent: args.shows_sent,
     };
-    if let Some(figures) = finished.figures() {
-        print(|out| dialect::write_results(printed(dialect), figures, &lines, out))?;
+    if let Some(figures) = &finished.figures {
+        print(|out| dialect::write_results(dialect, figures, &lines, out))?;
     }
     let reported = file.map_or(Ok(()), |file| {
         let options =
@@ -76,7 +76,7 @@ fn report(
     if finished.finish_script()? {
         print(|_| Ok(()))?;
     }
-    reported.map_err(|error| NotWritten { place: REPORT, error })?;
+    reported?;
     let has_failed = finished.has_script_failed();
     Ok(ExitCode::from(if has_failed { exit::COMPAT_FAILED } else { 0 }))
 }
@@ -135,13 +135,6 @@ pub(super) fn spec(
     Ok(spec)
 }
 
-fn printed(dialect: Dialect) -> dialect::ReportDialect {
-    match dialect {
-        Dialect::Wrk => dialect::ReportDialect::Wrk,
-        Dialect::Wrk2 => dialect::ReportDialect::Wrk2,
-    }
-}
-
 /// The lines that are printed before the results: the head, and wrk2's calibration line for each
 /// thread at the same time as wrk2. weir calibrates nothing and discards nothing; the figures cover
 /// the time so far.
@@ -181,8 +174,7 @@ impl Observer for HeadLines {
         let Some(so_far) = &mut self.so_far else { return };
         let times = so_far.entry(worker).or_default();
         times.add_sparse(&interval.latency);
-        let end_ns = interval.start_ns.saturating_add_unsigned(interval.length_ns);
-        if end_ns == (CALIBRATION_S * SECOND_NS) as i64 {
+        if interval.end_ns() == (CALIBRATION_S * SECOND_NS) as i64 {
             let mean_ns = times.mean_ns().unwrap_or(0.0) as u64;
             // If standard output is closed, printing the results reports it.
             let _gone = print(|out| dialect::write_calibration(mean_ns, SAMPLING_MS, out));

@@ -5,9 +5,9 @@ use std::time::UNIX_EPOCH;
 
 use weir_report::prometheus::MetricsPage;
 use weir_result::Plan;
-use weir_runner::{LiveOverhead, RecentFrames, StudyProgress};
+use weir_runner::{RecentFrames, StudyProgress};
 
-use super::{Stage, Totals, own_rate_rps};
+use super::{Stage, Totals, client_figures, own_rate_rps};
 
 const NS_PER_S: f64 = 1e9;
 
@@ -28,7 +28,7 @@ pub(super) fn page(totals: &Totals) -> String {
         let is_now = if stage == totals.stage { 1.0 } else { 0.0 };
         page.sample("weir_live_phase", &[("phase", name)], is_now);
     }
-    let frame = totals.frames.latest();
+    let frame = &totals.frames.latest;
     if let Some(at_ns) = frame.at_ns {
         let help = "Time since the begin of the measured window; negative in the warm-up";
         page.single("weir_live_window_seconds", "gauge", help, at_ns as f64 / NS_PER_S);
@@ -77,17 +77,12 @@ fn of_study(study: &StudyProgress, page: &mut MetricsPage) {
 
 /// Figures of the client itself, as far as they are known.
 fn client(frames: &RecentFrames, page: &mut MetricsPage) {
-    let send_lag =
-        "99th percentile of the time from the planned send to the send, of the last second";
-    let send_lag_s = frames.send_lag_p99_ns().map(|ns| ns as f64 / NS_PER_S);
-    let overhead = "Share of the 99th percentile of the latency that the client caused";
-    let share = frames.latest().client_overhead().map(LiveOverhead::share);
-    let cpu = "CPU use of the busiest worker; 1 is a whole CPU";
-    for (name, help, value) in [
-        ("weir_live_send_lag_p99_seconds", send_lag, send_lag_s),
-        ("weir_live_client_overhead_ratio", overhead, share),
-        ("weir_live_worker_cpu_ratio", cpu, frames.latest().worker_cpu),
-    ] {
+    let names = [
+        "weir_live_send_lag_p99_seconds",
+        "weir_live_client_overhead_ratio",
+        "weir_live_worker_cpu_ratio",
+    ];
+    for (name, (help, value)) in names.into_iter().zip(client_figures(frames)) {
         if let Some(value) = value {
             page.single(name, "gauge", help, value);
         }

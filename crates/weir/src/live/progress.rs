@@ -7,7 +7,7 @@ use weir_result::{Interval, Note, Plan};
 use weir_runner::{Frame, Observer, Phase, StudyProgress};
 use weir_text::units;
 
-use super::{drain_left_ns, end_ns};
+use super::drain_left_ns;
 use crate::terminal;
 
 /// The progress of a run, or of the trials of a study.
@@ -62,7 +62,7 @@ impl Observer for Progress {
 
     fn interval(&mut self, plan: &Plan, interval: &Interval) {
         self.errors += interval.errors + interval.timed_out + interval.bad;
-        if drain_left_ns(plan, end_ns(interval)).is_none() {
+        if drain_left_ns(plan, interval.end_ns()).is_none() {
             draw(&describe(plan, interval, self.errors));
         }
     }
@@ -100,7 +100,7 @@ fn describe_drain(left_ns: u64, errors: u64) -> String {
 }
 
 fn describe(plan: &Plan, interval: &Interval, errors: u64) -> String {
-    let end_ns = end_ns(interval);
+    let end_ns = interval.end_ns();
     let phase = match plan.duration_ns {
         _ if interval.start_ns < 0 => "warm-up".to_owned(),
         Some(duration_ns) => format!("{} of {}", seconds(end_ns), seconds(duration_ns as i64)),

@@ -168,7 +168,7 @@ impl Observer for SharedTotals {
     fn load_ended(&mut self) {
         let mut totals = self.lock();
         totals.add_until(i64::MAX);
-        let at_ns = totals.frames.latest().at_ns;
+        let at_ns = totals.frames.latest.at_ns;
         totals.frames = RecentFrames::default();
         totals.frames.push(Frame { at_ns, ..Frame::default() });
         totals.stage = Stage::Ended;
@@ -268,14 +268,14 @@ mod tests {
             let frame = Frame { at_ns, in_flight: 5, backlog: 6, ..Frame::default() };
             totals.frame(&plan(), &frame);
             let now = totals.lock();
-            let shown = now.frames.latest();
+            let shown = &now.frames.latest;
             assert_eq!((now.stage, shown.in_flight, shown.backlog), (stage, 5, 6));
         }
         totals.load_ended();
         // Later calls are no part of the load.
         totals.phase(Phase::ProveClient, &plan());
         let now = totals.lock();
-        let shown = now.frames.latest();
+        let shown = &now.frames.latest;
         assert_eq!((now.stage, shown.in_flight, shown.backlog), (Stage::Ended, 0, 0));
     }
 

@@ -8,10 +8,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 use weir_report::prometheus::{BOUNDS_NS, buckets};
 use weir_result::{Histogram, Plan};
-use weir_runner::{LiveOverhead, RecentFrames};
+use weir_runner::RecentFrames;
 use weir_text::printable;
 
-use crate::live::{Stage, Totals, own_rate_rps};
+use crate::live::{Stage, Totals, client_figures, own_rate_rps};
 
 /// `AGGREGATION_TEMPORALITY_CUMULATIVE`: values count from the start time on.
 const CUMULATIVE: u32 = 2;
@@ -53,7 +53,7 @@ pub(super) fn request(totals: &Totals, instance: &Instance, now: SystemTime) -> 
 fn metrics(totals: &Totals, plan: &Plan, times: &Times) -> Vec<Value> {
     let counter = |count| MetricData::Counter(vec![times.count(count)]);
     let state = |count| MetricData::UpDown(vec![times.count(count)]);
-    let frame = totals.frames.latest();
+    let frame = &totals.frames.latest;
     let (backlog, open) = (state(frame.backlog), state(frame.open_connections));
     let failed = "Requests without success; bad responses are complete ones";
     let failures = MetricData::Counter(failures(totals, times));
@@ -85,18 +85,12 @@ fn metrics(totals: &Totals, plan: &Plan, times: &Times) -> Vec<Value> {
 fn client(
     frames: &RecentFrames,
 ) -> impl Iterator<Item = (&'static str, &'static str, &'static str, MetricData)> {
-    let send_lag =
-        "99th percentile of the time from the planned send to the send, of the last second";
-    let send_lag_s = frames.send_lag_p99_ns().map(|ns| ns as f64 / NS_PER_S);
-    let overhead = "Share of the 99th percentile of the latency that the client caused";
-    let share = frames.latest().client_overhead().map(LiveOverhead::share);
-    let cpu = "CPU use of the busiest worker; 1 is a whole CPU";
-    let rows = [
-        ("weir.client.send_lag.p99", "s", send_lag, send_lag_s),
-        ("weir.client.overhead", "1", overhead, share),
-        ("weir.client.worker.cpu", "1", cpu, frames.latest().worker_cpu),
+    let names = [
+        ("weir.client.send_lag.p99", "s"),
+        ("weir.client.overhead", "1"),
+        ("weir.client.worker.cpu", "1"),
     ];
-    rows.into_iter().filter_map(|(name, unit, help, value)| {
+    names.into_iter().zip(client_figures(frames)).filter_map(|((name, unit), (help, value))| {
         Some((name, unit, help, MetricData::Gauge(json!({ "asDouble": value? }))))
     })
 }

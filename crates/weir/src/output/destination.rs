@@ -37,12 +37,7 @@ impl Output {
     /// # Errors
     /// When it is for rows, which exist only during a run.
     pub(crate) fn of_document(path: PathBuf) -> Result<Output, String> {
-        match Output::of_run(path)? {
-            Output::Rows(_) => {
-                Err("rows are written during a run: weir -o FILE.parquet URL".into())
-            }
-            output => Ok(output),
-        }
+        Output::of_run(path)?.without_rows("weir -o FILE.parquet URL")
     }
 
     /// Returns the output of a study, whose trials have rows.
@@ -62,10 +57,12 @@ impl Output {
     /// # Errors
     /// When it is for a single run, or for rows, which exist only during a run.
     pub(crate) fn of_findings(path: PathBuf) -> Result<Output, String> {
-        match Output::of_study(path)? {
-            Output::Rows(_) => {
-                Err("rows are written during a run: name it .json, .html or .csv".into())
-            }
+        Output::of_study(path)?.without_rows("name it .json, .html or .csv")
+    }
+
+    fn without_rows(self, remedy: &str) -> Result<Output, String> {
+        match self {
+            Output::Rows(_) => Err(format!("rows are written during a run: {remedy}")),
             output => Ok(output),
         }
     }

@@ -145,10 +145,8 @@ impl ExportFiles {
         self,
         write: impl Fn(&Export, &mut dyn Write) -> io::Result<()>,
     ) -> Result<(), NotWritten> {
-        let written = self.0.into_iter().map(|(export, file)| {
-            let written = file.write(|out| write(&export, out));
-            written.map_err(|error| NotWritten { place: export.flag, error })
-        });
+        let files = self.0.into_iter();
+        let written = files.map(|(export, file)| file.write(|out| write(&export, out)));
         written.fold(Ok(()), Result::and)
     }
 }

@@ -11,12 +11,15 @@ use anyhow::{Context, Result};
 use weir_runner::Interrupts;
 
 use super::pipe::Pipe;
+use crate::errors::NotWritten;
 use crate::terminal::shown;
 
 /// A file that appears complete or not at all: a run that is killed leaves no part of it under its
 /// name.
 #[derive(Debug)]
 pub(crate) struct ResultFile {
+    /// Flag that names it.
+    pub(super) flag: &'static str,
     path: PathBuf,
     /// Name until the file is complete; `None` for a place that must not be replaced: `/dev/null`,
     /// a pipe.
@@ -74,7 +77,11 @@ impl ResultFile {
     ///
     /// # Errors
     /// When it cannot.
-    pub(crate) fn at(flag: &str, path: &Path, temporaries: &Temporaries) -> Result<ResultFile> {
+    pub(crate) fn at(
+        flag: &'static str,
+        path: &Path,
+        temporaries: &Temporaries,
+    ) -> Result<ResultFile> {
         let name = path
             .file_name()
             .with_context(|| format!("{flag} {} names no file: give a file name", shown(path)))?;
@@ -84,7 +91,8 @@ impl ResultFile {
         let temporaries = temporaries.clone();
         let pipe = Pipe::at(flag, path, &temporaries.interrupts)?;
         if path.starts_with("/dev") || fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-            return Ok(ResultFile { path: path.to_owned(), temporary: None, pipe, temporaries });
+            let path = path.to_owned();
+            return Ok(ResultFile { flag, path, temporary: None, pipe, temporaries });
         }
         // A link is kept, and its target is replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -96,7 +104,7 @@ impl ResultFile {
         created.with_context(|| {
             format!("{flag} {} cannot be written: choose another place", shown(&path))
         })?;
-        Ok(ResultFile { path, temporary: Some(temporary), pipe: None, temporaries })
+        Ok(ResultFile { flag, path, temporary: Some(temporary), pipe: None, temporaries })
     }
 
     /// Writes the content and renames the file to its final name.
@@ -106,12 +114,13 @@ impl ResultFile {
     pub(crate) fn write(
         self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let mut buffered = BufWriter::new(self.begin()?);
-        write(&mut buffered)?;
-        buffered.flush()?;
-        drop(buffered);
-        self.finish()
+    ) -> Result<(), NotWritten> {
+        let written = self.begin().and_then(|file| {
+            let mut buffered = BufWriter::new(file);
+            write(&mut buffered)?;
+            buffered.flush()
+        });
+        self.finish(written)
     }
 
     /// Opens the file, to be written piece by piece.
@@ -126,15 +135,16 @@ impl ResultFile {
         })
     }
 
-    /// Renames the complete file to its final name.
+    /// Renames the file to its final name, if it was written.
     ///
     /// # Errors
-    /// When the file cannot be renamed.
-    pub(crate) fn finish(self) -> io::Result<()> {
-        match &self.temporary {
+    /// When it was not, or cannot be renamed.
+    pub(super) fn finish(self, written: io::Result<()>) -> Result<(), NotWritten> {
+        let finished = written.and_then(|()| match &self.temporary {
             Some(temporary) => fs::rename(temporary, &self.path),
             None => Ok(()),
-        }
+        });
+        finished.map_err(|error| NotWritten { place: self.flag, error })
     }
 }
 

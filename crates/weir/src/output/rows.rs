@@ -13,8 +13,6 @@ use crate::terminal::shown;
 /// The file of `--raw`, or of `--output` with its extension.
 #[derive(Debug)]
 pub(crate) struct RowsFile {
-    /// Flag that names it.
-    flag: &'static str,
     name: String,
     file: ResultFile,
 }
@@ -30,7 +28,7 @@ impl RowsFile {
         temporaries: &Temporaries,
     ) -> Result<RowsFile> {
         let name = path.to_string_lossy().into_owned();
-        Ok(RowsFile { flag, name, file: ResultFile::at(flag, path, temporaries)? })
+        Ok(RowsFile { name, file: ResultFile::at(flag, path, temporaries)? })
     }
 
     /// Begins the rows of one run, or of the trials of a study.
@@ -42,7 +40,7 @@ impl RowsFile {
         of: fn(String, Box<dyn Write + Send>) -> io::Result<RawOutput>,
     ) -> Result<RawOutput> {
         let begun = self.file.begin().and_then(|file| of(self.name.clone(), file));
-        begun.with_context(|| format!("{} {} cannot be written", self.flag, shown(&self.name)))
+        begun.with_context(|| format!("{} {} cannot be written", self.file.flag, shown(&self.name)))
     }
 
     /// Gives the file its name, if all rows were written.
@@ -50,7 +48,6 @@ impl RowsFile {
     /// # Errors
     /// When they were not, or the file cannot be renamed.
     pub(crate) fn finish(self, written: io::Result<()>) -> Result<(), NotWritten> {
-        let finished = written.and_then(|()| self.file.finish());
-        finished.map_err(|error| NotWritten { place: self.flag, error })
+        self.file.finish(written)
     }
 }

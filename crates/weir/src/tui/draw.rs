@@ -123,12 +123,7 @@ fn help(frame: &mut Frame, area: Rect, ended: &str) {
         "Failures    since the load began, warm-up included",
     ];
     let height = text.len() as u16;
-    let [rows] = Layout::vertical([Constraint::Length(height)])
-        .flex(ratatui::layout::Flex::Center)
-        .areas(area);
-    let [place] = Layout::horizontal([Constraint::Length(HELP)])
-        .flex(ratatui::layout::Flex::Center)
-        .areas(rows);
+    let place = area.centered(Constraint::Length(HELP), Constraint::Length(height));
     frame.render_widget(Clear, place);
     let width = usize::from(HELP) - 1;
     let lines: Vec<Line> =

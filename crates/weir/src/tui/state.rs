@@ -104,7 +104,7 @@ impl State {
     /// Returns the time without a response while requests are in flight, in seconds; `None` if it
     /// is short.
     pub(super) fn silence_s(&self) -> Option<u64> {
-        let now = self.frames.latest();
+        let now = &self.frames.latest;
         let silent_ns = now.at_ns?.checked_sub(self.answered_at_ns?)?;
         let silent_s = u64::try_from(silent_ns).ok()? / 1_000_000_000;
         (now.in_flight > 0 && silent_s > 0).then_some(silent_s)
@@ -112,7 +112,7 @@ impl State {
 
     /// Adds a frame.
     pub(super) fn frame(&mut self, plan: &Plan, frame: &Frame) {
-        if frame.completed > self.frames.latest().completed || self.answered_at_ns.is_none() {
+        if frame.completed > self.frames.latest.completed || self.answered_at_ns.is_none() {
             self.answered_at_ns = frame.at_ns;
         }
         self.frames.push(frame.clone());

@@ -14,7 +14,7 @@ const TRIES: u32 = 5;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WallClock {
     last: Option<Difference>,
-    step_max_ns: Option<u64>,
+    pub(super) step_max_ns: Option<u64>,
 }
 
 /// CLOCK_REALTIME − CLOCK_MONOTONIC.
@@ -51,12 +51,6 @@ impl WallClock {
         }
         self.last = Some(now);
     }
-
-    /// The greatest change between two readings, in nanoseconds, beyond the error of reading the
-    /// clocks; `None` before the second reading.
-    pub(super) fn step_max_ns(&self) -> Option<u64> {
-        self.step_max_ns
-    }
 }
 
 impl Difference {
@@ -81,7 +75,7 @@ mod tests {
         let check = |readings: &[(i128, u64)], expected| {
             let mut wall = WallClock::default();
             readings.iter().for_each(|&(ns, error_ns)| wall.record(Difference { ns, error_ns }));
-            assert_eq!(wall.step_max_ns(), expected, "{readings:?}");
+            assert_eq!(wall.step_max_ns, expected, "{readings:?}");
         };
         check(&[], None);
         check(&[(5, 1)], None);

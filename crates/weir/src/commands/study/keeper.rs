@@ -30,10 +30,11 @@ impl Keeper for StudyFiles<'_> {
         let Some(path) = self.output else { return Ok(()) };
         let file = ResultFile::at("--output", path, self.temporaries);
         // It could be made before the first trial: that it cannot be now is no wrong usage.
-        let file = file.map_err(|error| io::Error::other(format!("{error:#}")));
-        let written = file
-            .and_then(|file| file.write(|mut out| weir_report::json::write_study(study, &mut out)));
-        Ok(written.map_err(|error| NotWritten { place: "--output", error })?)
+        let file = file.map_err(|error| NotWritten {
+            place: "--output",
+            error: io::Error::other(format!("{error:#}")),
+        })?;
+        Ok(file.write(|mut out| weir_report::json::write_study(study, &mut out))?)
     }
 
     fn trial(&mut self, document: &Document, variant: &str) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use weir_report::Exporter;
 
 use crate::args::live::LiveArgs;
-use crate::args::result::SaveArgs;
+use crate::args::result::{SaveArgs, rows};
 use crate::args::study::{FailOn, StudyFlags};
 use crate::output::{Export, Outputs, all_exports};
 
@@ -53,7 +53,7 @@ impl StudyFlags {
             github: self.github,
             settles: !self.no_settle,
             saved: &self.trials.saved,
-            rows: self.trials.rows(&self.output),
+            rows: rows(self.trials.raw.as_deref(), &self.output),
             live: &self.live,
             fail_on,
         }

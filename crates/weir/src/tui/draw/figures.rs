@@ -36,7 +36,7 @@ fn row(name: &str, figures: Vec<Span<'static>>, columns: u16) -> Line<'static> {
 
 /// The connections, and the requests on them.
 pub(super) fn connections(state: &State, columns: u16) -> Line<'static> {
-    let frame = state.frames.latest();
+    let frame = &state.frames.latest;
     let (open, all) = (frame.open_connections, u64::from(state.connections));
     let of_all = if open < all { format!(" of {}", units::count(all)) } else { String::new() };
     let mut figures = vec![
@@ -93,14 +93,14 @@ pub(super) fn send_lag(view: &View, columns: u16) -> Line<'static> {
     };
     let figures = vec![
         figure("p99 of last 1 s", frames.send_lag_p99_ns()),
-        figure("of run", frames.latest().send_lag.percentile(99.0)),
+        figure("of run", frames.latest.send_lag.percentile(99.0)),
     ];
     row("Send lag", figures, columns)
 }
 
 /// The client's part of the latency, and its CPU use.
 pub(super) fn client(view: &View, columns: u16) -> Line<'static> {
-    let frame = view.state.frames.latest();
+    let frame = &view.state.frames.latest;
     let overhead = match frame.client_overhead() {
         None => Span::raw("overhead of p99 unknown"),
         Some(overhead) => {
@@ -123,7 +123,7 @@ pub(super) fn client(view: &View, columns: u16) -> Line<'static> {
 
 /// The requests without success.
 pub(super) fn failures(state: &State, columns: u16) -> Line<'static> {
-    let frame = state.frames.latest();
+    let frame = &state.frames.latest;
     let errors = frame.errors.saturating_sub(frame.bad + frame.timed_out);
     let counts = |bad| [(bad, frame.bad), ("errors", errors), ("timed out", frame.timed_out)];
     let figures = |counts: &[(&str, u64)]| -> Vec<Span<'static>> {
