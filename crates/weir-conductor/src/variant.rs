@@ -18,7 +18,10 @@ impl Variant {
     /// `levels` are the values of a sweep's factors.
     pub fn new(name: &str, levels: Vec<Level>, spec: RunSpec) -> Variant {
         let words = spec.command.clone().unwrap_or_default();
-        Variant { cell: Cell { name: name.to_owned(), words, spec: spec.stored(), levels }, spec }
+        Variant {
+            cell: Cell { name: name.to_owned(), words, spec: spec.stored(&[]), levels },
+            spec,
+        }
     }
 
     /// True if requests are sent at a rate.

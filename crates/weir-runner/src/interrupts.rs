@@ -17,7 +17,7 @@ pub struct Interrupts {
     received: Arc<OnceLock<Signal>>,
     watched: Arc<Mutex<WatchedRun>>,
     /// Set by a signal that ends a wait.
-    hurry: Hurry,
+    pub(crate) hurry: Hurry,
 }
 
 /// The stage of a run at which a signal came that does not end it in order.
@@ -77,11 +77,6 @@ impl Interrupts {
     /// Enters a stage in which no load runs.
     pub fn enter(&self, stage: InterruptStage) {
         *self.watched() = WatchedRun { stage, load: None };
-    }
-
-    /// The wish of signals that waits end.
-    pub(crate) fn hurry(&self) -> &Hurry {
-        &self.hurry
     }
 
     /// Sets the run that a signal ends from now on. A signal received earlier ends it at once.

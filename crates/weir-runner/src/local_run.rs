@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use weir_engine::Job;
+use weir_io::Nanos;
 use weir_result::document::{DocumentParts, Input, Probed, ProveClientSection, RunParts};
 use weir_result::{Document, Note, Plan};
 use weir_text::setting::PROVE_CLIENT;
@@ -196,7 +197,7 @@ impl LocalRun {
                 epoch: epoch.text(),
                 epoch_unix_ns: epoch.unix_ns,
                 command: self.spec.command.clone(),
-                spec: self.spec.stored_with(&self.planned.inputs),
+                spec: self.spec.stored(&self.planned.inputs),
                 inputs: self.planned.redaction.inputs(std::mem::take(&mut self.planned.inputs)),
                 annotations: self.planned.redaction.annotations(&self.spec.watch.notes),
                 plan_sha256: Some(digest::of_plan(&job.plan)),
@@ -254,9 +255,10 @@ impl PreparedRun for LocalRun {
         let probe = self.probe(&job, &preflight, interrupts, observer);
         let epoch = Epoch::start();
         let raw = raw.map(|raw| raw.start(job.plan.own_threads())).transpose()?.flatten();
+        let start_unix_ns = self.spec.start_at_unix_ns.unwrap_or(0);
         let job = Arc::new(Job {
             raw: raw.as_ref().map(RawRun::log),
-            not_before: epoch.at_unix(self.spec.start_at_unix_ns.unwrap_or(0)),
+            not_before: Nanos(start_unix_ns.saturating_sub(epoch.unix_ns)),
             ..job
         });
         let watching = watch.map(|watch| watch.start(epoch.clock)).transpose()?;

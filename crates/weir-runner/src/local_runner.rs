@@ -1,7 +1,5 @@
 //! The runner of this machine.
 
-use std::sync::Arc;
-
 use weir_io::{Endpoint, Engine, EngineChoice};
 use weir_result::Plan;
 use weir_script::ScriptError;
@@ -35,11 +33,8 @@ impl LocalRunner {
 
     /// Sets the function that is called, from another thread, if a call of the script outside the
     /// load never returns. Nothing can interrupt such a call; the function may end the process.
-    pub fn on_stuck_script(
-        mut self,
-        call: impl Fn(&ScriptError) + Send + Sync + 'static,
-    ) -> LocalRunner {
-        self.on_stuck = OnStuck(Arc::new(call));
+    pub fn on_stuck_script(mut self, call: fn(&ScriptError)) -> LocalRunner {
+        self.on_stuck = Some(call);
         self
     }
 
@@ -97,7 +92,8 @@ impl LocalRunner {
         let draft = plan_at(spec, &url, &OnStuck::default(), |_| Ok(vec![nowhere]))?.draft;
         let job = draft.job(None, None, Vec::new());
         let floor = selfcheck::measure(&job, interrupts)?;
-        Ok(floor.map(|section| NoiseFloor { section, io: job.plan.io }))
+        let (io, advice) = (job.plan.io, selfcheck::trust);
+        Ok(floor.map(|section| NoiseFloor { section, io, advice: advice(&section) }))
     }
 }
 

@@ -131,19 +131,17 @@ impl RunSpec {
     /// The files, with the roles of those that are digested.
     pub(crate) fn files(&mut self) -> impl Iterator<Item = (Option<InputRole>, &mut InputFile)> {
         let script = self.script.as_mut().map(|it| (Some(InputRole::Script), &mut it.file));
-        let body = self.request.body_file().map(|file| (Some(InputRole::Body), file));
+        let body = match &mut self.request.body {
+            Some(BodySpec::File(file)) => Some((Some(InputRole::Body), file)),
+            _ => None,
+        };
         script.into_iter().chain(body).chain(self.tls.files())
     }
 
     /// Returns the form that documents and studies keep: without secrets, without the content of
     /// any file, and without the command line, which stands beside it. `None` if the name of a file
-    /// is not UTF-8.
-    pub fn stored(&self) -> Option<Value> {
-        self.stored_with(&[])
-    }
-
-    /// Likewise, with the lengths and digests of the files that were read.
-    pub(crate) fn stored_with(&self, inputs: &[Input]) -> Option<Value> {
+    /// is not UTF-8. It has the lengths and digests of the files that were read, `inputs`.
+    pub fn stored(&self, inputs: &[Input]) -> Option<Value> {
         let mut spec = RunSpec { command: None, ..self.redacted() };
         for (role, file) in spec.files() {
             file.content = None;
@@ -236,7 +234,7 @@ mod tests {
             sha256: "abc".to_owned(),
         };
         let kept = |spec: &RunSpec| {
-            let stored = spec.stored_with(std::slice::from_ref(&input)).expect("UTF-8");
+            let stored = spec.stored(std::slice::from_ref(&input)).expect("UTF-8");
             RunSpec::from_json(stored.to_string().as_bytes()).expect("what was stored")
         };
         let file =

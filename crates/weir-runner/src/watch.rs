@@ -82,7 +82,7 @@ impl Watch {
         let clock = Clock::start();
         // A page that cannot be read is the user's error: it is not the target.
         let usage = |error: Error| anyhow!("{}", redaction.text(&format!("{error:#}")));
-        let sources = Sources::of(spec, &tls::of_pages(&run.tls), interrupts.hurry());
+        let sources = Sources::of(spec, &tls::of_pages(&run.tls), &interrupts.hurry);
         let mut sources = sources.map_err(usage)?;
         wait.retry(|| sources.open(clock).map_err(usage), observer)?;
         let captures: Result<_> =

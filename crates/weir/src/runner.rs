@@ -1,5 +1,7 @@
 //! The runner of this program: its commit, and its end if a script never returns.
 
+use std::fmt::Display;
+
 use weir_runner::{LocalRunner, RunSpec};
 
 use crate::{exit, terminal};
@@ -11,11 +13,14 @@ pub(crate) fn of(spec: &RunSpec) -> LocalRunner {
 
 /// Returns the runner of this machine. `is_compat`: errors have the form of wrk.
 pub(crate) fn here(is_compat: bool) -> LocalRunner {
-    let (prefix, code) =
-        if is_compat { ("", exit::COMPAT_FAILED) } else { ("error: ", exit::USAGE) };
-    LocalRunner::default().commit(env!("WEIR_COMMIT")).on_stuck_script(move |error| {
-        terminal::eprint_lines(format_args!("{prefix}{error}"));
-        // Flushes the script's output.
-        std::process::exit(code.into())
+    LocalRunner::default().commit(env!("WEIR_COMMIT")).on_stuck_script(match is_compat {
+        true => |error| end("", error, exit::COMPAT_FAILED),
+        false => |error| end("error: ", error, exit::USAGE),
     })
+}
+
+fn end(prefix: &str, error: impl Display, code: u8) {
+    terminal::eprint_lines(format_args!("{prefix}{error}"));
+    // Flushes the script's output.
+    std::process::exit(code.into())
 }

@@ -28,19 +28,14 @@ const WINDOW_NS: u64 = 1_000_000_000;
 const MARGIN: u64 = 10;
 
 /// A noise floor, measured without a target.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct NoiseFloor {
     /// The floor.
     pub section: SelfcheckSection,
     /// I/O engine that it was measured on.
     pub io: IoEngine,
-}
-
-impl NoiseFloor {
-    /// Describes the times that it leaves undisturbed.
-    pub fn advice(&self) -> String {
-        trust(&self.section)
-    }
+    /// The times that it leaves undisturbed, in words.
+    pub advice: String,
 }
 
 /// Measures the noise floor of the client of `job`; returns `None` if a signal arrived.
@@ -102,7 +97,7 @@ pub(crate) fn describe(floor: &SelfcheckSection) -> String {
 }
 
 /// The times that the floor leaves undisturbed.
-fn trust(floor: &SelfcheckSection) -> String {
+pub(crate) fn trust(floor: &SelfcheckSection) -> String {
     let least_ns = floor.service_time.p50_ns.saturating_mul(MARGIN);
     format!("times above about {} are mostly the server's", units::duration(least_ns))
 }

@@ -95,7 +95,8 @@ pub(crate) fn plan_at(
     let http = http::version(spec, url)?;
     let tls = tls(spec, url, http::alpn(http), &mut inputs)?;
     let cpus = Cpus::of(spec.engine.pin.as_ref())?;
-    let mut scripts = Scripts::load(spec, url, &headers, cpus.threads_max(spec), on_stuck)?;
+    let threads_max = cpus.threads(spec, false, 1).own;
+    let mut scripts = Scripts::load(spec, url, &headers, threads_max, on_stuck)?;
     inputs.extend(scripts.as_ref().and_then(|scripts| scripts.input.clone()));
     let (endpoint, destinations) = endpoints(spec, url, scripts.as_mut(), resolve)?;
     let shares_cpus = destinations.iter().chain([&endpoint]).any(|to| is_local(to) == Some(true));

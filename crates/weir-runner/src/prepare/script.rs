@@ -113,7 +113,7 @@ impl Scripts {
             main,
             file: file.clone(),
             calling,
-            on_stuck: on_stuck.clone(),
+            on_stuck: *on_stuck,
             input,
             watchdog: Some(watchdog),
             makes_requests: false,

@@ -45,12 +45,6 @@ impl Cpus {
         Ok(Cpus { pinned, count, are_chosen: pin.is_some() })
     }
 
-    /// Returns the most threads that this part of a run may have, before the place of its server is
-    /// known.
-    pub(crate) fn threads_max(&self, spec: &RunSpec) -> u32 {
-        self.threads(spec, false, 1).own
-    }
-
     /// Returns the number of threads of a run. By default it is one per CPU, or one per two CPUs if
     /// the server runs on this machine (`is_server_local`): it needs the others (METHOD 1.8). Every
     /// part of a run has to come to the same number, so parts do without the second rule; so do

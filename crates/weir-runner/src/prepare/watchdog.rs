@@ -1,7 +1,6 @@
 //! Watchdog for script calls outside the load: it reports one that never returns, as a
 //! compiled Lua loop cannot be interrupted. During the load the engine watches the callbacks.
 
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,28 +28,14 @@ pub(crate) struct Watchdog(Option<Beside<()>>);
 
 /// The function that is called, from another thread, with a call that never returns. By default
 /// nothing happens, and the run never ends.
-#[derive(Clone)]
-pub(crate) struct OnStuck(pub(crate) Arc<dyn Fn(&ScriptError) + Send + Sync>);
-
-impl Default for OnStuck {
-    fn default() -> OnStuck {
-        OnStuck(Arc::new(|_| ()))
-    }
-}
-
-impl fmt::Debug for OnStuck {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OnStuck").finish_non_exhaustive()
-    }
-}
+pub(crate) type OnStuck = Option<fn(&ScriptError)>;
 
 impl Watchdog {
     /// Watches the main thread's calls. If no thread can be started, nothing is watched.
     pub(crate) fn start(calling: &Arc<Calling>, file: &Path, on_stuck: &OnStuck) -> Watchdog {
-        let (calling, OnStuck(on_stuck)) = (Arc::clone(calling), on_stuck.clone());
-        let file = shown(file);
+        let (calling, on_stuck, file) = (Arc::clone(calling), *on_stuck, shown(file));
         let thread = Beside::start("weir-watchdog", move |end| {
-            if let Some(callback) = await_endless(&calling, &end) {
+            if let (Some(callback), Some(on_stuck)) = (await_endless(&calling, &end), on_stuck) {
                 let seconds = PATIENCE.as_secs();
                 let message =
                     format!("{file}: has not returned for {seconds} s: is it an endless loop?");

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use weir_engine::{Control, Job, LiveMessage, ScriptFailure};
-use weir_io::{Clock, Nanos, Waker};
+use weir_io::{Clock, Waker};
 use weir_machine::{Memory, Root};
 use weir_result::Load;
 use weir_result::document::{ClientUsage, DocumentParts, NetworkSection};
@@ -31,12 +31,6 @@ impl Epoch {
     /// Sets the epoch to now.
     pub(crate) fn start() -> Epoch {
         Epoch { clock: Clock::start(), unix_ns: weir_sys::realtime_ns() }
-    }
-
-    /// The instant on the run's clock of a time in nanoseconds since 1970, UTC; the epoch itself if
-    /// it is earlier.
-    pub(crate) fn at_unix(self, unix_ns: u64) -> Nanos {
-        Nanos(unix_ns.saturating_sub(self.unix_ns))
     }
 
     /// The identifier that distinguishes this run from others.

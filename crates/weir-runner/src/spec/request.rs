@@ -23,16 +23,6 @@ pub struct RequestSpec {
     pub body: Option<BodySpec>,
 }
 
-impl RequestSpec {
-    /// The file of the body, if it is read from one.
-    pub(super) fn body_file(&mut self) -> Option<&mut InputFile> {
-        match &mut self.body {
-            Some(BodySpec::File(file)) => Some(file),
-            Some(BodySpec::Text(_) | BodySpec::Filler(_)) | None => None,
-        }
-    }
-}
-
 /// A body.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -146,7 +146,8 @@ impl Sources {
     /// When a source cannot be read; the message names the setting and the remedy.
     pub(super) fn open(&mut self, clock: Clock) -> Result<()> {
         if let Some(path) = &self.spec.access_log {
-            let log = AccessLog::open(path, self.pages_of_nginx());
+            let pages = self.own_pages().map(|page| page.site.url.path.clone());
+            let log = AccessLog::open(path, pages.collect());
             let log = log.map_err(|error| {
                 anyhow!("{ACCESS_LOG} {}: {error}; give a log that weir may read", shown(path))
             })?;
@@ -303,10 +304,6 @@ impl Sources {
 
     fn sent_to_nginx(&self) -> u64 {
         self.own_pages().map(|page| page.site.sent).sum()
-    }
-
-    fn pages_of_nginx(&self) -> Vec<String> {
-        self.own_pages().map(|page| page.site.url.path.clone()).collect()
     }
 
     /// Requests for watched pages, by path.

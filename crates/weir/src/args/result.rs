@@ -144,19 +144,27 @@ impl ResultArgs {
     pub(super) fn check(&self) -> Result<(), clap::Error> {
         check_rows(self.output.raw.as_deref(), &self.output.files)?;
         check_file("--junit", self.verdict.junit.as_deref())?;
-        if !self.verdict.assertions.is_empty() {
-            return Ok(());
+        let are_given = !self.verdict.assertions.is_empty();
+        check_assertions(are_given, self.output.format, &self.exports()).map_err(wrong)
+    }
+}
+
+/// Checks that there are assertions if a format holds them alone.
+///
+/// # Errors
+/// When there are none.
+pub(crate) fn check_assertions(
+    are_given: bool,
+    format: Exporter,
+    exports: &[Export],
+) -> Result<(), String> {
+    let flags = exports.iter().map(|export| (export.flag, export.format));
+    let mut needing = flags.chain([("--format", format)]).filter(|(_, it)| it.needs_assertions);
+    match needing.next() {
+        Some((flag, format)) if !are_given => {
+            Err(format!("{flag} {} needs an assertion; add --assert", format.name))
         }
-        let exports = self.exports();
-        let exported = exports.iter().map(|export| (export.flag, export.format));
-        let mut formats = exported.chain([("--format", self.output.format)]);
-        match formats.find(|(_, format)| format.needs_assertions) {
-            Some((flag, format)) => {
-                let format = format.name;
-                Err(wrong(format!("{flag} {format} needs an assertion; add --assert")))
-            }
-            None => Ok(()),
-        }
+        _ => Ok(()),
     }
 }
 

@@ -92,9 +92,6 @@ pub(crate) struct StudyFlags {
     /// Each trial by itself.
     #[command(flatten)]
     pub(crate) trials: TrialArgs,
-    /// The trial that runs.
-    #[command(flatten)]
-    pub(crate) live: LiveArgs,
     /// Print no progress and no report
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -103,7 +100,7 @@ pub(crate) struct StudyFlags {
     help: Option<bool>,
 }
 
-/// Places of each trial by itself.
+/// Outputs of each trial by itself.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TrialArgs {
     /// The history.
@@ -113,6 +110,9 @@ pub(crate) struct TrialArgs {
     /// Parquet; as -o FILE.parquet
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) raw: Option<PathBuf>,
+    /// The trial that runs.
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
 }
 
 /// Files with a result that is kept in no document.
@@ -425,9 +425,6 @@ pub(crate) struct ResumeArgs {
     /// Each further trial by itself.
     #[command(flatten)]
     pub(crate) trials: TrialArgs,
-    /// The trial that runs.
-    #[command(flatten)]
-    pub(crate) live: LiveArgs,
     /// Format of standard output
     #[arg(long, value_parser = Exporter::named_of_findings, default_value = exporters::TEXT.name,
           value_name = FORMATS)]

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 use weir_history::{Filter, History, HistoryError, Layout, List, Trend};
 use weir_report::annotation::AnnotationLevel;
 use weir_report::text::Bars;
@@ -14,7 +14,7 @@ use crate::args::PrintForm;
 use crate::args::history::{
     AddArgs, HistoryArgs, HistoryCommand, ListArgs, RemoveArgs, ShowArgs, TagArgs, TrendArgs,
 };
-use crate::commands::report::check_assertions;
+use crate::args::result::check_assertions;
 use crate::commands::run::print;
 use crate::commands::study;
 use crate::github::StepSummary;
@@ -64,7 +64,7 @@ fn show(args: &ShowArgs, history: &History) -> Result<()> {
     let ShowArgs { latency: spectrum, rules, verbose, .. } = *args;
     let options = TextOptions { spectrum, rules, verbose, ..TextOptions::default() };
     let form = PrintForm { format: args.output.format(args.format), options };
-    check_assertions(&document, form.format, &exports)?;
+    check_assertions(!document.assertions.is_empty(), form.format, &exports).map_err(Error::msg)?;
     let files = ExportFiles::at(exports, &[], &interrupts.temporaries)?;
     files.write(&document, &form.options)?;
     Ok(print(&document, &form)?)

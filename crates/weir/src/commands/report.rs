@@ -4,17 +4,18 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
-use weir_report::{Exporter, Findings};
-use weir_result::{Document, Study};
+use anyhow::{Context, Error, Result, bail};
+use weir_report::Findings;
+use weir_result::Study;
 
 use crate::args::ReportArgs;
+use crate::args::result::check_assertions;
 use crate::commands::run::{judged, print, print_failure, publish};
 use crate::commands::study;
 use crate::exit;
 use crate::github::StepSummary;
 use crate::interrupts::SignalState;
-use crate::output::{Export, ExportFiles};
+use crate::output::ExportFiles;
 use crate::terminal::shown;
 
 /// Prints the report.
@@ -47,32 +48,14 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
     if !args.assertions.is_empty() {
         document.assertions = judged(&args.assertions, args.assert_confidence, &document);
     }
-    check_assertions(&document, args.format, &args.exports())?;
+    check_assertions(!document.assertions.is_empty(), args.format, &args.exports())
+        .map_err(Error::msg)?;
     exports.write(&document, &args.form().options)?;
     print(&document, &args.form())?;
     let is_refused = exit::is_refused(&document, args.strict);
     publish(summary.as_ref(), &document, &args.form(), is_refused)?;
     print_failure(&document, args.strict);
     Ok(exit::of_document(&document, args.strict))
-}
-
-/// Checks that a document has assertions if a format holds them alone.
-///
-/// # Errors
-/// When it has none.
-pub(crate) fn check_assertions(
-    document: &Document,
-    format: Exporter,
-    exports: &[Export],
-) -> Result<()> {
-    let flags = exports.iter().map(|export| (export.flag, export.format));
-    let mut needing = flags.chain([("--format", format)]).filter(|(_, it)| it.needs_assertions);
-    match needing.next() {
-        Some((flag, format)) if document.assertions.is_empty() => {
-            bail!("{flag} {} needs an assertion; add --assert", format.name)
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Returns the study in a file, if it is no document of a run.

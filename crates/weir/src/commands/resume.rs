@@ -38,9 +38,8 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
         quiet: args.quiet,
         github: args.github,
         settles: !args.no_settle,
-        saved: &args.trials.saved,
+        trials: &args.trials,
         rows: rows(args.trials.raw.as_deref(), &args.output),
-        live: &args.live,
         fail_on: args.fail_on,
     };
     if !study.is_resumable() {

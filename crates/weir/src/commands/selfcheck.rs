@@ -52,6 +52,6 @@ fn table(floor: &NoiseFloor) -> String {
         "p99",
         row("service", service_time.p50_ns, service_time.p99_ns),
         row("send lag", send_lag.p50_ns, send_lag.p99_ns),
-        floor.advice(),
+        floor.advice,
     )
 }

@@ -135,7 +135,7 @@ fn read(dialect: Dialect, words: &[OsString], stdout: &mut String) -> Result<Com
             _ => return Err(Refusal::Usage),
         }
     }
-    let mut operands = options.into_operands().into_iter();
+    let mut operands = options.operands.into_iter();
     let url = operands.next().ok_or(Refusal::Usage)?;
     // Checked only now, because a repeated flag replaces its earlier value.
     positive("threads", args.threads)?;

@@ -43,18 +43,14 @@ pub(super) struct Options<'a> {
     words: slice::Iter<'a, OsString>,
     /// Rest of a word of short options: `tc7` of `-Ltc7`.
     cluster: &'a [u8],
-    operands: Vec<&'a OsStr>,
+    /// The words that are neither options nor their values; complete once the options are read.
+    pub(super) operands: Vec<&'a OsStr>,
 }
 
 impl<'a> Options<'a> {
     /// Reads the options of `words`, without the program's name, as `specs` defines them.
     pub(super) fn of(words: &'a [OsString], specs: &'a [Spec]) -> Options<'a> {
         Options { specs, words: words.iter(), cluster: &[], operands: Vec::new() }
-    }
-
-    /// The words that are neither options nor their values; complete once the options are read.
-    pub(super) fn into_operands(self) -> Vec<&'a OsStr> {
-        self.operands
     }
 
     fn short(&mut self) -> Result<(char, &'a OsStr), Complaint> {
@@ -183,7 +179,7 @@ mod tests {
                 Err(complaint) => return complaint.text,
             }
         }
-        let operands = options.into_operands();
+        let operands = options.operands;
         read.extend(operands.iter().map(|word| format!("[{}]", word.to_string_lossy())));
         read.join(" ")
     }

@@ -69,10 +69,10 @@ pub(crate) fn conduct(
     check_formats(&Findings::of_study(&study), settings.format, &settings.exports)?;
     unfinished::check(&settings)?;
     let summary = StepSummary::of(settings.github)?;
-    let saving = Saving::of(settings.saved, settings.quiet)?;
+    let saving = Saving::of(&settings.trials.saved, settings.quiet)?;
     // All variants push to one collector.
     let tls = variants.first().map(|variant| variant.spec.tls.clone()).unwrap_or_default();
-    let mut observers = Observers::of_study(settings.live, settings.quiet, &tls)?;
+    let mut observers = Observers::of_study(&settings.trials.live, settings.quiet, &tls)?;
     let interrupts = SignalState::await_signals()?;
     let file = |path: &Path| ResultFile::at("--output", path, &interrupts.temporaries);
     // Checked before the first trial, and made anew for each.

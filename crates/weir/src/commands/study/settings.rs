@@ -4,9 +4,8 @@ use std::path::Path;
 
 use weir_report::Exporter;
 
-use crate::args::live::LiveArgs;
-use crate::args::result::{SaveArgs, rows};
-use crate::args::study::{FailOn, StudyFlags};
+use crate::args::result::rows;
+use crate::args::study::{FailOn, StudyFlags, TrialArgs};
 use crate::output::{Export, Outputs, all_exports};
 
 /// How a study is made and shown.
@@ -28,12 +27,10 @@ pub(crate) struct StudySettings<'a> {
     pub(crate) quiet: bool,
     /// True if trials wait until machine and target have recovered.
     pub(crate) settles: bool,
-    /// History of the trials.
-    pub(crate) saved: &'a SaveArgs,
+    /// Outputs of each trial by itself.
+    pub(crate) trials: &'a TrialArgs,
     /// File for every request, and its flag.
     pub(crate) rows: Option<(&'static str, &'a Path)>,
-    /// Outputs while a trial runs.
-    pub(crate) live: &'a LiveArgs,
     /// Verdict that makes the program end with 3 or 5.
     pub(crate) fail_on: Option<FailOn>,
 }
@@ -52,9 +49,8 @@ impl StudyFlags {
             quiet: self.quiet,
             github: self.github,
             settles: !self.no_settle,
-            saved: &self.trials.saved,
+            trials: &self.trials,
             rows: rows(self.trials.raw.as_deref(), &self.output),
-            live: &self.live,
             fail_on,
         }
     }
