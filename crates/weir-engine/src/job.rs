@@ -1,6 +1,6 @@
 //! The input of a run: the plan, and the values prepared from it.
 
-use weir_http::{BodyBudget, PreambleFactory, Prepared, ProtocolFactory};
+use weir_http::{BodyBudget, Prepared, ProtocolFactory};
 use weir_io::{Endpoint, Nanos};
 use weir_result::{Part, Plan, RawLog};
 
@@ -24,8 +24,6 @@ pub struct Job {
     /// Protocol of the connections. A script whose functions distinguish connections requires
     /// HTTP/1.
     pub protocol: ProtocolFactory,
-    /// Exchanges of each new socket before TLS and the protocol, in order.
-    pub preambles: Vec<PreambleFactory>,
     /// True if responses have bodies large enough to discard unread.
     pub discard: bool,
     /// CPUs to pin workers to, the i-th worker of this run to the i-th, wrapping around if there
@@ -88,7 +86,6 @@ impl Job {
             destinations: Vec::new(),
             request,
             protocol: ProtocolFactory::default(),
-            preambles: Vec::new(),
             discard: false,
             cpus: Vec::new(),
             tls: None,
@@ -109,7 +106,7 @@ impl Job {
 
     /// True if a socket is not open for requests as soon as it is connected.
     pub(crate) fn opens_in_steps(&self) -> bool {
-        self.tls.is_some() || !self.preambles.is_empty() || self.protocol.is_multiplexed()
+        self.tls.is_some() || self.protocol.is_multiplexed()
     }
 
     /// Returns the partition of worker `number`, counted over all parts of the plan.

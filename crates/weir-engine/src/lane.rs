@@ -126,11 +126,6 @@ pub(crate) trait Lane: Debug + Sized {
     /// still in flight.
     fn end_of_stream(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) -> ErrorKind;
 
-    /// Handles the timers of the protocol itself.
-    fn expire_protocol(&mut self, _shared: &mut PoolState, _conn: ConnId, _now: Nanos) -> After {
-        After::Open
-    }
-
     /// Handles the requests on `conn` that have exceeded their timeout.
     fn expire_requests(&mut self, shared: &mut PoolState, conn: ConnId, now: Nanos) -> After;
 

@@ -1,11 +1,8 @@
 //! The layers between a socket and the protocol, and the order in which a new socket passes them:
-//! preambles, TLS, and the opening exchange of the protocol itself.
+//! TLS, and the opening exchange of the protocol itself.
 
 mod clients;
 
-use std::collections::VecDeque;
-
-use weir_http::{Preamble, PreambleFactory, ProtocolError};
 use weir_io::{Backend, ConnId, Nanos, Segment};
 
 use crate::job::Job;
@@ -17,15 +14,14 @@ use clients::Clients;
 pub(crate) struct Layers {
     /// True if sockets are open as soon as they are connected, and carry plain HTTP/1.
     pub(crate) are_plain: bool,
-    preambles: Vec<PreambleFactory>,
     /// Clients of TLS; `None` without TLS.
     tls: Option<Clients>,
     /// Sockets that are connected and not yet open, by connection; empty if layers are plain.
     openings: Vec<Option<Box<Opening>>>,
     /// TLS sessions by connection; empty without TLS.
     sessions: Vec<Option<Box<Session>>>,
-    /// Bytes that the layers themselves send on the connection of the last event: preambles,
-    /// handshake messages, alerts, and frames of a multiplexed protocol.
+    /// Bytes that the layers themselves send on the connection of the last event: handshake
+    /// messages, alerts, and frames of a multiplexed protocol.
     output: Vec<u8>,
     /// True if the last event took a step of a TLS handshake, which takes as long as many events.
     pub(crate) has_stepped: bool,
@@ -37,8 +33,7 @@ pub(crate) struct Layers {
 #[derive(Debug)]
 pub(crate) struct Opening {
     step: LayerStep,
-    preambles: VecDeque<Box<dyn Preamble>>,
-    /// Time that the connect and the preambles took, in nanoseconds.
+    /// Time that the connect took, in nanoseconds.
     pub(crate) connect_ns: u64,
     /// Begin of the protocol's opening exchange; [`Nanos::MAX`] before it.
     pub(crate) protocol_at: Nanos,
@@ -47,7 +42,6 @@ pub(crate) struct Opening {
 /// The layer that a new socket has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LayerStep {
-    Preambles,
     Tls,
     Protocol,
 }
@@ -74,7 +68,6 @@ impl Layers {
         sessions.resize_with(if_so(job.tls.is_some()), || None);
         Layers {
             are_plain,
-            preambles: job.preambles.clone(),
             tls: job.tls.clone().map(|config| Clients::new(config, connections)),
             openings,
             sessions,
@@ -143,60 +136,22 @@ impl Layers {
         }
     }
 
-    /// Starts the first preamble of a connected socket.
-    pub(crate) fn begin(&mut self, conn: ConnId) {
-        let mut preambles: VecDeque<_> = self.preambles.iter().map(PreambleFactory::make).collect();
-        if let Some(first) = preambles.front_mut() {
-            first.start(&mut self.output);
-        }
-        let mut opening = Opening {
-            step: LayerStep::Preambles,
-            preambles,
-            connect_ns: 0,
-            protocol_at: Nanos::MAX,
-        };
-        opening.leave_complete(&mut self.output);
-        self.openings[conn.index()] = Some(Box::new(opening));
-    }
-
-    /// Passes received bytes to the preambles of `conn`. Returns the number of bytes that were
-    /// theirs.
-    ///
-    /// # Errors
-    /// If the peer broke a preamble's protocol.
-    pub(crate) fn receive_preambles(
-        &mut self,
-        conn: ConnId,
-        bytes: &[u8],
-    ) -> Result<usize, ProtocolError> {
-        let Layers { openings, output, .. } = self;
-        let Some(opening) = &mut openings[conn.index()] else { return Ok(0) };
-        let mut from = 0;
-        while from < bytes.len()
-            && let Some(preamble) = opening.preambles.front_mut()
-        {
-            from += preamble.receive(&bytes[from..], output)?;
-            opening.leave_complete(output);
-        }
-        Ok(from)
-    }
-
-    /// True if `conn` is past its last preamble. The connect has taken `connect_ns` until then.
-    pub(crate) fn passes_preambles(&mut self, conn: ConnId, connect_ns: u64) -> bool {
-        let Some(opening) = &mut self.openings[conn.index()] else { return false };
-        opening.connect_ns = connect_ns;
-        opening.preambles.is_empty()
-    }
-
-    /// Starts the TLS handshake of `conn`.
-    pub(crate) fn begin_tls(&mut self, conn: ConnId) {
+    /// Starts the first layer of a socket, whose connect has taken `connect_ns`: TLS, or the
+    /// protocol's opening exchange at `at`. Returns that layer.
+    pub(crate) fn begin(&mut self, conn: ConnId, connect_ns: u64, at: Nanos) -> LayerStep {
         let Layers { tls, openings, sessions, output, has_stepped, .. } = self;
-        let (Some(clients), Some(opening)) = (tls, &mut openings[conn.index()]) else { return };
-        let mut session = Box::new(Session::new(clients.config(conn)));
-        session.take_output(output);
-        *has_stepped = true;
-        sessions[conn.index()] = Some(session);
-        opening.step = LayerStep::Tls;
+        let (step, protocol_at) = match tls {
+            Some(clients) => {
+                let mut session = Box::new(Session::new(clients.config(conn)));
+                session.take_output(output);
+                *has_stepped = true;
+                sessions[conn.index()] = Some(session);
+                (LayerStep::Tls, Nanos::MAX)
+            }
+            None => (LayerStep::Protocol, at),
+        };
+        openings[conn.index()] = Some(Box::new(Opening { step, connect_ns, protocol_at }));
+        step
     }
 
     /// Decrypts received bytes of `conn` to `plain`. Bytes without a session are dropped.
@@ -242,17 +197,5 @@ impl Layers {
     pub(crate) fn has_open_session(&self, conn: ConnId) -> bool {
         let session = self.sessions.get(conn.index()).and_then(Option::as_ref);
         session.is_some_and(|session| !session.is_closed())
-    }
-}
-
-impl Opening {
-    /// Leaves the preambles that are complete, and starts the next one.
-    fn leave_complete(&mut self, output: &mut Vec<u8>) {
-        while self.preambles.front().is_some_and(|preamble| preamble.is_complete()) {
-            self.preambles.pop_front();
-            if let Some(next) = self.preambles.front_mut() {
-                next.start(output);
-            }
-        }
     }
 }

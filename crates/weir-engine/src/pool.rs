@@ -12,7 +12,7 @@ use crate::connections::Connections;
 use crate::exchange::SlotPhase;
 use crate::job::Job;
 use crate::lane::{After, Lane, PoolState, StringRoom};
-use crate::layers::{LayerStep, Layers};
+use crate::layers::Layers;
 use crate::ledger::{Ledger, Recorder};
 use crate::script::Batch;
 use crate::slot_source::SlotSource;
@@ -172,21 +172,6 @@ impl<L: Lane> ConnectionPool<L> {
 
     /// Handles the timer of a connection.
     pub(crate) fn expire(&mut self, conn: ConnId, now: Nanos) -> Action {
-        let has_begun = match self.shared.connections.at(conn).state {
-            SocketState::Open | SocketState::Retiring => true,
-            SocketState::Handshaking => self.shared.layers.step(conn) == Some(LayerStep::Protocol),
-            SocketState::Connecting
-            | SocketState::Closing
-            | SocketState::Closed
-            | SocketState::Queued => false,
-        };
-        if has_begun {
-            let after = self.lane.expire_protocol(&mut self.shared, conn, now);
-            let action = self.follow(conn, after, now);
-            if action != Action::None {
-                return action;
-            }
-        }
         let Connections { renewal, .. } = &self.shared.connections;
         let connection = self.shared.connections.at(conn);
         if connection.retires_at(renewal.lifetime_ns) <= now {

@@ -87,8 +87,6 @@ protocol_errors! {
     BodyLengthMismatch = "body_length_mismatch", "the body is not as long as Content-Length";
     /// The peer sent too many frames without content, or too many parts of one header block.
     TooManyFrames = "too_many_frames", "the peer sent too many frames without content";
-    /// The peer did not acknowledge a keep-alive probe in time.
-    KeepAliveTimeout = "keep_alive_timeout", "the peer did not acknowledge a keep-alive probe";
     /// The peer returned the request unprocessed each time it was sent.
     Returned = "returned", "the peer returned the request unprocessed each time it was sent";
 }

@@ -8,7 +8,6 @@
 
 #![forbid(unsafe_code)]
 
-mod preamble;
 mod prepared;
 mod protocol;
 
@@ -35,7 +34,6 @@ pub use error::{ProtocolError, RequestError};
 pub use head::{Head, read_head};
 pub use message::connection_fields::is_of_connection;
 pub use multiplexed::{EndReason, Multiplexed, StreamEvent, StreamEventKind, WindowWaits};
-pub use preamble::{Preamble, PreambleFactory};
 pub use prepared::Prepared;
 pub use protocol::{MultiplexedFactory, ProtocolFactory};
 pub use raw::{RawRequest, RawRequestError, read_requests};

@@ -1,7 +1,7 @@
 //! The interface of protocols that carry exchanges as independent streams of one connection.
 //! Independent of any wire format; the engine drives each such protocol through it.
 //!
-//! It has two directions. Received bytes, requests, cancellations and timeouts go in. Events and
+//! It has two directions. Received bytes, requests and cancellations go in. Events and
 //! bytes to send come out, in the manner of quinn-proto: after each call that may change something,
 //! the caller takes them until there are no more.
 
@@ -52,20 +52,6 @@ pub trait Multiplexed: Debug + Send {
     /// Appends the bytes to send now to `out`: requests, and frames of the protocol itself.
     fn poll_transmit(&mut self, out: &mut Vec<u8>);
 
-    /// Returns the time at which [`on_timeout`](Multiplexed::on_timeout) is due; `None` if no timer
-    /// runs.
-    fn next_timeout(&self) -> Option<u64>;
-
-    /// Handles the timers that are due at `now_ns`.
-    ///
-    /// # Errors
-    /// If the connection is lost.
-    fn on_timeout(
-        &mut self,
-        now_ns: u64,
-        events: &mut Vec<StreamEvent>,
-    ) -> Result<(), ProtocolError>;
-
     /// True if a response has started and is incomplete.
     fn is_mid_response(&self) -> bool;
 
@@ -74,45 +60,33 @@ pub trait Multiplexed: Debug + Send {
     fn reset(&mut self);
 
     /// Returns the number of interim responses (1xx) since creation, including before resets.
-    fn interim_responses(&self) -> u64 {
-        0
-    }
+    fn interim_responses(&self) -> u64;
 
     /// Sets the part of each response to store for [`response`](Multiplexed::response), with a
     /// budget that the bodies of several connections share. The default is nothing. A reset does
     /// not change it.
-    fn set_interest(&mut self, interest: Interest, _budget: &BodyBudget) {
-        assert_eq!(interest, Interest::Status, "this protocol stores no responses");
-    }
+    fn set_interest(&mut self, interest: Interest, budget: &BodyBudget);
 
     /// Returns the `nth` response, from 0, of those that the last call of
     /// [`receive`](Multiplexed::receive) completed. Each has pushed an event, in this order.
     ///
     /// # Panics
     /// If that call completed no more than `nth`, or the interest is [`Interest::Status`].
-    fn response(&self, _nth: usize) -> ReceivedResponse<'_> {
-        panic!("nothing is stored")
-    }
+    fn response(&self, nth: usize) -> ReceivedResponse<'_>;
 
     /// Frees the stored responses that the last call completed, before the next call does.
-    fn forget_responses(&mut self) {}
+    fn forget_responses(&mut self);
 
     /// Returns the reason with which the peer has announced the end of the connection; `None` if it
     /// has not. Of several announcements, the last with an error counts.
-    fn goaway(&self) -> Option<&'static EndReason> {
-        None
-    }
+    fn goaway(&self) -> Option<&'static EndReason>;
 
     /// True if the peer allows no stream at all on this connection.
-    fn allows_no_streams(&self) -> bool {
-        false
-    }
+    fn allows_no_streams(&self) -> bool;
 
     /// Returns the waits of request bodies for the peer's flow-control windows since creation,
     /// including before resets. Those that have not ended count up to `now_ns`.
-    fn window_waits(&self, _now_ns: u64) -> WindowWaits {
-        WindowWaits::default()
-    }
+    fn window_waits(&self, now_ns: u64) -> WindowWaits;
 }
 
 /// Reason with which a peer ends a stream or a connection, by its names.

@@ -116,22 +116,6 @@ impl Lane for StreamLane {
         }
     }
 
-    fn expire_protocol(&mut self, shared: &mut PoolState, conn: ConnId, now: Nanos) -> After {
-        let StreamLane { connections, events, .. } = self;
-        let protocol = &mut connections[conn.index()].protocol;
-        if protocol.next_timeout().is_some_and(|at_ns| at_ns <= now.0) {
-            let read = protocol.on_timeout(now.0, events);
-            let after = self.after_call(shared, conn, now, read);
-            if after != After::Open {
-                return after;
-            }
-        }
-        match shared.connections.at(conn).state {
-            SocketState::Handshaking => self.update_room(shared, conn, now),
-            _ => After::Open,
-        }
-    }
-
     /// An overdue request is cancelled, and the connection stays open.
     fn expire_requests(&mut self, shared: &mut PoolState, conn: ConnId, now: Nanos) -> After {
         self.cancel_overdue(shared, conn, now);
@@ -392,15 +376,12 @@ impl StreamLane {
         self.update_room(shared, conn, at)
     }
 
-    /// Follows changes of the protocol's timers and of its capacity, which the peer may change at
-    /// any time. A connection that gains capacity was not free before: a slot that waited for it
-    /// waited for the peer.
+    /// Follows changes of the protocol's capacity, which the peer may change at any time. A
+    /// connection that gains capacity was not free before: a slot that waited for it waited for the
+    /// peer.
     fn update_room(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) -> After {
         let protocol = self.protocol(conn);
         let (capacity, is_retiring) = (protocol.capacity(), protocol.is_retiring());
-        if let Some(timeout_ns) = protocol.next_timeout() {
-            shared.connections.deadlines.arm(conn, Nanos(timeout_ns));
-        }
         if is_retiring && shared.connections.at(conn).state == SocketState::Open {
             shared.connections.retire(conn);
         }

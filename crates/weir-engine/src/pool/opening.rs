@@ -30,9 +30,13 @@ impl<L: Lane> ConnectionPool<L> {
     /// Starts the first layer of a connected socket.
     #[inline(never)]
     fn begin_layers(&mut self, conn: ConnId, at: Nanos) -> Action {
-        self.shared.connections.handshake(conn, at);
-        self.shared.layers.begin(conn);
-        self.pass_preambles(conn, at)
+        let PoolState { connections, layers, .. } = &mut self.shared;
+        connections.handshake(conn, at);
+        let connect_ns = at.since(connections.at(conn).freed_at);
+        match layers.begin(conn, connect_ns, at) {
+            LayerStep::Tls => Action::None,
+            LayerStep::Protocol => self.begin(conn, at),
+        }
     }
 
     /// Passes received bytes through the layers of `conn`.
@@ -43,44 +47,10 @@ impl<L: Lane> ConnectionPool<L> {
         bytes: &mut [u8],
         at: Nanos,
     ) -> Action {
-        let mut from = 0;
-        if self.shared.layers.step(conn) == Some(LayerStep::Preambles) {
-            match self.shared.layers.receive_preambles(conn, bytes) {
-                Ok(used) => from = used,
-                Err(error) => {
-                    let after = self.shared.broken(error);
-                    return self.follow(conn, after, at);
-                }
-            }
-            let action = self.pass_preambles(conn, at);
-            if action != Action::None {
-                return action;
-            }
+        match self.shared.layers.have_tls() {
+            true => self.decrypt(conn, bytes, at),
+            false => self.received(conn, bytes, at),
         }
-        match &mut bytes[from..] {
-            [] => Action::None,
-            rest if self.shared.layers.have_tls() => self.decrypt(conn, rest, at),
-            rest => self.received(conn, rest, at),
-        }
-    }
-
-    /// Starts TLS or the protocol of `conn` once it is past its last preamble.
-    fn pass_preambles(&mut self, conn: ConnId, at: Nanos) -> Action {
-        let PoolState { connections, layers, .. } = &mut self.shared;
-        if !layers.passes_preambles(conn, at.since(connections.at(conn).freed_at)) {
-            return Action::None;
-        }
-        if layers.have_tls() {
-            layers.begin_tls(conn);
-            connections.handshake(conn, at);
-            return Action::None;
-        }
-        self.begin_protocol(conn, at)
-    }
-
-    fn begin_protocol(&mut self, conn: ConnId, at: Nanos) -> Action {
-        self.shared.layers.begin_protocol(conn, at);
-        self.begin(conn, at)
     }
 
     /// Decrypts received bytes and handles the plain text.
@@ -92,7 +62,8 @@ impl<L: Lane> ConnectionPool<L> {
         let mut action = Action::None;
         if has_ended_handshake {
             self.secured(conn, at);
-            action = self.begin_protocol(conn, at);
+            self.shared.layers.begin_protocol(conn, at);
+            action = self.begin(conn, at);
         }
         if !plain.is_empty() && action == Action::None {
             action = self.received(conn, &plain, at);

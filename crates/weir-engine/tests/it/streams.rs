@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use weir_engine::{Ending, Job};
-use weir_http::{Preamble, PreambleFactory, ProtocolError};
 use weir_io::Nanos;
-use weir_result::{ConnectionPlan, ErrorKind, FailureCause, FailureKind, FailurePhase, Plan};
+use weir_result::{ConnectionPlan, ErrorKind, Plan};
 use weir_sim::{Law, Random, Seed, World};
 
 use crate::observers::PerTag;
@@ -137,69 +136,6 @@ fn a_retiring_connection_is_renewed_after_its_responses() {
     assert_eq!(run.measured.sent.total() - run.measured.sent.returned, counts.processed);
 }
 
-#[test]
-fn a_silent_server_is_found_by_the_protocols_own_timer() {
-    let habits = Habits { is_alive: false, swallowed: 1.0, ..Habits::default() };
-    let plan = Plan { timeout_ns: SECOND, ..with_streams(open(10, 1, 1), 20) };
-    let (run, counts) = run(World::default(), habits, &plan);
-    let kind = FailureKind {
-        phase: FailurePhase::InUse,
-        cause: FailureCause::Protocol(ProtocolError::KeepAliveTimeout.code()),
-    };
-    // Requests wait while connecting is delayed, and then fail together.
-    let failures = &run.measured.connections.failures;
-    assert!((1..=10).contains(&failures[&kind]), "{failures:?}");
-    let kind = ErrorKind::Protocol("keep_alive_timeout");
-    assert_eq!(run.measured.errors, BTreeMap::from([(kind, 10)]));
-    assert!(counts.probes >= failures.values().sum::<u64>(), "{counts:?}");
-}
-
-/// A line before the protocol, which the server confirms.
-#[derive(Debug, Default)]
-struct Greeting {
-    response: Vec<u8>,
-}
-
-impl Preamble for Greeting {
-    fn start(&mut self, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"may I?\n");
-    }
-
-    fn is_complete(&self) -> bool {
-        self.response == b"go\n"
-    }
-
-    fn receive(&mut self, bytes: &[u8], _out: &mut Vec<u8>) -> Result<usize, ProtocolError> {
-        let used = bytes.len().min(3 - self.response.len());
-        self.response.extend_from_slice(&bytes[..used]);
-        match b"go\n".starts_with(&self.response) {
-            true => Ok(used),
-            false => Err(ProtocolError::BadFrame),
-        }
-    }
-}
-
-/// Runs with a preamble that the servers require.
-fn run_with_preamble(world: World, plan: &Plan) -> Run {
-    let habits = Habits { preamble: Some(b"may I?\n"), ..Habits::default() };
-    let (service, _) = ToyServer::factory(habits);
-    let world = World { service: Some(service), ..world };
-    let greeting = PreambleFactory::new(|| Box::new(Greeting::default()));
-    let job = Job { protocol: ToyClient::factory(), preambles: vec![greeting], ..job(plan) };
-    run_job(world, &job, 0, Nanos::MAX, None)
-}
-
-#[test]
-fn preambles_come_before_the_protocol_and_count_as_connecting() {
-    let mut world = World::default();
-    world.network.up = Law::Fixed(MS);
-    world.network.down = Law::Fixed(MS);
-    let run = run_with_preamble(world, &with_streams(open(100, 1, 3), 5));
-    assert_eq!(run.measured.outcomes.ok, 100);
-    // One round trip for the preamble; the connect itself takes no time.
-    check_all("connect", &run.measured.connect, 3, 2 * MS);
-}
-
 /// Returns random habits, all of them bad.
 fn bad_habits(random: &mut Random) -> Habits {
     let mut share = |most: f64| if random.chance(0.7) { most * random.unit() } else { 0.0 };
@@ -211,8 +147,6 @@ fn bad_habits(random: &mut Random) -> Habits {
         service: Law::Exponential { mean_ns: random.between(1, 4 * MS) },
         // A limit of zero holds until the next one, which needs a request.
         limits: limits.into_iter().map(|limit| limit.max(1)).collect(),
-        preamble: random.chance(0.3).then_some(b"may I?\n"),
-        is_alive: random.chance(0.8),
         returned,
         failed,
         swallowed,
@@ -262,15 +196,12 @@ fn wild_streams_conserve_every_slot() {
             true => Nanos(random.between(0, 120 * MS)),
             false => Nanos::MAX,
         };
-        let greeting = PreambleFactory::new(|| Box::new(Greeting::default()));
-        let preambles = habits.preamble.iter().map(|_| greeting.clone()).collect();
         let (service, counts): (_, Arc<Mutex<Counts>>) = ToyServer::factory(habits);
         let world = World { service: Some(service), ..World::wild(Seed(seed), 100 * MS) };
         let observed = PerTag::default();
         let observers = if seed % 2 == 1 { vec![observed.factory()] } else { Vec::new() };
         let ending = Ending { stops_at_t1: random.chance(0.3), ..Ending::default() };
-        let job =
-            Job { protocol: ToyClient::factory(), preambles, observers, ending, ..job(&plan) };
+        let job = Job { protocol: ToyClient::factory(), observers, ending, ..job(&plan) };
         let run = run_job(world, &job, 0, stop_at, None);
         if seed % 2 == 1 {
             observed.check(&run, &format!("seed {seed}"));

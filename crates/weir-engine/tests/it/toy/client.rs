@@ -4,14 +4,11 @@ use std::sync::Arc;
 
 use weir_http::h2::ErrorCode;
 use weir_http::{
-    Multiplexed, ProtocolError, ProtocolFactory, Request, RequestId, StreamEvent, StreamEventKind,
+    BodyBudget, EndReason, Interest, Multiplexed, ProtocolError, ProtocolFactory, ReceivedResponse,
+    Request, RequestId, StreamEvent, StreamEventKind, WindowWaits,
 };
 
 use super::{Frame, Frames, Kind};
-
-/// Silence after which the client asks for a sign of life, and the time it waits for it.
-const PROBE_AFTER_NS: u64 = 5_000_000;
-const PROBE_WAIT_NS: u64 = 20_000_000;
 
 /// The client's side of one connection.
 #[derive(Debug)]
@@ -27,7 +24,6 @@ pub(crate) struct ToyClient {
     /// Streams whose responses have begun.
     begun: u32,
     heard_at: Option<u64>,
-    probed_at: Option<u64>,
 }
 
 impl ToyClient {
@@ -46,7 +42,6 @@ impl ToyClient {
             out: Vec::new(),
             begun: 0,
             heard_at: None,
-            probed_at: None,
         }
     }
 
@@ -127,7 +122,6 @@ impl Multiplexed for ToyClient {
         for frame in frames {
             match frame.kind {
                 Kind::Limit => self.limit = Some(frame.value),
-                Kind::Probed => self.probed_at = None,
                 Kind::Retire => {
                     self.is_retiring = true;
                     let above = |stream: &Option<u32>| stream.is_some_and(|s| s > frame.value);
@@ -151,31 +145,37 @@ impl Multiplexed for ToyClient {
         out.append(&mut self.out);
     }
 
-    fn next_timeout(&self) -> Option<u64> {
-        match self.probed_at {
-            Some(probed_at) => Some(probed_at + PROBE_WAIT_NS),
-            None => self.heard_at.map(|heard_at| heard_at + PROBE_AFTER_NS),
-        }
-    }
-
-    fn on_timeout(
-        &mut self,
-        now_ns: u64,
-        _events: &mut Vec<StreamEvent>,
-    ) -> Result<(), ProtocolError> {
-        if self.probed_at.is_some() {
-            return Err(ProtocolError::KeepAliveTimeout);
-        }
-        self.probed_at = Some(now_ns);
-        self.say(Kind::Probe, 0);
-        Ok(())
-    }
-
     fn is_mid_response(&self) -> bool {
         self.begun > 0
     }
 
     fn reset(&mut self) {
         *self = ToyClient::new(self.streams.len() as u16);
+    }
+
+    fn interim_responses(&self) -> u64 {
+        0
+    }
+
+    fn set_interest(&mut self, interest: Interest, _budget: &BodyBudget) {
+        assert_eq!(interest, Interest::Status, "this protocol stores no responses");
+    }
+
+    fn response(&self, _nth: usize) -> ReceivedResponse<'_> {
+        panic!("nothing is stored")
+    }
+
+    fn forget_responses(&mut self) {}
+
+    fn goaway(&self) -> Option<&'static EndReason> {
+        None
+    }
+
+    fn allows_no_streams(&self) -> bool {
+        false
+    }
+
+    fn window_waits(&self, _now_ns: u64) -> WindowWaits {
+        WindowWaits::default()
     }
 }

@@ -1,6 +1,6 @@
 //! A toy multiplexing protocol: its frames, its client and its server. It has what HTTP/2 has and
 //! HTTP/1 lacks, and nothing else: an opening exchange, streams that fail alone, a limit that the
-//! server changes at any time, requests returned unprocessed, cancellation, timers, retirement.
+//! server changes at any time, requests returned unprocessed, cancellation, retirement.
 
 mod client;
 mod server;
@@ -30,8 +30,6 @@ pub(crate) enum Kind {
     Request,
     /// The client gives up a request.
     Cancel,
-    /// The client asks for a sign of life.
-    Probe,
     /// The server sets the greatest number of streams. The first one completes the opening.
     Limit,
     /// A response has begun.
@@ -42,23 +40,19 @@ pub(crate) enum Kind {
     Failed,
     /// A request was not processed.
     Returned,
-    /// The sign of life.
-    Probed,
     /// The server takes no more requests; those above the stream in `value` are not processed.
     Retire,
 }
 
-const KINDS: [Kind; 11] = [
+const KINDS: [Kind; 9] = [
     Kind::Hello,
     Kind::Request,
     Kind::Cancel,
-    Kind::Probe,
     Kind::Limit,
     Kind::Began,
     Kind::Response,
     Kind::Failed,
     Kind::Returned,
-    Kind::Probed,
     Kind::Retire,
 ];
 

@@ -15,10 +15,6 @@ pub(crate) struct Habits {
     pub(crate) service: Law,
     /// Limits on the number of streams: the first one, and then one after every fifth request.
     pub(crate) limits: Vec<u32>,
-    /// Line that the client has to send before the protocol begins.
-    pub(crate) preamble: Option<&'static [u8]>,
-    /// False to leave probes without a response.
-    pub(crate) is_alive: bool,
     pub(crate) returned: f64,
     pub(crate) failed: f64,
     pub(crate) swallowed: f64,
@@ -34,8 +30,6 @@ impl Default for Habits {
         Habits {
             service: Law::Fixed(1_000_000),
             limits: vec![100],
-            preamble: None,
-            is_alive: true,
             returned: 0.0,
             failed: 0.0,
             swallowed: 0.0,
@@ -55,7 +49,6 @@ pub(crate) struct Counts {
     pub(crate) processed: u64,
     pub(crate) returned: u64,
     pub(crate) cancelled: u64,
-    pub(crate) probes: u64,
 }
 
 /// The server's side of one connection.
@@ -64,8 +57,6 @@ pub(crate) struct ToyServer {
     habits: Habits,
     counts: Arc<Mutex<Counts>>,
     frames: Frames,
-    /// Bytes of the preamble so far; `None` after it.
-    preamble: Option<Vec<u8>>,
     /// Streams in progress: their request in the truth, and true once the response has begun.
     streams: BTreeMap<u32, (usize, bool)>,
     requests: usize,
@@ -79,7 +70,6 @@ impl ToyServer {
         let shared = Arc::clone(&counts);
         let make = move || -> Box<dyn Service> {
             Box::new(ToyServer {
-                preamble: habits.preamble.map(|_| Vec::new()),
                 habits: habits.clone(),
                 counts: Arc::clone(&shared),
                 frames: Frames::default(),
@@ -93,21 +83,6 @@ impl ToyServer {
 
     fn count(&self, count: impl FnOnce(&mut Counts)) {
         count(&mut self.counts.lock().expect("no server panicked"));
-    }
-
-    /// Returns the bytes after the preamble, once that is complete.
-    fn after_preamble<'a>(&mut self, bytes: &'a [u8], link: &mut Link<'_>) -> &'a [u8] {
-        let (Some(line), Some(read)) = (self.habits.preamble, &mut self.preamble) else {
-            return bytes;
-        };
-        let missing = (line.len() - read.len()).min(bytes.len());
-        read.extend_from_slice(&bytes[..missing]);
-        assert!(line.starts_with(read), "not the preamble: {read:?}");
-        if read.len() == line.len() {
-            self.preamble = None;
-            link.send(b"go\n");
-        }
-        &bytes[missing..]
     }
 
     fn request(&mut self, stream: u32, sent_at: Nanos, link: &mut Link<'_>) {
@@ -152,7 +127,6 @@ impl Service for ToyServer {
     fn accepted(&mut self, _link: &mut Link<'_>) {}
 
     fn received(&mut self, bytes: &[u8], sent_at: Nanos, link: &mut Link<'_>) {
-        let bytes = self.after_preamble(bytes, link);
         for frame in self.frames.read(bytes).expect("the client sends valid frames") {
             match frame.kind {
                 Kind::Hello => send(link, Kind::Limit, 0, self.habits.limits[0]),
@@ -160,12 +134,6 @@ impl Service for ToyServer {
                 Kind::Cancel => {
                     self.streams.remove(&frame.stream);
                     self.count(|counts| counts.cancelled += 1);
-                }
-                Kind::Probe => {
-                    self.count(|counts| counts.probes += 1);
-                    if self.habits.is_alive {
-                        send(link, Kind::Probed, 0, 0);
-                    }
                 }
                 other => panic!("the client sent {other:?}"),
             }

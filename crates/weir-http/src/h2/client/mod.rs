@@ -140,18 +140,6 @@ impl Multiplexed for H2Client {
         self.session.push_output(out);
     }
 
-    fn next_timeout(&self) -> Option<u64> {
-        None
-    }
-
-    fn on_timeout(
-        &mut self,
-        now_ns: u64,
-        _events: &mut Vec<StreamEvent>,
-    ) -> Result<(), ProtocolError> {
-        self.session.begin_receive(now_ns)
-    }
-
     fn is_mid_response(&self) -> bool {
         self.session.begun > 0
     }
