@@ -26,25 +26,16 @@ use crate::units::span_ns;
 
 mod streams;
 
-/// A queued item with a due time.
+/// A queued item with a due time; checks have the connection and its life.
 #[derive(Clone, Debug)]
 enum Waiting {
     Response(Due),
     /// A check for the connection's idle timeout.
-    IdleCheck {
-        conn: ConnId,
-        life: u32,
-    },
+    IdleCheck(ConnId, u32),
     /// The delayed settings of an HTTP/2 connection.
-    Settings {
-        conn: ConnId,
-        life: u32,
-    },
+    Settings(ConnId, u32),
     /// The end of an HTTP/2 connection that its client has not closed after GOAWAY.
-    Lingering {
-        conn: ConnId,
-        life: u32,
-    },
+    Lingering(ConnId, u32),
 }
 
 /// Maximum of queued responses per connection; a client that pipelines more is disconnected.
@@ -99,9 +90,9 @@ impl Responder {
                 Waiting::Response(due) => {
                     self.is_current(due.conn, due.life).then_some(Action::Give(due))
                 }
-                Waiting::IdleCheck { conn, life } => self.check_idle(conn, life, now),
-                Waiting::Settings { conn, life } => self.release(conn, life),
-                Waiting::Lingering { conn, life } => {
+                Waiting::IdleCheck(conn, life) => self.check_idle(conn, life, now),
+                Waiting::Settings(conn, life) => self.release(conn, life),
+                Waiting::Lingering(conn, life) => {
                     self.is_current(conn, life).then_some(Action::Close { conn })
                 }
             };
@@ -134,7 +125,7 @@ impl Responder {
             }
             return Some(Action::Close { conn });
         }
-        self.waiting.add(expires_at, Waiting::IdleCheck { conn, life });
+        self.waiting.add(expires_at, Waiting::IdleCheck(conn, life));
         None
     }
 
@@ -159,7 +150,7 @@ impl Responder {
             Connection { life, number, is_open: true, protocol, parser, ..Connection::default() };
         connection.last_traffic_at = at;
         if let Some(timeout) = self.shared.behaviour.idle_timeout {
-            self.waiting.add(at + timeout, Waiting::IdleCheck { conn, life });
+            self.waiting.add(at + timeout, Waiting::IdleCheck(conn, life));
         }
     }
 

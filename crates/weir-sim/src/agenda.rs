@@ -1,7 +1,6 @@
 //! The agenda: future steps in order of time; steps of one instant run in the order planned.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 
 use weir_io::Nanos;
 
@@ -81,51 +80,25 @@ impl Cargo {
 /// The future steps.
 #[derive(Debug, Default)]
 pub(crate) struct Agenda {
-    steps: BinaryHeap<Reverse<Entry>>,
+    /// Steps by time and order of planning.
+    steps: BTreeMap<(Nanos, u64), Step>,
     planned: u64,
 }
 
 impl Agenda {
     /// Plans a step.
     pub(crate) fn plan(&mut self, at: Nanos, step: Step) {
-        self.steps.push(Reverse(Entry { at, order: self.planned, step }));
+        self.steps.insert((at, self.planned), step);
         self.planned += 1;
     }
 
     /// Returns the time of the next step.
     pub(crate) fn peek(&self) -> Option<Nanos> {
-        self.steps.peek().map(|Reverse(entry)| entry.at)
+        self.steps.first_key_value().map(|((at, _), _)| *at)
     }
 
     /// Removes and returns the next step.
     pub(crate) fn take(&mut self) -> Option<(Nanos, Step)> {
-        self.steps.pop().map(|Reverse(entry)| (entry.at, entry.step))
-    }
-}
-
-#[derive(Debug)]
-struct Entry {
-    at: Nanos,
-    order: u64,
-    step: Step,
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Entry) -> bool {
-        self.order == other.order
-    }
-}
-
-impl Eq for Entry {}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Entry {
-    fn cmp(&self, other: &Entry) -> Ordering {
-        (self.at, self.order).cmp(&(other.at, other.order))
+        self.steps.pop_first().map(|((at, _), step)| (at, step))
     }
 }

@@ -24,7 +24,6 @@ mod server;
 mod service;
 mod sim;
 mod socket;
-pub mod theory;
 mod truth;
 mod wild;
 mod world;

@@ -20,4 +20,6 @@ mod setup;
 mod stalls;
 mod stops;
 mod streams;
+#[path = "../../../weir-sim/tests/it/theory.rs"]
+mod theory;
 mod toy;

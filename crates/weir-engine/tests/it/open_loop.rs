@@ -3,12 +3,13 @@
 
 use weir_io::Nanos;
 use weir_result::{Load, Plan};
-use weir_sim::{Client, Pause, Random, Seed, Workers, World, theory};
+use weir_sim::{Client, Pause, Random, Seed, Workers, World};
 
 use crate::setup::{
     MS, Run, SECOND, START, check_all, check_exact, check_ranges, due_at, open, poisson, quantile,
     run, run_part, serving, true_response, true_service,
 };
+use crate::theory;
 
 /// Checks a faultless run of one worker against the truth.
 fn check_against_truth(run: &Run, plan: &Plan, what: &str) {

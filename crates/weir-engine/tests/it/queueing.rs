@@ -2,9 +2,10 @@
 //! world.
 
 use weir_result::{Histogram, Plan};
-use weir_sim::{Law, Seed, Workers, World, theory};
+use weir_sim::{Law, Seed, Workers, World};
 
 use crate::setup::{Run, SECOND, open, poisson, quantile, run, serving};
+use crate::theory;
 
 /// Returns a world with one worker that serves 1,000 requests per second, with exponential service
 /// times.

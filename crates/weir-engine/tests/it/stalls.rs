@@ -2,13 +2,13 @@
 
 use weir_io::Nanos;
 use weir_result::Plan;
-use weir_sim::theory::{self, StallCurve};
 use weir_sim::{Law, Pause, Workers, World};
 
 use crate::setup::{
     MS, SECOND, START, US, check_all, check_exact, closed, open, quantile, run, serving,
     true_response,
 };
+use crate::theory::{self, StallCurve};
 
 const STALL_NS: u64 = 1_400 * MS;
 

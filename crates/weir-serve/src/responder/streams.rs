@@ -50,7 +50,7 @@ impl Responder {
         let connection = &mut self.connections[conn.index()];
         if http2.is_held {
             connection.last_due_at = settings_at;
-            self.waiting.add(settings_at, Waiting::Settings { conn, life: connection.life });
+            self.waiting.add(settings_at, Waiting::Settings(conn, connection.life));
         }
         connection.protocol = Protocol::Http2(Box::new(http2));
     }
@@ -203,7 +203,7 @@ impl Responder {
         }
         http2.push_output(out);
         if http2.is_done() && !std::mem::replace(&mut http2.is_lingering, true) {
-            self.waiting.add(now.after(LINGER_NS), Waiting::Lingering { conn, life });
+            self.waiting.add(now.after(LINGER_NS), Waiting::Lingering(conn, life));
         }
         while let Some(stream) =
             self.connections[conn.index()].http2().and_then(|http2| http2.ended.pop())

@@ -5,3 +5,4 @@ mod common;
 mod contract;
 mod faults;
 mod queues;
+mod theory;

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::common::{REQUEST, endpoint};
+use crate::theory::{self, StallCurve};
 use weir_io::{Backend, ConnId, EventKind, Nanos, Segment, SocketOptions, TemplateId, WaitPolicy};
-use weir_sim::theory::{self, StallCurve};
 use weir_sim::{Client, Law, Pause, Random, Seed, Server, Sim, Workers, World};
 
 const SECOND: u64 = 1_000_000_000;

@@ -14,7 +14,7 @@ pub use options::H2ServerOptions;
 pub use request_fields::RequestFields;
 
 use super::fault::{ErrorCode, H2Fault};
-use super::frame::{FrameLimits, FrameReader, PREFACE, push_ping};
+use super::frame::{FrameLimits, FrameReader, PREFACE};
 use crate::ProtocolError;
 use session::ServerSession;
 
@@ -69,11 +69,6 @@ impl H2Server {
         self.session.reset_stream(stream, code);
     }
 
-    /// Sends a probe.
-    pub fn ping(&mut self, data: [u8; 8]) {
-        push_ping(&mut self.session.link.out, data, false);
-    }
-
     /// Sends any bytes, as a server that breaks the protocol.
     pub fn push_raw(&mut self, bytes: &[u8]) {
         self.session.link.out.extend_from_slice(bytes);
@@ -98,10 +93,5 @@ impl H2Server {
     /// Returns the number of invalid requests since the last call.
     pub fn take_malformed(&mut self) -> u64 {
         std::mem::take(&mut self.session.malformed)
-    }
-
-    /// Returns the number of bytes of responses that wait for the client's windows.
-    pub fn pending_bytes(&mut self) -> usize {
-        self.session.streams.open().map(|(_, _, stream)| stream.pending.bytes()).sum()
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use super::super::frame::push_headers;
 use super::super::link::H2Link;
 use super::super::stream_table::StreamTable;
 use super::stream::ServerStream;
@@ -21,9 +20,8 @@ pub(super) fn push_pending(
         let Some(slot) = turns.pop_front() else { break };
         let number = streams.stream(slot);
         let ServerStream { pending, send_window, .. } = streams.state(slot);
-        let is_end = pending.is_end && pending.trailers.is_none();
         let rest = &pending.data[pending.sent..];
-        let Some(bytes) = link.push_data((number, send_window), rest, is_end, out) else {
+        let Some(bytes) = link.push_data((number, send_window), rest, pending.is_end, out) else {
             blocked += 1;
             turns.push_back(slot);
             continue;
@@ -33,12 +31,6 @@ pub(super) fn push_pending(
         if pending.bytes() > 0 {
             turns.push_back(slot);
             continue;
-        }
-        if let Some(trailers) = pending.trailers.take() {
-            let mut block = Vec::new();
-            link.encoder.begin(&mut block);
-            trailers.iter().for_each(|(name, value)| link.encoder.field(name, value, &mut block));
-            push_headers(out, number, &block, true, link.frame_bytes_max());
         }
         pending.clear();
         sent.push(slot);

@@ -57,17 +57,6 @@ impl H2Server {
         if pending.is_empty() { room } else { 0 }
     }
 
-    /// Ends a response with trailers. Returns false if the stream has ended.
-    pub fn send_trailers(&mut self, stream: u32, fields: &[(&[u8], &[u8])]) -> bool {
-        let Some(slot) = self.session.answerable(stream) else { return false };
-        let state = self.session.streams.state(slot);
-        let is_waiting = !state.pending.is_empty();
-        state.pending.add_trailers(fields);
-        state.is_answered = true;
-        self.session.send_pending(slot, is_waiting);
-        true
-    }
-
     /// Announces that streams above `last_stream` are not processed; by default, later ones than
     /// the last request. Open ones above it are dropped, and requests on later ones are ignored.
     pub fn go_away(&mut self, last_stream: Option<u32>, code: ErrorCode) {

@@ -25,7 +25,6 @@ pub(super) struct UnsentResponse {
     pub(super) data: Vec<u8>,
     pub(super) sent: usize,
     pub(super) is_end: bool,
-    pub(super) trailers: Option<Vec<(Vec<u8>, Vec<u8>)>>,
 }
 
 impl UnsentResponse {
@@ -33,24 +32,18 @@ impl UnsentResponse {
     pub(super) fn clear(&mut self) {
         self.data.clear();
         self.data.shrink_to(FRAME_BYTES_DEFAULT as usize);
-        (self.sent, self.is_end, self.trailers) = (0, false, None);
+        (self.sent, self.is_end) = (0, false);
     }
 
-    /// Adds data. `is_end` is true for the last ones, unless trailers follow.
+    /// Adds data. `is_end` is true for the last ones.
     pub(super) fn add(&mut self, data: &[u8], is_end: bool) {
         self.data.extend_from_slice(data);
         self.is_end |= is_end;
     }
 
-    /// Adds trailers, which end the response.
-    pub(super) fn add_trailers(&mut self, fields: &[(&[u8], &[u8])]) {
-        let owned = fields.iter().map(|(name, value)| (name.to_vec(), value.to_vec()));
-        self.trailers = Some(owned.collect());
-    }
-
     /// True if nothing waits.
     pub(super) fn is_empty(&self) -> bool {
-        self.bytes() == 0 && !self.is_end && self.trailers.is_none()
+        self.bytes() == 0 && !self.is_end
     }
 
     /// Returns the number of bytes that wait.

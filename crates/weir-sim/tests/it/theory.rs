@@ -3,15 +3,15 @@
 
 /// One stall of a server under an open load at a constant rate (METHOD 2.2).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct StallCurve {
+pub(crate) struct StallCurve {
     /// Latency without a stall (b).
-    pub base_s: f64,
+    pub(crate) base_s: f64,
     /// Length of the stall (S).
-    pub stall_s: f64,
+    pub(crate) stall_s: f64,
     /// Length of the measured window (D), long enough for the backlog to drain inside it.
-    pub window_s: f64,
+    pub(crate) window_s: f64,
     /// Rate of the load over the rate at which the backlog drains (ρ); zero drains at once.
-    pub utilisation: f64,
+    pub(crate) utilisation: f64,
 }
 
 impl StallCurve {
@@ -21,7 +21,7 @@ impl StallCurve {
     }
 
     /// Returns L(u): the latency of the request due `since_s` after the begin of the stall.
-    pub fn latency(&self, since_s: f64) -> f64 {
+    pub(crate) fn latency(&self, since_s: f64) -> f64 {
         if (0.0..=self.delayed_s()).contains(&since_s) {
             self.base_s + self.stall_s - since_s * (1.0 - self.utilisation)
         } else {
@@ -30,59 +30,59 @@ impl StallCurve {
     }
 
     /// Returns Q(p), the p-quantile of the latency.
-    pub fn quantile(&self, p: f64) -> f64 {
+    pub(crate) fn quantile(&self, p: f64) -> f64 {
         let delayed =
             self.base_s + self.stall_s - (1.0 - p) * self.window_s * (1.0 - self.utilisation);
         delayed.max(self.base_s)
     }
 
     /// Returns the share of requests that the stall delayed.
-    pub fn share_delayed(&self) -> f64 {
+    pub(crate) fn share_delayed(&self) -> f64 {
         self.delayed_s() / self.window_s
     }
 
     /// Returns the mean latency, `E[L]`.
-    pub fn mean(&self) -> f64 {
+    pub(crate) fn mean(&self) -> f64 {
         self.base_s + self.stall_s * self.delayed_s() / (2.0 * self.window_s)
     }
 
     /// Returns the longest latency.
-    pub fn max(&self) -> f64 {
+    pub(crate) fn max(&self) -> f64 {
         self.base_s + self.stall_s
     }
 }
 
 /// V8: returns Q(p) under overload at `rate` of a server that completes `capacity`. The window
 /// begins with the load, and every request is awaited.
-pub fn overload_quantile(window_s: f64, rate: f64, capacity: f64, p: f64) -> f64 {
+pub(crate) fn overload_quantile(window_s: f64, rate: f64, capacity: f64, p: f64) -> f64 {
     p * window_s * (rate / capacity - 1.0)
 }
 
 /// V8: returns the latency of the request due `since_s` after the begin of the load.
-pub fn overload_latency(rate: f64, capacity: f64, since_s: f64) -> f64 {
+pub(crate) fn overload_latency(rate: f64, capacity: f64, since_s: f64) -> f64 {
     since_s * (rate / capacity - 1.0)
 }
 
 /// V11: returns Q(p) for a stall of `stall_s` whose middle is the window's end. Returns `None`
 /// below the share `1 − S / (2D)` of requests that the stall did not affect. The base latency is
 /// taken as zero.
-pub fn end_stall_quantile(window_s: f64, stall_s: f64, p: f64) -> Option<f64> {
+pub(crate) fn end_stall_quantile(window_s: f64, stall_s: f64, p: f64) -> Option<f64> {
     (p > 1.0 - stall_s / (2.0 * window_s)).then_some(stall_s - (1.0 - p) * window_s)
 }
 
 /// M/M/1: returns the mean response time.
-pub fn mm1_mean(arrival: f64, service: f64) -> f64 {
+pub(crate) fn mm1_mean(arrival: f64, service: f64) -> f64 {
     1.0 / (service - arrival)
 }
 
 /// M/M/1: returns Q(p) of the response time.
-pub fn mm1_quantile(arrival: f64, service: f64, p: f64) -> f64 {
+pub(crate) fn mm1_quantile(arrival: f64, service: f64, p: f64) -> f64 {
     -(1.0 - p).ln() * mm1_mean(arrival, service)
 }
 
 /// D/M/1: returns σ, the share of arrivals that find the server busy: the root below one of
 /// `σ = exp(−(1 − σ) / ρ)`.
-pub fn dm1_sigma(utilisation: f64) -> f64 {
+pub(crate) fn dm1_sigma(utilisation: f64) -> f64 {
     assert!((0.0..1.0).contains(&utilisation), "a queue at utilisation {utilisation} grows");
     // Fixed-point iteration from below converges to the smaller root, the other being one; slowly
     // only when the utilisation is near one.
@@ -98,31 +98,31 @@ pub fn dm1_sigma(utilisation: f64) -> f64 {
 }
 
 /// D/M/1: returns the mean response time.
-pub fn dm1_mean(arrival: f64, service: f64) -> f64 {
+pub(crate) fn dm1_mean(arrival: f64, service: f64) -> f64 {
     1.0 / (service * (1.0 - dm1_sigma(arrival / service)))
 }
 
 /// D/M/1: returns Q(p) of the response time.
-pub fn dm1_quantile(arrival: f64, service: f64, p: f64) -> f64 {
+pub(crate) fn dm1_quantile(arrival: f64, service: f64, p: f64) -> f64 {
     -(1.0 - p).ln() * dm1_mean(arrival, service)
 }
 
 /// M/D/1: returns the mean response time.
-pub fn md1_mean(arrival: f64, service: f64) -> f64 {
+pub(crate) fn md1_mean(arrival: f64, service: f64) -> f64 {
     let utilisation = arrival / service;
     1.0 / service + utilisation / (2.0 * service * (1.0 - utilisation))
 }
 
 /// M/G/1 (Pollaczek and Khinchine): returns the mean response time, from the first two moments of
 /// the service time.
-pub fn mg1_mean(arrival: f64, service_mean_s: f64, service_square_s2: f64) -> f64 {
+pub(crate) fn mg1_mean(arrival: f64, service_mean_s: f64, service_square_s2: f64) -> f64 {
     service_mean_s + arrival * service_square_s2 / (2.0 * (1.0 - arrival * service_mean_s))
 }
 
 /// Closed loop with one FIFO worker: returns the throughput of `conns` connections that wait
 /// `think_s` between response and request. It is exact if nothing queues or the worker is always
 /// busy.
-pub fn closed_throughput(conns: u32, think_s: f64, service: f64) -> f64 {
+pub(crate) fn closed_throughput(conns: u32, think_s: f64, service: f64) -> f64 {
     (f64::from(conns) / (think_s + 1.0 / service)).min(service)
 }
 
