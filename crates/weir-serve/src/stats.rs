@@ -95,19 +95,6 @@ stats! {
 }
 
 impl Stats {
-    /// Returns the counter of one kind of fault.
-    pub fn injected(&self, kind: FaultKind) -> u64 {
-        match kind {
-            FaultKind::Reset => self.reset,
-            FaultKind::Close => self.closed,
-            FaultKind::Blackhole => self.blackholed,
-            FaultKind::Partial => self.partial,
-            FaultKind::Garbage => self.garbage,
-            FaultKind::ResetStream => self.reset_streams,
-            FaultKind::RefuseStream => self.refused_by_fault,
-        }
-    }
-
     /// Returns the counters as one JSON object on one line, without the arrivals.
     pub fn to_json(&self) -> String {
         let mut json = String::from("{");
@@ -273,9 +260,6 @@ mod tests {
         add(&shared.counters(0).requests, 20);
         add(&shared.counters(0).refused, 9);
         add(&shared.counters(1).tls_handshakes, 3);
-        let stats = shared.stats();
-        let by_kind = FaultKind::ALL.map(|kind| stats.injected(kind));
-        assert_eq!(by_kind, [1, 2, 3, 4, 7, 6, 7]);
         assert_eq!(
             shared.stats().to_json(),
             "{\"accepted\":3,\"requests\":30,\"answered\":4,\"reset\":1,\"closed\":2,\

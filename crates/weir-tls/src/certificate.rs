@@ -149,14 +149,8 @@ fn text((found, content): (u8, &[u8])) -> String {
 
 /// Escapes the characters that separate the parts of a name (RFC 4514 §2.4).
 fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        if ",+\"\\<>;".contains(character) {
-            escaped.push('\\');
-        }
-        escaped.push(character);
-    }
-    escaped
+    let escape = |character| ",+\"\\<>;".contains(character).then_some('\\');
+    text.chars().flat_map(|character| escape(character).into_iter().chain([character])).collect()
 }
 
 /// Formats a time as RFC 3339 (RFC 5280 §4.1.2.5).
@@ -217,20 +211,16 @@ fn alternative_names(mut extensions: Der<'_>) -> Option<Vec<String>> {
         while let Some((kind, content)) = found.next() {
             match kind {
                 DNS_NAME => names.push(String::from_utf8_lossy(content).into_owned()),
-                IP_ADDRESS => names.extend(address(content).map(|address| address.to_string())),
+                IP_ADDRESS => {
+                    let v4 = <[u8; 4]>::try_from(content).map(IpAddr::from);
+                    let address = v4.or_else(|_| <[u8; 16]>::try_from(content).map(IpAddr::from));
+                    names.extend(address.map(|address| address.to_string()));
+                }
                 _ => {}
             }
         }
     }
     Some(names)
-}
-
-fn address(bytes: &[u8]) -> Option<IpAddr> {
-    match bytes.len() {
-        4 => <[u8; 4]>::try_from(bytes).ok().map(IpAddr::from),
-        16 => <[u8; 16]>::try_from(bytes).ok().map(IpAddr::from),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -53,7 +53,12 @@ impl ServerCertVerifier for GivenCertificates {
         );
         // webpki checks the dates first, so this error implies that the certificate is in its
         // period.
-        if !is_authority_as_server(&verified) || !self.given.iter().any(|der| der == end_entity) {
+        let is_authority = matches!(
+            &verified,
+            Err(Error::InvalidCertificate(CertificateError::Other(other)))
+                if other.to_string().contains(AUTHORITY_AS_SERVER)
+        );
+        if !is_authority || !self.given.iter().any(|der| der == end_entity) {
             return verified;
         }
         verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
@@ -80,14 +85,5 @@ impl ServerCertVerifier for GivenCertificates {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.webpki.supported_verify_schemes()
-    }
-}
-
-fn is_authority_as_server(verified: &Result<ServerCertVerified, Error>) -> bool {
-    match verified {
-        Err(Error::InvalidCertificate(CertificateError::Other(other))) => {
-            other.to_string().contains(AUTHORITY_AS_SERVER)
-        }
-        _ => false,
     }
 }

@@ -29,7 +29,8 @@ pub use config::{TlsConfig, TlsOptions};
 pub use config_error::TlsConfigError;
 pub use error::TlsError;
 pub use identity::{ClientIdentity, IdentityError};
+pub use rustls::HandshakeKind;
 #[cfg(feature = "seeded")]
 pub use seeded::SeededRandom;
-pub use session::{HandshakeKind, Negotiated, Session};
+pub use session::{Negotiated, Session};
 pub use version::TlsVersion;

@@ -7,7 +7,7 @@ use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::unbuffered::{
     ConnectionState, EncodeError, EncodeTlsData, EncryptError, UnbufferedStatus,
 };
-use rustls::{Error, InvalidMessage, ProtocolVersion};
+use rustls::{Error, HandshakeKind, InvalidMessage, ProtocolVersion};
 
 use crate::cipher;
 use crate::{Certificate, TlsConfig, TlsError};
@@ -47,17 +47,6 @@ pub struct Negotiated {
     pub alpn: Option<Vec<u8>>,
     /// The key exchange group, like `X25519`; `None` if a session was resumed without one.
     pub group: Option<&'static str>,
-}
-
-/// Kind of a handshake.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HandshakeKind {
-    /// Full, with the server's certificate.
-    Full,
-    /// Full, after the server requested another ClientHello (RFC 8446 §4.1.4).
-    HelloRetryRequest,
-    /// The session of an earlier connection was resumed.
-    Resumed,
 }
 
 impl fmt::Debug for Session {
@@ -183,14 +172,7 @@ impl Session {
 
     /// Returns the kind of the handshake; `None` until it has ended.
     pub fn handshake_kind(&self) -> Option<HandshakeKind> {
-        if self.is_handshaking() {
-            return None;
-        }
-        Some(match self.conn.handshake_kind()? {
-            rustls::HandshakeKind::Full => HandshakeKind::Full,
-            rustls::HandshakeKind::FullWithHelloRetryRequest => HandshakeKind::HelloRetryRequest,
-            rustls::HandshakeKind::Resumed => HandshakeKind::Resumed,
-        })
+        self.conn.handshake_kind().filter(|_| !self.is_handshaking())
     }
 
     /// Returns the memory that it holds for bytes received and to be sent, in bytes, without

@@ -11,7 +11,7 @@ use crate::handshake::CompletedHandshake;
 pub(crate) fn handshake(session: &Session, is_returning: bool) -> CompletedHandshake {
     let kind = match session.handshake_kind().expect("the handshake has ended") {
         weir_tls::HandshakeKind::Full => HandshakeKind::Full,
-        weir_tls::HandshakeKind::HelloRetryRequest => HandshakeKind::HelloRetryRequest,
+        weir_tls::HandshakeKind::FullWithHelloRetryRequest => HandshakeKind::HelloRetryRequest,
         weir_tls::HandshakeKind::Resumed => HandshakeKind::Resumed,
     };
     let negotiated = session.negotiated().expect("the handshake has ended");
