@@ -4,8 +4,8 @@
 //! the others in weir-sys. It contains no code for HTTP, schedules or histograms.
 
 mod backend;
-mod blocking;
 mod capabilities;
+mod congestion;
 mod contention;
 mod endpoint;
 mod epoll;
@@ -36,8 +36,8 @@ pub use backend::{
     Backend, BackendOptions, Close, ConnId, Event, EventKind, PooledId, Segment, Submitted,
     TemplateId, ThreadUsage, WaitPolicy,
 };
-pub use blocking::{congestion_control, connect_from};
 pub use capabilities::Capabilities;
+pub use congestion::congestion_control;
 pub use endpoint::Endpoint;
 pub use epoll::Epoll;
 pub use handshake::Handshake;
