@@ -23,30 +23,15 @@ use anyhow::{Context, Result, bail, ensure};
 use checkout::Checkout;
 use release::Release;
 
-/// A part of the task. Later ones use what the packages part has made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    /// Licences, sources, duplicates; advisories if there is a database.
-    Deny,
-    /// All packages, in `target/dist`.
-    Packages,
-    /// Installation of the packages in clean root file systems, and a run in each.
-    Trial,
-    /// The build without default features, and the C compilers it calls.
-    Minimal,
-    /// `cargo package` of each crate, and `cargo install` from the packaged program.
-    Crates,
-    /// All packages again, from another directory: equal digests.
-    Reproduce,
-}
+type Part = (&'static str, fn(&Release) -> Result<()>);
 
-const PARTS: [(&str, Part); 6] = [
-    ("deny", Part::Deny),
-    ("packages", Part::Packages),
-    ("trial", Part::Trial),
-    ("minimal", Part::Minimal),
-    ("crates", Part::Crates),
-    ("reproduce", Part::Reproduce),
+const PARTS: [Part; 6] = [
+    ("deny", |_| supply::deny()),
+    ("packages", |release| release.make(&release.checkout()?, &release.packages)),
+    ("trial", trial::trial),
+    ("minimal", |release| minimal::minimal(&release.checkout()?)),
+    ("crates", |release| crates::crates(release, &release.checkout()?)),
+    ("reproduce", reproduce::reproduce),
 ];
 
 /// Makes the packages and checks them.
@@ -57,7 +42,7 @@ pub(crate) fn dist(words: &[&str]) -> Result<()> {
     for (name, part) in parts {
         eprintln!("dist: {name}");
         let start = Instant::now();
-        release.carry_out(part).with_context(|| format!("dist: {name} failed"))?;
+        part(&release).with_context(|| format!("dist: {name} failed"))?;
         times.push(format!("{name} {} s", start.elapsed().as_secs()));
     }
     println!("{}", release.listing()?);
@@ -66,7 +51,7 @@ pub(crate) fn dist(words: &[&str]) -> Result<()> {
 }
 
 /// Returns the parts of `--only PART,…`, or all.
-fn parts(words: &[&str]) -> Result<Vec<(&'static str, Part)>> {
+fn parts(words: &[&str]) -> Result<Vec<Part>> {
     let names: Vec<&str> = match words {
         [] => return Ok(PARTS.to_vec()),
         ["--only", names] => names.split(',').collect(),
@@ -80,17 +65,6 @@ fn parts(words: &[&str]) -> Result<Vec<(&'static str, Part)>> {
 }
 
 impl Release {
-    fn carry_out(&self, part: Part) -> Result<()> {
-        match part {
-            Part::Deny => supply::deny(),
-            Part::Packages => self.make(&self.checkout()?, &self.packages),
-            Part::Trial => trial::trial(self),
-            Part::Minimal => minimal::minimal(&self.checkout()?),
-            Part::Crates => crates::crates(self, &self.checkout()?),
-            Part::Reproduce => reproduce::reproduce(self),
-        }
-    }
-
     /// The checkout of the packages in `target/dist`.
     fn checkout(&self) -> Result<Checkout> {
         Checkout::of(self, "a")
@@ -99,8 +73,8 @@ impl Release {
     /// Makes all packages from a checkout.
     fn make(&self, checkout: &Checkout, packages: &Path) -> Result<()> {
         files::renew(packages)?;
-        let program = checkout.build(checkout::Linking::Dynamic)?;
-        let fixed = checkout.build(checkout::Linking::Static)?;
+        let program = checkout.build("dynamic", &[])?;
+        let fixed = checkout.build("static", &["-Ctarget-feature=+crt-static"])?;
         let files = files::Files::generate(self, checkout, packages, &program)?;
         archive::make(&files, &program, "gnu")?;
         archive::make(&files, &fixed, "static")?;

@@ -77,7 +77,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["plots"] => plots::write(),
         ["plots", "--check"] => plots::check(),
         ["accuracy" | "bench" | "guides" | "picture" | "statistics", ..] => lab(words),
-        ["setup", purpose] => setup::setup(purpose.parse()?),
+        ["setup", purpose] => setup::setup(purpose),
         [] | ["help" | "-h" | "--help"] => {
             print!("{HELP}");
             Ok(())

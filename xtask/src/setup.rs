@@ -9,48 +9,26 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::npm;
 use crate::shell::{cargo, find_program, find_tool, is_root, run, show, tools_dir};
 
-/// Purpose of the programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    Test,
-    Bench,
-    Accuracy,
-    Dist,
-}
-
-impl FromStr for Purpose {
-    type Err = anyhow::Error;
-    fn from_str(text: &str) -> Result<Purpose> {
-        match text {
-            "test" => Ok(Purpose::Test),
-            "bench" => Ok(Purpose::Bench),
-            "accuracy" => Ok(Purpose::Accuracy),
-            "dist" => Ok(Purpose::Dist),
-            _ => bail!("failed to read `{text}` as a purpose: use test, bench, accuracy or dist"),
-        }
-    }
-}
-
 /// Installs the missing programs, or lists them.
-pub(crate) fn setup(purpose: Purpose) -> Result<()> {
+pub(crate) fn setup(purpose: &str) -> Result<()> {
     match purpose {
         // Few systems have a package of it. Without it the bench has one peer less.
-        Purpose::Bench => build("oha", None).or_else(|error| {
+        "bench" => build("oha", None).or_else(|error| {
             eprintln!("setup: oha is missing, but not required: {error:#}");
             Ok::<(), anyhow::Error>(())
         })?,
-        Purpose::Dist => {
+        "dist" => {
             build("cargo-deny", Some("0.20.2"))?;
             build("cargo-cyclonedx", Some("0.5.9"))?;
         }
-        Purpose::Test | Purpose::Accuracy => {}
+        "test" | "accuracy" => {}
+        _ => bail!("failed to read `{purpose}` as a purpose: use test, bench, accuracy or dist"),
     }
     let missing = missing(purpose);
     if missing.is_empty() {
@@ -58,7 +36,7 @@ pub(crate) fn setup(purpose: Purpose) -> Result<()> {
         eprintln!("setup: everything is there");
         return Ok(());
     }
-    let manager = Manager::of_this_system();
+    let manager = MANAGERS.iter().find(|manager| find_program(manager.program()).is_some());
     if is_root()?
         && let Some(manager) = manager
     {
@@ -75,9 +53,9 @@ pub(crate) fn setup(purpose: Purpose) -> Result<()> {
 struct Need {
     program: &'static str,
     reason: &'static str,
-    required_by: Vec<Purpose>,
+    required_by: &'static str,
     /// Purposes for which the program is optional: used if found, marked absent if not.
-    wanted_by: Vec<Purpose>,
+    wanted_by: &'static str,
     /// Its packages in the order of [`MANAGERS`]; none if they are called like it.
     packages: Vec<&'static str>,
 }
@@ -92,19 +70,16 @@ fn needs() -> Vec<Need> {
 
 fn need(row: &'static str) -> Option<Need> {
     let columns: Vec<&str> = row.split('|').map(str::trim).collect();
-    let [program, required, wanted, packages, reason] = columns[..] else { return None };
-    let purposes = |names: &str| -> Option<Vec<Purpose>> {
-        names.split_whitespace().map(|name| name.parse().ok()).collect()
-    };
+    let [program, required_by, wanted_by, packages, reason] = columns[..] else { return None };
     let packages = packages.split_whitespace().collect();
-    let (required_by, wanted_by) = (purposes(required)?, purposes(wanted)?);
     Some(Need { program, reason, required_by, wanted_by, packages })
 }
 
-fn missing(purpose: Purpose) -> Vec<(Need, bool)> {
+fn missing(purpose: &str) -> Vec<(Need, bool)> {
     let missing = needs().into_iter().filter(|need| !is_there(need.program));
-    let missing = missing.map(|need| (need.required_by.contains(&purpose), need));
-    let needed = missing.filter(|(required, need)| *required || need.wanted_by.contains(&purpose));
+    let names = |purposes: &str| purposes.split(' ').any(|name| name == purpose);
+    let missing = missing.map(|need| (names(need.required_by), need));
+    let needed = missing.filter(|(required, need)| *required || names(need.wanted_by));
     needed.map(|(required, need)| (need, required)).collect()
 }
 
@@ -151,9 +126,9 @@ fn install_python(name: &str, version: &str, module: &str) -> Result<()> {
 
 /// Installs the packages from PyPI and npm of a purpose. SciPy needs a newer Python than some
 /// systems have, and only writing its figures anew takes it.
-fn install_packages(purpose: Purpose) -> Result<()> {
+fn install_packages(purpose: &str) -> Result<()> {
     match purpose {
-        Purpose::Test => {
+        "test" => {
             // Its log reader reads exports; the tests are written for this version.
             install_python("hdrhistogram", "0.10.8", "hdrh.log")?;
             // It reads rows of `--raw`.
@@ -162,11 +137,11 @@ fn install_packages(purpose: Purpose) -> Result<()> {
             npm::PLOTS.install()
         }
         // The second opinion on intervals; another version may draw other random numbers.
-        Purpose::Accuracy => install_python("scipy", "1.17.1", "scipy").or_else(|error| {
+        "accuracy" => install_python("scipy", "1.17.1", "scipy").or_else(|error| {
             eprintln!("setup: SciPy is missing, but not required: {error:#}");
             Ok(())
         }),
-        Purpose::Bench | Purpose::Dist => Ok(()),
+        _ => Ok(()),
     }
 }
 
@@ -210,10 +185,6 @@ const MANAGERS: [Manager; 4] = [
 ];
 
 impl Manager {
-    fn of_this_system() -> Option<&'static Manager> {
-        MANAGERS.iter().find(|manager| find_program(manager.program()).is_some())
-    }
-
     fn program(&self) -> &'static str {
         self.0.split(' ').next().unwrap_or_default()
     }
@@ -293,8 +264,11 @@ mod tests {
 
     #[test]
     fn purposes_are_read() {
-        assert_eq!("test".parse::<Purpose>().expect("a purpose"), Purpose::Test);
-        assert!("demo".parse::<Purpose>().is_err());
+        const PURPOSES: [&str; 4] = ["test", "bench", "accuracy", "dist"];
+        assert!(setup("demo").is_err());
+        let is_known =
+            |purposes: &str| purposes.split_whitespace().all(|purpose| PURPOSES.contains(&purpose));
+        assert!(needs().iter().all(|need| is_known(need.required_by) && is_known(need.wanted_by)));
         assert!(needs().iter().all(|need| [0, 4].contains(&need.packages.len())));
     }
 }

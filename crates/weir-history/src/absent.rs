@@ -5,7 +5,7 @@ use std::path::Path;
 
 use weir_result::Document;
 
-use crate::entry::{Entry, SavedRun};
+use crate::entry::{RunEntry, SavedRun};
 use crate::error::HistoryError;
 use crate::name::{Name, Tag};
 use crate::selector::{Filter, Selector};
@@ -48,7 +48,7 @@ impl History {
     ///
     /// # Errors
     /// None.
-    pub fn entries(&self, _filter: Filter<'_>) -> Result<Vec<Entry>, HistoryError> {
+    pub fn entries(&self, _filter: Filter<'_>) -> Result<Vec<RunEntry>, HistoryError> {
         match *self {}
     }
 
@@ -56,7 +56,7 @@ impl History {
     ///
     /// # Errors
     /// None.
-    pub fn newest(&self, _selector: &Selector) -> Result<Entry, HistoryError> {
+    pub fn newest(&self, _selector: &Selector) -> Result<RunEntry, HistoryError> {
         match *self {}
     }
 
@@ -80,7 +80,7 @@ impl History {
     ///
     /// # Errors
     /// None.
-    pub fn tag(&mut self, _id: i64, _tags: &[Tag], _add: bool) -> Result<Entry, HistoryError> {
+    pub fn tag(&mut self, _id: i64, _tags: &[Tag], _add: bool) -> Result<RunEntry, HistoryError> {
         match *self {}
     }
 

@@ -6,7 +6,7 @@ mod json;
 mod text;
 
 use weir_result::document::Grade;
-use weir_stats::{ChangePoint, Sensitivity, change_points};
+use weir_stats::{ChangePoint, change_points};
 use weir_verdict::{Measured, NamedMetric};
 
 use crate::History;
@@ -149,7 +149,7 @@ fn changes_of(runs: &[TrendRun], metric: usize) -> Option<Vec<Change>> {
     let known = runs.iter().enumerate();
     let known = known.filter_map(|(run, of)| of.values[metric].map(|value| (run, value.value)));
     let (places, values): (Vec<usize>, Vec<f64>) = known.unzip();
-    let points = change_points(&values, &Sensitivity::default())?;
+    let points = change_points(&values)?;
     let ends = points.iter().skip(1).map(|next| next.index).chain([values.len()]);
     let change = |(point, end): (&ChangePoint, usize)| Change {
         run: places[point.index],

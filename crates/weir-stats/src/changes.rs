@@ -15,25 +15,15 @@ const FIRST_SHUFFLES: u32 = 99;
 /// Number of runs after a change below which it is only possible (METHOD 1.16).
 const CONFIRMED: usize = 5;
 
-/// Limits from which a change counts.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sensitivity {
-    /// Largest probability of a false change at an index, 0.001 to 0.1. A history without any
-    /// change shows one with ten times this probability at most.
-    pub p_max: f64,
-    /// Least relative change, 0 or more: 0.03 is 3%, and the same ratio downwards.
-    pub change_min: f64,
-    /// Least number of runs of a segment, 2 or more. Fewer count as outliers.
-    pub segment_min: usize,
-}
+/// Largest probability of a false change at an index: the least that 999 shuffles can show. A
+/// history without any change shows one with ten times this probability at most.
+const P_MAX: f64 = 0.001;
 
-/// The limits of METHOD 1.16: p of at most 0.001, changes of 3% or more, segments of at least 3
-/// runs.
-impl Default for Sensitivity {
-    fn default() -> Sensitivity {
-        Sensitivity { p_max: 0.001, change_min: 0.03, segment_min: 3 }
-    }
-}
+/// Least relative change: 3%, and the same ratio downwards.
+const CHANGE_MIN: f64 = 0.03;
+
+/// Least number of runs of a segment. Fewer count as outliers.
+const SEGMENT_MIN: usize = 3;
 
 /// Change of the level at one index of a history. It is a candidate: only an experiment that
 /// compares both sides anew shows the cause (METHOD 1.15).
@@ -64,21 +54,22 @@ impl ChangePoint {
 /// or too few runs. `None`: a value is not a positive number, so that it has no logarithm.
 ///
 /// 1. Bisection: the best split of any beginning of a segment, over ln(value), divides it if p ≤
-///    10 · p_max. Both parts are segments in turn.
+///    0.01. Both parts are segments in turn.
 /// 2. Each change moves to the best split between its neighbours. Then the weakest one that is not
-///    significant at p_max, or smaller than the least change, is removed, until all of them count.
+///    significant at 0.001, or smaller than the least change, is removed, until all of them count.
 ///
 /// The shuffles have a fixed seed: the same history always has the same changes. Time grows with
 /// the square of the number of runs: below a second at 1,000 runs, some seconds at 3,000.
-pub fn change_points(values: &[f64], sensitivity: &Sensitivity) -> Option<Vec<ChangePoint>> {
-    let Sensitivity { p_max, change_min, segment_min } = *sensitivity;
-    assert!((0.001..=0.1).contains(&p_max), "999 shuffles cannot show a p of {p_max}");
-    assert!(change_min >= 0.0 && segment_min >= 2, "no limits: {change_min} {segment_min}");
+pub fn change_points(values: &[f64]) -> Option<Vec<ChangePoint>> {
+    change_points_of(values, CHANGE_MIN)
+}
+
+fn change_points_of(values: &[f64], change_min: f64) -> Option<Vec<ChangePoint>> {
     if values.iter().any(|value| !value.is_finite() || *value <= 0.0) {
         return None;
     }
     let logs: Vec<_> = values.iter().map(|value| value.ln()).collect();
-    let history = LogSeries { logs: &logs, sensitivity };
+    let history = LogSeries { logs: &logs, change_min };
     let mut borders = vec![0];
     history.bisect(0, values.len(), &mut borders);
     borders.push(values.len());
@@ -90,7 +81,7 @@ pub fn change_points(values: &[f64], sensitivity: &Sensitivity) -> Option<Vec<Ch
 /// changes, and the number of runs.
 struct LogSeries<'a> {
     logs: &'a [f64],
-    sensitivity: &'a Sensitivity,
+    change_min: f64,
 }
 
 /// Test of the border between two adjacent segments.
@@ -107,17 +98,16 @@ impl LogSeries<'_> {
     /// Appends the changes from `start` to `end`, in the order of time.
     fn bisect(&self, start: usize, end: usize, borders: &mut Vec<usize>) {
         let segment = &self.logs[start..end];
-        let least = self.sensitivity.segment_min;
-        if segment.len() < 2 * least {
+        if segment.len() < 2 * SEGMENT_MIN {
             return;
         }
-        let energy = |values: &[f64]| best_split_of_prefixes(values, least).energy;
-        let p_max = 10.0 * self.sensitivity.p_max;
+        let energy = |values: &[f64]| best_split_of_prefixes(values, SEGMENT_MIN).energy;
+        let p_max = 10.0 * P_MAX;
         // Equal values have no order to test.
         if !varies(segment) || significant_p(segment, FIRST_SHUFFLES, p_max, energy).is_none() {
             return;
         }
-        let middle = start + best_split_of_prefixes(segment, least).index;
+        let middle = start + best_split_of_prefixes(segment, SEGMENT_MIN).index;
         self.bisect(start, middle, borders);
         borders.push(middle);
         self.bisect(middle, end, borders);
@@ -129,7 +119,7 @@ impl LogSeries<'_> {
         for at in 1..borders.len() - 1 {
             let (start, end) = (borders[at - 1], borders[at + 1]);
             let segment = &self.logs[start..end];
-            let split = Ranks::of(segment).best_split(segment, self.sensitivity.segment_min);
+            let split = Ranks::of(segment).best_split(segment, SEGMENT_MIN);
             borders[at] = start + split.index;
         }
     }
@@ -162,11 +152,11 @@ impl LogSeries<'_> {
     fn test(&self, borders: &[usize], at: usize) -> Border {
         let (start, middle, end) = (borders[at - 1], borders[at], borders[at + 1]);
         let segment = &self.logs[start..end];
-        let (ranks, least) = (Ranks::of(segment), self.sensitivity.segment_min);
-        let energy = |values: &[f64]| ranks.best_split(values, least).energy;
+        let ranks = Ranks::of(segment);
+        let energy = |values: &[f64]| ranks.best_split(values, SEGMENT_MIN).energy;
         Border {
             energy: energy(segment),
-            p: significant_p(segment, SHUFFLES, self.sensitivity.p_max, energy),
+            p: significant_p(segment, SHUFFLES, P_MAX, energy),
             before: median(&mut self.logs[start..middle].to_vec()),
             after: median(&mut self.logs[middle..end].to_vec()),
         }
@@ -175,7 +165,7 @@ impl LogSeries<'_> {
     /// Returns the place of the weakest change that does not count: of those that are not
     /// significant, the one with the least energy; without any, of those that are too small.
     fn weakest(&self, tests: &[Border]) -> Option<usize> {
-        let least_change = self.sensitivity.change_min.ln_1p();
+        let least_change = self.change_min.ln_1p();
         let is_small = |test: &Border| (test.after - test.before).abs() < least_change;
         let least = |fails: &dyn Fn(&Border) -> bool| {
             let failed = (0..tests.len()).filter(|&test| fails(&tests[test]));

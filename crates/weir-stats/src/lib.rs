@@ -20,7 +20,7 @@ mod usl;
 mod warmup;
 
 pub use binomial::{binomial_at_least, binomial_at_most};
-pub use changes::{ChangePoint, Sensitivity, change_points};
+pub use changes::{ChangePoint, change_points};
 pub use comparison::{
     Difference, EffectVerdict, GroupSequential, LOOK_LEVEL, LOOKS, Levels, Look, RUNS_MIN,
     SHIFT_LEVELS, holm, judge, outliers, paired_at, pairs_needed, shift_function, unpaired,

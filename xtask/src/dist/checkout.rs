@@ -13,31 +13,6 @@ use crate::shell::{cargo, host, root, run};
 /// Package of the program.
 pub(super) const PACKAGE: &str = "weir-load";
 
-/// How the program is linked with the C library.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Linking {
-    /// With the C library of the machine: `ffi.C` and Lua modules in C find their functions.
-    Dynamic,
-    /// With all libraries inside: runs on any Linux, and scripts have no `ffi.C`.
-    Static,
-}
-
-impl Linking {
-    fn flags(self) -> &'static [&'static str] {
-        match self {
-            Linking::Dynamic => &[],
-            Linking::Static => &["-Ctarget-feature=+crt-static"],
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Linking::Dynamic => "dynamic",
-            Linking::Static => "static",
-        }
-    }
-}
-
 /// A clone of the commit.
 #[derive(Debug)]
 pub(super) struct Checkout {
@@ -101,12 +76,10 @@ impl Checkout {
     }
 
     /// Builds the program and returns its path.
-    pub(super) fn build(&self, linking: Linking) -> Result<PathBuf> {
+    pub(super) fn build(&self, linking: &str, flags: &[&str]) -> Result<PathBuf> {
         let words = ["build", "--locked", "--release", "--package", PACKAGE, "--target"];
-        let mut command = self.cargo(&words, linking.name(), linking.flags())?;
-        run(command.arg(&self.triple))?;
-        let built = self.work.join(linking.name()).join(&self.triple);
-        Ok(built.join("release").join("weir"))
+        run(self.cargo(&words, linking, flags)?.arg(&self.triple))?;
+        Ok(self.work.join(linking).join(&self.triple).join("release/weir"))
     }
 }
 

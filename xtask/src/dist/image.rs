@@ -3,7 +3,7 @@
 
 use std::env::consts::ARCH;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -21,8 +21,8 @@ const USER: &str = "65532:65532";
 /// Makes `weir-VERSION-ARCH-oci.tar`.
 pub(super) fn make(files: &Files<'_>, program: &Path) -> Result<()> {
     let Files { release, checkout, packages, .. } = *files;
-    let layout = Layout { place: checkout.work.join("image") };
-    renew(&layout.place)?;
+    let layout = checkout.work.join("image");
+    renew(&layout)?;
     let root = checkout.work.join("image-root");
     renew(&root)?;
     install(program, &root.join("usr/bin/weir"), 0o755)?;
@@ -34,20 +34,20 @@ pub(super) fn make(files: &Files<'_>, program: &Path) -> Result<()> {
     let content = sha256(&layer)?;
     let packed = checkout.work.join("layer.tar.gz");
     gzip(&layer, &packed)?;
-    let layer = layout.add(&packed, LAYER)?;
-    let config = layout.add_json(&config(release, &content), CONFIG)?;
+    let layer = add(&layout, &packed, LAYER)?;
+    let config = add_json(&layout, &config(release, &content), CONFIG)?;
     let manifest = json!({
         "schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": [layer],
     });
-    let mut manifest = layout.add_json(&manifest, MANIFEST)?;
+    let mut manifest = add_json(&layout, &manifest, MANIFEST)?;
     manifest["platform"] = json!({ "architecture": architecture(), "os": "linux" });
     manifest["annotations"] =
         json!({ "org.opencontainers.image.ref.name": format!("weir:{}", release.version) });
     let index = json!({ "schemaVersion": 2, "manifests": [manifest] });
-    write(&layout.place.join("index.json"), &index.to_string())?;
-    write(&layout.place.join("oci-layout"), r#"{"imageLayoutVersion":"1.0.0"}"#)?;
+    write(&layout.join("index.json"), &index.to_string())?;
+    write(&layout.join("oci-layout"), r#"{"imageLayoutVersion":"1.0.0"}"#)?;
     let image = packages.join(format!("weir-{}-{ARCH}-oci.tar", release.version));
-    tar(release, &layout.place, &["oci-layout", "index.json", "blobs"], &image)
+    tar(release, &layout, &["oci-layout", "index.json", "blobs"], &image)
 }
 
 fn config(release: &Release, content: &str) -> Value {
@@ -80,23 +80,16 @@ fn architecture() -> &'static str {
     }
 }
 
-/// The directory of an image layout.
-struct Layout {
-    place: PathBuf,
+/// Adds a file to the layout, and returns its descriptor.
+fn add(layout: &Path, file: &Path, media_type: &str) -> Result<Value> {
+    let digest = sha256(file)?;
+    install(file, &layout.join("blobs/sha256").join(&digest), 0o644)?;
+    let (digest, size) = (format!("sha256:{digest}"), fs::metadata(file)?.len());
+    Ok(json!({ "mediaType": media_type, "digest": digest, "size": size }))
 }
 
-impl Layout {
-    /// Adds a file to the blobs, and returns its descriptor.
-    fn add(&self, file: &Path, media_type: &str) -> Result<Value> {
-        let digest = sha256(file)?;
-        install(file, &self.place.join("blobs/sha256").join(&digest), 0o644)?;
-        let (digest, size) = (format!("sha256:{digest}"), fs::metadata(file)?.len());
-        Ok(json!({ "mediaType": media_type, "digest": digest, "size": size }))
-    }
-
-    fn add_json(&self, value: &Value, media_type: &str) -> Result<Value> {
-        let file = self.place.with_extension("json");
-        write(&file, &value.to_string())?;
-        self.add(&file, media_type)
-    }
+fn add_json(layout: &Path, value: &Value, media_type: &str) -> Result<Value> {
+    let file = layout.with_extension("json");
+    write(&file, &value.to_string())?;
+    add(layout, &file, media_type)
 }

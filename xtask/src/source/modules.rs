@@ -40,6 +40,7 @@ pub(crate) struct Room<'a> {
 
 /// The mention of an item in a file.
 pub(crate) struct Mention<'a> {
+    pub(crate) from: &'a Module,
     /// The module whose file defines the item.
     pub(crate) to: Module,
     pub(crate) name: &'a str,
@@ -87,17 +88,19 @@ impl<'a> Crate<'a> {
 
     /// Returns every mention of an item that another file of the crate defines, and none of
     /// modules and of names of other crates.
-    pub(crate) fn mentions(&self, module: &Module) -> Vec<Mention<'_>> {
-        let room = &self.rooms[module];
+    pub(crate) fn mentions<'m>(&'m self, from: &'m Module) -> Vec<Mention<'m>> {
+        let room = &self.rooms[from];
         let uses = room.uses.iter().map(|used| (&used.path, used.line, used.is_public));
         let paths = room.paths.iter().map(|(path, line)| (path, *line, false));
         let mentions = uses.chain(paths).filter_map(|(path, line, is_passed_on)| {
-            match self.find(module, path, false, &mut BTreeSet::new())? {
-                Found::Item(to) => Some(Mention { to, name: path.last()?, line, is_passed_on }),
+            match self.find(from, path, false, &mut BTreeSet::new())? {
+                Found::Item(to) => {
+                    Some(Mention { from, to, name: path.last()?, line, is_passed_on })
+                }
                 Found::Module(_) => None,
             }
         });
-        mentions.filter(|mention| mention.to != *module).collect()
+        mentions.filter(|mention| mention.to != *from).collect()
     }
 
     /// Follows a path from `module`, through what is passed on. A path has come from elsewhere if

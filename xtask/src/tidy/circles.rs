@@ -9,20 +9,11 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::finding::Finding;
-use crate::source::{Crate, Module, Room, Tree, crates};
-
-/// A file's use of an item that another file of the crate defines.
-struct Arrow<'a> {
-    from: &'a Module,
-    to: Module,
-    name: &'a str,
-    /// Line number, from 1.
-    line: usize,
-}
+use crate::source::{Crate, Mention, Module, Room, Tree, crates};
 
 /// The arrows between the parts of a module, one for each two parts. A part is named by its module,
 /// the module's own file by [`OWN`].
-type Graph<'a> = BTreeMap<(&'a str, &'a str), &'a Arrow<'a>>;
+type Graph<'a> = BTreeMap<(&'a str, &'a str), &'a Mention<'a>>;
 
 const OWN: &str = "";
 
@@ -31,7 +22,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 fn circles(within: &Crate) -> Vec<Finding> {
-    let arrows: Vec<Arrow> = within.rooms.keys().flat_map(|from| arrows(within, from)).collect();
+    let arrows: Vec<Mention> = within.rooms.keys().flat_map(|from| arrows(within, from)).collect();
     let mut findings = Vec::new();
     for (module, room) in &within.rooms {
         let graph = graph(module, &arrows);
@@ -44,14 +35,14 @@ fn circles(within: &Crate) -> Vec<Finding> {
     findings
 }
 
-fn arrows<'a>(within: &'a Crate, from: &'a Module) -> Vec<Arrow<'a>> {
-    let mentions = within.mentions(from).into_iter();
-    let used = mentions.filter(|mention| !(mention.is_passed_on && mention.to.starts_with(from)));
-    used.map(|used| Arrow { from, to: used.to, name: used.name, line: used.line }).collect()
+fn arrows<'a>(within: &'a Crate, from: &'a Module) -> Vec<Mention<'a>> {
+    let mut used = within.mentions(from);
+    used.retain(|mention| !(mention.is_passed_on && mention.to.starts_with(from)));
+    used
 }
 
 /// Returns the arrows between the parts of one module, the first of each.
-fn graph<'a>(module: &Module, arrows: &'a [Arrow<'a>]) -> Graph<'a> {
+fn graph<'a>(module: &Module, arrows: &'a [Mention<'a>]) -> Graph<'a> {
     let mut graph = Graph::new();
     for arrow in arrows {
         if let (Some(from), Some(to)) = (part(module, arrow.from), part(module, &arrow.to))
@@ -87,7 +78,7 @@ fn way<'a>(graph: &Graph<'a>, from: &'a str, to: &str) -> Option<Vec<&'a str>> {
 }
 
 /// Returns the finding for an arrow, at the `mod` of its room.
-fn finding(within: &Crate, room: &Room, from: &str, back: &[&str], arrow: &Arrow) -> Finding {
+fn finding(within: &Crate, room: &Room, from: &str, back: &[&str], arrow: &Mention) -> Finding {
     let shown =
         |part: &&str| if *part == OWN { "this file".to_owned() } else { format!("`{part}`") };
     let advice = format!(

@@ -12,16 +12,17 @@ pub(super) fn apply(tree: &Tree, mut findings: Vec<Finding>) -> Vec<Finding> {
     let Some(list) = tree.file(LIST) else { return findings };
     let mut complaints = Vec::new();
     for (line, entry) in entries(list) {
-        let Some(exception) = Exception::parse(entry) else {
+        let Some((path, rule, excused)) = parsed(entry) else {
             let advice = "write `path rule number reason`";
             complaints.push(Finding::new(LIST, line, RULE, advice));
             continue;
         };
-        let count = findings.iter().filter(|finding| exception.covers(finding)).count();
-        if count <= exception.count {
-            findings.retain(|finding| !exception.covers(finding));
+        let is_covered = |finding: &Finding| finding.path == path && finding.rule == rule;
+        let count = findings.iter().filter(|finding| is_covered(finding)).count();
+        if count <= excused {
+            findings.retain(|finding| !is_covered(finding));
         }
-        if count < exception.count {
+        if count < excused {
             let advice = format!("only {count} left: lower the number, or delete the line at 0");
             complaints.push(Finding::new(LIST, line, RULE, advice));
         }
@@ -30,26 +31,13 @@ pub(super) fn apply(tree: &Tree, mut findings: Vec<Finding>) -> Vec<Finding> {
     findings
 }
 
-/// One line of the list: this many findings of one rule in one file are excused, for a reason.
-struct Exception<'a> {
-    path: &'a str,
-    rule: &'a str,
-    count: usize,
-}
-
-impl<'a> Exception<'a> {
-    /// Parses an entry; `None` if a part is missing, the reason included.
-    fn parse(entry: &'a str) -> Option<Exception<'a>> {
-        let mut words = entry.split_whitespace();
-        let (path, rule) = (words.next()?, words.next()?);
-        let count = words.next()?.parse().ok()?;
-        words.next()?;
-        Some(Exception { path, rule, count })
-    }
-
-    fn covers(&self, finding: &Finding) -> bool {
-        finding.path == self.path && finding.rule == self.rule
-    }
+/// Returns the path, the rule and the number of findings that an entry excuses; `None` if a part is
+/// missing, the reason included.
+fn parsed(entry: &str) -> Option<(&str, &str, usize)> {
+    let [path, rule, count, _, ..] = entry.split_whitespace().collect::<Vec<_>>()[..] else {
+        return None;
+    };
+    Some((path, rule, count.parse().ok()?))
 }
 
 fn entries(list: &File) -> impl Iterator<Item = (usize, &str)> {

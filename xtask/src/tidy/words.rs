@@ -3,25 +3,17 @@
 use super::finding::Finding;
 use crate::source::{File, Tree};
 
-/// A set of pages and its limit.
-struct Limit {
-    /// Path that a finding names.
-    path: &'static str,
-    what: &'static str,
-    holds: fn(&str) -> bool,
-    words_max: usize,
-}
-
-const LIMITS: [Limit; 3] = [
-    Limit { path: "METHOD.md", what: "it", holds: |path| path == "METHOD.md", words_max: 9_000 },
-    Limit { path: "docs/README.md", what: "docs/*.md", holds: is_doc, words_max: 24_000 },
-    Limit { path: "README.md", what: "all Markdown", holds: |_| true, words_max: 82_000 },
+/// The path that a finding names, the set of pages, and its limit.
+const LIMITS: [(&str, &str, fn(&str) -> bool, usize); 3] = [
+    ("METHOD.md", "it", |path| path == "METHOD.md", 9_000),
+    ("docs/README.md", "docs/*.md", is_doc, 24_000),
+    ("README.md", "all Markdown", |_| true, 82_000),
 ];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let pages = || tree.files.iter().filter(|file| file.path.ends_with(".md"));
     let mut findings = Vec::new();
-    for Limit { path, what, holds, words_max } in LIMITS {
+    for (path, what, holds, words_max) in LIMITS {
         let words: usize = pages().filter(|page| holds(&page.path)).map(words).sum();
         if words > words_max {
             let advice = format!("{what} has {words} words, {words_max} at most: cut idle ones");

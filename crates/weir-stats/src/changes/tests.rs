@@ -18,7 +18,7 @@ fn history(seed: u64, draw: Draw, segments: &[(usize, f64)]) -> Vec<f64> {
 }
 
 fn found(values: &[f64]) -> Vec<ChangePoint> {
-    change_points(values, &Sensitivity::default()).expect("positive numbers")
+    change_points(values).expect("positive numbers")
 }
 
 fn indices(values: &[f64]) -> Vec<usize> {
@@ -59,10 +59,9 @@ fn noise_has_no_changes() {
             let is_changed =
                 |seed: &u64| !found(&history(*seed, draw, &[(runs, 100.0)])).is_empty();
             // 3% or more matters; without that limit the significance alone must do.
-            let strict = Sensitivity { change_min: 0.0, ..Sensitivity::default() };
             let is_significant = |seed: &u64| {
                 let values = history(*seed, draw, &[(runs, 100.0)]);
-                change_points(&values, &strict).is_some_and(|found| !found.is_empty())
+                change_points_of(&values, 0.0).is_some_and(|found| !found.is_empty())
             };
             let (changed, significant) =
                 ((0..200).filter(is_changed).count(), (0..200).filter(is_significant).count());
@@ -103,8 +102,7 @@ fn heavy_tails() {
 fn small_changes_do_not_count() {
     let values = history(5, Noise::normal, &[(200, 100.0), (200, 102.0)]);
     assert_eq!(indices(&values), []);
-    let all = Sensitivity { change_min: 0.0, ..Sensitivity::default() };
-    let all = change_points(&values, &all).expect("positive numbers");
+    let all = change_points_of(&values, 0.0).expect("positive numbers");
     assert_eq!(all.len(), 1, "{all:?}");
     assert!(all[0].index.abs_diff(200) <= 10, "{all:?}");
 }
@@ -148,6 +146,6 @@ fn the_ends_of_the_input() {
     assert_eq!(found(&[1.0]), []);
     assert_eq!(found(&[1.0, 1.0, 9.0, 9.0, 9.0]), []);
     for odd in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        assert_eq!(change_points(&[1.0, odd], &Sensitivity::default()), None, "{odd}");
+        assert_eq!(change_points(&[1.0, odd]), None, "{odd}");
     }
 }
