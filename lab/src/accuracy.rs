@@ -8,7 +8,6 @@
 
 mod curve;
 mod distribution;
-mod h2load;
 mod peers;
 mod plan;
 mod quota;

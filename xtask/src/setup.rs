@@ -49,7 +49,6 @@ pub(crate) fn setup(purpose: &str) -> Result<()> {
 }
 
 /// A required program, and the reason.
-#[derive(Debug)]
 struct Need {
     program: &'static str,
     reason: &'static str,
@@ -174,7 +173,6 @@ fn report(missing: &[(Need, bool)], manager: Option<&Manager>) -> Result<()> {
 }
 
 /// The package manager of a common system: the command that installs the package appended to it.
-#[derive(Debug)]
 struct Manager(&'static str);
 
 const MANAGERS: [Manager; 4] = [

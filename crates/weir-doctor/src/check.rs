@@ -6,7 +6,6 @@ use crate::finding::{Finding, Remedy, Severity};
 use crate::subject::ExaminedSystem;
 
 /// A check of the machine.
-#[derive(Clone, Copy, Debug)]
 pub(crate) struct Check {
     /// Stable name, in kebab case.
     pub(crate) id: &'static str,
@@ -21,7 +20,6 @@ pub(crate) struct Check {
 pub(crate) type Examined = Result<Option<Outcome>, Unreadable>;
 
 /// The outcome of a check that could be made.
-#[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     severity: Severity,
     evidence: String,

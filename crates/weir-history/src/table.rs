@@ -13,7 +13,6 @@ pub struct Layout {
 const GAP: usize = 2;
 
 /// A column of a table.
-#[derive(Clone, Debug)]
 pub(crate) struct TableColumn {
     title: String,
     cells: Vec<String>,

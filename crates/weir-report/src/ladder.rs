@@ -2,7 +2,6 @@
 //! beyond.
 
 /// A line: the bucket that reaches a step.
-#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LadderRow {
     /// Greatest value equivalent to the bucket's values.
     pub(crate) value: u64,

@@ -85,7 +85,6 @@ struct LogSeries<'a> {
 }
 
 /// Test of the border between two adjacent segments.
-#[derive(Clone, Copy)]
 struct Border {
     energy: f64,
     /// `None` if not significant.

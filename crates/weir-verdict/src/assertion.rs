@@ -7,19 +7,15 @@
 mod claim;
 mod comparison;
 mod confidence;
-mod error;
 mod estimate;
-mod longer;
 mod metric;
 mod named;
 mod path;
 mod reason;
-mod section;
 mod share;
 mod unit;
-mod value;
 
 pub use claim::Assertion;
-pub use error::AssertionError;
+pub use metric::AssertionError;
 pub use named::{Better, Measured, NamedMetric};
 pub use share::ShareClaim;

@@ -1,10 +1,10 @@
 //! The judge: a document gets its stationarity, its bounds and its verdict, all of them functions
 //! of what it holds. A loaded or merged document is judged like a fresh one.
 
-use weir_result::document::{BrokenInvariant, MergeError, Unjudged, Verdict};
+use weir_result::document::{BrokenInvariant, MergeError, Rule, RuleOutcome, Unjudged, Verdict};
 use weir_result::{Document, DocumentParts};
 
-use crate::{bounds, delivery, findings, grade, limit, overhead, rules, stationarity, target};
+use crate::{bounds, delivery, grade, limit, overhead, rules, stationarity, target};
 
 /// Assembles the document of these parts, and judges it.
 ///
@@ -47,8 +47,18 @@ pub fn verdict(document: &Document) -> Verdict {
         target,
         load,
         limit,
-        findings: findings::ordered(&rules),
+        findings: findings(&rules),
         client_overhead: overhead::of_all(document),
         rules,
     }
+}
+
+/// Returns ids of the rules that fired: void first, then by weight, then by position.
+fn findings(rules: &[Rule]) -> Vec<String> {
+    let mut fired: Vec<&Rule> = rules.iter().filter(|rule| rule.has_fired()).collect();
+    let rank = |rule: &Rule| u8::from(rule.outcome == RuleOutcome::Void);
+    fired.sort_by(|a, b| {
+        (rank(b), b.weight).partial_cmp(&(rank(a), a.weight)).unwrap_or(std::cmp::Ordering::Equal)
+    });
+    fired.into_iter().map(|rule| rule.id.clone()).collect()
 }

@@ -9,7 +9,6 @@ mod assertion;
 mod bounds;
 mod delayed;
 mod delivery;
-mod findings;
 mod grade;
 mod judge;
 mod limit;

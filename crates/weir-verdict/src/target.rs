@@ -157,7 +157,9 @@ fn most_frequent(document: &Document, sent: u64) -> String {
     }));
     causes.extend(worst_error.map(|(kind, count)| {
         let goaway = refusal(document).filter(|_| kind == RETURNED);
-        let why = goaway.unwrap_or_else(|| error_in_words(kind));
+        let why = goaway.unwrap_or_else(|| {
+            errno::text_of_name(kind).map_or_else(|| kind.replace('_', " "), str::to_owned)
+        });
         (transport_error, format!("{} failed: {why}", share(*count)))
     }));
     let worst = causes.into_iter().max_by_key(|(count, _)| *count);
@@ -172,8 +174,4 @@ fn longest_wait_ns(document: &Document) -> u64 {
         0 => oldest,
         _ => document.plan.timeout_ns,
     }
-}
-
-fn error_in_words(kind: &str) -> String {
-    errno::text_of_name(kind).map_or_else(|| kind.replace('_', " "), str::to_owned)
 }

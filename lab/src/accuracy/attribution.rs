@@ -6,8 +6,8 @@ use anyhow::{Context, Result};
 use weir_result::document::{Limit, LimitedBy};
 use xtask::guard::Guarded;
 
-use super::link::{Link, SERVER_ADDRESS, Slowness};
-use crate::rig::{Fixture, Section, answers, free_address, pinned, python, timed};
+use super::link::{self, Link, SERVER_ADDRESS, Slowness};
+use crate::rig::{Fixture, Section, answers, clients, free_address, pinned, python, timed};
 
 /// Runs of each scenario, and the number of them that must name the right limit.
 const RUNS: usize = 20;
@@ -138,7 +138,7 @@ fn run(fixture: &Fixture, scenario: &Scenario) -> Result<Limit> {
     let (server, url) = serve(fixture, scenario)?;
     let spinners: Vec<Guarded> =
         (0..scenario.spinners).map(|_| fixture.spin(1.0)).collect::<Result<_>>()?;
-    let mut words = if link.is_some() { Link::at_client()? } else { Vec::new() };
+    let mut words = if link.is_some() { link::within(link::CLIENT)? } else { Vec::new() };
     words.extend(pinned(fixture.placement.client, &fixture.weir));
     let window_s = fixture.span(3.0, 2.0);
     let flags = format!("{} -d{window_s}s --warmup 500ms --format json", scenario.load);
@@ -146,8 +146,7 @@ fn run(fixture: &Fixture, scenario: &Scenario) -> Result<Limit> {
     words.extend(flags.split_whitespace().chain([&*url]).map(OsString::from));
     let stdout = timed(&words, &[0, 1])?.stdout;
     drop((spinners, server, link));
-    let document = weir_verdict::from_json(stdout.as_bytes());
-    Ok(document.context("failed to read weir's document")?.verdict.limit)
+    Ok(clients::document(&stdout)?.verdict.limit)
 }
 
 /// Starts the scenario's server and returns it with its URL.
@@ -161,7 +160,7 @@ fn serve(fixture: &Fixture, scenario: &Scenario) -> Result<(Guarded, String)> {
         return Ok((server, format!("http://{address}/")));
     };
     let is_far = scenario.slowness.is_some();
-    let mut words = if is_far { Link::at_server()? } else { Vec::new() };
+    let mut words = if is_far { link::within(link::SERVER)? } else { Vec::new() };
     words.extend(pinned(cpu, &fixture.weir));
     let host = if is_far { SERVER_ADDRESS } else { "127.0.0.1" };
     let flags = format!("serve --threads 1 --listen {host}:0 {flags}");

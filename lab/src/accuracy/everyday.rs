@@ -23,32 +23,23 @@ enum CommandTarget {
     Slow,
 }
 
-/// An everyday command with its target.
-struct Everyday {
-    name: &'static str,
-    flags: &'static str,
-    target: CommandTarget,
-}
-
-const fn everyday(name: &'static str, flags: &'static str, target: CommandTarget) -> Everyday {
-    Everyday { name, flags, target }
-}
+type Everyday = (&'static str, &'static str, CommandTarget);
 
 const COMMANDS: [Everyday; 14] = [
-    everyday("default", "-d3s", CommandTarget::Page),
-    everyday("-t1 -c10", "-t1 -c10 -d3s", CommandTarget::Page),
-    everyday("-c50", "-c50 -d3s", CommandTarget::Page),
-    everyday("-c500", "-c500 -d3s", CommandTarget::Page),
-    everyday("-n 10000", "-n 10000", CommandTarget::Page),
-    everyday("-R 100", "-R 100 -d3s", CommandTarget::Page),
-    everyday("-R 1000", "-R 1000 -d3s", CommandTarget::Page),
-    everyday("-R 5000 -c50", "-R 5000 -c50 -d3s", CommandTarget::Page),
-    everyday("-R 20k -c100", "-R 20k -c100 -d3s", CommandTarget::Page),
-    everyday("128 KiB file", "-d3s", CommandTarget::Large),
-    everyday("https", "-d3s --insecure", CommandTarget::Https),
-    everyday("404", "-d3s", CommandTarget::Missing),
-    everyday("slow server", "-c50 -d3s", CommandTarget::Slow),
-    everyday("pinned", "--pin -c50 -d3s", CommandTarget::Page),
+    ("default", "-d3s", CommandTarget::Page),
+    ("-t1 -c10", "-t1 -c10 -d3s", CommandTarget::Page),
+    ("-c50", "-c50 -d3s", CommandTarget::Page),
+    ("-c500", "-c500 -d3s", CommandTarget::Page),
+    ("-n 10000", "-n 10000", CommandTarget::Page),
+    ("-R 100", "-R 100 -d3s", CommandTarget::Page),
+    ("-R 1000", "-R 1000 -d3s", CommandTarget::Page),
+    ("-R 5000 -c50", "-R 5000 -c50 -d3s", CommandTarget::Page),
+    ("-R 20k -c100", "-R 20k -c100 -d3s", CommandTarget::Page),
+    ("128 KiB file", "-d3s", CommandTarget::Large),
+    ("https", "-d3s --insecure", CommandTarget::Https),
+    ("404", "-d3s", CommandTarget::Missing),
+    ("slow server", "-c50 -d3s", CommandTarget::Slow),
+    ("pinned", "--pin -c50 -d3s", CommandTarget::Page),
 ];
 
 /// The facts of one run.
@@ -79,39 +70,33 @@ pub(super) fn everyday_commands(fixture: &Fixture) -> Result<Section> {
     let servers = Targets::start(fixture)?;
     let mut stable = 0;
     for command in &COMMANDS {
-        let mut reported = Vec::new();
+        let (name, ..) = command;
+        let mut told = Vec::new();
         for _ in 0..runs {
             reported.push(servers.run(fixture, command)?);
         }
         let grades = counted(reported.iter().map(|reported| reported.grade.in_words()));
         let modal = grades.values().max().copied().unwrap_or(0);
         stable += modal;
-        let printed = reported.iter().filter(|reported| reported.has_percentiles).count();
+        let printed = told.iter().filter(|told| told.has_percentiles).count();
+        let last = told.iter().rev().find(|told| !told.reason.is_empty());
         section.row(&[
-            ("command", &format!("`{}`", command.name)),
+            ("command", &format!("`{name}`")),
             ("grades", &in_words(&grades)),
             (
                 "limit",
                 &in_words(&counted(reported.iter().map(|reported| reported.limit.in_words()))),
             ),
             ("p50 and p99", &format!("{printed} of {runs}")),
-            (
-                "last reason",
-                &reported
-                    .iter()
-                    .rev()
-                    .map(|reported| reported.reason.clone())
-                    .find(|why| !why.is_empty())
-                    .unwrap_or_default(),
-            ),
+            ("last reason", &last.map_or("", |told| &told.reason)),
         ]);
         let void = grades.get(Grade::Void.in_words()).copied().unwrap_or(0);
-        section.must_if_quiet(void == 0, || format!("{}: {void} runs are void", command.name));
+        section.must_if_quiet(void == 0, || format!("{name}: {void} runs are void"));
         section.must_if_quiet(modal >= same_least, || {
-            format!("{}: grades differ: {}", command.name, in_words(&grades))
+            format!("{name}: grades differ: {}", in_words(&grades))
         });
         section.must(printed == runs, || {
-            format!("{}: {printed} of {runs} reports print p50 and p99", command.name)
+            format!("{name}: {printed} of {runs} reports print p50 and p99")
         });
     }
     section.must_if_quiet(stable >= stable_least, || {
@@ -168,12 +153,12 @@ impl Targets {
         }
     }
 
-    fn run(&self, fixture: &Fixture, command: &Everyday) -> Result<CommandRun> {
+    fn run(&self, fixture: &Fixture, &(name, flags, target): &Everyday) -> Result<CommandRun> {
         let file = fixture.directory.join("everyday.json");
-        eprintln!("accuracy: weir {}", command.name);
-        let url = self.url(command.target);
+        eprintln!("accuracy: weir {name}");
+        let url = self.url(target);
         let mut words = vec![fixture.weir.clone().into_os_string()];
-        words.extend(command.flags.split_whitespace().map(OsString::from));
+        words.extend(flags.split_whitespace().map(OsString::from));
         words.extend(["-o".into(), file.clone().into(), url.into()]);
         let report = timed(&words, &[0, 1])?.stdout;
         let verdict = weir_verdict::load(&file).context("failed to read weir's document")?.verdict;
@@ -181,7 +166,7 @@ impl Targets {
             grade: verdict.grade,
             reason: verdict.reason,
             limit: verdict.limit.by,
-            has_percentiles: (command.target != CommandTarget::Missing
+            has_percentiles: (target != CommandTarget::Missing
                 || report.contains("Latency of bad responses"))
                 && ["p50", "p99"].iter().all(|name| prints(&report, name)),
         };

@@ -1,7 +1,6 @@
 //! V10, V12: servers that never respond or that drop connections on purpose, counted on both sides.
 
 use anyhow::{Context, Result};
-use weir_result::Document;
 use weir_result::document::Accounting;
 use weir_result::quantile::Bound;
 
@@ -89,7 +88,8 @@ pub(super) fn resets(fixture: &Fixture) -> Result<Section> {
             let sent = document.accounting.sent.total;
             let planned = document.accounting.planned;
             let errors = document.accounting.transport_error;
-            let (made, seen) = (unanswered(usize::MAX), all_errors(&document));
+            let (made, seen) =
+                (unanswered(usize::MAX), document.series.iter().map(|of| of.errors).sum::<u64>());
             let broken = unanswered(planned as usize);
             let name = format!("`{load}`, {faults}");
             section.row(&[
@@ -119,9 +119,4 @@ pub(super) fn resets(fixture: &Fixture) -> Result<Section> {
         thousands(section.sum("seen by weir"))
     ));
     Ok(section)
-}
-
-/// Returns the errors of all phases.
-fn all_errors(document: &Document) -> u64 {
-    document.series.iter().map(|interval| interval.errors).sum()
 }

@@ -12,8 +12,8 @@ use xtask::shell::{need_program, run};
 use crate::rig::python;
 
 /// Names of the namespaces; one program at a time uses them.
-const CLIENT: &str = "weir-client";
-const SERVER: &str = "weir-server";
+pub(super) const CLIENT: &str = "weir-client";
+pub(super) const SERVER: &str = "weir-server";
 
 /// Addresses of the two ends.
 const CLIENT_ADDRESS: &str = "10.99.0.1";
@@ -70,16 +70,6 @@ impl Link {
         }
         Ok(link)
     }
-
-    /// Returns the words that run the command after them at the client's end.
-    pub(super) fn at_client() -> Result<Vec<OsString>> {
-        within(CLIENT)
-    }
-
-    /// Returns the words that run the command after them at the server's end.
-    pub(super) fn at_server() -> Result<Vec<OsString>> {
-        within(SERVER)
-    }
 }
 
 impl Drop for Link {
@@ -89,7 +79,7 @@ impl Drop for Link {
 }
 
 /// Returns the words that run the command after them in a namespace.
-fn within(namespace: &str) -> Result<Vec<OsString>> {
+pub(super) fn within(namespace: &str) -> Result<Vec<OsString>> {
     let ip = need_program("ip", "accuracy")?.into_os_string();
     Ok([ip].into_iter().chain(["netns", "exec", namespace].map(OsString::from)).collect())
 }

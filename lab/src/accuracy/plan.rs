@@ -7,7 +7,6 @@ use super::rows::{self, Pair, RequestRow};
 use crate::rig::Record;
 
 /// A uniform plan, whose slot i was due at `start + (2i + 1) / 2R` (METHOD 1.3).
-#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct UniformPlan {
     pub(super) rate_rps: f64,
     pub(super) warmup_s: f64,
@@ -15,7 +14,7 @@ pub(super) struct UniformPlan {
 }
 
 impl UniformPlan {
-    fn due_ns(self, slot: usize) -> f64 {
+    fn due_ns(&self, slot: usize) -> f64 {
         (slot as f64 + 0.5) * 1e9 / self.rate_rps
     }
 
@@ -27,7 +26,7 @@ impl UniformPlan {
     /// The plan's start is the latest for which no request arrives before it was due. Its error is
     /// the fastest delivery of any request, some tens of µs, by which every result is too small and
     /// none is too large.
-    pub(super) fn responses_ns(self, rows: &[RequestRow], log: &[Record]) -> Result<Vec<f64>> {
+    pub(super) fn responses_ns(&self, rows: &[RequestRow], log: &[Record]) -> Result<Vec<f64>> {
         let slots = |seconds: f64| (seconds * self.rate_rps).round() as usize;
         let (first, end) = (slots(self.warmup_s), slots(self.warmup_s + self.duration_s));
         let mut pairs = rows::join(rows, log)?;

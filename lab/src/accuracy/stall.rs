@@ -1,18 +1,19 @@
 //! V5, V7, V11: a server that stalls under a load that follows a plan. The quantiles of the
 //! response time are a straight line, known in advance.
 
-use std::thread;
+use std::ffi::OsString;
 use std::time::Duration;
+use std::{fs, thread};
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
+use xtask::shell::need_program;
 
 use super::curve::{self, Curve};
 use super::distribution::{self, Distribution};
-use super::h2load;
 use super::plan::UniformPlan;
 use super::rows;
 use super::theory::Stall;
-use crate::rig::{Fixture, Over, Peer, Section, Table, freeze, seconds, thousands};
+use crate::rig::{Fixture, Over, Peer, Section, Table, freeze, pinned, seconds, thousands, timed};
 
 /// Returns the rate and the connections of the load over this protocol.
 fn load(over: Over) -> (f64, u32) {
@@ -207,7 +208,7 @@ fn beside_h2load(
     // It expects a rate for each connection.
     let share = rate_rps / f64::from(connections);
     let load = format!("-t1 -c{connections} -m{streams} -D{} --rps {share}", stall.window_s);
-    let times_s = h2load::times_s(fixture, &load, &server.url)?;
+    let times_s = h2load_times_s(fixture, &load, &server.url)?;
     let mut table = Table::default();
     for p in quantiles(stall, false).into_iter().chain([1.0]) {
         let name = if p < 1.0 { format!("p{}", (p * 1e5).round() / 1e3) } else { "max".to_owned() };
@@ -241,6 +242,29 @@ fn longest_run(times_s: &[f64], limit_s: f64) -> usize {
     times_s.split(|s| *s < limit_s).map(<[f64]>::len).max().unwrap_or(0)
 }
 
+/// Runs a load with these flags, and returns the times of its requests in seconds, sorted.
+fn h2load_times_s(fixture: &Fixture, flags: &str, url: &str) -> Result<Vec<f64>> {
+    let log = fixture.directory.join("h2load.tsv");
+    // It appends to a log that is there.
+    fs::remove_file(&log).ok();
+    eprintln!("accuracy: h2load {flags}");
+    let mut words = pinned(fixture.placement.client, &need_program("h2load", "accuracy")?);
+    words.extend(flags.split_whitespace().map(OsString::from));
+    words.extend([format!("--log-file={}", log.display()), url.to_owned()].map(OsString::from));
+    timed(&words, &[0])?;
+    let text = fs::read_to_string(&log).context("h2load has written no log")?;
+    let mut times: Vec<f64> = text.lines().filter_map(h2load_time_s).collect();
+    ensure!(!times.is_empty(), "h2load's log has no request");
+    times.sort_by(f64::total_cmp);
+    Ok(times)
+}
+
+/// Reads a line of the log: the start, the status, and the microseconds until the response's end.
+fn h2load_time_s(line: &str) -> Option<f64> {
+    let us: f64 = line.split('\t').nth(2)?.trim().parse().ok()?;
+    Some(us / 1e6)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,5 +274,11 @@ mod tests {
         assert_eq!(longest_run(&[0.0, 2.0, 0.0, 2.0, 2.0, 2.0, 0.0], 1.0), 3);
         assert_eq!(longest_run(&[0.0], 1.0), 0);
         assert_eq!(longest_run(&[2.0], 1.0), 1);
+    }
+
+    #[test]
+    fn lines_of_the_log_are_read() {
+        assert_eq!(h2load_time_s("1700000000000000\t200\t1500"), Some(0.0015));
+        assert_eq!(h2load_time_s(""), None);
     }
 }

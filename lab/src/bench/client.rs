@@ -7,8 +7,10 @@ use std::ffi::OsString;
 
 use anyhow::{Context, Result, ensure};
 
-use super::load::{ClosedLoad, Lifetime};
-use crate::rig::{ClientRun, Fixture, Peer, Server, ServerCounts, failures, pinned, show, timed};
+use super::load::ClosedLoad;
+use crate::rig::{
+    ClientRun, Fixture, Peer, Server, ServerCounts, clients, failures, pinned, show, timed,
+};
 
 /// A program with its flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,8 +78,7 @@ impl Client {
     fn check(self, stdout: &str) -> Result<()> {
         match self {
             Client::Weir(_) => {
-                let document = weir_verdict::from_json(stdout.as_bytes());
-                let failures = failures(&document.context("failed to read weir's document")?);
+                let failures = failures(&clients::document(stdout)?);
                 ensure!(failures == 0, "{failures} requests failed");
             }
             Client::Peer(Peer::Wrk) => {
@@ -105,7 +106,7 @@ fn weir_words(load: &ClosedLoad, flags: &[&str], seconds: u32, url: &str) -> Vec
         words.push("--insecure".into());
     }
     let names_an_end = flags.contains(&"--close");
-    if load.lifetime == Lifetime::Request && !names_an_end {
+    if load.is_closing && !names_an_end {
         words.extend(["-H", "Connection: close"].map(OsString::from));
     }
     words.extend(flags.iter().map(OsString::from));
@@ -118,15 +119,12 @@ fn weir_words(load: &ClosedLoad, flags: &[&str], seconds: u32, url: &str) -> Vec
 fn check_connections(load: &ClosedLoad, counts: ServerCounts) -> Result<()> {
     let ServerCounts { accepted, requests } = counts;
     ensure!(requests > 0, "it sent nothing");
-    match load.lifetime {
-        Lifetime::Run => {
-            let most = u64::from(load.connections) * 2 + 10;
-            ensure!(accepted <= most, "{accepted} connections for {}", load.connections);
-        }
-        Lifetime::Request => {
-            let least = requests - requests / 50;
-            ensure!(accepted >= least, "{accepted} connections for {requests} requests");
-        }
+    if load.is_closing {
+        let least = requests - requests / 50;
+        ensure!(accepted >= least, "{accepted} connections for {requests} requests");
+    } else {
+        let most = u64::from(load.connections) * 2 + 10;
+        ensure!(accepted <= most, "{accepted} connections for {}", load.connections);
     }
     Ok(())
 }

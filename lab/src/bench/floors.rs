@@ -15,7 +15,6 @@ const NGINX_MEAN_MIN: f64 = 1.05;
 const OTHERS_MEAN_MIN: f64 = 1.0;
 
 /// One load on one server, with ratios of requests/s of weir to wrk from paired rounds.
-#[derive(Clone, Debug)]
 pub(super) struct ComparedLoad {
     pub(super) name: String,
     pub(super) is_nginx: bool,
@@ -25,7 +24,6 @@ pub(super) struct ComparedLoad {
 }
 
 /// A condition and its result; `None` with too few rounds.
-#[derive(Clone, Debug, PartialEq)]
 pub(super) struct SpeedFloor {
     pub(super) text: String,
     pub(super) holds: Option<bool>,

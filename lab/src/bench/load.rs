@@ -14,28 +14,13 @@ pub(super) struct ClosedLoad {
     pub(super) http2: bool,
     /// Length of the responses' bodies, or the server's default.
     pub(super) body_bytes: Option<u32>,
-    pub(super) lifetime: Lifetime,
-}
-
-/// Lifetime of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lifetime {
-    /// The whole run.
-    Run,
-    /// One request; the server closes the connection because of `Connection: close`.
-    Request,
+    pub(super) is_closing: bool,
 }
 
 impl ClosedLoad {
     /// Returns a load with one request at a time on each connection, which stays open.
     pub(super) const fn of(connections: u32) -> ClosedLoad {
-        ClosedLoad {
-            connections,
-            depth: 1,
-            http2: false,
-            body_bytes: None,
-            lifetime: Lifetime::Run,
-        }
+        ClosedLoad { connections, depth: 1, http2: false, body_bytes: None, is_closing: false }
     }
 
     pub(super) const fn pipelined(self, depth: u32) -> ClosedLoad {
@@ -52,7 +37,7 @@ impl ClosedLoad {
     }
 
     pub(super) const fn closing(self) -> ClosedLoad {
-        ClosedLoad { lifetime: Lifetime::Request, ..self }
+        ClosedLoad { is_closing: true, ..self }
     }
 
     pub(super) fn url(&self, server: &Server) -> String {
@@ -74,10 +59,7 @@ impl fmt::Display for ClosedLoad {
             Some(bytes) => write!(f, ", {} KiB", bytes >> 10)?,
             None => {}
         }
-        match self.lifetime {
-            Lifetime::Run => Ok(()),
-            Lifetime::Request => f.write_str(", one request each"),
-        }
+        f.write_str(if self.is_closing { ", one request each" } else { "" })
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::load::{ClosedLoad, Lifetime};
+use super::load::ClosedLoad;
 use crate::rig::Peer;
 
 /// Programs in the order of tables. wrk is compared with weir in separate tables.
@@ -27,8 +27,7 @@ impl Peer {
         url: &str,
         directory: &Path,
     ) -> Result<Option<Vec<OsString>>> {
-        let ClosedLoad { connections, depth, http2, lifetime, .. } = *load;
-        let closes = lifetime == Lifetime::Request;
+        let ClosedLoad { connections, depth, http2, is_closing: closes, .. } = *load;
         let mut words = match self {
             Peer::Weir | Peer::Wrk2 => return Ok(None),
             Peer::Wrk => format!("-t1 -c{connections} -d{seconds}s"),

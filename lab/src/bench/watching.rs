@@ -133,8 +133,7 @@ fn run(fixture: &Fixture, cpu: Option<u32>, url: &str, is_watched: bool) -> Resu
     let reader = is_watched.then(|| Reader::start(endpoint));
     let timed = timed(&words, &[0, 3])?;
     let fetched = reader.map_or(0, Reader::finish);
-    let json = fs::read(&document).context("failed to read weir's document")?;
-    let document = weir_verdict::from_json(&json).context("failed to read weir's document")?;
+    let document = weir_verdict::load(&document).context("failed to read weir's document")?;
     if is_watched {
         // A run that no one reads costs less.
         let lines = fs::read_to_string(&lines).context("failed to read weir's lines")?;

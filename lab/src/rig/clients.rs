@@ -75,6 +75,11 @@ pub(crate) fn resident_mib(document: &Document) -> f64 {
     document.run.client.max_resident_bytes as f64 / f64::from(1 << 20)
 }
 
+/// Reads the document that weir printed.
+pub(crate) fn document(stdout: &str) -> Result<Document> {
+    weir_verdict::from_json(stdout.as_bytes()).context("failed to read weir's document")
+}
+
 /// Runs weir with these options and reads its document. All defaults stay on: time stamps, machine
 /// checks and the verdict are part of the cost of a run.
 pub(crate) fn weir(
@@ -87,8 +92,7 @@ pub(crate) fn weir(
     words.extend(options.iter().map(OsString::from));
     words.extend(["--format", "json", url].map(OsString::from));
     let timed = timed(&words, &[0])?;
-    let document = weir_verdict::from_json(timed.stdout.as_bytes());
-    let document = document.context("failed to read weir's document")?;
+    let document = document(&timed.stdout)?;
     let requests = document.accounting.sent.total;
     ensure!(requests > 0, "weir sent nothing: {}", show(&words));
     Ok((ClientRun::of(requests, &timed), document))

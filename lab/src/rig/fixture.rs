@@ -268,8 +268,7 @@ impl RunningWeir {
             Some(0 | 1 | 3) => {}
             _ => bail!("weir ended with {status}"),
         }
-        let document = weir_verdict::from_json(text.as_bytes());
-        let document = document.context("failed to read weir's document")?;
+        let document = clients::document(&text)?;
         self.waited.set(self.waited.get().max(run_delay(&document)));
         Ok(document)
     }

@@ -71,7 +71,6 @@ impl Pressure {
 }
 
 /// CPU time lost to others over an interval; none if the kernel does not report it.
-#[derive(Clone, Copy, Debug)]
 pub(crate) struct Taken {
     /// Share of the CPUs' time that the hypervisor gave to others.
     steal: Option<f64>,
@@ -102,7 +101,7 @@ impl fmt::Display for Taken {
 
 /// When, at which commit and on which machine a case is measured. Entries of one page may come from
 /// several machines.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Occasion {
     pub(crate) date: String,
     pub(crate) commit: String,

@@ -4,7 +4,6 @@ use anyhow::{Context, Result, bail, ensure};
 use xtask::measured::Page;
 
 /// Selection of cases, and their length.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
     /// True for short runs: a smoke test or a first estimate.
     pub(crate) is_quick: bool,

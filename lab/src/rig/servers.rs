@@ -40,7 +40,6 @@ pub(crate) struct ServerCounts {
 }
 
 /// Program of a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Nginx,
     Weir,
@@ -232,7 +231,6 @@ impl Server {
 }
 
 /// Protocol in front of the private nginx.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transport {
     /// HTTP/1.1 in the clear.
     Plain,

@@ -13,7 +13,6 @@ use anyhow::{Context, Result, anyhow, ensure};
 use crate::shell::{show, target_dir};
 
 /// A command that has been started.
-#[derive(Debug)]
 pub(super) struct Beside {
     name: String,
     shown: String,

@@ -14,7 +14,6 @@ use crate::shell::{cargo, host, root, run};
 pub(super) const PACKAGE: &str = "weir-load";
 
 /// A clone of the commit.
-#[derive(Debug)]
 pub(super) struct Checkout {
     pub(super) source: PathBuf,
     /// Directory for what is built, not below the source.

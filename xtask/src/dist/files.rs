@@ -30,7 +30,6 @@ const COMPLETIONS: [(&str, &str, &str); 3] = [
 ];
 
 /// A directory with the files: texts, `man/*.1`, `completions/*`.
-#[derive(Debug)]
 pub(super) struct Files<'a> {
     pub(super) release: &'a Release,
     pub(super) checkout: &'a Checkout,

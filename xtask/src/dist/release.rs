@@ -7,8 +7,7 @@ use anyhow::Result;
 
 use crate::shell::{output, root, target_dir};
 
-/// The commit whose packages are made, and the directories of the work.
-#[derive(Debug)]
+/// The commit of which packages are made, and the places of the work.
 pub(super) struct Release {
     pub(super) version: String,
     pub(super) commit: String,

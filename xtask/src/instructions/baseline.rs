@@ -12,7 +12,6 @@ use crate::shell::root;
 const FILE: &str = "xtask/src/instructions/baseline.json";
 
 /// The counts, in the order of their names.
-#[derive(Debug)]
 pub(super) struct Baseline {
     /// Compiler version of the counts.
     pub(super) compiler: Option<String>,

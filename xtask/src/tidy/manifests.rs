@@ -37,7 +37,6 @@ pub(super) enum DependencyKind {
 }
 
 /// One line of a dependency table.
-#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Dependency<'a> {
     pub(super) name: &'a str,
     pub(super) used: DependencyKind,

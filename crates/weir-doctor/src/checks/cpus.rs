@@ -163,7 +163,8 @@ pub(super) fn siblings(subject: &ExaminedSystem<'_>) -> Examined {
 
 /// The frequency policy of the usable CPUs: governor and energy preference.
 pub(super) fn governor(subject: &ExaminedSystem<'_>) -> Examined {
-    /// Drivers whose `powersave` chooses frequencies by load. That of others is the lowest frequency.
+    /// Drivers whose `powersave` chooses frequencies by load. That of others is the lowest
+    /// frequency.
     const ACTIVE_DRIVERS: [&str; 2] = ["intel_pstate", "amd-pstate-epp"];
     /// Energy preferences that trade speed away.
     const SAVING: [&str; 2] = ["power", "balance_power"];

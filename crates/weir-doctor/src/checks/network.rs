@@ -126,7 +126,8 @@ fn queue(
 pub(super) fn conntrack(subject: &ExaminedSystem<'_>) -> Examined {
     const COUNT: &str = "proc/sys/net/netfilter/nf_conntrack_count";
     const MAX: &str = "proc/sys/net/netfilter/nf_conntrack_max";
-    /// Free entries below which a load with a connection per request fills the table: entries stay for
+    /// Free entries below which a load with a connection per request fills the table: entries stay
+    /// for
     /// minutes after the connection has ended.
     const WARNING_BELOW: u64 = 30_000;
     /// Free entries below which common loads fail.

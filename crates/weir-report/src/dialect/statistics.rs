@@ -8,7 +8,6 @@ use super::Dialect;
 use super::micros::lowest_equivalent;
 
 /// Figures of one line; times in microseconds, rates in 1/s.
-#[derive(Clone, Copy, Debug)]
 pub(super) struct Statistics {
     pub(super) mean: f64,
     /// Sample standard deviation: the squares are divided by one less than the count.

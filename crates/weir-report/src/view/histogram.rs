@@ -39,7 +39,6 @@ pub(super) fn blocks(document: &Document) -> Vec<Block> {
 }
 
 /// The requests between two times.
-#[derive(Debug, PartialEq, Eq)]
 struct Bin {
     low_ns: u64,
     /// None if the bin is open.

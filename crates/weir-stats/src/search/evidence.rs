@@ -54,7 +54,6 @@ impl TellingTrial {
 }
 
 /// The evidence of one or more trials.
-#[derive(Clone, Debug)]
 pub(super) struct TrialEvidence {
     /// Trials that met the objective.
     pub(super) good: usize,

@@ -39,7 +39,6 @@ enum Lean {
 }
 
 /// All rates, in ascending order, and what their trials say.
-#[derive(Debug)]
 pub(super) struct Standings<'s> {
     loads: &'s [RateTrials],
     goal: &'s Goal,

@@ -1,5 +1,6 @@
 //! A claim that a document is judged by: a number, a comparison, a limit.
 
+use std::iter;
 use std::str::FromStr;
 
 use weir_result::document::{AssertionOutcome, AssertionResult, Document};
@@ -7,14 +8,12 @@ use weir_result::quantile::Bound;
 use weir_text::units;
 
 use super::comparison::{COMPARISONS, Relation};
-use super::confidence::{self, LimitSide};
-use super::error::AssertionError;
+use super::confidence::{self, ConfidenceData, Estimate, LimitSide, Missing};
 use super::estimate::estimate;
-use super::metric::AssertedMetric;
+use super::metric::{AssertedMetric, AssertionError};
+use super::reason;
 use super::unit::{Unit, in_words};
-use super::value::{ConfidenceData, Estimate, Missing};
-use super::{longer, reason};
-use weir_text::setting::ASSERT_CONFIDENCE;
+use weir_text::setting::{ASSERT_CONFIDENCE, DURATION, REQUESTS};
 
 /// A claim: a number of the document, a comparison, a limit.
 #[derive(Clone, Debug, PartialEq)]
@@ -160,8 +159,8 @@ impl Assertion {
                     let side = self.side(estimate)?;
                     confidence::of(&estimate.evidence, self.limit, side, times)
                 };
-                let longer = longer::advice(document, |times| at(times) >= Some(least));
-                Some(format!("less certain than {ASSERT_CONFIDENCE} {required}; {longer}"))
+                let longer = longer(document, |times| at(times) >= Some(least));
+                Some(format!("less certain than {ASSERT_CONFIDENCE} {asked}; {longer}"))
             }
             None => Some(format!("no confidence for {ASSERT_CONFIDENCE} {required}: {why_none}")),
         }
@@ -183,6 +182,26 @@ impl Assertion {
         };
         let counts_equal = matches!(self.comparison, Relation::Less | Relation::AtLeast);
         is_shown.then_some(LimitSide { is_below, counts_equal })
+    }
+}
+
+/// Advice on the length of a run that reaches the required confidence. `is_certain` returns true if
+/// a run so many times as long, with the same results, would reach it.
+fn longer(document: &Document, is_certain: impl Fn(f64) -> bool) -> String {
+    /// Longest proposed run, as a multiple of this one; longer ones are not worth proposing.
+    const TIMES_MAX: f64 = 1_000.0;
+    /// Factor between proposals: the estimate is no more precise than a quarter.
+    const STEP: f64 = 1.25;
+    let proposals = iter::successors(Some(STEP), |times| Some(times * STEP));
+    let mut proposals = proposals.take_while(|times| *times <= TIMES_MAX);
+    match (proposals.find(|times| is_certain(*times)), document.plan.requests) {
+        (None, _) => "the limit is too near for a longer run to show it".to_owned(),
+        (Some(times), Some(requests)) => {
+            format!("use {REQUESTS} {}", (requests as f64 * times).ceil())
+        }
+        (Some(times), None) => {
+            format!("use {DURATION} {}s", (document.throughput.window_s * times).ceil())
+        }
     }
 }
 

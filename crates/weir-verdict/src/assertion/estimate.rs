@@ -3,9 +3,9 @@
 use weir_stats::{SliceTail, mean_interval, percentile_interval, t_quantile};
 use weir_text::setting::{CONNECTIONS, DURATION, REQUESTS};
 
+use super::confidence::{ConfidenceData, Estimate, Missing, Tail};
 use super::metric::{AssertedMetric, Class, Figure, ThroughputRate, Time};
 use super::path;
-use super::value::{ConfidenceData, Estimate, Missing, Tail};
 use weir_result::document::{Accounting, Document, Metric as Times, SliceEntry};
 use weir_result::quantile::{Bound, least_count};
 use weir_text::units;
@@ -62,7 +62,10 @@ fn of_percentile(
             count => format!("{} {noun}s have no p{p}", units::count(count)),
         };
         let advice = match time.is_of_connections() {
-            true => needs_connections(p),
+            true => {
+                let needed = least_count(p);
+                format!("it needs {} connections; use {CONNECTIONS} {needed}", units::count(needed))
+            }
             false => needs_requests(p, summary.count, document),
         };
         return Err(Missing { why, advice: Some(advice) });
@@ -94,13 +97,6 @@ fn needs_requests(p: f64, count: u64, document: &Document) -> String {
     }
     let longer_s = (window_s * needed as f64 / count.max(1) as f64).ceil();
     if longer_s > 1e6 { requests } else { format!("{requests}; use {DURATION} {longer_s}s") }
-}
-
-/// Formats the connections that a percentile needs. A longer run opens no more of them, unless they
-/// are renewed.
-fn needs_connections(p: f64) -> String {
-    let needed = least_count(p);
-    format!("it needs {} connections; use {CONNECTIONS} {needed}", units::count(needed))
 }
 
 fn of_rate(rate: ThroughputRate, document: &Document) -> Estimate {

@@ -1,7 +1,7 @@
 //! The numbers of a document that have a name of their own, and these names. A dotted name that is
 //! none of these is a path into the document.
 
-use super::section::SECTIONS;
+use super::path::SECTIONS;
 use super::unit::Unit;
 use weir_result::document::Latency;
 use weir_result::quantile::PERCENTILES;
@@ -118,6 +118,11 @@ const CLASSES: [(&str, Class); 6] = [
 
 /// Reference to the list of names.
 const LIST: &str = "docs/CI.md lists all";
+
+/// Error in the text of an assertion: a fragment that fits after "invalid value: ".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct AssertionError(pub(super) String);
 
 impl AssertedMetric {
     /// Parses the name of a metric. The error names the fault and a likely name.

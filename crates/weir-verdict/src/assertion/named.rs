@@ -3,9 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::error::AssertionError;
 use super::estimate::estimate;
-use super::metric::{AssertedMetric, Class, Figure, ThroughputRate, Time};
+use super::metric::{AssertedMetric, AssertionError, Class, Figure, ThroughputRate, Time};
 use super::unit::{Unit, in_words};
 use weir_result::document::{Document, RateInterval};
 use weir_result::quantile::Bound;
@@ -104,24 +103,14 @@ impl NamedMetric {
     /// Returns the direction in which the metric is better.
     pub fn better(&self) -> Better {
         match &self.metric {
-            AssertedMetric::Rate(
-                ThroughputRate::Completed
-                | ThroughputRate::Good
-                | ThroughputRate::Sent
-                | ThroughputRate::Bytes,
-            ) => Better::Higher,
-            AssertedMetric::Share(Class::Status(100..=399, _))
+            AssertedMetric::Rate(_) => Better::Higher,
+            AssertedMetric::Path(_)
+            | AssertedMetric::Share(Class::Status(100..=399, _))
             | AssertedMetric::Count(Class::Status(100..=399, _)) => Better::Neither,
             AssertedMetric::Time(..) | AssertedMetric::Share(_) | AssertedMetric::Count(_) => {
                 Better::Lower
             }
-            AssertedMetric::Path(_) => Better::Neither,
         }
-    }
-
-    /// True if the metric is a time or a rate, so that two of them have a ratio.
-    pub fn has_ratio(&self) -> bool {
-        self.metric.is_measured()
     }
 
     /// True if the metric is a rate.
@@ -131,13 +120,13 @@ impl NamedMetric {
 
     /// True if the metric is a time.
     pub fn is_time(&self) -> bool {
-        self.metric_unit() == Unit::Nanoseconds
+        self.metric.unit() == Unit::Nanoseconds
     }
 
     /// Unit of the metric's values, as a word for files: `ns`, `1/s`, `B/s`, `share`; empty for a
     /// plain number.
     pub fn unit(&self) -> &'static str {
-        match self.metric_unit() {
+        match self.metric.unit() {
             Unit::Nanoseconds => "ns",
             Unit::Seconds => "s",
             Unit::PerSecond => "1/s",
@@ -150,7 +139,7 @@ impl NamedMetric {
 
     /// Formats a value of the metric with its unit: `4.21 ms`, `20,000/s`, `0.12%`.
     pub fn print(&self, value: f64) -> String {
-        match self.metric_unit() {
+        match self.metric.unit() {
             Unit::PerSecond => units::round_rate(value),
             unit => unit.print(value),
         }
@@ -158,7 +147,7 @@ impl NamedMetric {
 
     /// Formats a value of a run with its bound: `≤ 4.21 ms`, `≥ 71,000/s`.
     pub fn print_measured(&self, measured: &Measured) -> String {
-        match (measured.bound, self.metric_unit()) {
+        match (measured.bound, self.metric.unit()) {
             (Bound::Exact, _) => self.print(measured.value),
             (Bound::Lower, Unit::PerSecond) => {
                 format!("≥ {}", units::rate_at_least(measured.value))
@@ -186,10 +175,6 @@ impl NamedMetric {
             }
             _ => self.name.clone(),
         }
-    }
-
-    fn metric_unit(&self) -> Unit {
-        self.metric.unit()
     }
 }
 

@@ -3,10 +3,9 @@
 
 use serde_json::Value;
 
-use super::section::section;
+use super::confidence::{Estimate, Missing};
 use super::unit::Unit;
-use super::value::{Estimate, Missing};
-use weir_result::document::Document;
+use weir_result::Document;
 use weir_result::quantile::Bound;
 
 /// Maps without entries for what did not happen.
@@ -46,4 +45,51 @@ fn number_at(path: &[String], section: &Value, number: f64) -> Estimate {
         false => Estimate::fact(number),
     };
     Estimate { bound: bound.unwrap_or(Bound::Exact), ..estimate }
+}
+
+/// Declares the sections by the names of their fields.
+macro_rules! sections {
+    ($($name:ident)*) => {
+        /// Names of the sections.
+        pub(super) const SECTIONS: &[&str] = &[$(stringify!($name)),*];
+
+        /// Returns a section; null if the document has none of that name. The others, with their
+        /// histograms, are left unwritten.
+        pub(super) fn section(name: &str, document: &Document) -> Value {
+            match name {
+                $(stringify!($name) => {
+                    serde_json::to_value(&document.$name).expect("a section is JSON")
+                })*
+                _ => Value::Null,
+            }
+        }
+    };
+}
+
+sections! {
+    accounting
+    assertions
+    connections
+    departures
+    environment
+    health
+    latency
+    network
+    occupancy
+    phases
+    plan
+    probe
+    prove_client
+    raw
+    run
+    script
+    selfcheck
+    series
+    slices
+    stamps
+    stationarity
+    throughput
+    tls
+    verdict
+    witness
 }

@@ -1,7 +1,7 @@
 //! Reasons why a claim fails if the measured value alone does not show it, and remedies.
 
 use super::comparison::Relation;
-use super::value::Estimate;
+use super::confidence::Estimate;
 use crate::target;
 use weir_result::document::{Document, LimitedBy, TargetState};
 use weir_result::quantile::Bound;

@@ -6,9 +6,8 @@ use std::str::FromStr;
 use weir_stats::SliceTail;
 
 use super::claim::Assertion;
-use super::error::AssertionError;
 use super::estimate::estimate;
-use super::metric::{AssertedMetric, Class, Figure, Time};
+use super::metric::{AssertedMetric, AssertionError, Class, Figure, Time};
 use weir_result::document::{Document, SliceEntry};
 use weir_result::histogram::{HIGHEST_NS, bucket_of};
 use weir_result::quantile::Bound;

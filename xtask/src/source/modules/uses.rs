@@ -5,7 +5,6 @@ use std::ops::Range;
 use crate::source::scanner::{identifier, line_of, without, words};
 
 /// One name that a `use` brings.
-#[derive(Debug, PartialEq, Eq)]
 pub(super) struct UsedName {
     /// The path to what is used; of `a::*` it is `a`.
     pub(super) path: Vec<String>,
