@@ -70,7 +70,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["touches"] => touches::touches(None),
         ["touches", revision] => touches::touches(Some(revision)),
         ["instructions", options @ ..] => instructions::instructions(options),
-        ["sim", options @ ..] => sim::sim(&sim::Seeds::parse(options)?),
+        ["sim", options @ ..] => sim::sim(options),
         ["demo"] => demo::demo(),
         ["dist", options @ ..] => dist::dist(options),
         ["pages"] => pages::pages(),

@@ -10,53 +10,37 @@ use anyhow::{Context, Result, bail};
 
 use crate::shell::{cargo, show};
 
-const SEEDS_DEFAULT: u64 = 2_000;
+/// Options, the variables that the tests read, and the numbers without the option. The hours are of
+/// virtual time, in long-running simulations.
+const OPTIONS: [(&str, &str, u64); 3] = [
+    ("--seeds", "WEIR_SIM_SEEDS", 2_000),
+    ("--hours", "WEIR_SIM_HOURS", 240),
+    ("--from", "WEIR_SIM_FROM", 0),
+];
 
-/// Hours of virtual time in long-running simulations.
-const HOURS_DEFAULT: u64 = 240;
-
-/// Seeds to try.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Seeds {
-    seeds: u64,
-    hours: u64,
-    from: u64,
-}
-
-impl Seeds {
-    pub(crate) fn parse(words: &[&str]) -> Result<Seeds> {
-        let mut options = Seeds { seeds: SEEDS_DEFAULT, hours: HOURS_DEFAULT, from: 0 };
-        for pair in words.chunks(2) {
-            let number = |text: &str| {
-                parse_seed(text).with_context(|| format!("failed to read `{text}` as a number"))
-            };
-            match pair {
-                ["--seeds", text] => options.seeds = number(text)?,
-                ["--hours", text] => options.hours = number(text)?,
-                ["--from", text] => options.from = number(text)?,
-                _ => bail!(
-                    "failed to read `{}`; use [--seeds N] [--hours N] [--from SEED]",
-                    pair.join(" ")
-                ),
-            }
-        }
-        Ok(options)
+/// Returns the numbers of the options.
+fn parse(words: &[&str]) -> Result<[u64; 3]> {
+    let mut numbers = OPTIONS.map(|(.., number)| number);
+    for pair in words.chunks(2) {
+        let at = OPTIONS.iter().position(|(name, ..)| *name == pair[0]);
+        let (Some(at), [_, text]) = (at, pair) else {
+            bail!("failed to read `{}`; use [--seeds N] [--hours N] [--from SEED]", pair.join(" "));
+        };
+        let number = parse_seed(text);
+        numbers[at] = number.with_context(|| format!("failed to read `{text}` as a number"))?;
     }
+    Ok(numbers)
 }
 
 /// Runs the simulations, shows their output, and prints the command that repeats the first failure.
-pub(crate) fn sim(options: &Seeds) -> Result<()> {
+pub(crate) fn sim(options: &[&str]) -> Result<()> {
     let mut command = cargo(&["test", "--package", "weir-engine", "--no-fail-fast", "--tests"])?;
-    command.env("WEIR_SIM_SEEDS", options.seeds.to_string());
-    command.env("WEIR_SIM_HOURS", options.hours.to_string());
-    command.env("WEIR_SIM_FROM", options.from.to_string());
-    eprintln!(
-        "$ WEIR_SIM_SEEDS={} WEIR_SIM_HOURS={} WEIR_SIM_FROM={} {}",
-        options.seeds,
-        options.hours,
-        options.from,
-        show(&command)
-    );
+    let mut shown = String::new();
+    for ((_, variable, _), number) in OPTIONS.into_iter().zip(parse(options)?) {
+        command.env(variable, number.to_string());
+        shown += &format!("{variable}={number} ");
+    }
+    eprintln!("$ {shown}{}", show(&command));
     let mut tests = command.stdout(Stdio::piped()).spawn().context("failed to start cargo")?;
     let output = tests.stdout.take().context("failed to read the tests' output")?;
     let mut seed = None;
@@ -96,14 +80,14 @@ mod tests {
     #[test]
     fn options_are_read() {
         let check = |words: &[&str], seeds, hours, from| {
-            let options = Seeds::parse(words).expect("these are right");
-            assert_eq!(options, Seeds { seeds, hours, from });
+            let options = parse(words).expect("these are right");
+            assert_eq!(options, [seeds, hours, from]);
         };
-        check(&[], SEEDS_DEFAULT, HOURS_DEFAULT, 0);
-        check(&["--seeds", "5"], 5, HOURS_DEFAULT, 0);
+        check(&[], 2_000, 240, 0);
+        check(&["--seeds", "5"], 5, 240, 0);
         check(&["--from", "0x10", "--seeds", "1", "--hours", "24"], 1, 24, 16);
         for wrong in [&["--seeds"] as &[&str], &["--seeds", "x"], &["--often", "1"]] {
-            assert!(Seeds::parse(wrong).is_err(), "{wrong:?}");
+            assert!(parse(wrong).is_err(), "{wrong:?}");
         }
     }
 

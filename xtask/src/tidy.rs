@@ -3,16 +3,12 @@
 //! Every rule is a pure function from the tree of files to findings, so that its tests are short
 //! strings. Known violations are listed in `xtask/tidy-exceptions.txt`, which may only shrink.
 
-mod blob;
 mod circles;
-mod citations;
-mod commits;
-mod decisions;
 mod exceptions;
+mod files;
 mod finding;
 mod flags;
 mod identifiers;
-mod integration;
 mod journey;
 mod language;
 mod layers;
@@ -20,10 +16,9 @@ mod manifests;
 mod measured;
 mod methods;
 mod names;
+mod pages;
 mod printing;
 mod rust;
-mod text;
-mod words;
 
 use anyhow::{Result, ensure};
 
@@ -45,24 +40,24 @@ pub(crate) fn tidy() -> Result<()> {
 /// All rules.
 const RULES: [fn(&Tree) -> Vec<Finding>; 19] = [
     rust::check,
-    text::check,
+    files::text,
     manifests::check,
     layers::check,
     journey::check,
     circles::check,
-    citations::check,
+    pages::citations,
     printing::check,
-    decisions::check,
+    pages::decisions,
     measured::check,
-    commits::check,
-    words::check,
+    pages::commits,
+    pages::word_limits,
     methods::check,
     names::check,
     language::check,
     flags::check,
     identifiers::check,
-    integration::check,
-    blob::check,
+    files::integration,
+    files::blobs,
 ];
 
 fn findings(tree: &Tree) -> Vec<Finding> {

@@ -3,7 +3,6 @@
 //! source of the rows nor on the destination of the bytes.
 
 mod columns;
-mod trial;
 
 use std::io::{self, Write};
 use std::mem;
@@ -22,7 +21,7 @@ use parquet::schema::types::ColumnPath;
 use serde_json::{Map, Value};
 use weir_result::{Plan, RawRow};
 
-pub use trial::RawTrial;
+pub use columns::RawTrial;
 
 use columns::{COLUMNS, ColumnBuffers, schema, write_trial};
 

@@ -7,7 +7,6 @@
 mod run;
 pub(crate) mod study;
 
-mod assertions;
 mod command;
 mod connections;
 mod course;
@@ -17,7 +16,6 @@ mod highlights;
 mod histogram;
 mod percentiles;
 mod plots;
-mod rules;
 mod server;
 mod spectrum;
 mod throughput;

@@ -78,8 +78,8 @@ impl Search {
     /// Records a trial.
     pub fn record(&mut self, trial: TrialResult) {
         self.trials += 1;
-        let at = self.loads.partition_point(|load| load.rate_rps() < trial.rate_rps);
-        if self.loads.get(at).is_none_or(|load| load.rate_rps() != trial.rate_rps) {
+        let at = self.loads.partition_point(|load| load.rate_rps < trial.rate_rps);
+        if self.loads.get(at).is_none_or(|load| load.rate_rps != trial.rate_rps) {
             self.loads.insert(at, RateTrials::new(trial.rate_rps));
         }
         if trial.limited_by != Some(Limiter::Client) {
@@ -112,7 +112,7 @@ impl Search {
                 Step::Run { rate_rps: rounded(rate_rps), duration_s: self.goal.final_s }
             }
             NextTrial::Confirm(nth) => {
-                let rate_rps = self.loads[nth].rate_rps();
+                let rate_rps = self.loads[nth].rate_rps;
                 Step::Run { rate_rps, duration_s: self.goal.final_s }
             }
             NextTrial::Done(end) => Step::Done(Box::new(standing.found(end))),
@@ -121,7 +121,7 @@ impl Search {
 
     /// Raises the rate: no rate so far misses the objective.
     fn rise(&self, standing: &Standings<'_>, lower: usize) -> NextTrial {
-        let highest_rps = self.loads.last().expect("the lower bound").rate_rps();
+        let highest_rps = self.loads.last().expect("the lower bound").rate_rps;
         match standing.is_lower_bound(lower) {
             _ if highest_rps < self.goal.rate_max_rps => NextTrial::Explore(2.0 * highest_rps),
             true => NextTrial::Done(End::AboveRange),
@@ -134,15 +134,13 @@ impl Search {
         let Some(lowest) = self.loads.first() else {
             return NextTrial::Explore(self.guess_rps / 2.0);
         };
-        let rate_rps = lowest.rate_rps() / 2.0;
+        let rate_rps = lowest.rate_rps / 2.0;
         if rate_rps >= self.goal.rate_min_rps.max(self.guess_rps * RATE_MIN) {
             return NextTrial::Explore(rate_rps);
         }
         match upper {
             Some(upper) => match self.loads[upper].limiter() {
-                Some(limiter) => {
-                    NextTrial::Done(End::Limited(limiter, self.loads[upper].rate_rps()))
-                }
+                Some(limiter) => NextTrial::Done(End::Limited(limiter, self.loads[upper].rate_rps)),
                 None if standing.is_upper_bound(upper) => NextTrial::Done(End::BelowRange),
                 None => NextTrial::Confirm(upper),
             },

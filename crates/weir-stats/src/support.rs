@@ -17,36 +17,30 @@ pub fn rank_of(p: f64, count: u64) -> u64 {
 /// True if `count` values support percentile `p`: at least [`SUPPORT`] of them lie beyond it. The
 /// maximum, percentile 100, needs one value.
 pub fn is_supported(p: f64, count: u64) -> bool {
-    let beyond = PARTS - parts_of(p);
-    match beyond {
-        0 => count > 0,
-        _ => u128::from(count) * u128::from(beyond) >= u128::from(SUPPORT) * u128::from(PARTS),
-    }
+    count >= count_needed(p)
 }
 
 /// True if at least one of `count` values lies beyond percentile `p`. The maximum, percentile 100,
 /// needs one value.
 pub fn has_beyond(p: f64, count: u64) -> bool {
-    let beyond = PARTS - parts_of(p);
-    match beyond {
-        0 => count > 0,
-        _ => u128::from(count) * u128::from(beyond) >= u128::from(PARTS),
-    }
+    count >= least_count(p)
 }
 
 /// Returns the smallest count at which one value lies beyond percentile `p`.
 pub fn least_count(p: f64) -> u64 {
-    match PARTS - parts_of(p) {
-        0 => 1,
-        beyond => PARTS.div_ceil(beyond),
-    }
+    count_with_beyond(p, 1)
 }
 
 /// Returns the smallest count that supports percentile `p`.
 pub fn count_needed(p: f64) -> u64 {
+    count_with_beyond(p, SUPPORT)
+}
+
+/// Returns the least count of which so many values lie beyond the percentile.
+fn count_with_beyond(p: f64, beyond: u64) -> u64 {
     match PARTS - parts_of(p) {
         0 => 1,
-        beyond => (SUPPORT * PARTS).div_ceil(beyond),
+        parts => (beyond * PARTS).div_ceil(parts),
     }
 }
 

@@ -51,8 +51,8 @@ pub fn write_results(
         writeln!(out, "Sent {} requests\n", figures.sent)?;
     }
     writeln!(out, "  Thread Stats{:>6}{:>11}{:>8}{:>12}", "Avg", "Stdev", "Max", "+/- Stdev")?;
-    let latency = Statistics::of_latency(dialect, &figures.latency);
-    let rates = Statistics::of_rates(dialect, &figures.thread_rates);
+    let latency = Statistics::of(dialect, &figures.latency, 1_000);
+    let rates = Statistics::of(dialect, &figures.thread_rates, 1);
     write_statistics("Latency", &latency, units::time, out)?;
     write_statistics("Req/Sec", &rates, units::metric, out)?;
     match dialect {

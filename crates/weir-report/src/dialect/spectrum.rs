@@ -6,8 +6,8 @@ use weir_result::Histogram;
 
 use super::micros::Micros;
 use super::statistics::Statistics;
-use super::{Dialect, Figures, OptionalBlocks, units};
-use crate::ladder::{self, LadderRow, LadderStep};
+use super::{Figures, OptionalBlocks, ReportDialect, units};
+use crate::ladder::{self, LadderStep};
 
 /// Bucket counts in the footer, for an HdrHistogram from 1 µs to 24 h with three digits.
 const BUCKETS: u32 = 27;
@@ -40,7 +40,7 @@ fn write_block(title: &str, latency: &Histogram, out: &mut dyn Write) -> io::Res
     writeln!(out, "\n  Detailed Percentile spectrum:")?;
     let heads = ["Value", "Percentile", "TotalCount", "1/(1-Percentile)"];
     writeln!(out, "{:>12} {:>12} {:>12} {:>12}\n", heads[0], heads[1], heads[2], heads[3])?;
-    for row in rows(&micros) {
+    for row in ladder::rows(micros.values(), micros.count()) {
         let value = row.value as f64 / 1e3;
         let (share, inverse) = row.step.map_or((1.0, f64::INFINITY), LadderStep::share_and_inverse);
         writeln!(out, "{value:>12.3} {share:>12.6} {:>12} {inverse:>12.2}", row.reached)?;
@@ -49,7 +49,7 @@ fn write_block(title: &str, latency: &Histogram, out: &mut dyn Write) -> io::Res
 }
 
 fn write_footer(latency: &Histogram, micros: &Micros, out: &mut dyn Write) -> io::Result<()> {
-    let Statistics { mean, stdev, max, .. } = Statistics::of_latency(Dialect::Wrk2, latency);
+    let Statistics { mean, stdev, max, .. } = Statistics::of(ReportDialect::Wrk2, latency, 1_000);
     let (mean, stdev, max) = (mean / 1e3, stdev / 1e3, max as f64 / 1e3);
     let count = micros.count();
     writeln!(out, "#[Mean    = {mean:>12.3}, StdDeviation   = {stdev:>12.3}]")?;
@@ -58,16 +58,16 @@ fn write_footer(latency: &Histogram, micros: &Micros, out: &mut dyn Write) -> io
     writeln!(out, "{}", "-".repeat(58))
 }
 
-/// Returns the lines of the spectrum.
-fn rows(micros: &Micros) -> Vec<LadderRow> {
-    ladder::rows(micros.values(), micros.count())
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::ladder::LadderRow;
+
+    fn rows(micros: &Micros) -> Vec<LadderRow> {
+        ladder::rows(micros.values(), micros.count())
+    }
 
     fn histogram(values: &[(u64, u64)]) -> Histogram {
         let mut histogram = Histogram::new();

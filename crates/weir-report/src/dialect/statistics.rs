@@ -18,19 +18,9 @@ pub(super) struct Statistics {
 }
 
 impl Statistics {
-    /// Computes the figures of latencies in nanoseconds. The greatest is rounded up to whole
-    /// microseconds.
-    pub(super) fn of_latency(dialect: Dialect, latency: &Histogram) -> Statistics {
-        Statistics::of(dialect, latency, 1_000)
-    }
-
-    /// Computes the figures of rates in 1/s.
-    pub(super) fn of_rates(dialect: Dialect, rates: &Histogram) -> Statistics {
-        Statistics::of(dialect, rates, 1)
-    }
-
     /// Computes the figures of values of which `unit` make one that is printed.
-    fn of(dialect: Dialect, values: &Histogram, unit: u64) -> Statistics {
+    /// Values are divided by the unit: latencies by 1,000, to microseconds, and rates by 1.
+    pub(super) fn of(dialect: ReportDialect, values: &Histogram, unit: u64) -> Statistics {
         let max = values.exact().max_ns.div_ceil(unit);
         let max = match dialect {
             Dialect::Wrk => max,
@@ -71,6 +61,14 @@ mod tests {
 
     use super::*;
 
+    fn of_latency(dialect: ReportDialect, latency: &Histogram) -> Statistics {
+        Statistics::of(dialect, latency, 1_000)
+    }
+
+    fn of_rates(dialect: ReportDialect, rates: &Histogram) -> Statistics {
+        Statistics::of(dialect, rates, 1)
+    }
+
     fn histogram(values: &[u64]) -> Histogram {
         let mut histogram = Histogram::new();
         values.iter().for_each(|value| histogram.record(*value));
@@ -90,25 +88,25 @@ mod tests {
         use Dialect::{Wrk, Wrk2};
         // Mean 5; the squares 9 + 1 + 1 + 9 = 20 are divided by 3; 4 and 6 are within.
         let rates = histogram(&[2, 4, 6, 8]);
-        check(Statistics::of_rates(Wrk, &rates), 5.0, (20.0_f64 / 3.0).sqrt(), 8, 50.0);
+        check(of_rates(Wrk, &rates), 5.0, (20.0_f64 / 3.0).sqrt(), 8, 50.0);
         let one = histogram(&[123_456_789]);
-        check(Statistics::of_latency(Wrk, &one), 123_456.789, 0.0, 123_457, 100.0);
+        check(of_latency(Wrk, &one), 123_456.789, 0.0, 123_457, 100.0);
         // Buckets of an HdrHistogram are 64 µs wide there.
-        check(Statistics::of_latency(Wrk2, &one), 123_456.789, 0.0, 123_456, 100.0);
+        check(of_latency(Wrk2, &one), 123_456.789, 0.0, 123_456, 100.0);
         // A value exactly one deviation from the mean counts as within: 10 ± 10.
         let two = histogram(&[0, 20, 10, 10, 10]);
-        check(Statistics::of_rates(Wrk, &two), 10.0, 50.0_f64.sqrt(), 20, 60.0);
+        check(of_rates(Wrk, &two), 10.0, 50.0_f64.sqrt(), 20, 60.0);
         let border = histogram(&[0, 20, 10]);
-        check(Statistics::of_rates(Wrk, &border), 10.0, 10.0, 20, 100.0);
+        check(of_rates(Wrk, &border), 10.0, 10.0, 20, 100.0);
     }
 
     #[test]
     fn nothing_has_figures_too() {
         let none = Histogram::new();
-        for dialect in [Dialect::Wrk, Dialect::Wrk2] {
-            check(Statistics::of_latency(dialect, &none), 0.0, 0.0, 0, 0.0);
-            check(Statistics::of_rates(dialect, &none), 0.0, 0.0, 0, 0.0);
-            check(Statistics::of_rates(dialect, &histogram(&[0, 0])), 0.0, 0.0, 0, 0.0);
+        for dialect in [ReportDialect::Wrk, ReportDialect::Wrk2] {
+            check(of_latency(dialect, &none), 0.0, 0.0, 0, 0.0);
+            check(of_rates(dialect, &none), 0.0, 0.0, 0, 0.0);
+            check(of_rates(dialect, &histogram(&[0, 0])), 0.0, 0.0, 0, 0.0);
         }
     }
 
@@ -127,7 +125,7 @@ mod tests {
                 least + f64::from(distance < stdev - 1e-9) ,
                 most + f64::from(distance <= stdev + 1e-9),
             ));
-            let found = Statistics::of_rates(Dialect::Wrk, &histogram(&values));
+            let found = of_rates(ReportDialect::Wrk, &histogram(&values));
             prop_assert!((found.mean - mean).abs() < 1e-9 && (found.stdev - stdev).abs() < 1e-9);
             prop_assert_eq!(Some(found.max), values.iter().copied().max());
             let within = found.within / 100.0 * count;

@@ -12,8 +12,6 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
 use weir_result::RawRow;
 
-use super::trial::RawTrial;
-
 /// All columns of a run, in order: worker, connection and outcome first, then the instants in the
 /// order of time.
 pub(super) const COLUMNS: [RawColumn; 13] = [
@@ -149,6 +147,15 @@ fn split<T>(
         levels.push(value.is_some().into());
         values.extend(value);
     }
+}
+
+/// A trial of a study, which each of its rows names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawTrial {
+    /// Number of the trial, from 1, as in the study.
+    pub number: u32,
+    /// Name of its variant; empty if all trials are alike.
+    pub variant: String,
 }
 
 /// Columns of a study's file, before all others. They have one value in a row group.

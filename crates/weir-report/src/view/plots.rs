@@ -1,7 +1,6 @@
 //! The plots of a run, by the section that they belong to, and the plots of studies.
 
 mod breakdown;
-mod connections;
 mod curve;
 mod heat;
 mod server;
@@ -26,6 +25,6 @@ pub(super) fn results(document: &Document) -> impl Iterator<Item = Plot> {
 
 /// Plots the details of a run, as far as the document has data.
 pub(super) fn details(document: &Document) -> impl Iterator<Item = Plot> {
-    let plots = [time::in_flight(document), connections::times(document)];
+    let plots = [time::in_flight(document), curve::connection_times(document)];
     plots.into_iter().flatten().chain(server::plots(document))
 }

@@ -3,8 +3,8 @@
 use weir_result::Document;
 
 use super::{
-    Block, Detail, Report, Section, assertions, course, details, head, highlights, histogram,
-    percentiles, plots, rules, spectrum, throughput, verdict,
+    Block, Detail, Report, Section, course, details, head, highlights, histogram, percentiles,
+    plots, spectrum, throughput, verdict,
 };
 
 impl Report {
@@ -35,9 +35,9 @@ impl Report {
         }
         sections.push(Section { title: "Details", blocks: details });
         if detail.rules {
-            sections.push(Section { title: "Rules", blocks: rules::blocks(&document.verdict) });
+            sections.push(Section { title: "Rules", blocks: verdict::rules(&document.verdict) });
         }
-        sections.push(Section { title: "Assertions", blocks: assertions::blocks(document) });
+        sections.push(Section { title: "Assertions", blocks: verdict::assertions(document) });
         Report {
             title: head::title(document),
             about: head::about(document),

@@ -1,12 +1,12 @@
 //! The lines `Target`, `Load` and `Limit`, then the grade if it is not clean, and the findings that
 //! move the printed numbers most.
 
-use weir_result::Document;
-use weir_result::document::{Delivery, Grade, LimitedBy, Rule, TargetState};
+use weir_result::document::{Delivery, Grade, LimitedBy, Rule, RuleOutcome, TargetState, Verdict};
+use weir_result::{AssertionOutcome, AssertionResult, Document};
 use weir_text::setting::VERBOSE;
 use weir_text::units;
 
-use super::{Block, Detail, Fact, Form, Line, Tone};
+use super::{Block, Detail, Fact, Form, Line, Row, Table, TableKind, Tone};
 
 /// Findings printed without `verbose`; one screen must have room for the numbers.
 const FINDINGS_MAX: usize = 3;
@@ -117,4 +117,47 @@ fn findings(document: &Document, verbose: bool) -> Option<Block> {
         lines.push(Line { form: Form::Remark, facts: vec![fact] });
     }
     (!lines.is_empty()).then(|| Block::entry("Findings", lines))
+}
+
+/// Every rule of the verdict with its figure and its limits, for any outcome.
+pub(super) fn rules(verdict: &Verdict) -> Vec<Block> {
+    let (columns, rows) = (["rule", "figure", "evidence"], verdict.rules.iter().map(rule_row));
+    vec![Block::Table(Table::new(TableKind::Rules, "Rules", columns, rows))]
+}
+
+fn rule_row(rule: &Rule) -> Row {
+    let (outcome, tone) = match rule.outcome {
+        RuleOutcome::Pass => ("pass", Tone::Plain),
+        RuleOutcome::Unknown => ("unknown", Tone::Aside),
+        RuleOutcome::Note => ("note", Tone::Plain),
+        RuleOutcome::Finding => ("finding", Tone::Main),
+        RuleOutcome::Bound => ("bound", Tone::Caution),
+        RuleOutcome::Void => ("void", Tone::Bad),
+    };
+    let limits = rule.limits();
+    let limits = if limits.is_empty() { limits } else { format!(" [{limits}]") };
+    let text = format!("{}{limits}", rule.text);
+    Row { tone, ..Row::new(outcome, [rule.id.to_string(), rule.figure(), text]) }
+}
+
+/// Assertions and their outcomes. In text they are last, since the end of a log is read first; on a
+/// page failed ones are first.
+pub(super) fn assertions(document: &Document) -> Vec<Block> {
+    if document.assertions.is_empty() {
+        return Vec::new();
+    }
+    let (columns, rows) =
+        (["assertion", "measured"], document.assertions.iter().map(assertion_row));
+    vec![Block::Table(Table::new(TableKind::Assertions, "", columns, rows))]
+}
+
+fn assertion_row(result: &AssertionResult) -> Row {
+    let tone = match result.outcome {
+        AssertionOutcome::Pass => Tone::Plain,
+        AssertionOutcome::Fail => Tone::Bad,
+    };
+    // The reason of a failure if the value does not show it.
+    let reason = result.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+    let cells = [result.assertion.clone(), result.measured.clone() + &reason];
+    Row { tone, ..Row::new(result.outcome.to_string(), cells) }
 }

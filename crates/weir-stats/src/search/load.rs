@@ -16,10 +16,10 @@ const CARRIED_LIMITED_MAX: usize = 4;
 const SPENT: f64 = 3.0;
 
 /// A rate and its trials.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct RateTrials {
-    rate_rps: f64,
-    trials: Vec<TellingTrial>,
+    pub(super) rate_rps: f64,
+    pub(super) trials: Vec<TellingTrial>,
     client_limited: usize,
     /// True if the client was not the limit of a trial at a higher rate.
     is_carried: bool,
@@ -28,24 +28,8 @@ pub(super) struct RateTrials {
 
 impl RateTrials {
     pub(super) fn new(rate_rps: f64) -> RateTrials {
-        RateTrials {
-            rate_rps,
-            trials: Vec::new(),
-            client_limited: 0,
-            is_carried: false,
-            is_connection_limited: false,
-        }
+        RateTrials { rate_rps, ..RateTrials::default() }
     }
-
-    pub(super) fn rate_rps(&self) -> f64 {
-        self.rate_rps
-    }
-
-    /// Returns the trials that tell of the server.
-    pub(super) fn trials(&self) -> impl Iterator<Item = &TellingTrial> {
-        self.trials.iter()
-    }
-
     /// Returns what makes the rate a ceiling.
     pub(super) fn limiter(&self) -> Option<Limiter> {
         if self.is_connection_limited {

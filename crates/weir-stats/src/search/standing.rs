@@ -84,7 +84,7 @@ impl<'s> Standings<'s> {
 
     /// Returns the evidence of the trials at these rates together.
     fn evidence(&self, of: impl Iterator<Item = usize>) -> TrialEvidence {
-        let trials: Vec<&TellingTrial> = of.flat_map(|nth| self.loads[nth].trials()).collect();
+        let trials: Vec<&TellingTrial> = of.flat_map(|nth| &self.loads[nth].trials).collect();
         TrialEvidence::of(&trials, self.goal)
     }
 
@@ -105,32 +105,35 @@ impl<'s> Standings<'s> {
     /// Returns a rate as a lower bound, if the trials at it or those together with trials at
     /// higher rates say so.
     fn lower_bound(&self, nth: usize) -> Option<IntervalBound> {
-        self.higher(nth).find_map(|rates| {
-            let reach = *rates.end();
-            let found = self.evidence(rates);
-            (found.status == Status::Lower).then(|| self.bound(nth, reach, &found))
-        })
+        let mut rates = self.higher(nth);
+        rates.find_map(|rates| self.bound(nth, *rates.end(), rates, Status::Lower))
     }
 
     fn upper_bound(&self, nth: usize) -> Option<IntervalBound> {
-        self.lower(nth).find_map(|rates| {
-            let reach = *rates.start();
-            let found = self.evidence(rates);
-            (found.status == Status::Upper).then(|| self.bound(nth, reach, &found))
-        })
+        let mut rates = self.lower(nth);
+        rates.find_map(|rates| self.bound(nth, *rates.start(), rates, Status::Upper))
     }
 
     /// Returns the rate as a bound, with the share that is furthest above its limit, or least below
     /// it.
-    fn bound(&self, nth: usize, reach: usize, found: &TrialEvidence) -> IntervalBound {
-        let is_upper = found.status == Status::Upper;
+    fn bound(
+        &self,
+        nth: usize,
+        reach: usize,
+        rates: std::ops::RangeInclusive<usize>,
+        status: Status,
+    ) -> Option<IntervalBound> {
+        let found = self.evidence(rates);
+        if found.status != status {
+            return None;
+        }
         let excess = |nth: &usize| {
             let (share, limit) = (found.shares[*nth], self.goal.shares_max[*nth]);
-            (if is_upper { share.low } else { share.high }) / limit
+            (if status == Status::Upper { share.low } else { share.high }) / limit
         };
         let furthest = (0..found.shares.len()).max_by(|a, b| excess(a).total_cmp(&excess(b)));
         let claim = furthest.expect("an objective limits at least one share");
-        IntervalBound {
+        Some(IntervalBound {
             rate_rps: self.rate(nth),
             good: found.good,
             bad: found.bad,
@@ -139,7 +142,7 @@ impl<'s> Standings<'s> {
             share: found.shares[claim],
             rise: self.goal.grows(found.rise).then_some(found.rise),
             reach_rps: self.rate(reach),
-        }
+        })
     }
 
     /// Returns the least duration of further trials that should make the rate a bound, in seconds.
@@ -160,7 +163,7 @@ impl<'s> Standings<'s> {
     }
 
     fn rate(&self, nth: usize) -> f64 {
-        self.loads[nth].rate_rps()
+        self.loads[nth].rate_rps
     }
 
     /// Returns the width between two rates, relative to the higher one.

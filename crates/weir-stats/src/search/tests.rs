@@ -60,7 +60,7 @@ fn a_range_ends_a_search() {
         let goal = Goal { rate_min_rps, ..Goal::of_shares(vec![0.01]) };
         let (found, search) = run(goal, 5_000.0, cliff(0.0));
         assert_eq!((found.end, found.lower), (End::BelowRange, None));
-        let lowest = search.loads[0].rate_rps();
+        let lowest = search.loads[0].rate_rps;
         assert!((lowest_rps..2.0 * lowest_rps).contains(&lowest), "{lowest}");
     }
 }

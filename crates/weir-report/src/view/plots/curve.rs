@@ -72,7 +72,7 @@ fn of_metric(name: &str, [role, at_least]: [Role; 2], metric: &Metric) -> Vec<Ma
 }
 
 /// The curve of a histogram.
-pub(super) fn of_histogram(name: &str, role: Role, histogram: &Histogram) -> Mark {
+fn of_histogram(name: &str, role: Role, histogram: &Histogram) -> Mark {
     let at = |(x, rank): (f64, u64)| (x, histogram.value_at_rank(rank).map(|ns| ns.max(1) as f64));
     Mark::line(name, role, ranks(histogram.count()).map(at))
 }
@@ -97,6 +97,24 @@ fn band(summary: &Summary) -> Option<Mark> {
         .collect();
     let is_drawn = ends.iter().filter(|(_, _, high)| high.is_some()).count() > 1;
     is_drawn.then(|| Mark::band("95% interval".to_owned(), Role::Main, ends))
+}
+
+/// Plots the times in which connections opened; `None` if none did.
+pub(super) fn connection_times(document: &Document) -> Option<Plot> {
+    let latency = &document.latency;
+    let mut marks: Vec<Mark> = Vec::new();
+    for (name, metric, role) in [
+        ("connect", Some(&latency.connect), Role::Main),
+        ("TLS handshake", latency.tls_handshake.as_ref(), Role::Second),
+        ("HTTP/2 settings", latency.opening.as_ref(), Role::Other(0)),
+    ] {
+        let Some(metric) = metric.filter(|metric| metric.ok.count > 0) else { continue };
+        marks.push(of_histogram(name, role, &metric.times.ok));
+    }
+    let about = "Time to open a connection, warm-up and renewals included.";
+    let axes = [Axis::nines(), Axis::log("Time", AxisUnit::Nanoseconds)];
+    (!marks.is_empty())
+        .then(|| Plot::new(["connection-times", "Connection times"], about, axes, marks))
 }
 
 #[cfg(test)]
