@@ -10,7 +10,6 @@ mod curve;
 mod distribution;
 mod peers;
 mod plan;
-mod quota;
 mod rows;
 mod theory;
 

@@ -6,7 +6,6 @@
 //! they compute, so they begin after that build. The output of both follows the other steps'
 //! output.
 
-mod beside;
 mod fuzz_lock;
 mod steps;
 mod suites;
@@ -18,8 +17,7 @@ use anyhow::{Context, Result};
 
 use crate::shell::{cargo, run};
 use crate::{plots, tidy};
-use beside::Beside;
-use steps::Steps;
+use steps::{Beside, Steps};
 use suites::Suite;
 
 /// All crates with all their features, at the versions of Cargo.lock.

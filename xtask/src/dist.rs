@@ -1,7 +1,6 @@
 //! `cargo xtask dist`: the packages of weir in `target/dist`, and the checks that they are what
 //! docs/PACKAGES.md says. Packages are made from the commit that is checked out.
 
-mod archive;
 mod checkout;
 mod crates;
 mod deb;
@@ -14,14 +13,17 @@ mod reproduce;
 mod supply;
 mod trial;
 
+use std::env::consts::ARCH;
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-
 use checkout::Checkout;
 use release::Release;
+
+use crate::shell::run;
+use files::{Files, gzip, install, renew, tar};
 
 type Part = (&'static str, fn(&Release) -> Result<()>);
 
@@ -72,12 +74,12 @@ impl Release {
 
     /// Makes all packages from a checkout.
     fn make(&self, checkout: &Checkout, packages: &Path) -> Result<()> {
-        files::renew(packages)?;
+        renew(packages)?;
         let program = checkout.build("dynamic", &[])?;
         let fixed = checkout.build("static", &["-Ctarget-feature=+crt-static"])?;
-        let files = files::Files::generate(self, checkout, packages, &program)?;
-        archive::make(&files, &program, "gnu")?;
-        archive::make(&files, &fixed, "static")?;
+        let files = Files::generate(self, checkout, packages, &program)?;
+        archive(&files, &program, "gnu")?;
+        archive(&files, &fixed, "static")?;
         deb::make(&files, &program)?;
         image::make(&files, &fixed)?;
         supply::sbom(self, checkout, packages)?;
@@ -98,6 +100,20 @@ impl Release {
         ensure!(!lines.is_empty(), "there is no checksum");
         Ok(lines.join("\n"))
     }
+}
+
+/// Makes `weir-VERSION-ARCH-linux-KIND.tar.gz`.
+fn archive(files: &Files<'_>, program: &Path, kind: &str) -> Result<()> {
+    let Files { release, packages, .. } = *files;
+    let name = format!("weir-{}-{ARCH}-linux-{kind}", release.version);
+    let place = files.place.with_file_name("archive");
+    renew(&place)?;
+    let mut copy = std::process::Command::new("cp");
+    run(copy.arg("--recursive").arg(&files.place).arg(place.join(&name)))?;
+    install(program, &place.join(&name).join("weir"), 0o755)?;
+    let archive = place.join("archive.tar");
+    tar(release, &place, &[&name], &archive)?;
+    gzip(&archive, &packages.join(format!("{name}.tar.gz")))
 }
 
 #[cfg(test)]

@@ -17,7 +17,6 @@ mod sample;
 mod subject;
 mod target;
 
-mod server;
 mod virtualisation;
 
 mod report;

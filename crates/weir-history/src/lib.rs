@@ -16,7 +16,6 @@ mod name;
 mod schema;
 mod selector;
 mod series_key;
-mod spark;
 #[cfg(feature = "sqlite")]
 mod store;
 mod table;

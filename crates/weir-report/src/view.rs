@@ -7,7 +7,6 @@
 mod run;
 pub(crate) mod study;
 
-mod command;
 mod connections;
 mod course;
 mod details;

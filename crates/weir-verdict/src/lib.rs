@@ -12,7 +12,6 @@ mod delivery;
 mod grade;
 mod judge;
 mod limit;
-mod load;
 mod overhead;
 mod rules;
 mod stationarity;
@@ -20,5 +19,4 @@ mod target;
 mod thresholds;
 
 pub use assertion::{Assertion, AssertionError, Better, Measured, NamedMetric, ShareClaim};
-pub use judge::{assemble, judge, merge, verdict};
-pub use load::{from_json, load};
+pub use judge::{assemble, from_json, judge, load, merge, verdict};

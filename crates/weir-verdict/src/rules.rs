@@ -9,13 +9,12 @@ mod measure;
 mod parts;
 mod server;
 mod statistics;
-mod stops;
-mod watched;
 
 use weir_result::Document;
-use weir_result::document::{Limit, Rule, RuleOutcome};
+use weir_result::document::{Rule, RuleOutcome};
 
 pub(crate) use parts::worst as worst_of_parts;
+pub(crate) use server::judge as add_of_server;
 
 /// Judges the rules about the client, its machine, the arrivals, the statistics and the parts.
 pub(crate) fn of(document: &Document) -> Vec<Rule> {
@@ -26,12 +25,6 @@ pub(crate) fn of(document: &Document) -> Vec<Rule> {
     statistics::judge(document, &mut rules);
     parts::judge(document, &mut rules);
     rules
-}
-
-/// Adds the rules about the server, which depend on the limit.
-pub(crate) fn add_of_server(document: &Document, limit: &Limit, rules: &mut Vec<Rule>) {
-    server::judge(document, limit, rules);
-    watched::judge(document, rules);
 }
 
 /// True if the client was short of CPU time, or queued requests: a percentile of unknown overhead

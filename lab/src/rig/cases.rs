@@ -7,9 +7,8 @@ use anyhow::{Context, Result, ensure};
 use xtask::measured::{self, Page};
 use xtask::shell::root;
 
-use super::fixture::{Fixture, Over};
+use super::fixture::{Fixture, Options, Over};
 use super::machine::{self, Occasion, Pressure};
-use super::options::Options;
 use super::peers::Peer;
 use super::section::Section;
 

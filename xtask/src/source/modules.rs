@@ -3,15 +3,12 @@
 //! It reads `mod`, `use` and the heads of items, as rustfmt writes them. It knows no types, so that
 //! a call of a method names no module. Tests are not read.
 
-mod items;
 mod paths;
 mod uses;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(crate) use items::item;
-
-use crate::source::scanner::{line_of, production};
+use crate::source::scanner::{item, line_of, production};
 use crate::source::tree::{File, Tree};
 use uses::UsedName;
 

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use weir_machine::{CpuTicks, Group, Unreadable, cpu_list, groups, listeners, throttled_periods};
+use weir_machine::{
+    CpuTicks, Group, ListeningSocket, Root, Unreadable, cpu_list, groups, holders, listeners,
+    processes, throttled_periods, word,
+};
 use weir_text::units;
 
 use crate::check::{Examined, Outcome};
-use crate::server;
 use crate::subject::ExaminedSystem;
 use crate::virtualisation::{is_container, is_virtual};
 
@@ -23,7 +25,7 @@ pub(super) fn shared_cpus(subject: &ExaminedSystem<'_>) -> Examined {
     }
     let cpus = subject.usable_cpus()?;
     let listeners = listeners(subject.root, target.address).unwrap_or_default();
-    let served = server::cpus(subject.root, &listeners);
+    let served = server_cpus(subject.root, &listeners);
     if !served.is_empty() && !served.iter().any(|cpu| cpus.contains(cpu)) {
         let (ours, theirs) = (cpu_list::named(cpus), cpu_list::named(&served));
         return Ok(Some(Outcome::ok(format!("weir on {ours}, the server on {theirs}"))));
@@ -232,4 +234,27 @@ pub(super) fn turbo(subject: &ExaminedSystem<'_>) -> Examined {
         }
         _ => Err(Unreadable::form(path)),
     }
+}
+
+/// Maximum descriptors that are looked at, at about 2 µs each.
+const DESCRIPTORS_MAX: usize = 200_000;
+
+/// Returns the CPUs of all processes that hold one of the sockets, in ascending order; none if no
+/// process is visible.
+fn server_cpus(root: &Root, listeners: &[ListeningSocket]) -> Vec<u32> {
+    let inodes: Vec<u64> = listeners.iter().map(|listener| listener.inode).collect();
+    let mut left = DESCRIPTORS_MAX;
+    let goes_on = || {
+        left = left.saturating_sub(1);
+        left > 0
+    };
+    let mut cpus = Vec::new();
+    for process in holders(root, processes(root), &inodes, goes_on) {
+        let status = root.text(&format!("proc/{process}/status")).unwrap_or_default();
+        let allowed = word(&status, "Cpus_allowed_list").and_then(cpu_list::parse);
+        cpus.extend(allowed.unwrap_or_default());
+    }
+    cpus.sort_unstable();
+    cpus.dedup();
+    cpus
 }

@@ -1,10 +1,12 @@
 //! The first lines: the program, the target, the load in words, and when, where and by which
 //! command it ran.
 
+use std::iter;
+
 use weir_result::{Arrivals, Document, Environment, HttpPlan, Load, Plan};
 use weir_text::units;
 
-use super::{Block, Fact, Line, Tone, command};
+use super::{Block, Fact, Form, Line, Tone};
 
 /// Program that wrote the document.
 pub(super) fn title(document: &Document) -> String {
@@ -44,7 +46,7 @@ pub(super) fn blocks(document: &Document) -> Vec<Block> {
 pub(super) fn command(document: &Document) -> Option<Line> {
     // The name of the program may be a path of one machine.
     let words = document.run.command.as_deref()?.get(1..)?;
-    Some(command::line(words))
+    Some(command_line(words))
 }
 
 /// When a run or a study began, and on which machine.
@@ -142,5 +144,39 @@ fn interruption(document: &Document) -> String {
         }
         Some(ns) => format!("interrupted after {measured} of {}", units::exact_duration(ns)),
         None => format!("interrupted after {measured}"),
+    }
+}
+
+/// A command line of weir: `weir -c10 'http://h/?a&b'`.
+pub(super) fn command_line(words: &[String]) -> Line {
+    let words = iter::once("weir").chain(words.iter().map(String::as_str)).map(quoted);
+    let command = Fact::text(words.collect::<Vec<_>>().join(" "));
+    Line { form: Form::Command, facts: vec![command] }
+}
+
+/// Quotes a word if a shell would not take it as it is.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+[]".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_a_shell_would_change_are_quoted() {
+        for (word, expected) in [
+            ("-c10", "-c10"),
+            ("http://h:80/a?b=1&c=2", "'http://h:80/a?b=1&c=2'"),
+            ("Authorization: [redacted]", "'Authorization: [redacted]'"),
+            ("it's", r"'it'\''s'"),
+            ("", "''"),
+        ] {
+            assert_eq!(quoted(word), expected);
+        }
     }
 }

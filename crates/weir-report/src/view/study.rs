@@ -10,7 +10,7 @@ use weir_result::{Document, Study};
 use weir_text::setting::OUTPUT;
 
 use super::plots::study as plots;
-use super::{Block, Fact, Line, Report, Section, Tone, command, head};
+use super::{Block, Fact, Line, Report, Section, Tone, head};
 
 impl Report {
     /// Builds the report of a study.
@@ -156,7 +156,7 @@ fn design(study: &Study) -> Vec<Block> {
     match study.design {
         // The command line of the study contains both.
         Design::Ab { .. } => blocks.extend(variants(&study.cells)),
-        _ => blocks.push(Block::entry("Command", vec![command::line(&study.command)])),
+        _ => blocks.push(Block::entry("Command", vec![head::command_line(&study.command)])),
     }
     blocks.extend(state(study).map(|text| Block::sentence("State", text)));
     blocks
@@ -171,7 +171,7 @@ fn variants(cells: &[Cell]) -> Vec<Block> {
             true => title.to_owned(),
             false => format!("{title} {}", cell.name),
         };
-        Block::entry(&label, vec![command::line(&cell.words)])
+        Block::entry(&label, vec![head::command_line(&cell.words)])
     };
     titles.into_iter().zip([a, b]).map(command).collect()
 }
