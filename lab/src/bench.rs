@@ -5,7 +5,6 @@
 //! case replaces its file in `docs/measured/`, and docs/PERFORMANCE.md is rendered anew; with
 //! `--print`, neither.
 
-mod bare;
 mod client;
 mod connections;
 mod defaults;

@@ -8,7 +8,6 @@ mod files;
 mod image;
 mod licences;
 mod minimal;
-mod release;
 mod reproduce;
 mod supply;
 mod trial;
@@ -19,8 +18,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use checkout::Checkout;
-use release::Release;
+use checkout::{Checkout, Release};
 
 use crate::shell::run;
 use files::{Files, gzip, install, renew, tar};

@@ -8,15 +8,14 @@
 //! either direction, needs a new baseline with its reason, so the file documents the reason for
 //! every count.
 
-mod baseline;
-
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Map, Value, json};
 
-use crate::shell::{self, cargo, need_program, run, show, target_dir};
-use baseline::Baseline;
+use crate::shell::{self, cargo, need_program, root, run, show, target_dir};
 
 /// Measured programs: packages and their examples.
 const PROGRAMS: [(&str, &str); 2] = [("weir-engine", "hot_path"), ("weir-serve", "request_path")];
@@ -139,6 +138,61 @@ fn output(command: &mut Command) -> Result<(String, String)> {
     Ok((written, reported))
 }
 
+/// Path of the baseline, from the root of the repository.
+const FILE: &str = "xtask/src/instructions/baseline.json";
+
+/// The counts, in the order of their names.
+struct Baseline {
+    /// Compiler version of the counts.
+    compiler: Option<String>,
+    scenarios: Map<String, Value>,
+}
+
+impl Baseline {
+    /// Reads the committed baseline; empty if there is none.
+    fn read() -> Result<Baseline> {
+        let path = path()?;
+        if !path.exists() {
+            return Ok(Baseline { compiler: None, scenarios: Map::new() });
+        }
+        let text = fs::read_to_string(&path).context("failed to read the baseline")?;
+        Baseline::parse(&text).with_context(|| format!("failed to understand {FILE}"))
+    }
+
+    fn parse(text: &str) -> Result<Baseline> {
+        let value: Value = serde_json::from_str(text)?;
+        let scenarios = value["scenarios"].as_object().context("there are no scenarios")?;
+        let compiler = value["compiler"].as_str().map(str::to_owned);
+        Ok(Baseline { compiler, scenarios: scenarios.clone() })
+    }
+
+    /// Returns a scenario's count, if it has one.
+    fn count(&self, name: &str) -> Option<f64> {
+        self.scenarios.get(name)?["instructions"].as_f64()
+    }
+
+    fn set(&mut self, name: &str, count: f64, reason: &str) {
+        let count = (count * 10.0).round() / 10.0;
+        self.scenarios.insert(name.to_owned(), json!({ "instructions": count, "reason": reason }));
+    }
+
+    /// Writes the file, which must then be committed.
+    fn write(&self, compiler: &str) -> Result<()> {
+        let text = serde_json::to_string_pretty(&self.to_value(compiler))? + "\n";
+        fs::write(path()?, text).context("failed to write the baseline")?;
+        eprintln!("instructions: wrote {FILE}; commit it with the change that it is for");
+        Ok(())
+    }
+
+    fn to_value(&self, compiler: &str) -> Value {
+        json!({ "compiler": compiler, "scenarios": self.scenarios })
+    }
+}
+
+fn path() -> Result<PathBuf> {
+    Ok(root()?.join(FILE))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,5 +217,17 @@ mod tests {
         assert_eq!(given, Some("less copying"));
         assert!(reason(&["--write"]).is_err());
         assert!(reason(&["--write", " "]).is_err());
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut baseline = Baseline { compiler: None, scenarios: Map::new() };
+        baseline.set("one", 12.34, "it is new");
+        baseline.set("two", 2.0, "so is this");
+        baseline.scenarios.remove("two");
+        let read = Baseline::parse(&baseline.to_value("rustc 1").to_string()).expect("as written");
+        assert_eq!((read.count("one"), read.count("two")), (Some(12.3), None));
+        assert_eq!(read.compiler.as_deref(), Some("rustc 1"));
+        assert!(Baseline::parse("{}").is_err());
     }
 }

@@ -7,8 +7,7 @@ use weir_result::Document;
 
 use crate::entry::{RunEntry, SavedRun};
 use crate::error::HistoryError;
-use crate::name::{Name, Tag};
-use crate::selector::{Filter, Selector};
+use crate::name::{Filter, Name, Selector, Tag};
 
 /// A history of runs; this build has none.
 #[derive(Debug)]

@@ -8,8 +8,7 @@ use weir_result::LoadError;
 use weir_text::printable;
 use weir_text::setting::{FORMAT, HISTORY, SAVE};
 
-use crate::name::Name;
-use crate::selector::Selector;
+use crate::name::{Name, Selector};
 
 /// Reason why the history cannot be read or written.
 #[derive(Debug, thiserror::Error)]

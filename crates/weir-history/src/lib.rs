@@ -14,7 +14,6 @@ mod location;
 mod name;
 #[cfg(feature = "sqlite")]
 mod schema;
-mod selector;
 mod series_key;
 #[cfg(feature = "sqlite")]
 mod store;
@@ -27,8 +26,8 @@ pub use entry::{MetricFigure, RunEntry, SavedRun};
 pub use error::HistoryError;
 pub use list::List;
 pub use location::{VARIABLE, location};
+pub use name::{Filter, Selector};
 pub use name::{Name, NameError, Tag};
-pub use selector::{Filter, Selector};
 pub use series_key::SeriesKey;
 #[cfg(feature = "sqlite")]
 pub use store::History;

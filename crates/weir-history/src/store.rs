@@ -21,9 +21,8 @@ use weir_result::Document;
 
 use crate::entry::{MetricFigure, RunEntry, SavedRun};
 use crate::error::HistoryError;
-use crate::name::{Name, NameError, Tag};
+use crate::name::{Filter, Name, NameError, Selector, Tag};
 use crate::schema::{self, STEPS, SchemaRefusal};
-use crate::selector::{Filter, Selector};
 use crate::series_key::SeriesKey;
 
 /// Time to wait while another program writes.

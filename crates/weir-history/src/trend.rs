@@ -12,8 +12,7 @@ use weir_verdict::{Measured, NamedMetric};
 use crate::History;
 use crate::entry::RunEntry;
 use crate::error::HistoryError;
-use crate::name::{Name, Tag};
-use crate::selector::Filter;
+use crate::name::{Filter, Name, Tag};
 use crate::series_key::SeriesKey;
 
 /// Greatest number of runs of a trend, the newest ones: the time that changes take grows with the

@@ -4,21 +4,18 @@
 //! The result is an interval. At its ends the data exclude the opposite result; rates too near to
 //! the true one to be distinguished from it stay undecided, and inside.
 
-mod class;
 mod evidence;
 mod found;
 mod goal;
-mod growth;
 mod load;
 mod share;
 mod standing;
 mod trial;
 
-pub use class::{Durations, RateClass};
+pub use evidence::{Durations, RateClass};
 pub use found::{End, Found, IntervalBound};
 pub use goal::Goal;
-pub use growth::Rise;
-pub use share::{ShareInterval, share_interval};
+pub use share::{Rise, ShareInterval, share_interval};
 pub use trial::{Limiter, TrialResult};
 
 use load::RateTrials;

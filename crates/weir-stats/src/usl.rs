@@ -1,11 +1,10 @@
 //! The Universal Scalability Law through a sweep of concurrency: X(N) = λN/(1 + σ(N−1) + κN(N−1))
 //! (METHOD 1.14). λ is one connection's throughput, σ contention, κ crosstalk.
 
-mod law;
 mod least_squares;
 mod signs;
 
-pub use law::Usl;
+pub use least_squares::Usl;
 
 use crate::moments::mean;
 use crate::shuffle::Shuffle;

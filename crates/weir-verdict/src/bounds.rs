@@ -10,7 +10,7 @@ use weir_result::document::{
 };
 use weir_result::quantile::Bound;
 
-use crate::delayed::Delayed;
+use crate::overhead::Delayed;
 use crate::{limit, overhead, rules};
 
 /// Half the width of a 95% interval, in standard errors.

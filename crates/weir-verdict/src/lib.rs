@@ -7,7 +7,6 @@
 
 mod assertion;
 mod bounds;
-mod delayed;
 mod delivery;
 mod grade;
 mod judge;

@@ -6,8 +6,7 @@ use anyhow::Result;
 use super::curve::{self, Curve};
 use super::distribution::Distribution;
 use super::plan::UniformPlan;
-use super::rows;
-use super::theory;
+use super::{rows, theory};
 use crate::rig::{Fixture, Section, table};
 
 const RATE_RPS: f64 = 1_500.0;

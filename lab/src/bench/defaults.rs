@@ -2,14 +2,16 @@
 //! CPUs, the server on the same machine. Every program runs once in each round, in random order;
 //! the floors are of weir beside wrk.
 
-use anyhow::{Result, ensure};
+use std::ffi::OsString;
+
+use anyhow::{Context, Result, ensure};
 use xtask::shell::{need_program, root};
 
-use super::bare::{self, PEERS};
 use super::floors::{ComparedLoad, SpeedFloor, floors};
 use super::paired::{self, Paired};
 use crate::rig::{
-    ClientRun, Fixture, MedianInterval, Peer, Section, Server, Table, Transport, table, versions,
+    ClientRun, Fixture, MedianInterval, Peer, Section, Server, Table, Transport, failures, show,
+    table, timed, versions,
 };
 
 const CONNECTIONS: [u32; 4] = [10, 50, 100, 500];
@@ -125,8 +127,8 @@ fn measure(
 ) -> Result<Paired> {
     let names: Vec<String> = peers.iter().map(|peer| peer.name().to_owned()).collect();
     Paired::run_in(paired::at_random, name, rounds, &names, |at| {
-        let run = || bare::run(fixture, server, peers[at], connections);
-        // A single disturbed run must not cost an hour's runs.
+        let run = || run_bare(fixture, server, peers[at], connections);
+        // A single disturbed run must not cost those of an hour.
         let run = run().or_else(|error| {
             eprintln!("bench: {name}: once more, since {error:#}");
             run()
@@ -205,6 +207,81 @@ fn line(floor: &SpeedFloor) -> String {
     format!("{}, {holds}", floor.text)
 }
 
+/// Largest relative difference of a client's own count from the server's: requests in flight at the
+/// end.
+const MISCOUNT_MAX: f64 = 0.01;
+
+/// All programs, in the order of the columns. The second is the one of the floors.
+const PEERS: [Peer; 5] = [Peer::Weir, Peer::Wrk, Peer::Ab, Peer::Oha, Peer::Hey];
+
+/// Runs a program once. The rate of weir is that of its window, and its count covers the warm-up
+/// too.
+fn run_bare(fixture: &Fixture, server: &Server, peer: Peer, connections: u32) -> Result<ClientRun> {
+    let name = peer.name();
+    let program = peer.find().with_context(|| format!("failed to find {name}"))?;
+    let place = fixture.directory.join("defaults.json");
+    let mut words = vec![program.into_os_string()];
+    words.extend(flags(peer, connections, fixture.options.is_quick).split(' ').map(OsString::from));
+    if peer == Peer::Weir {
+        words.extend(["-o".into(), place.clone().into()]);
+    }
+    words.push(OsString::from(&server.url));
+    let before = server.counts()?;
+    let timed = timed(&words, if peer == Peer::Weir { &[0, 3] } else { &[0] })?;
+    let counted = server.counts_since(before)?.requests;
+    ensure!(counted > 0, "{} has seen no request: {}", server.name, show(&words));
+    let (said, rps) = if peer == Peer::Weir {
+        let document = weir_verdict::load(&place).context("failed to read weir's document")?;
+        let failures = failures(&document);
+        ensure!(failures == 0, "{failures} requests failed: {}", show(&words));
+        (document.accounting.sent.total, document.throughput.completed_rps)
+    } else {
+        let reported = reported(peer, &timed.stdout);
+        reported.with_context(|| format!("failed to read what {name} printed"))?
+    };
+    check_count(said, counted, &words)?;
+    Ok(ClientRun { rps, ..ClientRun::of(counted, &timed) })
+}
+
+/// Returns the flags of a program; a quick run takes a second at most.
+fn flags(peer: Peer, connections: u32, is_quick: bool) -> String {
+    let seconds = if is_quick { 1 } else { 5 };
+    match peer {
+        Peer::Weir if is_quick => format!("-c{connections} -d300ms --warmup 0"),
+        Peer::Wrk if is_quick => format!("-c{connections} -d1s"),
+        Peer::Weir | Peer::Wrk => format!("-c{connections}"),
+        // The flag `-t` alone limits ab to 50,000 requests.
+        Peer::Ab => format!("-k -t {seconds} -n 99999999 -c {connections}"),
+        _ => format!("-z {seconds}s -c {connections}"),
+    }
+}
+
+/// Returns a program's count of good responses, and its requests per second.
+fn reported(peer: Peer, stdout: &str) -> Option<(u64, f64)> {
+    let printed = peer.read(stdout);
+    let is_bad = match peer {
+        Peer::Wrk => has_failed(stdout),
+        Peer::Ab => printed.errors != Some(0),
+        _ => false,
+    };
+    printed.requests.zip(printed.rate_rps).filter(|_| !is_bad)
+}
+
+/// True if wrk met errors other than its timeouts. It still awaits and counts a response that is
+/// later than its timeout.
+fn has_failed(stdout: &str) -> bool {
+    let errors = stdout.split_once("errors: ").map(|(_, errors)| errors);
+    errors.is_some_and(|errors| !errors.starts_with("connect 0, read 0, write 0, timeout "))
+}
+
+fn check_count(said: u64, counted: u64, words: &[OsString]) -> Result<()> {
+    // A small count may differ by the requests in flight.
+    let most = (counted as f64 * MISCOUNT_MAX).max(600.0);
+    let is_right = (said as f64 - counted as f64).abs() <= most;
+    ensure!(is_right, "{}: it says {said} requests, the server {counted}", show(words));
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,5 +317,51 @@ mod tests {
         assert_eq!(floor(Some(true)), "mean, holds");
         assert_eq!(floor(Some(false)), "mean, fails");
         assert!(floor(None).contains("not judged"));
+    }
+
+    #[test]
+    fn commands_are_bare() {
+        let check = |is_quick, expected: [&str; 5]| {
+            assert_eq!(PEERS.map(|peer| flags(peer, 50, is_quick)), expected);
+        };
+        let ab = "-k -t 5 -n 99999999 -c 50";
+        check(false, ["-c50", "-c50", ab, "-z 5s -c 50", "-z 5s -c 50"]);
+        let (weir, ab) = ("-c50 -d300ms --warmup 0", "-k -t 1 -n 99999999 -c 50");
+        check(true, [weir, "-c50 -d1s", ab, "-z 1s -c 50", "-z 1s -c 50"]);
+    }
+
+    #[test]
+    fn figures_of_each_program_are_read() {
+        let check = |peer, stdout: &str, expected| assert_eq!(reported(peer, stdout), expected);
+        check(
+            Peer::Wrk,
+            "  98 requests in 3.00s, 1.00MB read\nRequests/sec: 32.7",
+            Some((98, 32.7)),
+        );
+        let with_errors = |errors| {
+            format!("  98 requests in 3.00s\n  Socket errors: {errors}\nRequests/sec: 32.7")
+        };
+        check(Peer::Wrk, &with_errors("connect 0, read 1, write 0, timeout 0"), None);
+        let late = with_errors("connect 0, read 0, write 0, timeout 7");
+        check(Peer::Wrk, &late, Some((98, 32.7)));
+        let ab = "Complete requests:      500\nFailed requests:        0\n\
+                  Requests per second:    100.25 [#/sec] (mean)\n";
+        check(Peer::Ab, ab, Some((500, 100.25)));
+        check(Peer::Ab, &ab.replace("  0\n", "  7\n"), None);
+        let oha = "Summary:\n  Success rate: 100.00%\n  Requests/sec:\t64020.5\n\n\
+                   Status code distribution:\n  [200] 320103 responses\n";
+        check(Peer::Oha, oha, Some((320_103, 64_020.5)));
+        let hey = "  Requests/sec:\t28674.1\n\nStatus code distribution:\n  \
+                   [200]\t143371 responses\n";
+        check(Peer::Hey, hey, Some((143_371, 28_674.1)));
+        check(Peer::Hey, "", None);
+    }
+
+    #[test]
+    fn a_client_that_miscounts_is_found() {
+        assert!(check_count(100_000, 100_900, &[]).is_ok());
+        assert!(check_count(1_000, 1_500, &[]).is_ok());
+        assert!(check_count(100_000, 110_000, &[]).is_err());
+        assert!(check_count(0, 1_000, &[]).is_err());
     }
 }

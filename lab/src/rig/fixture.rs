@@ -16,11 +16,10 @@ use xtask::guard::Guarded;
 use xtask::measured::Page;
 use xtask::shell::{build_weir, need_program, target_dir};
 
-use super::clients::{self, ClientRun};
+use super::clients::{self, ClientRun, show};
 use super::log::{self, Record};
 use super::machine::Placement;
 use super::servers::{Server, Transport, pinned, python};
-use super::timed::show;
 
 /// Protocol between weir and `weir serve`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,9 +8,8 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::checkout::{Checkout, PACKAGE};
+use super::checkout::{Checkout, PACKAGE, Release};
 use super::files::renew;
-use super::release::Release;
 use crate::shell::{cargo, output, run};
 
 /// Packages all crates, and installs the program from its package.

@@ -7,9 +7,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::checkout::Checkout;
+use super::checkout::{Checkout, Release};
 use super::files::{Files, LICENCES, gzip, install, renew, write};
-use super::release::Release;
 use crate::shell::{output, run};
 
 /// Debian Policy 5.6.2 requires an address. The project has none, so this one is below a domain

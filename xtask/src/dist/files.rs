@@ -8,9 +8,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use super::checkout::Checkout;
+use super::checkout::{Checkout, Release};
 use super::licences;
-use super::release::Release;
 use crate::shell::{output, run};
 
 /// Name of the file with the checksums of all packages.

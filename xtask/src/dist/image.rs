@@ -8,8 +8,8 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::{Value, json};
 
+use super::checkout::Release;
 use super::files::{Files, LICENCES, gzip, install, renew, sha256, tar, write};
-use super::release::Release;
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const CONFIG: &str = "application/vnd.oci.image.config.v1+json";

@@ -5,9 +5,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use super::checkout::Checkout;
+use super::checkout::{Checkout, Release};
 use super::files::SUMS;
-use super::release::Release;
 
 /// Makes all packages again and compares the checksums.
 pub(super) fn reproduce(release: &Release) -> Result<()> {

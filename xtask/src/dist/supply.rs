@@ -1,18 +1,16 @@
 //! The supply chain: what weir may depend on, and what it depends on.
 
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fs};
 
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::checkout::Checkout;
+use super::checkout::{Checkout, Release};
 use super::files::write;
-use super::release::Release;
 use crate::shell::{find_program, find_tool, path_with, root, run, target_dir, tools_dir};
 
 /// The lock file of the plot library's packages, from the root of a checkout.

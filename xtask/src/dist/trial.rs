@@ -11,8 +11,8 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
+use super::checkout::Release;
 use super::files::{install, renew, write};
-use super::release::Release;
 use crate::shell::{is_root, output, run};
 use system::{System, debian};
 

@@ -1,8 +1,7 @@
 //! The result of a search: an interval, and the evidence of its ends.
 
 use super::goal::Goal;
-use super::growth::Rise;
-use super::share::ShareInterval;
+use super::share::{Rise, ShareInterval};
 use super::trial::Limiter;
 
 /// Result of a search.

@@ -1,6 +1,6 @@
 //! The objective of a search, and its effort.
 
-use super::growth::Rise;
+use super::share::Rise;
 
 /// Objective and effort of a search.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,5 @@
 //! Weighted least squares for the law's fit.
 
-use super::law::{Usl, shape};
-
 /// Starting points of searches, besides the linear estimate: (σ, κ) from none to much of either.
 const STARTS: [(f64, f64); 6] =
     [(0.0, 0.0), (0.01, 1e-6), (0.1, 1e-5), (0.5, 1e-4), (0.02, 1e-3), (0.9, 1e-2)];
@@ -129,4 +127,33 @@ fn step(matrix: [[f64; 2]; 2], gradient: [f64; 2], free: [bool; 2], damping: f64
         [false, true] => [0.0, alone(1)],
         [false, false] => [0.0, 0.0],
     }
+}
+
+/// Universal Scalability Law with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Usl {
+    /// λ: throughput of one connection, above 0.
+    pub lambda: f64,
+    /// σ: share of the work that is serial, 0 to below 1.
+    pub sigma: f64,
+    /// κ: cost of coherency per pair of connections, at least 0.
+    pub kappa: f64,
+}
+
+impl Usl {
+    /// Returns the throughput X at this number of connections.
+    pub fn throughput(&self, connections: f64) -> f64 {
+        self.lambda * shape(connections, self.sigma, self.kappa)
+    }
+
+    /// Returns N* = √((1−σ)/κ), where X is largest; infinite without crosstalk.
+    pub fn peak(&self) -> f64 {
+        ((1.0 - self.sigma) / self.kappa).sqrt()
+    }
+}
+
+/// Returns X/λ.
+fn shape(connections: f64, sigma: f64, kappa: f64) -> f64 {
+    let others = connections - 1.0;
+    connections / (1.0 + sigma * others + kappa * connections * others)
 }
