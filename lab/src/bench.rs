@@ -8,7 +8,6 @@
 mod client;
 mod connections;
 mod defaults;
-mod floors;
 mod http2;
 mod load;
 mod matrix;

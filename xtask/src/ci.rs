@@ -61,7 +61,7 @@ fn all(steps: &mut Steps) {
     let suites = steps.take("build tests", || suites::build(&EVERYTHING, &["--tests"]));
     steps.take("clippy", clippy);
     steps.take("docs", docs);
-    steps.take("doc tests", doc_tests);
+    steps.take("doc tests", || run(cargo(&["test", "--doc", "--quiet"])?.args(EVERYTHING)));
     for suite in suites.iter().flatten().filter(|suite| !waiting.contains(suite)) {
         steps.take(suite.name(), || run(&mut suite.command()));
     }
@@ -95,10 +95,6 @@ fn clippy() -> Result<()> {
 fn docs() -> Result<()> {
     let pages = ["--no-deps", "--document-private-items"];
     run(cargo(&["doc"])?.args(EVERYTHING).args(pages).env("RUSTDOCFLAGS", "-D warnings"))
-}
-
-fn doc_tests() -> Result<()> {
-    run(cargo(&["test", "--doc", "--quiet"])?.args(EVERYTHING))
 }
 
 /// Returns the command that counts instructions.

@@ -2,17 +2,16 @@
 
 mod clocks;
 mod cpus;
-mod long_slices;
-mod neighbours;
 mod network;
+mod programs;
 mod resources;
 
 use crate::check::Check;
 
 /// All checks.
 pub(crate) const CHECKS: [Check; 22] = [
-    Check { id: "busy-neighbours", title: "Busy CPUs", examine: neighbours::examine },
-    Check { id: "long-slices", title: "Time slices", examine: long_slices::examine },
+    Check { id: "busy-neighbours", title: "Busy CPUs", examine: programs::busy_cpus },
+    Check { id: "long-slices", title: "Time slices", examine: programs::long_slices },
     Check { id: "shared-cpus", title: "Shared CPUs", examine: cpus::shared_cpus },
     Check { id: "cpu-steal", title: "Steal time", examine: cpus::steal },
     Check { id: "cpu-quota", title: "CPU quota", examine: cpus::quota },

@@ -17,21 +17,19 @@ mod schema;
 mod series_key;
 #[cfg(feature = "sqlite")]
 mod store;
-mod table;
 mod trend;
 
 #[cfg(not(feature = "sqlite"))]
 pub use absent::History;
 pub use entry::{MetricFigure, RunEntry, SavedRun};
 pub use error::HistoryError;
-pub use list::List;
+pub use list::{Layout, List};
 pub use location::{VARIABLE, location};
 pub use name::{Filter, Selector};
 pub use name::{Name, NameError, Tag};
 pub use series_key::SeriesKey;
 #[cfg(feature = "sqlite")]
 pub use store::History;
-pub use table::Layout;
 pub use trend::{Change, MetricTrend, RecentChange, Series, Trend, TrendRun};
 
 #[cfg(test)]

@@ -6,7 +6,6 @@
 //! markup, and the page's policy allows nothing but its own script and style.
 
 mod blocks;
-mod escape;
 
 use std::io::{self, Write};
 
@@ -15,8 +14,7 @@ use weir_result::Document;
 
 use crate::TextOptions;
 use crate::view::{Block, Detail, Report};
-use blocks::HtmlPage;
-use escape::escaped;
+use blocks::{HtmlPage, escaped};
 
 /// The style of the page.
 const STYLE: &str = include_str!("html/page.css");
@@ -72,8 +70,7 @@ pub fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     )?;
     let mut page = HtmlPage::default();
     page.head(report);
-    let sections = report.sections_of_page().into_iter();
-    sections.filter(|section| !section.blocks.is_empty()).for_each(|section| page.section(section));
+    report.sections_of_page().into_iter().for_each(|section| page.section(section));
     writeln!(out, "{}</main>", page.text())?;
     if report.sections.iter().flat_map(|of| &of.blocks).any(|of| matches!(of, Block::Plot(_))) {
         writeln!(out, "<script>")?;

@@ -38,9 +38,7 @@ pub fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let title = iter::once(escaped(&report.title));
     let about = report.about.iter().map(|fact| escaped(&fact.text));
     writeln!(out, "### {}", title.chain(about).collect::<Vec<_>>().join(" · "))?;
-    let sections = report.sections_of_page().into_iter();
-    let mut sections = sections.filter(|section| !section.blocks.is_empty());
-    sections.try_for_each(|section| write_section(section, out))
+    report.sections_of_page().into_iter().try_for_each(|section| write_section(section, out))
 }
 
 fn write_section(section: &Section, out: &mut dyn Write) -> io::Result<()> {

@@ -5,14 +5,12 @@
 
 mod report;
 
-mod bars;
 mod lines;
 mod options;
 mod page;
 mod table;
 
-pub(crate) use bars::bar;
+pub(crate) use options::bar;
 
-pub use bars::Bars;
-pub use options::TextOptions;
+pub use options::{Bars, TextOptions};
 pub use report::{render, write};

@@ -6,7 +6,6 @@
 
 mod group_sequential;
 mod rank_sum;
-mod shift;
 mod sign_flip;
 mod signed_rank;
 mod verdict;
@@ -14,8 +13,7 @@ mod verdict;
 use crate::moments::median;
 
 pub use group_sequential::{GroupSequential, LOOK_LEVEL, LOOKS, Look};
-pub use shift::{Levels, SHIFT_LEVELS, shift_function};
-pub use verdict::{EffectVerdict, judge};
+pub use verdict::{EffectVerdict, Levels, SHIFT_LEVELS, judge, shift_function};
 
 /// Least number of pairs, or of runs of each system, for an interval. With 5 pairs a two-sided
 /// sign-flip p cannot go below 0.0625; with 6 it reaches 0.031.

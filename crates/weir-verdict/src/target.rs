@@ -141,7 +141,10 @@ fn most_frequent(document: &Document, sent: u64) -> String {
     let answered = accounting.ok + accounting.bad_response;
     let unanswered = timed_out + in_flight_at_end;
     if answered == 0 && unanswered >= transport_error {
-        let waited_ns = longest_wait_ns(document);
+        let waited_ns = match timed_out {
+            0 => document.latency.service_time.headline().max_ns.unwrap_or(0),
+            _ => document.plan.timeout_ns,
+        };
         return format!("no response within {}", units::short_duration(waited_ns));
     }
     let bad = accounting.status.iter().filter(|(code, _)| !document.plan.success.accepts(**code));
@@ -164,14 +167,4 @@ fn most_frequent(document: &Document, sent: u64) -> String {
     }));
     let worst = causes.into_iter().max_by_key(|(count, _)| *count);
     worst.map_or_else(String::new, |(_, text)| text)
-}
-
-/// Longest time that a response was awaited, in nanoseconds: the timeout, or until the run's own
-/// end.
-fn longest_wait_ns(document: &Document) -> u64 {
-    let oldest = document.latency.service_time.headline().max_ns.unwrap_or(0);
-    match document.accounting.timed_out {
-        0 => oldest,
-        _ => document.plan.timeout_ns,
-    }
 }

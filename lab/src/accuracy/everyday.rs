@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use anyhow::{Context, Result};
-use weir_result::document::{Grade, LimitedBy};
+use weir_result::document::{Grade, Verdict};
 use xtask::guard::Guarded;
 
 use crate::rig::{Fixture, Section, Server, Transport, thousands, timed};
@@ -44,11 +44,7 @@ const COMMANDS: [Everyday; 14] = [
 
 /// The facts of one run.
 struct CommandRun {
-    grade: Grade,
-    /// Reason for a grade other than `clean`; otherwise empty.
-    reason: String,
-    limit: LimitedBy,
-    /// True if the report prints a figure for p50 and for p99.
+    verdict: Verdict,
     has_percentiles: bool,
 }
 
@@ -75,20 +71,20 @@ pub(super) fn everyday_commands(fixture: &Fixture) -> Result<Section> {
         for _ in 0..runs {
             reported.push(servers.run(fixture, command)?);
         }
-        let grades = counted(reported.iter().map(|reported| reported.grade.in_words()));
+        let grades = counted(told.iter().map(|told| told.verdict.grade.in_words()));
         let modal = grades.values().max().copied().unwrap_or(0);
         stable += modal;
         let printed = told.iter().filter(|told| told.has_percentiles).count();
-        let last = told.iter().rev().find(|told| !told.reason.is_empty());
+        let last = told.iter().rev().find(|told| !told.verdict.reason.is_empty());
         section.row(&[
             ("command", &format!("`{name}`")),
             ("grades", &in_words(&grades)),
             (
                 "limit",
-                &in_words(&counted(reported.iter().map(|reported| reported.limit.in_words()))),
+                &in_words(&counted(told.iter().map(|told| told.verdict.limit.by.in_words()))),
             ),
             ("p50 and p99", &format!("{printed} of {runs}")),
-            ("last reason", &last.map_or("", |told| &told.reason)),
+            ("last reason", &last.map_or("", |told| &told.verdict.reason)),
         ]);
         let void = grades.get(Grade::Void.in_words()).copied().unwrap_or(0);
         section.must_if_quiet(void == 0, || format!("{name}: {void} runs are void"));
@@ -162,17 +158,15 @@ impl Targets {
         words.extend(["-o".into(), file.clone().into(), url.into()]);
         let report = timed(&words, &[0, 1])?.stdout;
         let verdict = weir_verdict::load(&file).context("failed to read weir's document")?.verdict;
-        let reported = CommandRun {
-            grade: verdict.grade,
-            reason: verdict.reason,
-            limit: verdict.limit.by,
+        let told = CommandRun {
+            verdict,
             has_percentiles: (target != CommandTarget::Missing
                 || report.contains("Latency of bad responses"))
                 && ["p50", "p99"].iter().all(|name| prints(&report, name)),
         };
-        let (grade, limit) = (reported.grade.in_words(), reported.limit.in_words());
-        eprintln!("accuracy: {grade}: {}; limit: {limit}", reported.reason);
-        Ok(reported)
+        let (grade, limit) = (told.verdict.grade.in_words(), told.verdict.limit.by.in_words());
+        eprintln!("accuracy: {grade}: {}; limit: {limit}", told.verdict.reason);
+        Ok(told)
     }
 }
 

@@ -12,8 +12,7 @@ use weir_text::printable;
 
 use super::text::{TOO_FEW, change_lines, changes_at, differences, load_of, machine_of, range};
 use super::{MetricTrend, RUNS_MIN, Series, Trend, TrendRun};
-use crate::list::title;
-use crate::table::Layout;
+use crate::list::{Layout, title};
 
 /// Nanoseconds in a second.
 const S: f64 = 1e9;

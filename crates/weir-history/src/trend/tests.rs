@@ -1,7 +1,7 @@
 //! Trends of runs whose values and changes are known.
 
 use super::*;
-use crate::table::Layout;
+use crate::list::Layout;
 use crate::tests::{entry, key};
 use weir_report::view::{Block, Mark, Plot};
 use weir_result::quantile::Bound;

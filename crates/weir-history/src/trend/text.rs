@@ -10,9 +10,8 @@ use weir_text::{printable, units};
 use weir_verdict::Better;
 
 use super::{Change, MetricTrend, RUNS_MIN, RecentChange, Series, Trend};
-use crate::list::title;
+use crate::list::{Layout, TableColumn, lines, title};
 use crate::series_key::SeriesKey;
-use crate::table::{Layout, TableColumn, lines};
 
 /// Greatest number of runs in a sparkline, the newest ones.
 const SPARKS_MAX: usize = 30;
@@ -37,7 +36,14 @@ impl Trend {
             if series.runs.len() < RUNS_MIN {
                 put(&mut out, &format!("  {TOO_FEW}"));
             }
-            facts(&mut out, &series.key, before.map(|before| &before.key));
+            let facts = match before {
+                None => vec![
+                    format!("load     {}", load_of(&series.key.plan)),
+                    format!("machine  {}", machine_of(&series.key.machine)),
+                ],
+                Some(before) => differences(&before.key, &series.key),
+            };
+            facts.iter().for_each(|line| put(&mut out, &format!("  {line}")));
             if self.is_current(series) {
                 put(&mut out, "");
                 table(&mut out, series, layout, rows);
@@ -141,18 +147,6 @@ fn put(out: &mut String, line: &str) {
 
 pub(super) fn counted(count: usize, noun: &str) -> String {
     format!("{} {noun}{}", units::count(count as u64), if count == 1 { "" } else { "s" })
-}
-
-/// Appends the load and the machine of the first series, or the differences from the one before.
-fn facts(out: &mut String, key: &SeriesKey, before: Option<&SeriesKey>) {
-    let lines = match before {
-        None => vec![
-            format!("load     {}", load_of(&key.plan)),
-            format!("machine  {}", machine_of(&key.machine)),
-        ],
-        Some(before) => differences(before, key),
-    };
-    lines.iter().for_each(|line| put(out, &format!("  {line}")));
 }
 
 /// Returns the differences between two series, one in each line.

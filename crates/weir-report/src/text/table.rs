@@ -2,10 +2,9 @@
 
 use crate::view::{CellValue, Row, Table, TableKind, Tone};
 
-use super::Bars;
-use super::bars::bar;
 use super::lines::span;
 use super::page::{Span, TextPage};
+use super::{Bars, bar};
 
 /// Columns of a label, and the least width of a column of numbers.
 const LABEL_WIDTH: usize = 10;

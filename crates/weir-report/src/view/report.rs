@@ -35,7 +35,7 @@ impl Report {
     pub fn sections_of_page(&self) -> Vec<&Section> {
         let (failed, others): (Vec<&Section>, Vec<&Section>) =
             self.sections.iter().partition(|section| section.has_failed());
-        failed.into_iter().chain(others).collect()
+        failed.into_iter().chain(others).filter(|section| !section.blocks.is_empty()).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Verdicts derived from differences (METHOD 1.15, the table of wordings).
 
-use super::{Difference, holm, pairs_needed};
+use super::{Difference, holm, paired_at, pairs_needed};
 
 /// Verdict on one metric. Effects are of B relative to A.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,6 +73,28 @@ fn verdict(difference: Difference, p: f64, tests: usize, threshold: f64) -> Effe
     EffectVerdict::Undecided { difference, runs_needed: needed.max(least) }
 }
 
+/// The percentiles, as shares, at which a shift function is printed.
+pub const SHIFT_LEVELS: [f64; 12] =
+    [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999];
+
+/// A run's percentiles at some levels; `None` if the run has too few samples for one.
+pub type Levels<const LEVELS: usize> = [Option<f64>; LEVELS];
+
+/// Estimates ln(B/A) at each level, from pairs of runs: percentiles of A and of B at the same
+/// levels. `level` is the error level of the intervals. An entry is `None` if too few pairs have
+/// it.
+///
+/// The samples are pairs of runs, never requests: requests of one run are not independent.
+pub fn shift_function<const LEVELS: usize>(
+    pairs: &[(Levels<LEVELS>, Levels<LEVELS>)],
+    level: f64,
+) -> [Option<Difference>; LEVELS] {
+    std::array::from_fn(|at| {
+        let both = pairs.iter().filter_map(|(a, b)| a[at].zip(b[at]));
+        paired_at(&both.collect::<Vec<_>>(), level)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,5 +147,22 @@ mod tests {
             panic!()
         };
         assert_eq!(runs_needed, 11);
+    }
+
+    /// B's median is A's and its tail 10% longer; the last level is there in 5 pairs only.
+    #[test]
+    fn where_they_differ() {
+        let pairs: Vec<_> = (0..8)
+            .map(|pair| {
+                let noise = 1.0 + 0.001 * f64::from(pair);
+                let last = (pair < 5).then_some(9.0);
+                ([Some(1.0), Some(2.0), last], [Some(noise), Some(2.2 * noise), last])
+            })
+            .collect();
+        let [median, tail, last] = shift_function(&pairs, 0.05);
+        let (median, tail) = (median.expect("8 pairs"), tail.expect("8 pairs"));
+        assert!(Difference::change(median.effect).abs() < 0.005, "{median:?}");
+        assert!((Difference::change(tail.effect) - 0.1).abs() < 0.005, "{tail:?}");
+        assert_eq!(last, None);
     }
 }
