@@ -105,7 +105,9 @@ fn cited(line: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The path that a finding names, the set of pages, and its limit.
-const LIMITS: [(&str, &str, fn(&str) -> bool, usize); 3] = [
+type Limit = (&'static str, &'static str, fn(&str) -> bool, usize);
+
+const LIMITS: [Limit; 3] = [
     ("METHOD.md", "it", |path| path == "METHOD.md", 9_000),
     ("docs/README.md", "docs/*.md", is_doc, 24_000),
     ("README.md", "all Markdown", |_| true, 82_000),
