@@ -67,24 +67,26 @@ pub(super) fn everyday_commands(fixture: &Fixture) -> Result<Section> {
     let mut stable = 0;
     for command in &COMMANDS {
         let (name, ..) = command;
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for _ in 0..runs {
             reported.push(servers.run(fixture, command)?);
         }
-        let grades = counted(told.iter().map(|told| told.verdict.grade.in_words()));
+        let grades = counted(reported.iter().map(|reported| reported.verdict.grade.in_words()));
         let modal = grades.values().max().copied().unwrap_or(0);
         stable += modal;
-        let printed = told.iter().filter(|told| told.has_percentiles).count();
-        let last = told.iter().rev().find(|told| !told.verdict.reason.is_empty());
+        let printed = reported.iter().filter(|reported| reported.has_percentiles).count();
+        let last = reported.iter().rev().find(|reported| !reported.verdict.reason.is_empty());
         section.row(&[
             ("command", &format!("`{name}`")),
             ("grades", &in_words(&grades)),
             (
                 "limit",
-                &in_words(&counted(told.iter().map(|told| told.verdict.limit.by.in_words()))),
+                &in_words(&counted(
+                    reported.iter().map(|reported| reported.verdict.limit.by.in_words()),
+                )),
             ),
             ("p50 and p99", &format!("{printed} of {runs}")),
-            ("last reason", &last.map_or("", |told| &told.verdict.reason)),
+            ("last reason", &last.map_or("", |reported| &reported.verdict.reason)),
         ]);
         let void = grades.get(Grade::Void.in_words()).copied().unwrap_or(0);
         section.must_if_quiet(void == 0, || format!("{name}: {void} runs are void"));
@@ -158,15 +160,16 @@ impl Targets {
         words.extend(["-o".into(), file.clone().into(), url.into()]);
         let report = timed(&words, &[0, 1])?.stdout;
         let verdict = weir_verdict::load(&file).context("failed to read weir's document")?.verdict;
-        let told = CommandRun {
+        let reported = CommandRun {
             verdict,
             has_percentiles: (target != CommandTarget::Missing
                 || report.contains("Latency of bad responses"))
                 && ["p50", "p99"].iter().all(|name| prints(&report, name)),
         };
-        let (grade, limit) = (told.verdict.grade.in_words(), told.verdict.limit.by.in_words());
-        eprintln!("accuracy: {grade}: {}; limit: {limit}", told.verdict.reason);
-        Ok(told)
+        let (grade, limit) =
+            (reported.verdict.grade.in_words(), reported.verdict.limit.by.in_words());
+        eprintln!("accuracy: {grade}: {}; limit: {limit}", reported.verdict.reason);
+        Ok(reported)
     }
 }
 

@@ -229,7 +229,7 @@ fn run_bare(fixture: &Fixture, server: &Server, peer: Peer, connections: u32) ->
     let timed = timed(&words, if peer == Peer::Weir { &[0, 3] } else { &[0] })?;
     let counted = server.counts_since(before)?.requests;
     ensure!(counted > 0, "{} has seen no request: {}", server.name, show(&words));
-    let (said, rps) = if peer == Peer::Weir {
+    let (reported, rps) = if peer == Peer::Weir {
         let document = weir_verdict::load(&place).context("failed to read weir's document")?;
         let failures = failures(&document);
         ensure!(failures == 0, "{failures} requests failed: {}", show(&words));
@@ -238,7 +238,7 @@ fn run_bare(fixture: &Fixture, server: &Server, peer: Peer, connections: u32) ->
         let reported = reported(peer, &timed.stdout);
         reported.with_context(|| format!("failed to read what {name} printed"))?
     };
-    check_count(said, counted, &words)?;
+    check_count(reported, counted, &words)?;
     Ok(ClientRun { rps, ..ClientRun::of(counted, &timed) })
 }
 
@@ -273,11 +273,11 @@ fn has_failed(stdout: &str) -> bool {
     errors.is_some_and(|errors| !errors.starts_with("connect 0, read 0, write 0, timeout "))
 }
 
-fn check_count(said: u64, counted: u64, words: &[OsString]) -> Result<()> {
+fn check_count(reported: u64, counted: u64, words: &[OsString]) -> Result<()> {
     // A small count may differ by the requests in flight.
     let most = (counted as f64 * MISCOUNT_MAX).max(600.0);
-    let is_right = (said as f64 - counted as f64).abs() <= most;
-    ensure!(is_right, "{}: it says {said} requests, the server {counted}", show(words));
+    let is_right = (reported as f64 - counted as f64).abs() <= most;
+    ensure!(is_right, "{}: it says {reported} requests, the server {counted}", show(words));
     Ok(())
 }
 

@@ -153,8 +153,8 @@ pub(crate) fn timed(words: &[OsString], good: &[i32]) -> Result<Timed> {
     let stderr = String::from_utf8_lossy(&output.stderr);
     if !output.status.code().is_some_and(|code| good.contains(&code)) {
         // The last line is bash's.
-        let told = stderr.trim_end().rsplit_once('\n').map_or("", |(told, _)| told);
-        bail!("`{}` ended with {}: {}", show(words), output.status, told.trim());
+        let reported = stderr.trim_end().rsplit_once('\n').map_or("", |(reported, _)| reported);
+        bail!("`{}` ended with {}: {}", show(words), output.status, reported.trim());
     }
     let Some([user_s, kernel_s, wall_s]) = times_in(&stderr) else {
         bail!("failed to read bash's times in: {stderr}");

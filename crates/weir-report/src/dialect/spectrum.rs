@@ -6,7 +6,7 @@ use weir_result::Histogram;
 
 use super::micros::Micros;
 use super::statistics::Statistics;
-use super::{Figures, OptionalBlocks, ReportDialect, units};
+use super::{Dialect, Figures, OptionalBlocks, units};
 use crate::ladder::{self, LadderStep};
 
 /// Bucket counts in the footer, for an HdrHistogram from 1 µs to 24 h with three digits.
@@ -49,7 +49,7 @@ fn write_block(title: &str, latency: &Histogram, out: &mut dyn Write) -> io::Res
 }
 
 fn write_footer(latency: &Histogram, micros: &Micros, out: &mut dyn Write) -> io::Result<()> {
-    let Statistics { mean, stdev, max, .. } = Statistics::of(ReportDialect::Wrk2, latency, 1_000);
+    let Statistics { mean, stdev, max, .. } = Statistics::of(Dialect::Wrk2, latency, 1_000);
     let (mean, stdev, max) = (mean / 1e3, stdev / 1e3, max as f64 / 1e3);
     let count = micros.count();
     writeln!(out, "#[Mean    = {mean:>12.3}, StdDeviation   = {stdev:>12.3}]")?;

@@ -20,7 +20,7 @@ pub(super) struct Statistics {
 impl Statistics {
     /// Computes the figures of values of which `unit` make one that is printed.
     /// Values are divided by the unit: latencies by 1,000, to microseconds, and rates by 1.
-    pub(super) fn of(dialect: ReportDialect, values: &Histogram, unit: u64) -> Statistics {
+    pub(super) fn of(dialect: Dialect, values: &Histogram, unit: u64) -> Statistics {
         let max = values.exact().max_ns.div_ceil(unit);
         let max = match dialect {
             Dialect::Wrk => max,
@@ -61,11 +61,11 @@ mod tests {
 
     use super::*;
 
-    fn of_latency(dialect: ReportDialect, latency: &Histogram) -> Statistics {
+    fn of_latency(dialect: Dialect, latency: &Histogram) -> Statistics {
         Statistics::of(dialect, latency, 1_000)
     }
 
-    fn of_rates(dialect: ReportDialect, rates: &Histogram) -> Statistics {
+    fn of_rates(dialect: Dialect, rates: &Histogram) -> Statistics {
         Statistics::of(dialect, rates, 1)
     }
 
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn nothing_has_figures_too() {
         let none = Histogram::new();
-        for dialect in [ReportDialect::Wrk, ReportDialect::Wrk2] {
+        for dialect in [Dialect::Wrk, Dialect::Wrk2] {
             check(of_latency(dialect, &none), 0.0, 0.0, 0, 0.0);
             check(of_rates(dialect, &none), 0.0, 0.0, 0, 0.0);
             check(of_rates(dialect, &histogram(&[0, 0])), 0.0, 0.0, 0, 0.0);
@@ -125,7 +125,7 @@ mod tests {
                 least + f64::from(distance < stdev - 1e-9) ,
                 most + f64::from(distance <= stdev + 1e-9),
             ));
-            let found = of_rates(ReportDialect::Wrk, &histogram(&values));
+            let found = of_rates(Dialect::Wrk, &histogram(&values));
             prop_assert!((found.mean - mean).abs() < 1e-9 && (found.stdev - stdev).abs() < 1e-9);
             prop_assert_eq!(Some(found.max), values.iter().copied().max());
             let within = found.within / 100.0 * count;

@@ -160,7 +160,7 @@ impl Assertion {
                     confidence::of(&estimate.evidence, self.limit, side, times)
                 };
                 let longer = longer(document, |times| at(times) >= Some(least));
-                Some(format!("less certain than {ASSERT_CONFIDENCE} {asked}; {longer}"))
+                Some(format!("less certain than {ASSERT_CONFIDENCE} {required}; {longer}"))
             }
             None => Some(format!("no confidence for {ASSERT_CONFIDENCE} {required}: {why_none}")),
         }
