@@ -31,7 +31,7 @@ pub enum Main {}
 
 /// A worker's state; this build has none.
 #[derive(Debug)]
-pub enum Worker {}
+pub enum WorkerState {}
 
 impl Main {
     /// Fails: this build has no script engine.
@@ -45,15 +45,15 @@ impl Main {
     never_called! {
         resolve() -> Result<Vec<SocketAddr>, ScriptError>;
         add_worker() -> Result<(), ScriptError>;
-        take_workers() -> Vec<Worker>;
-        return_workers(Vec<Worker>);
+        take_workers() -> Vec<WorkerState>;
+        return_workers(Vec<WorkerState>);
         teardown() -> Result<(), ScriptError>;
         has_done() -> Result<bool, ScriptError>;
         done(&Summary, &Statistics, &Statistics) -> Result<(), ScriptError>;
     }
 }
 
-impl Worker {
+impl WorkerState {
     /// Never called.
     ///
     /// # Errors

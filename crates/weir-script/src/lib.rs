@@ -53,7 +53,7 @@ mod ffi;
 mod error;
 
 #[cfg(not(feature = "luajit"))]
-pub use absent::{Main, Worker};
+pub use absent::{Main, WorkerState};
 pub use callback::{About, Calls, Wants};
 pub use calling::{Call, Calling};
 pub use error::{NO_ENGINE, ScriptError};
