@@ -14,7 +14,7 @@ use crate::worker_frame::WorkerFrame;
 
 /// Sees the exchanges of one worker one by one.
 pub trait ExchangeObserver: Debug + Send {
-    /// The completions that [`completed`](Observer::completed) is called for.
+    /// The completions that [`completed`](ExchangeObserver::completed) is called for.
     fn scope(&self) -> Scope {
         Scope::AllConnections
     }
