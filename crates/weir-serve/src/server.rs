@@ -173,30 +173,14 @@ impl<B: Backend> Server<B> {
         }
     }
 
-    /// Sends one response, or one piece of it, or injects the fault in its place.
+    /// Sends one response, or one piece of it and the garbage after it, or injects the fault in its
+    /// place.
     fn give(&mut self, due: Due, stop: &AtomicBool) {
         let conn = due.conn;
-        let Some(fault) = due.fault.filter(|fault| *fault != FaultKind::Garbage) else {
-            return self.give_whole(due, stop);
-        };
-        if fault == FaultKind::Partial {
-            self.send(conn, &due.response, Part::Half, stop);
+        if let Some(fault) = due.fault.filter(|fault| *fault != FaultKind::Garbage) {
+            return self.give_fault(&due, fault, stop);
         }
-        self.responder.injected(conn, fault);
-        match fault {
-            FaultKind::Reset => self.close(conn, Close::Reset, stop),
-            FaultKind::Close | FaultKind::Partial => self.close(conn, Close::Graceful, stop),
-            FaultKind::Blackhole => self.responder.mute(&due),
-            FaultKind::ResetStream => self.responder.reset_stream(&due),
-            FaultKind::RefuseStream | FaultKind::Garbage => {
-                unreachable!("a refused request has no response")
-            }
-        }
-    }
-
-    /// Sends one response, or one piece of it, and the garbage after it.
-    fn give_whole(&mut self, due: Due, stop: &AtomicBool) {
-        let (conn, has_garbage) = (due.conn, due.fault.is_some());
+        let has_garbage = due.fault.is_some();
         let (piece, pieces) = (due.piece, due.pieces);
         let sent_at = self.send(conn, &due.response, Part::Piece { piece, pieces }, stop);
         if !self.responder.sent_piece(due, sent_at) {
@@ -213,6 +197,25 @@ impl<B: Backend> Server<B> {
         }
         if self.responder.connection(conn).is_finished() {
             self.close(conn, Close::Graceful, stop);
+        }
+    }
+
+    /// Injects a fault in the place of a response, or within it.
+    #[cold]
+    fn give_fault(&mut self, due: &Due, fault: FaultKind, stop: &AtomicBool) {
+        let conn = due.conn;
+        if fault == FaultKind::Partial {
+            self.send(conn, &due.response, Part::Half, stop);
+        }
+        self.responder.injected(conn, fault);
+        match fault {
+            FaultKind::Reset => self.close(conn, Close::Reset, stop),
+            FaultKind::Close | FaultKind::Partial => self.close(conn, Close::Graceful, stop),
+            FaultKind::Blackhole => self.responder.mute(due),
+            FaultKind::ResetStream => self.responder.reset_stream(due),
+            FaultKind::RefuseStream | FaultKind::Garbage => {
+                unreachable!("a refused request has no response")
+            }
         }
     }
 
