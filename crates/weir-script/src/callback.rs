@@ -16,7 +16,7 @@ pub struct About<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Calls {
     /// True if there is a `request()`; otherwise the run sends
-    /// [`Worker::static_request`](crate::Worker::static_request).
+    /// [`WorkerState::static_request`](crate::WorkerState::static_request).
     pub request: bool,
     /// True if there is a `delay()`.
     pub delay: bool,

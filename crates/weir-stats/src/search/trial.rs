@@ -5,7 +5,7 @@ use crate::interval::SliceTail;
 /// Result of one trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrialResult {
-    /// Requested rate, from [`Step::Run`].
+    /// Requested rate, from [`Step::Run`](super::Step::Run).
     pub rate_rps: f64,
     /// Duration in seconds.
     pub duration_s: f64,
