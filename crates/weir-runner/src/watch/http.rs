@@ -182,17 +182,16 @@ impl PageResponse {
             bytes => protocol.receive(bytes, &mut events),
         };
         self.received += bytes.len();
-        let is_too_long = self.received > RESPONSE_MAX_BYTES;
+        if protocol.interim_responses() > INTERIM_MAX {
+            let count = format!("more than {INTERIM_MAX} interim responses (1xx)");
+            return Err(io::Error::other(count + " before the final one"));
+        }
         let Some(event) = events.first() else {
             read.map_err(io::Error::other)?;
-            if protocol.interim_responses() > INTERIM_MAX {
-                let count = format!("more than {INTERIM_MAX} interim responses (1xx)");
-                return Err(io::Error::other(count + " before the final one"));
-            }
             if bytes.is_empty() {
                 return Err(io::Error::other("the connection was closed before a response"));
             }
-            return if is_too_long { Err(too_long()) } else { Ok(None) };
+            return if self.received > RESPONSE_MAX_BYTES { Err(too_long()) } else { Ok(None) };
         };
         let response = protocol.response(0);
         let is_kept = !event.closes && read.is_ok() && !bytes.is_empty();
@@ -246,8 +245,10 @@ mod tests {
         let last = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na";
         let receive = |text: String| PageResponse::default().receive(text.as_bytes());
         assert!(receive(interim(16) + last).expect("allowed").is_some());
-        let error = receive(interim(17)).expect_err("too many").to_string();
-        assert_eq!(error, "more than 16 interim responses (1xx) before the final one");
+        for text in [interim(17), interim(17) + last] {
+            let error = receive(text).expect_err("too many").to_string();
+            assert_eq!(error, "more than 16 interim responses (1xx) before the final one");
+        }
     }
 
     #[test]
