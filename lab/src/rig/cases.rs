@@ -50,18 +50,21 @@ pub(crate) fn measure(page: &Page, cases: &[Case], words: &[&str]) -> Result<()>
         let section = (case.run)(&fixture);
         let mut section = section.with_context(|| format!("failed to run {}", case.id))?;
         let (taken, waited) = (pressure.taken(), fixture.take_waited());
-        section.settle(waited <= WAITED_MAX && taken.has_no_steal());
-        section.extend_title(&case.over.to_string());
         let short = if fixture.options.is_quick { "short windows (`--quick`), " } else { "" };
-        let conditions = match task {
-            // Its servers and clients are not watched.
-            "bench" => taken.to_string(),
-            _ => format!(
-                "{short}a thread of server or client was runnable but not running {:.2} % of the \
-                 time; {taken}",
-                waited * 100.0
+        let (is_quiet, conditions) = match task {
+            // Its servers and clients are not watched, and its rounds are paired.
+            "bench" => (true, taken.to_string()),
+            _ => (
+                waited <= WAITED_MAX && taken.has_no_steal(),
+                format!(
+                    "{short}a thread of server or client was runnable but not running {:.2} % of \
+                     the time; {taken}",
+                    waited * 100.0
+                ),
             ),
         };
+        section.settle(is_quiet);
+        section.extend_title(&case.over.to_string());
         let entry = section.entry(case.id, &occasion, since.elapsed().as_secs_f64(), conditions);
         print!("{}", entry.in_full());
         for failure in &entry.failures {
