@@ -68,6 +68,17 @@ impl Ledger {
         self.recorder.sent(exchange, requests);
     }
 
+    /// Announces a request that the peer returned and that is sent again.
+    pub(crate) fn dispatched_again(&mut self, exchange: &Exchange) {
+        self.recorder.resent(exchange);
+    }
+
+    /// Announces that the send of a request of this phase failed.
+    #[cold]
+    pub(crate) fn unsent(&mut self, phase: SlotPhase) {
+        self.recorder.unsent(phase);
+    }
+
     /// True if an observer sees the exchanges of `conn`.
     #[inline]
     pub(crate) fn observes(&self, conn: ConnId) -> bool {
@@ -102,6 +113,27 @@ impl Ledger {
         debug_assert!(matches!(outcome, Outcome::TransportError(_) | Outcome::TimedOut));
         self.recorder.completed(exchange, outcome, at, 1);
         self.observe(Completion { conn, exchange: *exchange, outcome, at, kernel: None });
+    }
+
+    /// Announces an exchange that has exceeded the timeout and is still awaited.
+    pub(crate) fn overdue(&mut self, exchange: &Exchange) {
+        self.recorder.overdue(exchange);
+    }
+
+    /// Announces the end of a batch, whose last response arrived at `at`; `exchange` is any of it.
+    #[inline]
+    pub(crate) fn batch_ended(&mut self, exchange: &Exchange, at: Nanos) {
+        self.recorder.batch_ended(exchange, at);
+    }
+
+    /// Announces a request that the peer returned unprocessed.
+    pub(crate) fn returned(&mut self) {
+        self.recorder.returned();
+    }
+
+    /// Takes a returned request off the wire, to be sent again later.
+    pub(crate) fn withdrawn(&mut self, exchange: &Exchange, at: Nanos) {
+        self.recorder.abandoned(exchange, at);
     }
 
     /// Announces an exchange that the run ended before. It stays on the wire if it is there, and

@@ -491,7 +491,7 @@ impl Http1Lane {
                 ledger.responded(&exchange, alike as u32, response, at, observed);
                 connection.load -= alike as u16;
                 if connection.load == 0 {
-                    ledger.recorder.batch_ended(&exchange, at);
+                    ledger.batch_ended(&exchange, at);
                 }
             }
             ended_exchanges += u64::from(event.count);
@@ -552,7 +552,7 @@ impl Http1Lane {
         let waiting = exchanges.iter_mut().filter(|one| one.is_live() && !one.is_overdue);
         for exchange in waiting.filter(|one| one.sent_at <= overdue_before) {
             exchange.is_overdue = true;
-            shared.ledger.recorder.overdue(exchange);
+            shared.ledger.overdue(exchange);
         }
     }
 
@@ -568,7 +568,7 @@ impl Http1Lane {
         self.failing.sort_by_key(|(sent_at, _)| std::cmp::Reverse(*sent_at));
         let requests = usize::try_from(requests).unwrap_or(usize::MAX);
         for (_, phase) in self.failing.iter().take(requests) {
-            shared.ledger.recorder.unsent(*phase);
+            shared.ledger.unsent(*phase);
         }
     }
 }

@@ -208,7 +208,7 @@ impl Lane for StreamLane {
         let exchange = Exchange { freed_at, sent_at: now, ..exchange };
         let stream = StreamState { first_byte_at: Nanos::MAX, returns, request };
         self.start(shared, conn, exchange, stream);
-        shared.ledger.recorder.resent(&exchange);
+        shared.ledger.dispatched_again(&exchange);
     }
 
     fn take_returned(&mut self) -> Vec<(ConnId, Exchange)> {
@@ -494,12 +494,12 @@ impl StreamLane {
         let (exchange, stream) = self.stream(conn, id);
         let returns = stream.as_ref().map_or(0, |stream| stream.returns);
         let is_kept = !exchange.is_resolved && returns < RESENDS_MAX;
-        shared.ledger.recorder.returned();
+        shared.ledger.returned();
         if !is_kept {
             return self.fail(shared, conn, id, ProtocolError::Returned.code(), at);
         }
         let (exchange, stream) = self.remove(&mut shared.connections, conn, id, at);
-        shared.ledger.recorder.abandoned(&exchange, at);
+        shared.ledger.withdrawn(&exchange, at);
         shared.connections.alive(at);
         if let Some(StreamState { request, .. }) = stream {
             let returns = returns + 1;

@@ -216,7 +216,7 @@ impl Recorder {
 
     /// Counts the repeated sending of a request that the peer returned. Its slot was counted, with
     /// its lag, when it was sent first.
-    pub(crate) fn resent(&mut self, exchange: &Exchange) {
+    pub(super) fn resent(&mut self, exchange: &Exchange) {
         self.counts.sent.resent += 1;
         self.series.current.sent += 1;
         self.occupancy.enter(&self.timeline, exchange.sent_at, 1);
@@ -227,13 +227,13 @@ impl Recorder {
     }
 
     /// Counts a request that the peer returned unprocessed.
-    pub(crate) fn returned(&mut self) {
+    pub(super) fn returned(&mut self) {
         self.counts.sent.returned += 1;
     }
 
     /// Counts a request of this phase whose send failed.
     #[cold]
-    pub(crate) fn unsent(&mut self, phase: SlotPhase) {
+    pub(super) fn unsent(&mut self, phase: SlotPhase) {
         match phase {
             SlotPhase::Warmup => self.counts.unsent.warmup += 1,
             SlotPhase::Measured => self.counts.unsent.measured += 1,
@@ -330,14 +330,14 @@ impl Recorder {
 
     /// Removes an exchange from the wire that ends without an outcome: because the sockets close,
     /// or because its request is sent again later.
-    pub(crate) fn abandoned(&mut self, exchange: &Exchange, at: Nanos) {
+    pub(super) fn abandoned(&mut self, exchange: &Exchange, at: Nanos) {
         self.occupancy.leave(&self.timeline, exchange.sent_at, at, 1);
     }
 
     /// Records the time of a batch whose last response arrived at `at`; `exchange` is any of the
     /// batch.
     #[inline]
-    pub(crate) fn batch_ended(&mut self, exchange: &Exchange, at: Nanos) {
+    pub(super) fn batch_ended(&mut self, exchange: &Exchange, at: Nanos) {
         if let Some(times) = &mut self.times.batch
             && exchange.phase == SlotPhase::Measured
         {
@@ -346,7 +346,7 @@ impl Recorder {
     }
 
     /// Counts an exchange that has exceeded the timeout and is still awaited.
-    pub(crate) fn overdue(&mut self, exchange: &Exchange) {
+    pub(super) fn overdue(&mut self, exchange: &Exchange) {
         self.counts.overdue += u64::from(exchange.phase == SlotPhase::Measured);
     }
 
