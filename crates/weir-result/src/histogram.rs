@@ -41,6 +41,7 @@ impl Default for Exact {
 }
 
 impl Exact {
+    #[inline]
     fn add(&mut self, other: &Exact) {
         self.count += other.count;
         self.min_ns = self.min_ns.min(other.min_ns);
@@ -123,6 +124,7 @@ impl Tally {
     }
 
     #[cold]
+    #[inline]
     fn record_rare(&mut self, ns: u64, times: u32) {
         if self.exact.count >= FEW_VALUES {
             // A table is faster for this many values, in however few buckets.

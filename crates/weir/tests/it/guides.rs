@@ -82,13 +82,13 @@ fn brief(command: &str) -> String {
     let mut words: Vec<String> = Vec::new();
     for word in command.replace("\\\n", " ").split(' ').filter(|word| !word.is_empty()) {
         let word = match word {
-            word if word.starts_with("-d") && word.ends_with('s') => "-d100ms",
+            word if word.starts_with("-d") && word.ends_with('s') => "-d50ms",
             "30" | "10" if is_study && words.last().is_some_and(|last| last == "-n") => "2",
-            "d=500ms,2s" => "d=100ms,200ms",
+            "d=500ms,2s" => "d=50ms,100ms",
             "c=1,10,100,1000" => "c=1,10",
             "c=1,10,20,50,100,200" | "c=10,50" => "c=1,5",
             "rate=500,1k,2k,4k,8k,16k,32k" => "rate=200,500",
-            "auto" => "auto:200ms",
+            "auto" => "auto:100ms",
             other => other,
         };
         words.push(word.to_owned());
