@@ -39,6 +39,9 @@ const QUICK_SEEDS: &str = "50";
 /// Runs all steps, even after one has failed, and fails if any did.
 pub(crate) fn ci(is_quick: bool) -> Result<()> {
     let mut steps = Steps::default();
+    steps.take("fmt", fmt);
+    steps.take("tidy", tidy::tidy);
+    steps.take("fuzz/Cargo.lock", fuzz_lock::check);
     match is_quick {
         true => quick(&mut steps),
         false => all(&mut steps),
@@ -46,16 +49,13 @@ pub(crate) fn ci(is_quick: bool) -> Result<()> {
     steps.conclude()
 }
 
-/// Everything a change must pass.
+/// The rest of everything that a change must pass.
 fn all(steps: &mut Steps) {
-    steps.take("fmt", fmt);
-    steps.take("tidy", tidy::tidy);
-    steps.take("fuzz/Cargo.lock", fuzz_lock::check);
     // Here and not in `dist`: it takes a second, once setup has installed the packages.
     steps.take("plots", plots::check);
     let waiting = steps.take("build program", || suites::build(&EVERYTHING, &WAITING));
     let waiting = waiting.unwrap_or_default();
-    let start = |suite: &Suite| steps.start(suite.name(), || Ok(suite.command()));
+    let start = |suite: &Suite| steps.start(&suite.name, || Ok(suite.command()));
     let beside: Vec<Beside> = waiting.iter().filter_map(start).collect();
     let counts = steps.start("instructions", count);
     let suites = steps.take("build tests", || suites::build(&EVERYTHING, &["--tests"]));
@@ -63,21 +63,18 @@ fn all(steps: &mut Steps) {
     steps.take("docs", docs);
     steps.take("doc tests", || run(cargo(&["test", "--doc", "--quiet"])?.args(EVERYTHING)));
     for suite in suites.iter().flatten().filter(|suite| !waiting.contains(suite)) {
-        steps.take(suite.name(), || run(&mut suite.command()));
+        steps.take(&suite.name, || run(&mut suite.command()));
     }
     counts.into_iter().chain(beside).for_each(|beside| steps.finish(beside));
 }
 
-/// The steps of `--quick`, which takes a minute or two after a change.
+/// The rest of `--quick`, which takes a minute or two after a change.
 fn quick(steps: &mut Steps) {
-    steps.take("fmt", fmt);
-    steps.take("tidy", tidy::tidy);
-    steps.take("fuzz/Cargo.lock", fuzz_lock::check);
     steps.take("clippy", clippy);
     // With the features of the whole workspace, or much would be built once more.
     let fast = ["--lib", "--bins", "--test", "simulated"];
     for suite in steps.take("build", || suites::build(&EVERYTHING, &fast)).unwrap_or_default() {
-        steps.take(suite.name(), || run(suite.command().env("WEIR_SIM_SEEDS", QUICK_SEEDS)));
+        steps.take(&suite.name, || run(suite.command().env("WEIR_SIM_SEEDS", QUICK_SEEDS)));
     }
 }
 

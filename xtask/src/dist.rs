@@ -21,16 +21,16 @@ use anyhow::{Context, Result, bail, ensure};
 use checkout::{Checkout, Release};
 
 use crate::shell::run;
-use files::{Files, gzip, install, renew, tar};
+use files::{gzip, install, renew, tar};
 
 type Part = (&'static str, fn(&Release) -> Result<()>);
 
 const PARTS: [Part; 6] = [
     ("deny", |_| supply::deny()),
-    ("packages", |release| release.make(&release.checkout()?, &release.packages)),
+    ("packages", |release| release.checkout()?.make()),
     ("trial", trial::trial),
     ("minimal", |release| minimal::minimal(&release.checkout()?)),
-    ("crates", |release| crates::crates(release, &release.checkout()?)),
+    ("crates", |release| crates::crates(&release.checkout()?)),
     ("reproduce", reproduce::reproduce),
 ];
 
@@ -45,7 +45,7 @@ pub(crate) fn dist(words: &[&str]) -> Result<()> {
         part(&release).with_context(|| format!("dist: {name} failed"))?;
         times.push(format!("{name} {} s", start.elapsed().as_secs()));
     }
-    println!("{}", release.listing()?);
+    println!("{}", listing(&release.packages)?);
     eprintln!("dist: {}", times.join(", "));
     Ok(())
 }
@@ -64,54 +64,48 @@ fn parts(words: &[&str]) -> Result<Vec<Part>> {
     Ok(PARTS.into_iter().filter(|(name, _)| names.contains(name)).collect())
 }
 
-impl Release {
-    /// The checkout of the packages in `target/dist`.
-    fn checkout(&self) -> Result<Checkout> {
-        Checkout::of(self, "a")
-    }
-
-    /// Makes all packages from a checkout.
-    fn make(&self, checkout: &Checkout, packages: &Path) -> Result<()> {
-        renew(packages)?;
-        let program = checkout.build("dynamic", &[])?;
-        let fixed = checkout.build("static", &["-Ctarget-feature=+crt-static"])?;
-        let files = Files::generate(self, checkout, packages, &program)?;
-        archive(&files, &program, "gnu")?;
-        archive(&files, &fixed, "static")?;
-        deb::make(&files, &program)?;
-        image::make(&files, &fixed)?;
-        supply::sbom(self, checkout, packages)?;
-        files::write_sums(packages)?;
-        files::write(&checkout.made(), &self.commit)
-    }
-
-    /// The finished packages with their sizes and digests.
-    fn listing(&self) -> Result<String> {
-        let sums = fs::read_to_string(self.packages.join(files::SUMS));
-        let Ok(sums) = sums else { return Ok("there is no package in target/dist".to_owned()) };
-        let mut lines = Vec::new();
-        for line in sums.lines() {
-            let (digest, name) = line.split_once("  ").context("failed to read the checksums")?;
-            let bytes = fs::metadata(self.packages.join(name))?.len();
-            lines.push(format!("{digest}  {bytes:>10}  {name}"));
-        }
-        ensure!(!lines.is_empty(), "there is no checksum");
-        Ok(lines.join("\n"))
+impl Checkout<'_> {
+    /// Makes all packages.
+    fn make(&self) -> Result<()> {
+        renew(&self.packages)?;
+        let program = self.build("dynamic", &[])?;
+        let fixed = self.build("static", &["-Ctarget-feature=+crt-static"])?;
+        files::generate(self, &program)?;
+        archive(self, &program, "gnu")?;
+        archive(self, &fixed, "static")?;
+        deb::make(self, &program)?;
+        image::make(self, &fixed)?;
+        supply::sbom(self)?;
+        files::write_sums(&self.packages)?;
+        files::write(&self.made(), &self.release.commit)
     }
 }
 
+/// The finished packages with their sizes and digests.
+fn listing(packages: &Path) -> Result<String> {
+    let sums = fs::read_to_string(packages.join(files::SUMS));
+    let Ok(sums) = sums else { return Ok("there is no package in target/dist".to_owned()) };
+    let mut lines = Vec::new();
+    for line in sums.lines() {
+        let (digest, name) = line.split_once("  ").context("failed to read the checksums")?;
+        let bytes = fs::metadata(packages.join(name))?.len();
+        lines.push(format!("{digest}  {bytes:>10}  {name}"));
+    }
+    ensure!(!lines.is_empty(), "there is no checksum");
+    Ok(lines.join("\n"))
+}
+
 /// Makes `weir-VERSION-ARCH-linux-KIND.tar.gz`.
-fn archive(files: &Files<'_>, program: &Path, kind: &str) -> Result<()> {
-    let Files { release, packages, .. } = *files;
-    let name = format!("weir-{}-{ARCH}-linux-{kind}", release.version);
-    let place = files.place.with_file_name("archive");
+fn archive(checkout: &Checkout<'_>, program: &Path, kind: &str) -> Result<()> {
+    let name = format!("weir-{}-{ARCH}-linux-{kind}", checkout.release.version);
+    let place = checkout.work.join("archive");
     renew(&place)?;
     let mut copy = std::process::Command::new("cp");
-    run(copy.arg("--recursive").arg(&files.place).arg(place.join(&name)))?;
+    run(copy.arg("--recursive").arg(&checkout.files).arg(place.join(&name)))?;
     install(program, &place.join(&name).join("weir"), 0o755)?;
     let archive = place.join("archive.tar");
-    tar(release, &place, &[&name], &archive)?;
-    gzip(&archive, &packages.join(format!("{name}.tar.gz")))
+    tar(checkout.release, &place, &[&name], &archive)?;
+    gzip(&archive, &checkout.packages.join(format!("{name}.tar.gz")))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
@@ -26,9 +26,8 @@ wait "$server"
 /// A running server, killed when the value is dropped.
 #[derive(Debug)]
 pub struct Guarded {
+    /// The shell. The kernel closes its input when this program ends, whatever the cause.
     guard: Child,
-    /// Input of the guard; the kernel closes it when this program ends, whatever the cause.
-    lifeline: Option<ChildStdin>,
     /// Kept open, so that the server can continue to print.
     output: BufReader<ChildStdout>,
     /// Process id of the server.
@@ -45,9 +44,8 @@ impl Guarded {
             .stdout(Stdio::piped())
             .spawn()
             .context("failed to start sh, which guards the server")?;
-        let lifeline = guard.stdin.take();
         let output = guard.stdout.take().context("failed to read what the server prints")?;
-        let mut server = Guarded { guard, lifeline, output: BufReader::new(output), pid: 0 };
+        let mut server = Guarded { guard, output: BufReader::new(output), pid: 0 };
         let mut number = String::new();
         server.output.read_line(&mut number).context("failed to read the server's guard")?;
         server.pid = number.trim().parse().context("failed to read the server's number")?;
@@ -82,8 +80,8 @@ impl Guarded {
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        self.lifeline = None;
-        // The guard has killed the server by then; its exit status is irrelevant.
+        // This closes the guard's input first, so the guard kills the server. Its exit status is
+        // irrelevant.
         self.guard.wait().ok();
     }
 }

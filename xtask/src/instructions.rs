@@ -8,12 +8,13 @@
 //! either direction, needs a new baseline with its reason, so the file documents the reason for
 //! every count.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
 
 use crate::shell::{self, cargo, need_program, root, run, show, target_dir};
 
@@ -60,17 +61,16 @@ pub(crate) fn instructions(words: &[&str]) -> Result<()> {
     }
     let is_gone = |known: &&String| scenarios.iter().all(|(_, name)| name != *known);
     let gone: Vec<String> = baseline.scenarios.keys().filter(is_gone).cloned().collect();
-    let is_other = baseline.compiler.as_ref() != Some(&compiler);
     if let Some(reason) = reason {
         baseline.scenarios.retain(|name, _| !gone.contains(name));
         changed.iter().for_each(|(name, count)| baseline.set(name, *count, reason));
-        return baseline.write(&compiler);
+        baseline.compiler = Some(compiler);
+        return baseline.write();
     }
-    if is_other {
+    if baseline.compiler.as_ref() != Some(&compiler) {
         eprintln!("instructions: the baseline is another compiler's; this is {compiler}");
     }
-    let differing = changed.into_iter().map(|(name, _)| name).chain(gone);
-    let differing: Vec<String> = differing.collect();
+    let differing: Vec<String> = changed.into_iter().map(|(name, _)| name).chain(gone).collect();
     ensure!(
         differing.is_empty(),
         "{} beyond {} of the baseline: if that is meant, write a new one with \
@@ -141,11 +141,21 @@ fn output(command: &mut Command) -> Result<(String, String)> {
 /// Path of the baseline, from the root of the repository.
 const FILE: &str = "xtask/src/instructions/baseline.json";
 
-/// The counts, in the order of their names.
+/// The committed counts.
+#[derive(Default, Deserialize, Serialize)]
 struct Baseline {
     /// Compiler version of the counts.
     compiler: Option<String>,
-    scenarios: Map<String, Value>,
+    scenarios: BTreeMap<String, ScenarioCount>,
+}
+
+/// The count of a scenario.
+#[derive(Deserialize, Serialize)]
+struct ScenarioCount {
+    /// Instructions per request.
+    instructions: f64,
+    /// Reason for the last change of the count.
+    reason: String,
 }
 
 impl Baseline {
@@ -153,39 +163,29 @@ impl Baseline {
     fn read() -> Result<Baseline> {
         let path = path()?;
         if !path.exists() {
-            return Ok(Baseline { compiler: None, scenarios: Map::new() });
+            return Ok(Baseline::default());
         }
         let text = fs::read_to_string(&path).context("failed to read the baseline")?;
-        Baseline::parse(&text).with_context(|| format!("failed to understand {FILE}"))
-    }
-
-    fn parse(text: &str) -> Result<Baseline> {
-        let value: Value = serde_json::from_str(text)?;
-        let scenarios = value["scenarios"].as_object().context("there are no scenarios")?;
-        let compiler = value["compiler"].as_str().map(str::to_owned);
-        Ok(Baseline { compiler, scenarios: scenarios.clone() })
+        serde_json::from_str(&text).with_context(|| format!("failed to understand {FILE}"))
     }
 
     /// Returns a scenario's count, if it has one.
     fn count(&self, name: &str) -> Option<f64> {
-        self.scenarios.get(name)?["instructions"].as_f64()
+        Some(self.scenarios.get(name)?.instructions)
     }
 
     fn set(&mut self, name: &str, count: f64, reason: &str) {
-        let count = (count * 10.0).round() / 10.0;
-        self.scenarios.insert(name.to_owned(), json!({ "instructions": count, "reason": reason }));
+        let instructions = (count * 10.0).round() / 10.0;
+        self.scenarios
+            .insert(name.to_owned(), ScenarioCount { instructions, reason: reason.to_owned() });
     }
 
     /// Writes the file, which must then be committed.
-    fn write(&self, compiler: &str) -> Result<()> {
-        let text = serde_json::to_string_pretty(&self.to_value(compiler))? + "\n";
+    fn write(&self) -> Result<()> {
+        let text = serde_json::to_string_pretty(self)? + "\n";
         fs::write(path()?, text).context("failed to write the baseline")?;
         eprintln!("instructions: wrote {FILE}; commit it with the change that it is for");
         Ok(())
-    }
-
-    fn to_value(&self, compiler: &str) -> Value {
-        json!({ "compiler": compiler, "scenarios": self.scenarios })
     }
 }
 
@@ -221,13 +221,14 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let mut baseline = Baseline { compiler: None, scenarios: Map::new() };
+        let mut baseline = Baseline { compiler: Some("rustc 1".to_owned()), ..Baseline::default() };
         baseline.set("one", 12.34, "it is new");
         baseline.set("two", 2.0, "so is this");
         baseline.scenarios.remove("two");
-        let read = Baseline::parse(&baseline.to_value("rustc 1").to_string()).expect("as written");
+        let text = serde_json::to_string(&baseline).expect("it has no maps with other keys");
+        let read: Baseline = serde_json::from_str(&text).expect("as written");
         assert_eq!((read.count("one"), read.count("two")), (Some(12.3), None));
         assert_eq!(read.compiler.as_deref(), Some("rustc 1"));
-        assert!(Baseline::parse("{}").is_err());
+        assert!(serde_json::from_str::<Baseline>("{}").is_err());
     }
 }

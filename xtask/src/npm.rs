@@ -44,7 +44,9 @@ impl Packages {
         let installed = fs::read(place.join(LOCK)).unwrap_or_default();
         // npm writes the inner file when all packages are there.
         let are_whole = place.join("node_modules/.package-lock.json").is_file();
-        Ok(are_whole && installed == self.lock()?)
+        let lock = fs::read(self.source(LOCK)?);
+        let lock = lock.with_context(|| format!("failed to read {}", self.source))?;
+        Ok(are_whole && installed == lock)
     }
 
     /// Installs them unless they are there.
@@ -65,9 +67,5 @@ impl Packages {
         let options = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
         run(Command::new("npm").args(options).current_dir(&place))
             .with_context(|| format!("failed to install {}/{LOCK} from npm", self.source))
-    }
-
-    fn lock(self) -> Result<Vec<u8>> {
-        fs::read(self.source(LOCK)?).with_context(|| format!("failed to read {}", self.source))
     }
 }

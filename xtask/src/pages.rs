@@ -49,12 +49,9 @@ pub(crate) fn updated(
         None => Ok(Entry::default()),
     };
     let (defaults, others) = (entry(PERFORMANCE.file("defaults"))?, entry(ACCURACY.file("V26"))?);
-    let replaced = || {
-        let (before, rest) = readme.split_once(BEGIN)?;
-        let (_, after) = rest.split_once(END)?;
-        Some(format!("{before}{BEGIN}{}{END}{after}", table(&defaults, &others)))
-    };
-    Ok(replaced())
+    let Some((before, rest)) = readme.split_once(BEGIN) else { return Ok(None) };
+    let Some((_, after)) = rest.split_once(END) else { return Ok(None) };
+    Ok(Some(format!("{before}{BEGIN}{}{END}{after}", table(&defaults, &others))))
 }
 
 /// Returns the table. A row on speed comes from one row of one table, whose programs ran in the
@@ -70,11 +67,8 @@ fn table(defaults: &Entry, others: &Entry) -> String {
     };
     let truth = cell(&stall, "**true, by plan**").unwrap_or(NONE);
     [
-        format!(
-            "| measured | {} |\n|{}\n",
-            programs.join(" | "),
-            "---|".repeat(programs.len() + 1)
-        ),
+        row("measured", &|program| Some(program.to_owned())),
+        format!("|{}\n", "---|".repeat(programs.len() + 1)),
         row("requests/s, 50 connections to nginx", &|program| own(&throughput, program)),
         row("weir's requests/s ÷ the program's, with its 95% interval", &|program| {
             ratio(&throughput, program)

@@ -19,10 +19,7 @@ use crate::shell::{cargo, find_program, find_tool, is_root, run, show, tools_dir
 pub(crate) fn setup(purpose: &str) -> Result<()> {
     match purpose {
         // Few systems have a package of it. Without it the bench has one peer less.
-        "bench" => build("oha", None).or_else(|error| {
-            eprintln!("setup: oha is missing, but not required: {error:#}");
-            Ok::<(), anyhow::Error>(())
-        })?,
+        "bench" => optional("oha", build("oha", None)),
         "dist" => {
             build("cargo-deny", Some("0.20.2"))?;
             build("cargo-cyclonedx", Some("0.5.9"))?;
@@ -30,7 +27,8 @@ pub(crate) fn setup(purpose: &str) -> Result<()> {
         "test" | "accuracy" => {}
         _ => bail!("failed to read `{purpose}` as a purpose: use test, bench, accuracy or dist"),
     }
-    let missing = missing(purpose);
+    let find = || -> Vec<Need> { needs(purpose).filter(|need| !is_there(need.program)).collect() };
+    let missing = find();
     if missing.is_empty() {
         install_packages(purpose)?;
         eprintln!("setup: everything is there");
@@ -41,45 +39,39 @@ pub(crate) fn setup(purpose: &str) -> Result<()> {
         && let Some(manager) = manager
     {
         manager.install(&missing);
-        let is_new = |program: &str| missing.iter().any(|(need, _)| need.program == program);
+        let is_new = |program: &str| missing.iter().any(|need| need.program == program);
         SERVICES.into_iter().filter(|(program, _)| is_new(program)).try_for_each(stop)?;
     }
-    report(&self::missing(purpose), manager)?;
+    report(&find(), manager)?;
     install_packages(purpose)
 }
 
-/// A required program, and the reason.
+/// A program that a purpose has a use for, and the reason.
 struct Need {
     program: &'static str,
     reason: &'static str,
-    required_by: &'static str,
-    /// Purposes for which the program is optional: used if found, marked absent if not.
-    wanted_by: &'static str,
+    /// False if the program is used if found, and marked absent if not.
+    is_required: bool,
     /// Its packages in the order of [`MANAGERS`]; none if they are called like it.
     packages: Vec<&'static str>,
 }
 
 const PROGRAMS: &str = include_str!("setup/programs.txt");
 
-/// Reads the table of programs.
-fn needs() -> Vec<Need> {
+/// Reads the programs of a purpose from the table.
+fn needs(purpose: &str) -> impl Iterator<Item = Need> {
     let rows = PROGRAMS.lines().filter(|line| !line.starts_with('#'));
-    rows.map(|row| need(row).unwrap_or_else(|| panic!("failed to read `{row}`"))).collect()
+    rows.filter_map(move |row| need(row, purpose))
 }
 
-fn need(row: &'static str) -> Option<Need> {
+fn need(row: &'static str, purpose: &str) -> Option<Need> {
     let columns: Vec<&str> = row.split('|').map(str::trim).collect();
-    let [program, required_by, wanted_by, packages, reason] = columns[..] else { return None };
-    let packages = packages.split_whitespace().collect();
-    Some(Need { program, reason, required_by, wanted_by, packages })
-}
-
-fn missing(purpose: &str) -> Vec<(Need, bool)> {
-    let missing = needs().into_iter().filter(|need| !is_there(need.program));
+    let [program, required_by, wanted_by, packages, reason] = columns[..] else {
+        panic!("failed to read `{row}`");
+    };
     let names = |purposes: &str| purposes.split(' ').any(|name| name == purpose);
-    let missing = missing.map(|need| (names(need.required_by), need));
-    let needed = missing.filter(|(required, need)| *required || names(need.wanted_by));
-    needed.map(|(required, need)| (need, required)).collect()
+    let (is_required, packages) = (names(required_by), packages.split_whitespace().collect());
+    (is_required || names(wanted_by)).then_some(Need { program, reason, is_required, packages })
 }
 
 /// HdrHistogram's Java package.
@@ -136,11 +128,18 @@ fn install_packages(purpose: &str) -> Result<()> {
             npm::PLOTS.install()
         }
         // The second opinion on intervals; another version may draw other random numbers.
-        "accuracy" => install_python("scipy", "1.17.1", "scipy").or_else(|error| {
-            eprintln!("setup: SciPy is missing, but not required: {error:#}");
+        "accuracy" => {
+            optional("SciPy", install_python("scipy", "1.17.1", "scipy"));
             Ok(())
-        }),
+        }
         _ => Ok(()),
+    }
+}
+
+/// Prints the error of an installation that is not required.
+fn optional(name: &str, installed: Result<()>) {
+    if let Err(error) = installed {
+        eprintln!("setup: {name} is missing, but not required: {error:#}");
     }
 }
 
@@ -157,9 +156,9 @@ fn build(name: &str, version: Option<&str>) -> Result<()> {
 }
 
 /// Prints the programs that are still missing; an error if one is required.
-fn report(missing: &[(Need, bool)], manager: Option<&Manager>) -> Result<()> {
-    for (need, required) in missing {
-        let kind = if *required { "missing" } else { "missing, but not required" };
+fn report(missing: &[Need], manager: Option<&Manager>) -> Result<()> {
+    for need in missing {
+        let kind = if need.is_required { "missing" } else { "missing, but not required" };
         eprintln!("setup: {} is {kind}: {}", need.program, need.reason);
         match manager {
             Some(manager) => eprintln!("setup:   as root: {}", show(&manager.command(need))),
@@ -167,7 +166,7 @@ fn report(missing: &[(Need, bool)], manager: Option<&Manager>) -> Result<()> {
         }
     }
     let required: Vec<&str> =
-        missing.iter().filter(|(_, required)| *required).map(|(need, _)| need.program).collect();
+        missing.iter().filter(|need| need.is_required).map(|need| need.program).collect();
     ensure!(required.is_empty(), "install {} first", required.join(" and "));
     Ok(())
 }
@@ -189,8 +188,8 @@ impl Manager {
 
     /// Installs one package at a time, so that one unavailable package does not block the rest.
     /// Failures show up later as missing programs.
-    fn install(&self, needs: &[(Need, bool)]) {
-        for (need, _) in needs {
+    fn install(&self, needs: &[Need]) {
+        for need in needs {
             let mut outcome = run(&mut self.command(need));
             // A fresh container has no package lists, and old lists name versions that are gone.
             if outcome.is_err() && self.program() == "apt-get" {
@@ -241,17 +240,17 @@ mod tests {
 
     #[test]
     fn only_what_is_required_fails() {
-        let missing = |required| [(need("a | test | | | of b").expect("a row"), required)];
+        let missing = |purpose| [need("a | test | bench | | of b", purpose).expect("it has a use")];
         assert!(report(&[], None).is_ok());
-        assert!(report(&missing(false), Some(&MANAGERS[0])).is_ok());
-        let error = report(&missing(true), Some(&MANAGERS[0])).expect_err("a is missing");
+        assert!(report(&missing("bench"), Some(&MANAGERS[0])).is_ok());
+        let error = report(&missing("test"), Some(&MANAGERS[0])).expect_err("a is missing");
         assert_eq!(error.to_string(), "install a first");
     }
 
     #[test]
     fn the_advice_can_be_typed() {
         let check = |manager: usize, program: &str, expected: &str| {
-            let need = needs().into_iter().find(|need| need.program == program).expect("a row");
+            let need = needs("bench").find(|need| need.program == program).expect("a row");
             let command = show(&MANAGERS[manager].command(&need));
             assert!(command.ends_with(expected), "{command}");
         };
@@ -264,9 +263,11 @@ mod tests {
     fn purposes_are_read() {
         const PURPOSES: [&str; 4] = ["test", "bench", "accuracy", "dist"];
         assert!(setup("demo").is_err());
-        let is_known =
-            |purposes: &str| purposes.split_whitespace().all(|purpose| PURPOSES.contains(&purpose));
-        assert!(needs().iter().all(|need| is_known(need.required_by) && is_known(need.wanted_by)));
-        assert!(needs().iter().all(|need| [0, 4].contains(&need.packages.len())));
+        for row in PROGRAMS.lines().filter(|line| !line.starts_with('#')) {
+            let mut purposes = row.split('|').skip(1).take(2).flat_map(str::split_whitespace);
+            assert!(purposes.all(|purpose| PURPOSES.contains(&purpose)), "{row}");
+        }
+        let mut needs = PURPOSES.into_iter().flat_map(needs);
+        assert!(needs.all(|need| [0, 4].contains(&need.packages.len())));
     }
 }

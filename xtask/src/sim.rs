@@ -62,8 +62,7 @@ pub(crate) fn sim(options: &[&str]) -> Result<()> {
 /// Returns the number after the word `seed` in a line that a failed test wrote.
 fn seed_in(line: &str) -> Option<u64> {
     let (_, after) = line.split_once("seed ").or_else(|| line.split_once("seed: "))?;
-    let end = after.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(after.len());
-    parse_seed(&after[..end])
+    parse_seed(after.split(|c: char| !c.is_ascii_alphanumeric()).next()?)
 }
 
 fn parse_seed(text: &str) -> Option<u64> {

@@ -29,7 +29,9 @@ use finding::Finding;
 /// Checks the whole repository and prints the findings.
 pub(crate) fn tidy() -> Result<()> {
     let tree = Tree::read(&shell::root()?)?;
-    let findings = exceptions::apply(&tree, findings(&tree));
+    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&tree)).collect();
+    findings.sort_by(|a, b| (&a.path, a.line, a.rule).cmp(&(&b.path, b.line, b.rule)));
+    let findings = exceptions::apply(&tree, findings);
     for finding in &findings {
         eprintln!("{finding}");
     }
@@ -59,9 +61,3 @@ const RULES: [fn(&Tree) -> Vec<Finding>; 19] = [
     files::integration,
     files::blobs,
 ];
-
-fn findings(tree: &Tree) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(tree)).collect();
-    findings.sort_by(|a, b| (&a.path, a.line, a.rule).cmp(&(&b.path, b.line, b.rule)));
-    findings
-}

@@ -47,13 +47,14 @@ pub(crate) fn touches(revision: Option<&str>) -> Result<()> {
 
 fn rows(tree: &Tree) -> Vec<TouchCount> {
     let production: Vec<Code> = tree.rust().filter(|file| file.is_product()).map(code).collect();
-    let siblings = samples::SIBLINGS.iter();
-    let of_siblings =
-        siblings.map(|(about, max, siblings)| of_siblings(about, *max, siblings, &production));
-    let samples = samples::SAMPLES.iter();
-    let of_samples =
-        samples.map(|(about, max, samples)| of_samples(about, *max, samples, &production));
-    of_siblings.chain(of_samples).collect()
+    let mut rows = Vec::new();
+    for (about, max, siblings) in samples::SIBLINGS {
+        rows.push(of_siblings(about, max, siblings, &production));
+    }
+    for (about, max, samples) in samples::SAMPLES {
+        rows.push(of_samples(about, max, samples, &production));
+    }
+    rows
 }
 
 fn code(file: &File) -> Code<'_> {

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -49,7 +49,7 @@ impl Steps {
 
     /// Waits for the end of a step that was started.
     pub(super) fn finish(&mut self, beside: Beside) {
-        let name = beside.name().to_owned();
+        let name = beside.name.clone();
         eprintln!("== {name}");
         let started = Instant::now();
         let result = beside.finish();
@@ -105,15 +105,10 @@ impl Beside {
         eprintln!("$ {shown} &");
         command.stdin(Stdio::null()).stdout(both).stderr(file);
         let started = Instant::now();
-        let child = command.spawn().with_context(|| format!("failed to start `{shown}`"))?;
-        let wait = move || wait(child, started);
+        let mut child = command.spawn().with_context(|| format!("failed to start `{shown}`"))?;
+        let wait = move || Ok((child.wait()?, started.elapsed()));
         let end = thread::Builder::new().spawn(wait).context("failed to start a thread")?;
         Ok(Beside { name: name.to_owned(), shown, output, end })
-    }
-
-    /// Returns the name of its step.
-    pub(super) fn name(&self) -> &str {
-        &self.name
     }
 
     /// Waits for the end of the command and prints its output. Returns the time that it took.
@@ -129,9 +124,4 @@ impl Beside {
         ensure!(status.success(), "`{}` ended with {status}", self.shown);
         Ok(spent)
     }
-}
-
-fn wait(mut child: Child, started: Instant) -> io::Result<(ExitStatus, Duration)> {
-    let status = child.wait()?;
-    Ok((status, started.elapsed()))
 }

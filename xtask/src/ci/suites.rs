@@ -13,18 +13,13 @@ use crate::shell::{cargo, output, show};
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Suite {
     /// Crate and target, as in `weir-http it`; of unit tests, crate and kind: `weir-http lib`.
-    name: String,
+    pub(super) name: String,
     executable: PathBuf,
     /// Directory of the crate, in which cargo runs its tests.
     directory: PathBuf,
 }
 
 impl Suite {
-    /// Returns the crate and the target.
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Returns the command that runs all tests of the executable, as cargo would.
     pub(super) fn command(&self) -> Command {
         let mut command = Command::new(&self.executable);

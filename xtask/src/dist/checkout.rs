@@ -13,18 +13,22 @@ use crate::shell::{cargo, host, output, root, run, target_dir};
 pub(super) const PACKAGE: &str = "weir-load";
 
 /// A clone of the commit.
-pub(super) struct Checkout {
+pub(super) struct Checkout<'a> {
+    pub(super) release: &'a Release,
     pub(super) source: PathBuf,
     /// Directory for what is built, not below the source.
     pub(super) work: PathBuf,
-    epoch: String,
+    /// Directory of the files beside the program: texts, `man/*.1`, `completions/*`.
+    pub(super) files: PathBuf,
+    /// Directory of the finished packages.
+    pub(super) packages: PathBuf,
     /// Target triple of the machine.
     pub(super) triple: String,
 }
 
-impl Checkout {
+impl<'a> Checkout<'a> {
     /// Clones the commit into the directory of this name, or updates the clone there.
-    pub(super) fn of(release: &Release, name: &str) -> Result<Checkout> {
+    pub(super) fn of(release: &'a Release, name: &str, packages: &Path) -> Result<Checkout<'a>> {
         let work = release.work.join(name);
         let source = work.join("source");
         if !source.join(".git").exists() {
@@ -32,13 +36,12 @@ impl Checkout {
                 .args(["clone", "--quiet", "--shared", "--no-checkout"])
                 .args([&root()?, &source]))?;
         }
-        let git = |words: &[&str]| {
-            run(Command::new("git").args(words).arg(&release.commit).current_dir(&source))
-        };
-        git(&["fetch", "--quiet", "origin"])?;
-        git(&["checkout", "--quiet", "--force", "--detach"])?;
-        run(Command::new("git").args(["clean", "-dffxq"]).current_dir(&source))?;
-        Ok(Checkout { source, work, epoch: release.epoch.clone(), triple: host()? })
+        let git = |words: &[&str]| run(Command::new("git").args(words).current_dir(&source));
+        git(&["fetch", "--quiet", "origin", &release.commit])?;
+        git(&["checkout", "--quiet", "--force", "--detach", &release.commit])?;
+        git(&["clean", "-dffxq"])?;
+        let (files, packages) = (work.join("files"), packages.to_owned());
+        Ok(Checkout { release, source, work, files, packages, triple: host()? })
     }
 
     /// Path of the file with the commit whose packages were last made here.
@@ -51,23 +54,19 @@ impl Checkout {
         let target = self.work.join(target);
         let prefixes =
             [(&*self.source, "/weir"), (&*target, "/build"), (&*cargo_home()?, "/cargo")];
-        let remap = prefixes
-            .iter()
-            .map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display()));
-        let c_flags: Vec<String> = prefixes
-            .iter()
-            .map(|(from, to)| format!("-ffile-prefix-map={}={to}", from.display()))
-            .collect();
-        let flags = flags.iter().map(|flag| (*flag).to_owned());
-        let rust_flags: Vec<String> = remap.chain(flags).collect();
+        let remap = |option: &str| {
+            prefixes.map(|(from, to)| format!("{option}={}={to}", from.display())).to_vec()
+        };
+        let mut rust_flags = remap("--remap-path-prefix");
+        rust_flags.extend(flags.iter().map(|flag| (*flag).to_owned()));
         let mut command = cargo(words)?;
         command
             .current_dir(&self.source)
             .env("CARGO_TARGET_DIR", &target)
             .env("CARGO_INCREMENTAL", "0")
             .env("CARGO_ENCODED_RUSTFLAGS", rust_flags.join("\x1f"))
-            .env("CFLAGS", c_flags.join(" "))
-            .env("SOURCE_DATE_EPOCH", &self.epoch)
+            .env("CFLAGS", remap("-ffile-prefix-map").join(" "))
+            .env("SOURCE_DATE_EPOCH", &self.release.epoch)
             .env("LC_ALL", "C")
             .env_remove("RUSTFLAGS");
         Ok(command)
@@ -102,11 +101,16 @@ pub(super) struct Release {
 }
 
 impl Release {
+    /// The checkout of the packages in `target/dist`.
+    pub(super) fn checkout(&self) -> Result<Checkout<'_>> {
+        Checkout::of(self, "a", &self.packages)
+    }
+
     pub(super) fn of_head() -> Result<Release> {
-        let git = |words: &[&str]| output(Command::new("git").args(words).current_dir(root()?));
+        let git = |words: &[&str]| {
+            output(Command::new("git").args(words).env("TZ", "UTC").current_dir(root()?))
+        };
         let format = "--date=format-local:%Y-%m-%dT%H:%M:%SZ";
-        let mut created = Command::new("git");
-        created.args(["show", "--no-patch", "--format=%cd", format]).env("TZ", "UTC");
         if !git(&["status", "--porcelain"])?.is_empty() {
             eprintln!("dist: there are uncommitted changes; packages are made of the last commit");
         }
@@ -115,7 +119,7 @@ impl Release {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             commit: git(&["rev-parse", "HEAD"])?,
             epoch: git(&["show", "--no-patch", "--format=%ct"])?,
-            created: output(created.current_dir(root()?))?,
+            created: git(&["show", "--no-patch", "--format=%cd", format])?,
             work: target_dir()?.join("dist-work"),
             packages: target_dir()?.join("dist"),
         })

@@ -2,42 +2,41 @@
 //! program is installed from them.
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::checkout::{Checkout, PACKAGE, Release};
-use super::files::renew;
+use super::checkout::{Checkout, PACKAGE};
+use super::files::{renew, untar};
 use crate::shell::{cargo, output, run};
 
 /// Packages all crates, and installs the program from its package.
-pub(super) fn crates(release: &Release, checkout: &Checkout) -> Result<()> {
+pub(super) fn crates(checkout: &Checkout<'_>) -> Result<()> {
     let members = members()?;
     // cargo keeps what it once unpacked from this directory under a version, whatever has changed.
     renew(&checkout.work.join("crates"))?;
-    let target = format!("crates/{}", release.commit);
+    let target = format!("crates/{}", checkout.release.commit);
     let mut package = checkout.cargo(&["package", "--locked", "--workspace"], &target, &[])?;
     for private in names(&members, false) {
         package.args(["--exclude", private]);
     }
     run(&mut package)?;
-    install(release, checkout, &target, &names(&members, true))
+    install(checkout, &target, &names(&members, true))
 }
 
 /// Installs the program. The packages that it needs are not in the registry yet, so cargo is told
 /// where they are unpacked.
-fn install(release: &Release, checkout: &Checkout, target: &str, crates: &[&str]) -> Result<()> {
+fn install(checkout: &Checkout<'_>, target: &str, crates: &[&str]) -> Result<()> {
+    let version = &checkout.release.version;
     let unpacked = checkout.work.join("unpacked");
     renew(&unpacked)?;
     let packaged = checkout.work.join(target).join("package");
-    let place = |name: &str| unpacked.join(format!("{name}-{}", release.version));
+    let place = |name: &str| unpacked.join(format!("{name}-{version}"));
     let mut patches: Vec<String> = Vec::new();
     for name in crates {
-        let file = packaged.join(format!("{name}-{}.crate", release.version));
-        let mut tar = Command::new("tar");
-        run(tar.arg("--extract").arg("--directory").arg(&unpacked).arg("--file").arg(file))?;
+        let file = packaged.join(format!("{name}-{version}.crate"));
+        untar(&file, &unpacked, &[])?;
         if *name != PACKAGE {
             let path = place(name).display().to_string();
             patches.push(format!("patch.crates-io.{name}.path={path:?}"));
@@ -48,9 +47,8 @@ fn install(release: &Release, checkout: &Checkout, target: &str, crates: &[&str]
     let mut command = checkout.cargo(&["install", "--debug", "--path"], target, &[])?;
     command.arg(place(PACKAGE)).arg("--root").arg(&installed);
     run(command.args(patches.iter().flat_map(|patch| ["--config", patch])))?;
-    let program: PathBuf = installed.join("bin/weir");
-    let version = output(Command::new(&program).arg("--version"))?;
-    ensure!(version == format!("weir {}", release.version), "the installed program is {version}");
+    let printed = output(Command::new(installed.join("bin/weir")).arg("--version"))?;
+    ensure!(printed == format!("weir {version}"), "the installed program is {printed}");
     let left: Vec<_> = fs::read_dir(installed.join("bin"))?.collect::<Result<_, _>>()?;
     ensure!(left.len() == 1, "cargo install gives more than the program: {left:?}");
     Ok(())

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use super::checkout::{Checkout, Release};
-use super::files::{Files, LICENCES, gzip, install, renew, write};
+use super::files::{COMPLETIONS, LICENCES, gzip, install, renew, sorted_files, write};
 use crate::shell::{output, run};
 
 /// Debian Policy 5.6.2 requires an address. The project has none, so this one is below a domain
@@ -35,41 +35,46 @@ HTTP load generator with accurate latency
 ";
 
 /// Makes `weir_VERSION_ARCH.deb`.
-pub(super) fn make(files: &Files<'_>, program: &Path) -> Result<()> {
-    let Files { release, checkout, packages, .. } = *files;
+pub(super) fn make(checkout: &Checkout<'_>, program: &Path) -> Result<()> {
+    let release = checkout.release;
     let root = checkout.work.join("deb");
     renew(&root)?;
     let binary = root.join("usr/bin/weir");
     install(program, &binary, 0o755)?;
-    install_documents(files, &root)?;
+    install_documents(checkout, &root)?;
     let architecture = output(Command::new("dpkg").arg("--print-architecture"))?;
     let control = control(release, &architecture, &depends(checkout, &binary)?, &root)?;
     write(&root.join("DEBIAN/control"), &control)?;
     write(&root.join("DEBIAN/md5sums"), &md5sums(&root)?)?;
     run(Command::new("chmod").args(["--recursive", "u+rwX,go=rX"]).arg(&root))?;
-    let package = packages.join(format!("weir_{}_{architecture}.deb", release.version));
+    let package = checkout.packages.join(format!("weir_{}_{architecture}.deb", release.version));
     // One thread, as the number of threads is visible in what xz writes.
     let fixed = ["--root-owner-group", "-Zxz", "--threads-max=1", "--build"];
     let mut build = Command::new("dpkg-deb");
     run(build.args(fixed).args([&root, &package]).env("SOURCE_DATE_EPOCH", &release.epoch))
 }
 
-fn install_documents(files: &Files<'_>, root: &Path) -> Result<()> {
+fn install_documents(checkout: &Checkout<'_>, root: &Path) -> Result<()> {
+    let files = &checkout.files;
     let share = root.join("usr/share");
     let documents = share.join("doc/weir");
-    for page in files.man_pages()? {
+    let pages = sorted_files(&files.join("man"))?;
+    ensure!(!pages.is_empty(), "weir man --list names no page");
+    for page in pages {
         let name = page.file_name().context("a page has a name")?.to_string_lossy().into_owned();
         gzip(&page, &share.join("man/man1").join(format!("{name}.gz")))?;
     }
-    files.install_completions(&share)?;
-    install(&files.place.join("README.md"), &documents.join("README.md"), 0o644)?;
-    for text in ["CHANGELOG.md", LICENCES] {
-        gzip(&files.place.join(text), &documents.join(format!("{text}.gz")))?;
+    for (_, name, place) in COMPLETIONS {
+        install(&files.join("completions").join(name), &share.join(place), 0o644)?;
     }
-    let log = files.place.with_file_name("changelog");
-    write(&log, &changelog(files.release)?)?;
+    install(&files.join("README.md"), &documents.join("README.md"), 0o644)?;
+    for text in ["CHANGELOG.md", LICENCES] {
+        gzip(&files.join(text), &documents.join(format!("{text}.gz")))?;
+    }
+    let log = checkout.work.join("changelog");
+    write(&log, &changelog(checkout.release)?)?;
     gzip(&log, &documents.join("changelog.gz"))?;
-    let mit = fs::read_to_string(files.place.join("LICENSE-MIT"))?;
+    let mit = fs::read_to_string(files.join("LICENSE-MIT"))?;
     let apache = "License: Apache-2.0\n On Debian systems the text is in \
                   /usr/share/common-licenses/Apache-2.0.\n";
     write(&documents.join("copyright"), &format!("{COPYRIGHT}{}\n{apache}", indented(&mit)))
@@ -94,7 +99,7 @@ fn indented(text: &str) -> String {
 }
 
 /// The libraries that the program needs, with their least versions, by dpkg-shlibdeps.
-fn depends(checkout: &Checkout, binary: &Path) -> Result<String> {
+fn depends(checkout: &Checkout<'_>, binary: &Path) -> Result<String> {
     // It expects the source package of Debian around it.
     let place = checkout.work.join("shlibdeps");
     renew(&place)?;

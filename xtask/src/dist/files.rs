@@ -22,63 +22,30 @@ const TEXTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-A
 pub(super) const LICENCES: &str = "THIRD-PARTY-LICENSES.txt";
 
 /// Completions: the shell, the file's name in an archive, its place below `/usr/share`.
-const COMPLETIONS: [(&str, &str, &str); 3] = [
+pub(super) const COMPLETIONS: [(&str, &str, &str); 3] = [
     ("bash", "weir.bash", "bash-completion/completions/weir"),
     ("zsh", "_weir", "zsh/vendor-completions/_weir"),
     ("fish", "weir.fish", "fish/vendor_completions.d/weir.fish"),
 ];
 
-/// A directory with the files: texts, `man/*.1`, `completions/*`.
-pub(super) struct Files<'a> {
-    pub(super) release: &'a Release,
-    pub(super) checkout: &'a Checkout,
-    /// Directory of the packages.
-    pub(super) packages: &'a Path,
-    pub(super) place: PathBuf,
-}
-
-impl<'a> Files<'a> {
-    /// Generates the files with the program, which was built in the checkout.
-    pub(super) fn generate(
-        release: &'a Release,
-        checkout: &'a Checkout,
-        packages: &'a Path,
-        program: &Path,
-    ) -> Result<Files<'a>> {
-        let place = checkout.work.join("files");
-        renew(&place)?;
-        for text in TEXTS {
-            install(&checkout.source.join(text), &place.join(text), 0o644)?;
-        }
-        for page in output(Command::new(program).args(["man", "--list"]))?.lines() {
-            let text = output(Command::new(program).args(["man", page]))? + "\n";
-            write(&place.join("man").join(format!("{page}.1")), &text)?;
-        }
-        for (shell, name, _) in COMPLETIONS {
-            let script = output(Command::new(program).args(["completions", shell]))? + "\n";
-            let path = place.join("completions").join(name);
-            write(&path, &script)?;
-            check_syntax(shell, &path)?;
-        }
-        write(&place.join(LICENCES), &licences::of_dependencies(checkout)?)?;
-        Ok(Files { release, checkout, packages, place })
+/// Generates the files of a checkout with the program, which was built in it.
+pub(super) fn generate(checkout: &Checkout<'_>, program: &Path) -> Result<()> {
+    let place = &checkout.files;
+    renew(place)?;
+    for text in TEXTS {
+        install(&checkout.source.join(text), &place.join(text), 0o644)?;
     }
-
-    /// Man pages by their file names.
-    pub(super) fn man_pages(&self) -> Result<Vec<PathBuf>> {
-        let pages = fs::read_dir(self.place.join("man"))?.map(|entry| Ok(entry?.path()));
-        let mut pages = pages.collect::<Result<Vec<_>>>()?;
-        pages.sort();
-        ensure!(!pages.is_empty(), "weir man --list names no page");
-        Ok(pages)
+    for page in output(Command::new(program).args(["man", "--list"]))?.lines() {
+        let text = output(Command::new(program).args(["man", page]))? + "\n";
+        write(&place.join("man").join(format!("{page}.1")), &text)?;
     }
-
-    /// Installs the completions below `/usr/share` of a root file system.
-    pub(super) fn install_completions(&self, share: &Path) -> Result<()> {
-        COMPLETIONS.iter().try_for_each(|(_, name, place)| {
-            install(&self.place.join("completions").join(name), &share.join(place), 0o644)
-        })
+    for (shell, name, _) in COMPLETIONS {
+        let script = output(Command::new(program).args(["completions", shell]))? + "\n";
+        let path = place.join("completions").join(name);
+        write(&path, &script)?;
+        check_syntax(shell, &path)?;
     }
+    write(&place.join(LICENCES), &licences::of_dependencies(checkout)?)
 }
 
 /// Checks the syntax of a script, if the shell is installed.
@@ -123,6 +90,14 @@ pub(super) fn tar(release: &Release, directory: &Path, names: &[&str], to: &Path
     run(command.arg("--directory").arg(directory).args(names))
 }
 
+/// Unpacks a tar file into a directory, which it makes.
+pub(super) fn untar(file: &Path, directory: &Path, options: &[&str]) -> Result<()> {
+    fs::create_dir_all(directory)?;
+    let mut command = Command::new("tar");
+    command.arg("--extract").args(options).arg("--directory").arg(directory);
+    run(command.arg("--file").arg(file))
+}
+
 /// Compresses a file into `to`, without its name and time.
 pub(super) fn gzip(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to.parent().context("a file is in a directory")?)?;
@@ -139,14 +114,20 @@ pub(super) fn sha256(path: &Path) -> Result<String> {
     Ok(line.split(' ').next().unwrap_or_default().trim_start_matches('\\').to_owned())
 }
 
+/// Returns the paths of the files in a directory, in the order of their names.
+pub(super) fn sorted_files(directory: &Path) -> Result<Vec<PathBuf>> {
+    let files = fs::read_dir(directory)?.map(|entry| Ok(entry?.path()));
+    let mut files = files.collect::<Result<Vec<_>>>()?;
+    files.sort();
+    Ok(files)
+}
+
 /// Writes the checksums of all packages in a directory.
 pub(super) fn write_sums(packages: &Path) -> Result<()> {
-    let mut names: Vec<String> = Vec::new();
-    for entry in fs::read_dir(packages)? {
-        names.push(entry?.file_name().to_string_lossy().into_owned());
-    }
-    names.sort();
-    let lines = names.iter().map(|name| Ok(format!("{}  {name}\n", sha256(&packages.join(name))?)));
-    let sums = lines.collect::<Result<String>>()?;
+    let line = |file: PathBuf| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        Ok(format!("{}  {name}\n", sha256(&file)?))
+    };
+    let sums = sorted_files(packages)?.into_iter().map(line).collect::<Result<String>>()?;
     write(&packages.join(SUMS), &sums)
 }

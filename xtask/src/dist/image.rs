@@ -8,8 +8,8 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::checkout::Release;
-use super::files::{Files, LICENCES, gzip, install, renew, sha256, tar, write};
+use super::checkout::{Checkout, Release};
+use super::files::{LICENCES, gzip, install, renew, sha256, tar, write};
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
@@ -19,15 +19,15 @@ const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 const USER: &str = "65532:65532";
 
 /// Makes `weir-VERSION-ARCH-oci.tar`.
-pub(super) fn make(files: &Files<'_>, program: &Path) -> Result<()> {
-    let Files { release, checkout, packages, .. } = *files;
+pub(super) fn make(checkout: &Checkout<'_>, program: &Path) -> Result<()> {
+    let release = checkout.release;
     let layout = checkout.work.join("image");
     renew(&layout)?;
     let root = checkout.work.join("image-root");
     renew(&root)?;
     install(program, &root.join("usr/bin/weir"), 0o755)?;
     for text in ["LICENSE-MIT", "LICENSE-APACHE", LICENCES] {
-        install(&files.place.join(text), &root.join("usr/share/doc/weir").join(text), 0o644)?;
+        install(&checkout.files.join(text), &root.join("usr/share/doc/weir").join(text), 0o644)?;
     }
     let layer = checkout.work.join("layer.tar");
     tar(release, &root, &["usr"], &layer)?;
@@ -46,7 +46,7 @@ pub(super) fn make(files: &Files<'_>, program: &Path) -> Result<()> {
     let index = json!({ "schemaVersion": 2, "manifests": [manifest] });
     write(&layout.join("index.json"), &index.to_string())?;
     write(&layout.join("oci-layout"), r#"{"imageLayoutVersion":"1.0.0"}"#)?;
-    let image = packages.join(format!("weir-{}-{ARCH}-oci.tar", release.version));
+    let image = checkout.packages.join(format!("weir-{}-{ARCH}-oci.tar", release.version));
     tar(release, &layout, &["oci-layout", "index.json", "blobs"], &image)
 }
 

@@ -18,7 +18,7 @@ const NAMES: [&str; 5] = ["license", "licence", "copying", "copyright", "unlicen
 const DEPTH: usize = 1;
 
 /// Returns the texts, each after the names of the packages that have it.
-pub(super) fn of_dependencies(checkout: &Checkout) -> Result<String> {
+pub(super) fn of_dependencies(checkout: &Checkout<'_>) -> Result<String> {
     let words = ["metadata", "--locked", "--format-version=1", "--filter-platform"];
     let metadata = output(checkout.cargo(&words, "metadata", &[])?.arg(&checkout.triple))?;
     let metadata: Value = serde_json::from_str(&metadata)?;
@@ -30,8 +30,8 @@ pub(super) fn of_dependencies(checkout: &Checkout) -> Result<String> {
     for package in packages.iter().filter(|package| package["source"].is_string()) {
         let text = |key: &str| package[key].as_str().unwrap_or_default();
         let name = format!("{} v{}", text("name"), text("version"));
-        if !tree.lines().any(|line| line.trim_end_matches(" (*)").split(" (").next() == Some(&name))
-        {
+        // Behind the name may be ` (*)`, for a repetition, and other remarks.
+        if !tree.lines().any(|line| line.split(" (").next() == Some(&name)) {
             continue;
         }
         let place = Path::new(text("manifest_path")).parent().context("a manifest has a place")?;

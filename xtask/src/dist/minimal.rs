@@ -19,7 +19,7 @@ const TLS_LIBRARY: &str = "aws-lc-sys";
 const COMPILERS: [&str; 7] = ["cc", "gcc", "c++", "g++", "clang", "clang++", "c99"];
 
 /// Builds the program, with compilers that write down for which package they compile.
-pub(super) fn minimal(checkout: &Checkout) -> Result<()> {
+pub(super) fn minimal(checkout: &Checkout<'_>) -> Result<()> {
     let place = checkout.work.join("minimal");
     let log = checkout.work.join("compilers.log");
     let bin = checkout.work.join("compilers");

@@ -13,10 +13,10 @@ pub(super) fn reproduce(release: &Release) -> Result<()> {
     let made = fs::read_to_string(release.checkout()?.made()).unwrap_or_default();
     ensure!(made == release.commit, "target/dist is not of this commit: make the packages first");
     let first = sums(&release.packages)?;
-    let checkout = Checkout::of(release, "another-directory")?;
-    let packages = checkout.work.join("packages");
-    release.make(&checkout, &packages)?;
-    let second = sums(&packages)?;
+    let name = "another-directory";
+    let checkout = Checkout::of(release, name, &release.work.join(name).join("packages"))?;
+    checkout.make()?;
+    let second = sums(&checkout.packages)?;
     let different = different(&first, &second);
     ensure!(different.is_empty(), "two builds differ: {}", different.join(", "));
     eprintln!("dist: {} packages of two builds are equal", first.lines().count());

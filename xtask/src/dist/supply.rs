@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::checkout::{Checkout, Release};
+use super::checkout::Checkout;
 use super::files::write;
 use crate::shell::{find_program, find_tool, path_with, root, run, target_dir, tools_dir};
 
@@ -49,7 +49,7 @@ fn with_database(database: &Path) -> Result<PathBuf> {
 
 /// Writes the bill of materials: every package of the lock file that is built for the program, and
 /// every package of the plot library, each with its licence and its digest.
-pub(super) fn sbom(release: &Release, checkout: &Checkout, packages: &Path) -> Result<()> {
+pub(super) fn sbom(checkout: &Checkout<'_>) -> Result<()> {
     tool("cargo-cyclonedx")?;
     let words = ["cyclonedx", "--format=json", "--spec-version=1.5", "--override-filename=sbom"];
     let mut command = checkout.cargo(&words, "metadata", &[])?;
@@ -61,7 +61,8 @@ pub(super) fn sbom(release: &Release, checkout: &Checkout, packages: &Path) -> R
     // Packages of the workspace are named by the directory they are in.
     let text = text.replace(&checkout.source.display().to_string(), "/weir");
     check_sbom(&text)?;
-    write(&packages.join(format!("weir-{}.cdx.json", release.version)), &text)
+    let name = format!("weir-{}.cdx.json", checkout.release.version);
+    write(&checkout.packages.join(name), &text)
 }
 
 /// Adds the packages of an npm lock file to a bill, without those that only build the bundle.

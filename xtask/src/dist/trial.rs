@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::checkout::Release;
-use super::files::{install, renew, write};
+use super::files::{install, renew, untar, write};
 use crate::shell::{is_root, output, run};
 use system::{System, debian};
 
@@ -62,10 +62,8 @@ fn in_debian(release: &Release, root: &Path) -> Result<()> {
 
 fn in_nothing(release: &Release, root: &Path) -> Result<()> {
     let name = format!("weir-{}-{ARCH}-linux-static", release.version);
-    fs::create_dir_all(root)?;
-    let mut tar = Command::new("tar");
-    tar.args(["--extract", "--strip-components=1", "--directory"]).arg(root);
-    run(tar.arg("--file").arg(release.packages.join(format!("{name}.tar.gz"))))?;
+    let archive = release.packages.join(format!("{name}.tar.gz"));
+    untar(&archive, root, &["--strip-components=1"])?;
     let system = System { root, program: "/weir" };
     system.check_runs(release)?;
     system.check_script("script.lua", SCRIPT)?;
@@ -91,12 +89,9 @@ fn in_image(release: &Release, place: &Path) -> Result<()> {
     let manifest: Value = serde_json::from_str(&fs::read_to_string(copied.join("manifest.json"))?)?;
     let layers = manifest["layers"].as_array().context("the image has no layers")?;
     let root = place.join("image-root");
-    fs::create_dir_all(&root)?;
     for layer in layers {
         let digest = layer["digest"].as_str().and_then(|digest| digest.split(':').nth(1));
-        let layer = copied.join(digest.context("a layer has no digest")?);
-        let mut tar = Command::new("tar");
-        run(tar.arg("--extract").arg("--directory").arg(&root).arg("--file").arg(layer))?;
+        untar(&copied.join(digest.context("a layer has no digest")?), &root, &[])?;
     }
     System { root: &root, program: "/usr/bin/weir" }.check_runs(release)
 }

@@ -1,11 +1,13 @@
-//! A measured case: its question, verdict, tables and origin. This file knows neither its form in a
-//! file nor on a page.
+//! A measured case: its question, verdict, tables and origin. This file knows the names in a case's
+//! file, but neither the layout of that file nor the page.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
+use serde::{Deserialize, Serialize};
+
 /// A case as it was measured last: its verdict for the page, and all of its tables.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Entry {
     /// Name of the case: `V5-tls`, `depth`.
     pub id: String,
@@ -42,21 +44,25 @@ pub struct Entry {
 }
 
 /// Result of the comparison with what was expected.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Outcome {
     /// All conditions hold.
     #[default]
+    #[serde(rename = "as expected")]
     AsExpected,
     /// Some condition failed.
+    #[serde(rename = "NOT as expected")]
     NotAsExpected,
     /// The machine was busy, and what failed may be its fault.
+    #[serde(rename = "not judged")]
     NotJudged,
     /// The case has no conditions: its figures are compared with aims at most.
+    #[serde(rename = "reported")]
     Reported,
 }
 
 /// A table of formatted figures: the first column is text, the others are numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Table {
     /// Line above the table; empty for none.
     pub above: String,
@@ -66,17 +72,11 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
-impl Entry {
-    pub(super) fn cpu(&self) -> &str {
-        self.machine.get("CPU").map_or("an unknown machine", String::as_str)
-    }
-}
-
 impl Table {
     /// Returns a table without rows.
     pub fn new(heads: &[&str]) -> Table {
         let heads = heads.iter().map(|head| (*head).to_owned()).collect();
-        Table { above: String::new(), heads, rows: Vec::new() }
+        Table { heads, ..Table::default() }
     }
 
     /// Adds a row of cells, each with the head of its column. The first row names the columns.
@@ -106,11 +106,8 @@ impl Table {
         let places = heads.iter().filter_map(|head| self.heads.iter().position(|has| has == head));
         let places: Vec<usize> = places.collect();
         let pick = |cells: &[String]| places.iter().map(|at| cells[*at].clone()).collect();
-        Table {
-            above: String::new(),
-            heads: pick(&self.heads),
-            rows: self.rows.iter().map(|row| pick(row)).collect(),
-        }
+        let rows = self.rows.iter().map(|row| pick(row)).collect();
+        Table { heads: pick(&self.heads), rows, ..Table::default() }
     }
 
     /// Returns the rows in which the column has one of these texts.

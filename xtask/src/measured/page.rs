@@ -87,24 +87,21 @@ impl Page {
             text.push_str(&match (entry, is_variant) {
                 (Some(entry), false) => self.section(&entry),
                 (Some(entry), true) => self.variant(&entry),
-                (None, _) => format!("\n{}{id}: not measured yet\n", heading(is_variant)),
+                (None, true) => format!("\n- {id}: not measured yet\n"),
+                (None, false) => format!("\n## {id}: not measured yet\n"),
             });
         }
         Ok(text)
     }
 
     fn section(&self, entry: &Entry) -> String {
-        let summary = entry.summary.as_ref().map(|table| format!("\n{}", table.in_markdown()));
+        let Entry { id, title, question, summary, .. } = entry;
+        let summary = summary.as_ref().map(|table| format!("\n{}", table.in_markdown()));
+        let summary = summary.unwrap_or_default();
+        let (task, verdict, origin) = (self.task, verdict(entry), self.origin(entry));
         format!(
-            "\n## {}: {}\n\n{} {}\n{}\n`cargo xtask {} --only {}`: {}\n",
-            entry.id,
-            entry.title,
-            entry.question,
-            verdict(entry),
-            summary.unwrap_or_default(),
-            self.task,
-            entry.id,
-            self.origin(entry)
+            "\n## {id}: {title}\n\n{question} {verdict}\n{summary}\n\
+             `cargo xtask {task} --only {id}`: {origin}\n"
         )
     }
 
@@ -123,27 +120,17 @@ impl Page {
 impl Entry {
     /// Returns the entry in Markdown with all of its tables, as a measurement prints it.
     pub fn in_full(&self) -> String {
-        let mut text = format!("\n## {}: {}\n\n{}\n", self.id, self.title, self.question);
-        text.push_str(&format!("\n{}\n\n{}\n", self.method, verdict(self)));
-        for table in &self.tables {
-            text.push_str(&format!("\n{}", table.in_markdown()));
-        }
-        let notes = self.notes.iter().chain(&self.doubts);
-        text.push_str(&notes.map(|note| format!("\n- {note}")).collect::<String>());
-        text.push_str(&format!(
-            "\n\n{}, commit {}, {}; {} s; {}.\n",
-            self.date,
-            self.commit,
-            self.cpu(),
-            self.seconds,
-            self.conditions
-        ));
-        text
+        let Entry { id, title, question, method, date, commit, seconds, conditions, .. } = self;
+        let cpu = self.machine.get("CPU").map_or("an unknown machine", String::as_str);
+        let tables = self.tables.iter().map(|table| format!("\n{}", table.in_markdown()));
+        let notes = self.notes.iter().chain(&self.doubts).map(|note| format!("\n- {note}"));
+        let body: String = tables.chain(notes).collect();
+        format!(
+            "\n## {id}: {title}\n\n{question}\n\n{method}\n\n{}\n{body}\n\n{date}, \
+             commit {commit}, {cpu}; {seconds} s; {conditions}.\n",
+            verdict(self)
+        )
     }
-}
-
-fn heading(is_variant: bool) -> &'static str {
-    if is_variant { "- " } else { "## " }
 }
 
 /// Returns the outcome with what failed, and the verdict.

@@ -8,15 +8,12 @@ mod uses;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::source::scanner::{item, line_of, production};
+use crate::source::scanner::item;
 use crate::source::tree::{File, Tree};
 use uses::UsedName;
 
 /// A module's path from the root of its crate; empty for the root.
 pub(crate) type Module = Vec<String>;
-
-/// Files that begin a crate, in a package's `src`.
-const ROOTS: [&str; 2] = ["lib.rs", "main.rs"];
 
 /// All modules of one crate that are not tests.
 pub(crate) struct Crate<'a> {
@@ -56,11 +53,7 @@ enum Found {
 
 /// Returns the crates of all packages: their libraries and their programs.
 pub(crate) fn crates(tree: &Tree) -> Vec<Crate<'_>> {
-    let is_root = |file: &&File| match file.path.split_once("/src/") {
-        Some((_, inside)) => ROOTS.contains(&inside) || inside.starts_with("bin/"),
-        None => false,
-    };
-    tree.rust().filter(is_root).map(|root| Crate::of(root, tree)).collect()
+    tree.rust().filter(|file| file.is_root()).map(|root| Crate::of(root, tree)).collect()
 }
 
 impl<'a> Crate<'a> {
@@ -91,13 +84,13 @@ impl<'a> Crate<'a> {
         let paths = room.paths.iter().map(|(path, line)| (path, *line, false));
         let mentions = uses.chain(paths).filter_map(|(path, line, is_passed_on)| {
             match self.find(from, path, false, &mut BTreeSet::new())? {
-                Found::Item(to) => {
+                Found::Item(to) if to != *from => {
                     Some(Mention { from, to, name: path.last()?, line, is_passed_on })
                 }
-                Found::Module(_) => None,
+                _ => None,
             }
         });
-        mentions.filter(|mention| mention.to != *from).collect()
+        mentions.collect()
     }
 
     /// Follows a path from `module`, through what is passed on. A path has come from elsewhere if
@@ -159,7 +152,7 @@ impl<'a> Crate<'a> {
 
 impl<'a> Room<'a> {
     fn of(file: &'a File) -> Room<'a> {
-        let code = production(&file.masked.code);
+        let code = &file.masked.production;
         let (mut children, mut items) = (BTreeMap::new(), BTreeSet::new());
         for (index, line) in code.lines().enumerate() {
             match item(line) {
@@ -172,21 +165,12 @@ impl<'a> Room<'a> {
                 None => {}
             }
         }
-        let paths = paths::paths(&uses::without_uses(&code));
-        let paths = with_lines(&code, paths);
-        Room { file, children, items, uses: uses::uses(&code), paths }
+        let mut found = Vec::new();
+        for (index, line) in uses::without_uses(code).lines().enumerate() {
+            found.extend(paths::paths(line).into_iter().map(|path| (path, index + 1)));
+        }
+        Room { file, children, items, uses: uses::uses(code), paths: found }
     }
-}
-
-/// Replaces the offsets of paths, which rise, by their lines.
-fn with_lines(code: &str, paths: Vec<(Vec<String>, usize)>) -> Vec<(Vec<String>, usize)> {
-    let (mut from, mut line) = (0, 1);
-    let lines = paths.into_iter().map(|(path, at)| {
-        line += line_of(&code[from..], at - from) - 1;
-        from = at;
-        (path, line)
-    });
-    lines.collect()
 }
 
 fn below(module: &Module, child: &str) -> Module {

@@ -2,29 +2,29 @@
 //!
 //! It relies on rustfmt (checked by another step) and is independent of the rules.
 
+use std::iter::once;
 use std::ops::Range;
 
-/// Two copies of a source text, of code and of comments, with all other bytes blanked: offsets and
-/// lines agree with the original. Literals are in neither copy.
+/// Copies of a source text, of code and of comments, with all other bytes blanked: offsets and
+/// lines agree with the original. Literals are in no copy.
 #[derive(Default)]
 pub(crate) struct Masked {
     pub(crate) code: String,
+    /// The code without the items under `#[cfg(test)]`.
+    pub(crate) production: String,
     pub(crate) comments: String,
 }
 
 impl Masked {
     pub(crate) fn new(source: &str) -> Masked {
-        let mut code = source.as_bytes().to_vec();
-        let mut comments = source.as_bytes().to_vec();
-        blank(&mut comments, 0..source.len());
-        for (kind, span) in opaque_spans(source.as_bytes()) {
-            blank(&mut code, span.clone());
-            if kind == Opaque::Comment {
-                comments[span.clone()].copy_from_slice(&source.as_bytes()[span]);
-            }
+        let Opaque { comments, literals } = opaque(source);
+        let code = without(source, comments.iter().chain(&literals).cloned());
+        let mut only_comments = without(source, once(0..source.len())).into_bytes();
+        for span in comments {
+            only_comments[span.clone()].copy_from_slice(&source.as_bytes()[span]);
         }
-        let text = |bytes| String::from_utf8(bytes).expect("spans begin and end at ASCII bytes");
-        Masked { code: text(code), comments: text(comments) }
+        let production = without(&code, test_items(&code));
+        Masked { code, production, comments: text_of(only_comments) }
     }
 }
 
@@ -45,9 +45,10 @@ pub(crate) fn functions(code: &str) -> Vec<Function> {
     let mut found = Vec::new();
     for at in words(code, "fn") {
         let name = identifier(code[at + 2..].trim_start());
-        let Some(open) = body_start(code, at) else { continue };
-        if name.is_empty() {
-            continue; // The type of a function pointer.
+        let open = head_end(code, at);
+        // A mere declaration has no body, and the type of a function pointer no name.
+        if name.is_empty() || !code[open..].starts_with('{') {
+            continue;
         }
         let close = closing_brace(code, open);
         found.push(Function {
@@ -69,18 +70,11 @@ pub(crate) fn tests_module(code: &str) -> Option<Range<usize>> {
     Some(line_of(code, at) - above..line_of(code, closing_brace(code, open)) + 1)
 }
 
-/// Returns the code with all items under `#[cfg(test)]` blanked.
-pub(crate) fn production(code: &str) -> String {
-    without(code, test_items(code))
-}
-
 /// Returns a text without the comments and without the items under `#[cfg(test)]`, but with its
 /// literals.
 pub(crate) fn production_text(source: &str) -> String {
-    let comments = opaque_spans(source.as_bytes()).into_iter();
-    let comments = comments.filter(|(kind, _)| *kind == Opaque::Comment).map(|(_, span)| span);
     let tests = test_items(&Masked::new(source).code);
-    without(source, comments.chain(tests))
+    without(source, opaque(source).comments.into_iter().chain(tests))
 }
 
 fn test_items(code: &str) -> Vec<Range<usize>> {
@@ -90,23 +84,39 @@ fn test_items(code: &str) -> Vec<Range<usize>> {
 
 pub(crate) fn without(text: &str, spans: impl IntoIterator<Item = Range<usize>>) -> String {
     let mut bytes = text.as_bytes().to_vec();
-    spans.into_iter().for_each(|span| blank(&mut bytes, span));
+    for span in spans {
+        bytes[span].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+    }
+    text_of(bytes)
+}
+
+fn text_of(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).expect("spans begin and end at ASCII bytes")
 }
 
 /// Returns the end of the item whose attributes or head begin at `at`.
 fn item_end(code: &str, at: usize) -> usize {
+    let end = head_end(code, at);
+    match code.as_bytes().get(end) {
+        Some(b'{') => (closing_brace(code, end) + 1).min(code.len()),
+        Some(b';') => end + 1,
+        _ => end,
+    }
+}
+
+/// Returns the first brace or semicolon outside brackets behind `at`, or the end of what is around
+/// the item there.
+fn head_end(code: &str, at: usize) -> usize {
     let mut depth = 0_i32;
-    for (offset, byte) in code[at..].bytes().enumerate() {
+    let end = code[at..].bytes().position(|byte| {
         match byte {
             b'(' | b'[' => depth += 1,
             b')' | b']' => depth -= 1,
-            b';' if depth == 0 => return at + offset + 1,
-            b'{' if depth == 0 => return (closing_brace(code, at + offset) + 1).min(code.len()),
             _ => {}
         }
-    }
-    code.len()
+        depth < 0 || (depth == 0 && matches!(byte, b'{' | b'}' | b';'))
+    });
+    end.map_or(code.len(), |length| at + length)
 }
 
 /// Returns the offset of the brace that closes the one at `open`, or the end of the text.
@@ -125,18 +135,16 @@ pub(crate) fn closing_brace(code: &str, open: usize) -> usize {
 
 /// Returns the offsets of `word`, except within longer words.
 pub(crate) fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
-    let ends = move |at: usize| {
-        let after = code[at + word.len()..].chars().next();
-        !word.ends_with(is_word_char) || !after.is_some_and(is_word_char)
-    };
-    prefixes(code, word).filter(move |at| ends(*at))
+    let is_name = word.ends_with(is_word_char);
+    let goes_on = move |at: &usize| is_name && code[at + word.len()..].starts_with(is_word_char);
+    prefixes(code, word).filter(move |at| !goes_on(at))
 }
 
 /// Returns the offsets of `start` that are not inside a word, regardless of the text after it.
 pub(crate) fn prefixes<'a>(code: &'a str, start: &'a str) -> impl Iterator<Item = usize> + 'a {
-    let begins =
-        move |at: usize| !start.starts_with(is_word_char) || !code[..at].ends_with(is_word_char);
-    code.match_indices(start).map(|(at, _)| at).filter(move |at| begins(*at))
+    let is_name = start.starts_with(is_word_char);
+    let is_inside = move |at: &usize| is_name && code[..*at].ends_with(is_word_char);
+    code.match_indices(start).map(|(at, _)| at).filter(move |at| !is_inside(at))
 }
 
 /// Returns the line of an offset, counted from 1.
@@ -146,135 +154,97 @@ pub(crate) fn line_of(text: &str, offset: usize) -> usize {
 
 /// Returns the identifier at the beginning of `text`, or an empty string.
 pub(crate) fn identifier(text: &str) -> &str {
-    let end = text.find(|c: char| !is_word_char(c)).unwrap_or(text.len());
-    &text[..end]
+    text.split(|c| !is_word_char(c)).next().unwrap_or_default()
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Opaque {
-    Comment,
-    Literal,
+/// The places of what is no code.
+#[derive(Default)]
+struct Opaque {
+    comments: Vec<Range<usize>>,
+    literals: Vec<Range<usize>>,
 }
 
-fn opaque_spans(bytes: &[u8]) -> Vec<(Opaque, Range<usize>)> {
-    let mut spans = Vec::new();
-    let mut at = 0;
-    while at < bytes.len() {
-        match opaque_at(bytes, at) {
-            Some((kind, end)) => {
-                spans.push((kind, at..end));
-                at = end;
-            }
-            None => at += 1,
+fn opaque(text: &str) -> Opaque {
+    let (mut found, mut at) = (Opaque::default(), 0);
+    while let Some(skipped) = text[at..].find(['/', '"', '\'', 'r']) {
+        at += skipped;
+        let (before, rest) = text.split_at(at);
+        if let Some(length) = comment(rest) {
+            found.comments.push(at..at + length);
+            at += length;
+        } else if let Some(length) = literal(before, rest) {
+            found.literals.push(at..at + length);
+            at += length;
+        } else {
+            at += 1;
         }
     }
-    spans
+    found
 }
 
-/// Returns the kind and the end of the comment or literal at `at`, if there is one.
-fn opaque_at(bytes: &[u8], at: usize) -> Option<(Opaque, usize)> {
-    let literal = |end| (Opaque::Literal, end);
-    match bytes[at..] {
-        [b'/', b'/', ..] => Some((Opaque::Comment, line_end(bytes, at))),
-        [b'/', b'*', ..] => Some((Opaque::Comment, block_comment_end(bytes, at))),
-        [b'"', ..] => Some(literal(quoted_end(bytes, at, b'"'))),
-        [b'\'', b'\\', ..] => Some(literal(quoted_end(bytes, at, b'\''))),
-        [b'\'', ..] => char_end(bytes, at).map(literal),
-        [b'r', b'"' | b'#', ..] if starts_raw(bytes, at) => raw_end(bytes, at).map(literal),
-        _ => None,
+/// Returns the length of the comment at the beginning of `text`, if there is one.
+fn comment(text: &str) -> Option<usize> {
+    if text.starts_with("//") {
+        return Some(text.find('\n').unwrap_or(text.len()));
     }
-}
-
-fn line_end(bytes: &[u8], at: usize) -> usize {
-    bytes[at..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |length| at + length)
-}
-
-fn block_comment_end(bytes: &[u8], start: usize) -> usize {
-    let mut depth = 0_usize;
-    let mut at = start;
-    while at < bytes.len() {
-        match bytes[at..] {
+    if !text.starts_with("/*") {
+        return None;
+    }
+    let (mut depth, mut at) = (0_usize, 0);
+    while at < text.len() {
+        match text.as_bytes()[at..] {
             [b'/', b'*', ..] => (depth, at) = (depth + 1, at + 2),
-            [b'*', b'/', ..] if depth == 1 => return at + 2,
+            [b'*', b'/', ..] if depth == 1 => return Some(at + 2),
             [b'*', b'/', ..] => (depth, at) = (depth - 1, at + 2),
             _ => at += 1,
         }
     }
-    bytes.len()
+    Some(text.len())
 }
 
-fn quoted_end(bytes: &[u8], start: usize, quote: u8) -> usize {
-    let mut at = start + 1;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'\\' => at += 2,
-            byte if byte == quote => return at + 1,
-            _ => at += 1,
+/// Returns the length of the literal at the beginning of `text`, if there is one.
+fn literal(before: &str, text: &str) -> Option<usize> {
+    match text.as_bytes() {
+        [b'"', ..] => Some(quoted(text, '"')),
+        [b'\'', b'\\', ..] => Some(quoted(text, '\'')),
+        // If no quote follows after exactly one character, a lifetime begins.
+        [b'\'', ..] => {
+            let end = 1 + text[1..].chars().next()?.len_utf8();
+            text[end..].starts_with('\'').then_some(end + 1)
         }
-    }
-    bytes.len()
-}
-
-/// Returns the end of a character literal. A quote begins one if another quote follows after
-/// exactly one character; otherwise it begins a lifetime.
-fn char_end(bytes: &[u8], at: usize) -> Option<usize> {
-    let width = match bytes.get(at + 1)? {
-        0..0x80 => 1,
-        0x80..0xe0 => 2,
-        0xe0..0xf0 => 3,
-        _ => 4,
-    };
-    (bytes.get(at + 1 + width) == Some(&b'\'')).then_some(at + 2 + width)
-}
-
-/// True if the `r` at `at` begins a raw string: it is not part of a name, and `b` or `c` may
-/// precede it.
-fn starts_raw(bytes: &[u8], at: usize) -> bool {
-    match bytes[..at] {
-        [.., before, b'b' | b'c'] => !is_word_byte(before),
-        [b'b' | b'c'] => true,
-        [.., before] => !is_word_byte(before),
-        [] => true,
-    }
-}
-
-fn raw_end(bytes: &[u8], at: usize) -> Option<usize> {
-    let hashes = bytes[at + 1..].iter().take_while(|byte| **byte == b'#').count();
-    let content = at + 2 + hashes;
-    if bytes.get(content - 1) != Some(&b'"') {
-        return None; // A raw identifier, such as r#type.
-    }
-    let closing = [b"\"".as_slice(), "#".repeat(hashes).as_bytes()].concat();
-    let length = bytes[content..].windows(closing.len()).position(|window| window == closing);
-    Some(length.map_or(bytes.len(), |length| content + length + closing.len()))
-}
-
-/// Returns the opening brace of the function whose `fn` is at `at`; none for a mere declaration.
-fn body_start(code: &str, at: usize) -> Option<usize> {
-    let mut depth = 0_i32;
-    for (offset, byte) in code[at..].bytes().enumerate() {
-        match byte {
-            b'(' | b'[' => depth += 1,
-            b')' | b']' => depth -= 1,
-            b'{' if depth == 0 => return Some(at + offset),
-            b';' | b'}' if depth == 0 => return None,
-            _ if depth < 0 => return None,
-            _ => {}
+        // The `r` is not part of a name, and `b` or `c` may precede it.
+        [b'r', ..]
+            if !before.strip_suffix(['b', 'c']).unwrap_or(before).ends_with(is_word_char) =>
+        {
+            raw(text)
         }
+        _ => None,
     }
-    None
 }
 
-fn blank(bytes: &mut [u8], span: Range<usize>) {
-    bytes[span].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+fn quoted(text: &str, quote: char) -> usize {
+    let mut is_escaped = false;
+    let end = text[1..].find(|c| {
+        let is_end = c == quote && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        is_end
+    });
+    end.map_or(text.len(), |length| length + 2)
 }
 
-fn is_word_char(c: char) -> bool {
+/// Returns the length of a raw string; none for a raw identifier, such as `r#type`.
+fn raw(text: &str) -> Option<usize> {
+    let hashes = text[1..].split(|c| c != '#').next()?;
+    let content = 1 + hashes.len() + 1;
+    let closing = format!("\"{hashes}");
+    text[1 + hashes.len()..].strip_prefix('"')?;
+    let length = text[content..].find(&closing);
+    Some(length.map_or(text.len(), |length| content + length + closing.len()))
+}
+
+/// True for a part of a name.
+pub(crate) fn is_word_char(c: char) -> bool {
     c == '_' || c.is_alphanumeric()
-}
-
-fn is_word_byte(byte: u8) -> bool {
-    byte == b'_' || byte.is_ascii_alphanumeric() || byte >= 0x80
 }
 
 /// Words that begin an item with a name.
@@ -380,7 +350,7 @@ trait T {
             production_text(source).split_whitespace().collect::<Vec<_>>(),
             ["a(\"b\");", "f();"]
         );
-        assert_eq!(production(source).len(), source.len());
+        assert_eq!(Masked::new(source).production.len(), source.len());
     }
 
     #[test]

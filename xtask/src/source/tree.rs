@@ -56,14 +56,6 @@ impl Tree {
         Ok(Tree { files, sizes: Vec::new(), ancestors: None })
     }
 
-    #[cfg(test)]
-    pub(crate) fn of(files: &[(&str, &str)]) -> Tree {
-        let size = |(path, text): &(&str, &str)| ((*path).to_owned(), text.len() as u64);
-        let sizes = files.iter().map(size).collect();
-        let files = files.iter().map(|(path, text)| File::new(path, text)).collect();
-        Tree { files, sizes, ancestors: None }
-    }
-
     pub(crate) fn file(&self, path: &str) -> Option<&File> {
         self.files.iter().find(|file| file.path == path)
     }
@@ -83,12 +75,20 @@ impl File {
         self.path.ends_with(".rs")
     }
 
+    /// True if the whole file is tests.
+    pub(crate) fn is_tests(&self) -> bool {
+        self.path.contains("/tests/") || self.path.ends_with("/tests.rs")
+    }
+
     /// True for code of a crate that users have, without files of tests.
     pub(crate) fn is_product(&self) -> bool {
-        self.path.starts_with("crates/")
-            && self.path.contains("/src/")
-            && !self.path.contains("/tests/")
-            && !self.path.ends_with("/tests.rs")
+        self.path.starts_with("crates/") && self.path.contains("/src/") && !self.is_tests()
+    }
+
+    /// True if a crate, a library or a program, begins with the file.
+    pub(crate) fn is_root(&self) -> bool {
+        let inside = self.path.split_once("/src/").map_or("", |(_, inside)| inside);
+        ["lib.rs", "main.rs"].contains(&inside) || inside.starts_with("bin/")
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -121,4 +121,19 @@ fn git(root: &Path, arguments: &[&str]) -> Result<String> {
     let failed = || format!("git {}: {}", arguments[0], String::from_utf8_lossy(&git.stderr));
     ensure!(git.status.success(), failed());
     String::from_utf8(git.stdout).with_context(|| format!("git {} printed no text", arguments[0]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Tree {
+        /// Returns the tree of files with these paths and texts.
+        pub(crate) fn of(files: &[(&str, &str)]) -> Tree {
+            let size = |(path, text): &(&str, &str)| ((*path).to_owned(), text.len() as u64);
+            let sizes = files.iter().map(size).collect();
+            let files = files.iter().map(|(path, text)| File::new(path, text)).collect();
+            Tree { files, sizes, ancestors: None }
+        }
+    }
 }

@@ -22,7 +22,9 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 fn circles(within: &Crate) -> Vec<Finding> {
-    let arrows: Vec<Mention> = within.rooms.keys().flat_map(|from| arrows(within, from)).collect();
+    let mut arrows: Vec<Mention> =
+        within.rooms.keys().flat_map(|from| within.mentions(from)).collect();
+    arrows.retain(|mention| !(mention.is_passed_on && mention.to.starts_with(mention.from)));
     let mut findings = Vec::new();
     for (module, room) in &within.rooms {
         let graph = graph(module, &arrows);
@@ -33,12 +35,6 @@ fn circles(within: &Crate) -> Vec<Finding> {
         }
     }
     findings
-}
-
-fn arrows<'a>(within: &'a Crate, from: &'a Module) -> Vec<Mention<'a>> {
-    let mut used = within.mentions(from);
-    used.retain(|mention| !(mention.is_passed_on && mention.to.starts_with(from)));
-    used
 }
 
 /// Returns the arrows between the parts of one module, the first of each.

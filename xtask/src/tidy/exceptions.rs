@@ -2,7 +2,7 @@
 //! when one of them is fixed.
 
 use super::finding::Finding;
-use crate::source::{File, Tree};
+use crate::source::Tree;
 
 const LIST: &str = "xtask/tidy-exceptions.txt";
 const RULE: &str = "exception";
@@ -11,7 +11,8 @@ const RULE: &str = "exception";
 pub(super) fn apply(tree: &Tree, mut findings: Vec<Finding>) -> Vec<Finding> {
     let Some(list) = tree.file(LIST) else { return findings };
     let mut complaints = Vec::new();
-    for (line, entry) in entries(list) {
+    let lines = list.text.lines().map(str::trim).zip(1..);
+    for (entry, line) in lines.filter(|(line, _)| !line.is_empty() && !line.starts_with('#')) {
         let Some((path, rule, excused)) = parsed(entry) else {
             let advice = "write `path rule number reason`";
             complaints.push(Finding::new(LIST, line, RULE, advice));
@@ -38,11 +39,6 @@ fn parsed(entry: &str) -> Option<(&str, &str, usize)> {
         return None;
     };
     Some((path, rule, count.parse().ok()?))
-}
-
-fn entries(list: &File) -> impl Iterator<Item = (usize, &str)> {
-    let lines = list.text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
-    lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
 #[cfg(test)]

@@ -39,14 +39,10 @@ fn is_script(file: &File) -> bool {
 /// The integration tests of a crate: one program, `tests/it/`, so that its dependencies are linked
 /// once. Data of tests may stand beside it.
 pub(super) fn integration(tree: &Tree) -> Vec<Finding> {
+    let advice = "move it below tests/it/, whose main.rs declares it: a crate has one program of \
+                  integration tests";
     let astray = tree.rust().filter(|file| is_astray(file));
-    astray
-        .map(|file| {
-            let advice = "move it below tests/it/, whose main.rs declares it: a crate has one \
-                          program of integration tests";
-            Finding::new(&file.path, 1, "integration", advice)
-        })
-        .collect()
+    astray.map(|file| Finding::new(&file.path, 1, "integration", advice)).collect()
 }
 
 /// True for code of integration tests outside the program.
@@ -62,15 +58,11 @@ const BYTES_MAX: u64 = 256 * 1024;
 /// generate, other projects publish, or a run has measured is kept compressed, or installed by a
 /// lock file.
 pub(super) fn blobs(tree: &Tree) -> Vec<Finding> {
-    let too_large = tree.sizes.iter().filter(|(_, bytes)| *bytes > BYTES_MAX);
-    too_large
-        .map(|(path, bytes)| {
-            let advice = format!(
-                "{bytes} bytes, {BYTES_MAX} at most: compress it, or install it by a lock file"
-            );
-            Finding::new(path, 1, "blob", advice)
-        })
-        .collect()
+    let finding = |(path, bytes): &(String, u64)| {
+        let remedy = "compress it, or install it by a lock file";
+        Finding::new(path, 1, "blob", format!("{bytes} bytes, {BYTES_MAX} at most: {remedy}"))
+    };
+    tree.sizes.iter().filter(|(_, bytes)| *bytes > BYTES_MAX).map(finding).collect()
 }
 
 #[cfg(test)]

@@ -42,9 +42,8 @@ impl Finding {
         rule: &'static str,
         advice: impl Fn(&str) -> Option<String>,
     ) -> Vec<Finding> {
-        let lines = file.text.lines().enumerate();
-        let found = lines.filter_map(|(index, line)| Some((index + 1, advice(line)?)));
-        found.map(|(line, advice)| Finding::new(&file.path, line, rule, advice)).collect()
+        let finding = |(text, line)| Some(Finding::new(&file.path, line, rule, advice(text)?));
+        file.text.lines().zip(1..).filter_map(finding).collect()
     }
 }
 

@@ -17,20 +17,18 @@ fn flags(file: &File) -> Vec<Finding> {
         return Vec::new();
     }
     let text = production_text(&file.text);
+    let is_word = |c: char| c.is_alphanumeric() || c == '-';
     let places = text.match_indices("--").filter(|(at, _)| {
-        let is_word = |c: char| c.is_alphanumeric() || c == '-';
         !text[..*at].ends_with(is_word)
             && text[at + 2..].starts_with(|c: char| c.is_ascii_lowercase())
     });
     // In code, `--a` negates twice, which clippy refuses.
-    places
-        .map(|(at, _)| {
-            let end = text[at + 2..].find(|c: char| !(c.is_alphanumeric() || c == '-'));
-            let name = &text[at + 2..end.map_or(text.len(), |end| at + 2 + end)];
-            let advice = format!("`--{name}`: name the setting; the program knows its flag");
-            Finding::new(&file.path, line_of(&text, at), "flags", advice)
-        })
-        .collect()
+    let finding = |(at, _): (usize, &str)| {
+        let name = text[at + 2..].split(|c| !is_word(c)).next().unwrap_or_default();
+        let advice = format!("`--{name}`: name the setting; the program knows its flag");
+        Finding::new(&file.path, line_of(&text, at), "flags", advice)
+    };
+    places.map(finding).collect()
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 //! of the coined ones, or one that makes a person of a program.
 
 use super::finding::Finding;
-use crate::source::{File, Tree, identifier, line_of};
+use crate::source::{File, Tree, is_word_char};
 
-/// Forbidden words, each with better ones. The list may only grow.
-const WORDS: [(&str, &str); 27] = [
+/// Forbidden words and pairs of words, each with better ones. The list may only grow.
+const WORDS: [(&str, &str); 29] = [
     ("accuse", "attribute"),
     ("asked", "requested"),
     ("dealt", "partitioned"),
@@ -33,11 +33,9 @@ const WORDS: [(&str, &str); 27] = [
     ("stillborn", "failed"),
     ("told", "reported, distinguished"),
     ("whoever", "the thing's name"),
+    ("stand_back", "lower_priority"),
+    ("shake_hands", "complete_handshake"),
 ];
-
-/// Forbidden pairs of words.
-const PAIRS: [(&str, &str, &str); 2] =
-    [("stand", "back", "lower_priority"), ("shake", "hands", "complete_handshake")];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     tree.rust().flat_map(names).collect()
@@ -45,52 +43,39 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 
 /// Finds names with forbidden words, tests included.
 fn names(file: &File) -> Vec<Finding> {
-    let (code, mut at) = (&file.masked.code, 0);
+    let code = &file.masked.code;
     let mut findings = Vec::new();
     // Few files have one of the words at all, and splitting every name takes seconds.
     let small = code.to_ascii_lowercase();
-    let singles = WORDS.iter().map(|(word, _)| word);
-    if !singles.chain(PAIRS.iter().map(|(one, ..)| one)).any(|word| small.contains(word)) {
+    if !WORDS.iter().any(|(words, _)| words.split('_').all(|word| small.contains(word))) {
         return findings;
     }
-    while at < code.len() {
-        let name = identifier(&code[at..]);
-        if let Some((word, better)) = forbidden(name) {
-            let advice = format!("`{name}` has the word `{word}`: say {better}");
-            findings.push(Finding::new(&file.path, line_of(code, at), "identifiers", advice));
+    for (index, line) in code.lines().enumerate() {
+        for name in line.split(|c| !is_word_char(c)) {
+            if let Some((word, better)) = forbidden(name) {
+                let advice = format!("`{name}` has the word `{word}`: say {better}");
+                findings.push(Finding::new(&file.path, index + 1, "identifiers", advice));
+            }
         }
-        let separator = code[at + name.len()..].chars().next().map_or(1, char::len_utf8);
-        at += name.len() + separator;
     }
     findings
 }
 
-/// Returns the first forbidden word of a name and what to say instead.
-fn forbidden(name: &str) -> Option<(String, &'static str)> {
-    let words = words(name);
-    let single = words.iter().find_map(|word| {
-        WORDS.iter().find(|(bad, _)| bad == word).map(|(bad, better)| ((*bad).to_owned(), *better))
-    });
-    let pair = || {
-        words.windows(2).find_map(|pair| {
-            let found = PAIRS.iter().find(|(one, other, _)| *one == pair[0] && *other == pair[1]);
-            found.map(|(one, other, better)| (format!("{one}_{other}"), *better))
-        })
-    };
-    single.or_else(pair)
+/// Returns a forbidden word of a name and what to say instead.
+fn forbidden(name: &str) -> Option<&'static (&'static str, &'static str)> {
+    let name = format!("_{}_", in_snake_case(name));
+    WORDS.iter().find(|(word, _)| name.contains(&format!("_{word}_")))
 }
 
-/// Splits a name at `_` and before each capital that follows a small letter.
-fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
+/// Returns a name with `_` before each capital that follows a small letter, and no capitals.
+fn in_snake_case(name: &str) -> String {
+    let mut words = String::new();
     let mut was_small = false;
     for character in name.chars() {
-        if character == '_' || (was_small && character.is_uppercase()) {
-            words.push(String::new());
+        if was_small && character.is_uppercase() {
+            words.push('_');
         }
-        if character != '_' {
-            words.last_mut().expect("one was pushed").extend(character.to_lowercase());
-        }
+        words.extend(character.to_lowercase());
         was_small = character.is_lowercase() || character.is_ascii_digit();
     }
     words

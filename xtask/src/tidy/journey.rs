@@ -35,9 +35,9 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 
 /// Returns the rows of the table, with their line numbers.
 fn rows(page: &str) -> Vec<(usize, &str)> {
-    let lines = page.lines().enumerate().map(|(index, line)| (index + 1, line));
-    let from_header =
-        lines.skip_while(|(_, line)| !(line.starts_with('|') && line.contains(HEADER)));
+    let lines = (1..).zip(page.lines());
+    let is_header = |line: &str| line.starts_with('|') && line.contains(HEADER);
+    let from_header = lines.skip_while(|(_, line)| !is_header(line));
     from_header.skip(2).take_while(|(_, line)| line.starts_with('|')).collect()
 }
 
@@ -49,18 +49,17 @@ fn symbols(row: &str) -> impl Iterator<Item = &str> {
 
 /// True if the code has `Type`, `Type::method`, or `some_crate::item`.
 fn exists(symbol: &str, tree: &Tree) -> bool {
-    let mut parts = symbol.split("::");
-    let (Some(first), second) = (parts.next(), parts.next()) else { return false };
     let mut code = tree.rust().filter(|file| file.path.starts_with("crates/"));
-    if first.starts_with(char::is_uppercase) {
-        match second {
-            Some(method) => code.any(|file| has_method(&file.masked.code, first, method)),
-            None => code.any(|file| has_item(file, first)),
+    match symbol.split("::").collect::<Vec<_>>()[..] {
+        [name] => name.starts_with(char::is_uppercase) && code.any(|file| has_item(file, name)),
+        [name, method, ..] if name.starts_with(char::is_uppercase) => {
+            code.any(|file| has_method(&file.masked.code, name, method))
         }
-    } else {
-        let crate_name = first.replace('_', "-");
-        let Some(item) = second else { return false };
-        code.any(|file| file.crate_name() == crate_name && has_item(file, item))
+        [name, item, ..] => {
+            let name = name.replace('_', "-");
+            code.any(|file| file.crate_name() == name && has_item(file, item))
+        }
+        [] => false,
     }
 }
 

@@ -57,7 +57,8 @@ fn openings(file: &File) -> Vec<Finding> {
     for (index, line) in file.text.lines().enumerate() {
         let text = line.trim_start();
         let doc = ["/// ", "//! "].iter().find_map(|marker| text.strip_prefix(marker));
-        if let Some(opening) = OPENINGS.iter().find(|opening| !is_inside && starts(doc, opening)) {
+        let doc = doc.filter(|_| !is_inside).unwrap_or_default();
+        if let Some(opening) = OPENINGS.iter().find(|opening| doc.starts_with(**opening)) {
             let advice = format!(
                 "a doc comment begins with `{}`: name the thing, or begin with a verb",
                 opening.trim_end()
@@ -67,10 +68,6 @@ fn openings(file: &File) -> Vec<Finding> {
         is_inside = text.starts_with("//");
     }
     findings
-}
-
-fn starts(doc: Option<&str>, opening: &str) -> bool {
-    doc.is_some_and(|doc| doc.starts_with(opening))
 }
 
 /// Lines with one of [`WORDS`]. In Rust that includes names and strings.

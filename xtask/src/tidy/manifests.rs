@@ -9,19 +9,12 @@ const WORKSPACE: &str = "Cargo.toml";
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.files.iter().filter(|file| file.name() == "Cargo.toml") {
-        if file.path == WORKSPACE {
-            let is_right = |of: &Dependency<'_>| {
-                of.source.contains("path =") || of.comment.is_some_and(|reason| !reason.is_empty())
-            };
-            findings.extend(wrong(file, "dependency-reason", is_right, |name| {
-                format!("say why `{name}` is here, in a comment behind it")
-            }));
-        } else if !file.path.starts_with("fuzz/") {
-            // The fuzz targets are a separate workspace, since they need another compiler.
-            let is_right = |of: &Dependency<'_>| of.source.contains("workspace = true");
-            findings.extend(wrong(file, "dependency-version", is_right, |name| {
-                format!("write `{name}.workspace = true`; versions stand in {WORKSPACE}")
-            }));
+        // The fuzz targets are a separate workspace, since they need another compiler.
+        if file.path.starts_with("fuzz/") {
+            continue;
+        }
+        findings.extend(dependencies(&file.text).iter().filter_map(|of| wrong(file, of)));
+        if file.path != WORKSPACE {
             findings.extend(unlinted(file));
         }
     }
@@ -100,15 +93,20 @@ fn split_comment(line: &str) -> (&str, Option<&str>) {
     (line.trim(), None)
 }
 
-/// Finds dependencies that are not right.
-fn wrong(
-    file: &File,
-    rule: &'static str,
-    is_right: impl Fn(&Dependency<'_>) -> bool,
-    advice: impl Fn(&str) -> String,
-) -> Vec<Finding> {
-    let wrong = dependencies(&file.text).into_iter().filter(|of| !is_right(of));
-    wrong.map(|of| Finding::new(&file.path, of.line, rule, advice(of.name))).collect()
+/// Finds a dependency of the workspace without a reason, or one of a crate with its own version.
+fn wrong(file: &File, of: &Dependency<'_>) -> Option<Finding> {
+    let name = of.name;
+    let (is_right, rule, advice) = if file.path == WORKSPACE {
+        let is_ours = of.source.contains("path =");
+        let is_right = is_ours || of.comment.is_some_and(|reason| !reason.is_empty());
+        let advice = format!("say why `{name}` is here, in a comment behind it");
+        (is_right, "dependency-reason", advice)
+    } else {
+        let is_right = of.source.contains("workspace = true");
+        let advice = format!("write `{name}.workspace = true`; versions stand in {WORKSPACE}");
+        (is_right, "dependency-version", advice)
+    };
+    (!is_right).then(|| Finding::new(&file.path, of.line, rule, advice))
 }
 
 fn unlinted(file: &File) -> Option<Finding> {

@@ -22,16 +22,13 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             }
         }
     }
-    let too_many = counts.into_iter().filter(|(_, methods)| *methods > METHODS_MAX);
-    too_many
-        .map(|((path, line), methods)| {
-            let advice = format!(
-                "the type has {methods} methods, {METHODS_MAX} at most: separate it into objects \
-                 that know less"
-            );
-            Finding::new(path, line, "methods", advice)
-        })
-        .collect()
+    counts.retain(|_, methods| *methods > METHODS_MAX);
+    let finding = |((path, line), methods)| {
+        let remedy = "separate it into objects that know less";
+        let advice = format!("the type has {methods} methods, {METHODS_MAX} at most: {remedy}");
+        Finding::new(path, line, "methods", advice)
+    };
+    counts.into_iter().map(finding).collect()
 }
 
 /// Returns the types with methods of their own in a file, and the number of them in each block.
@@ -69,8 +66,7 @@ fn type_of(line: &str) -> Option<&str> {
         return None;
     }
     let end = |c: char| !(c.is_alphanumeric() || c == '_' || c == ':');
-    let path = path.trim_start();
-    let path = &path[..path.find(end).unwrap_or(path.len())];
+    let path = path.trim_start().split(end).next()?;
     path.rsplit("::").next().filter(|name| !name.is_empty())
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::finding::Finding;
 use super::manifests::{DependencyKind, dependencies};
-use crate::source::{File, Tree, item, production};
+use crate::source::{File, Tree, item};
 
 /// Words that declare a type.
 const TYPES: [&str; 5] = ["struct", "enum", "union", "trait", "type"];
@@ -20,33 +20,18 @@ const BESIDE: [&str; 1] = ["Error"];
 type Declared<'a> = BTreeMap<&'a str, Vec<(&'a str, usize)>>;
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
-    let mut crates: BTreeMap<&str, Vec<(&File, String)>> = BTreeMap::new();
-    for file in tree.rust().filter(|file| counts(file)) {
-        let code = production(&file.masked.code);
-        crates.entry(file.crate_name()).or_default().push((file, code));
-    }
-    let declared: BTreeMap<&str, Declared> =
-        crates.iter().map(|(name, files)| (*name, declarations(files))).collect();
-    let manifests = tree.files.iter().filter(|file| file.name() == "Cargo.toml");
-    manifests.flat_map(|manifest| names(manifest, &declared)).collect()
-}
-
-fn counts(file: &File) -> bool {
-    file.path.contains("/src/")
-        && !file.path.contains("/tests/")
-        && !["tests.rs", "absent.rs"].contains(&file.name())
-}
-
-fn declarations<'a>(files: &'a [(&File, String)]) -> Declared<'a> {
-    let mut declared = Declared::new();
-    for (file, code) in files {
-        for (index, line) in code.lines().enumerate() {
+    let mut declared: BTreeMap<&str, Declared> = BTreeMap::new();
+    let has_types = |file: &&File| file.path.contains("/src/") && !file.is_tests();
+    for file in tree.rust().filter(has_types).filter(|file| file.name() != "absent.rs") {
+        let declared = declared.entry(file.crate_name()).or_default();
+        for (index, line) in file.masked.production.lines().enumerate() {
             if let Some((_, name)) = item(line).filter(|(keyword, _)| TYPES.contains(keyword)) {
                 declared.entry(name).or_default().push((&file.path, index + 1));
             }
         }
     }
-    declared
+    let manifests = tree.files.iter().filter(|file| file.name() == "Cargo.toml");
+    manifests.flat_map(|manifest| names(manifest, &declared)).collect()
 }
 
 /// Returns a finding for each name that a crate shares with itself or a crate it imports, at its

@@ -32,8 +32,8 @@ fn cited_sections(file: &File) -> impl Iterator<Item = (usize, &str)> {
     let comments = &file.masked.comments;
     words(comments, "METHOD").filter_map(|at| {
         let after = comments[at..].strip_prefix("METHOD ")?;
-        let end = after.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(after.len());
-        let number = after[..end].trim_end_matches('.');
+        let number = after.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
+        let number = number.trim_end_matches('.');
         (!number.is_empty()).then(|| (line_of(comments, at), number))
     })
 }
@@ -96,8 +96,7 @@ fn cited(line: &str) -> impl Iterator<Item = &str> {
     words(line, "commit").filter_map(|at| {
         let after = &line[at + "commit".len()..];
         let after = after.trim_start_matches(['"', ':', ' ', '`']);
-        let end = after.find(|c: char| !matches!(c, '0'..='9' | 'a'..='f')).unwrap_or(after.len());
-        let commit = &after[..end];
+        let commit = after.split(|c: char| !matches!(c, '0'..='9' | 'a'..='f')).next()?;
         let is_long = (DIGITS_MIN..=DIGITS_MAX).contains(&commit.len());
         // English words of the letters a to f have no digit.
         (is_long && commit.contains(|c: char| c.is_ascii_digit())).then_some(commit)

@@ -3,7 +3,7 @@
 //! here.
 
 use super::finding::Finding;
-use crate::source::{File, Tree, prefixes, production};
+use crate::source::{File, Tree, prefixes};
 
 /// Files that may name standard output and standard error.
 const HOMES: [&str; 4] = [
@@ -46,10 +46,10 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 
 /// Returns the findings outside the file's tests.
 fn found(file: &File, banned: &[(&str, &str)]) -> Vec<Finding> {
-    let code = production(&file.masked.code);
+    let code = &file.masked.production;
     let found = |(word, advice): &(&str, &str)| {
         let advice = format!("`{word}`: {advice}");
-        Finding::at_each(file, &code, prefixes(&code, word), "printing", &advice)
+        Finding::at_each(file, code, prefixes(code, word), "printing", &advice)
     };
     banned.iter().flat_map(found).collect()
 }

@@ -60,7 +60,7 @@ fn lengths(file: &File) -> Vec<Finding> {
     let mut findings = Vec::new();
     let tests = tests_module(&file.masked.code).unwrap_or(0..0);
     let lines = file.text.lines().count() - tests.len();
-    if lines > FILE_LINES_MAX && !is_tests(file) {
+    if lines > FILE_LINES_MAX && !file.is_tests() {
         let advice = format!("{lines} lines without tests, {FILE_LINES_MAX} at most; split it");
         findings.push(Finding::new(&file.path, 1, "file-length", advice));
     }
@@ -73,11 +73,6 @@ fn lengths(file: &File) -> Vec<Finding> {
         }
     }
     findings
-}
-
-/// True if the whole file is tests.
-fn is_tests(file: &File) -> bool {
-    file.path.contains("/tests/") || file.path.ends_with("/tests.rs")
 }
 
 fn tests_last(file: &File) -> Option<Finding> {
@@ -104,10 +99,8 @@ fn unsafe_code(file: &File) -> Vec<Finding> {
     let code = &file.masked.code;
     let advice = "give it a safe function in weir-sys, or in weir-io for sockets";
     let mut findings = Finding::at_each(file, code, words(code, "unsafe"), "unsafe", advice);
-    let is_root = ["src/lib.rs", "src/main.rs"].iter().any(|end| file.path.ends_with(end))
-        || file.path.contains("/src/bin/");
     let script_holds_unsafe = file.crate_name() == "weir-script";
-    if is_root && !script_holds_unsafe && !code.contains("#![forbid(unsafe_code)]") {
+    if file.is_root() && !script_holds_unsafe && !code.contains("#![forbid(unsafe_code)]") {
         let advice = "add #![forbid(unsafe_code)] to the crate's root";
         findings.push(Finding::new(&file.path, 1, "forbid-unsafe", advice));
     }
@@ -139,7 +132,7 @@ fn sleeping_tests(file: &File) -> Vec<Finding> {
     let code = &file.masked.code;
     let tests = tests_module(code).unwrap_or(0..0);
     let sleeps = words(code, "thread::sleep");
-    let sleeps = sleeps.filter(|at| is_tests(file) || tests.contains(&line_of(code, *at)));
+    let sleeps = sleeps.filter(|at| file.is_tests() || tests.contains(&line_of(code, *at)));
     let advice = "wait for the event itself, or simulate: tests do not sleep";
     Finding::at_each(file, code, sleeps, "sleep", advice)
 }
@@ -147,17 +140,12 @@ fn sleeping_tests(file: &File) -> Vec<Finding> {
 /// Finds a file that no `mod` names: it is never compiled.
 fn undeclared(file: &File, tree: &Tree) -> Option<Finding> {
     let roots = ["src/", "tests/it/"];
-    let (crate_path, root, inside) = roots.into_iter().find_map(|root| {
-        file.path.split_once(root).map(|(crate_path, inside)| (crate_path, root, inside))
-    })?;
+    let (_, inside) = roots.into_iter().find_map(|root| file.path.split_once(root))?;
     if ["lib.rs", "main.rs"].contains(&inside) || inside.starts_with("bin/") {
         return None;
     }
-    let module = inside.strip_suffix("/mod.rs").or(inside.strip_suffix(".rs"))?;
-    let (parent, name) = match module.rsplit_once('/') {
-        Some((parent, name)) => (format!("{crate_path}{root}{parent}"), name),
-        None => (format!("{crate_path}{}", root.trim_end_matches('/')), module),
-    };
+    let module = file.path.strip_suffix("/mod.rs").or(file.path.strip_suffix(".rs"))?;
+    let (parent, name) = module.rsplit_once('/')?;
     let candidates = ["/lib.rs", "/main.rs", "/mod.rs", ".rs"].map(|end| format!("{parent}{end}"));
     let declaration = format!("mod {name};");
     let declares = |path: &String| {

@@ -1,31 +1,21 @@
 //! The paths that code names besides the paths of `use`.
 
-use crate::source::scanner::identifier;
+use crate::source::scanner::is_word_char;
 
-/// Returns all paths of code with their offsets. A single name is a path of one part, but for
+/// Returns all paths in a line of code. A single name is a path of one part, but for
 /// fields and methods, and for lower-case names that are not called: those are variables.
-pub(super) fn paths(code: &str) -> Vec<(Vec<String>, usize)> {
+pub(super) fn paths(code: &str) -> Vec<Vec<String>> {
     let (mut found, mut at) = (Vec::new(), 0);
-    while at < code.len() {
-        let first = identifier(&code[at..]);
-        if first.is_empty() {
-            at += code[at..].chars().next().map_or(1, char::len_utf8);
-            continue;
-        }
-        let (start, mut path) = (at, vec![first.to_owned()]);
-        at += first.len();
-        while let Some(next) = code[at..].strip_prefix("::").map(identifier) {
-            if next.is_empty() {
-                break;
-            }
-            path.push(next.to_owned());
-            at += "::".len() + next.len();
-        }
-        let is_named = path.len() > 1
-            || !first.starts_with(char::is_lowercase)
-            || ["(", "!", "::"].iter().any(|next| code[at..].starts_with(next));
-        if is_named && !first.starts_with(|c: char| c.is_ascii_digit()) && begins(&code[..start]) {
-            found.push((path, start));
+    while let Some(skipped) = code[at..].find(is_word_char) {
+        let (before, rest) = code.split_at(at + skipped);
+        let length = rest.find(|c| !is_word_char(c) && c != ':').unwrap_or(rest.len());
+        at = before.len() + length;
+        let path = rest[..length].trim_end_matches(':');
+        let is_named = path.contains("::")
+            || !path.starts_with(char::is_lowercase)
+            || ["(", "!", "::"].iter().any(|next| rest[path.len()..].starts_with(next));
+        if is_named && !path.starts_with(|c: char| c.is_ascii_digit()) && begins(before) {
+            found.push(path.split("::").map(str::to_owned).collect());
         }
     }
     found
@@ -42,7 +32,7 @@ mod tests {
     use super::*;
 
     fn check_code(code: &str, expected: &[&str]) {
-        let found: Vec<_> = paths(code).into_iter().map(|(path, _)| path.join("::")).collect();
+        let found: Vec<_> = paths(code).into_iter().map(|path| path.join("::")).collect();
         assert_eq!(found, expected, "in {code}");
     }
 

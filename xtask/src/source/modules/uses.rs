@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::source::scanner::{identifier, line_of, without, words};
+use crate::source::scanner::{line_of, without, words};
 
 /// One name that a `use` brings.
 pub(super) struct UsedName {
@@ -39,53 +39,36 @@ fn declarations(code: &str) -> impl Iterator<Item = (Range<usize>, bool)> {
 /// Returns the names of one declaration: a path, or a tree of paths in braces.
 fn names(code: &str, span: Range<usize>, is_public: bool) -> Vec<UsedName> {
     let mut found = Vec::new();
-    // The path so far, its lengths before each open brace, and the first offset behind those.
-    let (mut path, mut prefixes, mut first) = (Vec::new(), vec![0], span.start);
-    let (mut at, mut alias) = (span.start + "use".len(), None);
-    while at <= span.end {
-        let word = identifier(&code[at..span.end]);
-        let next = code[at + word.len()..span.end].chars().next().unwrap_or(';');
-        if word == "as" {
-            alias = Some(String::new());
-        } else if let Some(alias) = alias.as_mut().filter(|_| !word.is_empty()) {
-            word.clone_into(alias);
-        } else if !word.is_empty() {
-            first = if prefixes.last() == Some(&path.len()) { at } else { first };
-            path.push(word.to_owned());
+    // The paths before the open braces.
+    let mut prefixes = vec![Vec::new()];
+    let mut start = span.start + "use".len();
+    let ends = code[span.clone()].match_indices(['{', ',', '}']);
+    let ends = ends.map(|(length, end)| (span.start + length, end)).chain([(span.end, ";")]);
+    for (at, end) in ends {
+        let part = code[start..at].trim_start();
+        let line = line_of(code, at - part.len());
+        start = at + 1;
+        let (path, alias) = match part.split_once(" as ") {
+            Some((path, alias)) => (path, Some(alias.trim().to_owned())),
+            None => (part, None),
+        };
+        let names = path.split("::").map(str::trim).filter(|name| !name.is_empty());
+        let mut path = prefixes.last().cloned().unwrap_or_default();
+        path.extend(names.map(str::to_owned));
+        if end == "{" {
+            prefixes.push(path);
+            continue;
         }
-        let prefix = prefixes.last().copied().unwrap_or(0);
-        match next {
-            '*' => path.push("*".to_owned()),
-            '{' => prefixes.push(path.len()),
-            ',' | '}' | ';' => {
-                if path.len() > prefix {
-                    let line = line_of(code, first);
-                    found.extend(used_name(path.clone(), alias.take(), is_public, line));
-                }
-                if next == '}' {
-                    prefixes.pop();
-                }
-                path.truncate(prefixes.last().copied().unwrap_or(0));
-            }
-            _ => {}
+        if end == "}" {
+            prefixes.pop();
         }
-        at += word.len() + next.len_utf8();
+        path.pop_if(|last| last == "self");
+        if let Some(name) = alias.or_else(|| path.last().cloned()).filter(|_| !part.is_empty()) {
+            path.pop_if(|last| last == "*");
+            found.push(UsedName { path, name, is_public, line });
+        }
     }
     found
-}
-
-fn used_name(
-    mut path: Vec<String>,
-    alias: Option<String>,
-    is_public: bool,
-    line: usize,
-) -> Option<UsedName> {
-    if path.len() > 1 {
-        path.pop_if(|last| last == "self");
-    }
-    let name = alias.or_else(|| path.last().cloned())?;
-    path.pop_if(|last| last == "*");
-    Some(UsedName { path, name, is_public, line })
 }
 
 #[cfg(test)]
