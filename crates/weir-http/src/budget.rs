@@ -22,27 +22,23 @@ impl BodyBudget {
 
     /// Takes `bytes`, if that many are free. Returns true if so.
     pub(crate) fn take(&self, bytes: usize) -> bool {
-        let BodyBudget(shared) = self;
         let less = |left: usize| left.checked_sub(bytes);
-        shared.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
+        self.0.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
     }
 
     /// Returns bytes that were taken.
     pub(crate) fn give_back(&self, bytes: usize) {
-        let BodyBudget(shared) = self;
-        shared.left.fetch_add(bytes, Ordering::Relaxed);
+        self.0.left.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// True while at least half the budget is free, so that empty buffers may be kept.
     pub(crate) fn is_ample(&self) -> bool {
-        let BodyBudget(shared) = self;
-        shared.left.load(Ordering::Relaxed) >= shared.limit / 2
+        self.0.left.load(Ordering::Relaxed) >= self.0.limit / 2
     }
 
     /// Returns the number of bytes taken.
     pub fn held(&self) -> usize {
-        let BodyBudget(shared) = self;
-        shared.limit - shared.left.load(Ordering::Relaxed)
+        self.0.limit - self.0.left.load(Ordering::Relaxed)
     }
 }
 

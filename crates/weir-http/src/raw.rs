@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::message::chunked::ChunkFraming;
 use crate::message::framing::{BodyEnd, FramingFields};
-use crate::message::line::{self, Field, Line, is_token};
+use crate::message::line::{self, Field, Line, LineOffsets, is_token};
 use crate::message::scan;
 use crate::request_id::DEPTH_MAX;
 use crate::{ProtocolError, RequestTraits};
@@ -78,10 +78,7 @@ pub(crate) fn split(bytes: &[u8]) -> Result<Parts, RawRequestError> {
         Ok((line, fields_end))
     });
     let (line, fields_end) = read.map_err(|fault| fault.locate(bytes))?;
-    let first_line = &bytes[at..line.next];
-    let method = at..at + memchr(b' ', first_line).expect("it is a request line");
-    let version = memrchr(b' ', first_line).expect("it is a request line");
-    let target = method.end + 1..at + version;
+    let (method, target) = (at..line.method, line.method + 1..line.target);
     Ok(Parts { method, target, fields: line.next..fields_end, body })
 }
 
@@ -159,7 +156,8 @@ fn read_request(
         }
         is_framing
     })?;
-    let traits = RequestTraits { head: line.is_head, closes: framing.closes(line.minor) };
+    let head = &bytes[at..line.method] == b"HEAD";
+    let traits = RequestTraits { head, closes: framing.closes(line.minor) };
     let end = match framing.sent_body(line.minor) {
         Ok(BodyEnd::Fixed(length)) => {
             let end = if length == 0 { body_at } else { after(bytes, body_at, length)? };
@@ -172,29 +170,20 @@ fn read_request(
     Ok((traits, body_at, end))
 }
 
-/// A complete request line (RFC 9112 §3).
-struct RawRequestLine {
-    is_head: bool,
-    /// Minor version, 1 for HTTP/1.1. A higher one counts as 1 (RFC 9110 §2.5).
-    minor: u8,
-    next: usize,
-}
-
 #[inline]
-fn read_request_line(bytes: &[u8], at: usize) -> Result<RawRequestLine, RawFault> {
+fn read_request_line(bytes: &[u8], at: usize) -> Result<LineOffsets, RawFault> {
     let Some(line) = line::read_request(bytes, at) else { return odd_request_line(bytes, at) };
-    let method = &bytes[at..line.method];
-    if method == b"CONNECT" {
+    if &bytes[at..line.method] == b"CONNECT" {
         return Err(RawFault { at, reason: "CONNECT makes a tunnel" });
     }
-    Ok(RawRequestLine { is_head: method == b"HEAD", minor: line.minor, next: line.next })
+    Ok(line)
 }
 
 /// Parses a request line that is not in the usual form. Methods and versions are validated byte by
 /// byte. Bytes left over after a request, as from a wrong length, therefore do not count as the
 /// start of one.
 #[cold]
-fn odd_request_line(bytes: &[u8], at: usize) -> Result<RawRequestLine, RawFault> {
+fn odd_request_line(bytes: &[u8], at: usize) -> Result<LineOffsets, RawFault> {
     let method_end = scan::find_name_end(bytes, at).unwrap_or(bytes.len());
     let method = &bytes[at..method_end];
     if !is_token(method) || bytes.get(method_end) != Some(&b' ') {
@@ -209,24 +198,21 @@ fn odd_request_line(bytes: &[u8], at: usize) -> Result<RawRequestLine, RawFault>
     if bytes[target_end] != b' ' || target_end == target_at {
         return Err(RawFault { at: target_end, reason: "invalid request target" });
     }
-    after_blanks(bytes, method, target_end + 1)
+    after_blanks(bytes, method_end, target_end + 1)
 }
 
 /// Parses a request line with blanks in the target, as written by scripts that encode nothing; many
 /// servers accept it up to its version. `version_at` is the version's position without blanks.
-fn after_blanks(
-    bytes: &[u8],
-    method: &[u8],
-    version_at: usize,
-) -> Result<RawRequestLine, RawFault> {
+fn after_blanks(bytes: &[u8], method: usize, version_at: usize) -> Result<LineOffsets, RawFault> {
     let fault = || version_fault(bytes, version_at);
     let line_end = memchr(b'\n', &bytes[version_at..]).ok_or_else(fault)?;
     let line = &bytes[version_at..version_at + line_end];
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     match line {
         [.., b' ', b'H', b'T', b'T', b'P', b'/', b'1', b'.', minor @ b'0'..=b'9'] => {
-            let (is_head, minor) = (method == b"HEAD", minor - b'0');
-            Ok(RawRequestLine { is_head, minor, next: version_at + line_end + 1 })
+            let target = version_at + line.len() - " HTTP/1.1".len();
+            let next = version_at + line_end + 1;
+            Ok(LineOffsets { method, target, minor: minor - b'0', next })
         }
         _ => Err(fault()),
     }
@@ -337,7 +323,7 @@ fn after_chunks(
         // One byte at a time, so that an error has an exact position.
         while !is_end {
             let byte = bytes.get(at..=at).ok_or_else(|| RawFault::incomplete(bytes))?;
-            let read = framing.read(&mut size, byte);
+            let read = framing.read(&mut size, byte, false);
             (_, is_end) = read.map_err(|_| RawFault { at, reason: "invalid chunk" })?;
             at += 1;
         }

@@ -18,7 +18,8 @@ pub enum Interest {
 /// A final response as received. Interim responses (1xx) leave nothing in it.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceivedResponse<'a> {
-    pub(crate) status: u16,
+    /// The status code, 200 to 999.
+    pub status: u16,
     /// Bytes of the field lines, trailers last, without status line, empty lines and anything
     /// between. Two responses with equal bytes here have equal fields.
     pub head: &'a [u8],
@@ -31,11 +32,6 @@ pub struct ReceivedResponse<'a> {
 }
 
 impl<'a> ReceivedResponse<'a> {
-    /// Returns the status code, 200 to 999.
-    pub fn status(&self) -> u16 {
-        self.status
-    }
-
     /// Returns the field names and values in order of arrival, the trailers of a chunked body (RFC
     /// 9112 §7.1.2) last. Names are as received. Values have no whitespace around them; a folded
     /// one (RFC 9112 §5.2) contains its line ends.

@@ -68,14 +68,8 @@ impl Request {
 
 /// Returns a value on one line: a line end becomes a space (RFC 9112 §5.2).
 fn unfolded(value: &[u8]) -> Vec<u8> {
-    value
-        .iter()
-        .filter(|byte| **byte != b'\r')
-        .map(|byte| match byte {
-            b'\n' => b' ',
-            other => *other,
-        })
-        .collect()
+    let kept = value.iter().filter(|&&byte| byte != b'\r');
+    kept.map(|&byte| if byte == b'\n' { b' ' } else { byte }).collect()
 }
 
 #[cfg(test)]

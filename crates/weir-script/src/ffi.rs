@@ -325,17 +325,15 @@ impl WorkerState {
         // SAFETY: `make_room` was called, and the headroom covers a table of the last size.
         unsafe { lua::lua_createtable(self.raw, 0, expected) };
         for (index, (name, value)) in fields.enumerate() {
-            if index == self.fields.len() {
+            let is_new = index == self.fields.len();
+            if is_new {
                 self.fields.push((Vec::new(), Vec::new()));
+            }
+            if is_new || self.fields[index].0 != name {
                 self.remember(index, true, name)?;
+            }
+            if is_new || self.fields[index].1 != value {
                 self.remember(index, false, value)?;
-            } else {
-                if self.fields[index].0 != name {
-                    self.remember(index, true, name)?;
-                }
-                if self.fields[index].1 != value {
-                    self.remember(index, false, value)?;
-                }
             }
             let place = index_of(index, true);
             // SAFETY: the table of strings holds a string at both indices, set by `remember`; the

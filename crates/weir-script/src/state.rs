@@ -146,16 +146,13 @@ fn search_beside(lua: &Lua, file: &Path) -> mlua::Result<()> {
 
 /// Makes the table of options from which `wrk` is built.
 fn given(lua: &Lua, options: &Options, number: u32) -> mlua::Result<Table> {
-    let headers = lua.create_table()?;
-    for (name, value) in &options.headers {
-        headers.raw_set(name.as_str(), value.as_str())?;
-    }
+    let headers = options.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let given = lua.create_table()?;
     given.raw_set("scheme", options.scheme.as_str())?;
     given.raw_set("host", options.host.as_str())?;
     given.raw_set("port", options.port.as_deref())?;
     given.raw_set("path", options.path.as_str())?;
-    given.raw_set("headers", headers)?;
+    given.raw_set("headers", lua.create_table_from(headers)?)?;
     given.raw_set("number", number)?;
     if options.mode == Mode::ConstantRate {
         given.raw_set("url", options.url.as_str())?;
@@ -168,13 +165,10 @@ fn natives(lua: &Lua, limit_bytes: usize, is_ipv4: Option<bool>) -> mlua::Result
     let natives = lua.create_table()?;
     let lookup = move |lua: &Lua, (host, service): (LuaString, LuaString)| {
         if !memory::has_room(lua, limit_bytes, 0) {
-            return Ok((Some(NOT_ENOUGH.to_owned()), None));
+            return Ok(answer(Err(NOT_ENOUGH.to_owned())));
         }
         let found = network::lookup(&host.to_string_lossy(), &service.to_string_lossy(), is_ipv4);
-        Ok(match found {
-            Ok(addresses) => (None, Some(texts(&addresses))),
-            Err(problem) => (Some(problem), None),
-        })
+        Ok(answer(found.map(|addresses| texts(&addresses))))
     };
     natives.raw_set("lookup", lua.create_function(lookup)?)?;
     let connect = |_: &Lua, address: String| Ok(address.parse().is_ok_and(network::accepts));
@@ -188,6 +182,14 @@ fn natives(lua: &Lua, limit_bytes: usize, is_ipv4: Option<bool>) -> mlua::Result
     };
     natives.raw_set("sleep", lua.create_function(sleep)?)?;
     Ok(natives)
+}
+
+/// Returns the problem or the value, as Lua code expects them.
+pub(crate) fn answer<T>(result: Result<T, String>) -> (Option<String>, Option<T>) {
+    match result {
+        Ok(value) => (None, Some(value)),
+        Err(problem) => (Some(problem), None),
+    }
 }
 
 /// Formats addresses as Lua code holds them.

@@ -11,6 +11,7 @@ use crate::callback::Flags;
 use crate::error::NOT_ENOUGH;
 use crate::ffi::WorkerState;
 use crate::memory;
+use crate::state::answer;
 use crate::transfer::Datum;
 
 /// Workers by their number; none for a worker that is taken for a run.
@@ -86,10 +87,7 @@ pub(crate) fn functions(lua: &Lua, reach: &Reach, limit_bytes: usize) -> mlua::R
     let target = reach.clone();
     let address = move |here: &Lua, ()| {
         let address = target.with(here, limit_bytes, |_, flags| Ok(flags.address.get()));
-        Ok(match address {
-            Ok(address) => (None, address.map(|address| address.to_string())),
-            Err(problem) => (Some(problem), None),
-        })
+        Ok(answer(address.map(|address| address.map(|address| address.to_string()))))
     };
     table.raw_set("address", lua.create_function(address)?)?;
 
@@ -131,13 +129,6 @@ pub(crate) fn own_functions(
 fn has_room(datum: &Datum, lua: &Lua, limit_bytes: usize) -> Result<(), String> {
     let fits = memory::has_room(lua, limit_bytes, datum.size_bytes());
     if fits { Ok(()) } else { Err(NOT_ENOUGH.to_owned()) }
-}
-
-fn answer(result: Result<Value, String>) -> (Option<String>, Value) {
-    match result {
-        Ok(value) => (None, value),
-        Err(problem) => (Some(problem), Value::Nil),
-    }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "map_err gives it by value")]

@@ -32,7 +32,7 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// All kinds, in the order in which their counters are printed.
+    /// All kinds in the order of their declaration, in which their counters are printed.
     pub const ALL: [FaultKind; 7] = [
         FaultKind::Reset,
         FaultKind::Close,
@@ -45,15 +45,9 @@ impl FaultKind {
 
     /// Returns the name of the kind in the syntax of `--fault`.
     pub fn name(self) -> &'static str {
-        match self {
-            FaultKind::Reset => "reset",
-            FaultKind::Close => "close",
-            FaultKind::Blackhole => "blackhole",
-            FaultKind::Partial => "partial",
-            FaultKind::Garbage => "garbage",
-            FaultKind::ResetStream => "reset-stream",
-            FaultKind::RefuseStream => "refuse-stream",
-        }
+        const NAMES: [&str; FaultKind::ALL.len()] =
+            ["reset", "close", "blackhole", "partial", "garbage", "reset-stream", "refuse-stream"];
+        NAMES[self as usize]
     }
 
     /// True if the fault strikes streams of HTTP/2 only.

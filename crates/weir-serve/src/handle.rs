@@ -66,7 +66,10 @@ pub fn spawn(options: ServeOptions) -> Result<Handle, ServeError> {
         backends: u32::try_from(options.threads).expect("checked: at most 1024"),
         waker: Some(waker.clone()),
     };
-    let engine = choose(options.engine)?;
+    let engine = match options.engine {
+        EngineChoice::Auto => Engine::best(),
+        EngineChoice::Only(engine) => engine.probe().map(|()| engine)?,
+    };
     let version = options.behaviour.version();
     let tls = options.tls.as_ref().map(|tls| tls.offering(version));
     let epoch_ns = clock.epoch_monotonic_ns();
@@ -121,14 +124,6 @@ fn listen(options: &ServeOptions) -> Result<(Vec<Endpoint>, Vec<Vec<Listener>>),
         listeners.push(endpoints.iter().map(bind).collect::<Result<Vec<_>, _>>()?);
     }
     Ok((endpoints, listeners))
-}
-
-/// Chooses the engine for `auto`.
-fn choose(choice: EngineChoice) -> io::Result<Engine> {
-    match choice {
-        EngineChoice::Auto => Ok(Engine::best()),
-        EngineChoice::Only(engine) => engine.probe().map(|()| engine),
-    }
 }
 
 /// Gives the calling thread its own descriptor table, with its own handles on the listeners. Each

@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use weir_http::ProtocolError;
 use weir_http::h2::ErrorCode;
 use weir_http::h2::frame::FRAME_BYTES_DEFAULT;
-use weir_http::h2::server::{H2Server, RequestFields, ServerEvent};
+use weir_http::h2::server::{H2Server, ServerEvent};
 
 use crate::behaviour::Behaviour;
 use crate::log::LogPlace;
@@ -40,7 +40,7 @@ pub(crate) struct Http2 {
 }
 
 /// State of a stream.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Stream {
     /// The rest of the request's body is missing.
     Arriving(ServedRequest),
@@ -116,7 +116,15 @@ impl Http2 {
                 if order == Some(Ordering::Equal) {
                     last_stream = Some(stream);
                 }
-                begin(streams, stream, fields, is_end, events, &mut continues);
+                match ServedRequest::from_fields(fields, !is_end) {
+                    Ok(request) if !is_end => {
+                        if request.awaits_continue() {
+                            continues.push(stream);
+                        }
+                        streams.insert(stream, Stream::Arriving(request));
+                    }
+                    request => events.push(ServedEvent::Request(stream, request)),
+                }
             }
             ServerEvent::Data { stream, is_end: true, .. }
             | ServerEvent::Trailers { stream, .. } => {
@@ -245,33 +253,9 @@ impl Http2 {
 /// Body bytes of one DATA frame.
 const FRAME: &[u8] = &[FILLER; FRAME_BYTES_DEFAULT as usize];
 
-/// Handles the begin of a request.
-fn begin(
-    streams: &mut HashMap<u32, Stream>,
-    stream: u32,
-    fields: &RequestFields,
-    is_end: bool,
-    events: &mut Vec<ServedEvent>,
-    continues: &mut Vec<u32>,
-) {
-    match ServedRequest::from_fields(fields, !is_end) {
-        Ok(request) if !is_end => {
-            if request.awaits_continue() {
-                continues.push(stream);
-            }
-            streams.insert(stream, Stream::Arriving(request));
-        }
-        request => events.push(ServedEvent::Request(stream, request)),
-    }
-}
-
 /// Takes the request of a stream whose body was missing.
 fn take_arriving(streams: &mut HashMap<u32, Stream>, stream: u32) -> Option<ServedRequest> {
-    if !matches!(streams.get(&stream), Some(Stream::Arriving(_))) {
-        return None;
-    }
-    match streams.remove(&stream) {
-        Some(Stream::Arriving(request)) => Some(request),
-        Some(Stream::Owed(_)) | None => None,
-    }
+    let Some(&Stream::Arriving(request)) = streams.get(&stream) else { return None };
+    streams.remove(&stream);
+    Some(request)
 }

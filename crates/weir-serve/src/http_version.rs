@@ -4,8 +4,8 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use weir_http::h2::frame::{Settings, WINDOW_BYTES_DEFAULT, WINDOW_BYTES_MAX};
-use weir_http::h2::server::H2ServerOptions;
+use weir_http::h2::H2Options;
+use weir_http::h2::frame::{Settings, WINDOW_BYTES_MAX};
 
 use crate::units::ParseError;
 
@@ -64,17 +64,13 @@ impl Http2Options {
     pub const WINDOW_MAX_BYTES: u32 = WINDOW_BYTES_MAX;
 
     /// Returns the options of a connection.
-    pub(crate) fn of_connection(&self) -> H2ServerOptions {
+    pub(crate) fn of_connection(&self) -> H2Options {
         let settings = Settings {
             max_concurrent_streams: Some(self.streams),
             initial_window_bytes: self.window_bytes,
             ..Settings::default()
         };
-        H2ServerOptions {
-            settings,
-            connection_window_bytes: self.window_bytes.max(WINDOW_BYTES_DEFAULT),
-            ..H2ServerOptions::default()
-        }
+        H2Options { settings, connection_window_bytes: self.window_bytes, ..H2Options::server() }
     }
 }
 

@@ -52,25 +52,20 @@ impl ServeOptions {
     /// # Errors
     /// The first inconsistency, with its remedy.
     pub fn check(&self) -> Result<(), OptionsError> {
-        let refuse = |text: &str| Err(OptionsError(text.to_string()));
-        if self.listen.is_empty() {
-            return refuse("there is no address to listen on: give one, such as 127.0.0.1:8080");
-        }
-        if !(1..=1024).contains(&self.threads) {
-            return refuse("the number of threads must be 1 to 1024");
-        }
-        if !(1..=1_000_000).contains(&self.connections) {
-            return refuse("the number of connections must be 1 to 1000000");
-        }
-        if self.behaviour.mode == Mode::Fifo && self.threads > 1 {
-            return refuse(
-                "--mode fifo is one worker by definition: use --threads 1, or --mode concurrent",
-            );
-        }
-        let unix = self.listen.iter().any(|endpoint| matches!(endpoint, Endpoint::Unix(_)));
-        if unix && self.threads > 1 {
-            return refuse("a unix socket cannot be shared by several threads: use one thread");
-        }
-        self.behaviour.check()
+        let is_unix = |endpoint: &Endpoint| matches!(endpoint, Endpoint::Unix(_));
+        let problem = if self.listen.is_empty() {
+            "there is no address to listen on: give one, such as 127.0.0.1:8080"
+        } else if !(1..=1024).contains(&self.threads) {
+            "the number of threads must be 1 to 1024"
+        } else if !(1..=1_000_000).contains(&self.connections) {
+            "the number of connections must be 1 to 1000000"
+        } else if self.behaviour.mode == Mode::Fifo && self.threads > 1 {
+            "--mode fifo is one worker by definition: use --threads 1, or --mode concurrent"
+        } else if self.listen.iter().any(is_unix) && self.threads > 1 {
+            "a unix socket cannot be shared by several threads: use one thread"
+        } else {
+            return self.behaviour.check();
+        };
+        Err(OptionsError(problem.to_owned()))
     }
 }

@@ -180,27 +180,21 @@ impl ServedRequest {
         query.map_or(Ok(()), |query| self.read_query(query))
     }
 
-    /// Applies each `name=value` of the query.
+    /// Applies each `name=value` of the query; unknown names are ignored.
     fn read_query(&mut self, query: &[u8]) -> Result<(), BadRequest> {
         for pair in query.split(|&c| c == b'&') {
-            if let Some(equals) = memchr::memchr(b'=', pair) {
-                self.read_pair(&pair[..equals], &pair[equals + 1..])?;
-            }
+            let Some(equals) = memchr::memchr(b'=', pair) else { continue };
+            let knob = match &pair[..equals] {
+                b"delay" => Knob::Delay,
+                b"delay_ns" | b"delay-ns" => Knob::DelayNs,
+                b"status" => Knob::Status,
+                b"size" => Knob::Size,
+                b"fault" => Knob::Fault,
+                _ => continue,
+            };
+            self.overrides.turn(knob, &percent_decoded(&pair[equals + 1..]))?;
         }
         Ok(())
-    }
-
-    /// Applies one `name=value`; unknown names are ignored.
-    fn read_pair(&mut self, name: &[u8], value: &[u8]) -> Result<(), BadRequest> {
-        let knob = match name {
-            b"delay" => Knob::Delay,
-            b"delay_ns" | b"delay-ns" => Knob::DelayNs,
-            b"status" => Knob::Status,
-            b"size" => Knob::Size,
-            b"fault" => Knob::Fault,
-            _ => return Ok(()),
-        };
-        self.overrides.turn(knob, &percent_decoded(value))
     }
 
     #[inline]

@@ -1,7 +1,6 @@
 //! Summary of a certificate (RFC 5280), by which a reader recognises it. It decides nothing: trust
 //! is the verifiers' matter.
 
-use std::fmt::Write;
 use std::net::IpAddr;
 
 use aws_lc_rs::digest::{SHA256, digest};
@@ -77,10 +76,7 @@ const IP_ADDRESS: u8 = 0x87;
 impl Certificate {
     /// Summarizes the certificate with these bytes, which may be any.
     pub fn of_der(der: &[u8]) -> Certificate {
-        let mut sha256 = String::new();
-        for byte in digest(&SHA256, der).as_ref() {
-            write!(sha256, "{byte:02x}").expect("strings take everything");
-        }
+        let sha256 = hex(digest(&SHA256, der).as_ref());
         let mut certificate = Certificate { sha256, ..Certificate::default() };
         // Whatever comes after a malformed element stays empty.
         let _is_whole = certificate.read(der);
@@ -124,9 +120,7 @@ fn distinguished_name(mut name: Der<'_>) -> String {
 
 fn attribute_text(mut attribute: Der<'_>) -> Option<String> {
     let oid = attribute.take(tag::OID)?;
-    let known = ATTRIBUTES.iter().find(|(of, _)| *of == oid);
-    let name = known.map_or_else(|| dotted(oid), |(_, name)| (*name).to_owned());
-    Some(format!("{name}={}", escaped(&text(attribute.next()?))))
+    Some(format!("{}={}", name_in(&ATTRIBUTES, oid), escaped(&text(attribute.next()?))))
 }
 
 /// Decodes a string of any type; bytes that are none become replacement characters.
@@ -143,8 +137,12 @@ fn text((found, content): (u8, &[u8])) -> String {
                 .collect();
             String::from_utf16_lossy(&units)
         }
-        _ => content.iter().fold("#".to_owned(), |text, byte| text + &format!("{byte:02x}")),
+        _ => format!("#{}", hex(content)),
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Escapes the characters that separate the parts of a name (RFC 4514 §2.4).
@@ -175,10 +173,7 @@ fn time((found, content): (u8, &[u8])) -> Option<String> {
 fn key(mut info: Der<'_>) -> Option<String> {
     let mut algorithm = info.sequence()?;
     let oid = algorithm.take(tag::OID)?;
-    let name = |table: &[(&[u8], &'static str)], oid: &[u8]| {
-        table.iter().find(|(of, _)| *of == oid).map(|(_, name)| *name)
-    };
-    if let Some(name) = name(&MODULAR_KEYS, oid) {
+    if let Some((_, name)) = MODULAR_KEYS.iter().find(|(of, _)| *of == oid) {
         // The first byte of a bit string is its number of unused bits.
         let bits = info.take(tag::BIT_STRING)?.get(1..)?;
         let modulus = Der(bits).sequence()?.take(tag::INTEGER)?;
@@ -189,10 +184,15 @@ fn key(mut info: Der<'_>) -> Option<String> {
     }
     if oid == CURVE_KEY {
         let curve = algorithm.take(tag::OID)?;
-        let curve = name(&CURVES, curve).map_or_else(|| dotted(curve), str::to_owned);
-        return Some(format!("ECDSA {curve}"));
+        return Some(format!("ECDSA {}", name_in(&CURVES, curve)));
     }
-    Some(name(&OTHER_KEYS, oid).map_or_else(|| dotted(oid), str::to_owned))
+    Some(name_in(&OTHER_KEYS, oid))
+}
+
+/// Returns the name of an object identifier; its numbers if the table has none.
+fn name_in(table: &[(&[u8], &str)], oid: &[u8]) -> String {
+    let known = table.iter().find(|(of, _)| *of == oid);
+    known.map_or_else(|| dotted(oid), |(_, name)| (*name).to_owned())
 }
 
 /// Finds the names of hosts among the extensions.

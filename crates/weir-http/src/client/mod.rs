@@ -332,13 +332,11 @@ impl Http1 {
                 Ok(bytes.len())
             }
             ResponseElement::ChunkLine => {
-                let (used, is_end) = self.chunk.read(&mut self.left, bytes)?;
+                let (used, is_end) = self.chunk.read(&mut self.left, bytes, false)?;
                 if is_end {
-                    let is_last = self.left == 0;
-                    self.phase = if is_last {
-                        ResponseElement::TrailerStart
-                    } else {
-                        ResponseElement::ChunkData
+                    self.phase = match self.left {
+                        0 => ResponseElement::TrailerStart,
+                        _ => ResponseElement::ChunkData,
                     };
                 }
                 Ok(used)

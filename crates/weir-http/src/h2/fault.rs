@@ -15,12 +15,8 @@ macro_rules! error_codes {
         impl ErrorCode {
             $(#[$about] pub const $NAME: ErrorCode = ErrorCode($number);)*
 
-            /// Returns the name in RFC 9113; `UNKNOWN` for other numbers.
-            pub fn name(self) -> &'static str {
-                self.reason().name
-            }
-
-            /// Returns the reason that it stands for, by its names.
+            /// Returns the reason that it stands for, by its names; its name in RFC 9113 is
+            /// `UNKNOWN` for other numbers.
             pub fn reason(self) -> &'static EndReason {
                 match self.0 {
                     $($number => &EndReason {

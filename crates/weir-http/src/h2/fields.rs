@@ -3,6 +3,7 @@
 
 use crate::message::connection_fields::is_of_connection;
 use crate::message::framing::{BodyEnd, FramingFields};
+use crate::message::scan::{HIGHS, ONES, below};
 
 /// Properties of a list of fields of a response: a head, or trailers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,15 +92,6 @@ fn is_value(value: &[u8]) -> bool {
 #[cold]
 fn is_value_with_controls(value: &[u8]) -> bool {
     !value.iter().any(|byte| matches!(byte, b'\0' | b'\r' | b'\n'))
-}
-
-const ONES: u64 = 0x0101_0101_0101_0101;
-const HIGHS: u64 = 0x8080_8080_8080_8080;
-
-/// Returns a nonzero number if a byte of a word is below `limit`, which is at most 0x80.
-#[inline(always)]
-fn below(word: u64, limit: u8) -> u64 {
-    word.wrapping_sub(ONES * u64::from(limit)) & !word & HIGHS
 }
 
 /// Returns the bytes eight at a time; `filler` completes the last word.

@@ -10,6 +10,7 @@ use super::frame::{
     push_ping, push_reset, push_settings, push_settings_ack, push_window_update,
 };
 use super::hpack::{Decoder, Encoder};
+use super::options::H2Options;
 use super::windows::{ReceiveWindow, SendWindow};
 use crate::ProtocolError;
 
@@ -43,22 +44,17 @@ pub(crate) struct H2Link {
 }
 
 impl H2Link {
-    /// Creates a link that accepts lists of fields up to `list_bytes_max`, and compresses with a
-    /// table of at most `encoder_table_bytes`.
-    pub(crate) fn new(
-        list_bytes_max: u32,
-        encoder_table_bytes: u32,
-        receive_window_bytes: u32,
-    ) -> H2Link {
+    /// Creates a link with the options of its side.
+    pub(crate) fn new(options: &H2Options) -> H2Link {
         H2Link {
             out: Vec::new(),
-            encoder: Encoder::new(encoder_table_bytes),
-            decoder: Decoder::new(list_bytes_max),
+            encoder: Encoder::new(options.encoder_table_bytes),
+            decoder: Decoder::new(options.list_bytes_max()),
             peer: None,
             send_window: SendWindow::new(WINDOW_BYTES_DEFAULT),
             receive_window: ReceiveWindow::default(),
-            refills: true,
-            receive_window_bytes: receive_window_bytes.max(WINDOW_BYTES_DEFAULT),
+            refills: options.refills_windows,
+            receive_window_bytes: options.connection_window_bytes.max(WINDOW_BYTES_DEFAULT),
             stream_window_bytes: WINDOW_BYTES_DEFAULT,
             unacknowledged: VecDeque::new(),
             idle_frames: 0,
@@ -156,7 +152,7 @@ impl H2Link {
             H2Frame::WindowUpdate { stream: 0, bytes } => return self.send_window.widen(bytes),
             H2Frame::SettingsAck => self.settings_ack(),
             H2Frame::Ping(data) => push_ping(&mut self.out, data, true),
-            H2Frame::PingAck(_) | H2Frame::Ignored => {}
+            H2Frame::Ignored => {}
             // The settings of a client forbid pushing; the others are frames of streams.
             _ => return Err(H2Fault::PROTOCOL),
         }

@@ -7,11 +7,13 @@ mod fields;
 pub mod frame;
 pub mod hpack;
 mod link;
+mod options;
 mod stream_table;
 mod windows;
 
 mod client;
 pub mod server;
 
-pub use client::{H2Client, H2Options};
+pub use client::H2Client;
 pub use fault::ErrorCode;
+pub use options::H2Options;

@@ -49,28 +49,11 @@ impl ChunkFraming {
     /// A parser that accepts it elsewhere sees different chunks from one that does not. Extensions
     /// are skipped, including quoted ones: a quoted string has no line end. Whitespace after the
     /// size is accepted, as some servers pad with it.
+    ///
+    /// With `takes_lone_lf` a lone LF ends a line too: for a server with no other behind it, which
+    /// could see other chunks.
     #[inline(always)]
     pub(crate) fn read(
-        &mut self,
-        size: &mut u64,
-        bytes: &[u8],
-    ) -> Result<(usize, bool), ProtocolError> {
-        self.read_lines(size, bytes, false)
-    }
-
-    /// Like [`ChunkFraming::read`], but a lone LF ends a line too. For a server with no other
-    /// behind it, which could see other chunks.
-    #[inline(always)]
-    pub(crate) fn read_lenient(
-        &mut self,
-        size: &mut u64,
-        bytes: &[u8],
-    ) -> Result<(usize, bool), ProtocolError> {
-        self.read_lines(size, bytes, true)
-    }
-
-    #[inline(always)]
-    fn read_lines(
         &mut self,
         size: &mut u64,
         bytes: &[u8],
@@ -153,7 +136,7 @@ mod tests {
 
     fn read(bytes: &[u8]) -> Result<Option<u64>, ProtocolError> {
         let (mut size, mut framing) = (0, ChunkFraming::default());
-        let (used, is_end) = framing.read(&mut size, bytes)?;
+        let (used, is_end) = framing.read(&mut size, bytes, false)?;
         assert_eq!(used, bytes.len());
         Ok(is_end.then_some(size))
     }
@@ -202,11 +185,11 @@ mod tests {
             let after_data = line.starts_with(['\r', '\n']);
             let framing = if after_data { ChunkFraming::next() } else { ChunkFraming::default() };
             let (mut size, mut lenient) = (0, framing);
-            let read = lenient.read_lenient(&mut size, line.as_bytes());
+            let read = lenient.read(&mut size, line.as_bytes(), true);
             assert_eq!((read, size), (Ok((line.len(), true)), 5), "{line:?}");
         }
         for line in ["\n", "5\rx", ";a\n"] {
-            let read = ChunkFraming::default().read_lenient(&mut 0, line.as_bytes());
+            let read = ChunkFraming::default().read(&mut 0, line.as_bytes(), true);
             assert_eq!(read, Err(ProtocolError::BadChunkSize), "{line:?}");
         }
     }
@@ -240,7 +223,7 @@ mod tests {
             (b"\rx", Err(ProtocolError::BadChunkEnd)),
             (b"5", Err(ProtocolError::BadChunkEnd)),
         ] {
-            assert_eq!(ChunkFraming::next().read(&mut 0, bytes), expected);
+            assert_eq!(ChunkFraming::next().read(&mut 0, bytes, false), expected);
         }
     }
 }

@@ -6,8 +6,8 @@
 
 use memchr::memchr;
 
-const ONES: u64 = 0x0101_0101_0101_0101;
-const HIGHS: u64 = 0x8080_8080_8080_8080;
+pub(crate) const ONES: u64 = 0x0101_0101_0101_0101;
+pub(crate) const HIGHS: u64 = 0x8080_8080_8080_8080;
 
 /// End of a line, if it is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,15 +69,21 @@ pub(crate) fn find_control(bytes: &[u8], at: usize) -> Option<usize> {
 /// Returns the high bits of the bytes of a word below 0x20; possibly also of a space above one.
 #[inline(always)]
 pub(crate) fn control_flags(word: u64) -> u64 {
-    word.wrapping_sub(ONES * 0x20) & !word & HIGHS
+    below(word, 0x20)
+}
+
+/// Returns the high bits of the bytes of a word below `limit`, which is at most 0x80; possibly also
+/// of greater ones above one.
+#[inline(always)]
+pub(crate) fn below(word: u64, limit: u8) -> u64 {
+    word.wrapping_sub(ONES * u64::from(limit)) & !word & HIGHS
 }
 
 /// Returns the position of the first byte from `at` that is a space or a control character below
 /// it.
 #[inline(always)]
 pub(crate) fn find_blank(bytes: &[u8], at: usize) -> Option<usize> {
-    let hits = |word: u64| word.wrapping_sub(ONES * 0x21) & !word & HIGHS;
-    find(bytes, at, hits, |byte| byte <= b' ')
+    find(bytes, at, |word| below(word, 0x21), |byte| byte <= b' ')
 }
 
 /// Returns the position of the first hit from `at`. `hits` sets the high bits of the hits in a

@@ -11,7 +11,7 @@ use crate::ProtocolError;
 pub(crate) const SECTION_BYTES_MAX: usize = 64 * 1024;
 
 /// Largest capacity that a line buffer keeps after its section is parsed.
-const LINE_BYTES_KEPT: usize = 4 * 1024;
+pub(crate) const LINE_BYTES_KEPT: usize = 4 * 1024;
 
 /// Parser state of a section. Lines are validated as a whole, so the result does not depend on the
 /// sizes of the pieces received.
@@ -22,17 +22,10 @@ pub(crate) struct Section {
     pub(crate) status: u16,
     /// Minor version.
     pub(crate) minor: u8,
-    kind: SectionKind,
+    is_trailers: bool,
     above: Above,
     /// Bytes of the complete lines parsed so far.
     bytes_read: usize,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum SectionKind {
-    #[default]
-    Head,
-    Trailers,
 }
 
 /// Type of the previous line, for folds.
@@ -53,7 +46,7 @@ pub(crate) struct SectionProgress {
 
 impl Section {
     pub(crate) fn trailers() -> Section {
-        Section { kind: SectionKind::Trailers, ..Section::default() }
+        Section { is_trailers: true, ..Section::default() }
     }
 
     /// Parses the complete lines at the start of `bytes`, up to the end of the section.
@@ -94,12 +87,12 @@ impl Section {
     #[inline(always)]
     fn field(&mut self, window: &[u8], at: usize, field: Field) {
         let (name, value) = (&window[at..field.colon], &window[field.colon + 1..field.content]);
-        let is_framing = self.kind == SectionKind::Head && self.framing.field(name, value);
+        let is_framing = !self.is_trailers && self.framing.field(name, value);
         self.above = if is_framing { Above::FramingField } else { Above::Field };
     }
 
     fn awaits_status(&self) -> bool {
-        self.status == 0 && self.kind == SectionKind::Head
+        self.status == 0 && !self.is_trailers
     }
 
     /// Handles bytes that end within the section, at a line that starts at `at`.
@@ -111,9 +104,9 @@ impl Section {
         at: usize,
     ) -> Result<SectionProgress, ProtocolError> {
         if window.len() < bytes.len() {
-            return Err(match self.kind {
-                SectionKind::Head => ProtocolError::HeadTooLarge,
-                SectionKind::Trailers => ProtocolError::TrailersTooLarge,
+            return Err(match self.is_trailers {
+                true => ProtocolError::TrailersTooLarge,
+                false => ProtocolError::HeadTooLarge,
             });
         }
         self.bytes_read += at;

@@ -44,20 +44,6 @@ pub enum RequestFault {
 }
 
 impl RequestFault {
-    /// Every fault.
-    pub const ALL: [RequestFault; 10] = [
-        RequestFault::BadRequestLine,
-        RequestFault::UnsupportedVersion,
-        RequestFault::BadHeader,
-        RequestFault::HeadTooLarge,
-        RequestFault::BadContentLength,
-        RequestFault::ConflictingFraming,
-        RequestFault::UnsupportedTransferEncoding,
-        RequestFault::TransferEncodingInHttp10,
-        RequestFault::BadChunk,
-        RequestFault::ChunkFramingTooLong,
-    ];
-
     /// Returns the status code of the response to such a request (RFC 9110 §15.5, §15.6; 431 is RFC
     /// 6585 §5).
     pub fn status(self) -> u16 {

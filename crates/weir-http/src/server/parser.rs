@@ -9,10 +9,7 @@ use crate::ProtocolError;
 use crate::message::chunked::ChunkFraming;
 use crate::message::framing::{BodyEnd, FramingFields};
 use crate::message::line::{self, Field, Line};
-use crate::message::section::{Paused, SECTION_BYTES_MAX, Section};
-
-/// Largest capacity that the line buffer keeps after its line is parsed.
-const LINE_BYTES_KEPT: usize = 4 * 1024;
+use crate::message::section::{LINE_BYTES_KEPT, Paused, SECTION_BYTES_MAX, Section};
 
 /// Limit on the size of a chunk, exclusive, in bytes: a larger one is an error of the client.
 const CHUNK_BYTES_LIMIT: u64 = 1 << 60;
@@ -384,15 +381,12 @@ impl ParserState {
     /// Skips bytes of one phase of a chunked body, except trailers. Returns their number.
     fn skip(&mut self, bytes: &[u8]) -> Result<usize, ProtocolError> {
         if self.phase == RequestElement::ChunkLine {
-            let (used, is_end) = self.chunk.read_lenient(&mut self.left, bytes)?;
-            if is_end && self.left >= CHUNK_BYTES_LIMIT {
-                return Err(ProtocolError::BadChunkSize);
-            }
+            let (used, is_end) = self.chunk.read(&mut self.left, bytes, true)?;
             if is_end {
-                self.phase = if self.left == 0 {
-                    RequestElement::TrailerStart
-                } else {
-                    RequestElement::ChunkData
+                self.phase = match self.left {
+                    0 => RequestElement::TrailerStart,
+                    CHUNK_BYTES_LIMIT.. => return Err(ProtocolError::BadChunkSize),
+                    _ => RequestElement::ChunkData,
                 };
             }
             return Ok(used);

@@ -88,7 +88,7 @@ impl SentResponse {
         kept: &weir_http::ReceivedResponse<'_>,
         interest: Interest,
     ) {
-        assert_eq!((kept.status(), kept.is_cut), (event.status, false));
+        assert_eq!((kept.status, kept.is_cut), (event.status, false));
         let (chunks, trailers) = match &self.body {
             Body::None => (vec![], &[][..]),
             Body::Fixed(body) => (body.clone(), &[][..]),

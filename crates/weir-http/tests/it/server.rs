@@ -205,7 +205,19 @@ fn a_reset_forgets_every_phase() {
 
 #[test]
 fn faults_have_a_status_of_an_error() {
-    for fault in RequestFault::ALL {
+    let faults = [
+        RequestFault::BadRequestLine,
+        RequestFault::UnsupportedVersion,
+        RequestFault::BadHeader,
+        RequestFault::HeadTooLarge,
+        RequestFault::BadContentLength,
+        RequestFault::ConflictingFraming,
+        RequestFault::UnsupportedTransferEncoding,
+        RequestFault::TransferEncodingInHttp10,
+        RequestFault::BadChunk,
+        RequestFault::ChunkFramingTooLong,
+    ];
+    for fault in faults {
         assert!(matches!(fault.status(), 400 | 431 | 501 | 505), "{fault:?}");
     }
 }

@@ -114,13 +114,12 @@ pub(crate) fn protocol(version: Option<HttpPlan>) -> ProtocolFactory {
 
 /// Returns the options of HTTP/2 connections.
 pub(crate) fn options(plan: Http2Plan) -> H2Options {
-    H2Options {
-        stream_window_bytes: plan.window_bytes,
-        connection_window_bytes: plan.window_bytes,
-        decoder_table_bytes: plan.header_table_bytes,
-        encoder_table_bytes: plan.header_table_bytes,
-        ..H2Options::default()
-    }
+    let mut options = H2Options::default();
+    options.settings.initial_window_bytes = plan.window_bytes;
+    options.settings.header_table_bytes = plan.header_table_bytes;
+    options.connection_window_bytes = plan.window_bytes;
+    options.encoder_table_bytes = plan.header_table_bytes;
+    options
 }
 
 #[cfg(test)]

@@ -203,7 +203,7 @@ fn what_ends_a_connection_ends_it() {
     check(with(|p| p.framing = Framing::UntilClose), GET, close);
     check(with(|p| p.requests_per_connection = Some(1)), GET, close);
     let old = "GET / HTTP/1.0\r\n\r\n";
-    check(with(|p| p.framing = Framing::CHUNKED), old, close);
+    check(with(|p| p.framing = Framing::Chunked { chunk_bytes: 16_384 }), old, close);
 }
 
 #[test]

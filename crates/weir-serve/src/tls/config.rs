@@ -23,14 +23,9 @@ pub enum TlsVersion {
 }
 
 impl TlsVersion {
-    const ALL: [TlsVersion; 2] = [TlsVersion::Tls12, TlsVersion::Tls13];
-
-    fn supported(self) -> &'static SupportedProtocolVersion {
-        match self {
-            TlsVersion::Tls12 => &version::TLS12,
-            TlsVersion::Tls13 => &version::TLS13,
-        }
-    }
+    /// All versions, with rustls's names for them.
+    const ALL: [(TlsVersion, &SupportedProtocolVersion); 2] =
+        [(TlsVersion::Tls12, &version::TLS12), (TlsVersion::Tls13, &version::TLS13)];
 }
 
 impl FromStr for TlsVersion {
@@ -88,8 +83,8 @@ impl TlsConfig {
         // Given explicitly: otherwise rustls uses a process-wide provider.
         let provider = Arc::new(aws_lc_rs::default_provider());
         let versions = TlsVersion::ALL.into_iter();
-        let versions = versions.filter(|version| (options.min..=options.max).contains(version));
-        let versions: Vec<_> = versions.map(TlsVersion::supported).collect();
+        let versions = versions.filter(|(of, _)| (options.min..=options.max).contains(of));
+        let versions: Vec<_> = versions.map(|(_, version)| version).collect();
         if versions.is_empty() {
             return Err(TlsConfigError::NoVersion);
         }
@@ -105,8 +100,7 @@ impl TlsConfig {
                     added.map_err(|error| TlsConfigError::ClientAuthorities(error.into()))?;
                 }
                 let verifier =
-                    WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
-                let verifier = verifier.build();
+                    WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
                 builder.with_client_cert_verifier(
                     verifier.map_err(|error| TlsConfigError::ClientAuthorities(error.into()))?,
                 )

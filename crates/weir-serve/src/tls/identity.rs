@@ -1,7 +1,6 @@
 //! Certificate and key of the server: given ones, or new ones with a certificate authority of their
 //! own. Independent of files.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use rcgen::{
@@ -14,15 +13,10 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use super::error::TlsConfigError;
 
 /// A server's certificate chain with its key.
+#[derive(Debug)]
 pub struct Identity {
     pub(super) chain: Vec<CertificateDer<'static>>,
     pub(super) key: PrivateKeyDer<'static>,
-}
-
-impl fmt::Debug for Identity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Identity").field("chain", &self.chain.len()).finish_non_exhaustive()
-    }
 }
 
 impl Identity {

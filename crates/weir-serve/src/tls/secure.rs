@@ -105,13 +105,13 @@ impl<B: Backend> Secure<B> {
     /// Counts a failure, sends the alert for the client, leaves the client to close the connection,
     /// and returns the event of it.
     fn fail(&mut self, conn: ConnId, at: Nanos, failure: &TlsFailure) -> EventKind<'static> {
-        self.count_failure(failure);
+        let event = self.count_failure(failure);
         if let Some(mut session) = self.sessions[conn.index()].take() {
             session.take_output(&mut self.records);
             self.send_records(conn);
         }
         self.lingering.push_back((at.after(LINGER_NS), conn));
-        EventKind::Failed(io::Error::new(io::ErrorKind::InvalidData, failure.to_string()))
+        event
     }
 
     /// Handles the end of the client's bytes. Returns the event of it, if there is one.
@@ -125,11 +125,9 @@ impl<B: Backend> Secure<B> {
         match session.end() {
             Ok(is_news) => is_news.then_some(EventKind::Closed),
             Err(failure) => {
-                self.count_failure(&failure);
                 self.sessions[conn.index()] = None;
                 self.backend.close(conn, Close::Graceful);
-                let text = failure.to_string();
-                Some(EventKind::Failed(io::Error::new(io::ErrorKind::InvalidData, text)))
+                Some(self.count_failure(&failure))
             }
         }
     }
@@ -151,10 +149,12 @@ impl<B: Backend> Secure<B> {
         }
     }
 
-    fn count_failure(&mut self, failure: &TlsFailure) {
+    /// Counts a failure, and returns the event of it.
+    fn count_failure(&mut self, failure: &TlsFailure) -> EventKind<'static> {
         // First, so that a counted failure has its reason.
         self.shared.note_tls_error(failure.to_string());
         add(&self.shared.counters(self.worker).tls_failures, 1);
+        EventKind::Failed(io::Error::new(io::ErrorKind::InvalidData, failure.to_string()))
     }
 
     /// Encrypts the text and sends it; without effect on a closed connection.

@@ -111,7 +111,7 @@ fn an_http_1_0_server_closes_behind_each_answer() {
 fn huge_bodies_are_read_to_their_end() {
     const SIZE: u64 = 10 << 20;
     for_each_engine(|engine| {
-        for framing in [Framing::Length, Framing::CHUNKED] {
+        for framing in [Framing::Length, Framing::Chunked { chunk_bytes: 16_384 }] {
             let server = Served::with(|behaviour| {
                 behaviour.body_bytes = SIZE;
                 behaviour.framing = framing;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::sync::{Arc, Mutex};
 
-use weir_http::h2::ErrorCode;
 use weir_http::h2::frame::Settings;
-use weir_http::h2::server::{H2Server, H2ServerOptions, ServerEvent};
+use weir_http::h2::server::{H2Server, ServerEvent};
+use weir_http::h2::{ErrorCode, H2Options};
 use weir_io::Nanos;
 use weir_sim::{Law, Link, Service, ServiceFactory};
 
@@ -105,8 +105,7 @@ impl H2Service {
         let make = move || -> Box<dyn Service> {
             let settings = settings(&habits, habits.streams_max);
             let refills_windows = habits.refills;
-            let options =
-                H2ServerOptions { settings, refills_windows, ..H2ServerOptions::default() };
+            let options = H2Options { settings, refills_windows, ..H2Options::server() };
             Box::new(H2Service {
                 cutter: Cutter::new(habits.cut),
                 habits: habits.clone(),

@@ -29,25 +29,19 @@ impl Captures {
     /// Appends the current field lines to the response of a slot: of its head, or of its trailers.
     pub(super) fn take_lines(&mut self, slot: u16) {
         let lines = std::mem::take(&mut self.lines);
-        if let Some(capture) = self.of(slot) {
-            capture.section(&lines);
-        }
+        self.of(slot).section(&lines);
         self.lines = lines;
     }
 
     /// Appends a part of the body of a slot's response.
     pub(super) fn body(&mut self, slot: u16, data: &[u8]) {
-        if let Some(capture) = self.of(slot) {
-            capture.body(data);
-        }
+        self.of(slot).body(data);
     }
 
     /// Completes the response of a slot.
     pub(super) fn complete(&mut self, slot: u16, status: u16) {
-        if let Some(capture) = self.of(slot) {
-            capture.complete(status);
-            self.completed.push(slot);
-        }
+        self.of(slot).complete(status);
+        self.completed.push(slot);
     }
 
     /// Drops what is incomplete in a slot, whose stream has ended.
@@ -77,7 +71,7 @@ impl Captures {
         capture.expect("it has completed a response").response(0)
     }
 
-    fn of(&mut self, slot: u16) -> Option<&mut Capture> {
+    fn of(&mut self, slot: u16) -> &mut Capture {
         let slot = usize::from(slot);
         if self.slots.len() <= slot {
             self.slots.resize_with(slot + 1, || None);
@@ -86,6 +80,6 @@ impl Captures {
         if place.is_none() {
             *place = Capture::new(self.interest, &self.budget);
         }
-        place.as_deref_mut()
+        place.as_deref_mut().expect("an interest needs storage")
     }
 }

@@ -80,13 +80,13 @@ impl H2HeadCache {
                 each(name, value);
             }
         });
-        let decoded = decoded.map_err(|_| H2Fault::COMPRESSION)?;
+        let is_too_large = decoded.map_err(|_| H2Fault::COMPRESSION)?;
         let content_length = check.content_length();
         self.fields = ResponseFields {
             status: number,
             content_length,
             is_malformed: check.is_malformed || is_bad_pseudo,
-            is_too_large: decoded.is_too_large,
+            is_too_large,
         };
         let is_kept = decoder.table_changes() == before && block.len() <= BLOCK_BYTES_MAX;
         self.table_changes = is_kept.then_some(before);

@@ -4,18 +4,16 @@
 mod cancel_rate;
 mod captures;
 mod head_cache;
-mod options;
 mod request_cache;
 mod session;
 mod stream;
 mod uploads;
 
-pub use options::H2Options;
-
 use std::sync::Arc;
 
 use super::fault::ErrorCode;
-use super::frame::{FrameLimits, FrameReader, PREFACE, Settings};
+use super::frame::{FrameReader, PREFACE, Settings};
+use super::options::H2Options;
 use crate::{
     BodyBudget, EndReason, Interest, Multiplexed, ProtocolError, ProtocolFactory, ReceivedResponse,
     Request, RequestId, StreamEvent, WindowWaits,
@@ -39,13 +37,10 @@ impl H2Client {
     /// Creates a client with at most `streams` requests in flight.
     pub fn new(streams: u16, options: &H2Options) -> H2Client {
         let options = &options.in_range();
-        let limits = FrameLimits {
-            frame_bytes_max: options.frame_bytes_max,
-            // A block is rarely longer than the fields in it.
-            block_bytes_max: options.header_list_bytes_max,
-        };
+        // A block is rarely longer than the fields in it.
+        let reader = FrameReader::new(options.settings.max_frame_bytes, options.list_bytes_max());
         let session = ClientSession::new(streams, options);
-        H2Client { reader: FrameReader::new(limits), session, begun_ns: None }
+        H2Client { reader, session, begun_ns: None }
     }
 
     /// Numbers the streams of each connection from `stream`, an odd number, on instead of 1, as
@@ -83,7 +78,7 @@ impl Multiplexed for H2Client {
         self.session.now_ns = now_ns;
         let link = &mut self.session.link;
         link.out.extend_from_slice(PREFACE);
-        let settings = self.session.options.settings();
+        let settings = self.session.settings;
         // The size of the table is announced even if it is the default: a server that keeps no
         // table, such as nginx, then says so, and equal heads have equal bytes.
         let header_table_bytes = !settings.header_table_bytes;
@@ -121,7 +116,8 @@ impl Multiplexed for H2Client {
         now_ns: u64,
         events: &mut Vec<StreamEvent>,
     ) -> Result<(), ProtocolError> {
-        self.session.begin_receive(now_ns)?;
+        self.session.now_ns = now_ns;
+        self.session.link.check()?;
         self.session.received_ns = now_ns;
         self.session.forget_responses();
         let mut begun_ns = self.begun_ns.take().unwrap_or(now_ns);
@@ -137,7 +133,12 @@ impl Multiplexed for H2Client {
 
     #[inline]
     fn poll_transmit(&mut self, out: &mut Vec<u8>) {
-        self.session.push_output(out);
+        let session = &mut self.session;
+        out.extend_from_slice(&session.link.out);
+        session.link.out.clear();
+        if !session.uploads.is_empty() && session.link.check().is_ok() {
+            session.uploads.push(&mut session.link, &mut session.streams, session.now_ns, out);
+        }
     }
 
     fn is_mid_response(&self) -> bool {

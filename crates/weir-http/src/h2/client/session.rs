@@ -7,19 +7,19 @@ use std::sync::Arc;
 
 use super::super::fault::{ErrorCode, H2Fault};
 use super::super::fields::ResponseFields;
-use super::super::frame::{H2Frame, push_ping, push_reset, push_window_update};
+use super::super::frame::{H2Frame, Settings, push_ping, push_reset, push_window_update};
 use super::super::link::H2Link;
+use super::super::options::H2Options;
 use super::super::stream_table::StreamTable;
 use super::super::windows::SendWindow;
 use super::cancel_rate::CancelRate;
 use super::captures::Captures;
 use super::head_cache::H2HeadCache;
-use super::options::H2Options;
 use super::request_cache::RequestCache;
 use super::stream::{ClientStream, Upload};
 use super::uploads::Uploads;
 use crate::message::framing::response_has_body;
-use crate::{ProtocolError, Request, RequestId, StreamEvent, StreamEventKind};
+use crate::{Request, RequestId, StreamEvent, StreamEventKind};
 
 /// Greatest number of a stream.
 const STREAM_MAX: u32 = (1 << 31) - 1;
@@ -30,11 +30,11 @@ const PROBE: [u8; 8] = *b"weir/2.0";
 /// State of the client's side of one connection.
 #[derive(Debug)]
 pub(super) struct ClientSession {
-    pub(super) options: H2Options,
+    pub(super) settings: Settings,
     /// Greatest number of requests in flight.
     streams_max: u32,
     pub(super) link: H2Link,
-    streams: StreamTable<ClientStream>,
+    pub(super) streams: StreamTable<ClientStream>,
     /// Number of a connection's first stream.
     pub(super) first_stream: u32,
     /// Number of the next stream.
@@ -66,13 +66,9 @@ pub(super) struct ClientSession {
 impl ClientSession {
     pub(super) fn new(streams: u16, options: &H2Options) -> ClientSession {
         ClientSession {
-            options: *options,
+            settings: options.settings,
             streams_max: streams.into(),
-            link: H2Link::new(
-                options.header_list_bytes_max,
-                options.encoder_table_bytes,
-                options.connection_window_bytes,
-            ),
+            link: H2Link::new(options),
             streams: StreamTable::new(streams.into()),
             first_stream: 1,
             next_stream: 1,
@@ -196,23 +192,6 @@ impl ClientSession {
         }
     }
 
-    /// Begins to handle what the peer sent.
-    #[inline]
-    pub(super) fn begin_receive(&mut self, now_ns: u64) -> Result<(), ProtocolError> {
-        self.now_ns = now_ns;
-        self.link.check()
-    }
-
-    /// Moves the bytes to send to `out`.
-    #[inline]
-    pub(super) fn push_output(&mut self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.link.out);
-        self.link.out.clear();
-        if !self.uploads.is_empty() && self.link.check().is_ok() {
-            self.uploads.push(&mut self.link, &mut self.streams, self.now_ns, out);
-        }
-    }
-
     /// Handles a frame, whose first byte arrived at `begun_ns`, and notes the events in it.
     #[inline]
     pub(super) fn handle(&mut self, frame: H2Frame<'_>, begun_ns: u64) -> Result<(), H2Fault> {
@@ -331,7 +310,8 @@ impl ClientSession {
         }
         if is_end {
             self.finish(slot);
-        } else if let Some(bytes) = stream.receive_window.refill(self.options.stream_window_bytes) {
+        } else if let Some(bytes) = stream.receive_window.refill(self.settings.initial_window_bytes)
+        {
             push_window_update(&mut self.link.out, number, bytes);
         }
         Ok(())

@@ -39,17 +39,14 @@ impl FrameHeader {
     pub(super) fn check(self) -> Result<(), H2Fault> {
         let is_of_connection = self.stream == 0;
         let (is_placed, is_sized) = match self.kind {
-            FrameKind::DATA | FrameKind::HEADERS | FrameKind::CONTINUATION => {
-                (!is_of_connection, true)
-            }
             FrameKind::RST_STREAM => (!is_of_connection, self.bytes == 4),
             FrameKind::WINDOW_UPDATE => (true, self.bytes == 4),
             FrameKind::SETTINGS if self.has(flags::ACK) => (is_of_connection, self.bytes == 0),
             FrameKind::SETTINGS => (is_of_connection, self.bytes.is_multiple_of(6)),
             FrameKind::PING => (is_of_connection, self.bytes == 8),
             FrameKind::GOAWAY => (is_of_connection, self.bytes >= 8),
-            FrameKind::PRIORITY | FrameKind::PUSH_PROMISE => (!is_of_connection, true),
-            _ => (true, true),
+            // The other known types are of streams.
+            _ => (!is_of_connection || !self.is_known(), true),
         };
         match (is_placed, is_sized) {
             (false, _) => Err(H2Fault::PROTOCOL),
@@ -101,9 +98,8 @@ impl FrameHeader {
             FrameKind::SETTINGS if self.has(flags::ACK) => H2Frame::SettingsAck,
             FrameKind::SETTINGS => H2Frame::Settings(payload),
             FrameKind::PUSH_PROMISE => H2Frame::PushPromise,
-            FrameKind::PING => {
-                let data = payload.first_chunk().copied().unwrap_or_default();
-                if self.has(flags::ACK) { H2Frame::PingAck(data) } else { H2Frame::Ping(data) }
+            FrameKind::PING if !self.has(flags::ACK) => {
+                H2Frame::Ping(payload.first_chunk().copied().unwrap_or_default())
             }
             FrameKind::GOAWAY => {
                 H2Frame::GoAway { last_stream: number(0) & 0x7fff_ffff, code: ErrorCode(number(4)) }

@@ -8,7 +8,7 @@ mod settings;
 mod sizes;
 mod writer;
 
-pub(crate) use reader::{FrameLimits, FrameReader};
+pub(crate) use reader::FrameReader;
 pub use settings::Settings;
 pub use sizes::{
     FRAME_BYTES_DEFAULT, FRAME_BYTES_MAX, HEADER_BYTES, WINDOW_BYTES_DEFAULT, WINDOW_BYTES_MAX,
@@ -88,7 +88,6 @@ pub(crate) enum H2Frame<'a> {
     SettingsAck,
     PushPromise,
     Ping([u8; 8]),
-    PingAck([u8; 8]),
     GoAway {
         last_stream: u32,
         code: ErrorCode,
@@ -97,7 +96,8 @@ pub(crate) enum H2Frame<'a> {
         stream: u32,
         bytes: u32,
     },
-    /// A frame without a meaning: PRIORITY, or of an unknown type (RFC 9113 §5.5).
+    /// A frame that needs no answer: PRIORITY, the acknowledgement of PING, or one of an unknown
+    /// type (RFC 9113 §5.5).
     Ignored,
     /// A frame that is a fault of its stream alone.
     Malformed {

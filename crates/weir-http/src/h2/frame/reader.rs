@@ -15,19 +15,13 @@ const HEADERS_EXTRA_BYTES: u32 = 1 + 255 + 5;
 /// Largest capacity that a buffer keeps after its frame is read.
 const BUFFER_BYTES_KEPT: usize = 16 * 1024;
 
-/// Limits on what the peer may send.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct FrameLimits {
-    /// Greatest length of a frame's payload, in bytes.
-    pub(crate) frame_bytes_max: u32,
-    /// Greatest length of a header block, in bytes.
-    pub(crate) block_bytes_max: u32,
-}
-
 /// Parser of the frames of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct FrameReader {
-    pub(crate) limits: FrameLimits,
+    /// Greatest length of a frame's payload, in bytes.
+    pub(crate) frame_bytes_max: u32,
+    /// Greatest length of a header block, in bytes.
+    block_bytes_max: u32,
     state: ReaderState,
     /// The received part of a header, or of a payload that arrives in parts.
     buffer: Vec<u8>,
@@ -61,8 +55,10 @@ struct OpenBlock {
 }
 
 impl FrameReader {
-    pub(crate) fn new(limits: FrameLimits) -> FrameReader {
-        FrameReader { limits, ..FrameReader::default() }
+    /// Creates a parser with limits on what the peer may send: on the payload of a frame, and on a
+    /// header block, both in bytes.
+    pub(crate) fn new(frame_bytes_max: u32, block_bytes_max: u32) -> FrameReader {
+        FrameReader { frame_bytes_max, block_bytes_max, ..FrameReader::default() }
     }
 
     /// Starts a new connection; allocations are kept.
@@ -128,7 +124,7 @@ impl FrameReader {
         let header = FrameHeader::parse(*bytes.first_chunk()?);
         let payload = bytes[HEADER_BYTES..].get(..header.bytes as usize)?;
         let FrameHeader { bytes, stream, .. } = header;
-        if stream == 0 || bytes > self.limits.frame_bytes_max {
+        if stream == 0 || bytes > self.frame_bytes_max {
             return None;
         }
         let is_end = header.has(flags::END_STREAM);
@@ -138,7 +134,7 @@ impl FrameReader {
             }
             FrameKind::HEADERS
                 if header.flags & !flags::END_STREAM == flags::END_HEADERS
-                    && bytes <= self.limits.block_bytes_max =>
+                    && bytes <= self.block_bytes_max =>
             {
                 H2Frame::Headers { stream, block: payload, is_end }
             }
@@ -202,9 +198,8 @@ impl FrameReader {
                     let Some(header) = self.fill(bytes, &mut used, HEADER_BYTES) else {
                         return Ok((used, None));
                     };
-                    let mut array = [0; HEADER_BYTES];
-                    array.copy_from_slice(header);
-                    let header = FrameHeader::parse(array);
+                    let header = header.first_chunk().expect("it is filled");
+                    let header = FrameHeader::parse(*header);
                     self.buffer.clear();
                     self.check(header)?;
                     self.state = match header.kind {
@@ -256,8 +251,7 @@ impl FrameReader {
 
     /// Checks a header, before its payload is received.
     fn check(&self, header: FrameHeader) -> Result<(), H2Fault> {
-        let limits = self.limits;
-        if header.bytes > limits.frame_bytes_max {
+        if header.bytes > self.frame_bytes_max {
             return Err(H2Fault::FRAME_SIZE);
         }
         let is_continuation = header.kind == FrameKind::CONTINUATION;
@@ -269,7 +263,7 @@ impl FrameReader {
             _ => {}
         }
         if header.kind == FrameKind::HEADERS
-            && header.bytes > limits.block_bytes_max.saturating_add(HEADERS_EXTRA_BYTES)
+            && header.bytes > self.block_bytes_max.saturating_add(HEADERS_EXTRA_BYTES)
         {
             return Err(H2Fault::HEAD_TOO_LARGE);
         }
@@ -288,7 +282,7 @@ impl FrameReader {
             }
             Some(open) => (payload, open),
         };
-        if self.block.len() + fragment.len() > self.limits.block_bytes_max as usize {
+        if self.block.len() + fragment.len() > self.block_bytes_max as usize {
             return Err(H2Fault::HEAD_TOO_LARGE);
         }
         if open.frames == BLOCK_FRAMES_MAX {
@@ -310,8 +304,6 @@ mod tests {
         ErrorCode, push_data, push_frame, push_goaway, push_headers, push_ping, push_reset,
     };
 
-    const LIMITS: FrameLimits = FrameLimits { frame_bytes_max: 16_384, block_bytes_max: 1000 };
-
     /// A frame with its own bytes; the parts of DATA are joined.
     #[derive(Debug, PartialEq, Eq)]
     enum Read {
@@ -321,7 +313,7 @@ mod tests {
     }
 
     fn read(bytes: &[u8], piece_bytes: usize) -> Result<Vec<Read>, H2Fault> {
-        let mut reader = FrameReader::new(LIMITS);
+        let mut reader = FrameReader::new(16_384, 1000);
         let mut frames = Vec::new();
         for mut piece in bytes.chunks(piece_bytes) {
             loop {

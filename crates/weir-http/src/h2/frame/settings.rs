@@ -42,8 +42,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Passes the identifier and value of each setting that differs from `other` to `each`.
-    pub(super) fn differing(&self, other: &Settings, mut each: impl FnMut(u16, u32)) {
+    /// Returns the payload of each setting that differs from `other`.
+    pub(super) fn differing(&self, other: &Settings) -> impl Iterator<Item = [u8; 6]> {
         let values = |settings: &Settings| {
             [
                 (HEADER_TABLE_SIZE, Some(settings.header_table_bytes)),
@@ -54,12 +54,11 @@ impl Settings {
                 (MAX_HEADER_LIST_SIZE, settings.max_header_list_bytes),
             ]
         };
-        for ((id, value), (_, other)) in values(self).into_iter().zip(values(other)) {
-            match value {
-                Some(value) if Some(value) != other => each(id, value),
-                _ => {}
-            }
-        }
+        let pairs = values(self).into_iter().zip(values(other));
+        pairs.filter(|(new, old)| new != old).filter_map(|((id, value), _)| {
+            let ([a, b], [c, d, e, f]) = (id.to_be_bytes(), value?.to_be_bytes());
+            Some([a, b, c, d, e, f])
+        })
     }
 
     /// Applies the settings of a frame, in order, without those that are unknown. Passes each size

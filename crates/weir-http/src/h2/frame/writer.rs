@@ -5,23 +5,11 @@ use super::{ErrorCode, FrameKind, HEADER_BYTES, Settings, flags};
 
 /// Appends a frame of any kind.
 pub fn push_frame(out: &mut Vec<u8>, kind: FrameKind, flags: u8, stream: u32, payload: &[u8]) {
-    push_header(out, kind, flags, stream, payload.len());
-    out.extend_from_slice(payload);
-}
-
-/// Appends the header of a frame with a payload of `bytes` bytes.
-#[inline]
-pub(crate) fn push_header(
-    out: &mut Vec<u8>,
-    FrameKind(kind): FrameKind,
-    flags: u8,
-    stream: u32,
-    bytes: usize,
-) {
-    let [_, high, middle, low] = (bytes as u32).to_be_bytes();
+    let [_, high, middle, low] = (payload.len() as u32).to_be_bytes();
     let [a, b, c, d] = stream.to_be_bytes();
-    let header: [u8; HEADER_BYTES] = [high, middle, low, kind, flags, a, b, c, d];
+    let header: [u8; HEADER_BYTES] = [high, middle, low, kind.0, flags, a, b, c, d];
     out.extend_from_slice(&header);
+    out.extend_from_slice(payload);
 }
 
 /// Appends the frames of a header block: HEADERS, and CONTINUATION for what is above
@@ -59,14 +47,8 @@ pub fn push_reset(out: &mut Vec<u8>, stream: u32, ErrorCode(code): ErrorCode) {
 
 /// Appends a SETTINGS frame with the settings that differ from those `before`.
 pub fn push_settings(out: &mut Vec<u8>, settings: &Settings, before: &Settings) {
-    let mut payload = [0; 6 * 6];
-    let mut length = 0;
-    settings.differing(before, |id, value| {
-        payload[length..length + 2].copy_from_slice(&id.to_be_bytes());
-        payload[length + 2..length + 6].copy_from_slice(&value.to_be_bytes());
-        length += 6;
-    });
-    push_frame(out, FrameKind::SETTINGS, 0, 0, &payload[..length]);
+    let payload: Vec<u8> = settings.differing(before).flatten().collect();
+    push_frame(out, FrameKind::SETTINGS, 0, 0, &payload);
 }
 
 /// Appends the acknowledgement of settings.

@@ -22,13 +22,6 @@ pub struct Decoder {
     value: Vec<u8>,
 }
 
-/// Result of a decoded block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DecodedBlock {
-    /// True if the list of fields is larger than the limit. Fields beyond it were not passed on.
-    pub is_too_large: bool,
-}
-
 /// The place of a name or a field in the tables.
 enum Place {
     Static(&'static [u8], &'static [u8]),
@@ -89,7 +82,8 @@ impl Decoder {
         self.required_update.is_some()
     }
 
-    /// Decodes a complete block and passes each field to `field`, in order.
+    /// Decodes a complete block and passes each field to `field`, in order. Returns true if the
+    /// list of fields is larger than the limit; fields beyond it were not passed on.
     ///
     /// # Errors
     /// If it is invalid. The decoder must not be used again before [`Decoder::reset`].
@@ -97,7 +91,7 @@ impl Decoder {
         &mut self,
         block: &[u8],
         mut field: impl FnMut(&[u8], &[u8]),
-    ) -> Result<DecodedBlock, HpackError> {
+    ) -> Result<bool, HpackError> {
         let mut input = Input::new(block);
         self.size_updates(&mut input)?;
         let mut left = self.list_bytes_max;
@@ -125,7 +119,7 @@ impl Decoder {
                 0x00..=0x1f => self.literal(&mut input, &mut pass)?,
             }
         }
-        Ok(DecodedBlock { is_too_large })
+        Ok(is_too_large)
     }
 
     /// Consumes the table size updates at the start of a block (RFC 7541 §4.2 and §6.3).

@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use super::TableMatch;
+
 /// Size of an entry beyond its name and value (RFC 7541 §4.1).
 const ENTRY_OVERHEAD: usize = 32;
 
@@ -95,17 +97,17 @@ impl DynamicTable {
     }
 
     /// Returns the number of the newest entry with this field, or else of one with its name.
-    pub(super) fn find(&self, name: &[u8], value: &[u8], hashes: Hashes) -> DynamicMatch {
-        let mut named = DynamicMatch::None;
+    pub(super) fn find(&self, name: &[u8], value: &[u8], hashes: Hashes) -> TableMatch {
+        let mut named = TableMatch::None;
         for (nth, entry) in self.entries.iter().enumerate() {
             if entry.hashes == hashes && self.field(nth) == Some((name, value)) {
-                return DynamicMatch::Field(nth);
+                return TableMatch::Field(nth);
             }
             let is_named = entry.hashes.name == hashes.name
-                && named == DynamicMatch::None
+                && named == TableMatch::None
                 && self.field(nth).is_some_and(|(known, _)| known == name);
             if is_named {
-                named = DynamicMatch::Name(nth);
+                named = TableMatch::Name(nth);
             }
         }
         named
@@ -129,16 +131,6 @@ impl DynamicTable {
             self.base = begin;
         }
     }
-}
-
-/// Result of a search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DynamicMatch {
-    None,
-    /// An entry with the name and another value.
-    Name(usize),
-    /// An entry with the name and the value.
-    Field(usize),
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! The encoder of header blocks (RFC 7541 §6), which chooses representations as common clients do.
 //! Independent of the meaning of fields, except for those that must not enter the table.
 
-use super::TABLE_BYTES_DEFAULT;
-use super::dynamic_table::{DynamicMatch, DynamicTable, Hashes};
+use super::dynamic_table::{DynamicTable, Hashes};
 use super::input::{push_integer, push_string};
-use super::static_table::{self, ENTRIES, StaticMatch};
+use super::static_table::{self, ENTRIES};
+use super::{TABLE_BYTES_DEFAULT, TableMatch};
 
 /// Fields with secrets. A table shared with other fields could be used to guess them (RFC 7541
 /// §7.1.3).
@@ -100,17 +100,17 @@ impl Encoder {
     /// Appends a field to the block. The name has no upper-case letters.
     pub fn field(&mut self, name: &[u8], value: &[u8], out: &mut Vec<u8>) {
         let in_static = match static_table::find(name, value) {
-            StaticMatch::Field(index) => return push_integer(out, 0x80, 7, index as usize),
-            StaticMatch::Name(index) => index as usize,
-            StaticMatch::None => 0,
+            TableMatch::Field(index) => return push_integer(out, 0x80, 7, index),
+            TableMatch::Name(index) => index,
+            TableMatch::None => 0,
         };
         if SENSITIVE.contains(&name) {
             return push_literal(out, 0x10, 4, in_static, name, value);
         }
         let hashes = hashes(name, value);
         let index = match self.table.find(name, value, hashes) {
-            DynamicMatch::Field(nth) => return push_integer(out, 0x80, 7, nth + ENTRIES + 1),
-            DynamicMatch::Name(nth) if in_static == 0 => nth + ENTRIES + 1,
+            TableMatch::Field(nth) => return push_integer(out, 0x80, 7, nth + ENTRIES + 1),
+            TableMatch::Name(nth) if in_static == 0 => nth + ENTRIES + 1,
             _ => in_static,
         };
         // A field that would evict most others does not enter the table.

@@ -8,7 +8,7 @@ mod huffman;
 mod input;
 mod static_table;
 
-pub use decoder::{DecodedBlock, Decoder};
+pub use decoder::Decoder;
 pub use encoder::Encoder;
 
 /// Size of both dynamic tables at the start of a connection (RFC 9113 §6.5.2), in bytes.
@@ -32,4 +32,14 @@ pub enum HpackError {
     UpdateTooLarge,
     /// The limit was reduced and the block does not begin with a table size update (RFC 7541 §4.2).
     UpdateMissing,
+}
+
+/// Result of a search in a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TableMatch {
+    None,
+    /// The place of an entry with the name and another value.
+    Name(usize),
+    /// The place of an entry with the name and the value.
+    Field(usize),
 }

@@ -1,5 +1,7 @@
 //! The static table (RFC 7541 appendix A), and the search in it. Independent of the dynamic table.
 
+use super::TableMatch;
+
 /// Number of entries; their indexes begin at 1.
 pub(super) const ENTRIES: usize = 61;
 
@@ -30,16 +32,6 @@ const BUCKETS: usize = 256;
 /// The first index of each name, at its hash or after it; zero where there is none.
 const FIRST_BY_HASH: [u8; BUCKETS] = first_by_hash();
 
-/// Result of a search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StaticMatch {
-    None,
-    /// An entry with the name and another value.
-    Name(u32),
-    /// An entry with the name and the value.
-    Field(u32),
-}
-
 /// Returns the name and the value at an index from 1 to [`ENTRIES`].
 #[inline]
 pub(super) fn field(index: u32) -> Option<(&'static [u8], &'static [u8])> {
@@ -48,25 +40,21 @@ pub(super) fn field(index: u32) -> Option<(&'static [u8], &'static [u8])> {
 }
 
 /// Searches for a field.
-pub(super) fn find(name: &[u8], value: &[u8]) -> StaticMatch {
+pub(super) fn find(name: &[u8], value: &[u8]) -> TableMatch {
     let mut bucket = hash(name);
     let first = loop {
         let first = usize::from(FIRST_BY_HASH[bucket]);
         if first == 0 {
-            return StaticMatch::None;
+            return TableMatch::None;
         }
         if TABLE[first - 1].0.as_bytes() == name {
             break first;
         }
         bucket = (bucket + 1) % BUCKETS;
     };
-    let named = TABLE[first - 1..].iter().take_while(|(known, _)| known.as_bytes() == name);
-    for (nth, (_, known)) in named.enumerate() {
-        if known.as_bytes() == value {
-            return StaticMatch::Field((first + nth) as u32);
-        }
-    }
-    StaticMatch::Name(first as u32)
+    let mut named = TABLE[first - 1..].iter().take_while(|(known, _)| known.as_bytes() == name);
+    let nth = named.position(|(_, known)| known.as_bytes() == value);
+    nth.map_or(TableMatch::Name(first), |nth| TableMatch::Field(first + nth))
 }
 
 const fn hash(name: &[u8]) -> usize {
@@ -110,10 +98,10 @@ mod tests {
     #[test]
     fn every_entry_is_found() {
         for (index, (name, value)) in (1..).zip(TABLE) {
-            assert_eq!(field(index), Some((name.as_bytes(), value.as_bytes())));
-            assert_eq!(find(name.as_bytes(), value.as_bytes()), StaticMatch::Field(index));
-            let first = TABLE.iter().position(|(known, _)| *known == name).unwrap() as u32 + 1;
-            assert_eq!(find(name.as_bytes(), b"other"), StaticMatch::Name(first));
+            assert_eq!(field(index as u32), Some((name.as_bytes(), value.as_bytes())));
+            assert_eq!(find(name.as_bytes(), value.as_bytes()), TableMatch::Field(index));
+            let first = TABLE.iter().position(|(known, _)| *known == name).unwrap() + 1;
+            assert_eq!(find(name.as_bytes(), b"other"), TableMatch::Name(first));
         }
     }
 
@@ -121,7 +109,7 @@ mod tests {
     fn others_are_not() {
         assert_eq!((field(0), field(62)), (None, None));
         for name in ["", "x", ":", "statu", "acceptt", "x-custom", "hosT"] {
-            assert_eq!(find(name.as_bytes(), b""), StaticMatch::None, "{name}");
+            assert_eq!(find(name.as_bytes(), b""), TableMatch::None, "{name}");
         }
     }
 }

@@ -2,19 +2,17 @@
 //! break the protocol on request, to test clients. Independent of the content of responses.
 
 mod event;
-mod options;
 mod request_fields;
-mod responses;
 mod sending;
 mod session;
 mod stream;
 
 pub use event::ServerEvent;
-pub use options::H2ServerOptions;
 pub use request_fields::RequestFields;
 
 use super::fault::{ErrorCode, H2Fault};
-use super::frame::{FrameLimits, FrameReader, PREFACE};
+use super::frame::{FrameReader, PREFACE};
+use super::options::H2Options;
 use crate::ProtocolError;
 use session::ServerSession;
 
@@ -31,13 +29,10 @@ pub struct H2Server {
 
 impl H2Server {
     /// Creates a server, whose settings are queued at once.
-    pub fn new(options: &H2ServerOptions) -> H2Server {
-        let limits = FrameLimits {
-            frame_bytes_max: options.settings.max_frame_bytes,
-            block_bytes_max: options.list_bytes_max(),
-        };
+    pub fn new(options: &H2Options) -> H2Server {
+        let reader = FrameReader::new(options.settings.max_frame_bytes, options.list_bytes_max());
         let session = ServerSession::new(options);
-        H2Server { preface_bytes: 0, reader: FrameReader::new(limits), session }
+        H2Server { preface_bytes: 0, reader, session }
     }
 
     /// Parses received bytes and passes the events in them to `each`, in order.
@@ -76,7 +71,10 @@ impl H2Server {
 
     /// Appends the bytes to send now to `out`.
     pub fn poll_transmit(&mut self, out: &mut Vec<u8>) {
-        self.session.push_output(out);
+        out.append(&mut self.session.link.out);
+        if !self.session.turns.is_empty() && self.session.link.check().is_ok() {
+            self.session.push_pending(out);
+        }
     }
 
     /// Returns the number of streams that have not ended in both directions.

@@ -72,7 +72,7 @@ impl RequestFields {
             self.bytes.extend_from_slice(value);
             self.ends.push((name_end, self.bytes.len()));
         });
-        self.is_too_large = decoded.map_err(|_| H2Fault::COMPRESSION)?.is_too_large;
+        self.is_too_large = decoded.map_err(|_| H2Fault::COMPRESSION)?;
         self.content_length = check.content_length();
         self.is_malformed = check.is_malformed || is_bad_pseudo;
         Ok(())

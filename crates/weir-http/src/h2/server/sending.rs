@@ -39,12 +39,19 @@ impl H2Server {
     /// Sends a part of a response's body, as far as the client's windows permit; the rest is kept.
     /// Returns false if the stream has ended.
     pub fn send_data(&mut self, stream: u32, data: &[u8], is_end: bool) -> bool {
-        let Some(slot) = self.session.answerable(stream) else { return false };
-        let state = self.session.streams.state(slot);
-        let is_waiting = !state.pending.is_empty();
-        state.pending.add(data, is_end);
-        state.is_answered = is_end;
-        self.session.send_pending(slot, is_waiting);
+        let session = &mut self.session;
+        let Some(slot) = session.answerable(stream) else { return false };
+        let ServerStream { pending, is_answered, .. } = session.streams.state(slot);
+        let is_waiting = !pending.is_empty();
+        pending.data.extend_from_slice(data);
+        pending.is_end |= is_end;
+        *is_answered = is_end;
+        if !is_waiting {
+            session.turns.push_front(slot);
+            let mut out = std::mem::take(&mut session.link.out);
+            session.push_pending(&mut out);
+            session.link.out = out;
+        }
         true
     }
 
@@ -72,8 +79,8 @@ impl H2Server {
 
     /// Announces other settings. Larger frames are accepted at once, and later still.
     pub fn change_settings(&mut self, settings: &Settings) {
-        let limits = &mut self.reader.limits;
-        limits.frame_bytes_max = limits.frame_bytes_max.max(settings.max_frame_bytes);
+        let frame_bytes_max = &mut self.reader.frame_bytes_max;
+        *frame_bytes_max = settings.max_frame_bytes.max(*frame_bytes_max);
         let ServerSession { link, streams, settings: current, .. } = &mut self.session;
         link.push_settings(settings, current);
         *current = *settings;

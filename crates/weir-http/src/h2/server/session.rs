@@ -6,12 +6,11 @@ use std::collections::VecDeque;
 use super::super::fault::{ErrorCode, H2Fault};
 use super::super::frame::{H2Frame, Settings, push_window_update};
 use super::super::link::H2Link;
+use super::super::options::H2Options;
 use super::super::stream_table::StreamTable;
 use super::super::windows::SendWindow;
 use super::event::ServerEvent;
-use super::options::H2ServerOptions;
 use super::request_fields::RequestFields;
-use super::responses::push_pending;
 use super::stream::ServerStream;
 
 /// State of the server's side of one connection.
@@ -28,9 +27,7 @@ pub(super) struct ServerSession {
     /// Buffer for a header block.
     pub(super) block: Vec<u8>,
     /// Slots of the streams whose responses wait for windows.
-    turns: VecDeque<u16>,
-    /// Buffer for slots whose responses are sent.
-    sent: Vec<u16>,
+    pub(super) turns: VecDeque<u16>,
     /// Requests that were not processed, until they are taken.
     pub(super) refused: u64,
     /// Invalid requests, until they are taken.
@@ -38,14 +35,9 @@ pub(super) struct ServerSession {
 }
 
 impl ServerSession {
-    pub(super) fn new(options: &H2ServerOptions) -> ServerSession {
+    pub(super) fn new(options: &H2Options) -> ServerSession {
         let settings = options.settings;
-        let mut link = H2Link::new(
-            options.list_bytes_max(),
-            options.encoder_table_bytes,
-            options.connection_window_bytes,
-        );
-        link.refills = options.refills_windows;
+        let mut link = H2Link::new(options);
         link.push_settings(&settings, &Settings::default());
         link.open_window();
         ServerSession {
@@ -57,28 +49,33 @@ impl ServerSession {
             fields: RequestFields::default(),
             block: Vec::new(),
             turns: VecDeque::new(),
-            sent: Vec::new(),
             refused: 0,
             malformed: 0,
         }
     }
 
-    /// Moves the bytes to send to `out`.
-    pub(super) fn push_output(&mut self, out: &mut Vec<u8>) {
-        out.append(&mut self.link.out);
-        if self.turns.is_empty() || self.link.check().is_err() {
-            return;
+    /// Appends what waits on the streams in `turns`, in turns, as far as the windows permit.
+    pub(super) fn push_pending(&mut self, out: &mut Vec<u8>) {
+        let mut blocked = 0;
+        while blocked < self.turns.len() {
+            let Some(slot) = self.turns.pop_front() else { break };
+            let number = self.streams.stream(slot);
+            let ServerStream { pending, send_window, .. } = self.streams.state(slot);
+            let (rest, stream) = (&pending.data[pending.sent..], (number, send_window));
+            let Some(bytes) = self.link.push_data(stream, rest, pending.is_end, out) else {
+                blocked += 1;
+                self.turns.push_back(slot);
+                continue;
+            };
+            blocked = 0;
+            pending.sent += bytes;
+            if pending.bytes() > 0 {
+                self.turns.push_back(slot);
+                continue;
+            }
+            pending.clear();
+            self.remove_if_ended(slot);
         }
-        self.push_pending(out);
-    }
-
-    /// Appends what the windows permit of the responses that wait.
-    fn push_pending(&mut self, out: &mut Vec<u8>) {
-        let mut sent = std::mem::take(&mut self.sent);
-        let (link, streams, turns) = (&mut self.link, &mut self.streams, &mut self.turns);
-        push_pending(link, streams, turns, out, &mut sent);
-        sent.drain(..).for_each(|slot| self.remove_if_ended(slot));
-        self.sent = sent;
     }
 
     /// Handles a frame, and passes the events in it to `each`.
@@ -104,14 +101,11 @@ impl ServerSession {
                 self.data(stream, data, flow_bytes, is_end, each)
             }
             H2Frame::Reset { stream, code } => {
-                match self.streams.find(stream) {
-                    Some(slot) => {
-                        self.remove(slot);
-                        each(ServerEvent::Reset { stream, code });
-                    }
-                    None if self.is_idle(stream) => return Err(H2Fault::PROTOCOL),
-                    None => {}
-                }
+                let Some(slot) = self.streams.find(stream) else {
+                    return self.link.count_late(self.is_idle(stream));
+                };
+                self.remove(slot);
+                each(ServerEvent::Reset { stream, code });
                 self.link.count_idle()
             }
             H2Frame::WindowUpdate { stream: stream @ 1.., bytes } => {
@@ -292,17 +286,6 @@ impl ServerSession {
         if stream.is_received && stream.is_answered && stream.pending.is_empty() {
             self.streams.remove(slot);
         }
-    }
-
-    /// Sends what waits on a stream, unless something waited there before.
-    pub(super) fn send_pending(&mut self, slot: u16, is_waiting: bool) {
-        if is_waiting {
-            return;
-        }
-        self.turns.push_front(slot);
-        let mut out = std::mem::take(&mut self.link.out);
-        self.push_pending(&mut out);
-        self.link.out = out;
     }
 
     /// Returns the slot of an open stream whose response is not complete.

@@ -35,12 +35,6 @@ impl UnsentResponse {
         (self.sent, self.is_end) = (0, false);
     }
 
-    /// Adds data. `is_end` is true for the last ones.
-    pub(super) fn add(&mut self, data: &[u8], is_end: bool) {
-        self.data.extend_from_slice(data);
-        self.is_end |= is_end;
-    }
-
     /// True if nothing waits.
     pub(super) fn is_empty(&self) -> bool {
         self.bytes() == 0 && !self.is_end

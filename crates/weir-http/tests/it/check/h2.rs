@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use weir_http::h2::server::{H2Server, H2ServerOptions, ServerEvent};
+use weir_http::h2::server::{H2Server, ServerEvent};
 use weir_http::h2::{ErrorCode, H2Client, H2Options};
 use weir_http::{Multiplexed, ProtocolError, Request, RequestId, StreamEvent, StreamEventKind};
 
@@ -69,7 +69,7 @@ type ServerResult = (Vec<Received>, Option<ProtocolError>, u32);
 
 /// Feeds a server pieces of this length.
 pub(super) fn run_server(bytes: &[u8], piece_bytes: usize) -> ServerResult {
-    let mut server = H2Server::new(&H2ServerOptions::default());
+    let mut server = H2Server::new(&H2Options::server());
     let (mut requests, mut error) = (Vec::new(), None);
     for piece in bytes.chunks(piece_bytes) {
         error = server.receive(piece, |event| collect(&mut requests, event)).err();

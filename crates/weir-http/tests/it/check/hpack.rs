@@ -254,9 +254,9 @@ fn framed(frame_bytes: u32, input: &[u8]) {
 
 fn decode(decoder: &mut Decoder, block: &[u8]) -> Result<Fields, HpackError> {
     let mut fields = Vec::new();
-    let decoded =
+    let is_too_large =
         decoder.decode(block, |name, value| fields.push((name.to_vec(), value.to_vec())))?;
-    Ok((fields, decoded.is_too_large))
+    Ok((fields, is_too_large))
 }
 
 fn encode(encoder: &mut Encoder, fields: &[Field]) -> Vec<u8> {

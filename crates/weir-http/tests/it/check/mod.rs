@@ -229,7 +229,7 @@ pub(crate) fn kept(
     let mut take = |protocol: &Http1, events: &mut Vec<ResponseEvent>| {
         for (nth, event) in events.drain(..).enumerate() {
             let response = protocol.response(nth);
-            assert!(response.status() == event.status && !response.is_cut);
+            assert!(response.status == event.status && !response.is_cut);
             assert!(interest == Interest::Head || response.body.len() as u64 == event.body_bytes);
             all.push((event.status, event.body_bytes));
             let (head, body) = (response.head.to_vec(), response.body.to_vec());

@@ -413,7 +413,7 @@ fn the_reason_of_the_end() {
     client.reset();
     assert_eq!(client.goaway(), None);
     let names = [ErrorCode::NO_ERROR, ErrorCode::HTTP_1_1_REQUIRED, ErrorCode(0x99)];
-    assert_eq!(names.map(ErrorCode::name), ["NO_ERROR", "HTTP_1_1_REQUIRED", "UNKNOWN"]);
+    assert_eq!(names.map(|code| code.reason().name), ["NO_ERROR", "HTTP_1_1_REQUIRED", "UNKNOWN"]);
     let codes = ["stream_reset_no_error", "stream_reset_http_1_1_required", "stream_reset_unknown"];
     assert_eq!(names.map(|code| code.reason().reset_code), codes);
 }
@@ -597,11 +597,8 @@ fn a_response_before_the_end_of_its_request() {
 
 #[test]
 fn windows_for_responses_are_refilled_by_halves() {
-    let options = H2Options {
-        stream_window_bytes: 1_000,
-        connection_window_bytes: 0,
-        ..H2Options::default()
-    };
+    let mut options = H2Options { connection_window_bytes: 0, ..H2Options::default() };
+    options.settings.initial_window_bytes = 1_000;
     let mut client = H2Client::new(10, &options);
     client.open(0);
     let mut raw = Raw::new();

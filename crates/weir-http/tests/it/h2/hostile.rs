@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use weir_http::h2::frame::{self, FrameKind, flags};
-use weir_http::h2::server::{H2Server, H2ServerOptions};
+use weir_http::h2::server::H2Server;
 use weir_http::h2::{H2Client, H2Options};
 use weir_http::{Multiplexed, ProtocolError, Request, RequestId, StreamEvent, StreamEventKind};
 
@@ -210,7 +210,7 @@ fn a_window_that_opens_by_bytes() {
 
 #[test]
 fn resets_by_the_client_are_bounded() {
-    let mut server = H2Server::new(&H2ServerOptions::default());
+    let mut server = H2Server::new(&H2Options::server());
     let mut raw = Raw::client();
     let fields = [(":method", "GET"), (":scheme", "http"), (":path", "/")];
     for stream in (1..4_001).step_by(2) {
@@ -329,7 +329,7 @@ proptest! {
 
     #[test]
     fn any_client(steps in prop::collection::vec(step(), 1..40), piece_bytes in 1..50usize) {
-        let mut server = H2Server::new(&H2ServerOptions::default());
+        let mut server = H2Server::new(&H2Options::server());
         let mut raw = Raw::client();
         for step in &steps {
             push(&mut raw, step);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use weir_http::h2::frame::Settings;
-use weir_http::h2::server::{H2Server, H2ServerOptions, ServerEvent};
+use weir_http::h2::server::{H2Server, ServerEvent};
 use weir_http::h2::{ErrorCode, H2Client, H2Options};
 use weir_http::{Multiplexed, Request, RequestId, StreamEvent, StreamEventKind};
 
@@ -39,7 +39,7 @@ enum Ending {
 #[derive(Clone, Debug)]
 struct World {
     client: H2Options,
-    server: H2ServerOptions,
+    server: H2Options,
     streams: u16,
     pieces: Vec<usize>,
     /// Sizes of the table and of the first window that the server announces after each request.
@@ -110,12 +110,16 @@ prop_compose! {
         let [decoder_table_bytes, encoder_table_bytes, header_table_bytes, server_encoder] =
             table_bytes;
         let connection_window_bytes = 65_535;
+        let settings = Settings {
+            header_table_bytes: decoder_table_bytes,
+            initial_window_bytes: stream_window_bytes,
+            max_frame_bytes: frame_bytes_max,
+            ..H2Options::default().settings
+        };
         let client = H2Options {
-            stream_window_bytes,
+            settings,
             connection_window_bytes,
-            decoder_table_bytes,
             encoder_table_bytes,
-            frame_bytes_max,
             ..H2Options::default()
         };
         let settings = Settings {
@@ -125,10 +129,10 @@ prop_compose! {
             max_concurrent_streams: Some(most),
             ..Settings::default()
         };
-        let server = H2ServerOptions {
+        let server = H2Options {
             settings,
             encoder_table_bytes: server_encoder,
-            ..H2ServerOptions::default()
+            ..H2Options::server()
         };
         World { client, server, streams, pieces, changes }
     }
@@ -307,7 +311,7 @@ fn every_cut() {
     for piece_bytes in 1..400 {
         let world = World {
             client: H2Options::default(),
-            server: H2ServerOptions::default(),
+            server: H2Options::server(),
             streams: 2,
             pieces: vec![piece_bytes],
             changes: vec![(0, 1), (4096, 100)],
@@ -322,7 +326,7 @@ fn every_cut() {
 fn equal_requests_are_short() {
     let world = World {
         client: H2Options::default(),
-        server: H2ServerOptions::default(),
+        server: H2Options::server(),
         streams: 1,
         pieces: vec![usize::MAX],
         changes: vec![],
@@ -363,7 +367,7 @@ fn equal_requests_are_short() {
 fn known_requests_with_another_table() {
     let mut client = H2Client::new(100, &H2Options::default());
     client.open(0);
-    let mut server = H2Server::new(&H2ServerOptions::default());
+    let mut server = H2Server::new(&H2Options::server());
     let get = |path| request(&format!("GET /{path} HTTP/1.1\r\nHost: h\r\nx-path: {path}\r\n\r\n"));
     let (known, other) = (get("known"), get("other"));
     let mut paths = Vec::new();

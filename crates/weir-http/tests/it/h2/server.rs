@@ -2,9 +2,9 @@
 //! result is the same for pieces of several sizes.
 
 use weir_http::ProtocolError;
-use weir_http::h2::ErrorCode;
 use weir_http::h2::frame::{FrameKind, PREFACE, Settings, flags};
-use weir_http::h2::server::{H2Server, H2ServerOptions, ServerEvent};
+use weir_http::h2::server::{H2Server, ServerEvent};
+use weir_http::h2::{ErrorCode, H2Options};
 
 use super::raw::{PIECES, Raw, Sent, frames};
 
@@ -61,7 +61,7 @@ fn reset_stream(event: &Event) -> Option<u32> {
 /// Feeds a server bytes in pieces of each size, and returns its events and the frames that it sent
 /// after its settings.
 fn run(
-    options: &H2ServerOptions,
+    options: &H2Options,
     build: impl Fn(&mut Raw),
 ) -> (Vec<Event>, Result<(), ProtocolError>, Vec<Sent>) {
     let mut raw = Raw::client();
@@ -88,7 +88,7 @@ fn run(
 
 /// Checks the events after the opening, and the resets sent.
 fn check(build: impl Fn(&mut Raw), events: &[Event], resets: &[(u32, ErrorCode)]) {
-    let (seen, result, sent) = run(&H2ServerOptions::default(), build);
+    let (seen, result, sent) = run(&H2Options::server(), build);
     assert_eq!((result, seen[0].clone(), &seen[1..]), (Ok(()), Event::Opened, events));
     let sent = sent.iter().filter(|frame| frame.kind == FrameKind::RST_STREAM);
     let sent: Vec<_> = sent.map(|frame| (frame.stream, ErrorCode(frame.number(0)))).collect();
@@ -96,7 +96,7 @@ fn check(build: impl Fn(&mut Raw), events: &[Event], resets: &[(u32, ErrorCode)]
 }
 
 fn check_error(build: impl Fn(&mut Raw), error: ProtocolError, code: ErrorCode) {
-    let (_, result, sent) = run(&H2ServerOptions::default(), build);
+    let (_, result, sent) = run(&H2Options::server(), build);
     let last = sent.last().expect("GOAWAY is sent");
     assert_eq!((result, last.kind, last.number(4)), (Err(error), FrameKind::GOAWAY, code.0));
 }
@@ -172,7 +172,7 @@ fn faults_of_one_stream() {
             build(raw);
             raw.headers(3, GET, true);
         };
-        let (events, result, sent) = run(&H2ServerOptions::default(), build);
+        let (events, result, sent) = run(&H2Options::server(), build);
         assert_eq!(result, Ok(()));
         assert_eq!(events[events.len() - 2..], [Event::Reset(1, code), request(3, true)]);
         let sent = sent.iter().find(|frame| frame.kind == FrameKind::RST_STREAM);
@@ -218,9 +218,9 @@ fn faults_of_the_connection() {
         raw.headers(1, GET, false);
         (0..5).for_each(|_| raw.data(1, &[0; 16_384], false));
     };
-    let options = H2ServerOptions { refills_windows: false, ..H2ServerOptions::default() };
+    let options = H2Options { refills_windows: false, ..H2Options::server() };
     assert_eq!(run(&options, window).1, Err(ProtocolError::FlowControl));
-    assert_eq!(run(&H2ServerOptions::default(), window).1, Ok(()));
+    assert_eq!(run(&H2Options::server(), window).1, Ok(()));
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn the_preface() {
     for at in 0..PREFACE.len() {
         let mut bytes = PREFACE.to_vec();
         bytes[at] ^= 1;
-        let mut server = H2Server::new(&H2ServerOptions::default());
+        let mut server = H2Server::new(&H2Options::server());
         assert_eq!(server.receive(&bytes, |_| {}), Err(ProtocolError::BadPreface));
         assert_eq!(server.receive(b"", |_| {}), Err(ProtocolError::BadPreface));
     }
@@ -237,7 +237,7 @@ fn the_preface() {
 #[test]
 fn streams_beyond_the_limit_are_refused() {
     let settings = Settings { max_concurrent_streams: Some(2), ..Settings::default() };
-    let options = H2ServerOptions { settings, ..H2ServerOptions::default() };
+    let options = H2Options { settings, ..H2Options::server() };
     let build = |raw: &mut Raw| {
         [1, 3, 5].into_iter().for_each(|stream| raw.headers(stream, GET, stream != 5));
         raw.data(5, b"late", true);
@@ -254,7 +254,7 @@ fn responses_follow_the_windows() {
         let payload = [&[0, 4][..], &bytes.to_be_bytes()].concat();
         raw.frame(FrameKind::SETTINGS, 0, 0, &payload);
     };
-    let mut server = H2Server::new(&H2ServerOptions::default());
+    let mut server = H2Server::new(&H2Options::server());
     let mut raw = Raw::client();
     settings(&mut raw, 10);
     raw.headers(1, GET, true);
@@ -289,7 +289,7 @@ fn responses_follow_the_windows() {
 
 #[test]
 fn streams_after_the_end_of_new_ones_are_ignored() {
-    let mut server = H2Server::new(&H2ServerOptions::default());
+    let mut server = H2Server::new(&H2Options::server());
     let mut raw = Raw::client();
     raw.headers(1, GET, true);
     server.receive(&raw.bytes, |_| {}).expect("valid frames");
@@ -304,7 +304,7 @@ fn streams_after_the_end_of_new_ones_are_ignored() {
 
 #[test]
 fn open_streams_above_the_last_one_are_dropped() {
-    let mut server = H2Server::new(&H2ServerOptions::default());
+    let mut server = H2Server::new(&H2Options::server());
     let mut raw = Raw::client();
     [1, 3, 5].into_iter().for_each(|stream| raw.headers(stream, GET, stream != 5));
     server.receive(&raw.bytes, |_| {}).expect("valid frames");
@@ -322,7 +322,7 @@ fn open_streams_above_the_last_one_are_dropped() {
 #[test]
 fn requests_without_events_are_counted() {
     let settings = Settings { max_concurrent_streams: Some(2), ..Settings::default() };
-    let options = H2ServerOptions { settings, ..H2ServerOptions::default() };
+    let options = H2Options { settings, ..H2Options::server() };
     let mut server = H2Server::new(&options);
     let mut raw = Raw::client();
     // Accepted, invalid, accepted, beyond the limit, invalid while its body arrives.
@@ -343,7 +343,7 @@ fn requests_without_events_are_counted() {
 
 #[test]
 fn room_is_the_smaller_window_while_nothing_waits() {
-    let mut server = H2Server::new(&H2ServerOptions::default());
+    let mut server = H2Server::new(&H2Options::server());
     let mut raw = Raw::client();
     raw.headers(1, GET, true);
     raw.headers(3, GET, true);
@@ -362,7 +362,7 @@ fn room_is_the_smaller_window_while_nothing_waits() {
 /// one is given back.
 #[test]
 fn smaller_windows_hold_once_they_are_acknowledged() {
-    let mut server = H2Server::new(&H2ServerOptions::default());
+    let mut server = H2Server::new(&H2Options::server());
     let receive = |server: &mut H2Server, raw: &mut Raw| {
         let result = server.receive(&raw.bytes, |_| {});
         raw.bytes.clear();
@@ -392,7 +392,7 @@ fn smaller_windows_hold_once_they_are_acknowledged() {
 #[test]
 fn tables_may_be_as_large_as_the_last_acknowledged_settings_permit() {
     let of = |header_table_bytes| Settings { header_table_bytes, ..Settings::default() };
-    let options = H2ServerOptions { settings: of(10_000), ..H2ServerOptions::default() };
+    let options = H2Options { settings: of(10_000), ..H2Options::server() };
     let mut server = H2Server::new(&options);
     server.change_settings(&of(50));
     server.change_settings(&of(8_192));
@@ -416,7 +416,7 @@ fn tables_may_be_as_large_as_the_last_acknowledged_settings_permit() {
 
 #[test]
 fn a_reset_stream_no_longer_waits() {
-    let mut server = H2Server::new(&H2ServerOptions::default());
+    let mut server = H2Server::new(&H2Options::server());
     let mut raw = Raw::client();
     raw.frame(FrameKind::SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 10]);
     raw.headers(1, GET, true);

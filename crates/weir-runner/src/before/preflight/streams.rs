@@ -104,7 +104,7 @@ fn describe(head: &ReceivedResponse<'_>, elapsed_ns: u64) -> Preflight {
         found.map(|(_, value)| String::from_utf8_lossy(value).into_owned())
     };
     Preflight {
-        status: head.status(),
+        status: head.status,
         http_version: "HTTP/2".to_owned(),
         server: text("server"),
         location: text("location"),

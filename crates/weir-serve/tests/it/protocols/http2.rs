@@ -39,11 +39,8 @@ fn bodies_larger_than_the_windows_pass_in_both_directions() {
         None,
         |p| p.http2 = http2,
         |_, address| {
-            let options = H2Options {
-                stream_window_bytes: 1000,
-                connection_window_bytes: 65_535,
-                ..H2Options::default()
-            };
+            let mut options = H2Options { connection_window_bytes: 65_535, ..H2Options::default() };
+            options.settings.initial_window_bytes = 1000;
             let mut connection = Connection::open(connect(address), 4, &options);
             let (_, ends) = connection.load(&vec![post.clone(); 8]);
             assert_eq!(ends, [OK; 8]);

@@ -44,20 +44,22 @@ impl ClientSession {
     }
 
     fn reset_by_peer(&mut self, number: u32, code: ErrorCode) -> Result<(), H2Fault> {
-        match self.streams.find(number) {
-            Some(slot) => {
-                let is_returned =
-                    code == ErrorCode::REFUSED_STREAM && !self.streams.state(slot).has_head;
-                let kind = match is_returned {
-                    true => StreamEventKind::Returned,
-                    false => StreamEventKind::Reset(code.reason()),
-                };
-                self.end(slot, kind);
-                Ok(())
-            }
+        let Some(slot) = self.streams.find(number) else {
             // After a complete response, or after a cancellation.
-            None => self.link.count_late(self.is_idle(number)),
-        }
+            return self.link.count_late(self.is_idle(number));
+        };
+        self.end_by_peer(slot, code, code == ErrorCode::REFUSED_STREAM);
+        Ok(())
+    }
+
+    /// Ends a stream for the peer's reason. `is_refused` is true if that reason says that a request
+    /// without a response was not processed.
+    fn end_by_peer(&mut self, slot: u16, code: ErrorCode, is_refused: bool) {
+        let kind = match is_refused && !self.streams.state(slot).has_head {
+            true => StreamEventKind::Returned,
+            false => StreamEventKind::Reset(code.reason()),
+        };
+        self.end(slot, kind);
     }
 
     fn window_update(&mut self, number: u32, bytes: u32) -> Result<(), H2Fault> {
@@ -78,12 +80,7 @@ impl ClientSession {
         }
         for (slot, number) in self.streams.above(last_stream) {
             self.link.drop_stream(number);
-            let is_begun = self.streams.state(slot).has_head;
-            let kind = match is_begun {
-                true => StreamEventKind::Reset(code.reason()),
-                false => StreamEventKind::Returned,
-            };
-            self.end(slot, kind);
+            self.end_by_peer(slot, code, true);
         }
     }
 }
