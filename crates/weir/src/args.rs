@@ -31,7 +31,7 @@ mod words;
 mod wrong;
 
 pub(crate) use choices::ArrivalsChoice;
-pub(crate) use cli::{Cli, Command, StudyRun, are_one_flag, target_at, without_those_of};
+pub(crate) use cli::{Cli, Command, are_one_flag, parse_study_run, target_at, without_those_of};
 pub(crate) use report::ReportArgs;
 pub(crate) use result::{PrintForm, ResultArgs};
 pub(crate) use run::RunArgs;

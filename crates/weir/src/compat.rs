@@ -10,11 +10,12 @@ mod run;
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
+use std::iter;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result};
 use weir_runner::{Dialect, RunSpec};
 
 use self::args::{Parsed, parse};
@@ -23,11 +24,7 @@ use crate::terminal;
 
 /// Returns the tool of this name.
 fn dialect_named(name: &OsStr) -> Option<Dialect> {
-    match name.as_bytes() {
-        b"wrk" => Some(Dialect::Wrk),
-        b"wrk2" => Some(Dialect::Wrk2),
-        _ => None,
-    }
+    [Dialect::Wrk, Dialect::Wrk2].into_iter().find(|dialect| *name == *dialect.to_string())
 }
 
 /// A command line in a dialect.
@@ -52,24 +49,22 @@ pub(crate) fn command_line_of(argv: &[OsString]) -> Result<Option<CommandLine>> 
     let mut kept: Vec<OsString> = words.next().cloned().into_iter().collect();
     let mut dialect =
         kept.first().and_then(|name| dialect_named(Path::new(name).file_name().unwrap_or(name)));
+    let required = |name: &OsStr| {
+        let text =
+            || format!("unknown value of --compat: {:?}; use wrk or wrk2", name.to_string_lossy());
+        dialect_named(name).with_context(text)
+    };
     while let Some(word) = words.next() {
-        let name = if word == "--compat" {
-            words.next().map(OsString::as_os_str).unwrap_or_default()
-        } else if let Some(name) = word.as_bytes().strip_prefix(b"--compat=") {
-            OsStr::from_bytes(name)
-        } else if word == "--no-verdict" {
-            is_judged = false;
-            continue;
-        } else {
-            kept.push(word.clone());
-            if word == "--" {
-                kept.extend(words.by_ref().cloned());
+        let compat = word.as_bytes().strip_prefix(b"--compat=");
+        match (word.as_bytes(), compat) {
+            (_, Some(name)) => dialect = Some(required(OsStr::from_bytes(name))?),
+            (b"--compat", None) => {
+                let name = words.next().map(OsString::as_os_str).unwrap_or_default();
+                dialect = Some(required(name)?);
             }
-            continue;
-        };
-        dialect = dialect_named(name);
-        if dialect.is_none() {
-            bail!("unknown value of --compat: {:?}; use wrk or wrk2", name.to_string_lossy());
+            (b"--no-verdict", None) => is_judged = false,
+            (b"--", None) => kept.extend(iter::once(word).chain(words.by_ref()).cloned()),
+            _ => kept.push(word.clone()),
         }
     }
     Ok(dialect.map(|dialect| CommandLine { dialect, argv: kept, is_judged }))
@@ -81,36 +76,27 @@ pub(crate) fn command_line_of(argv: &[OsString]) -> Result<Option<CommandLine>> 
 /// # Errors
 /// When the command line is wrong in another way.
 pub(crate) fn spec_of(line: &CommandLine) -> Result<Option<RunSpec>> {
-    match parse(line.dialect, &line.argv) {
-        Parsed::Stop { .. } => Ok(None),
-        Parsed::Run { args, .. } => {
-            run::spec(line.dialect, &args, line.argv.iter().cloned()).map(Some)
-        }
-    }
+    let Ok(args) = parse(line.dialect, &line.argv).args else { return Ok(None) };
+    run::spec(line.dialect, &args, line.argv.iter().cloned()).map(Some)
 }
 
 /// Runs a command line: carries out its load, or prints the usage or the error.
 pub(crate) fn run(line: &CommandLine) -> ExitCode {
     let CommandLine { dialect, argv, is_judged } = line;
+    let Parsed { stdout, args } = parse(*dialect, argv);
+    if let Some(message) = args.as_ref().err().filter(|message| !message.is_empty()) {
+        terminal::eprint_lines(message);
+    }
     // A closed pipe, as in `wrk --help | head`, is no error.
-    match parse(*dialect, argv) {
-        Parsed::Stop { stdout, stderr } => {
-            if !stderr.is_empty() {
-                terminal::eprint_lines(stderr.trim_end_matches('\n'));
-            }
-            match terminal::print(|out| out.write_all(stdout.as_bytes())) {
-                Ok(()) => ExitCode::from(exit::COMPAT_FAILED),
-                Err(_) => ExitCode::from(exit::NOT_WRITTEN),
-            }
-        }
-        Parsed::Run { args, stdout } => {
-            // If standard output cannot be written, printing the results reports it.
-            let _lost = terminal::print(|out| out.write_all(stdout.as_bytes()));
-            run::run(*dialect, &args, *is_judged).unwrap_or_else(|error| {
-                terminal::eprint_lines(format_args!("{error:#}"));
-                exit::of_compat_error(&error)
-            })
-        }
+    let printed = terminal::print(|out| out.write_all(stdout.as_bytes()));
+    match args {
+        // If standard output cannot be written, printing the results reports it.
+        Ok(args) => run::run(*dialect, &args, *is_judged).unwrap_or_else(|error| {
+            terminal::eprint_lines(format_args!("{error:#}"));
+            exit::of_compat_error(&error)
+        }),
+        Err(_) if printed.is_err() => ExitCode::from(exit::NOT_WRITTEN),
+        Err(_) => ExitCode::from(exit::COMPAT_FAILED),
     }
 }
 

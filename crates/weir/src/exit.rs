@@ -68,30 +68,23 @@ pub(crate) fn of_run(finished: &Finished, strict: Option<Grade>) -> ExitCode {
 
 /// The code of a document, measured now or loaded.
 pub(crate) fn of_document(document: &Document, strict: Option<Grade>) -> ExitCode {
-    failure(document, strict).map_or(ExitCode::SUCCESS, |failure| ExitCode::from(failure.code))
+    failure(document, strict).map_or(ExitCode::SUCCESS, |(code, _)| ExitCode::from(code))
 }
 
-/// A code other than 0, and its reason.
-#[derive(Debug)]
-pub(crate) struct Failure {
-    code: u8,
-    /// The reason in one sentence.
-    pub(crate) text: String,
-}
-
-/// Returns the failure of a document: 4 if parts are missing, since no check of the others says
-/// anything about the whole; then 1 without any success; then 3.
-pub(crate) fn failure(document: &Document, strict: Option<Grade>) -> Option<Failure> {
+/// Returns the code of a document's failure, and its reason in one sentence: 4 if parts are
+/// missing, since no check of the others says anything about the whole; then 1 without any success;
+/// then 3.
+pub(crate) fn failure(document: &Document, strict: Option<Grade>) -> Option<(u8, String)> {
     let missing = document.missing_parts().count();
     if missing > 0 {
         let text = format!("{missing} of the run's parts missing: name their documents too");
-        return Some(Failure { code: MISSING_PART, text });
+        return Some((MISSING_PART, text));
     }
     if document.accounting.ok == 0 && document.throughput.good == 0 {
         let why = document.verdict.target.text.as_str();
         let separator = if why.is_empty() { "" } else { ": " };
         let text = format!("no successful response{separator}{why}");
-        return Some(Failure { code: NO_SUCCESS, text });
+        return Some((NO_SUCCESS, text));
     }
     let mut failed = document.assertions.iter().filter(|it| it.outcome != AssertionOutcome::Pass);
     let text = match failed.next() {
@@ -110,7 +103,7 @@ pub(crate) fn failure(document: &Document, strict: Option<Grade>) -> Option<Fail
         }
         None => return None,
     };
-    Some(Failure { code: FAILED_CHECK, text })
+    Some((FAILED_CHECK, text))
 }
 
 /// The code of a diagnosis: 3 if `--strict` refuses its problems and warnings.
@@ -139,9 +132,5 @@ pub(crate) fn of_signalled(signal: Signal) -> ExitCode {
 
 /// The code for a signal: 128 plus its number, as in shells.
 pub(crate) fn of_signal(signal: Signal) -> u8 {
-    match signal {
-        Signal::Interrupt => 130,
-        Signal::Terminate => 143,
-        Signal::HangUp => 129,
-    }
+    (128 + signal.number()) as u8
 }

@@ -18,8 +18,7 @@ use weir_result::Plan;
 use weir_runner::{Observer, Phase, Post, StudyProgress, TlsSpec};
 
 use crate::live::SharedTotals;
-use crate::terminal;
-use payload::Instance;
+use crate::terminal::warn;
 
 /// Time between two requests.
 const EVERY: Duration = Duration::from_secs(5);
@@ -54,8 +53,8 @@ pub(crate) fn observer(
     if let Some((name, list)) = HEADERS.iter().find_map(|name| Some((name, list(name)?))) {
         post.set_headers(&list.to_string_lossy()).with_context(|| format!("--otlp: {name}"))?;
     }
-    let pusher = Pusher { post, totals, warning, instance: Instance::new() };
-    Ok(Box::new(Otlp { state: OtlpState::Idle(Some(Box::new(pusher))), is_study: false }))
+    let pusher = Pusher { post, totals, warning: warning.clone(), instance: payload::instance() };
+    Ok(Box::new(Otlp { pusher: Some(pusher), end: None, done: None, warning, is_study: false }))
 }
 
 /// Parses the address of a collector. As for OTEL_EXPORTER_OTLP_ENDPOINT, the path of metrics is
@@ -71,22 +70,15 @@ fn collector(url: &str, tls: &TlsSpec) -> Result<Post> {
 
 /// The observer: it starts the thread with the first load, and ends it with the run or the study.
 struct Otlp {
-    state: OtlpState,
+    /// Kept until the load, before which a thread would take the program's signals.
+    pusher: Option<Pusher>,
+    /// Dropped to end the thread.
+    end: Option<SyncSender<()>>,
+    /// Disconnected when the thread has ended; `None` if there is no thread.
+    done: Option<Receiver<()>>,
+    warning: Warning,
     /// True if further loads follow.
     is_study: bool,
-}
-
-enum OtlpState {
-    /// Before the load, when nothing is pushed and threads would take the program's signals.
-    Idle(Option<Box<Pusher>>),
-    /// From the load on.
-    Pushing {
-        /// Dropped to end the thread.
-        end: Option<SyncSender<()>>,
-        /// Disconnected when the thread has ended.
-        done: Receiver<()>,
-        warning: Warning,
-    },
 }
 
 impl Observer for Otlp {
@@ -95,15 +87,13 @@ impl Observer for Otlp {
     }
 
     fn phase(&mut self, phase: Phase, _: &Plan) {
-        let OtlpState::Idle(pusher) = &mut self.state else { return };
-        let Some(pusher) = pusher.take_if(|_| phase == Phase::Load) else { return };
+        let Some(pusher) = self.pusher.take_if(|_| phase == Phase::Load) else { return };
         let (end, ended) = sync_channel(1);
         let (working, done) = sync_channel(1);
-        let warning = pusher.warning.clone();
         let builder = thread::Builder::new().name("weir-otlp".to_owned());
         match builder.spawn(move || pusher.run(&ended, working)) {
-            Ok(_) => self.state = OtlpState::Pushing { end: Some(end), done, warning },
-            Err(error) => warn(&format!("--otlp: no metrics are pushed: no thread: {error}")),
+            Ok(_) => (self.end, self.done) = (Some(end), Some(done)),
+            Err(error) => warn(format_args!("--otlp: no metrics are pushed: no thread: {error}")),
         }
     }
 
@@ -112,9 +102,8 @@ impl Observer for Otlp {
     }
 
     fn load_ended(&mut self) {
-        match &mut self.state {
-            OtlpState::Pushing { end, .. } if !self.is_study => *end = None,
-            _ => {}
+        if !self.is_study {
+            self.end = None;
         }
     }
 }
@@ -122,17 +111,13 @@ impl Observer for Otlp {
 /// The last request of a run leaves when the load ends, so that it is usually over by now.
 impl Drop for Otlp {
     fn drop(&mut self) {
-        let OtlpState::Pushing { end, done, warning } = &mut self.state else { return };
-        *end = None;
+        self.end = None;
+        let Some(done) = &self.done else { return };
         if done.recv_timeout(LAST) == Err(RecvTimeoutError::Timeout) {
-            warning.give(&format!("--otlp: the last metrics were not taken within {LAST:?}"));
+            self.warning.give(&format!("--otlp: the last metrics were not taken within {LAST:?}"));
         }
-        warning.finish();
+        self.warning.finish();
     }
-}
-
-fn warn(text: &str) {
-    terminal::eprint_line(format_args!("warning: {text}"));
 }
 
 /// The only warning of a run, which threads share.
@@ -165,7 +150,8 @@ struct Pusher {
     post: Post,
     totals: SharedTotals,
     warning: Warning,
-    instance: Instance,
+    /// Identity of this process.
+    instance: String,
 }
 
 impl Pusher {

@@ -4,6 +4,7 @@
 
 use std::ffi::OsString;
 
+use weir_report::TextOptions;
 use weir_report::text::Bars;
 
 use crate::terminal;
@@ -11,42 +12,31 @@ use crate::terminal;
 /// Columns of a report that is not written to a terminal.
 const COLUMNS: u16 = 80;
 
-/// The abilities of standard output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct OutputAbilities {
-    /// True if it shows colours, or the user forces them.
-    pub(crate) colour: bool,
-    /// Columns of the terminal, or of a file.
-    pub(crate) width: u16,
-    /// Bars of a histogram; `None` without a terminal.
-    pub(crate) histogram: Option<Bars>,
+/// Adds the abilities of this program's standard output to the options of a report.
+pub(crate) fn on_stdout(options: TextOptions) -> TextOptions {
+    let columns = terminal::is_stdout_terminal().then(weir_sys::terminal_columns);
+    with_abilities(options, columns, |name| std::env::var_os(name))
 }
 
-impl OutputAbilities {
-    /// Detects the abilities of this program's standard output.
-    pub(crate) fn of_stdout() -> OutputAbilities {
-        let columns = terminal::is_stdout_terminal().then(weir_sys::terminal_columns);
-        OutputAbilities::of(columns, |name| std::env::var_os(name))
-    }
-
-    /// Derives the abilities. `columns` is `None` if standard output is no terminal, and
-    /// `Some(None)` if the terminal's width is unknown. `NO_COLOR` overrides `CLICOLOR_FORCE`; an
-    /// empty variable counts as unset.
-    fn of(
-        columns: Option<Option<u16>>,
-        variable: impl Fn(&str) -> Option<OsString>,
-    ) -> OutputAbilities {
-        let text = |name: &str| non_empty(variable(name));
-        let is_terminal = columns.is_some();
-        let is_dumb = text("TERM").is_some_and(|name| name == "dumb");
-        let is_forced = text("CLICOLOR_FORCE").is_some_and(|value| value != "0");
-        let is_refused = text("NO_COLOR").is_some();
-        let bars = if is_utf8_locale(text) { Bars::Blocks } else { Bars::Ascii };
-        OutputAbilities {
-            colour: !is_refused && (is_forced || is_terminal && !is_dumb),
-            width: columns.flatten().unwrap_or(COLUMNS),
-            histogram: is_terminal.then_some(bars),
-        }
+/// Derives the abilities. `columns` is `None` if standard output is no terminal, and `Some(None)`
+/// if the terminal's width is unknown. `NO_COLOR` overrides `CLICOLOR_FORCE`; an empty variable
+/// counts as unset.
+fn with_abilities(
+    options: TextOptions,
+    columns: Option<Option<u16>>,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> TextOptions {
+    let text = |name: &str| non_empty(variable(name));
+    let is_terminal = columns.is_some();
+    let is_dumb = text("TERM").is_some_and(|name| name == "dumb");
+    let is_forced = text("CLICOLOR_FORCE").is_some_and(|value| value != "0");
+    let is_refused = text("NO_COLOR").is_some();
+    let bars = if is_utf8_locale(text) { Bars::Blocks } else { Bars::Ascii };
+    TextOptions {
+        colour: !is_refused && (is_forced || is_terminal && !is_dumb),
+        width: columns.flatten().unwrap_or(COLUMNS),
+        histogram: is_terminal.then_some(bars),
+        ..options
     }
 }
 
@@ -70,8 +60,8 @@ fn non_empty(value: Option<OsString>) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn of(columns: Option<Option<u16>>, variables: &[(&str, &str)]) -> OutputAbilities {
-        OutputAbilities::of(columns, |name| {
+    fn of(columns: Option<Option<u16>>, variables: &[(&str, &str)]) -> TextOptions {
+        with_abilities(TextOptions::default(), columns, |name| {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| OsString::from(value))
         })

@@ -15,7 +15,7 @@ use anyhow::{Result, bail};
 use weir_result::{Interval, Note, Plan};
 use weir_runner::{Frame, Observer, Phase, StudyProgress};
 
-use crate::terminal;
+use crate::terminal::{self, warn};
 use draw::View;
 use glyphs::Glyphs;
 use screen::{Key, Screen};
@@ -42,8 +42,6 @@ pub(crate) fn observer() -> Result<Box<dyn Observer>> {
 struct Tui {
     glyphs: Glyphs,
     state: State,
-    /// The trial of a study that runs, in words.
-    trial: Option<String>,
     /// State at the pause, which is shown in place of the present one.
     paused: Option<State>,
     is_help_open: bool,
@@ -103,7 +101,7 @@ impl Tui {
     /// Closes a screen that failed. The run continues.
     fn give_up(&mut self, error: &io::Error) {
         self.screen = None;
-        warn(&format!("the screen of --tui failed: {error}; the run continues"));
+        warn(format_args!("the screen of --tui failed: {error}; the run continues"));
     }
 
     fn press(&mut self, key: Key) {
@@ -121,11 +119,6 @@ impl Tui {
     }
 }
 
-/// Prints a warning. While the screen is open, it is held back with all other output.
-fn warn(text: &str) {
-    terminal::eprint_line(format_args!("warning: {text}"));
-}
-
 impl Observer for Tui {
     fn waiting(&mut self, failure: &str) {
         match self.screen {
@@ -137,12 +130,12 @@ impl Observer for Tui {
     fn trial(&mut self, study: &StudyProgress) {
         let text = study.in_words();
         terminal::eprint_line(&text);
-        self.state.trial = Some(text.clone());
-        self.trial = Some(text);
+        self.state.trial = Some(text);
         self.between("next trial");
     }
 
     fn warning(&mut self, warning: &Note) {
+        // While the screen is open, it is held back with all other output.
         warn(&warning.text);
     }
 
@@ -150,12 +143,13 @@ impl Observer for Tui {
         if phase != Phase::Load {
             return self.between("checks");
         }
+        let trial = self.state.trial.take();
         self.state = State::of(plan);
-        self.state.trial.clone_from(&self.trial);
+        self.state.trial = trial;
         self.is_between = false;
         if let Err(error) = self.open() {
             self.screen = None;
-            warn(&format!("--tui cannot use the terminal: {error}"));
+            warn(format_args!("--tui cannot use the terminal: {error}"));
         }
         self.refresh();
     }
@@ -174,7 +168,7 @@ impl Observer for Tui {
     }
 
     fn load_ended(&mut self) {
-        if self.trial.is_none() {
+        if self.state.trial.is_none() {
             self.screen = None;
         }
         if let Some(screen) = &self.screen {

@@ -8,7 +8,7 @@ use super::statistics::Statistics;
 use super::{Dialect, Figures, OptionalBlocks, SocketErrors, spectrum, units};
 
 /// Content of the first two lines: the run as requested on the command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// Length of the run in whole seconds.
     pub duration_s: u64,

@@ -1,8 +1,9 @@
 //! The command line: its commands, and the flags of a run or a study's run.
 
 use std::ffi::OsString;
+use std::iter;
 
-use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use super::result::check_rows;
 use super::study::StudyFlags;
@@ -25,7 +26,8 @@ use super::{doctor, help, hints, history, pages, pin, serve, split, study};
     disable_help_subcommand = true,
     max_term_width = 100,
     after_help = help::ALL,
-    after_long_help = help::COMMON
+    after_long_help = help::COMMON,
+    mut_subcommands = with_help
 )]
 pub(crate) struct Cli {
     /// Subcommand instead of a load.
@@ -78,6 +80,15 @@ impl Cli {
         }
         Ok(cli)
     }
+}
+
+/// Adds `--help` to a command and to its own commands, unless it has one under a heading.
+fn with_help(command: clap::Command) -> clap::Command {
+    if command.get_arguments().any(|arg| arg.get_id() == "help") {
+        return command;
+    }
+    let help = Arg::new("help").short('h').long("help").help("Print this help").global(true);
+    command.arg(help.action(ArgAction::HelpShort))
 }
 
 /// Accepts `-q -q`: a flag without a value says the same twice. Of two values the last would win
@@ -166,32 +177,22 @@ impl Command {
     }
 }
 
-/// A run of a study: the flags of a load alone. Those of the result are the study's.
-#[derive(Debug, Parser)]
-#[command(name = "weir", disable_help_flag = true, disable_version_flag = true)]
-pub(crate) struct StudyRun {
-    /// The load.
-    #[command(flatten)]
-    pub(crate) spec: SpecArgs,
-}
-
-impl StudyRun {
-    /// The command line of a run, without the name of the program.
-    ///
-    /// # Errors
-    /// The error in it.
-    pub(crate) fn of_words(words: &[OsString]) -> Result<SpecArgs, clap::Error> {
-        let argv = std::iter::once(OsString::from("weir")).chain(words.iter().cloned());
-        let argv = pin::joined(argv);
-        let matches = with_repeated_switches(StudyRun::command()).try_get_matches_from(&argv);
-        let parsed = matches.and_then(|matches| StudyRun::from_arg_matches(&matches));
-        let root = Cli::command();
-        let parsed = parsed.map_err(|error| hints::of_study_run(error, &argv, &root));
-        let StudyRun { mut spec } = parsed?;
-        if spec.load.part.is_some() {
-            return Err(hints::single_run("--part"));
-        }
-        spec.check(&root)?;
-        Ok(spec)
+/// Parses the command line of a study's run, without the name of the program. It has the flags of a
+/// load alone, as those of the result are the study's.
+///
+/// # Errors
+/// The error in it.
+pub(crate) fn parse_study_run(words: &[OsString]) -> Result<SpecArgs, clap::Error> {
+    let argv = pin::joined(iter::once(OsString::from("weir")).chain(words.iter().cloned()));
+    let command = clap::Command::new("weir").disable_help_flag(true).disable_version_flag(true);
+    let command = with_repeated_switches(SpecArgs::augment_args(command));
+    let parsed = command.try_get_matches_from(&argv);
+    let parsed = parsed.and_then(|matches| SpecArgs::from_arg_matches(&matches));
+    let root = Cli::command();
+    let mut spec = parsed.map_err(|error| hints::of_study_run(error, &argv, &root))?;
+    if spec.load.part.is_some() {
+        return Err(hints::single_run("--part"));
     }
+    spec.check(&root)?;
+    Ok(spec)
 }

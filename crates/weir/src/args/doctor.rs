@@ -33,9 +33,6 @@ pub(crate) struct DoctorArgs {
     #[arg(id = "format", long = "format", value_parser = one_of(FORMATS), default_value = "text",
           value_name = "text|json", action = ArgAction::Set)]
     pub(crate) is_json: bool,
-    /// Print this help
-    #[arg(short, long, action = ArgAction::HelpShort)]
-    help: Option<bool>,
 }
 
 /// `--format` of `weir doctor`: true for JSON.

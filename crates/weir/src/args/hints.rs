@@ -16,10 +16,7 @@ use super::wrong::wrong;
 /// has.
 pub(super) fn explain(error: clap::Error, argv: &[OsString], root: &Command) -> clap::Error {
     let (words, root) = (flag_words(argv), &built(root));
-    let text = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => text.clone(),
-        _ => String::new(),
-    };
+    let text = |kind| context(&error, kind);
     let (flag, value) = (text(ContextKind::InvalidArg), text(ContextKind::InvalidValue));
     if error.kind() == ErrorKind::ArgumentConflict && flag == text(ContextKind::PriorArg) {
         return given_twice(without_value(&flag));
@@ -52,13 +49,18 @@ pub(super) fn explain(error: clap::Error, argv: &[OsString], root: &Command) -> 
     }
 }
 
+/// A text that clap's error has, or an empty one.
+fn context(error: &clap::Error, kind: ContextKind) -> String {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => text.clone(),
+        _ => String::new(),
+    }
+}
+
 /// Returns the error for the command line of a study's run. A flag of a single run's result is
 /// named as such.
 pub(super) fn of_study_run(error: clap::Error, argv: &[OsString], root: &Command) -> clap::Error {
-    let flag = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(flag)) => flag.clone(),
-        _ => String::new(),
-    };
+    let flag = context(&error, ContextKind::InvalidArg);
     let name = without_value(&flag);
     let is_it = |arg: &&Arg| {
         let long = arg.get_long().is_some_and(|long| name.strip_prefix("--") == Some(long));
@@ -182,13 +184,12 @@ fn misspelled(flag: &str, root: &Command) -> String {
 
 /// The hint for a flag that clap does not define: a long one, or one letter.
 fn of_unknown(flag: &str, words: &[&str], root: &Command) -> Option<String> {
-    let following = |index: usize| words.get(index + 1).copied().filter(|next| is_value(next));
     if flag.starts_with("--") {
         let (index, value) = words.iter().enumerate().find_map(|(index, word)| {
             let rest = word.strip_prefix(flag)?;
             (rest.is_empty() || rest.starts_with('=')).then_some((index, rest.strip_prefix('=')))
         })?;
-        return peers::hint(flag, value.or_else(|| following(index)));
+        return peers::hint(flag, value.or_else(|| following(words, index)));
     }
     let letter = flag.chars().nth(1)?;
     let (index, rest) = words.iter().enumerate().find_map(|(index, word)| {
@@ -196,7 +197,7 @@ fn of_unknown(flag: &str, words: &[&str], root: &Command) -> Option<String> {
         Some((index, rest))
     })?;
     let word = words[index];
-    if let Some(hint) = of_one_dash(word, following(index)) {
+    if let Some(hint) = of_one_dash(word, following(words, index)) {
         return Some(hint);
     }
     if let Some(number) = word.split_once('q').map(|(_, number)| number)
@@ -205,15 +206,14 @@ fn of_unknown(flag: &str, words: &[&str], root: &Command) -> Option<String> {
         return of_quiet(number.trim_start_matches('='));
     }
     let attached = Some(rest.strip_prefix('=').unwrap_or(rest)).filter(|rest| !rest.is_empty());
-    peers::hint(flag, attached.or_else(|| following(index)))
+    peers::hint(flag, attached.or_else(|| following(words, index)))
 }
 
 /// The hint for `-duration=5s`, which clap reads as `-d uration=5s`.
 fn of_value(letter: char, value: &str, words: &[&str]) -> Option<String> {
     let word = format!("-{letter}{value}");
     let index = words.iter().position(|found| *found == word)?;
-    let following = words.get(index + 1).copied().filter(|next| is_value(next));
-    of_one_dash(&word, following)
+    of_one_dash(&word, following(words, index))
 }
 
 /// Adds a tip to clap's own error.
@@ -223,8 +223,9 @@ fn with_tip(mut error: clap::Error, tip: String) -> clap::Error {
     error
 }
 
-fn is_value(word: &str) -> bool {
-    !word.starts_with('-')
+/// The word after a flag, if it may be its value.
+fn following<'w>(words: &[&'w str], index: usize) -> Option<&'w str> {
+    words.get(index + 1).copied().filter(|next| !next.starts_with('-'))
 }
 
 /// The complete set of flags: clap adds some of them only when it builds the command.

@@ -26,9 +26,6 @@ pub(crate) struct HistoryArgs {
     /// ~/.local/share if not set]
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) history: Option<PathBuf>,
-    /// Print this help
-    #[arg(short, long, action = ArgAction::HelpShort, global = true)]
-    help: Option<bool>,
 }
 
 /// Text of `weir history --help` after the flags.
@@ -51,11 +48,33 @@ pub(crate) enum HistoryCommand {
     /// Print metrics over time, and where they changed
     Trend(TrendArgs),
     /// Tag a saved run, such as with a version
-    Tag(TagArgs),
+    Tag {
+        /// Saved run: ID, NAME or NAME@N
+        run: Selector,
+        /// Tags to add
+        #[arg(required = true, value_name = "TAG")]
+        tags: Vec<Tag>,
+        /// Remove these tags instead
+        #[arg(long)]
+        remove: bool,
+    },
     /// Save documents that --output or weir report has written
-    Add(AddArgs),
+    Add {
+        /// Name under which the documents are saved
+        name: Name,
+        /// Documents, one for each run
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// Tag of the runs; repeatable
+        #[arg(long = "tag", value_name = "TAG")]
+        tags: Vec<Tag>,
+    },
     /// Remove saved runs
-    Remove(RemoveArgs),
+    Remove {
+        /// IDs of saved runs
+        #[arg(required = true, value_name = "ID", value_parser = id)]
+        ids: Vec<i64>,
+    },
 }
 
 /// `weir history list`.
@@ -79,7 +98,6 @@ pub(crate) struct ListArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     /// Saved run: ID, NAME or NAME@N
-    #[arg(value_name = "RUN")]
     pub(crate) run: Selector,
     /// Print the full latency distribution
     #[arg(short = 'L', long)]
@@ -124,41 +142,6 @@ pub(crate) struct TrendArgs {
     /// each metric's newest change, if it began within the runs of the table, as an annotation
     #[arg(long)]
     pub(crate) github: bool,
-}
-
-/// `weir history tag`.
-#[derive(Debug, Args)]
-pub(crate) struct TagArgs {
-    /// Saved run: ID, NAME or NAME@N
-    #[arg(value_name = "RUN")]
-    pub(crate) run: Selector,
-    /// Tags to add
-    #[arg(required = true, value_name = "TAG")]
-    pub(crate) tags: Vec<Tag>,
-    /// Remove these tags instead
-    #[arg(long)]
-    pub(crate) remove: bool,
-}
-
-/// `weir history add`.
-#[derive(Debug, Args)]
-pub(crate) struct AddArgs {
-    /// Name under which the documents are saved
-    pub(crate) name: Name,
-    /// Documents, one for each run
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-    /// Tag of the runs; repeatable
-    #[arg(long = "tag", value_name = "TAG")]
-    pub(crate) tags: Vec<Tag>,
-}
-
-/// `weir history remove`.
-#[derive(Debug, Args)]
-pub(crate) struct RemoveArgs {
-    /// IDs of saved runs
-    #[arg(required = true, value_name = "ID", value_parser = id)]
-    pub(crate) ids: Vec<i64>,
 }
 
 /// `--format` of a list: true for JSON.

@@ -1,6 +1,6 @@
 //! The flags of the commands that print completions and man pages.
 
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{Args, ValueEnum};
 
 /// `weir completions`.
 #[derive(Debug, Args)]
@@ -16,9 +16,6 @@ pub(crate) struct CompletionsArgs {
     /// Shell
     #[arg(value_enum, value_name = "bash|zsh|fish")]
     pub(crate) shell: Shell,
-    /// Print this help
-    #[arg(short, long, action = ArgAction::HelpShort)]
-    help: Option<bool>,
 }
 
 /// Shells with completions.
@@ -47,7 +44,4 @@ pub(crate) struct ManArgs {
     /// Print the names of all pages
     #[arg(long)]
     pub(crate) list: bool,
-    /// Print this help
-    #[arg(short, long, action = ArgAction::HelpShort)]
-    help: Option<bool>,
 }

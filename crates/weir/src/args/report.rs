@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args};
+use clap::Args;
 use weir_report::{Exporter, TextOptions, exporters};
 use weir_result::document::Grade;
 use weir_verdict::Assertion;
@@ -57,9 +57,6 @@ pub(crate) struct ReportArgs {
     /// In GitHub Actions: append the report to the step's summary, and print annotations
     #[arg(long)]
     pub(crate) github: bool,
-    /// Print this help
-    #[arg(short, long, action = ArgAction::HelpShort)]
-    help: Option<bool>,
 }
 
 impl ReportArgs {

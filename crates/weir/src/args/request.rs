@@ -42,14 +42,10 @@ impl RequestArgs {
     /// Returns the request of the specification.
     pub(super) fn spec(&self, given: &CredentialArgs) -> RequestSpec {
         let headers = self.headers.iter().filter_map(|line| line.split_once(':'));
-        let header = |(name, value): (&str, &str)| Header {
-            name: name.trim().to_owned(),
-            value: value.trim().to_owned(),
-        };
         let of_url = || given.userinfo.as_deref().map(credentials::decoded);
         RequestSpec {
             method: self.method.clone(),
-            headers: headers.map(header).collect(),
+            headers: headers.map(|(name, value)| header(name, value)).collect(),
             basic_auth: given.user.clone().or_else(of_url),
             body: self.body.as_deref().map(body).or(self.body_size.map(BodySpec::Filler)),
         }
@@ -86,6 +82,11 @@ impl RequestArgs {
     pub(super) fn header_names(&self) -> impl Iterator<Item = &str> {
         self.headers.iter().filter_map(|header| header.split_once(':')).map(|(name, _)| name.trim())
     }
+}
+
+/// Returns a header without the blanks around its name and its value.
+pub(crate) fn header(name: &str, value: &str) -> Header {
+    Header { name: name.trim().to_owned(), value: value.trim().to_owned() }
 }
 
 /// Parses the value of `--body`.

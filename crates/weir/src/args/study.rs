@@ -95,9 +95,6 @@ pub(crate) struct StudyFlags {
     /// Print no progress and no report
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Print this help
-    #[arg(short, long, action = ArgAction::HelpShort)]
-    help: Option<bool>,
 }
 
 /// Outputs of each trial by itself.
@@ -242,7 +239,6 @@ pub(crate) struct SweepArgs {
 pub(crate) struct SearchArgs {
     /// Upper limits of percentiles of the response time, or of errors: 'p99 < 10ms', 'p99 < 10ms
     /// and errors < 0.1%'
-    #[arg(value_name = "OBJECTIVE")]
     pub(crate) objective: Objective,
     /// Use trials of 30 s, 90 s at each bound, and an interval of 2% [default: 5 s, 15 s, 10%];
     /// -d sets the length of trials, -c the connections at the start
@@ -303,9 +299,6 @@ pub(crate) struct CompareArgs {
     /// the verdict as an annotation
     #[arg(long)]
     pub(crate) github: bool,
-    /// Print this help
-    #[arg(short, long, action = ArgAction::HelpShort)]
-    help: Option<bool>,
 }
 
 /// Values that a document does not hold because they are secret.
@@ -353,7 +346,6 @@ pub(crate) struct Consent {
 #[derive(Debug, Args)]
 pub(crate) struct RerunArgs {
     /// Document of the run to repeat
-    #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Redacted values.
     #[command(flatten)]
@@ -396,7 +388,6 @@ const CHANGES: &str = "Changes";
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ResumeArgs {
     /// Study to continue; it is replaced after each trial, unless -o names another file
-    #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Write the study to this file after each trial, and leave FILE as it is. NEW.html, .md, .csv
     /// or .xml: the result in that format, at the end; .parquet: every request of the further
@@ -440,9 +431,6 @@ pub(crate) struct ResumeArgs {
     /// Print no progress and no report
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Print this help
-    #[arg(short = 'h', long, action = ArgAction::HelpShort)]
-    help: Option<bool>,
 }
 
 /// Hooks of a recorded study, given again.

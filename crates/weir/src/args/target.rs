@@ -42,14 +42,11 @@ pub(crate) struct TargetArgs {
 impl TargetArgs {
     /// Returns the server of the specification.
     pub(super) fn spec(&self) -> TargetSpec {
+        let ipv4 = self.ipv4.then_some(AddressFamily::Ipv4);
         TargetSpec {
             url: self.url().unwrap_or(NO_URL).to_owned(),
             unix: self.unix.clone(),
-            family: match (self.ipv4, self.ipv6) {
-                (true, _) => Some(AddressFamily::Ipv4),
-                (_, true) => Some(AddressFamily::Ipv6),
-                (false, false) => None,
-            },
+            family: ipv4.or(self.ipv6.then_some(AddressFamily::Ipv6)),
             wait_ns: self.wait_for_server,
         }
     }

@@ -29,7 +29,7 @@ const METRICS: [&str; 7] = ["rate", "p50", "p90", "p99", "p99.9", "mean", "error
 pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
     let (exports, format) = (args.result_files.exports(), args.result_files.format(args.format));
     let interrupts = SignalState::await_signals()?;
-    let read: Vec<_> = args.files.iter().map(|file| ("the file", Some(file.as_path()))).collect();
+    let read: Vec<_> = args.files.iter().map(|file| ("the file", file.as_path())).collect();
     let exports = ExportFiles::at(exports, &read, &interrupts.temporaries)?;
     let summary = StepSummary::of(args.github)?;
     let [(base_name, base), (new_name, new)] = sides(args)?;
@@ -49,11 +49,9 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
     exports.write_findings(&findings, &TextOptions::default())?;
     study::print(&findings, format)?;
     let gate = study::gate(&comparison, args.fail_on);
-    if let Some(summary) = summary {
-        let annotation = Annotation::of_comparison(&comparison, gate);
-        let markdown = |out: &mut Vec<u8>| markdown::write_report(&findings.report(), out);
-        summary.publish(markdown, vec![annotation], format == exporters::TEXT)?;
-    }
+    let annotation = Annotation::of_comparison(&comparison, gate);
+    let markdown = |out: &mut Vec<u8>| markdown::write_report(&findings.report(), out);
+    summary.publish(markdown, vec![annotation], format == exporters::TEXT)?;
     study::report_gate(&comparison, gate);
     Ok(exit::of_comparison(gate))
 }
@@ -81,16 +79,15 @@ fn of_patterns(flag: &str, patterns: &[String]) -> Result<ComparedSide> {
         }
         paths.extend(found);
     }
-    let paths: Vec<&PathBuf> = paths.iter().collect();
     of_files(patterns.join(" "), &paths)
 }
 
-fn of_files(name: String, paths: &[&PathBuf]) -> Result<ComparedSide> {
+fn of_files(name: String, paths: &[impl AsRef<Path>]) -> Result<ComparedSide> {
     let mut runs = Vec::new();
     for path in paths {
-        runs.extend(
-            documents(path).with_context(|| format!("{} cannot be compared", shown(path)))?,
-        );
+        let path = path.as_ref();
+        let found = documents(path);
+        runs.extend(found.with_context(|| format!("{} cannot be compared", shown(path)))?);
     }
     Ok((name, runs))
 }

@@ -1,19 +1,17 @@
 //! `weir history`: lists, prints, tags and removes saved runs, and prints their trend.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Error, Result};
-use weir_history::{Filter, History, HistoryError, Layout, List, Trend};
+use weir_history::{Filter, History, HistoryError, Layout, List, Name, Selector, Tag, Trend};
 use weir_report::annotation::AnnotationLevel;
 use weir_report::text::Bars;
 use weir_report::{Annotation, Findings, TextOptions, exporters};
 
 use crate::args::PrintForm;
-use crate::args::history::{
-    AddArgs, HistoryArgs, HistoryCommand, ListArgs, RemoveArgs, ShowArgs, TagArgs, TrendArgs,
-};
+use crate::args::history::{HistoryArgs, HistoryCommand, ListArgs, ShowArgs, TrendArgs};
 use crate::args::result::check_assertions;
 use crate::commands::run::print;
 use crate::commands::study;
@@ -21,7 +19,7 @@ use crate::github::StepSummary;
 use crate::history::location;
 use crate::interrupts::SignalState;
 use crate::output::{Export, ExportFiles, Outputs};
-use crate::screen::OutputAbilities;
+use crate::screen::on_stdout;
 use crate::terminal::{self, shown};
 
 /// Carries out an action on the history.
@@ -34,9 +32,11 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<ExitCode> {
         HistoryCommand::List(list) => print_list(list, &path, args.history.is_some())?,
         HistoryCommand::Show(args) => show(args, &History::open(&path)?)?,
         HistoryCommand::Trend(args) => trend(args, &History::open(&path)?)?,
-        HistoryCommand::Tag(args) => tag(args, &mut History::open(&path)?)?,
-        HistoryCommand::Add(args) => add(args, &path)?,
-        HistoryCommand::Remove(args) => remove(args, &mut History::open(&path)?)?,
+        HistoryCommand::Tag { run, tags, remove } => {
+            tag(run, tags, !remove, &mut History::open(&path)?)?;
+        }
+        HistoryCommand::Add { name, files, tags } => add(name, files, tags, &path)?,
+        HistoryCommand::Remove { ids } => remove(ids, &mut History::open(&path)?)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -88,7 +88,6 @@ fn trend(args: &TrendArgs, history: &History) -> Result<()> {
     } else {
         study::print(&findings, format)?;
     }
-    let Some(summary) = summary else { return Ok(()) };
     let annotations = trend.recent_changes(rows).into_iter().map(|change| {
         let level =
             if change.is_worse { AnnotationLevel::Warning } else { AnnotationLevel::Notice };
@@ -99,9 +98,9 @@ fn trend(args: &TrendArgs, history: &History) -> Result<()> {
     Ok(summary.publish(markdown, annotations.collect(), format == exporters::TEXT)?)
 }
 
-fn tag(args: &TagArgs, history: &mut History) -> Result<()> {
-    let entry = history.newest(&args.run)?;
-    let entry = history.tag(entry.id, &args.tags, !args.remove)?;
+fn tag(run: &Selector, tags: &[Tag], is_added: bool, history: &mut History) -> Result<()> {
+    let entry = history.newest(run)?;
+    let entry = history.tag(entry.id, tags, is_added)?;
     let tags = match entry.tags.is_empty() {
         true => "no tags".to_owned(),
         false => format!("tags {}", entry.tags.join(" ")),
@@ -109,27 +108,26 @@ fn tag(args: &TagArgs, history: &mut History) -> Result<()> {
     print_text(&format!("{} #{}: {tags}\n", entry.name, entry.id))
 }
 
-fn add(args: &AddArgs, path: &Path) -> Result<()> {
+fn add(name: &Name, files: &[PathBuf], tags: &[Tag], path: &Path) -> Result<()> {
     let mut history = History::create(path)?;
-    for file in &args.files {
-        let document = weir_verdict::load(file);
-        let document = document.with_context(|| format!("{} cannot be saved", shown(file)))?;
-        let saved = history.save(&args.name, &args.tags, &document);
-        let id = saved.with_context(|| format!("{} cannot be saved", shown(file)))?;
-        print_text(&format!("saved as {} #{id}\n", args.name))?;
+    for file in files {
+        let text = || format!("{} cannot be saved", shown(file));
+        let document = weir_verdict::load(file).with_context(text)?;
+        let id = history.save(name, tags, &document).with_context(text)?;
+        print_text(&format!("saved as {name} #{id}\n"))?;
     }
     Ok(())
 }
 
-fn remove(args: &RemoveArgs, history: &mut History) -> Result<()> {
-    history.remove(&args.ids)?;
-    let ids: Vec<String> = args.ids.iter().map(|id| format!("#{id}")).collect();
+fn remove(ids: &[i64], history: &mut History) -> Result<()> {
+    history.remove(ids)?;
+    let ids: Vec<String> = ids.iter().map(|id| format!("#{id}")).collect();
     print_text(&format!("removed {}\n", ids.join(" ")))
 }
 
 /// The page of standard output. Only a terminal limits the length of lines.
 fn layout() -> Layout {
-    let screen = OutputAbilities::of_stdout();
+    let screen = on_stdout(TextOptions::default());
     Layout {
         width: terminal::is_stdout_terminal().then_some(screen.width),
         has_blocks: screen.histogram == Some(Bars::Blocks),

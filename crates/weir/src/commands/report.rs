@@ -1,7 +1,7 @@
 //! `weir report`: prints the report of a document again, of the parts of a run merged, or of a
 //! study.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Error, Result, bail};
@@ -24,8 +24,7 @@ use crate::terminal::shown;
 /// When a document cannot be read, or several do not belong together.
 pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
     let interrupts = SignalState::await_signals()?;
-    let read = args.files.iter().map(|file| ("the document", Some(file.as_path())));
-    let read: Vec<_> = read.collect();
+    let read: Vec<_> = args.files.iter().map(|file| ("the document", file.as_path())).collect();
     let exports = ExportFiles::at(args.exports(), &read, &interrupts.temporaries)?;
     if let [file] = &args.files[..]
         && let Some(study) = study_in(file)
@@ -33,13 +32,10 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
         return report_study(args, &study, exports);
     }
     let summary = StepSummary::of(args.github)?;
-    let mut documents = args
-        .files
-        .iter()
-        .map(|path| {
-            weir_verdict::load(path).with_context(|| format!("{} cannot be reported", shown(path)))
-        })
-        .collect::<Result<Vec<_>>>()?;
+    let load = |path: &PathBuf| {
+        weir_verdict::load(path).with_context(|| format!("{} cannot be reported", shown(path)))
+    };
+    let mut documents = args.files.iter().map(load).collect::<Result<Vec<_>>>()?;
     let mut document = match &documents[..] {
         [whole] if whole.plan.part.is_none() => documents.swap_remove(0),
         // A single part is reported as a run that lacks the others.
@@ -52,8 +48,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
         .map_err(Error::msg)?;
     exports.write(&document, &args.form().options)?;
     print(&document, &args.form())?;
-    let is_refused = exit::is_refused(&document, args.strict);
-    publish(summary.as_ref(), &document, &args.form(), is_refused)?;
+    publish(&summary, &document, &args.form(), args.strict)?;
     print_failure(&document, args.strict);
     Ok(exit::of_document(&document, args.strict))
 }
@@ -74,6 +69,6 @@ fn report_study(args: &ReportArgs, study: &Study, files: ExportFiles) -> Result<
     study::check_formats(&findings, format, &args.exports())?;
     files.write_findings(&findings, &args.form().options)?;
     study::print(&findings, format)?;
-    summary.map_or(Ok(()), |summary| study::publish(&summary, study, format, None))?;
+    study::publish(&summary, study, format, None)?;
     Ok(ExitCode::SUCCESS)
 }

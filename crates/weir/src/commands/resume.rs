@@ -28,12 +28,11 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
     StepSummary::of(args.github)?;
     let mut study = load(&args.file)?;
     let new = args.output.documents().next();
-    let at_end = args.output.at_end();
     let settings = StudySettings {
         output: new.or(Some(&args.file)),
         resumed: Some(&args.file),
         force: args.force,
-        exports: all_exports(&args.exports, at_end, None),
+        exports: all_exports(&args.exports, args.output.at_end(), None),
         format: args.output.format(args.format),
         quiet: args.quiet,
         github: args.github,

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::{fs, io};
 
 use anyhow::{Context, Result, bail};
-use weir_report::{Annotation, TextOptions, exporters, markdown};
+use weir_report::{Annotation, TextOptions, exporters, json, markdown};
 use weir_result::document::Grade;
 use weir_result::study::Hooks;
 use weir_result::{AssertionResult, Document};
@@ -22,10 +22,8 @@ use crate::history::Saving;
 use crate::interrupts::SignalState;
 use crate::live::Lines;
 use crate::observers::Observers;
-use crate::output::{
-    ExportFiles, Outputs, ResultFile, RowsFile, Temporaries, check_distinct, is_stdout,
-};
-use crate::screen::OutputAbilities;
+use crate::output::{ExportFiles, Outputs, ResultFile, Temporaries, check_distinct, is_stdout};
+use crate::screen::on_stdout;
 use crate::terminal::{self, shown};
 use crate::{exit, runner};
 
@@ -52,7 +50,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         return terminal::print_json(serde_json::to_string_pretty(prepared.plan()))
             .map(|()| ExitCode::SUCCESS);
     }
-    carry_out(&args.result, prepared, summary.as_ref(), &mut observers)
+    carry_out(&args.result, prepared, &summary, &mut observers)
 }
 
 /// Reads the specification of `--spec`, and adds the values that the flags give.
@@ -105,14 +103,14 @@ fn check_body(spec: &RunSpec, is_allowed: bool) -> Result<()> {
 pub(crate) fn carry_out(
     args: &ResultArgs,
     prepared: Box<dyn PreparedRun>,
-    summary: Option<&StepSummary>,
+    summary: &StepSummary,
     observers: &mut Observers,
 ) -> Result<ExitCode> {
     let interrupts = SignalState::await_signals()?;
     let files = Files::at(args, &interrupts.temporaries)?;
     let saving = Saving::of(&args.output.saved, args.output.quiet)?;
     observers.start()?;
-    let mut raw = files.rows.as_ref().map(|rows| rows.begin(RawOutput::of_run)).transpose()?;
+    let mut raw = files.rows.as_ref().map(|rows| rows.begin_rows(RawOutput::of_run)).transpose()?;
     let finished = prepared.run(&interrupts.runs, raw.as_mut(), &mut observers.all)?;
     let rows = raw.map_or(Ok(()), RawOutput::finish);
     let lines = observers.lines.as_ref();
@@ -128,7 +126,7 @@ fn report(
     args: &ResultArgs,
     (mut finished, rows): (Finished, io::Result<()>),
     files: Files,
-    (summary, saving, lines): (Option<&StepSummary>, Option<&Saving>, Option<&Lines>),
+    (summary, saving, lines): (&StepSummary, Option<&Saving>, Option<&Lines>),
 ) -> Result<ExitCode> {
     let (verdict, strict) = (&args.verdict, args.verdict.strict);
     finished.document.assertions =
@@ -142,8 +140,7 @@ fn report(
         None if args.is_silent() => Ok(()),
         None => print(&finished.document, &args.form()),
     };
-    let is_refused = exit::is_refused(&finished.document, strict);
-    let published = publish(summary, &finished.document, &args.form(), is_refused);
+    let published = publish(summary, &finished.document, &args.form(), strict);
     // Last, so that a history that cannot be written costs neither file nor report.
     let saved = saving.map_or(Ok(()), |saving| saving.save(&finished.document, None));
     written.and(shown).and(published).and(saved)?;
@@ -177,8 +174,8 @@ fn print_errors(finished: &Finished, strict: Option<Grade>) {
 
 /// Prints the failure of a document, if there is one.
 pub(crate) fn print_failure(document: &Document, strict: Option<Grade>) {
-    if let Some(failure) = exit::failure(document, strict) {
-        terminal::eprint_line(format_args!("error: {}", failure.text));
+    if let Some((_, text)) = exit::failure(document, strict) {
+        terminal::eprint_line(format_args!("error: {text}"));
     }
 }
 
@@ -195,7 +192,7 @@ pub(crate) fn print_script_failures(finished: &Finished) {
 /// The files that are written during and after the run.
 struct Files {
     documents: Vec<ResultFile>,
-    rows: Option<RowsFile>,
+    rows: Option<ResultFile>,
     exports: ExportFiles,
 }
 
@@ -203,13 +200,12 @@ impl Files {
     /// Prepares the files that the flags name, which must be distinct.
     fn at(args: &ResultArgs, temporaries: &Temporaries) -> Result<Files> {
         let documents = args.document_places().map(|path| ("--output", path));
-        let others: Vec<_> =
-            documents.chain(args.rows()).map(|(flag, path)| (flag, Some(path))).collect();
+        let others: Vec<_> = documents.chain(args.rows()).collect();
         check_distinct(&others)?;
         let exports = ExportFiles::at(args.exports(), &others, temporaries)?;
         let at = |path: &Path| ResultFile::at("--output", path, temporaries);
         let documents = args.output.files.documents().map(at).collect::<Result<_>>()?;
-        let rows = args.rows().map(|(flag, path)| RowsFile::at(flag, path, temporaries));
+        let rows = args.rows().map(|(flag, path)| ResultFile::at(flag, path, temporaries));
         Ok(Files { documents, rows: rows.transpose()?, exports })
     }
 
@@ -225,11 +221,8 @@ impl Files {
             // The document names no file that is not there.
             document.raw.clear();
         }
-        let written = self
-            .documents
-            .into_iter()
-            .map(|file| file.write(|mut out| weir_report::json::write(document, &mut out)));
-        let written = written.fold(Ok(()), Result::and);
+        let write = |file: ResultFile| file.write(|mut out| json::write(document, &mut out));
+        let written = self.documents.into_iter().map(write).fold(Ok(()), Result::and);
         rows.and(written).and(self.exports.write(document, options))
     }
 }
@@ -239,22 +232,21 @@ impl Files {
 /// # Errors
 /// When standard output cannot be written.
 pub(crate) fn print(document: &Document, form: &PrintForm) -> Result<(), NotWritten> {
-    let OutputAbilities { colour, width, histogram } = OutputAbilities::of_stdout();
-    let options = TextOptions { colour, width, histogram, ..form.options };
+    let options = on_stdout(form.options);
     terminal::print(|out| form.format.write(document, &options, out))
 }
 
-/// Publishes a document in the step's summary, if there is one.
+/// Publishes a document in the step's summary, if that is wanted.
 ///
 /// # Errors
 /// When it cannot be written.
 pub(crate) fn publish(
-    summary: Option<&StepSummary>,
+    summary: &StepSummary,
     document: &Document,
     form: &PrintForm,
-    is_refused: bool,
+    strict: Option<Grade>,
 ) -> Result<(), NotWritten> {
-    let Some(summary) = summary else { return Ok(()) };
+    let is_refused = exit::is_refused(document, strict);
     let annotations = Annotation::of_run(document, form.options.verdict, is_refused);
     summary.publish(
         |out| markdown::write(document, &form.options, out),

@@ -126,6 +126,7 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
     };
     let window_bytes = args.closing.h2_window.map(u32::try_from).transpose();
     let window_bytes = window_bytes.ok().context("--h2-window is too large: at most 2Gi-1")?;
+    let log_max = usize::try_from(args.log.log_max).unwrap_or(usize::MAX);
     let options = ServeOptions {
         listen,
         threads: args.server.threads,
@@ -156,14 +157,8 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
             stalls: args.faults.stall.clone(),
             faults: args.faults.fault.clone(),
             stamps: args.response.stamps,
-            arrivals_max: match args.log.log {
-                // The threads share the capacity of the log.
-                Some(_) => {
-                    usize::try_from(args.log.log_max).unwrap_or(usize::MAX)
-                        / args.server.threads.max(1)
-                }
-                None => 0,
-            },
+            // The threads share the capacity of the log.
+            arrivals_max: args.log.log.as_ref().map_or(0, |_| log_max / args.server.threads.max(1)),
         },
     };
     options.check()?;

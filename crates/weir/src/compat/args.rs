@@ -4,6 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
+use weir_report::dialect::{Head, OptionalBlocks};
 use weir_runner::{REDACTED, credentials};
 
 use super::Dialect;
@@ -15,32 +16,21 @@ use crate::terminal::shown;
 
 /// The result of parsing a command line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Parsed {
-    /// A load to run.
-    Run {
-        /// Arguments of the load.
-        args: CompatArgs,
-        /// Text to print before the load: the version, if requested.
-        stdout: String,
-    },
-    /// Nothing to run.
-    Stop {
-        /// Text for standard output.
-        stdout: String,
-        /// Error message for standard error.
-        stderr: String,
-    },
+pub(crate) struct Parsed {
+    /// Text for standard output: the version, if requested, and the usage if there is no load.
+    pub(crate) stdout: String,
+    /// Arguments of the load; or the error message, which is empty if the usage alone is printed.
+    pub(crate) args: Result<CompatArgs, String>,
 }
 
 /// The arguments of a load, in the terms of wrk and wrk2.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CompatArgs {
-    /// `-t`: worker threads, at least 1.
-    pub(crate) threads: u64,
-    /// `-c`: connections over all threads, at least one for each.
-    pub(crate) connections: u64,
-    /// `-d`: duration in seconds, at least 1; its nanoseconds fit 64 bits.
-    pub(crate) duration_s: u64,
+    /// `-t`, `-c`, `-d` and the URL: at least one thread, one connection for each, and one second,
+    /// whose nanoseconds fit 64 bits. The URL has a scheme and a host.
+    pub(crate) head: Head,
+    /// `-L`, `-U`, which implies it, and `-r` of DeathStarBench's wrk2.
+    pub(crate) blocks: OptionalBlocks,
     /// `-T`: timeout in milliseconds; whole seconds, at least 1000, and its nanoseconds fit 64
     /// bits.
     pub(crate) timeout_ms: u64,
@@ -49,21 +39,13 @@ pub(crate) struct CompatArgs {
     pub(crate) rate: Option<u64>,
     /// `-D`: distribution of arrivals.
     pub(crate) arrivals: ArrivalsChoice,
-    /// True with `-r` of DeathStarBench's wrk2, which adds the requests sent to the report.
-    pub(crate) shows_sent: bool,
     /// `-s`: file of the script.
     pub(crate) script: Option<PathBuf>,
     /// `-H`: names and values. No two names are spelled the same, but they may differ in case
     /// alone.
     pub(crate) headers: Vec<(String, String)>,
-    /// True with `-L`.
-    pub(crate) latency: bool,
-    /// True with `-U`, which sets `latency` too.
-    pub(crate) uncorrected: bool,
     /// True with `-B`: latencies are measured for batches.
     pub(crate) batch: bool,
-    /// URL as typed; it has a scheme and a host.
-    pub(crate) url: String,
     /// The words that follow the URL, for the script.
     pub(crate) script_args: Vec<String>,
 }
@@ -71,43 +53,20 @@ pub(crate) struct CompatArgs {
 /// Parses a command line. `argv` is the program's name, with which error messages begin, and the
 /// words after it.
 pub(crate) fn parse(dialect: Dialect, argv: &[OsString]) -> Parsed {
-    let (program, words) = argv.split_first().map_or((OsStr::new(""), argv), |(p, w)| (p, w));
     let mut stdout = String::new();
-    match read(dialect, words, &mut stdout) {
-        Ok(args) => Parsed::Run { args, stdout },
-        Err(refusal) => {
-            stdout.push_str(&usage(dialect));
-            let stderr = match refusal {
-                Refusal::Usage => String::new(),
-                Refusal::Option(Complaint { text, unknown }) => {
-                    let hint = unknown.and_then(|unknown| hint(dialect, &unknown));
-                    let hint = hint.map_or(String::new(), |hint| format!("{hint}\n"));
-                    format!("{}: {text}\n{hint}", shown(program))
-                }
-                Refusal::Value(complaint) => format!("{complaint}\n"),
-            };
-            Parsed::Stop { stdout, stderr }
-        }
+    let args = read(dialect, argv, &mut stdout);
+    if args.is_err() {
+        stdout += &usage(dialect);
     }
-}
-
-/// The reason that there is nothing to run.
-enum Refusal {
-    /// The usage alone is printed.
-    Usage,
-    /// An error in an option, found by getopt.
-    Option(Complaint),
-    /// An error in a value.
-    Value(String),
+    Parsed { stdout, args }
 }
 
 /// Checks in the order of wrk and reports the first error: options, then the URL, then
 /// combinations.
-fn read(dialect: Dialect, words: &[OsString], stdout: &mut String) -> Result<CompatArgs, Refusal> {
+fn read(dialect: Dialect, argv: &[OsString], stdout: &mut String) -> Result<CompatArgs, String> {
+    let (program, words) = argv.split_first().map_or((OsStr::new(""), argv), |(p, w)| (p, w));
     let mut args = CompatArgs {
-        threads: 2,
-        connections: 10,
-        duration_s: 10,
+        head: Head { threads: 2, connections: 10, duration_s: 10, ..Head::default() },
         timeout_ms: 2000,
         ..CompatArgs::default()
     };
@@ -115,87 +74,94 @@ fn read(dialect: Dialect, words: &[OsString], stdout: &mut String) -> Result<Com
     let specs = specs(dialect);
     let mut options = Options::of(words, &specs);
     for option in options.by_ref() {
-        let (letter, value) = option.map_err(Refusal::Option)?;
+        let (letter, value) = option.map_err(|error| in_words(dialect, program, error))?;
         match letter {
-            'c' => args.connections = number("connections", value)?,
-            'd' => args.duration_s = seconds("duration", value)?,
-            't' => args.threads = number("threads", value)?,
+            'c' => args.head.connections = number("connections", value)?,
+            'd' => args.head.duration_s = seconds("duration", value)?,
+            't' => args.head.threads = number("threads", value)?,
             's' => args.script = Some(PathBuf::from(value)),
             'H' => add_header(&mut args.headers, value)?,
-            'L' => args.latency = true,
-            'U' => (args.uncorrected, args.latency) = (true, true),
+            'L' => args.blocks.latency = true,
+            'U' => (args.blocks.uncorrected, args.blocks.latency) = (true, true),
             'B' => args.batch = true,
             'T' => args.timeout_ms = seconds("timeout", value)? * 1000,
             'v' => stdout.push_str(&version(dialect)),
             'R' => args.rate = Some(number("rate", value)?),
             'D' => args.arrivals = arrivals(value)?,
             'S' => is_separate = true,
-            'r' if dialect == Dialect::Wrk2 => args.shows_sent = true,
+            'r' if dialect == Dialect::Wrk2 => args.blocks.sent = true,
             // Help, which wrk prints for -r too.
-            _ => return Err(Refusal::Usage),
+            _ => return Err(String::new()),
         }
     }
     let mut operands = options.operands.into_iter();
-    let url = operands.next().ok_or(Refusal::Usage)?;
+    let url = operands.next().ok_or_else(String::new)?;
     // Checked only now, because a repeated flag replaces its earlier value.
-    positive("threads", args.threads)?;
-    positive("duration", args.duration_s)?;
+    positive("threads", args.head.threads)?;
+    positive("duration", args.head.duration_s)?;
     positive("timeout", args.timeout_ms)?;
-    args.url = valid_url(url)?;
+    args.head.url = valid_url(url)?;
     args.script_args = operands.map(script_arg).collect::<Result<_, _>>()?;
     if let (true, Some(other)) = (is_separate, args.script_args.first())
         && has_scheme_and_host(other)
     {
         let other = credentials::without_any_userinfo(other);
         let complaint = format!("invalid --separate: {other} is a second URL; run wrk2 per URL");
-        return Err(Refusal::Value(complaint));
+        return Err(complaint);
     }
-    if args.connections < args.threads {
-        return Err(Refusal::Value("number of connections must be >= threads".to_owned()));
+    if args.head.connections < args.head.threads {
+        return Err("number of connections must be >= threads".to_owned());
     }
     if dialect == Dialect::Wrk2 && args.rate.unwrap_or(0) == 0 {
         let complaint = "Throughput MUST be specified with the --rate or -R option";
-        return Err(Refusal::Value(complaint.to_owned()));
+        return Err(complaint.to_owned());
     }
     Ok(args)
 }
 
 /// The version in one line, with the name of the tool that weir replaces.
+/// An error in an option, and the hint if another tool or dialect has the option.
+fn in_words(dialect: Dialect, program: &OsStr, Complaint { text, unknown }: Complaint) -> String {
+    let hint = unknown.and_then(|unknown| hint(dialect, &unknown));
+    let hint = hint.map_or(String::new(), |hint| format!("\n{hint}"));
+    format!("{}: {text}{hint}", shown(program))
+}
+
 fn version(dialect: Dialect) -> String {
     format!("weir {} [{dialect}] Copyright (C) the weir authors\n", env!("CARGO_PKG_VERSION"))
 }
 
-fn number(name: &str, value: &OsStr) -> Result<u64, Refusal> {
+fn number(name: &str, value: &OsStr) -> Result<u64, String> {
     value.to_str().and_then(numbers::count).ok_or_else(|| wrong(name, value, "10, 10k, 2M"))
 }
 
-fn seconds(name: &str, value: &OsStr) -> Result<u64, Refusal> {
+fn seconds(name: &str, value: &OsStr) -> Result<u64, String> {
     value.to_str().and_then(numbers::seconds).ok_or_else(|| wrong(name, value, "30, 30s, 2m, 1h"))
 }
 
 /// The error for an invalid value. wrk prints only its usage here; this message names the wrong
 /// flag.
-fn wrong(name: &str, value: &OsStr, examples: &str) -> Refusal {
+fn wrong(name: &str, value: &OsStr, examples: &str) -> String {
     let value = shown(value);
-    Refusal::Value(format!("invalid --{name}: {value} (these are valid: {examples})"))
+    format!("invalid --{name}: {value} (these are valid: {examples})")
 }
 
 /// `-D` of DeathStarBench's wrk2.
-fn arrivals(value: &OsStr) -> Result<ArrivalsChoice, Refusal> {
+fn arrivals(value: &OsStr) -> Result<ArrivalsChoice, String> {
     match value.to_str() {
         Some("fixed") => Ok(ArrivalsChoice::Uniform),
         Some("exp") => Ok(ArrivalsChoice::Poisson),
         Some(law @ ("norm" | "zipf")) => {
             let complaint = format!("invalid --dist: {law} is not supported; use fixed or exp");
-            Err(Refusal::Value(complaint))
+            Err(complaint)
         }
         _ => Err(wrong("dist", value, "fixed, exp")),
     }
 }
 
-fn positive(name: &str, number: u64) -> Result<(), Refusal> {
+fn positive(name: &str, number: u64) -> Result<(), String> {
     match number {
-        0 => Err(Refusal::Value(format!("invalid --{name}: it must be > 0"))),
+        0 => Err(format!("invalid --{name}: it must be > 0")),
         _ => Ok(()),
     }
 }
@@ -203,10 +169,10 @@ fn positive(name: &str, number: u64) -> Result<(), Refusal> {
 /// Adds a header; a repeated name replaces its earlier value. Names are case-sensitive, because
 /// they are keys of a table in scripts. Host is the exception: RFC 9112 §3.2 forbids a request with
 /// two Host fields.
-fn add_header(headers: &mut Vec<(String, String)>, line: &OsStr) -> Result<(), Refusal> {
+fn add_header(headers: &mut Vec<(String, String)>, line: &OsStr) -> Result<(), String> {
     let wrong = || {
         let line = without_value(&shown(line));
-        Refusal::Value(format!("invalid header: {line} (write \"Name: value\")"))
+        format!("invalid header: {line} (write \"Name: value\")")
     };
     let (name, value) = line.to_str().and_then(|line| line.split_once(':')).ok_or_else(wrong)?;
     if name.is_empty() {
@@ -229,12 +195,12 @@ fn without_value(line: &str) -> String {
     }
 }
 
-fn valid_url(word: &OsStr) -> Result<String, Refusal> {
+fn valid_url(word: &OsStr) -> Result<String, String> {
     match word.to_str() {
         Some(url) if has_scheme_and_host(url) => Ok(url.to_owned()),
         _ => {
             let url = credentials::without_any_userinfo(&shown(word));
-            Err(Refusal::Value(format!("invalid URL: {url}")))
+            Err(format!("invalid URL: {url}"))
         }
     }
 }
@@ -258,8 +224,8 @@ fn has_scheme_and_host(url: &str) -> bool {
 
 /// Converts a word for the script. A word that is not UTF-8 is refused: the script would get
 /// another one and measure something else.
-fn script_arg(word: &OsStr) -> Result<String, Refusal> {
-    let wrong = || Refusal::Value(format!("invalid argument: {} (no UTF-8)", shown(word)));
+fn script_arg(word: &OsStr) -> Result<String, String> {
+    let wrong = || format!("invalid argument: {} (no UTF-8)", shown(word));
     word.to_str().map(str::to_owned).ok_or_else(wrong)
 }
 

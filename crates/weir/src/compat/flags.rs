@@ -1,8 +1,6 @@
 //! The flags of wrk and of wrk2, and the usage text that lists them. What a flag does with its
 //! value is not known here.
 
-use std::fmt::Write;
-
 use super::Dialect;
 use super::getopt::Spec;
 
@@ -72,8 +70,7 @@ pub(super) fn usage(dialect: Dialect) -> String {
     for (short, long, value, help) in FLAGS {
         if knows(dialect, short) {
             let value = if value.is_empty() { String::new() } else { format!("<{value}>") };
-            writeln!(text, "    -{short}, --{long:<13} {value:3}  {help}")
-                .expect("a string takes all that is written");
+            text += &format!("    -{short}, --{long:<13} {value:3}  {help}\n");
         }
     }
     text.push_str(

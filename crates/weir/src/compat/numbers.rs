@@ -9,16 +9,9 @@ const SECONDS_MAX: u64 = u64::MAX / 1_000_000_000;
 /// before. `None` if it is no such number or does not fit 64 bits.
 pub(super) fn count(text: &str) -> Option<u64> {
     let (digits, unit) = split(text)?;
-    let scale = match unit.to_ascii_lowercase().as_str() {
-        "" => 1,
-        "k" => 1_000,
-        "m" => 1_000_000,
-        "g" => 1_000_000_000,
-        "t" => 1_000_000_000_000,
-        "p" => 1_000_000_000_000_000,
-        _ => return None,
-    };
-    digits.checked_mul(scale)
+    let mut powers = (0..).zip(["", "k", "m", "g", "t", "p"]);
+    let (power, _) = powers.find(|(_, known)| unit.eq_ignore_ascii_case(known))?;
+    digits.checked_mul(1_000_u64.pow(power))
 }
 
 /// Parses a time in whole seconds: digits and then, in either case, s, m or h; seconds without one.

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
-use weir_report::dialect::{self, Head, OptionalBlocks};
+use weir_report::dialect::{self, Head};
 use weir_report::text::{self, TextOptions};
-use weir_result::{Header, Histogram, Interval, Plan, Rate};
+use weir_result::{Histogram, Interval, Plan, Rate};
 use weir_runner::{
     CheckSpec, CompatSpec, EngineSpec, Finished, HttpChoice, HttpSpec, InputFile, LoadSpec,
     Observer, Phase, RequestSpec, RunSpec, Runner, ScriptSpec, TlsSpec, Warmup, WitnessChoice,
@@ -18,6 +18,7 @@ use weir_runner::{
 use super::Dialect;
 use super::args::CompatArgs;
 use crate::args::load::model;
+use crate::args::request::header;
 use crate::commands::run::print_script_failures;
 use crate::errors::NotWritten;
 use crate::interrupts::SignalState;
@@ -59,17 +60,12 @@ fn report(
     file: Option<ResultFile>,
     is_judged: bool,
 ) -> Result<ExitCode> {
-    let lines = OptionalBlocks {
-        latency: args.latency,
-        uncorrected: args.uncorrected,
-        sent: args.shows_sent,
-    };
     if let Some(figures) = &finished.figures {
-        print(|out| dialect::write_results(dialect, figures, &lines, out))?;
+        print(|out| dialect::write_results(dialect, figures, &args.blocks, out))?;
     }
     let reported = file.map_or(Ok(()), |file| {
-        let options =
-            TextOptions { spectrum: args.latency, verdict: is_judged, ..TextOptions::default() };
+        let (spectrum, verdict) = (args.blocks.latency, is_judged);
+        let options = TextOptions { spectrum, verdict, ..TextOptions::default() };
         file.write(|mut out| text::write(&finished.document, &options, &mut out))
     });
     print_script_failures(&finished);
@@ -99,14 +95,11 @@ pub(super) fn spec(
     };
     // wrk's scripts set the length by the body, and none is sent here without a script.
     let headers = args.headers.iter().filter(|(name, _)| name != "Content-Length");
-    let header = |(name, value): &(String, String)| Header {
-        name: name.trim().to_owned(),
-        value: value.trim().to_owned(),
-    };
+    let headers = headers.map(|(name, value)| header(name, value)).collect();
     let rate = args.rate.map(|rate| Rate { numerator: rate, denominator: 1 });
     let timeout_ns = args.timeout_ms * 1_000_000;
     let mut spec = RunSpec {
-        request: RequestSpec { headers: headers.map(header).collect(), ..RequestSpec::default() },
+        request: RequestSpec { headers, ..RequestSpec::default() },
         http: HttpSpec { version: HttpChoice::Http11, ..HttpSpec::default() },
         tls: TlsSpec { insecure: true, ..TlsSpec::default() },
         script: args.script.as_ref().map(|file| ScriptSpec {
@@ -116,20 +109,20 @@ pub(super) fn spec(
         }),
         load: LoadSpec {
             model: model(rate, args.arrivals, None),
-            connections: narrow(args.connections, "--connections")?,
+            connections: narrow(args.head.connections, "--connections")?,
             warmup: Warmup { span_ns: 0, is_auto: false },
-            duration_ns: Some(args.duration_s * SECOND_NS),
+            duration_ns: Some(args.head.duration_s * SECOND_NS),
             timeout_ns,
             connect_timeout_ns: timeout_ns,
             ..LoadSpec::default()
         },
         engine: EngineSpec {
-            threads: Some(narrow(args.threads, "--threads")?),
+            threads: Some(narrow(args.head.threads, "--threads")?),
             ..EngineSpec::default()
         },
         checks: CheckSpec { preflight: false, witness: WitnessChoice::Off, ..CheckSpec::default() },
         compat: Some(CompatSpec { dialect, batch_times: args.batch }),
-        ..RunSpec::new(&args.url)
+        ..RunSpec::new(&args.head.url)
     };
     spec.set_command(argv);
     Ok(spec)
@@ -148,14 +141,12 @@ struct HeadLines {
 
 impl HeadLines {
     fn of(dialect: Dialect, args: &CompatArgs) -> HeadLines {
-        let calibrates = dialect == Dialect::Wrk2 && args.duration_s > CALIBRATION_S;
-        let head = Head {
-            duration_s: args.duration_s,
-            url: args.url.clone(),
-            threads: args.threads,
-            connections: args.connections,
-        };
-        HeadLines { head, so_far: calibrates.then(BTreeMap::new), printed: Ok(()) }
+        let calibrates = dialect == Dialect::Wrk2 && args.head.duration_s > CALIBRATION_S;
+        HeadLines {
+            head: args.head.clone(),
+            so_far: calibrates.then(BTreeMap::new),
+            printed: Ok(()),
+        }
     }
 }
 

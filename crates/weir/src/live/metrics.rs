@@ -91,18 +91,17 @@ fn client(frames: &RecentFrames, page: &mut MetricsPage) {
 
 /// Counters since the begin of the load. They grow once per second.
 fn counters(totals: &Totals, page: &mut MetricsPage) {
-    let single = |name, help, count: u64, page: &mut MetricsPage| {
-        page.single(name, "counter", help, count as f64);
-    };
-    single("weir_live_requests_sent_total", "Requests sent", totals.sent, page);
-    single("weir_live_responses_total", "Complete responses", totals.completed, page);
+    let (sent, completed) = (totals.sent as f64, totals.completed as f64);
+    page.single("weir_live_requests_sent_total", "counter", "Requests sent", sent);
+    page.single("weir_live_responses_total", "counter", "Complete responses", completed);
     let help = "Requests without success, by their outcome; bad responses are complete ones";
     page.family("weir_live_failures_total", "counter", help);
     for (kind, count) in totals.failures() {
         page.sample("weir_live_failures_total", &[("kind", kind)], count as f64);
     }
     let help = "Bytes received, heads included";
-    single("weir_live_received_bytes_total", help, totals.bytes_received, page);
+    let received = totals.bytes_received as f64;
+    page.single("weir_live_received_bytes_total", "counter", help, received);
 }
 
 #[cfg(test)]

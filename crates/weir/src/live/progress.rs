@@ -44,7 +44,7 @@ impl Observer for Progress {
     }
 
     fn warning(&mut self, warning: &Note) {
-        terminal::eprint_line(format_args!("warning: {}", warning.text));
+        terminal::warn(&warning.text);
     }
 
     fn phase(&mut self, phase: Phase, plan: &Plan) {

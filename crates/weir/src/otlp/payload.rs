@@ -18,26 +18,21 @@ const CUMULATIVE: u32 = 2;
 
 const NS_PER_S: f64 = 1e9;
 
-/// Identity of this process, as its metrics have it: two of them must not be one series.
-#[derive(Clone, Debug)]
-pub(super) struct Instance(String);
-
-impl Instance {
-    /// Returns the identity, of the time and the process.
-    pub(super) fn new() -> Instance {
-        Instance(format!("{:x}-{:x}", unix_ns(SystemTime::now()), process::id()))
-    }
+/// Returns the identity of this process, of the time and the process: its metrics and those of
+/// another must not be one series.
+pub(super) fn instance() -> String {
+    format!("{:x}-{:x}", unix_ns(SystemTime::now()), process::id())
 }
 
 /// Builds the request; `None` before the load, when there is nothing to count.
-pub(super) fn request(totals: &Totals, instance: &Instance, now: SystemTime) -> Option<Value> {
+pub(super) fn request(totals: &Totals, instance: &str, now: SystemTime) -> Option<Value> {
     let (plan, began) = totals.load.as_ref()?;
     let times = Times { start: unix_ns(*began).to_string(), now: unix_ns(now).to_string() };
     let version = env!("CARGO_PKG_VERSION");
     let resource = [
         text("service.name", "weir"),
         text("service.version", version),
-        text("service.instance.id", &instance.0),
+        text("service.instance.id", instance),
         text("url.full", &printable(&plan.url)),
         text("http.request.method", &printable(&plan.request.method)),
     ];
@@ -51,48 +46,56 @@ pub(super) fn request(totals: &Totals, instance: &Instance, now: SystemTime) -> 
 }
 
 fn metrics(totals: &Totals, plan: &Plan, times: &Times) -> Vec<Value> {
-    let counter = |count| MetricData::Counter(vec![times.count(count)]);
-    let state = |count| MetricData::UpDown(vec![times.count(count)]);
+    let counter = |count| sum(vec![times.count(count)], true);
+    let state = |count| sum(vec![times.count(count)], false);
+    let gauge = |value| ("gauge", json!({ "dataPoints": [times.at_now(value)] }));
     let frame = &totals.frames.latest;
     let (backlog, open) = (state(frame.backlog), state(frame.open_connections));
+    let in_flight = state(frame.in_flight);
     let failed = "Requests without success; bad responses are complete ones";
-    let failures = MetricData::Counter(failures(totals, times));
+    let failures = sum(failures(totals, times), true);
+    let received = "Bytes received, heads included";
     let duration = "Time from the planned send to the response, in a closed loop from the send";
-    let times_taken = MetricData::Histogram(times.histogram(&totals.latency));
+    let times_taken = ("histogram", cumulative(vec![times.histogram(&totals.latency)]));
     let phase = "1 for the present phase of the run, else 0";
-    let planned = MetricData::Gauge(json!({ "asInt": plan.own_connections().to_string() }));
-    let rows = [
-        ("weir.requests.sent", "{request}", "Requests sent", counter(totals.sent)),
-        ("weir.responses", "{response}", "Complete responses", counter(totals.completed)),
-        ("weir.requests.failed", "{request}", failed, failures),
-        ("weir.received", "By", "Bytes received, heads included", counter(totals.bytes_received)),
-        ("weir.response.duration", "s", duration, times_taken),
-        ("weir.requests.in_flight", "{request}", "Requests in flight", state(frame.in_flight)),
-        ("weir.requests.backlog", "{request}", "Requests due and not yet sent", backlog),
-        ("weir.connections.open", "{connection}", "Open connections", open),
-        ("weir.run.phase", "1", phase, MetricData::UpDown(phases(totals, times))),
-        ("weir.plan.connections", "{connection}", "Connections of the plan", planned),
+    let planned = gauge(json!({ "asInt": plan.own_connections().to_string() }));
+    let mut metrics = vec![
+        metric("weir.requests.sent", "{request}", "Requests sent", counter(totals.sent)),
+        metric("weir.responses", "{response}", "Complete responses", counter(totals.completed)),
+        metric("weir.requests.failed", "{request}", failed, failures),
+        metric("weir.received", "By", received, counter(totals.bytes_received)),
+        metric("weir.response.duration", "s", duration, times_taken),
+        metric("weir.requests.in_flight", "{request}", "Requests in flight", in_flight),
+        metric("weir.requests.backlog", "{request}", "Requests due and not yet sent", backlog),
+        metric("weir.connections.open", "{connection}", "Open connections", open),
+        metric("weir.run.phase", "1", phase, sum(phases(totals, times), false)),
+        metric("weir.plan.connections", "{connection}", "Connections of the plan", planned),
     ];
-    let rate = own_rate_rps(plan).map(|rps| {
-        let help = "Planned requests per second";
-        ("weir.plan.rate", "{request}/s", help, MetricData::Gauge(json!({ "asDouble": rps })))
-    });
-    let rows = rows.into_iter().chain(rate).chain(client(&totals.frames));
-    rows.map(|row| metric(row, times)).collect()
+    let rate = own_rate_rps(plan);
+    let rate =
+        rate.map(|rps| ("weir.plan.rate", "{request}/s", "Planned requests per second", rps));
+    let gauges = rate.into_iter().chain(client(&totals.frames));
+    metrics.extend(gauges.map(|(name, unit, help, value)| {
+        metric(name, unit, help, gauge(json!({ "asDouble": value })))
+    }));
+    metrics
 }
 
-/// Figures of the client itself, as far as they are known.
+fn metric(name: &str, unit: &str, help: &str, (kind, data): (&str, Value)) -> Value {
+    json!({ "name": name, "unit": unit, "description": help, kind: data })
+}
+
+/// Figures of the client itself, as far as they are known: name, unit, help and value.
 fn client(
     frames: &RecentFrames,
-) -> impl Iterator<Item = (&'static str, &'static str, &'static str, MetricData)> {
+) -> impl Iterator<Item = (&'static str, &'static str, &'static str, f64)> {
     let names = [
         ("weir.client.send_lag.p99", "s"),
         ("weir.client.overhead", "1"),
         ("weir.client.worker.cpu", "1"),
     ];
-    names.into_iter().zip(client_figures(frames)).filter_map(|((name, unit), (help, value))| {
-        Some((name, unit, help, MetricData::Gauge(json!({ "asDouble": value? }))))
-    })
+    let figures = names.into_iter().zip(client_figures(frames));
+    figures.filter_map(|((name, unit), (help, value))| Some((name, unit, help, value?)))
 }
 
 fn failures(totals: &Totals, times: &Times) -> Vec<Value> {
@@ -108,33 +111,16 @@ fn phases(totals: &Totals, times: &Times) -> Vec<Value> {
     Stage::ALL.into_iter().map(point).collect()
 }
 
-/// Figures of a metric, by their kind.
-enum MetricData {
-    /// Counts that only grow.
-    Counter(Vec<Value>),
-    /// Counts of the present state.
-    UpDown(Vec<Value>),
-    /// A value that adds up to nothing.
-    Gauge(Value),
-    /// Times in buckets.
-    Histogram(Value),
+/// The kind and the data of counts. Those that are monotonic only grow, others are of the present
+/// state.
+fn sum(points: Vec<Value>, is_monotonic: bool) -> (&'static str, Value) {
+    let mut sum = cumulative(points);
+    sum["isMonotonic"] = is_monotonic.into();
+    ("sum", sum)
 }
 
-fn metric((name, unit, help, data): (&str, &str, &str, MetricData), times: &Times) -> Value {
-    let cumulative =
-        |points: Vec<Value>| json!({ "dataPoints": points, "aggregationTemporality": CUMULATIVE });
-    let sum = |points, is_monotonic: bool| {
-        let mut sum = cumulative(points);
-        sum["isMonotonic"] = is_monotonic.into();
-        sum
-    };
-    let (kind, data) = match data {
-        MetricData::Counter(points) => ("sum", sum(points, true)),
-        MetricData::UpDown(points) => ("sum", sum(points, false)),
-        MetricData::Gauge(value) => ("gauge", json!({ "dataPoints": [times.at_now(value)] })),
-        MetricData::Histogram(point) => ("histogram", cumulative(vec![point])),
-    };
-    json!({ "name": name, "unit": unit, "description": help, kind: data })
+fn cumulative(points: Vec<Value>) -> Value {
+    json!({ "dataPoints": points, "aggregationTemporality": CUMULATIVE })
 }
 
 fn with(mut point: Value, attribute: Value) -> Value {
@@ -206,8 +192,7 @@ mod tests {
         let at = |s| UNIX_EPOCH + Duration::from_secs(s);
         let mut totals = totals();
         totals.load.as_mut().expect("it began").1 = at(1_700_000_000);
-        let instance = Instance("1-a".to_owned());
-        let request = request(&totals, &instance, at(1_700_000_005)).expect("a load");
+        let request = request(&totals, "1-a", at(1_700_000_005)).expect("a load");
         let text = format!("{request:#}\n").replace(env!("CARGO_PKG_VERSION"), "VERSION");
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
             std::fs::write(GOLDEN, &text).expect("a file");
@@ -219,6 +204,6 @@ mod tests {
     #[test]
     fn before_the_load_there_is_nothing_to_send() {
         let now = SystemTime::now();
-        assert_eq!(request(&Totals::default(), &Instance::new(), now), None);
+        assert_eq!(request(&Totals::default(), &instance(), now), None);
     }
 }

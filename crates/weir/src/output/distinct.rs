@@ -13,9 +13,8 @@ use crate::terminal::shown;
 ///
 /// # Errors
 /// When two do.
-pub(crate) fn check_distinct(files: &[(&str, Option<&Path>)]) -> Result<()> {
-    let given: Vec<_> =
-        files.iter().filter_map(|&(flag, path)| Some((flag, path?, Place::of(path?)))).collect();
+pub(crate) fn check_distinct(files: &[(&str, &Path)]) -> Result<()> {
+    let given: Vec<_> = files.iter().map(|&(flag, path)| (flag, path, Place::of(path))).collect();
     for (index, (flag, path, place)) in given.iter().enumerate() {
         for (other_flag, other_path, other_place) in &given[..index] {
             if place.is_same(other_place) {

@@ -94,7 +94,7 @@ impl Export {
 
 /// Files to write once there is a document.
 #[derive(Debug, Default)]
-pub(crate) struct ExportFiles(Vec<(Export, ResultFile)>);
+pub(crate) struct ExportFiles(Vec<(ResultFile, Export)>);
 
 impl ExportFiles {
     /// Prepares the files, which must be distinct from each other and from each of `others`.
@@ -103,17 +103,15 @@ impl ExportFiles {
     /// When two are the same, or one cannot be written.
     pub(crate) fn at(
         exports: Vec<Export>,
-        others: &[(&str, Option<&Path>)],
+        others: &[(&str, &Path)],
         temporaries: &Temporaries,
     ) -> Result<ExportFiles> {
-        let named = exports.iter().map(|export| (export.flag, Some(export.path.as_path())));
+        let named = exports.iter().map(|export| (export.flag, export.path.as_path()));
         let named: Vec<_> = named.collect();
         check_distinct(&named)?;
         others.iter().try_for_each(|other| check_distinct(&[&[*other], &named[..]].concat()))?;
-        let file = |export: Export| {
-            let file = ResultFile::at(export.flag, &export.path, temporaries)?;
-            Ok((export, file))
-        };
+        let file =
+            |export: Export| Ok((ResultFile::at(export.flag, &export.path, temporaries)?, export));
         exports.into_iter().map(file).collect::<Result<_>>().map(ExportFiles)
     }
 
@@ -146,7 +144,7 @@ impl ExportFiles {
         write: impl Fn(&Export, &mut dyn Write) -> io::Result<()>,
     ) -> Result<(), NotWritten> {
         let files = self.0.into_iter();
-        let written = files.map(|(export, file)| file.write(|out| write(&export, out)));
+        let written = files.map(|(file, export)| file.write(|out| write(&export, out)));
         written.fold(Ok(()), Result::and)
     }
 }

@@ -7,8 +7,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use anyhow::{Context, Result};
-use weir_runner::Interrupts;
+use anyhow::{Context, Result, ensure};
+use weir_runner::{Interrupts, RawOutput};
 
 use super::pipe::Pipe;
 use crate::errors::NotWritten;
@@ -19,7 +19,9 @@ use crate::terminal::shown;
 #[derive(Debug)]
 pub(crate) struct ResultFile {
     /// Flag that names it.
-    pub(super) flag: &'static str,
+    flag: &'static str,
+    /// Name as given.
+    name: String,
     path: PathBuf,
     /// Name until the file is complete; `None` for a place that must not be replaced: `/dev/null`,
     /// a pipe.
@@ -82,29 +84,27 @@ impl ResultFile {
         path: &Path,
         temporaries: &Temporaries,
     ) -> Result<ResultFile> {
-        let name = path
-            .file_name()
-            .with_context(|| format!("{flag} {} names no file: give a file name", shown(path)))?;
-        if path.is_dir() {
-            anyhow::bail!("{flag} {} is a directory: give a file name", shown(path));
-        }
-        let temporaries = temporaries.clone();
+        ensure!(
+            path.file_name().is_some(),
+            "{flag} {} names no file: give a file name",
+            shown(path)
+        );
+        ensure!(!path.is_dir(), "{flag} {} is a directory: give a file name", shown(path));
+        let (name, temporaries) = (path.to_string_lossy().into_owned(), temporaries.clone());
         let pipe = Pipe::at(flag, path, &temporaries.interrupts)?;
         if path.starts_with("/dev") || fs::metadata(path).is_ok_and(|found| !found.is_file()) {
             let path = path.to_owned();
-            return Ok(ResultFile { flag, path, temporary: None, pipe, temporaries });
+            return Ok(ResultFile { flag, name, path, temporary: None, pipe, temporaries });
         }
         // A link is kept, and its target is replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let mut temporary = path.file_name().unwrap_or(name).to_owned();
-        temporary.push(format!(".{}.tmp", std::process::id()));
-        let temporary = path.with_file_name(temporary);
+        let temporary = path.with_added_extension(format!("{}.tmp", std::process::id()));
         let created = temporaries.create(&temporary);
         temporaries.forget(&temporary);
         created.with_context(|| {
             format!("{flag} {} cannot be written: choose another place", shown(&path))
         })?;
-        Ok(ResultFile { flag, path, temporary: Some(temporary), pipe: None, temporaries })
+        Ok(ResultFile { flag, name, path, temporary: Some(temporary), pipe: None, temporaries })
     }
 
     /// Writes the content and renames the file to its final name.
@@ -123,11 +123,20 @@ impl ResultFile {
         self.finish(written)
     }
 
-    /// Opens the file, to be written piece by piece.
+    /// Begins the rows of one run, or of the trials of a study, which are written while loads run.
     ///
     /// # Errors
-    /// When the file cannot be created.
-    pub(crate) fn begin(&self) -> io::Result<Box<dyn Write + Send>> {
+    /// When the file cannot be written.
+    pub(crate) fn begin_rows(
+        &self,
+        of: fn(String, Box<dyn Write + Send>) -> io::Result<RawOutput>,
+    ) -> Result<RawOutput> {
+        let begun = self.begin().and_then(|file| of(self.name.clone(), file));
+        begun.with_context(|| format!("{} {} cannot be written", self.flag, shown(&self.name)))
+    }
+
+    /// Opens the file, to be written piece by piece.
+    fn begin(&self) -> io::Result<Box<dyn Write + Send>> {
         Ok(match (&self.temporary, &self.pipe) {
             (Some(temporary), _) => Box::new(self.temporaries.create(temporary)?),
             (None, Some(pipe)) => Box::new(pipe.try_clone()?),
@@ -139,7 +148,7 @@ impl ResultFile {
     ///
     /// # Errors
     /// When it was not, or cannot be renamed.
-    pub(super) fn finish(self, written: io::Result<()>) -> Result<(), NotWritten> {
+    pub(crate) fn finish(self, written: io::Result<()>) -> Result<(), NotWritten> {
         let finished = written.and_then(|()| match &self.temporary {
             Some(temporary) => fs::rename(temporary, &self.path),
             None => Ok(()),

@@ -147,14 +147,13 @@ impl Screen {
     /// Draws a view, on a cleared terminal if `is_anew`. Draws nothing once a panic or a signal has
     /// restored the terminal.
     pub(super) fn draw(&mut self, view: &View, is_anew: bool) -> io::Result<()> {
-        let is_open = lock().is_some();
-        if is_open {
-            if is_anew {
-                self.clear()?;
-            }
-            self.terminal.draw(|frame| draw::view(frame, view))?;
+        if lock().is_none() {
+            return Ok(());
         }
-        Ok(())
+        if is_anew {
+            self.clear()?;
+        }
+        self.terminal.draw(|frame| draw::view(frame, view)).map(|_| ())
     }
 }
 
@@ -218,17 +217,12 @@ fn key_of(event: KeyEvent) -> Option<Key> {
     if event.kind == KeyEventKind::Release {
         return None;
     }
-    if event.modifiers.contains(KeyModifiers::CONTROL) {
-        return match event.code {
-            KeyCode::Char('c') => Some(Key::Interrupt),
-            KeyCode::Char('l') => Some(Key::Redraw),
-            _ => None,
-        };
-    }
-    match event.code {
-        KeyCode::Char('q') => Some(Key::Quit),
-        KeyCode::Char('p' | ' ') => Some(Key::Pause),
-        KeyCode::Char('?' | 'h') => Some(Key::Help),
+    match (event.modifiers.contains(KeyModifiers::CONTROL), event.code) {
+        (true, KeyCode::Char('c')) => Some(Key::Interrupt),
+        (true, KeyCode::Char('l')) => Some(Key::Redraw),
+        (false, KeyCode::Char('q')) => Some(Key::Quit),
+        (false, KeyCode::Char('p' | ' ')) => Some(Key::Pause),
+        (false, KeyCode::Char('?' | 'h')) => Some(Key::Help),
         _ => None,
     }
 }

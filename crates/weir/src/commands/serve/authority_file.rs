@@ -1,9 +1,9 @@
 //! The file with the certificate of the authority that `weir serve --tls` makes. It exists while
 //! the server runs, and never replaces another file.
 
-use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -24,9 +24,7 @@ impl AuthorityFile {
     /// # Errors
     /// When the file exists, or cannot be written.
     pub(super) fn create(path: &Path, pem: String) -> Result<AuthorityFile> {
-        let mut temporary = OsString::from(path);
-        temporary.push(format!(".{}.tmp", std::process::id()));
-        let temporary = PathBuf::from(temporary);
+        let temporary = path.with_added_extension(format!("{}.tmp", std::process::id()));
         let opened = OpenOptions::new().write(true).create_new(true).open(&temporary);
         let written = opened.and_then(|mut file| write(&mut file, &pem));
         // A rename would replace another file; a link does not.
@@ -48,19 +46,15 @@ impl AuthorityFile {
     /// Returns the line that says how a client trusts the server at `endpoint`.
     pub(super) fn advice(&self, endpoint: &Endpoint) -> String {
         let path = shown(&self.path);
-        let (socket, authority) = match endpoint {
-            Endpoint::Unix(socket) => {
-                (format!("--unix {} ", shown(socket)), "localhost".to_owned())
+        let is_local = |ip: IpAddr| ip.is_loopback() || ip.is_unspecified();
+        let target = match endpoint {
+            Endpoint::Unix(socket) => format!("--unix {} https://localhost/", shown(socket)),
+            Endpoint::Tcp(address) if is_local(address.ip()) => {
+                format!("https://localhost:{}/", address.port())
             }
-            Endpoint::Tcp(address) => {
-                let is_local = address.ip().is_loopback() || address.ip().is_unspecified();
-                let port = address.port();
-                let authority =
-                    if is_local { format!("localhost:{port}") } else { address.to_string() };
-                (String::new(), authority)
-            }
+            Endpoint::Tcp(address) => format!("https://{address}/"),
         };
-        format!("trust it: weir --cacert {path} {socket}https://{authority}/")
+        format!("trust it: weir --cacert {path} {target}")
     }
 }
 

@@ -47,10 +47,7 @@ pub(crate) fn ab(args: &AbArgs) -> Result<ExitCode> {
 
 /// The words of one variant, then the common ones that it does not replace.
 fn joined(common: &[OsString], own: Option<&str>) -> Result<Vec<OsString>> {
-    let own = match own {
-        Some(text) => shlex::split(text).context("a quote is not closed")?,
-        None => Vec::new(),
-    };
+    let own = shlex::split(own.unwrap_or_default()).context("a quote is not closed")?;
     // Options first: words after the URL are the script's.
     let own: Vec<OsString> = own.into_iter().map(OsString::from).collect();
     let common = without_those_of(common, &own);

@@ -40,7 +40,7 @@ impl Keeper for StudyFiles<'_> {
     fn trial(&mut self, document: &Document, variant: &str) {
         let Some(saving) = &self.saving else { return };
         if let Err(error) = saving.save(document, Some(variant)) {
-            terminal::eprint_line(format_args!("warning: {error}"));
+            terminal::warn(error);
         }
     }
 

@@ -1,6 +1,5 @@
 //! The way of every study: its trials are made, then its result is printed, written and published.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
@@ -21,8 +20,8 @@ use crate::github::StepSummary;
 use crate::history::Saving;
 use crate::interrupts::SignalState;
 use crate::observers::Observers;
-use crate::output::{Export, ExportFiles, ResultFile, RowsFile, check_distinct};
-use crate::screen::OutputAbilities;
+use crate::output::{Export, ExportFiles, ResultFile, check_distinct};
+use crate::screen::on_stdout;
 use crate::{exit, runner, terminal, tui};
 
 /// Makes a new study as the flags say. `words` are those of the command line, without secrets.
@@ -74,18 +73,19 @@ pub(crate) fn conduct(
     let tls = variants.first().map(|variant| variant.spec.tls.clone()).unwrap_or_default();
     let mut observers = Observers::of_study(&settings.trials.live, settings.quiet, &tls)?;
     let interrupts = SignalState::await_signals()?;
-    let file = |path: &Path| ResultFile::at("--output", path, &interrupts.temporaries);
+    let file = |(flag, path)| ResultFile::at(flag, path, &interrupts.temporaries);
     // Checked before the first trial, and made anew for each.
-    settings.output.map(file).transpose()?;
-    let mut kept = vec![("--output", settings.output), ("the study", settings.resumed)];
-    if let Some((flag, path)) = settings.rows {
+    let output = settings.output.map(|path| ("--output", path));
+    output.map(file).transpose()?;
+    let resumed = settings.resumed.map(|path| ("the study", path));
+    let mut kept: Vec<_> = output.into_iter().chain(resumed).collect();
+    if let Some(rows) = settings.rows {
         // Not yet both: -o of a resumed study may be its file.
-        kept.iter().try_for_each(|other| check_distinct(&[*other, (flag, Some(path))]))?;
-        kept.push((flag, Some(path)));
+        kept.iter().try_for_each(|other| check_distinct(&[*other, rows]))?;
+        kept.push(rows);
     }
     let exports = ExportFiles::at(settings.exports.clone(), &kept, &interrupts.temporaries)?;
-    let rows = settings.rows.map(|(flag, path)| RowsFile::at(flag, path, &interrupts.temporaries));
-    let rows = rows.transpose()?;
+    let rows = settings.rows.map(file).transpose()?;
     if !settings.quiet {
         terminal::eprint_line(weir_conductor::estimate(&study, &variants));
         if let Some(text) = weir_study::undecidable(&study) {
@@ -98,7 +98,7 @@ pub(crate) fn conduct(
         output: settings.output,
         temporaries: &interrupts.temporaries,
         saving,
-        rows: rows.as_ref().map(|rows| rows.begin(RawOutput::of_study)).transpose()?,
+        rows: rows.as_ref().map(|rows| rows.begin_rows(RawOutput::of_study)).transpose()?,
     };
     let all = &mut observers.all;
     let of_study = (variants, hooks);
@@ -111,7 +111,7 @@ pub(crate) fn conduct(
     interrupts.runs.begin_wait();
     let written = files.rows.take().map_or(Ok(()), RawOutput::finish);
     let written = rows.map_or(Ok(()), |rows| rows.finish(written));
-    let shown = show(&study, &settings, exports, summary.as_ref());
+    let shown = show(&study, &settings, exports, &summary);
     report_end(&study, &settings);
     if let (Err(_), StudyState::Complete, Some(path)) = (&kept, &study.state, settings.output) {
         let path = terminal::shown(path);
@@ -135,9 +135,10 @@ pub(crate) fn report(study: &Study, settings: StudySettings<'_>) -> Result<ExitC
     check_formats(&Findings::of_study(study), settings.format, &settings.exports)?;
     let summary = StepSummary::of(settings.github)?;
     let interrupts = SignalState::await_signals()?;
-    let kept = [("the study", settings.resumed)];
-    let exports = ExportFiles::at(settings.exports.clone(), &kept, &interrupts.temporaries)?;
-    show(study, &settings, exports, summary.as_ref())?;
+    let kept = settings.resumed.map(|path| ("the study", path));
+    let exports =
+        ExportFiles::at(settings.exports.clone(), kept.as_slice(), &interrupts.temporaries)?;
+    show(study, &settings, exports, &summary)?;
     Ok(exit_code(study, &settings))
 }
 
@@ -146,7 +147,7 @@ fn show(
     study: &Study,
     settings: &StudySettings<'_>,
     exports: ExportFiles,
-    summary: Option<&StepSummary>,
+    summary: &StepSummary,
 ) -> Result<(), NotWritten> {
     let undecided = settings.fail_on == Some(FailOn::Undecided);
     let findings = Findings::of_study(study).failing_undecided(undecided);
@@ -155,8 +156,7 @@ fn show(
     if !settings.quiet || settings.format == exporters::JSON {
         print(&findings, settings.format)?;
     }
-    let published = summary
-        .map_or(Ok(()), |summary| publish(summary, study, settings.format, settings.fail_on));
+    let published = publish(summary, study, settings.format, settings.fail_on);
     written.and(published)
 }
 
@@ -226,8 +226,7 @@ pub(crate) fn publish(
 
 /// Options of a text report on standard output.
 pub(crate) fn text_options() -> TextOptions {
-    let OutputAbilities { colour, width, .. } = OutputAbilities::of_stdout();
-    TextOptions { colour, width, ..TextOptions::default() }
+    TextOptions { histogram: None, ..on_stdout(TextOptions::default()) }
 }
 
 fn exit_code(study: &Study, settings: &StudySettings<'_>) -> ExitCode {

@@ -39,12 +39,11 @@ impl StudyFlags {
     /// How the study is made and shown.
     pub(crate) fn settings(&self, fail_on: Option<FailOn>) -> StudySettings<'_> {
         // The first document is kept after each trial; the others are written at the end.
-        let at_end = self.output.at_end();
         StudySettings {
             output: self.output.documents().next(),
             resumed: None,
             force: self.force,
-            exports: all_exports(&self.exports, at_end, None),
+            exports: all_exports(&self.exports, self.output.at_end(), None),
             format: self.output.format(self.format),
             quiet: self.quiet,
             github: self.github,

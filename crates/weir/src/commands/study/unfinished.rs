@@ -21,9 +21,8 @@ pub(super) fn check(settings: &StudySettings<'_>) -> Result<()> {
     let is_resumed = |path: &&Path| settings.resumed.is_some_and(|file| is_same_file(file, path));
     let exports = settings.exports.iter().map(|export| export.path.as_path());
     let rows = settings.rows.map(|(_, path)| path);
-    for path in
-        settings.output.into_iter().chain(exports).chain(rows).filter(|path| !is_resumed(path))
-    {
+    let paths = settings.output.into_iter().chain(exports).chain(rows);
+    for path in paths.filter(|path| !is_resumed(path)) {
         if let Some(study) = unfinished(path) {
             let file = shown(path);
             let trials = study.trials.len();

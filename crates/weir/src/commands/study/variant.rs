@@ -7,15 +7,14 @@ use clap::CommandFactory;
 use weir_conductor::Variant;
 use weir_result::study::Level;
 
-use crate::args::{Cli, SpecArgs, StudyRun};
+use crate::args::{Cli, SpecArgs, parse_study_run};
 
 /// Returns the variant of a command line.
 ///
 /// # Errors
 /// When the command line is wrong, or has flags that a study sets itself.
 pub(crate) fn of_words(name: &str, words: &[OsString]) -> Result<Variant> {
-    let spec = run_args(words)?.spec(words.iter().cloned());
-    Ok(Variant::new(name, Vec::new(), spec))
+    of_levels(name, Vec::new(), words)
 }
 
 /// Returns the variant of a combination of a sweep.
@@ -44,7 +43,7 @@ pub(crate) fn of_levels(name: &str, levels: Vec<Level>, words: &[OsString]) -> R
 /// # Errors
 /// When it is wrong, or has flags that concern a single run.
 pub(crate) fn run_args(words: &[OsString]) -> Result<SpecArgs> {
-    let args = StudyRun::of_words(words).map_err(|error| {
+    let args = parse_study_run(words).map_err(|error| {
         let text = error.to_string();
         anyhow!("{}", text.strip_prefix("error: ").unwrap_or(&text).trim_end())
     })?;
