@@ -139,7 +139,7 @@ impl TrialRunner for Conductor<'_> {
         });
     }
 
-    fn settle(&mut self, _study: &Study, upcoming: &Upcoming) -> Result<Option<Settling>, String> {
+    fn settle(&mut self, upcoming: &Upcoming) -> Result<Option<Settling>, String> {
         if !self.settles || self.made == 0 {
             return Ok(None);
         }
@@ -148,12 +148,7 @@ impl TrialRunner for Conductor<'_> {
         Ok(Some(settle::settle(self.runner, spec, idle_ns, self.interrupts)))
     }
 
-    fn hook(
-        &mut self,
-        kind: HookKind,
-        _study: &Study,
-        upcoming: &Upcoming,
-    ) -> Result<HookRun, String> {
+    fn hook(&mut self, kind: HookKind, upcoming: &Upcoming) -> Result<HookRun, String> {
         let command = match kind {
             HookKind::Before => self.hooks.before.as_deref(),
             HookKind::After => self.hooks.after.as_deref(),
@@ -209,14 +204,11 @@ impl TrialRunner for Conductor<'_> {
 
 /// Returns the load of a search's trial. Each trial has other random arrivals: they say more about
 /// a rate than the same ones again.
-fn trial_load(load: &LoadSpec, plan: &TrialPlan, arrivals: Arrivals, round: u32) -> LoadSpec {
+fn trial_load(load: &LoadSpec, plan: &TrialPlan, mut arrivals: Arrivals, round: u32) -> LoadSpec {
     let ns = |seconds: f64| (seconds * 1e9).round() as u64;
-    let arrivals = match arrivals {
-        Arrivals::Uniform => Arrivals::Uniform,
-        Arrivals::Poisson { seed } => {
-            Arrivals::Poisson { seed: seed.wrapping_add(u64::from(round)) % SEED_MAX }
-        }
-    };
+    if let Arrivals::Poisson { seed } = &mut arrivals {
+        *seed = seed.wrapping_add(u64::from(round)) % SEED_MAX;
+    }
     LoadSpec {
         model: plan.rate().map_or(Load::ClosedLoop, |rate| Load::OpenLoop { rate, arrivals }),
         connections: plan.connections,

@@ -56,25 +56,33 @@ impl Outcome {
         Outcome { severity: Severity::Warning, ..Outcome::problem(evidence, effect) }
     }
 
-    /// Creates a problem if `is_problem`, else a warning.
-    pub(crate) fn harm(
+    /// Creates a problem if `is_problem`, else a warning if `is_warning`, else an outcome with
+    /// nothing to correct, which has neither effect nor remedy.
+    pub(crate) fn judged(
         is_problem: bool,
+        is_warning: bool,
         evidence: impl Into<String>,
         effect: impl Into<String>,
     ) -> Outcome {
-        match is_problem {
-            true => Outcome::problem(evidence, effect),
-            false => Outcome::warning(evidence, effect),
+        match (is_problem, is_warning) {
+            (true, _) => Outcome::problem(evidence, effect),
+            (false, true) => Outcome::warning(evidence, effect),
+            (false, false) => Outcome::ok(evidence),
         }
     }
 
     /// Adds the command that corrects it.
     pub(crate) fn command(self, command: impl Into<String>) -> Outcome {
-        Outcome { remedy: Some(Remedy::Command(command.into())), ..self }
+        self.with(Remedy::Command(command.into()))
     }
 
     /// Adds advice, where no single command corrects it.
     pub(crate) fn advice(self, advice: impl Into<String>) -> Outcome {
-        Outcome { remedy: Some(Remedy::Advice(advice.into())), ..self }
+        self.with(Remedy::Advice(advice.into()))
+    }
+
+    fn with(self, remedy: Remedy) -> Outcome {
+        let remedy = Some(remedy).filter(|_| self.severity != Severity::Ok);
+        Outcome { remedy, ..self }
     }
 }

@@ -16,8 +16,10 @@ const THREADS_MAX: usize = 50_000;
 /// Two readings, some time apart.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    pub(crate) before: Reading,
-    pub(crate) after: Reading,
+    /// The earlier one.
+    pub before: Reading,
+    /// The later one.
+    pub after: Reading,
 }
 
 /// The counters at one instant.
@@ -45,11 +47,6 @@ impl Sample {
         let before = Reading::take(root);
         thread::sleep(span);
         Sample { before, after: Reading::take(root) }
-    }
-
-    /// Combines two readings.
-    pub fn of(before: Reading, after: Reading) -> Sample {
-        Sample { before, after }
     }
 
     /// Returns the ticks of these CPUs since boot, at the beginning and at the end.

@@ -13,7 +13,7 @@ use crate::series_key::SeriesKey;
 pub(crate) const HEADLINE: [&str; 4] = ["rate", "p50", "p99", "errors"];
 
 /// A saved run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunEntry {
     /// ID of the run in this history, from 1; never given twice.
     pub id: i64,
@@ -30,6 +30,7 @@ pub struct RunEntry {
     /// SHA-256 of the plan; `None` for documents without it.
     pub plan_sha256: Option<String>,
     /// Load and machine.
+    #[serde(flatten)]
     pub key: SeriesKey,
     /// Rate, p50, p99 and share of errors, as far as the document has them.
     pub figures: Vec<MetricFigure>,
@@ -97,21 +98,5 @@ impl RunEntry {
     /// Returns the day: `2026-11-23`.
     pub(crate) fn day(&self) -> String {
         printable(self.time.get(..10).unwrap_or(&self.time)).into_owned()
-    }
-
-    /// Returns the entry as JSON.
-    pub(crate) fn to_json(&self) -> serde_json::Value {
-        serde_json::json!({
-            "id": self.id,
-            "name": self.name,
-            "tags": self.tags,
-            "run_id": self.run_id,
-            "time": self.time,
-            "grade": self.grade,
-            "plan_sha256": self.plan_sha256,
-            "machine": self.key.machine,
-            "figures": self.figures,
-            "command": self.command,
-        })
     }
 }

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use weir_result::LoadError;
+use weir_result::{LoadError, Part};
 use weir_text::printable;
 use weir_text::setting::{FORMAT, HISTORY, SAVE};
 
@@ -21,12 +21,9 @@ pub enum HistoryError {
     /// No environment variable names a place for the file.
     #[error("the history has no place: set HOME or XDG_DATA_HOME, or give {HISTORY} FILE")]
     NoPlace,
-    /// No run was saved yet.
-    #[error("there is no history at {}: weir {SAVE} NAME URL begins one", shown(path))]
-    Absent {
-        /// Path of the history.
-        path: PathBuf,
-    },
+    /// No run was saved yet; with the path of the history.
+    #[error("there is no history at {}: weir {SAVE} NAME URL begins one", shown(.0))]
+    Absent(PathBuf),
     /// The directory of the file cannot be created.
     #[error(
         "history {}: its directory cannot be created ({cause}); choose another place with \
@@ -53,12 +50,9 @@ pub enum HistoryError {
         /// Newest format that this program reads.
         newest: u32,
     },
-    /// An SQLite file that another program wrote.
-    #[error("{} belongs to another program: give another file with {HISTORY}", shown(path))]
-    Foreign {
-        /// Path of the file.
-        path: PathBuf,
-    },
+    /// An SQLite file that another program wrote; with its path.
+    #[error("{} belongs to another program: give another file with {HISTORY}", shown(.0))]
+    Foreign(PathBuf),
     /// SQLite cannot read or write the file.
     #[error("history {}: {cause}; {remedy}", shown(path))]
     Unusable {
@@ -78,11 +72,8 @@ pub enum HistoryError {
         names: Vec<String>,
     },
     /// No run has this ID.
-    #[error("there is no run #{id} in the history: weir history list prints all")]
-    UnknownId {
-        /// The ID.
-        id: i64,
-    },
+    #[error("there is no run #{0} in the history: weir history list prints all")]
+    UnknownId(i64),
     /// Fewer runs of a name than selected.
     #[error("{selector} is not there: the number of runs under this name is {count}")]
     TooFew {
@@ -101,15 +92,12 @@ pub enum HistoryError {
     },
     /// A document of one part of a run.
     #[error(
-        "it is part {part} of {parts} of a run: merge the parts with weir report {FORMAT} json, \
-         and save the result"
+        "it is part {} of {} of a run: merge the parts with weir report {FORMAT} json, \
+         and save the result",
+        .0.index(),
+        .0.count()
     )]
-    Part {
-        /// Number of the part, from 1.
-        part: u32,
-        /// Number of parts.
-        parts: u32,
-    },
+    Part(Part),
     /// A saved document that this program does not read.
     #[error("run #{id} of the history cannot be read: {cause}")]
     Document {

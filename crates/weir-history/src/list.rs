@@ -33,11 +33,8 @@ impl List {
         columns
             .push(TableColumn::text("Grade", column(&|entry| entry.grade.in_words().to_owned())));
         // A narrow page leaves out first what says least.
-        let are_without_errors = self
-            .entries
-            .iter()
-            .all(|entry| entry.figure("errors").is_none_or(|errors| errors.value == 0.0));
-        let errors = if are_without_errors { 1 } else { 4 };
+        let mut shares = self.entries.iter().filter_map(|entry| entry.figure("errors"));
+        let errors = if shares.all(|share| share.value == 0.0) { 1 } else { 4 };
         for (metric, rank) in HEADLINE.into_iter().zip([0, 2, 0, errors]) {
             let cells = column(&|entry| {
                 entry.figure(metric).map_or_else(|| "-".to_owned(), |figure| figure.print())
@@ -50,8 +47,7 @@ impl List {
 
     /// Returns the list as JSON.
     pub fn to_json(&self) -> Value {
-        let runs: Vec<_> = self.entries.iter().map(RunEntry::to_json).collect();
-        json!({ "schema_version": SCHEMA_VERSION, "kind": "history_list", "runs": runs })
+        json!({ "schema_version": SCHEMA_VERSION, "kind": "history_list", "runs": self.entries })
     }
 }
 

@@ -9,21 +9,18 @@ const BYTES_MAX: usize = 64;
 /// Name under which runs are saved: letters, digits, `-`, `_`, `.`, `:` and `+`. The first
 /// character is a letter or a digit, and not all are digits, since a number is the ID of a run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Name(String);
+pub struct Name(pub(crate) String);
 
 /// Tag of a saved run, such as a version. It has the characters of a name, and may be a number.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Tag(String);
+pub struct Tag(pub(crate) String);
 
 /// Reason why a word is no name or tag.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// It has no characters, or too many.
-    #[error("it has {bytes} bytes: use 1 to {BYTES_MAX}")]
-    Length {
-        /// Its length in bytes.
-        bytes: usize,
-    },
+    /// It has no characters, or too many; with its length in bytes.
+    #[error("it has {0} bytes: use 1 to {BYTES_MAX}")]
+    Length(usize),
     /// A character that a shell, a path or a selector would interpret.
     #[error(
         "use letters, digits and -_.:+ only (no blank, slash or @), with a letter or digit first"
@@ -61,7 +58,7 @@ impl FromStr for Tag {
 
 fn checked(text: &str) -> Result<String, NameError> {
     if !(1..=BYTES_MAX).contains(&text.len()) {
-        return Err(NameError::Length { bytes: text.len() });
+        return Err(NameError::Length(text.len()));
     }
     let is_word = |c: char| c.is_ascii_alphanumeric() || "-_.:+".contains(c);
     match text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(is_word) {
@@ -70,27 +67,7 @@ fn checked(text: &str) -> Result<String, NameError> {
     }
 }
 
-impl Name {
-    /// Returns the name as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl Tag {
-    /// Returns the tag as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
 impl fmt::Display for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Display for Tag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -157,12 +134,12 @@ mod tests {
     #[test]
     fn names_are_words() {
         for name in ["nginx-default", "a", "v1.2", "2026-11-23", "api:get_item", "1a"] {
-            assert_eq!(name.parse::<Name>().expect(name).as_str(), name);
+            assert_eq!(name.parse::<Name>().expect(name).0, name);
         }
         let long = "n".repeat(65);
         for (text, expected) in [
-            ("", NameError::Length { bytes: 0 }),
-            (long.as_str(), NameError::Length { bytes: 65 }),
+            ("", NameError::Length(0)),
+            (long.as_str(), NameError::Length(65)),
             ("-n", NameError::Character),
             ("a b", NameError::Character),
             ("a/b", NameError::Character),
@@ -177,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_tag_may_be_a_number() {
-        assert_eq!("12".parse::<Tag>().expect("a tag").to_string(), "12");
+        assert_eq!("12".parse::<Tag>().expect("a tag").0, "12");
         assert_eq!("a b".parse::<Tag>(), Err(NameError::Character));
     }
 

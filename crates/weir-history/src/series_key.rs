@@ -6,11 +6,13 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use weir_result::{Document, Environment, Plan};
 
-/// The load and the machine of a run, as far as runs of one series share them (METHOD 1.16).
+/// The load and the machine of a run, as far as runs of one series share them (METHOD 1.16). Lists
+/// have the machine alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SeriesKey {
     /// The plan, without the seed of random arrivals, the address that the host's name resolved to
     /// and the length of the request, which depends on its secrets: all may be new in each run.
+    #[serde(skip)]
     pub plan: Value,
     /// Fingerprint of the environment: host, system, kernel, CPU, CPUs online and usable, governor,
     /// version of weir. Null for facts that the machine does not provide.
@@ -33,19 +35,13 @@ impl SeriesKey {
 }
 
 fn load(plan: &Plan) -> Value {
+    // The path of a Unix socket is nowhere else in the plan.
+    let is_path = plan.target.address.starts_with("unix:");
+    let address = (!is_path).then_some(("/target", "address"));
     let mut plan = serde_json::to_value(plan).unwrap_or_default();
-    if let Some(arrivals) = plan.pointer_mut("/load/arrivals").and_then(Value::as_object_mut) {
-        arrivals.remove("seed");
-    }
-    if let Some(target) = plan.get_mut("target").and_then(Value::as_object_mut) {
-        // The path of a Unix socket is nowhere else in the plan.
-        let is_path = |address: &Value| address.as_str().is_some_and(|a| a.starts_with("unix:"));
-        if !target.get("address").is_some_and(is_path) {
-            target.remove("address");
-        }
-    }
-    if let Some(request) = plan.get_mut("request").and_then(Value::as_object_mut) {
-        request.remove("wire_bytes");
+    let left_out = [("/load/arrivals", "seed"), ("/request", "wire_bytes")];
+    for (place, field) in left_out.into_iter().chain(address) {
+        plan.pointer_mut(place).and_then(Value::as_object_mut).map(|of| of.remove(field));
     }
     plan
 }

@@ -5,12 +5,11 @@
 
 mod failure;
 
-use std::fmt::Display;
+use std::error::Error;
 use std::fs::DirBuilder;
 use std::io::{Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::time::Duration;
 
 use flate2::Compression;
@@ -21,8 +20,8 @@ use weir_result::Document;
 
 use crate::entry::{MetricFigure, RunEntry, SavedRun};
 use crate::error::HistoryError;
-use crate::name::{Filter, Name, NameError, Selector, Tag};
-use crate::schema::{self, STEPS, SchemaRefusal};
+use crate::name::{Filter, Name, Selector, Tag};
+use crate::schema::{self, STEPS};
 use crate::series_key::SeriesKey;
 
 /// Time to wait while another program writes.
@@ -53,7 +52,7 @@ impl History {
     /// [`HistoryError::Absent`] without the file; others if it is none that this program reads.
     pub fn open(path: &Path) -> Result<History, HistoryError> {
         match path.try_exists() {
-            Ok(false) => Err(HistoryError::Absent { path: path.to_owned() }),
+            Ok(false) => Err(HistoryError::Absent(path.to_owned())),
             _ => History::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE),
         }
     }
@@ -83,13 +82,8 @@ impl History {
         for (name, value) in [("foreign_keys", "ON"), ("secure_delete", "ON")] {
             connection.pragma_update(None, name, value).map_err(&failed)?;
         }
-        schema::migrate(&mut connection, &STEPS).map_err(|refusal| match refusal {
-            SchemaRefusal::Newer(found) => {
-                HistoryError::Newer { path: path.to_owned(), found, newest: STEPS.len() as u32 }
-            }
-            SchemaRefusal::Foreign => HistoryError::Foreign { path: path.to_owned() },
-            SchemaRefusal::Sqlite(error) => failed(error),
-        })?;
+        connection.set_transaction_behavior(TransactionBehavior::Immediate);
+        schema::migrate(&mut connection, path, &STEPS)?;
         Ok(History { connection, path: path.to_owned() })
     }
 
@@ -105,7 +99,7 @@ impl History {
         document: &Document,
     ) -> Result<i64, HistoryError> {
         if let Some(part) = document.plan.part {
-            return Err(HistoryError::Part { part: part.index(), parts: part.count() });
+            return Err(HistoryError::Part(part));
         }
         let failed = HistoryError::at(&self.path);
         let (key, run) = (SeriesKey::of(document), &document.run);
@@ -114,15 +108,14 @@ impl History {
             serde_json::to_string(&MetricFigure::all_of(document)).expect("figures are JSON");
         let command = serde_json::to_string(&run.command).expect("words are JSON");
         let (plan, machine, packed) = (json(key.plan), json(key.machine), packed(document));
-        let behavior = TransactionBehavior::Immediate;
-        let transaction = self.connection.transaction_with_behavior(behavior).map_err(&failed)?;
+        let transaction = self.connection.transaction().map_err(&failed)?;
         let same = "SELECT id FROM runs WHERE name = ?1 AND run_id = ?2";
-        let known = transaction.query_row(same, [name.as_str(), &run.id], |row| row.get(0));
+        let known = transaction.query_row(same, [&name.0, &run.id], |row| row.get(0));
         if let Some(id) = known.optional().map_err(&failed)? {
             return Err(HistoryError::Twice { name: name.clone(), id });
         }
         let values = params![
-            name.as_str(),
+            name.0,
             run.id,
             run.epoch,
             i64::try_from(run.epoch_unix_ns).unwrap_or(i64::MAX),
@@ -156,8 +149,8 @@ impl History {
         );
         let mut statement = self.connection.prepare(&query).map_err(&failed)?;
         let values = params![
-            filter.name.map(Name::as_str),
-            filter.tag.map(Tag::as_str),
+            filter.name.map(|name| &name.0),
+            filter.tag.map(|tag| &tag.0),
             // A negative limit is none.
             filter.count.map_or(-1, i64::from)
         ];
@@ -217,7 +210,7 @@ impl History {
         let query = "SELECT document FROM runs WHERE id = ?1";
         let packed = self.connection.query_row(query, [id], |row| row.get::<_, Vec<u8>>(0));
         let packed = packed.optional().map_err(HistoryError::at(&self.path))?;
-        let packed = packed.ok_or(HistoryError::UnknownId { id })?;
+        let packed = packed.ok_or(HistoryError::UnknownId(id))?;
         let mut json = Vec::new();
         let unpacked = ZlibDecoder::new(&packed[..]).take(DOCUMENT_BYTES_MAX);
         let read = { unpacked }.read_to_end(&mut json);
@@ -232,14 +225,13 @@ impl History {
     pub fn tag(&mut self, id: i64, tags: &[Tag], add: bool) -> Result<RunEntry, HistoryError> {
         self.entry(id)?;
         let failed = HistoryError::at(&self.path);
-        let behavior = TransactionBehavior::Immediate;
-        let transaction = self.connection.transaction_with_behavior(behavior).map_err(&failed)?;
+        let transaction = self.connection.transaction().map_err(&failed)?;
         if add {
             add_tags(&transaction, id, tags).map_err(&failed)?;
         } else {
             for tag in tags {
                 let delete = "DELETE FROM tags WHERE run = ?1 AND tag = ?2";
-                transaction.execute(delete, params![id, tag.as_str()]).map_err(&failed)?;
+                transaction.execute(delete, params![id, tag.0]).map_err(&failed)?;
             }
         }
         transaction.commit().map_err(&failed)?;
@@ -252,12 +244,11 @@ impl History {
     /// When there is no such run, or the file cannot be written.
     pub fn remove(&mut self, ids: &[i64]) -> Result<(), HistoryError> {
         let failed = HistoryError::at(&self.path);
-        let behavior = TransactionBehavior::Immediate;
-        let transaction = self.connection.transaction_with_behavior(behavior).map_err(&failed)?;
+        let transaction = self.connection.transaction().map_err(&failed)?;
         for id in ids {
             let removed = transaction.execute("DELETE FROM runs WHERE id = ?1", [id]);
             if removed.map_err(&failed)? == 0 {
-                return Err(HistoryError::UnknownId { id: *id });
+                return Err(HistoryError::UnknownId(*id));
             }
         }
         transaction.commit().map_err(&failed)
@@ -267,7 +258,7 @@ impl History {
         let query = format!("{ENTRY} WHERE id = ?1");
         let found = self.connection.query_row(&query, [id], |row| Ok(entry_of(row)));
         let found = found.optional().map_err(HistoryError::at(&self.path))?;
-        found.unwrap_or(Err(HistoryError::UnknownId { id }))
+        found.unwrap_or(Err(HistoryError::UnknownId(id)))
     }
 
     /// Checks that a run has this name.
@@ -277,7 +268,7 @@ impl History {
         let mut statement = self.connection.prepare(query).map_err(&failed)?;
         let names = statement.query_map([], |row| row.get(0)).map_err(&failed)?;
         let names = names.collect::<Result<Vec<String>, _>>().map_err(&failed)?;
-        match names.iter().any(|known| known == name.as_str()) {
+        match names.contains(&name.0) {
             true => Ok(()),
             false => Err(HistoryError::UnknownName { name: name.clone(), names }),
         }
@@ -287,7 +278,7 @@ impl History {
 fn add_tags(connection: &Connection, id: i64, tags: &[Tag]) -> rusqlite::Result<()> {
     for tag in tags {
         let insert = "INSERT OR IGNORE INTO tags (run, tag) VALUES (?1, ?2)";
-        connection.execute(insert, params![id, tag.as_str()])?;
+        connection.execute(insert, params![id, tag.0])?;
     }
     Ok(())
 }
@@ -295,36 +286,28 @@ fn add_tags(connection: &Connection, id: i64, tags: &[Tag]) -> rusqlite::Result<
 /// Reads the columns of [`ENTRY`].
 fn entry_of(row: &Row<'_>) -> Result<RunEntry, HistoryError> {
     let id = row.get(0).unwrap_or_default();
-    let damaged = |fault: String| HistoryError::Damaged { id, fault };
-    let text = |column| row.get::<_, String>(column).map_err(|error| damaged(error.to_string()));
-    fn parsed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
-        serde_json::from_str(text).map_err(|error| error.to_string())
-    }
-    fn checked<T: FromStr<Err = NameError> + Display>(text: &str) -> Result<String, String> {
-        text.parse::<T>().map(|word| word.to_string()).map_err(|error| error.to_string())
-    }
-    let sha256: rusqlite::Result<_> = row.get(5);
-    let tags: Vec<String> = parsed(&text(10)?).map_err(damaged)?;
-    Ok(RunEntry {
-        id,
+    let read = || -> Result<RunEntry, Box<dyn Error>> {
+        let text = |column| row.get::<_, String>(column);
+        let tags: Vec<String> = serde_json::from_str(&text(10)?)?;
         // The file may come from elsewhere, and names and tags are printed as they are.
-        name: checked::<Name>(&text(1)?).map_err(damaged)?,
-        run_id: text(2)?,
-        time: text(3)?,
-        grade: parsed(&format!("\"{}\"", text(4)?)).map_err(damaged)?,
-        plan_sha256: sha256.map_err(|error| damaged(error.to_string()))?,
-        key: SeriesKey {
-            plan: parsed(&text(6)?).map_err(damaged)?,
-            machine: parsed(&text(7)?).map_err(damaged)?,
-        },
-        figures: parsed(&text(8)?).map_err(damaged)?,
-        command: parsed(&text(9)?).map_err(damaged)?,
-        tags: tags
-            .iter()
-            .map(|tag| checked::<Tag>(tag))
-            .collect::<Result<_, _>>()
-            .map_err(damaged)?,
-    })
+        tags.iter().try_for_each(|tag| tag.parse::<Tag>().map(drop))?;
+        Ok(RunEntry {
+            id,
+            name: text(1)?.parse::<Name>()?.to_string(),
+            tags,
+            run_id: text(2)?,
+            time: text(3)?,
+            grade: serde_json::from_str(&format!("\"{}\"", text(4)?))?,
+            plan_sha256: row.get(5)?,
+            key: SeriesKey {
+                plan: serde_json::from_str(&text(6)?)?,
+                machine: serde_json::from_str(&text(7)?)?,
+            },
+            figures: serde_json::from_str(&text(8)?)?,
+            command: serde_json::from_str(&text(9)?)?,
+        })
+    };
+    read().map_err(|fault| HistoryError::Damaged { id, fault: fault.to_string() })
 }
 
 /// The JSON of a document, compressed.

@@ -1,37 +1,11 @@
-//! SHA-256 as hexadecimal text: of bytes, of a file, and of a plan.
+//! SHA-256 as hexadecimal text: of bytes and of a plan.
 
-use std::io::{self, Read};
-
-use aws_lc_rs::digest::{Context, Digest, SHA256, digest};
+use aws_lc_rs::digest::{SHA256, digest};
 use weir_result::Plan;
-
-/// Size of the pieces in which a reader is read, in bytes.
-const PIECE_BYTES: usize = 64 << 10;
 
 /// Returns the digest of `bytes`.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
-    hexadecimal(&digest(&SHA256, bytes))
-}
-
-/// Reads `reader` to its end. Returns the number of bytes and their digest.
-///
-/// # Errors
-/// When it cannot be read.
-pub(crate) fn sha256_of(mut reader: impl Read) -> io::Result<(u64, String)> {
-    let mut context = Context::new(&SHA256);
-    let mut piece = vec![0; PIECE_BYTES];
-    let mut bytes = 0;
-    loop {
-        match reader.read(&mut piece) {
-            Ok(0) => return Ok((bytes, hexadecimal(&context.finish()))),
-            Ok(count) => {
-                bytes += count as u64;
-                context.update(&piece[..count]);
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
+    digest(&SHA256, bytes).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns the digest of a plan: the digest of its JSON without blanks, with the names of each
@@ -48,10 +22,6 @@ pub(crate) fn of_plan(plan: &Plan) -> String {
     sha256(value.to_string().as_bytes())
 }
 
-fn hexadecimal(digest: &Digest) -> String {
-    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use weir_result::Part;
@@ -64,7 +34,6 @@ mod tests {
     #[test]
     fn digests_are_those_of_the_standard() {
         assert_eq!(sha256(b"abc"), ABC);
-        assert_eq!(sha256_of(&b"abc"[..]).expect("memory"), (3, ABC.to_owned()));
     }
 
     #[test]

@@ -33,26 +33,17 @@ pub enum ErrorCause {
     Interrupted(Signal),
 }
 
-impl Error {
-    /// Returns the cause.
-    pub fn kind(&self) -> ErrorCause {
-        self.kind
-    }
-}
-
 impl ErrorCause {
     /// Returns the cause of an error; one without a kind of its own is the user's.
     pub fn of(error: &anyhow::Error) -> ErrorCause {
-        match error.downcast_ref::<RunError>() {
+        match (error.downcast_ref(), error.downcast_ref()) {
             _ if error.is::<BrokenInvariant>() => ErrorCause::Internal,
-            Some(RunError::Panicked { .. }) => ErrorCause::Internal,
-            Some(_) => ErrorCause::Machine,
-            None if error.is::<NoThread>() => ErrorCause::Machine,
-            None if matches!(error.downcast_ref(), Some(ServeError::Worker(_))) => {
-                ErrorCause::Machine
-            }
-            None if error.is::<NoServer>() => ErrorCause::NoServer,
-            None => match error.downcast_ref() {
+            (Some(RunError::Panicked { .. }), _) => ErrorCause::Internal,
+            (Some(_), _) => ErrorCause::Machine,
+            (None, Some(ServeError::Worker(_))) => ErrorCause::Machine,
+            _ if error.is::<NoThread>() => ErrorCause::Machine,
+            _ if error.is::<NoServer>() => ErrorCause::NoServer,
+            _ => match error.downcast_ref() {
                 Some(Interrupted(signal)) => ErrorCause::Interrupted(*signal),
                 None => ErrorCause::Usage,
             },

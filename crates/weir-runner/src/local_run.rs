@@ -190,7 +190,7 @@ impl LocalRun {
         self.planned.redaction.notes(&mut self.planned.notes);
         let (commit, scripts) = (self.commit.as_deref(), self.planned.scripts.as_ref());
         Ok(weir_verdict::assemble(DocumentParts {
-            environment: environment::describe(job.plan.io, &job.endpoint, epoch.clock, commit),
+            environment: environment::describe(job, epoch.clock, commit),
             script_file: scripts.map(|scripts| scripts.file.to_string_lossy().into_owned()),
             run: RunParts {
                 id: epoch.run_id(),
@@ -271,8 +271,7 @@ impl PreparedRun for LocalRun {
         let is_signalled = interrupts.received().is_some();
         interrupts.begin_wait();
         if let Some(watching) = watching {
-            outcome.parts.server =
-                watching.finish(&job.plan, &outcome, &preflight, !self.goes_there());
+            outcome.parts.server = watching.finish(&outcome, &preflight, !self.goes_there());
             // A signal that ends the last readings leaves the window complete, as in the drain.
             outcome.is_drain_cut |= !is_signalled && interrupts.received().is_some();
         }
@@ -284,7 +283,7 @@ impl PreparedRun for LocalRun {
         }
         interrupts.begin_wait();
         let no_server = self.add_notes(&job, &outcome, preflight.response.is_some());
-        let raw = raw.and_then(|raw| raw.finish(&job.plan, &epoch, &outcome.parts.measurements));
+        let raw = raw.and_then(|raw| raw.finish(&epoch, &outcome.parts));
         self.planned.notes.extend(raw.as_ref().and_then(raw::note));
         let mut document = self.document(&job, epoch, &outcome, preflight)?;
         document.raw.extend(raw);

@@ -2,7 +2,6 @@
 
 use weir_io::{Endpoint, Engine, EngineChoice};
 use weir_result::Plan;
-use weir_script::ScriptError;
 
 use crate::after::prove_client;
 use crate::before::selfcheck::{self, NoiseFloor};
@@ -20,24 +19,14 @@ use crate::spec::{BodySpec, RunSpec};
 /// Carries out runs on this machine.
 #[derive(Clone, Debug, Default)]
 pub struct LocalRunner {
-    commit: Option<String>,
-    on_stuck: OnStuck,
+    /// Commit of the program, for the document's environment, if it is known.
+    pub commit: Option<String>,
+    /// Function that is called, from another thread, if a call of the script outside the load never
+    /// returns. Nothing can interrupt such a call; the function may end the process.
+    pub on_stuck: OnStuck,
 }
 
 impl LocalRunner {
-    /// Sets the commit of the program, for the document's environment.
-    pub fn commit(mut self, commit: &str) -> LocalRunner {
-        self.commit = Some(commit.to_owned()).filter(|commit| !commit.is_empty());
-        self
-    }
-
-    /// Sets the function that is called, from another thread, if a call of the script outside the
-    /// load never returns. Nothing can interrupt such a call; the function may end the process.
-    pub fn on_stuck_script(mut self, call: fn(&ScriptError)) -> LocalRunner {
-        self.on_stuck = Some(call);
-        self
-    }
-
     /// Carries out a run: plan, preflight, load, document.
     ///
     /// # Errors

@@ -132,19 +132,18 @@ impl Watching {
     /// limit, and a signal ends them.
     pub(crate) fn finish(
         self,
-        plan: &Plan,
         outcome: &LoadOutcome,
         preflight: &PreflightResult,
         goes_elsewhere: bool,
     ) -> Option<ServerSection> {
         let ended_at = Instant::now();
         let Watch { clock, sources, captures, statuses, redaction } = self.thread.finish()?;
-        if let (Some(statuses), Some(response)) = (&statuses, &preflight.response) {
-            statuses.add(response.status);
+        let mut status = statuses.as_ref().map(Statuses::counts).unwrap_or_default();
+        if let (Some(_), Some(response)) = (&statuses, &preflight.response) {
+            *status.entry(response.status).or_default() += 1;
         }
-        let status = statuses.as_ref().map(Statuses::counts).unwrap_or_default();
         let load = ServerLoad { status, ..load_of(outcome, preflight) };
-        let not_compared = not_comparable(plan, goes_elsewhere);
+        let not_compared = not_comparable(&outcome.parts.plan, goes_elsewhere);
         let workers = &outcome.parts.measurements.workers;
         let t0_ns = workers.iter().map(|worker| worker.t0_ns).max().unwrap_or(0);
         let t1_ns = workers.iter().map(|worker| worker.t1_ns).max().unwrap_or(0);

@@ -12,7 +12,7 @@ mod verdict;
 
 use crate::moments::median;
 
-pub use group_sequential::{GroupSequential, LOOK_LEVEL, LOOKS, Look};
+pub use group_sequential::{LOOK_LEVEL, LOOKS, look};
 pub use verdict::{EffectVerdict, Levels, SHIFT_LEVELS, judge, shift_function};
 
 /// Least number of pairs, or of runs of each system, for an interval. With 5 pairs a two-sided

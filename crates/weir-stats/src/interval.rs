@@ -196,13 +196,13 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<MeanInterval> {
     Some(MeanInterval { mean: mean(values), half_width, slices })
 }
 
-/// A ratio with its interval.
+/// A value with its interval, both in one unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RatioInterval {
-    /// Ratio of the estimates, a/b.
-    pub ratio: f64,
+pub struct ValueInterval {
     /// Lower end.
     pub low: f64,
+    /// The value itself.
+    pub value: f64,
     /// Upper end.
     pub high: f64,
 }
@@ -215,7 +215,7 @@ pub struct RatioInterval {
 /// Research 2012).
 ///
 /// `None` if an estimate is not of that form, or is not finite.
-pub fn ratio_interval(a: (f64, f64, f64), b: (f64, f64, f64)) -> Option<RatioInterval> {
+pub fn ratio_interval(a: (f64, f64, f64), b: (f64, f64, f64)) -> Option<ValueInterval> {
     let is_sound = |(low, value, high): (f64, f64, f64)| {
         0.0 < low && low <= value && value <= high && high.is_finite()
     };
@@ -225,8 +225,8 @@ pub fn ratio_interval(a: (f64, f64, f64), b: (f64, f64, f64)) -> Option<RatioInt
     let below = |(low, value, _): (f64, f64, f64)| (value / low).ln();
     let above = |(_, value, high): (f64, f64, f64)| (high / value).ln();
     let ratio = a.1 / b.1;
-    Some(RatioInterval {
-        ratio,
+    Some(ValueInterval {
+        value: ratio,
         low: ratio / below(a).hypot(above(b)).exp(),
         high: ratio * above(a).hypot(below(b)).exp(),
     })
@@ -369,7 +369,7 @@ mod tests {
     #[test]
     fn ratios() {
         let exact = ratio_interval((6.0, 6.0, 6.0), (3.0, 3.0, 3.0));
-        assert_eq!(exact, Some(RatioInterval { ratio: 2.0, low: 2.0, high: 2.0 }));
+        assert_eq!(exact, Some(ValueInterval { low: 2.0, value: 2.0, high: 2.0 }));
         // 10% on both sides of both: √2 times that on the logarithmic scale.
         let both = ratio_interval((1.0 / 1.1, 1.0, 1.1), (1.0 / 1.1, 1.0, 1.1)).expect("sound");
         let factor = 1.1_f64.powf(2.0_f64.sqrt());

@@ -22,24 +22,24 @@ mod warmup;
 pub use binomial::{binomial_at_least, binomial_at_most};
 pub use changes::{ChangePoint, change_points};
 pub use comparison::{
-    Difference, EffectVerdict, GroupSequential, LOOK_LEVEL, LOOKS, Levels, Look, RUNS_MIN,
-    SHIFT_LEVELS, holm, judge, outliers, paired_at, pairs_needed, shift_function, unpaired,
+    Difference, EffectVerdict, LOOK_LEVEL, LOOKS, Levels, RUNS_MIN, SHIFT_LEVELS, holm, judge,
+    look, outliers, paired_at, pairs_needed, shift_function, unpaired,
 };
 pub use interval::{
-    MeanInterval, PercentileInterval, RatioInterval, SliceTail, Standing, guard_of, mean_interval,
+    MeanInterval, PercentileInterval, SliceTail, Standing, ValueInterval, guard_of, mean_interval,
     percentile_interval, ratio_interval,
 };
 pub use moments::{mean, median, variance};
 pub use search::{
-    Durations, End, Found, Goal, IntervalBound, Limiter, RateClass, Rise, Search, ShareInterval,
-    Step, TrialResult, share_interval,
+    Durations, End, Found, Goal, IntervalBound, Limiter, RateClass, Search, ShareInterval, Step,
+    TrialResult, share_interval,
 };
 pub use shuffle::Shuffle;
 pub use stationarity::{MonotonicTrend, Shift, Stationarity, Thirds};
 pub use student::{normal_cdf, normal_quantile, t_cdf, t_quantile};
 pub use support::{SUPPORT, count_needed, has_beyond, is_supported, least_count, rank_of};
-pub use trend::{Slope, regression};
-pub use usl::{SweepPoint, USL_POINTS_CHECKED, Usl, UslEstimate, UslFit, fit_usl};
+pub use trend::regression;
+pub use usl::{SweepPoint, USL_POINTS_CHECKED, Usl, UslFit, fit_usl};
 pub use warmup::{Transient, mser};
 
 #[cfg(test)]

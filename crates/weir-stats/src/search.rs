@@ -15,7 +15,7 @@ mod trial;
 pub use evidence::{Durations, RateClass};
 pub use found::{End, Found, IntervalBound};
 pub use goal::Goal;
-pub use share::{Rise, ShareInterval, share_interval};
+pub use share::{ShareInterval, share_interval};
 pub use trial::{Limiter, TrialResult};
 
 use load::RateTrials;

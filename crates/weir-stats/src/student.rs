@@ -21,14 +21,14 @@ pub fn normal_quantile(p: f64) -> f64 {
 /// Returns the probability that Student's variable with `df` > 0 degrees of freedom is at most `t`.
 /// Relative error below 10⁻¹² in both tails.
 pub fn t_cdf(t: f64, df: f64) -> f64 {
-    let tail = t_tail(t.abs(), df);
+    let (tail, _) = t_parts(t.abs(), df);
     if t > 0.0 { 1.0 - tail } else { tail }
 }
 
 /// Returns the `t` that Student's variable with `df` > 0 degrees of freedom exceeds with
 /// probability 1 − `p`; `p` is 0 to 1, and its ends are at infinity. Relative error below 10⁻⁹.
 pub fn t_quantile(p: f64, df: f64) -> f64 {
-    quantile(p, |t| t_tail(t, df), |t| t_parts(t, df).1)
+    quantile(p, |t| t_parts(t, df).0, |t| t_parts(t, df).1)
 }
 
 /// Returns the quantile of a symmetric distribution. `tail(x)` is the probability above x ≥ 0,
@@ -96,11 +96,6 @@ fn normal_centre(z: f64) -> f64 {
 
 fn normal_density(z: f64) -> f64 {
     (-z * z / 2.0).exp() / (2.0 * PI).sqrt()
-}
-
-/// Returns the probability above `t` ≥ 0.
-fn t_tail(t: f64, df: f64) -> f64 {
-    t_parts(t, df).0
 }
 
 /// Returns the probability above `t` ≥ 0, ½·I_x(df/2, ½) with x = df/(df + t²) (DLMF 8.17), and

@@ -1,28 +1,19 @@
 //! A straight line through points (METHOD 1.7, saturation).
 
+use crate::interval::ValueInterval;
 use crate::moments::mean;
 use crate::student::t_quantile;
 
-/// The slope of a straight line, with its interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Slope {
-    /// Slope in units of y per unit of x.
-    pub slope: f64,
-    /// Lower end of the interval.
-    pub low: f64,
-    /// Upper end of the interval.
-    pub high: f64,
-}
-
-/// Fits `y` on `x` by least squares; `confidence` is two-sided, 0 to 1. The interval assumes that
-/// the points' errors are independent and identically distributed.
+/// Returns the slope of `y` on `x` by least squares, in units of y per unit of x, with its
+/// interval; `confidence` is two-sided, 0 to 1. The interval assumes that the points' errors are
+/// independent and identically distributed.
 ///
 /// `None` for fewer than three points, or if all x are equal.
 ///
 /// # Panics
 ///
 /// `x` and `y` have different lengths.
-pub fn regression(x: &[f64], y: &[f64], confidence: f64) -> Option<Slope> {
+pub fn regression(x: &[f64], y: &[f64], confidence: f64) -> Option<ValueInterval> {
     assert_eq!(x.len(), y.len(), "a point has an x and a y");
     if x.len() < 3 {
         return None;
@@ -38,7 +29,7 @@ pub fn regression(x: &[f64], y: &[f64], confidence: f64) -> Option<Slope> {
         x.iter().zip(y).map(|(x, y)| (y - y_mean - slope * (x - x_mean)).powi(2)).sum();
     let df = (x.len() - 2) as f64;
     let half = t_quantile((1.0 + confidence) / 2.0, df) * (residual / df / spread).sqrt();
-    Some(Slope { slope, low: slope - half, high: slope + half })
+    Some(ValueInterval { low: slope - half, value: slope, high: slope + half })
 }
 
 #[cfg(test)]
@@ -47,7 +38,7 @@ mod tests {
 
     fn check(points: &[(f64, f64)], expected: Option<[f64; 3]>) {
         let (x, y): (Vec<f64>, Vec<f64>) = points.iter().copied().unzip();
-        let got = regression(&x, &y, 0.99).map(|line| [line.slope, line.low, line.high]);
+        let got = regression(&x, &y, 0.99).map(|line| [line.value, line.low, line.high]);
         let is_near = |(got, expected): ([f64; 3], [f64; 3])| {
             got.iter().zip(expected).all(|(got, expected)| (got - expected).abs() < 1e-9)
         };

@@ -6,6 +6,7 @@ mod signs;
 
 pub use least_squares::Usl;
 
+use crate::interval::ValueInterval;
 use crate::moments::mean;
 use crate::shuffle::Shuffle;
 
@@ -33,28 +34,17 @@ pub struct SweepPoint {
     pub throughputs: Vec<f64>,
 }
 
-/// A value with its 95% interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct UslEstimate {
-    /// Lower end.
-    pub low: f64,
-    /// The value itself.
-    pub value: f64,
-    /// Upper end.
-    pub high: f64,
-}
-
 /// Fit of the law to a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UslFit {
     /// Fitted parameters.
     pub usl: Usl,
-    /// λ, σ and κ with their intervals. `None` if no point has two runs: single runs contain no
+    /// λ, σ and κ with their 95% intervals. `None` if no point has two runs: single runs contain no
     /// information about their variance.
-    pub intervals: Option<[UslEstimate; 3]>,
+    pub intervals: Option<[ValueInterval; 3]>,
     /// N*, if the data show one: the points suffice to check the law, the interval of κ excludes 0,
     /// and the peak is at no more than twice the largest number of connections tried.
-    pub peak: Option<UslEstimate>,
+    pub peak: Option<ValueInterval>,
     /// Per point in ascending order: the mean throughput relative to the law's, minus 1.
     pub residuals: Vec<f64>,
     /// True if the residuals' signs form fewer and longer groups than expected by chance: the law
@@ -98,7 +88,7 @@ pub fn fit_usl(points: &[SweepPoint]) -> Option<UslFit> {
     });
     let greatest = connections[connections.len() - 1];
     let is_checked = points.len() >= USL_POINTS_CHECKED;
-    let has_peak = |[_, _, kappa]: &[UslEstimate; 3]| {
+    let has_peak = |[_, _, kappa]: &[ValueInterval; 3]| {
         is_checked && kappa.low > 0.0 && usl.peak() <= 2.0 * greatest
     };
     let peak = resampled
@@ -132,10 +122,10 @@ fn deviations(point: &SweepPoint) -> impl Iterator<Item = f64> {
     point.throughputs.iter().map(move |throughput| (throughput / mean - 1.0) * factor)
 }
 
-fn interval(value: f64, fits: &[Usl], of: impl Fn(&Usl) -> f64) -> UslEstimate {
+fn interval(value: f64, fits: &[Usl], of: impl Fn(&Usl) -> f64) -> ValueInterval {
     let mut values: Vec<_> = fits.iter().map(of).collect();
     values.sort_unstable_by(f64::total_cmp);
-    UslEstimate { low: values[OUTSIDE], value, high: values[RESAMPLES - 1 - OUTSIDE] }
+    ValueInterval { low: values[OUTSIDE], value, high: values[RESAMPLES - 1 - OUTSIDE] }
 }
 
 #[cfg(test)]

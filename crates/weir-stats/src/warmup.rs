@@ -18,7 +18,7 @@ const LEFT_OVER: f64 = 0.05;
 /// A deletion is no evidence by itself: of thirty identically distributed values it deletes two or
 /// more in every fourth series. [`Transient`] is the evidence.
 pub fn mser(values: &[f64]) -> Option<usize> {
-    is_enough(values).then(|| best_deletion(values))
+    (values.len() >= LEAST && are_sound(values)).then(|| best_deletion(values))
 }
 
 /// MSER's deletion from a window that should have settled before it began, and its significance.
@@ -55,10 +55,6 @@ impl Transient {
     pub fn is_left_over(&self) -> bool {
         self.share > LEFT_OVER && self.p < CHANCE && self.difference.abs() > LARGE
     }
-}
-
-fn is_enough(values: &[f64]) -> bool {
-    values.len() >= LEAST && are_sound(values)
 }
 
 /// Returns the part of the squared deviations that lies between MSER's deletion and the rest.

@@ -76,14 +76,9 @@ pub fn compare_sets(
     let mut found = comparison(&question, runs, names, &differences, sampling, Allowed::SameLoad);
     found.warnings.extend(why);
     if pairing == Pairing::Sets {
-        found.warnings.insert(
-            0,
-            Note::new(
-                "NOT_INTERLEAVED",
-                "the runs were not interleaved: drift of the machine between the two sets looks \
-                 like a difference; weir ab interleaves them",
-            ),
-        );
+        let text = "the runs were not interleaved: drift of the machine between the two sets looks \
+                    like a difference; weir ab interleaves them";
+        found.warnings.insert(0, Note::new("NOT_INTERLEAVED", text));
     }
     found
 }

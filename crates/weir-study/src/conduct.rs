@@ -20,18 +20,13 @@ pub trait TrialRunner {
     ///
     /// # Errors
     /// The reason why the trial cannot be made.
-    fn settle(&mut self, study: &Study, upcoming: &Upcoming) -> Result<Option<Settling>, String>;
+    fn settle(&mut self, upcoming: &Upcoming) -> Result<Option<Settling>, String>;
 
     /// Runs the command of a hook.
     ///
     /// # Errors
     /// The reason why the command could not be started.
-    fn hook(
-        &mut self,
-        kind: HookKind,
-        study: &Study,
-        upcoming: &Upcoming,
-    ) -> Result<HookRun, String>;
+    fn hook(&mut self, kind: HookKind, upcoming: &Upcoming) -> Result<HookRun, String>;
 
     /// Carries out a run of the trial's cell.
     ///
@@ -137,7 +132,11 @@ fn make<L: TrialRunner>(
         is_superseded: false,
         outcome: TrialOutcome::Failed { reason: String::new(), document: None },
     };
-    let measured = carry_out(&mut trial, study, upcoming, runner);
+    let before = hook(HookKind::Before, &mut trial, study, upcoming, runner);
+    let measured = before.and_then(|()| {
+        trial.settling = runner.settle(upcoming)?;
+        runner.run(study, upcoming)
+    });
     let failure = match &measured {
         Ok(document) => failure_of(document, study, upcoming),
         Err(reason) => Some(reason.clone()),
@@ -154,18 +153,6 @@ fn make<L: TrialRunner>(
     (trial, failure)
 }
 
-/// Runs the hook before the trial, waits, and carries out the run.
-fn carry_out<L: TrialRunner>(
-    trial: &mut Trial,
-    study: &Study,
-    upcoming: &Upcoming,
-    runner: &mut L,
-) -> Result<Document, String> {
-    hook(HookKind::Before, trial, study, upcoming, runner)?;
-    trial.settling = runner.settle(study, upcoming)?;
-    runner.run(study, upcoming)
-}
-
 /// Runs the command of a hook, if there is one.
 fn hook<L: TrialRunner>(
     kind: HookKind,
@@ -179,7 +166,7 @@ fn hook<L: TrialRunner>(
         HookKind::After => (&study.hooks.after, &mut trial.after),
     };
     match command {
-        Some(_) => check_hook(kind, kept.insert(runner.hook(kind, study, upcoming)?)),
+        Some(_) => check_hook(kind, kept.insert(runner.hook(kind, upcoming)?)),
         None => Ok(()),
     }
 }

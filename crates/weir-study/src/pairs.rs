@@ -2,7 +2,7 @@
 
 use weir_result::study::{Design, Trial};
 use weir_result::{Document, Study};
-use weir_stats::{GroupSequential, Look, pairs_needed};
+use weir_stats::{look, pairs_needed};
 use weir_text::setting::{METRIC, PAIRS};
 use weir_verdict::NamedMetric;
 
@@ -31,8 +31,7 @@ pub(crate) fn is_decided(study: &Study) -> bool {
     }
     let (metrics, _) = primary::of_pairs(&named(metrics), &made);
     let Some(primary) = metrics.first() else { return true };
-    let look = GroupSequential::new(*threshold).look(&values(primary, &made));
-    matches!(look, Look::Done { .. })
+    look(&values(primary, &made), *threshold).is_some()
 }
 
 /// Returns a note on the metrics that the pairs asked for can never decide; `None` if there are

@@ -177,17 +177,11 @@ fn machine(environment: &Environment) -> Value {
 /// The load of a plan without its target and without the seed of its arrivals.
 fn load(plan: &Plan) -> Value {
     let mut value = serde_json::to_value(plan).unwrap_or_default();
-    if let Some(arrivals) = value.pointer_mut("/load/arrivals").and_then(Value::as_object_mut) {
-        arrivals.remove("seed");
-    }
-    if let Some(fields) = value.as_object_mut() {
-        for name in ["url", "target"] {
-            fields.remove(name);
-        }
-        // The Host header is in it.
-        if let Some(request) = fields.get_mut("request").and_then(Value::as_object_mut) {
-            request.remove("wire_bytes");
-        }
+    // The Host header is in the bytes of the request.
+    let left_out =
+        [("/load/arrivals", "seed"), ("", "url"), ("", "target"), ("/request", "wire_bytes")];
+    for (place, field) in left_out {
+        value.pointer_mut(place).and_then(Value::as_object_mut).map(|of| of.remove(field));
     }
     value
 }

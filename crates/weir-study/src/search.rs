@@ -18,11 +18,11 @@ pub use objective::Objective;
 pub use study::next_plan;
 pub(crate) use study::result_of;
 
-use weir_result::study::{SearchEffort, SearchResult, SearchTrial, TrialUse};
+use weir_result::study::{Design, SearchEffort, SearchResult, SearchTrial, TrialUse};
 use weir_result::{Document, Load, Rate};
 use weir_stats::{Limiter, Search, Step, TrialResult};
 
-use connections::{Connections, Sufficiency, Use};
+use connections::{Connections, Use};
 use objective::share_of;
 use outside::{client_limit, connection_waits};
 
@@ -36,21 +36,6 @@ const GUESS_FACTOR: f64 = 1.1;
 
 /// Shortest drain of a trial, in seconds (METHOD 1.5).
 const DRAIN_MIN_S: f64 = 1.0;
-
-/// Choices of a search.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SearchOptions {
-    /// The objective.
-    pub objective: Objective,
-    /// Lengths of trials, and the width of the interval.
-    pub effort: SearchEffort,
-    /// Number of connections at the start.
-    pub connections: u32,
-    /// Greatest number of connections.
-    pub connections_max: u32,
-    /// Highest rate to try, in requests per second; infinite if not limited.
-    pub rate_max_rps: f64,
-}
 
 /// Next step of a search.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,24 +83,40 @@ fn divisor(a: u64, b: u64) -> u64 {
 /// A search in progress.
 #[derive(Clone, Debug)]
 pub struct SearchRun {
-    options: SearchOptions,
+    objective: Objective,
+    /// Lengths of trials, and the width of the interval.
+    effort: SearchEffort,
     connections: Connections,
+    /// Highest rate to try, in requests per second; infinite if not limited.
+    rate_max_rps: f64,
     /// Rates and shares so far; `None` before the closed loop.
     search: Option<Search>,
     trials: Vec<SearchTrial>,
 }
 
 impl SearchRun {
-    /// Begins a search.
-    pub fn new(options: SearchOptions) -> SearchRun {
-        let connections = Connections::new(options.connections, options.connections_max);
-        SearchRun { options, connections, search: None, trials: Vec::new() }
+    /// Begins a search; `None` if the design is none, or its objective cannot be read.
+    pub fn new(design: &Design) -> Option<SearchRun> {
+        let Design::Search {
+            objective, effort, connections, connections_max, rate_max_rps, ..
+        } = design
+        else {
+            return None;
+        };
+        Some(SearchRun {
+            objective: objective.parse().ok()?,
+            effort: *effort,
+            connections: Connections::new(*connections, *connections_max),
+            rate_max_rps: rate_max_rps.unwrap_or(f64::INFINITY),
+            search: None,
+            trials: Vec::new(),
+        })
     }
 
     /// Returns the next step, given the trials so far.
     pub fn next(&self) -> Next {
         let Some(search) = &self.search else { return Next::Run(self.trial(None, GUESS_S)) };
-        let (effort, trials) = (&self.options.effort, self.trials.len());
+        let (effort, trials) = (&self.effort, self.trials.len());
         let is_out = trials >= effort.trials_max as usize;
         let concludes = trials >= effort.narrow_trials as usize;
         match search.step(concludes) {
@@ -128,13 +129,13 @@ impl SearchRun {
     }
 
     fn trial(&self, rate_rps: Option<f64>, duration_s: f64) -> TrialPlan {
-        let objective = &self.options.objective;
+        let objective = &self.objective;
         let limits_errors = objective.claims().iter().any(|claim| claim.slow_ns().is_none());
         let slow_s = objective.slow_ns().filter(|_| !limits_errors).map(|ns| ns as f64 / 1e9);
         TrialPlan {
             rate_rps,
             connections: self.connections.count,
-            warmup_s: self.options.effort.warmup_s,
+            warmup_s: self.effort.warmup_s,
             duration_s,
             drain_s: slow_s.map(|slow_s| slow_s.max(DRAIN_MIN_S)),
         }
@@ -171,9 +172,8 @@ impl SearchRun {
         if document.responses() == 0 || completed_rps <= 0.0 {
             return None;
         }
-        let options = &mut self.options;
-        options.effort = effort::long_enough(options.effort, &options.objective, completed_rps);
-        let goal = effort::goal(&options.effort, &options.objective, options.rate_max_rps);
+        self.effort = effort::long_enough(self.effort, &self.objective, completed_rps);
+        let goal = effort::goal(&self.effort, &self.objective, self.rate_max_rps);
         self.search = Some(Search::new(goal, GUESS_FACTOR * completed_rps));
         Some(SearchTrial { used: TrialUse::Guess, ..SearchTrial::default() })
     }
@@ -181,7 +181,7 @@ impl SearchRun {
     /// Judges a trial of an open loop. The search for rates gets it unless it is repeated with
     /// another number of connections.
     fn judge(&mut self, rate_rps: f64, duration_s: f64, document: &Document) -> SearchTrial {
-        let objective = &self.options.objective;
+        let objective = &self.objective;
         let tails = objective.tails(document);
         let shares: Vec<f64> = tails.iter().map(|slices| share_of(slices)).collect();
         let mut limits = shares.iter().zip(objective.claims());
@@ -203,15 +203,15 @@ impl SearchRun {
             waits,
             errors: document.accounting.transport_error as f64 / planned,
         };
-        let (used, limited_by) = match &client {
-            Some(_) => (TrialUse::ClientLimited, Some(Limiter::Client)),
-            None => match self.connections.judge(found) {
-                Sufficiency::Raised => (TrialUse::TooFewConnections, None),
-                Sufficiency::Refused => (TrialUse::TooManyConnections, None),
-                Sufficiency::Short => (TrialUse::ConnectionLimited, Some(Limiter::Connections)),
-                Sufficiency::Enough if is_good => (TrialUse::Good, None),
-                Sufficiency::Enough => (TrialUse::Bad, None),
-            },
+        let of_server = if is_good { TrialUse::Good } else { TrialUse::Bad };
+        let used = match &client {
+            Some(_) => TrialUse::ClientLimited,
+            None => self.connections.judge(found).unwrap_or(of_server),
+        };
+        let limited_by = match used {
+            TrialUse::ClientLimited => Some(Limiter::Client),
+            TrialUse::ConnectionLimited => Some(Limiter::Connections),
+            _ => None,
         };
         let is_repeated =
             matches!(used, TrialUse::TooFewConnections | TrialUse::TooManyConnections);

@@ -13,10 +13,13 @@ pub(crate) fn of(spec: &RunSpec) -> LocalRunner {
 
 /// Returns the runner of this machine. `is_compat`: errors have the form of wrk.
 pub(crate) fn here(is_compat: bool) -> LocalRunner {
-    LocalRunner::default().commit(env!("WEIR_COMMIT")).on_stuck_script(match is_compat {
-        true => |error| end("", error, exit::COMPAT_FAILED),
-        false => |error| end("error: ", error, exit::USAGE),
-    })
+    LocalRunner {
+        commit: Some(env!("WEIR_COMMIT").to_owned()).filter(|commit| !commit.is_empty()),
+        on_stuck: Some(match is_compat {
+            true => |error| end("", error, exit::COMPAT_FAILED),
+            false => |error| end("error: ", error, exit::USAGE),
+        }),
+    }
 }
 
 fn end(prefix: &str, error: impl Display, code: u8) {

@@ -19,11 +19,8 @@ pub(super) fn clock_source(subject: &ExaminedSystem<'_>) -> Examined {
     let cost_ns = subject.facts.clock_read_ns;
     let evidence = format!("{current}, read in {}", units::duration(cost_ns.round() as u64));
     let is_device = DEVICES.contains(&current.as_str());
-    if !is_device && cost_ns < SLOW_NS {
-        return Ok(Some(Outcome::ok(evidence)));
-    }
     let effect = "each timestamp costs CPU time, which delays requests";
-    let outcome = Outcome::harm(is_device, evidence, effect);
+    let outcome = Outcome::judged(is_device, cost_ns >= SLOW_NS, evidence, effect);
     let available = subject.root.text(AVAILABLE).unwrap_or_default();
     let is_offered = available.split_whitespace().any(|name| name == "tsc") && current != "tsc";
     Ok(Some(match is_offered {
@@ -42,10 +39,7 @@ pub(super) fn resolution(subject: &ExaminedSystem<'_>) -> Examined {
     let resolution_ns = subject.facts.clock_resolution_ns.clone()?;
     let resolution = units::short_duration(resolution_ns);
     let evidence = format!("resolution {resolution}");
-    if resolution_ns <= FINE_NS {
-        return Ok(Some(Outcome::ok(evidence)));
-    }
-    let outcome = Outcome::problem(evidence, late_by(&resolution));
+    let outcome = Outcome::judged(resolution_ns > FINE_NS, false, evidence, late_by(&resolution));
     Ok(Some(outcome.advice("boot without highres=off and nohz=off, with CONFIG_HIGH_RES_TIMERS")))
 }
 

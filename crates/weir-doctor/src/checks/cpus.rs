@@ -68,11 +68,9 @@ pub(super) fn steal(subject: &ExaminedSystem<'_>) -> Examined {
         units::short_percent(now),
         units::short_percent(since_boot)
     );
-    if now == 0.0 && since_boot < WARNING_SHARE_SINCE_BOOT {
-        return Ok(Some(Outcome::ok(evidence)));
-    }
     let effect = "pauses that look like a slow server";
-    let outcome = Outcome::harm(now >= PROBLEM_SHARE, evidence, effect);
+    let is_warning = now > 0.0 || since_boot >= WARNING_SHARE_SINCE_BOOT;
+    let outcome = Outcome::judged(now >= PROBLEM_SHARE, is_warning, evidence, effect);
     Ok(Some(outcome.advice("use dedicated CPUs, or repeat runs and compare them")))
 }
 
@@ -93,11 +91,9 @@ pub(super) fn quota(subject: &ExaminedSystem<'_>) -> Examined {
     if throttled > 0 {
         evidence += &format!("; throttled in {throttled} periods within the last second");
     }
-    if quota >= cpus as f64 && throttled == 0 {
-        return Ok(Some(Outcome::ok(evidence)));
-    }
     let effect = "weir stops for up to 100 ms whenever the quota is used up";
-    let outcome = Outcome::problem(evidence, effect);
+    let is_problem = quota < cpus as f64 || throttled > 0;
+    let outcome = Outcome::judged(is_problem, false, evidence, effect);
     Ok(Some(match is_container(subject.root) {
         true => {
             outcome.advice("no CPU limit on the container (docker --cpus, Kubernetes limits.cpu)")
@@ -124,13 +120,11 @@ pub(super) fn affinity(subject: &ExaminedSystem<'_>) -> Examined {
         return Ok(Some(Outcome::ok(format!("all {} CPUs are usable", online.len()))));
     }
     let evidence = format!("{} of {} online", cpu_list::named(usable), online.len());
-    // CPUs split between weir and a server here are advised; `shared-cpus` judges the split.
-    if subject.serves() {
-        return Ok(Some(Outcome::ok(evidence)));
-    }
     let effect = "weir starts fewer threads; programs on these CPUs delay it";
     let command = format!("taskset -cp {} $$", cpu_list::format(&online));
-    Ok(Some(Outcome::warning(evidence, effect).command(command)))
+    // CPUs split between weir and a server here are advised; `shared-cpus` judges the split.
+    let outcome = Outcome::judged(false, !subject.serves(), evidence, effect);
+    Ok(Some(outcome.command(command)))
 }
 
 /// Usable CPUs that are hardware threads of one core.
@@ -203,7 +197,7 @@ pub(super) fn governor(subject: &ExaminedSystem<'_>) -> Examined {
         false => "clocks rise only under load: low rates look slower than they are",
     };
     let command = "sudo cpupower frequency-set -g performance";
-    Ok(Some(Outcome::harm(is_slow, evidence, effect).command(command)))
+    Ok(Some(Outcome::judged(is_slow, true, evidence, effect).command(command)))
 }
 
 fn joined(names: &BTreeSet<String>) -> String {

@@ -34,12 +34,9 @@ pub(super) fn local_ports(subject: &ExaminedSystem<'_>) -> Examined {
         Some(held) => evidence += &format!(", {} held by this target", units::count(held)),
         None => evidence += &format!(", {} connections in TIME_WAIT", units::count(waiting)),
     }
-    if free >= WARNING_BELOW {
-        return Ok(Some(Outcome::ok(evidence)));
-    }
     let effect =
         format!("connects fail (EADDRNOTAVAIL) once {} are open or closing", units::count(free));
-    let outcome = Outcome::harm(free < PROBLEM_BELOW, evidence, effect);
+    let outcome = Outcome::judged(free < PROBLEM_BELOW, free < WARNING_BELOW, evidence, effect);
     let reuse = subject.root.number(REUSE).unwrap_or(0);
     let is_reused = reuse == 1 || reuse == 2 && subject.serves();
     Ok(Some(match all {
@@ -78,12 +75,9 @@ pub(super) fn listener(subject: &ExaminedSystem<'_>) -> Examined {
         units::count(now),
         units::count(since_boot),
     );
-    if now == 0 && waiting == 0 {
-        return Ok(Some(Outcome::ok(evidence)));
-    }
     let effect = "the server is under load already: connects wait or are repeated";
     let advice = "stop the other load, or give the server a greater backlog";
-    Ok(Some(Outcome::harm(now > 0, evidence, effect).advice(advice)))
+    Ok(Some(Outcome::judged(now > 0, waiting > 0, evidence, effect).advice(advice)))
 }
 
 /// Queue that takes as many connects at once as common loads have connections.
@@ -115,10 +109,7 @@ fn queue(
     let most = subject.root.number(&format!("proc/sys/{}", setting.replace('.', "/")))?;
     let limit = units::count(most);
     let evidence = format!("{setting} = {limit}{when}");
-    if most >= ENOUGH {
-        return Ok(Some(Outcome::ok(evidence)));
-    }
-    let outcome = Outcome::warning(evidence, effect(&limit));
+    let outcome = Outcome::judged(false, most < ENOUGH, evidence, effect(&limit));
     Ok(Some(outcome.command(format!("sudo sysctl -w {setting}=4096"))))
 }
 
@@ -140,11 +131,8 @@ pub(super) fn conntrack(subject: &ExaminedSystem<'_>) -> Examined {
     let (count, max) = (subject.root.number(COUNT)?, subject.root.number(MAX)?);
     let evidence = format!("{} of {} entries in use", units::count(count), units::count(max));
     let free = max.saturating_sub(count);
-    if free >= WARNING_BELOW {
-        return Ok(Some(Outcome::ok(evidence)));
-    }
     let effect = format!("packets are dropped after {} new connections", units::count(free));
-    let outcome = Outcome::harm(free < PROBLEM_BELOW, evidence, effect);
+    let outcome = Outcome::judged(free < PROBLEM_BELOW, free < WARNING_BELOW, evidence, effect);
     let advised = ADVISED.max(max.saturating_mul(2));
     Ok(Some(outcome.command(format!("sudo sysctl -w net.netfilter.nf_conntrack_max={advised}"))))
 }

@@ -81,18 +81,15 @@ fn holder(subject: &ExaminedSystem<'_>, spans: &Spans, process: u32, id: u32) ->
     let share_now = share(now, spans.now_ns).filter(|share| *share >= SHARE_NOW);
     let share_since_boot = share(since_boot, spans.boot_ns)
         .filter(|share| found.is_kernel && *share >= SHARE_SINCE_BOOT);
+    let is_now = share_now.is_some();
     Some(Holder {
         process,
         id,
         name: name(subject, process, id, &found.name),
         is_kernel: found.is_kernel,
-        slice_ns: if share_now.is_some() {
-            now.mean_slice_ns()
-        } else {
-            since_boot.mean_slice_ns()
-        },
+        slice_ns: if is_now { now } else { since_boot }.mean_slice_ns(),
         share: share_now.or(share_since_boot)?,
-        is_now: share_now.is_some(),
+        is_now,
     })
 }
 
@@ -123,7 +120,7 @@ fn outcome(subject: &ExaminedSystem<'_>, holders: &[Holder]) -> Outcome {
          slower, above all in p99 and beyond",
         units::short_duration(longest)
     );
-    let outcome = Outcome::harm(longest >= PROBLEM_NS, evidence, effect);
+    let outcome = Outcome::judged(longest >= PROBLEM_NS, true, evidence, effect);
     let mut remedies: Vec<(bool, String)> =
         kernel.iter().map(|holder| kernel_remedy(subject, holder)).collect();
     if !programs.is_empty() {
@@ -246,7 +243,7 @@ fn busy_outcome(share: f64, cpus: usize, neighbours: &[Neighbour<'_>]) -> Outcom
         return Outcome::ok(used);
     }
     let effect = "requests wait for a CPU: stop them or lower their priority";
-    let harm = |evidence: String| Outcome::harm(share >= PROBLEM_SHARE, evidence, effect);
+    let harm = |evidence: String| Outcome::judged(share >= PROBLEM_SHARE, true, evidence, effect);
     if neighbours.is_empty() {
         let evidence = format!("{used}; none is visible here, or none runs for long");
         return harm(evidence).advice("stop other containers and programs, or use another machine");

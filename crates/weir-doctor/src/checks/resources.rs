@@ -36,13 +36,11 @@ pub(super) fn memory(subject: &ExaminedSystem<'_>) -> Examined {
     if waiting >= WARNING_PRESSURE {
         evidence += &format!(", {} of time spent waiting", units::short_percent(waiting));
     }
-    let is_low = (available as f64) < LOW_SHARE * total as f64;
-    if !is_low && swapped == 0 && waiting < WARNING_PRESSURE {
-        return Ok(Some(Outcome::ok(evidence)));
-    }
     let effect = "programs wait for the disk: single responses stall";
     let is_problem = swapped >= PROBLEM_PAGES || waiting >= PROBLEM_PRESSURE;
-    let outcome = Outcome::harm(is_problem, evidence, effect);
+    let is_low = (available as f64) < LOW_SHARE * total as f64;
+    let is_warning = is_low || swapped > 0 || waiting >= WARNING_PRESSURE;
+    let outcome = Outcome::judged(is_problem, is_warning, evidence, effect);
     Ok(Some(outcome.advice("end the largest programs: ps aux --sort=-rss | head")))
 }
 
@@ -97,10 +95,8 @@ pub(super) fn descriptors(subject: &ExaminedSystem<'_>) -> Examined {
         true => format!("limit {}, which weir raises to {hard}", units::count(limit.soft)),
         false => format!("limit {hard}"),
     };
-    if limit.hard >= WARNING_BELOW {
-        return Ok(Some(Outcome::ok(evidence)));
-    }
     let effect = format!("at most about {hard} connections (-c) for each thread");
-    let outcome = Outcome::harm(limit.hard < PROBLEM_BELOW, evidence, effect);
+    let (is_problem, is_warning) = (limit.hard < PROBLEM_BELOW, limit.hard < WARNING_BELOW);
+    let outcome = Outcome::judged(is_problem, is_warning, evidence, effect);
     Ok(Some(outcome.command("sudo prlimit --pid $$ --nofile=65536:65536")))
 }

@@ -190,7 +190,7 @@ impl Machine {
         let root = Root::at(&directory.0);
         let before = Reading::take(&root);
         write(&self.later);
-        let sample = Sample::of(before, Reading::take(&root));
+        let sample = Sample { before, after: Reading::take(&root) };
         let (facts, target) = (&self.facts, self.target.as_ref());
         Diagnosis::of(&ExaminedSystem { root: &root, facts, sample: &sample, target })
     }

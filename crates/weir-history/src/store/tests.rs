@@ -115,7 +115,7 @@ fn tags_are_added_and_removed() {
     let filter = Filter { tag: tag.first(), ..Filter::default() };
     let tagged = history.entries(filter).expect("runs");
     assert_eq!(tagged.iter().map(|entry| entry.id).collect::<Vec<_>>(), [3, 4, 1]);
-    assert!(matches!(history.tag(9, &tag, true), Err(HistoryError::UnknownId { id: 9 })));
+    assert!(matches!(history.tag(9, &tag, true), Err(HistoryError::UnknownId(9))));
     let (of, tag) = (name("c"), tags(&["t"]));
     let filter = Filter { name: Some(&of), tag: tag.first(), count: None };
     assert!(matches!(history.entries(filter), Err(HistoryError::UnknownName { .. })));
@@ -130,12 +130,12 @@ fn removed_runs_are_gone() {
     let directory = Directory::new("removed");
     let mut history = four(&directory);
     let error = history.remove(&[1, 9]).expect_err("one is not there");
-    assert!(matches!(error, HistoryError::UnknownId { id: 9 }), "{error}");
+    assert!(matches!(error, HistoryError::UnknownId(9)), "{error}");
     assert_eq!(ids(&history, "a"), [2, 4, 1], "none was removed");
     history.save(&name("a"), &[], &document("SECRET-name", 5, 1, 1_000)).expect("saved");
     let size = fs::metadata(directory.file()).expect("a file").len();
     history.remove(&[1, 2, 4, 5]).expect("removed");
-    assert!(matches!(history.document(1), Err(HistoryError::UnknownId { id: 1 })));
+    assert!(matches!(history.document(1), Err(HistoryError::UnknownId(1))));
     let bytes = fs::read(directory.file()).expect("a file");
     assert!((bytes.len() as u64) < size, "{} of {size} bytes are left", bytes.len());
     assert!(!bytes.windows(11).any(|part| part == b"SECRET-name"), "it is still in the file");

@@ -16,7 +16,7 @@ impl Trend {
         json!({
             "schema_version": SCHEMA_VERSION,
             "kind": "history_trend",
-            "name": self.name.as_str(),
+            "name": self.name.0,
             "left_out": { "failed": self.failed, "void": self.void, "older": self.has_more },
             "series": series,
         })

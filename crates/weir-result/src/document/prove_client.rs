@@ -64,7 +64,7 @@ impl ProveClientSection {
         let ratio = |of: fn(&ThreadRuns) -> Option<ValueWithEnds>| {
             let [as_many, more] = &sides;
             let ratio = ratio_interval(of(more)?, of(as_many)?)?;
-            Some(RatioEstimate { ratio: ratio.ratio, low: ratio.low, high: ratio.high })
+            Some(RatioEstimate { ratio: ratio.value, low: ratio.low, high: ratio.high })
         };
         let in_every_pair = |better: fn(&Measurements, &Measurements) -> bool| {
             pairs.iter().all(|pair| better(&pair.more, &pair.as_many))

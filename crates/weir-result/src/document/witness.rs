@@ -75,7 +75,7 @@ impl WitnessSection {
             requests: witness.service_time.ok.count(),
             p50,
             main_p50,
-            ratio: ratio.map(|of| RatioEstimate { ratio: of.ratio, low: of.low, high: of.high }),
+            ratio: ratio.map(|of| RatioEstimate { ratio: of.value, low: of.low, high: of.high }),
             service: Metric::of_one(&witness.service_time.ok),
             slices: witness.slices.iter().map(SliceEntry::of).collect(),
         }

@@ -1,20 +1,17 @@
 //! The fingerprint of the machine on which a result was measured. Values that the machine does not
 //! provide stay empty.
 
-use weir_io::{Clock, Endpoint};
+use weir_engine::Job;
+use weir_io::Clock;
 use weir_machine::{Description, Root};
-use weir_result::{Environment, IoEngine};
+use weir_result::Environment;
 
 /// Clock readings over which the cost of one is averaged.
 const CLOCK_READINGS: u32 = 100_000;
 
-/// Describes this machine: its kernel, CPUs, memory, clock and limits. `commit` is the program's.
-pub(crate) fn describe(
-    engine: IoEngine,
-    endpoint: &Endpoint,
-    clock: Clock,
-    commit: Option<&str>,
-) -> Environment {
+/// Describes this machine: its kernel, CPUs, memory, clock and limits, and the engine of `job`.
+/// `commit` is the program's.
+pub(crate) fn describe(job: &Job, clock: Clock, commit: Option<&str>) -> Environment {
     let machine = Description::read(&Root::machine());
     Environment {
         hostname: machine.hostname,
@@ -28,9 +25,9 @@ pub(crate) fn describe(
         memory_total_bytes: machine.memory_total_bytes,
         clock_source: machine.clock_source,
         clock_read_ns: Some(clock_read_ns(clock)),
-        congestion_control: weir_io::congestion_control(endpoint),
+        congestion_control: weir_io::congestion_control(&job.endpoint),
         open_files_max: weir_sys::raise_descriptor_limit().ok().map(|limit| limit.soft),
-        ..Environment::unknown(env!("CARGO_PKG_VERSION"), engine)
+        ..Environment::unknown(env!("CARGO_PKG_VERSION"), job.plan.io)
     }
 }
 

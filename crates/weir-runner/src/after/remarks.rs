@@ -15,20 +15,16 @@ use crate::run::load::LoadOutcome;
 
 /// Notes attached to the finished run.
 pub(crate) fn remarks(job: &Job, outcome: &LoadOutcome, has_preflight: bool) -> Vec<Note> {
-    let has_failed = !outcome.failures.is_empty();
+    let (plan, measurements) = (&job.plan, &outcome.parts.measurements);
     let mut notes: Vec<Note> = gave_up(job, outcome).into_iter().collect();
-    notes.extend(script::notes(&job.plan, &outcome.parts.measurements, has_failed));
+    notes.extend(script::notes(plan, measurements, !outcome.failures.is_empty()));
     notes.extend(mostly_errors(outcome, has_preflight));
-    notes.extend(connections::out_of_ports(&job.plan, &outcome.parts.measurements));
-    notes.extend(connections::short_lifetime(&job.plan, &outcome.parts.measurements));
-    notes.extend(connections::crowding(
-        &job.plan,
-        usable_cpus().len(),
-        &outcome.parts.measurements,
-    ));
+    notes.extend(connections::out_of_ports(plan, measurements));
+    notes.extend(connections::short_lifetime(plan, measurements));
+    notes.extend(connections::crowding(plan, usable_cpus().len(), measurements));
     notes.extend(of_trials(outcome.parts.trials));
-    notes.extend(started_late(job, &outcome.parts.measurements));
-    notes.extend(not_resumed(&outcome.parts.measurements));
+    notes.extend(started_late(job, measurements));
+    notes.extend(not_resumed(measurements));
     for failure in &outcome.failures {
         notes.push(Note::new("script_failed", script::describe(failure)));
     }

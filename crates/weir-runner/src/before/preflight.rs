@@ -110,7 +110,13 @@ pub(crate) fn run(
         return Ok(PreflightResult::default());
     }
     let mut result = PreflightResult::default();
-    let failure = match wait.retry(|| attempt(draft, http, may_send, &mut result), observer) {
+    let engine = Engine::named(draft.plan.io.name()).unwrap_or(Engine::Epoll);
+    let attempt = || {
+        let attempt = Attempt { draft, http, may_send, result: &mut result };
+        weir_io::open(engine, one_connection(), attempt)
+            .unwrap_or_else(|error| Err(PreflightFailure::of_connect(draft, &error)))
+    };
+    let failure = match wait.retry(attempt, observer) {
         Ok(_) if result.blames_scheme && speaks_tls(draft) => plain_to_tls(draft),
         Ok(response) => {
             let warning = response.as_ref().and_then(status_note);
@@ -137,20 +143,8 @@ pub(crate) fn run(
     }
 }
 
-/// Makes one attempt on the engine of the load. Counts the request that it sends, and keeps the
-/// HTTP version, in `result`.
-fn attempt(
-    draft: &Draft,
-    http: &HttpSpec,
-    may_send: bool,
-    result: &mut PreflightResult,
-) -> Result<Option<Preflight>, PreflightFailure> {
-    let engine = Engine::named(draft.plan.io.name()).unwrap_or(Engine::Epoll);
-    weir_io::open(engine, one_connection(), Attempt { draft, http, may_send, result })
-        .unwrap_or_else(|error| Err(PreflightFailure::of_connect(draft, &error)))
-}
-
-/// One attempt, for whatever backend it gets.
+/// One attempt, on the engine of the load. Counts the request that it sends, and keeps the HTTP
+/// version, in `result`.
 struct Attempt<'a> {
     draft: &'a Draft,
     http: &'a HttpSpec,
@@ -306,9 +300,8 @@ fn describe(
             location: text("location"),
             // The length of a body that is too long to read is in the head.
             body_bytes: body_bytes.or_else(|| {
-                (unread < u64::MAX)
-                    .then(|| unread + (rest.len() - head.bytes) as u64)
-                    .filter(|_| unread > 0)
+                let is_known = (1..u64::MAX).contains(&unread);
+                is_known.then(|| unread + (rest.len() - head.bytes) as u64)
             }),
             address: String::new(),
             elapsed_ns,

@@ -20,28 +20,25 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Greatest number of addresses that are tried.
 const TRIED_MAX: usize = 64;
 
-/// The addresses of a load, and a note on the others.
-#[derive(Debug)]
-pub(crate) struct Addresses {
-    /// Addresses of the load, at least one.
-    pub(crate) taken: Vec<Endpoint>,
-    /// Note on the others.
-    pub(crate) note: Option<Note>,
-}
-
 /// Chooses among the addresses of `host`, in the resolver's order, for a load of `connections`
 /// connections. The first one that accepts a connection decides the family. All of that family that
 /// accept one carry the load, if each of them gets a connection, else the first alone. If none
 /// accepts one, the first is taken, so that the load reports its failure.
-pub(crate) fn choose(host: &str, all: Vec<Endpoint>, connections: u32) -> Addresses {
+///
+/// Returns the addresses of the load, at least one, and a note on the others.
+pub(crate) fn choose(
+    host: &str,
+    all: Vec<Endpoint>,
+    connections: u32,
+) -> (Vec<Endpoint>, Option<Note>) {
     let tried: Vec<SocketAddr> = all.iter().filter_map(tcp).take(TRIED_MAX).collect();
     if tried.len() < 2 {
-        return Addresses { taken: all, note: None };
+        return (all, None);
     }
     let results: Vec<(SocketAddr, Option<String>)> =
         tried.iter().copied().zip(connect_to_each(&tried)).collect();
     let Some((first, _)) = results.iter().find(|(_, failure)| failure.is_none()) else {
-        return Addresses { taken: all.into_iter().take(1).collect(), note: None };
+        return (all.into_iter().take(1).collect(), None);
     };
     let is_alike = |address: &SocketAddr| address.is_ipv4() == first.is_ipv4();
     let accepting =
@@ -67,7 +64,7 @@ pub(crate) fn choose(host: &str, all: Vec<Endpoint>, connections: u32) -> Addres
         Some(format!("{address} ({why})"))
     });
     let note = note(host, &others.collect::<Vec<_>>());
-    Addresses { taken: taken.into_iter().map(Endpoint::Tcp).collect(), note }
+    (taken.into_iter().map(Endpoint::Tcp).collect(), note)
 }
 
 /// Removes the addresses of another family.
@@ -160,7 +157,7 @@ mod tests {
             let ip = ip.parse().expect("an address");
             Endpoint::Tcp(SocketAddr::new(ip, port))
         });
-        let Addresses { taken, note } = choose("h.test", all.collect(), connections);
+        let (taken, note) = choose("h.test", all.collect(), connections);
         let ips = taken.iter().filter_map(tcp).map(|address| address.ip().to_string());
         (ips.collect(), note.map(|note| note.text.replace(&format!(":{port}"), "")))
     }

@@ -1,7 +1,6 @@
 //! The destinations of connections, and the checks that this machine can open them.
 
-use std::io;
-use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
+use std::net::{IpAddr, ToSocketAddrs};
 
 use anyhow::{Context, Result, bail, ensure};
 use weir_io::Endpoint;
@@ -13,6 +12,7 @@ use weir_text::units;
 use crate::errors::NoServer;
 use crate::prepare::addresses;
 use crate::prepare::draft::Draft;
+use crate::prepare::location::is_own;
 use crate::spec::AddressFamily;
 use crate::spec::url::{Url, split_port};
 
@@ -80,16 +80,15 @@ pub(crate) fn check_sources(draft: &Draft) -> Result<()> {
     Ok(())
 }
 
-/// Checks one source address. It binds a datagram socket, which takes no port from the load.
+/// Checks one source address.
 fn check_source(source: IpAddr) -> Result<()> {
-    match UdpSocket::bind((source, 0)) {
-        Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => bail!(
-            "{SOURCE_IP}: {source} is not an address of this machine; `ip address add {source} dev \
-             NAME` makes it one"
-        ),
-        // Other errors concern datagrams, and not the load's TCP connections.
-        _ => Ok(()),
-    }
+    // Other errors concern datagrams, and not the load's TCP connections.
+    ensure!(
+        is_own((source, 0).into()) != Some(false),
+        "{SOURCE_IP}: {source} is not an address of this machine; `ip address add {source} dev \
+         NAME` makes it one"
+    );
+    Ok(())
 }
 
 /// Returns the least number of threads whose descriptor tables hold the connections; 1 with

@@ -1,7 +1,7 @@
 //! The location of a target, found without a load: its addresses, and the machine that has them.
 
 use std::io;
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 
 use anyhow::Context;
 use weir_io::Endpoint;
@@ -52,10 +52,15 @@ pub(crate) fn is_local(endpoint: &Endpoint) -> Option<bool> {
     if may_bind_any.is_ok_and(|text| text != "0") {
         return None;
     }
-    // Any port will do, and nothing is sent: the bind only checks the address.
-    let mut own = *address;
-    own.set_port(0);
-    match UdpSocket::bind(own) {
+    is_own(*address)
+}
+
+/// True if this machine has an address; `None` if that cannot be determined. It binds a datagram
+/// socket, which takes no port from the load and sends nothing: the bind only checks the address.
+pub(crate) fn is_own(mut address: SocketAddr) -> Option<bool> {
+    // Any port will do.
+    address.set_port(0);
+    match UdpSocket::bind(address) {
         Ok(_) => Some(true),
         Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => Some(false),
         Err(_) => None,

@@ -14,7 +14,6 @@ use weir_text::Setting;
 use weir_text::setting::{BODY, DURATION, HEADER, HTTP, IO, METHOD, PIPELINE, RATE, URL};
 use weir_tls::TlsConfig;
 
-use crate::digest::sha256;
 use crate::observer::Observer;
 use crate::prepare::body::{Body, REQUEST_MAX_BYTES};
 use crate::prepare::draft::Draft;
@@ -68,9 +67,9 @@ pub(crate) fn plan(
         let found = wait.retry(|| url.resolve(spec.target.unix.as_deref()), observer);
         let all = found.map_err(|failure| wait.give_up(failure, "check the name"))?;
         let all = addresses::of_family(&url.host, all, spec.target.family)?;
-        let chosen = addresses::choose(&url.host, all, spec.load.connections);
-        note = chosen.note;
-        Ok(chosen.taken)
+        let (taken, others) = addresses::choose(&url.host, all, spec.load.connections);
+        note = others;
+        Ok(taken)
     })?;
     planned.notes.extend(note);
     Ok(planned)
@@ -333,7 +332,7 @@ fn request(
     let fill = |room: &mut [u8]| {
         filled = body.map_or(Ok(()), |body| body.fill(room)).and_then(|()| {
             let Some(BodySpec::File(file)) = &spec.request.body else { return Ok(()) };
-            inputs.push(file.verify(InputRole::Body, (room.len() as u64, sha256(room)))?);
+            inputs.push(file.verify(InputRole::Body, room)?);
             Ok(())
         });
     };

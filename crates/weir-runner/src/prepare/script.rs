@@ -20,7 +20,6 @@ use weir_script::{
 use weir_text::setting::{CONNECTIONS, RATE, SCRIPT, SCRIPT_MEMORY, WARMUP};
 use weir_text::units;
 
-use crate::digest::{sha256, sha256_of};
 use crate::errors::shown;
 use crate::prepare::watchdog::{OnStuck, Watchdog};
 use crate::spec::url::Url;
@@ -219,17 +218,17 @@ fn source(file: &InputFile) -> Result<(ScriptText, Option<Input>)> {
     let mut source = file.content.clone().unwrap_or_default();
     if file.content.is_none() {
         let unreadable = || format!("{SCRIPT} {path:?} cannot be read");
-        let opened = File::open(path).with_context(unreadable)?;
+        let mut opened = File::open(path).with_context(unreadable)?;
         if fs::metadata(path).map_or(true, |found| found.is_file()) {
-            let read = sha256_of(opened).ok();
-            return Ok((None, read.map(|read| file.verify(InputRole::Script, read)).transpose()?));
+            let read = opened.read_to_end(&mut source).ok();
+            return Ok((None, read.map(|_| file.verify(InputRole::Script, &source)).transpose()?));
         }
         let read = opened.take(PIPED_MAX_BYTES + 1).read_to_end(&mut source);
         if read.with_context(unreadable)? as u64 > PIPED_MAX_BYTES {
             bail!("{SCRIPT} {path:?} exceeds 64 MiB from a pipe: use a regular file");
         }
     }
-    let input = file.verify(InputRole::Script, (source.len() as u64, sha256(&source)))?;
+    let input = file.verify(InputRole::Script, &source)?;
     Ok((Some(source.into()), Some(input)))
 }
 

@@ -9,7 +9,6 @@ use weir_text::setting::{
 };
 use weir_tls::{ClientIdentity, TlsConfig, TlsConfigError, TlsOptions};
 
-use crate::digest::sha256;
 use crate::errors::shown;
 use crate::spec::TlsSpec;
 use crate::spec::url::Url;
@@ -42,7 +41,7 @@ fn options(spec: &TlsSpec, url: &Url, inputs: &mut Vec<Input>) -> Result<TlsOpti
     let ca_file = spec.ca_file.as_ref();
     let ca_pem = ca_file.and_then(|file| file.read(CA_FILE).ok());
     if let (Some(file), Some(pem)) = (ca_file, &ca_pem) {
-        inputs.push(file.verify(InputRole::CaFile, (pem.len() as u64, sha256(pem)))?);
+        inputs.push(file.verify(InputRole::CaFile, pem)?);
     }
     let server_name = spec.server_name.as_ref().unwrap_or(&url.host);
     if spec.server_name.is_some() && server_name.parse::<std::net::IpAddr>().is_ok() {
@@ -123,8 +122,7 @@ fn identity(spec: &TlsSpec, inputs: &mut Vec<Input>) -> Result<Option<ClientIden
     };
     let certificates = file.read(CERT)?;
     if !ClientIdentity::is_secret(&certificates) {
-        let content = (certificates.len() as u64, sha256(&certificates));
-        inputs.push(file.verify(InputRole::CertFile, content)?);
+        inputs.push(file.verify(InputRole::CertFile, &certificates)?);
     }
     let key = spec.key.as_ref().map(|file| file.read(KEY)).transpose()?;
     let key = key.as_ref().unwrap_or(&certificates);

@@ -52,33 +52,14 @@ impl Drop for Watchdog {
     }
 }
 
-/// Signs of progress.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Traces {
-    /// Bytes read and written by the main thread.
-    moved_bytes: u64,
-    /// Peak resident memory in MiB.
-    memory_mib: u64,
-}
-
-impl Traces {
-    fn now() -> Traces {
-        let process = std::process::id();
-        let root = Root::machine();
-        let counters = root.text(&format!("proc/self/task/{process}/io"));
-        let counters = counters.unwrap_or_default();
-        let values = counters.lines().filter_map(|line| line.split_once("char: "));
-        let moved_bytes = values.filter_map(|(_, value)| value.trim().parse::<u64>().ok()).sum();
-        let memory_mib = Memory::of_this_process(&root).map_or(0, |memory| memory.peak_bytes >> 20);
-        Traces { moved_bytes, memory_mib }
-    }
-}
-
 /// An observation of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CallSeen {
     call: Call,
-    traces: Traces,
+    /// Bytes read and written by the main thread so far.
+    moved_bytes: u64,
+    /// Peak resident memory in MiB.
+    memory_mib: u64,
     /// CPU time of the process.
     cpu: Duration,
     /// Time since the watchdog was started.
@@ -87,14 +68,22 @@ struct CallSeen {
 
 impl CallSeen {
     fn now(call: Call, at: Duration) -> CallSeen {
-        let used = weir_sys::process_cpu_time().unwrap_or_default();
-        CallSeen { call, traces: Traces::now(), cpu: used.total(), at }
+        let process = std::process::id();
+        let root = Root::machine();
+        let counters = root.text(&format!("proc/self/task/{process}/io"));
+        let counters = counters.unwrap_or_default();
+        let values = counters.lines().filter_map(|line| line.split_once("char: "));
+        let moved_bytes = values.filter_map(|(_, value)| value.trim().parse::<u64>().ok()).sum();
+        let memory_mib = Memory::of_this_process(&root).map_or(0, |memory| memory.peak_bytes >> 20);
+        let cpu = weir_sys::process_cpu_time().unwrap_or_default().total();
+        CallSeen { call, moved_bytes, memory_mib, cpu, at }
     }
 
     /// True if this is another call than `before`, or the call made progress or is blocked.
     fn is_alive(&self, before: &CallSeen) -> bool {
         let is_waiting = self.cpu.saturating_sub(before.cpu) < BUSY;
-        let is_same = self.call == before.call && self.traces == before.traces;
+        let traces = |seen: &CallSeen| (seen.call, seen.moved_bytes, seen.memory_mib);
+        let is_same = traces(self) == traces(before);
         !is_same || (self.lasts(before) && is_waiting)
     }
 
@@ -134,7 +123,8 @@ mod tests {
     fn seen(number: u64, moved_bytes: u64, cpu_ms: u64, at_s: u64) -> CallSeen {
         CallSeen {
             call: Call { number, callback: Some("init") },
-            traces: Traces { moved_bytes, memory_mib: 20 },
+            moved_bytes,
+            memory_mib: 20,
             cpu: Duration::from_millis(cpu_ms),
             at: Duration::from_secs(at_s),
         }
@@ -154,8 +144,7 @@ mod tests {
         ] {
             assert_eq!(now.is_alive(&before), is_alive, "{now:?}");
         }
-        let grown = Traces { memory_mib: 21, ..before.traces };
-        assert!(CallSeen { traces: grown, ..seen(1, 100, 9_000, 11) }.is_alive(&before));
+        assert!(CallSeen { memory_mib: 21, ..seen(1, 100, 9_000, 11) }.is_alive(&before));
         assert!(!seen(1, 100, 9_000, 10).lasts(&before), "patience is not over");
         assert!(seen(1, 100, 9_000, 11).lasts(&before));
     }

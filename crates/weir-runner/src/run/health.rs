@@ -11,7 +11,7 @@ mod wall_clock;
 use weir_engine::{BEAT_NS, Heartbeat, Job};
 use weir_io::{Clock, Endpoint, Nanos};
 use weir_machine::{OwnSchedStat, SchedStat};
-use weir_result::{self, ClientHealth, Measurements, Stops};
+use weir_result::{ClientHealth, Measurements, RoundTrips, Stops};
 
 use crate::background::{Beside, End};
 use crate::prepare::location::is_local;
@@ -31,21 +31,15 @@ const BEATS_PER_SAMPLE: u64 = 40;
 /// The thread that watches the machine, and further input for its result.
 #[derive(Debug)]
 pub(crate) struct Watcher {
-    thread: Beside<(Option<HealthResult>, Heartbeat)>,
+    thread: Beside<(Option<Watched>, Heartbeat)>,
     endpoint: Endpoint,
     /// Number of addresses of this machine from which its connections come.
     sources: u64,
     is_local: Option<bool>,
 }
 
-/// The result of the watch.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct HealthResult {
-    /// Health of the machine.
-    pub(crate) health: ClientHealth,
-    /// Round-trip times of the network.
-    pub(crate) round_trips: weir_result::RoundTrips,
-}
+/// Health of the machine, and round-trip times of the network.
+type Watched = (ClientHealth, RoundTrips);
 
 impl Watcher {
     /// Starts to watch a load. `window` returns t0 and t1 as soon as they are fixed; t1 is
@@ -76,9 +70,9 @@ impl Watcher {
 
     /// Ends the watch after the run and returns its result; `None` if the run never reached its
     /// window. What the run measured tells which stops could delay its requests.
-    pub(crate) fn finish(self, measured: &Measurements) -> Option<HealthResult> {
+    pub(crate) fn finish(self, measured: &Measurements) -> Option<(ClientHealth, RoundTrips)> {
         let (seen, heartbeat) = self.thread.finish()?;
-        let seen = seen?;
+        let (health, round_trips) = seen?;
         let health = ClientHealth {
             heartbeat_gap_ns: Some(heartbeat.gap_max_ns()),
             heartbeat_gap_at_ns: Some(heartbeat.gap_at_ns()),
@@ -86,9 +80,9 @@ impl Watcher {
             // Connections closed shortly before still hold their ports.
             ephemeral_ports: network::ephemeral_ports(&self.endpoint, self.sources),
             is_server_local: self.is_local,
-            ..seen.health
+            ..health
         };
-        Some(HealthResult { health, ..seen })
+        Some((health, round_trips))
     }
 }
 
@@ -100,7 +94,7 @@ fn watch(
     trips: Option<RoundTripWatch>,
     window: &impl Fn() -> Option<(Nanos, Nanos)>,
     end: End,
-) -> (Option<HealthResult>, Heartbeat) {
+) -> (Option<Watched>, Heartbeat) {
     let sources = CounterSources::find(server);
     let mut beats = Beats::new(clock, end);
     // Reading the counters takes CPU time, so it has to end before the window begins.
@@ -121,7 +115,7 @@ fn watch_window(
     sources: &CounterSources,
     mut trips: Option<RoundTripWatch>,
     window: &impl Fn() -> Option<(Nanos, Nanos)>,
-) -> HealthResult {
+) -> Watched {
     let clock = beats.clock;
     let before = MachineCounters::read(sources);
     let began_at = clock.now();
@@ -143,12 +137,13 @@ fn watch_window(
     }
     let after = MachineCounters::read(sources);
     let watched_ns = clock.now().since(began_at);
+    let usage = |(before, after)| sources.server.usage([before, after], watched_ns);
     let health = ClientHealth {
-        server_cpu: sources.server.usage(before.server.as_ref(), after.server.as_ref(), watched_ns),
+        server_cpu: before.server.as_ref().zip(after.server.as_ref()).map(usage),
         clock_step_ns: wall.step_max_ns,
         ..after.since(&before, watched_ns)
     };
-    HealthResult { health, round_trips: trips.map(RoundTripWatch::finish).unwrap_or_default() }
+    (health, trips.map(RoundTripWatch::finish).unwrap_or_default())
 }
 
 /// The beats of the calling thread, until the run is over.
@@ -240,7 +235,7 @@ mod tests {
         // The thread of the load would run as long.
         End::default().sleep_until(Clock::start(), Nanos(250_000_000));
         let measured = Measurements::default();
-        let HealthResult { health, round_trips } = watcher.finish(&measured).expect("a window");
+        let (health, round_trips) = watcher.finish(&measured).expect("a window");
         assert_eq!(round_trips.connects, 0, "loopback is no network");
         assert!(health.watched_ns >= 19_000_000, "{health:?}");
         assert!(health.heartbeat_gap_ns.is_some_and(|gap| gap <= 200_000_000), "{health:?}");

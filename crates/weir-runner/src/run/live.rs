@@ -21,15 +21,13 @@ const LONGEST: Duration = Duration::from_millis(300);
 /// Passes the messages to the observer until the run is over. A frame follows the workers' frames
 /// at once: they keep their CPUs for a moment then (`Backend::keep_cpu`).
 pub(crate) fn follow(plan: &Plan, messages: &Receiver<LiveMessage>, observer: &mut dyn Observer) {
-    let mut live = Live::default();
+    let mut live = Live { worker_count: plan.own_threads(), ..Live::default() };
     let mut due = Instant::now() + LONGEST;
     loop {
         match messages.recv_timeout(due.saturating_duration_since(Instant::now())) {
             Ok(LiveMessage::Interval(worker, interval)) => {
                 observer.worker_interval(worker, &interval);
-                if let Some(whole) =
-                    live.finished(worker, interval, plan.own_threads(), Instant::now())
-                {
+                if let Some(whole) = live.finished(worker, interval, Instant::now()) {
                     observer.interval(plan, &whole);
                 }
             }
@@ -41,7 +39,7 @@ pub(crate) fn follow(plan: &Plan, messages: &Receiver<LiveMessage>, observer: &m
         }
         // Messages in quick succession must not hold a frame up.
         let now = Instant::now();
-        if now >= due || live.is_complete(plan.own_threads()) {
+        if now >= due || live.is_complete() {
             observer.frame(plan, &live.frame(now));
             due = now + LONGEST;
         }
@@ -52,6 +50,8 @@ pub(crate) fn follow(plan: &Plan, messages: &Receiver<LiveMessage>, observer: &m
 /// The state of the load by the messages so far.
 #[derive(Debug, Default)]
 struct Live {
+    /// Number of workers of the load.
+    worker_count: u32,
     /// Intervals that some workers have finished, by their start: the number of workers, the sum.
     pending: BTreeMap<i64, (u32, Interval)>,
     /// Counts of all finished intervals, without their latencies.
@@ -76,13 +76,7 @@ struct WorkerProgress {
 
 impl Live {
     /// Adds a finished interval. Returns the sum once all workers have finished it.
-    fn finished(
-        &mut self,
-        worker: u32,
-        interval: Interval,
-        workers: u32,
-        now: Instant,
-    ) -> Option<Interval> {
+    fn finished(&mut self, worker: u32, interval: Interval, now: Instant) -> Option<Interval> {
         let progress = self.workers.entry(worker).or_default();
         let (in_flight, backlog) = (interval.in_flight, interval.backlog);
         progress.interval = Interval { in_flight, backlog, ..Interval::default() };
@@ -97,7 +91,7 @@ impl Live {
                 known.add(&interval);
             })
             .or_insert((1, interval));
-        if entry.0 != workers {
+        if entry.0 != self.worker_count {
             return None;
         }
         let whole = entry.1.clone();
@@ -127,9 +121,9 @@ impl Live {
     }
 
     /// True if all workers have sent a frame since the last one of all.
-    fn is_complete(&self, workers: u32) -> bool {
+    fn is_complete(&self) -> bool {
         let fresh = self.workers.values().filter(|progress| progress.is_fresh).count();
-        fresh >= workers as usize
+        fresh >= self.worker_count as usize
     }
 
     /// Notes that `at_ns` from t0 has passed.
@@ -189,31 +183,31 @@ mod tests {
 
     #[test]
     fn an_interval_is_whole_when_every_worker_has_finished_it() {
-        let (mut live, now) = (Live::default(), Instant::now());
-        assert!(live.finished(0, interval(-1, SECOND, 5, 0), 2, now).is_none());
-        assert!(live.finished(0, interval(0, SECOND, 6, 0), 2, now).is_none());
-        let whole = live.finished(1, interval(-1, SECOND, 7, 1), 2, now).expect("of both");
+        let (mut live, now) = (Live { worker_count: 2, ..Live::default() }, Instant::now());
+        assert!(live.finished(0, interval(-1, SECOND, 5, 0), now).is_none());
+        assert!(live.finished(0, interval(0, SECOND, 6, 0), now).is_none());
+        let whole = live.finished(1, interval(-1, SECOND, 7, 1), now).expect("of both");
         assert_eq!((whole.start_ns, whole.completed, whole.bad), (-1_000_000_000, 12, 1));
     }
 
     #[test]
     fn frames_count_what_is_finished_and_what_is_in_progress() {
-        let (mut live, began) = (Live::default(), Instant::now());
+        let (mut live, began) = (Live { worker_count: 2, ..Live::default() }, Instant::now());
         assert_eq!(live.frame(began), Frame::default(), "still connecting");
-        live.finished(0, interval(-1, SECOND, 100, 1), 2, began);
+        live.finished(0, interval(-1, SECOND, 100, 1), began);
         let frame = |interval| WorkerFrame { interval, open: 5, ..WorkerFrame::default() };
         live.progressed(0, frame(interval(0, SECOND / 4, 25, 2)), began);
-        assert!(!live.is_complete(2), "one is missing");
+        assert!(!live.is_complete(), "one is missing");
         live.progressed(1, frame(interval(-1, SECOND / 2, 50, 0)), began);
-        assert!(live.is_complete(2));
+        assert!(live.is_complete());
         let now = began + Duration::from_millis(500);
         let frame = live.frame(now);
         assert_eq!((frame.completed, frame.errors, frame.in_flight), (175, 3, 6));
         assert_eq!((frame.bad, frame.timed_out, frame.open_connections), (3, 0, 10));
         assert_eq!(frame.at_ns, Some((SECOND / 4 + SECOND / 2) as i64));
-        assert!(!live.is_complete(2), "no news since");
+        assert!(!live.is_complete(), "no news since");
         // A finished interval replaces the one in progress, and counts once.
-        live.finished(0, interval(0, SECOND, 100, 2), 2, now);
+        live.finished(0, interval(0, SECOND, 100, 2), now);
         let frame = live.frame(now + Duration::from_secs(1));
         assert_eq!((frame.completed, frame.errors), (250, 3));
     }
@@ -295,8 +289,8 @@ mod tests {
         frame.send_lag.add(&coarse(&waited));
         frame.connection_wait = coarse(&waits);
         (frame.stamped, frame.stamped_outside) = (coarse(&stamped), coarse(&outside));
-        let mut live = Live::default();
-        let whole = live.finished(0, counted(0, &early), 1, now).expect("of the only worker");
+        let mut live = Live { worker_count: 1, ..Live::default() };
+        let whole = live.finished(0, counted(0, &early), now).expect("of the only worker");
         // The busiest part is the one with the most requests.
         let busy_ns = exchanges.len() as u64;
         live.progressed(0, WorkerFrame { at: Nanos(1), ..WorkerFrame::default() }, now);

@@ -104,15 +104,18 @@ pub(crate) fn carry_out(
         Ok::<_, anyhow::Error>(finished?)
     })?;
     let seen = watcher.and_then(|watcher| watcher.finish(&finished.measurements));
-    let round_trips = seen.map(|seen| seen.round_trips).unwrap_or_default();
+    let (health, round_trips) = seen.unzip();
     let mut failures = finished.lost;
     failures.splice(..0, control.script_failure());
     let signal = interrupts.received();
     let is_interrupted = finished.measurements.interrupted;
     Ok(LoadOutcome {
         parts: DocumentParts {
-            network: NetworkSection::of(&finished.measurements.tcp, round_trips),
-            health: seen.map(|seen| seen.health),
+            network: NetworkSection::of(
+                &finished.measurements.tcp,
+                round_trips.unwrap_or_default(),
+            ),
+            health,
             client: usage_since(cpu_before),
             ..DocumentParts::bare(job.plan.clone(), finished.measurements)
         },

@@ -6,8 +6,8 @@ use std::thread::{self, JoinHandle};
 
 use anyhow::Result;
 use weir_report::raw::{RawAbout, RawTrial, RawWriter};
-use weir_result::document::RawSection;
-use weir_result::{Measurements, Note, Part, Plan, RawLog};
+use weir_result::document::{DocumentParts, RawSection};
+use weir_result::{Note, Part, RawLog};
 use weir_text::units;
 
 use crate::errors::NoThread;
@@ -105,15 +105,10 @@ impl RawRun<'_> {
 
     /// Ends the rows after the workers have ended. `None` if they could not be written, which
     /// [`RawOutput::finish`] reports.
-    pub(crate) fn finish(
-        mut self,
-        plan: &Plan,
-        epoch: &Epoch,
-        measurements: &Measurements,
-    ) -> Option<RawSection> {
+    pub(crate) fn finish(mut self, epoch: &Epoch, parts: &DocumentParts) -> Option<RawSection> {
         self.end();
         let mut writer = self.output.take()?;
-        let workers = || measurements.workers.iter();
+        let workers = || parts.measurements.workers.iter();
         let lost = self.log.lost();
         let ended = writer.end_run(&RawAbout {
             run_id: &epoch.run_id(),
@@ -122,12 +117,12 @@ impl RawRun<'_> {
             t0_ns: workers().map(|worker| worker.window_ns.0).min(),
             t1_ns: workers().map(|worker| worker.window_ns.1).max(),
             lost,
-            plan,
+            plan: &parts.plan,
         });
         let rows = ended.as_ref().ok().copied();
         self.output.writer = Some(ended.map(|_| writer));
         let file = self.output.name.clone();
-        Some(RawSection { part: plan.part.map_or(1, Part::index), file, rows: rows?, lost })
+        Some(RawSection { part: parts.plan.part.map_or(1, Part::index), file, rows: rows?, lost })
     }
 
     /// Waits until all rows are written, and returns the writer to the output.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use weir_result::document::{Input, InputRole};
 use weir_text::Setting;
 
+use crate::digest::sha256;
 use crate::errors::shown;
 
 /// A file that a run reads. Its `Debug` form leaves out the content, which may be a secret.
@@ -65,7 +66,8 @@ impl InputFile {
     ///
     /// # Errors
     /// When it is not the file that was specified.
-    pub(crate) fn verify(&self, role: InputRole, (bytes, sha256): (u64, String)) -> Result<Input> {
+    pub(crate) fn verify(&self, role: InputRole, content: &[u8]) -> Result<Input> {
+        let (bytes, sha256) = (content.len() as u64, sha256(content));
         let has_digest = self.sha256.as_ref().is_none_or(|own| own.eq_ignore_ascii_case(&sha256));
         if !has_digest || self.bytes.is_some_and(|own| own != bytes) {
             bail!(
@@ -97,8 +99,7 @@ mod tests {
     #[test]
     fn another_file_is_refused() {
         let file = InputFile { bytes: Some(3), sha256: Some(sha256(b"abc")), ..InputFile::at("a") };
-        let verify =
-            |content: &[u8]| file.verify(InputRole::Body, (content.len() as u64, sha256(content)));
+        let verify = |content: &[u8]| file.verify(InputRole::Body, content);
         assert_eq!(verify(b"abc").expect("the same").bytes, 3);
         for other in [&b"abd"[..], b"abcd"] {
             let error = verify(other).expect_err("another content").to_string();

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use weir_text::setting::WATCH_METRIC;
 
 /// A choice of metrics: a name, and labels that must have these values.
@@ -33,9 +33,7 @@ impl Selector {
         let form = "write NAME or NAME{LABEL=\"VALUE\"}";
         let (name, labels, _) =
             series.with_context(|| format!("{WATCH_METRIC} {text:?} is no metric: {form}"))?;
-        if name.is_empty() {
-            bail!("{WATCH_METRIC} {text:?} has no name: {form}");
-        }
+        ensure!(!name.is_empty(), "{WATCH_METRIC} {text:?} has no name: {form}");
         Ok(Selector { name, labels })
     }
 

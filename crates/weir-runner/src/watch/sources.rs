@@ -121,16 +121,13 @@ impl Sources {
         };
         let nginx = page(WATCH_NGINX, &spec.nginx)?;
         let prometheus = page(WATCH_PROMETHEUS, &spec.prometheus)?;
+        let selectors = spec.metrics.iter().map(|text| Selector::parse(text));
         let processes = spec.processes.iter().map(|name| Processes::of(name));
         let commands = spec.commands.iter().cloned();
         Ok(Sources {
             nginx: nginx.map(|page| (page, Readings::default())),
             prometheus: prometheus.map(|page| (page, Readings::default())),
-            selectors: spec
-                .metrics
-                .iter()
-                .map(|text| Selector::parse(text))
-                .collect::<Result<_>>()?,
+            selectors: selectors.collect::<Result<_>>()?,
             processes: processes.map(|processes| (processes, Readings::default())).collect(),
             commands: commands.map(|command| (command, Readings::default())).collect(),
             access_log: None,

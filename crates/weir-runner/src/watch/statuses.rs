@@ -23,11 +23,6 @@ impl Statuses {
         })
     }
 
-    /// Adds one response.
-    pub(crate) fn add(&self, status: u16) {
-        self.merge(&StatusCounts::from([(status, 1)]));
-    }
-
     /// Returns the counts so far.
     pub(crate) fn counts(&self) -> StatusCounts {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -67,7 +62,7 @@ mod tests {
     #[test]
     fn counts_of_workers_add_up() {
         let statuses = Statuses::default();
-        statuses.add(200);
+        statuses.merge(&StatusCounts::from([(200, 1)]));
         statuses.merge(&StatusCounts::from([(200, 2), (404, 1)]));
         assert_eq!(statuses.counts(), StatusCounts::from([(200, 3), (404, 1)]));
     }

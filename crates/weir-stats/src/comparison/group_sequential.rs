@@ -5,7 +5,7 @@
 //! nor servers, and the pairs of a finished study give its verdict again.
 
 use super::verdict::{EffectVerdict, judge};
-use super::{Difference, log, paired_at};
+use super::{log, paired_at};
 
 /// Numbers of pairs after which a study may end; at the last one it does.
 pub const LOOKS: [usize; 4] = [8, 12, 16, 20];
@@ -23,10 +23,19 @@ const PAIRS_MAX: usize = LOOKS[LOOKS.len() - 1];
 /// not normal, and for other metrics, which [`judge`] adjusts within each look.
 pub const LOOK_LEVEL: f64 = 0.018;
 
-/// Group-sequential comparison of two systems by their primary metric.
+/// Group-sequential comparison of two systems by their primary metric. `pairs` holds (A, B) of it,
+/// in the order in which the pairs were made. Relative changes from `threshold` on matter: 0.02 is
+/// 2%, the default of METHOD 1.15. It must be above 0.
 ///
-/// After each look it continues or ends with the verdict that [`judge`] gives on [`paired_at`] the
-/// level [`LOOK_LEVEL`]: "faster" or "slower" ([`EffectVerdict::Lower`] or
+/// Returns the verdict of the first look that gives one, and the number of pairs that it is based
+/// on: one of [`LOOKS`], unless a pair has no ratio. Other metrics are compared over the same
+/// pairs: [`paired_at`] the level [`LOOK_LEVEL`], then [`judge`] with the primary metric first.
+/// `None` while the study needs more pairs: those between two looks wait for the next one. Pairs
+/// after the verdict do not change it. A value that is not a positive number makes the systems
+/// incomparable, at once.
+///
+/// After each look the comparison continues or ends with the verdict that [`judge`] gives on
+/// [`paired_at`] the level [`LOOK_LEVEL`]: "faster" or "slower" ([`EffectVerdict::Lower`] or
 /// [`EffectVerdict::Higher`], by the direction of the metric), "no difference larger than x%"
 /// ([`EffectVerdict::Equivalent`]), or, after the last look, "undecided" with the number of pairs
 /// of a new study. A difference below the threshold ([`EffectVerdict::BelowThreshold`]) ends a
@@ -37,76 +46,31 @@ pub const LOOK_LEVEL: f64 = 0.018;
 /// the true value with at least 95% confidence at any stop, and a study that ends because it lies
 /// within the threshold needs no further adjustment. The estimate comes from the pairs made. After
 /// an early stop it is biased away from 0: a study ends early because the difference looks large.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GroupSequential {
-    threshold: f64,
+pub fn look(pairs: &[(f64, f64)], threshold: f64) -> Option<(usize, EffectVerdict)> {
+    assert!(threshold > 0.0, "a threshold of {threshold} would make every difference matter");
+    for next in LOOKS {
+        let made = &pairs[..pairs.len().min(next)];
+        if let Some(odd) = made.iter().position(|(a, b)| log(*a).and(log(*b)).is_none()) {
+            return Some((odd + 1, EffectVerdict::NotComparable));
+        }
+        let difference = paired_at(made, LOOK_LEVEL).filter(|found| found.runs == next)?;
+        let verdict = judge(&[difference], threshold).swap_remove(0);
+        if next == PAIRS_MAX || is_final(&verdict, threshold) {
+            return Some((next, verdict));
+        }
+    }
+    unreachable!("the last look ends every study")
 }
 
-/// Result of a look at the pairs made so far.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Look {
-    /// Make pairs until there are this many in all, and look again.
-    Continue {
-        /// Total number of pairs at the next look.
-        pairs: usize,
-        /// Estimate at the last look; `None` before the first. A study interrupted here is
-        /// undecided with this estimate.
-        so_far: Option<Difference>,
-    },
-    /// The study is complete.
-    Done {
-        /// Number of pairs that the verdict is based on: one of [`LOOKS`], unless a pair has no
-        /// ratio. Other metrics are compared over the same pairs: [`paired_at`] the level
-        /// [`LOOK_LEVEL`], then [`judge`] with the primary metric first.
-        pairs: usize,
-        /// Verdict on the primary metric.
-        verdict: EffectVerdict,
-    },
-}
-
-impl GroupSequential {
-    /// Creates a comparison for which relative changes from `threshold` on matter: 0.02 is 2%, the
-    /// default of METHOD 1.15. It must be above 0.
-    pub fn new(threshold: f64) -> GroupSequential {
-        assert!(threshold > 0.0, "a threshold of {threshold} would make every difference matter");
-        GroupSequential { threshold }
-    }
-
-    /// Returns the verdict of the first look that gives one, or the number of pairs to make next.
-    ///
-    /// `pairs` holds (A, B) of the primary metric in the order in which the pairs were made. Pairs
-    /// between two looks wait for the next one; pairs after the verdict do not change it. A value
-    /// that is not a positive number makes the systems incomparable, at once.
-    pub fn look(&self, pairs: &[(f64, f64)]) -> Look {
-        let mut last = None;
-        for next in LOOKS {
-            let made = &pairs[..pairs.len().min(next)];
-            if let Some(odd) = made.iter().position(|(a, b)| log(*a).and(log(*b)).is_none()) {
-                return Look::Done { pairs: odd + 1, verdict: EffectVerdict::NotComparable };
-            }
-            let difference = paired_at(made, LOOK_LEVEL).filter(|found| found.runs == next);
-            let Some(difference) = difference else {
-                return Look::Continue { pairs: next, so_far: last };
-            };
-            let verdict = judge(&[difference], self.threshold).swap_remove(0);
-            if next == PAIRS_MAX || self.is_final(&verdict) {
-                return Look::Done { pairs: next, verdict };
-            }
-            last = Some(difference);
+/// True if more pairs are not needed: the difference matters, or the interval shows that it does
+/// not.
+fn is_final(verdict: &EffectVerdict, threshold: f64) -> bool {
+    match verdict {
+        EffectVerdict::BelowThreshold(difference) => {
+            difference.low.abs().max(difference.high.abs()) < threshold.ln_1p()
         }
-        unreachable!("the last look ends every study")
-    }
-
-    /// True if more pairs are not needed: the difference matters, or the interval shows that it
-    /// does not.
-    fn is_final(&self, verdict: &EffectVerdict) -> bool {
-        match verdict {
-            EffectVerdict::BelowThreshold(difference) => {
-                difference.low.abs().max(difference.high.abs()) < self.threshold.ln_1p()
-            }
-            EffectVerdict::Undecided { .. } => false,
-            _ => true,
-        }
+        EffectVerdict::Undecided { .. } => false,
+        _ => true,
     }
 }
 

@@ -1,9 +1,9 @@
 //! The evidence of some trials: at one rate, or also at other rates, which only add to it.
 
 use super::goal::Goal;
-use super::share::{Rise, ShareInterval, share_interval};
+use super::share::{ShareInterval, rise_of, share_interval};
 use super::trial::TrialResult;
-use crate::interval::SliceTail;
+use crate::interval::{SliceTail, ValueInterval};
 
 /// Status of a rate, for one share, for the growth of the backlog, or for the whole objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub(super) struct TrialEvidence {
     pub(super) requests: u64,
     /// For each share of the goal.
     pub(super) shares: Vec<ShareInterval>,
-    pub(super) rise: Rise,
+    pub(super) rise: ValueInterval,
     /// Duration of the deciding trials in seconds.
     decided_s: f64,
     pub(super) status: Status,
@@ -86,7 +86,7 @@ impl TrialEvidence {
             bad: trials.len() - good,
             requests: slices.map(|slice| slice.count).sum(),
             shares,
-            rise: Rise::of(&steps),
+            rise: rise_of(&steps),
             decided_s: deciding.iter().map(|trial| trial.duration_s).sum(),
             status: Status::Open,
         };

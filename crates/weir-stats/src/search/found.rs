@@ -1,8 +1,9 @@
 //! The result of a search: an interval, and the evidence of its ends.
 
 use super::goal::Goal;
-use super::share::{Rise, ShareInterval};
+use super::share::ShareInterval;
 use super::trial::Limiter;
+use crate::interval::ValueInterval;
 
 /// Result of a search.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,7 +83,7 @@ pub struct IntervalBound {
     /// Share of requests that failed or were slow, over the deciding trials.
     pub share: ShareInterval,
     /// Rise of the response time, over the same trials, if the backlog grew beyond chance.
-    pub rise: Option<Rise>,
+    pub rise: Option<ValueInterval>,
     /// Rate, furthest from this one, of the trials that count. A lower bound counts those at higher
     /// rates and an upper bound those at lower ones: fewer requests do no harm.
     pub reach_rps: f64,

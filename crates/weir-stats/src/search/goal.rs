@@ -1,6 +1,7 @@
 //! The objective of a search, and its effort.
 
-use super::share::Rise;
+use super::share::rise_of;
+use crate::interval::ValueInterval;
 
 /// Objective and effort of a search.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,11 +49,11 @@ impl Goal {
     /// Returns the rise of the response time over a trial if the backlog grew: if the rise is
     /// beyond chance, and large enough to tell the rate from the capacity. A server may well get
     /// slower by some microseconds in a trial.
-    pub fn growth(&self, rises: &[f64]) -> Option<Rise> {
-        Some(Rise::of(rises)).filter(|rise| self.grows(*rise))
+    pub fn growth(&self, rises: &[f64]) -> Option<ValueInterval> {
+        Some(rise_of(rises)).filter(|rise| self.grows(*rise))
     }
 
-    pub(super) fn grows(&self, rise: Rise) -> bool {
+    pub(super) fn grows(&self, rise: ValueInterval) -> bool {
         rise.low > RISE_MAX * self.width
     }
 }

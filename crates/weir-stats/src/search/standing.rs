@@ -68,8 +68,8 @@ impl<'s> Standings<'s> {
             is_undecided: Vec::new(),
         };
         let all = 0..loads.len();
-        standing.lower_bounds = all.clone().map(|nth| standing.lower_bound(nth)).collect();
-        standing.upper_bounds = all.clone().map(|nth| standing.upper_bound(nth)).collect();
+        standing.lower_bounds = all.clone().map(|nth| standing.bound(nth, Status::Lower)).collect();
+        standing.upper_bounds = all.clone().map(|nth| standing.bound(nth, Status::Upper)).collect();
         standing.is_undecided = all.map(|nth| standing.is_spent(nth)).collect();
         standing
     }
@@ -82,51 +82,29 @@ impl<'s> Standings<'s> {
         self.upper_bounds[nth].is_some()
     }
 
-    /// Returns the evidence of the trials at these rates together.
-    fn evidence(&self, of: impl Iterator<Item = usize>) -> TrialEvidence {
-        let trials: Vec<&TellingTrial> = of.flat_map(|nth| &self.loads[nth].trials).collect();
+    /// Returns the evidence of the trials from one rate to another together.
+    fn evidence(&self, nth: usize, reach: usize) -> TrialEvidence {
+        let rates = nth.min(reach)..=nth.max(reach);
+        let trials: Vec<&TellingTrial> = rates.flat_map(|nth| &self.loads[nth].trials).collect();
         TrialEvidence::of(&trials, self.goal)
     }
 
-    /// Returns the rates whose trials count for a lower bound: the rate itself, then with each
-    /// higher one that leans good.
-    fn higher(&self, nth: usize) -> impl Iterator<Item = std::ops::RangeInclusive<usize>> {
-        let good = self.leans[nth..].iter().take_while(|lean| **lean == Lean::Good).count();
-        (nth..nth + good).map(move |last| nth..=last)
+    /// Returns how far trials count for a bound: to the rate itself, then to each further one that
+    /// leans likewise. These are higher ones for a lower bound, which lean good, and lower ones for
+    /// an upper bound, which lean bad.
+    fn reaches(&self, nth: usize, lean: Lean) -> impl Iterator<Item = usize> {
+        let higher = (lean == Lean::Good).then_some(nth..self.loads.len());
+        let lower = (lean == Lean::Bad).then(|| (0..=nth).rev());
+        let all = higher.into_iter().flatten().chain(lower.into_iter().flatten());
+        all.take_while(move |nth| self.leans[*nth] == lean)
     }
 
-    /// Returns the same for an upper bound.
-    fn lower(&self, nth: usize) -> impl Iterator<Item = std::ops::RangeInclusive<usize>> {
-        let before = self.leans[..=nth].iter().rev();
-        let bad = before.take_while(|lean| **lean == Lean::Bad).count();
-        (0..bad).map(move |back| nth - back..=nth)
-    }
-
-    /// Returns a rate as a lower bound, if the trials at it or those together with trials at
-    /// higher rates say so.
-    fn lower_bound(&self, nth: usize) -> Option<IntervalBound> {
-        let mut rates = self.higher(nth);
-        rates.find_map(|rates| self.bound(nth, *rates.end(), rates, Status::Lower))
-    }
-
-    fn upper_bound(&self, nth: usize) -> Option<IntervalBound> {
-        let mut rates = self.lower(nth);
-        rates.find_map(|rates| self.bound(nth, *rates.start(), rates, Status::Upper))
-    }
-
-    /// Returns the rate as a bound, with the share that is furthest above its limit, or least below
-    /// it.
-    fn bound(
-        &self,
-        nth: usize,
-        reach: usize,
-        rates: std::ops::RangeInclusive<usize>,
-        status: Status,
-    ) -> Option<IntervalBound> {
-        let found = self.evidence(rates);
-        if found.status != status {
-            return None;
-        }
+    /// Returns a rate as a bound, if the trials at it or those together with trials at further
+    /// rates say so, with the share that is furthest above its limit, or least below it.
+    fn bound(&self, nth: usize, status: Status) -> Option<IntervalBound> {
+        let lean = if status == Status::Lower { Lean::Good } else { Lean::Bad };
+        let mut found = self.reaches(nth, lean).map(|reach| (reach, self.evidence(nth, reach)));
+        let (reach, found) = found.find(|(_, found)| found.status == status)?;
         let excess = |nth: &usize| {
             let (share, limit) = (found.shares[*nth], self.goal.shares_max[*nth]);
             (if status == Status::Upper { share.low } else { share.high }) / limit
@@ -147,13 +125,9 @@ impl<'s> Standings<'s> {
 
     /// Returns the least duration of further trials that should make the rate a bound, in seconds.
     fn missing_s(&self, nth: usize) -> f64 {
-        let missing = |rates| self.evidence(rates).missing_s(self.goal);
+        let missing = |reach| self.evidence(nth, reach).missing_s(self.goal);
         let least = |least: f64, next: f64| if next < least { next } else { least };
-        match self.leans[nth] {
-            Lean::Good => self.higher(nth).map(missing).fold(f64::INFINITY, least),
-            Lean::Bad => self.lower(nth).map(missing).fold(f64::INFINITY, least),
-            Lean::Ceiling | Lean::Unknown => f64::INFINITY,
-        }
+        self.reaches(nth, self.leans[nth]).map(missing).fold(f64::INFINITY, least)
     }
 
     fn is_spent(&self, nth: usize) -> bool {

@@ -334,7 +334,7 @@ fn growth_alone_is_an_upper_bound() {
     let rise = upper.rise.expect("the backlog grew");
     assert!((200.0..220.0).contains(&upper.rate_rps) && upper.share.share == 0.0, "{found:?}");
     let known = upper.reach_rps / 200.0 - 1.0..=upper.rate_rps / 200.0 - 1.0;
-    assert!(known.contains(&rise.mean), "{known:?} {rise:?}");
+    assert!(known.contains(&rise.value), "{known:?} {rise:?}");
 }
 
 /// The same server, and a search that is told to end after 12 trials: the bounds are confirmed, and

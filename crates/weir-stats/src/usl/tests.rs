@@ -83,7 +83,7 @@ fn intervals_cover() {
         for ((covered, interval), truth) in covered.iter_mut().zip(intervals).zip(truths) {
             *covered += u32::from((interval.low..=interval.high).contains(&truth));
         }
-        let is_right = |peak: UslEstimate| (peak.low..=peak.high).contains(&truth.peak());
+        let is_right = |peak: ValueInterval| (peak.low..=peak.high).contains(&truth.peak());
         peaks += u32::from(fit.peak.is_some_and(is_right));
         systematic += u32::from(fit.is_systematic);
     }

@@ -75,7 +75,7 @@ impl Line {
             ("ratio", []) => {
                 let of = |group: &[f64]| (group[0], group[1], group[2]);
                 let found = ratio_interval(of(&groups[0]), of(&groups[1])).expect("a ratio");
-                exact(vec![found.low, found.ratio, found.high])
+                exact(vec![found.low, found.value, found.high])
             }
             ("share", []) => {
                 let found = share_interval(&self.slices());
@@ -83,7 +83,7 @@ impl Line {
             }
             ("slope", [confidence]) => {
                 let found = regression(&groups[0], &groups[1], *confidence).expect("a line");
-                exact(vec![found.low, found.slope, found.high])
+                exact(vec![found.low, found.value, found.high])
             }
             ("t", [p, df]) => exact(vec![t_quantile(*p, *df)]),
             ("normal", [p]) => exact(vec![normal_quantile(*p)]),

@@ -1,6 +1,8 @@
 //! The number of connections of a search: raised until requests hardly wait for one, unless the
 //! server carries no more over them.
 
+use weir_result::study::TrialUse;
+
 /// Share of requests that may wait for a connection (METHOD 1.3, fidelity).
 const WAITS_MAX: f64 = 0.001;
 
@@ -36,19 +38,6 @@ impl Use {
     }
 }
 
-/// Judgement of the connections of a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sufficiency {
-    /// Requests hardly waited, or more connections would not help.
-    Enough,
-    /// The trial is repeated with more connections.
-    Raised,
-    /// The trial is repeated with fewer connections, since the server refused some.
-    Refused,
-    /// There can be no more.
-    Short,
-}
-
 /// Number of connections of a search.
 #[derive(Clone, Debug)]
 pub(super) struct Connections {
@@ -66,20 +55,21 @@ impl Connections {
         Connections { count: count.min(max), max, before: None, capacity_rps: None }
     }
 
-    /// Judges the connections of a trial.
+    /// Judges the connections of a trial. Returns the use of one that tells nothing of the server.
+    /// `None` if requests hardly waited, or more connections would not help.
     ///
     /// If a server is overloaded, requests wait for however many connections. More of them then
     /// carry no more responses, and the search goes on with the number before.
-    pub(super) fn judge(&mut self, found: Use) -> Sufficiency {
+    pub(super) fn judge(&mut self, found: Use) -> Option<TrialUse> {
         let before = self.before.take().filter(|(before, _)| before.rate_rps == found.rate_rps);
         if let Some((_, count)) =
             before.filter(|(before, _)| found.errors > before.errors + REFUSED)
         {
             (self.count, self.max) = (count, count);
-            return Sufficiency::Refused;
+            return Some(TrialUse::TooManyConnections);
         }
         if found.waits.is_none_or(|share| share <= WAITS_MAX) {
-            return Sufficiency::Enough;
+            return None;
         }
         if !found.keeps_up() {
             let no_help =
@@ -87,18 +77,18 @@ impl Connections {
             if let Some((before, count)) = no_help {
                 self.capacity_rps = Some(before.completed_rps.max(found.completed_rps));
                 self.count = count;
-                return Sufficiency::Enough;
+                return None;
             }
             if self.capacity_rps.is_some_and(|rps| found.completed_rps < HELPS * rps) {
-                return Sufficiency::Enough;
+                return None;
             }
         }
         if self.count >= self.max {
-            return Sufficiency::Short;
+            return Some(TrialUse::ConnectionLimited);
         }
         self.before = Some((found, self.count));
         self.count = self.count.saturating_mul(RAISE).min(self.max);
-        Sufficiency::Raised
+        Some(TrialUse::TooFewConnections)
     }
 }
 
@@ -115,7 +105,7 @@ mod tests {
         let mut connections = Connections::new(64, 10_000);
         for waits in [None, Some(0.0), Some(0.001)] {
             let found = Use { waits, ..found(1_000.0, 1_000.0, 0.0) };
-            assert_eq!(connections.judge(found), Sufficiency::Enough);
+            assert_eq!(connections.judge(found), None);
         }
         assert_eq!(connections.count, 64);
     }
@@ -124,9 +114,15 @@ mod tests {
     #[test]
     fn waits_of_a_server_that_keeps_up_raise_the_number() {
         let mut connections = Connections::new(64, 10_000);
-        assert_eq!(connections.judge(found(1_000.0, 1_000.0, 0.2)), Sufficiency::Raised);
-        assert_eq!(connections.judge(found(1_000.0, 1_000.0, 0.01)), Sufficiency::Raised);
-        assert_eq!(connections.judge(found(1_000.0, 1_000.0, 0.0)), Sufficiency::Enough);
+        assert_eq!(
+            connections.judge(found(1_000.0, 1_000.0, 0.2)),
+            Some(TrialUse::TooFewConnections)
+        );
+        assert_eq!(
+            connections.judge(found(1_000.0, 1_000.0, 0.01)),
+            Some(TrialUse::TooFewConnections)
+        );
+        assert_eq!(connections.judge(found(1_000.0, 1_000.0, 0.0)), None);
         assert_eq!(connections.count, 1_024);
     }
 
@@ -134,9 +130,11 @@ mod tests {
     #[test]
     fn more_connections_that_help_are_opened_up_to_the_maximum() {
         let mut connections = Connections::new(10, 50);
-        for (count, expected) in
-            [(10, Sufficiency::Raised), (40, Sufficiency::Raised), (50, Sufficiency::Short)]
-        {
+        for (count, expected) in [
+            (10, Some(TrialUse::TooFewConnections)),
+            (40, Some(TrialUse::TooFewConnections)),
+            (50, Some(TrialUse::ConnectionLimited)),
+        ] {
             assert_eq!(connections.count, count);
             let found = found(1_000.0, 10.0 * f64::from(count), 0.9);
             assert_eq!(connections.judge(found), expected, "{count}");
@@ -147,25 +145,34 @@ mod tests {
     #[test]
     fn connections_that_the_server_refuses_are_too_many() {
         let mut connections = Connections::new(64, 10_000);
-        assert_eq!(connections.judge(found(1_000.0, 800.0, 0.5)), Sufficiency::Raised);
+        assert_eq!(
+            connections.judge(found(1_000.0, 800.0, 0.5)),
+            Some(TrialUse::TooFewConnections)
+        );
         let refused = Use { errors: 0.2, ..found(1_000.0, 900.0, 0.1) };
-        assert_eq!(connections.judge(refused), Sufficiency::Refused);
+        assert_eq!(connections.judge(refused), Some(TrialUse::TooManyConnections));
         assert_eq!(connections.count, 64);
-        assert_eq!(connections.judge(found(1_000.0, 800.0, 0.5)), Sufficiency::Short);
+        assert_eq!(
+            connections.judge(found(1_000.0, 800.0, 0.5)),
+            Some(TrialUse::ConnectionLimited)
+        );
     }
 
     /// An overloaded server is tried once with more connections, and never again.
     #[test]
     fn more_connections_are_no_help_to_an_overloaded_server() {
         let mut connections = Connections::new(64, 10_000);
-        assert_eq!(connections.judge(found(2_000.0, 1_000.0, 0.5)), Sufficiency::Raised);
-        assert_eq!(connections.judge(found(2_000.0, 1_020.0, 0.5)), Sufficiency::Enough);
+        assert_eq!(
+            connections.judge(found(2_000.0, 1_000.0, 0.5)),
+            Some(TrialUse::TooFewConnections)
+        );
+        assert_eq!(connections.judge(found(2_000.0, 1_020.0, 0.5)), None);
         assert_eq!(connections.count, 64);
-        assert_eq!(connections.judge(found(1_500.0, 1_010.0, 0.3)), Sufficiency::Enough);
+        assert_eq!(connections.judge(found(1_500.0, 1_010.0, 0.3)), None);
         assert_eq!(connections.count, 64);
         // Below the capacity a queue may still need more.
-        assert_eq!(connections.judge(found(950.0, 950.0, 0.01)), Sufficiency::Raised);
-        assert_eq!(connections.judge(found(950.0, 950.0, 0.0)), Sufficiency::Enough);
+        assert_eq!(connections.judge(found(950.0, 950.0, 0.01)), Some(TrialUse::TooFewConnections));
+        assert_eq!(connections.judge(found(950.0, 950.0, 0.0)), None);
         assert_eq!(connections.count, 256);
     }
 }

@@ -4,7 +4,7 @@
 use weir_result::Document;
 use weir_result::document::SliceEntry;
 use weir_result::study::BacklogGrowth;
-use weir_stats::Rise;
+use weir_stats::ValueInterval;
 
 /// Returns the differences of the mean response times of consecutive slices, per second between
 /// them. Requests without a response count with their age. Slices without a request are left out.
@@ -25,6 +25,6 @@ fn mean_s(slice: &SliceEntry) -> Option<f64> {
 }
 
 /// Returns the growth as documents have it.
-pub(super) fn in_result(rise: Rise) -> BacklogGrowth {
-    BacklogGrowth { rise: rise.mean, low: rise.low, high: rise.high }
+pub(super) fn in_result(rise: ValueInterval) -> BacklogGrowth {
+    BacklogGrowth { rise: rise.value, low: rise.low, high: rise.high }
 }

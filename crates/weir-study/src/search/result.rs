@@ -15,8 +15,8 @@ impl SearchRun {
 
     pub(super) fn result(&self, search: &Search, found: Found) -> SearchResult {
         SearchResult {
-            claims: self.options.objective.to_result(),
-            effort: self.options.effort,
+            claims: self.objective.to_result(),
+            effort: self.effort,
             support: found.support(search.goal()),
             lower: found.lower.map(bound),
             upper: found.upper.map(bound),

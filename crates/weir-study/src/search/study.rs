@@ -2,28 +2,16 @@
 //! interrupted one can be resumed.
 
 use weir_result::Study;
-use weir_result::study::{Design, SearchResult};
+use weir_result::study::SearchResult;
 
-use super::{Next, SearchOptions, SearchRun, TrialPlan};
+use super::{Next, SearchRun, TrialPlan};
 
 impl SearchRun {
     /// Returns the search of a study with all of its measured trials; `None` if the study is no
     /// search, its objective cannot be read, or a document is of another run than the trial that
     /// was due.
     pub fn of_study(study: &Study) -> Option<SearchRun> {
-        let Design::Search {
-            objective, effort, connections, connections_max, rate_max_rps, ..
-        } = &study.design
-        else {
-            return None;
-        };
-        let mut run = SearchRun::new(SearchOptions {
-            objective: objective.parse().ok()?,
-            effort: *effort,
-            connections: *connections,
-            connections_max: *connections_max,
-            rate_max_rps: rate_max_rps.unwrap_or(f64::INFINITY),
-        });
+        let mut run = SearchRun::new(&study.design)?;
         study.measured().try_for_each(|(_, document)| run.record(document))?;
         Some(run)
     }

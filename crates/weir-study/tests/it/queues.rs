@@ -6,10 +6,10 @@ use std::net::{Ipv4Addr, SocketAddr};
 use weir_engine::{Control, Job, run_on};
 use weir_http::Prepared;
 use weir_io::Endpoint;
-use weir_result::study::{SearchEnd, SearchResult, SearchTrial, TrialUse};
+use weir_result::study::{Design, SearchEnd, SearchResult, SearchTrial, TrialUse};
 use weir_result::{Arrivals, Document, DocumentParts, IoEngine, Load, Plan};
 use weir_sim::{Law, Pick, ResponseFault, Seed, Server, Sim, Workers, World};
-use weir_study::search::{Next, SearchOptions, SearchRun, TrialPlan, quick};
+use weir_study::search::{Next, SearchRun, TrialPlan, quick};
 
 const SEEDS: u64 = 20;
 const SECOND: f64 = 1e9;
@@ -71,18 +71,19 @@ fn document(queue: &Queue, trial: &TrialPlan, number: u64) -> Document {
     weir_verdict::assemble(DocumentParts::bare(plan, measured)).expect("it adds up")
 }
 
-fn options(objective: &str) -> SearchOptions {
-    SearchOptions {
-        objective: objective.parse().expect("an objective"),
+fn design(objective: &str, connections_max: u32) -> Design {
+    Design::Search {
+        objective: objective.to_owned(),
         effort: quick(),
+        arrivals: Arrivals::Uniform,
         connections: 64,
-        connections_max: 10_000,
-        rate_max_rps: f64::INFINITY,
+        connections_max,
+        rate_max_rps: None,
     }
 }
 
-fn search(queue: &Queue, options: SearchOptions) -> SearchResult {
-    let mut run = SearchRun::new(options);
+fn search(queue: &Queue, design: &Design) -> SearchResult {
+    let mut run = SearchRun::new(design).expect("an objective");
     for number in 0.. {
         match run.next() {
             Next::Run(trial) => {
@@ -100,7 +101,7 @@ fn hits(queue: impl Fn(u64) -> (Queue, f64), objective: &str) -> u64 {
     let mut hits = 0;
     for seed in 0..SEEDS {
         let (queue, truth_rps) = queue(seed);
-        let result = search(&queue, options(objective));
+        let result = search(&queue, &design(objective, 10_000));
         let (lower, upper) = (result.lower.expect("found"), result.upper.expect("found"));
         hits += u64::from(lower.rate_rps <= truth_rps && truth_rps <= upper.rate_rps);
         println!(
@@ -120,8 +121,7 @@ fn hits(queue: impl Fn(u64) -> (Queue, f64), objective: &str) -> u64 {
 #[test]
 fn too_few_connections_are_raised_or_named() {
     let queue = Queue::new(1, Law::Fixed(50_000_000), Workers::Unlimited);
-    let options = SearchOptions { connections_max: 300, ..options("p99 < 60ms") };
-    let result = search(&queue, options);
+    let result = search(&queue, &design("p99 < 60ms", 300));
     let SearchEnd::LimitedByConnections { rate_rps, connections, waits } = result.end else {
         panic!("{result:?}")
     };
@@ -139,7 +139,7 @@ fn too_few_connections_are_raised_or_named() {
 fn a_compound_objective_is_missed_with_one_claim() {
     let mut queue = Queue::new(1, Law::Fixed(500_000), Workers::Limited(1));
     queue.world.faults.response = vec![(Pick::Every(50), ResponseFault::ResetBefore)];
-    let result = search(&queue, options("p50 < 10ms and errors < 1%"));
+    let result = search(&queue, &design("p50 < 10ms and errors < 1%", 10_000));
     assert_eq!((&result.end, result.lower), (&SearchEnd::BelowRange, None));
     let upper = result.upper.expect("found");
     assert_eq!((upper.claim, upper.good), (1, 0));
@@ -152,7 +152,7 @@ fn a_slow_client_is_named_and_not_the_server() {
     let mut queue = Queue::new(1, Law::Fixed(10_000), Workers::Unlimited);
     queue.world.client.event_ns = 100_000;
     queue.client_rps = 10_000.0;
-    let result = search(&queue, options("p99 < 5ms"));
+    let result = search(&queue, &design("p99 < 5ms", 10_000));
     let SearchEnd::LimitedByClient { rate_rps, text } = &result.end else { panic!("{result:?}") };
     let lower = result.lower.expect("found");
     assert!(!text.is_empty() && result.upper.is_none(), "{result:?}");
@@ -197,7 +197,7 @@ fn the_highest_rate_of_dd1_is_inside() {
 fn a_loose_limit_does_not_hide_a_growing_backlog() {
     for (objective, seed) in [("p95 < 75ms", 1), ("p95 < 100ms", 2), ("p99 < 200ms", 3)] {
         let queue = Queue::new(seed, Law::Fixed(5_000_000), Workers::Limited(1));
-        let result = search(&Queue { is_poisson: false, ..queue }, options(objective));
+        let result = search(&Queue { is_poisson: false, ..queue }, &design(objective, 10_000));
         let (lower, upper) = (result.lower.expect("found"), result.upper.expect("found"));
         assert!(lower.rate_rps <= 200.0 && upper.rate_rps >= 200.0, "{objective}: {result:?}");
         assert!(result.trials.iter().any(|trial| trial.growth.is_some()), "{result:?}");

@@ -27,11 +27,11 @@ impl TrialRunner for Virtual {
 
     fn announce(&mut self, _: &Study, _: &Upcoming) {}
 
-    fn settle(&mut self, _: &Study, _: &Upcoming) -> Result<Option<Settling>, String> {
+    fn settle(&mut self, _: &Upcoming) -> Result<Option<Settling>, String> {
         Ok(None)
     }
 
-    fn hook(&mut self, _: HookKind, _: &Study, _: &Upcoming) -> Result<HookRun, String> {
+    fn hook(&mut self, _: HookKind, _: &Upcoming) -> Result<HookRun, String> {
         unreachable!("the studies have none")
     }
 

@@ -71,21 +71,21 @@ fn growing_backlog(document: &Document, limit: &Limit) -> Rule {
         slices.map(|slice| (slice.end_s, slice.in_flight as f64 + slice.backlog as f64)).unzip();
     let has_counts = document.slices.iter().any(|slice| slice.sent > 0);
     let growth = weir_stats::regression(&times, &waiting, GROWTH_CONFIDENCE);
-    let Some(growth) = growth.filter(|growth| has_counts && growth.slope.is_finite()) else {
+    let Some(growth) = growth.filter(|growth| has_counts && growth.value.is_finite()) else {
         return measure.unknown("slices do not tell how many requests were waiting");
     };
     if growth.low <= 0.0 {
-        return measure.pass(Some(growth.slope), "the backlog did not grow");
+        return measure.pass(Some(growth.value), "the backlog did not grow");
     }
     let rate = document.offered_in_words().unwrap_or_default();
-    let evidence = format!("requests waiting grew by {}", units::rate(growth.slope));
+    let evidence = format!("requests waiting grew by {}", units::rate(growth.value));
     let remedy = match limit.by {
         LimitedBy::Connections => {
             format!("raise {CONNECTIONS}: latency grows with the length of the run")
         }
         _ => format!("offer less than {rate}: latency grows with the length of the run"),
     };
-    measure.weight(1.0).judge(growth.slope, &evidence, &remedy)
+    measure.weight(1.0).judge(growth.value, &evidence, &remedy)
 }
 
 /// Judges the share of requests that waited for a connection.

@@ -46,7 +46,7 @@ fn print_list(args: &ListArgs, path: &Path, is_file_given: bool) -> Result<()> {
         Filter { name: args.name.as_ref(), tag: args.tag.as_ref(), count: Some(args.count) };
     let entries = match History::open(path) {
         // No run was saved yet, which is no error for a list of all.
-        Err(HistoryError::Absent { .. }) if args.name.is_none() && !is_file_given => Vec::new(),
+        Err(HistoryError::Absent(_)) if args.name.is_none() && !is_file_given => Vec::new(),
         history => history?.entries(filter)?,
     };
     let list = List { entries, has_one_name: args.name.is_some() };

@@ -60,25 +60,19 @@ impl ServerProcesses {
 
     /// CPU time of its threads between two readings, as shares of `span_ns`. New threads began at
     /// 0.
-    pub(super) fn usage(
-        &self,
-        before: Option<&ThreadTimes>,
-        after: Option<&ThreadTimes>,
-        span_ns: u64,
-    ) -> Option<ServerCpu> {
-        let (before, after) = (before?, after?);
+    pub(super) fn usage(&self, [before, after]: [&ThreadTimes; 2], span_ns: u64) -> ServerCpu {
         let spent = after.iter().map(|(thread, ns)| {
             let earlier = before.get(thread).copied().unwrap_or(0);
             ns.saturating_sub(earlier) as f64 / span_ns.max(1) as f64
         });
         let (busiest, total) =
             spent.fold((0.0_f64, 0.0), |(most, sum), share| (most.max(share), sum + share));
-        Some(ServerCpu {
+        ServerCpu {
             processes: u32::try_from(self.processes.len()).unwrap_or(u32::MAX),
             // A share may exceed 1, because the readings take time too.
             busiest_thread_share: busiest.min(1.0),
             total_share: total,
-        })
+        }
     }
 }
 
@@ -112,11 +106,10 @@ mod tests {
         };
         let before = times(&[("a", 1_000), ("b", 500), ("gone", 7)]);
         let after = times(&[("a", 1_600), ("b", 1_490), ("new", 200)]);
-        let usage = server.usage(Some(&before), Some(&after), 1_000);
-        assert_eq!(usage, Some(share(0.99, 0.6 + 0.99 + 0.2)));
-        let beyond = server.usage(Some(&before), Some(&times(&[("a", 3_000)])), 1_000);
-        assert_eq!(beyond, Some(share(1.0, 2.0)));
-        assert_eq!(server.usage(None, Some(&after), 1_000), None);
+        let usage = server.usage([&before, &after], 1_000);
+        assert_eq!(usage, share(0.99, 0.6 + 0.99 + 0.2));
+        let beyond = server.usage([&before, &times(&[("a", 3_000)])], 1_000);
+        assert_eq!(beyond, share(1.0, 2.0));
         assert_eq!(ServerProcesses::default().thread_times(&Root::machine()), None);
     }
 

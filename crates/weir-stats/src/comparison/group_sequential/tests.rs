@@ -150,7 +150,7 @@ fn studies_end_where_a_difference_is_claimed() {
     for study in 0..100 {
         let pairs = normal_pairs(&mut noise, 1.01);
         let logs: Vec<_> = pairs.iter().map(|(a, b)| (b / a).ln()).collect();
-        let Look::Done { verdict, .. } = GroupSequential::new(1e-9).look(&pairs) else { panic!() };
+        let (_, verdict) = look(&pairs, 1e-9).expect("20 pairs are all");
         let is_claim = matches!(verdict, EffectVerdict::Higher(_) | EffectVerdict::Lower(_));
         assert_eq!(is_claim, claims_any(&logs), "study {study}: {verdict:?}");
         claims += usize::from(is_claim);
@@ -176,8 +176,8 @@ const STUDIES: usize = 200;
 fn tally(seed: u64, ratio: f64) -> Tally {
     let (mut noise, mut tally) = (Noise::seeded(seed), Tally::default());
     for _ in 0..STUDIES {
-        let look = GroupSequential::new(0.02).look(&normal_pairs(&mut noise, ratio));
-        let Look::Done { pairs, verdict } = look else { panic!("20 pairs are all") };
+        let found = look(&normal_pairs(&mut noise, ratio), 0.02);
+        let (pairs, verdict) = found.expect("20 pairs are all");
         tally.pairs += pairs;
         let (count, difference) = match verdict {
             EffectVerdict::Higher(difference) => (&mut tally.higher, difference),
@@ -233,35 +233,28 @@ fn study(change: f64, spread: f64, pairs: usize) -> Vec<(f64, f64)> {
 
 #[test]
 fn a_study_continues_until_it_is_decided() {
-    let sequential = GroupSequential::new(0.02);
     // No look before its pairs are there, however clear the result.
     let clear = study(0.1, 0.01, 30);
     for made in 0..8 {
-        let expected = Look::Continue { pairs: 8, so_far: None };
-        assert_eq!(sequential.look(&clear[..made]), expected, "{made} pairs");
+        assert_eq!(look(&clear[..made], 0.02), None, "{made} pairs");
     }
-    let done = sequential.look(&clear[..8]);
+    let done = look(&clear[..8], 0.02);
     assert!(
-        matches!(done, Look::Done { pairs: 8, verdict: EffectVerdict::Higher(found) }
+        matches!(done, Some((8, EffectVerdict::Higher(found)))
             if found.runs == 8 && found.level == LOOK_LEVEL),
         "{done:?}"
     );
     // Pairs after the verdict do not change it.
     let mut later = clear;
     later[9].1 = f64::NAN;
-    assert_eq!(sequential.look(&later), done);
+    assert_eq!(look(&later, 0.02), done);
 
     let wide = study(0.001, 0.3, 20);
-    for (made, next) in [(8, 12), (11, 12), (12, 16), (15, 16), (16, 20), (19, 20)] {
-        let Look::Continue { pairs, so_far: Some(so_far) } = sequential.look(&wide[..made]) else {
-            panic!("{made} pairs")
-        };
-        assert_eq!((pairs, so_far.runs), (next, next - 4), "{made} pairs");
+    for made in [8, 11, 12, 15, 16, 19] {
+        assert_eq!(look(&wide[..made], 0.02), None, "{made} pairs");
     }
-    let Look::Done { pairs: 20, verdict: EffectVerdict::Undecided { difference, runs_needed } } =
-        sequential.look(&wide)
-    else {
-        panic!("{:?}", sequential.look(&wide))
+    let Some((20, EffectVerdict::Undecided { difference, runs_needed })) = look(&wide, 0.02) else {
+        panic!("{:?}", look(&wide, 0.02))
     };
     assert_eq!((difference.runs, difference.level), (20, LOOK_LEVEL));
     assert!((100..1_000).contains(&runs_needed), "{runs_needed}");
@@ -270,35 +263,27 @@ fn a_study_continues_until_it_is_decided() {
 /// Differences that do not matter: they end a study if the interval shows that.
 #[test]
 fn small_differences() {
-    let sequential = GroupSequential::new(0.02);
-    let none = sequential.look(&study(0.0, 0.01, 8));
+    let none = look(&study(0.0, 0.01, 8), 0.02);
     assert!(
-        matches!(none, Look::Done { pairs: 8, verdict: EffectVerdict::Equivalent { excluded, .. } }
+        matches!(none, Some((8, EffectVerdict::Equivalent { excluded, .. }))
             if excluded < 0.01),
         "{none:?}"
     );
-    let small = sequential.look(&study(0.01, 0.004, 8));
-    assert!(
-        matches!(small, Look::Done { pairs: 8, verdict: EffectVerdict::BelowThreshold(_) }),
-        "{small:?}"
-    );
+    let small = look(&study(0.01, 0.004, 8), 0.02);
+    assert!(matches!(small, Some((8, EffectVerdict::BelowThreshold(_)))), "{small:?}");
     // Significant, and perhaps above the threshold: more pairs will tell.
-    let open = sequential.look(&study(0.015, 0.02, 8));
-    assert!(
-        matches!(open, Look::Continue { pairs: 12, so_far: Some(found) }
-            if found.excludes_none() && found.p <= LOOK_LEVEL),
-        "{open:?}"
-    );
+    let open = study(0.015, 0.02, 8);
+    let found = paired_at(&open, LOOK_LEVEL).expect("enough pairs");
+    assert!(found.excludes_none() && found.p <= LOOK_LEVEL, "{found:?}");
+    assert_eq!(look(&open, 0.02), None);
 }
 
 #[test]
 fn pairs_without_a_ratio_end_a_study() {
-    let sequential = GroupSequential::new(0.02);
     for odd in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let mut pairs = study(0.0, 0.3, 10);
         pairs[2].0 = odd;
-        let verdict = EffectVerdict::NotComparable;
-        assert_eq!(sequential.look(&pairs), Look::Done { pairs: 3, verdict }, "{odd}");
+        assert_eq!(look(&pairs, 0.02), Some((3, EffectVerdict::NotComparable)), "{odd}");
     }
 }
 
