@@ -1,7 +1,6 @@
 //! The connections of one worker: the state of each, those that can take a request, and the times
 //! at which the others are due. Of a connection's requests it knows only how many there are.
 
-mod delays;
 mod limits;
 mod renewal;
 
@@ -12,7 +11,6 @@ use crate::deadlines::Deadlines;
 use crate::job::Job;
 use crate::open_queue::OpenQueue;
 use crate::ready_queue::ReadyQueue;
-use delays::Delays;
 pub(crate) use limits::ConnectionLimits;
 pub(crate) use renewal::Renewal;
 
@@ -28,7 +26,10 @@ pub(crate) struct Connections {
     pub(crate) counts: StateCounts,
     /// Events to report to the script, in order; valid until the next event of the backend.
     pub(crate) script_events: Vec<ScriptEvent>,
-    delays: Delays,
+    /// Ends of the delays that a script requested, of an idle connection each. They are kept apart
+    /// from the timers of requests, of which a busy connection has at most one per timeout span.
+    /// Empty if no script delays.
+    delays: Deadlines,
 }
 
 /// Connections and requests by state.
@@ -78,7 +79,7 @@ impl Connections {
             open_queue: OpenQueue::new(connections),
             counts: StateCounts { unresolved: connections, ..StateCounts::default() },
             script_events: Vec::new(),
-            delays: Delays::new(delayed),
+            delays: Deadlines::new(delayed),
         }
     }
 
@@ -210,7 +211,9 @@ impl Connections {
         }
         self.ready.remove(conn);
         self.resolve(conn);
-        self.delays.cancel(conn);
+        if self.limits.delays {
+            self.delays.disarm(conn);
+        }
         let retry_at = self.at_mut(conn).closed(at);
         match retry_at <= at {
             true => self.queue(conn, at),
@@ -241,7 +244,9 @@ impl Connections {
     /// Delays the next request on `conn` until `until`.
     pub(crate) fn rest(&mut self, conn: ConnId, until: Nanos) {
         if self.at(conn).state == SocketState::Open {
-            self.delays.begin(conn, until);
+            // It replaces a delay that has not ended.
+            self.delays.disarm(conn);
+            self.delays.arm(conn, until);
             // A delay counts as activity: no response can arrive before its end.
             self.alive(until);
         }

@@ -44,13 +44,8 @@ impl CallbackWatch {
     /// Returns the callback that has not returned, and the time of the call.
     pub(crate) fn stuck_in(&self) -> Option<(Callback, Nanos)> {
         let entered = self.entered.load(Ordering::Relaxed);
-        let callback = match entered & 3 {
-            0 => return None,
-            1 => Callback::Request,
-            2 => Callback::Delay,
-            _ => Callback::Response,
-        };
-        Some((callback, Nanos(entered >> 2)))
+        let index = (entered & 3).checked_sub(1)?;
+        Some((Callback::ALL[index as usize], Nanos(entered >> 2)))
     }
 }
 
@@ -72,9 +67,8 @@ pub struct Control {
     connect_from: AtomicU64,
     /// True if a worker has a connection or needs none.
     is_connected: AtomicBool,
-    /// True if all workers have arrived and none has a connection.
-    is_unconnected: AtomicBool,
-    start_at: AtomicU64,
+    /// The start, once all workers have arrived; `None` in it if none has a connection.
+    start: OnceLock<Option<Nanos>>,
     /// Earliest start of the schedule.
     not_before: Nanos,
     stop_at: AtomicU64,
@@ -83,8 +77,8 @@ pub struct Control {
     /// Number of parts of the plan, and the difference between the numbers of two neighbouring
     /// workers. This run carries out one part.
     parts: u32,
-    /// Begin of the window, if the warm-up ends by detection; [`Nanos::MAX`] until then.
-    t0_at: AtomicU64,
+    /// Begin of the window, if the warm-up ends by detection.
+    t0_at: OnceLock<Nanos>,
     board: OnceLock<WarmupBoard>,
     failure: Mutex<Option<ScriptFailure>>,
 }
@@ -98,14 +92,13 @@ impl Control {
             arrived: AtomicU32::new(0),
             connect_from: AtomicU64::new(u64::MAX),
             is_connected: AtomicBool::new(false),
-            is_unconnected: AtomicBool::new(false),
-            start_at: AtomicU64::new(u64::MAX),
+            start: OnceLock::new(),
             not_before: Nanos::ZERO,
             stop_at: AtomicU64::new(u64::MAX),
             waker,
             watches: (0..workers).map(|_| CallbackWatch::default()).collect(),
             parts: 1,
-            t0_at: AtomicU64::new(u64::MAX),
+            t0_at: OnceLock::new(),
             board: OnceLock::new(),
             failure: Mutex::new(None),
         }
@@ -148,14 +141,11 @@ impl Control {
     pub(crate) fn arrive(&self, now: Nanos, can_begin: bool) {
         self.is_connected.fetch_or(can_begin, Ordering::AcqRel);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.workers {
-            if !self.is_connected.load(Ordering::Acquire) {
-                self.is_unconnected.store(true, Ordering::Release);
-                return self.wake_all();
-            }
             // A worker wakes within some µs; with thousands of workers on few cores, later.
             let lead_ns = LEAD_NS + 2_000 * u64::from(self.workers);
             let start_at = now.after(lead_ns).max(self.not_before);
-            self.start_at.store(start_at.0, Ordering::Release);
+            let can_begin = self.is_connected.load(Ordering::Acquire);
+            self.start.get_or_init(|| can_begin.then_some(start_at));
             self.wake_all();
         }
     }
@@ -163,14 +153,13 @@ impl Control {
     /// True if the run ended at the barrier: every attempt to connect failed, and the run needs at
     /// least one connection.
     pub fn is_unconnected(&self) -> bool {
-        self.is_unconnected.load(Ordering::Acquire)
+        self.start.get() == Some(&None)
     }
 
     /// Returns S, once every worker has arrived.
     #[inline]
     pub fn start_at(&self) -> Option<Nanos> {
-        let at = self.start_at.load(Ordering::Acquire);
-        (at != u64::MAX).then_some(Nanos(at))
+        self.start.get().copied().flatten()
     }
 
     /// Ends the run in order, shortly after `now`; the first call decides.
@@ -197,15 +186,14 @@ impl Control {
 
     /// Begins the window at `t0`, because the load is steady.
     pub(crate) fn begin_window(&self, t0: Nanos) {
-        self.t0_at.store(t0.0, Ordering::Release);
+        self.t0_at.get_or_init(|| t0);
         self.wake_all();
     }
 
     /// Returns the begin of the window, once the detection of the warm-up's end has set it.
     #[inline]
     pub(crate) fn window_begins_at(&self) -> Option<Nanos> {
-        let at = self.t0_at.load(Ordering::Acquire);
-        (at != u64::MAX).then_some(Nanos(at))
+        self.t0_at.get().copied()
     }
 
     /// Returns t0 and t1 of `plan`, once S is set. t1 is [`Nanos::MAX`] if a number of responses

@@ -1,18 +1,7 @@
 //! A request in flight and its time stamps.
 
 use weir_io::Nanos;
-
-/// The phase of the run that a slot belongs to, by its intended time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SlotPhase {
-    /// Before t0.
-    Warmup,
-    /// A member of M, the measured set.
-    Measured,
-    /// In the drain: keeps the load up until M is resolved. Also requests that are no longer
-    /// measured.
-    Tail,
-}
+pub use weir_result::SlotPhase;
 
 /// A request on the wire, with its stamps (METHOD 1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,8 +22,10 @@ const STOPS_MAX: usize = 4_096;
 #[derive(Clone, Debug, Default)]
 pub struct Heartbeat {
     stops: Vec<Stop>,
-    gap_max_ns: u64,
-    gap_at_ns: u64,
+    /// The longest lateness inside the window, in nanoseconds, whatever its cause.
+    pub gap_max_ns: u64,
+    /// Start of that lateness, in nanoseconds from t0.
+    pub gap_at_ns: u64,
 }
 
 /// A span `[from, until)` in which the program did not run. It may have begun up to one sleep
@@ -65,16 +67,6 @@ impl Heartbeat {
             shortest.map(|index| self.stops.remove(index));
         }
         self.stops.push(stop);
-    }
-
-    /// The longest lateness inside the window, in nanoseconds, whatever its cause.
-    pub fn gap_max_ns(&self) -> u64 {
-        self.gap_max_ns
-    }
-
-    /// Start of that lateness, in nanoseconds from t0.
-    pub fn gap_at_ns(&self) -> u64 {
-        self.gap_at_ns
     }
 
     /// Returns the stops that could delay requests of the window: those between t0 and the time at
@@ -227,7 +219,7 @@ mod tests {
                 let window = Some((Nanos(1000), Nanos(2000)));
                 heartbeat.beat(Nanos(*due_at), Nanos(*woken_at), None, window);
             }
-            assert_eq!((heartbeat.gap_max_ns(), heartbeat.gap_at_ns()), expected, "{beats:?}");
+            assert_eq!((heartbeat.gap_max_ns, heartbeat.gap_at_ns), expected, "{beats:?}");
         };
         check(&[(1100, 1100)], (0, 0));
         check(&[(1100, 1150)], (50, 100));

@@ -63,14 +63,11 @@ impl Layers {
         let connections = connections as usize;
         let are_plain = !job.opens_in_steps();
         let if_so = |wanted: bool| if wanted { connections } else { 0 };
-        let (mut openings, mut sessions) = (Vec::new(), Vec::new());
-        openings.resize_with(if_so(!are_plain), || None);
-        sessions.resize_with(if_so(job.tls.is_some()), || None);
         Layers {
             are_plain,
             tls: job.tls.clone().map(|config| Clients::new(config, connections)),
-            openings,
-            sessions,
+            openings: (0..if_so(!are_plain)).map(|_| None).collect(),
+            sessions: (0..if_so(job.tls.is_some())).map(|_| None).collect(),
             output: Vec::new(),
             has_stepped: false,
             plain: Vec::new(),
@@ -100,9 +97,7 @@ impl Layers {
 
     /// Drops the state of a socket of `conn`, which is closed.
     pub(crate) fn forget(&mut self, conn: ConnId) {
-        if let Some(opening) = self.openings.get_mut(conn.index()) {
-            *opening = None;
-        }
+        drop(self.end_opening(conn));
         if let Some(session) = self.sessions.get_mut(conn.index()) {
             *session = None;
         }

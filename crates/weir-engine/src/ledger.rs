@@ -13,10 +13,9 @@ use weir_result::{FailureKind, Measurements, SuccessRule, WorkerPhases};
 
 use crate::completion::{Completion, KernelTimes, Outcome, Response};
 use crate::exchange::{Exchange, SlotPhase};
-use crate::handshake::CompletedHandshake;
 use crate::job::Job;
 use crate::live::WorkerLive;
-use crate::observer::{NeverSent, RunEnd};
+use crate::observer::NeverSent;
 use crate::observers::Observers;
 use crate::schedule::Schedule;
 use crate::stamps::Stamping;
@@ -112,7 +111,7 @@ impl Ledger {
     pub(crate) fn ended(&mut self, conn: ConnId, exchange: &Exchange, outcome: Outcome, at: Nanos) {
         debug_assert!(matches!(outcome, Outcome::TransportError(_) | Outcome::TimedOut));
         self.recorder.completed(exchange, outcome, at, 1);
-        self.observe(Completion { conn, exchange: *exchange, outcome, at, kernel: None });
+        self.observe(conn, exchange, outcome, at);
     }
 
     /// Announces an exchange that has exceeded the timeout and is still awaited.
@@ -142,13 +141,13 @@ impl Ledger {
         if exchange.phase == SlotPhase::Measured {
             self.recorder.censored(exchange, at);
         }
-        self.observe(in_flight_at_end(conn, exchange, at));
+        self.observe(conn, exchange, Outcome::InFlightAtEnd, at);
     }
 
     /// Takes an exchange off the wire whose socket is about to be closed, after the run.
     pub(crate) fn abandoned(&mut self, conn: ConnId, exchange: &Exchange, at: Nanos) {
         self.recorder.abandoned(exchange, at);
-        self.observe(in_flight_at_end(conn, exchange, at));
+        self.observe(conn, exchange, Outcome::InFlightAtEnd, at);
     }
 
     /// Announces a connection that opened at `at`; `open` are open now.
@@ -158,8 +157,8 @@ impl Ledger {
     }
 
     /// Announces a TLS handshake that ended at `at`.
-    pub(crate) fn secured(&mut self, handshake: CompletedHandshake, took_ns: u64, at: Nanos) {
-        self.connections.secured(&self.recorder.timeline, handshake, took_ns, at);
+    pub(crate) fn secured(&mut self, took_ns: u64, at: Nanos) {
+        self.connections.secured(&self.recorder.timeline, took_ns, at);
     }
 
     /// Announces a connection that failed.
@@ -193,19 +192,13 @@ impl Ledger {
             let (schedule, timeline) = (&left, &timeline);
             observers.never_sent(&NeverSent { schedule, timeline, count, given_up_at });
         }
-        observers.finish(&RunEnd { timeline: &timeline }, &mut measurements);
+        observers.finish(&mut measurements);
         measurements
     }
 
     #[cold]
-    fn observe(&mut self, completion: Completion) {
-        let is_stamped = self.stamping.covers(completion.conn);
-        self.observers.completed(&completion, is_stamped);
+    fn observe(&mut self, conn: ConnId, exchange: &Exchange, outcome: Outcome, at: Nanos) {
+        let completion = Completion { conn, exchange: *exchange, outcome, at, kernel: None };
+        self.observers.completed(&completion, self.stamping.covers(conn));
     }
-}
-
-/// Returns the completion of an exchange that is still in flight at the end of the run.
-fn in_flight_at_end(conn: ConnId, exchange: &Exchange, at: Nanos) -> Completion {
-    let outcome = Outcome::InFlightAtEnd;
-    Completion { conn, exchange: *exchange, outcome, at, kernel: None }
 }

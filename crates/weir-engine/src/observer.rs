@@ -1,7 +1,6 @@
 //! The interface of observers, which see the exchanges of a worker one by one.
 
 use std::fmt::{self, Debug};
-use std::ops::Range;
 use std::sync::Arc;
 
 use weir_io::{ConnId, Nanos};
@@ -14,9 +13,10 @@ use crate::worker_frame::WorkerFrame;
 
 /// Sees the exchanges of one worker one by one.
 pub trait ExchangeObserver: Debug + Send {
-    /// The completions that [`completed`](ExchangeObserver::completed) is called for.
-    fn scope(&self) -> Scope {
-        Scope::AllConnections
+    /// True if [`completed`](ExchangeObserver::completed) is called for all connections, false if
+    /// only for those with kernel time stamps.
+    fn sees_all(&self) -> bool {
+        true
     }
 
     /// Called once for each exchange that ended, in the worker's thread, between an event and the
@@ -36,29 +36,7 @@ pub trait ExchangeObserver: Debug + Send {
     fn add_to_frame(&self, _frame: &mut WorkerFrame) {}
 
     /// Adds the observations to the worker's measurements, after the run has ended.
-    fn finish(self: Box<Self>, _end: &RunEnd<'_>, _measurements: &mut Measurements) {}
-}
-
-/// The connections an observer sees.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// Every connection.
-    AllConnections,
-    /// Connections with kernel time stamps.
-    StampedConnections,
-}
-
-/// The end of a worker's run.
-#[derive(Clone, Copy, Debug)]
-pub struct RunEnd<'a> {
-    pub(crate) timeline: &'a Timeline,
-}
-
-impl RunEnd<'_> {
-    /// Returns the measured window, its end exclusive.
-    pub fn window(&self) -> Range<Nanos> {
-        self.timeline.t0..self.timeline.t1
-    }
+    fn finish(self: Box<Self>, _measurements: &mut Measurements) {}
 }
 
 /// The measured slots of one worker that were never sent (METHOD 1.6).

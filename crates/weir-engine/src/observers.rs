@@ -12,7 +12,7 @@ use weir_result::{FailurePhase, Measurements};
 
 use crate::completion::Completion;
 use crate::job::Job;
-use crate::observer::{ExchangeObserver, NeverSent, RunEnd, Scope};
+use crate::observer::{ExchangeObserver, NeverSent};
 use crate::stamps::Stamping;
 use crate::worker_frame::WorkerFrame;
 use destinations::Destinations;
@@ -36,7 +36,7 @@ impl Observers {
         all.extend(boxed(RawWriter::new(job, number)));
         all.extend(boxed(destinations));
         all.extend(job.observers.iter().map(|factory| factory.make(number)));
-        let sees_all = all.iter().any(|one| one.scope() == Scope::AllConnections);
+        let sees_all = all.iter().any(|one| one.sees_all());
         Observers { all, sees_all }
     }
 
@@ -48,7 +48,7 @@ impl Observers {
             return;
         }
         for observer in &mut self.all {
-            if is_stamped || observer.scope() == Scope::AllConnections {
+            if is_stamped || observer.sees_all() {
                 observer.completed(completion);
             }
         }
@@ -72,8 +72,8 @@ impl Observers {
     }
 
     /// Adds each observer's results to the worker's measurements.
-    pub(crate) fn finish(self, end: &RunEnd<'_>, measurements: &mut Measurements) {
-        self.all.into_iter().for_each(|observer| observer.finish(end, measurements));
+    pub(crate) fn finish(self, measurements: &mut Measurements) {
+        self.all.into_iter().for_each(|observer| observer.finish(measurements));
     }
 }
 

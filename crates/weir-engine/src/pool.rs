@@ -97,7 +97,7 @@ impl<L: Lane> ConnectionPool<L> {
     }
 
     /// Handles one event; returns the action to apply to the socket.
-    pub(crate) fn handle(&mut self, event: Event<'_>) -> Action {
+    pub(crate) fn handle(&mut self, event: Event<&mut [u8]>) -> Action {
         let Event { conn, at, kind, .. } = event;
         self.shared.received_at = None;
         match kind {
@@ -170,66 +170,53 @@ impl<L: Lane> ConnectionPool<L> {
         self.follow(conn, after, at)
     }
 
-    /// Handles the timer of a connection.
+    /// Handles the timer of a connection, or arms it again.
     pub(crate) fn expire(&mut self, conn: ConnId, now: Nanos) -> Action {
-        let Connections { renewal, .. } = &self.shared.connections;
-        let connection = self.shared.connections.at(conn);
-        if connection.retires_at(renewal.lifetime_ns) <= now {
+        let PoolState { connections, layers, .. } = &mut self.shared;
+        let (connection, lifetime_ns) = (connections.at(conn), connections.renewal.lifetime_ns);
+        if connection.retires_at(lifetime_ns) <= now {
             return self.outlive(conn, now);
         }
-        if matches!(connection.state, SocketState::Open | SocketState::Retiring) {
-            let after = self.lane.expire_requests(&mut self.shared, conn, now);
-            let action = self.follow(conn, after, now);
-            if action != Action::None {
-                return action;
-            }
-        }
-        self.expire_socket(conn, now)
-    }
-
-    /// Handles the timer of a connection's socket, or arms it again.
-    fn expire_socket(&mut self, conn: ConnId, now: Nanos) -> Action {
-        let PoolState { connections, layers, .. } = &mut self.shared;
-        let (limits, connection) = (connections.limits, connections.at(conn));
-        let retires_at = connection.retires_at(connections.renewal.lifetime_ns);
-        let due = match connection.state {
+        let state = connection.state;
+        let due = match state {
             SocketState::Connecting | SocketState::Handshaking => {
-                connection.at.after(limits.connect_timeout_ns)
+                connection.at.after(connections.limits.connect_timeout_ns)
             }
-            SocketState::Closing | SocketState::Closed => connection.at,
-            SocketState::Open | SocketState::Retiring => retires_at,
-            SocketState::Queued => return Action::None,
+            _ => connection.at,
         };
-        if now < due {
-            self.arm(conn, due);
-            return Action::None;
-        }
-        match connection.state {
+        match state {
+            SocketState::Queued => Action::None,
+            SocketState::Open | SocketState::Retiring => self.expire_requests(conn, now),
+            _ if now < due => {
+                connections.deadlines.arm(conn, due);
+                Action::None
+            }
             SocketState::Connecting | SocketState::Handshaking => self.fail_connect(conn, now),
-            // Its age was checked before.
-            SocketState::Open | SocketState::Retiring => Action::None,
             SocketState::Closed => {
                 connections.queue(conn, now);
                 Action::None
             }
-            SocketState::Closing | SocketState::Queued => {
+            SocketState::Closing => {
                 layers.announce_close(conn);
                 self.close_unanswered(conn, now)
             }
         }
     }
 
-    /// Arms the timer of `conn` for `due`, and for the timeout of its oldest request if that is
+    /// Handles the requests that are overdue on an open connection. If it stays open, arms its
+    /// timer for the end of its lifetime, and for the timeout of its oldest request if that is
     /// earlier.
-    fn arm(&mut self, conn: ConnId, due: Nanos) {
-        let oldest = match self.shared.connections.at(conn).state {
-            SocketState::Open | SocketState::Retiring => self.lane.oldest(&self.shared, conn),
-            _ => None,
-        };
-        let connections = &mut self.shared.connections;
-        let timeout_ns = connections.limits.timeout_ns;
-        let overdue_at = oldest.map_or(Nanos::MAX, |sent_at| sent_at.after(timeout_ns));
-        connections.deadlines.arm(conn, due.min(overdue_at));
+    fn expire_requests(&mut self, conn: ConnId, now: Nanos) -> Action {
+        let after = self.lane.expire_requests(&mut self.shared, conn, now);
+        let action = self.follow(conn, after, now);
+        if action == Action::None {
+            let oldest = self.lane.oldest(&self.shared, conn);
+            let Connections { limits, renewal, .. } = &self.shared.connections;
+            let overdue_at = oldest.map_or(Nanos::MAX, |at| at.after(limits.timeout_ns));
+            let retires_at = self.shared.connections.at(conn).retires_at(renewal.lifetime_ns);
+            self.shared.connections.deadlines.arm(conn, retires_at.min(overdue_at));
+        }
+        action
     }
 
     /// Censors the members of M that are still in flight at the end of the run. Their responses are

@@ -28,11 +28,16 @@ impl Gaps {
     pub(crate) fn restarted(&self) -> Gaps {
         Gaps { index: 0, state: 0, offset_subticks: 0, ..self.clone() }
     }
+}
 
-    /// Returns the next arrival, as an offset from the start in whole nanoseconds.
-    pub(crate) fn next_offset(&mut self) -> u64 {
-        if self.index.is_multiple_of(BLOCK) {
-            self.state = mix(self.seed ^ mix(self.index / BLOCK));
+/// The arrivals: their indices, and their offsets from the start in whole nanoseconds.
+impl Iterator for Gaps {
+    type Item = (u64, u64);
+
+    fn next(&mut self) -> Option<(u64, u64)> {
+        let index = self.index;
+        if index.is_multiple_of(BLOCK) {
+            self.state = mix(self.seed ^ mix(index / BLOCK));
         }
         self.index += 1;
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -40,7 +45,7 @@ impl Gaps {
         let uniform = ((mix(self.state) >> 11) + 1) as f64 / (1u64 << 53) as f64;
         let gap = -uniform.ln() * self.mean_ns * SUBTICKS;
         self.offset_subticks = self.offset_subticks.saturating_add(gap as u64);
-        self.offset_subticks / SUBTICKS as u64
+        Some((index, self.offset_subticks / SUBTICKS as u64))
     }
 }
 
@@ -62,7 +67,7 @@ mod tests {
         let (mut last, mut sum, mut squares) = (0, 0.0, 0.0);
         let n = 200_000;
         for _ in 0..n {
-            let offset = gaps.next_offset();
+            let (_, offset) = gaps.next().expect("there is no last one");
             let gap = (offset - last) as f64 / 1e6;
             (last, sum, squares) = (offset, sum + gap, squares + gap * gap);
         }
@@ -76,10 +81,7 @@ mod tests {
     #[test]
     fn the_plan_depends_on_the_seed_alone() {
         let rate = Rate { numerator: 5, denominator: 1 };
-        let walk = |seed| {
-            let mut gaps = Gaps::new(seed, rate);
-            (0..3_000).map(|_| gaps.next_offset()).collect::<Vec<_>>()
-        };
+        let walk = |seed| Gaps::new(seed, rate).take(3_000).collect::<Vec<_>>();
         assert_eq!(walk(1), walk(1));
         assert_ne!(walk(1), walk(2));
     }

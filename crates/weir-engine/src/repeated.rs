@@ -15,7 +15,7 @@ pub(crate) struct Repeated {
     template: TemplateId,
     /// Bytes of the template: the request, `copies` times.
     bytes: Arc<[u8]>,
-    one_bytes: usize,
+    pub(crate) one_bytes: usize,
     copies: u16,
     /// Properties of the request that determine how its response is parsed.
     pub(crate) traits: RequestTraits,
@@ -38,11 +38,6 @@ impl Repeated {
         };
         let template = backend.template(Arc::clone(&bytes));
         Repeated { template, bytes, one_bytes: one.len(), copies, traits }
-    }
-
-    /// Returns the size of `requests` requests in bytes.
-    pub(crate) fn bytes_of(&self, requests: u64) -> u64 {
-        requests.saturating_mul(self.one_bytes as u64)
     }
 
     /// Appends the segments of the next `count` requests.

@@ -28,7 +28,7 @@ pub(crate) struct Schedule {
 enum ScheduleKind {
     Closed,
     Uniform(Rate),
-    Poisson { gaps: Gaps, next_index: u64 },
+    Poisson(Gaps),
 }
 
 impl Schedule {
@@ -38,7 +38,7 @@ impl Schedule {
             Load::ClosedLoop => ScheduleKind::Closed,
             Load::OpenLoop { rate, arrivals: Arrivals::Uniform } => ScheduleKind::Uniform(rate),
             Load::OpenLoop { rate, arrivals: Arrivals::Poisson { seed } } => {
-                ScheduleKind::Poisson { gaps: Gaps::new(seed, rate), next_index: 0 }
+                ScheduleKind::Poisson(Gaps::new(seed, rate))
             }
         };
         let mut schedule = Schedule { kind, partition, taken: 0, next_ns: 0 };
@@ -63,7 +63,7 @@ impl Schedule {
         let all_ns = match &self.kind {
             ScheduleKind::Closed => return 0,
             ScheduleKind::Uniform(rate) => 1e9 / rate.rps(),
-            ScheduleKind::Poisson { gaps, .. } => gaps.mean_ns,
+            ScheduleKind::Poisson(gaps) => gaps.mean_ns,
         };
         (all_ns / self.partition.fraction()) as u64
     }
@@ -82,15 +82,10 @@ impl Schedule {
             ScheduleKind::Uniform(rate) => {
                 self.next_ns = uniform_offset(*rate, self.partition.nth_owned(self.taken));
             }
-            ScheduleKind::Poisson { gaps, next_index } => loop {
-                let offset = gaps.next_offset();
-                let index = *next_index;
-                *next_index += 1;
-                if self.partition.owns(index) {
-                    self.next_ns = offset;
-                    break;
-                }
-            },
+            ScheduleKind::Poisson(gaps) => {
+                let owned = gaps.find(|(index, _)| self.partition.owns(*index));
+                self.next_ns = owned.map_or(u64::MAX, |(_, offset)| offset);
+            }
         }
     }
 
@@ -103,13 +98,10 @@ impl Schedule {
                 let below = |ns| self.partition.owned_below(uniform_first_at(*rate, ns));
                 below(until_ns) - below(from_ns)
             }
-            ScheduleKind::Poisson { gaps, .. } => {
-                let mut gaps = gaps.restarted();
-                (0u64..)
-                    .map(|index| (index, gaps.next_offset()))
-                    .take_while(|(_, offset)| *offset < until_ns)
-                    .filter(|(index, offset)| *offset >= from_ns && self.partition.owns(*index))
-                    .count() as u64
+            ScheduleKind::Poisson(gaps) => {
+                let slots = gaps.restarted().take_while(|(_, offset)| *offset < until_ns);
+                let later = slots.skip_while(|(_, offset)| *offset < from_ns);
+                later.filter(|(index, _)| self.partition.owns(*index)).count() as u64
             }
         }
     }
@@ -123,11 +115,11 @@ impl Schedule {
                 .partition
                 .owned_below(uniform_first_at(*rate, until_ns))
                 .saturating_sub(self.taken),
-            ScheduleKind::Poisson { gaps, .. } if self.next_ns < until_ns => {
+            ScheduleKind::Poisson(gaps) if self.next_ns < until_ns => {
                 let overdue_ns = until_ns - self.next_ns;
                 1 + (overdue_ns as f64 / gaps.mean_ns * self.partition.fraction()) as u64
             }
-            ScheduleKind::Poisson { .. } => 0,
+            ScheduleKind::Poisson(_) => 0,
         }
     }
 
@@ -195,17 +187,8 @@ pub(crate) fn end_of_requests(load: Load, from_ns: u64, requests: u64) -> Option
             Some(saturate(u128::from(from_ns) + span).max(last + 1))
         }
         Load::OpenLoop { rate, arrivals: Arrivals::Poisson { seed } } => {
-            let mut gaps = Gaps::new(seed, rate);
-            let mut seen = 0;
-            loop {
-                let offset = gaps.next_offset();
-                if offset >= from_ns {
-                    if seen == requests {
-                        return Some(offset);
-                    }
-                    seen += 1;
-                }
-            }
+            let mut slots = Gaps::new(seed, rate).skip_while(|(_, offset)| *offset < from_ns);
+            slots.nth(usize::try_from(requests).ok()?).map(|(_, offset)| offset)
         }
     }
 }

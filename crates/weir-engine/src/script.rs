@@ -73,10 +73,7 @@ impl<'a> Script<'a> {
         scheme: Option<&'static str>,
     ) -> Script<'a> {
         let calls = state.calls();
-        let mut outstanding = Vec::new();
-        if calls.takes_connections {
-            outstanding.resize_with(connections as usize, Batch::default);
-        }
+        let outstanding = if calls.takes_connections { connections } else { 0 };
         Script {
             state,
             calls,
@@ -91,7 +88,7 @@ impl<'a> Script<'a> {
             is_broken: false,
             scheme,
             last: Batch::default(),
-            outstanding,
+            outstanding: vec![Batch::default(); outstanding as usize],
         }
     }
 
@@ -297,8 +294,7 @@ impl<'a> Script<'a> {
     /// Returns the script's usage. `is_cut` is true if the worker was ended early, for any reason.
     pub(crate) fn finish(self, is_cut: bool) -> ScriptUsage {
         let has_ended_it = self.is_stopped() || (is_cut && self.control.script_failure().is_some());
-        let kinds = [Callback::Request, Callback::Delay, Callback::Response];
-        let called = kinds.into_iter().zip(self.usage).filter(|(_, usage)| usage.calls > 0);
+        let called = Callback::ALL.into_iter().zip(self.usage).filter(|(_, usage)| usage.calls > 0);
         ScriptUsage {
             states: 1,
             memory_max_bytes: self.state.memory_bytes() as u64,

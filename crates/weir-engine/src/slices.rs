@@ -69,13 +69,10 @@ impl Slices {
     /// Returns the empty slices of a window.
     pub(crate) fn new(timeline: &Timeline) -> Slices {
         let span_ns = timeline.t1.since(timeline.t0);
-        let extent = match timeline.t1 {
-            Nanos::MAX => Extent::Open { length_ns: FIRST_LENGTH_NS },
-            _ => Extent::Known { span_ns, count: SLICES.min(span_ns.max(1)) },
-        };
-        let count = match extent {
-            Extent::Known { count, .. } => count,
-            Extent::Open { .. } => 2 * SLICES,
+        let known = SLICES.min(span_ns.max(1));
+        let (extent, count) = match timeline.t1 {
+            Nanos::MAX => (Extent::Open { length_ns: FIRST_LENGTH_NS }, 2 * SLICES),
+            _ => (Extent::Known { span_ns, count: known }, known),
         };
         let unset = Cursor { index: 0, from: Nanos::MAX, until: Nanos::ZERO };
         Slices {

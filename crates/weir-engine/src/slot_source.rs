@@ -71,12 +71,6 @@ impl SlotSource {
         }
     }
 
-    /// True if a planned slot is due before t1 and not taken.
-    #[inline]
-    pub(crate) fn has_measured(&self, timeline: &Timeline) -> bool {
-        self.next_at(timeline).is_some_and(|due| due < timeline.t1)
-    }
-
     /// Takes the next identical slots, at most `most`. Planned slots are taken one by one.
     #[inline(always)]
     pub(crate) fn take(&mut self, timeline: &Timeline, now: Nanos, most: u16) -> Slots {

@@ -64,10 +64,8 @@ impl<'a, R> RequestSource<'a, R> {
     /// Returns the request that is sent each time; `None` if a script makes them.
     #[inline]
     pub(crate) fn same(&self) -> Option<&R> {
-        match &self.requests {
-            SourceKind::Same(request) => Some(request),
-            SourceKind::Made(_) => None,
-        }
+        let SourceKind::Same(request) = &self.requests else { return None };
+        Some(request)
     }
 
     /// Returns the next batch of the script; `None` if none is made.
@@ -209,10 +207,8 @@ impl<'a, R> RequestSource<'a, R> {
 
     #[inline]
     fn queue(&self) -> Option<&RequestQueue> {
-        match &self.requests {
-            SourceKind::Same(_) => None,
-            SourceKind::Made(queue) => Some(queue),
-        }
+        let SourceKind::Made(queue) = &self.requests else { return None };
+        Some(queue)
     }
 
     /// True if the script makes no more requests.

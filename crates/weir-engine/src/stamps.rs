@@ -4,9 +4,6 @@
 use weir_io::{ConnId, Nanos, StampRequest};
 use weir_result::{Plan, StampChoice};
 
-use crate::completion::KernelTimes;
-use crate::exchange::Exchange;
-
 /// Default sampling interval: one in `SAMPLE` connections of each worker is stamped, at least one.
 /// A sample of the sends on it is stamped (METHOD B.2).
 const SAMPLE: u32 = 64;
@@ -101,20 +98,5 @@ impl Stamping {
     #[inline]
     fn index(&self, conn: ConnId) -> Option<usize> {
         self.covers(conn).then(|| (conn.0 / self.every) as usize)
-    }
-}
-
-/// Kernel stamps of the responses that one event completed.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct EventStamps {
-    /// Id of the request they belong to; `None` if the connection is not stamped.
-    pub(crate) id: Option<u16>,
-    pub(crate) times: KernelTimes,
-}
-
-impl EventStamps {
-    /// Returns the stamps of request `id`.
-    pub(crate) fn of(&self, id: u16, exchange: &Exchange) -> Option<KernelTimes> {
-        self.id.filter(|own| *own == id).map(|_| self.times.of(exchange))
     }
 }

@@ -6,15 +6,6 @@ use weir_result::WorkerUsage;
 
 use crate::waiting::WakeUps;
 
-/// The window, as one worker saw it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Window {
-    /// Time at which the worker detected the begin of the window.
-    pub(crate) t0: Nanos,
-    /// Time at which the worker detected the end of the window.
-    pub(crate) t1: Nanos,
-}
-
 /// One worker's CPU time and stalls.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadStalls {
@@ -53,12 +44,13 @@ impl ThreadStalls {
         *self = ThreadStalls { gap_max_ns, gap_at, t0, at_t0, ..ThreadStalls::default() };
     }
 
-    /// Ends the window and fixes the thread's usage in it.
-    pub(crate) fn end(&mut self, window: Window, usage: ThreadUsage, seen: WakeUps) {
+    /// Ends the window, which took `wall_ns` nanoseconds as this worker saw it, and fixes the
+    /// thread's usage in it.
+    pub(crate) fn end(&mut self, wall_ns: u64, usage: ThreadUsage, seen: WakeUps) {
         let (before, seen_before) = self.at_t0;
         let run_delay = usage.run_delay_ns.zip(before.run_delay_ns);
         self.usage = WorkerUsage {
-            wall_ns: window.t1.since(window.t0),
+            wall_ns,
             cpu_ns: usage.cpu_ns.saturating_sub(before.cpu_ns),
             spun_ns: usage.spun_ns.saturating_sub(before.spun_ns),
             wakes: seen.wakes - seen_before.wakes,
@@ -103,8 +95,7 @@ mod tests {
         assert_eq!((stalls.usage().gap_max_ns, stalls.usage().gap_at_ns), (10, 0));
         stalls.turn(Nanos(200), Nanos(300), Nanos(350), Nanos(360));
         stalls.turn(Nanos(400), Nanos(500), Nanos(500), Nanos(501));
-        let window = Window { t0: Nanos(110), t1: Nanos(910) };
-        stalls.end(window, usage(55, Some(10)), WakeUps { wakes: 4, events: 9 });
+        stalls.end(800, usage(55, Some(10)), WakeUps { wakes: 4, events: 9 });
         let usage = stalls.usage();
         assert_eq!((usage.gap_max_ns, usage.gap_at_ns), (60, 200));
         assert_eq!((usage.wall_ns, usage.cpu_ns, usage.run_delay_ns), (800, 50, Some(7)));

@@ -56,16 +56,12 @@ impl WarmupBoard {
                 batch.iter().map(|bin| of(bin).load(Ordering::Relaxed)).sum::<u64>() as f64
             };
             let responses = sum(|bin| &bin.responses);
+            // A batch without a response is infinitely far from steady.
+            if responses == 0.0 {
+                return false;
+            }
             rates.push(responses);
-            // A batch without a response counts as infinitely far from steady.
-            times.push(if responses > 0.0 {
-                sum(|bin| &bin.time_ns) / responses
-            } else {
-                f64::MAX
-            });
-        }
-        if times.contains(&f64::MAX) {
-            return false;
+            times.push(sum(|bin| &bin.time_ns) / responses);
         }
         let is_interior = |series: &[f64]| {
             weir_stats::mser(series).is_some_and(|deleted| 2 * (deleted + 1) < series.len())

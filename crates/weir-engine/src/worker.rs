@@ -32,7 +32,7 @@ use crate::stamps::Stamping;
 use crate::thread_stalls::ThreadStalls;
 use crate::timeline::Timeline;
 use crate::waiting::Waiting;
-use state::{LoopTurn, Outbox, RunStage};
+use state::{LoopTurn, RunStage, SEND_BATCH};
 
 /// Events handled before due slots are checked again, so that a burst of responses does not delay
 /// sends (METHOD 1.8).
@@ -84,7 +84,8 @@ struct Worker<'a, B, L: Lane> {
     pool: ConnectionPool<L>,
     slots: SlotSource,
     source: RequestSource<'a, L::Request>,
-    outbox: Outbox,
+    /// Connections with requests that were dispatched and not yet handed to the backend.
+    unsent: Vec<ConnId>,
     waiting: Waiting,
     live: WorkerLive,
     stage: RunStage,
@@ -135,7 +136,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
                 ..WorkerPhases::default()
             },
             stalls: ThreadStalls::default(),
-            outbox: Outbox::default(),
+            unsent: Vec::with_capacity(SEND_BATCH),
             stage: RunStage::new(job.ending.stops_at_t1),
             waiting: Waiting::new(job),
             job,
@@ -303,7 +304,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             self.cut_window(stop_at);
             self.stage.is_interrupted = true;
         } else {
-            self.pool.recorder_mut().retime(|timeline| timeline.end_drain(stop_at));
+            self.pool.recorder_mut().timeline.end_drain(stop_at);
         }
     }
 
@@ -313,7 +314,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             true => 0,
             false => self.job.plan.drain_limit_ns().min(INTERRUPTED_DRAIN_NS),
         };
-        self.pool.recorder_mut().retime(|timeline| timeline.cut(at, drain_ns));
+        self.pool.recorder_mut().timeline.cut(at, drain_ns);
         self.stage.is_cut = true;
         self.slots.has_tail = false;
     }
@@ -433,11 +434,8 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         if !is_over && self.is_ready() && (slot < t1 || self.slots.has_tail) {
             until = until.min(slot);
         }
-        if self.can_resend() && !is_over {
-            until = until.min(self.turn.now);
-        }
         // Idle time is used to call the script for future slots.
-        if self.has_time_ahead() {
+        if (self.can_resend() && !is_over) || self.has_time_ahead() {
             until = until.min(self.turn.now);
         }
         until

@@ -8,7 +8,7 @@ use crate::{Capabilities, Clock, Endpoint, Listener, Nanos, SocketOptions, TcpTa
 /// A connection's number, dense from zero. The engine assigns it when it opens a connection, and
 /// the backend when it accepts one as a server. The number outlives the socket: a reconnected
 /// connection keeps it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnId(pub u32);
 
 impl ConnId {
@@ -88,9 +88,10 @@ pub struct Submitted {
     pub after: Nanos,
 }
 
-/// An event of one connection.
+/// An event of one connection. `B` gives access to received bytes: a backend returns a slice, and
+/// may store where they are until then.
 #[derive(Debug)]
-pub struct Event<'a> {
+pub struct Event<B> {
     /// The connection.
     pub conn: ConnId,
     /// Number of the socket: 0 for the first `connect` or accept under this connection number, one
@@ -100,12 +101,12 @@ pub struct Event<'a> {
     /// (METHOD 1.1, rule N).
     pub at: Nanos,
     /// Type of the event, with its data.
-    pub kind: EventKind<'a>,
+    pub kind: EventKind<B>,
 }
 
 /// Type of an [`Event`], with its data.
 #[derive(Debug)]
-pub enum EventKind<'a> {
+pub enum EventKind<B> {
     /// `connect` succeeded: the connection can send.
     Connected,
     /// A listening socket accepted a new connection. Only after [`Backend::listen`].
@@ -115,7 +116,7 @@ pub enum EventKind<'a> {
     /// there).
     Received {
         /// The bytes.
-        bytes: &'a mut [u8],
+        bytes: B,
         /// Time at which the kernel received the last of the bytes, converted to this clock; never
         /// later than `at`. If the kernel merged packets before the read, it is the last packet's
         /// arrival for all of them.
@@ -148,6 +149,24 @@ pub enum EventKind<'a> {
     /// the socket, and no further event of this generation occurs. A failed send never hides
     /// response bytes that the kernel delivered before the failure.
     Failed(io::Error),
+}
+
+impl<B> EventKind<B> {
+    /// Converts the received bytes, if it is about any.
+    #[inline]
+    pub fn map<C>(self, convert: impl FnOnce(B) -> C) -> EventKind<C> {
+        match self {
+            EventKind::Connected => EventKind::Connected,
+            EventKind::Accepted => EventKind::Accepted,
+            EventKind::Received { bytes, rx_at } => {
+                EventKind::Received { bytes: convert(bytes), rx_at }
+            }
+            EventKind::Discarded(bytes) => EventKind::Discarded(bytes),
+            EventKind::Transmitted { tx_at } => EventKind::Transmitted { tx_at },
+            EventKind::Closed => EventKind::Closed,
+            EventKind::Failed(error) => EventKind::Failed(error),
+        }
+    }
 }
 
 /// CPU time of a thread and time lost to other threads, since the thread started.
@@ -274,5 +293,5 @@ pub trait Backend {
     }
 
     /// Returns the next event of this batch, or `None` if all have been returned.
-    fn next(&mut self) -> Option<Event<'_>>;
+    fn next(&mut self) -> Option<Event<&mut [u8]>>;
 }

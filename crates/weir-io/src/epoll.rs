@@ -93,9 +93,9 @@ impl Epoll {
     /// # Errors
     /// If no descriptor is left.
     pub fn new(options: BackendOptions) -> io::Result<Epoll> {
-        let poller = Poller::new(Token::new(kind::TIMER, 0, 0).pack(), options.connections)?;
+        let poller = Poller::new(Token::pack(kind::TIMER, 0, 0), options.connections)?;
         if let Some(waker) = &options.waker {
-            let word = Token::new(kind::WAKER, 0, 0).pack();
+            let word = Token::pack(kind::WAKER, 0, 0);
             poller.watch(waker.as_raw_fd(), libc::EPOLLIN | libc::EPOLLET, word)?;
         }
         Ok(Epoll {
@@ -260,8 +260,8 @@ impl Epoll {
 
     /// Returns an event of a connection that has happened now.
     #[inline]
-    fn raw_event(&self, conn: u32, what: RawEventKind) -> RawEvent {
-        self.core.raw_event(conn, what, self.core.clock.now())
+    fn raw_event(&self, index: u32, kind: RawEventKind) -> RawEvent {
+        self.core.raw_event(index, kind, self.core.clock.now())
     }
 }
 
@@ -269,7 +269,7 @@ impl Backend for Epoll {
     socket_core::core_calls!();
 
     fn listen(&mut self, listener: Listener) -> io::Result<()> {
-        let word = Token::new(kind::ACCEPTOR, 0, self.acceptors.len() as u32).pack();
+        let word = Token::pack(kind::ACCEPTOR, 0, self.acceptors.len() as u32);
         self.acceptors.push(Acceptor::new(listener, &self.poller, word)?);
         Ok(())
     }
@@ -314,9 +314,15 @@ impl Backend for Epoll {
         }
     }
 
-    fn next(&mut self) -> Option<Event<'_>> {
-        let raw_event = self.core.found.take().or_else(|| self.step())?;
-        Some(raw_event.into_event(|Filled { len, .. }| &mut self.buffer[..len as usize]))
+    fn next(&mut self) -> Option<Event<&mut [u8]>> {
+        let RawEvent { conn, generation, at, kind } =
+            self.core.found.take().or_else(|| self.step())?;
+        Some(Event {
+            conn,
+            generation,
+            at,
+            kind: kind.map(|Filled { len, .. }| &mut self.buffer[..len as usize]),
+        })
     }
 }
 

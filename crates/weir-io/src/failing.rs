@@ -1,10 +1,12 @@
 //! Unsent bytes of failing connections, stored from the failed send to the event that reports it,
 //! and until the next such event. Few connections fail at a time.
 
+use std::collections::BTreeMap;
+
 /// Unsent bytes by connection.
 #[derive(Debug, Default)]
 pub(crate) struct Failing {
-    pending: Vec<(u32, u64)>,
+    pending: BTreeMap<u32, u64>,
     pub(crate) reported: u64,
 }
 
@@ -12,29 +14,21 @@ impl Failing {
     /// Adds bytes of a connection that will not be sent.
     #[cold]
     pub(crate) fn lost(&mut self, index: u32, bytes: u64) {
-        match self.pending.iter_mut().find(|(known, _)| *known == index) {
-            Some((_, sum)) => *sum += bytes,
-            None => self.pending.push((index, bytes)),
-        }
+        *self.pending.entry(index).or_default() += bytes;
     }
 
     /// Records that the failure of a connection is being reported.
     #[cold]
     pub(crate) fn report(&mut self, index: u32) {
-        self.reported = self.take(index);
+        self.reported = self.pending.remove(&index).unwrap_or(0);
     }
 
     /// Drops the bytes of a connection that is closed without its failure being reported.
     #[inline]
     pub(crate) fn forget(&mut self, index: u32) {
         if !self.pending.is_empty() {
-            self.take(index);
+            self.pending.remove(&index);
         }
-    }
-
-    fn take(&mut self, index: u32) -> u64 {
-        let at = self.pending.iter().position(|(known, _)| *known == index);
-        at.map_or(0, |at| self.pending.swap_remove(at).1)
     }
 }
 

@@ -1,7 +1,13 @@
 //! Listening socket, which a backend accepts connections from.
 
+use std::ffi::OsStr;
 use std::io;
+use std::net::TcpListener;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
 
 use crate::Endpoint;
 use crate::socket::{self, SockAddr};
@@ -47,9 +53,17 @@ impl Listener {
     /// Returns the address it listens on, with the port that the kernel chose.
     ///
     /// # Errors
-    /// Errors of getsockname(2).
+    /// Errors of getsockname(2), or if no descriptor is left.
     pub fn local_endpoint(&self) -> io::Result<Endpoint> {
-        socket::local_endpoint(&self.fd)
+        let fd = self.fd.try_clone()?;
+        if self.is_tcp {
+            return TcpListener::from(fd).local_addr().map(Endpoint::Tcp);
+        }
+        let address = UnixListener::from(fd).local_addr()?;
+        Ok(Endpoint::Unix(match address.as_abstract_name() {
+            Some(name) => OsStr::from_bytes(&[b"@", name].concat()).into(),
+            None => address.as_pathname().unwrap_or(Path::new("")).to_owned(),
+        }))
     }
 
     /// Stops listening, for all handles on the socket. Connections in the backlog are refused.

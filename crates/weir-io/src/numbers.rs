@@ -2,40 +2,34 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 /// The numbers below a limit that no connection has.
 #[derive(Debug)]
 pub(crate) struct Numbers {
     given_back: BinaryHeap<Reverse<u32>>,
-    /// Every number from here to the limit is free and not in the heap.
-    untouched: u32,
-    limit: u32,
+    /// The numbers that were never taken.
+    untouched: Range<u32>,
 }
 
 impl Numbers {
     pub(crate) fn below(limit: u32) -> Numbers {
-        Numbers { given_back: BinaryHeap::new(), untouched: 0, limit }
+        Numbers { given_back: BinaryHeap::new(), untouched: 0..limit }
     }
 
     pub(crate) fn are_left(&self) -> bool {
-        !self.given_back.is_empty() || self.untouched < self.limit
+        !self.given_back.is_empty() || !self.untouched.is_empty()
     }
 
     /// Takes the lowest free number.
     pub(crate) fn take(&mut self) -> Option<u32> {
-        if let Some(Reverse(number)) = self.given_back.pop() {
-            return Some(number);
-        }
-        if self.untouched == self.limit {
-            return None;
-        }
-        self.untouched += 1;
-        Some(self.untouched - 1)
+        let given_back = self.given_back.pop().map(|Reverse(number)| number);
+        given_back.or_else(|| self.untouched.next())
     }
 
     /// Returns a number obtained from `take`.
     pub(crate) fn give_back(&mut self, number: u32) {
-        debug_assert!(number < self.untouched, "number {number} was never given");
+        debug_assert!(number < self.untouched.start, "number {number} was never given");
         self.given_back.push(Reverse(number));
     }
 }

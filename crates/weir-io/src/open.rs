@@ -137,11 +137,6 @@ impl EngineChoice {
     pub fn names() -> impl Iterator<Item = &'static str> {
         [EngineChoice::AUTO].into_iter().chain(ENGINES.iter().map(|info| info.name))
     }
-
-    /// Returns the words of all choices.
-    pub fn words() -> impl Iterator<Item = &'static str> {
-        [EngineChoice::AUTO].into_iter().chain(ENGINES.iter().map(|info| info.word))
-    }
 }
 
 /// A text that is neither a name nor a word of a choice.
@@ -150,9 +145,9 @@ pub struct UnknownEngine(String);
 
 impl fmt::Display for UnknownEngine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut words: Vec<&str> = EngineChoice::words().collect();
-        let last = words.pop().unwrap_or_default();
-        write!(f, "`{}` is not an engine: choose {} or {last}", self.0, words.join(", "))
+        let (words, last) = EngineChoice::WORDS.rsplit_once('|').unwrap_or_default();
+        let words = words.replace('|', ", ");
+        write!(f, "`{}` is not an engine: choose {words} or {last}", self.0)
     }
 }
 
@@ -188,7 +183,9 @@ mod tests {
         assert_eq!("auto".parse(), Ok(EngineChoice::Auto));
         let error = "kqueue".parse::<EngineChoice>().expect_err("no such engine").to_string();
         assert_eq!(error, "`kqueue` is not an engine: choose auto, uring or epoll");
-        assert_eq!(EngineChoice::words().collect::<Vec<_>>().join("|"), EngineChoice::WORDS);
+        let words = ENGINES.iter().map(|info| info.word);
+        let words: Vec<&str> = [EngineChoice::AUTO].into_iter().chain(words).collect();
+        assert_eq!(words.join("|"), EngineChoice::WORDS);
         assert!(EngineChoice::names().all(|name| name.parse::<EngineChoice>().is_ok()));
     }
 }

@@ -52,7 +52,7 @@ struct Piece {
 }
 
 /// The bytes behind all queues of one backend.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Outgoing {
     templates: Vec<Arc<[u8]>>,
     pooled: Vec<Vec<u8>>,
@@ -63,13 +63,7 @@ pub(crate) struct Outgoing {
 
 impl Outgoing {
     pub(crate) fn new() -> Outgoing {
-        Outgoing {
-            templates: Vec::new(),
-            pooled: Vec::new(),
-            free_pooled: Vec::new(),
-            pieces: Vec::new(),
-            free_piece: NONE,
-        }
+        Outgoing { free_piece: NONE, ..Outgoing::default() }
     }
 
     pub(crate) fn template(&mut self, bytes: Arc<[u8]>) -> TemplateId {
@@ -215,12 +209,6 @@ impl Outgoing {
             self.free_pooled.push(id);
         }
     }
-
-    /// Returns the number of pooled buffers, in use or free.
-    #[cfg(test)]
-    pub(crate) fn pooled_buffers(&self) -> usize {
-        self.pooled.len()
-    }
 }
 
 /// Converts an index into one of the tables, or a length within a piece; both are below 2^32.
@@ -277,7 +265,7 @@ mod tests {
             assert_eq!(unsent(&out, &queue), expected);
             out.advance(&mut queue, 12);
         }
-        assert_eq!((out.pooled_buffers(), out.pieces.len()), (3, 3));
+        assert_eq!((out.pooled.len(), out.pieces.len()), (3, 3));
         let id = out.pool(&[0; 1_000_000]);
         out.forget(Segment::Pooled(id));
         assert!(out.pooled.iter().all(|buffer| buffer.capacity() <= KEPT_BYTES));

@@ -191,19 +191,19 @@ impl<C: Default> SocketCore<C> {
         // A permission may be used in part.
         state.discard = u32::try_from(bytes).unwrap_or(u32::MAX);
         // Bytes already received but not returned yet are part of the permission.
-        if let Some(RawEvent { conn: found, what: RawEventKind::Received(filled, _), .. }) =
+        if let Some(RawEvent { conn: found, kind: RawEventKind::Received { bytes, .. }, .. }) =
             &self.found
-            && *found == conn.0
+            && *found == conn
         {
-            state.discard = state.discard.saturating_sub(filled.len);
+            state.discard = state.discard.saturating_sub(bytes.len);
         }
     }
 
     /// Returns an event of a connection's current socket.
     #[inline]
-    pub(crate) fn raw_event(&self, conn: u32, what: RawEventKind, at: Nanos) -> RawEvent {
-        let generation = self.conns[conn as usize].generation;
-        RawEvent { conn, generation, at, what }
+    pub(crate) fn raw_event(&self, index: u32, kind: RawEventKind, at: Nanos) -> RawEvent {
+        let generation = self.conns[index as usize].generation;
+        RawEvent { conn: ConnId(index), generation, at, kind }
     }
 
     /// True if an event of the last batch has not been returned yet.

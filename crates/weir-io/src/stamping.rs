@@ -180,8 +180,7 @@ impl ControlMessage<'_> {
         if (self.level, self.kind) != (libc::SOL_SOCKET, SO_TIMESTAMPING_NEW) {
             return None;
         }
-        let word =
-            |at: usize| Some(i64::from_ne_bytes(self.data.get(at..at + 8)?.try_into().ok()?));
+        let word = |at: usize| Some(i64::from_ne_bytes(*self.data.get(at..)?.first_chunk()?));
         let (seconds, ns) = (u64::try_from(word(0)?).ok()?, u64::try_from(word(8)?).ok()?);
         let stamp = seconds.checked_mul(1_000_000_000)?.checked_add(ns)?;
         (stamp > 0).then_some(WallTime(stamp))
@@ -193,8 +192,7 @@ impl ControlMessage<'_> {
             (self.level, self.kind),
             (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR)
         );
-        let word =
-            |at: usize| Some(u32::from_ne_bytes(self.data.get(at..at + 4)?.try_into().ok()?));
+        let word = |at: usize| Some(u32::from_ne_bytes(*self.data.get(at..)?.first_chunk()?));
         let is_transmission = is_extended_error
             && *self.data.get(4)? == ORIGIN_TIMESTAMPING
             && word(8)? == STAMP_SENT;
@@ -212,7 +210,7 @@ impl<'a> Iterator for Messages<'a> {
         const WORD: usize = size_of::<usize>();
         let all = self.0;
         let len = usize::from_ne_bytes(all.get(..WORD)?.try_into().ok()?);
-        let int = |at: usize| Some(i32::from_ne_bytes(all.get(at..at + 4)?.try_into().ok()?));
+        let int = |at: usize| Some(i32::from_ne_bytes(*all.get(at..)?.first_chunk()?));
         let (level, kind) = (int(HEADER_BYTES - 8)?, int(HEADER_BYTES - 4)?);
         let data = all.get(HEADER_BYTES..len)?;
         self.0 = all.get(len.next_multiple_of(WORD)..).unwrap_or(&[]);

@@ -2,7 +2,6 @@
 //! Also orders events so that a transmission precedes the response to it.
 
 use std::collections::VecDeque;
-use std::io;
 use std::os::fd::OwnedFd;
 
 use crate::raw_event::{Filled, RawEventKind};
@@ -21,7 +20,7 @@ const LOOKS: u32 = 16;
 #[derive(Default)]
 pub(crate) struct Stamps {
     /// True if every send is stamped.
-    every_send: bool,
+    pub(crate) every_send: bool,
     /// Unstamped sends left before the next stamped one, if not every send is stamped.
     until_next: u32,
     /// Bytes taken by the kernel, wrapping as the kernel's own count does.
@@ -41,11 +40,6 @@ impl Stamps {
     pub(crate) fn new(request: StampRequest) -> Option<Stamps> {
         let every_send = request == StampRequest::All;
         (request != StampRequest::None).then(|| Stamps { every_send, ..Stamps::default() })
-    }
-
-    /// Requests the stamps on the connection's socket, see [`stamping::enable`].
-    pub(crate) fn enable(&self, fd: &OwnedFd) -> io::Result<()> {
-        stamping::enable(fd, self.every_send)
     }
 
     /// True if the next send must request its stamp, see [`stamping::SEND_CONTROL`].
@@ -132,12 +126,12 @@ impl Stamps {
         mut report: impl FnMut(RawEventKind),
     ) {
         while let Some(tx_at) = self.next_transmitted(wall, at) {
-            report(RawEventKind::Transmitted(tx_at));
+            report(RawEventKind::Transmitted { tx_at });
         }
         // A stamp is never later than the event it belongs to (METHOD 1.1, rule N).
         let rx_at = stamp.and_then(|stamp| wall.convert(stamp, at));
         let rx_at = rx_at.filter(|rx_at| *rx_at <= at.after(wall.error_ns()));
-        report(RawEventKind::Received(bytes, rx_at.map(|rx_at| rx_at.min(at))));
+        report(RawEventKind::Received { bytes, rx_at: rx_at.map(|rx_at| rx_at.min(at)) });
     }
 }
 
@@ -172,9 +166,9 @@ mod tests {
         let mut reported = Vec::new();
         let bytes = Filled { buffer: 0, start: 0, len: 1 };
         stamps.report(&wall, Nanos(at), (bytes, rx.map(wall_time)), |what| match what {
-            RawEventKind::Transmitted(tx_at) => reported.push(tx_at.0),
-            RawEventKind::Received(_, Some(rx_at)) => reported.push(1_000_000 + rx_at.0),
-            RawEventKind::Received(_, None) => reported.push(0),
+            RawEventKind::Transmitted { tx_at } => reported.push(tx_at.0),
+            RawEventKind::Received { rx_at: Some(rx_at), .. } => reported.push(1_000_000 + rx_at.0),
+            RawEventKind::Received { rx_at: None, .. } => reported.push(0),
             _ => panic!("only these are reported"),
         });
         reported

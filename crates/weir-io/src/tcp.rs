@@ -105,17 +105,13 @@ impl TcpInfo {
     }
 
     fn parse(info: &[u8]) -> TcpInfo {
-        let word = |at: usize| {
-            let bytes = info.get(at..at + 4)?;
-            Some(u32::from_ne_bytes(bytes.try_into().expect("four bytes")))
-        };
+        let word = |at: usize| Some(u32::from_ne_bytes(*info.get(at..)?.first_chunk()?));
         // The value is the maximum until there is a sample.
         let rtt_min_us = word(MIN_RTT).filter(|us| *us != u32::MAX && *us != 0);
-        let timeouts = info.get(TOTAL_RTO..TOTAL_RTO + 2);
+        let timeouts = info.get(TOTAL_RTO..).and_then(|rest| rest.first_chunk());
         TcpInfo {
             retransmitted: word(TOTAL_RETRANS).unwrap_or(0),
-            timeouts: timeouts
-                .map(|bytes| u16::from_ne_bytes(bytes.try_into().expect("two bytes"))),
+            timeouts: timeouts.map(|bytes| u16::from_ne_bytes(*bytes)),
             rtt_min_ns: rtt_min_us.map(|us| u64::from(us) * 1000),
         }
     }

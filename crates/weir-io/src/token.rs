@@ -12,14 +12,10 @@ pub(crate) struct Token {
 }
 
 impl Token {
+    /// Returns the word of the token with these parts.
     #[inline]
-    pub(crate) fn new(kind: u8, generation: u16, index: u32) -> Token {
-        Token { kind, generation, index }
-    }
-
-    #[inline]
-    pub(crate) fn pack(self) -> u64 {
-        u64::from(self.kind) << 56 | u64::from(self.generation) << 32 | u64::from(self.index)
+    pub(crate) fn pack(kind: u8, generation: u16, index: u32) -> u64 {
+        u64::from(kind) << 56 | u64::from(generation) << 32 | u64::from(index)
     }
 
     #[inline]
@@ -39,13 +35,11 @@ mod tests {
 
     #[test]
     fn survives_packing() {
-        for token in [
-            Token::new(0, 0, 0),
-            Token::new(7, 0xfffe, 0xffff_fffe),
-            Token::new(255, 0xffff, u32::MAX),
-            Token::new(1, 0, 5),
-        ] {
-            assert_eq!(Token::unpack(token.pack()), token);
+        for (kind, generation, index) in
+            [(0, 0, 0), (7, 0xfffe, 0xffff_fffe), (255, 0xffff, u32::MAX), (1, 0, 5)]
+        {
+            let token = Token { kind, generation, index };
+            assert_eq!(Token::unpack(Token::pack(kind, generation, index)), token);
         }
     }
 }

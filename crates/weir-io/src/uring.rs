@@ -178,7 +178,7 @@ impl Uring {
             let fd = types::Fd(waker.as_raw_fd());
             let poll = opcode::PollAdd::new(fd, libc::POLLIN as u32).multi(true).build();
             // SAFETY: the entry points to nothing, and the eventfd lives as long as the ring.
-            unsafe { self.ring.push(&poll.user_data(Token::new(kind::WAKER, 0, 0).pack()))? };
+            unsafe { self.ring.push(&poll.user_data(Token::pack(kind::WAKER, 0, 0)))? };
         }
         self.prepare_sends()
     }
@@ -307,8 +307,7 @@ impl Backend for Uring {
         let Some(state) = self.core.conns.get(conn.index()) else { return };
         if state.own.armed == kind::SKIP {
             // The pending receive has the size of the earlier permission.
-            let token = Token::new(kind::SKIP, state.generation, conn.0);
-            self.notes.cancels.push(token.pack());
+            self.notes.cancels.push(Token::pack(kind::SKIP, state.generation, conn.0));
         }
     }
 
@@ -348,9 +347,10 @@ impl Backend for Uring {
         }
     }
 
-    fn next(&mut self) -> Option<Event<'_>> {
+    fn next(&mut self) -> Option<Event<&mut [u8]>> {
         self.buffers.take_back();
-        let raw_event = self.core.found.take().or_else(|| self.step())?;
-        Some(raw_event.into_event(|filled| self.buffers.lease(filled)))
+        let RawEvent { conn, generation, at, kind } =
+            self.core.found.take().or_else(|| self.step())?;
+        Some(Event { conn, generation, at, kind: kind.map(|filled| self.buffers.lease(filled)) })
     }
 }

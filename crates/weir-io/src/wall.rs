@@ -46,28 +46,23 @@ impl Wall {
     /// converted, so that no step between stamping and converting is missed. Returns the last
     /// reading of the run's clock.
     pub(crate) fn look(&mut self) -> Nanos {
-        let mut tries = 0;
-        loop {
+        let mut after = Nanos::ZERO;
+        for _ in 0..LOOKS {
             let before = self.clock.now();
             let wall = realtime_ns();
-            let after = self.clock.now();
-            tries += 1;
+            after = self.clock.now();
             self.vouched = after.since(before) <= LOOK_NS;
             if self.vouched {
                 self.learn(before, WallTime(wall), after);
-            }
-            if self.vouched || tries == LOOKS {
-                return after;
+                break;
             }
         }
+        after
     }
 
     fn learn(&mut self, before: Nanos, wall: WallTime, after: Nanos) {
         let seen = Offset::between(before, wall, after);
-        let (known, has_stepped) = match self.offset {
-            None => (seen, false),
-            Some(known) => known.with(seen),
-        };
+        let (known, has_stepped) = self.offset.map_or((seen, false), |known| known.with(seen));
         self.offset = Some(known);
         if has_stepped {
             self.trusted_from = after.after(DISTRUST_NS);

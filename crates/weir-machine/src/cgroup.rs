@@ -18,8 +18,7 @@ pub struct Group {
 /// Returns the groups whose files are visible here.
 pub fn groups(root: &Root) -> Vec<Group> {
     let cgroup = root.text("proc/self/cgroup").unwrap_or_default();
-    let mountinfo = root.text("proc/self/mountinfo").unwrap_or_default();
-    let mut groups = candidates(&cgroup, &mountinfo);
+    let mut groups = candidates(&cgroup, &Hierarchy::mounted(root));
     groups.retain(|group| root.has(&group.cpu_stat()));
     groups
 }
@@ -74,8 +73,7 @@ fn parse_quota(text: &str) -> Option<f64> {
 }
 
 /// The candidates, from the kernel's lists of groups and mounts.
-fn candidates(cgroup: &str, mountinfo: &str) -> Vec<Group> {
-    let mounts: Vec<Hierarchy> = mountinfo.lines().filter_map(Hierarchy::parse).collect();
+fn candidates(cgroup: &str, mounts: &[Hierarchy]) -> Vec<Group> {
     let mut groups = Vec::new();
     for line in cgroup.lines() {
         // HIERARCHY:CONTROLLERS:GROUP; version 2 has no controllers.
@@ -139,7 +137,8 @@ mod tests {
     use super::*;
 
     fn check(cgroup: &str, mountinfo: &str, expected: &[&str]) {
-        let groups = candidates(cgroup, mountinfo);
+        let mounts: Vec<Hierarchy> = mountinfo.lines().filter_map(Hierarchy::parse).collect();
+        let groups = candidates(cgroup, &mounts);
         let mut files: Vec<String> =
             groups.iter().map(|group| format!("/{}", group.cpu_stat())).collect();
         files.sort();

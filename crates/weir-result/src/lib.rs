@@ -51,7 +51,7 @@ pub use plan::{
     IoEngine, Load, Pacing, Part, Plan, Rate, RequestPlan, StampChoice, SuccessRule, Target,
     TlsPlan, TlsVersion, Wait,
 };
-pub use raw::{RawLog, RawOutcome, RawPhase, RawRow, RawSink, RawSource};
+pub use raw::{RawLog, RawOutcome, RawRow, RawSink, RawSource, SlotPhase};
 #[cfg(feature = "schema")]
 pub use schema::{schema_json, study_schema_json};
 pub use shape::ShapeError;

@@ -36,7 +36,7 @@ pub struct RawRow {
     /// Status code of its response; 0 without one.
     pub status: u16,
     /// Part of the run that it belongs to.
-    pub phase: RawPhase,
+    pub phase: SlotPhase,
     /// Class that it ended in.
     pub outcome: RawOutcome,
 }
@@ -61,7 +61,7 @@ impl RawRow {
         worker: 0,
         connection: RawRow::NO_CONNECTION,
         status: 0,
-        phase: RawPhase::Measured,
+        phase: SlotPhase::Measured,
         outcome: RawOutcome::NeverSent,
     };
 
@@ -76,7 +76,7 @@ const _: () = assert!(size_of::<RawRow>() <= 96);
 
 /// Part of a run that a slot belongs to, by its intended time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RawPhase {
+pub enum SlotPhase {
     /// The slot was due before t0.
     Warmup,
     /// The slot is a member of M.
@@ -85,13 +85,13 @@ pub enum RawPhase {
     Tail,
 }
 
-impl RawPhase {
+impl SlotPhase {
     /// Returns the name used in files.
     pub fn name(self) -> &'static str {
         match self {
-            RawPhase::Warmup => "warmup",
-            RawPhase::Measured => "measured",
-            RawPhase::Tail => "tail",
+            SlotPhase::Warmup => "warmup",
+            SlotPhase::Measured => "measured",
+            SlotPhase::Tail => "tail",
         }
     }
 }

@@ -150,7 +150,7 @@ impl Backend for Memory {
         Ok(())
     }
 
-    fn next(&mut self) -> Option<Event<'_>> {
+    fn next(&mut self) -> Option<Event<&mut [u8]>> {
         let (conn, at) = (ConnId(0), self.now);
         if !self.is_accepted {
             self.is_accepted = true;
@@ -165,7 +165,7 @@ impl Backend for Memory {
         }
         let turn = self.rounds_left % self.pieces.len() as u64;
         let piece = self.pieces.len() - 1 - turn as usize;
-        let kind = EventKind::Received { bytes: &mut self.pieces[piece], rx_at: None };
+        let kind = EventKind::Received { bytes: &mut self.pieces[piece][..], rx_at: None };
         Some(Event { conn, generation: 0, at, kind })
     }
 }

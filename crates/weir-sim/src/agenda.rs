@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use weir_io::Nanos;
 
+use crate::faults::ConnectFault;
+
 /// A step of the world. `socket` counts sockets over the whole run.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// A connect succeeds or fails.
-    ConnectEnds { socket: usize, refused: bool, reset: bool },
+    ConnectEnds { socket: usize, fault: Option<ConnectFault> },
     /// Bytes reach the server.
     ReachServer { socket: usize, sent_at: Nanos, bytes: Vec<u8> },
     /// The client's end of a connection, by close or reset, reaches the server.

@@ -2,28 +2,28 @@
 //! accesses neither the network nor the client; it plans the cargo that leaves it, and the times.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use weir_io::{ConnId, Nanos};
 
 use crate::agenda::{Cargo, Moment, Task};
-use crate::faults::{Pick, ResponseFault};
+use crate::faults::ResponseFault;
 use crate::framer::Framer;
 use crate::pause::Pauses;
 use crate::peer::Peer;
 use crate::random::Random;
 use crate::response::{self, Response};
-use crate::server::{Server, Workers};
+use crate::server::Workers;
 use crate::truth::{Fate, TrueRequest, TruthHandle};
 use crate::world::World;
 
 /// The running server.
 #[derive(Debug)]
 pub(crate) struct Host {
-    server: Server,
-    faults: Vec<(Pick, ResponseFault)>,
+    world: Arc<World>,
     stalls: Pauses,
-    /// Sessions by socket; `None` if no connection was established.
-    sessions: Vec<Option<Session>>,
+    /// Sessions by socket, of each connection that was established.
+    sessions: BTreeMap<usize, Session>,
     /// First waiting requests of their sessions, by order of arrival, with their sockets.
     queue: BTreeMap<usize, usize>,
     busy: u32,
@@ -34,10 +34,9 @@ pub(crate) struct Host {
 }
 
 /// The server's side of one connection.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Session {
-    conn: ConnId,
-    generation: u16,
+    name: (ConnId, u16),
     framer: Framer,
     waiting: VecDeque<Job>,
     serving: Option<Job>,
@@ -67,13 +66,12 @@ enum Ending {
 }
 
 impl Host {
-    pub(crate) fn new(world: &World, truth: TruthHandle) -> Host {
+    pub(crate) fn new(world: &Arc<World>, truth: TruthHandle) -> Host {
         let seed = world.seed;
         Host {
-            server: world.server.clone(),
-            faults: world.faults.response.clone(),
+            world: Arc::clone(world),
             stalls: Pauses::new(&world.server.stalls),
-            sessions: Vec::new(),
+            sessions: BTreeMap::new(),
             queue: BTreeMap::new(),
             busy: 0,
             service_chance: Random::new(seed, 2),
@@ -91,7 +89,7 @@ impl Host {
         ending: Ending,
         cargo: Cargo,
     ) -> bool {
-        let session = self.sessions[moment.socket].as_mut().filter(|session| {
+        let session = self.sessions.get_mut(&moment.socket).filter(|session| {
             let is_idle = session.serving.is_none() && session.waiting.is_empty();
             is_idle && session.is_open && session.ending.is_none() && session.epoch == epoch
         });
@@ -104,7 +102,7 @@ impl Host {
     /// Handles the end of a worker's work on a request.
     fn served(&mut self, moment: &mut Moment<'_>) {
         self.busy -= 1;
-        let session = self.sessions[moment.socket].as_mut().expect("only sessions are served");
+        let session = self.sessions.get_mut(&moment.socket).expect("only sessions are served");
         let job = session.serving.expect("a worker worked on a request");
         if session.is_open {
             self.respond(moment, job);
@@ -114,7 +112,7 @@ impl Host {
 
     /// Puts the first waiting request of a session into the queue of the workers.
     fn enqueue(&mut self, socket: usize) {
-        let session = self.sessions[socket].as_ref().expect("only sessions have requests");
+        let session = self.sessions.get(&socket).expect("only sessions have requests");
         if let Some(job) = session.waiting.front() {
             self.queue.insert(job.request, socket);
         }
@@ -123,7 +121,7 @@ impl Host {
     /// Assigns the oldest requests to free workers.
     fn start(&mut self, moment: &mut Moment<'_>) {
         let Moment { now, .. } = *moment;
-        while match self.server.workers {
+        while match self.world.server.workers {
             Workers::Unlimited => true,
             Workers::Limited(workers) => self.busy < workers,
         } && let Some((_, socket)) = self.queue.pop_first()
@@ -134,60 +132,60 @@ impl Host {
 
     fn start_one(&mut self, moment: &mut Moment<'_>) {
         let Moment { now, socket, .. } = *moment;
-        let session = self.sessions[socket].as_mut().expect("only sessions are queued");
+        let session = self.sessions.get_mut(&socket).expect("only sessions are queued");
         let job = session.waiting.pop_front().expect("a queued session has a request");
         session.serving = Some(job);
         let from = self.stalls.resume(now);
         let mut truth = self.truth.read();
         let request = &mut truth.requests[job.request];
         request.started_at = Some(from);
-        if self.server.black_hole_from.is_some_and(|black_from| from >= black_from) {
+        if self.world.server.black_hole_from.is_some_and(|black_from| from >= black_from) {
             request.fate = Fate::Swallowed;
             return;
         }
-        let work_ns = self.server.service.draw(&mut self.service_chance);
+        let work_ns = self.world.server.service.draw(&mut self.service_chance);
         self.busy += 1;
         moment.plan(self.stalls.finish(from, work_ns), Task::EndWork);
     }
 
     /// Plans the cargo for one request.
     fn respond(&mut self, moment: &mut Moment<'_>, job: Job) {
-        let session = self.sessions[moment.socket].as_mut().expect("only sessions respond");
-        let is_last = self.server.responses.close_after == Some(session.responded + 1);
+        let session = self.sessions.get_mut(&moment.socket).expect("only sessions respond");
+        let is_last = self.world.server.responses.close_after == Some(session.responded + 1);
         let chance = &mut self.response_chance;
-        let response =
-            response::compose(&self.server.responses, (job.is_head, job.number), is_last, chance);
+        let response = response::compose(
+            &self.world.server.responses,
+            (job.is_head, job.number),
+            is_last,
+            chance,
+        );
         let part = |cut: usize| Cargo::of([&response.interim, &response.bytes[..cut]].concat());
-        let (cargo, end) = match job.fault {
-            None
-            | Some(
-                ResponseFault::ResetIdle { .. }
-                | ResponseFault::CloseAfter
-                | ResponseFault::JunkAfter,
-            ) => {
-                return self.respond_well(moment, job, response);
+        let fault = match job.fault {
+            None | Some(ResponseFault::ResetIdle { .. }) => None,
+            Some(ResponseFault::CloseAfter | ResponseFault::JunkAfter) => None,
+            fault => fault,
+        };
+        let Some(fault) = fault else { return self.respond_well(moment, job, response) };
+        let cargo = match fault {
+            ResponseFault::ResetWithin | ResponseFault::CloseWithin => {
+                Some(part(response.cut(chance)))
             }
-            Some(ResponseFault::ResetBefore) => (None, Some(Cargo::Reset)),
-            Some(ResponseFault::ResetWithin) => {
-                (Some(part(response.cut(chance))), Some(Cargo::Reset))
+            ResponseFault::Malformed(breakage) => Some(Cargo::of(response::malformed(breakage))),
+            _ => None,
+        };
+        let end = match fault {
+            ResponseFault::ResetBefore | ResponseFault::ResetWithin => Some(Cargo::Reset),
+            ResponseFault::CloseBefore | ResponseFault::CloseWithin => {
+                Some(Cargo::End { ends: None })
             }
-            Some(ResponseFault::CloseBefore) => (None, Some(Cargo::End { ends: None })),
-            Some(ResponseFault::CloseWithin) => {
-                (Some(part(response.cut(chance))), Some(Cargo::End { ends: None }))
-            }
-            Some(ResponseFault::Malformed(breakage)) => {
-                (Some(Cargo::of(response::malformed(breakage))), None)
-            }
-            Some(ResponseFault::Swallow) => (None, None),
+            _ => None,
         };
         if end.is_some() {
             session.ending = Some(Ending::Fault);
         }
-        if let Some(fault) = job.fault {
-            let mut truth = self.truth.read();
-            truth.requests[job.request].fate = Fate::Faulted(fault);
-            *truth.counts.injected.entry(fault).or_default() += 1;
-        }
+        let mut truth = self.truth.read();
+        truth.requests[job.request].fate = Fate::Faulted(fault);
+        *truth.counts.injected.entry(fault).or_default() += 1;
         for cargo in [cargo, end].into_iter().flatten() {
             moment.depart(moment.now, cargo);
         }
@@ -195,7 +193,7 @@ impl Host {
 
     /// Plans a complete response, piece by piece, and the fault that follows it.
     fn respond_well(&mut self, moment: &mut Moment<'_>, job: Job, response: Response) {
-        let session = self.sessions[moment.socket].as_mut().expect("only sessions respond");
+        let session = self.sessions.get_mut(&moment.socket).expect("only sessions respond");
         let closes = response.closes || job.fault == Some(ResponseFault::CloseAfter);
         if closes {
             session.ending = Some(if response.closes { Ending::Response } else { Ending::Fault });
@@ -206,7 +204,7 @@ impl Host {
             truth.counts.interim_responses += 1;
             moment.depart(moment.now, Cargo::of(response.interim));
         }
-        let (pieces, gap_ns) = match self.server.responses.drip {
+        let (pieces, gap_ns) = match self.world.server.responses.drip {
             Some(drip) => (drip.pieces.clamp(1, response.bytes.len()), drip.gap_ns),
             None => (1, 0),
         };
@@ -244,7 +242,7 @@ impl Host {
 
     fn plan_idle_close(&mut self, moment: &mut Moment<'_>) {
         if let (Some(idle_ns), Some(session)) =
-            (self.server.idle_close_ns, &self.sessions[moment.socket])
+            (self.world.server.idle_close_ns, self.sessions.get(&moment.socket))
         {
             let at = self.stalls.resume(moment.now.after(idle_ns));
             moment.plan(at, Task::CloseIdle { epoch: session.epoch });
@@ -275,21 +273,9 @@ impl Host {
 }
 
 impl Peer for Host {
-    fn accept(&mut self, moment: &mut Moment<'_>, (conn, generation): (ConnId, u16)) {
-        if self.sessions.len() <= moment.socket {
-            self.sessions.resize_with(moment.socket + 1, || None);
-        }
-        self.sessions[moment.socket] = Some(Session {
-            conn,
-            generation,
-            framer: Framer::default(),
-            waiting: VecDeque::new(),
-            serving: None,
-            responded: 0,
-            is_open: true,
-            ending: None,
-            epoch: 0,
-        });
+    fn accept(&mut self, moment: &mut Moment<'_>, name: (ConnId, u16)) {
+        let session = Session { name, is_open: true, ..Session::default() };
+        self.sessions.insert(moment.socket, session);
         self.plan_idle_close(moment);
     }
 
@@ -299,15 +285,14 @@ impl Peer for Host {
         let mut truth = self.truth.read();
         truth.counts.bytes_to_server += bytes.len() as u64;
         let was_idle = session.serving.is_none() && session.waiting.is_empty();
-        let name = (session.conn, session.generation);
         session.framer.receive(bytes, sent_at, |framed| {
             let (request, chance) = (truth.requests.len(), &mut self.fault_chance);
-            let mut faults = self.faults.iter();
+            let mut faults = self.world.faults.response.iter();
             let meant = faults.find(|(pick, _)| pick.hits(request as u64, moment.now, chance));
             let fault = meant.map(|(_, fault)| *fault);
             let (is_head, number) = (framed.is_head, framed.number);
             session.waiting.push_back(Job { request, is_head, number, fault });
-            truth.requests.push(TrueRequest::new(name, number, framed.sent_at, moment.now));
+            truth.requests.push(TrueRequest::new(session.name, number, framed.sent_at, moment.now));
         });
         drop(truth);
         if was_idle {
@@ -371,12 +356,12 @@ impl Peer for Host {
     }
 
     fn sockets(&self) -> Vec<usize> {
-        let is_open = |session: &Option<Session>| session.as_ref().is_some_and(|one| one.is_open);
-        (0..self.sessions.len()).filter(|&socket| is_open(&self.sessions[socket])).collect()
+        let open = self.sessions.iter().filter(|(_, session)| session.is_open);
+        open.map(|(socket, _)| *socket).collect()
     }
 
     fn reset(&mut self, moment: &mut Moment<'_>) {
-        if let Some(session) = &mut self.sessions[moment.socket] {
+        if let Some(session) = self.sessions.get_mut(&moment.socket) {
             session.ending = Some(Ending::Fault);
             moment.depart(moment.now, Cargo::Reset);
         }
@@ -384,6 +369,6 @@ impl Peer for Host {
 }
 
 /// Returns the session of a socket, if it is open.
-fn open(sessions: &mut [Option<Session>], socket: usize) -> Option<&mut Session> {
-    sessions.get_mut(socket)?.as_mut().filter(|session| session.is_open)
+fn open(sessions: &mut BTreeMap<usize, Session>, socket: usize) -> Option<&mut Session> {
+    sessions.get_mut(&socket).filter(|session| session.is_open)
 }

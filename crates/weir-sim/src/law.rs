@@ -50,13 +50,8 @@ impl Law {
             Law::LogNormal { median_ns, sigma } => {
                 round((median_ns as f64) * (sigma * normal(random)).exp())
             }
-            Law::Bimodal { fast_ns, slow_ns, slow_share } => {
-                if random.chance(slow_share) {
-                    slow_ns
-                } else {
-                    fast_ns
-                }
-            }
+            Law::Bimodal { slow_ns, slow_share, .. } if random.chance(slow_share) => slow_ns,
+            Law::Bimodal { fast_ns, .. } => fast_ns,
         }
     }
 }

@@ -2,13 +2,14 @@
 //! no clock; every step carries its own time. The client's view of it is in `sim`.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use weir_io::{ConnId, Nanos, SocketOptions};
 
 use crate::agenda::{Agenda, Cargo, Moment, Step};
 use crate::errno;
-use crate::faults::{ConnectFault, Pick};
+use crate::faults::ConnectFault;
 use crate::host::Host;
 use crate::network::Wire;
 use crate::peer::Peer;
@@ -16,7 +17,7 @@ use crate::random::Random;
 use crate::service::Services;
 use crate::socket::{Pending, Socket, State};
 use crate::truth::TruthHandle;
-use crate::world::{Signal, World};
+use crate::world::World;
 
 /// The world behind the client.
 #[derive(Debug)]
@@ -31,24 +32,20 @@ pub(crate) struct Machine {
     pub(crate) truth: TruthHandle,
     wire: Wire,
     peer: Box<dyn Peer>,
-    signals: Vec<Signal>,
-    connect_faults: Vec<(Pick, ConnectFault)>,
-    send_faults: Vec<Pick>,
+    world: Arc<World>,
     chance: Random,
     sends: u64,
     open: usize,
-    open_max: Option<usize>,
 }
 
 impl Machine {
-    pub(crate) fn new(world: &World) -> Machine {
+    pub(crate) fn new(world: &Arc<World>) -> Machine {
         let truth = TruthHandle::default();
-        let faults = &world.faults;
         let mut agenda = Agenda::default();
         for (index, signal) in world.client.signals.iter().enumerate() {
             agenda.plan(signal.at, Step::Signal(index));
         }
-        for at in &faults.reset_all_at {
+        for at in &world.faults.reset_all_at {
             agenda.plan(*at, Step::ResetAll);
         }
         Machine {
@@ -62,13 +59,10 @@ impl Machine {
                 Some(factory) => Box::new(Services::new(factory.clone(), world.seed, truth)),
                 None => Box::new(Host::new(world, truth)),
             },
-            signals: world.client.signals.clone(),
-            connect_faults: faults.connect.clone(),
-            send_faults: faults.send.clone(),
+            world: Arc::clone(world),
             chance: Random::new(world.seed, 5),
             sends: 0,
             open: 0,
-            open_max: world.client.open_max,
         }
     }
 
@@ -85,7 +79,7 @@ impl Machine {
         let mut truth = self.truth.read();
         let ordinal = truth.counts.connects;
         truth.counts.connects += 1;
-        if self.open_max.is_some_and(|most| self.open >= most) {
+        if self.world.client.open_max.is_some_and(|most| self.open >= most) {
             truth.counts.connects_over_limit += 1;
             drop(truth);
             self.sockets[socket].has_descriptor = false;
@@ -95,7 +89,8 @@ impl Machine {
         self.open += 1;
         truth.counts.open_max = truth.counts.open_max.max(self.open);
         let chance = &mut self.chance;
-        let meant = self.connect_faults.iter().find(|(pick, _)| pick.hits(ordinal, now, chance));
+        let mut faults = self.world.faults.connect.iter();
+        let meant = faults.find(|(pick, _)| pick.hits(ordinal, now, chance));
         let fault = meant.map(|(_, fault)| *fault);
         match fault {
             Some(ConnectFault::Hang) => truth.counts.connects_hung += 1,
@@ -103,10 +98,8 @@ impl Machine {
             Some(ConnectFault::ResetAtOnce) | None => {}
         }
         if fault != Some(ConnectFault::Hang) {
-            let refused = fault == Some(ConnectFault::Refuse);
-            let reset = fault == Some(ConnectFault::ResetAtOnce);
             let at = self.wire.connected_at(now);
-            self.agenda.plan(at, Step::ConnectEnds { socket, refused, reset });
+            self.agenda.plan(at, Step::ConnectEnds { socket, fault });
         }
         socket
     }
@@ -121,7 +114,7 @@ impl Machine {
         let ordinal = self.sends;
         self.sends += 1;
         let chance = &mut self.chance;
-        if self.send_faults.iter().any(|pick| pick.hits(ordinal, now, chance)) {
+        if self.world.faults.send.iter().any(|pick| pick.hits(ordinal, now, chance)) {
             self.truth.read().counts.sends_failed += 1;
             socket.unsent_bytes += bytes.len() as u64;
             let at = self.wire.up_at(&mut socket.link, now);
@@ -160,9 +153,7 @@ impl Machine {
     pub(crate) fn step(&mut self) -> Option<Nanos> {
         let (now, step) = self.agenda.take()?;
         match step {
-            Step::ConnectEnds { socket, refused, reset } => {
-                self.connect_ends(now, socket, refused, reset);
-            }
+            Step::ConnectEnds { socket, fault } => self.connect_ends(now, socket, fault),
             Step::ReachServer { socket, sent_at, bytes } => {
                 if !self.peer.receive(&mut moment(now, socket, &mut self.agenda), sent_at, &bytes) {
                     self.truth.read().counts.sends_too_late += 1;
@@ -187,26 +178,26 @@ impl Machine {
                 }
             }
             Step::Signal(index) => {
-                self.signals[index].flag.store(true, Ordering::SeqCst);
+                self.world.client.signals[index].flag.store(true, Ordering::SeqCst);
                 self.is_woken = true;
             }
         }
         Some(now)
     }
 
-    fn connect_ends(&mut self, now: Nanos, id: usize, refused: bool, reset: bool) {
+    fn connect_ends(&mut self, now: Nanos, id: usize, fault: Option<ConnectFault>) {
         let socket = &self.sockets[id];
         if socket.state == State::Closed {
             return;
         }
-        if refused {
+        if fault == Some(ConnectFault::Refuse) {
             return self.arrive(id, Pending::Failed(errno::ECONNREFUSED));
         }
         let name = (socket.conn, socket.generation);
         self.truth.read().counts.connects_done += 1;
         let mut moment = moment(now, id, &mut self.agenda);
         self.peer.accept(&mut moment, name);
-        if reset {
+        if fault == Some(ConnectFault::ResetAtOnce) {
             self.truth.read().counts.connects_reset += 1;
             self.peer.reset(&mut moment);
         }
@@ -235,25 +226,21 @@ impl Machine {
         if self.sockets[id].state == State::Closed {
             return;
         }
+        if let Cargo::Bytes { ends: Some(request), .. } | Cargo::End { ends: Some(request) } = cargo
+        {
+            self.truth.read().requests[request].delivered_at = Some(now);
+        }
         match cargo {
-            Cargo::Bytes { bytes, begins, ends } => {
+            Cargo::Bytes { bytes, begins, .. } => {
                 let mut truth = self.truth.read();
                 truth.counts.bytes_to_client += bytes.len() as u64;
                 if let Some(request) = begins {
                     truth.requests[request].first_delivered_at = Some(now);
                 }
-                if let Some(request) = ends {
-                    truth.requests[request].delivered_at = Some(now);
-                }
                 drop(truth);
                 self.arrive(id, Pending::Bytes { at: now, bytes, used: 0 });
             }
-            Cargo::End { ends } => {
-                if let Some(request) = ends {
-                    self.truth.read().requests[request].delivered_at = Some(now);
-                }
-                self.arrive(id, Pending::End);
-            }
+            Cargo::End { .. } => self.arrive(id, Pending::End),
             Cargo::Reset => self.arrive(id, Pending::Failed(errno::ECONNRESET)),
         }
     }

@@ -3,6 +3,7 @@
 //! The built-in server speaks HTTP/1. A [`Service`] replaces it, one per connection, and keeps the
 //! rest of the world: network, clock, faults of connects and sends, and the truth.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
 use std::sync::Arc;
 
@@ -101,7 +102,7 @@ impl Link<'_> {
 pub(crate) struct Services {
     factory: ServiceFactory,
     /// Connections by socket; `None` if none was established, or after its end.
-    open: Vec<Option<Open>>,
+    open: BTreeMap<usize, Open>,
     chance: Random,
     truth: TruthHandle,
 }
@@ -114,7 +115,7 @@ struct Open {
 
 impl Services {
     pub(crate) fn new(factory: ServiceFactory, seed: Seed, truth: TruthHandle) -> Services {
-        Services { factory, open: Vec::new(), chance: Random::new(seed, 7), truth }
+        Services { factory, open: BTreeMap::new(), chance: Random::new(seed, 7), truth }
     }
 
     fn call(
@@ -123,8 +124,7 @@ impl Services {
         call: impl FnOnce(&mut dyn Service, &mut Link<'_>),
     ) -> bool {
         let Services { open, chance, truth, .. } = self;
-        let open = open.get_mut(moment.socket).and_then(Option::as_mut);
-        let Some(Open { service, name }) = open else { return false };
+        let Some(Open { service, name }) = open.get_mut(&moment.socket) else { return false };
         let Moment { now, socket, .. } = *moment;
         let moment = Moment { now, socket, agenda: &mut *moment.agenda };
         let mut link = Link { now, chance, name: *name, truth, moment };
@@ -135,10 +135,7 @@ impl Services {
 
 impl Peer for Services {
     fn accept(&mut self, moment: &mut Moment<'_>, name: (ConnId, u16)) {
-        if self.open.len() <= moment.socket {
-            self.open.resize_with(moment.socket + 1, || None);
-        }
-        self.open[moment.socket] = Some(Open { service: (self.factory.0)(), name });
+        self.open.insert(moment.socket, Open { service: (self.factory.0)(), name });
         self.call(moment, |service, link| service.accepted(link));
     }
 
@@ -148,13 +145,11 @@ impl Peer for Services {
     }
 
     fn client_leaves(&mut self, socket: usize) {
-        if let Some(open) = self.open.get_mut(socket) {
-            *open = None;
-        }
+        self.open.remove(&socket);
     }
 
     fn departs(&mut self, moment: &mut Moment<'_>, cargo: &Cargo) -> bool {
-        let is_open = self.open.get(moment.socket).is_some_and(Option::is_some);
+        let is_open = self.open.contains_key(&moment.socket);
         match cargo {
             Cargo::Bytes { ends: Some(request), .. } if is_open => {
                 self.truth.read().requests[*request].departed_at = Some(moment.now);
@@ -171,6 +166,6 @@ impl Peer for Services {
     }
 
     fn sockets(&self) -> Vec<usize> {
-        (0..self.open.len()).filter(|&socket| self.open[socket].is_some()).collect()
+        self.open.keys().copied().collect()
     }
 }

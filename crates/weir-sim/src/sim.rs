@@ -2,23 +2,22 @@
 //!
 //! It is stricter than a kernel: calls that the contract of `Backend` forbids panic here.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::Arc;
 
 use weir_io::{
     Backend, Capabilities, Close, ConnId, Endpoint, Event, EventKind, Nanos, PooledId, Segment,
-    SocketOptions, StampRequest, Submitted, TemplateId, WaitPolicy,
+    SocketOptions, Submitted, TemplateId, WaitPolicy,
 };
 
-use crate::law::Law;
 use crate::machine::Machine;
 use crate::network::Split;
 use crate::pause::Pauses;
-use crate::random::{Random, Seed};
-use crate::socket::{Lending, State, Taken};
+use crate::random::Random;
+use crate::socket::State;
 use crate::truth::{Connect, Truth, TruthHandle};
-use crate::world::{Client, Limits, World};
+use crate::world::World;
 
 /// Type of TLS records with handshake messages (RFC 8446 §5.1).
 const HANDSHAKE_RECORD: u8 = 0x16;
@@ -27,16 +26,14 @@ const HANDSHAKE_RECORD: u8 = 0x16;
 #[derive(Debug)]
 pub struct Sim {
     now: Nanos,
-    seed: Seed,
-    client: Client,
+    world: Arc<World>,
     stops: Pauses,
-    limits: Limits,
-    lending: Lending,
     machine: Machine,
     conns: Vec<Slot>,
     templates: Vec<Arc<[u8]>>,
-    pooled: Vec<Option<Vec<u8>>>,
-    pooled_free: Vec<u32>,
+    pooled: BTreeMap<u32, Vec<u8>>,
+    /// Number of the next pooled buffer.
+    next_pooled: u32,
     /// Sockets with bytes to send, in order of their first `send`.
     outgoing: Vec<usize>,
     /// Sockets whose remaining events are kept for the next `wait`.
@@ -63,23 +60,16 @@ struct Slot {
 impl Sim {
     /// Returns a world at its beginning: time zero, no connection.
     pub fn new(world: World) -> Sim {
-        let lending = Lending {
-            split: world.network.split,
-            discards: world.client.discards,
-            read_bytes: world.client.read_bytes,
-        };
-        assert!(lending.read_bytes > 0, "a read lends at least one byte");
+        assert!(world.client.read_bytes > 0, "a read lends at least one byte");
+        let world = Arc::new(world);
         Sim {
             now: Nanos::ZERO,
-            seed: world.seed,
             stops: Pauses::new(&world.client.stops),
-            limits: world.limits,
-            lending,
             machine: Machine::new(&world),
             conns: Vec::new(),
             templates: Vec::new(),
-            pooled: Vec::new(),
-            pooled_free: Vec::new(),
+            pooled: BTreeMap::new(),
+            next_pooled: 0,
             outgoing: Vec::new(),
             kept: VecDeque::new(),
             event_bytes: Vec::new(),
@@ -89,7 +79,7 @@ impl Sim {
             busy_until: Nanos::ZERO,
             owed_ns: 0,
             unsent_bytes: 0,
-            client: world.client,
+            world,
         }
     }
 
@@ -125,12 +115,13 @@ impl Sim {
         }
         self.idle_calls += 1;
         assert!(
-            self.idle_calls <= self.limits.idle_calls && self.calls <= self.limits.calls,
+            self.idle_calls <= self.world.limits.idle_calls
+                && self.calls <= self.world.limits.calls,
             "the simulated run does not end: {} calls, {} of them since {}, seed {}",
             self.calls,
             self.idle_calls,
             self.busy_until,
-            self.seed.0
+            self.world.seed.0
         );
     }
 
@@ -184,7 +175,7 @@ impl Sim {
             self.now,
             in_state(State::Open),
             in_state(State::Connecting),
-            self.seed.0
+            self.world.seed.0
         )
     }
 
@@ -201,9 +192,8 @@ impl Sim {
                 out.extend_from_slice(&self.templates[template.0 as usize][..bytes]);
             }
             Segment::Pooled(pooled) => {
-                let bytes = self.pooled[pooled.0 as usize].take();
+                let bytes = self.pooled.remove(&pooled.0);
                 out.extend_from_slice(&bytes.expect("pooled bytes are sent once"));
-                self.pooled_free.push(pooled.0);
             }
         }
     }
@@ -213,7 +203,7 @@ impl Sim {
         let socket = &mut self.machine.sockets[id];
         if !socket.is_ready() {
             socket.is_queued = false;
-        } else if self.lending.split == Split::Random && self.chance.chance(0.25) {
+        } else if self.world.network.split == Split::Random && self.chance.chance(0.25) {
             self.kept.push_back(id);
         } else {
             self.machine.ready.push_front(id);
@@ -228,7 +218,7 @@ impl Backend for Sim {
     fn now(&mut self) -> Nanos {
         self.settle();
         self.tick(self.now);
-        self.advance(self.now.after(self.client.clock_ns));
+        self.advance(self.now.after(self.world.client.clock_ns));
         self.now
     }
 
@@ -238,11 +228,9 @@ impl Backend for Sim {
     }
 
     fn pool(&mut self, bytes: &[u8]) -> PooledId {
-        let id = self.pooled_free.pop().unwrap_or_else(|| {
-            self.pooled.push(None);
-            u32::try_from(self.pooled.len() - 1).expect("fewer pooled buffers than 2^32")
-        });
-        self.pooled[id as usize] = Some(bytes.to_vec());
+        let id = self.next_pooled;
+        self.pooled.insert(id, bytes.to_vec());
+        self.next_pooled = id.checked_add(1).expect("fewer pooled buffers than 2^32");
         PooledId(id)
     }
 
@@ -280,10 +268,8 @@ impl Backend for Sim {
     }
 
     fn close(&mut self, conn: ConnId, how: Close) {
-        let Some(slot) = self.conns.get_mut(conn.index()) else {
-            return;
-        };
-        if let Some(id) = slot.socket.take() {
+        let slot = self.conns.get_mut(conn.index());
+        if let Some(id) = slot.and_then(|slot| slot.socket.take()) {
             if how == Close::Graceful {
                 self.machine.send(self.now, id);
             }
@@ -296,7 +282,7 @@ impl Backend for Sim {
         self.tick(self.now);
         let before = self.now;
         if !self.outgoing.is_empty() {
-            self.advance(self.now.after(self.client.submit_ns));
+            self.advance(self.now.after(self.world.client.submit_ns));
             for id in std::mem::take(&mut self.outgoing) {
                 self.machine.send(self.now, id);
             }
@@ -315,10 +301,7 @@ impl Backend for Sim {
         self.run_until(self.now);
         if self.machine.ready.is_empty() && !self.machine.is_woken && until > self.now {
             let woken_at = self.sleep(until);
-            let mut late_ns = 0;
-            if self.client.wake_late != Law::ZERO {
-                late_ns = self.client.wake_late.draw(&mut self.chance);
-            }
+            let late_ns = self.world.client.wake_late.draw(&mut self.chance);
             self.advance(woken_at.after(late_ns));
             self.run_until(self.now);
         }
@@ -334,42 +317,35 @@ impl Backend for Sim {
         self.unsent_bytes
     }
 
-    fn next(&mut self) -> Option<Event<'_>> {
+    fn next(&mut self) -> Option<Event<&mut [u8]>> {
         self.settle();
-        let (id, taken) = loop {
+        let (id, kind) = loop {
             let id = self.machine.ready.pop_front()?;
             let socket = &mut self.machine.sockets[id];
-            if let Some(taken) = socket.take(self.lending, &mut self.chance, &mut self.event_bytes)
-            {
-                break (id, taken);
+            let taken = socket.take(&self.world, &mut self.chance, &mut self.event_bytes);
+            if let Some(kind) = taken {
+                break (id, kind);
             }
             socket.is_queued = false;
         };
         self.requeue(id);
         self.tick(self.now);
         self.machine.truth.read().counts.events += 1;
-        self.advance(self.now.after(self.client.event_ns));
+        self.advance(self.now.after(self.world.client.event_ns));
         let socket = &self.machine.sockets[id];
         let (conn, generation) = (socket.conn, socket.generation);
-        let stamped = socket.options.stamps != StampRequest::None;
-        let kind = match taken {
-            Taken::Connected => EventKind::Connected,
-            Taken::Received(at) => {
-                if self.event_bytes.first() == Some(&HANDSHAKE_RECORD) {
-                    self.owed_ns = self.client.handshake_ns;
-                }
-                EventKind::Received { bytes: &mut self.event_bytes, rx_at: stamped.then_some(at) }
+        match kind {
+            EventKind::Received { .. } if self.event_bytes.first() == Some(&HANDSHAKE_RECORD) => {
+                self.owed_ns = self.world.client.handshake_ns;
             }
-            Taken::Discarded(bytes) => EventKind::Discarded(bytes),
-            Taken::Transmitted(tx_at) => EventKind::Transmitted { tx_at },
-            Taken::Closed => EventKind::Closed,
-            Taken::Failed(errno) => {
+            EventKind::Failed(_) => {
                 self.machine.ended(id);
                 self.conns[conn.index()].socket = None;
                 self.unsent_bytes = self.machine.sockets[id].unsent_bytes;
-                EventKind::Failed(io::Error::from_raw_os_error(errno))
             }
-        };
+            _ => {}
+        }
+        let kind = kind.map(|()| &mut self.event_bytes[..]);
         Some(Event { conn, generation, at: self.now, kind })
     }
 }

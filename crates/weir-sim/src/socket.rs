@@ -1,15 +1,16 @@
 //! One socket of the client: the events that have arrived for it and were not yet delivered.
 
 use std::collections::VecDeque;
+use std::io;
 
-use weir_io::{ConnId, Nanos, SocketOptions, StampRequest};
+use weir_io::{ConnId, EventKind, Nanos, SocketOptions, StampRequest};
 
 use crate::network::{LinkTimes, Split};
 use crate::random::Random;
-use crate::world::Discards;
+use crate::world::{Discards, World};
 
 /// One socket of the client.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Socket {
     pub(crate) conn: ConnId,
     pub(crate) generation: u16,
@@ -33,9 +34,10 @@ pub(crate) struct Socket {
 }
 
 /// The state of a socket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum State {
     /// Its connect has neither succeeded nor failed, or that was not yet delivered.
+    #[default]
     Connecting,
     /// The socket can send.
     Open,
@@ -58,42 +60,9 @@ pub(crate) enum Pending {
     Transmitted(Nanos),
 }
 
-/// Options for the delivery of arrived bytes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Lending {
-    pub(crate) split: Split,
-    pub(crate) discards: Discards,
-    pub(crate) read_bytes: usize,
-}
-
-/// The content of one event.
-#[derive(Debug)]
-pub(crate) enum Taken {
-    Connected,
-    /// The bytes are in the buffer given; the last of them arrived at this time.
-    Received(Nanos),
-    Discarded(u64),
-    Transmitted(Nanos),
-    Closed,
-    Failed(i32),
-}
-
 impl Socket {
     pub(crate) fn new(conn: ConnId, generation: u16, options: SocketOptions) -> Socket {
-        Socket {
-            conn,
-            generation,
-            options,
-            state: State::Connecting,
-            pending: VecDeque::new(),
-            is_queued: false,
-            outgoing: Vec::new(),
-            discard_bytes: 0,
-            has_descriptor: true,
-            link: LinkTimes::default(),
-            until_stamped: 0,
-            unsent_bytes: 0,
-        }
+        Socket { conn, generation, options, has_descriptor: true, ..Socket::default() }
     }
 
     /// Counts a send; returns true if it is stamped.
@@ -125,15 +94,15 @@ impl Socket {
     /// Removes and returns the next event; its bytes go to `event_bytes`.
     pub(crate) fn take(
         &mut self,
-        lending: Lending,
+        world: &World,
         random: &mut Random,
         event_bytes: &mut Vec<u8>,
-    ) -> Option<Taken> {
+    ) -> Option<EventKind<()>> {
         let is_transmitted = |pending: &&Pending| matches!(pending, Pending::Transmitted(_));
         let transmitted = self.pending.iter().take_while(is_transmitted).count();
         match self.pending.get(transmitted)? {
             Pending::Bytes { .. } if transmitted == 0 => {
-                return Some(self.take_bytes(lending, random, event_bytes));
+                return Some(self.take_bytes(world, random, event_bytes));
             }
             Pending::Bytes { .. } => {}
             // No response follows that the stamp could precede.
@@ -142,28 +111,29 @@ impl Socket {
         Some(match self.pending.pop_front()? {
             Pending::Connected => {
                 self.state = State::Open;
-                Taken::Connected
+                EventKind::Connected
             }
-            Pending::End => Taken::Closed,
+            Pending::End => EventKind::Closed,
             Pending::Failed(errno) => {
                 self.end();
-                Taken::Failed(errno)
+                EventKind::Failed(io::Error::from_raw_os_error(errno))
             }
-            Pending::Transmitted(at) => Taken::Transmitted(at),
+            Pending::Transmitted(tx_at) => EventKind::Transmitted { tx_at },
             Pending::Bytes { .. } => unreachable!("bytes are taken above"),
         })
     }
 
     fn take_bytes(
         &mut self,
-        lending: Lending,
+        world: &World,
         random: &mut Random,
         event_bytes: &mut Vec<u8>,
-    ) -> Taken {
+    ) -> EventKind<()> {
+        let split = world.network.split;
         let available: usize = self
             .pending
             .iter()
-            .take(if lending.split == Split::EveryByte { 1 } else { usize::MAX })
+            .take(if split == Split::EveryByte { 1 } else { usize::MAX })
             .map_while(|pending| match pending {
                 Pending::Bytes { bytes, used, .. } => Some(bytes.len() - used),
                 _ => None,
@@ -173,14 +143,14 @@ impl Socket {
             usize::try_from(random.between(1, most as u64)).expect("at most what is available")
         };
         let permitted = usize::try_from(self.discard_bytes).unwrap_or(usize::MAX).min(available);
-        let discards = match lending.discards {
+        let discards = match world.client.discards {
             _ if permitted == 0 => false,
             Discards::Always => true,
             Discards::Never => false,
             Discards::Random => random.chance(0.5),
         };
-        let most = if discards { permitted } else { available.min(lending.read_bytes) };
-        let bytes = match lending.split {
+        let most = if discards { permitted } else { available.min(world.client.read_bytes) };
+        let bytes = match split {
             Split::Whole => most,
             Split::Random => any(random, most),
             Split::EveryByte => 1,
@@ -188,7 +158,11 @@ impl Socket {
         event_bytes.clear();
         let at = self.move_bytes(bytes, event_bytes);
         self.discard_bytes = self.discard_bytes.saturating_sub(bytes as u64);
-        if discards { Taken::Discarded(bytes as u64) } else { Taken::Received(at) }
+        if discards {
+            return EventKind::Discarded(bytes as u64);
+        }
+        let is_stamped = self.options.stamps != StampRequest::None;
+        EventKind::Received { bytes: (), rx_at: is_stamped.then_some(at) }
     }
 
     /// Moves `bytes` arrived bytes to `event_bytes`; returns the arrival time of the last of them.

@@ -33,7 +33,7 @@ pub struct Connect {
 }
 
 /// One request, as the server and the network saw it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrueRequest {
     /// The client's connection.
     pub conn: ConnId,
@@ -69,25 +69,15 @@ impl TrueRequest {
         sent_at: Nanos,
         received_at: Nanos,
     ) -> TrueRequest {
-        TrueRequest {
-            conn,
-            generation,
-            number,
-            sent_at,
-            received_at,
-            started_at: None,
-            departed_at: None,
-            first_delivered_at: None,
-            delivered_at: None,
-            fate: Fate::Waiting,
-        }
+        TrueRequest { conn, generation, number, sent_at, received_at, ..TrueRequest::default() }
     }
 }
 
 /// The result of a request on the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fate {
     /// None yet.
+    #[default]
     Waiting,
     /// A complete, well-formed response with this status (also if a fault follows the response).
     Responded(u16),

@@ -132,7 +132,7 @@ impl<B: Backend> Backend for Turning<B> {
         self.backend.tcp()
     }
 
-    fn next(&mut self) -> Option<Event<'_>> {
+    fn next(&mut self) -> Option<Event<&mut [u8]>> {
         self.backend.next()
     }
 }

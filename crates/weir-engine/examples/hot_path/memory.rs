@@ -116,7 +116,7 @@ impl Backend for Memory {
     }
 
     #[inline]
-    fn next(&mut self) -> Option<Event<'_>> {
+    fn next(&mut self) -> Option<Event<&mut [u8]>> {
         let at = self.now;
         if let Some(conn) = self.connecting.pop_front() {
             return Some(Event { conn, generation: 0, at, kind: EventKind::Connected });

@@ -20,7 +20,6 @@ use crate::job::Job;
 use crate::ledger::Observed;
 use crate::repeated::Repeated;
 use crate::script::Batch;
-use crate::stamps::EventStamps;
 use crate::tls::{Session, TlsError};
 
 /// Longest wait for the peer to close a connection after its last response, in nanoseconds.
@@ -41,8 +40,9 @@ pub(crate) struct Http1Lane {
     depth: u16,
     /// Responses that the current event completed.
     responses: Vec<ResponseEvent>,
-    /// Its kernel stamps, if an observer sees them.
-    stamps: EventStamps,
+    /// Its kernel stamps, with the id of the request they belong to; `None` if the connection is
+    /// not stamped. Valid if an observer sees the event.
+    stamps: Option<(u16, KernelTimes)>,
     /// Cache of the last parsed response heads.
     known: HeadCache,
     /// Send times and phases of the requests that ended with the last failed socket.
@@ -264,7 +264,7 @@ impl Lane for Http1Lane {
     fn unsend(&mut self, shared: &mut PoolState, bytes: u64, request: Option<&Repeated>) {
         let (sent_bytes, sent_requests) = self.last_send;
         let each = match request {
-            Some(request) if !shared.layers.have_tls() => request.bytes_of(1),
+            Some(request) if !shared.layers.have_tls() => request.one_bytes as u64,
             _ => (sent_bytes / sent_requests.max(1)) as u64,
         };
         self.unsend_youngest(shared, bytes.div_ceil(each.max(1)));
@@ -300,7 +300,7 @@ impl Http1Lane {
             slots,
             depth: limits.depth,
             responses: Vec::with_capacity(usize::from(limits.depth)),
-            stamps: EventStamps::default(),
+            stamps: None,
             known: HeadCache::default(),
             failing: Vec::new(),
             segments: Vec::new(),
@@ -486,7 +486,8 @@ impl Http1Lane {
                 ended = others;
                 let observed = is_observed.then(|| {
                     let last_id = event.ids().end - ended.len() as u16 - 1;
-                    Observed { conn, kernel: self.stamps.of(last_id, &exchange) }
+                    let own = self.stamps.filter(|(id, _)| *id == last_id);
+                    Observed { conn, kernel: own.map(|(_, times)| times.of(&exchange)) }
                 });
                 ledger.responded(&exchange, alike as u32, response, at, observed);
                 connection.load -= alike as u16;
@@ -523,14 +524,10 @@ impl Http1Lane {
         transmitted_at: Option<Nanos>,
         load: u16,
     ) {
+        let transmitted_at = transmitted_at.filter(|_| load == 1);
+        let times = KernelTimes { received_at, transmitted_at };
         let last = self.responses.last().filter(|_| is_stamped);
-        self.stamps = EventStamps {
-            id: last.map(|event| event.ids().end - 1),
-            times: KernelTimes {
-                received_at,
-                transmitted_at: transmitted_at.filter(|_| load == 1),
-            },
-        };
+        self.stamps = last.map(|event| (event.ids().end - 1, times));
     }
 
     /// Queues the complete responses for the script.

@@ -124,7 +124,9 @@ impl Lane for StreamLane {
 
     /// Streams wait for no other, and all end as the oldest.
     fn end_all(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos, oldest: Outcome) {
-        while let Some(exchange) = take_oldest(self.exchanges_of(conn)) {
+        let depth = usize::from(self.depth);
+        let exchanges = &mut self.exchanges[conn.index() * depth..][..depth];
+        while let Some(exchange) = take_oldest(exchanges) {
             shared.ledger.ended(conn, &exchange, oldest, at);
         }
         shared.connections.lost_requests(conn);
@@ -305,11 +307,6 @@ impl StreamLane {
     #[inline]
     fn capacity(&self, conn: ConnId) -> u32 {
         self.connections[conn.index()].protocol.capacity()
-    }
-
-    fn exchanges_of(&mut self, conn: ConnId) -> &mut [Exchange] {
-        let depth = usize::from(self.depth);
-        &mut self.exchanges[conn.index() * depth..][..depth]
     }
 
     /// Returns the exchange and the stream with request id `id` on `conn`.

@@ -24,11 +24,8 @@ struct Returning {
 impl Clients {
     /// Returns the clients of `connections` connections.
     pub(super) fn new(shared: TlsConfig, connections: usize) -> Clients {
-        let mut returning = Vec::new();
-        if shared.returning_client().is_some() {
-            returning.resize_with(connections, || None);
-        }
-        Clients { shared, returning }
+        let clients = if shared.returning_client().is_some() { connections } else { 0 };
+        Clients { shared, returning: (0..clients).map(|_| None).collect() }
     }
 
     /// Returns the configuration of the client of `conn`.

@@ -4,7 +4,6 @@ use weir_http::WindowWaits;
 use weir_io::Nanos;
 use weir_result::{Connections, Histogram, Measurements, Tally, TlsCounts};
 
-use crate::handshake::CompletedHandshake;
 use crate::timeline::Timeline;
 
 /// Counts of connections and their connect times.
@@ -54,17 +53,11 @@ impl ConnectionCounts {
     }
 
     /// Records a TLS handshake that ended at `at`.
-    pub(super) fn secured(
-        &mut self,
-        timeline: &Timeline,
-        handshake: CompletedHandshake,
-        took_ns: u64,
-        at: Nanos,
-    ) {
+    pub(super) fn secured(&mut self, timeline: &Timeline, took_ns: u64, at: Nanos) {
         self.tls_handshake.record(took_ns);
-        let Some(tls) = &mut self.tls else { return };
-        tls.count(handshake.kind, handshake.is_returning, handshake.parameters);
-        tls.in_window += u64::from(timeline.is_in_window(at));
+        if let Some(tls) = &mut self.tls {
+            tls.in_window += u64::from(timeline.is_in_window(at));
+        }
     }
 
     /// Adds the waits of request bodies on a connection for its peer's windows.
@@ -75,22 +68,14 @@ impl ConnectionCounts {
 
     /// Adds the counts and times to the worker's measurements.
     pub(super) fn finish(self, measurements: &mut Measurements) {
-        measurements.connect = self.connect.all();
-        measurements.connect_setup = Histogram::from(&self.connect.setup);
-        measurements.connect_window = Histogram::from(&self.connect.window);
+        let ConnectTimes { setup, window, other } = &self.connect;
+        measurements.connect_setup = Histogram::from(setup);
+        measurements.connect_window = Histogram::from(window);
+        measurements.connect = Histogram::from(setup);
+        [window, other].into_iter().for_each(|times| measurements.connect.add_tally(times));
         measurements.tls_handshake = Histogram::from(&self.tls_handshake);
         measurements.opening = Histogram::from(&self.opening);
         measurements.tls = self.tls;
         measurements.connections = self.counts;
-    }
-}
-
-impl ConnectTimes {
-    /// Returns the times of all phases together.
-    fn all(&self) -> Histogram {
-        let mut all = Histogram::from(&self.setup);
-        all.add_tally(&self.window);
-        all.add_tally(&self.other);
-        all
     }
 }

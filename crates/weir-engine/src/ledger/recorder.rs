@@ -165,11 +165,6 @@ impl Recorder {
         }
     }
 
-    /// Cuts the window or the drain.
-    pub(crate) fn retime(&mut self, change: impl FnOnce(&mut Timeline)) {
-        change(&mut self.timeline);
-    }
-
     /// Returns the first border of intervals at or after `at`.
     pub(crate) fn border_from(&self, at: Nanos) -> Nanos {
         let before_ns = self.timeline.t0.since(at);

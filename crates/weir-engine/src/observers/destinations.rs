@@ -5,7 +5,7 @@ use weir_result::{DestinationCounts, FailurePhase, Measurements};
 
 use crate::completion::{Completion, Outcome};
 use crate::exchange::SlotPhase;
-use crate::observer::{ExchangeObserver, RunEnd};
+use crate::observer::ExchangeObserver;
 use crate::partition::Partition;
 
 /// Counts for each of several destinations.
@@ -56,7 +56,7 @@ impl ExchangeObserver for Destinations {
         }
     }
 
-    fn finish(self: Box<Self>, _end: &RunEnd<'_>, measurements: &mut Measurements) {
+    fn finish(self: Box<Self>, measurements: &mut Measurements) {
         measurements.destinations = self.counts;
     }
 }

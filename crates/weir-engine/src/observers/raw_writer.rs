@@ -1,12 +1,11 @@
 //! Raw output (`--raw`): one row for each slot, written when it is resolved.
 
 use weir_io::Nanos;
-use weir_result::{Measurements, RawOutcome, RawPhase, RawRow, RawSink};
+use weir_result::{Measurements, RawOutcome, RawRow, RawSink};
 
 use crate::completion::{Completion, KernelTimes, Outcome};
-use crate::exchange::SlotPhase;
 use crate::job::Job;
-use crate::observer::{ExchangeObserver, NeverSent, RunEnd};
+use crate::observer::{ExchangeObserver, NeverSent};
 
 /// Most rows of one worker for slots that were never sent. At an absurd rate the rest is only
 /// counted.
@@ -41,7 +40,7 @@ impl ExchangeObserver for RawWriter {
             ended_at: at.0,
             worker: self.worker,
             connection: conn.0,
-            phase: phase(exchange.phase),
+            phase: exchange.phase,
             ..RawRow::EMPTY
         };
         if let Outcome::Ok(response) | Outcome::BadResponse(response) = outcome {
@@ -75,15 +74,7 @@ impl ExchangeObserver for RawWriter {
         }
     }
 
-    fn finish(self: Box<Self>, _end: &RunEnd<'_>, _measurements: &mut Measurements) {
+    fn finish(self: Box<Self>, _measurements: &mut Measurements) {
         self.sink.finish();
-    }
-}
-
-fn phase(phase: SlotPhase) -> RawPhase {
-    match phase {
-        SlotPhase::Warmup => RawPhase::Warmup,
-        SlotPhase::Measured => RawPhase::Measured,
-        SlotPhase::Tail => RawPhase::Tail,
     }
 }

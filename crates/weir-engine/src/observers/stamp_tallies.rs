@@ -5,7 +5,7 @@ use weir_result::{Histogram, Measurements, Stamped, Tally};
 
 use crate::completion::{Completion, KernelTimes, Outcome};
 use crate::exchange::{Exchange, SlotPhase};
-use crate::observer::{ExchangeObserver, RunEnd, Scope};
+use crate::observer::ExchangeObserver;
 use crate::worker_frame::WorkerFrame;
 
 /// The times of successful, measured exchanges on stamped connections.
@@ -50,8 +50,8 @@ impl StampTallies {
 }
 
 impl ExchangeObserver for StampTallies {
-    fn scope(&self) -> Scope {
-        Scope::StampedConnections
+    fn sees_all(&self) -> bool {
+        false
     }
 
     fn completed(&mut self, completion: &Completion) {
@@ -68,7 +68,7 @@ impl ExchangeObserver for StampTallies {
         frame.stamped_outside = self.outside.sparse(WorkerFrame::COARSENESS);
     }
 
-    fn finish(self: Box<Self>, _end: &RunEnd<'_>, measurements: &mut Measurements) {
+    fn finish(self: Box<Self>, measurements: &mut Measurements) {
         measurements.stamped = Stamped {
             connections: self.connections,
             response: Histogram::from(&self.response),

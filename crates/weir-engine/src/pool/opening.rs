@@ -90,12 +90,13 @@ impl<L: Lane> ConnectionPool<L> {
     fn secured(&mut self, conn: ConnId, at: Nanos) {
         let PoolState { connections, layers, ledger, .. } = &mut self.shared;
         let Some((session, is_returning)) = layers.handshake(conn) else { return };
-        if let Some(counts) = &mut ledger.connections.tls
-            && counts.certificates.is_empty()
-        {
-            counts.certificates = tls::certificates(session);
+        if let Some(counts) = &mut ledger.connections.tls {
+            if counts.certificates.is_empty() {
+                counts.certificates = tls::certificates(session);
+            }
+            let (kind, parameters) = tls::handshake(session);
+            counts.count(kind, is_returning, parameters);
         }
-        let handshake = tls::handshake(session, is_returning);
-        ledger.secured(handshake, at.since(connections.at(conn).at), at);
+        ledger.secured(at.since(connections.at(conn).at), at);
     }
 }

@@ -2,8 +2,7 @@
 //! code which has one compiles and is never reached.
 
 use weir_result::document::Certificate;
-
-use crate::handshake::CompletedHandshake;
+use weir_result::{HandshakeKind, TlsParameters};
 
 /// A TLS configuration, of which there is none.
 #[derive(Clone, Debug)]
@@ -59,7 +58,7 @@ impl TlsError {
     }
 }
 
-pub(crate) fn handshake(session: &Session, _: bool) -> CompletedHandshake {
+pub(crate) fn handshake(session: &Session) -> (HandshakeKind, TlsParameters) {
     match *session.0 {}
 }
 

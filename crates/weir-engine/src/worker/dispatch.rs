@@ -29,11 +29,11 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
                 return;
             }
             if self.source.same().is_some() {
-                while self.outbox.dirty.len() < SEND_BATCH && self.dispatch_next(now) {}
+                while self.unsent.len() < SEND_BATCH && self.dispatch_next(now) {}
             } else {
                 now = self.dispatch_batches(now);
             }
-            let is_full = self.outbox.dirty.len() >= SEND_BATCH;
+            let is_full = self.unsent.len() >= SEND_BATCH;
             self.flush(now);
             // A slow script leaves the rest to the next turn, which follows at once.
             if !is_full || self.source.is_behind {
@@ -60,7 +60,9 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         }
         let most = lane.room(shared, conn, request);
         let slots = self.slots.take(timeline, now, most);
-        self.outbox.mark(conn, shared.connections.at(conn).unsent == 0);
+        if shared.connections.at(conn).unsent == 0 {
+            self.unsent.push(conn);
+        }
         lane.dispatch(shared, conn, request, slots, now);
         true
     }
@@ -73,7 +75,9 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         }
         let (lane, shared) = (&mut self.pool.lane, &mut self.pool.shared);
         let Some(conn) = shared.connections.ready.peek() else { return false };
-        self.outbox.mark(conn, shared.connections.at(conn).unsent == 0);
+        if shared.connections.at(conn).unsent == 0 {
+            self.unsent.push(conn);
+        }
         lane.resend(shared, conn, now);
         true
     }
@@ -88,12 +92,12 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
 
     /// Hands the dispatched requests to the backend.
     fn flush(&mut self, now: Nanos) {
-        let mut dirty = std::mem::take(&mut self.outbox.dirty);
-        for conn in dirty.drain(..) {
+        let mut unsent = std::mem::take(&mut self.unsent);
+        for conn in unsent.drain(..) {
             let action = self.pool.flush(&mut self.backend, conn, self.source.same(), now);
             self.act(conn, action);
         }
-        self.outbox.dirty = dirty;
+        self.unsent = unsent;
     }
 
     /// Has a script make the batches that are due, and dispatches them; within a limit of time.
@@ -103,7 +107,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         let mut now = self.make_due(from);
         while self.dispatch_returned(now) || self.dispatch_batch(now) {
             self.source.is_behind |= L::STREAMS && now.since(from) >= MAKING_TURN_NS;
-            if self.outbox.dirty.len() >= SEND_BATCH || (L::STREAMS && self.source.is_behind) {
+            if self.unsent.len() >= SEND_BATCH || (L::STREAMS && self.source.is_behind) {
                 break;
             }
             // A connection with streams may have room for more than was made.
@@ -137,7 +141,9 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         let is_first = shared.connections.at(conn).unsent == 0;
         let slots = self.slots.take_string(timeline, now, requests);
         let sent = lane.dispatch_string(shared, &mut self.backend, conn, &batch, slots, now);
-        self.outbox.mark(conn, is_first);
+        if is_first {
+            self.unsent.push(conn);
+        }
         self.source.sent_batch(conn, batch);
         if let Err(error) = sent {
             let action = self.pool.fail_secure(conn, &error, now);

@@ -5,7 +5,6 @@ use weir_io::{Backend, Nanos};
 
 use super::Worker;
 use crate::lane::Lane;
-use crate::thread_stalls::Window;
 use crate::timeline::Timeline;
 
 /// Least delay between the decision that the warm-up is over and the begin of the window, in
@@ -52,7 +51,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// Records the phases as they pass.
     pub(super) fn observe(&mut self, now: Nanos) {
         if self.is_exhausted(now) {
-            self.pool.recorder_mut().retime(|timeline| timeline.cut(now, 0));
+            self.pool.recorder_mut().timeline.cut(now, 0);
         }
         let Timeline { t0, t1, .. } = *self.timeline();
         if self.phases.t0_ns == 0 && now >= t0 {
@@ -68,8 +67,8 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         }
         if self.phases.t1_ns == 0 && now >= t1 {
             self.phases.t1_ns = now.0;
-            let window = Window { t0: Nanos(self.phases.t0_ns), t1: now };
-            self.stalls.end(window, self.backend.usage(), self.waiting.seen);
+            let wall_ns = now.since(Nanos(self.phases.t0_ns));
+            self.stalls.end(wall_ns, self.backend.usage(), self.waiting.seen);
         }
         if self.pool.recorder().sample_at() <= now {
             self.pool.recorder_mut().sample(now);
@@ -124,7 +123,8 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
 
     /// True if no member of M is left unsent or unresolved.
     pub(super) fn is_resolved(&self) -> bool {
-        let has_unsent = self.slots.has_measured(self.timeline()) && !self.stage.is_cut;
+        let next = self.slots.next_at(self.timeline()).filter(|_| !self.stage.is_cut);
+        let has_unsent = next.is_some_and(|due| due < self.timeline().t1);
         self.pool.recorder().unresolved() == 0 && !has_unsent
     }
 }

@@ -14,11 +14,8 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// Opens the connections that are due.
     #[inline(never)]
     pub(super) fn open(&mut self, now: Nanos) {
-        let most = if self.pool.shared.connections.open_queue.pace.is_some() {
-            u32::MAX
-        } else {
-            CONNECTING_MAX
-        };
+        let is_paced = self.pool.shared.connections.open_queue.pace.is_some();
+        let most = if is_paced { u32::MAX } else { CONNECTING_MAX };
         while self.pool.shared.connections.counts.connecting < most {
             let Some(conn) = self.pool.shared.connections.take_to_open(now) else { return };
             let number = self.job.partition(self.live.worker).nth_connection(conn.0);

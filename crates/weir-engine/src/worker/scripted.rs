@@ -39,9 +39,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
                 script.response(conn, status, response, &mut self.backend);
             }
             // Before the load begins there are no delays: see `begin_delays`.
-            ScriptEvent::Freed(conn) if self.stage.is_sending => {
-                self.begin_delay(conn);
-            }
+            ScriptEvent::Freed(conn) if self.stage.is_sending => self.begin_delay(conn),
             ScriptEvent::Freed(_) => {}
         }
     }

@@ -1,19 +1,12 @@
-//! State of the worker's loop: requests to hand over, the progress of the run, the current turn.
+//! State of the worker's loop: the progress of the run, the current turn.
 
-use weir_io::{ConnId, Nanos};
+use weir_io::Nanos;
 
 use crate::timeline::Timeline;
 
 /// Sends that share one time stamp. It is taken before all of them. So the latency of the last one
 /// is overstated by the duration of the others (about 3 µs each on loopback).
 pub(super) const SEND_BATCH: usize = 16;
-
-/// Requests that were dispatched and not yet handed to the backend.
-#[derive(Debug)]
-pub(super) struct Outbox {
-    /// Connections with such requests.
-    pub(super) dirty: Vec<ConnId>,
-}
 
 /// The progress of the run.
 #[derive(Debug, Default)]
@@ -41,22 +34,6 @@ pub(super) struct LoopTurn {
     pub(super) woken_at: Nanos,
     /// True if events may leave work: calls of the script, or bytes that the layers have to send.
     pub(super) has_pending: bool,
-}
-
-impl Default for Outbox {
-    fn default() -> Outbox {
-        Outbox { dirty: Vec::with_capacity(SEND_BATCH) }
-    }
-}
-
-impl Outbox {
-    /// Adds `conn`, if the next request is the first that it has to hand over.
-    #[inline]
-    pub(super) fn mark(&mut self, conn: ConnId, is_first: bool) {
-        if is_first {
-            self.dirty.push(conn);
-        }
-    }
 }
 
 impl RunStage {

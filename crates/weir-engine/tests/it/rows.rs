@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weir_engine::Job;
 use weir_io::Nanos;
-use weir_result::{Outcomes, Plan, RawLog, RawOutcome, RawPhase, RawRow};
+use weir_result::{Outcomes, Plan, RawLog, RawOutcome, RawRow, SlotPhase};
 use weir_sim::{Law, World};
 
 use crate::setup::{MS, Run, SECOND, closed, job, open, run_job};
@@ -58,11 +58,11 @@ fn every_slot_of_streams_has_one_row() {
         assert!(sent.returned > 50 && sent.resent > 50, "{what}");
         let of = |phase| rows.iter().filter(move |row: &&RawRow| row.phase == phase);
         let count = |phase| of(phase).count() as u64;
-        assert_eq!(count(RawPhase::Warmup), sent.warmup, "{what}");
-        assert_eq!(count(RawPhase::Tail), sent.tail, "{what}");
-        assert_eq!(count(RawPhase::Measured), run.measured.planned, "{what}");
+        assert_eq!(count(SlotPhase::Warmup), sent.warmup, "{what}");
+        assert_eq!(count(SlotPhase::Tail), sent.tail, "{what}");
+        assert_eq!(count(SlotPhase::Measured), run.measured.planned, "{what}");
         let mut classes = Outcomes::default();
-        for row in of(RawPhase::Measured) {
+        for row in of(SlotPhase::Measured) {
             match row.outcome {
                 RawOutcome::Ok => classes.ok += 1,
                 RawOutcome::BadResponse => classes.bad_response += 1,

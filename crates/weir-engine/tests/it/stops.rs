@@ -101,8 +101,8 @@ fn measured(world: &World, plan: &Plan, stops: &[Pause], phase_ns: u64) -> (Docu
     let resolved = Nanos(measured.workers[0].resolved_ns);
     let heartbeat = beat(&measured, stops, phase_ns);
     let health = ClientHealth {
-        heartbeat_gap_ns: Some(heartbeat.gap_max_ns()),
-        heartbeat_gap_at_ns: Some(heartbeat.gap_at_ns()),
+        heartbeat_gap_ns: Some(heartbeat.gap_max_ns),
+        heartbeat_gap_at_ns: Some(heartbeat.gap_at_ns),
         stops: Some(heartbeat.stops(&measured)),
         ..ClientHealth::default()
     };

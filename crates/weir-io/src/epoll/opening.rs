@@ -32,7 +32,7 @@ impl Epoll {
     fn begin(&mut self, index: u32, address: &SockAddr, is_watched: bool) {
         let conn = &self.core.conns[index as usize];
         let Some(fd) = &conn.fd else { return };
-        let word = Token::new(kind::CONN, conn.generation, index).pack();
+        let word = Token::pack(kind::CONN, conn.generation, index);
         let begun = socket::connect(fd, address).and_then(|begun| match begun {
             Begun::Busy => Ok(begun),
             // Watched only now: an unconnected socket reports a hang-up. A connected one becomes
@@ -72,7 +72,7 @@ impl Epoll {
         if let (true, Some(fd)) = (conn.stamps != NONE, &conn.fd) {
             // Each stamp makes epoll check the socket, which nearly always has room, and would end
             // the wait. So a stamped connection is not watched for room.
-            let word = Token::new(kind::CONN, conn.generation, index).pack();
+            let word = Token::pack(kind::CONN, conn.generation, index);
             let watched = self.poller.rename(fd.as_raw_fd(), WATCHED & !libc::EPOLLOUT, word);
             debug_assert!(watched.is_ok(), "a watched descriptor can be watched for less");
         }
@@ -128,7 +128,7 @@ impl Epoll {
         let number = fd.as_raw_fd();
         let conn = self.core.admit(index, fd, is_tcp);
         conn.own.is_tcp = is_tcp;
-        let word = Token::new(kind::CONN, conn.generation, index).pack();
+        let word = Token::pack(kind::CONN, conn.generation, index);
         if self.poller.watch(number, WATCHED, word).is_err() {
             drop(self.core.shut(index));
             return None;

@@ -60,9 +60,9 @@ impl Epoll {
                 if is_stamped {
                     return self.core.received_stamped(index, (filled, stamp), None);
                 }
-                let received = RawEventKind::Received(filled, None);
-                let what = if skips { RawEventKind::Discarded(read as u64) } else { received };
-                Some(self.raw_event(index, what))
+                let received = RawEventKind::Received { bytes: filled, rx_at: None };
+                let kind = if skips { RawEventKind::Discarded(read as u64) } else { received };
+                Some(self.raw_event(index, kind))
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 conn.drains = false;
@@ -120,7 +120,7 @@ impl Epoll {
         conn.own.blocked = true;
         // Stamped connections are only watched for room while they lack it.
         if let (true, Some(fd)) = (conn.stamps != NONE, &conn.fd) {
-            let word = Token::new(kind::CONN, conn.generation, index).pack();
+            let word = Token::pack(kind::CONN, conn.generation, index);
             let watched = self.poller.rename(fd.as_raw_fd(), WATCHED, word);
             debug_assert!(watched.is_ok(), "a watched descriptor can be watched for more");
         }
@@ -152,7 +152,7 @@ impl Epoll {
         let Some(fd) = conn.fd.take_if(|_| !unsent.is_empty()) else { return };
         let number = fd.as_raw_fd();
         let slot = self.lingering.insert(LingeringClose { fd, unsent });
-        let word = Token::new(kind::LINGERING, 0, slot).pack();
+        let word = Token::pack(kind::LINGERING, 0, slot);
         if self.poller.rename(number, WATCHED, word).is_err() {
             self.end_lingering(slot);
         }

@@ -48,13 +48,13 @@ impl<C: Default> SocketCore<C> {
     /// their bytes.
     #[inline]
     pub(crate) fn withdraw(&mut self, index: u32, mut unread: impl FnMut(Filled)) {
-        let found = self.found.take_if(|found| found.conn == index);
+        let found = self.found.take_if(|found| found.conn.0 == index);
         // All parked events come from one receive, so from one connection.
-        let is_parked = self.parked.front().is_some_and(|parked| parked.conn == index);
+        let is_parked = self.parked.front().is_some_and(|parked| parked.conn.0 == index);
         let parked = self.parked.drain(if is_parked { 0 } else { self.parked.len() }..);
         for withdrawn in found.into_iter().chain(parked) {
-            if let RawEventKind::Received(filled, _) = withdrawn.what {
-                unread(filled);
+            if let RawEventKind::Received { bytes, .. } = withdrawn.kind {
+                unread(bytes);
             }
         }
     }

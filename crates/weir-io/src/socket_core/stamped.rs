@@ -1,17 +1,18 @@
 //! Stamped connections: set-up, transmit stamps, and the order of their events.
 
 use super::SocketCore;
-use crate::Nanos;
 use crate::raw_event::{Filled, RawEvent};
 use crate::slab::NONE;
+use crate::stamping;
 use crate::wall::WallTime;
+use crate::{ConnId, Nanos};
 
 impl<C: Default> SocketCore<C> {
     /// Requests time stamps before anything is sent; a kernel without them is not an error.
     pub(super) fn begin_stamps(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];
         let (Some(fd), Some(stamps)) = (&conn.fd, self.stamps.entry(conn.stamps)) else { return };
-        if stamps.enable(fd).is_err() {
+        if stamping::enable(fd, stamps.every_send).is_err() {
             self.stamps.remove(std::mem::replace(&mut conn.stamps, NONE));
             return;
         }
@@ -35,17 +36,17 @@ impl<C: Default> SocketCore<C> {
     /// bytes were received at `at`, or just now.
     pub(crate) fn received_stamped(
         &mut self,
-        conn: u32,
+        index: u32,
         received: (Filled, Option<WallTime>),
         at: Option<Nanos>,
     ) -> Option<RawEvent> {
-        let state = &self.conns[conn as usize];
+        let state = &self.conns[index as usize];
         let (stamps, generation) = (self.stamps.entry(state.stamps)?, state.generation);
         stamps.collect(state.fd.as_ref()?);
         let now = self.wall.look();
         let at = at.unwrap_or(now);
-        stamps.report(&self.wall, at, received, |what| {
-            self.parked.push_back(RawEvent { conn, generation, at, what });
+        stamps.report(&self.wall, at, received, |kind| {
+            self.parked.push_back(RawEvent { conn: ConnId(index), generation, at, kind });
         });
         self.parked.pop_front()
     }

@@ -34,7 +34,7 @@ impl UringAcceptor {
         self.armed = true;
         let target = types::Fd(self.listener.as_raw_fd());
         let entry = opcode::AcceptMulti::new(target).flags(libc::SOCK_CLOEXEC).build();
-        let word = Token::new(kind::ACCEPTOR, 0, at).pack();
+        let word = Token::pack(kind::ACCEPTOR, 0, at);
         // SAFETY: the entry points to nothing, as no address is requested.
         unsafe { ring.push(&entry.user_data(word)) }
     }

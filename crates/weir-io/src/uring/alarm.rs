@@ -31,7 +31,7 @@ impl Alarm {
             return Ok(());
         }
         self.time = timespec(instant_ns);
-        let (time, word) = (&raw const self.time, Token::new(kind::ALARM, 0, 0).pack());
+        let (time, word) = (&raw const self.time, Token::pack(kind::ALARM, 0, 0));
         let is_set = self.at_ns.replace(instant_ns).is_some();
         let update = opcode::TimeoutUpdate::new(word, time).flags(TimeoutFlags::ABS).build();
         let timeout = opcode::Timeout::new(time).flags(TimeoutFlags::ABS).build();

@@ -44,17 +44,17 @@ impl Uring {
         let armed = std::mem::replace(&mut conn.own.armed, NOTHING);
         if armed != NOTHING {
             // The pending request keeps the socket open.
-            self.notes.cancels.push(Token::new(armed, generation, index).pack());
+            self.notes.cancels.push(Token::pack(armed, generation, index));
         }
         if conn.state == ConnState::Connecting {
-            self.notes.cancels.push(Token::new(kind::CONNECT, generation, index).pack());
+            self.notes.cancels.push(Token::pack(kind::CONNECT, generation, index));
         }
         let slot = conn.own.replace_slow(NONE);
         if slot != NONE {
             // The unsent bytes are dropped only once the kernel has finished with the slow send.
             let unsent = std::mem::take(&mut conn.unsent);
             self.slow.hand_over(slot, Slow::LingeringClose(None, unsent));
-            self.notes.cancels.push(Token::new(kind::SLOW, 0, slot).pack());
+            self.notes.cancels.push(Token::pack(kind::SLOW, 0, slot));
         }
         self.notes.closes.extend(self.core.shut(index));
     }

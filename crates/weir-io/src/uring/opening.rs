@@ -108,7 +108,7 @@ impl Uring {
             }
             let target = types::Fd(fd.as_raw_fd());
             let entry = opcode::Connect::new(target, address.as_ptr(), address.len()).build();
-            let word = Token::new(kind::CONNECT, *generation, *index).pack();
+            let word = Token::pack(kind::CONNECT, *generation, *index);
             // SAFETY: the address stays in the notes until after the enter that copies it.
             unsafe { self.ring.push(&entry.user_data(word))? };
         }
@@ -131,7 +131,7 @@ impl Uring {
                 let raw_event = self.next_accepted();
                 if !self.core.numbers.are_left() && self.acceptors[at as usize].armed {
                     // Further connections have to wait in the kernel.
-                    self.notes.cancels.push(Token::new(kind::ACCEPTOR, 0, at).pack());
+                    self.notes.cancels.push(Token::pack(kind::ACCEPTOR, 0, at));
                 }
                 raw_event
             }

@@ -80,7 +80,7 @@ impl SlowSends {
             };
             let fd = types::Fd(fd.as_raw_fd());
             let entry = opcode::Send::new(fd, bytes.as_ptr(), bytes.len() as u32).flags(IN_TIME);
-            let word = Token::new(kind::SLOW, 0, slot).pack();
+            let word = Token::pack(kind::SLOW, 0, slot);
             // SAFETY: the piece stays in its queue, and so its bytes in place, until the
             // completion; nothing is sent or dropped from a queue that a slow send works on.
             unsafe { ring.push(&entry.build().user_data(word))? };

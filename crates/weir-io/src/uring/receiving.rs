@@ -64,7 +64,7 @@ impl Uring {
             }
             let (kind, entry) = receive(conn, &self.header);
             conn.own.armed = kind;
-            let word = Token::new(kind, conn.generation, index).pack();
+            let word = Token::pack(kind, conn.generation, index);
             // SAFETY: received bytes go to the buffers of the ring, discarded ones nowhere; the
             // header lives as long as the ring.
             unsafe { self.ring.push(&entry.user_data(word))? };
@@ -100,7 +100,7 @@ impl Uring {
                 conn.own.armed = kind;
             }
             self.receiving += u32::from(kind == kind::RECV);
-            let word = Token::new(kind, conn.generation, index).pack();
+            let word = Token::pack(kind, conn.generation, index);
             // SAFETY: as for the receives that wait.
             unsafe { self.ring.push(&entry.user_data(word))? };
         }
@@ -153,7 +153,7 @@ impl Uring {
             self.receive_on(token.index);
         }
         let filled = Filled { buffer, start: 0, len };
-        let received = RawEventKind::Received(filled, None);
+        let received = RawEventKind::Received { bytes: filled, rx_at: None };
         Some(self.core.raw_event(token.index, received, self.collected_at))
     }
 

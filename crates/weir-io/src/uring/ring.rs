@@ -109,7 +109,7 @@ impl Ring {
     /// # Safety
     /// As for [`push`](Ring::push).
     pub(super) unsafe fn push_quiet(&mut self, entry: squeue::Entry) -> io::Result<()> {
-        let word = Token::new(kind::QUIET, 0, 0).pack();
+        let word = Token::pack(kind::QUIET, 0, 0);
         // SAFETY: as promised by the caller.
         unsafe { self.push(&entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(word)) }
     }

@@ -74,7 +74,7 @@ impl Uring {
             return Ok(false);
         };
         self.issued.push(Issued { index, with_stamp, bytes });
-        let word = Token::new(kind::SEND, conn.generation, index).pack();
+        let word = Token::pack(kind::SEND, conn.generation, index);
         let entry = entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(word);
         // SAFETY: the send completes within the enter, and the pieces stay in their queue, the
         // message header in `vectors`, until `settle`, which comes after it.
@@ -162,7 +162,7 @@ impl Uring {
             self.core.fail_later(index, io::Error::from_raw_os_error(errno));
         } else if conn.own.armed != NOTHING && conn.own.armed != kind::POLL {
             // The completion of the pending receive makes room for one that does not wait.
-            self.notes.cancels.push(Token::new(conn.own.armed, conn.generation, index).pack());
+            self.notes.cancels.push(Token::pack(conn.own.armed, conn.generation, index));
         } else {
             self.receive_on(index);
         }

@@ -80,7 +80,7 @@ impl Backend for Polled {
         self.0.tcp()
     }
 
-    fn next(&mut self) -> Option<Event<'_>> {
+    fn next(&mut self) -> Option<Event<&mut [u8]>> {
         self.0.next()
     }
 }

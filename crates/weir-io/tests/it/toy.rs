@@ -185,13 +185,13 @@ impl Backend for Toy {
         }
     }
 
-    fn next(&mut self) -> Option<Event<'_>> {
+    fn next(&mut self) -> Option<Event<&mut [u8]>> {
         let Found { conn, generation, at, kind } = self.events.pop_front()?;
         let kind = match kind {
             Kind::Connected => EventKind::Connected,
             Kind::Received(bytes) => {
                 self.leased = bytes;
-                EventKind::Received { bytes: &mut self.leased, rx_at: None }
+                EventKind::Received { bytes: &mut self.leased[..], rx_at: None }
             }
             Kind::Closed => EventKind::Closed,
             Kind::Failed(error) => EventKind::Failed(error),

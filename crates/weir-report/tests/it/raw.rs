@@ -6,7 +6,7 @@ use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use weir_report::raw::{RawAbout, RawTrial, RawWriter};
-use weir_result::{ErrorKind, Plan, RawOutcome, RawPhase, RawRow};
+use weir_result::{ErrorKind, Plan, RawOutcome, RawRow, SlotPhase};
 
 /// Writes a file of these rows.
 fn written(rows: &[RawRow]) -> SerializedFileReader<bytes::Bytes> {
@@ -74,7 +74,7 @@ fn what_is_read_is_what_was_written() {
         worker: 1,
         connection: 7,
         status: 200,
-        phase: RawPhase::Measured,
+        phase: SlotPhase::Measured,
         outcome: RawOutcome::Ok,
     };
     let unstamped = RawRow { tx_at: RawRow::NEVER, rx_at: RawRow::NEVER, ..completed };
@@ -90,8 +90,8 @@ fn what_is_read_is_what_was_written() {
         RawRow { status: 503, outcome: RawOutcome::BadResponse, ..unstamped },
         because(ErrorKind::Errno(104)),
         because(ErrorKind::Protocol("bad_chunk")),
-        RawRow { outcome: RawOutcome::TimedOut, phase: RawPhase::Warmup, ..failed },
-        RawRow { outcome: RawOutcome::InFlightAtEnd, phase: RawPhase::Tail, ..failed },
+        RawRow { outcome: RawOutcome::TimedOut, phase: SlotPhase::Warmup, ..failed },
+        RawRow { outcome: RawOutcome::InFlightAtEnd, phase: SlotPhase::Tail, ..failed },
         RawRow { intended_at: 5, ended_at: u64::MAX >> 1, ..RawRow::EMPTY },
     ];
     let file = written(&rows);

@@ -46,6 +46,9 @@ pub enum Callback {
 }
 
 impl Callback {
+    /// All callbacks, in the order of their declaration.
+    pub const ALL: [Callback; 3] = [Callback::Request, Callback::Delay, Callback::Response];
+
     /// Returns the name used in scripts.
     pub fn name(self) -> &'static str {
         match self {

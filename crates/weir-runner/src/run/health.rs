@@ -74,8 +74,8 @@ impl Watcher {
         let (seen, heartbeat) = self.thread.finish()?;
         let (health, round_trips) = seen?;
         let health = ClientHealth {
-            heartbeat_gap_ns: Some(heartbeat.gap_max_ns()),
-            heartbeat_gap_at_ns: Some(heartbeat.gap_at_ns()),
+            heartbeat_gap_ns: Some(heartbeat.gap_max_ns),
+            heartbeat_gap_at_ns: Some(heartbeat.gap_at_ns),
             stops: Some(heartbeat.stops(measured)),
             // Connections closed shortly before still hold their ports.
             ephemeral_ports: network::ephemeral_ports(&self.endpoint, self.sources),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use weir_engine::{Completion, ExchangeObserver, ObserverFactory, Outcome, RunEnd};
+use weir_engine::{Completion, ExchangeObserver, ObserverFactory, Outcome};
 use weir_result::Measurements;
 
 /// Responses by status code.
@@ -50,7 +50,7 @@ impl ExchangeObserver for StatusCounter {
         }
     }
 
-    fn finish(self: Box<Self>, _end: &RunEnd<'_>, _measurements: &mut Measurements) {
+    fn finish(self: Box<Self>, _measurements: &mut Measurements) {
         self.all.merge(&self.own);
     }
 }

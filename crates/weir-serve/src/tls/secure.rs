@@ -104,8 +104,8 @@ impl<B: Backend> Secure<B> {
 
     /// Counts a failure, sends the alert for the client, leaves the client to close the connection,
     /// and returns the event of it.
-    fn fail(&mut self, conn: ConnId, at: Nanos, failure: &TlsFailure) -> EventKind<'static> {
-        let event = self.count_failure(failure);
+    fn fail<T>(&mut self, conn: ConnId, at: Nanos, failure: &TlsFailure) -> EventKind<T> {
+        self.count_failure(failure);
         if let Some(mut session) = self.sessions[conn.index()].take() {
             session.take_output(&mut self.records);
             self.send_records(conn);
@@ -115,7 +115,7 @@ impl<B: Backend> Secure<B> {
     }
 
     /// Handles the end of the client's bytes. Returns the event of it, if there is one.
-    fn ended(&mut self, conn: ConnId) -> Option<EventKind<'static>> {
+    fn ended<T>(&mut self, conn: ConnId) -> Option<EventKind<T>> {
         let Some(session) = find(&mut self.sessions, conn) else {
             if self.forget_lingering(conn) {
                 self.backend.close(conn, Close::Graceful);
@@ -247,7 +247,7 @@ impl<B: Backend> Backend for Secure<B> {
         Ok(())
     }
 
-    fn next(&mut self) -> Option<Event<'_>> {
+    fn next(&mut self) -> Option<Event<&mut [u8]>> {
         if let Some((conn, generation, at)) = self.closing.take()
             && find(&mut self.sessions, conn).is_some()
         {

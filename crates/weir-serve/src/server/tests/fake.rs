@@ -126,7 +126,7 @@ impl Backend for Fake {
         Ok(())
     }
 
-    fn next(&mut self) -> Option<Event<'_>> {
+    fn next(&mut self) -> Option<Event<&mut [u8]>> {
         let (at, ..) = self.events.front()?;
         if *at > self.now {
             return None;
@@ -138,7 +138,7 @@ impl Backend for Fake {
             FakeEvent::Failed => EventKind::Failed(io::ErrorKind::ConnectionReset.into()),
             FakeEvent::Received(bytes) => {
                 self.event_bytes = bytes;
-                EventKind::Received { bytes: &mut self.event_bytes, rx_at: None }
+                EventKind::Received { bytes: &mut self.event_bytes[..], rx_at: None }
             }
         };
         Some(Event { conn, generation: 0, at: self.now, kind })
