@@ -105,7 +105,7 @@ impl<B: Backend> Secure<B> {
     /// Counts a failure, sends the alert for the client, leaves the client to close the connection,
     /// and returns the event of it.
     fn fail<T>(&mut self, conn: ConnId, at: Nanos, failure: &TlsFailure) -> EventKind<T> {
-        self.count_failure(failure);
+        let event = self.count_failure(failure);
         if let Some(mut session) = self.sessions[conn.index()].take() {
             session.take_output(&mut self.records);
             self.send_records(conn);
@@ -150,7 +150,7 @@ impl<B: Backend> Secure<B> {
     }
 
     /// Counts a failure, and returns the event of it.
-    fn count_failure(&mut self, failure: &TlsFailure) -> EventKind<'static> {
+    fn count_failure<T>(&mut self, failure: &TlsFailure) -> EventKind<T> {
         // First, so that a counted failure has its reason.
         self.shared.note_tls_error(failure.to_string());
         add(&self.shared.counters(self.worker).tls_failures, 1);
@@ -288,7 +288,7 @@ impl<B: Backend> Backend for Secure<B> {
                     }
                     let session = self.sessions.get_mut(conn.index()).and_then(Option::take);
                     if let Some(Err(failure)) = session.map(|mut session| session.end()) {
-                        self.count_failure(&failure);
+                        let _counted: EventKind<()> = self.count_failure(&failure);
                     }
                     EventKind::Failed(error)
                 }
