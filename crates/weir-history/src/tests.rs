@@ -1,7 +1,7 @@
 //! Entries and documents of tests.
 
 use serde_json::json;
-use weir_result::document::{Grade, RunParts};
+use weir_result::document::{Grade, Run};
 use weir_result::quantile::Bound;
 use weir_result::{
     Document, DocumentParts, Environment, Histogram, Interval, IoEngine, Measurements, Plan, Slice,
@@ -81,14 +81,14 @@ pub(crate) fn document(id: &str, epoch_unix_ns: u64, count: u64, service_ns: u64
         ..Interval::default()
     }];
     let mut parts = DocumentParts::bare(Plan::default(), m);
-    parts.environment = Environment::unknown("0.1.0", IoEngine::Epoll);
-    parts.run = RunParts {
+    parts.given.environment = Environment::unknown("0.1.0", IoEngine::Epoll);
+    parts.given.run = Run {
         id: id.to_owned(),
         epoch: "2026-01-02T03:04:05.000000006Z".to_owned(),
         epoch_unix_ns,
         command: Some(vec!["weir".to_owned(), "http://127.0.0.1/".to_owned()]),
         plan_sha256: Some("3f1c".to_owned()),
-        ..parts.run
+        ..parts.given.run
     };
     weir_verdict::assemble(parts).expect("a fixture adds up")
 }

@@ -31,16 +31,11 @@ pub(crate) struct TimeFigure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Certainty {
-    /// The figure is the value.
-    Exact,
-    /// The true value is at least this.
-    Lower,
-    /// The true value is at most this.
-    Upper,
     /// Too few independent requests lie beyond the percentile.
     Uncertain,
-    /// Nothing is known.
-    Unknown,
+    /// The figure is the value, or a bound of it.
+    #[serde(untagged)]
+    Of(Bound),
 }
 
 impl<'d> Distribution<'d> {
@@ -64,26 +59,28 @@ impl<'d> Distribution<'d> {
     /// Returns the least time of a response, or the least age without one.
     pub(crate) fn min(&self) -> TimeFigure {
         match self.summary.min_ns {
-            Some(ns) => TimeFigure { ns, certainty: Certainty::Exact },
-            None => TimeFigure { ns: self.all.exact().min_ns, certainty: Certainty::Lower },
+            Some(ns) => TimeFigure { ns, certainty: Certainty::Of(Bound::Exact) },
+            None => {
+                TimeFigure { ns: self.all.exact().min_ns, certainty: Certainty::Of(Bound::Lower) }
+            }
         }
     }
 
     /// Returns the greatest time.
     pub(crate) fn max(&self) -> TimeFigure {
         let bound = self.summary.percentile(100.0).map_or(Bound::Exact, |value| value.bound);
-        TimeFigure { ns: self.all.exact().max_ns, certainty: bound.into() }
+        TimeFigure { ns: self.all.exact().max_ns, certainty: Certainty::Of(bound) }
     }
 
     /// Returns the sum of all times.
     pub(crate) fn total(&self) -> TimeFigure {
         let ns = u64::try_from(self.all.exact().sum_ns).unwrap_or(u64::MAX);
-        let certainty = match (self.is_cut, self.summary.mean_bound) {
-            (false, bound) => bound.into(),
-            (true, Bound::Exact | Bound::Lower) => Certainty::Lower,
-            (true, Bound::Upper | Bound::Unknown) => Certainty::Unknown,
+        let bound = match (self.is_cut, self.summary.mean_bound) {
+            (false, bound) => bound,
+            (true, Bound::Exact | Bound::Lower) => Bound::Lower,
+            (true, Bound::Upper | Bound::Unknown) => Bound::Unknown,
         };
-        TimeFigure { ns, certainty }
+        TimeFigure { ns, certainty: Certainty::Of(bound) }
     }
 
     /// Returns the mean, which has the certainty of the sum.
@@ -97,7 +94,7 @@ impl<'d> Distribution<'d> {
             Some(found) if found.bound == Bound::Exact && found.imprecise => {
                 TimeFigure { ns: found.ns, certainty: Certainty::Uncertain }
             }
-            Some(found) => TimeFigure { ns: found.ns, certainty: found.bound.into() },
+            Some(found) => TimeFigure { ns: found.ns, certainty: Certainty::Of(found.bound) },
             None => {
                 let rank = rank_of(p, self.all.count());
                 let ns = self.all.value_at_rank(rank).unwrap_or(self.all.exact().max_ns);
@@ -111,17 +108,7 @@ impl<'d> Distribution<'d> {
 pub(crate) fn uncertain<N: ToString>(
     figures: impl IntoIterator<Item = (N, TimeFigure)>,
 ) -> BTreeMap<String, Certainty> {
-    let uncertain = figures.into_iter().filter(|(_, of)| of.certainty != Certainty::Exact);
+    let uncertain =
+        figures.into_iter().filter(|(_, of)| of.certainty != Certainty::Of(Bound::Exact));
     uncertain.map(|(name, of)| (name.to_string(), of.certainty)).collect()
-}
-
-impl From<Bound> for Certainty {
-    fn from(bound: Bound) -> Certainty {
-        match bound {
-            Bound::Exact => Certainty::Exact,
-            Bound::Lower => Certainty::Lower,
-            Bound::Upper => Certainty::Upper,
-            Bound::Unknown => Certainty::Unknown,
-        }
-    }
 }

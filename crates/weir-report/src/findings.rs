@@ -23,8 +23,6 @@ pub struct Findings<'f> {
     pub source: Source<'f>,
     /// True if a verdict that is undecided is a failure, as with `--fail-on undecided`.
     pub fails_undecided: bool,
-    /// A run of each side of a comparison of files, for its load.
-    pub runs: Option<[&'f Document; 2]>,
 }
 
 /// Where a result comes from.
@@ -32,8 +30,8 @@ pub struct Findings<'f> {
 pub enum Source<'f> {
     /// A study.
     Study(&'f Study),
-    /// A comparison of files.
-    Comparison(&'f Comparison),
+    /// A comparison of files, with a run of each side, if known, whose loads the report tells.
+    Comparison(&'f Comparison, Option<[&'f Document; 2]>),
     /// A result that is built already.
     Built(&'f Built),
 }
@@ -86,25 +84,9 @@ struct Datum {
 }
 
 impl<'f> Findings<'f> {
-    /// The result of a study.
-    pub fn of_study(study: &'f Study) -> Findings<'f> {
-        Findings { source: Source::Study(study), fails_undecided: false, runs: None }
-    }
-
-    /// The result of a comparison of files.
-    pub fn of_comparison(comparison: &'f Comparison) -> Findings<'f> {
-        Findings { source: Source::Comparison(comparison), fails_undecided: false, runs: None }
-    }
-
-    /// A result that is built already.
-    pub fn of_built(built: &'f Built) -> Findings<'f> {
-        Findings { source: Source::Built(built), fails_undecided: false, runs: None }
-    }
-
-    /// The same comparison, with a run of each side, whose loads the report tells.
-    #[must_use]
-    pub fn with_runs(self, runs: [&'f Document; 2]) -> Findings<'f> {
-        Findings { runs: Some(runs), ..self }
+    /// The result from this source. An undecided verdict is no failure.
+    pub fn of(source: Source<'f>) -> Findings<'f> {
+        Findings { source, fails_undecided: false }
     }
 
     /// The same result, in which an undecided verdict is a failure if `fails` is true.
@@ -117,7 +99,7 @@ impl<'f> Findings<'f> {
     pub fn has_verdict(&self) -> bool {
         match self.source {
             Source::Study(study) => matches!(study.design, Design::Ab { .. }),
-            Source::Comparison(_) => true,
+            Source::Comparison(..) => true,
             Source::Built(_) => false,
         }
     }
@@ -148,7 +130,7 @@ impl<'f> Findings<'f> {
     /// The comparison of the result, if it has one.
     pub(crate) fn comparison(&self) -> Option<&'f Comparison> {
         match self.source {
-            Source::Comparison(comparison) => Some(comparison),
+            Source::Comparison(comparison, _) => Some(comparison),
             Source::Study(Study { result: Some(StudyResult::Comparison(found)), .. }) => {
                 Some(found)
             }
@@ -160,7 +142,7 @@ impl<'f> Findings<'f> {
     pub fn report(&self) -> Report {
         match self.source {
             Source::Study(study) => Report::of_study(study),
-            Source::Comparison(comparison) => Report::of_comparison(comparison, self.runs),
+            Source::Comparison(comparison, runs) => Report::of_comparison(comparison, runs),
             Source::Built(built) => built.report.clone(),
         }
     }
@@ -169,7 +151,7 @@ impl<'f> Findings<'f> {
     pub(crate) fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
         match self.source {
             Source::Study(study) => json::write_study(study, out),
-            Source::Comparison(comparison) => json::write_comparison(comparison, out),
+            Source::Comparison(comparison, _) => json::write_comparison(comparison, out),
             Source::Built(built) => json::write_value(&built.json, out),
         }
     }
@@ -182,7 +164,7 @@ impl<'f> Findings<'f> {
     ) -> io::Result<()> {
         match self.source {
             Source::Built(built) => out.write_all(built.text.as_bytes()),
-            Source::Study(_) | Source::Comparison(_) => text::render(&self.report(), options, out),
+            Source::Study(_) | Source::Comparison(..) => text::render(&self.report(), options, out),
         }
     }
 
@@ -190,7 +172,7 @@ impl<'f> Findings<'f> {
     pub(crate) fn data(&self) -> Data {
         match self.source {
             Source::Study(study) => Datum::table(&of_study(study)),
-            Source::Comparison(comparison) => Datum::table(&of_comparison(comparison)),
+            Source::Comparison(comparison, _) => Datum::table(&of_comparison(comparison)),
             Source::Built(built) => built.data.clone(),
         }
     }

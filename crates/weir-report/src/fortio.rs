@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 use weir_result::histogram::lowest_in;
 use weir_result::quantile::rank_of;
-use weir_result::{Document, Histogram, Load};
+use weir_result::{Document, Histogram, Load, summed};
 
 use crate::distribution::{Certainty, Distribution, uncertain};
 use crate::foreign::{origin, statuses, timestamp};
@@ -122,14 +122,7 @@ fn histogram(times: &Histogram, percentiles: Vec<(f64, u64)>) -> Value {
 /// The buckets, each with the percentage of values up to its end. The first begins at the least
 /// value, the last ends at the greatest.
 fn buckets(times: &Histogram) -> Vec<Value> {
-    let mut merged: Vec<(usize, u64)> = Vec::new();
-    for (bucket, count) in times.buckets() {
-        let bucket = bucket >> MERGED;
-        match merged.last_mut() {
-            Some((last, sum)) if *last == bucket => *sum += count,
-            _ => merged.push((bucket, count)),
-        }
-    }
+    let merged = summed(times.buckets().map(|(bucket, count)| (bucket >> MERGED, count)));
     let exact = times.exact();
     let mut reached = 0;
     let entries = merged.into_iter().map(|(bucket, count)| {

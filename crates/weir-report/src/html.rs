@@ -37,17 +37,10 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
 /// Errors of `out`, or the fault of a histogram, in a document that was neither loaded nor
 /// assembled.
 pub fn write(document: &Document, options: &TextOptions, out: &mut dyn Write) -> io::Result<()> {
-    let detail = Detail {
-        histogram: false,
-        course: false,
-        spectrum: false,
-        verbose: true,
-        verdict: options.verdict,
-        rules: options.verdict,
-        plots: true,
-    };
-    let report = Report::of(document, &detail);
-    write_report(&report, out)
+    let verdict = options.verdict;
+    let detail =
+        Detail { verbose: true, verdict, rules: verdict, plots: true, ..Detail::default() };
+    write_report(&Report::of(document, &detail), out)
 }
 
 /// Writes a report that is built already, such as a study's.

@@ -31,5 +31,5 @@ pub mod view;
 
 pub use annotation::Annotation;
 pub use exporters::{EXPORTERS, Exporter};
-pub use findings::Findings;
+pub use findings::{Findings, Source};
 pub use text::TextOptions;

@@ -13,9 +13,7 @@ use weir_text::{excerpt, printable};
 
 use crate::TextOptions;
 use crate::text::{Bars, bar};
-use crate::view::{
-    Block, CellValue, Entry, Fact, Form, Line, Report, Row, Section, Table, TableKind, Tone,
-};
+use crate::view::{Block, CellValue, Entry, Fact, Form, Line, Report, Row, Section, Table, Tone};
 
 /// Columns of the longest bar of a histogram.
 const BAR_COLUMNS: usize = 20;
@@ -26,8 +24,7 @@ const BAR_COLUMNS: usize = 20;
 /// Errors of `out`, or the fault of a histogram, in a document that was neither loaded nor
 /// assembled.
 pub fn write(document: &Document, options: &TextOptions, out: &mut dyn Write) -> io::Result<()> {
-    let report = Report::of(document, &options.detail());
-    write_report(&report, out)
+    write_report(&Report::of(document, &options.detail()), out)
 }
 
 /// Writes a report that is built already, such as a study's.
@@ -101,10 +98,7 @@ fn table(table: &Table, section: &str) -> String {
     let remark = has_remarks.then(String::new);
     let titles = table.columns.iter().map(|title| escaped(title)).chain(remark);
     text += &cells(iter::once(label).chain(titles));
-    let align = match table.kind {
-        TableKind::Latency | TableKind::Spectrum | TableKind::Metrics => "---:",
-        TableKind::Histogram | TableKind::Rules | TableKind::Assertions => "---",
-    };
+    let align = if table.kind.has_numbers() { "---:" } else { "---" };
     let align = table.columns.iter().map(|_| align).chain(has_remarks.then_some("---"));
     text += &cells(iter::once("---").chain(align).map(str::to_owned));
     text.extend(table.rows.iter().map(|of| row(of, table.columns.len(), has_remarks)));

@@ -5,6 +5,7 @@
 use std::io::{self, Write};
 
 use weir_result::document::Metric;
+use weir_result::quantile::Bound;
 use weir_result::{Document, Histogram, histogram};
 use weir_text::printable;
 
@@ -103,7 +104,7 @@ fn time(name: &str, help: &str, metric: &Metric, page: &mut MetricsPage) {
     page.family(&family, "gauge", &help);
     for percentile in PERCENTILES {
         let figure = all.percentile(percentile);
-        if figure.certainty == Certainty::Unknown {
+        if figure.certainty == Certainty::Of(Bound::Unknown) {
             continue;
         }
         let certainty = serde_json::to_value(figure.certainty).unwrap_or_default();

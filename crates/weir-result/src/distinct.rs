@@ -17,26 +17,29 @@ pub fn distinct_us(histogram: &Histogram) -> Vec<(u64, u64)> {
     merged(histogram, |ns| ns.div_ceil(1_000))
 }
 
+/// Adds the counts of neighbours with the same value.
+pub fn summed<T: PartialEq>(counts: impl IntoIterator<Item = (T, u64)>) -> Vec<(T, u64)> {
+    let mut sums: Vec<(T, u64)> = Vec::new();
+    for (value, count) in counts {
+        match sums.last_mut() {
+            Some((last, sum)) if *last == value => *sum += count,
+            _ => sums.push((value, count)),
+        }
+    }
+    sums
+}
+
 /// Returns each value as `convert` makes it, which must keep their order. Values that become equal
 /// are merged.
 fn merged(histogram: &Histogram, convert: impl Fn(u64) -> u64) -> Vec<(u64, u64)> {
-    let mut values: Vec<(u64, u64)> = Vec::new();
-    let mut push = |value: u64, count: u64| match values.last_mut() {
-        Some((last, known)) if *last == value => *known += count,
-        _ => values.push((value, count)),
-    };
     // One value of the first bucket is the least; of the others only the bucket is known.
-    let mut least = (!histogram.is_empty()).then_some(histogram.exact().min_ns);
-    for (bucket, mut count) in histogram.buckets() {
-        if let Some(least) = least.take() {
-            push(convert(least), 1);
-            count -= 1;
-        }
-        if count > 0 {
-            push(convert(histogram.upper_in(bucket)), count);
-        }
-    }
-    values
+    let mut least = (!histogram.is_empty()).then(|| (convert(histogram.exact().min_ns), 1));
+    summed(histogram.buckets().flat_map(|(bucket, count)| {
+        let least = least.take();
+        let others = count - least.map_or(0, |(_, one)| one);
+        let others = (others > 0).then(|| (convert(histogram.upper_in(bucket)), others));
+        least.into_iter().chain(others)
+    }))
 }
 
 #[cfg(test)]

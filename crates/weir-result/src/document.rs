@@ -43,7 +43,7 @@ mod unjudged;
 mod verdict;
 mod witness;
 
-pub use assemble::{DocumentParts, RunParts, Trials};
+pub use assemble::DocumentParts;
 pub use assertions::{AssertionOutcome, AssertionResult};
 pub use check::BrokenInvariant;
 pub use content::{Document, SCHEMA_VERSION};

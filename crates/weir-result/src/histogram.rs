@@ -41,7 +41,12 @@ impl Default for Exact {
 }
 
 impl Exact {
-    #[inline]
+    /// The figures of `count` values, which are clipped if the greatest is.
+    fn of(min_ns: u64, max_ns: u64, count: u64, sum_ns: u128) -> Exact {
+        let clipped = if max_ns > HIGHEST_NS { count } else { 0 };
+        Exact { count, min_ns, max_ns, sum_ns, clipped }
+    }
+
     fn add(&mut self, other: &Exact) {
         self.count += other.count;
         self.min_ns = self.min_ns.min(other.min_ns);
@@ -131,13 +136,8 @@ impl Tally {
             self.counts.spread();
         }
         self.counts.add(bucket_of(ns.min(HIGHEST_NS)), times);
-        self.exact.add(&Exact {
-            count: u64::from(times),
-            min_ns: ns,
-            max_ns: ns,
-            sum_ns: u128::from(ns) * u128::from(times),
-            clipped: if ns > HIGHEST_NS { u64::from(times) } else { 0 },
-        });
+        let sum_ns = u128::from(ns) * u128::from(times);
+        self.exact.add(&Exact::of(ns, ns, times.into(), sum_ns));
     }
 
     /// Returns the exact figures.
@@ -355,13 +355,7 @@ impl Histogram {
         debug_assert!(least_ns <= greatest_ns);
         let bucket = bucket_of(greatest_ns.min(HIGHEST_NS));
         self.counts.add(bucket, times);
-        self.exact.add(&Exact {
-            count: times,
-            min_ns: least_ns,
-            max_ns: greatest_ns,
-            sum_ns,
-            clipped: if greatest_ns > HIGHEST_NS { times } else { 0 },
-        });
+        self.exact.add(&Exact::of(least_ns, greatest_ns, times, sum_ns));
     }
 
     /// Records one value.
@@ -394,11 +388,8 @@ impl Histogram {
             return Err("its buckets do not add up to its count");
         }
         let Some(first) = first else {
-            return if exact == Exact::default() {
-                Ok(Histogram::new())
-            } else {
-                Err("an empty histogram has a sum")
-            };
+            let is_plain = exact == Exact::default();
+            return is_plain.then(Histogram::new).ok_or("an empty histogram has a sum");
         };
         let fits = exact.min_ns <= exact.max_ns
             && bucket_of(exact.min_ns.min(HIGHEST_NS)) <= first

@@ -35,7 +35,7 @@ pub use counters::{
     ByOutcome, Callback, CallbackUsage, Connections, DestinationCounts, HandshakeKind, Interval,
     Outcomes, ScriptUsage, Sent, Slice, TcpUsage, TlsCounts, TlsParameters, Window, WorkerPhases,
 };
-pub use distinct::{distinct, distinct_us};
+pub use distinct::{distinct, distinct_us, summed};
 pub use document::{
     AssertionOutcome, AssertionResult, Document, DocumentParts, Environment, LoadError, Note,
 };

@@ -20,6 +20,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::absent::is_default;
+
 /// Divisor of the window for the drain's limit, which is at least `DRAIN_MIN_NS`.
 const DRAIN_PART: u64 = 5;
 const DRAIN_MIN_NS: u64 = 1_000_000_000;
@@ -85,10 +87,10 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "ConnectionPlan::is_plain")]
     pub connection: ConnectionPlan,
     /// Choices of TLS.
-    #[serde(default, skip_serializing_if = "TlsPlan::is_plain")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub tls: TlsPlan,
     /// Responses that count as success.
-    #[serde(default, skip_serializing_if = "SuccessRule::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub success: SuccessRule,
     /// Part of the plan that this run carries out; absent if it is the whole. Everything else in
     /// the plan is that of all parts together.

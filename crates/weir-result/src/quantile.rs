@@ -34,12 +34,9 @@ pub struct AllOutcomes<'h> {
 impl<'h> AllOutcomes<'h> {
     /// Combines all classes of these histograms.
     pub fn of(by_outcome: &'h ByOutcome) -> AllOutcomes<'h> {
-        let ByOutcome { ok, bad, failed_at, censored } = by_outcome;
-        let mut all = AllOutcomes::of_ok(ok);
-        for failures in [bad, failed_at, censored] {
-            all.merged.add(failures);
-            all.failures.push(failures);
-        }
+        let [ok, failures @ ..] = by_outcome.by_class();
+        let mut all = AllOutcomes { failures: failures.into(), ..AllOutcomes::of_ok(ok) };
+        failures.iter().for_each(|class| all.merged.add(class));
         all
     }
 

@@ -55,3 +55,13 @@ pub(crate) fn from_slice<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ShapeEr
 pub(crate) fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, ShapeError> {
     serde_path_to_error::deserialize(value).map_err(ShapeError::from)
 }
+
+/// Converts the entries of a list. The error has the name of the list and the entry's index.
+pub(crate) fn each<E, T>(
+    name: &str,
+    entries: &[E],
+    convert: impl Fn(&E) -> Result<T, String>,
+) -> Result<Vec<T>, String> {
+    let number = |(index, entry)| convert(entry).map_err(|why| format!("{name}[{index}]: {why}"));
+    entries.iter().enumerate().map(number).collect()
+}

@@ -3,6 +3,7 @@
 
 use crate::counters::Slice;
 use crate::measurements::Measurements;
+use crate::rules::Merge;
 
 /// Gives all measurements the slices of the ones with the longest window, so that they add up slice
 /// by slice.
@@ -58,14 +59,9 @@ fn regrouped(slices: Vec<Slice>, bounds: &[Bounds]) -> Vec<Slice> {
     let mut groups: Vec<Slice> = bounds.iter().map(empty).collect();
     for slice in slices {
         let group = &mut groups[index_of(&slice, bounds)];
-        group.ok.add(&slice.ok);
-        group.not_ok.add(&slice.not_ok);
-        group.sent += slice.sent;
-        group.completed += slice.completed;
-        group.good += slice.good;
         // Slices are in order of time: the last one counts.
-        group.in_flight = slice.in_flight;
-        group.backlog = slice.backlog;
+        (group.in_flight, group.backlog) = (0, 0);
+        group.merge(&Slice { start_ns: group.start_ns, end_ns: group.end_ns, ..slice });
     }
     groups
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use weir_engine::Job;
 use weir_io::Nanos;
-use weir_result::document::{DocumentParts, Input, Probed, ProveClientSection, RunParts};
+use weir_result::document::{DocumentParts, Input, Probed, ProveClientSection, Run};
 use weir_result::{Document, Note, Plan};
 use weir_text::setting::PROVE_CLIENT;
 
@@ -189,10 +189,9 @@ impl LocalRun {
     ) -> Result<Document> {
         self.planned.redaction.notes(&mut self.planned.notes);
         let (commit, scripts) = (self.commit.as_deref(), self.planned.scripts.as_ref());
-        Ok(weir_verdict::assemble(DocumentParts {
-            environment: environment::describe(job, epoch.clock, commit),
-            script_file: scripts.map(|scripts| scripts.file.to_string_lossy().into_owned()),
-            run: RunParts {
+        let given = Document {
+            environment: environment::describe(job.plan.io, &job.endpoint, epoch.clock, commit),
+            run: Run {
                 id: epoch.run_id(),
                 epoch: epoch.text(),
                 epoch_unix_ns: epoch.unix_ns,
@@ -201,11 +200,17 @@ impl LocalRun {
                 inputs: self.planned.redaction.inputs(std::mem::take(&mut self.planned.inputs)),
                 annotations: self.planned.redaction.annotations(&self.spec.watch.notes),
                 plan_sha256: Some(digest::of_plan(&job.plan)),
+                preflight: preflight.response,
+                ..outcome.parts.given.run.clone()
             },
-            preflight: preflight.response,
+            notes: std::mem::take(&mut self.planned.notes),
+            ..outcome.parts.given.clone()
+        };
+        Ok(weir_verdict::assemble(DocumentParts {
+            given,
+            script_file: scripts.map(|scripts| scripts.file.to_string_lossy().into_owned()),
             preflight_sent: preflight.sent,
             preflight_returned: preflight.returned,
-            notes: std::mem::take(&mut self.planned.notes),
             ..outcome.parts.clone()
         })?)
     }
@@ -271,15 +276,16 @@ impl PreparedRun for LocalRun {
         let is_signalled = interrupts.received().is_some();
         interrupts.begin_wait();
         if let Some(watching) = watching {
-            outcome.parts.server = watching.finish(&outcome, &preflight, !self.goes_there());
+            outcome.parts.given.server =
+                watching.finish(&job.plan, &outcome, &preflight, !self.goes_there());
             // A signal that ends the last readings leaves the window complete, as in the drain.
             outcome.is_drain_cut |= !is_signalled && interrupts.received().is_some();
         }
-        outcome.parts.trials.selfcheck = floor;
+        outcome.parts.given.selfcheck = floor;
         let is_over = interrupts.received().is_some() || outcome.is_unconnected;
         if self.spec.checks.prove_client && !is_over {
             observer.phase(Phase::ProveClient, &job.plan);
-            outcome.parts.trials.prove_client = self.proof(&job, interrupts);
+            outcome.parts.given.prove_client = self.proof(&job, interrupts);
         }
         interrupts.begin_wait();
         let no_server = self.add_notes(&job, &outcome, preflight.response.is_some());

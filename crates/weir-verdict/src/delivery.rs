@@ -7,10 +7,7 @@ use weir_text::units;
 
 /// Derives the line.
 pub(crate) fn of(document: &Document, limit: &Limit) -> LoadLine {
-    if let Some(text) = missing_connections(document) {
-        return LoadLine { delivery: Delivery::Incomplete, text };
-    }
-    if let Some(text) = never_sent(document, limit) {
+    if let Some(text) = missing_connections(document).or_else(|| never_sent(document, limit)) {
         return LoadLine { delivery: Delivery::Incomplete, text };
     }
     if let Some(text) = late(document) {

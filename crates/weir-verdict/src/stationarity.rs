@@ -6,6 +6,7 @@ use weir_result::document::{
     TrendFigures,
 };
 use weir_result::quantile::rank_of;
+use weir_stats::{MonotonicTrend, Shift, Stationarity, Thirds};
 
 /// Computes all series that the document's slices have; none with too few slices.
 pub(crate) fn of_all(document: &Document) -> Vec<SeriesStationarity> {
@@ -42,28 +43,24 @@ fn of(series: SliceSeries, values: &[f64], starts_s: &[f64]) -> Option<SeriesSta
     if values.iter().all(|value| *value == 0.0) {
         return None;
     }
-    let found = weir_stats::Stationarity::of(values)?;
+    let found = Stationarity::of(values)?;
     let fired = [
         (Deviation::Trend, found.has_trend()),
         (Deviation::Drift, found.has_drift()),
         (Deviation::Shift, found.has_shift()),
         (Deviation::Correlated, found.is_correlated()),
     ];
+    let trend = |MonotonicTrend { z, slope, magnitude }| TrendFigures { z, slope, magnitude };
+    let thirds = |Thirds { p, difference }| ThirdsFigures { p, difference };
+    let shift = |Shift { index, p, magnitude }| {
+        let at_s = starts_s[index];
+        ShiftFigures { at_s, p, magnitude }
+    };
     Some(SeriesStationarity {
         series,
-        trend: found.trend.map(|weir_stats::MonotonicTrend { z, slope, magnitude }| TrendFigures {
-            z,
-            slope,
-            magnitude,
-        }),
-        thirds: found
-            .thirds
-            .map(|weir_stats::Thirds { p, difference }| ThirdsFigures { p, difference }),
-        shift: found.shift.map(|weir_stats::Shift { index, p, magnitude }| ShiftFigures {
-            at_s: starts_s[index],
-            p,
-            magnitude,
-        }),
+        trend: found.trend.map(trend),
+        thirds: found.thirds.map(thirds),
+        shift: found.shift.map(shift),
         lag1: found.lag1,
         lag1_limit: found.lag1_limit,
         fired: fired.into_iter().filter(|(_, has)| *has).map(|(change, _)| change).collect(),

@@ -65,7 +65,7 @@ fn document(seed: u64, job: &Job, mut parts: Vec<Measurements>) -> Value {
         usage.memory_max_bytes = 0;
     }
     let mut parts = DocumentParts::bare(job.plan.clone(), measurements);
-    parts.run.id = seed.to_string();
+    parts.given.run.id = seed.to_string();
     parts.script_file = Some("random.lua".to_owned());
     let document = weir_verdict::assemble(parts);
     match document {

@@ -15,12 +15,10 @@ pub enum Dialect {
     Wrk2,
 }
 
+/// As in specifications.
 impl fmt::Display for Dialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Dialect::Wrk => "wrk",
-            Dialect::Wrk2 => "wrk2",
-        })
+        self.serialize(f)
     }
 }
 

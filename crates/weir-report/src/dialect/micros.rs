@@ -3,7 +3,7 @@
 //! any unit.
 
 use weir_result::histogram::{bucket_of, highest_in, lowest_in};
-use weir_result::{Histogram, distinct_us, quantile};
+use weir_result::{Histogram, distinct_us, quantile, summed};
 
 /// Greatest value kept, in microseconds; greater ones count as this one.
 const HIGHEST_US: u64 = 86_400_000_000;
@@ -18,15 +18,9 @@ pub(super) struct Micros {
 impl Micros {
     /// Converts the values to microseconds, rounded up.
     pub(super) fn of(latency: &Histogram) -> Micros {
-        let mut buckets: Vec<(usize, u64)> = Vec::new();
-        for (us, count) in distinct_us(latency) {
-            let bucket = bucket_of(us.min(HIGHEST_US));
-            match buckets.last_mut() {
-                Some((last, known)) if *last == bucket => *known += count,
-                _ => buckets.push((bucket, count)),
-            }
-        }
-        Micros { buckets, count: latency.count() }
+        let values = distinct_us(latency).into_iter();
+        let buckets = values.map(|(us, count)| (bucket_of(us.min(HIGHEST_US)), count));
+        Micros { buckets: summed(buckets), count: latency.count() }
     }
 
     /// Number of values.

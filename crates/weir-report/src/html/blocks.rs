@@ -82,10 +82,7 @@ impl HtmlPage {
             let rows = table.rows.len();
             let _ = writeln!(self.text, "<details>\n<summary>All {rows} rules</summary>");
         }
-        let numbers = match table.kind {
-            TableKind::Latency | TableKind::Spectrum | TableKind::Metrics => " class=\"numbers\"",
-            TableKind::Histogram | TableKind::Rules | TableKind::Assertions => "",
-        };
+        let numbers = if table.kind.has_numbers() { " class=\"numbers\"" } else { "" };
         self.text += &format!(
             "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"table {}\">\n\
              <table{numbers}>\n",

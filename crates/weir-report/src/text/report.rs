@@ -11,8 +11,7 @@ use crate::view::{Block, Report, Tone};
 /// Writes the report. Fails with an error of `out`, or if a histogram cannot be decoded in a
 /// document that was never loaded nor assembled.
 pub fn write(document: &Document, options: &TextOptions, out: &mut dyn Write) -> io::Result<()> {
-    let report = Report::of(document, &options.detail());
-    render(&report, options, out)
+    render(&Report::of(document, &options.detail()), options, out)
 }
 
 /// Writes a report that was not made from a document. The details among the options are decided in

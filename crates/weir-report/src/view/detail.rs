@@ -1,7 +1,7 @@
 //! The parts of a run's report that only some readers want.
 
 /// Parts of a report that only some readers want.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Detail {
     /// True for a compact histogram of the latencies.
     pub histogram: bool,

@@ -3,9 +3,9 @@
 
 use std::borrow::Cow;
 
-use weir_result::document::{Metric, PercentileValue, Summary, UnsupportedPercentile};
-use weir_result::quantile::{Bound, Quantile, count_needed, has_beyond, is_supported, least_count};
-use weir_result::{Document, Histogram, Load};
+use weir_result::document::{Metric, PercentileValue, Summary};
+use weir_result::quantile::{Bound, Quantile, has_beyond, least_count};
+use weir_result::{Document, Load};
 use weir_text::setting::REQUESTS;
 use weir_text::units::{self, DurationColumn};
 
@@ -86,34 +86,9 @@ fn columns(document: &Document) -> Vec<TitledTimes<'_>> {
 fn bad_columns(document: &Document) -> Vec<TitledTimes<'static>> {
     let window_s = document.throughput.window_s;
     let time = |(title, metric): (&'static str, &Metric)| -> TitledTimes<'static> {
-        (title, Cow::Owned(summary_of(&metric.times.bad, window_s)))
+        (title, Cow::Owned(Summary::of_responses(&metric.times.bad, window_s)))
     };
     of_load(document).into_iter().map(time).collect()
-}
-
-/// Summarizes requests that the document has no summary of.
-fn summary_of(histogram: &Histogram, window_s: f64) -> Summary {
-    let count = histogram.count();
-    let listed = LINES.into_iter().chain([VERBOSE_LINE]);
-    let values = listed.clone().filter(|p| has_beyond(*p, count)).filter_map(|p| {
-        let value = PercentileValue::new(p, histogram.percentile(p)?, Bound::Exact);
-        Some(PercentileValue { imprecise: !is_supported(p, count), ..value })
-    });
-    let unsupported = listed.filter(|p| !is_supported(*p, count)).map(|p| {
-        let needed_samples = count_needed(p);
-        let needed_s = needed_samples as f64 * window_s / count.max(1) as f64;
-        UnsupportedPercentile { p, needed_samples, needed_s: (needed_s > 0.0).then_some(needed_s) }
-    });
-    Summary {
-        count,
-        min_ns: (count > 0).then_some(histogram.exact().min_ns),
-        max_ns: (count > 0).then_some(histogram.exact().max_ns),
-        mean_ns: histogram.mean_ns(),
-        stdev_ns: histogram.stdev_ns(),
-        mean_bound: Bound::Exact,
-        percentiles: values.collect(),
-        unsupported: unsupported.collect(),
-    }
 }
 
 /// A column of the table: a cell for each percentile, the greatest time and the mean.

@@ -49,6 +49,13 @@ pub struct Row {
     pub tone: Tone,
 }
 
+impl TableKind {
+    /// True if the cells are numbers, which are aligned at the right.
+    pub(crate) fn has_numbers(self) -> bool {
+        matches!(self, TableKind::Latency | TableKind::Spectrum | TableKind::Metrics)
+    }
+}
+
 impl Table {
     /// A table without a caption and a legend.
     pub fn new(

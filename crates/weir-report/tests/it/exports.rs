@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use serde_json::Value;
-use weir_report::{Exporter, Findings, TextOptions};
+use weir_report::{Exporter, Findings, Source, TextOptions};
 use weir_result::document::SeriesPhase;
 use weir_result::histogram::lowest_in;
 use weir_result::study::Answer;
@@ -142,7 +142,8 @@ fn the_interval_log_is_read_by_hdrhistogram() {
 fn a_verdict_is_a_test_that_passes_fails_or_is_skipped() {
     let junit = |comparison, undecided| {
         let mut out = Vec::new();
-        let findings = Findings::of_comparison(&comparison).failing_undecided(undecided);
+        let findings =
+            Findings::of(Source::Comparison(&comparison, None)).failing_undecided(undecided);
         let exporter = Exporter::named_of_findings("junit").expect("a format");
         exporter.write_findings(&findings, &TextOptions::default(), &mut out).expect("memory");
         String::from_utf8(out).expect("it is UTF-8")

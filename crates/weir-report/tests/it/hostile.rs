@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use weir_report::{EXPORTERS, Exporter, Findings, TextOptions};
+use weir_report::{EXPORTERS, Exporter, Findings, Source, TextOptions};
 use weir_result::document::{AssertionOutcome, CommandSection, Point, ServerSection};
 use weir_result::study::{HookRun, StudyResult};
 use weir_result::{Document, Note, Study};
@@ -180,11 +180,12 @@ fn no_text_is_more_than_text_in_any_format() {
 fn no_text_is_more_than_text_in_a_study() {
     let options = TextOptions::default();
     let clean = studies::ab("new");
-    let is_written = |exporter: &Exporter| exporter.check(&Findings::of_study(&clean)).is_ok();
+    let is_written =
+        |exporter: &Exporter| exporter.check(&Findings::of(Source::Study(&clean))).is_ok();
     for exporter in EXPORTERS.into_iter().filter(is_written) {
         let run = |text: &str| {
             let study = infected_study(clean.clone(), text);
-            let findings = Findings::of_study(&study);
+            let findings = Findings::of(Source::Study(&study));
             written(|out| exporter.write_findings(&findings, &options, out))
         };
         let plain = run("harmless");

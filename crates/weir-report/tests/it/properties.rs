@@ -119,8 +119,8 @@ impl Run {
         let fixture = self.rate.map_or_else(Fixture::closed_loop, Fixture::open_loop);
         let fixture = self.steps.into_iter().fold(fixture, add).with(|parts| {
             parts.measurements.interrupted = self.interrupted;
-            parts.plan.url = self.url.clone();
-            parts.preflight.as_mut().expect("there is one").server = Some(self.url);
+            parts.given.plan.url = self.url.clone();
+            parts.given.run.preflight.as_mut().expect("there is one").server = Some(self.url);
         });
         fixture.document()
     }

@@ -131,7 +131,8 @@ fn bounded() {
 
 #[test]
 fn inflated_and_failed_is_unknown() {
-    let fixture = inflated().timeouts(4_000, 2 * S).with(|parts| parts.plan.timeout_ns = 2 * S);
+    let fixture =
+        inflated().timeouts(4_000, 2 * S).with(|parts| parts.given.plan.timeout_ns = 2 * S);
     golden("unknown", &fixture.document(), &PLAIN);
 }
 
@@ -166,7 +167,7 @@ fn imprecise() {
     golden("imprecise_closed_loop", &closed, &PLAIN);
     assert_short(&closed);
     let counted = slow(Fixture::closed_loop().spread(9_970, MS, 2 * MS)).evidence();
-    let counted = counted.with(|parts| parts.plan.requests = Some(10_000)).document();
+    let counted = counted.with(|parts| parts.given.plan.requests = Some(10_000)).document();
     assert!(print(&counted, &PLAIN).contains("use `load.requests` "));
 }
 
@@ -262,7 +263,7 @@ fn timeouts_are_bounds() {
     let fixture = Fixture::open_loop(2_000)
         .spread(19_000, MS, 3 * MS)
         .timeouts(1_000, 2_000_300_000)
-        .with(|parts| parts.plan.timeout_ns = 2 * S);
+        .with(|parts| parts.given.plan.timeout_ns = 2 * S);
     golden("degraded", &fixture.document(), &PLAIN);
 }
 
@@ -279,14 +280,14 @@ fn black_hole() {
     let fixture = Fixture::open_loop(100)
         .timeouts(1_000, 2_000_300_000)
         .with(|parts| {
-            parts.plan.timeout_ns = 2 * S;
-            parts.preflight = None;
+            parts.given.plan.timeout_ns = 2 * S;
+            parts.given.run.preflight = None;
         })
         .note("preflight_timeout", "the preflight request got no response within 2 s");
     golden("black_hole", &fixture.document(), &PLAIN);
     let fixture = Fixture::closed_loop().timeouts(500, 2_000_300_000).with(|parts| {
-        parts.plan.timeout_ns = 2 * S;
-        parts.preflight = None;
+        parts.given.plan.timeout_ns = 2 * S;
+        parts.given.run.preflight = None;
     });
     golden("black_hole_closed_loop", &fixture.document(), &PLAIN);
 }
@@ -298,12 +299,12 @@ fn refused_port() {
         .never_sent(1_000, 10 * S)
         .open(0, 100)
         .failures(FailurePhase::Connect, refused, 1_300)
-        .with(|parts| parts.preflight = None);
+        .with(|parts| parts.given.run.preflight = None);
     golden("refused_port", &fixture.document(), &PLAIN);
     let fixture = Fixture::closed_loop()
         .open(0, 100)
         .failures(FailurePhase::Connect, refused, 1_300)
-        .with(|parts| parts.preflight = None);
+        .with(|parts| parts.given.run.preflight = None);
     golden("refused_port_closed_loop", &fixture.document(), &PLAIN);
 }
 
@@ -378,9 +379,9 @@ fn renewed_connections() {
 #[test]
 fn a_number_of_requests() {
     let fixture = Fixture::closed_loop().spread(50_000, 200_000, 900_000).with(|parts| {
-        parts.plan.requests = Some(50_000);
-        parts.plan.duration_ns = None;
-        parts.plan.warmup_ns = 0;
+        parts.given.plan.requests = Some(50_000);
+        parts.given.plan.duration_ns = None;
+        parts.given.plan.warmup_ns = 0;
         for worker in &mut parts.measurements.workers {
             worker.t0_ns = worker.start_ns;
             worker.t1_ns = worker.t0_ns + 2_500 * MS;
@@ -394,7 +395,7 @@ fn tiny_rate() {
     let rate = Rate { numerator: 1, denominator: 2 };
     let load = Load::OpenLoop { rate, arrivals: Arrivals::Poisson { seed: 42 } };
     let fixture = Fixture::new(load).spread(5, MS, 5 * MS).open(1, 1).with(|parts| {
-        parts.plan.threads = 1;
+        parts.given.plan.threads = 1;
     });
     golden("tiny_rate", &fixture.document(), &PLAIN);
 }
@@ -412,8 +413,9 @@ fn huge_numbers() {
         .open(1, u32::MAX)
         .failures(FailurePhase::Connect, FailureCause::Errno(9_999), u64::MAX >> 12)
         .with(|parts| {
-            parts.plan.url = format!("http://{}/{}?q=\u{1b}[31m", "a.".repeat(60), "x".repeat(90));
-            let preflight = parts.preflight.as_mut().expect("there is one");
+            parts.given.plan.url =
+                format!("http://{}/{}?q=\u{1b}[31m", "a.".repeat(60), "x".repeat(90));
+            let preflight = parts.given.run.preflight.as_mut().expect("there is one");
             preflight.server = Some("\u{1b}]0;title\u{7} 漢字 ".repeat(9));
         })
         .note("wide", &"漢字".repeat(60));
@@ -546,7 +548,7 @@ fn a_watched_server() {
     };
     let watched = |section| {
         let run = Fixture::closed_loop().spread(30_000, MS, 2 * MS);
-        run.with(|parts| parts.server = Some(section)).document()
+        run.with(|parts| parts.given.server = Some(section)).document()
     };
     golden("server", &watched(section(9_800)), &PLAIN);
     golden("server_differs", &watched(section(9_900)), &PLAIN);
@@ -595,7 +597,7 @@ fn http2() {
         let busy_ns = u128::from(985 * S);
         let capacity_ns = u128::from(1_000 * S);
         m.occupancy = Occupancy { integral_ns: busy_ns, sum_ns: busy_ns, capacity_ns };
-        parts.plan.stamps = StampChoice::Sample;
+        parts.given.plan.stamps = StampChoice::Sample;
     });
     golden("http2", &fixture.document(), &TextOptions { verbose: true, ..PLAIN });
 }

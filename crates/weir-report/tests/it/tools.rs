@@ -1,7 +1,7 @@
 //! Formats of other tools: k6, vegeta, Fortio, Bencher, github-action-benchmark, Prometheus.
 
 use serde_json::Value;
-use weir_report::{Exporter, Findings, TextOptions};
+use weir_report::{Exporter, Findings, Source, TextOptions};
 use weir_result::{Document, ErrorKind};
 use weir_verdict::Assertion;
 
@@ -217,7 +217,7 @@ fn intervals_are_those_of_the_run() {
 #[test]
 fn repeated_runs_are_tracked_by_their_means() {
     let study = studies::repeat();
-    let findings = Findings::of_study(&study);
+    let findings = Findings::of(Source::Study(&study));
     let write = |name: &str, findings: &Findings<'_>| {
         let mut out = Vec::new();
         let exporter = Exporter::named(name).expect("a format");
@@ -234,6 +234,7 @@ fn repeated_runs_are_tracked_by_their_means() {
     let extra = entries[0]["extra"].as_str().expect("a text");
     assert!(extra.starts_with("mean of 3 runs, worst grade: "), "{extra}");
     let sweep = studies::sweep();
-    let error = write("bencher", &Findings::of_study(&sweep)).expect_err("it is no repetition");
+    let error =
+        write("bencher", &Findings::of(Source::Study(&sweep))).expect_err("it is no repetition");
     assert_eq!(error.to_string(), "bencher is for single runs and for weir repeat");
 }

@@ -19,6 +19,11 @@ merged! {
 }
 
 impl ByOutcome {
+    /// Returns the histogram of each class: `ok`, `bad`, `failed_at`, `censored`.
+    pub(crate) fn by_class(&self) -> [&Histogram; 4] {
+        [&self.ok, &self.bad, &self.failed_at, &self.censored]
+    }
+
     /// Adds another distribution, class by class.
     pub fn add(&mut self, other: &ByOutcome) {
         self.merge(other);

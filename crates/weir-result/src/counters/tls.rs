@@ -107,17 +107,11 @@ impl TlsCounts {
 
 /// Adds handshakes with the same parameters, and keeps the most frequent first.
 fn add_parameters(mine: &mut Vec<TlsParameters>, theirs: &[TlsParameters]) {
-    let facts = |of: &TlsParameters| {
-        (of.version.clone(), of.cipher.clone(), of.group.clone(), of.alpn.clone())
-    };
+    fn facts(of: &TlsParameters) -> impl Ord {
+        (&of.version, &of.cipher, &of.group, &of.alpn)
+    }
     for other in theirs {
-        let is_same = |known: &&mut TlsParameters| {
-            known.version == other.version
-                && known.cipher == other.cipher
-                && known.group == other.group
-                && known.alpn == other.alpn
-        };
-        match mine.iter_mut().find(is_same) {
+        match mine.iter_mut().find(|known| facts(known) == facts(other)) {
             Some(known) => known.handshakes = known.handshakes.saturating_add(other.handshakes),
             None => mine.push(other.clone()),
         }

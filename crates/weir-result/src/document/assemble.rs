@@ -1,16 +1,13 @@
 //! Construction of a document: from the engine's measurements, or from several documents' records.
 //! Every derived number is derived here and in the sections' own `of`, nowhere else.
 
-use std::collections::BTreeMap;
-
 use super::check::check;
 use super::coverage::Coverage;
 use super::recorded::Recorded;
 use super::{
-    Accounting, BrokenInvariant, ClientUsage, ConnectionsSection, DeparturesSection, Document,
-    Environment, Input, Latency, NetworkSection, Note, OccupancySection, Preflight, Probed,
-    ProveClientSection, Run, SCHEMA_VERSION, ScriptSection, SelfcheckSection, SeriesEntry,
-    ServerSection, SliceEntry, StampsSection, Throughput, TlsSection, Tool, Unjudged, Verdict,
+    Accounting, BrokenInvariant, ConnectionsSection, DeparturesSection, Document, Environment,
+    Latency, NetworkSection, OccupancySection, Probed, Run, SCHEMA_VERSION, ScriptSection,
+    SeriesEntry, SliceEntry, StampsSection, Throughput, TlsSection, Tool, Unjudged, Verdict,
     WitnessSection,
 };
 use crate::counters::ByOutcome;
@@ -21,16 +18,12 @@ use crate::plan::{Load, Part, Plan};
 /// Parts that a document is made of.
 #[derive(Clone, Debug, Default)]
 pub struct DocumentParts {
-    /// Plan of the run.
-    pub plan: Plan,
+    /// Sections that do not follow from the measurements: the plan, the machine, the run, trials
+    /// beside it, the server as it was watched, and notes. All others, and what the run's section
+    /// says about its part and its end, are derived.
+    pub given: Document,
     /// Measurements, over all workers.
     pub measurements: Measurements,
-    /// Machine and program of the run.
-    pub environment: Environment,
-    /// Identity of the run.
-    pub run: RunParts,
-    /// Response of the URL before the load, if a preflight was sent.
-    pub preflight: Option<Preflight>,
     /// Requests put on the wire by the preflight, redirects and retries included.
     pub preflight_sent: u64,
     /// Of them: requests that the peer returned without processing them.
@@ -42,89 +35,44 @@ pub struct DocumentParts {
     /// The script's file as the user named it, if there was one; in the document only beside the
     /// script's usage.
     pub script_file: Option<String>,
-    /// CPU time and memory that weir used.
-    pub client: ClientUsage,
     /// Health of this machine in the window, if it was watched.
     pub health: Option<ClientHealth>,
     /// Measurements of the probe thread, if there was one: its own plan is not the load's.
     pub witness: Option<Measurements>,
-    /// Short runs beside the run, to judge the client.
-    pub trials: Trials,
-    /// The server as it was watched, if it was.
-    pub server: Option<ServerSection>,
-    /// Notes attached to the finished run.
-    pub notes: Vec<Note>,
 }
 
 impl DocumentParts {
     /// Returns the parts of a run with nothing but a plan and measurements, such as a run in
     /// virtual time.
     pub fn bare(plan: Plan, measurements: Measurements) -> DocumentParts {
-        let run = RunParts {
+        let run = Run {
             id: "bare".to_owned(),
             epoch: "2000-01-01T00:00:00Z".to_owned(),
             epoch_unix_ns: 946_684_800_000_000_000,
-            ..RunParts::default()
+            ..Run::default()
         };
         let environment = Environment::unknown("0", plan.io);
-        DocumentParts { plan, measurements, environment, run, ..DocumentParts::default() }
+        let given = Document { plan, environment, run, ..Document::default() };
+        DocumentParts { given, measurements, ..DocumentParts::default() }
     }
-}
-
-/// Short runs beside the run, to judge its client.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Trials {
-    /// The noise floor.
-    pub selfcheck: Option<SelfcheckSection>,
-    /// The same load with one more thread.
-    pub prove_client: Option<ProveClientSection>,
-}
-
-/// Identity of a run.
-#[derive(Clone, Debug, Default)]
-pub struct RunParts {
-    /// Identifier of the run.
-    pub id: String,
-    /// Wall-clock time of the epoch, RFC 3339.
-    pub epoch: String,
-    /// Wall-clock time of the epoch in nanoseconds since 1970, UTC.
-    pub epoch_unix_ns: u64,
-    /// The command line, word by word.
-    pub command: Option<Vec<String>>,
-    /// Specification of the run, without secrets.
-    pub spec: Option<serde_json::Value>,
-    /// Files that the run read.
-    pub inputs: Vec<Input>,
-    /// Facts about the run that the user gave, by name.
-    pub annotations: BTreeMap<String, String>,
-    /// SHA-256 of the plan, if it was computed.
-    pub plan_sha256: Option<String>,
 }
 
 impl Unjudged {
     /// Assembles the document of these parts. The error names numbers that do not add up.
     pub fn assemble(parts: DocumentParts) -> Result<Unjudged, BrokenInvariant> {
+        let given = parts.given;
         let run = Run {
-            id: parts.run.id,
-            epoch: parts.run.epoch,
-            epoch_unix_ns: parts.run.epoch_unix_ns,
-            part: parts.plan.part.map_or(1, Part::index),
-            parts: parts.plan.part.map_or(1, Part::count),
+            part: given.plan.part.map_or(1, Part::index),
+            parts: given.plan.part.map_or(1, Part::count),
             interrupted: parts.measurements.interrupted,
             unsettled: parts.measurements.is_unsettled,
-            command: parts.run.command,
-            spec: parts.run.spec,
-            inputs: parts.run.inputs,
-            annotations: parts.run.annotations,
-            plan_sha256: parts.run.plan_sha256,
-            preflight: parts.preflight,
-            client: parts.client,
+            ..given.run
         };
         let tool =
-            Tool { name: "weir".to_owned(), version: parts.environment.weir_version.clone() };
+            Tool { name: "weir".to_owned(), version: given.environment.weir_version.clone() };
         let mut measurements = parts.measurements;
         measurements.sent.returned += parts.preflight_returned;
-        if parts.plan.load == Load::ClosedLoop {
+        if given.plan.load == Load::ClosedLoop {
             keep_both_times(&mut measurements);
         }
         let recorded = Recorded {
@@ -135,18 +83,7 @@ impl Unjudged {
             witness: parts.witness,
             ..Recorded::of(measurements, run.part, parts.preflight_sent)
         };
-        let given = Document {
-            tool,
-            run,
-            plan: parts.plan,
-            environment: parts.environment,
-            selfcheck: parts.trials.selfcheck,
-            prove_client: parts.trials.prove_client,
-            server: parts.server,
-            notes: parts.notes,
-            ..Document::default()
-        };
-        derive(given, &recorded)
+        derive(Document { tool, run, ..given }, &recorded)
     }
 }
 
@@ -170,7 +107,7 @@ pub(super) fn derive(given: Document, recorded: &Recorded) -> Result<Unjudged, B
     let series = measurements.intervals.iter();
     let witness = recorded.witness.as_ref();
     let window_ns = (throughput.window_s * 1e9).round() as u64;
-    Ok(Unjudged::new(Document {
+    Ok(Unjudged(Document {
         schema_version: SCHEMA_VERSION,
         verdict: Verdict::default(),
         phases: recorded.phases.clone(),

@@ -17,12 +17,10 @@ pub enum AssertionOutcome {
     Fail,
 }
 
+/// As in the document.
 impl fmt::Display for AssertionOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            AssertionOutcome::Pass => "pass",
-            AssertionOutcome::Fail => "fail",
-        })
+        self.serialize(f)
     }
 }
 

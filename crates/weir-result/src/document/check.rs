@@ -124,11 +124,8 @@ fn check_sum(what: &str, histogram: &Histogram) -> Result<(), BrokenInvariant> {
     if exact.clipped > 0 || middles.abs_diff(sum) <= sum / 1000 + u128::from(exact.count) {
         return Ok(());
     }
-    Err(BrokenInvariant {
-        what: format!("{what}: the sum over its buckets and the exact sum, in ns"),
-        left: middles.to_string(),
-        right: sum.to_string(),
-    })
+    let what = format!("{what}: the sum over its buckets and the exact sum, in ns");
+    Err(broken(&what, middles.to_string(), sum.to_string()))
 }
 
 /// Checks that intervals follow each other: merging finds other parts' intervals by their start.

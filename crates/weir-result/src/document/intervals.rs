@@ -17,10 +17,10 @@ pub(super) struct Intervals {
     /// In the order of [`PERCENTILES`], the greatest excluded; empty if there are no slices, or
     /// only one has requests.
     known: Vec<Interval>,
-    /// True if slices are kept of the time.
-    is_sliced: bool,
-    /// Requests of this column per second of the window.
-    rate_rps: Option<f64>,
+    /// True if the document lists what the percentiles of the time need.
+    pub(super) lists_needs: bool,
+    /// Requests of this column per second of the window, if both are known.
+    pub(super) rate_rps: Option<f64>,
 }
 
 /// Interval of one percentile, computed from slices.
@@ -56,11 +56,6 @@ pub(super) enum Selection {
 }
 
 impl Intervals {
-    /// Creates the intervals of a time that no slices are kept of.
-    pub(super) fn none() -> Intervals {
-        Intervals::default()
-    }
-
     /// Computes the intervals of the time that slices hold. `window_s` is the window's length in
     /// seconds, 0 if unknown.
     pub(super) fn of_slices(
@@ -69,16 +64,24 @@ impl Intervals {
         column: Selection,
         window_s: f64,
     ) -> Intervals {
-        let whole = Whole::of(by_outcome, column);
+        let whole = match column {
+            Selection::Ok => AllOutcomes::of_ok(&by_outcome.ok),
+            Selection::All => AllOutcomes::of(by_outcome),
+        };
         let parts: Vec<SliceColumn> =
             slices.iter().map(|slice| SliceColumn::of(slice, column)).collect();
         let listed = PERCENTILES.into_iter().filter(|p| *p < 100.0);
-        let count = whole.all.count();
         Intervals {
-            known: listed.map_while(|p| whole.interval(p, &parts)).collect(),
-            is_sliced: true,
-            rate_rps: (window_s > 0.0 && count > 0).then(|| count as f64 / window_s),
+            known: listed.map_while(|p| Interval::of(&whole, p, &parts)).collect(),
+            ..Intervals::of_rate(whole.count(), window_s)
         }
+    }
+
+    /// Creates the intervals of a time that no slices are kept of, but whose percentiles' needs are
+    /// listed: of `count` requests in a window of `window_s` seconds.
+    pub(super) fn of_rate(count: u64, window_s: f64) -> Intervals {
+        let rate_rps = (window_s > 0.0 && count > 0).then(|| count as f64 / window_s);
+        Intervals { known: Vec::new(), lists_needs: true, rate_rps }
     }
 
     /// Returns the support alone, for another time of the same requests.
@@ -110,48 +113,25 @@ impl Intervals {
     pub(super) fn needed(&self, p: f64) -> u64 {
         self.of(p).map_or_else(|| count_needed(p), |interval| interval.needed)
     }
-
-    /// True if slices are kept of the time.
-    pub(super) fn is_sliced(&self) -> bool {
-        self.is_sliced
-    }
-
-    /// Requests per second of the window, if both are known.
-    pub(super) fn rate_rps(&self) -> Option<f64> {
-        self.rate_rps
-    }
 }
 
-/// The column over the whole window.
-struct Whole<'h> {
-    all: AllOutcomes<'h>,
-}
-
-impl<'h> Whole<'h> {
-    fn of(by_outcome: &'h ByOutcome, column: Selection) -> Whole<'h> {
-        let all = match column {
-            Selection::Ok => AllOutcomes::of_ok(&by_outcome.ok),
-            Selection::All => AllOutcomes::of(by_outcome),
-        };
-        Whole { all }
-    }
-
-    /// Computes the interval of percentile `p`, in percent; `None` if fewer than two parts have
-    /// requests.
-    fn interval(&self, p: f64, parts: &[SliceColumn]) -> Option<Interval> {
+impl Interval {
+    /// Computes the interval of percentile `p`, in percent, of the column over the whole window;
+    /// `None` if fewer than two parts have requests.
+    fn of(whole: &AllOutcomes<'_>, p: f64, parts: &[SliceColumn]) -> Option<Interval> {
         let tails_at = |p: f64| {
-            let bucket = self.all.bucket_of_percentile(p)?;
+            let bucket = whole.bucket_of_percentile(p)?;
             Some(tails(bucket, 1.0 - p / 100.0, parts))
         };
         let guard = guard_of(p / 100.0).and_then(|guard| tails_at(100.0 * guard));
         let interval = percentile_interval(p / 100.0, &tails_at(p)?, guard.as_deref())?;
-        let count = self.all.count();
+        let count = whole.count();
         // Ranks are rounded outwards.
         let low = (interval.low_p * count as f64).floor() as u64;
         let high = interval.high_p.map(|high_p| (high_p * count as f64).ceil() as u64);
-        let low_ns = self.all.least_at_rank(low.clamp(1, count))?;
+        let low_ns = whole.least_at_rank(low.clamp(1, count))?;
         // A rank that falls on a failure has no upper limit: its full duration is unknown.
-        let high = high.and_then(|rank| self.all.value_at_rank(rank.clamp(1, count)));
+        let high = high.and_then(|rank| whole.value_at_rank(rank.clamp(1, count)));
         let high_ns = high.filter(|high| high.bound == Bound::Exact).map(|high| high.ns);
         Some(Interval {
             p,
@@ -298,6 +278,6 @@ mod tests {
         let intervals = Intervals::of_slices(&whole, &slices, Selection::Ok, 10.0);
         assert!(intervals.of(50.0).is_none());
         assert!(intervals.support(90.0, 100) && !intervals.support(95.0, 100));
-        assert_eq!((intervals.needed(99.0), intervals.rate_rps()), (1_000, Some(10.0)));
+        assert_eq!((intervals.needed(99.0), intervals.rate_rps), (1_000, Some(10.0)));
     }
 }

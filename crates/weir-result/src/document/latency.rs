@@ -163,7 +163,7 @@ impl Classes for Histogram {
 
 impl Classes for ByOutcome {
     fn classes(&self) -> Vec<&Histogram> {
-        vec![&self.ok, &self.bad, &self.failed_at, &self.censored]
+        self.by_class().into()
     }
 }
 
@@ -178,7 +178,7 @@ trait StoredTimes<T>: Sized {
 
 impl StoredTimes<ByOutcome> for Metric {
     fn store(times: &ByOutcome) -> Metric {
-        Metric::of(times, &Intervals::none(), &Intervals::none())
+        Metric::of(times, &Intervals::default(), &Intervals::default())
     }
 
     fn restore(&self, _place: &str) -> Result<ByOutcome, String> {
@@ -218,7 +218,7 @@ impl Metric {
     /// Creates the metric of a time that only `ok` requests have, or that belongs to no request.
     pub(super) fn of_one(histogram: &Histogram) -> Metric {
         let by_outcome = ByOutcome { ok: histogram.clone(), ..ByOutcome::default() };
-        Metric::of(&by_outcome, &Intervals::none(), &Intervals::none())
+        Metric::of(&by_outcome, &Intervals::default(), &Intervals::default())
     }
 
     /// Returns the histogram of a time that has one class alone. `place` is its name in errors.
@@ -309,26 +309,20 @@ struct ExactByOutcome {
 impl From<Metric> for StoredMetric {
     fn from(metric: Metric) -> StoredMetric {
         let at = |p| metric.headline().percentile(p).map(|value| value.ns);
+        let classes = metric.times.by_class();
         let text = |times: &Histogram| (!times.is_empty()).then(|| times.to_text());
-        let ByOutcome { ok, bad, failed_at, censored } = &metric.times;
+        let [ok, bad, failed_at, censored] = classes.map(text);
+        let histograms = HistogramTexts { ok, bad, failed_at, censored };
+        let [ok, bad, failed_at, censored] = classes.map(|times| times.exact().known());
+        let exact = ExactByOutcome { ok, bad, failed_at, censored };
         StoredMetric {
             p50_ns: at(50.0),
             p90_ns: at(90.0),
             p99_ns: at(99.0),
             p99_9_ns: at(99.9),
             max_ns: metric.headline().max_ns,
-            histograms: HistogramTexts {
-                ok: text(ok),
-                bad: text(bad),
-                failed_at: text(failed_at),
-                censored: text(censored),
-            },
-            exact: ExactByOutcome {
-                ok: ok.exact().known(),
-                bad: bad.exact().known(),
-                failed_at: failed_at.exact().known(),
-                censored: censored.exact().known(),
-            },
+            histograms,
+            exact,
             ok: metric.ok,
             all: metric.all,
         }

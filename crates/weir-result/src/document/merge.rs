@@ -145,7 +145,7 @@ impl Unjudged {
             ..Document::default()
         };
         let merged = derive(given, &recorded)?;
-        check_overlap(merged.document())?;
+        check_overlap(&merged.0)?;
         Ok(merged)
     }
 }

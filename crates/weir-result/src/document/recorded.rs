@@ -14,6 +14,7 @@ use crate::connection_failure::{ConnectionFailure, add_failures};
 use crate::counters::{DestinationCounts, Outcomes, ScriptUsage, Sent, TlsCounts, Window};
 use crate::evidence::ClientHealth;
 use crate::measurements::Measurements;
+use crate::shape::each;
 
 /// All records of one or several parts of a run.
 #[derive(Clone, Debug, Default)]
@@ -160,13 +161,4 @@ fn or_default<S, T: Default>(
     convert: impl Fn(&S) -> Result<T, String>,
 ) -> Result<T, String> {
     section.as_ref().map_or_else(|| Ok(T::default()), convert)
-}
-
-fn each<E, T>(
-    name: &str,
-    entries: &[E],
-    convert: impl Fn(&E) -> Result<T, String>,
-) -> Result<Vec<T>, String> {
-    let number = |(index, entry)| convert(entry).map_err(|why| format!("{name}[{index}]: {why}"));
-    entries.iter().enumerate().map(number).collect()
 }

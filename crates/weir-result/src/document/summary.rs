@@ -121,27 +121,30 @@ impl PercentileValue {
 
 impl Summary {
     pub(super) fn of_ok(ok: &Histogram, intervals: &Intervals) -> Summary {
-        let value = |p| ok.percentile(p).map(|ns| Quantile { ns, bound: Bound::Exact });
-        let count = ok.count();
-        Summary {
-            count,
-            min_ns: (count > 0).then_some(ok.exact().min_ns),
-            max_ns: (count > 0).then_some(ok.exact().max_ns),
-            mean_ns: ok.mean_ns(),
-            stdev_ns: ok.stdev_ns(),
-            mean_bound: Bound::Exact,
-            percentiles: percentiles(count, intervals, value),
-            unsupported: unsupported(count, intervals),
-        }
+        Summary::of(&AllOutcomes::of_ok(ok), ok, intervals)
     }
 
     pub(super) fn of_all(by_outcome: &ByOutcome, intervals: &Intervals) -> Summary {
-        let all = AllOutcomes::of(by_outcome);
         let mut answered = by_outcome.ok.clone();
         answered.add(&by_outcome.bad);
-        // The maximum is exact beside the buckets, and so is its bound.
-        let value = |p| if p == 100.0 { all.max() } else { all.percentile(p) };
+        Summary::of(&AllOutcomes::of(by_outcome), &answered, intervals)
+    }
+
+    /// Summarizes the times of responses that the document has no summary of, without intervals.
+    /// `window_s` is the length of their window in seconds, 0 if unknown.
+    pub fn of_responses(times: &Histogram, window_s: f64) -> Summary {
+        Summary::of_ok(times, &Intervals::of_rate(times.count(), window_s))
+    }
+
+    /// Summarizes requests, those of `answered` with a response.
+    fn of(all: &AllOutcomes<'_>, answered: &Histogram, intervals: &Intervals) -> Summary {
         let count = all.count();
+        let listed = PERCENTILES.into_iter().filter(|p| has_beyond(*p, count));
+        let percentiles = listed.filter_map(|p| {
+            // The maximum is exact beside the buckets, and so is its bound.
+            let value = if p == 100.0 { all.max() } else { all.percentile(p) };
+            Some(PercentileValue::of(p, count, value?, intervals.of(p)))
+        });
         Summary {
             count,
             min_ns: (!answered.is_empty()).then_some(answered.exact().min_ns),
@@ -149,7 +152,7 @@ impl Summary {
             mean_ns: answered.mean_ns(),
             stdev_ns: answered.stdev_ns(),
             mean_bound: Bound::Exact,
-            percentiles: percentiles(count, intervals, value),
+            percentiles: percentiles.collect(),
             unsupported: unsupported(count, intervals),
         }
     }
@@ -160,27 +163,15 @@ impl Summary {
     }
 }
 
-/// Lists the percentiles beyond which at least one value lies, and the maximum.
-fn percentiles(
-    count: u64,
-    intervals: &Intervals,
-    value: impl Fn(f64) -> Option<Quantile>,
-) -> Vec<PercentileValue> {
-    let listed = PERCENTILES.into_iter().filter(|p| has_beyond(*p, count));
-    listed
-        .filter_map(|p| value(p).map(|value| PercentileValue::of(p, count, value, intervals.of(p))))
-        .collect()
-}
-
 fn unsupported(count: u64, intervals: &Intervals) -> Vec<UnsupportedPercentile> {
-    if count == 0 || !intervals.is_sliced() {
+    if count == 0 || !intervals.lists_needs {
         return Vec::new();
     }
     let lacking = WANTED.into_iter().filter(|p| !intervals.support(*p, count));
     lacking
         .map(|p| {
             let needed_samples = intervals.needed(p);
-            let needed_s = intervals.rate_rps().map(|rate| needed_samples as f64 / rate);
+            let needed_s = intervals.rate_rps.map(|rate| needed_samples as f64 / rate);
             UnsupportedPercentile { p, needed_samples, needed_s }
         })
         .collect()

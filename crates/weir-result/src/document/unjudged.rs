@@ -5,17 +5,9 @@ use super::content::Document;
 /// A document without stationarity, with exact numbers and an empty verdict. weir-verdict judges
 /// it; nothing else should print or write it.
 #[derive(Clone, Debug)]
-pub struct Unjudged(Document);
+pub struct Unjudged(pub(super) Document);
 
 impl Unjudged {
-    pub(super) fn new(document: Document) -> Unjudged {
-        Unjudged(document)
-    }
-
-    pub(super) fn document(&self) -> &Document {
-        &self.0
-    }
-
     /// Returns the document, for the judge.
     pub fn into_document(self) -> Document {
         self.0

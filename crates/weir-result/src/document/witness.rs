@@ -9,6 +9,7 @@ use super::latency::Metric;
 use crate::counters::ByOutcome;
 use crate::histogram::Histogram;
 use crate::measurements::Measurements;
+use crate::shape::each;
 
 /// Probe thread: its measurements, compared with the load's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -86,10 +87,7 @@ impl WitnessSection {
         witness.connections.requested = self.connections;
         witness.sent.measured = self.sent;
         witness.service_time.ok = self.service.alone("witness.service")?;
-        for (index, slice) in self.slices.iter().enumerate() {
-            let slice = slice.to_slice();
-            witness.slices.push(slice.map_err(|why| format!("witness.slices[{index}]: {why}"))?);
-        }
+        witness.slices = each("witness.slices", &self.slices, SliceEntry::to_slice)?;
         Ok(witness)
     }
 }

@@ -24,9 +24,4 @@ impl SuccessRule {
     pub fn accepts(self, status: u16) -> bool {
         (self.status_min..=self.status_max).contains(&status)
     }
-
-    /// True if this is the rule of a plan that sets none.
-    pub fn is_default(&self) -> bool {
-        *self == SuccessRule::default()
-    }
 }

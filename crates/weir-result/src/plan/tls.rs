@@ -31,13 +31,6 @@ pub struct TlsPlan {
     pub client_certificate: bool,
 }
 
-impl TlsPlan {
-    /// True if this is the default.
-    pub fn is_plain(&self) -> bool {
-        *self == TlsPlan::default()
-    }
-}
-
 /// A version of TLS, ordered by age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -58,10 +51,7 @@ impl TlsVersion {
 /// The number alone: `1.2`.
 impl fmt::Display for TlsVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            TlsVersion::Tls12 => "1.2",
-            TlsVersion::Tls13 => "1.3",
-        })
+        self.serialize(f)
     }
 }
 

@@ -2,8 +2,7 @@
 
 use weir_engine::Job;
 use weir_io::Nanos;
-use weir_result::document::Trials;
-use weir_result::{Measurements, Note};
+use weir_result::{Document, Measurements, Note};
 use weir_text::setting::{START_AT, TLS_RESUME};
 use weir_text::units;
 
@@ -19,12 +18,16 @@ pub(crate) fn remarks(job: &Job, outcome: &LoadOutcome, has_preflight: bool) -> 
     let mut notes: Vec<Note> = gave_up(job, outcome).into_iter().collect();
     notes.extend(script::notes(plan, measurements, !outcome.failures.is_empty()));
     notes.extend(mostly_errors(outcome, has_preflight));
-    notes.extend(connections::out_of_ports(plan, measurements));
-    notes.extend(connections::short_lifetime(plan, measurements));
-    notes.extend(connections::crowding(plan, usable_cpus().len(), measurements));
-    notes.extend(of_trials(outcome.parts.trials));
-    notes.extend(started_late(job, measurements));
-    notes.extend(not_resumed(measurements));
+    notes.extend(connections::out_of_ports(&job.plan, &outcome.parts.measurements));
+    notes.extend(connections::short_lifetime(&job.plan, &outcome.parts.measurements));
+    notes.extend(connections::crowding(
+        &job.plan,
+        usable_cpus().len(),
+        &outcome.parts.measurements,
+    ));
+    notes.extend(of_trials(&outcome.parts.given));
+    notes.extend(started_late(job, &outcome.parts.measurements));
+    notes.extend(not_resumed(&outcome.parts.measurements));
     for failure in &outcome.failures {
         notes.push(Note::new("script_failed", script::describe(failure)));
     }
@@ -32,9 +35,9 @@ pub(crate) fn remarks(job: &Job, outcome: &LoadOutcome, has_preflight: bool) -> 
 }
 
 /// Notes on the short runs beside the load.
-fn of_trials(trials: Trials) -> impl Iterator<Item = Note> {
-    let floor = trials.selfcheck.map(|floor| selfcheck::describe(&floor));
-    let proof = trials.prove_client.map(|proof| prove_client::describe(&proof));
+fn of_trials(given: &Document) -> impl Iterator<Item = Note> {
+    let floor = given.selfcheck.map(|floor| selfcheck::describe(&floor));
+    let proof = given.prove_client.map(|proof| prove_client::describe(&proof));
     let floor = floor.map(|text| Note::new("noise_floor", text));
     floor.into_iter().chain(proof.map(|text| Note::new("prove_client", text)))
 }

@@ -109,16 +109,12 @@ pub(crate) fn carry_out(
     failures.splice(..0, control.script_failure());
     let signal = interrupts.received();
     let is_interrupted = finished.measurements.interrupted;
+    let client = usage_since(cpu_before);
+    let network = NetworkSection::of(&finished.measurements.tcp, round_trips);
+    let mut parts = DocumentParts::bare(job.plan.clone(), finished.measurements);
+    parts.given.run.client = client;
     Ok(LoadOutcome {
-        parts: DocumentParts {
-            network: NetworkSection::of(
-                &finished.measurements.tcp,
-                round_trips.unwrap_or_default(),
-            ),
-            health,
-            client: usage_since(cpu_before),
-            ..DocumentParts::bare(job.plan.clone(), finished.measurements)
-        },
+        parts: DocumentParts { network, health: seen.map(|seen| seen.health), ..parts },
         signal: signal.filter(|_| is_interrupted),
         is_drain_cut: signal.is_some() && !is_interrupted && failures.is_empty(),
         is_unconnected: control.is_unconnected(),

@@ -83,10 +83,7 @@ pub fn parse_duration_ns(text: &str) -> Result<u64, ParseError> {
             break;
         }
     }
-    match u64::try_from(total) {
-        Ok(ns) => Ok(ns),
-        Err(_) => DURATION.refuse(text, "it is longer than 584 years"),
-    }
+    u64::try_from(total).or_else(|_| DURATION.refuse(text, "it is longer than 584 years"))
 }
 
 /// The reason that a duration has a wrong unit.
@@ -107,10 +104,7 @@ fn unknown_unit(unit: &str) -> String {
 /// Parses a count: `10000`, `10,000`, `10k`, `1.5M`, `1G`. Refuses fractions.
 pub fn parse_count(text: &str) -> Result<u64, ParseError> {
     let (number, suffix) = split_number(text.trim(), text, &COUNT)?;
-    let Some(scale) = si_scale(suffix.trim_start()) else {
-        return COUNT.refuse(text, format!("there is no suffix '{}'", suffix.trim()));
-    };
-    whole(number.times(scale), text, &COUNT)
+    whole(number.times(si_scale(suffix, text, &COUNT)?), text, &COUNT)
 }
 
 /// Parses a size in bytes: `4096`, `64k` (64,000), `4Ki` (4,096), each with or without a final `B`.
@@ -121,7 +115,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, ParseError> {
     let scale = match unit.strip_suffix(['i', 'I']) {
         Some("") => None,
         Some(prefix) => si_power(prefix).map(|power| 1_u128 << (10 * power)),
-        None => si_scale(unit),
+        None => si_power(unit).map(|power| 1000_u128.pow(power)),
     };
     let Some(scale) = scale else {
         return BYTES.refuse(text, format!("there is no unit '{suffix}'"));
@@ -152,10 +146,7 @@ pub fn parse_number(text: &str) -> Result<f64, ParseError> {
         None => (1.0, trimmed),
     };
     let (number, suffix) = split_number(digits, text, &NUMBER)?;
-    match si_scale(suffix.trim()) {
-        Some(scale) => Ok(sign * number.nearest() * scale as f64),
-        None => NUMBER.refuse(text, format!("there is no suffix '{}'", suffix.trim())),
-    }
+    Ok(sign * number.nearest() * si_scale(suffix, text, &NUMBER)? as f64)
 }
 
 /// Parses a rate, exactly: `20k`, `0.5`, `100/s`, `6000/m`, `1/3s`, `1 per 3 s`; per second by
@@ -165,9 +156,7 @@ pub fn parse_rate(text: &str) -> Result<(u64, u64), ParseError> {
     let split = text.split_once('/').or_else(|| text.split_once(" per "));
     let (amount, period) = split.unwrap_or((text, "s"));
     let (number, suffix) = split_number(amount.trim(), text, &RATE)?;
-    let Some(scale) = si_scale(suffix.trim()) else {
-        return RATE.refuse(text, format!("there is no suffix '{}'", suffix.trim()));
-    };
+    let scale = si_scale(suffix, text, &RATE)?;
     let period = period.trim();
     let one = if period.starts_with(char::is_alphabetic) { "1" } else { "" };
     let period_ns = match parse_duration_ns(&format!("{one}{period}")) {
@@ -200,10 +189,8 @@ fn reduced_rate(
     }
     let (numerator, denominator) = reduced(numerator, denominator);
     let term = |term: u128| u64::try_from(term).ok().filter(|term| *term <= RATE_TERM_MAX);
-    match term(numerator).zip(term(denominator)) {
-        Some(rate) => Ok(rate),
-        None => RATE.refuse(text, "it has too many digits"),
-    }
+    let terms = term(numerator).zip(term(denominator));
+    terms.map_or_else(|| RATE.refuse(text, "it has too many digits"), Ok)
 }
 
 /// A decimal number: `digits / 10^fraction_digits`.
@@ -272,13 +259,19 @@ fn whole(product: Option<u128>, text: &str, kind: &Kind) -> Result<u64, ParseErr
     }
 }
 
-fn si_scale(suffix: &str) -> Option<u128> {
-    if suffix.is_empty() { Some(1) } else { si_power(suffix).map(|power| 1000_u128.pow(power)) }
+/// Returns the number that a suffix after a number stands for; 1 without one.
+fn si_scale(suffix: &str, text: &str, kind: &Kind) -> Result<u128, ParseError> {
+    let suffix = suffix.trim();
+    match si_power(suffix) {
+        Some(power) => Ok(1000_u128.pow(power)),
+        None => kind.refuse(text, format!("there is no suffix '{suffix}'")),
+    }
 }
 
 /// Ignores case, as wrk does: a count has no thousandths.
 fn si_power(prefix: &str) -> Option<u32> {
     match prefix {
+        "" => Some(0),
         "k" | "K" => Some(1),
         "m" | "M" => Some(2),
         "g" | "G" => Some(3),

@@ -77,14 +77,10 @@ fn of_percentile(
         Tail { p: p / 100.0, times, count: summary.count, effective }
     });
     let why = "the window has too few slices for this time";
-    Ok(Estimate {
-        value: found.ns as f64,
-        bound: found.bound,
-        client_ns: found.client_ns,
-        is_rate: false,
-        evidence: tail
-            .map_or(ConfidenceData::Unknown(why), |tail| ConfidenceData::Tail(Box::new(tail))),
-    })
+    let unknown = ConfidenceData::Unknown(why);
+    let evidence = tail.map_or(unknown, |tail| ConfidenceData::Tail(Box::new(tail)));
+    let (bound, client_ns) = (found.bound, found.client_ns);
+    Ok(Estimate { bound, client_ns, evidence, ..Estimate::fact(found.ns as f64) })
 }
 
 /// Formats the requests that a percentile needs, and their duration at the rate of this run.

@@ -135,11 +135,8 @@ impl AssertedMetric {
             None => (name, false),
         };
         if let Some(class) = find(&CLASSES, class).or_else(|| status(class)) {
-            return Ok(if is_count {
-                AssertedMetric::Count(class)
-            } else {
-                AssertedMetric::Share(class)
-            });
+            let of = if is_count { AssertedMetric::Count } else { AssertedMetric::Share };
+            return Ok(of(class));
         }
         if let Some(rate) = find(&RATES, name) {
             return Ok(AssertedMetric::Rate(rate));

@@ -46,14 +46,15 @@ fn dispersion(
 ) -> Rule {
     let measure =
         |limit| measure("send-dispersion", "bursty sends", RuleUnit::Ratio).finding_at(limit);
-    let departures = match counted {
-        Ok(departures) => departures,
-        Err(why) => return measure(1.0 + DISPERSION_SLACK).unknown(why),
-    };
-    let reported = departures.dispersion.iter().filter(|of| of.spans >= DISPERSION_SPANS_LEAST);
     let excess = |of: &&Dispersion| of.sent - limit_of(of, arrivals);
-    let Some(worst) = reported.max_by(|a, b| excess(a).total_cmp(&excess(b))) else {
-        return measure(1.0 + DISPERSION_SLACK).unknown("the window is too short");
+    let worst = counted.and_then(|departures| {
+        let reported = departures.dispersion.iter().filter(|of| of.spans >= DISPERSION_SPANS_LEAST);
+        let worst = reported.max_by(|a, b| excess(a).total_cmp(&excess(b)));
+        worst.ok_or("the window is too short")
+    });
+    let worst = match worst {
+        Ok(worst) => worst,
+        Err(why) => return measure(1.0 + DISPERSION_SLACK).unknown(why),
     };
     let limit = limit_of(worst, arrivals);
     let evidence = format!(

@@ -2,7 +2,7 @@
 
 use crate::fixture;
 use crate::fixture::{End, Request};
-use weir_result::document::{DocumentParts, Trials};
+use weir_result::document::DocumentParts;
 use weir_result::quantile::Bound;
 use weir_result::{
     AssertionOutcome, AssertionResult, Document, FailureCause, FailureKind, FailurePhase, Load,
@@ -40,7 +40,7 @@ fn assembled(
 /// Removes all client overhead from the run.
 fn clean(parts: &mut DocumentParts) {
     parts.measurements.stamped = Default::default();
-    (parts.witness, parts.trials) = (None, Trials::default());
+    (parts.witness, parts.given.selfcheck, parts.given.prove_client) = (None, None, None);
 }
 
 /// A run without client overhead, with `timeouts` timeouts of 2 s in each slice.
@@ -178,7 +178,8 @@ fn a_percentile_without_requests_beyond_it_fails() {
         "99 requests have no p99",
         "it needs 100 requests; use `load.duration_ns` 4s",
     );
-    let by_count = assembled(&[3; 33], (End::Ok, 3, 0), |parts| parts.plan.requests = Some(99));
+    let by_count =
+        assembled(&[3; 33], (End::Ok, 3, 0), |parts| parts.given.plan.requests = Some(99));
     let reason = judge("p99 < 1s", &by_count).reason;
     assert_eq!(reason.as_deref(), Some("it needs 100 requests; use `load.requests` 100"));
 }
@@ -275,7 +276,7 @@ fn fast_failures_pass_no_claim_about_latency() {
 fn a_server_that_goes_away_passes_no_claim_over_responses() {
     let document = assembled(&[1; 20], (End::Bad, 1, 0), |parts| {
         clean(parts);
-        parts.plan.load = Load::ClosedLoop;
+        parts.given.plan.load = Load::ClosedLoop;
         let m = &mut parts.measurements;
         let cause = FailureCause::Errno(111);
         m.connections.failures.insert(FailureKind { phase: FailurePhase::Connect, cause }, 9);
@@ -289,7 +290,7 @@ fn a_server_that_goes_away_passes_no_claim_over_responses() {
 
 /// Half of each service time is spent in the client's socket buffers.
 fn inflated(parts: &mut DocumentParts) {
-    (parts.witness, parts.trials) = (None, Trials::default());
+    (parts.witness, parts.given.selfcheck, parts.given.prove_client) = (None, None, None);
 }
 
 #[test]

@@ -209,7 +209,7 @@ fn what_there_was_none_of_is_absent() {
 fn a_closed_loop_has_one_time() {
     for recorded_as_response in [true, false] {
         let mut parts = parts(1, 1, hundred());
-        parts.plan.load = weir_result::Load::ClosedLoop;
+        parts.given.plan.load = weir_result::Load::ClosedLoop;
         if recorded_as_response {
             parts.measurements.service_time = Default::default();
         } else {
@@ -232,7 +232,7 @@ fn windows_are_planned_or_observed() {
     assert_eq!(window_s(|_| ()), 3.0);
     assert_eq!(window_s(|parts| parts.measurements.workers[0].t1_ns = 9 * S), 3.0);
     // The fixture's worker observed t0 at 1 s and t1 at 4 s.
-    assert_eq!(window_s(|parts| parts.plan.duration_ns = None), 3.0);
+    assert_eq!(window_s(|parts| parts.given.plan.duration_ns = None), 3.0);
     assert_eq!(
         window_s(|parts| {
             parts.measurements.interrupted = true;
@@ -241,7 +241,7 @@ fn windows_are_planned_or_observed() {
         1.0
     );
     let requests_end_it = |parts: &mut weir_result::DocumentParts| {
-        parts.plan.requests = Some(100);
+        parts.given.plan.requests = Some(100);
         parts.measurements.workers[0].t1_ns = 3 * S;
     };
     assert_eq!(window_s(requests_end_it), 2.0);
@@ -312,7 +312,7 @@ fn renewing(part: u32, count: u32) -> Document {
     let other = DestinationCounts { ok: 38, bad_response: 1, timed_out: 1, ..share };
     measurements.destinations = vec![share, other];
     let mut parts = parts(part, count, measurements);
-    parts.plan.connection.destinations = vec!["a:1".to_owned(), "b:2".to_owned()];
+    parts.given.plan.connection.destinations = vec!["a:1".to_owned(), "b:2".to_owned()];
     weir_verdict::assemble(parts).expect("it adds up")
 }
 

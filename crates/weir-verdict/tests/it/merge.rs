@@ -23,7 +23,7 @@ fn hundred(worker: u32) -> Measurements {
 /// Part `index` of `count`, after a change.
 fn part_with(index: u32, count: u32, change: impl FnOnce(&mut DocumentParts)) -> Document {
     let mut parts = parts(index, count, hundred(index - 1));
-    parts.plan.threads = count.max(2);
+    parts.given.plan.threads = count.max(2);
     change(&mut parts);
     weir_verdict::assemble(parts).expect("it adds up")
 }
@@ -50,13 +50,13 @@ fn documents_that_do_not_belong_together_are_refused() {
     assert!(mixed.starts_with("part 2 of 3 and part 1 of 2 do not belong together"), "{mixed}");
     let whole = refused(&[part(1, 2), part(1, 1)]);
     assert!(whole.starts_with("document 2 is of a whole run, not of a part"), "{whole}");
-    let slower = part_with(2, 2, |parts| parts.plan.connections += 1);
+    let slower = part_with(2, 2, |parts| parts.given.plan.connections += 1);
     assert_eq!(
         refused(&[part(1, 2), slower]),
         "parts 1 and 2 have different plans: connections is 10 and 11; run all parts with the \
          same flags"
     );
-    let closed = part_with(2, 2, |parts| parts.plan.load = Load::ClosedLoop);
+    let closed = part_with(2, 2, |parts| parts.given.plan.load = Load::ClosedLoop);
     let closed = refused(&[part(1, 2), closed]);
     assert!(closed.contains("load.arrivals is ") && closed.contains("absent"), "{closed}");
     let mut other = part(2, 2);
@@ -71,10 +71,10 @@ fn documents_that_do_not_belong_together_are_refused() {
 #[test]
 fn facts_of_a_machine_may_differ() {
     let other = part_with(2, 2, |parts| {
-        parts.plan.target.address = "10.0.0.2:80".to_owned();
-        parts.plan.io = weir_result::IoEngine::Epoll;
-        parts.plan.connection.sources = vec!["10.0.0.9".parse().expect("an address")];
-        parts.environment.kernel = Some("6.1.0".to_owned());
+        parts.given.plan.target.address = "10.0.0.2:80".to_owned();
+        parts.given.plan.io = weir_result::IoEngine::Epoll;
+        parts.given.plan.connection.sources = vec!["10.0.0.9".parse().expect("an address")];
+        parts.given.environment.kernel = Some("6.1.0".to_owned());
     });
     let merged = weir_verdict::merge(&[other, part(1, 2)]).expect("the load is the same");
     assert_eq!(merged.plan.target.address, "127.0.0.1:80", "that of the first part");
@@ -86,7 +86,7 @@ fn facts_of_a_machine_may_differ() {
 #[test]
 fn each_part_keeps_the_server_as_it_was_watched() {
     let watched = part_with(2, 2, |parts| {
-        parts.server = Some(ServerSection {
+        parts.given.server = Some(ServerSection {
             not_compared: Some("the server counts the requests of all parts".to_owned()),
             ..ServerSection::default()
         });
@@ -122,7 +122,7 @@ fn a_missing_part_is_known_and_its_load_is_not_expected() {
 
 /// Moves the window of a part by some milliseconds.
 fn shifted(index: u32, by_ms: u64) -> Document {
-    part_with(index, 2, |parts| parts.run.epoch_unix_ns += by_ms * 1_000_000)
+    part_with(index, 2, |parts| parts.given.run.epoch_unix_ns += by_ms * 1_000_000)
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn an_interrupted_part_merges_with_the_others() {
         m.departures.spans.truncate(1);
         m.departures.sent.truncate(20);
         m.departures.planned.truncate(20);
-        parts.run.epoch_unix_ns += 10 * S;
+        parts.given.run.epoch_unix_ns += 10 * S;
     };
     let merged = weir_verdict::merge(&[part(1, 2), part_with(2, 2, cut)]).expect("it was cut");
     assert!(merged.run.interrupted && merged.parts[1].run.interrupted);
@@ -202,7 +202,7 @@ fn three(all: [Vec<Request>; 3]) -> [Document; 3] {
     all.map(|requests| {
         index += 1;
         let mut parts = parts(index, 3, measurements(index - 1, &requests));
-        parts.plan.threads = 3;
+        parts.given.plan.threads = 3;
         let bins = 20 - 3 * index;
         let m = &mut parts.measurements;
         m.departures.spans = vec![DepartureSpan { start_ms: (7 * index).into(), bins }];
@@ -210,7 +210,7 @@ fn three(all: [Vec<Request>; 3]) -> [Document; 3] {
         m.departures.planned.truncate(bins as usize);
         parts.script_file = (index != 1).then(|| format!("{}.lua", 9 - index));
         parts.health = Some(fixture::health(1 + index / 2));
-        parts.notes = vec![Note::new("same", "in all"), Note::new("own", format!("{index}"))];
+        parts.given.notes = vec![Note::new("same", "in all"), Note::new("own", format!("{index}"))];
         sent(&weir_verdict::assemble(parts).expect("it adds up"))
     })
 }
@@ -276,7 +276,7 @@ proptest! {
             ..fixture::network(2)
         });
         whole_parts.preflight_sent = 2;
-        whole_parts.client = ClientUsage {
+        whole_parts.given.run.client = ClientUsage {
             cpu_user_ns: 10, cpu_system_ns: 14, max_resident_bytes: 22,
         };
         let mut whole = weir_verdict::assemble(whole_parts).expect("it adds up");

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use weir_history::{History, Selector};
-use weir_report::{Annotation, Findings, TextOptions, exporters, markdown};
+use weir_report::{Annotation, Findings, Source, TextOptions, exporters, markdown};
 use weir_result::study::StudyError;
 use weir_result::{Document, Load, Study};
 use weir_study::{Question, compare_sets};
@@ -44,8 +44,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
     let (a, b): (Vec<_>, Vec<_>) = (base.iter().collect(), new.iter().collect());
     let comparison = compare_sets(&question, &a, &b, [base_name, new_name]);
     let undecided = args.fail_on == Some(FailOn::Undecided);
-    let findings =
-        Findings::of_comparison(&comparison).with_runs([first, other]).failing_undecided(undecided);
+    let findings = Findings::of(Source::Comparison(&comparison, Some([first, other])))
+        .failing_undecided(undecided);
     exports.write_findings(&findings, &TextOptions::default())?;
     study::print(&findings, format)?;
     let gate = study::gate(&comparison, args.fail_on);

@@ -8,7 +8,7 @@ use anyhow::{Context, Error, Result};
 use weir_history::{Filter, History, HistoryError, Layout, List, Name, Selector, Tag, Trend};
 use weir_report::annotation::AnnotationLevel;
 use weir_report::text::Bars;
-use weir_report::{Annotation, Findings, TextOptions, exporters};
+use weir_report::{Annotation, Findings, Source, TextOptions, exporters};
 
 use crate::args::PrintForm;
 use crate::args::history::{HistoryArgs, HistoryCommand, ListArgs, ShowArgs, TrendArgs};
@@ -79,7 +79,7 @@ fn trend(args: &TrendArgs, history: &History) -> Result<()> {
     let trend = Trend::load(history, &args.name, args.tag.as_ref(), &metrics)?;
     let rows = args.count as usize;
     let built = trend.built(rows);
-    let findings = Findings::of_built(&built);
+    let findings = Findings::of(Source::Built(&built));
     study::check_formats(&findings, format, &exports)?;
     let files = ExportFiles::at(exports, &[], &interrupts.temporaries)?;
     files.write_findings(&findings, &TextOptions::default())?;

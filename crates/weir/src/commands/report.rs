@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Error, Result, bail};
-use weir_report::Findings;
+use weir_report::{Findings, Source};
 use weir_result::Study;
 
 use crate::args::ReportArgs;
@@ -64,7 +64,7 @@ fn report_study(args: &ReportArgs, study: &Study, files: ExportFiles) -> Result<
         bail!("--assert and --strict judge a run, and the file is a study");
     }
     let summary = StepSummary::of(args.github)?;
-    let findings = Findings::of_study(study);
+    let findings = Findings::of(Source::Study(study));
     let format = args.form().format;
     study::check_formats(&findings, format, &args.exports())?;
     files.write_findings(&findings, &args.form().options)?;

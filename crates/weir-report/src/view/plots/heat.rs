@@ -2,7 +2,7 @@
 
 use weir_result::document::SeriesEntry;
 use weir_result::histogram::middle_of;
-use weir_result::{Document, Histogram};
+use weir_result::{Document, Histogram, summed};
 
 use super::time::{ends, groups, spans};
 use crate::view::percentiles::of_load;
@@ -74,17 +74,13 @@ impl HeatColumn {
     }
 
     /// The cells of the column at index `at`.
-    fn cells(&self, at: u32, edges: &[f64]) -> Vec<(u32, u32, u64)> {
-        let mut cells: Vec<(u32, u32, u64)> = Vec::new();
-        for (bucket, count) in self.times.buckets() {
+    fn cells(&self, at: u32, edges: &[f64]) -> impl Iterator<Item = (u32, u32, u64)> {
+        let rows = self.times.buckets().map(|(bucket, count)| {
             let ns = middle_of(bucket).max(1) as f64;
             let row = edges.partition_point(|edge| *edge <= ns).clamp(1, edges.len() - 1) - 1;
-            match cells.last_mut().filter(|cell| cell.1 == row as u32) {
-                Some(cell) => cell.2 += count,
-                None => cells.push((at, row as u32, count)),
-            }
-        }
-        cells
+            (row as u32, count)
+        });
+        summed(rows).into_iter().map(move |(row, count)| (at, row, count))
     }
 }
 

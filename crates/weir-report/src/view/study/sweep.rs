@@ -45,12 +45,9 @@ fn table(study: &Study, sweep: &Sweep) -> Table {
     let columns = named.iter().map(NamedMetric::title).chain(["Limit".to_owned()]);
     let has_bounds =
         sweep.cells.iter().flat_map(|cell| cell.metrics.iter().flatten()).any(|it| it.bounds > 0);
-    let mut legend = Vec::new();
-    if has_bounds {
-        let text = "*: in some runs the value is a bound of the true one (client overhead, or the \
-                    client limited the run)";
-        legend.push(text.to_owned());
-    }
+    let note = "*: in some runs the value is a bound of the true one (client overhead, or the \
+                client limited the run)";
+    let legend = has_bounds.then(|| note.to_owned()).into_iter().collect();
     let caption = "means over the runs of each row ± their standard deviation".to_owned();
     let table = Table::new(TableKind::Metrics, "Cell", columns, sweep.cells.iter().map(row));
     Table { caption, legend, ..table }

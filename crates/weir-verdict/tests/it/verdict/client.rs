@@ -111,7 +111,7 @@ fn client_cpu() {
     says(id, busy(9 * S), &with("use more threads (`engine.threads`)"));
     let cpus = |parts: &mut DocumentParts| {
         busy(9 * S)(parts);
-        parts.environment.cpus_usable = Some(2);
+        parts.given.environment.cpus_usable = Some(2);
     };
     says(id, cpus, &with("lower `load.model.rate`, or use a machine with more CPUs"));
     let local = |parts: &mut DocumentParts| {
@@ -127,8 +127,8 @@ fn client_cpu() {
     let crowded = |cpus: u32| {
         move |parts: &mut DocumentParts| {
             local(parts);
-            parts.plan.threads = 12;
-            parts.environment.cpus_usable = Some(cpus);
+            parts.given.plan.threads = 12;
+            parts.given.environment.cpus_usable = Some(cpus);
         }
     };
     says(
@@ -158,7 +158,7 @@ fn idle_connections() {
     });
     let elsewhere: [fn(&mut DocumentParts); 4] = [
         |parts| parts.measurements.connections.closed_by_peer = 3,
-        |parts| parts.plan.requests = Some(30_000),
+        |parts| parts.given.plan.requests = Some(30_000),
         |parts| parts.measurements.interrupted = true,
         |parts| parts.measurements.occupancy = Occupancy::default(),
     ];
@@ -178,7 +178,7 @@ fn idle_streams() {
     let streams = |busy_ns: u64| {
         move |parts: &mut DocumentParts| {
             idle(busy_ns)(parts);
-            parts.plan.pipeline = 2;
+            parts.given.plan.pipeline = 2;
             parts.measurements.occupancy.capacity_ns = u128::from(125 * S);
             parts.measurements.connections.connects = 30;
             parts.measurements.connections.closed_by_peer = 20;
@@ -230,10 +230,10 @@ fn probe_thread() {
 fn more_threads_and_the_noise_floor() {
     let trials = |is_limited: bool, floor_ns: u64| {
         move |parts: &mut DocumentParts| {
-            parts.trials = fixture::trials();
-            let proof = parts.trials.prove_client.as_mut().expect("both are there");
+            (parts.given.selfcheck, parts.given.prove_client) = fixture::trials();
+            let proof = parts.given.prove_client.as_mut().expect("both are there");
             proof.is_client_limited = is_limited;
-            let floor = parts.trials.selfcheck.as_mut().expect("both are there");
+            let floor = parts.given.selfcheck.as_mut().expect("both are there");
             floor.service_time.p50_ns = floor_ns;
         }
     };
@@ -267,7 +267,7 @@ fn client_stopped() {
     check(id, Bound, |parts| parts.measurements.workers[1].usage.gap_max_ns = 101 * MS);
     // 1% of an hour is 36 s.
     check(id, Finding, |parts| {
-        parts.plan.duration_ns = Some(3_600 * S);
+        parts.given.plan.duration_ns = Some(3_600 * S);
         stopped(600 * MS)(parts);
     });
     let document = check(id, Unknown, |parts| {

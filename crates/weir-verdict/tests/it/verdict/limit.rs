@@ -122,7 +122,7 @@ fn the_probe_separates_the_server_from_the_connections() {
         move |parts: &mut DocumentParts| {
             growing(parts);
             probed(MS)(parts);
-            parts.plan.connections = connections;
+            parts.given.plan.connections = connections;
         }
     };
     check(
@@ -159,8 +159,8 @@ fn streams_count_as_the_server_allows_them() {
         move |parts: &mut DocumentParts| {
             growing(parts);
             probed(MS)(parts);
-            parts.plan.connections = 2;
-            parts.plan.pipeline = 8;
+            parts.given.plan.connections = 2;
+            parts.given.plan.pipeline = 8;
             parts.measurements.occupancy.capacity_ns = capacity_ns.into();
         }
     };

@@ -17,7 +17,7 @@ fn as_planned() {
     check(
         |parts| {
             closed(parts);
-            parts.plan.connections = 10;
+            parts.given.plan.connections = 10;
         },
         Delivery::AsPlanned,
         "as planned: 10 connections",
@@ -25,7 +25,7 @@ fn as_planned() {
     check(
         |parts| {
             closed(parts);
-            parts.plan.connections = 1;
+            parts.given.plan.connections = 1;
         },
         Delivery::AsPlanned,
         "as planned: 1 connection",
@@ -35,7 +35,7 @@ fn as_planned() {
 #[test]
 fn never_sent() {
     let missing = |parts: &mut DocumentParts| {
-        parts.plan.connections = 10;
+        parts.given.plan.connections = 10;
         failing(parts, 300, Failure::NeverSent);
     };
     let share = "0.99% never sent (300 of 30,300 requests)";

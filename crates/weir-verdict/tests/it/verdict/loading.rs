@@ -1,7 +1,7 @@
 //! Verdicts of runs without evidence, and of documents that older programs wrote.
 
 use weir_result::Measurements;
-use weir_result::document::{Grade, Trials};
+use weir_result::document::Grade;
 
 use super::run::{S, measured, well};
 use crate::fixture::{self, parts};
@@ -10,7 +10,8 @@ use crate::fixture::{self, parts};
 fn runs_without_evidence_are_not_judged() {
     let measurements = Measurements { interrupted: true, ..measured() };
     let mut parts = parts(1, 1, measurements);
-    (parts.health, parts.witness, parts.trials) = (None, None, Trials::default());
+    (parts.health, parts.witness) = (None, None);
+    (parts.given.selfcheck, parts.given.prove_client) = (None, None);
     let document = weir_verdict::assemble(parts).expect("it adds up");
     assert_ne!(document.verdict.grade, Grade::Void, "{:#?}", document.verdict);
     assert!(document.verdict.not_judged().contains(&"cpu-steal"));
@@ -18,7 +19,7 @@ fn runs_without_evidence_are_not_judged() {
 
 #[test]
 fn a_document_of_an_older_program_is_graded_when_it_is_read() {
-    let document = well(|parts| parts.plan.duration_ns = Some(10 * S));
+    let document = well(|parts| parts.given.plan.duration_ns = Some(10 * S));
     let mut value: serde_json::Value =
         serde_json::from_slice(&fixture::json(&document)).expect("JSON");
     value["schema_version"] = 1.into();

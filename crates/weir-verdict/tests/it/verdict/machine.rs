@@ -19,7 +19,7 @@ fn what_the_hypervisor_and_the_cgroup_took() {
     check("cpu-quota", Bound, health(|health| health.throttled_ns = Some(S)));
     // In half a second a share of CPU time rests on a few scheduler ticks.
     check("cpu-quota", Finding, |parts| {
-        parts.plan.duration_ns = Some(S / 2);
+        parts.given.plan.duration_ns = Some(S / 2);
         health(|health| health.throttled_ns = Some(S))(parts);
     });
     says(
@@ -79,12 +79,18 @@ fn notes_do_not_lower_the_grade() {
     check("idle-states", Note, health(|health| health.idle_exit_ns = Some(200 * US)));
     check("clock-step", Note, health(|health| health.clock_step_ns = Some(2 * MS)));
     check("softirq-squeezed", Note, health(|health| health.softnet_squeezed = Some(7)));
-    check("cpu-governor", Note, |parts| parts.environment.cpu_governor = Some("powersave".into()));
+    check("cpu-governor", Note, |parts| {
+        parts.given.environment.cpu_governor = Some("powersave".into())
+    });
 }
 
 #[test]
 fn slow_clocks() {
-    check("slow-clock", Pass, |parts| parts.environment.clock_source = Some("kvm-clock".into()));
-    check("slow-clock", Finding, |parts| parts.environment.clock_source = Some("hpet".into()));
-    check("slow-clock", Unknown, |parts| parts.environment.clock_source = None);
+    check("slow-clock", Pass, |parts| {
+        parts.given.environment.clock_source = Some("kvm-clock".into())
+    });
+    check("slow-clock", Finding, |parts| {
+        parts.given.environment.clock_source = Some("hpet".into())
+    });
+    check("slow-clock", Unknown, |parts| parts.given.environment.clock_source = None);
 }

@@ -1,6 +1,6 @@
 //! A run in which no rule fires, and the changes that tests make to it.
 
-use weir_result::document::{NetworkSection, Probed, Rule, RuleOutcome, Trials};
+use weir_result::document::{NetworkSection, Probed, Rule, RuleOutcome};
 use weir_result::{
     ClientHealth, DepartureSpan, Departures, Document, DocumentParts, ErrorKind, Histogram, Load,
     Measurements, Occupancy, Slice, Stamped, Stops, WorkerPhases, WorkerUsage,
@@ -19,17 +19,17 @@ pub(crate) const EACH: u64 = 1_000;
 /// A run in which no rule fires: 30,000 requests of 1.00 to 1.10 ms, each sent 5 µs late and read 3
 /// µs after it had arrived. It has 10 connections and two threads that are half idle.
 pub(crate) fn well(change: impl FnOnce(&mut DocumentParts)) -> Document {
-    let mut parts = DocumentParts { notes: Vec::new(), ..parts(1, 1, measured()) };
-    parts.plan.load = Load::OpenLoop {
+    let mut parts = parts(1, 1, measured());
+    parts.given.plan.load = Load::OpenLoop {
         rate: weir_result::Rate { numerator: 3_000, denominator: 1 },
         arrivals: weir_result::Arrivals::Uniform,
     };
-    parts.plan.duration_ns = Some(10 * S);
-    parts.environment.clock_source = Some("tsc".to_owned());
-    parts.environment.cpu_governor = Some("performance".to_owned());
-    parts.environment.cpus_usable = Some(4);
+    parts.given.plan.duration_ns = Some(10 * S);
+    parts.given.environment.clock_source = Some("tsc".to_owned());
+    parts.given.environment.cpu_governor = Some("performance".to_owned());
+    parts.given.environment.cpus_usable = Some(4);
     parts.witness = Some(witness(1_000 * US));
-    parts.trials = Trials::default();
+    (parts.given.selfcheck, parts.given.prove_client) = (None, None);
     parts.probe = Probed::default();
     parts.network = Some(NetworkSection::default());
     parts.health = Some(ClientHealth {
@@ -290,7 +290,7 @@ pub(crate) fn no_success(parts: &mut DocumentParts) {
 /// Turns the run into a closed loop of the same requests on ten connections: 3,000/s of 3.3 ms
 /// each.
 pub(crate) fn closed(parts: &mut DocumentParts) {
-    parts.plan.load = Load::ClosedLoop;
+    parts.given.plan.load = Load::ClosedLoop;
     let m = &mut parts.measurements;
     m.service_time = m.response_time.clone();
     m.send_lag = Default::default();

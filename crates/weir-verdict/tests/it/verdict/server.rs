@@ -41,7 +41,7 @@ fn a_growing_backlog() {
 fn server(change: impl Fn(&mut ServerSection)) -> impl Fn(&mut DocumentParts) {
     move |parts| {
         watched(30_000, 0)(parts);
-        change(parts.server.as_mut().expect("it was added"));
+        change(parts.given.server.as_mut().expect("it was added"));
     }
 }
 
@@ -66,11 +66,11 @@ fn counts_of_a_watched_server() {
     // Requests without a response may be counted or not, and failed readings too.
     check(id, Pass, |parts| {
         watched(29_990, 0)(parts);
-        parts.server.as_mut().expect("it was added").weir.unanswered = 10;
+        parts.given.server.as_mut().expect("it was added").weir.unanswered = 10;
     });
     check(id, Pass, |parts| {
         watched(30_001, 0)(parts);
-        let nginx = &mut parts.server.as_mut().expect("it was added").nginx;
+        let nginx = &mut parts.given.server.as_mut().expect("it was added").nginx;
         nginx.as_mut().expect("it is there").polls.failed = 1;
     });
     check(id, Unknown, server(|server| server.not_compared = Some("parts".to_owned())));

@@ -38,7 +38,7 @@ fn of_client() -> Vec<Trigger> {
         trigger("client-cpu", Finding, busy(9 * S)),
         trigger("client-cpu", Bound, busy(99 * S / 10)),
         trigger("client-cpu", Finding, |parts| {
-            parts.plan.duration_ns = Some(S / 2);
+            parts.given.plan.duration_ns = Some(S / 2);
             busy(99 * S / 10)(parts);
         }),
         trigger("idle-connections", Finding, idle(90 * S)),
@@ -52,13 +52,13 @@ fn of_client() -> Vec<Trigger> {
             faster(parts, 120 * US);
         }),
         trigger("more-threads", Bound, |parts| {
-            parts.trials = fixture::trials();
-            parts.trials.selfcheck = None;
+            (parts.given.selfcheck, parts.given.prove_client) = fixture::trials();
+            parts.given.selfcheck = None;
         }),
         trigger("noise-floor", Finding, |parts| {
-            parts.trials = fixture::trials();
-            parts.trials.prove_client = None;
-            parts.trials.selfcheck.as_mut().expect("it is there").service_time.p50_ns = 110 * US;
+            (parts.given.selfcheck, parts.given.prove_client) = fixture::trials();
+            parts.given.prove_client = None;
+            parts.given.selfcheck.as_mut().expect("it is there").service_time.p50_ns = 110 * US;
         }),
         trigger("littles-law", Finding, apart(100 * MS)),
         trigger("littles-law", Void, apart(S)),
@@ -111,11 +111,11 @@ fn of_machine() -> Vec<Trigger> {
         trigger("idle-states", Note, health(|health| health.idle_exit_ns = Some(200 * US))),
         trigger("clock-step", Note, health(|health| health.clock_step_ns = Some(2 * MS))),
         trigger("cpu-governor", Note, |parts| {
-            parts.environment.cpu_governor = Some("powersave".to_owned());
+            parts.given.environment.cpu_governor = Some("powersave".to_owned());
         }),
         trigger("slow-clock", Finding, |parts| {
-            parts.environment.clock_source = Some("hpet".to_owned());
-            parts.environment.clock_read_ns = Some(1_200.0);
+            parts.given.environment.clock_source = Some("hpet".to_owned());
+            parts.given.environment.clock_read_ns = Some(1_200.0);
         }),
     ]
 }
@@ -149,7 +149,7 @@ fn of_load() -> Vec<Trigger> {
             slowed(parts, |k| if k < 5 { 300 - 40 * k } else { 100 } + k * 7 % 3);
         }),
         trigger("no-steady-state", Finding, |parts| {
-            parts.plan.warmup_is_auto = true;
+            parts.given.plan.warmup_is_auto = true;
             parts.measurements.is_unsettled = true;
         }),
     ]
@@ -237,7 +237,8 @@ pub(crate) fn watched(requests: u64, dropped: u64) -> impl Fn(&mut DocumentParts
             after: Some(after),
             ..NginxSection::default()
         };
-        parts.server = Some(ServerSection { weir, nginx: Some(nginx), ..ServerSection::default() });
+        parts.given.server =
+            Some(ServerSection { weir, nginx: Some(nginx), ..ServerSection::default() });
     }
 }
 

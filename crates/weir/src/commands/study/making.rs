@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Result, anyhow};
 use weir_conductor::{Conductor, Variant, redacted};
 use weir_report::view::Report;
-use weir_report::{Annotation, Exporter, Findings, TextOptions, exporters, markdown};
+use weir_report::{Annotation, Exporter, Findings, Source, TextOptions, exporters, markdown};
 use weir_result::document::Tool;
 use weir_result::study::{Cell, Comparison, Design, Gate, Hooks, StudyResult, StudyState};
 use weir_result::{STUDY_VERSION, Study};
@@ -65,7 +65,7 @@ pub(crate) fn conduct(
     variants: Vec<Variant>,
     settings: StudySettings<'_>,
 ) -> Result<ExitCode> {
-    check_formats(&Findings::of_study(&study), settings.format, &settings.exports)?;
+    check_formats(&Findings::of(Source::Study(&study)), settings.format, &settings.exports)?;
     unfinished::check(&settings)?;
     let summary = StepSummary::of(settings.github)?;
     let saving = Saving::of(&settings.trials.saved, settings.quiet)?;
@@ -132,7 +132,7 @@ pub(crate) fn conduct(
 /// # Errors
 /// When standard output, a file or the step's summary cannot be written.
 pub(crate) fn report(study: &Study, settings: StudySettings<'_>) -> Result<ExitCode> {
-    check_formats(&Findings::of_study(study), settings.format, &settings.exports)?;
+    check_formats(&Findings::of(Source::Study(study)), settings.format, &settings.exports)?;
     let summary = StepSummary::of(settings.github)?;
     let interrupts = SignalState::await_signals()?;
     let kept = settings.resumed.map(|path| ("the study", path));
@@ -150,7 +150,7 @@ fn show(
     summary: &StepSummary,
 ) -> Result<(), NotWritten> {
     let undecided = settings.fail_on == Some(FailOn::Undecided);
-    let findings = Findings::of_study(study).failing_undecided(undecided);
+    let findings = Findings::of(Source::Study(study)).failing_undecided(undecided);
     // Files first, because standard output may be closed.
     let written = exports.write_findings(&findings, &TextOptions::default());
     if !settings.quiet || settings.format == exporters::JSON {
