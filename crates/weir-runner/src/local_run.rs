@@ -190,7 +190,7 @@ impl LocalRun {
         self.planned.redaction.notes(&mut self.planned.notes);
         let (commit, scripts) = (self.commit.as_deref(), self.planned.scripts.as_ref());
         let given = Document {
-            environment: environment::describe(job.plan.io, &job.endpoint, epoch.clock, commit),
+            environment: environment::describe(job, epoch.clock, commit),
             run: Run {
                 id: epoch.run_id(),
                 epoch: epoch.text(),
@@ -276,8 +276,7 @@ impl PreparedRun for LocalRun {
         let is_signalled = interrupts.received().is_some();
         interrupts.begin_wait();
         if let Some(watching) = watching {
-            outcome.parts.given.server =
-                watching.finish(&job.plan, &outcome, &preflight, !self.goes_there());
+            outcome.parts.given.server = watching.finish(&outcome, &preflight, !self.goes_there());
             // A signal that ends the last readings leaves the window complete, as in the drain.
             outcome.is_drain_cut |= !is_signalled && interrupts.received().is_some();
         }

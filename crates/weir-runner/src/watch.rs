@@ -143,7 +143,7 @@ impl Watching {
             *status.entry(response.status).or_default() += 1;
         }
         let load = ServerLoad { status, ..load_of(outcome, preflight) };
-        let not_compared = not_comparable(&outcome.parts.plan, goes_elsewhere);
+        let not_compared = not_comparable(&outcome.parts.given.plan, goes_elsewhere);
         let workers = &outcome.parts.measurements.workers;
         let t0_ns = workers.iter().map(|worker| worker.t0_ns).max().unwrap_or(0);
         let t1_ns = workers.iter().map(|worker| worker.t1_ns).max().unwrap_or(0);

@@ -110,11 +110,11 @@ pub(crate) fn carry_out(
     let signal = interrupts.received();
     let is_interrupted = finished.measurements.interrupted;
     let client = usage_since(cpu_before);
-    let network = NetworkSection::of(&finished.measurements.tcp, round_trips);
+    let network = NetworkSection::of(&finished.measurements.tcp, round_trips.unwrap_or_default());
     let mut parts = DocumentParts::bare(job.plan.clone(), finished.measurements);
     parts.given.run.client = client;
     Ok(LoadOutcome {
-        parts: DocumentParts { network, health: seen.map(|seen| seen.health), ..parts },
+        parts: DocumentParts { network, health, ..parts },
         signal: signal.filter(|_| is_interrupted),
         is_drain_cut: signal.is_some() && !is_interrupted && failures.is_empty(),
         is_unconnected: control.is_unconnected(),

@@ -117,12 +117,12 @@ impl RawRun<'_> {
             t0_ns: workers().map(|worker| worker.window_ns.0).min(),
             t1_ns: workers().map(|worker| worker.window_ns.1).max(),
             lost,
-            plan: &parts.plan,
+            plan: &parts.given.plan,
         });
         let rows = ended.as_ref().ok().copied();
         self.output.writer = Some(ended.map(|_| writer));
         let file = self.output.name.clone();
-        Some(RawSection { part: parts.plan.part.map_or(1, Part::index), file, rows: rows?, lost })
+        Some(RawSection { part: parts.given.plan.part.map_or(1, Part::index), file, rows: rows?, lost })
     }
 
     /// Waits until all rows are written, and returns the writer to the output.
