@@ -122,7 +122,12 @@ impl RawRun<'_> {
         let rows = ended.as_ref().ok().copied();
         self.output.writer = Some(ended.map(|_| writer));
         let file = self.output.name.clone();
-        Some(RawSection { part: parts.given.plan.part.map_or(1, Part::index), file, rows: rows?, lost })
+        Some(RawSection {
+            part: parts.given.plan.part.map_or(1, Part::index),
+            file,
+            rows: rows?,
+            lost,
+        })
     }
 
     /// Waits until all rows are written, and returns the writer to the output.
