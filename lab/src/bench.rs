@@ -12,7 +12,6 @@ mod http2;
 mod load;
 mod matrix;
 mod million;
-mod others;
 mod pacing;
 mod paired;
 mod peers;
@@ -20,7 +19,6 @@ mod scripts;
 mod serving;
 mod tls;
 mod watching;
-mod window;
 
 use crate::rig::Case;
 
@@ -33,12 +31,10 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("close", |fixture| matrix::section(fixture, &matrix::CLOSE)),
     Case::new("tls", tls::tls),
     Case::new("http2", http2::http2),
-    Case::new("others", others::others),
     Case::new("pacing", pacing::pacing),
     Case::new("connections", connections::connections),
     Case::new("million", million::million),
     Case::new("watching", watching::watching),
-    Case::new("window", window::window),
     Case::new("serve", serving::serving),
     Case::new("scripts", scripts::scripts),
 ];

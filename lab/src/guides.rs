@@ -5,7 +5,7 @@
 //! The nginx of the guides listens on free ports; the pages have the usual ones.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -69,11 +69,8 @@ impl Rig {
         fs::write(directory.join("access-log.conf"), "access_log off;\n")?;
         let addresses = [free_address()?.to_string(), free_address()?.to_string()];
         let source = root()?.join(CONFIGURATION);
-        let mut text = fs::read_to_string(source.join("nginx.conf"))?;
-        for (shown, address) in SHOWN.iter().zip(&addresses) {
-            text = text.replace(shown, address);
-        }
-        fs::write(directory.join("nginx.conf"), text)?;
+        let text = fs::read_to_string(source.join("nginx.conf"))?;
+        fs::write(directory.join("nginx.conf"), replaced(&text, &SHOWN, &addresses))?;
         for hook in ["access-log.sh", "workers.sh"] {
             fs::copy(source.join(hook), directory.join(hook))?;
         }
@@ -115,10 +112,7 @@ impl Rig {
     fn output(&self, command: &str) -> Result<String> {
         eprintln!("guides: {command}");
         let path = path_with(target_dir()?.join("release"))?;
-        let mut typed = command.to_owned();
-        for (shown, address) in SHOWN.iter().zip(&self.addresses) {
-            typed = typed.replace(shown, address);
-        }
+        let typed = replaced(command, &SHOWN, &self.addresses);
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(&typed).current_dir(&self.directory).env("PATH", path);
         let found = shell.env("COLUMNS", COLUMNS).env("NO_COLOR", "1").output()?;
@@ -126,15 +120,14 @@ impl Rig {
         if !found.status.success() {
             bail!("{command}\nended with {}:\n{errors}", found.status);
         }
-        let mut text = String::from_utf8(found.stdout).context("the output is not UTF-8")?;
-        for (shown, address) in SHOWN.iter().zip(&self.addresses) {
-            text = text.replace(address, shown);
-        }
-        Ok(without(&self.directory, &text))
+        let text = String::from_utf8(found.stdout).context("the output is not UTF-8")?;
+        let text = replaced(&text, &self.addresses, &SHOWN);
+        Ok(text.replace(&*self.directory.to_string_lossy(), "."))
     }
 }
 
-/// Removes the directory's path from a text.
-fn without(directory: &Path, text: &str) -> String {
-    text.replace(&*directory.to_string_lossy(), ".")
+/// Returns a text with each address of one list replaced by that of the other.
+fn replaced(text: &str, from: &[impl AsRef<str>], to: &[impl AsRef<str>]) -> String {
+    let pairs = from.iter().zip(to);
+    pairs.fold(text.to_owned(), |text, (from, to)| text.replace(from.as_ref(), to.as_ref()))
 }

@@ -12,7 +12,7 @@ mod servers;
 pub(crate) mod table;
 
 pub(crate) use cases::{Case, measure};
-pub(crate) use clients::{ClientRun, failures, show, timed};
+pub(crate) use clients::{ClientRun, Cost, failures, show, timed};
 pub(crate) use fixture::*;
 pub(crate) use log::Record;
 pub(crate) use machine::Pressure;

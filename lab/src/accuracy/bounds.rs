@@ -4,7 +4,6 @@ use anyhow::{Context, Result};
 use weir_result::document::Summary;
 use weir_result::quantile::Bound;
 use weir_stats::median;
-use xtask::shell::find_program;
 
 use super::capture::PacketCapture;
 use super::distribution::quantile;
@@ -75,10 +74,6 @@ pub(super) fn bounds(fixture: &Fixture) -> Result<Section> {
              in 19 of 20 runs. {LOAD} -d3s"
         ),
     );
-    if find_program("tcpdump").is_none() {
-        section.must(false, || "there is no tcpdump: cargo xtask setup accuracy".to_owned());
-        return Ok(section);
-    }
     let mut all: Vec<Vec<Stated>> = vec![Vec::new(); PERCENTILES.len()];
     let halves = [(Source::Capture, runs.div_ceil(2)), (Source::Programmed, runs / 2)];
     for (duty, (source, runs)) in DUTIES.iter().flat_map(|duty| halves.map(|half| (*duty, half))) {

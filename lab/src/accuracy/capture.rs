@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 use std::{fs, thread};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use xtask::guard::Guarded;
-use xtask::shell::{find_program, need_program};
+use xtask::shell::{need_program, output};
 
 use super::distribution::quantile;
 use super::rows::{self, RequestRow};
@@ -29,10 +30,6 @@ pub(super) fn capture(fixture: &Fixture) -> Result<Section> {
         "No answer is read before the kernel has it; the median of wire time less the time between \
          the two packets is within 5 µs of 0.",
     );
-    if find_program("tcpdump").is_none() {
-        section.must(false, || "there is no tcpdump: cargo xtask setup accuracy".to_owned());
-        return Ok(section);
-    }
     for io in ["epoll", "uring"] {
         let run = captured_run(fixture, io)?;
         let (mut apart, mut wire, mut early) = (Vec::new(), Vec::new(), 0);
@@ -77,14 +74,15 @@ pub(super) fn capture(fixture: &Fixture) -> Result<Section> {
 pub(super) struct PacketCapture {
     tcpdump: Guarded,
     packets: PathBuf,
-    port: u16,
+    /// Address and port, as tcpdump prints them.
+    server: String,
 }
 
 impl PacketCapture {
     /// Writes the headers of all packets of a server to a file.
     pub(super) fn start(fixture: &Fixture, server: &Serving) -> Result<PacketCapture> {
-        let port = server.url.rsplit(':').next().context("a server has a port")?;
-        let port = port.parse().context("failed to read the server's port")?;
+        let address = server.url.trim_start_matches("http://");
+        let (host, port) = address.split_once(':').context("a server has a port")?;
         let packets = fixture.directory.join("lo.pcap");
         let flags = format!(
             "-i lo -n -Z root -U --immediate-mode -s {SNAP_BYTES} --time-stamp-precision=nano -w"
@@ -92,11 +90,11 @@ impl PacketCapture {
         let mut words = vec![need_program("tcpdump", "accuracy")?.into_os_string()];
         words.extend(flags.split(' ').map(OsString::from));
         words.push(packets.clone().into());
-        words.extend(["tcp", "port", &format!("{port}")].map(OsString::from));
+        words.extend(["tcp", "port", port].map(OsString::from));
         let tcpdump = Guarded::start(&words).context("failed to capture packets; as root?")?;
         // tcpdump announces its start only on standard error.
         thread::sleep(Duration::from_secs(1));
-        Ok(PacketCapture { tcpdump, packets, port })
+        Ok(PacketCapture { tcpdump, packets, server: format!("{host}.{port}") })
     }
 
     /// Returns the times of [`exchanges`].
@@ -104,100 +102,66 @@ impl PacketCapture {
         // tcpdump receives the last packets a little later.
         thread::sleep(Duration::from_millis(500));
         drop(self.tcpdump);
-        let bytes = fs::read(&self.packets).context("tcpdump wrote no packets")?;
+        let mut tcpdump = Command::new(need_program("tcpdump", "accuracy")?);
+        tcpdump.args(["-n", "-q", "-tt", "--time-stamp-precision=nano", "-r"]).arg(&self.packets);
+        let packets = output(&mut tcpdump).context("tcpdump wrote no packets")?;
         fs::remove_file(&self.packets).ok();
-        exchanges(&bytes, self.port)
+        exchanges(&packets, &self.server)
     }
 }
 
 /// Runs weir on one connection and returns its requests, each with the time between its two
 /// packets.
 fn captured_run(fixture: &Fixture, io: &str) -> Result<Vec<(RequestRow, f64)>> {
-    let raw = fixture.directory.join("rows.parquet");
     let server = fixture.serve("")?;
     let capturing = PacketCapture::start(fixture, &server)?;
     let window_s = fixture.span(5.0, 2.0);
     let flags = format!("-t1 -c1 -R500 -d{window_s}s --warmup 0 --io {io} --timestamps all");
-    fixture.weir(&format!("{flags} --raw {}", raw.display()), &server.url)?;
+    let (_, rows) = rows::weir(fixture, &flags, &server.url)?;
     let exchanges = capturing.finish()?;
-    let mut list = rows::read(&raw)?.list;
+    let mut list = rows.list;
     list.retain(|row| row.sent_at.is_some());
     list.sort_by_key(|row| row.sent_at);
     ensure!(list.len() == exchanges.len(), "{} rows, {} captured", list.len(), exchanges.len());
-    fs::remove_file(&raw).ok();
     Ok(list.into_iter().zip(exchanges).collect())
 }
 
 /// Returns the time from each request's packet to its response's, in nanoseconds, in the order of
-/// the responses. A connection has one request at a time, of one packet each. The file is pcap with
-/// nanoseconds, of this machine's byte order (pcap-savefile(5)).
-fn exchanges(file: &[u8], port: u16) -> Result<Vec<f64>> {
-    const MAGIC_NS: u32 = 0xa1b2_3c4d;
-    let word = |at: usize| -> Option<u32> {
-        Some(u32::from_ne_bytes(file.get(at..at + 4)?.try_into().ok()?))
-    };
-    ensure!(word(0) == Some(MAGIC_NS), "that is no capture with nanoseconds");
-    let (mut at, mut sent_ns, mut found) = (24, BTreeMap::<u16, i64>::new(), Vec::new());
-    while let (Some(seconds), Some(ns), Some(kept)) = (word(at), word(at + 4), word(at + 8)) {
-        let time_ns = i64::from(seconds) * 1_000_000_000 + i64::from(ns);
-        let Some(packet) = file.get(at + 16..at + 16 + kept as usize) else { break };
-        at += 16 + kept as usize;
-        match ports_of_payload(packet) {
-            Some((from, to)) if to == port => {
-                sent_ns.insert(from, time_ns);
-            }
-            Some((from, to)) if from == port => {
-                found.extend(sent_ns.remove(&to).map(|sent_ns| (time_ns - sent_ns) as f64));
-            }
-            _ => {}
+/// the responses, from the lines that tcpdump(1) prints. A connection has one request at a time, of
+/// one packet each.
+fn exchanges(packets: &str, server: &str) -> Result<Vec<f64>> {
+    let (mut sent_ns, mut found) = (BTreeMap::new(), Vec::new());
+    for line in packets.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [time, "IP", from, ">", to, "tcp", bytes] = words[..] else {
+            bail!("that is no packet with its length: {line}");
+        };
+        let to = to.trim_end_matches(':');
+        // Seconds with nine digits behind the point.
+        let time_ns: i64 = time.replace('.', "").parse().context("a packet has no time")?;
+        match bytes {
+            "0" => {}
+            _ if to == server => drop(sent_ns.insert(from, time_ns)),
+            _ => found.extend(sent_ns.remove(to).map(|sent_ns| (time_ns - sent_ns) as f64)),
         }
     }
     Ok(found)
-}
-
-/// Returns the TCP ports of an Ethernet frame that carries data; IPv4 only.
-fn ports_of_payload(frame: &[u8]) -> Option<(u16, u16)> {
-    const ETHERNET_BYTES: usize = 14;
-    let short = |at: usize| Some(u16::from_be_bytes(frame.get(at..at + 2)?.try_into().ok()?));
-    let ip = ETHERNET_BYTES;
-    let ip_bytes = usize::from(frame.get(ip)? & 0x0f) * 4;
-    let tcp = ip + ip_bytes;
-    let tcp_bytes = usize::from(frame.get(tcp + 12)? >> 4) * 4;
-    let has_data = usize::from(short(ip + 2)?) > ip_bytes + tcp_bytes;
-    has_data.then_some((short(tcp)?, short(tcp + 2)?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn frame(from: u16, to: u16, data: u16) -> Vec<u8> {
-        let mut frame = vec![0; 14 + 20 + 20];
-        frame[14] = 0x45;
-        frame[16..18].copy_from_slice(&(40 + data).to_be_bytes());
-        frame[34..36].copy_from_slice(&from.to_be_bytes());
-        frame[36..38].copy_from_slice(&to.to_be_bytes());
-        frame[46] = 0x50;
-        frame
-    }
-
     #[test]
     fn packets_are_paired() {
-        let mut file = vec![0; 24];
-        file[..4].copy_from_slice(&0xa1b2_3c4d_u32.to_ne_bytes());
-        let mut packet = |ns: u32, frame: &[u8]| {
-            for word in [7, ns, frame.len() as u32, 99] {
-                file.extend_from_slice(&u32::to_ne_bytes(word));
-            }
-            file.extend_from_slice(frame);
-        };
-        packet(100, &frame(5000, 80, 60));
-        packet(140, &frame(80, 5000, 0));
-        packet(190, &frame(80, 5000, 162));
-        packet(200, &frame(5000, 80, 0));
-        packet(300, &frame(5000, 80, 60));
-        packet(350, &frame(80, 5000, 162));
-        assert_eq!(exchanges(&file, 80).expect("a capture"), [90.0, 50.0]);
-        assert!(exchanges(&file[1..], 80).is_err());
+        let packets = "\
+            7.000000100 IP 127.0.0.1.5000 > 127.0.0.1.80: tcp 60\n\
+            7.000000140 IP 127.0.0.1.80 > 127.0.0.1.5000: tcp 0\n\
+            7.999999990 IP 127.0.0.1.80 > 127.0.0.1.5000: tcp 162\n\
+            7.999999999 IP 127.0.0.1.5000 > 127.0.0.1.80: tcp 0\n\
+            8.000000300 IP 127.0.0.1.5000 > 127.0.0.1.80: tcp 60\n\
+            8.000000350 IP 127.0.0.1.80 > 127.0.0.1.5000: tcp 162\n";
+        assert_eq!(exchanges(packets, "127.0.0.1.80").expect("a capture"), [999_999_890.0, 50.0]);
+        assert!(exchanges("7.0 ARP\n", "127.0.0.1.80").is_err());
     }
 }

@@ -6,7 +6,6 @@ use std::ffi::OsString;
 
 use anyhow::{Context, Result};
 use weir_result::document::{Grade, Verdict};
-use xtask::guard::Guarded;
 
 use crate::rig::{Fixture, Section, Server, Transport, thousands, timed};
 
@@ -72,6 +71,7 @@ pub(super) fn everyday_commands(fixture: &Fixture) -> Result<Section> {
             reported.push(servers.run(fixture, command)?);
         }
         let grades = counted(reported.iter().map(|reported| reported.verdict.grade.in_words()));
+        let limits = counted(reported.iter().map(|reported| reported.verdict.limit.by.in_words()));
         let modal = grades.values().max().copied().unwrap_or(0);
         stable += modal;
         let printed = reported.iter().filter(|reported| reported.has_percentiles).count();
@@ -79,12 +79,7 @@ pub(super) fn everyday_commands(fixture: &Fixture) -> Result<Section> {
         section.row(&[
             ("command", &format!("`{name}`")),
             ("grades", &in_words(&grades)),
-            (
-                "limit",
-                &in_words(&counted(
-                    reported.iter().map(|reported| reported.verdict.limit.by.in_words()),
-                )),
-            ),
+            ("limit", &in_words(&limits)),
             ("p50 and p99", &format!("{printed} of {runs}")),
             ("last reason", &last.map_or("", |reported| &reported.verdict.reason)),
         ]);
@@ -126,19 +121,15 @@ fn in_words(counts: &BTreeMap<&str, usize>) -> String {
 struct Targets {
     plain: Server,
     tls: Server,
-    _slow: Guarded,
-    slow_url: String,
+    slow: Server,
 }
 
 impl Targets {
     fn start(fixture: &Fixture) -> Result<Targets> {
         let nginx = |transport| Server::nginx(transport, &fixture.nginx, None, 1);
         let (plain, tls) = (nginx(Transport::Plain)?, nginx(Transport::Tls)?);
-        let mut words = vec![fixture.weir.clone().into_os_string()];
-        words.extend("serve --listen 127.0.0.1:0 --delay 100ms".split(' ').map(OsString::from));
-        let mut slow = Guarded::start(&words)?;
-        let slow_url = slow.listening_url()?;
-        Ok(Targets { plain, tls, _slow: slow, slow_url })
+        let slow = Server::weir(&fixture.weir, None, "--delay 100ms")?;
+        Ok(Targets { plain, tls, slow })
     }
 
     fn url(&self, target: CommandTarget) -> String {
@@ -147,7 +138,7 @@ impl Targets {
             CommandTarget::Large => self.plain.url_of_body(128 << 10),
             CommandTarget::Missing => self.plain.url_of_body(0),
             CommandTarget::Https => self.tls.url.clone(),
-            CommandTarget::Slow => self.slow_url.clone(),
+            CommandTarget::Slow => self.slow.url.clone(),
         }
     }
 

@@ -8,10 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use weir_result::Document;
 use xtask::guard::Guarded;
 use xtask::shell::find_program;
 
-use crate::rig::{Fixture, Section, answers, filled, free_address, thousands, write_certificate};
+use crate::rig::{
+    Fixture, Section, answers, filled, free_address, seconds, thousands, write_certificate,
+};
 
 /// A server program. In its texts `{http1}`, `{plain}` and `{secure}` stand for its addresses, the
 /// same with `_port` for their ports, and `{dir}` for its directory, which has `cert.pem`,
@@ -161,6 +164,7 @@ fn add(
         ("returned", &thousands(returned)),
         ("in the server's log", &thousands(counted)),
         ("connects", &thousands(document.connections.connects)),
+        ("window off by", &window_off(&document)),
         ("ok", &thousands(accounting.ok)),
     ]);
     let name = format!("{} over {wire}, `{load}`", foreign.program);
@@ -171,6 +175,14 @@ fn add(
         format!("{name}: {} of {} are ok", accounting.ok, accounting.planned)
     });
     Ok(())
+}
+
+/// Formats the largest difference of a worker's window from the requested length, if there is one.
+fn window_off(document: &Document) -> String {
+    let Some(requested_ns) = document.plan.duration_ns else { return "–".to_owned() };
+    let windows_ns = document.phases.iter().map(|worker| worker.t1_ns - worker.t0_ns);
+    let off_ns = windows_ns.map(|ns| ns.abs_diff(requested_ns)).max().unwrap_or(0);
+    seconds(off_ns as f64 / 1e9)
 }
 
 /// A running server.

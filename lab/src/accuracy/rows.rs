@@ -52,11 +52,18 @@ pub(super) fn run(
     server: &str,
     flags: &str,
 ) -> Result<(Document, Rows, Vec<Record>)> {
+    let server = fixture.serve(server)?;
+    let (document, rows) = weir(fixture, flags, &server.url)?;
+    Ok((document, rows, server.finish()?))
+}
+
+/// Runs weir with these flags against `url`, and returns its document and its requests.
+pub(super) fn weir(fixture: &Fixture, flags: &str, url: &str) -> Result<(Document, Rows)> {
     let path = fixture.directory.join("rows.parquet");
-    let (document, log) = fixture.run(server, &format!("{flags} --raw {}", path.display()))?;
+    let document = fixture.weir(&format!("{flags} --raw {}", path.display()), url)?;
     let rows = read(&path)?;
     fs::remove_file(&path).ok();
-    Ok((document, rows, log))
+    Ok((document, rows))
 }
 
 /// Reads a file of rows, which must be complete.

@@ -28,30 +28,22 @@ impl Client {
         }
     }
 
-    /// Returns the command line; none if the program cannot run this load or is absent.
+    /// Returns the command line.
     fn words(
         self,
         fixture: &Fixture,
         load: &ClosedLoad,
         seconds: u32,
         url: &str,
-    ) -> Result<Option<Vec<OsString>>> {
-        let cpu = fixture.placement.client;
+    ) -> Result<Vec<OsString>> {
         let (program, words) = match self {
-            Client::Weir(flags) => {
-                (fixture.weir.clone(), Some(weir_words(load, flags, seconds, url)))
-            }
-            Client::Peer(peer) => {
-                let Some(program) = peer.find() else { return Ok(None) };
-                (program, peer.words(load, seconds, url, &fixture.directory)?)
-            }
+            Client::Weir(flags) => (fixture.weir.clone(), weir_words(load, flags, seconds, url)),
+            Client::Peer(peer) => (
+                peer.find().with_context(|| format!("failed to find {}", peer.name()))?,
+                peer.words(load, seconds, url, &fixture.directory)?,
+            ),
         };
-        Ok(words.map(|words| [pinned(cpu, &program), words].concat()))
-    }
-
-    /// True if the program can run this load.
-    pub(super) fn can(self, fixture: &Fixture, load: &ClosedLoad) -> Result<bool> {
-        Ok(self.words(fixture, load, 1, "")?.is_some())
+        Ok([pinned(fixture.placement.client, &program), words].concat())
     }
 
     /// Runs the load once.
@@ -63,7 +55,6 @@ impl Client {
         seconds: u32,
     ) -> Result<ClientRun> {
         let words = self.words(fixture, load, seconds, &load.url(server))?;
-        let words = words.with_context(|| format!("{} cannot do {load}", self.name()))?;
         let good = if matches!(self, Client::Weir(_)) { &[0, 3] as &[i32] } else { &[0] };
         let before = server.counts()?;
         let timed = timed(&words, good)?;

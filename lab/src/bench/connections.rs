@@ -37,8 +37,8 @@ pub(super) fn connections(fixture: &Fixture) -> Result<Section> {
     );
     let mut section = Section::new("thousands of connections", QUESTION, method);
     for connections in CONNECTIONS {
-        let threads = connections.div_ceil(PER_SERVER_THREAD);
-        let weir_serve = Server::weir(&fixture.weir, fixture.placement.server, threads)?;
+        let threads = format!("--threads {}", connections.div_ceil(PER_SERVER_THREAD));
+        let weir_serve = Server::weir(&fixture.weir, fixture.placement.server, &threads)?;
         for server in [weir_serve, fixture.nginx()?] {
             let name = format!("{} on {}", table::thousands(connections.into()), server.name);
             let added = match server.name == "nginx" && connections > NGINX_CONNECTIONS {

@@ -47,7 +47,7 @@ pub(super) fn defaults(fixture: &Fixture) -> Result<Section> {
             let is_nginx = matches!(served, Served::Nginx(_));
             let first = paired.throughput_of_first(WRK);
             let mut cell = ComparedLoad { name: name.clone(), is_nginx, first, second: None };
-            if cell.is_doubtful() {
+            if is_low(&cell.first) {
                 let sides = &PEERS[..=WRK];
                 let paired = measure(fixture, &server, &name, connections, sides, rounds * AGAIN)?;
                 cell.second = Some(paired.throughput_of_first(WRK));
@@ -308,11 +308,6 @@ struct SpeedFloor {
 }
 
 impl ComparedLoad {
-    /// True if the ratio is too low in the first measurement, so that the cell is measured again.
-    fn is_doubtful(&self) -> bool {
-        is_low(&self.first)
-    }
-
     /// True if the ratio is too low in both measurements.
     fn is_slow(&self) -> bool {
         is_low(&self.first) && self.second.as_ref().is_some_and(is_low)
@@ -360,21 +355,19 @@ fn geometric_mean(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rig::Cost;
 
     #[test]
     fn cells_have_figures_and_ratios() {
         let names = ["weir", "wrk", "ab"].map(str::to_owned);
         let paired = Paired::run("test", 6, &names, |at| {
-            let good = ClientRun {
-                requests: 1_000,
-                cpu_s: 1.0,
-                wall_s: 1.0,
-                rps: 0.0,
-                ..ClientRun::FAILED
+            let good = |cpu_s, rps| {
+                let cost = Cost { cpu_s, kernel_s: 0.0, wall_s: 1.0, resident_bytes: None };
+                ClientRun { requests: 1_000, cost, rps }
             };
             Ok(match at {
-                0 => ClientRun { rps: 66_000.0, cpu_s: 0.5, ..good },
-                1 => ClientRun { rps: 60_000.0, ..good },
+                0 => good(0.5, 66_000.0),
+                1 => good(1.0, 60_000.0),
                 _ => ClientRun::FAILED,
             })
         });
@@ -467,8 +460,8 @@ mod tests {
 
     #[test]
     fn a_cell_fails_only_if_it_is_too_low_twice() {
-        assert!(!cell("a", good(), None).is_doubtful());
-        assert!(cell("a", slow(), None).is_doubtful());
+        assert!(!is_low(&cell("a", good(), None).first));
+        assert!(is_low(&cell("a", slow(), None).first));
         let check = |second, expected| {
             let cells = [cell("a", slow(), second), cell("b", good(), None)];
             assert_eq!(held(&cells)[0], Some(expected));
@@ -509,7 +502,7 @@ mod tests {
     #[test]
     fn without_intervals_nothing_is_judged() {
         let cells = [cell("a", MedianInterval { median: 0.1, interval: None }, None)];
-        assert!(!cells[0].is_doubtful());
+        assert!(!is_low(&cells[0].first));
         assert_eq!(held(&cells), [None; 3]);
     }
 }

@@ -37,23 +37,19 @@ pub(super) fn http2(fixture: &Fixture) -> Result<Section> {
          with several streams, 1.2 with one. With one stream nginx 1.22 holds a response back for \
          the delayed ACK of its head, so that load is on other servers. {LIMIT} \
          {}",
-        paired::method(fixture, fixture.options.seconds, "weir has no warm-up here"),
+        paired::method(fixture),
         versions(&[Peer::H2load])?
     );
     let mut section = Section::new("HTTP/2", QUESTION, method);
-    let mut tables = vec![matrix::compare(fixture, &nginx, &STREAMS, Peer::H2load, &clients)?];
-    for server in [
-        Server::h2o(&need_program("h2o", "bench")?, fixture.placement.server)?,
-        fixture.weir_serve()?,
-    ] {
-        tables.push(matrix::compare(fixture, &server, &SINGLE, Peer::H2load, &clients)?);
-    }
+    let h2o = Server::h2o(&need_program("h2o", "bench")?, fixture.placement.server)?;
+    let weir_serve = fixture.weir_serve()?;
     let (table, worst) = at_a_rate(fixture, &nginx, &mut section)?;
     section.verdict(format!(
         "At a constant rate it is at most {worst:.3} % off the plan (limit: {DEVIATION_MAX})."
     ));
     let wanted = "1.5 with several streams, 1.2 with one";
-    matrix::add_all(&mut section, tables, Peer::H2load, &clients, wanted);
+    let all = [(&nginx, &STREAMS[..]), (&h2o, &SINGLE), (&weir_serve, &SINGLE)];
+    matrix::compare_all(fixture, &mut section, &all, Peer::H2load, &clients, wanted)?;
     let above = format!(
         "At a constant rate of 10,000/s on nginx; requests sent in the window may be off the plan \
          by {DEVIATION_MAX} %."

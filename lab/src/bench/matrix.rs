@@ -15,7 +15,7 @@ pub(super) struct CostCase {
     aims: &'static str,
     /// The aims in a few words.
     wanted: &'static str,
-    pub(super) loads: &'static [ClosedLoad],
+    loads: &'static [ClosedLoad],
     /// Flags with which weir takes part a second time.
     more: Option<&'static [&'static str]>,
 }
@@ -71,26 +71,26 @@ pub(super) fn section(fixture: &Fixture, case: &CostCase) -> Result<Section> {
     clients.extend(case.more.map(Client::Weir));
     let method = format!(
         "A closed loop of one client thread. {} {} {LIMIT}",
-        paired::method(fixture, fixture.options.seconds, "weir has no warm-up here"),
+        paired::method(fixture),
         case.aims
     );
     let mut section = Section::new(case.title, case.question, method).reported();
-    let mut tables = Vec::new();
-    for server in [fixture.nginx()?, fixture.weir_serve()?] {
-        tables.push(compare(fixture, &server, case.loads, Peer::Wrk, &clients)?);
-    }
-    add_all(&mut section, tables, Peer::Wrk, &clients, case.wanted);
+    let servers = [fixture.nginx()?, fixture.weir_serve()?];
+    let all = servers.each_ref().map(|server| (server, case.loads));
+    compare_all(fixture, &mut section, &all, Peer::Wrk, &clients, case.wanted)?;
     Ok(section)
 }
 
-/// Adds the tables of several servers, and shows the ratios of weir's first engine.
-pub(super) fn add_all(
+/// Compares clients with the peer, which is the first of them, on several servers by the loads of
+/// each. Adds the tables, and shows the ratios of weir's first engine.
+pub(super) fn compare_all(
+    fixture: &Fixture,
     section: &mut Section,
-    tables: Vec<Table>,
+    servers: &[(&Server, &[ClosedLoad])],
     peer: Peer,
     clients: &[Client],
     wanted: &str,
-) {
+) -> Result<()> {
     let peer_name = peer.name();
     let weir = clients.iter().find(|client| matches!(client, Client::Weir(_)));
     let name = weir.map_or_else(String::new, |weir| weir.name());
@@ -99,17 +99,15 @@ pub(super) fn add_all(
     ));
     let ratio = ratio_head(peer);
     let mut shown = Table::new(&["server", "load", "ratio", "limit"]);
-    for table in &tables {
-        let server = table.above["On ".len()..].to_owned();
+    for (server, loads) in servers {
+        let table = compare(fixture, server, loads, peer, clients)?;
         for row in table.filter("client", &[&name]).select(&["load", &ratio, "limit"]).rows {
-            shown.row(&[&[server.clone()][..], &row].concat());
+            shown.row(&[&[server.name.to_owned()][..], &row].concat());
         }
+        section.table(&format!("On {}", server.name), table);
     }
     section.show(shown);
-    for table in tables {
-        let above = table.above.clone();
-        section.table(&above, table);
-    }
+    Ok(())
 }
 
 fn ratio_head(peer: Peer) -> String {
@@ -126,8 +124,8 @@ pub(super) fn clients(fixture: &Fixture, peer: Peer) -> Result<Vec<Client>> {
 pub(super) const LIMIT: &str = "The limit of a ratio is what it would be if weir's own code took \
     no time: the rest is the kernel's, to send, receive and wait.";
 
-/// Compares clients with the peer, which is the first of them, by each load on one server.
-pub(super) fn compare(
+/// Compares clients with the peer by each load on one server.
+fn compare(
     fixture: &Fixture,
     server: &Server,
     loads: &[ClosedLoad],
@@ -161,5 +159,5 @@ pub(super) fn compare(
             ]);
         }
     }
-    Ok(table.under(&format!("On {}", server.name)))
+    Ok(table)
 }

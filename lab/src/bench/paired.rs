@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use anyhow::Result;
 use weir_stats::median;
 
-use crate::rig::{ClientRun, Fixture, MedianInterval, table};
+use crate::rig::{ClientRun, Fixture, MedianInterval, Options, table};
 
 /// For each round, the runs in the order of the sides; the others are compared with the first side.
 pub(super) struct Paired {
@@ -91,7 +91,7 @@ impl Paired {
 
     /// Returns a side's largest memory use; none if the kernel did not report it.
     pub(super) fn resident_bytes(&self, at: usize) -> Option<u64> {
-        self.rounds.iter().filter_map(|round| round[at].resident_bytes).max()
+        self.rounds.iter().filter_map(|round| round[at].cost.resident_bytes).max()
     }
 
     pub(super) fn rounds(&self) -> usize {
@@ -127,8 +127,9 @@ impl Paired {
 }
 
 /// Returns the method of a comparison, in a sentence.
-pub(super) fn method(fixture: &Fixture, seconds: u32, more: &str) -> String {
-    format!("{} rounds of {seconds} s for each program; {more}.", fixture.options.rounds)
+pub(super) fn method(fixture: &Fixture) -> String {
+    let Options { rounds, seconds, .. } = fixture.options;
+    format!("{rounds} rounds of {seconds} s for each program; weir has no warm-up here.")
 }
 
 /// Returns the order of the sides, reversed in every second round.
@@ -151,6 +152,7 @@ pub(super) fn at_random(_round: u32, sides: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rig::Cost;
 
     #[test]
     fn every_side_runs_once_a_round_and_the_order_turns_round() {
@@ -162,7 +164,8 @@ mod tests {
             let (cpu_s, wall_s) = if at == 0 { (1.0, 1.25) } else { (0.5, 1.0) };
             let (requests, rps) = (1_000_000, 1e6 / wall_s);
             let (kernel_s, resident_bytes) = (cpu_s * 0.8, Some(at as u64));
-            Ok(ClientRun { requests, cpu_s, kernel_s, wall_s, rps, resident_bytes })
+            let cost = Cost { cpu_s, kernel_s, wall_s, resident_bytes };
+            Ok(ClientRun { requests, cost, rps })
         });
         let paired = paired.expect("no run fails");
         assert_eq!(order, [0, 1, 1, 0, 0, 1]);
@@ -181,7 +184,7 @@ mod tests {
         let mut runs_of_b = 0;
         let paired = Paired::run("test", 2, &sides, |at| {
             runs_of_b += u32::from(at == 1);
-            let good = ClientRun { cpu_s: 1.0, wall_s: 1.0, rps: 1.0, ..ClientRun::FAILED };
+            let good = ClientRun { rps: 1.0, ..ClientRun::FAILED };
             Ok(if at == 2 || (at == 1 && runs_of_b == 2) { ClientRun::FAILED } else { good })
         });
         let paired = paired.expect("no run fails");

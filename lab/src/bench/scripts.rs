@@ -38,9 +38,17 @@ const RATIO: &str = "requests per CPU-second, ratio";
 fn cost(fixture: &Fixture, section: &mut Section) -> Result<()> {
     let server = fixture.nginx()?;
     let mut table = Table::default();
-    let throughput = add_static(fixture, &server, &mut table)?;
+    let (script, by_flags) = ("static.lua", STATIC.to_vec());
+    let flag = script_flag(script)?;
+    let sides = [("weir", "none", by_flags), ("weir", script, flag.split(' ').collect())];
+    let paired = compare(fixture, &server, script, &sides, &mut table)?;
+    let throughput = table::estimate(&paired.throughput(1));
     for script in SCRIPTS {
-        add_against_wrk(fixture, &server, script, &mut table)?;
+        let flag = script_flag(script)?;
+        let clients = Peer::Wrk.find().map(|_| "wrk").into_iter().chain(["weir"]);
+        let sides: Vec<ScriptClient> =
+            clients.map(|client| (client, script, flag.split(' ').collect())).collect();
+        compare(fixture, &server, script, &sides, &mut table)?;
     }
     let above = format!(
         "Cost of a script: a closed loop on nginx, `-t2 -c100`, {} rounds of {} s; start and end \
@@ -57,73 +65,52 @@ fn cost(fixture: &Fixture, section: &mut Section) -> Result<()> {
     Ok(())
 }
 
-/// Adds weir without and with a static script; returns the ratio of their throughputs.
-fn add_static(fixture: &Fixture, server: &Server, table: &mut Table) -> Result<String> {
-    let script = "static.lua";
-    let flag = flag(script)?;
-    let flags: [Vec<&str>; 2] = [STATIC.to_vec(), flag.split(' ').collect()];
-    let names = ["flags", "script"].map(str::to_owned);
-    let run = |at: usize| weir(fixture, server, &flags[at]);
-    let paired = Paired::run("scripts, static", fixture.options.rounds, &names, run)?;
-    for (at, script) in ["none", script].into_iter().enumerate() {
-        add(table, &paired, at, "weir", script, &paired.efficiency_cell(at));
-    }
-    Ok(table::estimate(&paired.throughput(1)))
-}
+/// A program, the script that its row names, and the flags that it gets.
+type ScriptClient<'a> = (&'static str, &'static str, Vec<&'a str>);
 
-/// Adds wrk, if there is one, and weir with one script.
-fn add_against_wrk(
+/// Compares the sides with the first of them, and adds a row for each.
+fn compare(
     fixture: &Fixture,
     server: &Server,
-    script: &str,
+    what: &str,
+    sides: &[ScriptClient],
     table: &mut Table,
-) -> Result<()> {
-    let flag = flag(script)?;
-    let flag: Vec<&str> = flag.split(' ').collect();
-    let wrk = Peer::Wrk.find();
-    let names: Vec<String> = wrk.iter().map(|_| "wrk").chain(["weir"]).map(str::to_owned).collect();
-    let run = |at: usize| match &wrk {
-        Some(wrk) if at == 0 => {
-            let duration = duration(fixture);
-            let options = [&["-t2", "-c100", &duration], &flag[..]].concat();
-            clients::wrk(wrk, fixture.placement.client, &options, &server.url)
+) -> Result<Paired> {
+    let duration = format!("-d{}s", seconds(fixture));
+    let names: Vec<String> =
+        sides.iter().map(|(client, script, _)| format!("{client}, {script}")).collect();
+    let run = |at: usize| match &sides[at] {
+        ("wrk", _, flags) => {
+            let options = [&["-t2", "-c100", &duration], &flags[..]].concat();
+            clients::wrk(fixture.placement.client, &options, &server.url)
         }
-        _ => weir(fixture, server, &flag),
+        (_, _, flags) => weir(fixture, server, &duration, flags),
     };
-    let paired = Paired::run(&format!("scripts, {script}"), fixture.options.rounds, &names, run)?;
-    for (at, name) in names.iter().enumerate() {
-        let ratio = match wrk {
-            None => "wrk is absent".to_owned(),
-            Some(_) => paired.efficiency_cell(at),
+    let paired = Paired::run(&format!("scripts, {what}"), fixture.options.rounds, &names, run)?;
+    for (at, (client, script, _)) in sides.iter().enumerate() {
+        let ratio = match sides.len() {
+            1 => "wrk is absent".to_owned(),
+            _ => paired.efficiency_cell(at),
         };
-        add(table, &paired, at, name, script, &ratio);
+        table.add(&[
+            ("client", client),
+            ("script", script),
+            (RATIO, &ratio),
+            ("µs CPU per request", &format!("{:.2}", paired.cost_us(at))),
+            ("requests/s", &table::rate(paired.requests_per_second(at))),
+        ]);
     }
-    Ok(())
+    Ok(paired)
 }
 
-fn add(table: &mut Table, paired: &Paired, at: usize, client: &str, script: &str, ratio: &str) {
-    table.add(&[
-        ("client", &client),
-        ("script", &script),
-        (RATIO, &ratio),
-        ("µs CPU per request", &format!("{:.2}", paired.cost_us(at))),
-        ("requests/s", &table::rate(paired.requests_per_second(at))),
-    ]);
-}
-
-fn weir(fixture: &Fixture, server: &Server, flags: &[&str]) -> Result<ClientRun> {
-    let duration = duration(fixture);
-    let options = ["-t2", "-c100", &duration, "--warmup", "0", "--no-preflight"];
+fn weir(fixture: &Fixture, server: &Server, duration: &str, flags: &[&str]) -> Result<ClientRun> {
+    let options = ["-t2", "-c100", duration, "--warmup", "0", "--no-preflight"];
     let options = [&options[..], flags].concat();
     let (run, document) =
         clients::weir(&fixture.weir, fixture.placement.client, &options, &server.url)?;
     let failures = clients::failures(&document);
     ensure!(failures == 0, "{failures} requests of weir failed");
     Ok(run)
-}
-
-fn duration(fixture: &Fixture) -> String {
-    format!("-d{}s", seconds(fixture))
 }
 
 /// Returns the length of one side of a round. There are many comparisons, and many short rounds are
@@ -148,7 +135,7 @@ fn states(fixture: &Fixture, section: &mut Section) -> Result<()> {
         let load = format!("-t{THREADS} -c{THREADS} -d{seconds}s --warmup 0 --no-preflight");
         Ok(fixture.timed_weir(&format!("{load} {script}"), &server.url)?.1)
     };
-    let (bare, scripted) = (load("")?, load(&flag(STATES_SCRIPT)?)?);
+    let (bare, scripted) = (load("")?, load(&script_flag(STATES_SCRIPT)?)?);
     let usage = scripted.script.as_ref().context("weir ran no script")?;
     let states = u64::from(usage.states);
     let largest_kib = usage.memory_max_bytes as f64 / 1_024.0;
@@ -218,7 +205,7 @@ fn rate(fixture: &Fixture, section: &mut Section) -> Result<()> {
     for script in [QUICK, SLOW] {
         let load = format!("-t2 -c{CONNECTIONS} -R{RATE_RPS} -d{seconds}s --warmup 2s");
         let (_, document) =
-            fixture.timed_weir(&format!("{load} {}", flag(script)?), &server.url)?;
+            fixture.timed_weir(&format!("{load} {}", script_flag(script)?), &server.url)?;
         let sent_rps = document.throughput.sent_rps;
         let deviation = (sent_rps / RATE_RPS as f64 - 1.0) * 100.0;
         let codes = codes(&document.notes);
@@ -263,7 +250,7 @@ fn codes(notes: &[Note]) -> Vec<&str> {
 const DIRECTORY: &str = "lab/src/bench/scripts";
 
 /// Returns the words `-s FILE`.
-fn flag(script: &str) -> Result<String> {
+fn script_flag(script: &str) -> Result<String> {
     Ok(format!("-s {}", root()?.join(DIRECTORY).join(script).display()))
 }
 

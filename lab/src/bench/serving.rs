@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 
 use super::paired::Paired;
-use crate::rig::{ClientRun, Fixture, Section, Server, clients, table};
+use crate::rig::{ClientRun, Cost, Fixture, Section, Server, clients, table};
 
 const QUESTION: &str = "What does a request cost `weir serve`, beside nginx?";
 
@@ -43,5 +43,5 @@ fn load(fixture: &Fixture, server: &Server) -> Result<ClientRun> {
     let failures = clients::failures(&document);
     ensure!(failures == 0, "{failures} requests to {} failed", server.name);
     ensure!(cpu_s > 0.0, "{} used no CPU time that shows; take longer rounds", server.name);
-    Ok(ClientRun { cpu_s, ..run })
+    Ok(ClientRun { cost: Cost { cpu_s, ..run.cost }, ..run })
 }

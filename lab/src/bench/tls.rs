@@ -14,6 +14,9 @@ const LOADS: [ClosedLoad; 3] =
 const FEW: u32 = 100;
 const MANY: u32 = 5_000;
 
+/// Length of a run of these, which must be longer than that many handshakes on one CPU.
+const MEMORY_RUN_S: u32 = 8;
+
 const QUESTION: &str = "What does a request over TLS 1.3 cost? The last load is full handshakes.";
 
 pub(super) fn tls(fixture: &Fixture) -> Result<Section> {
@@ -25,12 +28,11 @@ pub(super) fn tls(fixture: &Fixture) -> Result<Section> {
          the server has neither a session cache nor tickets. At least 1.2 is wanted with 100 \
          connections, 1 with 20, where 1.2 is near the limit (weir's own code has the encryption \
          in it), and 1 for handshakes. {LIMIT}",
-        paired::method(fixture, fixture.options.seconds, "weir has no warm-up here")
+        paired::method(fixture)
     );
     let mut section = Section::new("TLS 1.3", QUESTION, method).reported();
-    let tables = vec![matrix::compare(fixture, &server, &LOADS, Peer::Wrk, &clients)?];
-    let wanted = "1.2 with 100 connections, else 1";
-    matrix::add_all(&mut section, tables, Peer::Wrk, &clients, wanted);
+    let (all, wanted) = ([(&server, &LOADS[..])], "1.2 with 100 connections, else 1");
+    matrix::compare_all(fixture, &mut section, &all, Peer::Wrk, &clients, wanted)?;
     let above = format!(
         "Memory of a connection: the difference in resident memory between {} and {} connections, \
          for each of them.",
@@ -40,8 +42,8 @@ pub(super) fn tls(fixture: &Fixture) -> Result<Section> {
     section.begin_table(&above);
     for client in clients {
         let resident = |connections| {
-            let run = client.run(fixture, &server, &ClosedLoad::of(connections), 2)?;
-            run.resident_bytes.context("the kernel does not tell the memory of processes")
+            let run = client.run(fixture, &server, &ClosedLoad::of(connections), MEMORY_RUN_S)?;
+            run.cost.resident_bytes.context("the kernel does not tell the memory of processes")
         };
         let more = resident(MANY)?.saturating_sub(resident(FEW)?);
         let each_kib = more as f64 / f64::from(MANY - FEW) / 1_024.0;

@@ -78,7 +78,7 @@ pub(super) fn watching(fixture: &Fixture) -> Result<Section> {
 }
 
 fn seconds(fixture: &Fixture) -> u32 {
-    fixture.options.span(5, 2)
+    fixture.span(5, 2)
 }
 
 /// Formats a difference with its interval.
@@ -95,8 +95,8 @@ fn pairs(fixture: &Fixture, is_pinned: bool) -> Result<Vec<(Figures, Figures)>> 
     let placement = &fixture.placement;
     let (server_cpu, cpu) =
         if is_pinned { (placement.server, placement.client) } else { (None, None) };
-    let server = Server::weir(&fixture.weir, server_cpu, 1)?;
-    let pairs = if fixture.options.is_quick { 2 } else { PAIRS };
+    let server = Server::weir(&fixture.weir, server_cpu, "--threads 1")?;
+    let pairs = fixture.span(PAIRS, 2);
     let pair = |number: u32| {
         let run = |is_watched| run(fixture, cpu, &server.url, is_watched);
         let (alone, watched) = if number.is_multiple_of(2) {
@@ -142,7 +142,10 @@ fn run(fixture: &Fixture, cpu: Option<u32>, url: &str, is_watched: bool) -> Resu
     }
     let lag = document.latency.send_lag.ok.percentile(99.0);
     let lag_ns = lag.context("the run carries no 99th percentile")?.ns;
-    Ok(Figures { lag_us: lag_ns as f64 / 1e3, cpu_percent: 100.0 * timed.cpu_s / timed.wall_s })
+    Ok(Figures {
+        lag_us: lag_ns as f64 / 1e3,
+        cpu_percent: 100.0 * timed.cost.cpu_s / timed.cost.wall_s,
+    })
 }
 
 /// A thread that fetches metrics once per second.

@@ -3,12 +3,12 @@
 
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use xtask::measured::{self, Page};
 use xtask::shell::root;
 
 use super::fixture::{Fixture, Options, Over};
-use super::machine::{self, Occasion, Pressure};
+use super::machine::{self, Pressure};
 use super::peers::Peer;
 use super::section::Section;
 
@@ -37,7 +37,7 @@ pub(crate) fn measure(page: &Page, cases: &[Case], words: &[&str]) -> Result<()>
     let task = page.task;
     let mut fixture = Fixture::new(task, Options::parse(page, words)?)?;
     let root = root()?;
-    let occasion = Occasion::now([
+    let occasion = machine::occasion([
         ("places", fixture.placement.describe()),
         ("weir", machine::version(&fixture.weir, "--version")?),
         ("nginx", machine::version(&fixture.nginx, "-v")?),
@@ -48,8 +48,16 @@ pub(crate) fn measure(page: &Page, cases: &[Case], words: &[&str]) -> Result<()>
         fixture.over = case.over;
         let (since, pressure) = (Instant::now(), Pressure::now());
         let section = (case.run)(&fixture);
-        let mut section = section.with_context(|| format!("failed to run {}", case.id))?;
         let (taken, waited) = (pressure.taken(), fixture.take_waited());
+        let mut section = match section {
+            Ok(section) => section,
+            // The cases after it are measured all the same.
+            Err(error) => {
+                eprintln!("{task}: failed to run {}: {error:#}", case.id);
+                failed.push(case.id);
+                continue;
+            }
+        };
         let short = if fixture.options.is_quick { "short windows (`--quick`), " } else { "" };
         let (is_quiet, conditions) = match task {
             // Its servers and clients are not watched, and its rounds are paired.
@@ -77,6 +85,6 @@ pub(crate) fn measure(page: &Page, cases: &[Case], words: &[&str]) -> Result<()>
         }
         failed.extend((!entry.failures.is_empty()).then_some(case.id));
     }
-    ensure!(failed.is_empty(), "not as expected: {}", failed.join(", "));
+    ensure!(failed.is_empty(), "failed, or not as expected: {}", failed.join(", "));
     Ok(())
 }

@@ -10,6 +10,7 @@ use std::{fmt, thread};
 use anyhow::{Context, Result, bail, ensure};
 use weir_machine::{Root, peak_memory_bytes};
 use weir_result::Document;
+use xtask::shell::need_program;
 
 use super::peers::Peer;
 use super::servers::pinned;
@@ -18,12 +19,19 @@ use super::servers::pinned;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClientRun {
     pub(crate) requests: u64,
-    pub(crate) cpu_s: f64,
-    /// The part of it in the kernel.
-    pub(crate) kernel_s: f64,
-    pub(crate) wall_s: f64,
+    pub(crate) cost: Cost,
     /// Requests per second: over `wall_s`, or as the program reports them for its window.
     pub(crate) rps: f64,
+}
+
+/// Cost of a run of a program, start and end included.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cost {
+    /// User and system time.
+    pub(crate) cpu_s: f64,
+    /// System time: the part of it in the kernel.
+    pub(crate) kernel_s: f64,
+    pub(crate) wall_s: f64,
     /// Peak resident memory; none if the kernel did not report it.
     pub(crate) resident_bytes: Option<u64>,
 }
@@ -32,39 +40,28 @@ impl ClientRun {
     /// A run that ended with an error, without figures.
     pub(crate) const FAILED: ClientRun = ClientRun {
         requests: 1,
-        cpu_s: f64::NAN,
-        kernel_s: f64::NAN,
-        wall_s: f64::NAN,
+        cost: Cost { cpu_s: f64::NAN, kernel_s: f64::NAN, wall_s: f64::NAN, resident_bytes: None },
         rps: f64::NAN,
-        resident_bytes: None,
     };
 
     /// Makes the run of a program that completed `requests` requests.
     pub(crate) fn of(requests: u64, timed: &Timed) -> ClientRun {
-        let Timed { cpu_s, kernel_s, wall_s, resident_bytes, .. } = *timed;
-        ClientRun {
-            requests,
-            cpu_s,
-            kernel_s,
-            wall_s,
-            rps: requests as f64 / wall_s,
-            resident_bytes,
-        }
+        ClientRun { requests, cost: timed.cost, rps: requests as f64 / timed.cost.wall_s }
     }
 
     /// Formats the client's CPU time in percent of one CPU.
     pub(crate) fn cpu(&self) -> String {
-        format!("{:.0} %", 100.0 * self.cpu_s / self.wall_s)
+        format!("{:.0} %", 100.0 * self.cost.cpu_s / self.cost.wall_s)
     }
 
     /// Returns the client's CPU time per request, in microseconds.
     pub(crate) fn cost_us(&self) -> f64 {
-        self.cpu_s * 1e6 / self.requests as f64
+        self.cost.cpu_s * 1e6 / self.requests as f64
     }
 
     /// Returns the kernel's part of that, in microseconds.
     pub(crate) fn kernel_us(&self) -> f64 {
-        self.kernel_s * 1e6 / self.requests as f64
+        self.cost.kernel_s * 1e6 / self.requests as f64
     }
 }
 
@@ -103,13 +100,8 @@ pub(crate) fn weir(
 }
 
 /// Runs wrk with these options.
-pub(crate) fn wrk(
-    program: &Path,
-    cpu: Option<u32>,
-    options: &[&str],
-    url: &str,
-) -> Result<ClientRun> {
-    let mut words = pinned(cpu, program);
+pub(crate) fn wrk(cpu: Option<u32>, options: &[&str], url: &str) -> Result<ClientRun> {
+    let mut words = pinned(cpu, &need_program("wrk", "bench")?);
     words.extend(options.iter().chain([&url]).map(OsString::from));
     let timed = timed(&words, &[0])?;
     let requests = Peer::Wrk.read(&timed.stdout).requests;
@@ -129,13 +121,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Output and cost of a run.
 pub(crate) struct Timed {
     pub(crate) stdout: String,
-    /// User and system time, including the process's start and end.
-    pub(crate) cpu_s: f64,
-    /// System time: the part of it in the kernel.
-    pub(crate) kernel_s: f64,
-    pub(crate) wall_s: f64,
-    /// Peak resident memory; none if the kernel did not report it.
-    pub(crate) resident_bytes: Option<u64>,
+    pub(crate) cost: Cost,
 }
 
 /// Runs this command line to its end; the exit code must be one of `good`.
@@ -160,8 +146,8 @@ pub(crate) fn timed(words: &[OsString], good: &[i32]) -> Result<Timed> {
         bail!("failed to read bash's times in: {stderr}");
     };
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
-    let cpu_s = user_s + kernel_s;
-    Ok(Timed { stdout, cpu_s, kernel_s, wall_s, resident_bytes })
+    let cost = Cost { cpu_s: user_s + kernel_s, kernel_s, wall_s, resident_bytes };
+    Ok(Timed { stdout, cost })
 }
 
 /// Formats words as a command line.
@@ -214,7 +200,7 @@ mod tests {
     #[test]
     fn bash_times_what_it_runs() {
         let timed = timed(&["true".into()], &[0]).expect("bash");
-        assert!(timed.cpu_s < 10.0 && timed.stdout.is_empty());
+        assert!(timed.cost.cpu_s < 10.0 && timed.stdout.is_empty());
         assert!(super::timed(&["false".into()], &[0]).is_err());
         assert!(super::timed(&["false".into()], &[0, 1]).is_ok());
     }

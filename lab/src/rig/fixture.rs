@@ -86,9 +86,9 @@ impl Fixture {
         Ok(Fixture { options, over, weir, nginx, placement, directory, waited })
     }
 
-    /// Returns a length of time in seconds; `quick` in a quick run.
+    /// Returns a length of time in seconds, or a number of runs; `quick` in a quick run.
     pub(crate) fn span<T>(&self, full: T, quick: T) -> T {
-        self.options.span(full, quick)
+        if self.options.is_quick { quick } else { full }
     }
 
     /// Returns the number of runs of each kind; `quick` in a quick run.
@@ -152,7 +152,7 @@ impl Fixture {
 
     /// Starts a `weir serve` of one thread, without a log.
     pub(crate) fn weir_serve(&self) -> Result<Server> {
-        Server::weir(&self.weir, self.placement.server, 1)
+        Server::weir(&self.weir, self.placement.server, "--threads 1")
     }
 
     /// Runs weir with these flags against a fresh server with those, and returns its document and
@@ -377,11 +377,6 @@ impl Options {
     pub(crate) fn wants(&self, id: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|wanted| wanted == id)
     }
-
-    /// Returns a length of time in seconds, or a number of runs; `quick` in a quick run.
-    pub(crate) fn span<T>(&self, full: T, quick: T) -> T {
-        if self.is_quick { quick } else { full }
-    }
 }
 
 #[cfg(test)]
@@ -396,7 +391,7 @@ mod tests {
         assert!(all.writes_page && all.wants("V5"));
         let some = Options::parse(&ACCURACY, &["--quick", "--print", "--only", "V5,V6"])
             .expect("these are right");
-        assert!(!some.writes_page && some.wants("V6") && !some.wants("V7"));
+        assert!(!some.writes_page && some.wants("V6") && !some.wants("V8"));
         assert_eq!(Options::parse(&ACCURACY, &["--runs", "5"]).expect("a number").runs, Some(5));
         let wrong: [&[&str]; 6] = [
             &["--only"],
@@ -421,8 +416,8 @@ mod tests {
         };
         assert!(check(&[], 6, 2, true).wants("depth"));
         assert!(!check(&["--quick", "--only", "serve"], 2, 1, true).wants("depth"));
-        let some = ["--rounds", "20", "--print", "--only", "serve,window", "--seconds", "3"];
-        assert!(check(&some, 20, 3, false).wants("window"));
+        let some = ["--rounds", "20", "--print", "--only", "serve,tls", "--seconds", "3"];
+        assert!(check(&some, 20, 3, false).wants("tls"));
         for wrong in [&["--rounds"] as &[&str], &["--seconds", "0"], &["serve"], &["--only"]] {
             assert!(Options::parse(&PERFORMANCE, wrong).is_err(), "{wrong:?}");
         }

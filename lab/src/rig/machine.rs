@@ -1,7 +1,6 @@
 //! Description of the machine that was measured on, without anything that identifies it or its
 //! user.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::process::Command;
@@ -9,6 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use weir_machine::{CpuTicks, Description, PressureStall, Root, cpu_list, word};
+use xtask::measured::Entry;
 use xtask::shell::{find_program, output, root};
 
 /// CPUs of the two sides; none if they cannot be separated.
@@ -99,24 +99,14 @@ impl fmt::Display for Taken {
     }
 }
 
-/// When, at which commit and on which machine a case is measured. Entries of one page may come from
-/// several machines.
-#[derive(Clone)]
-pub(crate) struct Occasion {
-    pub(crate) date: String,
-    pub(crate) commit: String,
-    pub(crate) machine: BTreeMap<String, String>,
-}
-
-impl Occasion {
-    /// Returns this occasion, with today's date in UTC, and with properties of the machine in
-    /// addition to [`describe`]'s.
-    pub(crate) fn now(more: impl IntoIterator<Item = (&'static str, String)>) -> Result<Occasion> {
-        let machine = describe().into_iter().chain(more);
-        let machine = machine.map(|(name, value)| (name.to_owned(), value)).collect();
-        let date = output(Command::new("date").args(["-u", "+%Y-%m-%d"]))?;
-        Ok(Occasion { date, commit: commit()?, machine })
-    }
+/// Returns an entry that tells only when, at which commit and on which machine it is measured:
+/// entries of one page may come from several machines. It has properties of the machine in addition
+/// to [`describe`]'s.
+pub(crate) fn occasion(more: impl IntoIterator<Item = (&'static str, String)>) -> Result<Entry> {
+    let machine = describe().into_iter().chain(more);
+    let machine = machine.map(|(name, value)| (name.to_owned(), value)).collect();
+    let date = output(Command::new("date").args(["-u", "+%Y-%m-%d"]))?;
+    Ok(Entry { date, commit: commit()?, machine, ..Entry::default() })
 }
 
 /// Returns the properties of the machine, each with its value.

@@ -19,8 +19,6 @@ pub(crate) enum Peer {
     H2load,
     Hey,
     Oha,
-    Bombardier,
-    Vegeta,
 }
 
 impl Peer {
@@ -33,8 +31,6 @@ impl Peer {
             Peer::H2load => "h2load",
             Peer::Hey => "hey",
             Peer::Oha => "oha",
-            Peer::Bombardier => "bombardier",
-            Peer::Vegeta => "vegeta",
         }
     }
 
@@ -53,7 +49,6 @@ impl Peer {
             Peer::Ab => "-V",
             // hey prints no version, but an error message.
             Peer::Hey => return Ok(self.find().map_or("absent", |_| "hey").to_owned()),
-            Peer::Vegeta => "-version",
             _ => "--version",
         };
         self.find().map_or(Ok("absent".to_owned()), |program| machine::version(&program, flag))
@@ -105,7 +100,6 @@ impl Peer {
             Peer::H2load => h2load(text),
             // These print alike.
             Peer::Hey | Peer::Oha => hey(text),
-            Peer::Bombardier | Peer::Vegeta => Printed::default(),
         }
     }
 }

@@ -5,8 +5,6 @@ use std::fmt::Display;
 
 use xtask::measured::{Entry, Outcome, Table};
 
-use super::machine::Occasion;
-
 /// Result of a case.
 pub(crate) struct Section {
     entry: Entry,
@@ -131,15 +129,15 @@ impl Section {
         &self.entry.failures
     }
 
-    /// Returns the entry of a settled case.
+    /// Returns the entry of a settled case, with the date, the commit and the machine of another.
     pub(crate) fn entry(
         self,
         id: &str,
-        occasion: &Occasion,
+        occasion: &Entry,
         seconds: f64,
         conditions: String,
     ) -> Entry {
-        let Occasion { date, commit, machine } = occasion.clone();
+        let Entry { date, commit, machine, .. } = occasion.clone();
         let (id, seconds) = (id.to_owned(), seconds.round() as u64);
         Entry { id, date, commit, machine, seconds, conditions, ..self.entry }
     }
@@ -151,11 +149,7 @@ mod tests {
 
     fn entry_of(mut section: Section, was_quiet: bool) -> Entry {
         section.settle(was_quiet);
-        let occasion = Occasion {
-            date: "2026-01-02".to_owned(),
-            commit: "abc1234".to_owned(),
-            machine: [].into(),
-        };
+        let occasion = Entry { date: "2026-01-02".to_owned(), ..Entry::default() };
         section.entry("V0", &occasion, 1.6, "idle".to_owned())
     }
 

@@ -107,11 +107,11 @@ impl Server {
         Ok(server)
     }
 
-    /// Starts a `weir serve` with this number of threads and its default response.
-    pub(crate) fn weir(weir: &Path, cpu: Option<u32>, threads: u32) -> Result<Server> {
+    /// Starts a `weir serve` with these flags.
+    pub(crate) fn weir(weir: &Path, cpu: Option<u32>, flags: &str) -> Result<Server> {
         let mut words = pinned(cpu, weir);
-        let threads = threads.to_string();
-        words.extend(["serve", "--listen", "127.0.0.1:0", "--threads", &threads].map(Into::into));
+        let serve = format!("serve --listen 127.0.0.1:0 {flags}");
+        words.extend(serve.split_whitespace().map(OsString::from));
         Server::listening(Kind::Weir, "weir serve", &words)
     }
 
@@ -123,11 +123,7 @@ impl Server {
         fs::write(directory.0.join("index.html"), "Hello, World!\n")
             .context("failed to write h2o's file")?;
         // The paths of its configuration are relative.
-        let mut words: Vec<OsString> = ["env", "-C"]
-            .map(OsString::from)
-            .into_iter()
-            .chain([directory.0.clone().into()])
-            .collect();
+        let mut words: Vec<OsString> = vec!["env".into(), "-C".into(), directory.0.clone().into()];
         words.extend(pinned(cpu, program));
         words.extend(["-c", "config"].map(OsString::from));
         let guarded = Guarded::start(&words)?;
