@@ -43,6 +43,7 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("V4", causality::causality),
     Case::new("V5", stall::open_loop),
     Case::new("V6", closed::stall),
+    Case::new("V7", stall::half_the_time),
     Case::new("V8", overload::overload),
     Case::new("V9", queues::queues),
     Case::new("V10", faults::black_hole),

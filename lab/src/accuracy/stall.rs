@@ -1,4 +1,4 @@
-//! V5, V11: a server that stalls under a load that follows a plan. The quantiles of the
+//! V5, V7, V11: a server that stalls under a load that follows a plan. The quantiles of the
 //! response time are a straight line, known in advance.
 
 use std::ffi::OsString;
@@ -77,6 +77,27 @@ pub(super) fn open_loop(fixture: &Fixture) -> Result<Section> {
     if let Over::Http2 { streams } = fixture.over {
         beside_h2load(fixture, &mut section, stall, at_s, streams)?;
     }
+    Ok(section)
+}
+
+/// Runs case V7 of METHOD 2.1.
+pub(super) fn half_the_time(fixture: &Fixture) -> Result<Section> {
+    let window_s = fixture.span(10.0, 4.0);
+    let stall_s = window_s / 2.0;
+    let mut section = Section::new(
+        "the ^Z rule",
+        "The server stands still for half of the test (Gil Tene's ^Z test). Does a tenth of \
+         the requests wait for 80% of the stall or more?",
+        format!(
+            "max = S, p90 = 0.8·S, p75 = 0.5·S, p45 ≈ the base latency; S = {stall_s} s in \
+             D = {window_s} s. {}",
+            tolerances()
+        ),
+    );
+    let stall = Stall::of(stall_s, window_s);
+    let above = "The server stands still for half of the window";
+    let off_s = trial(fixture, &mut section, above, stall, (window_s * 0.1, How::Flag))?;
+    curve::verdict(&mut section, off_s, LOG_TOLERANCE * stall_s);
     Ok(section)
 }
 
