@@ -42,11 +42,13 @@ impl Default for Exact {
 
 impl Exact {
     /// The figures of `count` values, which are clipped if the greatest is.
+    #[inline]
     fn of(min_ns: u64, max_ns: u64, count: u64, sum_ns: u128) -> Exact {
         let clipped = if max_ns > HIGHEST_NS { count } else { 0 };
         Exact { count, min_ns, max_ns, sum_ns, clipped }
     }
 
+    #[inline]
     fn add(&mut self, other: &Exact) {
         self.count += other.count;
         self.min_ns = self.min_ns.min(other.min_ns);

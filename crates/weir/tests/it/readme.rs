@@ -38,7 +38,7 @@ const LABELS: [&str; 11] = [
 ];
 
 /// Flags that shorten a load.
-const BRIEFLY: [&str; 4] = ["-d100ms", "--warmup", "0", "-c4"];
+const BRIEFLY: [&str; 4] = ["-d300ms", "--warmup", "0", "-c4"];
 
 /// The repository's root.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
