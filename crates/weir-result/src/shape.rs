@@ -41,14 +41,11 @@ impl From<serde_path_to_error::Error<serde_json::Error>> for ShapeError {
 
 /// Reads a value from text. An error has line and column as well as the path.
 pub(crate) fn from_slice<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ShapeError> {
-    serde_json::from_slice(bytes).map_err(|fault| {
-        // Paths are kept at some cost, and only for what cannot be read.
-        let mut json = serde_json::Deserializer::from_slice(bytes);
-        match serde_path_to_error::deserialize::<_, T>(&mut json) {
-            Err(error) => ShapeError::from(error),
-            Ok(_) => ShapeError::from(fault),
-        }
-    })
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    // Without paths first would be faster, but would compile every type's reading once more.
+    let value = serde_path_to_error::deserialize(&mut json)?;
+    json.end()?;
+    Ok(value)
 }
 
 /// Reads a value from a tree of JSON.

@@ -160,12 +160,13 @@ impl Host {
             chance,
         );
         let part = |cut: usize| Cargo::of([&response.interim, &response.bytes[..cut]].concat());
-        let fault = match job.fault {
-            None | Some(ResponseFault::ResetIdle { .. }) => None,
-            Some(ResponseFault::CloseAfter | ResponseFault::JunkAfter) => None,
-            fault => fault,
+        let follows_response = |fault: &ResponseFault| {
+            use ResponseFault::{CloseAfter, JunkAfter, ResetIdle};
+            matches!(fault, ResetIdle { .. } | CloseAfter | JunkAfter)
         };
-        let Some(fault) = fault else { return self.respond_well(moment, job, response) };
+        let Some(fault) = job.fault.filter(|fault| !follows_response(fault)) else {
+            return self.respond_well(moment, job, response);
+        };
         let cargo = match fault {
             ResponseFault::ResetWithin | ResponseFault::CloseWithin => {
                 Some(part(response.cut(chance)))

@@ -38,7 +38,7 @@ const LABELS: [&str; 11] = [
 ];
 
 /// Flags that shorten a load.
-const BRIEFLY: [&str; 4] = ["-d300ms", "--warmup", "0", "-c4"];
+const BRIEFLY: [&str; 4] = ["-d100ms", "--warmup", "0", "-c4"];
 
 /// The repository's root.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -150,6 +150,8 @@ fn shortening(words: &[String]) -> Vec<&'static str> {
         _ if is("--compat") => vec!["-d1", "-t1", "-c4"],
         _ if is("-n") => Vec::new(),
         _ if is("auto") => vec!["-d300ms"],
+        // At the rates of the pages, enough requests for a p99.
+        _ if is("-R") => [&["-d300ms"], &BRIEFLY[1..]].concat(),
         _ => BRIEFLY.to_vec(),
     }
 }
