@@ -1,6 +1,7 @@
 //! The connections of one worker: the state of each, those that can take a request, and the times
 //! at which the others are due. Of a connection's requests it knows only how many there are.
 
+mod delays;
 mod limits;
 mod renewal;
 
@@ -11,6 +12,7 @@ use crate::deadlines::Deadlines;
 use crate::job::Job;
 use crate::open_queue::OpenQueue;
 use crate::ready_queue::ReadyQueue;
+use delays::Delays;
 pub(crate) use limits::ConnectionLimits;
 pub(crate) use renewal::Renewal;
 
@@ -26,10 +28,7 @@ pub(crate) struct Connections {
     pub(crate) counts: StateCounts,
     /// Events to report to the script, in order; valid until the next event of the backend.
     pub(crate) script_events: Vec<ScriptEvent>,
-    /// Ends of the delays that a script requested, of an idle connection each. They are kept apart
-    /// from the timers of requests, of which a busy connection has at most one per timeout span.
-    /// Empty if no script delays.
-    delays: Deadlines,
+    delays: Delays,
 }
 
 /// Connections and requests by state.
@@ -79,7 +78,7 @@ impl Connections {
             open_queue: OpenQueue::new(connections),
             counts: StateCounts { unresolved: connections, ..StateCounts::default() },
             script_events: Vec::new(),
-            delays: Deadlines::new(delayed),
+            delays: Delays::new(delayed),
         }
     }
 
@@ -211,9 +210,7 @@ impl Connections {
         }
         self.ready.remove(conn);
         self.resolve(conn);
-        if self.limits.delays {
-            self.delays.disarm(conn);
-        }
+        self.delays.cancel(conn);
         let retry_at = self.at_mut(conn).closed(at);
         match retry_at <= at {
             true => self.queue(conn, at),
@@ -244,9 +241,7 @@ impl Connections {
     /// Delays the next request on `conn` until `until`.
     pub(crate) fn rest(&mut self, conn: ConnId, until: Nanos) {
         if self.at(conn).state == SocketState::Open {
-            // It replaces a delay that has not ended.
-            self.delays.disarm(conn);
-            self.delays.arm(conn, until);
+            self.delays.begin(conn, until);
             // A delay counts as activity: no response can arrive before its end.
             self.alive(until);
         }
