@@ -105,13 +105,13 @@ impl<B: Backend> Secure<B> {
     /// Counts a failure, sends the alert for the client, leaves the client to close the connection,
     /// and returns the event of it.
     fn fail<T>(&mut self, conn: ConnId, at: Nanos, failure: &TlsFailure) -> EventKind<T> {
-        let event = self.count_failure(failure);
+        self.count_failure(failure);
         if let Some(mut session) = self.sessions[conn.index()].take() {
             session.take_output(&mut self.records);
             self.send_records(conn);
         }
         self.lingering.push_back((at.after(LINGER_NS), conn));
-        event
+        failed(failure)
     }
 
     /// Handles the end of the client's bytes. Returns the event of it, if there is one.
@@ -127,7 +127,8 @@ impl<B: Backend> Secure<B> {
             Err(failure) => {
                 self.sessions[conn.index()] = None;
                 self.backend.close(conn, Close::Graceful);
-                Some(self.count_failure(&failure))
+                self.count_failure(&failure);
+                Some(failed(&failure))
             }
         }
     }
@@ -149,12 +150,10 @@ impl<B: Backend> Secure<B> {
         }
     }
 
-    /// Counts a failure, and returns the event of it.
-    fn count_failure<T>(&mut self, failure: &TlsFailure) -> EventKind<T> {
+    fn count_failure(&mut self, failure: &TlsFailure) {
         // First, so that a counted failure has its reason.
         self.shared.note_tls_error(failure.to_string());
         add(&self.shared.counters(self.worker).tls_failures, 1);
-        EventKind::Failed(io::Error::new(io::ErrorKind::InvalidData, failure.to_string()))
     }
 
     /// Encrypts the text and sends it; without effect on a closed connection.
@@ -173,6 +172,11 @@ impl<B: Backend> Secure<B> {
             self.records.clear();
         }
     }
+}
+
+/// Returns the event of a connection that failed.
+fn failed<B>(failure: &TlsFailure) -> EventKind<B> {
+    EventKind::Failed(io::Error::new(io::ErrorKind::InvalidData, failure.to_string()))
 }
 
 impl<B: Backend> Backend for Secure<B> {
@@ -288,7 +292,7 @@ impl<B: Backend> Backend for Secure<B> {
                     }
                     let session = self.sessions.get_mut(conn.index()).and_then(Option::take);
                     if let Some(Err(failure)) = session.map(|mut session| session.end()) {
-                        let _counted: EventKind<()> = self.count_failure(&failure);
+                        self.count_failure(&failure);
                     }
                     EventKind::Failed(error)
                 }
