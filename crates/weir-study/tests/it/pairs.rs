@@ -171,7 +171,7 @@ fn a_server_that_is_5_percent_slower_is_found() {
     assert!(found >= 54, "{found} of 60");
 }
 
-/// The limit of 16 is what 5% of 200 studies exceed with a probability of 2.7%.
+/// The limit of 16 is what 5% of 200 studies exceed with a probability of 2.4%.
 #[test]
 fn equal_servers_are_rarely_called_different() {
     let is_different =
