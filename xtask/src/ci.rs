@@ -3,8 +3,8 @@
 //! A clean build is most of the time, so nothing is built twice: the tests in one profile, and
 //! rustdoc with clippy's check artefacts. The program's tests, which mostly wait, are built first
 //! and run beside the other steps. So do the instruction counts, which do not depend on the load;
-//! they compute, so they begin after that build. The output of both follows the other steps'
-//! output.
+//! they compute, so they begin after that build. Clippy and rustdoc, which go from one crate to the
+//! next, run beside the other tests. The output of what runs beside others follows when it is done.
 
 mod fuzz_lock;
 mod steps;
@@ -57,15 +57,25 @@ fn all(steps: &mut Steps) {
     let waiting = waiting.unwrap_or_default();
     let start = |suite: &Suite| steps.start(&suite.name, || Ok(suite.command()));
     let beside: Vec<Beside> = waiting.iter().filter_map(start).collect();
-    let counts = steps.start("instructions", count);
+    let counts = steps.start("instructions", || task("instructions"));
     let suites = steps.take("build tests", || suites::build(&EVERYTHING, &["--tests"]));
-    steps.take("clippy", clippy);
-    steps.take("docs", docs);
-    steps.take("doc tests", || run(cargo(&["test", "--doc", "--quiet"])?.args(EVERYTHING)));
+    let lints = steps.start("lint", || task("lint"));
+    // Two at a time, since the last tests of a suite leave a CPU idle.
+    let mut running = None;
     for suite in suites.iter().flatten().filter(|suite| !waiting.contains(suite)) {
-        steps.take(&suite.name, || run(&mut suite.command()));
+        let next = steps.start(&suite.name, || Ok(suite.command()));
+        running.into_iter().for_each(|suite| steps.finish(suite));
+        running = next;
     }
-    counts.into_iter().chain(beside).for_each(|beside| steps.finish(beside));
+    let rest = running.into_iter().chain(counts).chain(lints).chain(beside);
+    rest.for_each(|beside| steps.finish(beside));
+    steps.take("doc tests", || run(cargo(&["test", "--doc", "--quiet"])?.args(EVERYTHING)));
+}
+
+/// Clippy and rustdoc, whose warnings are errors.
+pub(crate) fn lint() -> Result<()> {
+    clippy()?;
+    docs()
 }
 
 /// The rest of `--quick`, which takes a minute or two after a change.
@@ -94,9 +104,9 @@ fn docs() -> Result<()> {
     run(cargo(&["doc"])?.args(EVERYTHING).args(pages).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// Returns the command that counts instructions.
-fn count() -> Result<Command> {
+/// Returns the command of another task.
+fn task(name: &str) -> Result<Command> {
     let mut command = Command::new(env::current_exe().context("failed to find this program")?);
-    command.arg("instructions");
+    command.arg(name);
     Ok(command)
 }

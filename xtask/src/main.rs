@@ -29,6 +29,7 @@ cargo xtask <task>
 
   ci [--quick]                everything a change must pass: fmt, tidy, clippy, docs, counts, tests;
                               quick: fmt, tidy, clippy, unit tests and some simulations
+  lint                        clippy and rustdoc, whose warnings are errors
   tidy                        the rules of STYLE.md that a machine can check
   touches [REVISION]          files that a new study kind, live output, backend, flag or metric has
                               to edit, in a revision or as they are
@@ -66,6 +67,7 @@ fn run(words: &[&str]) -> Result<()> {
     match words {
         ["ci"] => ci::ci(false),
         ["ci", "--quick"] => ci::ci(true),
+        ["lint"] => ci::lint(),
         ["tidy"] => tidy::tidy(),
         ["touches"] => touches::touches(None),
         ["touches", revision] => touches::touches(Some(revision)),
