@@ -177,7 +177,7 @@ impl TrialRunner for Conductor<'_> {
         // The reason of a failure is kept in the study.
         let reason = |text: &str| redacted(&self.variants, text);
         let finished = ran.map_err(|error| reason(&error.to_string()))?;
-        if let Some((failure, _)) = finished.script_failures.first() {
+        if let Some((failure, _)) = finished.source_failures.first() {
             return Err(reason(failure));
         }
         let document = finished.document;

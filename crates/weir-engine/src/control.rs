@@ -81,6 +81,8 @@ pub struct Control {
     t0_at: OnceLock<Nanos>,
     board: OnceLock<WarmupBoard>,
     failure: Mutex<Option<ScriptFailure>>,
+    /// Reason why a list could not be read to its end.
+    list_failure: OnceLock<String>,
 }
 
 impl Control {
@@ -101,6 +103,7 @@ impl Control {
             t0_at: OnceLock::new(),
             board: OnceLock::new(),
             failure: Mutex::new(None),
+            list_failure: OnceLock::new(),
         }
     }
 
@@ -124,6 +127,19 @@ impl Control {
             failure.get_or_insert(ScriptFailure { worker, error });
         }
         self.stop(now);
+    }
+
+    /// Records that a row of the list cannot be read, and stops the run in order. Only the first
+    /// failure is kept.
+    #[cold]
+    pub(crate) fn list_failed(&self, text: String, now: Nanos) {
+        self.list_failure.get_or_init(|| text);
+        self.stop(now);
+    }
+
+    /// Returns the reason why a row of the list could not be read.
+    pub fn list_failure(&self) -> Option<&str> {
+        self.list_failure.get().map(String::as_str)
     }
 
     /// Returns the first script failure, if there was one.

@@ -1,13 +1,17 @@
 //! The input of a run: the plan, and the values prepared from it.
 
+use std::sync::Arc;
+
 use weir_http::{BodyBudget, Prepared, ProtocolFactory};
 use weir_io::{Endpoint, Nanos};
-use weir_result::{Part, Plan, RawLog};
+use weir_result::{Load, Part, Plan, RawLog};
 
 use crate::observer::ObserverFactory;
 use crate::partition::Partition;
+use crate::request_list::RequestList;
 use crate::schedule::Schedule;
 use crate::tls::TlsConfig;
+use crate::turns::Turns;
 
 /// A plan, ready to run.
 #[derive(Clone, Debug)]
@@ -19,8 +23,10 @@ pub struct Job {
     /// Targets of connections that are partitioned over several destinations, in the plan's order.
     /// If empty, all connections go to `endpoint`.
     pub destinations: Vec<Endpoint>,
-    /// The request to send.
+    /// The request to send, unless there is a list; the preflight's and the probe's in any case.
     pub request: Prepared,
+    /// Requests that are sent in its place, each in its turn; `None` if there is only one.
+    pub list: Option<Arc<RequestList>>,
     /// Protocol of the connections. A script whose functions distinguish connections requires
     /// HTTP/1.
     pub protocol: ProtocolFactory,
@@ -85,6 +91,7 @@ impl Job {
             endpoint,
             destinations: Vec::new(),
             request,
+            list: None,
             protocol: ProtocolFactory::default(),
             discard: false,
             cpus: Vec::new(),
@@ -112,6 +119,12 @@ impl Job {
     /// Returns the partition of worker `number`, counted over all parts of the plan.
     pub(crate) fn partition(&self, number: u32) -> Partition {
         Partition::new(number, self.plan.threads, self.plan.connections)
+    }
+
+    /// Returns the turns of a list that belong to the worker with this partition.
+    pub(crate) fn turns_of(&self, partition: Partition) -> Turns {
+        let is_once = self.list.as_ref().is_some_and(|list| list.sequence.is_once());
+        Turns::new(partition, is_once || self.plan.load != Load::ClosedLoop)
     }
 
     /// Returns the destination of connection `number` of the run.

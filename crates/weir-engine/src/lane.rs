@@ -12,7 +12,7 @@ mod streams;
 
 use std::fmt::Debug;
 
-use weir_http::{ProtocolError, ReceivedResponse};
+use weir_http::{Prepared, ProtocolError, ReceivedResponse};
 use weir_io::{Backend, ConnId, Nanos};
 use weir_result::{ErrorKind, FailureCause};
 
@@ -95,8 +95,8 @@ pub(crate) trait Lane: Debug + Sized {
     /// A request that is sent again and again, in the form that this lane sends.
     type Request: Debug;
 
-    /// Returns the job's request.
-    fn request_of(job: &Job, backend: &mut impl Backend) -> Self::Request;
+    /// Returns a request of the job in the form that this lane sends.
+    fn prepare(request: &Prepared, job: &Job, backend: &mut impl Backend) -> Self::Request;
 
     /// Returns the only request of a script's string; `None` if there are several.
     fn request_in(batch: &Batch, depth: u16, backend: &mut impl Backend) -> Option<Self::Request>;

@@ -7,8 +7,8 @@
 /// One part of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Partition {
-    part: u32,
-    parts: u32,
+    pub(crate) part: u32,
+    pub(crate) parts: u32,
     connections: u32,
     /// Connections that this part owns.
     pub(crate) own_connections: u32,

@@ -15,7 +15,8 @@ use weir_text::setting::THREADS;
 use crate::control::{Control, ScriptFailure};
 use crate::job::Job;
 use crate::live::LiveSender;
-use crate::worker::run_on;
+use crate::row_feed::{self, RowFeed};
+use crate::worker::{WorkerInput, run_with};
 
 /// Stack of a worker's thread. Its state is on the heap, and there may be thousands of threads.
 const STACK_BYTES: usize = 512 * 1024;
@@ -90,7 +91,19 @@ pub fn run(
     let mut scripts = scripts.into_iter();
     let mut failed = None;
     let mut started = BTreeSet::new();
+    let mut readers = Vec::new();
     for worker in job.plan.own_workers() {
+        let feed = match row_feed::start(job, worker, control, clock) {
+            Ok(started) => started.map(|(feed, reader)| {
+                readers.push(reader);
+                feed
+            }),
+            Err(error) => {
+                control.stop(clock.now());
+                failed = Some(RunError::Thread { worker, error });
+                break;
+            }
+        };
         let thread = WorkerThread {
             job: Arc::clone(job),
             worker,
@@ -98,6 +111,7 @@ pub fn run(
             control: Arc::clone(control),
             live: live.cloned(),
             script: scripts.next(),
+            feed,
         };
         let sender = sender.clone();
         let builder = thread::Builder::new().name(format!("weir-{worker}")).stack_size(STACK_BYTES);
@@ -114,6 +128,8 @@ pub fn run(
     }
     drop(sender);
     let finished = collect(&receiver, started, clock, control, &job.plan)?;
+    // Each ends with its worker.
+    readers.into_iter().for_each(|reader| drop(reader.join()));
     failed.map_or(Ok(finished), Err)
 }
 
@@ -222,6 +238,7 @@ struct WorkerThread {
     control: Arc<Control>,
     live: Option<LiveSender>,
     script: Option<WorkerState>,
+    feed: Option<RowFeed>,
 }
 
 impl OnBackend for &mut WorkerThread {
@@ -229,7 +246,8 @@ impl OnBackend for &mut WorkerThread {
 
     fn run<B: Backend>(self, backend: B) -> io::Result<Measurements> {
         let (live, script) = (self.live.take(), self.script.as_mut());
-        run_on(&self.job, self.worker, &self.control, backend, live, script)
+        let input = WorkerInput { script, feed: self.feed.take() };
+        run_with(&self.job, self.worker, &self.control, backend, live, input)
     }
 }
 

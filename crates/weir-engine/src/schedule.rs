@@ -22,6 +22,8 @@ pub(crate) struct Schedule {
     taken: u64,
     /// Offset of the next owned slot in nanoseconds; unused in a closed loop.
     next_ns: u64,
+    /// Its index in the whole plan, with Poisson arrivals.
+    next_index: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -41,7 +43,7 @@ impl Schedule {
                 ScheduleKind::Poisson(Gaps::new(seed, rate))
             }
         };
-        let mut schedule = Schedule { kind, partition, taken: 0, next_ns: 0 };
+        let mut schedule = Schedule { kind, partition, taken: 0, next_ns: 0, next_index: 0 };
         schedule.advance();
         schedule
     }
@@ -56,6 +58,37 @@ impl Schedule {
     #[inline]
     pub(crate) fn peek(&self) -> Option<u64> {
         self.is_open_loop().then_some(self.next_ns)
+    }
+
+    /// Returns the index in the whole plan of the slot that [`peek`](Schedule::peek) returned.
+    #[inline]
+    pub(crate) fn next_index(&self) -> u64 {
+        match self.kind {
+            ScheduleKind::Poisson(_) => self.next_index,
+            _ => self.partition.nth_owned(self.taken),
+        }
+    }
+
+    /// Takes and returns the slots due before `until_ns`, one by one: index and offset.
+    pub(crate) fn walk(mut self, until_ns: u64) -> impl Iterator<Item = (u64, u64)> {
+        std::iter::from_fn(move || {
+            let offset_ns = self.peek().filter(|ns| *ns < until_ns)?;
+            let index = self.next_index();
+            self.take();
+            Some((index, offset_ns))
+        })
+    }
+
+    /// Returns the same schedule from its begin.
+    pub(crate) fn restarted(&self) -> Schedule {
+        let kind = match &self.kind {
+            ScheduleKind::Poisson(gaps) => ScheduleKind::Poisson(gaps.restarted()),
+            kind => kind.clone(),
+        };
+        let mut schedule =
+            Schedule { kind, partition: self.partition, taken: 0, next_ns: 0, next_index: 0 };
+        schedule.advance();
+        schedule
     }
 
     /// Returns the mean time between owned slots in nanoseconds; 0 in a closed loop.
@@ -84,7 +117,7 @@ impl Schedule {
             }
             ScheduleKind::Poisson(gaps) => {
                 let owned = gaps.find(|(index, _)| self.partition.owns(*index));
-                self.next_ns = owned.map_or(u64::MAX, |(_, offset)| offset);
+                (self.next_index, self.next_ns) = owned.unwrap_or((u64::MAX, u64::MAX));
             }
         }
     }

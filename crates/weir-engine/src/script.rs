@@ -59,6 +59,8 @@ pub(crate) struct Batch {
     pub(crate) requests: Vec<RawRequest>,
     /// The same requests as fields, for multiplexed protocols; else empty.
     pub(crate) fields: Vec<Arc<Request>>,
+    /// Tag of the first request's exchange; those that follow count on.
+    pub(crate) tag: u16,
     /// Of `requests`: those with a response.
     responded: usize,
 }

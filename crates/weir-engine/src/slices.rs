@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use weir_io::Nanos;
-use weir_result::{Histogram, Slice, Tally};
+use weir_result::{Histogram, NamedSlice, Slice, Tally};
 
 use crate::timeline::Timeline;
 
@@ -53,6 +53,17 @@ pub(crate) struct SliceTally {
     pub(crate) not_ok: Tally,
     /// Events within the slice.
     pub(crate) counts: SliceCounts,
+    /// Shares of the names of a list that have slices, up to the last that was counted.
+    named: Vec<NamedTally>,
+}
+
+/// One name's share of a slice.
+#[derive(Debug, Default)]
+pub(crate) struct NamedTally {
+    pub(crate) ok: Tally,
+    pub(crate) not_ok: Tally,
+    pub(crate) completed: u64,
+    pub(crate) good: u64,
 }
 
 /// Events within a slice, and the requests left at its end.
@@ -149,13 +160,25 @@ impl Slices {
         &mut self.slices[self.due.index]
     }
 
+    /// Returns the slice of a slot of M that was never sent.
+    pub(crate) fn slot(&mut self, intended_at: Nanos) -> &mut SliceTally {
+        let index = self.index(intended_at);
+        &mut self.slices[index]
+    }
+
     /// Returns the counts of the slice that the event time `at`, which is in the window, lies in.
     #[inline]
     pub(crate) fn counts(&mut self, at: Nanos) -> &mut SliceCounts {
+        &mut self.at_event(at).counts
+    }
+
+    /// Returns the slice that the event time `at`, which is in the window, lies in.
+    #[inline]
+    pub(crate) fn at_event(&mut self, at: Nanos) -> &mut SliceTally {
         if at < self.now.from || at >= self.now.until {
             self.now = self.cursor_at(at);
         }
-        &mut self.slices[self.now.index].counts
+        &mut self.slices[self.now.index]
     }
 
     /// Returns the end of the next slice to close.
@@ -197,6 +220,7 @@ impl Slices {
             if let Some(ages) = never_sent.get(&index) {
                 slice.not_ok.add(ages);
             }
+            slice.named = tally.named.iter().map(NamedTally::finish).collect();
             match slices.last_mut() {
                 // The events that ended the window happened at its end, where the next slice
                 // begins.
@@ -216,13 +240,25 @@ fn add(slice: &mut Slice, rest: &Slice) {
     slice.sent += rest.sent;
     slice.completed += rest.completed;
     slice.good += rest.good;
+    slice.add_named(&rest.named);
 }
 
 impl SliceTally {
+    /// Returns the share of the name in `place` among those with slices.
+    pub(crate) fn named(&mut self, place: usize) -> &mut NamedTally {
+        if self.named.len() <= place {
+            self.named.resize_with(place + 1, NamedTally::default);
+        }
+        &mut self.named[place]
+    }
+
     /// Adds the slice that follows this one.
     fn add(&mut self, next: &SliceTally) {
         self.ok.add(&next.ok);
         self.not_ok.add(&next.not_ok);
+        for (place, share) in next.named.iter().enumerate() {
+            self.named(place).add(share);
+        }
         self.counts = SliceCounts {
             sent: self.counts.sent + next.counts.sent,
             completed: self.counts.completed + next.counts.completed,
@@ -230,6 +266,20 @@ impl SliceTally {
             in_flight: next.counts.in_flight,
             backlog: next.counts.backlog,
         };
+    }
+}
+
+impl NamedTally {
+    fn add(&mut self, next: &NamedTally) {
+        self.ok.add(&next.ok);
+        self.not_ok.add(&next.not_ok);
+        self.completed += next.completed;
+        self.good += next.good;
+    }
+
+    fn finish(&self) -> NamedSlice {
+        let (ok, not_ok) = (Histogram::from(&self.ok), Histogram::from(&self.not_ok));
+        NamedSlice { ok, not_ok, completed: self.completed, good: self.good }
     }
 }
 

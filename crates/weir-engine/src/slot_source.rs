@@ -9,6 +9,7 @@ use crate::lane::Slots;
 use crate::partition::Partition;
 use crate::schedule::Schedule;
 use crate::timeline::Timeline;
+use crate::turns::{ListTurn, Turns};
 
 /// The slots that one worker has not taken yet.
 #[derive(Debug)]
@@ -22,6 +23,10 @@ pub(crate) struct SlotSource {
     pub(crate) has_tail: bool,
     /// Interval of `--tick`; 1 ns without.
     tick_ns: u64,
+    /// Turns of a list.
+    pub(crate) turns: Turns,
+    /// Slots of a list that were taken.
+    pub(crate) listed: u64,
 }
 
 impl SlotSource {
@@ -35,6 +40,8 @@ impl SlotSource {
             quota: quota.map(|requests| partition.owned_below(requests)),
             has_tail: plan.requests.is_none() && !job.ending.stops_at_t1,
             tick_ns: plan.tick_ns.unwrap_or(1),
+            turns: job.turns_of(partition),
+            listed: 0,
         }
     }
 
@@ -91,16 +98,34 @@ impl SlotSource {
         Slots { intended_at: now, phase, count, tag: 0 }
     }
 
+    /// Returns the turn of a list's next request.
+    #[inline]
+    pub(crate) fn next_turn(&self) -> ListTurn {
+        match self.schedule.is_open_loop() {
+            true => ListTurn::Slot(self.schedule.next_index()),
+            false => self.turns.nth(self.listed),
+        }
+    }
+
+    /// Takes the next slot, for the request of a list with this name.
+    #[inline]
+    pub(crate) fn take_listed(&mut self, timeline: &Timeline, now: Nanos, name: u16) -> Slots {
+        self.listed += 1;
+        Slots { tag: name, ..self.take(timeline, now, 1) }
+    }
+
     /// Takes a slot for each of the `requests` requests of a string. All have the intended time of
-    /// the first, and each has its index as tag.
+    /// the first, and tags from `tag` on.
     pub(crate) fn take_string(
         &mut self,
         timeline: Timeline,
         now: Nanos,
         requests: u16,
+        tag: u16,
     ) -> impl Iterator<Item = Slots> {
         let mut first_at = None;
-        (0..requests).map(move |tag| {
+        self.listed += u64::from(requests);
+        (tag..tag + requests).map(move |tag| {
             let slot = self.take(&timeline, now, 1);
             Slots { intended_at: *first_at.get_or_insert(slot.intended_at), tag, ..slot }
         })

@@ -1,5 +1,6 @@
-//! The source of one worker's requests: the same request each time, or batches that a script makes,
-//! shortly before they are due or ahead of them in idle time.
+//! The source of one worker's requests: the same request each time, those of a list in turn, or
+//! batches. A script makes them shortly before they are due or ahead of them in idle time; another
+//! thread reads them from a long list.
 
 use weir_io::{Backend, ConnId, Nanos};
 use weir_result::Load;
@@ -7,7 +8,10 @@ use weir_result::Load;
 use crate::connections::Connections;
 use crate::job::Job;
 use crate::lane::Lane;
+use crate::listed::Listed;
+use crate::request_list::ListRows;
 use crate::request_queue::RequestQueue;
+use crate::row_feed::RowFeed;
 use crate::script::{Batch, Script};
 use crate::slot_source::SlotSource;
 use crate::timeline::Timeline;
@@ -25,6 +29,8 @@ const LEAD_MIN_NS: u64 = 20_000;
 pub(crate) struct RequestSource<'a, R> {
     requests: SourceKind<R>,
     pub(crate) script: Option<Script<'a>>,
+    /// Rows of a list that is read during the load.
+    feed: Option<RowFeed>,
     /// True if connections could take more requests than the script made in its share of the turn.
     pub(crate) is_behind: bool,
     /// Time at which the script last returned a request.
@@ -35,6 +41,8 @@ pub(crate) struct RequestSource<'a, R> {
 enum SourceKind<R> {
     /// The same request each time.
     Same(R),
+    /// The requests of a list, each in its turn.
+    Listed(Listed<R>),
     /// Batches, made shortly before they are due.
     Made(RequestQueue),
 }
@@ -48,24 +56,60 @@ pub(crate) struct Demand<'a> {
 }
 
 impl<'a, R> RequestSource<'a, R> {
-    /// Returns the source of a worker of `job`: the job's request or the script.
+    /// Returns the source of a worker of `job`: the job's list or request, or the script.
+    ///
+    /// # Panics
+    /// If the list is read during the load and there is no feed.
     pub(crate) fn new<L: Lane<Request = R>>(
         job: &Job,
         mut script: Option<Script<'a>>,
+        feed: Option<RowFeed>,
         backend: &mut impl Backend,
     ) -> RequestSource<'a, R> {
-        let requests = match &mut script {
-            Some(script) => SourceKind::of_script::<L>(job, script, backend),
-            None => SourceKind::Same(L::request_of(job, backend)),
+        let scheme = L::STREAMS.then(|| job.scheme());
+        let feed = feed.map(|feed| feed.in_scheme(scheme));
+        let requests = match (&mut script, &job.list) {
+            (Some(script), _) => SourceKind::of_script::<L>(job, script, backend),
+            (None, None) => SourceKind::Same(L::prepare(&job.request, job, backend)),
+            (None, Some(list)) => match &list.rows {
+                ListRows::Prepared(requests) => {
+                    SourceKind::Listed(Listed::new::<L>(list, requests, job, backend))
+                }
+                ListRows::Read(_) => {
+                    assert!(feed.is_some(), "a list that is read has a reader");
+                    SourceKind::Made(RequestQueue::default())
+                }
+            },
         };
-        RequestSource { requests, script, is_behind: false, made_at: Nanos::ZERO }
+        RequestSource { requests, script, feed, is_behind: false, made_at: Nanos::ZERO }
     }
 
-    /// Returns the request that is sent each time; `None` if a script makes them.
+    /// Returns the time that slots waited for the rows of a list, in nanoseconds.
+    pub(crate) fn starved_ns(&self) -> u64 {
+        self.feed.as_ref().map_or(0, |feed| feed.starved_ns)
+    }
+
+    /// Returns the request that is sent each time; `None` if they differ.
     #[inline]
     pub(crate) fn same(&self) -> Option<&R> {
         let SourceKind::Same(request) = &self.requests else { return None };
         Some(request)
+    }
+
+    /// Returns the requests of a list; `None` if there is no list.
+    #[inline]
+    pub(crate) fn listed(&self) -> Option<&Listed<R>> {
+        let SourceKind::Listed(listed) = &self.requests else { return None };
+        Some(listed)
+    }
+
+    /// Returns a request by whose length bytes become requests; `None` if a script makes them.
+    pub(crate) fn any(&self) -> Option<&R> {
+        match &self.requests {
+            SourceKind::Same(request) => Some(request),
+            SourceKind::Listed(listed) => listed.first(),
+            SourceKind::Made(_) => None,
+        }
     }
 
     /// Returns the next batch of the script; `None` if none is made.
@@ -77,7 +121,7 @@ impl<'a, R> RequestSource<'a, R> {
     #[inline]
     pub(crate) fn has_more(&self) -> bool {
         match &self.requests {
-            SourceKind::Same(_) => true,
+            SourceKind::Same(_) | SourceKind::Listed(_) => true,
             SourceKind::Made(queue) => queue.len() > 0 || !self.is_over(),
         }
     }
@@ -145,7 +189,11 @@ impl<'a, R> RequestSource<'a, R> {
                 return ready_at;
             }
             let is_late = demand.is_missed(queue);
-            let Some(requests) = self.make(demand, backend) else { return ready_at };
+            let Some(requests) = self.make(demand, backend) else {
+                self.feed.iter_mut().for_each(|feed| feed.starve(now));
+                return ready_at;
+            };
+            self.feed.iter_mut().for_each(|feed| feed.relieve(now));
             if let (Some(script), true) = (&mut self.script, is_late) {
                 script.ran_dry += requests;
             }
@@ -211,9 +259,13 @@ impl<'a, R> RequestSource<'a, R> {
         Some(queue)
     }
 
-    /// True if the script makes no more requests.
+    /// True if no more requests are made.
     fn is_over(&self) -> bool {
-        self.script.as_ref().is_none_or(Script::is_over)
+        match (&self.script, &self.feed) {
+            (Some(script), _) => script.is_over(),
+            (None, Some(feed)) => feed.is_over(),
+            (None, None) => true,
+        }
     }
 
     fn request_mean_ns(&self) -> u64 {
@@ -226,9 +278,20 @@ impl<'a, R> RequestSource<'a, R> {
         self.request_mean_ns().saturating_mul(4).max(LEAD_MIN_NS)
     }
 
-    /// Makes a batch and returns its number of requests; `None` if the script makes no more.
+    /// Makes a batch and returns its number of requests; `None` if the script makes no more, or if
+    /// no row of a list is read yet.
     fn make(&mut self, demand: &mut Demand<'_>, backend: &mut impl Backend) -> Option<u64> {
         let SourceKind::Made(queue) = &mut self.requests else { return None };
+        if let Some(feed) = &mut self.feed {
+            let mut batch = queue.empty();
+            let is_filled = feed.fill(&mut batch);
+            if is_filled {
+                queue.push(batch)
+            } else {
+                queue.recycle(batch)
+            }
+            return is_filled.then_some(1);
+        }
         let script = self.script.as_mut().filter(|script| !script.is_over())?;
         let conn = if queue.reserves { Some(demand.connections.ready.peek()?) } else { None };
         let mut batch = queue.empty();

@@ -14,7 +14,7 @@ use std::{io, mem};
 
 use weir_http::ProtocolFactory;
 use weir_io::{Backend, Close, ConnId, Nanos, TcpTally, WaitPolicy};
-use weir_result::{Measurements, TcpUsage, WorkerPhases};
+use weir_result::{Measurements, TcpUsage, WorkerPhases, WorkerUsage};
 
 use crate::connection::SocketState;
 use crate::connections::{ConnectionLimits, Connections};
@@ -25,6 +25,7 @@ use crate::ledger::{Ledger, PlanFacts};
 use crate::live::{LiveSender, WorkerLive};
 use crate::pace::ConnectPace;
 use crate::pool::{Action, ConnectionPool};
+use crate::row_feed::RowFeed;
 use crate::script::Script;
 use crate::slot_source::SlotSource;
 use crate::source::RequestSource;
@@ -54,7 +55,8 @@ const INTERRUPTED_DRAIN_NS: u64 = 1_000_000_000;
 /// If the backend itself fails.
 ///
 /// # Panics
-/// If the job's protocol is multiplexed and the script distinguishes connections.
+/// If the job's protocol is multiplexed and the script distinguishes connections, or if the job has
+/// a list that is read during the load.
 pub fn run_on<B: Backend>(
     job: &Job,
     number: u32,
@@ -63,15 +65,35 @@ pub fn run_on<B: Backend>(
     live: Option<LiveSender>,
     script: Option<&mut weir_script::WorkerState>,
 ) -> io::Result<Measurements> {
+    run_with(job, number, control, backend, live, WorkerInput { script, feed: None })
+}
+
+/// The sources of requests that belong to one worker.
+#[derive(Debug)]
+pub(crate) struct WorkerInput<'a> {
+    pub(crate) script: Option<&'a mut weir_script::WorkerState>,
+    /// Rows of a list that is read during the load.
+    pub(crate) feed: Option<RowFeed>,
+}
+
+/// Runs worker `number` of `job` with its sources of requests.
+pub(crate) fn run_with<B: Backend>(
+    job: &Job,
+    number: u32,
+    control: &Control,
+    backend: B,
+    live: Option<LiveSender>,
+    input: WorkerInput<'_>,
+) -> io::Result<Measurements> {
     match &job.protocol {
         ProtocolFactory::Http1 => {
-            Worker::new(job, number, control, backend, live, script, Http1Lane::new).run()
+            Worker::new(job, number, control, backend, live, input, Http1Lane::new).run()
         }
         ProtocolFactory::Multiplexed(factory) => {
             let lane = |job: &Job, connections: &mut Connections| {
                 StreamLane::new(factory, job, connections)
             };
-            Worker::new(job, number, control, backend, live, script, lane).run()
+            Worker::new(job, number, control, backend, live, input, lane).run()
         }
     }
 }
@@ -102,7 +124,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         control: &'a Control,
         mut backend: B,
         live: Option<LiveSender>,
-        script: Option<&'a mut weir_script::WorkerState>,
+        WorkerInput { script, feed }: WorkerInput<'a>,
         lane: impl FnOnce(&Job, &mut Connections) -> L,
     ) -> Worker<'a, B, L> {
         let partition = job.partition(number);
@@ -125,7 +147,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
                 woken_at: Nanos::MAX,
                 has_pending: script.is_some() || job.opens_in_steps(),
             },
-            source: RequestSource::new::<L>(job, script, &mut backend),
+            source: RequestSource::new::<L>(job, script, feed, &mut backend),
             slots,
             pool: ConnectionPool::new(job, connections, ledger, lane),
             live: WorkerLive::new(number, live),
@@ -161,7 +183,8 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         self.pool.abandon(end);
         self.phases.drained_ns = end.0;
         self.phases.resolved_ns = if is_resolved { self.phases.tail_end_ns } else { end.0 };
-        self.phases.usage = self.stalls.usage();
+        let list_wait_ns = self.source.starved_ns();
+        self.phases.usage = WorkerUsage { list_wait_ns, ..self.stalls.usage() };
         let Timeline { t0, t1, .. } = *self.timeline();
         // A window without an end of its own ended with the run.
         self.phases.window_ns = (t0.0, t1.0.min(self.phases.tail_end_ns).max(t0.0));
@@ -177,12 +200,18 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         };
         // Dropped first, so that its memory is free for the measurements.
         drop(self.backend);
-        let planned = PlanFacts { quota, is_cut: self.stage.is_cut, unsent_until };
+        let planned = PlanFacts {
+            quota,
+            is_cut: self.stage.is_cut,
+            listed: (self.slots.turns, self.slots.listed),
+            unsent_until,
+        };
         self.pool.lane.finish(&mut self.pool.shared, end);
         let ledger = self.pool.shared.ledger;
         let mut measurements = ledger.finish(self.slots.schedule, planned, self.phases, &self.live);
-        // A failing script stops the run like a signal, but counts as no interruption.
-        let has_failed = self.control.script_failure().is_some();
+        // A failing script or list stops the run like a signal, but counts as no interruption.
+        let has_failed =
+            self.control.script_failure().is_some() || self.control.list_failure().is_some();
         measurements.is_unsettled = self.stage.is_unsettled;
         measurements.tcp = tcp_usage(tcp);
         measurements.interrupted = self.stage.is_interrupted && !has_failed;
@@ -384,7 +413,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             Action::Discard(bytes) => self.backend.discard(conn, bytes),
             Action::Close(how) => self.backend.close(conn, how),
             Action::Failed => {
-                self.pool.unsend(self.backend.unsent_bytes(), self.source.same());
+                self.pool.unsend(self.backend.unsent_bytes(), self.source.any());
                 self.backend.close(conn, Close::Reset);
             }
         }

@@ -11,6 +11,7 @@
 mod prepared;
 mod protocol;
 
+mod method;
 mod multiplexed;
 mod request;
 
@@ -33,6 +34,7 @@ pub use client::{HeadCache, Http1};
 pub use error::{ProtocolError, RequestError};
 pub use head::{Head, read_head};
 pub use message::connection_fields::is_of_connection;
+pub use method::is_safe_method;
 pub use multiplexed::{EndReason, Multiplexed, StreamEvent, StreamEventKind, WindowWaits};
 pub use prepared::Prepared;
 pub use protocol::{MultiplexedFactory, ProtocolFactory};

@@ -26,7 +26,8 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let (latencies, certainty) = latencies(document);
     let sent = accounting.sent.measured;
     // Requests of a script differ in length.
-    let bytes_out = document.script.is_none().then_some(sent * document.plan.request.body_bytes);
+    let bytes_out = (document.script.is_none() && document.plan.list.is_none())
+        .then_some(sent * document.plan.request.body_bytes);
     let mut weir = origin(document, &json!({ "latencies": certainty }));
     weir["never_sent"] = accounting.never_sent.into();
     let [earliest, latest, end] = instants(document);

@@ -13,6 +13,7 @@ mod details;
 mod head;
 mod highlights;
 mod histogram;
+mod names;
 mod percentiles;
 mod plots;
 mod server;

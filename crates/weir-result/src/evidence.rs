@@ -203,6 +203,10 @@ pub struct WorkerUsage {
     /// Events that these polls returned, mostly responses or parts of them.
     #[serde(default)]
     pub events: u64,
+    /// Time from S on that slots waited for their rows of a list, in nanoseconds: a connection was
+    /// free, and the row was not read yet.
+    #[serde(default)]
+    pub list_wait_ns: u64,
     /// Longest stretch in which the thread could not act, in nanoseconds: from its wake-up
     /// deadline, or its wake-up by an event, to the end of that turn of its loop. Counts from t0 to
     /// the end of the window's last request.

@@ -443,6 +443,15 @@ impl Histogram {
         Some(if is_one_value { 0.0 } else { (squares / self.exact.count as f64).sqrt() })
     }
 
+    /// True if both hold the same values. Sums may differ by 1 ns for each value: those of ranges
+    /// of slots that were never sent are rounded.
+    pub fn agrees_with(&self, other: &Histogram) -> bool {
+        let (own, of_other) = (self.exact, other.exact);
+        own.sum_ns.abs_diff(of_other.sum_ns) <= own.count.into()
+            && Exact { sum_ns: of_other.sum_ns, ..own } == of_other
+            && self.buckets().eq(other.buckets())
+    }
+
     /// Returns the sum of all values in nanoseconds, every one at the middle of its bucket, to
     /// check the exact sum.
     pub fn middle_sum_ns(&self) -> u128 {

@@ -33,7 +33,8 @@ mod zlib;
 
 pub use counters::{
     ByOutcome, Callback, CallbackUsage, Connections, DestinationCounts, HandshakeKind, Interval,
-    Outcomes, ScriptUsage, Sent, Slice, TcpUsage, TlsCounts, TlsParameters, Window, WorkerPhases,
+    NameCounts, NamedSlice, Outcomes, ScriptUsage, Sent, Slice, TcpUsage, TlsCounts, TlsParameters,
+    Window, WorkerPhases,
 };
 pub use distinct::{distinct, distinct_us, summed};
 pub use document::{
@@ -48,8 +49,8 @@ pub use histogram::{Histogram, SparseHistogram, Tally};
 pub use measurements::Measurements;
 pub use plan::{
     AddressRange, AddressRangeError, Arrivals, Closer, ConnectionPlan, Header, Http2Plan, HttpPlan,
-    IoEngine, Load, Pacing, Part, Plan, Rate, RequestPlan, StampChoice, SuccessRule, Target,
-    TlsPlan, TlsVersion, Wait,
+    IoEngine, ListOrder, ListPlan, Load, Pacing, Part, Plan, Rate, RequestPlan, StampChoice,
+    SuccessRule, Target, TlsPlan, TlsVersion, Wait,
 };
 pub use raw::{RawLog, RawOutcome, RawRow, RawSink, RawSource, SlotPhase};
 #[cfg(feature = "schema")]

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use crate::counters::{
-    ByOutcome, Connections, DestinationCounts, Interval, Outcomes, ScriptUsage, Sent, Slice,
-    TcpUsage, TlsCounts, Window, WorkerPhases, merge_intervals,
+    ByOutcome, Connections, DestinationCounts, Interval, NameCounts, Outcomes, ScriptUsage, Sent,
+    Slice, TcpUsage, TlsCounts, Window, WorkerPhases, merge_intervals,
 };
 use crate::evidence::{Departures, Occupancy, Stamped};
 use crate::failures::ErrorKind;
@@ -85,6 +85,8 @@ merged! {
         pub tcp: TcpUsage => TcpUsage::add,
         /// Outcomes of each destination's share, if there are several destinations.
         pub destinations: Vec<DestinationCounts> => rules::by_position,
+        /// Counts by the name of the request, if there is a list.
+        pub names: Vec<NameCounts> => rules::by_position,
         /// Phases as the workers observed them, one entry for each.
         pub workers: Vec<WorkerPhases> => rules::append,
         /// The time series.

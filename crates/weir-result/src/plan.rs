@@ -3,6 +3,7 @@
 mod addresses;
 mod connection;
 mod http;
+mod list;
 mod part;
 mod rate;
 mod success;
@@ -11,6 +12,7 @@ mod tls;
 pub use addresses::{AddressRange, AddressRangeError};
 pub use connection::{Closer, ConnectionPlan};
 pub use http::{Http2Plan, HttpPlan};
+pub use list::{ListOrder, ListPlan};
 pub use part::Part;
 pub use rate::Rate;
 pub use success::SuccessRule;
@@ -36,6 +38,9 @@ pub struct Plan {
     pub target: Target,
     /// Requests that are sent.
     pub request: RequestPlan,
+    /// List of requests that are sent in place of `request`; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list: Option<ListPlan>,
     /// Load model: closed loop or open loop.
     pub load: Load,
     /// Number of connections over all threads, at least 1.
@@ -106,6 +111,7 @@ impl Default for Plan {
             url: "http://127.0.0.1/".to_owned(),
             target: Target::default(),
             request: RequestPlan::default(),
+            list: None,
             load: Load::ClosedLoop,
             connections: 10,
             threads: 1,

@@ -5,7 +5,12 @@ use weir_result::Plan;
 
 /// Returns the digest of `bytes`.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
-    digest(&SHA256, bytes).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(digest(&SHA256, bytes).as_ref())
+}
+
+/// Returns bytes as hexadecimal digits.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns the digest of a plan: the digest of its JSON without blanks, with the names of each

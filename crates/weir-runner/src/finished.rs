@@ -22,8 +22,8 @@ pub struct Finished {
     pub figures: Option<Figures>,
     /// A script after the load, with the states that the workers give back.
     pub(crate) script: Option<(Scripts, Vec<weir_script::WorkerState>)>,
-    /// Failures of the script, each in one line, with the calls that led to it.
-    pub script_failures: Vec<(String, String)>,
+    /// Failures of the script or the list, each in one line, with the calls that led to it.
+    pub source_failures: Vec<(String, String)>,
 }
 
 impl Finished {
@@ -36,7 +36,7 @@ impl Finished {
             interrupts: interrupts.clone(),
             figures: None,
             script: None,
-            script_failures: Vec::new(),
+            source_failures: Vec::new(),
         }
     }
 
@@ -45,9 +45,10 @@ impl Finished {
         self.interrupts.received().filter(|_| !self.is_drain_cut)
     }
 
-    /// True if the script failed during the load: the document covers the time until then.
-    pub fn has_script_failed(&self) -> bool {
-        !self.script_failures.is_empty()
+    /// True if the script or the list failed during the load: the document covers the time until
+    /// then.
+    pub fn has_source_failed(&self) -> bool {
+        !self.source_failures.is_empty()
     }
 
     /// Calls `teardown()` and `done()` of the script, once the document is reported: from here on a

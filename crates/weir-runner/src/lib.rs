@@ -45,8 +45,8 @@ pub use runner::{PreparedRun, Runner};
 pub use spec::credentials::{self, REDACTED};
 pub use spec::{
     AddressFamily, BodySpec, CheckSpec, CompatSpec, Dialect, EngineSpec, HttpChoice, HttpSpec,
-    InputFile, LoadSpec, Pin, RedactionSpec, RequestSpec, RunSpec, SPEC_VERSION, ScriptSpec,
-    TargetSpec, TlsSpec, Warmup, WatchSpec, WitnessChoice,
+    InputFile, ListSource, ListSpec, LoadSpec, Pin, RedactionSpec, RequestSpec, RunSpec,
+    SPEC_VERSION, ScriptSpec, TargetSpec, TlsSpec, Warmup, WatchSpec, WitnessChoice,
 };
 pub use weir_report::raw::RawTrial;
 

@@ -86,7 +86,7 @@ impl LocalRun {
         }
         observer.phase(Phase::Preflight, &self.planned.draft.plan);
         let is_static = self.planned.scripts.as_ref().is_none_or(|scripts| !scripts.makes_requests);
-        let is_safe = preflight::is_safe(&self.planned.draft.plan.request.method);
+        let is_safe = weir_http::is_safe_method(&self.planned.draft.plan.request.method);
         let may_send = is_static && is_safe && is_enabled;
         let ran = preflight::run(&self.planned.draft, &self.spec.http, may_send, &wait, observer);
         let mut preflight = match ran {
@@ -121,14 +121,16 @@ impl LocalRun {
         probe::run(job, interrupts)
     }
 
-    /// True if a witness runs. It sends the plan's request, which a script may never send.
+    /// True if a witness runs. It sends the plan's request, which a script may never send, or those
+    /// of the list, unless each must be sent once.
     fn has_witness(&self, job: &Job) -> bool {
         let is_enabled = match self.spec.checks.witness {
             WitnessChoice::Auto => witness::is_useful(job),
             WitnessChoice::On => true,
             WitnessChoice::Off => false,
         };
-        is_enabled && self.planned.scripts.is_none()
+        let is_once = job.list.as_ref().is_some_and(|list| list.sequence.is_once());
+        is_enabled && self.planned.scripts.is_none() && !is_once
     }
 
     /// Repeats the load with one more thread. Its failure becomes a note, and the load's result
@@ -163,6 +165,8 @@ impl LocalRun {
         interrupts: &Interrupts,
     ) -> Finished {
         let (compat, scripts) = (self.spec.compat, self.planned.scripts);
+        let mut source_failures = script::failures(&outcome.failures);
+        source_failures.extend(outcome.list_failure.map(|text| (text, String::new())));
         let needs_figures = compat.is_some() || scripts.is_some();
         let has_batch_times = compat.is_some_and(|compat| compat.batch_times);
         let of_run = || figures(&document, &outcome.parts.measurements, has_batch_times);
@@ -171,7 +175,7 @@ impl LocalRun {
             is_drain_cut: outcome.is_drain_cut,
             figures: needs_figures.then(of_run),
             script: scripts.map(|scripts| (scripts, outcome.states)),
-            script_failures: script::failures(&outcome.failures),
+            source_failures,
             ..Finished::of(document, interrupts)
         }
     }

@@ -46,7 +46,7 @@ impl LocalRunner {
     }
 
     /// Plans a run without reading a file or resolving the URL's host. The plan lacks the script,
-    /// the body and the certificates that are read from files, and its engine is epoll.
+    /// the list, the body and the certificates that are read from files, and its engine is epoll.
     ///
     /// # Errors
     /// When the specification cannot be carried out.
@@ -60,9 +60,12 @@ impl LocalRunner {
         };
         // `Auto` would probe the kernel for io_uring.
         spec.engine.io = EngineChoice::Only(Engine::Epoll);
+        if spec.list.take().is_some() && spec.target.url.is_empty() {
+            spec.target.url = "http://localhost/".to_owned();
+        }
         let url = Url::of(&spec.target)?;
         let address = Endpoint::Tcp(([127, 0, 0, 1], url.port()).into());
-        let planned = plan_at(&spec, &url, &OnStuck::default(), |_| Ok(vec![address]))?;
+        let planned = plan_at(&spec, &url, None, &OnStuck::default(), |_| Ok(vec![address]))?;
         Ok(planned.draft.0.plan)
     }
 
@@ -78,7 +81,7 @@ impl LocalRunner {
         // Nothing is ever sent there.
         let nowhere = Endpoint::Tcp(([127, 0, 0, 1], 9).into());
         let url = Url::of(&spec.target)?;
-        let draft = plan_at(spec, &url, &OnStuck::default(), |_| Ok(vec![nowhere]))?.draft;
+        let draft = plan_at(spec, &url, None, &OnStuck::default(), |_| Ok(vec![nowhere]))?.draft;
         let job = draft.job(None, None, Vec::new());
         let floor = selfcheck::measure(&job, interrupts)?;
         let (io, advice) = (job.plan.io, selfcheck::trust);

@@ -8,6 +8,7 @@ pub mod credentials;
 mod engine;
 mod http;
 mod input_file;
+mod list;
 mod load;
 mod redaction;
 mod request;
@@ -22,6 +23,7 @@ pub use compat::{CompatSpec, Dialect};
 pub use engine::{EngineSpec, Pin};
 pub use http::{HttpChoice, HttpSpec};
 pub use input_file::InputFile;
+pub use list::{ListSource, ListSpec};
 pub use load::{LoadSpec, Warmup};
 pub use redaction::RedactionSpec;
 pub use request::{BodySpec, RequestSpec};
@@ -55,6 +57,9 @@ pub struct RunSpec {
     /// Request that is sent, unless a script makes others.
     #[serde(default)]
     pub request: RequestSpec,
+    /// List of requests that are sent in its place, with what it leaves out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list: Option<ListSpec>,
     /// HTTP version.
     #[serde(default)]
     pub http: HttpSpec,
@@ -135,7 +140,11 @@ impl RunSpec {
             Some(BodySpec::File(file)) => Some((Some(InputRole::Body), file)),
             _ => None,
         };
-        script.into_iter().chain(body).chain(self.tls.files())
+        let list = match self.list.as_mut().map(|list| &mut list.source) {
+            Some(ListSource::File(file)) => Some((Some(InputRole::List), file)),
+            _ => None,
+        };
+        script.into_iter().chain(body).chain(list).chain(self.tls.files())
     }
 
     /// Returns the form that documents and studies keep: without secrets, without the content of

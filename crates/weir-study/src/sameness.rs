@@ -178,8 +178,13 @@ fn machine(environment: &Environment) -> Value {
 fn load(plan: &Plan) -> Value {
     let mut value = serde_json::to_value(plan).unwrap_or_default();
     // The Host header is in the bytes of the request.
-    let left_out =
-        [("/load/arrivals", "seed"), ("", "url"), ("", "target"), ("/request", "wire_bytes")];
+    let left_out = [
+        ("/load/arrivals", "seed"),
+        ("/list/order", "seed"),
+        ("", "url"),
+        ("", "target"),
+        ("/request", "wire_bytes"),
+    ];
     for (place, field) in left_out {
         value.pointer_mut(place).and_then(Value::as_object_mut).map(|of| of.remove(field));
     }

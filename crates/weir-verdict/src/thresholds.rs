@@ -20,6 +20,10 @@ pub(crate) const SHARES_WINDOW_LEAST_S: f64 = 1.0;
 /// the latencies shows in `client-overhead`.
 pub(crate) const CPU_CONTENTION_FINDING: f64 = 0.05;
 
+/// `list-reader`: share of the run that slots waited for rows of a list that were not read yet.
+pub(crate) const LIST_READER_FINDING: f64 = 0.01;
+pub(crate) const LIST_READER_BOUND: f64 = 0.2;
+
 /// `cpu-steal`: share of the CPUs' time that the hypervisor gave to others.
 pub(crate) const STEAL_FINDING: f64 = 0.02;
 /// `cpu-quota`: throttling stops whole threads for tens of milliseconds.

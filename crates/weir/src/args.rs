@@ -9,6 +9,7 @@ mod engine;
 mod help;
 mod hints;
 pub(crate) mod history;
+mod list;
 pub(crate) mod live;
 pub(crate) mod load;
 pub(crate) mod pages;

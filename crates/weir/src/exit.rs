@@ -56,11 +56,12 @@ pub(crate) fn of_compat_error(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(if code == USAGE { COMPAT_FAILED } else { code })
 }
 
-/// The code of a run that was reported: 2 for a script that failed, then a signal, then 1 without
-/// any success, then 3 for an assertion that was violated or a grade worse than `--strict` allows.
+/// The code of a run that was reported: 2 for a script or a list that failed, then a signal, then 1
+/// without any success, then 3 for an assertion that was violated or a grade worse than `--strict`
+/// allows.
 pub(crate) fn of_run(finished: &Finished, strict: Option<Grade>) -> ExitCode {
     match finished.signal() {
-        _ if finished.has_script_failed() => ExitCode::from(USAGE),
+        _ if finished.has_source_failed() => ExitCode::from(USAGE),
         Some(signal) => of_signalled(signal),
         None => of_document(&finished.document, strict),
     }

@@ -3,8 +3,8 @@
 use super::finding::Finding;
 use crate::source::{File, Tree, line_of, production_text};
 
-/// Crates with flags of their own, and those that start programs.
-const PROGRAMS: [&str; 3] = ["weir", "weir-doctor", "weir-serve"];
+/// Crates with flags of their own, those that start programs, and the one that reads curl's.
+const PROGRAMS: [&str; 4] = ["weir", "weir-doctor", "weir-list", "weir-serve"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let is_of_library = |file: &&File| file.is_product() && !PROGRAMS.contains(&file.crate_name());

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use weir_http::{
-    HeadCache, Interest, ProtocolError, ReceivedResponse, RequestTraits, ResponseEvent,
+    HeadCache, Interest, Prepared, ProtocolError, ReceivedResponse, RequestTraits, ResponseEvent,
 };
 use weir_io::{Backend, ConnId, Nanos, Segment};
 use weir_result::ErrorKind;
@@ -59,8 +59,10 @@ impl Lane for Http1Lane {
 
     type Request = Repeated;
 
-    fn request_of(job: &Job, backend: &mut impl Backend) -> Repeated {
-        Repeated::new(job.request.bytes(), job.request.traits(), job.plan.depth(), backend)
+    /// Requests of a list are sent one by one.
+    fn prepare(request: &Prepared, job: &Job, backend: &mut impl Backend) -> Repeated {
+        let depth = if job.list.is_some() { 1 } else { job.plan.depth() };
+        Repeated::new(request.bytes(), request.traits(), depth, backend)
     }
 
     fn request_in(batch: &Batch, depth: u16, backend: &mut impl Backend) -> Option<Repeated> {

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use weir_http::{
-    Interest, Multiplexed, MultiplexedFactory, ProtocolError, ReceivedResponse, Request, RequestId,
-    StreamEvent, StreamEventKind,
+    Interest, Multiplexed, MultiplexedFactory, Prepared, ProtocolError, ReceivedResponse, Request,
+    RequestId, StreamEvent, StreamEventKind,
 };
 use weir_io::{Backend, ConnId, Nanos};
 use weir_result::ErrorKind;
@@ -80,8 +80,8 @@ impl Lane for StreamLane {
 
     type Request = Arc<Request>;
 
-    fn request_of(job: &Job, _backend: &mut impl Backend) -> Arc<Request> {
-        Arc::new(job.request.request(job.scheme()))
+    fn prepare(request: &Prepared, job: &Job, _backend: &mut impl Backend) -> Arc<Request> {
+        Arc::new(request.request(job.scheme()))
     }
 
     fn request_in(batch: &Batch, _depth: u16, _backend: &mut impl Backend) -> Option<Arc<Request>> {

@@ -3,6 +3,8 @@
 //! A slot is recorded once, when its outcome is known. Recording touches a handful of cache lines
 //! and allocates nothing after the first exchange of a kind.
 
+mod by_name;
+mod failures;
 mod finish;
 
 use std::collections::BTreeMap;
@@ -20,8 +22,11 @@ use crate::sampler::Sampler;
 use crate::series::Series;
 use crate::slices::Slices;
 use crate::timeline::Timeline;
+use crate::turns::Turns;
 use crate::warmup::WarmupDetector;
 use crate::worker_frame::WorkerFrame;
+use by_name::ByName;
+use failures::Failures;
 
 /// Status codes counted one by one; HTTP has only three-digit codes.
 const STATUS_CODES: usize = 1000;
@@ -52,6 +57,8 @@ pub(crate) struct Recorder {
     pub(crate) warmup: Option<WarmupDetector>,
     /// Completions in short spans, if the report needs them.
     sampler: Option<Sampler>,
+    /// Tallies by name, if there is a list.
+    names: Option<ByName>,
 }
 
 /// Counters over the whole run.
@@ -81,14 +88,6 @@ struct Times {
     batch: Option<Tally>,
 }
 
-/// Times of the slots that did not end `ok`.
-#[derive(Debug, Default)]
-struct Failures {
-    bad: Tally,
-    failed_at: Tally,
-    censored: Tally,
-}
-
 /// Slots of an open loop that found a free connection. All of their lag is the client's, and their
 /// response time without it is the service time.
 #[derive(Debug, Default)]
@@ -116,6 +115,8 @@ pub(crate) struct PlanFacts {
     /// True if the window ended early. Some requests may then have been sent beyond its end:
     /// requests of one string leave before their slots, and a busy worker detects the end late.
     pub(crate) is_cut: bool,
+    /// The worker's turns of a list in a closed loop, and the number of those that it took.
+    pub(crate) listed: (Turns, u64),
     /// End of sending: the age of a slot that was never sent counts up to here.
     pub(crate) unsent_until: Nanos,
 }
@@ -125,8 +126,9 @@ impl Recorder {
     pub(super) fn new(job: &Job, gap_ns: u64) -> Recorder {
         let timeline = Timeline::new(&job.plan, Nanos::MAX);
         let (workers, extras) = (job.plan.threads, job.extras);
+        let is_open_loop = job.plan.load != Load::ClosedLoop;
         Recorder {
-            is_open_loop: job.plan.load != Load::ClosedLoop,
+            is_open_loop,
             workers,
             gap_ns,
             timeline,
@@ -142,6 +144,7 @@ impl Recorder {
             capacity: Integral::default(),
             warmup: job.plan.warmup_is_auto.then(WarmupDetector::default),
             sampler: extras.thread_rates.then(Sampler::default),
+            names: job.list.as_ref().map(|list| ByName::new(list, is_open_loop)),
         }
     }
 
@@ -202,6 +205,9 @@ impl Recorder {
             SlotPhase::Measured => {
                 self.counts.sent.measured += count;
                 self.counts.unresolved += count;
+                if let Some(names) = &mut self.names {
+                    names.sent(exchange, count);
+                }
                 if self.is_open_loop {
                     (0..requests).for_each(|_| self.lag(exchange));
                 }
@@ -274,9 +280,12 @@ impl Recorder {
                     let good = if is_ok { count } else { 0 };
                     self.window.completed += count;
                     self.window.good += good;
-                    let counts = self.slices.counts(at);
-                    counts.completed += count;
-                    counts.good += good;
+                    let slice = self.slices.at_event(at);
+                    slice.counts.completed += count;
+                    slice.counts.good += good;
+                    if let Some(names) = &mut self.names {
+                        names.completed(exchange, is_ok, count, slice);
+                    }
                 }
             }
             Outcome::TransportError(_) => self.series.current.errors += count,
@@ -294,6 +303,10 @@ impl Recorder {
     fn resolve(&mut self, exchange: &Exchange, outcome: Outcome, at: Nanos, times: u32) {
         let (response_ns, service_ns) =
             (at.since(exchange.intended_at), at.since(exchange.sent_at));
+        if let Some(names) = &mut self.names {
+            let slice = self.slices.at(exchange.intended_at);
+            names.resolve(exchange, outcome, at, times, slice);
+        }
         if let Outcome::Ok(response) | Outcome::BadResponse(response) = outcome {
             self.status[usize::from(response.status) % STATUS_CODES] += u64::from(times);
         }

@@ -28,12 +28,15 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             if self.stage.is_over(self.timeline(), now) {
                 return;
             }
+            let mut is_full = false;
             if self.source.same().is_some() {
                 while self.unsent.len() < SEND_BATCH && self.dispatch_next(now) {}
+            } else if self.source.listed().is_some() {
+                is_full = (0..SEND_BATCH).all(|_| self.dispatch_listed(now));
             } else {
                 now = self.dispatch_batches(now);
             }
-            let is_full = self.unsent.len() >= SEND_BATCH;
+            is_full |= self.unsent.len() >= SEND_BATCH;
             self.flush(now);
             // A slow script leaves the rest to the next turn, which follows at once.
             if !is_full || self.source.is_behind {
@@ -64,6 +67,33 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             self.unsent.push(conn);
         }
         lane.dispatch(shared, conn, request, slots, now);
+        true
+    }
+
+    /// Dispatches the request of a list whose turn it is, if its slot is due and a connection is
+    /// free; before that, a request that the peer returned. With HTTP/1 it is sent at once, because
+    /// the next request on its connection is another one.
+    fn dispatch_listed(&mut self, now: Nanos) -> bool {
+        if self.dispatch_returned(now) {
+            return true;
+        }
+        let Some(listed) = self.source.listed() else { return false };
+        let (lane, shared) = (&mut self.pool.lane, &mut self.pool.shared);
+        let Some(conn) = shared.connections.ready.peek() else { return false };
+        let timeline = &shared.ledger.recorder.timeline;
+        if !self.slots.is_due(timeline, now) {
+            return false;
+        }
+        let Some((request, name)) = listed.at(self.slots.next_turn()) else { return false };
+        let slots = self.slots.take_listed(timeline, now, name);
+        if L::STREAMS && shared.connections.at(conn).unsent == 0 {
+            self.unsent.push(conn);
+        }
+        lane.dispatch(shared, conn, request, slots, now);
+        if !L::STREAMS {
+            let action = self.pool.flush(&mut self.backend, conn, Some(request), now);
+            self.act(conn, action);
+        }
         true
     }
 
@@ -104,7 +134,8 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// Returns the time of the last.
     #[inline(never)]
     fn dispatch_batches(&mut self, from: Nanos) -> Nanos {
-        let mut now = self.make_due(from);
+        let (slots, backend) = (&self.slots, &mut self.backend);
+        let mut now = self.source.make_due(&mut self.pool.demand(slots), backend, from, SEND_BATCH);
         while self.dispatch_returned(now) || self.dispatch_batch(now) {
             self.source.is_behind |= L::STREAMS && now.since(from) >= MAKING_TURN_NS;
             if self.unsent.len() >= SEND_BATCH || (L::STREAMS && self.source.is_behind) {
@@ -112,7 +143,8 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             }
             // A connection with streams may have room for more than was made.
             if L::STREAMS {
-                now = self.make_due(now);
+                let mut demand = self.pool.demand(&self.slots);
+                now = self.source.make_due(&mut demand, &mut self.backend, now, SEND_BATCH);
             }
         }
         now
@@ -139,7 +171,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             return false;
         }
         let is_first = shared.connections.at(conn).unsent == 0;
-        let slots = self.slots.take_string(timeline, now, requests);
+        let slots = self.slots.take_string(timeline, now, requests, batch.tag);
         let sent = lane.dispatch_string(shared, &mut self.backend, conn, &batch, slots, now);
         if is_first {
             self.unsent.push(conn);
@@ -150,12 +182,6 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             self.act(conn, action);
         }
         true
-    }
-
-    /// Has a script make the batches that are due. Returns the time at which they were ready.
-    fn make_due(&mut self, now: Nanos) -> Nanos {
-        let mut demand = self.pool.demand(&self.slots);
-        self.source.make_due(&mut demand, &mut self.backend, now, SEND_BATCH)
     }
 
     /// True if a batch for a future slot should be made now.

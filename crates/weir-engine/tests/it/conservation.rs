@@ -18,9 +18,9 @@ use crate::setup::{
 };
 
 /// Length of the load of one run, in nanoseconds.
-const SPAN_NS: u64 = 100 * MS;
+pub(crate) const SPAN_NS: u64 = 100 * MS;
 
-fn setting(name: &str, default: u64) -> u64 {
+pub(crate) fn setting(name: &str, default: u64) -> u64 {
     match std::env::var(name) {
         Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")),
         Err(_) => default,
@@ -28,7 +28,7 @@ fn setting(name: &str, default: u64) -> u64 {
 }
 
 /// Returns a random plan, the worker of it that runs, and the time of its interruption.
-fn random_plan(random: &mut Random) -> (Plan, u32, Nanos) {
+pub(crate) fn random_plan(random: &mut Random) -> (Plan, u32, Nanos) {
     let connections = u32::try_from(random.between(1, 8)).expect("small");
     let rate = random.between(1, 20_000);
     let seconds = random.between(1, 3);

@@ -8,6 +8,7 @@ mod drain;
 mod faults;
 mod frames;
 mod h2;
+mod lists;
 mod observers;
 mod open_loop;
 mod opening;

@@ -3,7 +3,7 @@
 
 use std::iter;
 
-use weir_result::{Arrivals, Document, Environment, HttpPlan, Load, Plan};
+use weir_result::{Arrivals, Document, Environment, HttpPlan, ListOrder, ListPlan, Load, Plan};
 use weir_text::units;
 
 use super::{Block, Fact, Form, Line, Tone};
@@ -88,13 +88,25 @@ pub(super) fn load(plan: &Plan) -> Vec<Fact> {
         facts.push(Fact::named("pipeline", plan.pipeline));
     }
     match (plan.request.method.as_str(), plan.request.body_bytes) {
+        _ if plan.list.is_some() => {}
         ("GET", 0) => {}
         // A script may give its requests a body that the plan does not know.
         (method, 0) => facts.push(Fact::text(method)),
         (method, bytes) => facts.push(Fact::named(method, units::bytes(bytes))),
     }
+    facts.extend(plan.list.as_ref().map(list));
     facts.push(extent(plan));
     facts
+}
+
+/// The list of requests.
+fn list(list: &ListPlan) -> Fact {
+    let order = match list.order {
+        ListOrder::Sequential => " in order".to_owned(),
+        ListOrder::Random { seed } => format!(" at random, seed {seed}"),
+        ListOrder::Once => " once each".to_owned(),
+    };
+    Fact::named("list of", Fact::counted(list.rows, "request").text).then(&order)
 }
 
 /// The part that the document is of, or the number of parts that it was merged from.

@@ -3,8 +3,8 @@
 use weir_result::Document;
 
 use super::{
-    Block, Detail, Report, Section, course, details, head, highlights, histogram, percentiles,
-    plots, spectrum, throughput, verdict,
+    Block, Detail, Report, Section, course, details, head, highlights, histogram, names,
+    percentiles, plots, spectrum, throughput, verdict,
 };
 
 impl Report {
@@ -19,6 +19,7 @@ impl Report {
             results.extend(course::blocks(document));
         }
         results.extend(percentiles::blocks(document, detail.verbose));
+        results.extend(names::blocks(document));
         if detail.plots {
             results.extend(plots::results(document).map(Block::Plot));
         }

@@ -20,7 +20,7 @@ merged! {
 
 impl ByOutcome {
     /// Returns the histogram of each class: `ok`, `bad`, `failed_at`, `censored`.
-    pub(crate) fn by_class(&self) -> [&Histogram; 4] {
+    pub fn by_class(&self) -> [&Histogram; 4] {
         [&self.ok, &self.bad, &self.failed_at, &self.censored]
     }
 

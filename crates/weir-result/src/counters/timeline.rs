@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::NamedSlice;
 use crate::histogram::{Histogram, SparseHistogram};
 #[cfg(feature = "schema")]
 use crate::packed::PackedHistogram;
@@ -41,6 +42,10 @@ counters! {
     counter in_flight: u64 => rules::sum, #[serde(default)];
     /// Requests due and unsent at the end of the slice.
     counter backlog: u64 => rules::sum, #[serde(default)];
+    /// Shares of the names with intervals, in the order of `names_with_slices`; absent without a
+    /// list.
+    counter named: Vec<NamedSlice> => rules::by_position,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")];
 }
 
 counters! {
@@ -112,6 +117,13 @@ pub enum SeriesPhase {
     Measured,
     /// From t1 on.
     Tail,
+}
+
+impl Slice {
+    /// Adds the shares of names of another slice.
+    pub fn add_named(&mut self, named: &[NamedSlice]) {
+        rules::by_position(&mut self.named, named);
+    }
 }
 
 impl Interval {

@@ -6,9 +6,9 @@ use super::coverage::Coverage;
 use super::recorded::Recorded;
 use super::{
     Accounting, BrokenInvariant, ConnectionsSection, DeparturesSection, Document, Environment,
-    Latency, NetworkSection, OccupancySection, Probed, Run, SCHEMA_VERSION, ScriptSection,
-    SeriesEntry, SliceEntry, StampsSection, Throughput, TlsSection, Tool, Unjudged, Verdict,
-    WitnessSection,
+    Latency, NameSection, NetworkSection, OccupancySection, Probed, Run, SCHEMA_VERSION,
+    ScriptSection, SeriesEntry, SliceEntry, StampsSection, Throughput, TlsSection, Tool, Unjudged,
+    Verdict, WitnessSection,
 };
 use crate::counters::ByOutcome;
 use crate::evidence::ClientHealth;
@@ -117,6 +117,7 @@ pub(super) fn derive(given: Document, recorded: &Recorded) -> Result<Unjudged, B
         series: series.map(|entry| SeriesEntry::of(entry, throughput.window_s)).collect(),
         stationarity: Vec::new(),
         slices: measurements.slices.iter().map(SliceEntry::of).collect(),
+        names: NameSection::all(&given.plan, measurements, &recorded.name_errors, window_ns),
         throughput,
         stamps: StampsSection::of(&measurements.stamped),
         departures: DeparturesSection::of(&measurements.departures),

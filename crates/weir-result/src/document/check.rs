@@ -3,9 +3,11 @@
 //!
 //! The checks are cheap, and run on every document assembled, merged or read.
 
+use std::fmt::Debug;
+
 use super::latency::Latency;
 use super::recorded::Recorded;
-use crate::counters::{DestinationCounts, Slice, TlsCounts};
+use crate::counters::{DestinationCounts, NameCounts, Slice, TlsCounts};
 use crate::histogram::Histogram;
 use crate::measurements::Measurements;
 use crate::plan::{Load, Plan};
@@ -31,6 +33,7 @@ pub(super) fn check(plan: &Plan, recorded: &Recorded) -> Result<(), BrokenInvari
         check_lags(measurements)?;
     }
     check_slices(measurements)?;
+    check_names(measurements)?;
     check_order(measurements)?;
     let mut times = Latency::histograms(measurements).into_iter();
     times.try_for_each(|(name, histogram)| check_sum(name, histogram))
@@ -113,6 +116,49 @@ fn check_slices(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     equal("ok requests over slices and in all", sum(|slice| &slice.ok), outcomes.ok)?;
     let failed = measurements.planned - outcomes.ok;
     equal("failed requests over slices and in all", sum(|slice| &slice.not_ok), failed)
+}
+
+/// If there are names, they add up to the whole: every class, status, error and bucket.
+fn check_names(measurements: &Measurements) -> Result<(), BrokenInvariant> {
+    let names = &measurements.names;
+    if names.is_empty() {
+        return Ok(());
+    }
+    let mut sum = NameCounts::default();
+    names.iter().for_each(|name| sum.add(name));
+    for name in names {
+        equal(
+            "the six classes and the planned count of a name",
+            name.outcomes.total(),
+            name.planned,
+        )?;
+    }
+    equal("planned requests over names and in all", sum.planned, measurements.planned)?;
+    same("outcomes over names and in all", &sum.outcomes, &measurements.outcomes)?;
+    same("status codes over names and in all", &sum.status, &measurements.status)?;
+    let window = &measurements.window;
+    equal("completed answers over names and in all", sum.completed, window.completed)?;
+    equal("good answers over names and in all", sum.good, window.good)?;
+    for (what, of_names, of_all) in [
+        ("response times", &sum.response_time, &measurements.response_time),
+        ("service times", &sum.service_time, &measurements.service_time),
+    ] {
+        for (of_names, of_all) in of_names.by_class().into_iter().zip(of_all.by_class()) {
+            if !of_names.agrees_with(of_all) {
+                let [left, right] = [of_names, of_all].map(|times| format!("{:?}", times.exact()));
+                return Err(broken(&format!("{what} over names and in all"), left, right));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn same<T: PartialEq + Debug>(what: &str, left: &T, right: &T) -> Result<(), BrokenInvariant> {
+    if left == right {
+        Ok(())
+    } else {
+        Err(broken(what, format!("{left:?}"), format!("{right:?}")))
+    }
 }
 
 /// Checks a sum: the middle of a bucket is at most a 2,048th away from any value in it. The sums

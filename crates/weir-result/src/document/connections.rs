@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::rates::per_second;
 use super::recorded::Recorded;
-use super::throughput::per_second;
 use super::{ConnectionsSection, DestinationSection, Phases};
 use crate::counters::Connections;
 use crate::plan::Plan;

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{
-    AssertionResult, DeparturesSection, Environment, Latency, Note, OccupancySection, PartSection,
-    ProbeSection, ProveClientSection, RawSection, Run, SelfcheckSection, SeriesStationarity,
-    ServerSection, StampsSection, Tool, Verdict, WitnessSection,
+    AssertionResult, DeparturesSection, Environment, Latency, NameSection, Note, OccupancySection,
+    PartSection, ProbeSection, ProveClientSection, RawSection, Run, SelfcheckSection,
+    SeriesStationarity, ServerSection, StampsSection, Tool, Verdict, WitnessSection,
 };
 use crate::counters::{
     Accounting, ConnectionsSection, NetworkSection, Phases, ScriptSection, SeriesEntry, SliceEntry,
@@ -48,6 +48,9 @@ pub struct Document {
     pub latency: Latency,
     /// Rates inside the measured window.
     pub throughput: Throughput,
+    /// Results by name, of the requests of a list; absent without one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<NameSection>,
     /// Kernel time stamps of a sample of requests; absent if no connection was stamped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamps: Option<StampsSection>,

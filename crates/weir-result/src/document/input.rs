@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use weir_text::Setting;
-use weir_text::setting::{BODY, CA_FILE, CERT, SCRIPT};
+use weir_text::setting::{BODY, CA_FILE, CERT, LIST, SCRIPT};
 
 /// File that the run read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub struct Input {
 }
 
 /// Use of an input file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum InputRole {
@@ -27,6 +27,8 @@ pub enum InputRole {
     Script,
     /// The body of the requests (`--body`).
     Body,
+    /// The list of requests (`--from`).
+    List,
     /// The certificates to trust (`--cacert`).
     CaFile,
     /// The client's certificate (`--cert`), if the file holds no private key.
@@ -39,6 +41,7 @@ impl InputRole {
         match self {
             InputRole::Script => SCRIPT,
             InputRole::Body => BODY,
+            InputRole::List => LIST,
             InputRole::CaFile => CA_FILE,
             InputRole::CertFile => CERT,
         }

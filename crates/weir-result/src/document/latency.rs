@@ -209,7 +209,7 @@ impl StoredTimes<Histogram> for Option<Metric> {
 }
 
 impl Metric {
-    fn of(by_outcome: &ByOutcome, of_ok: &Intervals, of_all: &Intervals) -> Metric {
+    pub(super) fn of(by_outcome: &ByOutcome, of_ok: &Intervals, of_all: &Intervals) -> Metric {
         let ok = Summary::of_ok(&by_outcome.ok, of_ok);
         let all = by_outcome.has_failures().then(|| Summary::of_all(by_outcome, of_all));
         Metric { ok, all, times: by_outcome.clone() }

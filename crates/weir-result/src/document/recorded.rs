@@ -7,22 +7,25 @@
 use std::collections::BTreeMap;
 
 use super::{
-    DeparturesSection, Document, NetworkSection, OccupancySection, Phases, Probed, SeriesEntry,
-    SliceEntry, StampsSection, WitnessSection, health,
+    DeparturesSection, Document, NameSection, NetworkSection, OccupancySection, Phases, Probed,
+    SeriesEntry, SliceEntry, StampsSection, WitnessSection, health,
 };
 use crate::connection_failure::{ConnectionFailure, add_failures};
 use crate::counters::{DestinationCounts, Outcomes, ScriptUsage, Sent, TlsCounts, Window};
 use crate::evidence::ClientHealth;
+use crate::failures::ErrorKind;
 use crate::measurements::Measurements;
 use crate::shape::each;
 
 /// All records of one or several parts of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recorded {
-    /// All records without a field below; `errors`, `connections.failures`, `connections.goaways`
-    /// and `workers` are empty here.
+    /// All records without a field below; `errors`, those of names, `connections.failures`,
+    /// `connections.goaways` and `workers` are empty here.
     pub(super) measurements: Measurements,
     pub(super) errors: BTreeMap<String, u64>,
+    /// Errors of each name of a list.
+    pub(super) name_errors: Vec<BTreeMap<String, u64>>,
     pub(super) failures: Vec<ConnectionFailure>,
     pub(super) goaways: BTreeMap<String, u64>,
     pub(super) phases: Vec<Phases>,
@@ -39,10 +42,9 @@ pub(super) struct Recorded {
 impl Recorded {
     /// Converts the engine's measurements of part `part`.
     pub(super) fn of(mut measurements: Measurements, part: u32, preflight_sent: u64) -> Recorded {
-        let mut errors = BTreeMap::new();
-        for (kind, count) in std::mem::take(&mut measurements.errors) {
-            *errors.entry(kind.name()).or_default() += count;
-        }
+        let errors = as_text(std::mem::take(&mut measurements.errors));
+        let names = measurements.names.iter_mut();
+        let name_errors = names.map(|name| as_text(std::mem::take(&mut name.errors))).collect();
         let mut failures = Vec::new();
         for (kind, count) in std::mem::take(&mut measurements.connections.failures) {
             add_failures(&mut failures, &[ConnectionFailure::of(kind, count)]);
@@ -58,6 +60,7 @@ impl Recorded {
         Recorded {
             measurements,
             errors,
+            name_errors,
             failures,
             goaways,
             phases,
@@ -85,6 +88,7 @@ impl Recorded {
             slices: each("slices", &document.slices, SliceEntry::to_slice)?,
             window: Window::from(&document.throughput),
             connections: connections.to_connections(),
+            names: document.names.iter().map(NameSection::to_counts).collect(),
             destinations: connections.destinations.iter().map(DestinationCounts::from).collect(),
             intervals: each("series", &document.series, SeriesEntry::to_interval)?,
             interim_responses: accounting.interim_responses,
@@ -96,6 +100,7 @@ impl Recorded {
         Ok(Recorded {
             measurements,
             errors: accounting.errors.clone(),
+            name_errors: document.names.iter().map(|name| name.errors.clone()).collect(),
             failures: connections.failures.clone(),
             goaways: connections.goaways.clone(),
             phases: document.phases.clone(),
@@ -112,6 +117,9 @@ impl Recorded {
     pub(super) fn merge(&mut self, other: &Recorded) {
         self.measurements.merge(&other.measurements);
         add_counts(&mut self.errors, &other.errors);
+        for (mine, theirs) in self.name_errors.iter_mut().zip(&other.name_errors) {
+            add_counts(mine, theirs);
+        }
         add_counts(&mut self.goaways, &other.goaways);
         add_failures(&mut self.failures, &other.failures);
         self.phases.extend_from_slice(&other.phases);
@@ -128,6 +136,15 @@ impl Recorded {
             self.witness.get_or_insert_default().merge(theirs);
         }
     }
+}
+
+/// Returns counts by kind of error as counts by its name.
+fn as_text(errors: BTreeMap<ErrorKind, u64>) -> BTreeMap<String, u64> {
+    let mut named = BTreeMap::new();
+    for (kind, count) in errors {
+        *named.entry(kind.name()).or_default() += count;
+    }
+    named
 }
 
 fn add_counts(mine: &mut BTreeMap<String, u64>, theirs: &BTreeMap<String, u64>) {

@@ -1,7 +1,8 @@
 //! The run over time: slices by planned time, for statistics, and the series by when things
 //! happened, for display.
 
-use super::throughput::{per_second, planned_ns, seconds};
+use super::rates::{per_second, seconds};
+use super::throughput::planned_ns;
 use super::{SeriesEntry, SeriesPhase, SliceEntry};
 use crate::counters::{Interval, Slice};
 use crate::histogram::SparseHistogram;

@@ -1,7 +1,7 @@
 //! TLS of a run: the counts with their rate.
 
 use super::TlsSection;
-use super::throughput::per_second;
+use super::rates::per_second;
 use crate::counters::TlsCounts;
 
 impl TlsSection {

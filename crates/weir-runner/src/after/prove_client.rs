@@ -5,8 +5,10 @@
 use anyhow::{Result, bail};
 use weir_engine::Job;
 use weir_result::document::{ProofPair, ProveClientSection, RatioEstimate};
-use weir_result::{Measurements, Pacing, Plan};
-use weir_text::setting::{CONNECTIONS, DURATION, PROVE_CLIENT, REQUESTS, SCRIPT, THREADS};
+use weir_result::{ListOrder, Measurements, Pacing, Plan};
+use weir_text::setting::{
+    CONNECTIONS, DURATION, LIST_ORDER, PROVE_CLIENT, REQUESTS, SCRIPT, THREADS,
+};
 
 use crate::interrupts::Interrupts;
 use crate::run::health;
@@ -30,6 +32,9 @@ const WARMUP_SHARE: u64 = 4;
 /// # Errors
 /// When it cannot; the message contains the remedy.
 pub(crate) fn is_provable(spec: &RunSpec, plan: &Plan) -> Result<()> {
+    if plan.list.as_ref().is_some_and(|list| list.order == ListOrder::Once) {
+        bail!("{PROVE_CLIENT} repeats the load, and {LIST_ORDER} once sends each request once");
+    }
     if spec.load.requests.is_some() {
         bail!(
             "{PROVE_CLIENT} repeats the load for a share of its time: give {DURATION} \

@@ -88,11 +88,6 @@ fn not_http2(draft: &Draft) -> PreflightFailure {
     PreflightFailure::Refused(format!("{} does not speak HTTP/2: {remedy}", draft.endpoint))
 }
 
-/// True if a method is safe (RFC 9110 §9.2.1), so that an additional request does no harm.
-pub(crate) fn is_safe(method: &str) -> bool {
-    matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE")
-}
-
 /// Connects, performs the TLS handshake for https, and sends the request once if `may_send`.
 /// Repeats all of that after a failure until the wait for the server is over.
 ///

@@ -66,12 +66,13 @@ fn single(job: &Job, requests: u64) -> Job {
         duration_ns: None,
         requests: Some(requests),
         stamps: StampChoice::None,
+        list: None,
         // Without destinations, the probe connects to the endpoint, which is the first of them.
         connection: ConnectionPlan { destinations: Vec::new(), ..single.plan.connection },
         ..single.plan
     };
     let ending = Ending { abandons: true, ..single.ending };
-    Job { plan, destinations: Vec::new(), ending, ..single }
+    Job { plan, list: None, destinations: Vec::new(), ending, ..single }
 }
 
 /// Number of requests of the probe, at most the load's; `None` if the load has too few.

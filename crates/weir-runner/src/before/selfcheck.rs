@@ -79,6 +79,7 @@ fn job_against(endpoint: &Endpoint, job: &Job) -> Result<Job> {
         // The server is on this machine, and the floor is for connections that are kept open.
         connection: ConnectionPlan::default(),
         part: None,
+        list: None,
         ..job.plan.clone()
     };
     Ok(Job { cpus: job.cpus.clone(), ..Job::new(plan, endpoint.clone(), request) })

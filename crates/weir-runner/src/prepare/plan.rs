@@ -3,30 +3,29 @@
 
 use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::{Ending, Extras, Job};
-use weir_http::{BodyBudget, Prepared, RequestError};
+use weir_http::BodyBudget;
 use weir_io::{Endpoint, Engine, EngineChoice};
-use weir_result::document::{Input, InputRole};
+use weir_result::document::Input;
 use weir_result::{
-    Closer, ConnectionPlan, Header, HttpPlan, IoEngine, Load, Note, Plan, Rate, RequestPlan,
-    SuccessRule, Target, TlsPlan,
+    ConnectionPlan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, Note, Plan, Rate, SuccessRule,
+    Target, TlsPlan,
 };
-use weir_text::Setting;
-use weir_text::setting::{BODY, DURATION, HEADER, HTTP, IO, METHOD, PIPELINE, RATE, URL};
+use weir_text::setting::{DURATION, HTTP, IO, PIPELINE, RATE};
 use weir_tls::TlsConfig;
 
 use crate::observer::Observer;
-use crate::prepare::body::{Body, REQUEST_MAX_BYTES};
 use crate::prepare::draft::Draft;
+use crate::prepare::list::{List, PreparedList};
 use crate::prepare::location::is_local;
 use crate::prepare::redaction::Redaction;
+use crate::prepare::requests::{RequestSet, headers};
 use crate::prepare::script::Scripts;
 use crate::prepare::server_wait::ServerWait;
 use crate::prepare::threads::Cpus;
 use crate::prepare::watchdog::OnStuck;
 use crate::prepare::{addresses, connections, http, parts, reach, tls};
-use crate::spec::credentials;
 use crate::spec::url::Url;
-use crate::spec::{BodySpec, HttpChoice, RunSpec, SPEC_VERSION};
+use crate::spec::{RunSpec, SPEC_VERSION, TargetSpec};
 
 /// A draft, and notes on its planning.
 #[derive(Debug)]
@@ -52,9 +51,11 @@ pub(crate) fn plan(
     on_stuck: &OnStuck,
     observer: &mut dyn Observer,
 ) -> Result<Planned> {
-    let url = Url::of(&spec.target)?;
+    let list = spec.list.as_ref().map(List::read).transpose()?;
+    let url = url_of(spec, list.as_ref())?;
     if spec.compat.is_some() {
-        let planned = plan_at(spec, &url, on_stuck, |url| Ok(vec![reach::reach(url)?]))?;
+        let planned =
+            plan_at(spec, &url, list.as_ref(), on_stuck, |url| Ok(vec![reach::reach(url)?]))?;
         if let (true, Endpoint::Tcp(address)) = (planned.scripts.is_some(), &planned.draft.endpoint)
         {
             reach::first_of(&url, [*address])?;
@@ -63,7 +64,7 @@ pub(crate) fn plan(
     }
     let wait = ServerWait::new(&spec.target);
     let mut note = None;
-    let mut planned = plan_at(spec, &url, on_stuck, |url| {
+    let mut planned = plan_at(spec, &url, list.as_ref(), on_stuck, |url| {
         let found = wait.retry(|| url.resolve(spec.target.unix.as_deref()), observer);
         let all = found.map_err(|failure| wait.give_up(failure, "check the name"))?;
         let all = addresses::of_family(&url.host, all, spec.target.family)?;
@@ -83,14 +84,15 @@ pub(crate) fn plan(
 pub(crate) fn plan_at(
     spec: &RunSpec,
     url: &Url,
+    list: Option<&List>,
     on_stuck: &OnStuck,
     resolve: impl FnOnce(&Url) -> Result<Vec<Endpoint>>,
 ) -> Result<Planned> {
     check_spec(spec)?;
     let (mut notes, mut inputs) = (Vec::new(), Vec::new());
     let headers = headers(spec);
-    let redaction = Redaction::of(spec);
-    let body = spec.request.body.as_ref().map(Body::of).transpose()?;
+    let mut redaction = Redaction::of(spec);
+    list.iter().for_each(|list| redaction.learn(&list.rows));
     let http = http::version(spec, url)?;
     let tls = tls(spec, url, http::alpn(http), &mut inputs)?;
     let cpus = Cpus::of(spec.engine.pin.as_ref())?;
@@ -103,21 +105,18 @@ pub(crate) fn plan_at(
     let threads = cpus.threads(spec, shares_cpus, least);
     notes.extend(cpus.notes(spec, &threads));
     let own_threads = threads.own;
-    let (method, request) = match &mut scripts {
-        Some(scripts) => scripts.set_up(url, own_threads)?,
-        None => request(spec, url, &headers, body.as_ref(), &mut inputs)?,
-    };
+    let requests =
+        RequestSet::of(spec, url, &headers, list, scripts.as_mut(), own_threads, &mut inputs)?;
+    notes.extend(requests.list.as_ref().and_then(PreparedList::note));
     let io = engine(spec.engine.io, own_threads, &mut notes)?;
-    let request_plan = RequestPlan {
-        method,
-        headers: headers.into_iter().map(|(name, value)| Header { name, value }).collect(),
-        body_bytes: body_bytes(scripts.as_ref(), &request, body.as_ref()),
-        wire_bytes: request.bytes().len() as u64,
-    };
     let plan = Plan {
-        url: redaction.url(&spec.target.url),
+        url: redaction.url(&match list {
+            Some(_) => format!("{}{}", url.origin(), url.path),
+            None => spec.target.url.clone(),
+        }),
         target: Target { path: redaction.path(&url.path), ..url.target(&endpoint) },
-        request: redaction.request(request_plan),
+        request: redaction.request(requests.plan(headers)),
+        list: requests.list.as_ref().map(|list| redaction.list(list.plan.clone())),
         threads: threads.all,
         leaves_cpus: threads.leaves_cpus,
         http,
@@ -128,7 +127,7 @@ pub(crate) fn plan_at(
             destinations: destinations.iter().map(Endpoint::to_string).collect(),
             ..spec.connection.clone()
         },
-        ..plan_of(spec)
+        ..plan_of(spec, requests.list.as_ref())
     };
     check(&plan, scripts.as_ref())?;
     let has_done = scripts.as_ref().is_some_and(|scripts| scripts.has_done);
@@ -145,7 +144,8 @@ pub(crate) fn plan_at(
             batch_times: spec.compat.is_some_and(|compat| compat.batch_times),
             round_trips: spec.checks.preflight,
         },
-        ..Job::new(plan, endpoint, request)
+        list: requests.list.map(|list| list.list),
+        ..Job::new(plan, endpoint, requests.request)
     });
     Ok(Planned { draft, scripts, notes, redaction, inputs })
 }
@@ -168,15 +168,6 @@ fn ending(spec: &RunSpec) -> Ending {
     }
 }
 
-/// Returns the length of the body; 0 for a script that may give each request another one.
-fn body_bytes(scripts: Option<&Scripts>, request: &Prepared, body: Option<&Body>) -> u64 {
-    match scripts {
-        Some(scripts) if scripts.makes_requests => 0,
-        Some(_) => request.request("http").body().len() as u64,
-        None => body.map_or(0, |body| body.len() as u64),
-    }
-}
-
 /// The address of the target, and the destinations of the connections, if these are partitioned.
 fn endpoints(
     spec: &RunSpec,
@@ -195,9 +186,9 @@ fn endpoints(
     Ok((first, if is_partitioned { all } else { Vec::new() }))
 }
 
-/// The fields of a plan that depend on nothing but the specification.
-fn plan_of(spec: &RunSpec) -> Plan {
-    Plan {
+/// The fields of a plan that depend on nothing but the specification and the length of its list.
+fn plan_of(spec: &RunSpec, list: Option<&PreparedList>) -> Plan {
+    let plan = Plan {
         load: spec.load.model,
         connections: spec.load.connections,
         pipeline: spec.load.pipeline,
@@ -214,7 +205,29 @@ fn plan_of(spec: &RunSpec) -> Plan {
         success: SuccessRule::default(),
         part: spec.part,
         ..Plan::default()
+    };
+    match list.map(|list| &list.plan) {
+        Some(ListPlan { order: ListOrder::Once, rows, .. }) => Plan {
+            requests: Some(*rows),
+            duration_ns: None,
+            warmup_ns: 0,
+            warmup_is_auto: false,
+            ..plan
+        },
+        _ => plan,
     }
+}
+
+/// Returns the URL of the server: that of the specification, or of a list's first request.
+fn url_of(spec: &RunSpec, list: Option<&List>) -> Result<Url> {
+    let Some(list) = list else { return Url::of(&spec.target) };
+    let url = match spec.target.url.is_empty() {
+        true => list.first_url()?.to_owned(),
+        false => spec.target.url.clone(),
+    };
+    let url = Url::of(&TargetSpec { url, ..spec.target.clone() })?;
+    // The rows have the paths.
+    Ok(Url { path: "/".to_owned(), ..url })
 }
 
 /// Checks a specification that may come from elsewhere. Flags check their values themselves.
@@ -296,71 +309,6 @@ fn tls(
         tls::config(&tls::of_pages(&spec.tls), url, alpn, inputs)?;
     }
     Ok(None)
-}
-
-/// The header fields that the user gives, and those for basic authentication and for the server to
-/// close.
-fn headers(spec: &RunSpec) -> Vec<(String, String)> {
-    let given = spec.request.headers.iter();
-    let mut headers: Vec<(String, String)> =
-        given.map(|header| (header.name.clone(), header.value.clone())).collect();
-    let has = |wanted: &str| headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
-    let (is_authorized, is_given) = (has("authorization"), has("connection"));
-    if let Some(user) = spec.request.basic_auth.as_ref().filter(|_| !is_authorized) {
-        headers.push(("Authorization".to_owned(), credentials::basic(user)));
-    }
-    if spec.connection.close == Some(Closer::Server) && !is_given {
-        headers.push(("Connection".to_owned(), "close".to_owned()));
-    }
-    headers
-}
-
-fn request(
-    spec: &RunSpec,
-    url: &Url,
-    headers: &[(String, String)],
-    body: Option<&Body>,
-    inputs: &mut Vec<Input>,
-) -> Result<(String, Prepared)> {
-    let method = match (&spec.request.method, body) {
-        (Some(method), _) => method.clone(),
-        (None, Some(_)) => "POST".to_owned(),
-        (None, None) => "GET".to_owned(),
-    };
-    let (host, body_bytes) = (url.authority(), body.map(Body::len));
-    let mut filled = Ok(());
-    let fill = |room: &mut [u8]| {
-        filled = body.map_or(Ok(()), |body| body.fill(room)).and_then(|()| {
-            let Some(BodySpec::File(file)) = &spec.request.body else { return Ok(()) };
-            inputs.push(file.verify(InputRole::Body, room)?);
-            Ok(())
-        });
-    };
-    let request = Prepared::http1_filled(&method, &url.path, &host, headers, body_bytes, fill)
-        .map_err(|error| anyhow!("{}: {error}", setting_of(&error)))?;
-    filled?;
-    if request.bytes().len() as u64 > REQUEST_MAX_BYTES {
-        bail!("the request is larger than 1 GiB: send a smaller {BODY}");
-    }
-    let request = match spec.http.version {
-        HttpChoice::Http10 => request.http10().map_err(|error| anyhow!("{HTTP} 1.0: {error}"))?,
-        _ => request,
-    };
-    Ok((method, request))
-}
-
-/// The setting that makes a request impossible.
-fn setting_of(error: &RequestError) -> Setting {
-    match error {
-        RequestError::BadMethod(_) | RequestError::Connect => METHOD,
-        RequestError::BadTarget(_) | RequestError::BadHost(_) => URL,
-        RequestError::BadHeaderName(_)
-        | RequestError::BadHeaderValue(_)
-        | RequestError::RepeatedHeader(_)
-        | RequestError::WrongContentLength { .. }
-        | RequestError::BadTransferEncoding(_)
-        | RequestError::ChunkedInHttp10 => HEADER,
-    }
 }
 
 /// True if the plan is so small that it may contain no request.

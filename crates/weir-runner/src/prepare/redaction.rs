@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
+use weir_list::Row;
 use weir_result::document::{Input, Polls, Preflight, ServerSection};
-use weir_result::{Header, Note, RequestPlan};
+use weir_result::{Header, ListPlan, Note, RequestPlan};
 
 use crate::spec::credentials::{self, REDACTED};
-use crate::spec::{BodySpec, RequestSpec, RunSpec};
+use crate::spec::{BodySpec, ListSource, RequestSpec, RunSpec};
 
 impl RunSpec {
     /// Sets the command line of the document, without the credentials in it.
@@ -120,9 +121,32 @@ impl Redaction {
         self.parameters_of(url, false, |value| values.push(value.to_owned()));
         secrets.extend(values);
         secrets.retain(|secret| secret.len() >= credentials::ANYWHERE_MIN_BYTES);
-        secrets.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
-        secrets.dedup();
+        sort_secrets(&mut secrets);
         secrets
+    }
+
+    /// Adds the secrets of a list.
+    pub(crate) fn learn(&mut self, rows: &[Row]) {
+        if self.is_off {
+            return;
+        }
+        let mut secrets = Vec::new();
+        for row in rows {
+            let (url, userinfo) = credentials::split_userinfo(&row.target);
+            let userinfo = userinfo.filter(|userinfo| !userinfo.is_empty());
+            self.userinfos.extend(userinfo.map(str::to_owned));
+            let headers = row.headers.iter().cloned();
+            let request = RequestSpec {
+                headers: headers.map(|(name, value)| Header { name, value }).collect(),
+                basic_auth: row.basic_auth.clone(),
+                ..RequestSpec::default()
+            };
+            secrets.extend(self.secrets_of(&request, &url));
+        }
+        self.secrets.extend(secrets);
+        sort_secrets(&mut self.secrets);
+        self.userinfos.sort();
+        self.userinfos.dedup();
     }
 
     fn is_header(&self, name: &str) -> bool {
@@ -151,6 +175,12 @@ impl Redaction {
             header.value = REDACTED.to_owned();
         }
         request
+    }
+
+    /// Redacts the names of a list for the plan: they may be paths with queries.
+    pub(crate) fn list(&self, mut list: ListPlan) -> ListPlan {
+        list.names.iter_mut().for_each(|name| *name = self.value(name));
+        list
     }
 
     /// Redacts a word of the command line for the document.
@@ -196,6 +226,9 @@ impl Redaction {
                 true => REDACTED.to_owned(),
                 false => self.without_secrets(std::mem::take(&mut header.value)),
             };
+        }
+        if let Some(ListSource::Urls(urls)) = spec.list.as_mut().map(|list| &mut list.source) {
+            urls.iter_mut().for_each(|url| *url = self.without_secrets(self.url(url)));
         }
         if let Some(user) = &mut spec.request.basic_auth {
             *user = REDACTED.to_owned();
@@ -381,6 +414,12 @@ impl Redaction {
         }
         written + rest
     }
+}
+
+/// Puts the longest first, each once.
+fn sort_secrets(secrets: &mut Vec<String>) {
+    secrets.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
+    secrets.dedup();
 }
 
 /// True for the characters of a header's or a variable's name.

@@ -61,6 +61,8 @@ pub(crate) struct LoadOutcome {
     pub(crate) states: Vec<weir_script::WorkerState>,
     /// Scripts that failed: the first that raised an error, and all that never returned.
     pub(crate) failures: Vec<ScriptFailure>,
+    /// Reason why a row of the list could not be read.
+    pub(crate) list_failure: Option<String>,
 }
 
 /// Runs the job until its end or a signal. The observer follows it if it is live.
@@ -116,10 +118,14 @@ pub(crate) fn carry_out(
     Ok(LoadOutcome {
         parts: DocumentParts { network, health, ..parts },
         signal: signal.filter(|_| is_interrupted),
-        is_drain_cut: signal.is_some() && !is_interrupted && failures.is_empty(),
+        is_drain_cut: signal.is_some()
+            && !is_interrupted
+            && failures.is_empty()
+            && control.list_failure().is_none(),
         is_unconnected: control.is_unconnected(),
         states: finished.scripts.into_iter().map(|(_, state)| state).collect(),
         failures,
+        list_failure: control.list_failure().map(str::to_owned),
     })
 }
 

@@ -67,7 +67,16 @@ impl InputFile {
     /// # Errors
     /// When it is not the file that was specified.
     pub(crate) fn verify(&self, role: InputRole, content: &[u8]) -> Result<Input> {
-        let (bytes, sha256) = (content.len() as u64, sha256(content));
+        self.verify_digest(role, content.len() as u64, sha256(content))
+    }
+
+    /// As [`InputFile::verify`], of a content with this length and SHA-256.
+    pub(crate) fn verify_digest(
+        &self,
+        role: InputRole,
+        bytes: u64,
+        sha256: String,
+    ) -> Result<Input> {
         let has_digest = self.sha256.as_ref().is_none_or(|own| own.eq_ignore_ascii_case(&sha256));
         if !has_digest || self.bytes.is_some_and(|own| own != bytes) {
             bail!(

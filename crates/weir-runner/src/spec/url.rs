@@ -13,7 +13,7 @@ use crate::spec::TargetSpec;
 use crate::spec::credentials::split_userinfo;
 
 /// A parsed URL (RFC 3986, RFC 9110 §4.2).
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Url {
     /// True for https.
     pub(crate) is_secure: bool,
@@ -69,6 +69,13 @@ impl Url {
         let slash = if path.starts_with('/') { "" } else { "/" };
         let path = format!("{slash}{}", encode(path));
         Ok(Url { is_secure, host: host.to_owned(), port, path })
+    }
+
+    /// Scheme and authority: `http://HOST[:PORT]`, without the scheme's default port.
+    pub(crate) fn origin(&self) -> String {
+        let default = if self.is_secure { 443 } else { 80 };
+        let url = Url { port: self.port.filter(|port| *port != default), ..self.clone() };
+        format!("{}://{}", url.scheme(), url.authority().to_ascii_lowercase())
     }
 
     /// `http` or `https`.

@@ -7,9 +7,9 @@ use crate::overhead;
 use crate::rules::measure::Measure;
 use crate::thresholds::{
     CLIENT_CPU_BOUND, CLIENT_CPU_FINDING, CPU_CONTENTION_FINDING, GAP_BOUND, GAP_FINDING,
-    LATE_BOUND_NS, LATE_BOUND_SHARE, LATE_NS, LATE_SHARE, LITTLE_FINDING, LITTLE_VOID,
-    NOISE_FLOOR_FINDING, OVERHEAD_NS, OVERHEAD_SHARE, PROBE_THREAD_BOUND, PROBE_THREAD_FINDING,
-    TURNAROUND_BOUND_NS,
+    LATE_BOUND_NS, LATE_BOUND_SHARE, LATE_NS, LATE_SHARE, LIST_READER_BOUND, LIST_READER_FINDING,
+    LITTLE_FINDING, LITTLE_VOID, NOISE_FLOOR_FINDING, OVERHEAD_NS, OVERHEAD_SHARE,
+    PROBE_THREAD_BOUND, PROBE_THREAD_FINDING, TURNAROUND_BOUND_NS,
 };
 use weir_result::document::{
     ClientOverhead, Document, Phases, ProveClientSection, RatioEstimate, Rule, RuleOutcome,
@@ -23,6 +23,9 @@ pub(crate) fn judge(document: &Document, rules: &mut Vec<Rule>) {
     rules.push(client_overhead(document));
     rules.push(cpu_contention(document));
     rules.push(client_cpu(document));
+    if document.plan.list.is_some() {
+        rules.push(list_reader(document));
+    }
     match document.plan.load {
         Load::ClosedLoop => rules.push(idle_connections(document)),
         Load::OpenLoop { .. } => rules.push(late_sends(document)),
@@ -294,6 +297,24 @@ fn little(document: &Document) -> Rule {
     let evidence =
         format!("two counts of the requests in flight differ by {}", units::percent(difference));
     measure.weight(difference).judge(difference, &evidence, "this is a bug of weir: report it")
+}
+
+/// Judges the worker whose slots waited longest for the rows of a list.
+fn list_reader(document: &Document) -> Rule {
+    let measure = measure("list-reader", "list reader", RuleUnit::Share)
+        .finding_at(LIST_READER_FINDING)
+        .bound_at(LIST_READER_BOUND);
+    let waited = greatest(document, |phases| Some(phases.usage.list_wait_ns));
+    let Some((share, worst)) = waited else {
+        return measure.unknown("the window has no length");
+    };
+    let evidence = format!(
+        "requests of {} waited {} of the time for rows of the list that were not read yet",
+        worker(document, worst),
+        units::percent(share)
+    );
+    let remedy = "use a list of URLs, or at most 4,096 requests, or lower the load";
+    measure.weight(share).judge(share, &evidence, remedy)
 }
 
 /// Returns the worker with the greatest figure as a share of its window; workers without it are

@@ -45,7 +45,7 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_enum, default_value_t = ArrivalsChoice::Uniform, requires = "rate",
           value_name = "uniform|poisson")]
     pub(crate) arrivals: ArrivalsChoice,
-    /// Seed of random arrivals [default: random, printed in the report]
+    /// Seed of random arrivals and of --order random [default: random, printed in the report]
     #[arg(long, value_name = "N", requires = "rate")]
     pub(crate) seed: Option<u64>,
     /// Unmeasured load before the window, on the same connections; auto: until it is steady, for at

@@ -87,6 +87,10 @@ impl RunArgs {
             return self.result.check();
         }
         if self.spec.target.words.is_empty() {
+            if self.spec.list.from.is_some() {
+                self.spec.check(command)?;
+                return self.result.check();
+            }
             if !self.spec.engine.selfcheck {
                 return Err(wrong("name the URL of the server: weir [options] URL"));
             }

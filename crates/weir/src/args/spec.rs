@@ -8,6 +8,7 @@ use weir_runner::{RunSpec, credentials};
 
 use super::connection::ConnectionArgs;
 use super::engine::EngineArgs;
+use super::list::RequestListArgs;
 use super::load::LoadArgs;
 use super::request::{CredentialArgs, RequestArgs};
 use super::target::{TargetArgs, check_unix};
@@ -25,6 +26,9 @@ pub(crate) struct SpecArgs {
     /// The request, or the script that makes requests.
     #[command(flatten)]
     pub(crate) request: RequestArgs,
+    /// The list of requests.
+    #[command(flatten)]
+    pub(crate) list: RequestListArgs,
     /// TLS.
     #[command(flatten)]
     pub(crate) tls: TlsArgs,
@@ -51,6 +55,7 @@ impl SpecArgs {
         let mut spec = RunSpec {
             target: self.target.spec(),
             request: self.request.spec(&self.credentials),
+            list: self.list.spec(self.urls(), self.load.seed),
             http: self.connection.http(),
             tls: self.tls.spec(),
             script: self.request.script(self.target.script_args().cloned().collect()),
@@ -64,8 +69,20 @@ impl SpecArgs {
             start_at_unix_ns: self.load.start_at,
             ..RunSpec::new("")
         };
+        if self.target.words.is_empty() && self.list.from.is_some() {
+            // The first request of the list names the server.
+            spec.target.url.clear();
+        }
         spec.set_command(argv);
         spec
+    }
+
+    /// Returns the URLs of the command line, if there is no script that further words are for.
+    fn urls(&self) -> Vec<String> {
+        match self.request.script {
+            Some(_) => Vec::new(),
+            None => self.target.words.clone(),
+        }
     }
 
     /// Checks the flags of a load, and moves a user name and password out of the URL. `root` is the
@@ -84,6 +101,7 @@ impl SpecArgs {
         }
         self.credentials.check(self.request.header_names())?;
         self.load.check()?;
+        self.list.check(&self.load, self.urls().len())?;
         self.watch.check()?;
         self.target.unix.as_deref().map_or(Ok(()), check_unix).map_err(wrong)
     }

@@ -24,20 +24,28 @@ pub(super) fn check_words(
     if let Some(text) = first.and_then(|first| of_verb(first, &mut target.script_args())) {
         return Err(wrong(text));
     }
-    let Some(word) = target.script_args().next() else { return Ok(()) };
+    let is_host = first.is_some_and(|first| first.contains(['/', ':']));
+    let mut others = target.script_args();
+    let Some(word) = others.find(|word| !is_host || !is_url(word)) else { return Ok(()) };
     let commands = root.get_subcommands().map(Command::get_name);
     if let Some(first) = first
         && let Some(known) = similar(first, commands)
     {
         return Err(wrong(format!("'{first}' is no command: did you mean weir {known}?")));
     }
-    let advice = "give one URL, put values with blanks into quotes, and a script after -s";
+    let advice = "give one URL, or several with http; put values with blanks into quotes, and a \
+                  script after -s";
     // `-H Authorization: Bearer …` without quotes: the words are the credentials.
     let is_credentials = request.header_names().any(credentials::is_name);
     Err(wrong(match is_credentials {
         true => format!("too many words: {advice}"),
         false => format!("'{word}' is one word too many: {advice}"),
     }))
+}
+
+/// True if a word is a URL or a path of one: several of them are a list.
+fn is_url(word: &str) -> bool {
+    word.contains("://") || word.starts_with('/')
 }
 
 /// Commands of other tools that begin a load.

@@ -40,7 +40,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         return terminal::print_json(serde_json::to_string_pretty(&spec.redacted()))
             .map(|()| ExitCode::SUCCESS);
     }
-    if args.spec_file.is_none() && args.spec.target.url().is_none() {
+    let has_target = args.spec.target.url().is_some() || args.spec.list.from.is_some();
+    if args.spec_file.is_none() && !has_target {
         return selfcheck::run(args, &spec);
     }
     let mut observers = Observers::of(&args.result, &spec.tls)?;
@@ -164,10 +165,10 @@ pub(crate) fn judged(
 /// Prints the reason of an exit code other than 0, of a run that was reported: with `--quiet`
 /// nothing else tells it.
 fn print_errors(finished: &Finished, strict: Option<Grade>) {
-    print_script_failures(finished);
+    print_source_failures(finished);
     match &finished.no_server {
         Some(note) => terminal::eprint_line(format_args!("error: {}", note.text)),
-        None if finished.has_script_failed() || finished.signal().is_some() => {}
+        None if finished.has_source_failed() || finished.signal().is_some() => {}
         None => print_failure(&finished.document, strict),
     }
 }
@@ -179,9 +180,9 @@ pub(crate) fn print_failure(document: &Document, strict: Option<Grade>) {
     }
 }
 
-/// Prints the failures of the script during the load, with the calls that led to them.
-pub(crate) fn print_script_failures(finished: &Finished) {
-    for (failure, calls) in &finished.script_failures {
+/// Prints the failures of the script or the list during the load, with the calls that led to them.
+pub(crate) fn print_source_failures(finished: &Finished) {
+    for (failure, calls) in &finished.source_failures {
         terminal::eprint_line(format_args!("error: {failure}"));
         if !calls.is_empty() {
             terminal::eprint_lines(calls);

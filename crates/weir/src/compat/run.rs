@@ -19,7 +19,7 @@ use super::Dialect;
 use super::args::CompatArgs;
 use crate::args::load::model;
 use crate::args::request::header;
-use crate::commands::run::print_script_failures;
+use crate::commands::run::print_source_failures;
 use crate::errors::NotWritten;
 use crate::interrupts::SignalState;
 use crate::output::{ResultFile, Temporaries};
@@ -68,12 +68,12 @@ fn report(
         let options = TextOptions { spectrum, verdict, ..TextOptions::default() };
         file.write(|mut out| text::write(&finished.document, &options, &mut out))
     });
-    print_script_failures(&finished);
+    print_source_failures(&finished);
     if finished.finish_script()? {
         print(|_| Ok(()))?;
     }
     reported?;
-    let has_failed = finished.has_script_failed();
+    let has_failed = finished.has_source_failed();
     Ok(ExitCode::from(if has_failed { exit::COMPAT_FAILED } else { 0 }))
 }
 

@@ -200,7 +200,7 @@ fn a_cpu_that_is_not_usable_is_reported_with_those_that_are() {
 #[test]
 fn urls_that_cannot_be_loaded_are_reported_with_the_remedy() {
     check_wrong(&[], &["URL"]);
-    check_wrong(&[NOWHERE, "http://127.0.0.1:10/"], &["http://127.0.0.1:10/", "one URL", "quotes"]);
+    check_wrong(&[NOWHERE, "http://127.0.0.1:10/"], &["URL 2", "http://127.0.0.1:10", "has one"]);
     check_wrong(&[NOWHERE, "-H", "Accept:", "text/plain"], &["'text/plain'", "quotes"]);
     check_wrong(&["ftp://localhost/"], &["ftp", "use http"]);
     check_wrong(&["--cacert", "ca.pem", NOWHERE], &["--cacert", "https://"]);

@@ -28,6 +28,7 @@ mod help;
 mod history;
 mod http2;
 mod https;
+mod lists;
 mod live;
 mod nginx;
 mod otlp;

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use weir_io::Nanos;
 use weir_result::{
-    ByOutcome, Histogram, Measurements, Occupancy, Outcomes, Sent, Tally, WorkerPhases,
+    ByOutcome, Histogram, Measurements, NameCounts, Occupancy, Outcomes, Sent, Tally, WorkerPhases,
 };
 
-use super::{Failures, PlanFacts, Recorder};
+use super::by_name::NameEnd;
+use super::{PlanFacts, Recorder};
 use crate::live::WorkerLive;
 use crate::schedule::Schedule;
 use crate::timeline::Timeline;
@@ -18,21 +19,24 @@ impl Recorder {
     pub(in crate::ledger) fn finish(
         mut self,
         schedule: &mut Schedule,
-        PlanFacts { quota, is_cut, unsent_until }: PlanFacts,
+        PlanFacts { quota, is_cut, listed, unsent_until }: PlanFacts,
         mut phases: WorkerPhases,
         live: &WorkerLive,
     ) -> Measurements {
         self.catch_up.finish(self.timeline.t0, &mut phases.usage);
         let end = Nanos(phases.drained_ns);
+        let left = schedule.clone();
         let never = self.never_sent(schedule, quota, unsent_until);
-        let planned = match self.is_open_loop {
-            true => {
-                let t0_offset = self.timeline.t0.since(self.timeline.start);
-                let by_plan = schedule.planned(t0_offset, self.window_offset());
-                if is_cut { by_plan.max(self.counts.sent.measured) } else { by_plan }
-            }
-            false => quota.unwrap_or(self.counts.sent.measured).max(self.counts.sent.measured),
-        };
+        let planned = self.planned(schedule, quota, is_cut);
+        let names = self.finish_names(&NameEnd {
+            left: &left,
+            timeline: &self.timeline.clone(),
+            end: unsent_until,
+            until_ns: self.window_offset(),
+            missing: never.ages.count(),
+            listed,
+            counts_sent: is_cut && planned == self.counts.sent.measured,
+        });
         let slices = self.slices.finish(&self.timeline, phases.t1_ns, &never.by_slice);
         let t1 = self.timeline.t1.min(Nanos(phases.t1_ns).max(self.timeline.t0));
         let mut response_time = self.times.response.finish();
@@ -74,10 +78,29 @@ impl Recorder {
             slices,
             window: self.window,
             workers: vec![phases],
+            names,
             intervals: self.series.finish(end, live),
             interim_responses: self.counts.interim_responses,
             ..Measurements::default()
         }
+    }
+
+    /// Returns the number of slots of M. If the window was cut, more may have been sent than were
+    /// planned up to its end.
+    fn planned(&self, schedule: &Schedule, quota: Option<u64>, is_cut: bool) -> u64 {
+        let sent = self.counts.sent.measured;
+        if !self.is_open_loop {
+            return quota.unwrap_or(sent).max(sent);
+        }
+        let t0_offset = self.timeline.t0.since(self.timeline.start);
+        let by_plan = schedule.planned(t0_offset, self.window_offset());
+        if is_cut { by_plan.max(sent) } else { by_plan }
+    }
+
+    /// Returns the counts of each name, and adds their slots that were never sent to the slices.
+    fn finish_names(&mut self, end: &NameEnd<'_>) -> Vec<NameCounts> {
+        let names = self.names.take();
+        names.map(|names| names.finish(end, &mut self.slices)).unwrap_or_default()
     }
 
     /// Returns the number of requests put on the wire and, apart, of those whose send failed.
@@ -146,17 +169,6 @@ impl NeverSentCounts {
             self.ages.record_range(youngest, oldest, slots, sum_ns);
             let slice = self.by_slice.entry(slice).or_default();
             slice.record_range(youngest, oldest, slots, sum_ns);
-        }
-    }
-}
-
-impl Failures {
-    fn finish(&self) -> ByOutcome {
-        ByOutcome {
-            ok: Histogram::new(),
-            bad: Histogram::from(&self.bad),
-            failed_at: Histogram::from(&self.failed_at),
-            censored: Histogram::from(&self.censored),
         }
     }
 }

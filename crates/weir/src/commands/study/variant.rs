@@ -52,6 +52,7 @@ pub(crate) fn run_args(words: &[OsString]) -> Result<SpecArgs> {
             bail!("the runs of a study have no command of their own: give flags and a URL")
         }
         Some(_) => Ok(args),
+        None if args.list.from.is_some() => Ok(args),
         None => bail!("name the URL of the runs"),
     }
 }

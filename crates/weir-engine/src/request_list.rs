@@ -1,0 +1,101 @@
+//! The requests of a list, prepared or read during the load, and their names.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use weir_http::Prepared;
+use weir_list::Sequence;
+
+use crate::turns::ListTurn;
+
+/// Requests that are sent in an order.
+#[derive(Clone, Debug)]
+pub struct RequestList {
+    /// The requests.
+    pub rows: ListRows,
+    /// The order in which they are sent.
+    pub sequence: Sequence,
+    /// Number of names, at least 1.
+    pub names: u16,
+    /// Names whose times are kept by slice too, so that they have intervals.
+    pub with_slices: Vec<u16>,
+}
+
+/// The requests of a list.
+#[derive(Clone, Debug)]
+pub enum ListRows {
+    /// All of them, in file order.
+    Prepared(Vec<ListedRequest>),
+    /// They are read during the load, ahead of their slots.
+    Read(Arc<dyn RowSource>),
+}
+
+/// A request of a list.
+#[derive(Clone, Debug)]
+pub struct ListedRequest {
+    /// The request to send.
+    pub request: Prepared,
+    /// Number of the name under which it is counted.
+    pub name: u16,
+}
+
+impl RequestList {
+    /// Returns the index of the row whose turn it is; `None` behind the end of a list that is sent
+    /// once.
+    #[inline]
+    pub(crate) fn row_at(&self, turn: ListTurn) -> Option<u64> {
+        match turn {
+            ListTurn::Slot(index) => self.sequence.row(index),
+            ListTurn::Nth { nth, worker, workers } => {
+                Some(self.sequence.row_of(nth, worker, workers))
+            }
+        }
+    }
+}
+
+/// A list's rows, which several threads read at the same time.
+pub trait RowSource: Debug + Send + Sync {
+    /// Opens the rows for one reader.
+    ///
+    /// # Errors
+    /// If they cannot be read; the text names the list.
+    fn open(&self) -> Result<Box<dyn RowCursor + '_>, String>;
+}
+
+/// One reader of a list's rows.
+pub trait RowCursor {
+    /// Reads the row with this index. Rows in ascending order are read fastest.
+    ///
+    /// # Errors
+    /// If it cannot be read or sent; the text names the list and the line.
+    fn read(&mut self, row: u64) -> Result<ListedRequest, String>;
+}
+
+/// The names of a list's rows, by turn.
+pub(crate) struct RowNames<'a> {
+    list: &'a RequestList,
+    /// Reader of a list that is not in memory.
+    reader: Option<Box<dyn RowCursor + 'a>>,
+}
+
+impl RowNames<'_> {
+    /// Returns the names of the rows of `list`.
+    pub(crate) fn new(list: &RequestList) -> RowNames<'_> {
+        RowNames { list, reader: None }
+    }
+
+    /// Returns the name of the row whose turn it is; `None` behind the end of a list that is sent
+    /// once. A row that can no longer be read has the last name, that of all without their own.
+    pub(crate) fn at(&mut self, turn: ListTurn) -> Option<u16> {
+        let row = self.list.row_at(turn)?;
+        let source = match &self.list.rows {
+            ListRows::Prepared(requests) => return Some(requests[row as usize].name),
+            ListRows::Read(source) => source,
+        };
+        if self.reader.is_none() {
+            self.reader = source.open().ok();
+        }
+        let read = self.reader.as_mut().and_then(|reader| reader.read(row).ok());
+        Some(read.map_or(self.list.names - 1, |row| row.name))
+    }
+}

@@ -1,0 +1,204 @@
+//! Places of the rows in a list with one row on each line, so that a long list needs not be in
+//! memory.
+
+use std::io::{BufRead, Seek};
+use std::sync::Arc;
+
+use memchr::memchr;
+
+use crate::{ListFormat, Row, RowError, RowReader};
+
+/// Rows from one mark to the next.
+const STRIDE: u64 = 64;
+
+/// Rows that are skipped rather than looked up in the index.
+const SKIP_MAX: u64 = 4 * STRIDE;
+
+/// Places of the rows in a list: a mark for every 64th.
+#[derive(Debug)]
+pub struct RowIndex {
+    format: ListFormat,
+    rows: u64,
+    marks: Vec<Mark>,
+}
+
+/// Place of a row.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    /// Offset of its line in bytes.
+    offset: u64,
+    /// Number of its line, from 1.
+    line: u64,
+}
+
+impl RowIndex {
+    /// Returns the number of rows.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+}
+
+/// Makes the index of a list from its bytes, piece by piece.
+#[derive(Debug)]
+pub struct RowIndexer {
+    index: RowIndex,
+    /// Offset of the next byte.
+    offset: u64,
+    line: Mark,
+    is_blank: bool,
+}
+
+impl RowIndexer {
+    /// Returns the indexer of a list in `format`; `None` if its rows are not single lines.
+    pub fn new(format: ListFormat) -> Option<RowIndexer> {
+        format.has_row_lines().then(|| RowIndexer {
+            index: RowIndex { format, rows: 0, marks: Vec::new() },
+            offset: 0,
+            line: Mark { offset: 0, line: 1 },
+            is_blank: true,
+        })
+    }
+
+    /// Adds the next bytes.
+    pub fn add(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            if self.is_blank {
+                let blank = rest.iter().take_while(|byte| is_blank(**byte, self.line.line));
+                let blank = blank.count();
+                match rest.get(blank) {
+                    None => break,
+                    Some(b'\n') => {}
+                    Some(first) => self.begin(*first),
+                }
+            }
+            let Some(end) = memchr(b'\n', rest) else { break };
+            self.offset += end as u64 + 1;
+            self.line = Mark { offset: self.offset, line: self.line.line + 1 };
+            self.is_blank = true;
+            rest = &rest[end + 1..];
+        }
+        self.offset += rest.len() as u64;
+    }
+
+    /// Returns the index of the whole list.
+    pub fn finish(self) -> RowIndex {
+        self.index
+    }
+
+    /// Counts the line that begins with `first`, unless it is a comment.
+    fn begin(&mut self, first: u8) {
+        self.is_blank = false;
+        if first == b'#' {
+            return;
+        }
+        if self.index.rows.is_multiple_of(STRIDE) {
+            self.index.marks.push(self.line);
+        }
+        self.index.rows += 1;
+    }
+}
+
+/// True for a byte that may stand before the content of a line; a byte order mark before that of
+/// the first.
+fn is_blank(byte: u8, line: u64) -> bool {
+    (byte.is_ascii_whitespace() && byte != b'\n')
+        || (line == 1 && matches!(byte, 0xef | 0xbb | 0xbf))
+}
+
+/// Reads rows of an indexed list in any order; ascending ones fastest.
+pub struct IndexedRows<R> {
+    index: Arc<RowIndex>,
+    reader: RowReader<R>,
+    /// Row that the reader reads next.
+    next: u64,
+}
+
+impl<R: BufRead + Seek> IndexedRows<R> {
+    /// Opens the list that `index` was made of.
+    ///
+    /// # Errors
+    /// If its first line cannot be read.
+    pub fn open(input: R, index: Arc<RowIndex>) -> Result<IndexedRows<R>, RowError> {
+        let reader = RowReader::open(input, Some(index.format))?;
+        Ok(IndexedRows { index, reader, next: 0 })
+    }
+
+    /// Reads the row with this index.
+    ///
+    /// # Errors
+    /// If it cannot be read, is no request, or is no longer there.
+    ///
+    /// # Panics
+    /// If the index has no such row.
+    pub fn read(&mut self, row: u64) -> Result<Row, RowError> {
+        if row < self.next || row - self.next > SKIP_MAX {
+            let mark = self.index.marks[(row / STRIDE) as usize];
+            self.reader.move_to(mark.offset, mark.line)?;
+            self.next = row / STRIDE * STRIDE;
+        }
+        while self.next < row {
+            self.reader.skip_line()?;
+            self.next += 1;
+        }
+        self.next += 1;
+        self.reader.take()?.ok_or_else(|| RowError::new(0, "the list has become shorter"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    fn index(text: &str, piece: usize) -> RowIndex {
+        let mut indexer = RowIndexer::new(ListFormat::Urls).expect("a row is a line");
+        text.as_bytes().chunks(piece).for_each(|bytes| indexer.add(bytes));
+        indexer.finish()
+    }
+
+    /// A list with blank lines, comments and both ends of lines.
+    fn list(rows: u64) -> String {
+        let row = |row: u64| match row % 5 {
+            0 => format!("/{row}\n"),
+            1 => format!("\n \t\n  /{row}\r\n"),
+            2 => format!("# /{row}\n/{row}\n"),
+            3 => format!("\u{3}#/{row}\n").replace('\u{3}', "  ") + &format!("/{row} \n"),
+            _ => format!("/{row}\n\r\n"),
+        };
+        format!("\u{feff}{}", (0..rows).map(row).collect::<String>())
+    }
+
+    #[test]
+    fn rows_are_found_in_any_order_however_the_bytes_came() {
+        for (rows, end) in [(0, ""), (1, ""), (64, ""), (65, "/last"), (1_000, "# no row")] {
+            let text = list(rows) + end;
+            let all = rows + u64::from(end == "/last");
+            for piece in [1, 7, text.len().max(1)] {
+                let index = Arc::new(index(&text, piece));
+                assert_eq!(index.rows(), all, "{rows} in pieces of {piece}");
+                if all == 0 {
+                    continue;
+                }
+                let input = Cursor::new(text.as_bytes());
+                let mut reader = IndexedRows::open(input, Arc::clone(&index)).expect("rows");
+                let mut order: Vec<u64> = (0..rows).chain((0..rows).rev()).collect();
+                order.extend((0..rows).map(|row| row * 379 % rows));
+                for row in order {
+                    let read = reader.read(row).expect("a row");
+                    assert_eq!(read.target, format!("/{row}"));
+                    let line = text.lines().nth(read.line as usize - 1).unwrap_or_default();
+                    assert!(line.contains(&read.target), "line {}: {line}", read.line);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_of_several_lines_have_no_index() {
+        let has = |format| RowIndexer::new(format).is_some();
+        assert!(has(ListFormat::JsonLines) && has(ListFormat::VegetaJson));
+        assert!(!has(ListFormat::VegetaHttp) && !has(ListFormat::Curl) && !has(ListFormat::Har));
+    }
+}

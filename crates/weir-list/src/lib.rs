@@ -1,0 +1,32 @@
+//! Lists of requests: the formats they are written in, the order in which a load sends them, and
+//! the names under which it counts them.
+//!
+//! This crate opens no file, runs no command and knows no URL's parts: it turns text into rows, and
+//! numbers of slots into numbers of rows.
+#![forbid(unsafe_code)]
+
+mod encoding;
+mod reader;
+
+mod curl;
+mod har;
+mod json_lines;
+mod urls;
+mod vegeta;
+
+mod format;
+mod index;
+mod lines;
+
+mod error;
+mod names;
+mod order;
+mod row;
+
+pub use error::RowError;
+pub use format::ListFormat;
+pub use index::{IndexedRows, RowIndex, RowIndexer};
+pub use names::{Group, NAMES_MAX, Names, OTHER};
+pub use order::{Order, PASS_MAX, Sequence, WeightError};
+pub use reader::RowReader;
+pub use row::{Row, RowBody};

@@ -1,0 +1,61 @@
+//! Counts of a list's requests by their names. They add up to those of the whole run.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{ByOutcome, Outcomes};
+use crate::failures::ErrorKind;
+use crate::histogram::Histogram;
+#[cfg(feature = "schema")]
+use crate::packed::PackedHistogram;
+use crate::rules::{self, Merge};
+
+merged! {
+    /// Counts of the slots of M whose request has one name.
+    #[derive(Clone, Debug, Default)]
+    pub struct NameCounts {
+        /// Slots with this name. Open loop: from the order of the list, not from counting. Closed
+        /// loop: dispatches in the window, counted at dispatch.
+        pub planned: u64 => rules::sum,
+        /// Their outcomes; they add up to `planned`.
+        pub outcomes: Outcomes => rules::merge,
+        /// Their responses by status code.
+        pub status: BTreeMap<u16, u64> => rules::counts,
+        /// Those that ended as `transport_error`, by kind.
+        pub errors: BTreeMap<ErrorKind, u64> => rules::counts,
+        /// Complete responses inside `[t0, t1)`, whichever slots they belong to.
+        pub completed: u64 => rules::sum,
+        /// Of `completed`: responses that count as success.
+        pub good: u64 => rules::sum,
+        /// `Te − T0`. In a closed loop the same as `service_time`.
+        pub response_time: ByOutcome => rules::merge,
+        /// `Te − Ts`; slots never sent have none.
+        pub service_time: ByOutcome => rules::merge,
+    }
+}
+
+impl NameCounts {
+    /// Adds another name's counts, or another worker's of the same.
+    pub fn add(&mut self, other: &NameCounts) {
+        self.merge(other);
+    }
+}
+
+merged! {
+    /// One name's share of a slice, by `T0`.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub struct NamedSlice {
+        /// Response time of its `ok` requests; null if there are none.
+        #[cfg_attr(feature = "schema", schemars(with = "Option<PackedHistogram>"))]
+        pub ok: Histogram => rules::merge,
+        /// Response time, or age, of its other requests; null if there are none.
+        #[cfg_attr(feature = "schema", schemars(with = "Option<PackedHistogram>"))]
+        pub not_ok: Histogram => rules::merge,
+        /// Complete responses during the slice.
+        pub completed: u64 => rules::sum,
+        /// Of `completed`: responses that count as success.
+        pub good: u64 => rules::sum,
+    }
+}

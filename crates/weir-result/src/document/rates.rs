@@ -1,0 +1,42 @@
+//! Rates of counts, and their intervals (METHOD 1.7).
+
+use super::RateInterval;
+use crate::counters::Slice;
+
+/// Confidence of intervals, two-sided.
+const CONFIDENCE: f64 = 0.95;
+
+impl RateInterval {
+    /// Computes the interval by batch means over the slices that lie wholly in the window (METHOD
+    /// 1.7). `None` if there are fewer than two, or they do not have their counts.
+    pub(super) fn of(
+        slices: &[Slice],
+        window_ns: u64,
+        count: fn(&Slice) -> u64,
+    ) -> Option<RateInterval> {
+        let whole = slices.iter().filter(|slice| slice.end_ns <= window_ns);
+        let rates: Vec<f64> = whole
+            .map(|slice| per_second(count(slice), slice.end_ns.saturating_sub(slice.start_ns)))
+            .collect();
+        if rates.iter().all(|rate| *rate == 0.0) {
+            return None;
+        }
+        let interval = weir_stats::mean_interval(&rates, CONFIDENCE)?;
+        let (mean, half_width) = (interval.mean, interval.half_width);
+        let is_known = mean.is_finite() && half_width.is_finite();
+        is_known.then(|| RateInterval {
+            low_rps: (mean - half_width).max(0.0),
+            high_rps: mean + half_width,
+        })
+    }
+}
+
+/// Returns a count per second over a span; 0 for a span of 0.
+pub(super) fn per_second(count: u64, span_ns: u64) -> f64 {
+    if span_ns == 0 { 0.0 } else { count as f64 / seconds(span_ns) }
+}
+
+/// Nanoseconds as seconds, rounded to the nearest float: exact to the nanosecond for 52 days.
+pub(super) fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}

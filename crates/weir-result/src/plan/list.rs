@@ -1,0 +1,45 @@
+//! The list of requests of a plan. The document has the digest of its file, not its content.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// A list of requests that are sent in place of one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ListPlan {
+    /// Format of the list: `urls`, `jsonl`, `vegeta-http`, `vegeta-json`, `curl` or `har`.
+    pub format: String,
+    /// SHA-256 of its text, in hexadecimal.
+    pub sha256: String,
+    /// Number of its requests.
+    pub rows: u64,
+    /// Order in which they are sent (METHOD 1.23).
+    pub order: ListOrder,
+    /// Number of turns in a pass over the list: the sum of the weights in lowest terms.
+    pub turns: u64,
+    /// Names under which requests are counted, in file order; the last may be `(other)`.
+    pub names: Vec<String>,
+    /// Indices in `names` of those with intervals, by planned weight.
+    pub with_intervals: Vec<u16>,
+    /// Requests of other origins, which were left out, by origin; absent if there are none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub other_origins: BTreeMap<String, u64>,
+}
+
+/// Order in which the requests of a list are sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "order", rename_all = "snake_case")]
+pub enum ListOrder {
+    /// File order, round and round.
+    #[default]
+    Sequential,
+    /// At random, by weight.
+    Random {
+        /// Seed of the order.
+        seed: u64,
+    },
+    /// File order, each request once.
+    Once,
+}

@@ -1,0 +1,309 @@
+//! The list of a run: its rows are read, checked and prepared before anything is sent.
+
+mod long;
+mod request;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow, bail};
+use weir_engine::{ListRows, ListedRequest, RequestList};
+use weir_http::{Prepared, is_safe_method};
+use weir_list::{Group, ListFormat, Names, Order, Row, RowError, RowIndex, RowReader, Sequence};
+use weir_result::document::{Input, InputRole};
+use weir_result::{ListOrder, ListPlan, Note};
+use weir_text::setting::{GROUP, LIST, LIST_FORMAT, LIST_ORDER};
+use weir_text::similar;
+
+use crate::digest::sha256;
+use crate::errors::shown;
+use crate::prepare::body::REQUEST_MAX_BYTES;
+use crate::spec::url::Url;
+use crate::spec::{InputFile, ListSource, ListSpec, RunSpec};
+use long::{Indexed, LongList};
+use request::{Common, RowPlace, RowRequest};
+
+/// Greatest number of rows that are prepared before the load.
+const ROWS_MAX: usize = 4_096;
+
+/// Greatest number of names with slices, and so with intervals.
+const WITH_INTERVALS_MAX: usize = 16;
+
+/// The rows of a list, read and not yet prepared.
+#[derive(Debug)]
+pub(crate) struct List {
+    /// All rows, or the first of a long list.
+    pub(crate) rows: Vec<Row>,
+    format: ListFormat,
+    sha256: String,
+    input: Option<Input>,
+    /// Place of a row in messages, before its number.
+    place: String,
+    /// File and index of a long list.
+    long: Option<(PathBuf, Arc<RowIndex>)>,
+}
+
+/// A list, prepared.
+#[derive(Debug)]
+pub(crate) struct PreparedList {
+    pub(crate) list: Arc<RequestList>,
+    pub(crate) plan: ListPlan,
+    /// Method and request of the first row whose method is safe, for preflight and probe; else of
+    /// the first row.
+    pub(crate) first: (String, Prepared),
+    /// The list's file, and those of bodies.
+    pub(crate) inputs: Vec<Input>,
+}
+
+impl List {
+    /// Reads a list: all rows, or the first of a long one.
+    ///
+    /// # Errors
+    /// When it cannot be read, or a row is no request; the message has the line.
+    pub(crate) fn read(spec: &ListSpec) -> Result<List> {
+        let format = spec.format.as_deref().map(format_named).transpose()?;
+        match &spec.source {
+            ListSource::File(file) => List::of_file(file, format),
+            ListSource::Urls(urls) => {
+                List::of_bytes("URL ".to_owned(), urls.join("\n").as_bytes(), format)
+            }
+        }
+    }
+
+    fn of_file(file: &InputFile, format: Option<ListFormat>) -> Result<List> {
+        let place = format!("{LIST} {}: line ", shown(&file.path));
+        if file.content.is_none() && long::is_regular(&file.path) {
+            let opened = File::open(&file.path);
+            let opened = opened.with_context(|| format!("{LIST} {}", shown(&file.path)))?;
+            let mut reader = reader(&place, BufReader::new(opened), format)?;
+            let indexed = Indexed::of(file, reader.format())?;
+            if let Some(Indexed { index, input }) = indexed
+                && index.rows() > ROWS_MAX as u64
+            {
+                return Ok(List {
+                    rows: rows(&place, &mut reader, ROWS_MAX)?,
+                    format: reader.format(),
+                    sha256: input.sha256.clone(),
+                    input: Some(input),
+                    place,
+                    long: Some((file.path.clone(), index)),
+                });
+            }
+        }
+        let bytes = file.read(LIST)?;
+        let input = file.verify(InputRole::List, &bytes)?;
+        Ok(List { input: Some(input), ..List::of_bytes(place, &bytes, format)? })
+    }
+
+    fn of_bytes(place: String, bytes: &[u8], format: Option<ListFormat>) -> Result<List> {
+        let mut reader = reader(&place, bytes, format)?;
+        let rows = rows(&place, &mut reader, ROWS_MAX + 1)?;
+        if let Some(row) = rows.get(ROWS_MAX) {
+            bail!(
+                "{place}{}: a list of more than {ROWS_MAX} requests must be a file of URLs or JSON \
+                 lines",
+                row.line
+            );
+        }
+        let (format, sha256) = (reader.format(), sha256(bytes));
+        Ok(List { rows, format, sha256, input: None, place, long: None })
+    }
+
+    /// Returns the URL of the first row, which gives the origin of a run without a URL.
+    ///
+    /// # Errors
+    /// When it is a path alone.
+    pub(crate) fn first_url(&self) -> Result<&str> {
+        let first = self.rows.first().context("a list has rows")?;
+        if first.target.starts_with('/') {
+            let error = anyhow!("{} is a path: give the URL of the server too", first.target);
+            return Err(self.at(first, &error));
+        }
+        Ok(&first.target)
+    }
+
+    /// Returns the error of a row.
+    fn at(&self, row: &Row, error: &anyhow::Error) -> anyhow::Error {
+        anyhow!("{}{}: {error:#}", self.place, row.line)
+    }
+
+    /// Prepares the requests of the rows for the server of `url`. `headers` are those of all, and
+    /// `body` that of rows without one.
+    ///
+    /// # Errors
+    /// When a row is of another origin, or is no request that can be sent.
+    pub(crate) fn prepare(
+        &self,
+        spec: &RunSpec,
+        list: &ListSpec,
+        url: &Url,
+        headers: &[(String, String)],
+        body: Option<&[u8]>,
+    ) -> Result<PreparedList> {
+        let common = Common {
+            spec: spec.clone(),
+            list: list.clone(),
+            url: url.clone(),
+            headers: headers.to_vec(),
+            body: body.map(<[u8]>::to_vec),
+        };
+        let mut names = Names::new(groups(list)?);
+        let prepared = self.prepare_rows(&common, &mut names)?;
+        let Some(first) = prepared.first else {
+            bail!("no request of the list is of the origin {}", url.origin());
+        };
+        let (requests, weights) = (prepared.requests, prepared.weights);
+        let sequence = match &self.long {
+            Some((_, index)) => Sequence::plain(order(list.order), index.rows()),
+            None => Sequence::weighted(order(list.order), &weights)
+                .map_err(|error| anyhow!("{LIST_ORDER}: {error}"))?,
+        };
+        if self.long.is_some() {
+            names.add_other();
+        }
+        let all = names.all().to_vec();
+        let with_slices = heaviest(&requests, &weights, all.len());
+        let plan = ListPlan {
+            format: self.format.name().to_owned(),
+            sha256: self.sha256.clone(),
+            rows: self.long.as_ref().map_or(requests.len() as u64, |(_, index)| index.rows()),
+            order: list.order,
+            turns: sequence.pass(),
+            names: all.clone(),
+            with_intervals: with_slices.clone(),
+            other_origins: prepared.other_origins,
+        };
+        let rows = match &self.long {
+            None => ListRows::Prepared(requests),
+            Some((path, index)) => {
+                let (path, index) = (path.clone(), Arc::clone(index));
+                ListRows::Read(Arc::new(LongList { path, index, names, common }))
+            }
+        };
+        let names = u16::try_from(all.len()).expect("names are limited");
+        let list = Arc::new(RequestList { rows, sequence, names, with_slices });
+        Ok(PreparedList { list, plan, first, inputs: prepared.inputs })
+    }
+
+    /// Prepares the requests of the rows, and adds their names to `names`.
+    fn prepare_rows(&self, common: &Common, names: &mut Names) -> Result<PreparedRows> {
+        let inputs = self.input.iter().cloned().collect();
+        let mut prepared = PreparedRows { inputs, ..PreparedRows::default() };
+        let mut bytes = 0;
+        for row in &self.rows {
+            let at = |error: anyhow::Error| self.at(row, &error);
+            let path = match common.place(row).map_err(at)? {
+                RowPlace::Here(path) => path,
+                RowPlace::Elsewhere(origin)
+                    if common.list.skip_other_origins && self.long.is_none() =>
+                {
+                    *prepared.other_origins.entry(origin).or_default() += 1;
+                    continue;
+                }
+                RowPlace::Elsewhere(origin) => return Err(at(common.elsewhere(&origin))),
+            };
+            let of_row = common.request(row, path).map_err(at)?;
+            bytes += of_row.request.bytes().len() as u64;
+            if bytes > REQUEST_MAX_BYTES {
+                return Err(at(anyhow!("the requests up to this one are larger than 1 GiB")));
+            }
+            let name = names.number(row.name.as_deref(), &of_row.method, &of_row.path);
+            prepared.add(of_row, name, row.weight);
+        }
+        prepared.inputs.sort_by(|a, b| (a.role, &a.path).cmp(&(b.role, &b.path)));
+        prepared.inputs.dedup();
+        Ok(prepared)
+    }
+}
+
+/// The prepared rows of a list.
+#[derive(Default)]
+struct PreparedRows {
+    requests: Vec<ListedRequest>,
+    weights: Vec<u32>,
+    /// Method and request of the first row whose method is safe, else of the first row.
+    first: Option<(String, Prepared)>,
+    inputs: Vec<Input>,
+    /// Rows that are left out, by origin.
+    other_origins: BTreeMap<String, u64>,
+}
+
+impl PreparedRows {
+    fn add(&mut self, row: RowRequest, name: u16, weight: u32) {
+        let is_better =
+            |(known, _): &(String, Prepared)| !is_safe_method(known) && is_safe_method(&row.method);
+        if self.first.as_ref().is_none_or(is_better) {
+            self.first = Some((row.method, row.request.clone()));
+        }
+        self.requests.push(ListedRequest { request: row.request, name });
+        self.weights.push(weight);
+        self.inputs.extend(row.input);
+    }
+}
+
+impl PreparedList {
+    /// Returns a note if no request may be sent before the load.
+    pub(crate) fn note(&self) -> Option<Note> {
+        let text = "no request of the list has a safe method (GET, HEAD, OPTIONS, TRACE): the \
+                    checks before the load, preflight and probe, sent none";
+        (!is_safe_method(&self.first.0)).then(|| Note::new("no_safe_request", text))
+    }
+}
+
+fn reader<R: BufRead>(place: &str, input: R, format: Option<ListFormat>) -> Result<RowReader<R>> {
+    RowReader::open(input, format).map_err(|error| in_list(place, &error))
+}
+
+/// Reads at most `most` rows.
+fn rows<R: BufRead>(place: &str, reader: &mut RowReader<R>, most: usize) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    while rows.len() < most
+        && let Some(row) = reader.take().map_err(|error| in_list(place, &error))?
+    {
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// Returns the error of a list whose rows are at `place`.
+fn in_list(place: &str, error: &RowError) -> anyhow::Error {
+    anyhow!("{place}{}: {}", error.line, error.text)
+}
+
+fn format_named(name: &str) -> Result<ListFormat> {
+    let all: Vec<&str> = ListFormat::all().map(ListFormat::name).collect();
+    ListFormat::named(name).with_context(|| {
+        let hint = similar(name, all.iter().copied());
+        let hint = hint.map(|near| format!(": did you mean {near}?")).unwrap_or_default();
+        format!("{LIST_FORMAT} {name:?} is none of {}{hint}", all.join(", "))
+    })
+}
+
+fn groups(list: &ListSpec) -> Result<Vec<Group>> {
+    let groups = list.groups.iter().map(|text| Group::parse(text));
+    groups.collect::<Result<_, String>>().map_err(|text| anyhow!("{GROUP} {text}"))
+}
+
+fn order(order: ListOrder) -> Order {
+    match order {
+        ListOrder::Sequential => Order::Sequential,
+        ListOrder::Random { seed } => Order::Random { seed },
+        ListOrder::Once => Order::Once,
+    }
+}
+
+/// Returns the names with the greatest weights, in file order.
+fn heaviest(requests: &[ListedRequest], weights: &[u32], names: usize) -> Vec<u16> {
+    let mut sums = vec![0_u64; names];
+    for (request, weight) in requests.iter().zip(weights) {
+        sums[usize::from(request.name)] += u64::from(*weight);
+    }
+    let mut by_weight: Vec<u16> = (0..).take(names).collect();
+    by_weight.sort_by_key(|name| std::cmp::Reverse(sums[usize::from(*name)]));
+    by_weight.truncate(WITH_INTERVALS_MAX);
+    by_weight.sort_unstable();
+    by_weight
+}

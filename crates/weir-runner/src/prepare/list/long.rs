@@ -1,0 +1,119 @@
+//! A list of more rows than are prepared: a file whose rows are read during the load.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow};
+use aws_lc_rs::digest::{Context as Digest, SHA256};
+use weir_engine::{ListedRequest, RowCursor, RowSource};
+use weir_list::{IndexedRows, ListFormat, Names, RowIndex, RowIndexer};
+use weir_result::ListOrder;
+use weir_result::document::{Input, InputRole};
+use weir_text::setting::LIST;
+
+use super::request::{Common, RowPlace};
+use crate::digest::hexadecimal;
+use crate::errors::shown;
+use crate::spec::InputFile;
+
+/// Bytes that are read at once from a list in file order, and from one in random order.
+const IN_ORDER_BYTES: usize = 256 * 1024;
+const AT_RANDOM_BYTES: usize = 16 * 1024;
+
+/// The index of a list's file, and the description of its content.
+#[derive(Debug)]
+pub(super) struct Indexed {
+    pub(super) index: Arc<RowIndex>,
+    pub(super) input: Input,
+}
+
+impl Indexed {
+    /// Reads a file once from begin to end; `None` if its rows are not single lines.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not the file that was specified.
+    pub(super) fn of(file: &InputFile, format: ListFormat) -> Result<Option<Indexed>> {
+        let Some(mut indexer) = RowIndexer::new(format) else { return Ok(None) };
+        let failed = || format!("{LIST} {} cannot be read", shown(&file.path));
+        let mut opened = File::open(&file.path).with_context(failed)?;
+        let (mut digest, mut bytes) = (Digest::new(&SHA256), 0);
+        let mut piece = vec![0; IN_ORDER_BYTES];
+        loop {
+            let count = opened.read(&mut piece).with_context(failed)?;
+            if count == 0 {
+                break;
+            }
+            digest.update(&piece[..count]);
+            indexer.add(&piece[..count]);
+            bytes += count as u64;
+        }
+        let sha256 = hexadecimal(digest.finish().as_ref());
+        let input = file.verify_digest(InputRole::List, bytes, sha256)?;
+        Ok(Some(Indexed { index: Arc::new(indexer.finish()), input }))
+    }
+}
+
+/// The rows of a long list.
+#[derive(Debug)]
+pub(super) struct LongList {
+    pub(super) path: PathBuf,
+    pub(super) index: Arc<RowIndex>,
+    /// Names of the rows that were read before the load.
+    pub(super) names: Names,
+    pub(super) common: Common,
+}
+
+impl RowSource for LongList {
+    fn open(&self) -> Result<Box<dyn RowCursor + '_>, String> {
+        let failed = |text: String| format!("{LIST} {}: {text}", shown(&self.path));
+        let file = File::open(&self.path).map_err(|error| failed(error.to_string()))?;
+        let capacity = if matches!(self.common.list.order, ListOrder::Random { .. }) {
+            AT_RANDOM_BYTES
+        } else {
+            IN_ORDER_BYTES
+        };
+        let input = BufReader::with_capacity(capacity, file);
+        let rows = IndexedRows::open(input, Arc::clone(&self.index));
+        let rows = rows.map_err(|error| failed(error.to_string()))?;
+        Ok(Box::new(LongRows { list: self, rows }))
+    }
+}
+
+/// A reader of the rows.
+struct LongRows<'a> {
+    list: &'a LongList,
+    rows: IndexedRows<BufReader<File>>,
+}
+
+impl RowCursor for LongRows<'_> {
+    fn read(&mut self, row: u64) -> Result<ListedRequest, String> {
+        let failed = |text: String| format!("{LIST} {}: {text}", shown(&self.list.path));
+        let row = self.rows.read(row).map_err(|error| failed(error.to_string()))?;
+        let request = self.list.request(&row);
+        request.map_err(|error| failed(format!("line {}: {error:#}", row.line)))
+    }
+}
+
+impl LongList {
+    /// Returns the request of a row.
+    fn request(&self, row: &weir_list::Row) -> Result<ListedRequest> {
+        if row.weight != 1 {
+            return Err(anyhow!("a list of this length has no weights: repeat its rows"));
+        }
+        let path = match self.common.place(row)? {
+            RowPlace::Here(path) => path,
+            RowPlace::Elsewhere(origin) => return Err(self.common.elsewhere(&origin)),
+        };
+        let request = self.common.request(row, path)?;
+        let name = self.names.known(row.name.as_deref(), &request.method, &request.path);
+        let name = name.context("a long list has a name for all others")?;
+        Ok(ListedRequest { request: request.request, name })
+    }
+}
+
+/// True if a file can be read several times, from any place.
+pub(super) fn is_regular(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.is_file())
+}

@@ -1,0 +1,107 @@
+//! The flags of a list of requests.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use weir_result::ListOrder;
+use weir_runner::{InputFile, ListSource, ListSpec};
+
+use super::load::{LoadArgs, draw_seed};
+use super::wrong::wrong;
+
+/// Heading of the flags.
+const HEADING: &str = "Request";
+
+/// The flags of a list.
+#[derive(Debug, Args)]
+#[command(next_help_heading = HEADING)]
+pub(crate) struct RequestListArgs {
+    /// Send the requests of this list in turn; -: standard input. One URL or path on each line,
+    /// JSON lines, targets of vegeta, curl commands or a HAR file
+    #[arg(long, value_name = "FILE", conflicts_with = "script")]
+    pub(crate) from: Option<PathBuf>,
+    /// Format of the list: urls, jsonl, vegeta-http, vegeta-json, curl or har [default: recognised
+    /// by its content]
+    #[arg(long, value_name = "FORMAT", requires = "from")]
+    from_format: Option<String>,
+    /// Order of the requests of a list: file order round and round, at random by weight, or each
+    /// once
+    #[arg(long, value_enum, value_name = "ORDER", default_value_t = OrderChoice::Sequential)]
+    order: OrderChoice,
+    /// Leave out the requests of a list that have another origin than the URL, and count them
+    #[arg(long)]
+    skip_other_origins: bool,
+    /// Read the files of this machine that the list names as bodies: curl's @FILE, vegeta's @FILE
+    #[arg(long, requires = "from")]
+    allow_local: bool,
+    /// Count requests to these paths under one name, 'GET /item/*'; repeatable
+    #[arg(long = "group", value_name = "METHOD PATH")]
+    groups: Vec<String>,
+}
+
+/// `--order`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OrderChoice {
+    /// File order, round and round
+    #[default]
+    Sequential,
+    /// At random, by weight
+    Random,
+    /// File order, each request once
+    Once,
+}
+
+impl RequestListArgs {
+    /// Checks the flags beside those of the load; `urls` is the number of URLs of the command line.
+    ///
+    /// # Errors
+    /// When one has no list, or has no use with another.
+    pub(super) fn check(&self, load: &LoadArgs, urls: usize) -> Result<(), clap::Error> {
+        if self.from.is_some() && urls > 1 {
+            return Err(wrong("--from has the requests: give one URL at most, that of the server"));
+        }
+        let has_list = self.from.is_some() || urls > 1;
+        let flags = [
+            ("--order", self.order != OrderChoice::Sequential),
+            ("--group", !self.groups.is_empty()),
+            ("--skip-other-origins", self.skip_other_origins),
+        ];
+        if let Some((flag, _)) = flags.iter().find(|(_, is_given)| *is_given && !has_list) {
+            return Err(wrong(format!("{flag} is for a list: give --from FILE or several URLs")));
+        }
+        if self.order == OrderChoice::Random && load.part.is_some() && load.seed.is_none() {
+            return Err(wrong("--part needs --seed with --order random: the same on each machine"));
+        }
+        let is_limited = load.duration.is_some() || load.requests.is_some();
+        if self.order == OrderChoice::Once && (is_limited || load.warmup.is_some()) {
+            return Err(wrong(
+                "--order once ends when each request was sent: leave out -d, -n and --warmup",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Returns the list of the specification; `urls` are those of the command line behind the
+    /// first, if they are no words for a script. `seed` is that of `--seed`.
+    pub(super) fn spec(&self, urls: Vec<String>, seed: Option<u64>) -> Option<ListSpec> {
+        let source = match &self.from {
+            Some(path) if path == Path::new("-") => ListSource::File(InputFile::at("/dev/stdin")),
+            Some(path) => ListSource::File(InputFile::at(path)),
+            None if urls.len() > 1 => ListSource::Urls(urls),
+            None => return None,
+        };
+        let order = match self.order {
+            OrderChoice::Sequential => ListOrder::Sequential,
+            OrderChoice::Random => ListOrder::Random { seed: seed.unwrap_or_else(draw_seed) },
+            OrderChoice::Once => ListOrder::Once,
+        };
+        Some(ListSpec {
+            source,
+            format: self.from_format.clone(),
+            order,
+            skip_other_origins: self.skip_other_origins,
+            allow_local: self.allow_local,
+            groups: self.groups.clone(),
+        })
+    }
+}

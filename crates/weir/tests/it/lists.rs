@@ -1,0 +1,298 @@
+//! Lists of requests: which requests a server receives, how often, and under which names weir
+//! counts them.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::fs;
+
+use crate::support::directory::Directory;
+use crate::support::for_each_engine;
+use crate::support::nginx::Nginx;
+use crate::support::raw::{OK, Raw};
+use crate::support::weir::{self, Ran};
+
+/// Rows of the list of [`weighted`].
+const ROWS: u64 = 1_000;
+
+/// Weights of the rows of [`weighted`], one after the other.
+const WEIGHTS: [u64; 3] = [1, 2, 3];
+
+/// Returns the weight of a row of [`weighted`].
+fn weight(row: u64) -> u64 {
+    WEIGHTS[(row % WEIGHTS.len() as u64) as usize]
+}
+
+/// Writes a list of weighted requests under twenty names.
+fn weighted(directory: &Directory) -> String {
+    let row = |row: u64| {
+        let (weight, name) = (weight(row), row % 20);
+        format!("{{\"url\": \"/logged/{row}\", \"weight\": {weight}, \"name\": \"n{name}\"}}\n")
+    };
+    write(directory, "list.jsonl", &(0..ROWS).map(row).collect::<String>())
+}
+
+fn write(directory: &Directory, name: &str, text: &str) -> String {
+    let file = directory.file(name);
+    fs::write(&file, text).expect("the directory is the test's own");
+    file
+}
+
+/// Returns the number of lines of each path in nginx's log behind the first `skipped` lines.
+fn logged(log: &str, skipped: usize) -> BTreeMap<String, u64> {
+    let mut paths = BTreeMap::new();
+    for line in fs::read_to_string(log).expect("nginx writes it").lines().skip(skipped) {
+        let path = line.split(' ').nth(6).unwrap_or_else(|| panic!("no path: {line}"));
+        *paths.entry(path.to_owned()).or_default() += 1;
+    }
+    paths
+}
+
+/// Checks that names count the log's lines, which are of measured requests alone.
+fn check_names(ran: &Ran, paths: &BTreeMap<String, u64>) {
+    let mut names: BTreeMap<String, u64> = BTreeMap::new();
+    for (path, lines) in paths {
+        let row: u64 = path.rsplit('/').next().and_then(|row| row.parse().ok()).expect("a row");
+        *names.entry(format!("n{}", row % 20)).or_default() += lines;
+    }
+    let counted = ran.document.names.iter().map(|name| (name.name.clone(), name.ok)).collect();
+    assert_eq!(names, counted, "{ran}");
+}
+
+#[test]
+fn a_constant_rate_sends_weighted_requests_exactly_and_names_count_them() {
+    let nginx = Nginx::start("keepalive_requests 1000000000;");
+    let (directory, log) = (Directory::new(), nginx.access_log());
+    let list = weighted(&directory);
+    let pass: u64 = (0..ROWS).map(weight).sum();
+    let (plain, http2) = (nginx.url(), nginx.http2_url());
+    let skipped = Cell::new(0);
+    for_each_engine(|engine| {
+        for (url, http) in [(&plain, "1.1"), (&http2, "2")] {
+            for threads in [1, 2] {
+                let requests = 2 * pass;
+                let flags =
+                    format!("-n {requests} -R 5000 -c 8 -t {threads} --http {http} --no-preflight");
+                let ran = weir::load(engine, &flags, &["--from", &list, url]);
+                ran.assert_all_ok();
+                let paths = logged(&log, skipped.get());
+                let expected = (0..ROWS).map(|row| (format!("/logged/{row}"), 2 * weight(row)));
+                assert_eq!(paths, expected.collect(), "{ran}");
+                check_names(&ran, &paths);
+                skipped.set(skipped.get() + requests as usize);
+            }
+        }
+    });
+}
+
+#[test]
+fn each_worker_of_a_closed_loop_goes_through_the_whole_list() {
+    let nginx = Nginx::start("keepalive_requests 1000000000;");
+    let (directory, log) = (Directory::new(), nginx.access_log());
+    let list = weighted(&directory);
+    let (plain, http2) = (nginx.url(), nginx.http2_url());
+    let skipped = Cell::new(0);
+    for_each_engine(|engine| {
+        for (url, http) in [(&plain, "1.1"), (&http2, "2")] {
+            for threads in [1, 2] {
+                let flags = format!("-n 9000 -c 8 -t {threads} --http {http} --no-preflight");
+                let ran = weir::load(engine, &flags, &["--from", &list, url]);
+                ran.assert_all_ok();
+                let paths = logged(&log, skipped.get());
+                let lines: u64 = paths.values().sum();
+                assert_eq!(lines, 9_000, "{ran}");
+                // 9,000 requests are four and a half passes; each worker may have begun one more.
+                for row in 0..ROWS {
+                    let lines = paths.get(&format!("/logged/{row}")).copied().unwrap_or(0);
+                    let least = 9_000 / (2 * ROWS) - threads;
+                    let most = least + 2 * threads;
+                    let range = least * weight(row)..=(most + 1) * weight(row);
+                    assert!(range.contains(&lines), "{row}: {lines}, not {range:?}: {ran}");
+                }
+                check_names(&ran, &paths);
+                skipped.set(skipped.get() + lines as usize);
+            }
+        }
+    });
+}
+
+#[test]
+fn once_sends_each_request_once_over_all_workers_and_parts() {
+    let nginx = Nginx::start("keepalive_requests 1000000000;");
+    let (directory, log) = (Directory::new(), nginx.access_log());
+    let rows: String = (0..ROWS).map(|row| format!("/logged/{row}\n")).collect();
+    let list = write(&directory, "urls.txt", &rows);
+    let url = nginx.url();
+    let mut skipped = 0;
+    let mut check = |flags: &[&str]| {
+        for flags in flags {
+            let flags = format!("{flags} -c 8 -t 4 --order once --no-preflight");
+            weir::load("auto", &flags, &["--from", &list, &url]).assert_all_ok();
+        }
+        let expected = (0..ROWS).map(|row| (format!("/logged/{row}"), 1)).collect();
+        assert_eq!(logged(&log, skipped), expected, "{flags:?}");
+        skipped += ROWS as usize;
+    };
+    check(&[""]);
+    check(&["-R 5000"]);
+    check(&["-R 5000 --part 1/2", "-R 5000 --part 2/2"]);
+    check(&["--part 1/2", "--part 2/2"]);
+}
+
+#[test]
+fn two_parts_are_the_same_list() {
+    let nginx = Nginx::start("keepalive_requests 1000000000;");
+    let (directory, log) = (Directory::new(), nginx.access_log());
+    let list = weighted(&directory);
+    let pass: u64 = (0..ROWS).map(weight).sum();
+    for part in ["1/2", "2/2"] {
+        let flags = format!("-n {pass} -R 5000 -c 8 -t 2 --no-preflight --part {part}");
+        weir::load("auto", &flags, &["--from", &list, &nginx.url()]).assert_all_ok();
+    }
+    let expected = (0..ROWS).map(|row| (format!("/logged/{row}"), weight(row))).collect();
+    assert_eq!(logged(&log, 0), expected);
+}
+
+#[test]
+fn several_urls_are_a_list() {
+    for_each_engine(|engine| {
+        let server = Raw::answering(OK);
+        let urls = ["a", "b?c=d", "b?e"].map(|path| format!("{}{path}", server.url()));
+        let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+        let ran = weir::load(engine, "-n 30 -c 2 -t 1 --no-preflight", &urls);
+        ran.assert_all_ok();
+        let names = ran.document.names.iter().map(|name| (name.name.as_str(), name.planned));
+        assert_eq!(names.collect::<Vec<_>>(), [("GET /a", 10), ("GET /b", 20)], "{ran}");
+        assert_eq!(server.finish(), 30);
+    });
+}
+
+/// The first row names the server, and rows of other origins are left out if the user wants so.
+#[test]
+fn a_run_has_one_origin() {
+    let server = Raw::answering(OK);
+    let directory = Directory::new();
+    let text = format!("{}a\nhttp://other.example/b\n{}c\n", server.url(), server.url());
+    let list = write(&directory, "urls.txt", &text);
+    let refused = weir::weir("-n 4", &["--from", &list]);
+    assert_eq!(refused.code(), 2, "{refused:?}");
+    for part in ["line 2: its origin is http://other.example", "--skip-other-origins"] {
+        assert!(refused.stderr.contains(part), "{part}: {refused:?}");
+    }
+    let flags = "-n 4 -c 1 --no-preflight --skip-other-origins";
+    let ran = weir::load("auto", flags, &["--from", &list]);
+    ran.assert_all_ok();
+    let list = ran.document.plan.list.as_ref().expect("the plan has the list");
+    let left_out = list.other_origins.iter().map(|(origin, rows)| (origin.as_str(), *rows));
+    assert_eq!(left_out.collect::<Vec<_>>(), [("http://other.example", 1)]);
+    assert_eq!((list.rows, server.finish()), (2, 4));
+}
+
+#[test]
+fn a_bad_list_is_an_error_with_its_line() {
+    let server = Raw::answering(OK);
+    let directory = Directory::new();
+    for (text, flags, part) in [
+        ("", "", "the list has no rows"),
+        ("/a\nhttp://[/\n", "", "line 2:"),
+        ("{\"url\": \"/a\"}\n{\"url\": 1}\n", "", "line 2:"),
+        ("GET /a\nX: y\n@/etc/hostname\n", "", "--allow-local"),
+        ("/a\n", "--from-format csv", "--from-format \"csv\" is none of urls"),
+        ("{\"url\": \"/a\", \"weight\": 2}\n{\"url\": \"/b\"}\n", "--order once", "with weights"),
+        ("/a\n", "--group item", "--group"),
+        ("/a\n", "--order once -n 3", "leave out -d, -n and --warmup"),
+    ] {
+        let list = write(&directory, "list", text);
+        let refused = weir::weir(flags, &["--from", &list, &server.url()]);
+        assert_eq!(refused.code(), 2, "{text:?}: {refused:?}");
+        assert!(refused.stderr.contains(part), "{text:?}: {part}: {refused:?}");
+    }
+    for (flags, part) in [
+        ("--order random", "--order is for a list"),
+        ("--from x /a /b", "one URL at most"),
+        ("--from /missing/list", "cannot be read"),
+    ] {
+        let refused = weir::weir(flags, &[&server.url()]);
+        assert_eq!(refused.code(), 2, "{flags}: {refused:?}");
+        assert!(refused.stderr.contains(part), "{flags}: {part}: {refused:?}");
+    }
+    assert_eq!(server.finish(), 0);
+}
+
+/// Methods, headers and bodies of rows, and what the command line adds.
+#[test]
+fn rows_have_their_own_method_header_and_body() {
+    let directory = Directory::new();
+    let put = r#"{"url": "/a", "method": "PUT", "body": "one", "headers": {"X-A": "1"}}"#;
+    let list = write(&directory, "list.jsonl", &format!("{put}\n{{\"url\": \"/b\"}}\n"));
+    let server = Raw::start(|connection| {
+        while let Some(request) = connection.read_request()? {
+            let expected: &[&str] = match request.starts_with("PUT /a ") {
+                true => &["X-A: 1\r\n", "X-B: 2\r\n", "Content-Length: 3\r\n"],
+                false => &["GET /b ", "X-A: of all\r\n", "X-B: 2\r\n"],
+            };
+            let is_whole = expected.iter().all(|part| request.contains(part));
+            if request.starts_with("PUT") {
+                assert_eq!(connection.read_body(3)?, b"one");
+            }
+            connection.count_request();
+            connection.write(if is_whole { OK } else { "HTTP/1.1 400 no\r\n\r\n" })?;
+        }
+        Ok(())
+    });
+    let more = ["--from", &list, "-H", "X-A: of all", "-H", "X-B: 2", &server.url()];
+    let ran = weir::load("auto", "-n 10 -c 1 -t 1 --no-preflight", &more);
+    ran.assert_all_ok();
+    let names: Vec<&str> = ran.document.names.iter().map(|name| name.name.as_str()).collect();
+    assert_eq!(names, ["PUT /a", "GET /b"]);
+    for part in ["Requests by name", "PUT /a", "GET /b", "list of 2 requests in order"] {
+        ran.assert_says(part);
+    }
+    server.finish();
+}
+
+/// Rows of a list that is read during the load.
+const LONG: u64 = 5_000;
+
+#[test]
+fn a_long_list_is_read_during_the_load() {
+    let nginx = Nginx::start("keepalive_requests 1000000000;");
+    let (directory, log) = (Directory::new(), nginx.access_log());
+    let rows: String = (0..LONG).map(|row| format!("/logged/{row}\n# no row\n")).collect();
+    let list = write(&directory, "urls.txt", &rows);
+    let (plain, http2) = (nginx.url(), nginx.http2_url());
+    let skipped = Cell::new(0);
+    for_each_engine(|engine| {
+        for (url, http, flags, times) in [
+            (&plain, "1.1", "-R 5000 -n 10000", 2),
+            (&http2, "2", "-R 5000 -n 10000", 2),
+            (&plain, "1.1", "--order once", 1),
+            (&http2, "2", "--order once -R 5000", 1),
+        ] {
+            let flags = format!("{flags} -c 8 -t 2 --http {http} --no-preflight");
+            let ran = weir::load_weighed(engine, &flags, &["--from", &list, url]);
+            ran.assert_all_ok();
+            let paths = logged(&log, skipped.get());
+            let expected = (0..LONG).map(|row| (format!("/logged/{row}"), times));
+            assert_eq!(paths, expected.collect(), "{flags}: {ran}");
+            skipped.set(skipped.get() + (times * LONG) as usize);
+            let names = &ran.document.names;
+            assert_eq!((names.len(), names[0].planned), (257, times), "{ran}");
+            assert_eq!(names[256].planned, times * (LONG - 256), "{ran}");
+        }
+    });
+}
+
+#[test]
+fn a_bad_row_behind_the_prepared_ones_ends_the_run_and_keeps_its_report() {
+    let server = Raw::answering(OK);
+    let directory = Directory::new();
+    let row = |row: u64| if row == 4_500 { "http://[/\n".to_owned() } else { format!("/{row}\n") };
+    let list = write(&directory, "urls.txt", &(0..LONG).map(row).collect::<String>());
+    let flags = "-c 2 -t 1 --order once --no-preflight";
+    let ran = weir::load("auto", flags, &["--from", &list, &server.url()]);
+    assert_eq!(ran.code, 2, "{ran}");
+    assert!(ran.stderr.contains("urls.txt: line 4501: "), "{ran}");
+    let accounting = &ran.document.accounting;
+    assert!(accounting.ok <= 4_500 && !ran.document.run.interrupted, "{ran}");
+    assert_eq!(accounting.ok + accounting.never_sent, accounting.planned, "{ran}");
+}
