@@ -25,6 +25,8 @@ const RESPONSE_NS: u64 = 50_000;
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     conn: ConnId,
+    /// Offset of the responses, and their length.
+    from: usize,
     bytes: usize,
     due_at: Nanos,
 }
@@ -37,6 +39,9 @@ pub(crate) struct Memory {
     /// Responses to as many requests as can be in flight on a connection.
     responses: Vec<u8>,
     response_bytes: usize,
+    /// Offsets of the responses to the requests of a list, in its order; empty without one.
+    listed: Vec<usize>,
+    templates: u32,
     piece_bytes: usize,
     connecting: VecDeque<ConnId>,
     sent: VecDeque<Sent>,
@@ -50,7 +55,14 @@ pub(crate) struct Memory {
 impl Memory {
     /// Returns the backend of a scenario whose request has `request_bytes` bytes.
     pub(crate) fn new(scenario: &Scenario, request_bytes: usize) -> Memory {
+        let mut end = 0;
+        let listed = scenario.responses.iter().map(|response| {
+            end += response.len();
+            end - response.len()
+        });
         Memory {
+            listed: listed.take(scenario.rows).collect(),
+            templates: 0,
             now: Nanos(1_000),
             request_bytes,
             responses: scenario.responses.concat(),
@@ -74,7 +86,8 @@ impl Backend for Memory {
     }
 
     fn template(&mut self, _: Arc<[u8]>) -> TemplateId {
-        TemplateId(0)
+        self.templates += 1;
+        TemplateId(self.templates - 1)
     }
 
     fn pool(&mut self, bytes: &[u8]) -> PooledId {
@@ -95,7 +108,16 @@ impl Backend for Memory {
         });
         let requests = bytes.sum::<usize>() / self.request_bytes;
         let due_at = self.now.after(RESPONSE_NS);
-        self.sent.push_back(Sent { conn, bytes: requests * self.response_bytes, due_at });
+        let sent = match (segments, self.listed.is_empty()) {
+            ([Segment::Template { id: TemplateId(id), .. }], false) => {
+                let row = *id as usize;
+                let from = self.listed[row];
+                let until = self.listed.get(row + 1).copied().unwrap_or(self.responses.len());
+                Sent { conn, from, bytes: until - from, due_at }
+            }
+            _ => Sent { conn, from: 0, bytes: requests * self.response_bytes, due_at },
+        };
+        self.sent.push_back(sent);
         if let Some(server) = &mut self.http2 {
             server.respond(conn.index());
         }
@@ -121,7 +143,8 @@ impl Backend for Memory {
         if let Some(conn) = self.connecting.pop_front() {
             return Some(Event { conn, generation: 0, at, kind: EventKind::Connected });
         }
-        let &Sent { conn, bytes, .. } = self.sent.front().filter(|sent| sent.due_at <= at)?;
+        let &Sent { conn, from: begin, bytes, .. } =
+            self.sent.front().filter(|sent| sent.due_at <= at)?;
         if let Some(server) = &mut self.http2 {
             self.sent.pop_front();
             let kind = EventKind::Received { bytes: server.next_response(), rx_at: None };
@@ -135,7 +158,8 @@ impl Backend for Memory {
             mem::take(&mut self.received);
         }
         let rx_at = self.is_stamped[conn.index()].then_some(at);
-        let kind = EventKind::Received { bytes: &mut self.responses[from..until], rx_at };
+        let kind =
+            EventKind::Received { bytes: &mut self.responses[begin + from..begin + until], rx_at };
         Some(Event { conn, generation: 0, at, kind })
     }
 }

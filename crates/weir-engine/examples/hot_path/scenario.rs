@@ -1,11 +1,13 @@
 //! The loads that are counted: their requests and their responses.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
-use weir_engine::Job;
+use weir_engine::{Job, ListRows, ListedRequest, RequestList};
 use weir_http::h2::{H2Client, H2Options};
 use weir_http::{Prepared, ProtocolFactory};
 use weir_io::Endpoint;
+use weir_list::{Order, Sequence};
 use weir_result::{Arrivals, IoEngine, Load, Plan, Rate, StampChoice};
 
 /// Usual length in nanoseconds: long enough to exercise every part of the window's bookkeeping.
@@ -26,6 +28,8 @@ pub(crate) struct Scenario {
     pub(crate) responses: Vec<Vec<u8>>,
     /// Most bytes received at a time.
     pub(crate) piece_bytes: usize,
+    /// Number of requests of a list, each with a response of its own; 0 without a list.
+    pub(crate) rows: usize,
 }
 
 impl Scenario {
@@ -40,6 +44,11 @@ impl Scenario {
             stamps: StampChoice::None,
             responses: vec![response; depth.into()],
             piece_bytes: 1 << 20,
+            rows: 0,
+        };
+        let listed = |name, rows: usize| {
+            let responses = (0..rows).map(lengths).collect();
+            Scenario { rows, responses, ..closed(name, 1, Vec::new()) }
         };
         let streams = |scenario| Scenario { http2: true, ..scenario };
         let one_length = nginx(None).len();
@@ -62,6 +71,9 @@ impl Scenario {
             closed("closed-1-chunked", 1, chunked()),
             Scenario { piece_bytes: 16 * 1024, ..closed("closed-1-128k", 1, body_128k()) },
             Scenario { load: open, ..closed("open-1", 1, nginx(None)) },
+            Scenario { rows: 1, ..closed("list-1", 1, nginx(None)) },
+            listed("list-100", 100),
+            listed("list-1000", 1_000),
             streams(closed("http2-1", 1, nginx(None))),
             streams(closed("http2-16", 16, nginx(None))),
             streams(closed("http2-100", 100, nginx(None))),
@@ -87,8 +99,31 @@ impl Scenario {
             true => H2Client::factory(H2Options::default()),
             false => ProtocolFactory::Http1,
         };
-        Job { protocol, ..Job::new(plan, endpoint, request) }
+        let list = (self.rows > 0).then(|| Arc::new(list(self.rows)));
+        Job { protocol, list, ..Job::new(plan, endpoint, request) }
     }
+}
+
+/// Returns a list of requests of the same length, each with a name of its own up to the 16th.
+fn list(rows: usize) -> RequestList {
+    let row = |row: usize| ListedRequest {
+        request: Prepared::http1("GET", "/", "memory", &[], None).expect("a plain request"),
+        name: row.min(15) as u16,
+    };
+    RequestList {
+        rows: ListRows::Prepared((0..rows).map(row).collect()),
+        sequence: Sequence::plain(Order::Sequential, rows as u64),
+        names: rows.min(16) as u16,
+        with_slices: (0..rows.min(16) as u16).collect(),
+    }
+}
+
+/// Returns nginx's response for a file of another length than any other.
+fn lengths(nth: usize) -> Vec<u8> {
+    let body = "x".repeat(10 + nth);
+    let response = String::from_utf8(nginx(Some(nth as u32 % 60))).expect("text");
+    let response = response.replace("Length: 10", &format!("Length: {}", body.len()));
+    response.replace("0123456789", &body).into_bytes()
 }
 
 /// Returns the shortest realistic response, with two headers.

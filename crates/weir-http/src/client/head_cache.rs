@@ -1,9 +1,14 @@
-//! Cache of the last response head with its semantics: a response with the same head is only
-//! compared, not parsed. It decides whether heads are equivalent, and does not parse them.
+//! Cache of response heads with their semantics: a response with a cached head is only compared, not
+//! parsed. It decides whether heads are equivalent, and does not parse them.
 //!
 //! Relevant bytes are either parsed or compared with parsed bytes, never assumed. A byte may differ
 //! only within the value of a field that is not a framing field, and must not be a control
 //! character. Names, line ends and everything that determines the body are therefore the same.
+//!
+//! The last head is compared first. If requests differ, so do heads; mostly a response arrives at
+//! once, and its length tells which head it may have.
+
+use std::mem;
 
 use crate::message::framing::{self, BodyEnd};
 use crate::message::line::{self, Field, Line};
@@ -13,17 +18,30 @@ use crate::message::scan;
 /// them, and they would cost memory in every worker.
 const HEAD_BYTES_MAX: usize = 4 * 1024;
 
-/// Responses not cached after a cached one that never matched. If heads alternate, caching each
-/// would cost more than it saves.
+/// Responses not cached in the place of one that never matched, and of one that did. If heads
+/// alternate, caching each would cost more than it saves.
 const PATIENCE: u8 = 16;
+const MATCHED_PATIENCE: u8 = 4;
 
 /// Bytes compared at once; also the shortest cached head.
 const WORD_BYTES: usize = 8;
 
-/// Cached head of the last responses, which any number of connections with similar responses may
-/// share: see [`crate::Http1::receive_cached`].
+/// Places for heads that differ from the last one: at first, and at most. Both are powers of two.
+const PLACES_MIN: usize = 64;
+const PLACES_MAX: usize = 1024;
+
+/// Cached heads of responses, which any number of connections with similar responses may share: see
+/// [`crate::Http1::receive_cached`].
 #[derive(Debug, Default)]
 pub struct HeadCache {
+    last: CachedHead,
+    /// The others, each in the place of its length; empty while all heads are alike.
+    others: Box<[CachedHead]>,
+}
+
+/// A cached head.
+#[derive(Debug, Default)]
+struct CachedHead {
     /// The head, from the status line to the empty line.
     bytes: Vec<u8>,
     /// Mask for each of `bytes`: 0xff if it must be equal, 0 if only its value's length matters.
@@ -31,6 +49,8 @@ pub struct HeadCache {
     meaning: Option<HeadSemantics>,
     /// Non-matching responses that will not be cached.
     waits: u8,
+    /// Length of what was received when it was stored: mostly that of the response.
+    received: usize,
 }
 
 /// Semantics of a final response's head, for a request other than HEAD.
@@ -46,25 +66,109 @@ impl HeadCache {
     /// Returns the length and the semantics of the head at the start of `bytes`, if it is cached.
     #[inline(always)]
     pub(crate) fn find(&mut self, bytes: &[u8]) -> Option<(usize, HeadSemantics)> {
+        if let found @ Some(_) = self.last.find(bytes) {
+            return found;
+        }
+        if self.others.is_empty() { None } else { self.find_other(bytes) }
+    }
+
+    /// Returns the length of the head that was found last.
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.last.bytes.len()
+    }
+
+    /// Returns the number of consecutive `responses` that start with that head.
+    #[inline(always)]
+    pub(crate) fn count<'a>(&self, responses: impl Iterator<Item = &'a [u8]>) -> usize {
+        responses.take_while(|response| response.starts_with(&self.last.bytes)).count()
+    }
+
+    /// Looks for a head other than the last one, which it replaces.
+    #[inline(never)]
+    fn find_other(&mut self, bytes: &[u8]) -> Option<(usize, HeadSemantics)> {
+        let place = self.place(bytes.len());
+        let found = self.others[place].find(bytes)?;
+        let head = mem::take(&mut self.others[place]);
+        self.put_away(head);
+        Some(found)
+    }
+
+    /// Makes `head` the last one.
+    fn put_away(&mut self, head: CachedHead) {
+        let before = mem::replace(&mut self.last, head);
+        if before.meaning.is_some() {
+            let place = self.place(before.received);
+            self.others[place] = before;
+        }
+    }
+
+    /// Stores a complete head that [`HeadCache::find`] did not find at the start of `received`
+    /// bytes, with its semantics.
+    #[inline]
+    pub(crate) fn learn(&mut self, head: &[u8], received: usize, meaning: HeadSemantics) {
+        if !(WORD_BYTES..=HEAD_BYTES_MAX).contains(&head.len()) {
+            return;
+        }
+        if self.last.meaning.is_none() {
+            self.last.store(head, received, meaning);
+        } else {
+            self.learn_other(head, received, meaning);
+        }
+    }
+
+    /// Stores a head beside the last one, in a place that is free or whose head has not matched for
+    /// long.
+    #[inline(never)]
+    fn learn_other(&mut self, head: &[u8], received: usize, meaning: HeadSemantics) {
+        if self.others.is_empty() {
+            self.others = places(PLACES_MIN);
+        }
+        let mut place = self.place(received);
+        let has_other = |head: &CachedHead| head.meaning.is_some() && head.received != received;
+        while has_other(&self.others[place]) && self.others.len() < PLACES_MAX {
+            self.grow();
+            place = self.place(received);
+        }
+        let other = &mut self.others[place];
+        other.waits = other.waits.saturating_sub(1);
+        if other.waits == 0 {
+            other.store(head, received, meaning);
+        }
+    }
+
+    /// Doubles the number of places.
+    #[cold]
+    fn grow(&mut self) {
+        let more = places(self.others.len() * 2);
+        for head in mem::replace(&mut self.others, more) {
+            let place = self.place(head.received);
+            self.others[place] = head;
+        }
+    }
+
+    #[inline]
+    fn place(&self, received: usize) -> usize {
+        received & (self.others.len() - 1)
+    }
+}
+
+/// Returns empty places.
+fn places(count: usize) -> Box<[CachedHead]> {
+    (0..count).map(|_| CachedHead::default()).collect()
+}
+
+impl CachedHead {
+    /// Returns the length and the semantics of the head at the start of `bytes`, if it is this one.
+    #[inline(always)]
+    fn find(&mut self, bytes: &[u8]) -> Option<(usize, HeadSemantics)> {
         let meaning = self.meaning?;
         let head = bytes.get(..self.bytes.len())?;
         if head != self.bytes && !self.is_alike(head) {
             return None;
         }
-        self.waits = 0;
+        self.waits = MATCHED_PATIENCE;
         Some((head.len(), meaning))
-    }
-
-    /// Returns the length of the cached head.
-    #[inline(always)]
-    pub(crate) fn len(&self) -> usize {
-        self.bytes.len()
-    }
-
-    /// Returns the number of consecutive `responses` that start with the cached head.
-    #[inline(always)]
-    pub(crate) fn count<'a>(&self, responses: impl Iterator<Item = &'a [u8]>) -> usize {
-        responses.take_while(|response| response.starts_with(&self.bytes)).count()
     }
 
     /// True if `head`, which has the same length as the cached one but other bytes, is equivalent.
@@ -91,17 +195,10 @@ impl HeadCache {
         is_alike
     }
 
-    /// Stores a complete head that [`HeadCache::find`] did not find, with its semantics.
-    #[inline]
-    pub(crate) fn learn(&mut self, head: &[u8], meaning: HeadSemantics) {
-        self.waits = self.waits.saturating_sub(1);
-        if self.waits == 0 && (WORD_BYTES..=HEAD_BYTES_MAX).contains(&head.len()) {
-            self.replace(head, meaning);
-        }
-    }
-
+    /// Replaces this head.
     #[cold]
-    fn replace(&mut self, head: &[u8], meaning: HeadSemantics) {
+    fn store(&mut self, head: &[u8], received: usize, meaning: HeadSemantics) {
+        self.received = received;
         self.bytes.clear();
         self.bytes.extend_from_slice(head);
         self.fixed.clear();
@@ -179,24 +276,59 @@ mod tests {
         check("OK", "ok", false);
     }
 
-    #[test]
-    fn heads_that_alternate_are_not_all_learned() {
-        let (mut known, mut learned) = (HeadCache::default(), 0);
-        for nth in 0..160 {
-            let head = HEAD.replace('7', &"7".repeat(1 + nth));
-            read(&mut known, &head);
-            learned += usize::from(known.bytes == head.as_bytes());
-        }
-        assert_eq!(learned, 10);
+    /// Returns a head of the same length as [`HEAD`], with another name.
+    fn named(nth: u8) -> String {
+        HEAD.replace('X', &char::from(b'a' + nth % 26).to_string())
     }
 
     #[test]
-    fn what_was_found_is_learned_anew_at_once() {
+    fn heads_that_alternate_are_not_all_learned() {
+        let (mut known, mut stored) = (HeadCache::default(), 0);
+        read(&mut known, HEAD);
+        let mut before = Vec::new();
+        for nth in 0..160 {
+            read(&mut known, &named(nth));
+            let place = known.place(HEAD.len());
+            stored += u32::from(known.others[place].bytes != before);
+            before.clone_from(&known.others[place].bytes);
+        }
+        assert!((5..=11).contains(&stored), "{stored}");
+    }
+
+    #[test]
+    fn heads_of_different_responses_are_all_found() {
+        let mut known = HeadCache::default();
+        let heads: Vec<String> =
+            (0..1_000).map(|nth| HEAD.replace('7', &"7".repeat(1 + nth))).collect();
+        for _ in 0..2 {
+            heads.iter().for_each(|head| read(&mut known, head));
+        }
+        assert_eq!(known.others.len(), PLACES_MAX);
+        for head in &heads {
+            let found = known.find(head.as_bytes());
+            assert_eq!(found.map(|(bytes, _)| bytes), Some(head.len()));
+        }
+    }
+
+    #[test]
+    fn heads_of_equal_responses_share_a_place() {
         let (mut known, other) = (HeadCache::default(), HEAD.replace("200", "404"));
-        for head in [HEAD, HEAD, &other] {
+        for head in [HEAD, &other, HEAD, &other] {
             read(&mut known, head);
         }
-        assert!(known.find(other.as_bytes()).is_some());
-        assert!(known.find(HEAD.as_bytes()).is_none());
+        for (head, status) in [(HEAD, 200), (&other, 404), (HEAD, 200)] {
+            let found = known.find(head.as_bytes());
+            assert_eq!(found.map(|(_, meaning)| meaning.status), Some(status));
+        }
+    }
+
+    #[test]
+    fn a_new_head_replaces_one_that_no_longer_comes() {
+        let mut known = HeadCache::default();
+        for nth in [0, 1, 1, 0] {
+            read(&mut known, &named(nth));
+        }
+        (0..MATCHED_PATIENCE).for_each(|_| read(&mut known, &named(2)));
+        assert!(known.find(named(2).as_bytes()).is_some());
     }
 }

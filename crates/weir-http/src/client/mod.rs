@@ -389,7 +389,7 @@ impl Http1 {
         }
         let meaning = self.head(&section, events)?;
         if let (Some(known), Some(meaning)) = (known, meaning) {
-            known.learn(&bytes[..progress.bytes], meaning);
+            known.learn(&bytes[..progress.bytes], bytes.len(), meaning);
         }
         Ok(progress.bytes)
     }
