@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use weir_result::{LoadError, Part};
 use weir_text::printable;
-use weir_text::setting::{FORMAT, HISTORY, SAVE};
+use weir_text::setting::{FORMAT, HISTORY, METRIC, SAVE};
+use weir_verdict::AssertionError;
 
 use crate::name::{Name, Selector};
 
@@ -90,6 +91,9 @@ pub enum HistoryError {
         /// ID of the saved run.
         id: i64,
     },
+    /// A metric of a name that no run has; with the reason.
+    #[error("{METRIC} {0} (in none of the runs)")]
+    Metric(AssertionError),
     /// A document of one part of a run.
     #[error(
         "it is part {} of {} of a run: merge the parts with weir report {FORMAT} json, \

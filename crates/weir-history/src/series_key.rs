@@ -30,7 +30,7 @@ impl SeriesKey {
         let mut found = Vec::new();
         differ("plan", &self.plan, &other.plan, &mut found);
         differ("", &self.machine, &other.machine, &mut found);
-        found
+        without_content(found)
     }
 }
 
@@ -60,6 +60,20 @@ fn machine(environment: &Environment) -> Value {
     })
 }
 
+/// Leaves out what follows from another list of requests: the digests say that the lists differ.
+fn without_content(mut found: Vec<(String, Value, Value)>) -> Vec<(String, Value, Value)> {
+    const DIGEST: &str = "plan.list.sha256";
+    // One of both runs has no list.
+    if let Some((place, here, there)) = found.iter_mut().find(|(place, ..)| place == "plan.list") {
+        let digest = |list: &mut Value| list.get_mut("sha256").map(Value::take).unwrap_or_default();
+        (*place, *here, *there) = (DIGEST.to_owned(), digest(here), digest(there));
+    }
+    if found.iter().any(|(place, ..)| place == DIGEST) {
+        found.retain(|(place, ..)| place == DIGEST || !place.starts_with("plan.list."));
+    }
+    found
+}
+
 /// Appends the fields below `place` that differ.
 fn differ(place: &str, here: &Value, there: &Value, found: &mut Vec<(String, Value, Value)>) {
     let (Value::Object(mine), Value::Object(theirs)) = (here, there) else {
@@ -79,7 +93,7 @@ fn differ(place: &str, here: &Value, there: &Value, found: &mut Vec<(String, Val
 
 #[cfg(test)]
 mod tests {
-    use weir_result::{Arrivals, IoEngine, Load, Rate, Target};
+    use weir_result::{Arrivals, IoEngine, ListOrder, ListPlan, Load, Rate, Target};
 
     use super::*;
 
@@ -101,6 +115,29 @@ mod tests {
         assert_eq!(load(&poisson(1, "10.0.0.1:80")), load(&token), "of another length");
         let more = Plan { connections: 11, ..poisson(1, "10.0.0.1:80") };
         assert_ne!(load(&poisson(1, "10.0.0.1:80")), load(&more));
+    }
+
+    fn listed(sha256: &str, order: ListOrder, names: &[&str]) -> Plan {
+        let names = names.iter().copied().map(str::to_owned).collect();
+        let list = ListPlan { sha256: sha256.to_owned(), order, names, ..ListPlan::default() };
+        Plan { list: Some(list), ..Plan::default() }
+    }
+
+    #[test]
+    fn another_list_is_one_difference_and_another_seed_none() {
+        let key = |plan: &Plan| SeriesKey { plan: load(plan), machine: Value::Null };
+        let random = |seed| listed("ab", ListOrder::Random { seed }, &["GET /a"]);
+        assert_eq!(key(&random(1)), key(&random(2)));
+        let other = listed("cd", ListOrder::Random { seed: 1 }, &["GET /b", "GET /c"]);
+        assert_ne!(key(&random(1)), key(&other));
+        let digest = "plan.list.sha256".to_owned();
+        let expected = [(digest.clone(), json!("ab"), json!("cd"))];
+        assert_eq!(key(&random(1)).differences(&key(&other)), expected);
+        let expected = [(digest, Value::Null, json!("cd"))];
+        assert_eq!(key(&Plan::default()).differences(&key(&other)), expected);
+        let grouped = listed("ab", ListOrder::Random { seed: 1 }, &["/*"]);
+        let names = ("plan.list.names".to_owned(), json!(["GET /a"]), json!(["/*"]));
+        assert_eq!(key(&random(1)).differences(&key(&grouped)), [names]);
     }
 
     #[test]

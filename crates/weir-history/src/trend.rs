@@ -5,6 +5,7 @@ mod built;
 mod json;
 mod text;
 
+use weir_result::Plan;
 use weir_result::document::Grade;
 use weir_stats::{ChangePoint, change_points};
 use weir_verdict::{Measured, NamedMetric};
@@ -94,7 +95,8 @@ impl Trend {
     /// Measures the runs of a name, at most 1,000, the newest ones.
     ///
     /// # Errors
-    /// When there are none, or one of their documents cannot be read.
+    /// When there are none, one of their documents cannot be read, or none has requests with the
+    /// name of a metric.
     pub fn load(
         history: &History,
         name: &Name,
@@ -107,16 +109,29 @@ impl Trend {
         entries.truncate(RUNS_MAX as usize);
         let count = |grade| entries.iter().filter(|entry| entry.grade == grade).count();
         let (failed, void) = (count(Grade::Failed), count(Grade::Void));
-        let mut runs = Vec::new();
+        let (mut runs, mut plans) = (Vec::new(), Vec::new());
         for entry in entries.into_iter().rev().filter(|entry| entry.grade <= Grade::Bounded) {
             let document = history.document(entry.id)?;
             let values = metrics.iter().map(|metric| metric.measure(&document).ok()).collect();
             let intervals = metrics.iter().map(|metric| metric.interval(&document)).collect();
             let epoch_unix_ns = document.run.epoch_unix_ns;
             runs.push(TrendRun { entry, epoch_unix_ns, values, intervals });
+            plans.push(document.plan);
         }
+        metrics.iter().try_for_each(|metric| check(metric, &plans))?;
         let series = series_of(runs, metrics);
         Ok(Trend { name: name.clone(), series, failed, void, has_more })
+    }
+}
+
+/// Checks that one of the plans, if there are any, has requests with the name of a metric.
+fn check(metric: &NamedMetric, plans: &[Plan]) -> Result<(), HistoryError> {
+    let errors = plans.iter().filter_map(|plan| metric.check(plan).err());
+    match errors.collect::<Vec<_>>() {
+        mut errors if errors.len() == plans.len() => {
+            errors.pop().map_or(Ok(()), |error| Err(HistoryError::Metric(error)))
+        }
+        _ => Ok(()),
     }
 }
 

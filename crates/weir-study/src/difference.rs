@@ -46,7 +46,7 @@ pub(crate) fn answer(
         Answer::Worse => (&comparison.base.name, runs.a),
         _ => return plain(answer),
     };
-    match side.iter().filter(|run| run.failed() > 0).count() {
+    match side.iter().filter(|run| metric.failed(run) > 0).count() {
         0 => plain(answer),
         failed => {
             let why = format!("{name} had failed requests in {failed} of {} runs", side.len());

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use weir_result::document::{Grade, Note};
-use weir_result::{Document, Environment, Plan, Rate};
-use weir_text::units;
+use weir_result::{Document, Environment, ListOrder, Plan, Rate};
+use weir_text::{brief, units};
 
 use crate::difference::Runs;
 
@@ -41,7 +41,7 @@ pub(crate) fn judge(runs: Runs<'_>, allowed: Allowed) -> (Vec<Note>, Vec<Note>) 
         let text = format!("the runs were made in different environments: {}", list(&machine));
         reasons.push(Note::new("ENVIRONMENT", text));
     }
-    let loads = of_all(first, all(), |run| load(&run.plan));
+    let loads = without_content(of_all(first, all(), |run| load(&run.plan)));
     if !loads.is_empty() {
         let text = format!("the load plans differ: {}", list(&loads));
         match allowed {
@@ -188,7 +188,35 @@ fn load(plan: &Plan) -> Value {
     for (place, field) in left_out {
         value.pointer_mut(place).and_then(Value::as_object_mut).map(|of| of.remove(field));
     }
+    if let Some(fields) = value.as_object_mut() {
+        fields.insert("list".to_owned(), list_of(plan));
+    }
     value
+}
+
+/// The list of a plan by its digest, its names and its order without the seed.
+fn list_of(plan: &Plan) -> Value {
+    let Some(list) = &plan.list else { return serde_json::json!({}) };
+    let order = match list.order {
+        ListOrder::Sequential => "sequential",
+        ListOrder::Random { .. } => "random",
+        ListOrder::Once => "once",
+    };
+    serde_json::json!({
+        "sha256": list.sha256,
+        "order": order,
+        "rows": list.rows,
+        "names": brief(&list.names.join(", ")),
+    })
+}
+
+/// Leaves out what follows from another list: the digests say that the lists differ.
+fn without_content(mut differences: Vec<String>) -> Vec<String> {
+    let is_of_digest = |text: &String| text.starts_with("list.sha256 ");
+    if differences.iter().any(is_of_digest) {
+        differences.retain(|text| is_of_digest(text) || !text.starts_with("list."));
+    }
+    differences
 }
 
 /// Formats the first of some texts, and how many there are more.

@@ -142,9 +142,10 @@ impl SearchRun {
     }
 
     /// Records the document of the trial that [`SearchRun::next`] returned. `None` if it is of
-    /// another run, or there is no response to begin with.
+    /// another run, lacks a name of the objective, or there is no response to begin with.
     pub fn record(&mut self, document: &Document) -> Option<()> {
         let Next::Run(plan) = self.next() else { return None };
+        self.objective.check(&document.plan).ok()?;
         let rate = match document.plan.load {
             Load::ClosedLoop => None,
             Load::OpenLoop { rate, .. } => Some(rate),
@@ -172,8 +173,9 @@ impl SearchRun {
         if document.responses() == 0 || completed_rps <= 0.0 {
             return None;
         }
-        self.effort = effort::long_enough(self.effort, &self.objective, completed_rps);
-        let goal = effort::goal(&self.effort, &self.objective, self.rate_max_rps);
+        let strictest = self.objective.strictest(document);
+        self.effort = effort::long_enough(self.effort, strictest, completed_rps);
+        let goal = effort::goal(&self.effort, &self.objective, strictest, self.rate_max_rps);
         self.search = Some(Search::new(goal, GUESS_FACTOR * completed_rps));
         Some(SearchTrial { used: TrialUse::Guess, ..SearchTrial::default() })
     }
@@ -222,3 +224,6 @@ impl SearchRun {
         SearchTrial { used, shares, waits, growth, text, ..SearchTrial::default() }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,8 @@ mod metric;
 mod named;
 mod path;
 mod reason;
+mod scope;
+mod scoped;
 mod share;
 mod unit;
 

@@ -6,7 +6,8 @@
 
 use weir_result::Histogram;
 use weir_result::document::{
-    ClientOverhead, Document, LimitedBy, Metric, PercentileValue, Range, RuleOutcome, Summary,
+    ClientOverhead, Document, LimitedBy, Metric, NameSection, PercentileValue, Range, RuleOutcome,
+    Summary,
 };
 use weir_result::quantile::Bound;
 
@@ -23,10 +24,10 @@ pub(crate) fn qualify(document: &mut Document) {
     let is_stopped =
         rules.iter().any(|rule| rule.id == "client-stopped" && rule.outcome >= RuleOutcome::Bound);
     let evidence = TimeEvidence::of(document);
-    let response =
-        evidence.qualified(&document.latency.response_time, |p| overhead::of_response(document, p));
-    let service =
-        evidence.qualified(&document.latency.service_time, |p| overhead::of_service(document, p));
+    let response = evidence.response(document, &document.latency.response_time);
+    let service = evidence.service(document, &document.latency.service_time);
+    let names = evidence.of_names(document);
+    document.names = names;
     document.latency.response_time = response;
     document.latency.service_time = service;
     let is_limited = matches!(limit.by, LimitedBy::ClientCpu | LimitedBy::Connections);
@@ -67,6 +68,28 @@ impl TimeEvidence {
             mean_ns: before + after,
             delayed: Delayed::of(document),
         }
+    }
+
+    /// Returns the results by name with the bounds of their summaries.
+    fn of_names(&self, document: &Document) -> Vec<NameSection> {
+        // The wire times are those of all names.
+        let evidence = TimeEvidence { wire: Histogram::default(), ..*self };
+        let qualified = |name: &NameSection| NameSection {
+            response_time: evidence.response(document, &name.response_time),
+            service_time: evidence.service(document, &name.service_time),
+            ..name.clone()
+        };
+        document.names.iter().map(qualified).collect()
+    }
+
+    /// Returns a response time with the bounds of its summaries.
+    fn response(&self, document: &Document, metric: &Metric) -> Metric {
+        self.qualified(metric, |p| overhead::of_response(document, metric, p))
+    }
+
+    /// Returns a service time with the bounds of its summaries.
+    fn service(&self, document: &Document, metric: &Metric) -> Metric {
+        self.qualified(metric, |p| overhead::of_service(document, metric, p))
     }
 
     /// Returns the metric with the bounds of its summaries.

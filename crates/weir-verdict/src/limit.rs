@@ -8,7 +8,7 @@ use crate::thresholds::{
 use weir_result::document::{Limit, LimitedBy, Rule, RuleOutcome, Subject};
 use weir_result::{Document, Load};
 use weir_text::setting::CONNECTIONS;
-use weir_text::units;
+use weir_text::{brief, units};
 
 /// Derives the limit from the rules about the client, and the figures of the document.
 pub(crate) fn of(document: &Document, rules: &[Rule]) -> Limit {
@@ -86,6 +86,34 @@ fn network(document: &Document) -> Option<String> {
     })
 }
 
+/// Median service times of the request that the one-connection probe sent.
+#[derive(Clone, Debug)]
+struct Medians {
+    /// Under load.
+    load_ns: u64,
+    /// Alone.
+    probe_ns: u64,
+    /// Addition to a text if they are those of one name of a list.
+    of: String,
+}
+
+impl Medians {
+    /// Returns both; `None` if the probe had no `ok` response, or the load's times are not known
+    /// for its request.
+    fn of(document: &Document) -> Option<Medians> {
+        let probe = document.probe.as_ref().filter(|probe| probe.ok > 0)?;
+        let (times, of) = match &document.plan.list {
+            None => (&document.latency.service_time, String::new()),
+            Some(list) => {
+                let name = document.names.get(usize::from(list.probed?))?;
+                (&name.service_time, format!(" of {}", brief(&name.name)))
+            }
+        };
+        let load_ns = times.ok.percentile(50.0)?.ns;
+        Some(Medians { load_ns, probe_ns: probe.service_time.p50_ns, of })
+    }
+}
+
 /// Returns evidence that responses take longer under load than alone, or that the server's busiest
 /// thread has no CPU time left.
 fn server(document: &Document) -> Option<String> {
@@ -94,19 +122,19 @@ fn server(document: &Document) -> Option<String> {
     if let Some(share) = busiest.filter(|share| *share >= SERVER_BUSY) {
         return Some(format!("its busiest thread used {} of a CPU", units::percent(share)));
     }
-    let (service_ns, probe_ns) = (service_p50_ns(document)?, probe_p50_ns(document)?);
-    let ratio = service_ns as f64 / probe_ns.max(1) as f64;
+    let Medians { load_ns, probe_ns, of } = Medians::of(document)?;
+    let ratio = load_ns as f64 / probe_ns.max(1) as f64;
     (ratio > SERVER_ABOVE).then(|| {
-        let (service, probe) = (units::duration(service_ns), units::duration(probe_ns));
-        format!("median service time {service}, {ratio:.1} times the {probe} of one connection")
+        let (load, probe) = (units::duration(load_ns), units::duration(probe_ns));
+        format!("median service time {load}{of}, {ratio:.1} times the {probe} of one connection")
     })
 }
 
 /// Returns evidence that responses take as long under load as alone, so that more connections would
 /// carry more. In an open loop it applies only if the connections are too few for the plan.
 fn connections(document: &Document) -> Option<String> {
-    let (service_ns, probe_ns) = (service_p50_ns(document)?, probe_p50_ns(document)?);
-    if service_ns as f64 >= CONNECTIONS_BELOW * probe_ns as f64 {
+    let Medians { load_ns, probe_ns, .. } = Medians::of(document)?;
+    if load_ns as f64 >= CONNECTIONS_BELOW * probe_ns as f64 {
         return None;
     }
     // Little's law is about the mean.
@@ -156,11 +184,4 @@ fn is_client_clean(rules: &[Rule]) -> bool {
 
 fn service_p50_ns(document: &Document) -> Option<u64> {
     document.latency.service_time.ok.percentile(50.0).map(|value| value.ns)
-}
-
-/// Median service time of the one-connection probe, in nanoseconds; `None` if it had no `ok`
-/// response.
-fn probe_p50_ns(document: &Document) -> Option<u64> {
-    let probe = document.probe.as_ref().filter(|probe| probe.ok > 0)?;
-    Some(probe.service_time.p50_ns)
 }

@@ -14,24 +14,27 @@ const LISTED: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 
 /// Computes the overhead of every listed percentile for which it is known.
 pub(crate) fn of_all(document: &Document) -> Vec<ClientOverhead> {
-    LISTED.into_iter().filter_map(|p| of_response(document, p)).collect()
+    let response = &document.latency.response_time;
+    LISTED.into_iter().filter_map(|p| of_response(document, response, p)).collect()
 }
 
-/// Computes the overhead of percentile `p` of the response time; `None` if the percentile is
-/// not listed, or nothing is known.
-pub(crate) fn of_response(document: &Document, p: f64) -> Option<ClientOverhead> {
+/// Computes the overhead of percentile `p` of `metric`, the response time of the run or of one name
+/// of its list; `None` if the percentile is not listed, or nothing is known. The client sends the
+/// requests of all names alike: what late sends and late reads added is the run's at the same
+/// percentile.
+pub(crate) fn of_response(document: &Document, metric: &Metric, p: f64) -> Option<ClientOverhead> {
     let before = match document.plan.load {
         // A closed loop has no plan, so that no send is late.
         Load::ClosedLoop => None,
         Load::OpenLoop { .. } => before_send(document, p),
     };
-    of_metric(document, &document.latency.response_time, p, before)
+    of_metric(document, metric, p, before)
 }
 
-/// Computes the overhead of percentile `p` of the service time, which the client can only delay
-/// after the arrival, or by a stop.
-pub(crate) fn of_service(document: &Document, p: f64) -> Option<ClientOverhead> {
-    of_metric(document, &document.latency.service_time, p, None)
+/// Computes the overhead of percentile `p` of `metric`, the service time of the run or of one name,
+/// which the client can only delay after the arrival, or by a stop.
+pub(crate) fn of_service(document: &Document, metric: &Metric, p: f64) -> Option<ClientOverhead> {
+    of_metric(document, metric, p, None)
 }
 
 fn of_metric(

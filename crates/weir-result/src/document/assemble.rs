@@ -87,13 +87,20 @@ impl Unjudged {
     }
 }
 
-/// A closed loop has one time; whichever of its two names was recorded is copied to the other.
+/// A closed loop has one time; whichever of its two names was recorded is copied to the other, of
+/// the run and of each name of its list.
 fn keep_both_times(measurements: &mut Measurements) {
     let is_empty = |time: &ByOutcome| time.ok.is_empty() && !time.has_failures();
     if is_empty(&measurements.response_time) {
         measurements.response_time = measurements.service_time.clone();
+        for name in &mut measurements.names {
+            name.response_time = name.service_time.clone();
+        }
     } else if is_empty(&measurements.service_time) {
         measurements.service_time = measurements.response_time.clone();
+        for name in &mut measurements.names {
+            name.service_time = name.response_time.clone();
+        }
     }
 }
 

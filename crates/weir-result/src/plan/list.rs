@@ -22,6 +22,10 @@ pub struct ListPlan {
     pub names: Vec<String>,
     /// Indices in `names` of those with intervals, by planned weight.
     pub with_intervals: Vec<u16>,
+    /// Index in `names` of the request that the one-connection probe repeats; absent if other
+    /// requests have that name too, or no request has a safe method.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probed: Option<u16>,
     /// Requests of other origins, which were left out, by origin; absent if there are none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub other_origins: BTreeMap<String, u64>,

@@ -155,6 +155,7 @@ impl List {
         let Some(first) = prepared.first else {
             bail!("no request of the list is of the origin {}", url.origin());
         };
+        let (method, request, name) = first;
         let (requests, weights) = (prepared.requests, prepared.weights);
         let sequence = match &self.long {
             Some((_, index)) => Sequence::plain(order(list.order), index.rows()),
@@ -174,6 +175,9 @@ impl List {
             turns: sequence.pass(),
             names: all.clone(),
             with_intervals: with_slices.clone(),
+            probed: Some(name).filter(|_| {
+                self.long.is_none() && is_safe_method(&method) && is_alone(&requests, name)
+            }),
             other_origins: prepared.other_origins,
         };
         let rows = match &self.long {
@@ -185,7 +189,7 @@ impl List {
         };
         let names = u16::try_from(all.len()).expect("names are limited");
         let list = Arc::new(RequestList { rows, sequence, names, with_slices });
-        Ok(PreparedList { list, plan, first, inputs: prepared.inputs })
+        Ok(PreparedList { list, plan, first: (method, request), inputs: prepared.inputs })
     }
 
     /// Prepares the requests of the rows, and adds their names to `names`.
@@ -224,8 +228,8 @@ impl List {
 struct PreparedRows {
     requests: Vec<ListedRequest>,
     weights: Vec<u32>,
-    /// Method and request of the first row whose method is safe, else of the first row.
-    first: Option<(String, Prepared)>,
+    /// Method, request and name of the first row whose method is safe, else of the first row.
+    first: Option<(String, Prepared, u16)>,
     inputs: Vec<Input>,
     /// Rows that are left out, by origin.
     other_origins: BTreeMap<String, u64>,
@@ -233,10 +237,9 @@ struct PreparedRows {
 
 impl PreparedRows {
     fn add(&mut self, row: RowRequest, name: u16, weight: u32) {
-        let is_better =
-            |(known, _): &(String, Prepared)| !is_safe_method(known) && is_safe_method(&row.method);
-        if self.first.as_ref().is_none_or(is_better) {
-            self.first = Some((row.method, row.request.clone()));
+        let is_better = |known: &str| !is_safe_method(known) && is_safe_method(&row.method);
+        if self.first.as_ref().is_none_or(|(known, ..)| is_better(known)) {
+            self.first = Some((row.method, row.request.clone(), name));
         }
         self.requests.push(ListedRequest { request: row.request, name });
         self.weights.push(weight);
@@ -293,6 +296,13 @@ fn order(order: ListOrder) -> Order {
         ListOrder::Random { seed } => Order::Random { seed },
         ListOrder::Once => Order::Once,
     }
+}
+
+/// True if all requests with this name are the same.
+fn is_alone(requests: &[ListedRequest], name: u16) -> bool {
+    let mut with = requests.iter().filter(|request| request.name == name);
+    let first = with.next();
+    with.all(|other| first.is_some_and(|first| first.request.bytes() == other.request.bytes()))
 }
 
 /// Returns the names with the greatest weights, in file order.

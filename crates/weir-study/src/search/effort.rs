@@ -41,13 +41,12 @@ pub fn precise() -> SearchEffort {
 }
 
 /// Returns the effort with trials long enough for the claims, if the highest rate is half of that
-/// of a closed loop.
+/// of a closed loop. `strictest` is the least share of requests that may violate a claim.
 pub(super) fn long_enough(
     effort: SearchEffort,
-    objective: &Objective,
+    strictest: f64,
     closed_loop_rps: f64,
 ) -> SearchEffort {
-    let strictest = objective.shares_max().into_iter().fold(1.0, f64::min);
     let needed_s = (effort.violations_min / (strictest * closed_loop_rps / 2.0)).min(FINAL_MAX_S);
     if needed_s <= effort.final_s {
         return effort;
@@ -62,9 +61,13 @@ pub(super) fn long_enough(
     }
 }
 
-/// Returns the goal of the statistical search.
-pub(super) fn goal(effort: &SearchEffort, objective: &Objective, rate_max_rps: f64) -> Goal {
-    let strictest = objective.shares_max().into_iter().fold(1.0, f64::min);
+/// Returns the goal of the statistical search; `strictest` as in [`long_enough`].
+pub(super) fn goal(
+    effort: &SearchEffort,
+    objective: &Objective,
+    strictest: f64,
+    rate_max_rps: f64,
+) -> Goal {
     Goal {
         // Below it, a full-length trial may not have one violation.
         rate_min_rps: 1.0 / (strictest * effort.final_s),
@@ -81,6 +84,8 @@ pub(super) fn goal(effort: &SearchEffort, objective: &Objective, rate_max_rps: f
 
 #[cfg(test)]
 mod tests {
+    use weir_result::Document;
+
     use super::*;
 
     #[test]
@@ -93,13 +98,14 @@ mod tests {
             ("p50 < 10ms and errors < 0.1%", 4_000.0, 10.0),
             ("p99 < 10ms", 2.0, 60.0),
         ] {
-            let objective = text.parse().expect(text);
-            let effort = long_enough(quick(), &objective, closed_loop_rps);
+            let objective: Objective = text.parse().expect(text);
+            let strictest = objective.strictest(&Document::default());
+            let effort = long_enough(quick(), strictest, closed_loop_rps);
             assert_eq!(effort.final_s, final_s, "{text} at {closed_loop_rps}");
             assert_eq!((effort.initial_s, effort.sum_s), (final_s, 3.0 * final_s));
-            assert!(long_enough(precise(), &objective, closed_loop_rps).final_s >= 30.0);
+            assert!(long_enough(precise(), strictest, closed_loop_rps).final_s >= 30.0);
             let fixed = SearchEffort { violations_min: 0.0, ..quick() };
-            assert_eq!(long_enough(fixed, &objective, closed_loop_rps), fixed);
+            assert_eq!(long_enough(fixed, strictest, closed_loop_rps), fixed);
         }
     }
 }

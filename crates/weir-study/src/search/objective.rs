@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use weir_result::Document;
 use weir_result::study::SearchClaim;
+use weir_result::{Document, Plan};
 use weir_stats::SliceTail;
 use weir_verdict::{AssertionError, ShareClaim};
 
@@ -17,11 +17,9 @@ pub struct Objective {
 impl FromStr for Objective {
     type Err = AssertionError;
 
-    /// Parses claims joined by `and`.
+    /// Parses claims joined by `and`. A name applies to the claim that it precedes.
     fn from_str(text: &str) -> Result<Objective, AssertionError> {
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let claims = words.split(|word| word.eq_ignore_ascii_case("and"));
-        let claims = claims.map(|words| words.join(" ").parse());
+        let claims = split_claims(text).into_iter().map(str::parse);
         Ok(Objective { claims: claims.collect::<Result<_, _>>()? })
     }
 }
@@ -40,6 +38,14 @@ impl Objective {
         &self.claims
     }
 
+    /// Checks that a plan has requests with each name of the claims, and keeps their slices.
+    ///
+    /// # Errors
+    /// When it does not; the message has the remedy.
+    pub fn check(&self, plan: &Plan) -> Result<(), AssertionError> {
+        self.claims.iter().try_for_each(|claim| claim.check(plan))
+    }
+
     /// Returns the greatest response time that a claim limits, in nanoseconds; `None` if none does.
     pub fn slow_ns(&self) -> Option<u64> {
         self.claims.iter().filter_map(ShareClaim::slow_ns).max()
@@ -48,6 +54,16 @@ impl Objective {
     /// Returns the limits of the shares, in the order of the claims.
     pub(super) fn shares_max(&self) -> Vec<f64> {
         self.claims.iter().map(ShareClaim::share_max).collect()
+    }
+
+    /// Returns the least share of all requests of a load that may violate a claim at its limit: a
+    /// claim about a name is violated by its own requests alone. `document` is of the load.
+    pub(super) fn strictest(&self, document: &Document) -> f64 {
+        // A name without a request yet may have one in each trial.
+        let least = 1.0 / document.accounting.planned.max(1) as f64;
+        let share = |claim: &ShareClaim| claim.requests_share(document).max(least);
+        let shares = self.claims.iter().map(|claim| claim.share_max() * share(claim));
+        shares.fold(1.0, f64::min)
     }
 
     /// Returns the slices of a document for each claim.
@@ -63,6 +79,28 @@ impl Objective {
         };
         self.claims.iter().map(result).collect()
     }
+}
+
+/// Splits a text at each word `and`, unless it is in a name: there is no comparison between the
+/// claim's begin and the word, and the name ends behind it.
+fn split_claims(text: &str) -> Vec<&str> {
+    const SIGNS: [char; 4] = ['<', '>', '=', '!'];
+    let (mut claims, mut start, mut end) = (Vec::new(), 0, 0);
+    for word in text.split_inclusive(char::is_whitespace) {
+        let at = end;
+        end += word.len();
+        if !word.trim().eq_ignore_ascii_case("and") {
+            continue;
+        }
+        let claim = text[start..at].trim();
+        let behind = text[end..].split(SIGNS).next().unwrap_or_default();
+        if claim.is_empty() || claim.contains(SIGNS) || !behind.contains(": ") {
+            claims.push(claim);
+            start = end;
+        }
+    }
+    claims.push(text[start..].trim());
+    claims
 }
 
 /// Returns the share of requests that violate a claim.
@@ -85,6 +123,11 @@ mod tests {
         };
         check("p99 < 10ms", &["p99 < 10ms"]);
         check("p99<10ms and errors < 0.1%", &["p99<10ms", "errors < 0.1%"]);
+        let named = "checkout: p99 < 50ms and errors < 0.1%";
+        check(named, &["checkout: p99 < 50ms", "errors < 0.1%"]);
+        let both = "p99 < 1s and GET /a: p99 < 5ms and you and me: errors < 1%";
+        check(both, &["p99 < 1s", "GET /a: p99 < 5ms", "you and me: errors < 1%"]);
+        check("a and b and c: p99<5ms", &["a and b and c: p99<5ms"]);
         check(" p50 < 1ms AND\tp99 < 10ms and p99.9<1s ", &["p50 < 1ms", "p99 < 10ms", "p99.9<1s"]);
     }
 
@@ -95,6 +138,8 @@ mod tests {
             ("p99 < 10ms and", "no comparison"),
             ("and p99 < 10ms", "no comparison"),
             ("p99 < 10ms and max < 1s", "use p99.99"),
+            ("a: p98 < 5ms and b: p99 < 1s", "p98"),
+            ("a: connect.p99 < 5ms", "of the whole run"),
             ("p99 < 10ms or p50 < 1ms", "'10ms or p50 < 1ms'"),
         ] {
             let error = text.parse::<Objective>().expect_err(text).to_string();

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use weir_result::document::{AssertionOutcome, AssertionResult, Document};
 use weir_result::quantile::Bound;
+use weir_result::{ListOrder, ListPlan, Plan};
 use weir_text::units;
 
 use super::comparison::{COMPARISONS, Relation};
@@ -12,6 +13,8 @@ use super::confidence::{self, ConfidenceData, Estimate, LimitSide, Missing};
 use super::estimate::estimate;
 use super::metric::{AssertedMetric, AssertionError};
 use super::reason;
+use super::scope::Scope;
+use super::scoped::{ScopedMetric, split_name};
 use super::unit::{Unit, in_words};
 use weir_text::setting::{ASSERT_CONFIDENCE, DURATION, REQUESTS};
 
@@ -19,7 +22,7 @@ use weir_text::setting::{ASSERT_CONFIDENCE, DURATION, REQUESTS};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assertion {
     pub(super) text: String,
-    pub(super) metric: AssertedMetric,
+    pub(super) metric: ScopedMetric,
     pub(super) comparison: Relation,
     /// Limit in the metric's unit.
     pub(super) limit: f64,
@@ -30,24 +33,25 @@ pub struct Assertion {
 impl FromStr for Assertion {
     type Err = AssertionError;
 
-    /// Parses `METRIC OP VALUE`: `p99 < 5ms`, `errors<=0.1%`, `rate >= 50k`.
+    /// Parses `[NAME: ]METRIC OP VALUE`: `p99 < 5ms`, `errors<=0.1%`, `checkout: rate >= 50k`.
     fn from_str(text: &str) -> Result<Assertion, AssertionError> {
         let refuse = |why: String| Err(AssertionError(why));
-        let Some(at) = text.find(['<', '>', '=', '!']) else {
+        let (of, claim) = split_name(text);
+        let Some(at) = claim.find(['<', '>', '=', '!']) else {
             return refuse("there is no comparison in it; write it like 'p99 < 5ms'".to_owned());
         };
-        let (name, rest) = text.split_at(at);
+        let (name, rest) = claim.split_at(at);
         let found = COMPARISONS.iter().find_map(|(sign, comparison)| {
             rest.strip_prefix(sign).map(|value| (value.trim(), *comparison))
         });
         let (name, Some((value, comparison))) = (name.trim(), found) else {
             return refuse("the comparisons are < <= > >= == !=".to_owned());
         };
-        let metric = AssertedMetric::parse(name).map_err(AssertionError)?;
-        let unit = metric.unit();
+        let metric = ScopedMetric::parse(of, name).map_err(AssertionError)?;
+        let unit = metric.metric.unit();
         let limit = unit.parse(value).map_err(AssertionError)?;
         let is_equality = matches!(comparison, Relation::Equal | Relation::Unequal);
-        if is_equality && metric.is_measured() {
+        if is_equality && metric.metric.is_measured() {
             return refuse(format!("{name} cannot be compared with == or !=; use < or >"));
         }
         if limit == 0.0 && unit == Unit::Share && !is_equality {
@@ -67,6 +71,16 @@ impl Assertion {
         Assertion { least_confidence, ..self }
     }
 
+    /// Checks that a plan has requests with the name that the claim is about, if it has one.
+    ///
+    /// # Errors
+    /// When it has none; the message has the nearest name.
+    pub fn check(&self, plan: &Plan) -> Result<(), AssertionError> {
+        self.metric.check(plan).map_err(|AssertionError(why)| {
+            AssertionError(format!("'{}': {why}", weir_text::brief(&self.text)))
+        })
+    }
+
     /// Judges a document. This is a pure function of it: a loaded document has the same result.
     pub fn judge(&self, document: &Document) -> AssertionResult {
         let result = AssertionResult {
@@ -80,8 +94,10 @@ impl Assertion {
             measured: String::new(),
             reason: None,
         };
-        let estimate = match estimate(&self.metric, document) {
-            Ok(estimate) => estimate,
+        let scope = Scope::of(self.metric.name.as_deref(), document);
+        let found = scope.and_then(|of| Ok((estimate(&self.metric.metric, &of)?, of)));
+        let (estimate, scope) = match found {
+            Ok(found) => found,
             Err(Missing { why, advice }) => {
                 let unreached = reason::of_no_load(document).map(|measured| (measured, None));
                 let (measured, reason) = unreached.unwrap_or((why, advice));
@@ -91,7 +107,7 @@ impl Assertion {
         let confidence = self
             .side(&estimate)
             .and_then(|side| confidence::of(&estimate.evidence, self.limit, side, 1.0));
-        let reason = self.why_it_fails(&estimate, confidence, document);
+        let reason = self.why_it_fails(&estimate, confidence, &scope);
         let outcome = match reason {
             None => AssertionOutcome::Pass,
             Some(_) => AssertionOutcome::Fail,
@@ -101,7 +117,7 @@ impl Assertion {
             value: Some(estimate.value),
             bound: estimate.bound,
             confidence,
-            measured: self.in_words(&estimate, confidence, document),
+            measured: self.in_words(&estimate, confidence, &scope),
             reason: reason.and_then(|reason| match reason.is_empty() {
                 true => reason::of_no_load(document),
                 false => Some(reason),
@@ -112,15 +128,10 @@ impl Assertion {
 
     /// Formats `4.21 ms (99.8% confidence)`. A share is one of the planned requests; where some
     /// were never sent it says so, since other shares of the report are of those that were.
-    fn in_words(
-        &self,
-        estimate: &Estimate,
-        confidence: Option<f64>,
-        document: &Document,
-    ) -> String {
-        let value = in_words(estimate.value, estimate.bound, self.metric.unit());
-        let is_part =
-            matches!(self.metric, AssertedMetric::Share(_)) && document.accounting.never_sent > 0;
+    fn in_words(&self, estimate: &Estimate, confidence: Option<f64>, scope: &Scope<'_>) -> String {
+        let value = in_words(estimate.value, estimate.bound, self.metric.metric.unit());
+        let is_share = matches!(self.metric.metric, AssertedMetric::Share(_));
+        let is_part = is_share && scope.accounting.never_sent > 0;
         let of = if is_part { " of planned requests" } else { "" };
         match confidence {
             Some(share) => format!("{value}{of} ({} confidence)", units::confidence(share)),
@@ -133,14 +144,14 @@ impl Assertion {
         &self,
         estimate: &Estimate,
         confidence: Option<f64>,
-        document: &Document,
+        scope: &Scope<'_>,
     ) -> Option<String> {
         let holds = self.comparison.holds(estimate.value, self.limit);
         if !holds || !self.comparison.is_shown_by(estimate.bound) {
-            return Some(reason::of_bound(estimate, self.comparison, self.limit, document));
+            return Some(reason::of_bound(estimate, self.comparison, self.limit, scope.document));
         }
-        let is_blind = self.metric.is_over_responses() && self.comparison.is_upper();
-        if let Some(why) = reason::of_failed_target(document).filter(|_| is_blind) {
+        let is_blind = self.metric.metric.is_over_responses() && self.comparison.is_upper();
+        if let Some(why) = reason::of_failed_target(scope).filter(|_| is_blind) {
             return Some(why);
         }
         let least = self.least_confidence?;
@@ -159,7 +170,7 @@ impl Assertion {
                     let side = self.side(estimate)?;
                     confidence::of(&estimate.evidence, self.limit, side, times)
                 };
-                let longer = longer(document, |times| at(times) >= Some(least));
+                let longer = longer(scope.document, |times| at(times) >= Some(least));
                 Some(format!("less certain than {ASSERT_CONFIDENCE} {required}; {longer}"))
             }
             None => Some(format!("no confidence for {ASSERT_CONFIDENCE} {required}: {why_none}")),
@@ -194,7 +205,11 @@ fn longer(document: &Document, is_certain: impl Fn(f64) -> bool) -> String {
     const STEP: f64 = 1.25;
     let proposals = iter::successors(Some(STEP), |times| Some(times * STEP));
     let mut proposals = proposals.take_while(|times| *times <= TIMES_MAX);
+    let is_once = |list: &ListPlan| list.order == ListOrder::Once;
     match (proposals.find(|times| is_certain(*times)), document.plan.requests) {
+        (Some(times), _) if document.plan.list.as_ref().is_some_and(is_once) => {
+            format!("it takes a list {times:.1} times as long")
+        }
         (None, _) => "the limit is too near for a longer run to show it".to_owned(),
         (Some(times), Some(requests)) => {
             format!("use {REQUESTS} {}", (requests as f64 * times).ceil())
@@ -242,6 +257,33 @@ mod tests {
         wrong("rate > much", &["'much'", "20k"]);
         wrong("status.6xx < 1%", &["status.6xx", "status.5xx"]);
         wrong("nonsense < 1", &["nonsense", "docs/CI.md"]);
+        wrong("checkout: p98 < 5ms", &["p98", "p95", "p99"]);
+        wrong("checkout: < 5ms", &["names no metric"]);
+        wrong(": p99 < 5ms", &["no name before ': '"]);
+        wrong("checkout:p99 < 5ms", &["checkout:p99", "a colon and a blank"]);
+        let whole = |text, remedy| wrong(text, &["of the whole run, not of 'a b'", remedy]);
+        whole("a b: connect.p99 < 5ms", "use p99 or service.p99");
+        whole("a b: send_lag.max < 5ms", "use p99 or service.p99");
+        whole("a b: sent > 5", "use rate or good");
+        whole("a b: bytes > 5k", "use rate or good");
+        whole("a b: throughput.window_s > 5s", "leave out the name");
+    }
+
+    #[test]
+    fn a_name_ends_at_the_last_colon_with_a_blank() {
+        for (text, name, limit) in [
+            ("checkout: p99 < 5ms", Some("checkout"), 5e6),
+            (" GET /item/*:  p99<5ms", Some("GET /item/*"), 5e6),
+            ("a: b:c <= d: errors == 0", Some("a: b:c <= d"), 0.0),
+            ("(other): status.5xx.count < 3", Some("(other)"), 3.0),
+            ("a: service.mean < 1s", Some("a"), 1e9),
+            ("a: good > 1k", Some("a"), 1e3),
+            ("p99 < 5ms", None, 5e6),
+        ] {
+            let assertion: Assertion = text.parse().unwrap_or_else(|why| panic!("{text}: {why}"));
+            assert_eq!(assertion.metric.name.as_deref(), name, "{text}");
+            assert_eq!((assertion.limit, assertion.text.as_str()), (limit, text.trim()));
+        }
     }
 
     #[test]

@@ -6,30 +6,36 @@ use weir_text::setting::{CONNECTIONS, DURATION, REQUESTS};
 use super::confidence::{ConfidenceData, Estimate, Missing, Tail};
 use super::metric::{AssertedMetric, Class, Figure, ThroughputRate, Time};
 use super::path;
-use weir_result::document::{Accounting, Document, Metric as Times, SliceEntry};
+use super::scope::Scope;
+use weir_result::ListOrder;
+use weir_result::document::{Accounting, Metric as Times, SliceEntry};
 use weir_result::quantile::{Bound, least_count};
 use weir_text::units;
 
-/// The number that a metric names.
-pub(super) fn estimate(metric: &AssertedMetric, document: &Document) -> Result<Estimate, Missing> {
+/// Reason why a name beyond those of the greatest weights has no confidence.
+const WITHOUT_SLICES: &str = "only the names with the greatest weights have slices";
+
+/// Returns the number that a metric names, over the requests of a scope.
+pub(super) fn estimate(metric: &AssertedMetric, scope: &Scope<'_>) -> Result<Estimate, Missing> {
     match metric {
-        AssertedMetric::Time(time, figure) => of_time(*time, *figure, document),
-        AssertedMetric::Rate(rate) => Ok(of_rate(*rate, document)),
-        AssertedMetric::Share(class) => of_share(*class, document),
-        AssertedMetric::Count(class) => {
-            Ok(Estimate::fact(hits(*class, &document.accounting) as f64))
-        }
-        AssertedMetric::Path(path) => path::estimate(path, document),
+        AssertedMetric::Time(time, figure) => of_time(*time, *figure, scope),
+        AssertedMetric::Rate(rate) => of_rate(*rate, scope),
+        AssertedMetric::Share(class) => of_share(*class, scope),
+        AssertedMetric::Count(class) => Ok(Estimate::fact(hits(*class, &scope.accounting) as f64)),
+        AssertedMetric::Path(path) => path::estimate(path, scope.document),
     }
 }
 
-fn of_time(time: Time, figure: Figure, document: &Document) -> Result<Estimate, Missing> {
-    let times = document.latency.named(time.0);
-    let times = times.filter(|times| times.headline().count > 0);
-    let times = times.ok_or_else(|| Missing::new("the run has no such time".to_owned()))?;
+fn of_time(time: Time, figure: Figure, scope: &Scope<'_>) -> Result<Estimate, Missing> {
+    let times = scope.times(time).filter(|times| times.headline().count > 0);
+    let why = match scope.is_of_name() {
+        true => "no request with the name has such a time",
+        false => "the run has no such time",
+    };
+    let times = times.ok_or_else(|| Missing::new(why.to_owned()))?;
     let summary = times.headline();
     let (ns, bound, why) = match figure {
-        Figure::Percentile(p) => return of_percentile(time, times, p, document),
+        Figure::Percentile(p) => return of_percentile(time, times, p, scope),
         Figure::Max => {
             let bound = summary.percentile(100.0).map_or(Bound::Exact, |value| value.bound);
             let why = "a longer run may have a greater maximum; assert a percentile";
@@ -52,7 +58,7 @@ fn of_percentile(
     time: Time,
     times: &Times,
     p: f64,
-    document: &Document,
+    scope: &Scope<'_>,
 ) -> Result<Estimate, Missing> {
     let summary = times.headline();
     let Some(found) = summary.percentile(p) else {
@@ -66,7 +72,7 @@ fn of_percentile(
                 let needed = least_count(p);
                 format!("it needs {} connections; use {CONNECTIONS} {needed}", units::count(needed))
             }
-            false => needs_requests(p, summary.count, document),
+            false => needs_requests(p, summary.count, scope),
         };
         return Err(Missing { why, advice: Some(advice) });
     };
@@ -76,46 +82,54 @@ fn of_percentile(
         let times = times.times.clone();
         Tail { p: p / 100.0, times, count: summary.count, effective }
     });
-    let why = "the window has too few slices for this time";
-    let unknown = ConfidenceData::Unknown(why);
+    let unknown = ConfidenceData::Unknown(match scope.is_of_name() && scope.slices.is_empty() {
+        true => WITHOUT_SLICES,
+        false => "the window has too few slices for this time",
+    });
     let evidence = tail.map_or(unknown, |tail| ConfidenceData::Tail(Box::new(tail)));
     let (bound, client_ns) = (found.bound, found.client_ns);
     Ok(Estimate { bound, client_ns, evidence, ..Estimate::fact(found.ns as f64) })
 }
 
 /// Formats the requests that a percentile needs, and their duration at the rate of this run.
-fn needs_requests(p: f64, count: u64, document: &Document) -> String {
+fn needs_requests(p: f64, count: u64, scope: &Scope<'_>) -> String {
     let needed = least_count(p);
-    let requests = format!("it needs {} requests", units::count(needed));
-    let window_s = document.throughput.window_s;
-    if document.plan.requests.is_some() {
-        return format!("{requests}; use {REQUESTS} {needed}");
+    let of = if scope.is_of_name() { " with this name" } else { "" };
+    let requests = format!("it needs {} requests{of}", units::count(needed));
+    let plan = &scope.document.plan;
+    if plan.list.as_ref().is_some_and(|list| list.order == ListOrder::Once) {
+        return requests;
     }
-    let longer_s = (window_s * needed as f64 / count.max(1) as f64).ceil();
+    let times = needed as f64 / count.max(1) as f64;
+    if let Some(planned) = plan.requests {
+        let all = if scope.is_of_name() { (planned as f64 * times).ceil() as u64 } else { needed };
+        return format!("{requests}; use {REQUESTS} {all}");
+    }
+    let longer_s = (scope.document.throughput.window_s * times).ceil();
     if longer_s > 1e6 { requests } else { format!("{requests}; use {DURATION} {longer_s}s") }
 }
 
-fn of_rate(rate: ThroughputRate, document: &Document) -> Estimate {
-    let throughput = &document.throughput;
-    type Count = fn(&SliceEntry) -> u64;
-    let (rps, count): (f64, Option<Count>) = match rate {
-        ThroughputRate::Completed => (throughput.completed_rps, Some(|slice| slice.completed)),
-        ThroughputRate::Good => (throughput.good_rps, Some(|slice| slice.good)),
-        ThroughputRate::Sent => (throughput.sent_rps, None),
-        ThroughputRate::Bytes => (throughput.bytes_per_second, None),
+fn of_rate(rate: ThroughputRate, scope: &Scope<'_>) -> Result<Estimate, Missing> {
+    let rps = scope.rate(rate);
+    let rps = rps.ok_or_else(|| Missing::new("names have no such rate".to_owned()))?;
+    let count: fn(&SliceEntry) -> u64 = match rate {
+        ThroughputRate::Completed => |slice| slice.completed,
+        ThroughputRate::Good => |slice| slice.good,
+        ThroughputRate::Sent | ThroughputRate::Bytes => {
+            return Ok(Estimate::without_confidence(rps, "weir computes none for this rate"));
+        }
     };
-    let why = "weir computes none for this rate";
-    let Some(count) = count else {
-        return Estimate::without_confidence(rps, why);
+    let why = match scope.is_of_name() && scope.slices.is_empty() {
+        true => WITHOUT_SLICES,
+        false => "the window has too few slices",
     };
-    let evidence = rate_evidence(rps, count, document);
-    let why = "the window has too few slices";
-    Estimate {
-        bound: throughput.bound,
+    Ok(Estimate {
+        // Each name has its share of a rate that something else than the target limited.
+        bound: scope.document.throughput.bound,
         is_rate: true,
-        evidence: evidence.unwrap_or(ConfidenceData::Unknown(why)),
+        evidence: rate_evidence(rps, count, scope).unwrap_or(ConfidenceData::Unknown(why)),
         ..Estimate::fact(rps)
-    }
+    })
 }
 
 /// The standard error of a rate by batch means over the slices that lie wholly in the window
@@ -123,11 +137,11 @@ fn of_rate(rate: ThroughputRate, document: &Document) -> Estimate {
 fn rate_evidence(
     rps: f64,
     count: fn(&SliceEntry) -> u64,
-    document: &Document,
+    scope: &Scope<'_>,
 ) -> Option<ConfidenceData> {
     const CONFIDENCE: f64 = 0.95;
-    let window_s = document.throughput.window_s;
-    let whole = document.slices.iter().filter(|slice| slice.end_s <= window_s);
+    let window_s = scope.document.throughput.window_s;
+    let whole = scope.slices.iter().filter(|slice| slice.end_s <= window_s);
     let rates: Vec<f64> =
         whole.map(|slice| count(slice) as f64 / (slice.end_s - slice.start_s)).collect();
     if rates.iter().all(|rate| *rate == 0.0) {
@@ -141,13 +155,16 @@ fn rate_evidence(
 
 /// A share of the planned requests, over the number of independent requests that they are worth:
 /// failures come in bursts.
-fn of_share(class: Class, document: &Document) -> Result<Estimate, Missing> {
-    let planned = document.accounting.planned;
+fn of_share(class: Class, scope: &Scope<'_>) -> Result<Estimate, Missing> {
+    let planned = scope.accounting.planned;
     if planned == 0 {
         return Err(Missing::new("no request was planned".to_owned()));
     }
-    let hits = hits(class, &document.accounting) as f64;
-    let deff = design_effect(&document.slices);
+    let hits = hits(class, &scope.accounting) as f64;
+    if scope.is_of_name() && scope.slices.is_empty() {
+        return Ok(Estimate::without_confidence(hits / planned as f64, WITHOUT_SLICES));
+    }
+    let deff = design_effect(&scope.slices);
     let of = planned as f64 / deff;
     let evidence = ConfidenceData::Share { hits: hits / deff, of };
     Ok(Estimate { evidence, ..Estimate::fact(hits / planned as f64) })

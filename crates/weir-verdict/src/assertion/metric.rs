@@ -158,6 +158,20 @@ impl AssertedMetric {
         }
     }
 
+    /// Returns what to use in the place of a metric that is kept for whole runs alone; `None` if
+    /// each name of a list has it too.
+    pub(super) fn why_of_whole_runs(&self) -> Option<&'static str> {
+        match self {
+            AssertedMetric::Time(Time::RESPONSE | Time::SERVICE, _)
+            | AssertedMetric::Rate(ThroughputRate::Completed | ThroughputRate::Good)
+            | AssertedMetric::Share(_)
+            | AssertedMetric::Count(_) => None,
+            AssertedMetric::Time(..) => Some("use p99 or service.p99"),
+            AssertedMetric::Rate(_) => Some("use rate or good"),
+            AssertedMetric::Path(_) => Some("leave out the name"),
+        }
+    }
+
     /// Unit of the metric.
     pub(super) fn unit(&self) -> Unit {
         match self {

@@ -3,19 +3,24 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::confidence::Missing;
 use super::estimate::estimate;
 use super::metric::{AssertedMetric, AssertionError, Class, Figure, ThroughputRate, Time};
+use super::scope::Scope;
+use super::scoped::{ScopedMetric, split_name};
 use super::unit::{Unit, in_words};
-use weir_result::document::{Document, RateInterval};
+use weir_result::Plan;
+use weir_result::document::Document;
 use weir_result::quantile::Bound;
-use weir_text::units;
+use weir_text::{brief, units};
 
-/// A number of a document by its name: `p99`, `rate`, `errors`, `service.p50`
-/// (docs/CI.md).
+/// A number of a document by its name: `p99`, `rate`, `errors`, `service.p50`, and of the requests
+/// with one name `checkout: p99` (docs/CI.md).
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedMetric {
-    name: String,
-    metric: AssertedMetric,
+    /// The metric as it was written, without the name of its requests.
+    text: String,
+    scoped: ScopedMetric,
 }
 
 /// A metric of one run.
@@ -47,26 +52,38 @@ impl FromStr for NamedMetric {
     type Err = AssertionError;
 
     /// Parses a name.
-    fn from_str(name: &str) -> Result<NamedMetric, AssertionError> {
-        let name = name.trim();
-        let metric = AssertedMetric::parse(name).map_err(AssertionError)?;
-        Ok(NamedMetric { name: name.to_owned(), metric })
+    fn from_str(text: &str) -> Result<NamedMetric, AssertionError> {
+        let (of, metric) = split_name(text);
+        let scoped = ScopedMetric::parse(of, metric).map_err(AssertionError)?;
+        Ok(NamedMetric { text: metric.to_owned(), scoped })
     }
 }
 
 impl fmt::Display for NamedMetric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)
+        f.write_str(&self.scoped.prefixed(self.text.clone()))
     }
 }
 
 impl NamedMetric {
+    /// Checks that a plan has requests with the name that the metric is of, if it has one.
+    ///
+    /// # Errors
+    /// When it has none; the message has the nearest name.
+    pub fn check(&self, plan: &Plan) -> Result<(), AssertionError> {
+        self.scoped.check(plan).map_err(|AssertionError(why)| {
+            AssertionError(format!("'{}': {why}", brief(&self.to_string())))
+        })
+    }
+
     /// Returns the metric's value in a document.
     ///
     /// # Errors
     /// The reason why the document has none.
     pub fn measure(&self, document: &Document) -> Result<Measured, String> {
-        let estimate = estimate(&self.metric, document).map_err(|missing| missing.why)?;
+        let scope = self.scope(document);
+        let estimate = scope.and_then(|scope| estimate(&self.scoped.metric, &scope));
+        let estimate = estimate.map_err(|missing| missing.why)?;
         let (value, client) = (estimate.value, estimate.client_ns.unwrap_or(0) as f64);
         let (low, high) = match estimate.bound {
             Bound::Exact => (value, value),
@@ -80,29 +97,37 @@ impl NamedMetric {
     /// Returns the ends of the metric's 95% interval within a run, in its unit; `None` if the
     /// document has none. The upper end is infinite if the interval is unbounded.
     pub fn interval(&self, document: &Document) -> Option<(f64, f64)> {
-        let of_rate = |interval: Option<RateInterval>| {
-            interval.map(|interval| (interval.low_rps, interval.high_rps))
-        };
-        let times = match self.metric {
-            AssertedMetric::Time(Time::RESPONSE, _) => &document.latency.response_time,
-            AssertedMetric::Time(Time::SERVICE, _) => &document.latency.service_time,
-            AssertedMetric::Rate(ThroughputRate::Completed) => {
-                return of_rate(document.throughput.completed_interval);
+        let scope = self.scope(document).ok()?;
+        match self.scoped.metric {
+            AssertedMetric::Time(
+                time @ (Time::RESPONSE | Time::SERVICE),
+                Figure::Percentile(p),
+            ) => {
+                let found = scope.times(time)?.headline().percentile(p)?;
+                let high = found.high_ns.map_or(f64::INFINITY, |ns| ns as f64);
+                Some((found.low_ns? as f64, high))
             }
-            AssertedMetric::Rate(ThroughputRate::Good) => {
-                return of_rate(document.throughput.good_interval);
+            AssertedMetric::Rate(rate) => {
+                let interval = scope.rate_interval(rate)?;
+                Some((interval.low_rps, interval.high_rps))
             }
-            _ => return None,
-        };
-        let AssertedMetric::Time(_, Figure::Percentile(p)) = self.metric else { return None };
-        let found = times.headline().percentile(p)?;
-        let high = found.high_ns.map_or(f64::INFINITY, |ns| ns as f64);
-        Some((found.low_ns? as f64, high))
+            _ => None,
+        }
+    }
+
+    /// Returns the number of measured requests that did not end as `ok`, of those that the metric
+    /// is of; 0 if the document has none.
+    pub fn failed(&self, document: &Document) -> u64 {
+        self.scope(document).map_or(0, |scope| scope.failed())
+    }
+
+    fn scope<'d>(&self, document: &'d Document) -> Result<Scope<'d>, Missing> {
+        Scope::of(self.scoped.name.as_deref(), document)
     }
 
     /// Returns the direction in which the metric is better.
     pub fn better(&self) -> Better {
-        match &self.metric {
+        match &self.scoped.metric {
             AssertedMetric::Rate(_) => Better::Higher,
             AssertedMetric::Path(_)
             | AssertedMetric::Share(Class::Status(100..=399, _))
@@ -115,18 +140,18 @@ impl NamedMetric {
 
     /// True if the metric is a rate.
     pub fn is_rate(&self) -> bool {
-        matches!(self.metric, AssertedMetric::Rate(_))
+        matches!(self.scoped.metric, AssertedMetric::Rate(_))
     }
 
     /// True if the metric is a time.
     pub fn is_time(&self) -> bool {
-        self.metric.unit() == Unit::Nanoseconds
+        self.scoped.metric.unit() == Unit::Nanoseconds
     }
 
     /// Unit of the metric's values, as a word for files: `ns`, `1/s`, `B/s`, `share`; empty for a
     /// plain number.
     pub fn unit(&self) -> &'static str {
-        match self.metric.unit() {
+        match self.scoped.metric.unit() {
             Unit::Nanoseconds => "ns",
             Unit::Seconds => "s",
             Unit::PerSecond => "1/s",
@@ -139,7 +164,7 @@ impl NamedMetric {
 
     /// Formats a value of the metric with its unit: `4.21 ms`, `20,000/s`, `0.12%`.
     pub fn print(&self, value: f64) -> String {
-        match self.metric.unit() {
+        match self.scoped.metric.unit() {
             Unit::PerSecond => units::round_rate(value),
             unit => unit.print(value),
         }
@@ -147,7 +172,7 @@ impl NamedMetric {
 
     /// Formats a value of a run with its bound: `≤ 4.21 ms`, `≥ 71,000/s`.
     pub fn print_measured(&self, measured: &Measured) -> String {
-        match (measured.bound, self.metric.unit()) {
+        match (measured.bound, self.scoped.metric.unit()) {
             (Bound::Exact, _) => self.print(measured.value),
             (Bound::Lower, Unit::PerSecond) => {
                 format!("≥ {}", units::rate_at_least(measured.value))
@@ -156,9 +181,9 @@ impl NamedMetric {
         }
     }
 
-    /// Title of the metric in a table: `p99`, `Requests/s`.
+    /// Title of the metric in a table: `p99`, `Requests/s`, `checkout: p99`.
     pub fn title(&self) -> String {
-        match &self.metric {
+        let title = match &self.scoped.metric {
             AssertedMetric::Rate(ThroughputRate::Completed) => "Requests/s".to_owned(),
             AssertedMetric::Rate(ThroughputRate::Good) => "Good/s".to_owned(),
             AssertedMetric::Rate(ThroughputRate::Sent) => "Sent/s".to_owned(),
@@ -173,8 +198,9 @@ impl NamedMetric {
             {
                 "Connects/s".to_owned()
             }
-            _ => self.name.clone(),
-        }
+            _ => self.text.clone(),
+        };
+        self.scoped.prefixed(title)
     }
 }
 
@@ -201,6 +227,21 @@ mod tests {
             assert_eq!(metric(name).better(), better, "{name}");
         }
         assert!("p98".parse::<NamedMetric>().is_err());
+    }
+
+    #[test]
+    fn a_metric_of_a_name_is_written_as_it_was_read() {
+        for (text, title) in [
+            ("checkout: p99", "checkout: p99"),
+            ("GET /a: b: rate", "GET /a: b: Requests/s"),
+            ("(other): service.p50", "(other): Service p50"),
+        ] {
+            let found = metric(text);
+            assert_eq!((found.to_string().as_str(), found.title().as_str()), (text, title));
+            assert_eq!(metric(&found.to_string()), found);
+        }
+        assert_eq!(metric("checkout: rate").better(), Better::Higher);
+        assert!(metric("checkout: service.p50").is_time() && metric("checkout: rate").is_rate());
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use super::comparison::Relation;
 use super::confidence::Estimate;
+use super::scope::Scope;
 use crate::target;
+use crate::thresholds::TARGET_FAILED;
 use weir_result::document::{Document, LimitedBy, TargetState};
 use weir_result::quantile::Bound;
 use weir_text::setting::CONNECTIONS;
@@ -36,16 +38,24 @@ pub(super) fn of_bound(
     }
 }
 
-/// Reason why a claim over responses alone fails: the target failed.
-pub(super) fn of_failed_target(document: &Document) -> Option<String> {
-    let line = &document.verdict.target;
+/// Reason why a claim over responses alone fails: the target failed, or failed the requests with
+/// the name.
+pub(super) fn of_failed_target(scope: &Scope<'_>) -> Option<String> {
+    let line = &scope.document.verdict.target;
+    let of_requests = |share: f64, which: &str| {
+        let failed = units::short_percent(share);
+        format!("over successful responses alone, and {failed} of requests{which} failed")
+    };
+    let of_name = scope.is_of_name().then(|| scope.failed_share());
+    if let Some(share) = of_name.filter(|share| *share >= TARGET_FAILED) {
+        return Some(of_requests(share, " with the name"));
+    }
     (line.state == TargetState::Failed).then(|| {
         // A target that is gone gets few requests.
         if target::fell_silent(line) {
             return format!("over successful responses alone, and the target gave {}", line.text);
         }
-        let failed = units::short_percent(line.failed_share);
-        format!("over successful responses alone, and {failed} of requests failed")
+        of_requests(line.failed_share, "")
     })
 }
 

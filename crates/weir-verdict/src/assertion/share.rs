@@ -6,44 +6,44 @@ use std::str::FromStr;
 use weir_stats::SliceTail;
 
 use super::claim::Assertion;
+use super::confidence::Missing;
 use super::estimate::estimate;
 use super::metric::{AssertedMetric, AssertionError, Class, Figure, Time};
+use super::scope::Scope;
+use super::scoped::{self, ScopedMetric};
+use weir_result::Plan;
 use weir_result::document::{Document, SliceEntry};
 use weir_result::histogram::{HIGHEST_NS, bucket_of};
 use weir_result::quantile::Bound;
+use weir_text::brief;
+use weir_text::setting::GROUP;
 
 /// A claim that limits the share of requests that fail, or fail or take longer than a limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShareClaim {
     text: String,
+    metric: ScopedMetric,
     share_max: f64,
-    slow: Option<Slow>,
+    /// The limit of a percentile of the response time.
+    slow_ns: Option<u64>,
 }
-
-/// The limit of a percentile of the response time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Slow {
-    /// The percentile, in percent.
-    p: f64,
-    limit_ns: u64,
-}
-
 impl FromStr for ShareClaim {
     type Err = AssertionError;
 
     /// Parses an upper limit of a percentile of the response time, or of `errors`: `p99 < 5ms`,
-    /// `errors < 0.1%`.
+    /// `checkout: errors < 0.1%`.
     fn from_str(text: &str) -> Result<ShareClaim, AssertionError> {
         let claim: Assertion = text.parse()?;
         let refuse = |why: String| Err(AssertionError(why));
-        let name = text[..text.find(['<', '>', '=', '!']).unwrap_or(text.len())].trim();
+        let (_, limit) = scoped::split_name(text);
+        let name = limit.split(['<', '>', '=', '!']).next().unwrap_or_default().trim();
         if !claim.comparison.is_upper() {
             return refuse(format!("'{}' is no upper limit; write it with <", claim.text));
         }
-        let (share_max, slow) = match claim.metric {
+        let (share_max, slow_ns) = match claim.metric.metric {
             AssertedMetric::Time(Time::RESPONSE, Figure::Percentile(p)) => {
                 let limit_ns = (claim.limit as u64).min(HIGHEST_NS);
-                (1.0 - p / 100.0, Some(Slow { p, limit_ns }))
+                (1.0 - p / 100.0, Some(limit_ns))
             }
             AssertedMetric::Share(Class::Errors) => (claim.limit, None),
             AssertedMetric::Time(Time::RESPONSE, Figure::Max) => {
@@ -63,10 +63,10 @@ impl FromStr for ShareClaim {
             }
         };
         // A duration of zero, or all of the requests, would make every rate bad, or good.
-        if share_max >= 1.0 || slow.is_some_and(|slow| slow.limit_ns == 0) {
+        if share_max >= 1.0 || slow_ns == Some(0) {
             return refuse(format!("'{}' does not depend on the rate", claim.text));
         }
-        Ok(ShareClaim { text: claim.text, share_max, slow })
+        Ok(ShareClaim { text: claim.text, metric: claim.metric, share_max, slow_ns })
     }
 }
 
@@ -74,6 +74,11 @@ impl ShareClaim {
     /// Returns the claim as it was written.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Returns the name of the requests that the claim is about; `None` for the whole run.
+    pub fn name(&self) -> Option<&str> {
+        self.metric.name.as_deref()
     }
 
     /// Returns the limit of the share, between 0 and 1, both excluded.
@@ -84,22 +89,56 @@ impl ShareClaim {
     /// Returns the response time in nanoseconds above which a request counts; `None` if only
     /// failures do.
     pub fn slow_ns(&self) -> Option<u64> {
-        self.slow.map(|slow| slow.limit_ns)
+        self.slow_ns
+    }
+
+    /// Checks that a plan has requests with the name that the claim is about, if it has one, and
+    /// keeps their slices, which the claim is judged by.
+    ///
+    /// # Errors
+    /// When it does not; the message has the nearest name, or the remedy.
+    pub fn check(&self, plan: &Plan) -> Result<(), AssertionError> {
+        let refuse = |why: String| AssertionError(format!("'{}': {why}", brief(&self.text)));
+        let Some(name) = &self.metric.name else { return Ok(()) };
+        let index = scoped::place(name, plan).map_err(refuse)?;
+        let mut with = plan.list.iter().flat_map(|list| &list.with_intervals);
+        if with.any(|with| usize::from(*with) == index) {
+            return Ok(());
+        }
+        Err(refuse(format!(
+            "a search needs slices, which only the names with the greatest weights have: give the \
+             requests of '{}' more weight, or join other names ({GROUP})",
+            brief(name)
+        )))
+    }
+
+    /// Returns the share of the measured requests that the claim is about: 1 without a name.
+    pub fn requests_share(&self, document: &Document) -> f64 {
+        let planned = self.scope(document).map_or(0, |scope| scope.accounting.planned);
+        planned as f64 / document.accounting.planned.max(1) as f64
+    }
+
+    fn scope<'d>(&self, document: &'d Document) -> Result<Scope<'d>, Missing> {
+        Scope::of(self.metric.name.as_deref(), document)
     }
 
     /// Counts the measured requests of each slice, and of them those that violate the claim.
-    /// Failures do; responses do if they take more than `allowance_ns` longer than the limit.
+    /// Failures do; responses do if they take more than `allowance_ns` longer than the limit. Empty
+    /// if the document has no slices of the requests.
     pub fn tails(&self, document: &Document, allowance_ns: u64) -> Vec<SliceTail> {
-        let limit_ns = self.slow.map(|slow| slow.limit_ns.saturating_add(allowance_ns));
-        document.slices.iter().map(|slice| tail(slice, limit_ns)).collect()
+        let limit_ns = self.slow_ns.map(|limit_ns| limit_ns.saturating_add(allowance_ns));
+        let slices = self.scope(document).map(|scope| scope.slices).unwrap_or_default();
+        slices.iter().map(|slice| tail(slice, limit_ns)).collect()
     }
 
     /// Returns the time that the client may have added to the percentile, in nanoseconds: 0 if it
     /// did not inflate it, `u64::MAX` if that is not known.
     pub fn client_ns(&self, document: &Document) -> u64 {
-        let Some(Slow { p, .. }) = self.slow else { return 0 };
-        let metric = AssertedMetric::Time(Time::RESPONSE, Figure::Percentile(p));
-        match estimate(&metric, document) {
+        if self.slow_ns.is_none() {
+            return 0;
+        }
+        let scope = self.scope(document);
+        match scope.and_then(|scope| estimate(&self.metric.metric, &scope)) {
             Ok(found) if matches!(found.bound, Bound::Upper | Bound::Unknown) => {
                 found.client_ns.unwrap_or(u64::MAX)
             }
@@ -131,6 +170,8 @@ mod tests {
             (" p99.9<=1s ", 0.001, Some(1_000_000_000)),
             ("response.p50 < 100us", 0.5, Some(100_000)),
             ("errors < 0.1%", 0.001, None),
+            ("GET /a: p99 < 5ms", 0.01, Some(5_000_000)),
+            ("a: b: errors < 0.1%", 0.001, None),
         ] {
             let claim: ShareClaim = text.parse().expect(text);
             assert!((claim.share_max() - share_max).abs() < 1e-12, "{claim:?}");
@@ -153,6 +194,8 @@ mod tests {
             ("errors < 100%", "does not depend on the rate"),
             ("p99 < 0ms", "does not depend on the rate"),
             ("p98 < 5ms", "p95 p99"),
+            ("a: max < 5ms", "use p99.99"),
+            ("a: rate < 5k", "rate is no share"),
         ] {
             let error = text.parse::<ShareClaim>().expect_err(text).to_string();
             assert!(error.contains(part), "{text}: {error}");

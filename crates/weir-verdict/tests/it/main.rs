@@ -8,6 +8,7 @@ mod conformance;
 mod document;
 mod fixture;
 mod merge;
+mod names;
 #[cfg(feature = "schema")]
 mod schema;
 mod verdict;

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Subcommand};
 use weir_history::{Name, Selector, Tag};
 use weir_report::{Exporter, exporters};
-use weir_verdict::NamedMetric;
 
 use super::choices::{Choices, one_of};
+use super::metrics::MetricList;
 use super::study::ResultFiles;
 use super::values::{output, positive};
 use crate::output::Output;
@@ -122,9 +122,9 @@ pub(crate) struct ShowArgs {
 pub(crate) struct TrendArgs {
     /// Name of the runs
     pub(crate) name: Name,
-    /// Metric, as --assert names it; repeatable [default: p50, p99 and rate]
-    #[arg(long = "metric", value_name = "METRIC", value_delimiter = ',')]
-    pub(crate) metrics: Vec<NamedMetric>,
+    /// Metric, as --assert names it; repeatable, or with commas [default: p50, p99 and rate]
+    #[arg(long = "metric", value_name = "METRIC")]
+    pub(crate) metrics: Vec<MetricList>,
     /// Only runs with this tag
     #[arg(long, value_name = "TAG")]
     pub(crate) tag: Option<Tag>,

@@ -37,7 +37,8 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_parser = Exporter::named, default_value = exporters::TEXT.name,
           value_name = "FORMAT", help = exporters::HELP)]
     pub(crate) format: Exporter,
-    /// Exit with 3 unless this holds: 'p99 < 5ms', 'errors == 0'; repeatable
+    /// Exit with 3 unless this holds: 'p99 < 5ms', 'errors == 0', or of one name of a list
+    /// 'checkout: p99 < 50ms'; repeatable
     #[arg(long = "assert", value_name = "ASSERTION")]
     pub(crate) assertions: Vec<Assertion>,
     /// Fail every --assert that is less certain than this: 95 (percent)

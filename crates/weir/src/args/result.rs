@@ -33,7 +33,8 @@ pub(crate) struct ResultArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Verdict")]
 pub(crate) struct VerdictArgs {
-    /// Exit with 3 unless this holds: 'p99 < 5ms', 'errors == 0', 'rate > 20k'; repeatable
+    /// Exit with 3 unless this holds: 'p99 < 5ms', 'errors == 0', 'rate > 20k', or of one name of a
+    /// list 'checkout: p99 < 50ms'; repeatable
     #[arg(long = "assert", value_name = "ASSERTION")]
     pub(crate) assertions: Vec<Assertion>,
     /// Fail every --assert that is less certain than this: 95 (percent)

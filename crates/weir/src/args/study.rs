@@ -10,11 +10,11 @@ use weir_result::Rate;
 use weir_result::study::Factor;
 use weir_study::search::Objective;
 use weir_text::units::parse_share;
-use weir_verdict::NamedMetric;
 
 use super::ResultArgs;
 use super::choices::ArrivalsChoice;
 use super::live::LiveArgs;
+use super::metrics::MetricList;
 use super::result::SaveArgs;
 use super::values::{output, positive, positive_duration};
 use super::watch::fact;
@@ -59,10 +59,11 @@ pub(crate) struct StudyFlags {
     /// Longest time of a command of --before or --after
     #[arg(long, value_name = "T", value_parser = positive_duration, default_value = "60s")]
     pub(crate) hook_timeout: u64,
-    /// Metric of the result: rate, p99, errors, service.p50; repeatable, or with commas. The first
-    /// is the primary one [default: depends on the load]
-    #[arg(long = "metric", value_name = "NAME", value_parser = metric, value_delimiter = ',')]
-    pub(crate) metrics: Vec<String>,
+    /// Metric of the result: rate, p99, errors, service.p50, or of one name of a list: 'checkout:
+    /// p99'; repeatable, or with commas. The first is the primary one [default: depends on the
+    /// load]
+    #[arg(long = "metric", value_name = "METRIC")]
+    pub(crate) metrics: Vec<MetricList>,
     /// Begin each trial at once, without waiting until the machine and the target have recovered
     #[arg(long)]
     pub(crate) no_settle: bool,
@@ -237,8 +238,8 @@ pub(crate) struct SweepArgs {
 #[command(override_usage = "weir search OBJECTIVE [study options] [options of a run] URL")]
 #[command(next_help_heading = "Study")]
 pub(crate) struct SearchArgs {
-    /// Upper limits of percentiles of the response time, or of errors: 'p99 < 10ms', 'p99 < 10ms
-    /// and errors < 0.1%'
+    /// Upper limits of percentiles of the response time, or of errors: 'p99 < 10ms', 'checkout: p99
+    /// < 50ms and errors < 0.1%'; a name of a list applies to the limit that it precedes
     pub(crate) objective: Objective,
     /// Use trials of 30 s, 90 s at each bound, and an interval of 2% [default: 5 s, 15 s, 10%];
     /// -d sets the length of trials, -c the connections at the start
@@ -277,10 +278,10 @@ pub(crate) struct CompareArgs {
     /// Runs of the new system: files or patterns; repeatable
     #[arg(long, value_name = "PATTERN", requires = "base")]
     pub(crate) new: Vec<String>,
-    /// Metric to compare: p99, rate, service.p50; repeatable, or with commas. The first is the
-    /// primary one [default: depends on the load]
-    #[arg(long = "metric", value_name = "NAME", value_parser = metric, value_delimiter = ',')]
-    pub(crate) metrics: Vec<String>,
+    /// Metric to compare: p99, rate, service.p50, or of one name of a list: 'checkout: p99';
+    /// repeatable, or with commas. The first is the primary one [default: depends on the load]
+    #[arg(long = "metric", value_name = "METRIC")]
+    pub(crate) metrics: Vec<MetricList>,
     /// Least change of a metric that matters
     #[arg(long, value_name = "PERCENT", value_parser = threshold, default_value = "2%")]
     pub(crate) threshold: f64,
@@ -442,15 +443,6 @@ pub(crate) struct HookArgs {
     /// Command of --after, likewise
     #[arg(long, value_name = "CMD", help_heading = "Commands of the file")]
     pub(crate) after: Option<String>,
-}
-
-/// Checks the name of a metric.
-///
-/// # Errors
-/// When there is no such metric; the message names similar ones.
-pub(crate) fn metric(text: &str) -> Result<String, String> {
-    let metric = text.parse::<NamedMetric>().map_err(|error| error.to_string())?;
-    Ok(metric.to_string())
 }
 
 /// Parses `2%` or `0.02`, above 0.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use weir_history::{History, Selector};
 use weir_report::{Annotation, Findings, Source, TextOptions, exporters, markdown};
 use weir_result::study::StudyError;
@@ -11,6 +11,7 @@ use weir_result::{Document, Load, Study};
 use weir_study::{Question, compare_sets};
 
 use super::study;
+use crate::args::metrics::MetricList;
 use crate::args::study::{CompareArgs, FailOn};
 use crate::exit;
 use crate::github::StepSummary;
@@ -33,6 +34,12 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
     let exports = ExportFiles::at(exports, &read, &interrupts.temporaries)?;
     let summary = StepSummary::of(args.github)?;
     let [(base_name, base), (new_name, new)] = sides(args)?;
+    let named = MetricList::all(&args.metrics);
+    for (side, runs) in [(&base_name, &base), (&new_name, &new)] {
+        let of_run = |run: &Document| named.iter().try_for_each(|metric| metric.check(&run.plan));
+        let checked = runs.iter().try_for_each(of_run);
+        checked.map_err(|why| anyhow!("--metric {why} ({side})"))?;
+    }
     let first = base.first().context("there is no run of the base")?;
     let other = new.first().context("there is no run of the new system")?;
     let is_open_loop = matches!(first.plan.load, Load::OpenLoop { .. });

@@ -12,6 +12,7 @@ use weir_report::{Annotation, Findings, Source, TextOptions, exporters};
 
 use crate::args::PrintForm;
 use crate::args::history::{HistoryArgs, HistoryCommand, ListArgs, ShowArgs, TrendArgs};
+use crate::args::metrics::MetricList;
 use crate::args::result::check_assertions;
 use crate::commands::run::print;
 use crate::commands::study;
@@ -73,7 +74,8 @@ fn show(args: &ShowArgs, history: &History) -> Result<()> {
 fn trend(args: &TrendArgs, history: &History) -> Result<()> {
     let summary = StepSummary::of(args.github)?;
     let default = || ["p50", "p99", "rate"].map(|name| name.parse().expect("a metric")).to_vec();
-    let metrics = if args.metrics.is_empty() { default() } else { args.metrics.clone() };
+    let given = MetricList::all(&args.metrics);
+    let metrics = if given.is_empty() { default() } else { given };
     let (exports, format) = (args.result_files.exports(), args.result_files.format(args.format));
     let interrupts = SignalState::await_signals()?;
     let trend = Trend::load(history, &args.name, args.tag.as_ref(), &metrics)?;

@@ -10,7 +10,7 @@ use weir_result::Study;
 
 use crate::args::ReportArgs;
 use crate::args::result::check_assertions;
-use crate::commands::run::{judged, print, print_failure, publish};
+use crate::commands::run::{check_names, judged, print, print_failure, publish};
 use crate::commands::study;
 use crate::exit;
 use crate::github::StepSummary;
@@ -41,6 +41,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
         // A single part is reported as a run that lacks the others.
         _ => weir_verdict::merge(&documents).context("the documents cannot be merged")?,
     };
+    check_names(&args.assertions, &document.plan)?;
     if !args.assertions.is_empty() {
         document.assertions = judged(&args.assertions, args.assert_confidence, &document);
     }

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::{fs, io};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use weir_report::{Annotation, TextOptions, exporters, json, markdown};
 use weir_result::document::Grade;
 use weir_result::study::Hooks;
-use weir_result::{AssertionResult, Document};
+use weir_result::{AssertionResult, Document, Plan};
 use weir_runner::{BodySpec, Finished, InterruptStage, PreparedRun, RawOutput, RunSpec, Runner};
 use weir_verdict::Assertion;
 
@@ -107,6 +107,7 @@ pub(crate) fn carry_out(
     summary: &StepSummary,
     observers: &mut Observers,
 ) -> Result<ExitCode> {
+    check_names(&args.verdict.assertions, prepared.plan())?;
     let interrupts = SignalState::await_signals()?;
     let files = Files::at(args, &interrupts.temporaries)?;
     let saving = Saving::of(&args.output.saved, args.output.quiet)?;
@@ -150,6 +151,15 @@ fn report(
         terminal::print(|_| Ok(()))?;
     }
     Ok(exit::of_run(&finished, strict))
+}
+
+/// Checks that a plan has requests with the names of the assertions.
+///
+/// # Errors
+/// When it lacks one.
+pub(crate) fn check_names(assertions: &[Assertion], plan: &Plan) -> Result<()> {
+    let checked = assertions.iter().try_for_each(|claim| claim.check(plan));
+    checked.map_err(|why| anyhow!("--assert {why}"))
 }
 
 /// Evaluates the assertions on a document.

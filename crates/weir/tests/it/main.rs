@@ -30,6 +30,7 @@ mod http2;
 mod https;
 mod lists;
 mod live;
+mod names;
 mod nginx;
 mod otlp;
 mod pages;

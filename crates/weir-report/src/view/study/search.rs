@@ -5,6 +5,7 @@ use weir_result::study::{
 };
 use weir_text::setting::{CONNECTIONS, DURATION, MAX_RATE, PRECISE};
 use weir_text::units;
+use weir_verdict::ShareClaim;
 
 use super::super::{Block, Fact, Line, Row, Section, Table, TableKind, Tone};
 use crate::view::plots::study as plots;
@@ -72,9 +73,10 @@ fn evidence(found: &SearchResult, bound: &SearchBound, is_lower: bool) -> String
         return format!("{trials}; the backlog grew: {}", rise(&growth));
     }
     format!(
-        "{trials}; {} of {} requests {} [{}, {}], limit {}",
+        "{trials}; {} of {} requests{} {} [{}, {}], limit {}",
         units::fine_percent(bound.share),
         units::count(bound.requests),
+        claim.and_then(of_name).unwrap_or_default(),
         claim.map_or_else(String::new, violation),
         units::fine_percent(bound.share_low),
         units::fine_percent(bound.share_high),
@@ -99,6 +101,25 @@ fn violation(claim: &SearchClaim) -> String {
         Some(ns) => format!("took more than {} or failed", units::short_duration(ns)),
         None => "failed".to_owned(),
     }
+}
+
+/// Formats ` with the name 'checkout'`; `None` if the claim is about the whole run.
+fn of_name(claim: &SearchClaim) -> Option<String> {
+    let claim: ShareClaim = claim.text.parse().ok()?;
+    Some(format!(" with the name '{}'", claim.name()?))
+}
+
+/// Formats `violations are requests that took more than 10 ms or failed; that failed`.
+fn caption(claims: &[SearchClaim]) -> String {
+    let of_run = match claims.iter().any(|claim| of_name(claim).is_some()) {
+        true => " of the whole run that ",
+        false => " that ",
+    };
+    let of = |claim: &SearchClaim| {
+        of_name(claim).map_or_else(|| of_run.to_owned(), |name| format!("{name} that "))
+    };
+    let violations = claims.iter().map(|claim| of(claim) + &violation(claim));
+    format!("violations are requests{}", violations.collect::<Vec<_>>().join(";"))
 }
 
 /// Returns the reason why nothing is known above the interval.
@@ -181,11 +202,12 @@ fn table(found: &SearchResult) -> Table {
         let completed = units::round_rate(trial.completed_rps);
         Row::new(number.to_string(), [rate, connections, completed, shares.join(", "), outcome])
     };
-    let violations: Vec<String> = found.claims.iter().map(violation).collect();
-    let caption = format!("violations are requests that {}", violations.join("; that "));
     let columns = ["Rate", "Connections", "Completed", "Violations", "Result"];
     let rows = (1..).zip(&found.trials).map(row);
-    Table { caption, ..Table::new(TableKind::Metrics, "Trial", columns, rows) }
+    Table {
+        caption: caption(&found.claims),
+        ..Table::new(TableKind::Metrics, "Trial", columns, rows)
+    }
 }
 
 #[cfg(test)]
@@ -254,6 +276,25 @@ mod tests {
         assert_eq!(evidence(&found, &lower, true), expected);
         assert!(evidence(&found, &upper, false).starts_with("42,000/s: 2 of 3 trials bad; "));
         assert_eq!((limit(&found), remarks(&found)), (None, Vec::new()));
+    }
+
+    #[test]
+    fn a_claim_about_a_name_is_one_about_its_requests() {
+        let lower = bound(41_200.0, 3, 0);
+        let mut found = found(Some(lower), None, SearchEnd::AboveRange);
+        assert_eq!(
+            caption(&found.claims),
+            "violations are requests that took more than 10 ms or failed; that failed"
+        );
+        found.claims[0].text = "GET /a: b: p99 < 10ms".to_owned();
+        assert_eq!(headline(&found).0, "≥ 41,200/s with GET /a: b: p99 < 10ms and errors < 0.1%");
+        let expected = " of 618,000 requests with the name 'GET /a: b' took more than 10 ms or ";
+        assert!(evidence(&found, &lower, true).contains(expected));
+        assert_eq!(
+            caption(&found.claims),
+            "violations are requests with the name 'GET /a: b' that took more than 10 ms or \
+             failed; of the whole run that failed"
+        );
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 use weir_result::document::LimitedBy::{ClientCpu, Connections, Network, Rate, Server, Unknown};
 use weir_result::document::{Limit, LimitedBy, ProbeSection, Probed};
-use weir_result::{DocumentParts, ServerCpu};
+use weir_result::{
+    ByOutcome, DocumentParts, Histogram, ListPlan, NameCounts, Outcomes, ServerCpu, Stamped,
+};
 
-use super::run::{MS, S, US, busy, closed, network, no_success, stopped, well};
+use super::run::{MS, S, SLICES, US, busy, closed, histogram, network, no_success, stopped, well};
 use super::triggers::{growing, idle, late};
 
 #[track_caller]
@@ -93,6 +95,72 @@ fn probed(p50_ns: u64) -> impl Fn(&mut DocumentParts) {
         let section = Some(ProbeSection { ok: 40, ..section });
         parts.probe = Probed { section, ..Probed::default() };
     }
+}
+
+/// A closed loop of a list: of each slice's requests, 300 are quick (1 ms) and 700 slow (10 ms).
+/// `probed` is the name whose only request the probe repeats.
+fn listed(probed: Option<u16>) -> impl Fn(&mut DocumentParts) {
+    move |parts| {
+        closed(parts);
+        let list = ListPlan {
+            names: ["GET /quick", "GET /slow"].map(str::to_owned).to_vec(),
+            probed,
+            ..ListPlan::default()
+        };
+        parts.given.plan.list = Some(list);
+        let m = &mut parts.measurements;
+        m.stamped = Stamped::default();
+        let times = |count: u64, ns: u64| ByOutcome {
+            ok: histogram((0..count).map(|_| ns)),
+            ..ByOutcome::default()
+        };
+        let of_slice = |(count, ns): (u64, u64)| times(count / SLICES, ns).ok;
+        let of_names = [(300 * SLICES, MS), (700 * SLICES, 10 * MS)];
+        for slice in &mut m.slices {
+            slice.ok = Histogram::new();
+            of_names.map(of_slice).iter().for_each(|times| slice.ok.add(times));
+        }
+        m.response_time = ByOutcome::default();
+        m.names = of_names.map(|(count, ns)| name(count, times(count, ns))).to_vec();
+        m.names.iter().for_each(|name| m.response_time.ok.add(&name.response_time.ok));
+        m.service_time = m.response_time.clone();
+    }
+}
+
+/// The counts of a name whose requests were all successful.
+fn name(count: u64, times: ByOutcome) -> NameCounts {
+    NameCounts {
+        planned: count,
+        outcomes: Outcomes { ok: count, ..Outcomes::default() },
+        status: [(200, count)].into(),
+        completed: count,
+        good: count,
+        response_time: times.clone(),
+        service_time: times,
+        ..NameCounts::default()
+    }
+}
+
+/// The probe sends one request of the list: its time is compared with that of the same request
+/// under load, and not with the median of all.
+#[test]
+fn the_probe_of_a_list_is_compared_with_its_own_name() {
+    let with = |name, p50_ns| {
+        move |parts: &mut DocumentParts| {
+            listed(name)(parts);
+            probed(p50_ns)(parts);
+        }
+    };
+    let text = "10 connections × 7.30 ms allow 1,370/s; raise `load.connections` for more";
+    check(with(Some(0), 950 * US), Connections, text);
+    check(
+        with(Some(0), 100 * US),
+        Server,
+        "median service time 1.00 ms of GET /quick, 10.0 times the 100 µs of one connection",
+    );
+    // The name has other requests too, so that nothing is known.
+    check(with(None, 950 * US), Unknown, "");
+    check(with(None, 100 * US), Unknown, "");
 }
 
 /// The median service time of the run is 1.05 ms.

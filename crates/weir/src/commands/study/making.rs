@@ -8,17 +8,19 @@ use weir_report::view::Report;
 use weir_report::{Annotation, Exporter, Findings, Source, TextOptions, exporters, markdown};
 use weir_result::document::Tool;
 use weir_result::study::{Cell, Comparison, Design, Gate, Hooks, StudyResult, StudyState};
-use weir_result::{STUDY_VERSION, Study};
-use weir_runner::RawOutput;
+use weir_result::{Plan, STUDY_VERSION, Study};
+use weir_runner::{RawOutput, Runner};
 
 use super::keeper::StudyFiles;
 use super::settings::StudySettings;
 use super::{consent, unfinished};
+use crate::args::metrics::MetricList;
 use crate::args::study::{FailOn, StudyFlags};
 use crate::errors::NotWritten;
 use crate::github::StepSummary;
 use crate::history::Saving;
 use crate::interrupts::SignalState;
+use crate::live::Progress;
 use crate::observers::Observers;
 use crate::output::{Export, ExportFiles, ResultFile, check_distinct};
 use crate::screen::on_stdout;
@@ -67,6 +69,7 @@ pub(crate) fn conduct(
 ) -> Result<ExitCode> {
     check_formats(&Findings::of(Source::Study(&study)), settings.format, &settings.exports)?;
     unfinished::check(&settings)?;
+    check_names(&study.design, &variants)?;
     let summary = StepSummary::of(settings.github)?;
     let saving = Saving::of(&settings.trials.saved, settings.quiet)?;
     // All variants push to one collector.
@@ -125,6 +128,24 @@ pub(crate) fn conduct(
         return Ok(exit::of_signalled(signal));
     }
     Ok(exit_code(&study, &settings))
+}
+
+/// Checks that the runs have requests with the names of the metrics, before the first of them.
+fn check_names(design: &Design, variants: &[Variant]) -> Result<()> {
+    for Variant { cell, spec } in variants {
+        let mut checked = weir_study::check_names(design, &Plan::default());
+        if checked.is_err() && spec.list.is_some() {
+            let prepared = runner::of(spec).prepare(spec, &mut Progress::new(true, false))?;
+            checked = weir_study::check_names(design, prepared.plan());
+        }
+        let flag = if matches!(design, Design::Search { .. }) { "" } else { "--metric " };
+        let of = match cell.name.as_str() {
+            "" => String::new(),
+            name => format!(" (variant {name})"),
+        };
+        checked.map_err(|why| anyhow!("{flag}{why}{of}"))?;
+    }
+    Ok(())
 }
 
 /// Prints the report of a study that has ended, and returns the exit code.
@@ -263,9 +284,13 @@ pub(crate) fn report_gate(comparison: &Comparison, gate: Gate) {
 
 /// Metrics of a study: those of the flags, or the usual ones. Of a comparison the primary one is
 /// first: in a closed loop the rate is what the system decides, with a rate it is the latency.
-pub(crate) fn metrics(flags: &[String], is_open_loop: Option<bool>, usual: &[&str]) -> Vec<String> {
+pub(crate) fn metrics(
+    flags: &[MetricList],
+    is_open_loop: Option<bool>,
+    usual: &[&str],
+) -> Vec<String> {
     if !flags.is_empty() {
-        return flags.to_vec();
+        return MetricList::names(flags);
     }
     let primary = is_open_loop.map(|is_open| if is_open { "p99" } else { "rate" });
     let others = usual.iter().copied().filter(|name| Some(*name) != primary);

@@ -9,8 +9,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use weir_result::study::Factor;
+use weir_verdict::AssertionError;
 
-use crate::args::study::{SweepArgs, checked_factor, metric};
+use crate::args::metrics::MetricList;
+use crate::args::study::{SweepArgs, checked_factor};
 use crate::args::{are_one_flag, target_at, without_those_of};
 use crate::terminal::shown;
 
@@ -18,13 +20,13 @@ use crate::terminal::shown;
 const KEYS: [&str; 7] = ["url", "args", "vary", "repetitions", "metrics", "before", "after"];
 
 /// Content of the file.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq)]
 struct SweepPlan {
     url: Option<String>,
     args: Vec<String>,
     vary: Vec<Factor>,
     repetitions: Option<u32>,
-    metrics: Vec<String>,
+    metrics: Vec<MetricList>,
     before: Option<String>,
     after: Option<String>,
 }
@@ -101,8 +103,9 @@ impl SweepPlan {
             "vary" => self.vary = factors(value)?,
             "repetitions" => self.repetitions = Some(count(value)?),
             "metrics" => {
-                self.metrics =
-                    list(value)?.iter().map(|name| metric(name)).collect::<Result<_, _>>()?;
+                let metrics = list(value)?;
+                let metrics = metrics.iter().map(|text| text.parse()).collect::<Result<_, _>>();
+                self.metrics = metrics.map_err(|error: AssertionError| error.to_string())?;
             }
             "before" => self.before = Some(text(value)?),
             "after" => self.after = Some(text(value)?),
@@ -195,7 +198,7 @@ mod tests {
                 factor("c", &["1", "10"]),
             ],
             repetitions: Some(3),
-            metrics: ["p99", "rate"].map(str::to_owned).into(),
+            metrics: ["p99", "rate"].map(|name| name.parse().expect("a metric")).into(),
             before: Some("./restart.sh".to_owned()),
             after: None,
         };
