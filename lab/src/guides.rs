@@ -1,8 +1,9 @@
-//! `cargo xtask guides [NAME …]`: runs the commands of docs/guides against an nginx, and puts their
-//! output into the pages.
+//! `cargo xtask guides [NAME …]`: runs the commands of docs/guides against an nginx, or the `weir
+//! serve` of the page, and puts their output into the pages.
 //!
-//! A page has blocks of commands (`sh`), each followed by a block of output (`text`) or by none.
-//! The nginx of the guides listens on free ports; the pages have the usual ones.
+//! A page has blocks of commands (`sh`), each followed by a block of output (`text`) or by none. A
+//! block `sh server` has a server, which runs until the page ends. Servers listen on free ports,
+//! and the pages have the usual ones.
 
 use std::fs;
 use std::path::PathBuf;
@@ -19,7 +20,7 @@ const GUIDES: &str = "docs/guides";
 const CONFIGURATION: &str = "docs/guides/nginx";
 
 /// Addresses of the pages.
-const SHOWN: [&str; 2] = ["127.0.0.1:8080", "127.0.0.1:8081"];
+const SHOWN: [&str; 3] = ["127.0.0.1:8080", "127.0.0.1:8081", "127.0.0.1:8082"];
 
 /// Columns of the output.
 const COLUMNS: &str = "80";
@@ -57,7 +58,7 @@ struct Rig {
     #[expect(dead_code, reason = "ends nginx when it is dropped")]
     nginx: Guarded,
     directory: PathBuf,
-    addresses: [String; 2],
+    addresses: [String; 3],
 }
 
 impl Rig {
@@ -67,7 +68,8 @@ impl Rig {
         fs::create_dir_all(directory.join("www"))?;
         fs::write(directory.join("www/index.html"), "It works\n")?;
         fs::write(directory.join("access-log.conf"), "access_log off;\n")?;
-        let addresses = [free_address()?.to_string(), free_address()?.to_string()];
+        let addresses = [free_address()?, free_address()?, free_address()?];
+        let addresses = addresses.map(|address| address.to_string());
         let source = root()?.join(CONFIGURATION);
         let text = fs::read_to_string(source.join("nginx.conf"))?;
         fs::write(directory.join("nginx.conf"), replaced(&text, &SHOWN, &addresses))?;
@@ -85,7 +87,7 @@ impl Rig {
     /// Returns a page with the output of its commands.
     fn renewed(&self, page: &str) -> Result<String> {
         let mut renewed = String::new();
-        let mut output = None;
+        let (mut output, mut servers) = (None, Vec::new());
         let mut lines = page.lines();
         while let Some(line) = lines.next() {
             let block = line.strip_prefix("```").filter(|language| !language.is_empty());
@@ -99,6 +101,11 @@ impl Rig {
                     output = Some(self.output(&command)?);
                     command
                 }
+                "sh server" => {
+                    let command = content.join("\n");
+                    servers.push(self.server(&command)?);
+                    command
+                }
                 "text" => output.take().context("a block of output follows no command")?,
                 _ => content.join("\n"),
             };
@@ -106,6 +113,23 @@ impl Rig {
             renewed += "\n```\n";
         }
         Ok(renewed)
+    }
+
+    /// Starts the server of a page, which runs until it is dropped.
+    fn server(&self, command: &str) -> Result<Guarded> {
+        eprintln!("guides: {command}");
+        let typed = replaced(command, &SHOWN, &self.addresses);
+        let program = target_dir()?.join("release/weir").to_string_lossy().into_owned();
+        let directory = self.directory.to_string_lossy().into_owned();
+        let words = typed.split_whitespace().skip(1).map(str::to_owned);
+        let words: Vec<String> = ["env", "-C", &directory, &program]
+            .map(str::to_owned)
+            .into_iter()
+            .chain(words)
+            .collect();
+        let mut server = Guarded::start(&words)?;
+        server.listening_url()?;
+        Ok(server)
     }
 
     /// Runs a command, and returns its standard output with the addresses of the page.

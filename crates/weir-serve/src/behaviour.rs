@@ -4,9 +4,13 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::content_coding::ContentCoding;
 use crate::delay::Delay;
+use crate::extra_header::ExtraHeader;
 use crate::fault::Fault;
 use crate::http_version::{Http2Options, HttpVersion};
+use crate::limits::{BODY_MAX_BYTES, status_is_valid};
+use crate::routes::{Route, Routes};
 use crate::units::{ParseError, parse_span};
 
 /// Behaviour of the server towards requests. [`Behaviour::default`] responds to every request at
@@ -33,6 +37,9 @@ pub struct Behaviour {
     pub drip: Option<Drip>,
     /// `--header`: header lines added to every response, in order.
     pub headers: Vec<ExtraHeader>,
+    /// `--routes`: responses by path. They take the place of `status`, `body_bytes`, `headers` and
+    /// `delay`; their requests override nothing.
+    pub routes: Routes,
     /// `--close`: every response has `Connection: close` and closes. In HTTP/2 the same as one
     /// request per connection.
     pub close: bool,
@@ -77,6 +84,7 @@ impl Default for Behaviour {
             framing: Framing::Length,
             drip: None,
             headers: Vec::new(),
+            routes: Routes::default(),
             close: false,
             http10: false,
             requests_per_connection: None,
@@ -94,7 +102,7 @@ impl Default for Behaviour {
 
 impl Behaviour {
     /// Largest body: 1 GiB.
-    pub const BODY_MAX_BYTES: u64 = 1 << 30;
+    pub const BODY_MAX_BYTES: u64 = BODY_MAX_BYTES;
     /// Largest chunk: 1 MiB.
     pub const CHUNK_MAX_BYTES: u32 = 1 << 20;
     /// Largest number of pieces of a body with `--drip`.
@@ -108,6 +116,25 @@ impl Behaviour {
     /// Returns the number of requests of HTTP/2 after which a connection ends.
     pub(crate) fn requests_max(&self) -> Option<u64> {
         if self.close { Some(1) } else { self.requests_per_connection }
+    }
+
+    /// Returns the headers of responses, by name and value. Those of a route replace those of
+    /// `--header`, and both the media type.
+    pub(crate) fn fields<'a>(&'a self, route: Option<&'a Route>) -> Vec<(&'a str, &'a str)> {
+        let of_route = route.map_or(&[][..], |route| &route.headers);
+        let is_of_route =
+            |name: &str| of_route.iter().any(|own| own.name.eq_ignore_ascii_case(name));
+        let of_all = self.headers.iter().filter(|header| !is_of_route(&header.name));
+        let pair = |header: &'a ExtraHeader| (&*header.name, &*header.value);
+        let mut fields: Vec<_> = of_all.chain(of_route).map(pair).collect();
+        if !fields.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+            fields.insert(0, ("Content-Type", "text/plain"));
+        }
+        let coding = route.map_or(ContentCoding::Identity, |route| route.coding);
+        if coding != ContentCoding::Identity {
+            fields.push(("Content-Encoding", coding.name()));
+        }
+        fields
     }
 
     /// True if each response is submitted by itself, so that its send time is accurate.
@@ -139,15 +166,6 @@ pub struct Drip {
     pub pieces: u32,
     /// Time from each piece to the next.
     pub spacing: Duration,
-}
-
-/// A user-defined header line: written `Name: value`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExtraHeader {
-    /// The name, a token (RFC 9110 §5.6.2).
-    pub name: String,
-    /// The value: visible characters, blanks and tabs.
-    pub value: String,
 }
 
 /// Concurrency of service.
@@ -219,11 +237,6 @@ impl Behaviour {
     }
 }
 
-/// True if `status` may end an exchange here (RFC 9110 §15).
-pub(crate) fn status_is_valid(status: u16) -> bool {
-    (200..=599).contains(&status)
-}
-
 impl FromStr for Mode {
     type Err = ParseError;
 
@@ -269,33 +282,6 @@ impl FromStr for Stall {
     }
 }
 
-impl FromStr for ExtraHeader {
-    type Err = ParseError;
-
-    fn from_str(text: &str) -> Result<ExtraHeader, ParseError> {
-        let usage = || {
-            ParseError(format!(
-                "`{text}` is not a header: write for instance \"Cache-Control: no-store\""
-            ))
-        };
-        let (name, value) = text.split_once(':').ok_or_else(usage)?;
-        let value = value.trim();
-        let is_token = |c: u8| c.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&c);
-        let is_text = |c: char| c == '\t' || !c.is_control();
-        if name.is_empty() || !name.bytes().all(is_token) || !value.chars().all(is_text) {
-            return Err(usage());
-        }
-        let owned = ["content-length", "transfer-encoding", "connection"];
-        if owned.iter().any(|own| name.eq_ignore_ascii_case(own)) {
-            return Err(ParseError(format!(
-                "`{name}` follows from the other options: use --size, --chunked, --until-close or \
-                 --close"
-            )));
-        }
-        Ok(ExtraHeader { name: name.to_string(), value: value.to_string() })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -316,15 +302,6 @@ mod tests {
         assert_eq!("fifo".parse(), Ok(Mode::Fifo));
         let error = "lifo".parse::<Mode>().expect_err("no such mode").to_string();
         assert!(error.contains("choose concurrent or fifo"), "{error}");
-    }
-
-    #[test]
-    fn headers() {
-        let header: ExtraHeader = "Cache-Control: no-store".parse().expect("valid");
-        assert_eq!((&*header.name, &*header.value), ("Cache-Control", "no-store"));
-        for text in ["", "name", ": v", "a b: v", "a: b\r\nc: d", "Content-Length: 5"] {
-            assert!(text.parse::<ExtraHeader>().is_err(), "{text}");
-        }
     }
 
     #[test]

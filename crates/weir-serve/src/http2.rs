@@ -3,6 +3,8 @@
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+use std::sync::Arc;
 
 use weir_http::ProtocolError;
 use weir_http::h2::ErrorCode;
@@ -10,9 +12,10 @@ use weir_http::h2::frame::FRAME_BYTES_DEFAULT;
 use weir_http::h2::server::{H2Server, ServerEvent};
 
 use crate::behaviour::Behaviour;
+use crate::limits::FILLER;
 use crate::log::LogPlace;
 use crate::request::{BadRequest, ServedRequest};
-use crate::response::FILLER;
+use crate::routes::Routes;
 
 /// State of an HTTP/2 connection.
 #[derive(Debug)]
@@ -60,7 +63,10 @@ pub(crate) struct Owed {
 #[derive(Debug)]
 struct BodyRest {
     stream: u32,
-    left: u64,
+    /// The whole body; `None` for filler.
+    bytes: Option<Arc<[u8]>>,
+    /// The bytes of the body that are left.
+    left: Range<u64>,
     /// True if no more pieces follow.
     is_whole: bool,
 }
@@ -92,13 +98,15 @@ impl Http2 {
         }
     }
 
-    /// Parses received bytes and appends the events in them.
+    /// Parses received bytes and appends the events in them. The route of a request is one of
+    /// `routes`.
     ///
     /// # Errors
     /// If they are not HTTP/2. GOAWAY is then queued, and the connection must be closed.
     pub(crate) fn receive(
         &mut self,
         bytes: &[u8],
+        routes: &Routes,
         events: &mut Vec<ServedEvent>,
     ) -> Result<(), ProtocolError> {
         let Http2 { server, streams, requests_begun, requests_max, refused, .. } = self;
@@ -116,7 +124,7 @@ impl Http2 {
                 if order == Some(Ordering::Equal) {
                     last_stream = Some(stream);
                 }
-                match ServedRequest::from_fields(fields, !is_end) {
+                match ServedRequest::from_fields(fields, !is_end, routes) {
                     Ok(request) if !is_end => {
                         if request.awaits_continue() {
                             continues.push(stream);
@@ -185,14 +193,24 @@ impl Http2 {
         self.forget(stream)
     }
 
-    /// Queues `bytes` bytes of filler; `is_last` is true if the body ends with them.
-    pub(crate) fn push_filler(&mut self, stream: u32, bytes: u64, is_last: bool) {
+    /// Queues a range of a body, which is `bytes`, or filler. It follows the ranges queued before.
+    /// `is_last` is true if the body ends with it.
+    pub(crate) fn push_body(
+        &mut self,
+        stream: u32,
+        bytes: Option<&Arc<[u8]>>,
+        range: Range<u64>,
+        is_last: bool,
+    ) {
         match self.bodies.iter_mut().find(|body| body.stream == stream) {
             Some(body) => {
-                body.left += bytes;
+                body.left.end = range.end;
                 body.is_whole |= is_last;
             }
-            None => self.bodies.push_back(BodyRest { stream, left: bytes, is_whole: is_last }),
+            None => {
+                let bytes = bytes.cloned();
+                self.bodies.push_back(BodyRest { stream, bytes, left: range, is_whole: is_last });
+            }
         }
     }
 
@@ -220,19 +238,20 @@ impl Http2 {
         while blocked < self.bodies.len() {
             let Some(mut body) = self.bodies.pop_front() else { break };
             let room = self.server.room(body.stream).min(FRAME.len());
-            let bytes = usize::try_from(body.left).unwrap_or(usize::MAX).min(room);
-            if bytes == 0 && body.left > 0 {
+            let left = usize::try_from(body.left.end - body.left.start).unwrap_or(usize::MAX);
+            let count = left.min(room);
+            if count == 0 && left > 0 {
                 blocked += 1;
                 self.bodies.push_back(body);
                 continue;
             }
             blocked = 0;
-            body.left -= bytes as u64;
-            let is_end = body.left == 0 && body.is_whole;
-            self.server.send_data(body.stream, &FRAME[..bytes], is_end);
+            let is_end = count == left && body.is_whole;
+            self.server.send_data(body.stream, body.next(count), is_end);
+            body.left.start += count as u64;
             match is_end {
                 true => self.ended.push(body.stream),
-                false if body.left > 0 => self.bodies.push_back(body),
+                false if count < left => self.bodies.push_back(body),
                 false => {}
             }
         }
@@ -250,7 +269,20 @@ impl Http2 {
     }
 }
 
-/// Body bytes of one DATA frame.
+impl BodyRest {
+    /// Returns the next `count` bytes, at most those of a frame.
+    fn next(&self, count: usize) -> &[u8] {
+        match &self.bytes {
+            None => &FRAME[..count],
+            Some(bytes) => {
+                let start = usize::try_from(self.left.start).expect("within the body");
+                &bytes[start..start + count]
+            }
+        }
+    }
+}
+
+/// Filler of one DATA frame.
 const FRAME: &[u8] = &[FILLER; FRAME_BYTES_DEFAULT as usize];
 
 /// Takes the request of a stream whose body was missing.

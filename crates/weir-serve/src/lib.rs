@@ -12,10 +12,14 @@
 mod options;
 
 mod behaviour;
+mod content_coding;
 mod delay;
 mod draws;
+mod extra_header;
 mod fault;
 mod http_version;
+mod limits;
+mod routes;
 mod tls;
 mod units;
 
@@ -36,17 +40,20 @@ mod server;
 
 mod handle;
 
-pub use behaviour::{Behaviour, Drip, ExtraHeader, Framing, Mode, OptionsError, Stall};
+pub use behaviour::{Behaviour, Drip, Framing, Mode, OptionsError, Stall};
+pub use content_coding::ContentCoding;
 pub use delay::Delay;
 pub use draws::Draws;
+pub use extra_header::ExtraHeader;
 pub use fault::{Fault, FaultKind, Share};
 pub use handle::{Handle, ServeError, spawn};
 pub use http_version::{Http2Options, HttpVersion};
 pub use log::{Arrival, write_arrivals};
 pub use options::ServeOptions;
 pub use pending::Fifo;
+pub use routes::{BrokenResponses, Route, RouteBody, RoutePath, Routes};
 pub use server::Server;
-pub use stats::{Shared, Stats};
+pub use stats::{RouteStats, Shared, Stats};
 pub use tls::TlsConfig;
 #[cfg(feature = "tls")]
 pub use tls::{Identity, TlsConfigError, TlsOptions, TlsVersion};

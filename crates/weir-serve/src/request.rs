@@ -6,9 +6,10 @@ use weir_http::server::{
     ReadProgress, RequestBody, RequestFault, RequestHead, RequestLine, RequestParser, RequestPart,
 };
 
-use crate::behaviour::{Behaviour, status_is_valid};
 use crate::delay::Delay;
 use crate::fault::FaultKind;
+use crate::limits::{BODY_MAX_BYTES, status_is_valid};
+use crate::routes::Routes;
 use crate::units::{parse_bytes, parse_digits};
 
 /// The relevant contents of one request.
@@ -31,7 +32,9 @@ pub(crate) struct ServedRequest {
     has_host: bool,
     /// The `x-slot` header.
     pub(crate) slot: Slot,
-    /// Settings of the behaviour that this request overrides.
+    /// Index of its route.
+    pub(crate) route: Option<u16>,
+    /// Settings of the behaviour that this request overrides; none if it has a route.
     pub(crate) overrides: Overrides,
 }
 
@@ -105,12 +108,14 @@ impl ServedRequest {
             has_body,
             has_host,
             slot,
+            route,
             overrides: Overrides { delay, status, body_bytes, fault },
         } = self;
         let changes_response = is_head | is_http10 | wants_close | wants_keep_alive | is_stats;
         let is_overridden =
             delay.is_some() | status.is_some() | body_bytes.is_some() | fault.is_some();
-        let is_special = expects_continue | has_body | !has_host | (slot.length > 0);
+        let is_special =
+            expects_continue | has_body | !has_host | (slot.length > 0) | route.is_some();
         !(changes_response | is_overridden | is_special)
     }
 
@@ -121,7 +126,7 @@ impl ServedRequest {
     }
 
     /// Reads from the start of `bytes`, as [`RequestParser::read`]. A request that begins there
-    /// replaces this one.
+    /// replaces this one, and its route is one of `routes`.
     ///
     /// # Errors
     /// The bytes are not a request that this server supports.
@@ -129,11 +134,12 @@ impl ServedRequest {
         &mut self,
         parser: &mut RequestParser,
         bytes: &mut &[u8],
+        routes: &Routes,
     ) -> Result<ReadProgress, BadRequest> {
         parser.read(bytes, |part| match part {
             RequestPart::Line(line) => {
                 *self = ServedRequest::default();
-                self.read_line(&line)
+                self.read_line(&line, routes)
             }
             RequestPart::Field { name, value } => self.read_header(name, value),
             RequestPart::Head(head) => self.end_head(&head),
@@ -147,6 +153,7 @@ impl ServedRequest {
     pub(crate) fn from_fields(
         fields: &RequestFields,
         has_body: bool,
+        routes: &Routes,
     ) -> Result<ServedRequest, BadRequest> {
         let mut request = ServedRequest {
             is_head: fields.method() == b"HEAD",
@@ -154,7 +161,7 @@ impl ServedRequest {
             has_host: true,
             ..ServedRequest::default()
         };
-        request.read_target(fields.path())?;
+        request.read_target(fields.method(), fields.path(), routes)?;
         for (name, value) in fields.fields() {
             request.read_header(name, value)?;
             request.expects_continue |=
@@ -163,20 +170,28 @@ impl ServedRequest {
         Ok(request)
     }
 
-    fn read_line(&mut self, line: &RequestLine<'_>) -> Result<(), BadRequest> {
+    fn read_line(&mut self, line: &RequestLine<'_>, routes: &Routes) -> Result<(), BadRequest> {
         self.is_head = line.is_head();
         self.is_http10 = line.minor == 0;
-        self.read_target(line.target)
+        self.read_target(line.method, line.target, routes)
     }
 
     #[inline]
-    fn read_target(&mut self, target: &[u8]) -> Result<(), BadRequest> {
+    fn read_target(
+        &mut self,
+        method: &[u8],
+        target: &[u8],
+        routes: &Routes,
+    ) -> Result<(), BadRequest> {
         // Most targets are short, for which a call of memchr costs more than the search.
         let (path, query) = match target.iter().position(|&byte| byte == b'?') {
             None => (target, None),
             Some(at) => (&target[..at], Some(&target[at + 1..])),
         };
         self.is_stats = path == b"/weir/stats";
+        if !routes.is_empty() {
+            self.route = routes.find(method, path);
+        }
         query.map_or(Ok(()), |query| self.read_query(query))
     }
 
@@ -192,7 +207,7 @@ impl ServedRequest {
                 b"fault" => Knob::Fault,
                 _ => continue,
             };
-            self.overrides.turn(knob, &percent_decoded(&pair[equals + 1..]))?;
+            self.turn(knob, &percent_decoded(&pair[equals + 1..]))?;
         }
         Ok(())
     }
@@ -204,14 +219,23 @@ impl ServedRequest {
         match name.len() {
             4 if is("host") => self.has_host = true,
             6 if is("x-slot") => self.slot = Slot::new(value),
-            6 if is("x-size") => self.overrides.turn(Knob::Size, value)?,
-            7 if is("x-delay") => self.overrides.turn(Knob::Delay, value)?,
-            7 if is("x-fault") => self.overrides.turn(Knob::Fault, value)?,
-            8 if is("x-status") => self.overrides.turn(Knob::Status, value)?,
-            10 if is("x-delay-ns") => self.overrides.turn(Knob::DelayNs, value)?,
+            6 if is("x-size") => self.turn(Knob::Size, value)?,
+            7 if is("x-delay") => self.turn(Knob::Delay, value)?,
+            7 if is("x-fault") => self.turn(Knob::Fault, value)?,
+            8 if is("x-status") => self.turn(Knob::Status, value)?,
+            10 if is("x-delay-ns") => self.turn(Knob::DelayNs, value)?,
             _ => {}
         }
         Ok(())
+    }
+
+    /// Applies an override, unless the request has a route: the parameters in its query are then
+    /// those of the service that the route stands for.
+    fn turn(&mut self, knob: Knob, value: &[u8]) -> Result<(), BadRequest> {
+        match self.route {
+            Some(_) => Ok(()),
+            None => self.overrides.turn(knob, value),
+        }
     }
 
     fn end_head(&mut self, head: &RequestHead) -> Result<(), BadRequest> {
@@ -255,7 +279,7 @@ impl Overrides {
             }
             Knob::Size => {
                 let bytes = parse_bytes(value).map_err(reported)?;
-                if bytes > Behaviour::BODY_MAX_BYTES {
+                if bytes > BODY_MAX_BYTES {
                     return Err(bad(400, "the size must be at most 1g\n"));
                 }
                 self.body_bytes = Some(bytes);
@@ -304,7 +328,7 @@ mod tests {
         let (mut parser, mut request, mut rest) =
             (RequestParser::default(), ServedRequest::default(), bytes);
         loop {
-            match request.read(&mut parser, &mut rest)? {
+            match request.read(&mut parser, &mut rest, &Routes::default())? {
                 ReadProgress::Incomplete => return Ok(None),
                 ReadProgress::Head => {}
                 ReadProgress::End => return Ok(Some((request, bytes.len() - rest.len()))),
@@ -337,7 +361,10 @@ mod tests {
             let mut progress = Vec::new();
             for mut piece in [&text.as_bytes()[..split], &text.as_bytes()[split..]] {
                 while progress.last() != Some(&ReadProgress::End) {
-                    match request.read(&mut parser, &mut piece).expect("well-formed") {
+                    match request
+                        .read(&mut parser, &mut piece, &Routes::default())
+                        .expect("well-formed")
+                    {
                         ReadProgress::Incomplete => break,
                         other => progress.push(other),
                     }

@@ -11,8 +11,9 @@ use weir_io::{ConnId, Nanos};
 
 use crate::accounts::Accounts;
 use crate::action::{Action, Due};
-use crate::behaviour::{Framing, Mode};
+use crate::behaviour::{Behaviour, Framing, Mode};
 use crate::connection::{Connection, Protocol};
+use crate::delay::Delay;
 use crate::draws::Draws;
 use crate::fault::{Fault, FaultKind};
 use crate::http_version::HttpVersion;
@@ -20,6 +21,7 @@ use crate::http2::{Owed, ServedEvent};
 use crate::pending::{Fifo, Pending};
 use crate::request::{BadRequest, ServedRequest};
 use crate::response::{Persistence, Response, ResponseKind, is_uniform};
+use crate::routes::Routed;
 use crate::stats::{Shared, add};
 use crate::stream_head::StreamHead;
 use crate::units::span_ns;
@@ -40,6 +42,15 @@ enum Waiting {
 
 /// Maximum of queued responses per connection; a client that pipelines more is disconnected.
 const QUEUED_MAX: u32 = 100_000;
+
+/// Settings of one response.
+#[derive(Clone, Copy, Debug)]
+struct Reply {
+    status: u16,
+    body_bytes: u64,
+    delay: Delay,
+    route: Option<Routed>,
+}
 
 /// State and decisions of one worker.
 #[derive(Debug)]
@@ -252,7 +263,7 @@ impl Responder {
             if connection.is_ending {
                 return;
             }
-            match request.read(&mut connection.parser, &mut rest) {
+            match request.read(&mut connection.parser, &mut rest, &self.shared.behaviour.routes) {
                 Ok(ReadProgress::Incomplete) => break,
                 // RFC 9110 §10.1.1: not needed once the body has begun to arrive.
                 Ok(ReadProgress::Head) if request.awaits_continue() && rest.is_empty() => {
@@ -327,8 +338,8 @@ impl Responder {
         let log_place = self.accounts.took(connection, request, at);
         let taken = connection.taken;
         let behaviour = &self.shared.behaviour;
-        let overrides = &request.overrides;
-        let delay_ns = overrides.delay.unwrap_or(behaviour.delay).sample_ns(draws);
+        let reply = self.reply(request);
+        let delay_ns = reply.delay.sample_ns(draws);
         let due_at = match behaviour.mode {
             Mode::Concurrent => at.after(delay_ns),
             Mode::Fifo => self.fifo.depart(at, delay_ns),
@@ -338,20 +349,51 @@ impl Responder {
             framing => framing,
         };
         let is_last = behaviour.requests_per_connection.is_some_and(|limit| taken >= limit);
-        let status = overrides.status.unwrap_or(behaviour.status);
         let must_close = is_last || framing == Framing::UntilClose;
         let response = Response {
             stream,
-            body_bytes: overrides.body_bytes.unwrap_or(behaviour.body_bytes),
+            body_bytes: reply.body_bytes,
+            route: reply.route,
             framing,
             is_head: request.is_head,
             is_http10: behaviour.http10,
             persistence: self.persistence(request, stream, must_close),
             slot: request.slot,
             log_place,
-            ..Response::bare(ResponseKind::Ordinary, status, at)
+            ..Response::bare(ResponseKind::Ordinary, reply.status, at)
         };
         self.line_up(conn, response, fault, due_at, at);
+    }
+
+    /// Returns the settings of the response to a request: its route's, or those that it overrides,
+    /// else the behaviour's.
+    #[inline]
+    fn reply(&self, request: &ServedRequest) -> Reply {
+        if let Some(index) = request.route {
+            return self.route_reply(index);
+        }
+        let Behaviour { status, body_bytes, delay, .. } = &self.shared.behaviour;
+        let overrides = &request.overrides;
+        Reply {
+            status: overrides.status.unwrap_or(*status),
+            body_bytes: overrides.body_bytes.unwrap_or(*body_bytes),
+            delay: overrides.delay.unwrap_or(*delay),
+            route: None,
+        }
+    }
+
+    /// Counts a request of a route. Returns the settings of its response.
+    #[cold]
+    fn route_reply(&self, index: u16) -> Reply {
+        let Behaviour { status, body_bytes, delay, routes, .. } = &self.shared.behaviour;
+        let is_broken = self.shared.take_route(index);
+        let prepared = routes.get(index);
+        Reply {
+            status: prepared.status(is_broken).unwrap_or(*status),
+            body_bytes: prepared.body_bytes(is_broken).unwrap_or(*body_bytes),
+            delay: prepared.route.delay.unwrap_or(*delay),
+            route: Some(Routed { index, is_broken }),
+        }
     }
 
     fn persistence(&self, request: &ServedRequest, stream: u32, must_close: bool) -> Persistence {

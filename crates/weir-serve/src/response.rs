@@ -2,14 +2,17 @@
 //! the rest. This module makes no decisions.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use weir_http::server::{LAST_CHUNK, push_chunk_size, response_has_body};
 use weir_io::{Backend, Nanos, Segment, TemplateId};
 
 use crate::behaviour::{Behaviour, Framing, Mode};
+use crate::limits::FILLER;
 use crate::log::LogPlace;
 use crate::request::Slot;
+use crate::routes::{PreparedRoute, Route, Routed};
 use crate::stats::Shared;
 use crate::units::push_decimal;
 
@@ -21,6 +24,8 @@ pub(crate) struct Response {
     pub(crate) kind: ResponseKind,
     pub(crate) status: u16,
     pub(crate) body_bytes: u64,
+    /// The route whose headers and body it has.
+    pub(crate) route: Option<Routed>,
     pub(crate) framing: Framing,
     /// True if the request was HEAD.
     pub(crate) is_head: bool,
@@ -66,6 +71,7 @@ impl Response {
             kind,
             status,
             body_bytes: 0,
+            route: None,
             framing: Framing::Length,
             is_head: false,
             is_http10: false,
@@ -93,6 +99,12 @@ impl Response {
             ResponseKind::Ordinary | ResponseKind::Continue => None,
         }
     }
+
+    /// Returns the body that its route has prepared; `None` for filler.
+    pub(crate) fn route_body<'a>(&self, shared: &'a Shared) -> Option<&'a Arc<[u8]>> {
+        let routed = self.route?;
+        shared.behaviour.routes.get(routed.index).body(routed.is_broken)
+    }
 }
 
 /// Part of a response to render.
@@ -108,15 +120,15 @@ impl Part {
     pub(crate) const WHOLE: Part = Part::Piece { piece: 0, pieces: 1 };
 
     /// Returns the part's share of a body of `total` bytes.
-    pub(crate) fn bytes(self, total: u64) -> u64 {
+    pub(crate) fn range(self, total: u64) -> Range<u64> {
         match self {
             Part::Piece { piece, pieces } => {
                 // Computed from the index, so that the pieces add up to the body despite
                 // remainders.
                 let edge = |k: u32| total * u64::from(k) / u64::from(pieces);
-                edge(piece + 1) - edge(piece)
+                edge(piece)..edge(piece + 1)
             }
-            Part::Half => total / 2,
+            Part::Half => 0..total / 2,
         }
     }
 
@@ -141,12 +153,21 @@ const FILLER_BYTES: u32 = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct Renderer {
     shared: Arc<Shared>,
-    /// Header lines common to all responses, ready to copy.
+    /// Header lines common to all responses without a route, ready to copy.
     fixed_headers: Vec<u8>,
+    routes: Vec<RouteParts>,
     filler: TemplateId,
     chunks: Option<Chunks>,
     text: Vec<u8>,
     segments: Vec<Segment>,
+}
+
+/// Parts of the responses of a route, ready to send.
+#[derive(Debug)]
+struct RouteParts {
+    headers: Vec<u8>,
+    /// Its body, and that of broken responses, unless they are filler.
+    bodies: [Option<TemplateId>; 2],
 }
 
 /// A template of consecutive whole chunks of the behaviour's size.
@@ -161,21 +182,22 @@ struct Chunks {
 
 impl Renderer {
     pub(crate) fn new<B: Backend>(backend: &mut B, shared: Arc<Shared>) -> Renderer {
-        let mut fixed_headers = Vec::new();
-        let headers = &shared.behaviour.headers;
-        if !headers.iter().any(|header| header.name.eq_ignore_ascii_case("content-type")) {
-            fixed_headers.extend_from_slice(b"Content-Type: text/plain\r\n");
-        }
-        for header in headers {
-            let line = format!("{}: {}\r\n", header.name, header.value);
-            fixed_headers.extend_from_slice(line.as_bytes());
-        }
+        let behaviour = &shared.behaviour;
+        let fixed_headers = header_lines(behaviour, None);
+        let parts = |prepared: &PreparedRoute| RouteParts {
+            headers: header_lines(behaviour, Some(&prepared.route)),
+            bodies: [false, true].map(|is_broken| {
+                prepared.body(is_broken).map(|body| backend.template(Arc::clone(body)))
+            }),
+        };
+        let routes = behaviour.routes.iter().map(parts).collect();
         let filler = backend.template(vec![FILLER; FILLER_BYTES as usize].into());
         let chunks = match shared.behaviour.framing {
             Framing::Chunked { chunk_bytes } => Some(Chunks::new(backend, chunk_bytes)),
             Framing::Length | Framing::UntilClose => None,
         };
-        Renderer { shared, fixed_headers, filler, chunks, text: Vec::new(), segments: Vec::new() }
+        let (text, segments) = (Vec::new(), Vec::new());
+        Renderer { shared, fixed_headers, routes, filler, chunks, text, segments }
     }
 
     /// Returns the segments of `part` of `response`, to be sent at once and in this order. `now`
@@ -196,7 +218,14 @@ impl Renderer {
         if part == Part::Half && total == 0 {
             self.text.truncate(self.text.len() / 2);
         } else {
-            self.body(backend, response, part.bytes(total), part.is_last());
+            let range = part.range(total);
+            let (bytes, last) = (range.end - range.start, part.is_last());
+            let is_filler = response
+                .route
+                .is_none_or(|routed| !self.route_body(backend, response, routed, range, last));
+            if is_filler {
+                self.body(backend, response, bytes, last);
+            }
         }
         self.end_text(backend);
         &self.segments
@@ -254,7 +283,10 @@ impl Renderer {
             Persistence::KeepAlive => text.extend_from_slice(b"Connection: keep-alive\r\n"),
             Persistence::Close => text.extend_from_slice(b"Connection: close\r\n"),
         }
-        text.extend_from_slice(&self.fixed_headers);
+        text.extend_from_slice(match response.route {
+            None => &self.fixed_headers,
+            Some(routed) => &self.routes[usize::from(routed.index)].headers,
+        });
         if self.shared.behaviour.stamps && response.kind == ResponseKind::Ordinary {
             push_stamps(text, response, now, self.shared.epoch_monotonic_ns);
         }
@@ -284,6 +316,48 @@ impl Renderer {
         if last {
             self.text.extend_from_slice(LAST_CHUNK);
         }
+    }
+
+    /// Adds a range of the body that a route has prepared, and the body's end if it is the `last`.
+    /// Returns false if the body is filler.
+    #[cold]
+    fn route_body<B: Backend>(
+        &mut self,
+        backend: &mut B,
+        response: &Response,
+        routed: Routed,
+        range: Range<u64>,
+        last: bool,
+    ) -> bool {
+        let Some(body) = response.route_body(&self.shared).cloned() else { return false };
+        if !response.has_body() {
+            return true;
+        }
+        let at = |edge: u64| usize::try_from(edge).expect("within the body");
+        let bytes = &body[at(range.start)..at(range.end)];
+        if let Framing::Chunked { chunk_bytes } = response.framing {
+            for chunk in bytes.chunks(chunk_bytes as usize) {
+                push_chunk_size(&mut self.text, chunk.len() as u64);
+                self.text.extend_from_slice(chunk);
+                self.text.extend_from_slice(b"\r\n");
+            }
+            if last {
+                self.text.extend_from_slice(LAST_CHUNK);
+            }
+            return true;
+        }
+        let parts = &self.routes[usize::from(routed.index)];
+        let template = parts.bodies[usize::from(routed.is_broken)];
+        // A template is sent from its begin.
+        match template.filter(|_| range.start == 0 && range.end > COPIED_MAX_BYTES) {
+            None => self.text.extend_from_slice(bytes),
+            Some(id) => {
+                self.end_text(backend);
+                let bytes = u32::try_from(range.end).expect("bodies have at most 1 GiB");
+                self.segments.push(Segment::Template { id, bytes });
+            }
+        }
+        true
     }
 
     fn whole_chunks<B: Backend>(&mut self, backend: &mut B, mut left: u64) {
@@ -327,9 +401,11 @@ impl Renderer {
     }
 }
 
-/// Byte that all bodies consist of. With a single value, every prefix of the filler serves for any
-/// part of a body.
-pub(crate) const FILLER: u8 = b'x';
+/// Returns the header lines of responses of a route, or of those without one.
+fn header_lines(behaviour: &Behaviour, route: Option<&Route>) -> Vec<u8> {
+    let fields = behaviour.fields(route).into_iter();
+    fields.flat_map(|(name, value)| format!("{name}: {value}\r\n").into_bytes()).collect()
+}
 
 /// Bytes of an injected fault, which belong to no response.
 pub(crate) const GARBAGE: &[u8] = b"\0garbage\r\n\xff\xfe\xfd\xfc\r\n";

@@ -10,6 +10,7 @@ use weir_io::Nanos;
 use crate::behaviour::Behaviour;
 use crate::fault::FaultKind;
 use crate::log::Arrival;
+use crate::routes::PreparedRoute;
 
 /// Declares the counters of a server, in the order of JSON, each with the workers' counter whose
 /// sum it is, if [`Shared::stats`] does not compute it.
@@ -24,6 +25,8 @@ macro_rules! stats {
             $($(#[$about])+ pub $name: u64,)+
             /// Connections accepted, by worker: their sum is `accepted`.
             pub accepted_by_worker: Vec<u64>,
+            /// Requests of each route, in the order of the routes.
+            pub routes: Vec<RouteStats>,
             /// Recorded arrivals ([`Behaviour::arrivals_max`]), in order, for each worker. Filled
             /// only at the end, by [`Handle::stop`](crate::Handle::stop).
             pub arrivals: Vec<Vec<Arrival>>,
@@ -102,8 +105,37 @@ impl Stats {
             // Writing to a string cannot fail.
             let _ = write!(json, "\"{name}\":{count},");
         }
-        let _ = write!(json, "\"accepted_by_worker\":{:?}}}", self.accepted_by_worker);
+        let _ = write!(json, "\"accepted_by_worker\":{:?}", self.accepted_by_worker);
+        if !self.routes.is_empty() {
+            let routes: Vec<String> = self.routes.iter().map(RouteStats::to_json).collect();
+            let _ = write!(json, ",\"routes\":[{}]", routes.join(","));
+        }
+        json.push('}');
         json
+    }
+}
+
+/// Counters of a route.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouteStats {
+    /// The route's path as it is written, `/item/*`.
+    pub path: String,
+    /// The route's method, if it has one.
+    pub method: Option<String>,
+    /// Requests that took the route; subset of [`Stats::requests`].
+    pub requests: u64,
+    /// Requests whose response is broken on purpose; subset of `requests`.
+    pub broken: u64,
+}
+
+impl RouteStats {
+    /// Returns the counters as a JSON object. Neither paths nor methods have characters that JSON
+    /// escapes.
+    fn to_json(&self) -> String {
+        let RouteStats { path, method, requests, broken } = self;
+        let method = method.as_ref().map(|method| format!("\"method\":\"{method}\","));
+        let method = method.unwrap_or_default();
+        format!("{{\"path\":\"{path}\",{method}\"requests\":{requests},\"broken\":{broken}}}")
     }
 }
 
@@ -115,6 +147,8 @@ pub struct Shared {
     pub(crate) epoch_monotonic_ns: u64,
     counters: Vec<Counters>,
     requests_begun: AtomicU64,
+    /// Requests of each route.
+    route_requests: Vec<AtomicU64>,
     /// Time of the first request in nanoseconds since the epoch; [`u64::MAX`] before it.
     first_request_at: AtomicU64,
     /// Recorded arrivals by worker, and the number of those that did not fit.
@@ -131,11 +165,13 @@ impl Shared {
     /// Makes the state for `workers` workers whose backends share one clock, whose epoch was at
     /// `epoch_monotonic_ns` (see `weir_io::Clock::epoch_monotonic_ns`).
     pub fn new(behaviour: Behaviour, epoch_monotonic_ns: u64, workers: usize) -> Arc<Shared> {
+        let route_requests = behaviour.routes.iter().map(|_| AtomicU64::new(0)).collect();
         Arc::new(Shared {
             behaviour,
             epoch_monotonic_ns,
             counters: (0..workers).map(|_| Counters::default()).collect(),
             requests_begun: AtomicU64::new(0),
+            route_requests,
             first_request_at: AtomicU64::new(u64::MAX),
             arrivals: Mutex::new(vec![Default::default(); workers]),
             tls_errors: Mutex::default(),
@@ -156,6 +192,14 @@ impl Shared {
             + stats.reset_streams
             + stats.abandoned;
         stats.owed = stats.requests.saturating_sub(ended);
+        let of_routes = self.behaviour.routes.iter().zip(&self.route_requests);
+        let count = |(prepared, requests): (&PreparedRoute, &AtomicU64)| {
+            let (route, requests) = (&prepared.route, requests.load(Ordering::Relaxed));
+            let broken = route.broken.as_ref().map_or(0, |broken| requests / broken.every);
+            let (path, method) = (route.path.text(), route.method.clone());
+            RouteStats { path, method, requests, broken }
+        };
+        stats.routes = of_routes.map(count).collect();
         stats
     }
 
@@ -166,6 +210,14 @@ impl Shared {
     /// Returns the number of the next request of the process, from zero.
     pub(crate) fn next_index(&self) -> u64 {
         self.requests_begun.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Counts a request of a route, over all workers. Returns true if its response
+    /// is a broken one.
+    pub(crate) fn take_route(&self, index: u16) -> bool {
+        let earlier = self.route_requests[usize::from(index)].fetch_add(1, Ordering::Relaxed);
+        let broken = self.behaviour.routes.get(index).route.broken.as_ref();
+        broken.is_some_and(|broken| (earlier + 1).is_multiple_of(broken.every))
     }
 
     /// Records that a request arrived at `at`; only the first call has an effect.

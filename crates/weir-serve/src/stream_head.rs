@@ -5,17 +5,23 @@ use std::sync::Arc;
 
 use weir_io::Nanos;
 
-use crate::behaviour::Framing;
+use crate::behaviour::{Behaviour, Framing};
 use crate::response::{Response, ResponseKind};
+use crate::routes::Route;
 use crate::stats::Shared;
 use crate::units::push_decimal;
+
+/// Names, in lower case, and values.
+type FieldList = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// Makes the fields of responses.
 #[derive(Debug)]
 pub(crate) struct StreamHead {
     shared: Arc<Shared>,
-    /// Fields common to all responses, with names in lower case.
-    fixed: Vec<(Vec<u8>, Vec<u8>)>,
+    /// FieldList common to all responses without a route.
+    fixed: FieldList,
+    /// The same of each route.
+    of_routes: Vec<FieldList>,
     length: Vec<u8>,
     received: Vec<u8>,
     sent: Vec<u8>,
@@ -23,15 +29,20 @@ pub(crate) struct StreamHead {
 
 impl StreamHead {
     pub(crate) fn new(shared: Arc<Shared>) -> StreamHead {
-        let headers = shared.behaviour.headers.iter();
-        let mut fixed: Vec<(Vec<u8>, Vec<u8>)> = headers
-            .map(|header| (header.name.to_ascii_lowercase().into(), header.value.clone().into()))
-            .collect();
-        if !fixed.iter().any(|(name, _)| name == b"content-type") {
-            fixed.insert(0, (b"content-type".to_vec(), b"text/plain".to_vec()));
-        }
+        let behaviour = &shared.behaviour;
+        let fixed = fields(behaviour, None);
+        let of_routes = behaviour.routes.iter();
+        let of_routes =
+            of_routes.map(|prepared| fields(behaviour, Some(&prepared.route))).collect();
         let number = Vec::new;
-        StreamHead { shared, fixed, length: number(), received: number(), sent: number() }
+        StreamHead {
+            shared,
+            fixed,
+            of_routes,
+            length: number(),
+            received: number(),
+            sent: number(),
+        }
     }
 
     /// Passes the fields of a response to `push`. `own_bytes` is the length of a body that is not
@@ -43,7 +54,11 @@ impl StreamHead {
         now: Nanos,
         push: impl FnOnce(&[(&[u8], &[u8])]),
     ) {
-        let StreamHead { shared, fixed, length, received, sent } = self;
+        let StreamHead { shared, fixed, of_routes, length, received, sent } = self;
+        let fixed = match response.route {
+            None => fixed,
+            Some(routed) => &of_routes[usize::from(routed.index)],
+        };
         let write = |out: &mut Vec<u8>, number: u64| {
             out.clear();
             push_decimal(out, number);
@@ -67,4 +82,10 @@ impl StreamHead {
         }
         push(&fields);
     }
+}
+
+/// Returns the fields of responses of a route, or of those without one.
+fn fields(behaviour: &Behaviour, route: Option<&Route>) -> FieldList {
+    let fields = behaviour.fields(route).into_iter();
+    fields.map(|(name, value)| (name.to_ascii_lowercase().into(), value.into())).collect()
 }

@@ -67,7 +67,7 @@ impl Responder {
     fn receive_frames(&mut self, conn: ConnId, bytes: &[u8], at: Nanos) {
         let Some(http2) = self.connections[conn.index()].http2() else { return };
         let mut events = std::mem::take(&mut self.stream_events);
-        let result = http2.receive(bytes, &mut events);
+        let result = http2.receive(bytes, &self.shared.behaviour.routes, &mut events);
         let (refused, malformed) = http2.take_counts();
         add(&self.accounts.counters().refused, refused);
         add(&self.accounts.counters().bad_requests, malformed);
@@ -157,7 +157,8 @@ impl Responder {
             }
         }
         if bytes > 0 {
-            http2.push_filler(stream, part.bytes(bytes), part.is_last());
+            let body = response.route_body(&self.shared);
+            http2.push_body(stream, body, part.range(bytes), part.is_last());
         }
         if has_ended {
             self.end_stream(conn, stream, now);

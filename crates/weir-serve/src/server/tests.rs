@@ -6,6 +6,7 @@ use crate::{Behaviour, Delay, Framing, Mode, Stats};
 
 pub(crate) mod fake;
 mod http2;
+mod routes;
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const PLAIN: &str = "HTTP/1.1 200 OK\r\nContent-Length: 14\r\nContent-Type: text/plain\r\n\r\n\

@@ -305,6 +305,15 @@ mod tests {
             ("-keepalive=false http://h/", "--close client"),
             ("-qps 100 http://h/", "use -R 100\n"),
             ("-uniform http://h/", "unknown flag -uniform"),
+            ("-targets=targets.txt http://h/", "use --from targets.txt\n"),
+            ("-format json http://h/", "use --from-format vegeta-json\n"),
+            ("-lazy http://h/", "--from FILE reads them before it\n"),
+            ("-f urls.txt http://h/", "or --from urls.txt\n"),
+            ("-i urls.txt http://h/", "use --from urls.txt, or -b @urls.txt\n"),
+            ("--urls-from-file urls.txt http://h/", "use --from urls.txt\n"),
+            ("--input-file=urls.txt http://h/", "use --from urls.txt\n"),
+            ("--internet http://h/", "use --from FILE --order random\n"),
+            ("-Z bodies.txt http://h/", "use --from FILE: JSON lines with url and body\n"),
         ] {
             check_hint(line, expected);
             assert_eq!(message(line).lines().count(), 1, "{line}");

@@ -69,6 +69,11 @@ impl RequestListArgs {
         if let Some((flag, _)) = flags.iter().find(|(_, is_given)| *is_given && !has_list) {
             return Err(wrong(format!("{flag} is for a list: give --from FILE or several URLs")));
         }
+        if load.seed.is_some() && load.rate.is_none() && self.order != OrderChoice::Random {
+            return Err(wrong(
+                "--seed is for random arrivals or a random order: give -R, or --order random",
+            ));
+        }
         if self.order == OrderChoice::Random && load.part.is_some() && load.seed.is_none() {
             return Err(wrong("--part needs --seed with --order random: the same on each machine"));
         }

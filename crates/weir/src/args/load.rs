@@ -46,7 +46,7 @@ pub(crate) struct LoadArgs {
           value_name = "uniform|poisson")]
     pub(crate) arrivals: ArrivalsChoice,
     /// Seed of random arrivals and of --order random [default: random, printed in the report]
-    #[arg(long, value_name = "N", requires = "rate")]
+    #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// Unmeasured load before the window, on the same connections; auto: until it is steady, for at
     /// most 1m or the time after the colon [default: 10% of -d within 2s..10s; 0 with -n alone]

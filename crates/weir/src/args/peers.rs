@@ -29,20 +29,20 @@ const PEERS: &str = "\
 -O: autocannon's request count; use -n {N}
 -P: ab's proxy authentication; weir has no proxy; --connect-to HOST[:PORT] sends elsewhere
 -S media: autocannon's Unix socket; use --unix {PATH}
--S: a wrk2 fork's statistics per URL; run weir once per URL
+-S: a wrk2 fork's statistics per URL; give several URLs, or --from FILE: results are by name
 -U: wrk2's uncorrected latency; the report has it as service time
 -V: ab's version; use -v
 -W: autocannon's warm-up; use --warmup {T}
--Z: oha's file of bodies; use a Lua script, -s FILE (docs/SCRIPTING.md)
+-Z: oha's file of bodies; use --from FILE: JSON lines with url and body
 -a number: autocannon's request count; use -n {N}
 -a pair: hey's and oha's basic authentication; use -u USER:PASS
 -a: bombardier's connection per request; use --close client
 -e: ab's CSV of percentiles; use --raw FILE (Parquet), or -L
--f: bombardier's body file; use -b @{FILE}
+-f: bombardier's body file, or siege's list of URLs; use -b @{FILE}, or --from {FILE}
 -g: ab's data per request; use --raw FILE (Parquet)
 -i number: k6's iteration count; use -n {N}
--i text: h2load's list of URLs; use a Lua script, -s FILE (docs/SCRIPTING.md)
--i: ab's HEAD; use -X HEAD
+-i text: h2load's list of URLs, or autocannon's body file; use --from {FILE}, or -b @{FILE}
+-i: ab's HEAD, or siege's random order; use -X HEAD, or --from FILE --order random
 -j: oha's JSON output; use --format json
 -l: bombardier's and autocannon's latency output; use -L
 -m number: h2load's streams per connection; use --streams {N}
@@ -58,8 +58,9 @@ const PEERS: &str = "\
 -z: hey's duration; use -d {T}
 -rate -qps: the rate of vegeta or fortio; use -R {N}
 -duration: vegeta's duration; use -d {T}
--targets: vegeta's file of targets; give the URL, or a script (-s FILE)
--lazy -chunked: vegeta's way of reading targets; use a Lua script, -s FILE (docs/SCRIPTING.md)
+-targets: vegeta's file of targets; use --from {FILE}
+-lazy: vegeta's reading of targets during the load; --from FILE reads them before it
+-chunked: vegeta's chunked bodies; use a Lua script, -s FILE (docs/SCRIPTING.md)
 -connections -max-connections -max-workers: vegeta's number of connections; use -c {N}
 -workers -cpus: the threads of vegeta or hey; use -t {N}
 -timeout: vegeta's response timeout; use -T {T}
@@ -78,7 +79,8 @@ const PEERS: &str = "\
 -resolvers -dns-ttl: vegeta's name resolution; weir resolves once, or use --connect-to HOST[:PORT]
 -proxy-header: vegeta's proxy header; weir has no proxy; --connect-to HOST[:PORT] sends elsewhere
 -max-body: vegeta's limit of read bodies; weir reads and drops bodies
--format -json: vegeta's and fortio's format; use --format json
+-format: vegeta's format of targets; use --from-format vegeta-{FORMAT}
+-json: fortio's JSON output; use --format json
 -name: vegeta's name of the attack; name the result file: -o NAME.json
 -nocatchup: fortio's skipping of late requests; weir never skips: it sends late and says so
 -uniform: fortio's spread of requests; weir does so by default
@@ -107,11 +109,16 @@ const PEERS: &str = "\
 --time --run-time --seconds: another tool's duration; use -d {T}
 --no-duration --forever: a run without an end; use -d 24h; Ctrl-C ends it with its report
 --timing-script-file: h2load's replay; use a Lua script, -s FILE (docs/SCRIPTING.md)
---urls-from-file --rand-regex-url --max-repeat --dump-urls --input --input-file --har: \
-    a list of requests; use a Lua script, -s FILE (docs/SCRIPTING.md)
+--urls-from-file --input-file --file: the list of URLs of oha, h2load or siege; use --from {FILE}
+--har: autocannon's requests of a HAR file; use --from {FILE}
+--input: autocannon's body file; use -b @{FILE}
+--internet: siege's random order of URLs; use --from FILE --order random
+--rand-regex-url --max-repeat --dump-urls: \
+    oha's random URLs; write them to a file for --from FILE, or use a Lua script, -s FILE
+--locustfile: locust's program; list its requests for --from FILE, or use a Lua script, -s FILE
 --data --data-raw --data-binary: the body of curl; use -b TEXT, or -b @FILE
 --body-file --body-path --post-file: a body file; use -b @{FILE}
---body-path-lines: oha's file of bodies; use a Lua script, -s FILE (docs/SCRIPTING.md)
+--body-path-lines: oha's file of bodies; use --from FILE: JSON lines with url and body
 --content-type --content: the body's media type; use -H 'Content-Type: {TYPE}'
 --accept: oha's Accept header; use -H 'Accept: {TYPE}'
 --host: a Host header; use -H 'Host: {NAME}'
@@ -289,6 +296,12 @@ mod tests {
         check("-z", Some("30s; rm"), "use -d T");
         check("-w", Some("http://h/"), "--format json");
         check("--dial-timeout", Some("2s"), "--connect-timeout 2s");
+        check("-targets", Some("targets.txt"), "use --from targets.txt");
+        check("-format", Some("json"), "use --from-format vegeta-json");
+        check("-format", None, "use --from-format vegeta-FORMAT");
+        check("--urls-from-file", Some("urls.txt"), "use --from urls.txt");
+        check("--har", Some("a.har"), "use --from a.har");
+        check("-f", Some("urls.txt"), "--from urls.txt");
     }
 
     #[test]
@@ -305,6 +318,9 @@ mod tests {
         check("-p", Some("post.txt"), "-b @post.txt");
         check("-p", Some("16"), "--pipeline 16");
         check("-i", Some("http://h/"), "-X HEAD");
+        check("-i", None, "--order random");
+        check("-i", Some("urls.txt"), "--from urls.txt");
+        check("-i", Some("100"), "-n 100");
         check("-m", Some("32"), "--streams 32");
         check("-B", Some("127.0.0.2"), "--source-ip 127.0.0.2");
     }
@@ -343,6 +359,23 @@ mod tests {
                 None => command.get_arguments().any(|arg| arg.get_short() == flag.chars().nth(1)),
             };
             assert!(!is_known, "{flag} is weir's");
+        }
+    }
+
+    #[test]
+    fn equivalents_are_flags_of_weirs() {
+        let command = Cli::command();
+        let longs: Vec<&str> = command.get_arguments().filter_map(Arg::get_long).collect();
+        let letters: Vec<char> = command.get_arguments().filter_map(Arg::get_short).collect();
+        for (flag, .., then) in [meanings(PEERS), meanings(OTHER_MEANINGS)].concat() {
+            let words = then.split([' ', '\'', ',', ':', ';', ')']);
+            for word in words.filter(|word| word.starts_with('-')) {
+                let is_known = match word.strip_prefix("--") {
+                    Some(long) => longs.contains(&long),
+                    None => word.chars().nth(1).is_some_and(|letter| letters.contains(&letter)),
+                };
+                assert!(is_known, "{flag}: weir has no {word}");
+            }
         }
     }
 

@@ -19,10 +19,15 @@ Faults: reset, close, blackhole, partial, garbage, and in HTTP/2 reset-stream, r
   each with a probability (reset:0.01) or every k-th request (reset:1/100).
 Per request: /?delay=5ms&size=10k&status=503&fault=reset, or headers x-delay, x-size,
   x-status, x-fault. /weir/stats returns the counters and is not counted.
+Routes: one JSON object a line; the first that fits answers. path: /cart, or /item/* for all
+  that begin so. Optional: method; status; body, json or size; content_type; headers;
+  encoding (gzip, deflate, br, zstd); delay; break_every N, with break_status, break_body.
+  {\"path\": \"/item/*\", \"json\": {\"ok\": true}, \"encoding\": \"gzip\", \"break_every\": 100}
 Examples:
   weir serve
   weir serve --listen 127.0.0.1:8080 --delay exp:1ms --mode fifo
   weir serve --size 10k --stall 5s+1.4s --fault reset:1/1000
+  weir serve --routes routes.jsonl
   weir serve --tls    # and then: weir --cacert weir-serve-ca.pem https://localhost:8080/
   weir serve --http 2 --h2-streams 10 --requests-per-connection 1000")]
 pub(crate) struct ServeArgs {
@@ -100,6 +105,9 @@ pub(crate) struct ResponseArgs {
     /// Add a header, "Name: value"; repeatable
     #[arg(short = 'H', long = "header", value_name = "HEADER")]
     pub(crate) headers: Vec<ExtraHeader>,
+    /// Responses by path: JSON lines (see below); other paths get the ordinary response
+    #[arg(long, value_name = "FILE")]
+    pub(crate) routes: Option<PathBuf>,
     /// Respond as an HTTP/1.0 server
     #[arg(long)]
     pub(crate) http10: bool,

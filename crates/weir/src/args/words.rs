@@ -24,15 +24,16 @@ pub(super) fn check_words(
     if let Some(text) = first.and_then(|first| of_verb(first, &mut target.script_args())) {
         return Err(wrong(text));
     }
-    let is_host = first.is_some_and(|first| first.contains(['/', ':']));
-    let mut others = target.script_args();
-    let Some(word) = others.find(|word| !is_host || !is_url(word)) else { return Ok(()) };
     let commands = root.get_subcommands().map(Command::get_name);
-    if let Some(first) = first
+    if target.script_args().next().is_some()
+        && let Some(first) = first
         && let Some(known) = similar(first, commands)
     {
         return Err(wrong(format!("'{first}' is no command: did you mean weir {known}?")));
     }
+    let is_host = first.is_some_and(|first| first.contains(['/', ':']));
+    let mut others = target.script_args();
+    let Some(word) = others.find(|word| !is_host || !is_url(word)) else { return Ok(()) };
     let advice = "give one URL, or several with http; put values with blanks into quotes, and a \
                   script after -s";
     // `-H Authorization: Bearer …` without quotes: the words are the credentials.

@@ -21,6 +21,7 @@ use crate::errors::NotWritten;
 use crate::terminal::{self, shown};
 
 mod authority_file;
+mod routes;
 mod tls;
 
 /// Serves until a signal comes or the time is up, then prints the counters.
@@ -126,6 +127,8 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
     };
     let window_bytes = args.closing.h2_window.map(u32::try_from).transpose();
     let window_bytes = window_bytes.ok().context("--h2-window is too large: at most 2Gi-1")?;
+    let routes = args.response.routes.as_deref().map(routes::read).transpose()?;
+    let routes = routes.unwrap_or_default();
     let log_max = usize::try_from(args.log.log_max).unwrap_or(usize::MAX);
     let options = ServeOptions {
         listen,
@@ -147,6 +150,7 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
             framing,
             drip: args.response.drip,
             headers: args.response.headers.clone(),
+            routes,
             close: args.closing.close,
             http10: args.response.http10,
             requests_per_connection: args.closing.requests_per_connection,

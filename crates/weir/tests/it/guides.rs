@@ -1,5 +1,5 @@
-//! The commands of docs/guides, run against a real nginx for a moment instead of the time that they
-//! name.
+//! The commands of docs/guides, run against a real nginx, or the `weir serve` of the page, for a
+//! moment instead of the time that they name.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -16,19 +16,21 @@ use crate::support::weir::WEIR;
 const GUIDES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guides");
 
 /// Addresses of the pages.
-const SHOWN: [&str; 2] = ["127.0.0.1:8080", "127.0.0.1:8081"];
+const SHOWN: [&str; 3] = ["127.0.0.1:8080", "127.0.0.1:8081", "127.0.0.1:8082"];
 
 /// The nginx of the guides, in a directory of its own.
 struct Rig {
     nginx: Process,
     directory: Directory,
-    addresses: [String; 2],
+    addresses: [String; 3],
+    /// The `weir serve` of the page.
+    server: Option<Process>,
 }
 
 impl Rig {
     fn start() -> Rig {
         let directory = Directory::new();
-        let listeners = [(); 2].map(|()| TcpListener::bind(("127.0.0.1", 0)).expect("free ports"));
+        let listeners = [(); 3].map(|()| TcpListener::bind(("127.0.0.1", 0)).expect("free ports"));
         let addresses =
             listeners.map(|listener| listener.local_addr().expect("it is bound").to_string());
         let source = Path::new(GUIDES).join("nginx");
@@ -45,20 +47,37 @@ impl Rig {
         command.arg("-p").arg(directory.path()).args(["-c", "nginx.conf", "-e", "stderr"]);
         let nginx = Process::start(&mut command);
         wait::until("nginx to listen", || TcpStream::connect(&addresses[0]).ok());
-        Rig { nginx, directory, addresses }
+        Rig { nginx, directory, addresses, server: None }
     }
 
-    /// Runs a command of a page.
-    fn run(&self, command: &str) {
+    /// Carries out a block of a page.
+    fn take(&mut self, block: Block) {
+        match block {
+            Block::Command(command) => {
+                let typed = addressed(&brief(&command), &self.addresses);
+                let output = Process::start(&mut self.shell(&typed)).wait();
+                assert_eq!(output.code(), 0, "{typed}\n{output:?}");
+            }
+            Block::Server(command) => {
+                let typed = format!("exec {}", addressed(&command, &self.addresses));
+                let mut server = Process::start(&mut self.shell(&typed));
+                let line = server.next_line();
+                assert!(line.starts_with("listening on http://127.0.0.1:"), "{line}");
+                self.server = Some(server);
+            }
+        }
+    }
+
+    /// Returns a shell that runs a command in the directory.
+    fn shell(&self, typed: &str) -> Command {
         let programs = Path::new(WEIR).parent().expect("a directory").to_owned();
         let path = std::env::var_os("PATH").unwrap_or_default();
         let places = [programs, PathBuf::from("/usr/sbin")];
         let path = std::env::join_paths(places.into_iter().chain(std::env::split_paths(&path)));
-        let typed = addressed(&brief(command), &self.addresses);
         let mut shell = Command::new("sh");
-        shell.arg("-c").arg(&typed).current_dir(self.directory.path());
-        let output = Process::start(shell.env("PATH", path.expect("no colons"))).wait();
-        assert_eq!(output.code(), 0, "{typed}\n{output:?}");
+        shell.arg("-c").arg(typed).current_dir(self.directory.path());
+        shell.env("PATH", path.expect("no colons"));
+        shell
     }
 }
 
@@ -70,7 +89,7 @@ impl Drop for Rig {
     }
 }
 
-fn addressed(text: &str, addresses: &[String; 2]) -> String {
+fn addressed(text: &str, addresses: &[String; 3]) -> String {
     let pairs = SHOWN.iter().zip(addresses);
     pairs.fold(text.to_owned(), |text, (shown, address)| text.replace(shown, address))
 }
@@ -102,21 +121,38 @@ fn brief(command: &str) -> String {
     command
 }
 
-/// The commands of a page.
-fn commands(page: &str) -> Vec<String> {
-    let blocks = page.split("```sh\n").skip(1);
-    let command = |block: &str| block.split("\n```").next().map(str::to_owned);
-    blocks.filter_map(command).collect()
+/// A block of a page.
+#[derive(Debug)]
+enum Block {
+    /// A command, which ends.
+    Command(String),
+    /// The command of a server, marked `sh server`; it runs until the page ends.
+    Server(String),
+}
+
+/// The commands of a page, in order.
+fn blocks(page: &str) -> Vec<Block> {
+    let block = |rest: &str| {
+        let (kind, rest) = rest.split_once('\n')?;
+        let command = rest.split("\n```").next()?.to_owned();
+        match kind {
+            "" => Some(Block::Command(command)),
+            " server" => Some(Block::Server(command)),
+            _ => None,
+        }
+    };
+    page.split("```sh").skip(1).filter_map(block).collect()
 }
 
 #[track_caller]
 fn check(name: &str, least: usize) {
     let page = fs::read_to_string(Path::new(GUIDES).join(name)).expect("it is there");
-    let commands = commands(&page);
-    assert!(commands.len() >= least, "{commands:#?}");
+    let blocks = blocks(&page);
+    assert!(blocks.len() >= least, "{blocks:#?}");
     let mut rig = Rig::start();
-    commands.iter().for_each(|command| rig.run(command));
-    assert!(!rig.nginx.has_ended(), "nginx served all of them");
+    blocks.into_iter().for_each(|block| rig.take(block));
+    let servers = std::iter::once(&mut rig.nginx).chain(&mut rig.server);
+    assert!(servers.into_iter().all(|server| !server.has_ended()), "they served all of them");
 }
 
 #[test]
@@ -142,6 +178,16 @@ fn server_workers_are_one_command() {
 #[test]
 fn two_servers_are_one_command() {
     check("two-servers.md", 1);
+}
+
+#[test]
+fn a_list_has_the_traffic_of_a_shop() {
+    check("real-traffic.md", 9);
+}
+
+#[test]
+fn a_list_does_what_a_script_did() {
+    check("list-not-script.md", 7);
 }
 
 /// `cargo xtask picture report` takes its commands from the guide.

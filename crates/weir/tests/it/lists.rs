@@ -166,6 +166,23 @@ fn several_urls_are_a_list() {
     });
 }
 
+#[test]
+fn a_seed_repeats_a_random_order_in_a_closed_loop() {
+    let directory = Directory::new();
+    let rows: String = (0..20).map(|row| format!("/{row}\n")).collect();
+    let list = write(&directory, "urls.txt", &rows);
+    let server = Raw::answering(OK);
+    let counts = |seed: &str| -> Vec<u64> {
+        let flags = format!("-n 200 -c 1 -t 1 --no-preflight --order random --seed {seed}");
+        let ran = weir::load("auto", &flags, &["--from", &list, &server.url()]);
+        ran.assert_all_ok();
+        ran.document.names.iter().map(|name| name.ok).collect()
+    };
+    assert_eq!(counts("7"), counts("7"));
+    assert_ne!(counts("7"), counts("8"));
+    assert_eq!(server.finish(), 800);
+}
+
 /// The first row names the server, and rows of other origins are left out if the user wants so.
 #[test]
 fn a_run_has_one_origin() {
@@ -208,6 +225,7 @@ fn a_bad_list_is_an_error_with_its_line() {
     }
     for (flags, part) in [
         ("--order random", "--order is for a list"),
+        ("--seed 7", "--seed is for random arrivals or a random order"),
         ("--from x /a /b", "one URL at most"),
         ("--from /missing/list", "cannot be read"),
     ] {

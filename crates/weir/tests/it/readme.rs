@@ -57,6 +57,8 @@ impl Servers {
         let authority = Authority::new();
         let unix = Endpoint::Unix(directory.path().join("app.sock"));
         fs::write(directory.file("body.json"), "{}").expect("a file");
+        fs::write(directory.file("urls.txt"), "/\n/a\n").expect("a file");
+        fs::write(directory.file("routes.jsonl"), "{\"path\": \"/a\"}\n").expect("a file");
         let plain = Serve::start(&[]);
         let plan = format!("url = \"{}\"\n[vary]\nc = [1, 2]\n", plain.url());
         fs::write(directory.file("sweep.toml"), plan).expect("a file");

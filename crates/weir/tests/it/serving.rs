@@ -2,12 +2,13 @@
 //! counters that it prints.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
 
 use crate::support::directory::Directory;
 use crate::support::process::{Output, Process};
+use crate::support::serve::Serve;
 use crate::support::wait;
 use crate::support::weir::{self, WEIR, weir};
 
@@ -110,4 +111,120 @@ fn flags_that_contradict_are_refused() {
     check("--h2-window 3g", "--h2-window must be at most 2147483647 bytes");
     check("--h2-window 8g", "--h2-window is too large");
     check("--h2-streams 70000", "--h2-streams must be at most 65535");
+    check("--routes missing.jsonl", "--routes missing.jsonl: it cannot be read");
+    check("--routes /dev/null", "it has no routes: write one on each line");
+}
+
+/// Routes of [`routes_answer_by_path_and_are_counted`].
+const ROUTES: &str = r#"# A shop.
+{"path": "/item/*", "method": "GET", "json": {"ok": true}, "encoding": "gzip", "break_every": 10}
+{"path": "/cart", "method": "POST", "status": 201, "headers": {"Location": "/cart/1"}}
+
+{"path": "/gone", "body": "no such page", "status": 404, "break_every": 4, "break_status": 500}
+"#;
+
+/// Returns the response to a request, read to the end of the connection.
+fn exchange(url: &str, request: &str) -> String {
+    let address = url.trim_start_matches("http://").trim_end_matches('/');
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    stream.set_read_timeout(Some(wait::GUARD)).expect("a valid timeout");
+    let text = format!("{request} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n");
+    stream.write_all(text.as_bytes()).expect("it reads");
+    let mut response = Vec::new();
+    stream.read_to_end(&mut response).expect("it responds");
+    String::from_utf8_lossy(&response).into_owned()
+}
+
+/// A list that meets every route, over both protocols.
+#[test]
+fn routes_answer_by_path_and_are_counted() {
+    let directory = Directory::new();
+    let routes = directory.file("routes.jsonl");
+    fs::write(&routes, ROUTES).expect("a file");
+    let rows = "{\"url\": \"/item/1\", \"weight\": 2}\n{\"url\": \"/other\"}\n\
+                {\"url\": \"/cart\", \"method\": \"POST\", \"body\": \"item=1\"}\n\
+                {\"url\": \"/gone?page=1\"}\n";
+    let list = directory.file("list.jsonl");
+    fs::write(&list, rows).expect("a file");
+    for http in ["1.1", "2"] {
+        let server = Serve::start(&["--routes", &routes]);
+        let flags = format!("-n 100 -R 5000 -c 2 -t 1 --http {http} --no-preflight");
+        let ran = weir::load("auto", &flags, &["--from", &list, &server.url()]);
+        let names = ran.document.names.iter();
+        let statuses: Vec<String> =
+            names.map(|name| format!("{}: {:?}", name.name, name.status)).collect();
+        assert_eq!(
+            statuses,
+            [
+                "GET /item/1: {200: 40}",
+                "GET /other: {200: 20}",
+                "POST /cart: {201: 20}",
+                "GET /gone: {404: 15, 500: 5}",
+            ]
+        );
+        let stats = server.stop_with_stats();
+        let counts = serde_json::json!([
+            {"path": "/item/*", "method": "GET", "requests": 40, "broken": 4},
+            {"path": "/cart", "method": "POST", "requests": 20, "broken": 0},
+            {"path": "/gone", "requests": 20, "broken": 5},
+        ]);
+        assert_eq!((&stats["routes"], &stats["requests"]), (&counts, &100.into()), "{stats}");
+    }
+}
+
+/// The bytes of responses, as they leave.
+#[test]
+fn responses_of_routes_have_their_status_headers_and_body() {
+    let directory = Directory::new();
+    let routes = directory.file("routes.jsonl");
+    fs::write(&routes, ROUTES).expect("a file");
+    let server = Serve::start(&["--routes", &routes, "-H", "X-All: 1"]);
+    let check = |request: &str, parts: &[&str]| {
+        let response = exchange(&server.url(), request);
+        assert!(parts.iter().all(|part| response.contains(part)), "{request}: {response:?}");
+    };
+    let json = "\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\n\r\n\u{1f}";
+    check("GET /item/7?q=1", &["HTTP/1.1 200 OK\r\n", "\r\nX-All: 1\r\n", json]);
+    check("POST /cart", &["HTTP/1.1 201 Created\r\n", "\r\nLocation: /cart/1\r\n", "\r\n\r\nxxxx"]);
+    check("GET /cart", &["HTTP/1.1 200 OK\r\n", "\r\n\r\nxxxxxxxxxxxxxx"]);
+    for _ in 0..3 {
+        check("GET /gone", &["HTTP/1.1 404 Not Found\r\n", "\r\n\r\nno such page"]);
+    }
+    check("GET /gone", &["HTTP/1.1 500 Internal Server Error\r\n", "\r\n\r\nwrong\n"]);
+    check("GET /weir/stats", &["{\"path\":\"/gone\",\"requests\":4,\"broken\":1}]}"]);
+    assert_eq!(server.stop(), 7);
+}
+
+#[test]
+fn a_wrong_line_of_routes_is_named() {
+    let directory = Directory::new();
+    let routes = directory.file("routes.jsonl");
+    fs::write(&routes, format!("{ROUTES}{{\"path\": \"/\", \"delay\": \"soon\"}}\n"))
+        .expect("a file");
+    let output = weir("serve --listen 127.0.0.1:0 --routes", &[&routes]);
+    assert_eq!((output.code(), output.stdout.as_str()), (2, ""), "{output:?}");
+    for part in ["error: --routes ", "routes.jsonl: line 6: `delay`: `soon` is not a delay: write"]
+    {
+        assert!(output.stderr.contains(part), "{part}: {output:?}");
+    }
+}
+
+/// A compressed body is made in pieces: the limit is a fifth of the body.
+#[test]
+fn a_large_compressed_body_is_never_held() {
+    let directory = Directory::new();
+    let routes = directory.file("routes.jsonl");
+    let line = "{\"path\": \"/\", \"size\": \"256Mi\", \"encoding\": \"gzip\"}\n";
+    fs::write(&routes, line).expect("a file");
+    let server = Serve::start(&["--routes", &routes]);
+    let response = exchange(&server.url(), "HEAD /");
+    let length = response.lines().find_map(|line| line.strip_prefix("Content-Length: "));
+    let length: u64 = length.and_then(|length| length.parse().ok()).expect("a length");
+    assert!((100_000..1_000_000).contains(&length), "{response}");
+    let status = fs::read_to_string(format!("/proc/{}/status", server.process().id()));
+    let status = status.expect("it runs");
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let peak = peak.and_then(|peak| peak.trim().split(' ').next()?.parse::<u64>().ok());
+    assert!(peak.is_some_and(|peak_kib| peak_kib < 50 * 1024), "{peak:?}");
+    server.stop();
 }

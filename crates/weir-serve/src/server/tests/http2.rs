@@ -11,8 +11,8 @@ use super::*;
 use crate::{Http2Options, HttpVersion};
 
 /// Bytes of a client.
-struct Wire {
-    bytes: Vec<u8>,
+pub(super) struct Wire {
+    pub(super) bytes: Vec<u8>,
     encoder: Encoder,
 }
 
@@ -22,7 +22,7 @@ impl Wire {
     }
 
     /// Begins with the preface and settings with this window.
-    fn opening(window_bytes: u32) -> Wire {
+    pub(super) fn opening(window_bytes: u32) -> Wire {
         let mut wire = Wire::new();
         wire.bytes.extend_from_slice(PREFACE);
         let settings = Settings { initial_window_bytes: window_bytes, ..Settings::default() };
@@ -45,25 +45,33 @@ impl Wire {
         self.head(stream, &fields, is_end);
     }
 
-    fn get(&mut self, stream: u32, path: &str) {
+    pub(super) fn get(&mut self, stream: u32, path: &str) {
         self.request(stream, "GET", path, true);
     }
 
-    fn take(&mut self) -> FakeEvent {
+    pub(super) fn take(&mut self) -> FakeEvent {
         FakeEvent::Received(std::mem::take(&mut self.bytes))
     }
 }
 
 /// A frame that the server sent, in short.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Sent {
+pub(super) struct Sent {
     at: u64,
     text: String,
-    fields: Vec<(String, String)>,
+    pub(super) fields: Vec<(String, String)>,
+    /// Payload of a DATA frame.
+    pub(super) data: Vec<u8>,
+}
+
+impl Sent {
+    pub(super) fn is_of(&self, stream: &str) -> bool {
+        self.text.split(' ').next() == Some(stream)
+    }
 }
 
 /// Returns the frames sent on a connection, without acknowledgements of settings.
-fn frames(server: &Server<Fake>, conn: u32) -> Vec<Sent> {
+pub(super) fn frames(server: &Server<Fake>, conn: u32) -> Vec<Sent> {
     let mut decoder = Decoder::new(1 << 16);
     let mut frames = Vec::new();
     let sends = server.backend.bytes.iter().filter(|(_, id, _)| id.0 == conn);
@@ -76,7 +84,7 @@ fn frames(server: &Server<Fake>, conn: u32) -> Vec<Sent> {
             let number =
                 |at: usize| u32::from_be_bytes(payload[at..at + 4].try_into().expect("four bytes"));
             let end = if header[4] & flags::END_STREAM != 0 { " end" } else { "" };
-            let mut fields = Vec::new();
+            let (mut fields, mut data) = (Vec::new(), Vec::new());
             let text = match FrameKind(header[3]) {
                 FrameKind::HEADERS => {
                     let field = |name: &[u8], value: &[u8]| {
@@ -86,7 +94,10 @@ fn frames(server: &Server<Fake>, conn: u32) -> Vec<Sent> {
                     decoder.decode(payload, field).expect("a valid block");
                     format!("{stream} {}{end}", fields.remove(0).1)
                 }
-                FrameKind::DATA => format!("{stream} data {length}{end}"),
+                FrameKind::DATA => {
+                    data.extend_from_slice(payload);
+                    format!("{stream} data {length}{end}")
+                }
                 FrameKind::RST_STREAM => format!("{stream} reset {}", number(0)),
                 FrameKind::GOAWAY => format!("goaway {} {}", number(0), number(4)),
                 FrameKind::WINDOW_UPDATE => format!("{stream} window {}", number(0)),
@@ -96,7 +107,7 @@ fn frames(server: &Server<Fake>, conn: u32) -> Vec<Sent> {
                 other => format!("{other:?}"),
             };
             if !text.is_empty() {
-                frames.push(Sent { at: at.0, text, fields });
+                frames.push(Sent { at: at.0, text, fields, data });
             }
             rest = after;
         }

@@ -4,7 +4,9 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 
-use weir_serve::{Http2Options, HttpVersion, Identity, TlsConfig, TlsOptions};
+use weir_serve::{
+    Http2Options, HttpVersion, Identity, Route, RouteBody, Routes, TlsConfig, TlsOptions,
+};
 
 use crate::protocols::client::check;
 
@@ -99,5 +101,70 @@ fn alpn_chooses_the_protocol_of_tls() {
         },
         |stats| assert_eq!((stats.requests, stats.tls_failures), (0, 1)),
     );
+    std::fs::remove_file(file).expect("it is there");
+}
+
+/// A route with this body.
+fn route(path: &str, body: RouteBody, coding: &str) -> Route {
+    Route {
+        path: path.parse().expect("a path"),
+        method: None,
+        status: None,
+        body: Some(body),
+        coding: coding.parse().expect("a coding"),
+        delay: None,
+        headers: Vec::new(),
+        broken: None,
+    }
+}
+
+/// Returns the body of a response, decoded by curl.
+fn body(words: &[&str]) -> Vec<u8> {
+    let mut command = Command::new("curl");
+    command.args(["--silent", "--show-error", "--max-time", "60", "--compressed"]).args(words);
+    let output = command.output().expect("curl is installed: cargo xtask setup");
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+/// The decoders of curl are not the server's.
+#[test]
+fn bodies_of_routes_are_decoded_by_curl() {
+    let (identity, pem) = Identity::generate(&[]).expect("keys can be made");
+    let tls = TlsConfig::new(TlsOptions::new(identity)).expect("the options are right");
+    let file = std::env::temp_dir().join(format!("weir-serve-routes-{}.pem", std::process::id()));
+    std::fs::write(&file, pem).expect("the directory can be written");
+    let file = file.to_str().expect("temporary paths are text");
+    let text: String = (0..20_000).map(|number| format!("{number} ")).collect();
+    let filler = "x".repeat(5_000_000);
+    let mut routes = Routes::default();
+    let codings = ["identity", "gzip", "deflate", "br", "zstd"];
+    for coding in codings {
+        let bodies = [RouteBody::Text(text.clone()), RouteBody::Size(filler.len() as u64)];
+        for (name, body) in ["text", "filler"].into_iter().zip(bodies) {
+            routes.push(route(&format!("/{name}/{coding}"), body, coding)).expect("it is valid");
+        }
+    }
+    for (tls, scheme, http2) in
+        [(None, "http", "--http2-prior-knowledge"), (Some(&tls), "https", "--http2")]
+    {
+        check(
+            tls,
+            |p| p.routes = routes.clone(),
+            |_, address| {
+                for (flag, coding) in ["--http1.1", http2]
+                    .into_iter()
+                    .flat_map(|flag| codings.map(|coding| (flag, coding)))
+                {
+                    for (name, expected) in [("text", &text), ("filler", &filler)] {
+                        let url = url(scheme, address, &format!("/{name}/{coding}"));
+                        let found = body(&[flag, "--cacert", file, &url]);
+                        assert!(found == expected.as_bytes(), "{flag} {url}: {}", found.len());
+                    }
+                }
+            },
+            |stats| assert_eq!((stats.requests, stats.answered), (20, 20)),
+        );
+    }
     std::fs::remove_file(file).expect("it is there");
 }

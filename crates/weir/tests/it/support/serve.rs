@@ -55,10 +55,17 @@ impl Serve {
 
     /// Ends it in order, and returns the number of requests that it has read.
     pub(crate) fn stop(self) -> u64 {
+        let stats = self.stop_with_stats();
+        stats["requests"].as_u64().unwrap_or_else(|| panic!("{stats}"))
+    }
+
+    /// Ends it in order, and returns its counters.
+    pub(crate) fn stop_with_stats(self) -> serde_json::Value {
         self.process.signal(&["TERM"]);
         let output = self.process.wait();
         assert!(output.status.success(), "{output:?}");
-        count_of_requests(&output.stdout)
+        let stats = serde_json::from_str(&output.stdout);
+        stats.unwrap_or_else(|_| panic!("its counters are JSON: {output:?}"))
     }
 }
 
