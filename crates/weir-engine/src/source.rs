@@ -27,7 +27,9 @@ const LEAD_MIN_NS: u64 = 20_000;
 /// The source of requests, which the worker's lane sends as `R`.
 #[derive(Debug)]
 pub(crate) struct RequestSource<'a, R> {
-    requests: SourceKind<R>,
+    /// The request that is sent each time; `None` if requests differ.
+    same: Option<R>,
+    varied: Varied<R>,
     pub(crate) script: Option<Script<'a>>,
     /// Rows of a list that is read during the load.
     feed: Option<RowFeed>,
@@ -37,10 +39,11 @@ pub(crate) struct RequestSource<'a, R> {
     pub(crate) made_at: Nanos,
 }
 
+/// Requests that differ.
 #[derive(Debug)]
-enum SourceKind<R> {
-    /// The same request each time.
-    Same(R),
+enum Varied<R> {
+    /// There are none.
+    Nothing,
     /// The requests of a list, each in its turn.
     Listed(Listed<R>),
     /// Batches, made shortly before they are due.
@@ -68,20 +71,20 @@ impl<'a, R> RequestSource<'a, R> {
     ) -> RequestSource<'a, R> {
         let scheme = L::STREAMS.then(|| job.scheme());
         let feed = feed.map(|feed| feed.in_scheme(scheme));
-        let requests = match (&mut script, &job.list) {
-            (Some(script), _) => SourceKind::of_script::<L>(job, script, backend),
-            (None, None) => SourceKind::Same(L::prepare(&job.request, job, backend)),
+        let (same, varied) = match (&mut script, &job.list) {
+            (Some(script), _) => of_script::<L>(job, script, backend),
+            (None, None) => (Some(L::prepare(&job.request, job, backend)), Varied::Nothing),
             (None, Some(list)) => match &list.rows {
                 ListRows::Prepared(requests) => {
-                    SourceKind::Listed(Listed::new::<L>(list, requests, job, backend))
+                    (None, Varied::Listed(Listed::new::<L>(list, requests, job, backend)))
                 }
                 ListRows::Read(_) => {
                     assert!(feed.is_some(), "a list that is read has a reader");
-                    SourceKind::Made(RequestQueue::default())
+                    (None, Varied::Made(RequestQueue::default()))
                 }
             },
         };
-        RequestSource { requests, script, feed, is_behind: false, made_at: Nanos::ZERO }
+        RequestSource { same, varied, script, feed, is_behind: false, made_at: Nanos::ZERO }
     }
 
     /// Returns the time that slots waited for the rows of a list, in nanoseconds.
@@ -92,24 +95,19 @@ impl<'a, R> RequestSource<'a, R> {
     /// Returns the request that is sent each time; `None` if they differ.
     #[inline]
     pub(crate) fn same(&self) -> Option<&R> {
-        let SourceKind::Same(request) = &self.requests else { return None };
-        Some(request)
+        self.same.as_ref()
     }
 
     /// Returns the requests of a list; `None` if there is no list.
     #[inline]
     pub(crate) fn listed(&self) -> Option<&Listed<R>> {
-        let SourceKind::Listed(listed) = &self.requests else { return None };
+        let Varied::Listed(listed) = &self.varied else { return None };
         Some(listed)
     }
 
     /// Returns a request by whose length bytes become requests; `None` if a script makes them.
     pub(crate) fn any(&self) -> Option<&R> {
-        match &self.requests {
-            SourceKind::Same(request) => Some(request),
-            SourceKind::Listed(listed) => listed.first(),
-            SourceKind::Made(_) => None,
-        }
+        self.same.as_ref().or_else(|| self.listed()?.first())
     }
 
     /// Returns the next batch of the script; `None` if none is made.
@@ -120,9 +118,9 @@ impl<'a, R> RequestSource<'a, R> {
     /// True if a request is made or can be made.
     #[inline]
     pub(crate) fn has_more(&self) -> bool {
-        match &self.requests {
-            SourceKind::Same(_) | SourceKind::Listed(_) => true,
-            SourceKind::Made(queue) => queue.len() > 0 || !self.is_over(),
+        match &self.varied {
+            Varied::Nothing | Varied::Listed(_) => true,
+            Varied::Made(queue) => queue.len() > 0 || !self.is_over(),
         }
     }
 
@@ -137,7 +135,7 @@ impl<'a, R> RequestSource<'a, R> {
     /// Returns the connection of the next batch. Batches made for a socket that is gone are
     /// dropped.
     pub(crate) fn next_connection(&mut self, connections: &Connections) -> Option<ConnId> {
-        let SourceKind::Made(queue) = &mut self.requests else { return None };
+        let Varied::Made(queue) = &mut self.varied else { return None };
         loop {
             match queue.peek()?.reserved {
                 None => return connections.ready.peek(),
@@ -152,7 +150,7 @@ impl<'a, R> RequestSource<'a, R> {
 
     /// Removes and returns the next batch of the script.
     pub(crate) fn take_batch(&mut self) -> Option<Batch> {
-        let SourceKind::Made(queue) = &mut self.requests else { return None };
+        let Varied::Made(queue) = &mut self.varied else { return None };
         queue.take()
     }
 
@@ -162,7 +160,7 @@ impl<'a, R> RequestSource<'a, R> {
             Some(script) => script.sent(conn, batch),
             None => batch,
         };
-        if let SourceKind::Made(queue) = &mut self.requests {
+        if let Varied::Made(queue) = &mut self.varied {
             queue.recycle(used);
         }
     }
@@ -255,7 +253,7 @@ impl<'a, R> RequestSource<'a, R> {
 
     #[inline]
     fn queue(&self) -> Option<&RequestQueue> {
-        let SourceKind::Made(queue) = &self.requests else { return None };
+        let Varied::Made(queue) = &self.varied else { return None };
         Some(queue)
     }
 
@@ -281,7 +279,7 @@ impl<'a, R> RequestSource<'a, R> {
     /// Makes a batch and returns its number of requests; `None` if the script makes no more, or if
     /// no row of a list is read yet.
     fn make(&mut self, demand: &mut Demand<'_>, backend: &mut impl Backend) -> Option<u64> {
-        let SourceKind::Made(queue) = &mut self.requests else { return None };
+        let Varied::Made(queue) = &mut self.varied else { return None };
         if let Some(feed) = &mut self.feed {
             let mut batch = queue.empty();
             let is_filled = feed.fill(&mut batch);
@@ -307,33 +305,29 @@ impl<'a, R> RequestSource<'a, R> {
     }
 }
 
-impl<R> SourceKind<R> {
-    /// Returns a script's requests: batches, or the only request of a string that it repeats.
-    fn of_script<L: Lane<Request = R>>(
-        job: &Job,
-        script: &mut Script<'_>,
-        backend: &mut impl Backend,
-    ) -> SourceKind<R> {
-        let calls = script.calls;
-        let (is_learning, takes_connections) = (calls.response.is_some(), calls.takes_connections);
-        assert!(!(L::STREAMS && takes_connections), "a script that takes connections needs HTTP/1");
-        // Streams leave room for other strings, in any order.
-        let reserves = takes_connections || (job.plan.load == Load::ClosedLoop && !L::STREAMS);
-        let mut queue = RequestQueue::default();
-        (queue.takes_connections, queue.reserves) = (takes_connections, reserves);
-        if calls.request {
-            queue.is_learning = is_learning;
-            return SourceKind::Made(queue);
-        }
-        let batch = script.static_request(backend);
-        if !takes_connections
-            && let Some(request) = L::request_in(&batch, job.plan.depth(), backend)
-        {
-            return SourceKind::Same(request);
-        }
-        queue.repeated = Some(batch);
-        SourceKind::Made(queue)
+/// Returns a script's requests: the only one of a string that it repeats, or batches.
+fn of_script<L: Lane>(
+    job: &Job,
+    script: &mut Script<'_>,
+    backend: &mut impl Backend,
+) -> (Option<L::Request>, Varied<L::Request>) {
+    let calls = script.calls;
+    let (is_learning, takes_connections) = (calls.response.is_some(), calls.takes_connections);
+    assert!(!(L::STREAMS && takes_connections), "a script that takes connections needs HTTP/1");
+    // Streams leave room for other strings, in any order.
+    let reserves = takes_connections || (job.plan.load == Load::ClosedLoop && !L::STREAMS);
+    let mut queue = RequestQueue::default();
+    (queue.takes_connections, queue.reserves) = (takes_connections, reserves);
+    if calls.request {
+        queue.is_learning = is_learning;
+        return (None, Varied::Made(queue));
     }
+    let batch = script.static_request(backend);
+    if !takes_connections && let Some(request) = L::request_in(&batch, job.plan.depth(), backend) {
+        return (Some(request), Varied::Nothing);
+    }
+    queue.repeated = Some(batch);
+    (None, Varied::Made(queue))
 }
 
 impl Demand<'_> {

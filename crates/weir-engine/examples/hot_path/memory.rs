@@ -26,8 +26,8 @@ const RESPONSE_NS: u64 = 50_000;
 struct Sent {
     conn: ConnId,
     /// Offset of the responses, and their length.
-    from: usize,
-    bytes: usize,
+    from: u32,
+    bytes: u32,
     due_at: Nanos,
 }
 
@@ -77,6 +77,20 @@ impl Memory {
     }
 }
 
+impl Memory {
+    /// Returns the response to a request of a list.
+    #[inline(never)]
+    fn listed_response(&self, conn: ConnId, segments: &[Segment], due_at: Nanos) -> Sent {
+        let [Segment::Template { id: TemplateId(row), .. }] = segments else {
+            panic!("a request of a list is one template");
+        };
+        let row = *row as usize;
+        let from = self.listed[row];
+        let until = self.listed.get(row + 1).copied().unwrap_or(self.responses.len());
+        Sent { conn, from: from as u32, bytes: (until - from) as u32, due_at }
+    }
+}
+
 impl Backend for Memory {
     const CAPABILITIES: Capabilities = Capabilities { stamps: true, ..Capabilities::NONE };
 
@@ -108,14 +122,10 @@ impl Backend for Memory {
         });
         let requests = bytes.sum::<usize>() / self.request_bytes;
         let due_at = self.now.after(RESPONSE_NS);
-        let sent = match (segments, self.listed.is_empty()) {
-            ([Segment::Template { id: TemplateId(id), .. }], false) => {
-                let row = *id as usize;
-                let from = self.listed[row];
-                let until = self.listed.get(row + 1).copied().unwrap_or(self.responses.len());
-                Sent { conn, from, bytes: until - from, due_at }
-            }
-            _ => Sent { conn, from: 0, bytes: requests * self.response_bytes, due_at },
+        let sent = if self.listed.is_empty() {
+            Sent { conn, from: 0, bytes: (requests * self.response_bytes) as u32, due_at }
+        } else {
+            self.listed_response(conn, segments, due_at)
         };
         self.sent.push_back(sent);
         if let Some(server) = &mut self.http2 {
@@ -150,6 +160,7 @@ impl Backend for Memory {
             let kind = EventKind::Received { bytes: server.next_response(), rx_at: None };
             return Some(Event { conn, generation: 0, at, kind });
         }
+        let (begin, bytes) = (begin as usize, bytes as usize);
         let from = self.received;
         let until = bytes.min(from + self.piece_bytes);
         self.received = until;

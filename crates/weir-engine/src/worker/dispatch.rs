@@ -28,15 +28,15 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             if self.stage.is_over(self.timeline(), now) {
                 return;
             }
-            let mut is_full = false;
-            if self.source.same().is_some() {
+            let is_full = if self.source.same().is_some() {
                 while self.unsent.len() < SEND_BATCH && self.dispatch_next(now) {}
+                self.unsent.len() >= SEND_BATCH
             } else if self.source.listed().is_some() {
-                is_full = (0..SEND_BATCH).all(|_| self.dispatch_listed(now));
+                self.dispatch_listed(now)
             } else {
                 now = self.dispatch_batches(now);
-            }
-            is_full |= self.unsent.len() >= SEND_BATCH;
+                self.unsent.len() >= SEND_BATCH
+            };
             self.flush(now);
             // A slow script leaves the rest to the next turn, which follows at once.
             if !is_full || self.source.is_behind {
@@ -70,29 +70,33 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         true
     }
 
-    /// Dispatches the request of a list whose turn it is, if its slot is due and a connection is
-    /// free; before that, a request that the peer returned. With HTTP/1 it is sent at once, because
-    /// the next request on its connection is another one.
+    /// Dispatches the requests of a list whose turns have come, as far as slots are due and
+    /// connections free; before them, requests that the peer returned. With HTTP/1 each is sent at
+    /// once, because the next request on its connection is another one. Returns true if the batch
+    /// is full.
+    #[inline(never)]
     fn dispatch_listed(&mut self, now: Nanos) -> bool {
-        if self.dispatch_returned(now) {
-            return true;
-        }
-        let Some(listed) = self.source.listed() else { return false };
-        let (lane, shared) = (&mut self.pool.lane, &mut self.pool.shared);
-        let Some(conn) = shared.connections.ready.peek() else { return false };
-        let timeline = &shared.ledger.recorder.timeline;
-        if !self.slots.is_due(timeline, now) {
-            return false;
-        }
-        let Some((request, name)) = listed.at(self.slots.next_turn()) else { return false };
-        let slots = self.slots.take_listed(timeline, now, name);
-        if L::STREAMS && shared.connections.at(conn).unsent == 0 {
-            self.unsent.push(conn);
-        }
-        lane.dispatch(shared, conn, request, slots, now);
-        if !L::STREAMS {
-            let action = self.pool.flush(&mut self.backend, conn, Some(request), now);
-            self.act(conn, action);
+        for _ in 0..SEND_BATCH {
+            if self.dispatch_returned(now) {
+                continue;
+            }
+            let Some(listed) = self.source.listed() else { return false };
+            let (lane, shared) = (&mut self.pool.lane, &mut self.pool.shared);
+            let Some(conn) = shared.connections.ready.peek() else { return false };
+            let timeline = &shared.ledger.recorder.timeline;
+            if !self.slots.is_due(timeline, now) {
+                return false;
+            }
+            let Some((request, name)) = listed.at(self.slots.next_turn()) else { return false };
+            let slots = self.slots.take_listed(timeline, now, name);
+            if L::STREAMS && shared.connections.at(conn).unsent == 0 {
+                self.unsent.push(conn);
+            }
+            lane.dispatch(shared, conn, request, slots, now);
+            if !L::STREAMS {
+                let action = self.pool.flush(&mut self.backend, conn, Some(request), now);
+                self.act(conn, action);
+            }
         }
         true
     }

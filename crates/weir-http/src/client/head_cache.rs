@@ -66,10 +66,11 @@ impl HeadCache {
     /// Returns the length and the semantics of the head at the start of `bytes`, if it is cached.
     #[inline(always)]
     pub(crate) fn find(&mut self, bytes: &[u8]) -> Option<(usize, HeadSemantics)> {
-        if let found @ Some(_) = self.last.find(bytes) {
-            return found;
+        if !self.last.starts(bytes) && !self.find_other(bytes) {
+            return None;
         }
-        if self.others.is_empty() { None } else { self.find_other(bytes) }
+        self.last.waits = MATCHED_PATIENCE;
+        Some((self.last.bytes.len(), self.last.meaning?))
     }
 
     /// Returns the length of the head that was found last.
@@ -84,23 +85,23 @@ impl HeadCache {
         responses.take_while(|response| response.starts_with(&self.last.bytes)).count()
     }
 
-    /// Looks for a head other than the last one, which it replaces.
+    /// Makes another cached head the last one, if `bytes` begin with it. Returns true if there is
+    /// one.
     #[inline(never)]
-    fn find_other(&mut self, bytes: &[u8]) -> Option<(usize, HeadSemantics)> {
-        let place = self.place(bytes.len());
-        let found = self.others[place].find(bytes)?;
-        let head = mem::take(&mut self.others[place]);
-        self.put_away(head);
-        Some(found)
-    }
-
-    /// Makes `head` the last one.
-    fn put_away(&mut self, head: CachedHead) {
-        let before = mem::replace(&mut self.last, head);
-        if before.meaning.is_some() {
-            let place = self.place(before.received);
-            self.others[place] = before;
+    fn find_other(&mut self, bytes: &[u8]) -> bool {
+        if self.others.is_empty() {
+            return false;
         }
+        let place = self.place(bytes.len());
+        if self.others[place].meaning.is_none() || !self.others[place].starts(bytes) {
+            return false;
+        }
+        let before = self.place(self.last.received);
+        if before != place {
+            self.others.swap(before, place);
+        }
+        mem::swap(&mut self.last, &mut self.others[before]);
+        true
     }
 
     /// Stores a complete head that [`HeadCache::find`] did not find at the start of `received`
@@ -159,16 +160,11 @@ fn places(count: usize) -> Box<[CachedHead]> {
 }
 
 impl CachedHead {
-    /// Returns the length and the semantics of the head at the start of `bytes`, if it is this one.
+    /// True if `bytes` begin with this head, or with an equivalent one.
     #[inline(always)]
-    fn find(&mut self, bytes: &[u8]) -> Option<(usize, HeadSemantics)> {
-        let meaning = self.meaning?;
-        let head = bytes.get(..self.bytes.len())?;
-        if head != self.bytes && !self.is_alike(head) {
-            return None;
-        }
-        self.waits = MATCHED_PATIENCE;
-        Some((head.len(), meaning))
+    fn starts(&mut self, bytes: &[u8]) -> bool {
+        let Some(head) = bytes.get(..self.bytes.len()) else { return false };
+        head == self.bytes || self.is_alike(head)
     }
 
     /// True if `head`, which has the same length as the cached one but other bytes, is equivalent.
