@@ -4,12 +4,12 @@
 use std::sync::mpsc::Sender;
 
 use weir_io::Nanos;
-use weir_result::Interval;
+use weir_result::{Interval, NameTotals};
 
 use crate::worker_frame::WorkerFrame;
 
 /// Span between two frames, in nanoseconds.
-const FRAME_NS: u64 = 250_000_000;
+pub(crate) const FRAME_NS: u64 = 250_000_000;
 
 /// Receives the messages of all workers.
 pub type LiveSender = Sender<LiveMessage>;
@@ -21,6 +21,8 @@ pub enum LiveMessage {
     Interval(u32, Interval),
     /// The state of a worker, by its number from 0, at the instant of the message.
     Frame(u32, Box<WorkerFrame>),
+    /// The totals by name of a worker, by its number from 0, after its last exchange.
+    Names(u32, Vec<NameTotals>),
     /// The run is over. The program itself sends this after all others.
     End,
 }
@@ -49,6 +51,11 @@ impl WorkerLive {
         }
     }
 
+    /// True if the program receives the messages.
+    pub(crate) fn is_received(&self) -> bool {
+        self.sender.is_some()
+    }
+
     /// Sends the state of the worker, and sets the time of the next frame. Missed frames are left
     /// out.
     #[cold]
@@ -62,6 +69,13 @@ impl WorkerLive {
     pub(crate) fn send_interval(&self, interval: &Interval) {
         if self.sender.is_some() {
             self.send(LiveMessage::Interval(self.worker, interval.clone()));
+        }
+    }
+
+    /// Sends the last totals by name.
+    pub(crate) fn send_names(&self, names: impl FnOnce() -> Vec<NameTotals>) {
+        if self.sender.is_some() {
+            self.send(LiveMessage::Names(self.worker, names()));
         }
     }
 

@@ -54,14 +54,16 @@ pub struct NeverSent<'a> {
 impl<'a> NeverSent<'a> {
     /// Returns their intended times, in order; none in a closed loop, whose slots are not planned.
     pub fn intended_at(&self) -> impl Iterator<Item = Nanos> + 'a {
-        let (mut schedule, timeline) = (self.schedule.clone(), self.timeline);
+        self.slots().map(|(_, at)| at)
+    }
+
+    /// Returns the same slots with their indices in the whole plan.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = (u64, Nanos)> + 'a {
+        let timeline = self.timeline;
         let until = timeline.t1.min(self.given_up_at);
-        let left = std::iter::from_fn(move || {
-            let offset_ns = schedule.peek()?;
-            schedule.take();
-            Some(timeline.start.after(offset_ns))
-        });
-        left.skip_while(|at| *at < timeline.t0).take_while(move |at| *at < until)
+        let left = self.schedule.clone().walk(until.since(timeline.start));
+        let left = left.map(|(index, offset_ns)| (index, timeline.start.after(offset_ns)));
+        left.skip_while(|(_, at)| *at < timeline.t0)
     }
 }
 

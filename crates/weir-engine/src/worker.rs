@@ -263,6 +263,9 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         self.pool.recorder_mut().begin(timeline);
         self.pool.shared.connections.alive(timeline.start);
         self.stage.is_sending = true;
+        if self.live.is_received() {
+            self.pool.recorder_mut().keep_names();
+        }
         self.live.begin(timeline.start);
         self.begin_delays();
     }

@@ -8,6 +8,7 @@ use weir_result::document::{Metric, SeriesEntry};
 use weir_result::{Document, SparseHistogram};
 use weir_text::printable;
 
+use crate::by_name;
 use crate::findings::Data;
 
 /// Fields that name an interval.
@@ -40,13 +41,34 @@ pub(crate) fn fields(entry: &SeriesEntry) -> Vec<(String, Value)> {
     fields
 }
 
+/// Writes the results by name of a run with a list: a row for each name. Without a list there are
+/// only titles.
+///
+/// # Errors
+/// Errors of `out`.
+pub fn write_names(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+    let titles: Vec<String> =
+        by_name::fields(document.names.first().unwrap_or(&Default::default()))
+            .into_iter()
+            .map(|(title, _)| title)
+            .collect();
+    row(&titles, out)?;
+    document.names.iter().try_for_each(|name| {
+        let cells: Vec<String> = by_name::fields(name).iter().map(|(_, of)| cell(of)).collect();
+        row(&cells, out)
+    })
+}
+
 /// Writes the percentiles of the response time (closed loop: the service time) and of the service
-/// time over all requests, with the 95% interval and the kind of bound.
+/// time over all requests, with the 95% interval and the kind of bound. With a list, a last column
+/// has the name; it is empty in rows of the whole run.
 ///
 /// # Errors
 /// Errors of `out`.
 pub fn write_percentiles(document: &Document, out: &mut dyn Write) -> io::Result<()> {
-    row(&["time", "percentile", "ns", "low_ns", "high_ns", "bound"], out)?;
+    let titles = ["time", "percentile", "ns", "low_ns", "high_ns", "bound", "name"];
+    let columns = if document.names.is_empty() { titles.len() - 1 } else { titles.len() };
+    row(&titles[..columns], out)?;
     let latency = &document.latency;
     let times: [(&str, &Metric); 4] = [
         ("response_time", &latency.response_time),
@@ -54,7 +76,12 @@ pub fn write_percentiles(document: &Document, out: &mut dyn Write) -> io::Result
         ("send_lag", &latency.send_lag),
         ("first_byte", &latency.first_byte),
     ];
-    for (time, metric) in times {
+    let whole = times.map(|(time, metric)| ("", time, metric));
+    let by_name = document.names.iter().flat_map(|name| {
+        let times = [("response_time", &name.response_time), ("service_time", &name.service_time)];
+        times.map(|(time, metric)| (name.name.as_str(), time, metric))
+    });
+    for (name, time, metric) in whole.into_iter().chain(by_name) {
         for value in &metric.headline().percentiles {
             let end = |ns: Option<u64>| ns.map_or_else(String::new, |ns| ns.to_string());
             let cells = [
@@ -64,8 +91,9 @@ pub fn write_percentiles(document: &Document, out: &mut dyn Write) -> io::Result
                 end(value.low_ns),
                 end(value.high_ns),
                 value.bound.in_words().to_owned(),
+                text(name),
             ];
-            row(&cells, out)?;
+            row(&cells[..columns], out)?;
         }
     }
     Ok(())

@@ -57,7 +57,7 @@ enum OfFindings {
 type WriteFindings = fn(&Findings<'_>, &TextOptions, &mut dyn Write) -> io::Result<()>;
 
 /// All formats; the first is the default on standard output.
-pub const EXPORTERS: [Exporter; 18] = [
+pub const EXPORTERS: [Exporter; 19] = [
     TEXT,
     JSON,
     JUNIT,
@@ -68,6 +68,7 @@ pub const EXPORTERS: [Exporter; 18] = [
     format("csv", "csv", "the time series, a row for each interval", Plain(csv::write_series))
         .of(All(|findings, _, out| csv::write_data(&findings.data(), out))),
     format("percentiles", "csv", PERCENTILES, Plain(csv::write_percentiles)),
+    format("names", "csv", NAMES, Plain(csv::write_names)),
     JSONL,
     format("hgrm", "hgrm", HGRM, Plain(hgrm::write)),
     format("hlog", "hlog", HLOG, Plain(hlog::write)),
@@ -83,6 +84,7 @@ pub const EXPORTERS: [Exporter; 18] = [
 
 /// Descriptions of formats that are too long for their lines above.
 const PERCENTILES: &str = "the percentiles with their intervals, as CSV";
+const NAMES: &str = "the results by name of a list, as CSV";
 const HGRM: &str = "the latency distribution, as HdrHistogram's plotters read it";
 const HLOG: &str = "the time series, as an interval log of HdrHistogram";
 const BENCHER: &str = "the result in Bencher's Metric Format";
@@ -91,7 +93,7 @@ const BIGGER: &str = "rates, as customBiggerIsBetter of github-action-benchmark"
 
 /// Help of the flag that chooses a format.
 pub const HELP: &str = "Format of standard output: text, json, junit, markdown, html, csv, \
-                        percentiles, jsonl, hgrm, hlog, k6, k6-flat, vegeta, fortio, \
+                        percentiles, names, jsonl, hgrm, hlog, k6, k6-flat, vegeta, fortio, \
                         bencher, benchmark-smaller, benchmark-bigger or prometheus";
 
 /// The report for people.

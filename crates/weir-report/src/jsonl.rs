@@ -1,4 +1,5 @@
-//! The series as JSON Lines: one object for each interval, and a last one with the result.
+//! The series as JSON Lines: one object for each interval, with a list one for each name, and a
+//! last one with the result.
 
 use std::io::{self, Write};
 
@@ -6,14 +7,16 @@ use serde_json::{Map, Value, json};
 use weir_result::Document;
 use weir_result::document::SeriesEntry;
 
-use crate::csv;
+use crate::json::escaped;
+use crate::{by_name, csv};
 
-/// Writes the intervals, and then the result.
+/// Writes the intervals, the names, and then the result.
 ///
 /// # Errors
 /// Errors of `out`.
 pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     document.series.iter().try_for_each(|entry| write_interval(entry, out))?;
+    write_names(document, out)?;
     write_summary(document, out)
 }
 
@@ -26,6 +29,20 @@ pub fn write_interval(entry: &SeriesEntry, out: &mut dyn Write) -> io::Result<()
     let mut line = Map::from_iter([("type".to_owned(), Value::from("interval"))]);
     line.extend(csv::fields(entry));
     writeln!(out, "{}", Value::Object(line))
+}
+
+/// Writes the results by name of a run with a list, each as an object with `"type": "name"`.
+///
+/// # Errors
+/// Errors of `out`.
+pub fn write_names(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+    document.names.iter().try_for_each(|name| {
+        let mut line = Map::from_iter([("type".to_owned(), Value::from("name"))]);
+        line.extend(by_name::fields(name));
+        line.insert("status".to_owned(), json!(name.status));
+        line.insert("errors".to_owned(), json!(name.errors));
+        writeln!(out, "{}", escaped(Value::Object(line).to_string()))
+    })
 }
 
 /// Writes the result, as an object with `"type": "summary"`.
@@ -46,5 +63,5 @@ pub fn write_summary(document: &Document, out: &mut dyn Write) -> io::Result<()>
         "p99_9_ns": at(99.9),
         "max_ns": latency.max_ns,
     });
-    writeln!(out, "{}", crate::json::escaped(summary.to_string()))
+    writeln!(out, "{}", escaped(summary.to_string()))
 }

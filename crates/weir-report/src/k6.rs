@@ -4,11 +4,12 @@
 //! Both have one number for each figure. The member `weir`, which readers of k6's summary ignore,
 //! says which of them are no exact values.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
-use weir_result::document::Metric;
+use weir_result::document::{Metric, NameSection};
 use weir_result::{AssertionOutcome, AssertionResult, Document};
 
 use crate::distribution::{Certainty, Distribution, uncertain};
@@ -35,7 +36,7 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
             let ok = thresholds.into_iter().map(|(claim, ok)| (claim, json!({ "ok": ok })));
             entry["thresholds"] = ok.collect();
         }
-        (name.to_owned(), entry)
+        (name.into_owned(), entry)
     });
     let trend_stats = ["avg", "min", "med", "max"].into_iter();
     let trend_stats: Vec<&str> = trend_stats.chain(PERCENTILES.map(|(name, _)| name)).collect();
@@ -75,7 +76,7 @@ pub fn write_flat(document: &Document, out: &mut dyn Write) -> io::Result<()> {
             let crossed = thresholds.into_iter().map(|(claim, ok)| (claim, Value::from(!ok)));
             entry["thresholds"] = crossed.collect();
         }
-        (metric.name.to_owned(), entry)
+        (metric.name.into_owned(), entry)
     });
     let checks = summary.checks.into_iter();
     let by_name = checks.map(|check| (check["name"].as_str().unwrap_or("").to_owned(), check));
@@ -102,7 +103,7 @@ struct K6Summary {
 
 /// A metric of k6.
 struct K6Metric {
-    name: &'static str,
+    name: Cow<'static, str>,
     kind: &'static str,
     contains: &'static str,
     values: Value,
@@ -111,20 +112,25 @@ struct K6Metric {
 }
 
 impl K6Metric {
-    fn counter(name: &'static str, contains: &'static str, count: u64, rate: f64) -> K6Metric {
+    fn counter(
+        name: impl Into<Cow<'static, str>>,
+        contains: &'static str,
+        count: u64,
+        rate: f64,
+    ) -> K6Metric {
         let values = json!({ "count": count, "rate": rate });
-        K6Metric { name, kind: "counter", contains, values, thresholds: None }
+        K6Metric { name: name.into(), kind: "counter", contains, values, thresholds: None }
     }
 
-    fn share(name: &'static str, hits: u64, of: u64) -> K6Metric {
+    fn share(name: impl Into<Cow<'static, str>>, hits: u64, of: u64) -> K6Metric {
         let rate = if of == 0 { 0.0 } else { hits as f64 / of as f64 };
         let values = json!({ "rate": rate, "passes": hits, "fails": of - hits });
-        K6Metric { name, kind: "rate", contains: "default", values, thresholds: None }
+        K6Metric { name: name.into(), kind: "rate", contains: "default", values, thresholds: None }
     }
 
     fn gauge(name: &'static str, value: u64) -> K6Metric {
         let values = json!({ "value": value, "min": value, "max": value });
-        K6Metric { name, kind: "gauge", contains: "default", values, thresholds: None }
+        K6Metric { name: name.into(), kind: "gauge", contains: "default", values, thresholds: None }
     }
 }
 
@@ -140,16 +146,22 @@ impl K6Summary {
             ("service_time", &latency.service_time),
             ("send_lag", &latency.send_lag),
         ];
-        for (name, times) in trends {
+        let whole = trends.map(|(name, times)| (Cow::from(name), times));
+        let by_name = document.names.iter().map(|of| {
+            let name = Cow::from(submetric("http_req_duration", &of.name));
+            (name, &of.response_time)
+        });
+        for (name, times) in whole.into_iter().chain(by_name) {
             let Some(times) = Distribution::of(times) else { continue };
             let (values, uncertain) = trend(&times);
             let (kind, contains) = ("trend", "time");
-            metrics.push(K6Metric { name, kind, contains, values, thresholds: None });
             if !uncertain.is_empty() {
-                certainty.insert(name.to_owned(), json!(uncertain));
+                certainty.insert(name.to_string(), json!(uncertain));
             }
+            metrics.push(K6Metric { name, kind, contains, values, thresholds: None });
         }
         metrics.extend(counts(document));
+        metrics.extend(document.names.iter().flat_map(counts_of_name));
         if !document.assertions.is_empty() {
             metrics.push(checked(&document.assertions));
         }
@@ -185,6 +197,20 @@ fn counts(document: &Document) -> [K6Metric; 7] {
         K6Metric::counter("dropped_iterations", "default", dropped, per_second(dropped)),
         K6Metric::gauge("vus", connections),
         K6Metric::gauge("vus_max", connections),
+    ]
+}
+
+/// Returns the name of the part of a metric with this name, as k6 writes the metric of a tag.
+fn submetric(metric: &str, name: &str) -> String {
+    format!("{metric}{{name:{name}}}")
+}
+
+fn counts_of_name(of: &NameSection) -> [K6Metric; 2] {
+    let [requests, failed] =
+        ["http_reqs", "http_req_failed"].map(|metric| submetric(metric, &of.name));
+    [
+        K6Metric::counter(requests, "default", of.completed, of.completed_rps),
+        K6Metric::share(failed, of.planned - of.ok, of.planned),
     ]
 }
 

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod annotation;
+mod by_name;
 pub mod csv;
 pub mod dialect;
 mod distribution;

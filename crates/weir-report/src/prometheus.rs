@@ -3,8 +3,9 @@
 //! in `_total` (<https://prometheus.io/docs/practices/naming/>).
 
 use std::io::{self, Write};
+use std::iter;
 
-use weir_result::document::Metric;
+use weir_result::document::{Metric, NameSection};
 use weir_result::quantile::Bound;
 use weir_result::{Document, Histogram, histogram};
 use weir_text::printable;
@@ -30,8 +31,9 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
         ("send_lag", "Time from the planned send to the send", &latency.send_lag),
     ];
     for (name, help, metric) in times {
-        time(name, help, metric, &mut page);
+        time(name, help, &[(None, metric)], &mut page);
     }
+    names(document, &mut page);
     out.write_all(page.text().as_bytes())
 }
 
@@ -53,19 +55,24 @@ fn about(document: &Document, page: &mut MetricsPage) {
     page.single("weir_connections", "gauge", "Connections of the plan", connections);
 }
 
+/// Values of the label `outcome`.
+const OUTCOMES: [&str; 6] =
+    ["ok", "bad_response", "transport_error", "timed_out", "in_flight_at_end", "never_sent"];
+
 /// Counts of measured requests: each ends in exactly one outcome.
 fn counts(document: &Document, page: &mut MetricsPage) {
     let of = &document.accounting;
     let help = "Measured requests by outcome; their sum is the number planned";
     page.family("weir_requests_total", "counter", help);
-    for (outcome, count) in [
-        ("ok", of.ok),
-        ("bad_response", of.bad_response),
-        ("transport_error", of.transport_error),
-        ("timed_out", of.timed_out),
-        ("in_flight_at_end", of.in_flight_at_end),
-        ("never_sent", of.never_sent),
-    ] {
+    let counts = [
+        of.ok,
+        of.bad_response,
+        of.transport_error,
+        of.timed_out,
+        of.in_flight_at_end,
+        of.never_sent,
+    ];
+    for (outcome, count) in OUTCOMES.into_iter().zip(counts) {
         page.sample("weir_requests_total", &[("outcome", outcome)], count as f64);
     }
     page.family("weir_responses_total", "counter", "Measured responses by status code");
@@ -93,26 +100,102 @@ fn rates(document: &Document, page: &mut MetricsPage) {
     page.single("weir_completed_requests_per_second", "gauge", help, of.completed_rps);
 }
 
-/// A time as a histogram of the responses, and as percentiles of all requests.
-fn time(name: &str, help: &str, metric: &Metric, page: &mut MetricsPage) {
-    let mut responses = metric.times.ok.clone();
-    responses.add(&metric.times.bad);
-    page.histogram(&format!("weir_{name}_seconds"), &format!("{help}, of responses"), &responses);
-    let Some(all) = Distribution::of(metric) else { return };
+/// Counts, rates and times of each name of a list. They are no samples of the metrics of the whole
+/// run, so that a sum over a metric counts each request once.
+fn names(document: &Document, page: &mut MetricsPage) {
+    if document.names.is_empty() {
+        return;
+    }
+    let labels = label_values(document.names.iter().map(|name| name.name.as_str()));
+    let names: Vec<(&str, &NameSection)> =
+        labels.iter().map(String::as_str).zip(&document.names).collect();
+    let help = "Measured requests by name and outcome";
+    page.family("weir_name_requests_total", "counter", help);
+    for (label, name) in &names {
+        let counts = [
+            name.ok,
+            name.bad_response,
+            name.transport_error,
+            name.timed_out,
+            name.in_flight_at_end,
+            name.never_sent,
+        ];
+        for (outcome, count) in OUTCOMES.into_iter().zip(counts) {
+            let labels = [("name", *label), ("outcome", outcome)];
+            page.sample("weir_name_requests_total", &labels, count as f64);
+        }
+    }
+    let help = "Measured responses by name and status code";
+    page.family("weir_name_responses_total", "counter", help);
+    for (label, name) in &names {
+        for (code, count) in &name.status {
+            let labels = [("name", *label), ("code", &code.to_string())];
+            page.sample("weir_name_responses_total", &labels, *count as f64);
+        }
+    }
+    let help = "Complete responses per second in the window by name";
+    page.family("weir_name_completed_requests_per_second", "gauge", help);
+    for (label, name) in &names {
+        let labels = [("name", *label)];
+        page.sample("weir_name_completed_requests_per_second", &labels, name.completed_rps);
+    }
+    let response = names.iter().map(|(label, name)| (Some(*label), &name.response_time));
+    let help = "Time from the planned send to the response by name";
+    time("name_response_time", help, &Vec::from_iter(response), page);
+    let service = names.iter().map(|(label, name)| (Some(*label), &name.service_time));
+    let help = "Time from the send to the response by name";
+    time("name_service_time", help, &Vec::from_iter(service), page);
+}
+
+/// Returns the values of the label `name` of names. Of names that differ in characters alone that
+/// are not written, each after the first has a number.
+pub fn label_values<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<String> {
+    let mut values: Vec<String> = Vec::new();
+    for name in names {
+        let shown = printable(name);
+        let numbered = (2..).map(|number| format!("{shown} #{number}"));
+        let mut free = iter::once(shown.to_string()).chain(numbered);
+        values.extend(free.find(|value| !values.contains(value)));
+    }
+    values
+}
+
+/// A time as a histogram of the responses, and as percentiles of all requests: of the whole run, or
+/// of each name.
+fn time(name: &str, help: &str, metrics: &[(Option<&str>, &Metric)], page: &mut MetricsPage) {
+    let histogram = format!("weir_{name}_seconds");
+    page.family(&histogram, "histogram", &format!("{help}, of responses"));
+    for (name, metric) in metrics {
+        let mut responses = metric.times.ok.clone();
+        responses.add(&metric.times.bad);
+        page.histogram_samples(&histogram, *name, &responses);
+    }
     let family = format!("weir_{name}_percentile_seconds");
     let help = format!("{help}, of all requests; certainty says how it relates to the true value");
+    if metrics.iter().all(|(_, metric)| Distribution::of(metric).is_none()) {
+        return;
+    }
     page.family(&family, "gauge", &help);
+    for (name, metric) in metrics {
+        percentiles(&family, *name, metric, page);
+    }
+}
+
+fn percentiles(family: &str, name: Option<&str>, metric: &Metric, page: &mut MetricsPage) {
+    let Some(all) = Distribution::of(metric) else { return };
     for percentile in PERCENTILES {
         let figure = all.percentile(percentile);
         if figure.certainty == Certainty::Of(Bound::Unknown) {
             continue;
         }
         let certainty = serde_json::to_value(figure.certainty).unwrap_or_default();
+        let percentile = percentile.to_string();
         let labels = [
-            ("percentile", &*percentile.to_string()),
+            ("percentile", percentile.as_str()),
             ("certainty", certainty.as_str().unwrap_or_default()),
         ];
-        page.sample(&family, &labels, figure.ns as f64 / NS_PER_S);
+        let labels: Vec<_> = name.map(|name| ("name", name)).into_iter().chain(labels).collect();
+        page.sample(family, &labels, figure.ns as f64 / NS_PER_S);
     }
 }
 
@@ -179,16 +262,23 @@ impl MetricsPage {
     /// Writes a histogram.
     pub fn histogram(&mut self, name: &str, help: &str, of: &Histogram) {
         self.family(name, "histogram", help);
+        self.histogram_samples(name, None, of);
+    }
+
+    /// Writes the samples of a histogram that was begun; `label` is the value of the label `name`,
+    /// if it has one.
+    pub fn histogram_samples(&mut self, name: &str, label: Option<&str>, of: &Histogram) {
+        let label: Vec<_> = label.map(|label| ("name", label)).into_iter().collect();
         let bucket = format!("{name}_bucket");
         let mut count = 0;
         for (bound_ns, within) in BOUNDS_NS.iter().zip(buckets(of)) {
             count += within;
             let bound = (*bound_ns as f64 / NS_PER_S).to_string();
-            self.sample(&bucket, &[("le", &bound)], count as f64);
+            self.sample(&bucket, &[&*label, &[("le", &bound)]].concat(), count as f64);
         }
-        self.sample(&bucket, &[("le", "+Inf")], of.count() as f64);
-        self.sample(&format!("{name}_sum"), &[], of.exact().sum_ns as f64 / NS_PER_S);
-        self.sample(&format!("{name}_count"), &[], of.count() as f64);
+        self.sample(&bucket, &[&*label, &[("le", "+Inf")]].concat(), of.count() as f64);
+        self.sample(&format!("{name}_sum"), &label, of.exact().sum_ns as f64 / NS_PER_S);
+        self.sample(&format!("{name}_count"), &label, of.count() as f64);
     }
 }
 

@@ -110,6 +110,17 @@ impl<W: Write + Send> RawWriter<W> {
         Ok(())
     }
 
+    /// Sets the names of the requests of a list, which the rows that follow have by index; none
+    /// without a list.
+    ///
+    /// # Errors
+    /// Errors of the output; the file is unusable then.
+    pub fn set_names(&mut self, names: &[String]) -> io::Result<()> {
+        self.flush()?;
+        self.buffers.set_names(names);
+        Ok(())
+    }
+
     /// Appends rows.
     ///
     /// # Errors

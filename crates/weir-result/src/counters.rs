@@ -20,7 +20,7 @@ mod timeline;
 mod tls;
 
 pub use accounting::{Accounting, Outcomes, Sent, SentCounts};
-pub use by_name::{NameCounts, NamedSlice};
+pub use by_name::{NameCounts, NameTotals, NamedSlice};
 pub use by_outcome::ByOutcome;
 pub use connections::{Connections, ConnectionsSection, DestinationCounts, DestinationSection};
 pub use network::{NetworkSection, TcpUsage};

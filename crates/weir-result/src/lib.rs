@@ -33,8 +33,8 @@ mod zlib;
 
 pub use counters::{
     ByOutcome, Callback, CallbackUsage, Connections, DestinationCounts, HandshakeKind, Interval,
-    NameCounts, NamedSlice, Outcomes, ScriptUsage, Sent, Slice, TcpUsage, TlsCounts, TlsParameters,
-    Window, WorkerPhases,
+    NameCounts, NameTotals, NamedSlice, Outcomes, ScriptUsage, Sent, Slice, TcpUsage, TlsCounts,
+    TlsParameters, Window, WorkerPhases,
 };
 pub use distinct::{distinct, distinct_us, summed};
 pub use document::{

@@ -35,6 +35,8 @@ pub struct RawRow {
     pub connection: u32,
     /// Status code of its response; 0 without one.
     pub status: u16,
+    /// Index of its name among those of the plan's list; [`RawRow::NO_NAME`] without a list.
+    pub name: u16,
     /// Part of the run that it belongs to.
     pub phase: SlotPhase,
     /// Class that it ended in.
@@ -46,6 +48,9 @@ impl RawRow {
     pub const NEVER: u64 = u64::MAX;
     /// Connection of a slot that had none.
     pub const NO_CONNECTION: u32 = u32::MAX;
+
+    /// Name of a slot that has none.
+    pub const NO_NAME: u16 = u16::MAX;
 
     /// A measured slot that was never sent, due at the epoch and abandoned there: a base for other
     /// rows.
@@ -61,6 +66,7 @@ impl RawRow {
         worker: 0,
         connection: RawRow::NO_CONNECTION,
         status: 0,
+        name: RawRow::NO_NAME,
         phase: SlotPhase::Measured,
         outcome: RawOutcome::NeverSent,
     };

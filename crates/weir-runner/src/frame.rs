@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use weir_engine::WorkerFrame;
-use weir_result::SparseHistogram;
 use weir_result::quantile::rank_of;
+use weir_result::{NameTotals, SparseHistogram};
 
 /// Percentile of the client overhead.
 const P: f64 = 99.0;
@@ -52,6 +52,10 @@ pub struct Frame {
     pub stamped_outside: SparseHistogram,
     /// CPU use of the busiest worker in the last second, idle spinning excluded: 1 is a whole CPU.
     pub worker_cpu: Option<f64>,
+    /// Totals of the names of a list that have intervals, in the plan's order, and those of all
+    /// others together if there are some; empty without a list. Latencies are up to 2 s old.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<NameTotals>,
 }
 
 /// Client overhead of a percentile of the response time of successful requests, estimated from
@@ -89,6 +93,13 @@ impl Frame {
         ] {
             mine.add(theirs);
             mine.coarsen(WorkerFrame::COARSENESS);
+        }
+        if self.names.len() < other.names.len() {
+            self.names.resize_with(other.names.len(), NameTotals::default);
+        }
+        for (mine, theirs) in self.names.iter_mut().zip(&other.names) {
+            mine.add(theirs);
+            mine.latency.coarsen(WorkerFrame::COARSENESS);
         }
         self.sched_lag_max_ns = self.sched_lag_max_ns.max(other.sched_lag_max_ns);
         self.worker_cpu =

@@ -263,7 +263,7 @@ impl PreparedRun for LocalRun {
         }
         let probe = self.probe(&job, &preflight, interrupts, observer);
         let epoch = Epoch::start();
-        let raw = raw.map(|raw| raw.start(job.plan.own_threads())).transpose()?.flatten();
+        let raw = raw.map(|raw| raw.start(&job.plan)).transpose()?.flatten();
         let start_unix_ns = self.spec.start_at_unix_ns.unwrap_or(0);
         let job = Arc::new(Job {
             raw: raw.as_ref().map(RawRun::log),

@@ -7,7 +7,8 @@ mod progress;
 mod scrapers;
 mod totals;
 
-use weir_result::{Load, Plan};
+use weir_report::prometheus::label_values;
+use weir_result::{Load, NameTotals, Plan};
 use weir_runner::{LiveOverhead, RecentFrames};
 
 pub(crate) use endpoint::LiveEndpoint;
@@ -27,6 +28,21 @@ pub(crate) fn drain_left_ns(plan: &Plan, now_ns: i64) -> Option<u64> {
 pub(crate) fn own_rate_rps(plan: &Plan) -> Option<f64> {
     let Load::OpenLoop { rate, .. } = plan.load else { return None };
     Some(rate.rps() * f64::from(plan.own_connections()) / f64::from(plan.connections))
+}
+
+/// Labels of the totals by name in frames: of the names of a list that have intervals, and of all
+/// others together.
+pub(crate) fn name_labels(plan: &Plan) -> Vec<String> {
+    let Some(list) = &plan.list else { return Vec::new() };
+    let names = list.with_intervals.iter();
+    let names = names.map(|name| list.names.get(usize::from(*name)).map_or("", String::as_str));
+    let has_others = list.with_intervals.len() < list.names.len();
+    label_values(names.chain(has_others.then_some("(others)")))
+}
+
+/// Measured requests with a name and without success, by the name of their outcome.
+pub(crate) fn failures(name: &NameTotals) -> [(&'static str, u64); 3] {
+    [("bad_response", name.bad), ("transport_error", name.errors), ("timed_out", name.timed_out)]
 }
 
 /// Figures of the client itself, each with its help: the send lag in seconds, the client overhead

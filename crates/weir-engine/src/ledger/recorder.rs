@@ -17,6 +17,7 @@ use crate::completion::Outcome;
 use crate::departures::DepartureCounts;
 use crate::exchange::{Exchange, SlotPhase};
 use crate::job::Job;
+use crate::live::FRAME_NS;
 use crate::occupancy::{Integral, OccupancyCount};
 use crate::sampler::Sampler;
 use crate::series::Series;
@@ -145,6 +146,13 @@ impl Recorder {
             warmup: job.plan.warmup_is_auto.then(WarmupDetector::default),
             sampler: extras.thread_rates.then(Sampler::default),
             names: job.list.as_ref().map(|list| ByName::new(list, is_open_loop)),
+        }
+    }
+
+    /// Keeps what the frames of a list need, from now on.
+    pub(crate) fn keep_names(&mut self) {
+        if let Some(names) = &mut self.names {
+            names.keep_others();
         }
     }
 
@@ -430,6 +438,8 @@ impl Recorder {
         let coarse = |times: &Tally| times.sparse(WorkerFrame::COARSENESS);
         let mut send_lag = coarse(&unwaited.lag);
         send_lag.add(&coarse(&waited.send_lag));
+        let frames = now.since(self.timeline.start) / FRAME_NS;
+        let turn = frames as usize % WorkerFrame::NAME_TURNS;
         WorkerFrame {
             at: now,
             interval: self.series.in_progress(now, in_flight, backlog),
@@ -437,6 +447,7 @@ impl Recorder {
             connection_wait: coarse(&waited.connection_wait),
             sched_lag_max_ns: unwaited.lag.exact().max_ns.max(waited.sched_lag.exact().max_ns),
             errors: self.counts.errors.clone(),
+            names: self.names.as_ref().map(|names| names.totals(Some(turn))).unwrap_or_default(),
             ..WorkerFrame::default()
         }
     }

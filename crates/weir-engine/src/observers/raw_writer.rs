@@ -1,11 +1,15 @@
 //! Raw output (`--raw`): one row for each slot, written when it is resolved.
 
+use std::sync::Arc;
+
 use weir_io::Nanos;
 use weir_result::{Measurements, RawOutcome, RawRow, RawSink};
 
 use crate::completion::{Completion, KernelTimes, Outcome};
 use crate::job::Job;
 use crate::observer::{ExchangeObserver, NeverSent};
+use crate::request_list::{RequestList, RowNames};
+use crate::turns::ListTurn;
 
 /// Most rows of one worker for slots that were never sent. At an absurd rate the rest is only
 /// counted.
@@ -16,12 +20,15 @@ const NEVER_SENT_MAX: u64 = 1_000_000;
 pub(crate) struct RawWriter {
     sink: RawSink,
     worker: u32,
+    /// The list, whose requests have names.
+    list: Option<Arc<RequestList>>,
 }
 
 impl RawWriter {
     /// Returns the writer of worker `worker`, if the job has a raw log.
     pub(crate) fn new(job: &Job, worker: u32) -> Option<RawWriter> {
-        job.raw.as_ref().map(|log| RawWriter { sink: log.sink(), worker })
+        let list = job.list.clone();
+        job.raw.as_ref().map(|log| RawWriter { sink: log.sink(), worker, list })
     }
 }
 
@@ -56,19 +63,26 @@ impl ExchangeObserver for RawWriter {
             Outcome::TimedOut => RawOutcome::TimedOut,
             Outcome::InFlightAtEnd => RawOutcome::InFlightAtEnd,
         };
+        if self.list.is_some() {
+            row.name = exchange.tag;
+        }
         self.sink.push(row);
     }
 
     /// Writes a row for each slot. The run is over, so waiting for the writer delays nothing.
     fn never_sent(&mut self, slots: &NeverSent<'_>) {
-        for (written, intended_at) in (0..).zip(slots.intended_at()) {
+        let list = self.list.clone();
+        let mut names = list.as_deref().map(RowNames::new);
+        for (written, (index, intended_at)) in (0..).zip(slots.slots()) {
             if written == NEVER_SENT_MAX {
                 return self.sink.lose(slots.count - written);
             }
+            let name = names.as_mut().and_then(|names| names.at(ListTurn::Slot(index)));
             self.sink.push_waiting(RawRow {
                 intended_at: intended_at.0,
                 ended_at: slots.given_up_at.0,
                 worker: self.worker,
+                name: name.unwrap_or(RawRow::NO_NAME),
                 ..RawRow::EMPTY
             });
         }

@@ -82,7 +82,11 @@ impl HtmlPage {
             let rows = table.rows.len();
             let _ = writeln!(self.text, "<details>\n<summary>All {rows} rules</summary>");
         }
-        let numbers = if table.kind.has_numbers() { " class=\"numbers\"" } else { "" };
+        let numbers = match table.kind {
+            TableKind::Names => " class=\"numbers names\"",
+            kind if kind.has_numbers() => " class=\"numbers\"",
+            _ => "",
+        };
         self.text += &format!(
             "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"table {}\">\n\
              <table{numbers}>\n",

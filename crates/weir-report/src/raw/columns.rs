@@ -14,13 +14,14 @@ use weir_result::RawRow;
 
 /// All columns of a run, in order: worker, connection and outcome first, then the instants in the
 /// order of time.
-pub(super) const COLUMNS: [RawColumn; 13] = [
+pub(super) const COLUMNS: [RawColumn; 14] = [
     RawColumn::of("worker", ColumnValues::Number(32, |row| Some(row.worker))),
     RawColumn::optional("connection", ColumnValues::Number(32, connection)),
     RawColumn::of("phase", ColumnValues::Text(|row| Some(row.phase.name().into()))),
     RawColumn::of("outcome", ColumnValues::Text(|row| Some(row.outcome.name().into()))),
     RawColumn::optional("status", ColumnValues::Number(16, status)),
     RawColumn::optional("error", ColumnValues::Text(|row| row.error_name().map(Cow::Owned))),
+    RawColumn::optional("name", ColumnValues::Name),
     RawColumn::of("intended_at", ColumnValues::Instant(|row| row.intended_at)),
     RawColumn::optional("freed_at", ColumnValues::Instant(|row| row.freed_at)),
     RawColumn::optional("sent_at", ColumnValues::Instant(|row| row.sent_at)),
@@ -47,6 +48,8 @@ enum ColumnValues {
     Instant(fn(&RawRow) -> u64),
     /// One of a few words.
     Text(fn(&RawRow) -> Option<Cow<'static, str>>),
+    /// The name of a request of a list.
+    Name,
 }
 
 /// Buffers in which columns are built, one after the other.
@@ -55,10 +58,19 @@ pub(super) struct ColumnBuffers {
     numbers: Vec<i32>,
     instants: Vec<i64>,
     texts: Vec<ByteArray>,
+    /// Names of the requests of a list, by index.
+    names: Vec<ByteArray>,
     /// 1 if a row has a value, 0 if not.
     levels: Vec<i16>,
     /// All words so far, so that each is allocated once.
     words: BTreeMap<Cow<'static, str>, ByteArray>,
+}
+
+impl ColumnBuffers {
+    /// Sets the names of the requests in the rows that follow, by index.
+    pub(super) fn set_names(&mut self, names: &[String]) {
+        self.names = names.iter().map(|name| ByteArray::from(name.as_str())).collect();
+    }
 }
 
 impl RawColumn {
@@ -82,7 +94,7 @@ impl RawColumn {
         buffers: &mut ColumnBuffers,
         writer: &mut SerializedColumnWriter<'_>,
     ) -> Result<(), ParquetError> {
-        let ColumnBuffers { numbers, instants, texts, levels, words } = buffers;
+        let ColumnBuffers { numbers, instants, texts, names, levels, words } = buffers;
         let is_optional = self.is_optional;
         match self.values {
             ColumnValues::Number(_, value) => {
@@ -101,6 +113,10 @@ impl RawColumn {
                 let levels = is_optional.then_some(levels.as_slice());
                 writer.typed::<ByteArrayType>().write_batch(texts, levels, None)
             }
+            ColumnValues::Name => {
+                split(rows, |row| names.get(usize::from(row.name)).cloned(), texts, levels);
+                writer.typed::<ByteArrayType>().write_batch(texts, Some(levels), None)
+            }
         }
         .map(drop)
     }
@@ -113,7 +129,9 @@ impl RawColumn {
                 (PhysicalType::INT32, Some(integer))
             }
             ColumnValues::Instant(_) => (PhysicalType::INT64, None),
-            ColumnValues::Text(_) => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
+            ColumnValues::Text(_) | ColumnValues::Name => {
+                (PhysicalType::BYTE_ARRAY, Some(LogicalType::String))
+            }
         };
         let column = Type::primitive_type_builder(self.name, physical)
             .with_repetition(repetition)

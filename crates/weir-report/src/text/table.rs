@@ -10,6 +10,9 @@ use super::{Bars, bar};
 const LABEL_WIDTH: usize = 10;
 const COLUMN_WIDTH: usize = 12;
 
+/// Least width that a column of names keeps beside wide columns of numbers.
+const NAME_WIDTH: usize = 12;
+
 /// Columns of a share beside a bar, and greatest length of a bar.
 const SHARE_WIDTH: usize = 6;
 const BAR_MAX: usize = 60;
@@ -31,7 +34,7 @@ pub(super) fn write(table: &Table, bars: Bars, page: &mut TextPage) {
         TableKind::Latency | TableKind::Spectrum => {
             times(table, &Vec::from_iter(0..table.columns.len()), true, page);
         }
-        TableKind::Metrics => {
+        TableKind::Metrics | TableKind::Names => {
             for (number, columns) in groups(table, page.width()).iter().enumerate() {
                 times(table, columns, number == 0, page);
             }
@@ -65,8 +68,7 @@ fn times(table: &Table, columns: &[usize], has_caption: bool, page: &mut TextPag
     }
     let mut widths: Vec<usize> = columns.iter().map(|index| column_width(table, *index)).collect();
     let labels: Vec<Span> = table.rows.iter().map(|row| Span::plain(&row.label)).collect();
-    let label_width = labels.iter().chain([&label]).map(|label| label.width() + 2).max();
-    let label_width = label_width.unwrap_or(0).max(LABEL_WIDTH);
+    let label_width = label_width(table, label.width(), widths.iter().sum(), page.width());
     while widths.len() > 1 && label_width + widths.iter().sum::<usize>() > page.width() {
         widths.pop();
     }
@@ -75,6 +77,11 @@ fn times(table: &Table, columns: &[usize], has_caption: bool, page: &mut TextPag
     let blanks = " ".repeat(label_width.saturating_sub(label.width()));
     page.line([label, Span::plain(blanks)].into_iter().chain(aligned(titles, &widths)));
     for ((row, label), remark) in table.rows.iter().zip(labels).zip(remarks(table)) {
+        let mut label = label;
+        if label.width() + 2 > label_width {
+            // A name too long for its column has a line of its own.
+            page.line([Span::plain("  "), std::mem::replace(&mut label, Span::plain(""))]);
+        }
         let blanks = " ".repeat((label_width - 2).saturating_sub(label.width()));
         let mut line = vec![Span::plain("  "), label, Span::plain(blanks)];
         let cells = columns.iter().filter_map(|index| row.cells.get(*index)).map(of_cell);
@@ -88,9 +95,8 @@ fn times(table: &Table, columns: &[usize], has_caption: bool, page: &mut TextPag
 /// Splits the columns of a table into groups that are narrow enough for the page; each is written
 /// with the labels.
 fn groups(table: &Table, width: usize) -> Vec<Vec<usize>> {
-    let label = |row: &Row| Span::plain(&row.label).width() + 2;
-    let labels = table.rows.iter().map(label).chain([table.title.len() + 4]).max();
-    let labels = labels.unwrap_or(0).max(LABEL_WIDTH);
+    let widths = (0..table.columns.len()).map(|index| column_width(table, index)).sum();
+    let labels = label_width(table, table.title.len() + 2, widths, width);
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut used = width;
     for index in 0..table.columns.len() {
@@ -109,11 +115,23 @@ fn groups(table: &Table, width: usize) -> Vec<Vec<usize>> {
     groups
 }
 
+/// Width of the column of labels with its title, beside columns of `widths` in all. Names leave
+/// room for the numbers.
+fn label_width(table: &Table, title: usize, widths: usize, page: usize) -> usize {
+    let labels = table.rows.iter().map(|row| Span::plain(&row.label).width());
+    let widest = labels.chain([title]).max().map_or(0, |width| width + 2).max(LABEL_WIDTH);
+    match table.kind {
+        TableKind::Names => widest.min(page.saturating_sub(widths).max(NAME_WIDTH)),
+        _ => widest,
+    }
+}
+
 /// Width of a column with its title and its cells, and the gap before it.
 fn column_width(table: &Table, index: usize) -> usize {
     let cells = table.rows.iter().filter_map(|row| row.cells.get(index));
     let widest = cells.map(|cell| of_cell(cell).width()).max().unwrap_or(0);
-    (widest.max(table.columns[index].chars().count()) + 2).max(COLUMN_WIDTH)
+    let width = widest.max(table.columns[index].chars().count()) + 2;
+    if table.kind == TableKind::Names { width } else { width.max(COLUMN_WIDTH) }
 }
 
 /// Remarks after the cells; their counts are aligned at the right.

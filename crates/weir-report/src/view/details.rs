@@ -21,6 +21,7 @@ pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
     blocks.extend(connections::blocks(document, verbose));
     blocks.extend(destinations(&document.connections.destinations));
     blocks.extend(tls::blocks(document, verbose));
+    blocks.extend(other_origins(document, verbose));
     blocks.extend(openings(document).filter(|_| verbose));
     blocks.extend(server::blocks(document));
     blocks.extend(usage::blocks(document, verbose));
@@ -87,6 +88,24 @@ fn destinations(destinations: &[DestinationSection]) -> Option<Block> {
     };
     let lines: Vec<Line> = destinations.iter().map(line).collect();
     (!lines.is_empty()).then(|| Block::entry("Destinations", lines))
+}
+
+/// Greatest number of origins in a report that is not verbose.
+const ORIGINS_MAX: usize = 5;
+
+/// Requests of the list that were left out, by origin.
+fn other_origins(document: &Document, verbose: bool) -> Option<Block> {
+    let origins = &document.plan.list.as_ref()?.other_origins;
+    let shown = if verbose { origins.len() } else { ORIGINS_MAX };
+    let fact = |(origin, rows): (&String, &u64)| {
+        let requests = Fact::counted(*rows, "request").text;
+        Fact::text(format!("{requests} to {origin}"))
+    };
+    let mut facts: Vec<Fact> = origins.iter().take(shown).map(fact).collect();
+    if let Some(more) = origins.len().checked_sub(shown).filter(|more| *more > 0) {
+        facts.push(Fact::counted(more as u64, "more origin").toned(Tone::Aside));
+    }
+    (!facts.is_empty()).then(|| Block::facts("Left out", facts))
 }
 
 /// Times to the first byte, which the table of a closed loop has already.

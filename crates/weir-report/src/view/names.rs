@@ -1,49 +1,96 @@
 //! The table `Requests by name` of a run with a list: counts, rate and latency of each name.
 
+use std::cmp::Reverse;
+
 use weir_result::document::{Metric, NameSection, Summary};
-use weir_result::quantile::Quantile;
+use weir_result::quantile::{Bound, Quantile, least_count};
 use weir_result::{Document, Load};
+use weir_text::setting::VERBOSE;
 use weir_text::units::{self, DurationColumn};
 
-use super::{Block, CellValue, Row, Table, TableKind, Tone};
+use super::percentiles::{LOWER_BOUNDS, of_load};
+use super::throughput::margin;
+use super::{Block, CellValue, Detail, Row, Table, TableKind, Tone};
 
-/// Percentiles with a column of their own.
-const PERCENTILES: [f64; 3] = [50.0, 90.0, 99.0];
+/// Percentiles with a column of their own; the last is the maximum.
+const COLUMNS: [(&str, f64); 3] = [("p50", 50.0), ("p99", 99.0), ("max", 100.0)];
 
-/// Builds the table; none without a list.
-pub(super) fn blocks(document: &Document) -> Option<Block> {
+/// Names in the table of a report that is not verbose: half of them have the most requests, the
+/// others the greatest p99.
+const SHOWN_MAX: usize = 20;
+
+/// Builds the table; none without a list. `explained` has the explanations of marks that precede
+/// it.
+pub(super) fn blocks(document: &Document, detail: &Detail, explained: &[Block]) -> Option<Block> {
     if document.names.is_empty() {
         return None;
     }
-    let is_open_loop = document.plan.load != Load::ClosedLoop;
-    let time_of = |name: &NameSection| -> Metric {
-        if is_open_loop { name.response_time.clone() } else { name.service_time.clone() }
-    };
-    let times: Vec<Metric> = document.names.iter().map(time_of).collect();
-    let typical = times.iter().filter_map(|time| time.headline().percentile(50.0));
+    let shown = shown(document, detail.verbose);
+    let times = shown.iter().map(|name| time_of(document, name));
+    let typical = times.filter_map(|time| time.headline().percentile(50.0));
     let unit = DurationColumn::of(typical.map(|value| value.ns).min().unwrap_or(0));
-    let rows = document.names.iter().zip(&times).map(|(name, time)| row(name, time, unit));
-    let times = PERCENTILES.map(|p| format!("p{p}"));
-    let columns = ["requests", "failed", "requests/s"].map(str::to_owned).into_iter();
-    let columns = columns.chain(times).chain(["max".to_owned()]);
-    let mut table = Table::new(TableKind::Metrics, "Requests by name", columns, rows);
-    let time = if is_open_loop { "response time" } else { "service time" };
-    table.caption = format!("({time})");
+    let rows = shown.iter().map(|name| row(document, name, unit));
+    let columns = ["requests", "failed", "requests/s"].into_iter();
+    let columns = columns.chain(COLUMNS.map(|(title, _)| title));
+    let mut table = Table::new(TableKind::Names, "Requests by name", columns, rows);
+    table.caption = match document.plan.load {
+        Load::OpenLoop { .. } => "(response time)".to_owned(),
+        Load::ClosedLoop => "(service time)".to_owned(),
+    };
+    table.legend = legend(document, &shown);
+    table.legend.retain(|note| !is_explained(note, explained));
     Some(Block::Table(table))
 }
 
-fn row(name: &NameSection, time: &Metric, unit: DurationColumn) -> Row {
-    let failed = name.planned.saturating_sub(name.ok);
+/// Returns the time of the load's headline: from the planned send, in a closed loop from the send.
+fn time_of<'d>(document: &Document, name: &'d NameSection) -> &'d Metric {
+    match document.plan.load {
+        Load::OpenLoop { .. } => &name.response_time,
+        Load::ClosedLoop => &name.service_time,
+    }
+}
+
+/// Returns the names to show, in the order of the list.
+fn shown(document: &Document, verbose: bool) -> Vec<&NameSection> {
+    let names: Vec<&NameSection> = document.names.iter().collect();
+    if verbose || names.len() <= SHOWN_MAX {
+        return names;
+    }
+    let p99_ns = |index: &usize| {
+        let summary = time_of(document, names[*index]).headline();
+        summary.percentile(99.0).map(|value| value.ns).or(summary.max_ns)
+    };
+    let mut order: Vec<usize> = (0..names.len()).collect();
+    order.sort_by_key(|index| Reverse(names[*index].planned));
+    order[SHOWN_MAX / 2..].sort_by_key(|index| Reverse(p99_ns(index)));
+    order.truncate(SHOWN_MAX);
+    order.sort_unstable();
+    order.into_iter().map(|index| names[index]).collect()
+}
+
+fn row(document: &Document, name: &NameSection, unit: DurationColumn) -> Row {
+    let failed = failed(name);
     let failed_tone = if failed > 0 { Tone::Bad } else { Tone::Plain };
-    let summary = time.headline();
+    let summary = time_of(document, name).headline();
     let mut cells = vec![
         CellValue::from(units::count(name.planned)),
         CellValue::toned(units::count(failed), failed_tone),
-        CellValue::from(units::rate(name.completed_rps)),
+        CellValue::from(rate(name)),
     ];
-    cells.extend(PERCENTILES.map(|p| percentile(summary, p, unit)));
-    cells.push(percentile(summary, 100.0, unit));
+    cells.extend(COLUMNS.map(|(_, p)| percentile(summary, p, unit)));
     Row::new(&name.name, cells)
+}
+
+/// Formats `488.0 ± 0.7%`. The column's title has the unit.
+fn rate(name: &NameSection) -> String {
+    let rate = units::rate(name.completed_rps);
+    let margin = margin(name.completed_rps, name.completed_interval);
+    format!("{}{margin}", rate.trim_end_matches("/s"))
+}
+
+/// Returns the number of requests without success.
+fn failed(name: &NameSection) -> u64 {
+    name.planned.saturating_sub(name.ok)
 }
 
 fn percentile(summary: &Summary, p: f64, unit: DurationColumn) -> CellValue {
@@ -52,4 +99,53 @@ fn percentile(summary: &Summary, p: f64, unit: DurationColumn) -> CellValue {
         let quantile = Quantile { ns: value.ns, bound: value.bound };
         CellValue::time(quantile, value.imprecise, unit)
     })
+}
+
+/// Counts the names that are left out, and explains the marks in the table.
+fn legend(document: &Document, shown: &[&NameSection]) -> Vec<String> {
+    let mut legend: Vec<String> = left_out(document, shown.len()).into_iter().collect();
+    let summaries = shown.iter().map(|name| time_of(document, name).headline());
+    let value = |summary: &Summary| COLUMNS.map(|(_, p)| summary.percentile(p).copied());
+    let values: Vec<_> = summaries.flat_map(value).flatten().collect();
+    if values.iter().any(|value| value.bound == Bound::Lower) {
+        legend.push(LOWER_BOUNDS.to_owned());
+    }
+    if values.iter().any(|value| value.imprecise && value.bound != Bound::Unknown) {
+        legend.push("~: uncertain: too few independent samples with this name".to_owned());
+    }
+    let (_, p99) = COLUMNS[1];
+    if shown.iter().any(|name| time_of(document, name).headline().percentile(p99).is_none()) {
+        let least = units::count(least_count(p99));
+        legend.push(format!("a name needs {least} requests to have a p{p99}"));
+    }
+    let headline = of_load(document).first().map(|(_, metric)| metric.headline());
+    let mut of_run = headline.into_iter().flat_map(|summary| &summary.percentiles);
+    if of_run.any(|value| matches!(value.bound, Bound::Upper | Bound::Unknown)) {
+        legend.push("times by name include client overhead".to_owned());
+    }
+    let with_intervals = document.plan.list.as_ref().map_or(0, |list| list.with_intervals.len());
+    let has_intervals = shown.iter().any(|name| name.completed_interval.is_some());
+    if has_intervals && with_intervals < document.names.len() {
+        legend.push(format!(
+            "±: 95% interval; only the {with_intervals} names with the greatest weight have one"
+        ));
+    }
+    legend
+}
+
+/// Counts the names that the table leaves out, and those of them with failures.
+fn left_out(document: &Document, shown: usize) -> Option<String> {
+    let names = &document.names;
+    let more = names.len().checked_sub(shown).filter(|more| *more > 0)?;
+    let half = SHOWN_MAX / 2;
+    Some(format!(
+        "{half} names with the most requests, {half} others with the greatest p99; {VERBOSE} \
+         shows {} more",
+        units::count(more as u64)
+    ))
+}
+
+/// True if a table of these has the explanation already.
+fn is_explained(note: &String, blocks: &[Block]) -> bool {
+    blocks.iter().any(|block| matches!(block, Block::Table(table) if table.legend.contains(note)))
 }

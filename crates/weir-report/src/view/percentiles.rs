@@ -251,7 +251,8 @@ fn legend(document: &Document, columns: &[TitledTimes<'_>], lines: &[f64]) -> Ve
 }
 
 /// Explanations of `>` and of `unknown`.
-const LOWER_BOUNDS: &str = ">: lower bound; failed requests count as slower than any response";
+pub(super) const LOWER_BOUNDS: &str =
+    ">: lower bound; failed requests count as slower than any response";
 const UNKNOWN: &str = "unknown: falls on a failed request, and client overhead inflates it";
 
 /// Mean number of requests in flight.

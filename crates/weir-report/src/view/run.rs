@@ -19,7 +19,8 @@ impl Report {
             results.extend(course::blocks(document));
         }
         results.extend(percentiles::blocks(document, detail.verbose));
-        results.extend(names::blocks(document));
+        let names = names::blocks(document, detail, &results);
+        results.extend(names);
         if detail.plots {
             results.extend(plots::results(document).map(Block::Plot));
         }

@@ -34,6 +34,8 @@ pub enum TableKind {
     Assertions,
     /// Metrics of several runs.
     Metrics,
+    /// Counts and times of the requests with each name.
+    Names,
 }
 
 /// A row of a table.
@@ -52,7 +54,10 @@ pub struct Row {
 impl TableKind {
     /// True if the cells are numbers, which are aligned at the right.
     pub(crate) fn has_numbers(self) -> bool {
-        matches!(self, TableKind::Latency | TableKind::Spectrum | TableKind::Metrics)
+        matches!(
+            self,
+            TableKind::Latency | TableKind::Spectrum | TableKind::Metrics | TableKind::Names
+        )
     }
 }
 

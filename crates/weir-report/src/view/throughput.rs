@@ -52,13 +52,17 @@ fn rates(throughput: &Throughput) -> Vec<Fact> {
 
 /// Formats `71,500/s ± 0.3%`: half the interval's width as a share of the rate, rounded up.
 fn within(rps: f64, interval: Option<RateInterval>) -> String {
-    let rate = units::round_rate(rps);
+    units::round_rate(rps) + &margin(rps, interval)
+}
+
+/// Formats ` ± 0.3%`; empty without an interval.
+pub(super) fn margin(rps: f64, interval: Option<RateInterval>) -> String {
     let Some(RateInterval { low_rps, high_rps }) = interval.filter(|_| rps > 0.0) else {
-        return rate;
+        return String::new();
     };
     let share = (high_rps - low_rps) / 2.0 / rps;
     let share = (share * 1e4).ceil() / 1e4;
-    format!("{rate} ± {}", units::short_percent(share))
+    format!(" ± {}", units::short_percent(share))
 }
 
 /// The planned rate, if fewer responses came than were planned.

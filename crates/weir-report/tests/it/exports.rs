@@ -6,14 +6,15 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use serde_json::Value;
 use weir_report::{Exporter, Findings, Source, TextOptions};
-use weir_result::document::SeriesPhase;
+use weir_result::document::{Metric, SeriesPhase};
 use weir_result::histogram::lowest_in;
 use weir_result::study::Answer;
 use weir_result::{Document, Note};
 
-use crate::fixture::{Fixture, MS, S, fine};
+use crate::fixture::{Fixture, MS, S, fine, listed};
 use crate::page::with_series;
 use crate::studies::compared;
+use crate::text::golden_bytes;
 
 pub(crate) fn export(name: &str, document: &Document) -> String {
     let mut out = Vec::new();
@@ -55,6 +56,65 @@ fn percentiles_have_their_bounds() {
         text.lines()
             .any(|line| line.starts_with("response_time,99.9,") && line.ends_with(",lower"))
     );
+}
+
+/// A list has rows of the whole run, with an empty name, and of each name.
+#[test]
+fn names_have_percentiles_too() {
+    let document = listed().document();
+    let text = export("percentiles", &document);
+    assert!(text.starts_with("time,percentile,ns,low_ns,high_ns,bound,name\r\n"), "{text}");
+    let p50_of = |name: &str| {
+        let lines = text.lines().filter(|line| line.starts_with("response_time,50,"));
+        let mut rows = lines.map(|line| line.split(',').collect::<Vec<_>>());
+        let row = rows.find(|row| row[6] == name).expect("a row of the name");
+        row[2].parse::<u64>().expect("a number")
+    };
+    let expected = |metric: &Metric| metric.headline().percentile(50.0).map(|value| value.ns);
+    assert_eq!(Some(p50_of("")), expected(&document.latency.response_time));
+    for name in &document.names {
+        assert_eq!(Some(p50_of(&name.name)), expected(&name.response_time), "{}", name.name);
+    }
+}
+
+#[test]
+fn names_have_a_row_each() {
+    let document = listed().evidence().document();
+    let text = export("names", &document);
+    golden_bytes("names.csv", text.as_bytes());
+    let rows: Vec<Vec<&str>> =
+        text.split_terminator("\r\n").map(|row| row.split(',').collect()).collect();
+    let sum = |title: &str| -> u64 {
+        let column = rows[0].iter().position(|found| *found == title).expect("a column");
+        rows[1..].iter().map(|row| row[column].parse::<u64>().expect("a count")).sum()
+    };
+    let accounting = &document.accounting;
+    for (title, expected) in [
+        ("planned", accounting.planned),
+        ("ok", accounting.ok),
+        ("bad_response", accounting.bad_response),
+        ("timed_out", accounting.timed_out),
+        ("completed", document.throughput.completed),
+        ("good", document.throughput.good),
+    ] {
+        assert_eq!(sum(title), expected, "{title}");
+    }
+    assert_eq!(export("names", &run()).lines().count(), 1, "there is no list");
+}
+
+#[test]
+fn jsonl_has_a_line_for_each_name() {
+    let document = listed().document();
+    let text = export("jsonl", &document);
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let names: Vec<Value> = lines.filter(|line| line["type"] == "name").collect();
+    assert_eq!(names.len(), document.names.len());
+    for (line, name) in names.iter().zip(&document.names) {
+        assert_eq!((&line["name"], &line["ok"]), (&name.name.clone().into(), &name.ok.into()));
+        let p99 = name.response_time.headline().percentile(99.0).expect("it has one");
+        assert_eq!(line["response_p99_ns"], p99.ns);
+        assert_eq!(line["status"], serde_json::to_value(&name.status).expect("it is JSON"));
+    }
 }
 
 #[test]

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use weir_report::{EXPORTERS, Exporter, Findings, Source, TextOptions};
-use weir_result::document::{AssertionOutcome, CommandSection, Point, ServerSection};
+use weir_result::document::{AssertionOutcome, CommandSection, NameSection, Point, ServerSection};
 use weir_result::study::{HookRun, StudyResult};
-use weir_result::{Document, Note, Study};
+use weir_result::{Document, ListPlan, Note, Study};
 use weir_text::is_unprintable;
 use weir_verdict::Assertion;
 
@@ -64,6 +64,21 @@ fn infected(mut document: Document, text: &str) -> Document {
         series: BTreeMap::from([(text.to_owned(), points)]),
         ..CommandSection::default()
     };
+    document.plan.list = Some(ListPlan {
+        names: vec![text.to_owned()],
+        other_origins: BTreeMap::from([(text.to_owned(), 3)]),
+        ..ListPlan::default()
+    });
+    document.names = vec![NameSection {
+        name: text.to_owned(),
+        planned: document.accounting.planned,
+        ok: document.accounting.ok,
+        status: document.accounting.status.clone(),
+        errors: BTreeMap::from([(text.to_owned(), 3)]),
+        response_time: document.latency.response_time.clone(),
+        service_time: document.latency.service_time.clone(),
+        ..NameSection::default()
+    }];
     document.server = Some(ServerSection { commands: vec![command], ..ServerSection::default() });
     document
 }

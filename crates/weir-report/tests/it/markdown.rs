@@ -1,6 +1,6 @@
 //! The Markdown report against golden files, and with text from outside that tries to be markup.
 
-use crate::fixture::{Fixture, MS, S, fine, inflated, renewing};
+use crate::fixture::{Fixture, MS, S, fine, inflated, listed, renewing};
 use crate::studies::compared as comparison;
 use crate::text::golden_bytes;
 use weir_report::annotation::AnnotationLevel;
@@ -40,6 +40,7 @@ fn a_run_and_a_comparison_have_their_pages() {
     let options = TextOptions { verbose: true, rules: true, ..TextOptions::default() };
     golden_bytes("run.md", print(&claimed(), &TextOptions::default()).as_bytes());
     golden_bytes("run_verbose.md", print(&claimed(), &options).as_bytes());
+    golden_bytes("names.md", print(&listed().document(), &TextOptions::default()).as_bytes());
     let runs = claimed();
     let report = Report::of_comparison(&comparison("new", Answer::Worse), Some([&runs, &runs]));
     golden_bytes("comparison.md", print_report(&report).as_bytes());

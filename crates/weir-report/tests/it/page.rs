@@ -14,7 +14,7 @@ use weir_report::{TextOptions, html};
 use weir_result::document::{CommandSection, Point, SeriesEntry, SeriesPhase, ServerSection};
 use weir_result::{Document, ErrorKind};
 
-use crate::fixture::{Fixture, MS, S, fine, inflated, renewing};
+use crate::fixture::{Fixture, MS, S, fine, inflated, listed, renewing};
 use crate::readers::tools;
 use crate::studies;
 
@@ -316,6 +316,7 @@ fn short_and_failed_runs_have_pages() {
         ("errors", errors, &[]),
         ("silent", silent, &[]),
         ("bad", bad, &[curve]),
+        ("names", listed().document(), &[curve, cause]),
         ("renewing", renewing().document(), &[curve, cause, connects]),
     ] {
         let shown = plots(&document);

@@ -74,6 +74,7 @@ fn what_is_read_is_what_was_written() {
         worker: 1,
         connection: 7,
         status: 200,
+        name: RawRow::NO_NAME,
         phase: SlotPhase::Measured,
         outcome: RawOutcome::Ok,
     };
@@ -98,16 +99,42 @@ fn what_is_read_is_what_was_written() {
     let sent = "2000000000 1999999000 2000000100";
     let end = "2000050001";
     let expected = [
-        format!("1 7 measured ok 200 null {sent} 2000000150 2000050000 2000049000 {end}"),
-        format!("1 7 measured bad_response 503 null {sent} null 2000050000 null {end}"),
-        format!("1 7 measured transport_error null ECONNRESET {sent} null null null {end}"),
-        format!("1 7 measured transport_error null protocol_bad_chunk {sent} null null null {end}"),
-        format!("1 7 warmup timed_out null null {sent} null null null {end}"),
-        format!("1 7 tail in_flight_at_end null null {sent} null null null {end}"),
-        "0 null measured never_sent null null 5 null null null null null 9223372036854775807"
+        format!("1 7 measured ok 200 null null {sent} 2000000150 2000050000 2000049000 {end}"),
+        format!("1 7 measured bad_response 503 null null {sent} null 2000050000 null {end}"),
+        format!("1 7 measured transport_error null ECONNRESET null {sent} null null null {end}"),
+        format!(
+            "1 7 measured transport_error null protocol_bad_chunk null {sent} null null null {end}"
+        ),
+        format!("1 7 warmup timed_out null null null {sent} null null null {end}"),
+        format!("1 7 tail in_flight_at_end null null null {sent} null null null {end}"),
+        "0 null measured never_sent null null null 5 null null null null null 9223372036854775807"
             .to_owned(),
     ];
     assert_eq!(texts(&file), expected);
+}
+
+#[test]
+fn rows_of_a_list_have_names() {
+    let mut bytes = Vec::new();
+    let mut writer = RawWriter::new(&mut bytes, "0.1.0").expect("memory can be written");
+    let names = ["home", "=1+1 \"x\" \u{202e}商"].map(str::to_owned);
+    let row = |name: u16| RawRow { name, ..RawRow::EMPTY };
+    writer.write(&[row(0)]).expect("memory can be written");
+    writer.set_names(&names).expect("memory can be written");
+    writer.write(&[row(1), row(0), row(RawRow::NO_NAME)]).expect("memory can be written");
+    writer.finish().expect("memory can be written");
+    let file = SerializedFileReader::new(bytes::Bytes::from(bytes)).expect("a Parquet file");
+    let rows = file.get_row_iter(None).expect("columns that can be read");
+    let found = rows.map(|row| {
+        let row = row.expect("a row");
+        let name = row.get_column_iter().find(|(title, _)| *title == "name");
+        match name.expect("the column").1 {
+            Field::Str(name) => Some(name.clone()),
+            _ => None,
+        }
+    });
+    let expected = [None, Some(names[1].clone()), Some(names[0].clone()), None];
+    assert_eq!(found.collect::<Vec<_>>(), expected);
 }
 
 #[test]
@@ -149,7 +176,7 @@ fn rows_of_a_study_name_their_trial() {
     }
     writer.finish().expect("memory can be written");
     let file = SerializedFileReader::new(bytes::Bytes::from(bytes)).expect("a Parquet file");
-    let row = "0 null measured never_sent null null 0 null null null null null 0";
+    let row = "0 null measured never_sent null null null 0 null null null null null 0";
     let expected = ["1 old", "1 old", "3 new", "5 null"].map(|trial| format!("{trial} {row}"));
     assert_eq!(texts(&file), expected);
     let text = value(file.metadata(), "weir.trials").expect("a list");
@@ -174,7 +201,7 @@ fn rows_are_cut_into_groups() {
     assert_eq!(sizes, [131_072, 131_072, 37_856]);
     let mut last = file.get_row_iter(None).expect("columns that can be read").skip(299_999);
     let row = last.next().expect("the last row").expect("a row");
-    let intended_at = row.get_column_iter().nth(6).map(|(name, field)| (name.as_str(), field));
+    let intended_at = row.get_column_iter().nth(7).map(|(name, field)| (name.as_str(), field));
     assert_eq!(intended_at, Some(("intended_at", &Field::Long(299_999))));
 }
 

@@ -136,7 +136,11 @@ fn duckdb_reads_the_rows_of_a_study() {
     for (number, variant, count) in [(1, "old", 3), (2, "new", 200_000), (3, "", 2)] {
         let trial = RawTrial { number, variant: variant.to_owned() };
         writer.begin_trial(trial).expect("a disk");
-        let rows = (1..=count).map(|at| RawRow { ended_at: at, status: 200, ..RawRow::EMPTY });
+        writer.set_names(&["home", "=商 'x'"].map(str::to_owned)).expect("a disk");
+        let rows = (1..=count).map(|at| {
+            let name = (at % 2) as u16;
+            RawRow { ended_at: at, status: 200, name, ..RawRow::EMPTY }
+        });
         writer.write(&rows.collect::<Vec<_>>()).expect("a disk");
         let about = RawAbout {
             run_id: "3f1c",
@@ -152,6 +156,7 @@ fn duckdb_reads_the_rows_of_a_study() {
     writer.finish().expect("a disk");
     let rows = ["1 old 3 3 200", "2 new 200000 200000 200", "3 - 2 2 200"];
     let metadata = ["1 3", "2 200000", "3 2"];
+    let names = ["=商 'x' 100003", "home 100002"];
     let found = lines_of(&mut python("duckdb", "read_rows.py", &path));
-    assert_eq!(found, [rows, metadata].concat());
+    assert_eq!(found, [&rows[..], &metadata, &names].concat());
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::fixture::{Fixture, MS, S, fine, inflated, renewing};
+use crate::fixture::{Fixture, MS, S, fine, inflated, listed, renewing};
 use weir_report::text::Bars;
 use weir_report::{TextOptions, text};
 use weir_result::document::{
@@ -38,7 +38,9 @@ fn golden(name: &str, document: &Document, options: &TextOptions) {
     let printed = print(document, options);
     if !options.colour {
         for line in printed.lines() {
-            assert!(line.chars().count() <= options.width.into(), "too wide: {line}");
+            // Characters of wide scripts have two columns.
+            let columns = line.chars().map(|c| if c > '\u{2fff}' { 2 } else { 1 }).sum::<usize>();
+            assert!(columns <= options.width.into(), "too wide: {line}");
             assert_eq!(line, line.trim_end(), "blanks at its end");
         }
     }
@@ -79,6 +81,34 @@ fn open_loop() {
 fn closed_loop() {
     let document = Fixture::closed_loop().spread(300_000, 50_000, 650_000).document();
     golden("closed_loop", &document, &PLAIN);
+}
+
+#[test]
+fn names_have_a_table() {
+    golden("names", &listed().document(), &PLAIN);
+    golden("names_narrow", &listed().document(), &TextOptions { width: 60, ..PLAIN });
+}
+
+/// A long list shows the names with the most requests and the slowest ones, and how many more it
+/// has; a verbose report shows all.
+#[test]
+fn a_long_list_shows_the_heaviest_and_the_slowest_names() {
+    let mut fixture = Fixture::open_loop(1_000);
+    for index in 0..60 {
+        let (requests, ns) = if index % 6 == 0 { (500, MS) } else { (100, MS + index * MS / 10) };
+        fixture = fixture.named(&format!("name {index}")).responses(requests, 200, ns, ns);
+    }
+    let document = fixture.evidence().document();
+    golden("names_many", &document, &PLAIN);
+    let shown = |options: &TextOptions| -> Vec<u64> {
+        let text = print(&document, options);
+        let rows = text.lines().filter_map(|line| line.strip_prefix("  name "));
+        rows.map(|row| row.split(' ').next().expect("one").parse().expect("a number")).collect()
+    };
+    let expected = (0..60).filter(|index| index % 6 == 0 || *index > 47);
+    assert_eq!(shown(&PLAIN), expected.collect::<Vec<_>>());
+    let verbose = TextOptions { verbose: true, ..PLAIN };
+    assert_eq!(shown(&verbose), (0..60).collect::<Vec<_>>());
 }
 
 /// Asserts that a clean run without findings fits a terminal of 24 lines, with the command and a

@@ -6,7 +6,7 @@ use weir_result::{Document, ErrorKind};
 use weir_verdict::Assertion;
 
 use crate::exports::export;
-use crate::fixture::{Fixture, MS, S, fine, inflated};
+use crate::fixture::{Fixture, MS, S, fine, inflated, listed};
 use crate::studies;
 use crate::text::golden_bytes;
 
@@ -69,6 +69,69 @@ fn prometheus_has_each_outcome_once_and_marks_bounds() {
         ))
     };
     assert!(of("99.9", "lower") >= 1.9 && of("50", "exact") < 0.005, "{page}");
+}
+
+/// Metrics by name are metrics of their own, which add up to those of the whole run.
+#[test]
+fn prometheus_has_metrics_by_name() {
+    let mut document = listed().document();
+    let page = export("prometheus", &document);
+    let labelled = |name: &str, labels: &str| {
+        sample(&page, &format!("{name}{{{labels}}}")).unwrap_or_else(|| panic!("{labels}\n{page}"))
+    };
+    for name in &document.names {
+        let label = format!("name=\"{}\"", name.name);
+        let ok = labelled("weir_name_requests_total", &format!("{label},outcome=\"ok\""));
+        assert_eq!(ok, name.ok as f64);
+        let rate = labelled("weir_name_completed_requests_per_second", &label);
+        assert_eq!(rate, name.completed_rps);
+        let count = labelled("weir_name_response_time_seconds_count", &label);
+        assert_eq!(count, (name.ok + name.bad_response) as f64);
+        let bucket =
+            labelled("weir_name_response_time_seconds_bucket", &format!("{label},le=\"+Inf\""));
+        assert_eq!(bucket, count);
+    }
+    let orders = "name=\"POST /orders/confirm\"";
+    assert_eq!(labelled("weir_name_responses_total", &format!("{orders},code=\"503\"")), 90.0);
+    let family = "weir_name_response_time_percentile_seconds";
+    let p50 = labelled(family, &format!("{orders},percentile=\"50\",certainty=\"exact\""));
+    assert!((0.039..0.041).contains(&p50), "{p50}");
+
+    // Names that become equal are still two series.
+    (document.names[0].name, document.names[1].name) = ("a\u{1b}".to_owned(), "a\r".to_owned());
+    let page = export("prometheus", &document);
+    for label in ["a?", "a? #2"] {
+        let name = format!("weir_name_completed_requests_per_second{{name=\"{label}\"}}");
+        assert!(sample(&page, &name).is_some(), "{page}");
+    }
+}
+
+/// k6 has the metric of a tag beside the whole one.
+#[test]
+fn k6_has_metrics_by_name() {
+    let document = listed().document();
+    let metrics = &json("k6", &document)["metrics"];
+    let flat = &json("k6-flat", &document)["metrics"];
+    for name in &document.names {
+        let of = |metric: &str| format!("{metric}{{name:{}}}", name.name);
+        let requests = &metrics[of("http_reqs")];
+        assert_eq!(
+            (&requests["type"], &requests["values"]["count"]),
+            (&"counter".into(), &name.completed.into())
+        );
+        let failed = &metrics[of("http_req_failed")]["values"];
+        assert_eq!(
+            (&failed["passes"], &failed["fails"]),
+            (&(name.planned - name.ok).into(), &name.ok.into())
+        );
+        let duration = &metrics[of("http_req_duration")];
+        let p50 = name.response_time.headline().percentile(50.0).expect("it has one");
+        assert_eq!(duration["values"]["med"], p50.ns as f64 / 1e6);
+        assert_eq!(flat[of("http_req_duration")], duration["values"]);
+    }
+    let orders = "http_req_duration{name:POST /orders/confirm}";
+    let certainty = &json("k6", &document)["weir"]["certainty"][orders];
+    assert_eq!(certainty["max"], "lower", "{certainty}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 """Reads rows of a study with DuckDB, and prints a line for each trial: of its rows, then of its
-metadata.
+metadata; then one for each name of a request.
 
     python read_rows.py FILE.parquet
 """
@@ -18,6 +18,7 @@ metadata = f"""
                   recursive := true)
     FROM parquet_kv_metadata('{sys.argv[1]}') WHERE decode(key) = 'weir.trials'
 """
-for query in (trials, metadata):
+names = f"SELECT name, count(*) FROM {rows} GROUP BY name ORDER BY name"
+for query in (trials, metadata, names):
     for values in duckdb.sql(query).fetchall():
         print(*values)

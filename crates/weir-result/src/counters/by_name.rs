@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ByOutcome, Outcomes};
 use crate::failures::ErrorKind;
-use crate::histogram::Histogram;
+use crate::histogram::{Histogram, SparseHistogram};
 #[cfg(feature = "schema")]
 use crate::packed::PackedHistogram;
 use crate::rules::{self, Merge};
@@ -38,6 +38,35 @@ merged! {
 impl NameCounts {
     /// Adds another name's counts, or another worker's of the same.
     pub fn add(&mut self, other: &NameCounts) {
+        self.merge(other);
+    }
+}
+
+merged! {
+    /// Counts so far, while the load runs, of the slots of M whose request has one name.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    pub struct NameTotals {
+        /// Complete responses that count as success.
+        pub ok: u64 => rules::sum,
+        /// Complete responses that do not count as success.
+        pub bad: u64 => rules::sum,
+        /// Transport errors.
+        pub errors: u64 => rules::sum,
+        /// Timeouts.
+        pub timed_out: u64 => rules::sum,
+        /// Response times of `ok` and `bad`; in a closed loop service times.
+        pub latency: SparseHistogram => rules::merge,
+    }
+}
+
+impl NameTotals {
+    /// Returns the number of complete responses.
+    pub fn responses(&self) -> u64 {
+        self.ok + self.bad
+    }
+
+    /// Adds the counts of another worker, or of another name.
+    pub fn add(&mut self, other: &NameTotals) {
         self.merge(other);
     }
 }

@@ -4,11 +4,12 @@
 mod cpu_use;
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use weir_engine::{LiveMessage, WorkerFrame};
-use weir_result::{Interval, Plan, SparseHistogram};
+use weir_result::{Interval, NameTotals, Plan, SparseHistogram};
 
 use crate::frame::Frame;
 use crate::observer::Observer;
@@ -34,6 +35,7 @@ pub(crate) fn follow(plan: &Plan, messages: &Receiver<LiveMessage>, observer: &m
             Ok(LiveMessage::Frame(worker, frame)) => {
                 live.progressed(worker, *frame, Instant::now());
             }
+            Ok(LiveMessage::Names(worker, names)) => live.named(worker, names),
             Ok(LiveMessage::End) | Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {}
         }
@@ -43,6 +45,9 @@ pub(crate) fn follow(plan: &Plan, messages: &Receiver<LiveMessage>, observer: &m
             observer.frame(plan, &live.frame(now));
             due = now + LONGEST;
         }
+    }
+    if live.has_names() {
+        observer.frame(plan, &live.frame(Instant::now()));
     }
     observer.load_ended();
 }
@@ -114,10 +119,28 @@ impl Live {
             stamped: frame.stamped,
             stamped_outside: frame.stamped_outside,
             worker_cpu: progress.cpu.share(),
+            names: mem::take(&mut progress.frame.names),
             ..Frame::default()
         };
         progress.interval = frame.interval;
         progress.is_fresh = true;
+        self.named(worker, frame.names);
+    }
+
+    /// Replaces the totals by name of a worker, apart from latencies whose turn it is not.
+    fn named(&mut self, worker: u32, names: Vec<NameTotals>) {
+        let known = &mut self.workers.entry(worker).or_default().frame.names;
+        known.resize_with(names.len(), NameTotals::default);
+        for (known, now) in known.iter_mut().zip(names) {
+            let before = mem::take(&mut known.latency);
+            let is_kept = now.latency.count() == 0;
+            *known = NameTotals { latency: if is_kept { before } else { now.latency }, ..now };
+        }
+    }
+
+    /// True if the load has a list, and some of its totals by name have arrived.
+    fn has_names(&self) -> bool {
+        self.workers.values().any(|progress| !progress.frame.names.is_empty())
     }
 
     /// True if all workers have sent a frame since the last one of all.
@@ -210,6 +233,36 @@ mod tests {
         live.finished(0, interval(0, SECOND, 100, 2), now);
         let frame = live.frame(now + Duration::from_secs(1));
         assert_eq!((frame.completed, frame.errors), (250, 3));
+    }
+
+    /// A frame has the latencies of some names; the others stay as they were, and the last message
+    /// has all.
+    #[test]
+    fn names_keep_their_latencies_until_their_turn() {
+        let (mut live, now) = (Live { worker_count: 2, ..Live::default() }, Instant::now());
+        let name = |ok, times: u32| {
+            let mut latency = Tally::new();
+            (0..times).for_each(|_| latency.record(1_000_000));
+            NameTotals {
+                ok,
+                latency: latency.sparse(WorkerFrame::COARSENESS),
+                ..Default::default()
+            }
+        };
+        let frame = |names| WorkerFrame { names, ..WorkerFrame::default() };
+        let counts = |live: &mut Live| -> Vec<(u64, u64)> {
+            let names = live.frame(now).names;
+            names.iter().map(|name| (name.ok, name.latency.count())).collect()
+        };
+        assert_eq!((live.has_names(), counts(&mut live)), (false, vec![]));
+        live.progressed(0, frame(vec![name(5, 5), name(3, 0)]), now);
+        assert_eq!(counts(&mut live), [(5, 5), (3, 0)]);
+        live.progressed(0, frame(vec![name(9, 0), name(4, 4)]), now);
+        assert_eq!(counts(&mut live), [(9, 5), (4, 4)]);
+        live.progressed(1, frame(vec![name(1, 1), name(1, 1)]), now);
+        assert_eq!(counts(&mut live), [(10, 6), (5, 5)]);
+        live.named(0, vec![name(20, 20), name(10, 10)]);
+        assert_eq!((live.has_names(), counts(&mut live)), (true, vec![(21, 21), (11, 11)]));
     }
 
     /// One exchange of a part of a run.

@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use anyhow::Result;
 use weir_report::raw::{RawAbout, RawTrial, RawWriter};
 use weir_result::document::{DocumentParts, RawSection};
-use weir_result::{Note, Part, RawLog};
+use weir_result::{Note, Part, Plan, RawLog};
 use weir_text::units;
 
 use crate::errors::NoThread;
@@ -79,16 +79,17 @@ impl RawOutput {
         self.writer.take_if(|writer| writer.is_ok())?.ok()
     }
 
-    /// Starts the thread that writes the rows of a run with `workers` worker threads. `None` after
-    /// an error.
+    /// Starts the thread that writes the rows of a run of this plan. `None` after an error.
     ///
     /// # Errors
     /// When the thread cannot be started.
-    pub(crate) fn start(&mut self, workers: u32) -> Result<Option<RawRun<'_>>> {
+    pub(crate) fn start(&mut self, plan: &Plan) -> Result<Option<RawRun<'_>>> {
         let Some(mut writer) = self.take() else { return Ok(None) };
-        let (log, source) = RawLog::new(BUFFER_BYTES, workers);
+        let (log, source) = RawLog::new(BUFFER_BYTES, plan.own_threads());
+        let names = plan.list.as_ref().map(|list| list.names.clone()).unwrap_or_default();
         let write = move || {
             let _usual = weir_sys::lower_priority();
+            writer.set_names(&names)?;
             source.receive(|rows| writer.write(rows)).map(|()| writer)
         };
         let builder = thread::Builder::new().name("weir-raw".to_owned());

@@ -1,16 +1,19 @@
-//! The lines of `--format jsonl` on standard output: intervals while the run goes, then the
-//! remaining intervals and the summary.
+//! The lines of `--format jsonl` on standard output: intervals while the run goes, with a list the
+//! totals by name beside each; then the remaining intervals, the names and the summary.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde_json::json;
+use weir_report::json::escaped;
 use weir_report::jsonl;
 use weir_result::document::SeriesEntry;
 use weir_result::{Document, Interval, Plan};
-use weir_runner::Observer;
+use weir_runner::{Frame, Observer};
 
 use crate::errors::NotWritten;
+use crate::live::name_labels;
 use crate::terminal;
 
 /// The lines of a run. Copies share them: one observes the run, the other prints the end.
@@ -26,6 +29,8 @@ struct LinesState {
     /// Reason why standard output could not be written. Nothing is printed after that until the end
     /// of the run, which reports it.
     failure: Option<NotWritten>,
+    /// The latest frame, with the totals by name.
+    latest: Frame,
 }
 
 impl Lines {
@@ -40,6 +45,7 @@ impl Lines {
         let mut left = document.series.iter().filter(|entry| !printed.contains(&start_ns(entry)));
         let end = terminal::print(|out| {
             left.try_for_each(|entry| jsonl::write_interval(entry, out))?;
+            jsonl::write_names(document, out)?;
             jsonl::write_summary(document, out)
         });
         state.failure.take().map_or(end, Err)
@@ -60,13 +66,16 @@ impl Observer for Lines {
         let entry = SeriesEntry::of_running(interval, plan);
         if jsonl::write_interval(&entry, &mut line).is_ok() {
             let mut state = self.lock();
+            line.extend(names_line(plan, &state.latest));
             state.waiting.push_back((interval.start_ns, line));
             state.print();
         }
     }
 
-    fn frame(&mut self, _: &Plan, _: &weir_runner::Frame) {
-        self.lock().print();
+    fn frame(&mut self, _: &Plan, frame: &Frame) {
+        let mut state = self.lock();
+        state.latest = frame.clone();
+        state.print();
     }
 }
 
@@ -81,6 +90,27 @@ impl LinesState {
             self.printed_ns.push(start_ns);
         }
     }
+}
+
+/// Returns the line of the totals by name of a frame, as an object with `"type": "names"`; empty
+/// without a list.
+fn names_line(plan: &Plan, frame: &Frame) -> Vec<u8> {
+    let labels = name_labels(plan);
+    if labels.is_empty() || frame.names.is_empty() {
+        return Vec::new();
+    }
+    let names = labels.iter().zip(&frame.names).map(|(name, of)| {
+        json!({
+            "name": name,
+            "responses": of.responses(),
+            "failed": of.bad + of.errors + of.timed_out,
+            "p50_ns": of.latency.percentile(50.0),
+            "p99_ns": of.latency.percentile(99.0),
+        })
+    });
+    let at_s = frame.at_ns.map(|at_ns| at_ns as f64 / 1e9);
+    let line = json!({ "type": "names", "at_s": at_s, "names": names.collect::<Vec<_>>() });
+    format!("{}\n", escaped(line.to_string())).into_bytes()
 }
 
 /// Returns the starts of printed intervals as the document has them, whose first one starts at

@@ -7,7 +7,7 @@ use weir_report::prometheus::MetricsPage;
 use weir_result::Plan;
 use weir_runner::{RecentFrames, StudyProgress};
 
-use super::{Stage, Totals, client_figures, own_rate_rps};
+use super::{Stage, Totals, client_figures, failures, own_rate_rps};
 
 const NS_PER_S: f64 = 1e9;
 
@@ -37,6 +37,7 @@ pub(super) fn page(totals: &Totals) -> String {
     let help = "Time from the planned send to the response, in a closed loop from the send, of \
                 responses";
     page.histogram("weir_live_latency_seconds", help, &totals.latency);
+    names(totals, &mut page);
     client(&totals.frames, &mut page);
     let gauges = [
         ("weir_live_open_connections", "Open connections", frame.open_connections),
@@ -104,9 +105,35 @@ fn counters(totals: &Totals, page: &mut MetricsPage) {
     page.single("weir_live_received_bytes_total", "counter", help, received);
 }
 
+/// Measured requests by name, if there is a list. They grow four times per second, the latencies
+/// every 2 s.
+fn names(totals: &Totals, page: &mut MetricsPage) {
+    let names = totals.names();
+    if names.is_empty() {
+        return;
+    }
+    let family = "weir_live_name_responses_total";
+    page.family(family, "counter", "Complete responses to measured requests by name");
+    for (label, name) in &names {
+        page.sample(family, &[("name", label)], name.responses() as f64);
+    }
+    let family = "weir_live_name_failures_total";
+    page.family(family, "counter", "Measured requests without success by name and outcome");
+    for (label, name) in &names {
+        for (kind, count) in failures(name) {
+            page.sample(family, &[("name", label), ("kind", kind)], count as f64);
+        }
+    }
+    let family = "weir_live_name_latency_seconds";
+    page.family(family, "histogram", "Latency of the responses to measured requests by name");
+    for (label, name) in &names {
+        page.histogram_samples(family, Some(label), &name.latency.to_histogram());
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::tests::totals;
+    use super::super::tests::{totals, totals_of_list};
     use super::*;
 
     #[test]
@@ -142,6 +169,21 @@ mod tests {
             assert!(page.lines().any(|found| found == line), "no {line} in\n{page}");
         }
         assert!(page.contains("url=\"http://h/?a=\\\"b\\\\?\""), "{page}");
+    }
+
+    #[test]
+    fn names_of_a_list_are_labels() {
+        let page = page(&totals_of_list());
+        for line in [
+            "weir_live_name_responses_total{name=\"buy \\\"x\\\"?\"} 100",
+            "weir_live_name_failures_total{name=\"buy \\\"x\\\"?\",kind=\"bad_response\"} 10",
+            "weir_live_name_failures_total{name=\"(others)\",kind=\"timed_out\"} 2",
+            "weir_live_name_latency_seconds_bucket{name=\"(others)\",le=\"0.00005\"} 100",
+            "weir_live_name_latency_seconds_count{name=\"(others)\"} 100",
+        ] {
+            assert!(page.lines().any(|found| found == line), "no {line} in\n{page}");
+        }
+        assert!(!super::page(&totals()).contains("weir_live_name"), "there is no list");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Tests of times, and totals for the tests of formats: each figure has another value.
 
-use weir_result::{Arrivals, Interval, Load, Plan, Rate, SparseHistogram, Tally};
+use weir_result::{
+    Arrivals, Interval, ListPlan, Load, NameTotals, Plan, Rate, SparseHistogram, Tally,
+};
 use weir_runner::{Frame, Observer, Phase};
 
 use super::{SharedTotals, Totals, drain_left_ns};
@@ -43,6 +45,23 @@ pub(crate) fn totals() -> Totals {
     };
     totals.frame(&plan, &frame);
     totals.read(Clone::clone)
+}
+
+/// The same totals of a list with two names, of which one has intervals.
+pub(crate) fn totals_of_list() -> Totals {
+    let mut totals = totals();
+    let list = ListPlan {
+        names: vec!["buy \"x\"\u{1b}".to_owned(), "rest".to_owned()],
+        with_intervals: vec![0],
+        ..ListPlan::default()
+    };
+    totals.load.as_mut().expect("it began").0.list = Some(list);
+    let name = |ok, bad, timed_out| {
+        let latency = often(40_000);
+        NameTotals { ok, bad, errors: 0, timed_out, latency }
+    };
+    totals.frames.latest.names = vec![name(90, 10, 1), name(100, 0, 2)];
+    totals
 }
 
 /// One time, often enough for a 99th percentile.

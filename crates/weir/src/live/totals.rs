@@ -8,10 +8,10 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use weir_result::{Histogram, Interval, Plan};
+use weir_result::{Histogram, Interval, NameTotals, Plan};
 use weir_runner::{Frame, Observer, Phase, RecentFrames, StudyProgress};
 
-use super::drain_left_ns;
+use super::{drain_left_ns, name_labels};
 
 /// A stage of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,6 +92,12 @@ impl Totals {
         ]
     }
 
+    /// Totals of measured requests by name, with the label of each; none without a list.
+    pub(crate) fn names(&self) -> Vec<(String, &NameTotals)> {
+        let labels = self.load.as_ref().map(|(plan, _)| name_labels(plan)).unwrap_or_default();
+        labels.into_iter().zip(&self.frames.latest.names).collect()
+    }
+
     /// Adds the intervals that began at or before `start_ns` from t0. Among them may be some that
     /// no other worker has finished under the same start: an automatic warm-up changes the start of
     /// its intervals.
@@ -168,9 +174,8 @@ impl Observer for SharedTotals {
     fn load_ended(&mut self) {
         let mut totals = self.lock();
         totals.add_until(i64::MAX);
-        let at_ns = totals.frames.latest.at_ns;
-        totals.frames = RecentFrames::default();
-        totals.frames.push(Frame { at_ns, ..Frame::default() });
+        let Frame { at_ns, names, .. } = mem::take(&mut totals.frames).latest;
+        totals.frames.push(Frame { at_ns, names, ..Frame::default() });
         totals.stage = Stage::Ended;
     }
 }

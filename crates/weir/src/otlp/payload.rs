@@ -11,7 +11,7 @@ use weir_result::{Histogram, Plan};
 use weir_runner::RecentFrames;
 use weir_text::printable;
 
-use crate::live::{Stage, Totals, client_figures, own_rate_rps};
+use crate::live::{self, Stage, Totals, client_figures, own_rate_rps};
 
 /// `AGGREGATION_TEMPORALITY_CUMULATIVE`: values count from the start time on.
 const CUMULATIVE: u32 = 2;
@@ -71,6 +71,7 @@ fn metrics(totals: &Totals, plan: &Plan, times: &Times) -> Vec<Value> {
         metric("weir.run.phase", "1", phase, sum(phases(totals, times), false)),
         metric("weir.plan.connections", "{connection}", "Connections of the plan", planned),
     ];
+    metrics.extend(names(totals, times));
     let rate = own_rate_rps(plan);
     let rate =
         rate.map(|rps| ("weir.plan.rate", "{request}/s", "Planned requests per second", rps));
@@ -96,6 +97,39 @@ fn client(
     ];
     let figures = names.into_iter().zip(client_figures(frames));
     figures.filter_map(|((name, unit), (help, value))| Some((name, unit, help, value?)))
+}
+
+/// Measured requests by name; none without a list.
+fn names(totals: &Totals, times: &Times) -> Vec<Value> {
+    let names = totals.names();
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let name = |label: &str| text("weir.name", label);
+    let responses = names.iter().map(|(label, of)| with(times.count(of.responses()), name(label)));
+    let failed = names.iter().flat_map(|(label, of)| {
+        live::failures(of).map(|(kind, count)| {
+            let mut point = times.count(count);
+            point["attributes"] = json!([name(label), text("error.type", kind)]);
+            point
+        })
+    });
+    let taken = names
+        .iter()
+        .map(|(label, of)| with(times.histogram(&of.latency.to_histogram()), name(label)));
+    let help = "Complete responses to measured requests by name";
+    let failures = "Measured requests without success by name";
+    let duration = "Latency of the responses to measured requests by name";
+    vec![
+        metric("weir.name.responses", "{response}", help, sum(responses.collect(), true)),
+        metric("weir.name.requests.failed", "{request}", failures, sum(failed.collect(), true)),
+        metric(
+            "weir.name.response.duration",
+            "s",
+            duration,
+            ("histogram", cumulative(taken.collect())),
+        ),
+    ]
 }
 
 fn failures(totals: &Totals, times: &Times) -> Vec<Value> {
@@ -183,7 +217,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::live::tests::totals;
+    use crate::live::tests::{totals, totals_of_list};
 
     const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/otlp.json");
 
@@ -199,6 +233,26 @@ mod tests {
         }
         let golden = std::fs::read_to_string(GOLDEN).expect("a file");
         assert_eq!(text, golden, "UPDATE_GOLDEN=1 writes {GOLDEN}");
+    }
+
+    #[test]
+    fn names_of_a_list_are_attributes() {
+        let request = request(&totals_of_list(), "1-a", UNIX_EPOCH).expect("a load");
+        let metrics = &request["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
+        let points = |name: &str, kind: &str| -> Vec<Value> {
+            let metrics = metrics.as_array().expect("a list");
+            let metric = metrics.iter().find(|metric| metric["name"] == name).expect("a metric");
+            metric[kind]["dataPoints"].as_array().expect("points").clone()
+        };
+        let responses = points("weir.name.responses", "sum");
+        let names = responses.iter().map(|point| &point["attributes"][0]["value"]["stringValue"]);
+        assert_eq!(names.collect::<Vec<_>>(), ["buy \"x\"?", "(others)"]);
+        assert_eq!(responses[0]["asInt"], "100");
+        let failed = points("weir.name.requests.failed", "sum");
+        assert_eq!((failed.len(), &failed[0]["asInt"]), (6, &"10".into()));
+        assert_eq!(failed[0]["attributes"][1]["value"]["stringValue"], "bad_response");
+        let duration = points("weir.name.response.duration", "histogram");
+        assert_eq!(duration[1]["count"], "100");
     }
 
     #[test]

@@ -15,6 +15,8 @@ use view::{LABEL, bold, dim, label};
 
 pub(super) use view::View;
 
+use super::state::State;
+
 /// Least size of the picture, in columns and rows.
 const LEAST: (u16, u16) = (60, 16);
 
@@ -39,7 +41,8 @@ pub(super) fn view(frame: &mut Frame, view: &View) {
     let (state, columns) = (view.state, area.width);
     // A closed loop sends when it can: it has no send lag.
     let lag = u16::from(state.planned.is_some());
-    let rows = [1, rate, 1, 3, lag, 1, 1, 1].map(Constraint::Length);
+    let names = names_height(state, area.height.saturating_sub(rate + lag + 9));
+    let rows = [1, rate, 1, 3, lag, 1, 1, names, 1].map(Constraint::Length);
     let rows = rows.into_iter().chain([Constraint::Min(1), Constraint::Length(1)]);
     let areas = Layout::vertical(rows).split(area);
     header(frame, view, areas[0]);
@@ -49,18 +52,33 @@ pub(super) fn view(frame: &mut Frame, view: &View) {
     frame.render_widget(figures::send_lag(view, columns), areas[4]);
     frame.render_widget(figures::client(view, columns), areas[5]);
     frame.render_widget(figures::failures(state, columns), areas[6]);
-    frame.render_widget(heat_map::title(view, columns - LABEL as u16), areas[7]);
-    heat_map::plot(frame, view, areas[8]);
+    frame.render_widget(Paragraph::new(figures::names(view, areas[7])), areas[7]);
+    frame.render_widget(heat_map::title(view, columns - LABEL as u16), areas[8]);
+    heat_map::plot(frame, view, areas[9]);
     let all = view.ended();
     let keys = match (view.is_between, view.is_paused) {
         (true, _) => format!("between trials: Ctrl-C ends the {all}"),
         (_, true) => format!("paused: the load goes on   p continues   q ends the {all}   ? help"),
         _ => format!("q ends the {all}   p pauses the picture   ? help"),
     };
-    frame.render_widget(Line::from(keys).style(dim()), areas[9]);
+    frame.render_widget(Line::from(keys).style(dim()), areas[10]);
     if view.is_help_open {
         help(frame, area, all);
     }
+}
+
+/// Rows of the heat map that names leave to it.
+const HEAT_MAP: u16 = 8;
+
+/// Returns the rows of the table of names, of `free` rows for it and the heat map: a head and at
+/// least one name, or none.
+fn names_height(state: &State, free: u16) -> u16 {
+    let wanted = match state.names.len() {
+        0 => 0,
+        names => names as u16 + 1,
+    };
+    let rows = wanted.min(free.saturating_sub(HEAT_MAP));
+    if rows < 2 { 0 } else { rows }
 }
 
 fn header(frame: &mut Frame, view: &View, area: Rect) {
@@ -138,7 +156,7 @@ fn help(frame: &mut Frame, area: Rect, ended: &str) {
 mod tests {
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
-    use weir_result::{Interval, Plan, SparseHistogram, Tally};
+    use weir_result::{Interval, ListPlan, NameTotals, Plan, SparseHistogram, Tally};
 
     use super::*;
     use crate::tui::glyphs::Glyphs;
@@ -267,6 +285,49 @@ mod tests {
         assert_eq!(row((60, 16)), all);
 
         assert_eq!(row((80, 24)), format!("{all}   mostly ECONNRESET"));
+    }
+
+    /// Names take rows of the heat map, as many as leave it eight.
+    #[test]
+    fn a_list_has_a_table_of_names() {
+        let list = ListPlan {
+            names: ["home", "a long name of a path", "商品", "rest"].map(str::to_owned).into(),
+            with_intervals: vec![0, 1, 2],
+            ..ListPlan::default()
+        };
+        let plan = Plan { list: Some(list), ..Plan::default() };
+        let mut state = state();
+        state.names = State::of(&plan).names;
+        let name = |ok, bad| NameTotals {
+            ok,
+            bad,
+            latency: times(&[(100_000, 98), (5_000_000, 2)]),
+            ..NameTotals::default()
+        };
+        let names = vec![name(1_000, 0), name(90, 10), name(7, 0), NameTotals::default()];
+        let frame = weir_runner::Frame { names, ..weir_runner::Frame::default() };
+        state.frame(&plan, &frame);
+        let row = |size, start: &str| {
+            let rows = picture(size, &running(&state, Glyphs::Ascii));
+            rows.into_iter().find(|row| row.starts_with(start))
+        };
+        let words = |row: Option<String>| {
+            let row = row.expect("it has the row");
+            row.split_whitespace().map(str::to_owned).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(row((60, 16), "By name"), None, "there is no room");
+        for size in [(80, 24), (140, 40)] {
+            assert_eq!(words(row(size, "home")), "home 1,000 0 100 us 5.00 ms");
+            assert_eq!(words(row(size, "a long")), "a long name of a path 100 10 100 us 5.00 ms");
+        }
+        let head = "By name (1 more) responses failed p50 p99";
+        assert_eq!(words(row((80, 24), "By name")), head);
+        assert_eq!(words(row((140, 40), "By name")), "By name responses failed p50 p99");
+        assert_eq!(words(row((140, 40), "(others)")), "(others) 0 0 - -");
+        for size in [(60, 16), (60, 30), (80, 24), (140, 40)] {
+            let rows = picture(size, &running(&state, Glyphs::Ascii));
+            assert!(rows.iter().any(|row| row.starts_with("Heat map")), "{rows:?}");
+        }
     }
 
     #[test]

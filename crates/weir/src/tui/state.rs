@@ -38,6 +38,8 @@ pub(super) struct State {
     pub(super) planned: Option<String>,
     /// Connections of the plan.
     pub(super) connections: u32,
+    /// Labels of the totals by name; none without a list.
+    pub(super) names: Vec<String>,
     /// Phase and time: `12 s of 30 s`.
     pub(super) phase: String,
     /// The frames of the last second. One alone may miss what a busy worker sends late.
@@ -68,6 +70,7 @@ impl State {
             target: plan.url.split(['?', '#']).next().unwrap_or_default().to_owned(),
             planned,
             connections: plan.own_connections(),
+            names: live::name_labels(plan),
             phase: "connecting".to_owned(),
             ..State::default()
         }

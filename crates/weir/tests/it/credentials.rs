@@ -24,7 +24,7 @@ struct Case {
 /// Basic authentication of `me:SECRET-e3b0c442`.
 const BASIC: &str = "Authorization: Basic bWU6U0VDUkVULWUzYjBjNDQy\r\n";
 
-const CASES: [Case; 17] = [
+const CASES: [Case; 18] = [
     Case {
         words: &["-H", "Authorization: Bearer SECRET-e3b0c442", "URL"],
         sent: "Authorization: Bearer SECRET-e3b0c442\r\n",
@@ -72,15 +72,23 @@ const CASES: [Case; 17] = [
         words: &["--redact=token", "URL?a=b&token=SECRET-e3b0c442&c=d"],
         sent: "GET /?a=b&token=SECRET-e3b0c442&c=d HTTP/1.1\r\n",
     },
+    Case {
+        words: &["URLa?access_token=SECRET-e3b0c442", "URLSECRET-e3b0c442"],
+        // A name made of the second path repeats what is a secret in the first.
+        sent: "SECRET-e3b0c442 HTTP/1.1\r\n",
+    },
 ];
 
 /// Further formats, and their files.
-const EXPORTS: [(&str, &str); 14] = [
+const EXPORTS: [(&str, &str); 17] = [
     ("csv", "run.csv"),
     ("hgrm", "run.hgrm"),
     ("hlog", "run.hlog"),
     ("html", "run.html"),
     ("jsonl", "run.jsonl"),
+    ("names", "run.names"),
+    ("percentiles", "run.percentiles"),
+    ("prometheus", "run.prometheus"),
     ("markdown", "run.markdown"),
     ("text", "run.text"),
     ("k6", "run.k6"),

@@ -111,6 +111,32 @@ fn saved_runs_are_listed_shown_tagged_and_removed() {
     home.check_wrong(&format!("add api {exported}"), "saved as api already: it is #5");
 }
 
+/// A saved run of a list has its names, and two runs of another list are another series.
+#[test]
+fn names_of_a_list_are_saved() {
+    let (server, home) = (Served::plainly(), Home::new());
+    let list = |name: &str, rows: &str| {
+        let file = home.0.file(name);
+        fs::write(&file, rows).expect("the directory is the test's own");
+        file
+    };
+    let one = list("one.txt", "/a\n/b\n");
+    let other = list("other.txt", "/a\n/c\n");
+    for file in [&one, &one, &other] {
+        let output = home.run(&format!("--save listed --from {file}"), &server.url());
+        assert_eq!(output.code(), 0, "{output:?}");
+    }
+    let document = home.json("show listed@2");
+    let names = document["names"].as_array().expect("it has names").iter();
+    let names: Vec<_> = names.map(|name| (name["name"].clone(), name["ok"].clone())).collect();
+    let expected = ["GET /a", "GET /b"].map(|name| (Value::from(name), Value::from(100)));
+    assert_eq!(names, expected);
+    let shown = home.history("show listed@2");
+    assert!(shown.contains("Requests by name") && shown.contains("GET /b "), "{shown}");
+    let trend = home.history("trend listed");
+    assert!(trend.contains("Series") && trend.contains("2 runs"), "{trend}");
+}
+
 #[test]
 fn a_trend_has_each_run_and_a_series_per_plan() {
     let (server, home) = (Served::plainly(), Home::new());

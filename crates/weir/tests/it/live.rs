@@ -162,6 +162,34 @@ fn a_scraper_sees_the_end_of_the_run() {
     assert_eq!(run.wait().code(), 130);
 }
 
+/// Counts and latencies by name come while the run goes.
+#[test]
+fn names_of_a_list_are_served() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let list = directory.file("list.jsonl");
+    let rows = "{\"url\": \"/a?token=SECRETS\"}\n{\"url\": \"/b\", \"name\": \"buy \\\"b\\\"\"}\n";
+    fs::write(&list, rows).expect("the directory is the test's own");
+    let load = "-c2 -t1 -R 200 -d600s --warmup 0 --witness off --from";
+    let url = server.url();
+    let words: Vec<&str> = load.split(' ').chain([list.as_str(), &url]).collect();
+    let (run, metrics) = start(&words);
+    let page = wait::until("counts and latencies", || {
+        let page = curl(&["--fail", &metrics]).expect("it is served");
+        let has = |sample: &str| {
+            let line = page.lines().find_map(|line| line.strip_prefix(sample));
+            line.is_some_and(|value| value.trim() != "0")
+        };
+        let labels = ["{name=\"GET /a\"}", "{name=\"buy \\\"b\\\"\"}"];
+        let metrics = ["weir_live_name_responses_total", "weir_live_name_latency_seconds_count"];
+        let all = labels.iter().all(|of| metrics.iter().all(|name| has(&format!("{name}{of}"))));
+        all.then_some(page)
+    });
+    check_page(&page);
+    assert!(!page.contains("(others)") && !page.contains("SECRETS"), "{page}");
+    run.signal(&["INT"]);
+    assert_eq!(run.wait().code(), 130);
+}
+
 #[test]
 fn a_foreign_name_of_the_loopback_is_refused() {
     let server = Serve::start(&[]);
@@ -171,6 +199,26 @@ fn a_foreign_name_of_the_loopback_is_refused() {
     assert_eq!(refused, "421 Misdirected Request; the Host must be localhost\n");
     run.signal(&["INT"]);
     assert_eq!(run.wait().code(), 130);
+}
+
+/// The file of a list, whose names are the document's, is one for Prometheus.
+#[test]
+fn prometheus_accepts_the_names_of_a_list() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let [list, file] = ["list.jsonl", "run.prom"].map(|name| directory.file(name));
+    let names = ["=1+1", "\u{1b}[31m\"x\\", "a\u{1}", "a\u{2}", "商品"];
+    let row = |name: &&str| serde_json::json!({ "url": "/a", "name": name }).to_string() + "\n";
+    fs::write(&list, names.iter().map(row).collect::<String>()).expect("the directory is there");
+    let export = format!("prometheus={file}");
+    let load = "-n 50 -c1 -t1 --witness off -q";
+    let output = weir(load, &["--from", &list, "--export", &export, &server.url()]);
+    assert_eq!(output.code(), 0, "{output:?}");
+    let page = fs::read_to_string(&file).expect("it was written");
+    check_page(&page);
+    for label in ["=1+1", "?[31m\\\"x\\\\", "a?", "a? #2", "商品"] {
+        let sample = format!("weir_name_requests_total{{name=\"{label}\",outcome=\"ok\"}} 10\n");
+        assert!(page.contains(&sample), "{sample}{page}");
+    }
 }
 
 /// Checks a page with the linter of Prometheus.
@@ -228,6 +276,36 @@ fn lines_come_while_the_run_goes() {
     assert_eq!(output.code(), 130, "{output:?}");
     let last = output.stdout.lines().last().unwrap_or_default();
     assert!(last.contains("\"type\":\"summary\""), "{output:?}");
+}
+
+/// Beside an interval are the totals by name so far, and at the end the names of the document.
+#[test]
+fn lines_of_a_list_have_its_names() {
+    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let list = directory.file("list.txt");
+    fs::write(&list, "/a\n/b\n").expect("the directory is the test's own");
+    let mut command = Command::new(WEIR);
+    command.args("-c2 -t1 -R 200 -d600s --warmup 0 --witness off --format jsonl".split(' '));
+    let mut run = Process::start(command.args(["--from", &list, &server.url()]));
+    let json = |line: &str| serde_json::from_str::<Value>(line).expect("it is JSON");
+    let mut responses = 0;
+    while responses == 0 {
+        let line = json(&run.next_line());
+        if line["type"] == "names" {
+            let names = line["names"].as_array().expect("a list");
+            let labels: Vec<_> = names.iter().map(|name| &name["name"]).collect();
+            assert_eq!(labels, ["GET /a", "GET /b"]);
+            responses = names[1]["responses"].as_u64().expect("a count");
+        }
+    }
+    run.signal(&["INT"]);
+    let output = run.wait();
+    assert_eq!(output.code(), 130, "{output:?}");
+    let lines: Vec<Value> = output.stdout.lines().map(json).collect();
+    let [.., a, b, summary] = &lines[..] else { panic!("{output:?}") };
+    assert_eq!((&a["name"], &b["name"]), (&"GET /a".into(), &"GET /b".into()), "{output:?}");
+    assert_eq!((&b["type"], &summary["type"]), (&"name".into(), &"summary".into()));
+    assert!(b["ok"].as_u64() >= Some(responses), "{output:?}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use serde::Deserialize;
 
+use crate::support::directory::Directory;
 use crate::support::raw::{OK, Peer, Raw};
 use crate::support::serve::Serve;
 use crate::support::weir::{WEIR, load, start_by, weir};
@@ -96,13 +97,15 @@ struct Number {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Histogram {
-    data_points: [Times; 1],
+    data_points: Vec<Times>,
     aggregation_temporality: u32,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Times {
+    #[serde(default)]
+    attributes: Vec<Attribute>,
     start_time_unix_nano: String,
     time_unix_nano: String,
     count: String,
@@ -162,8 +165,8 @@ impl Request {
             }
         }
         let histogram = self.metric("weir.response.duration").histogram.as_ref();
-        let Histogram { data_points: [times], aggregation_temporality } =
-            histogram.expect("a histogram");
+        let Histogram { data_points, aggregation_temporality } = histogram.expect("a histogram");
+        let [times] = data_points.as_slice() else { panic!("{data_points:?}") };
         assert_eq!(*aggregation_temporality, 2, "cumulative");
         let counts: Vec<u64> = times.bucket_counts.iter().map(|text| number(text)).collect();
         assert_eq!(counts.len(), times.explicit_bounds.len() + 1);
@@ -250,6 +253,47 @@ fn a_run_pushes_its_totals() {
     }
     assert_eq!(last.count("weir.run.phase", Some("ended")), 1);
     assert_eq!(last.count("weir.run.phase", Some("measured")), 0);
+}
+
+/// The last request has the totals of each name that has intervals, and of all others together: the
+/// document's counts.
+#[test]
+fn a_list_pushes_its_totals_by_name() {
+    const BAD: &str = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
+    let server = Raw::start(|peer: &mut Peer| {
+        while let Some(head) = peer.read_request()? {
+            peer.write(if head.starts_with("GET /3 ") { BAD } else { OK })?;
+        }
+        Ok(())
+    });
+    let (collector, directory) = (Collector::start(), Directory::new());
+    let list = directory.file("list.txt");
+    let rows: String = (0..19).map(|row| format!("/{row}\n")).collect();
+    std::fs::write(&list, rows).expect("the directory is the test's own");
+    let more = ["--from", &list, "--otlp", &collector.url(), &server.url()];
+    let ran = load("auto", "-n 1900 -c2 -t2 --warmup 100ms --witness off", &more);
+    let received = collector.received.lock().expect("no panic");
+    let (_, last) = received.last().expect("some");
+    last.check();
+    let names = &ran.document.names;
+    let responses = |from: usize, to: usize| -> u64 {
+        names[from..to].iter().map(|name| name.ok + name.bad_response).sum()
+    };
+    let times = last.metric("weir.name.response.duration").histogram.as_ref().expect("it has one");
+    let pushed = |label: &str| {
+        let of = |times: &&Times| times.attributes[0].value.string_value == label;
+        let count = times.data_points.iter().find(of).map(|times| number(&times.count));
+        (last.count("weir.name.responses", Some(label)), count)
+    };
+    for (index, name) in names[..16].iter().enumerate() {
+        let expected = responses(index, index + 1);
+        assert!(expected > 0, "{ran}");
+        assert_eq!(pushed(&name.name), (expected, Some(expected)), "{}: {ran}", name.name);
+    }
+    let others = responses(16, 19);
+    assert_eq!(pushed("(others)"), (others, Some(others)), "{ran}");
+    let failed = last.count("weir.name.requests.failed", Some("GET /3"));
+    assert_eq!((failed, failed > 0), (names[3].bad_response, true), "{ran}");
 }
 
 /// Runs a short load with a collector that fails, and returns the only warning.

@@ -4,6 +4,7 @@ use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
+use weir_result::document::NameSection;
 
 use crate::support::directory::Directory;
 use crate::support::process::{Output, Process};
@@ -24,8 +25,8 @@ fn run_parts(count: u32, words: &str, url: &str) -> (Directory, Vec<String>) {
     for process in running {
         let output = process.wait();
         assert_eq!(output.code(), 0, "{output:?}");
-        let line = output.stdout.lines().nth(1).unwrap_or_default();
-        assert!(line.contains("  part "), "{output:?}");
+        let mut head = output.stdout.lines().take(3);
+        assert!(head.any(|line| line.contains("  part ")), "{output:?}");
     }
     (directory, files)
 }
@@ -57,6 +58,42 @@ fn report(words: &str, files: &[&String]) -> Output {
 /// The index of the first line with this label.
 fn line_of(text: &str, label: &str) -> Option<usize> {
     text.lines().position(|line| line.trim_start().starts_with(label))
+}
+
+/// The merged document of a list has the names of all parts, and the table of them.
+#[test]
+fn parts_of_a_list_are_merged_by_name() {
+    let (server, lists) = (Served::plainly(), Directory::new());
+    let list = lists.file("list.jsonl");
+    let rows = "{\"url\": \"/a\", \"weight\": 2}\n{\"url\": \"/b\", \"name\": \"second\"}\n";
+    std::fs::write(&list, rows).expect("the directory is the test's own");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_secs();
+    let start = now + 3;
+    let words = format!("-t2 -c4 -R 300 -d1s --warmup 0 --start-at {start} --from {list}");
+    let (directory, files) = run_parts(2, &words, &server.url());
+    set_clocks(&files, 0);
+    let parts: Vec<_> =
+        files.iter().map(|file| weir_verdict::load(file).expect("it was written")).collect();
+    let merged = directory.file("merged.json");
+    let all = report(&format!("-o {merged}"), &[&files[1], &files[0]]);
+    assert_eq!(all.code(), 0, "{all:?}");
+    let document = weir_verdict::load(&merged).expect("it was written");
+    let names = document.names.iter().map(|name| (name.name.as_str(), name.planned));
+    assert_eq!(names.collect::<Vec<_>>(), [("GET /a", 200), ("second", 100)]);
+    for (index, name) in document.names.iter().enumerate() {
+        let sum = |count: fn(&NameSection) -> u64| -> u64 {
+            parts.iter().map(|part| count(&part.names[index])).sum()
+        };
+        let times = |name: &NameSection| name.response_time.times.ok.count();
+        assert_eq!((name.ok, times(name)), (sum(|name| name.ok), sum(times)), "{all:?}");
+    }
+    let table = |text: &str| {
+        let from = text.lines().skip_while(|line| !line.contains("Requests by name"));
+        from.skip(2).take(2).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let rows = table(&all.stdout);
+    assert!(rows[0].contains("GET /a ") && rows[1].contains("second "), "{all:?}");
+    assert_eq!(table(&report("", &[&merged]).stdout), rows);
 }
 
 #[test]

@@ -30,6 +30,7 @@ struct Slot {
     outcome: String,
     status: Option<u16>,
     error: Option<String>,
+    name: Option<String>,
     intended_at: u64,
     sent_at: Option<u64>,
     ended_at: u64,
@@ -55,6 +56,7 @@ impl Slot {
                 _ => None,
             },
             error: text("error"),
+            name: text("name"),
             intended_at: ns("intended_at").expect("it is never null"),
             sent_at: ns("sent_at"),
             ended_at: ns("ended_at").expect("it is never null"),
@@ -139,6 +141,22 @@ fn check(ran: &Ran, slots: &[Slot]) {
         let of_kind = count(&measured, |slot| slot.error.as_ref() == Some(kind));
         assert_eq!(of_kind, *expected, "{kind}: {ran}");
     }
+    for name in &ran.document.names {
+        for (outcome, expected) in [
+            ("ok", name.ok),
+            ("bad_response", name.bad_response),
+            ("transport_error", name.transport_error),
+            ("timed_out", name.timed_out),
+            ("in_flight_at_end", name.in_flight_at_end),
+            ("never_sent", name.never_sent),
+        ] {
+            let is_of = |slot: &Slot| slot.name.as_ref() == Some(&name.name);
+            let found = count(&measured, |slot| is_of(slot) && slot.outcome == outcome);
+            assert_eq!(found, expected, "{}, {outcome}: {ran}", name.name);
+        }
+    }
+    let has_list = !ran.document.names.is_empty();
+    assert!(slots.iter().all(|slot| slot.name.is_some() == has_list), "{ran}");
     assert!(slots.iter().all(|slot| (slot.outcome == "never_sent") == slot.sent_at.is_none()));
     let response = &ran.document.latency.response_time;
     let times = |belongs: fn(&Slot) -> bool| {
@@ -222,6 +240,35 @@ fn rows_add_up_to_the_document() {
             assert!(ran.document.accounting.bad_response > 0, "{ran}");
             check(&ran, &slots);
         }
+    });
+}
+
+/// Rows of a list have their names, also those of requests that failed or were never sent.
+#[test]
+fn rows_of_a_list_add_up_by_name() {
+    let directory = Directory::new();
+    let list = directory.file("list.jsonl");
+    let rows = "{\"url\": \"/a\", \"weight\": 3}\n{\"url\": \"/b\", \"name\": \"b: 1\"}\n";
+    std::fs::write(&list, rows).expect("the directory is the test's own");
+    for_each_engine(|engine| {
+        for load_flags in ["", "-R 500 --order random"] {
+            let server = moody();
+            let flags = format!("-c6 -t2 -d700ms --warmup 200ms -T 150ms {load_flags}");
+            let (ran, slots) = load(engine, &format!("{flags} --from {list}"), &server.url());
+            let names = ran.document.names.iter().map(|name| name.name.as_str());
+            assert_eq!(names.collect::<Vec<_>>(), ["GET /a", "b: 1"]);
+            assert!(ran.document.accounting.bad_response > 0, "{ran}");
+            check(&ran, &slots);
+        }
+        let server = Raw::start(Peer::await_close);
+        let flags = format!("-c2 -t2 -R 300 -d400ms --warmup 0 -T 10s --from {list}");
+        let flags = format!("{flags} --no-preflight --witness off");
+        let (running, directory) = start(engine, &flags, &server.url());
+        let_pass(Duration::from_millis(800));
+        running.process.signal(&["INT"]);
+        let (ran, slots) = finished((running, directory));
+        assert!(ran.document.names.iter().all(|name| name.never_sent > 0), "{ran}");
+        check(&ran, &slots);
     });
 }
 

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weir_io::Nanos;
-use weir_result::{ByOutcome, ErrorKind, Histogram, NameCounts, Outcomes, Tally};
+use weir_result::{
+    ByOutcome, ErrorKind, Histogram, NameCounts, NameTotals, Outcomes, SparseHistogram, Tally,
+};
 
 use super::failures::Failures;
 use crate::completion::Outcome;
@@ -14,6 +16,7 @@ use crate::schedule::Schedule;
 use crate::slices::{SliceTally, Slices};
 use crate::timeline::Timeline;
 use crate::turns::{ListTurn, Turns};
+use crate::worker_frame::WorkerFrame;
 
 /// Tallies by name.
 #[derive(Debug)]
@@ -23,6 +26,8 @@ pub(super) struct ByName {
     /// Place of each name among those with slices.
     places: Vec<Option<usize>>,
     is_open_loop: bool,
+    /// Response times of the names without slices, if they are shown while the load runs.
+    others: Option<Tally>,
 }
 
 /// Tallies of one name.
@@ -69,7 +74,13 @@ impl ByName {
             places: (0..list.names).map(place).collect(),
             list: Arc::clone(list),
             is_open_loop,
+            others: None,
         }
+    }
+
+    /// Keeps the response times of the names without slices too, from now on.
+    pub(super) fn keep_others(&mut self) {
+        self.others.get_or_insert_default();
     }
 
     /// Counts the sending of `requests` requests of M.
@@ -114,6 +125,10 @@ impl ByName {
             let share = slice.named(place);
             let tally = if is_ok { &mut share.ok } else { &mut share.not_ok };
             tally.record_times(response_ns, times);
+        } else if let Some(others) = &mut self.others
+            && matches!(outcome, Outcome::Ok(_) | Outcome::BadResponse(_))
+        {
+            others.record_times(response_ns, times);
         }
         if let Outcome::Ok(response) | Outcome::BadResponse(response) = outcome {
             name.responded(response.status, times.into());
@@ -129,6 +144,28 @@ impl ByName {
         for _ in 0..times {
             name.resolve_failure(outcome, response_ns, service_ns);
         }
+    }
+
+    /// Returns the totals so far, as [`WorkerFrame::names`] has them. At a `turn`, only the names
+    /// whose turn it is have latencies.
+    pub(super) fn totals(&self, turn: Option<usize>) -> Vec<NameTotals> {
+        let with_slices = self.list.with_slices.iter().map(|name| &self.names[usize::from(*name)]);
+        let mut totals: Vec<NameTotals> = with_slices.clone().map(NameTallies::totals).collect();
+        let has_turn =
+            |index: usize| turn.is_none_or(|turn| index % WorkerFrame::NAME_TURNS == turn);
+        for (index, name) in with_slices.enumerate().filter(|(index, _)| has_turn(*index)) {
+            totals[index].latency = name.latency();
+        }
+        if totals.len() < self.names.len() {
+            let mut others = NameTotals::default();
+            let without = self.names.iter().zip(&self.places).filter(|(_, place)| place.is_none());
+            without.for_each(|(name, _)| others.add(&name.totals()));
+            if let Some(times) = self.others.as_ref().filter(|_| has_turn(totals.len())) {
+                others.latency = times.sparse(WorkerFrame::COARSENESS);
+            }
+            totals.push(others);
+        }
+        totals
     }
 
     /// Counts the slots that were never sent, with their shares of `slices`, and returns the counts
@@ -192,6 +229,26 @@ fn name_of(names: &mut RowNames<'_>, turn: ListTurn) -> u16 {
 }
 
 impl NameTallies {
+    /// Returns the counts so far, without latencies.
+    fn totals(&self) -> NameTotals {
+        let Outcomes { ok, bad_response, transport_error, timed_out, .. } = self.outcomes;
+        NameTotals {
+            ok,
+            bad: bad_response,
+            errors: transport_error,
+            timed_out,
+            latency: SparseHistogram::default(),
+        }
+    }
+
+    /// Returns the response times so far.
+    fn latency(&self) -> SparseHistogram {
+        let mut latency = self.response_ok.sparse(WorkerFrame::COARSENESS);
+        latency.add(&self.response.bad.sparse(WorkerFrame::COARSENESS));
+        latency.coarsen(WorkerFrame::COARSENESS);
+        latency
+    }
+
     fn responded(&mut self, status: u16, responses: u64) {
         // A name has few statuses.
         match self.status.iter_mut().find(|(known, _)| *known == status) {

@@ -28,7 +28,7 @@ impl Recorder {
         let left = schedule.clone();
         let never = self.never_sent(schedule, quota, unsent_until);
         let planned = self.planned(schedule, quota, is_cut);
-        let names = self.finish_names(&NameEnd {
+        let end_of_names = NameEnd {
             left: &left,
             timeline: &self.timeline.clone(),
             end: unsent_until,
@@ -36,7 +36,8 @@ impl Recorder {
             missing: never.ages.count(),
             listed,
             counts_sent: is_cut && planned == self.counts.sent.measured,
-        });
+        };
+        let names = self.finish_names(&end_of_names, live);
         let slices = self.slices.finish(&self.timeline, phases.t1_ns, &never.by_slice);
         let t1 = self.timeline.t1.min(Nanos(phases.t1_ns).max(self.timeline.t0));
         let mut response_time = self.times.response.finish();
@@ -98,9 +99,11 @@ impl Recorder {
     }
 
     /// Returns the counts of each name, and adds their slots that were never sent to the slices.
-    fn finish_names(&mut self, end: &NameEnd<'_>) -> Vec<NameCounts> {
-        let names = self.names.take();
-        names.map(|names| names.finish(end, &mut self.slices)).unwrap_or_default()
+    /// Sends the last totals to `live`.
+    fn finish_names(&mut self, end: &NameEnd<'_>, live: &WorkerLive) -> Vec<NameCounts> {
+        let Some(names) = self.names.take() else { return Vec::new() };
+        live.send_names(|| names.totals(None));
+        names.finish(end, &mut self.slices)
     }
 
     /// Returns the number of requests put on the wire and, apart, of those whose send failed.

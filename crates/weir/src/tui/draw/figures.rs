@@ -1,5 +1,6 @@
 //! The rows of figures: connections, percentiles, the client, failures.
 
+use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use weir_text::units;
@@ -82,6 +83,50 @@ fn time_cell(time: &str, width: usize) -> String {
 
 fn head_of(p: f64) -> String {
     if p == 100.0 { "max".to_owned() } else { format!("p{p}") }
+}
+
+/// Percentiles of the table of names.
+const NAME_PERCENTILES: [f64; 2] = [50.0, 99.0];
+
+/// The table of names, as far as `area` has room: measured responses, failures and percentiles.
+pub(super) fn names(view: &View, area: Rect) -> Vec<Line<'static>> {
+    let state = view.state;
+    let rows = usize::from(area.height).saturating_sub(1);
+    let width = usize::from(area.width).saturating_sub(4 * TIME_WIDTH);
+    let line = |name: Span<'static>, cells: [String; 4], style: Style| {
+        let blanks = " ".repeat(width.saturating_sub(name.width()));
+        let [responses, failed, times @ ..] = cells;
+        let counts = Span::raw(format!("{blanks}{responses:>TIME_WIDTH$}"));
+        let failed = Span::styled(format!("{failed:>TIME_WIDTH$}"), style);
+        let times = times.map(|time| time_cell(&view.glyphs.text(&time), TIME_WIDTH)).concat();
+        Line::from(vec![name, counts, failed, Span::raw(times)])
+    };
+    let head = ["responses".to_owned(), "failed".to_owned(), "p50".to_owned(), "p99".to_owned()];
+    let left_out = state.names.len().saturating_sub(rows);
+    let title = match left_out {
+        0 => "By name".to_owned(),
+        more => format!("By name ({more} more)"),
+    };
+    let mut lines = vec![line(label(&title), head, Style::new()).style(dim())];
+    let totals = state.names.iter().zip(&state.frames.latest.names).take(rows);
+    lines.extend(totals.map(|(name, of)| {
+        let failed = of.bad + of.errors + of.timed_out;
+        let style = if failed > 0 { Style::new().fg(Color::Red) } else { Style::new() };
+        let [p50, p99] = NAME_PERCENTILES
+            .map(|p| of.latency.percentile(p).map_or("-".to_owned(), units::duration));
+        let cells = [units::count(of.responses()), units::count(failed), p50, p99];
+        line(cut(&view.glyphs.text(name), width.saturating_sub(1)), cells, style)
+    }));
+    lines
+}
+
+/// Returns a text, or as much of its beginning as `width` columns have room for.
+fn cut(text: &str, width: usize) -> Span<'static> {
+    let mut cut = text.to_owned();
+    while Span::raw(cut.as_str()).width() > width {
+        cut.pop();
+    }
+    Span::raw(cut)
 }
 
 /// The send lag of an open loop.
