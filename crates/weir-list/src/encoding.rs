@@ -2,7 +2,7 @@
 
 /// Returns bytes with all but unreserved characters percent-encoded (RFC 3986 §2.3), as
 /// `--data-urlencode` does.
-pub(crate) fn encoded(bytes: &[u8]) -> String {
+pub fn percent_encoded(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for &byte in bytes {
         match byte {

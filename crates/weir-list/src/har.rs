@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::encoding::encoded;
+use crate::encoding::percent_encoded;
 use crate::json_lines::{decoded, reason};
 use crate::{Row, RowBody, RowError};
 
@@ -108,7 +108,7 @@ fn body(data: PostData) -> Result<Option<RowBody>, String> {
     if data.params.iter().any(|param| param.file_name.is_some()) {
         return Err("its body is a form with files, which the HAR file does not hold".to_owned());
     }
-    let encode = |text: &str| encoded(text.as_bytes());
+    let encode = |text: &str| percent_encoded(text.as_bytes());
     let fields = data.params.iter();
     let fields = fields.map(|param| format!("{}={}", encode(&param.name), encode(&param.value)));
     let form = fields.collect::<Vec<String>>().join("&");

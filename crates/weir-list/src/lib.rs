@@ -23,6 +23,7 @@ mod names;
 mod order;
 mod row;
 
+pub use encoding::percent_encoded;
 pub use error::RowError;
 pub use format::ListFormat;
 pub use index::{IndexedRows, RowIndex, RowIndexer};

@@ -26,7 +26,7 @@ pub use input_file::InputFile;
 pub use list::{ListSource, ListSpec};
 pub use load::{LoadSpec, Warmup};
 pub use redaction::RedactionSpec;
-pub use request::{BodySpec, RequestSpec};
+pub use request::{BodySpec, FormField, FormValue, RequestSpec};
 pub use script::ScriptSpec;
 pub use target::{AddressFamily, TargetSpec};
 pub use tls::TlsSpec;
@@ -136,10 +136,12 @@ impl RunSpec {
     /// The files, with the roles of those that are digested.
     pub(crate) fn files(&mut self) -> impl Iterator<Item = (Option<InputRole>, &mut InputFile)> {
         let script = self.script.as_mut().map(|it| (Some(InputRole::Script), &mut it.file));
-        let body = match &mut self.request.body {
-            Some(BodySpec::File(file)) => Some((Some(InputRole::Body), file)),
-            _ => None,
+        let body: Vec<&mut InputFile> = match &mut self.request.body {
+            Some(BodySpec::File(file)) => vec![file],
+            Some(BodySpec::Form(fields)) => fields.iter_mut().filter_map(FormField::file).collect(),
+            _ => Vec::new(),
         };
+        let body = body.into_iter().map(|file| (Some(InputRole::Body), file));
         let list = match self.list.as_mut().map(|list| &mut list.source) {
             Some(ListSource::File(file)) => Some((Some(InputRole::List), file)),
             _ => None,
@@ -154,7 +156,10 @@ impl RunSpec {
         let mut spec = RunSpec { command: None, ..self.redacted() };
         for (role, file) in spec.files() {
             file.content = None;
-            if let Some(input) = inputs.iter().find(|input| Some(input.role) == role) {
+            let path = file.path.to_string_lossy();
+            let is_its = |input: &&Input| Some(input.role) == role && input.path == path;
+            let of_role = || inputs.iter().find(|input| Some(input.role) == role);
+            if let Some(input) = inputs.iter().find(is_its).or_else(of_role) {
                 (file.bytes, file.sha256) = (Some(input.bytes), Some(input.sha256.clone()));
             }
         }

@@ -63,6 +63,7 @@ settings! {
     USER "request.basic_auth" "User name and password",
     BODY "request.body" "Body of the request",
     BODY_SIZE "request.body.size" "Size of a generated body",
+    FORM_FIELD "request.body.form" "Field of a form",
     LIST "list.source" "List of requests",
     LIST_FORMAT "list.format" "Format of the list",
     LIST_ORDER "list.order" "Order of the requests of the list",

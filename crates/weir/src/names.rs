@@ -15,6 +15,7 @@ const NAMES: &[(Setting, &str)] = &[
     (USER, "-u"),
     (BODY, "--body"),
     (BODY_SIZE, "--body-size"),
+    (FORM_FIELD, "--form-field"),
     (LIST, "--from"),
     (LIST_FORMAT, "--from-format"),
     (LIST_ORDER, "--order"),

@@ -1,5 +1,5 @@
-//! Cache of response heads with their semantics: a response with a cached head is only compared, not
-//! parsed. It decides whether heads are equivalent, and does not parse them.
+//! Cache of response heads with their semantics: a response with a cached head is only compared,
+//! not parsed. It decides whether heads are equivalent, and does not parse them.
 //!
 //! Relevant bytes are either parsed or compared with parsed bytes, never assumed. A byte may differ
 //! only within the value of a field that is not a framing field, and must not be a control

@@ -1,7 +1,7 @@
 //! The options of curl: what each does to a request.
 
 use crate::RowBody;
-use crate::encoding::encoded;
+use crate::encoding::percent_encoded;
 
 /// Effect of an option on the request.
 #[derive(Debug, PartialEq, Eq)]
@@ -259,7 +259,7 @@ fn urlencode(value: &[u8]) -> Result<Effect, String> {
         }
         None => (&value[..0], value),
     };
-    Ok(Effect::Data([name, encoded(content).as_bytes()].concat()))
+    Ok(Effect::Data([name, percent_encoded(content).as_bytes()].concat()))
 }
 
 /// `NAME=VALUE`; files (`@` and `<`) and attributes behind a semicolon are not read.

@@ -7,10 +7,12 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use weir_text::setting::{BODY, BODY_SIZE};
+use weir_result::document::Input;
+use weir_text::setting::{BODY, BODY_SIZE, FORM_FIELD};
 use weir_text::units;
 
 use crate::errors::shown;
+use crate::prepare::form;
 use crate::spec::BodySpec;
 
 /// Maximum size of a request, in bytes: a larger one might not fit a single send to the kernel.
@@ -24,6 +26,8 @@ const UNSIZED_MAX_BYTES: u64 = 64 << 20;
 pub(crate) enum Body {
     /// Text, or content that has been read.
     Bytes(Vec<u8>),
+    /// Content of a form, and the files in it.
+    Form(Vec<u8>, Vec<Input>),
     /// This many equal bytes.
     Filler(usize),
     /// A file that has not been read.
@@ -49,6 +53,13 @@ impl Body {
                 bail!("{BODY_SIZE} {}: send 1 GiB at most", units::bytes(*bytes))
             }
             BodySpec::Filler(bytes) => return Ok(Body::Filler(usize::try_from(*bytes)?)),
+            BodySpec::Form(fields) => {
+                let (bytes, inputs) = form::body(fields)?;
+                if bytes.len() as u64 > REQUEST_MAX_BYTES {
+                    bail!("{FORM_FIELD}: the form is larger than 1 GiB");
+                }
+                return Ok(Body::Form(bytes, inputs));
+            }
             BodySpec::File(file) => file,
         };
         if let Some(content) = &file.content {
@@ -85,7 +96,7 @@ impl Body {
     /// Length in bytes.
     pub(crate) fn len(&self) -> usize {
         match self {
-            Body::Bytes(bytes) => bytes.len(),
+            Body::Bytes(bytes) | Body::Form(bytes, _) => bytes.len(),
             Body::Filler(bytes) | Body::File { bytes, .. } => *bytes,
         }
     }
@@ -96,7 +107,7 @@ impl Body {
     /// When the file cannot be read, or has become shorter.
     pub(crate) fn fill(&self, room: &mut [u8]) -> Result<()> {
         match self {
-            Body::Bytes(bytes) => room.copy_from_slice(bytes),
+            Body::Bytes(bytes) | Body::Form(bytes, _) => room.copy_from_slice(bytes),
             Body::Filler(_) => room.fill(b'x'),
             Body::File { path, file, .. } => {
                 let mut file: &File = file;

@@ -10,7 +10,7 @@ use weir_result::document::{Input, Polls, Preflight, ServerSection};
 use weir_result::{Header, ListPlan, Note, RequestPlan};
 
 use crate::spec::credentials::{self, REDACTED};
-use crate::spec::{BodySpec, ListSource, RequestSpec, RunSpec};
+use crate::spec::{BodySpec, FormField, FormValue, ListSource, RequestSpec, RunSpec};
 
 impl RunSpec {
     /// Sets the command line of the document, without the credentials in it.
@@ -43,6 +43,12 @@ impl RunSpec {
         texts.extend(request.basic_auth.iter().map(|user| ("request.basic_auth".to_owned(), user)));
         if let Some(BodySpec::Text(body)) = &request.body {
             texts.push(("request.body".to_owned(), body));
+        }
+        if let Some(BodySpec::Form(fields)) = &request.body {
+            texts.extend(fields.iter().filter_map(|field| match &field.value {
+                FormValue::Text(text) => Some((format!("request.body.form.{}", field.name), text)),
+                FormValue::File(_) => None,
+            }));
         }
         let args = script.iter().flat_map(|script| script.args.iter().enumerate());
         texts.extend(args.map(|(index, arg)| (format!("script.args.{index}"), arg)));
@@ -117,6 +123,13 @@ impl Redaction {
         }
         let passwords = self.userinfos.iter().filter_map(|userinfo| userinfo.split_once(':'));
         secrets.extend(passwords.map(|(_, password)| password.to_owned()));
+        if let Some(BodySpec::Form(fields)) = &request.body {
+            let secret = fields.iter().filter(|field| self.is_header(&field.name));
+            secrets.extend(secret.filter_map(|field| match &field.value {
+                FormValue::Text(text) => Some(text.clone()),
+                FormValue::File(_) => None,
+            }));
+        }
         let mut values = Vec::new();
         self.parameters_of(url, false, |value| values.push(value.to_owned()));
         secrets.extend(values);
@@ -235,6 +248,16 @@ impl Redaction {
         }
         if let Some(BodySpec::Text(text)) = &mut spec.request.body {
             *text = self.value(text);
+        }
+        if let Some(BodySpec::Form(fields)) = &mut spec.request.body {
+            for FormField { name, value } in fields {
+                if let FormValue::Text(text) = value {
+                    *text = match self.is_header(name) {
+                        true => REDACTED.to_owned(),
+                        false => self.value(text),
+                    };
+                }
+            }
         }
         for arg in spec.script.iter_mut().flat_map(|script| &mut script.args) {
             *arg = self.value(arg);

@@ -8,6 +8,7 @@ use weir_text::Setting;
 use weir_text::setting::{BODY, HEADER, HTTP, METHOD, URL};
 
 use crate::prepare::body::{Body, REQUEST_MAX_BYTES};
+use crate::prepare::form;
 use crate::prepare::list::{List, PreparedList};
 use crate::prepare::script::Scripts;
 use crate::spec::url::Url;
@@ -80,8 +81,14 @@ pub(crate) fn headers(spec: &RunSpec) -> Vec<(String, String)> {
         given.map(|header| (header.name.clone(), header.value.clone())).collect();
     let has = |wanted: &str| headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
     let (is_authorized, is_given) = (has("authorization"), has("connection"));
+    let has_type = has("content-type");
     if let Some(user) = spec.request.basic_auth.as_ref().filter(|_| !is_authorized) {
         headers.push(("Authorization".to_owned(), credentials::basic(user)));
+    }
+    if let Some(BodySpec::Form(fields)) = &spec.request.body
+        && !has_type
+    {
+        headers.push(("Content-Type".to_owned(), form::content_type(fields)));
     }
     if spec.connection.close == Some(Closer::Server) && !is_given {
         headers.push(("Connection".to_owned(), "close".to_owned()));
@@ -92,6 +99,9 @@ pub(crate) fn headers(spec: &RunSpec) -> Vec<(String, String)> {
 /// Fills `room`, which is as long as the body, and adds its file to `inputs`.
 fn fill(spec: &RunSpec, body: &Body, room: &mut [u8], inputs: &mut Vec<Input>) -> Result<()> {
     body.fill(room)?;
+    if let Body::Form(_, files) = body {
+        inputs.extend(files.iter().cloned());
+    }
     if let Some(BodySpec::File(file)) = &spec.request.body {
         inputs.push(file.verify(InputRole::Body, room)?);
     }

@@ -33,4 +33,36 @@ pub enum BodySpec {
     File(InputFile),
     /// This many bytes: the letter x.
     Filler(u64),
+    /// Fields of a form.
+    Form(Vec<FormField>),
+}
+
+/// A field of a form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FormField {
+    /// Name.
+    pub name: String,
+    /// Value.
+    pub value: FormValue,
+}
+
+impl FormField {
+    /// Returns the file of the value, if it is one.
+    pub(crate) fn file(&mut self) -> Option<&mut InputFile> {
+        match &mut self.value {
+            FormValue::File(file) => Some(file),
+            FormValue::Text(_) => None,
+        }
+    }
+}
+
+/// The value of a form's field.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FormValue {
+    /// Text.
+    Text(String),
+    /// A file, which makes the form multipart/form-data.
+    File(InputFile),
 }

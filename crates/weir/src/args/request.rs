@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use weir_result::Header;
-use weir_runner::{BodySpec, InputFile, RedactionSpec, RequestSpec, ScriptSpec, credentials};
+use weir_runner::{
+    BodySpec, FormField, FormValue, InputFile, RedactionSpec, RequestSpec, ScriptSpec, credentials,
+};
 use weir_text::units::parse_bytes;
 
 use super::wrong::wrong;
@@ -30,6 +32,10 @@ pub(crate) struct RequestArgs {
     /// Request body of this size: a run of the letter x
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, conflicts_with = "body")]
     body_size: Option<u64>,
+    /// Field of a form: NAME=VALUE, or NAME=@FILE, which makes it multipart/form-data; repeatable
+    #[arg(long = "form-field", value_name = "NAME=VALUE|NAME=@FILE", value_parser = form_field,
+          conflicts_with_all = ["body", "body_size"])]
+    form_fields: Vec<FormField>,
     /// Lua script that makes requests and reads responses, with wrk's API
     #[arg(short, long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
@@ -47,7 +53,10 @@ impl RequestArgs {
             method: self.method.clone(),
             headers: headers.map(|(name, value)| header(name, value)).collect(),
             basic_auth: given.user.clone().or_else(of_url),
-            body: self.body.as_deref().map(body).or(self.body_size.map(BodySpec::Filler)),
+            body: match &self.form_fields[..] {
+                [] => self.body.as_deref().map(body).or(self.body_size.map(BodySpec::Filler)),
+                fields => Some(BodySpec::Form(fields.to_vec())),
+            },
         }
     }
 
@@ -69,6 +78,9 @@ impl RequestArgs {
         let (flag, remedy) = match self {
             RequestArgs { method: Some(_), .. } => ("--method", "set wrk.method"),
             RequestArgs { body: Some(_), .. } => ("--body", "set wrk.body"),
+            RequestArgs { form_fields, .. } if !form_fields.is_empty() => {
+                ("--form-field", "set wrk.body and the header Content-Type")
+            }
             RequestArgs { body_size: Some(_), .. } => {
                 ("--body-size", "set wrk.body = string.rep('x', BYTES)")
             }
@@ -82,6 +94,18 @@ impl RequestArgs {
     pub(super) fn header_names(&self) -> impl Iterator<Item = &str> {
         self.headers.iter().filter_map(|header| header.split_once(':')).map(|(name, _)| name.trim())
     }
+}
+
+/// Parses the value of `--form-field`.
+fn form_field(text: &str) -> Result<FormField, String> {
+    let Some((name, value)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+        return Err("write NAME=VALUE, or NAME=@FILE".to_owned());
+    };
+    let value = match value.strip_prefix('@') {
+        Some(path) => FormValue::File(InputFile::at(Path::new(path))),
+        None => FormValue::Text(value.to_owned()),
+    };
+    Ok(FormField { name: name.to_owned(), value })
 }
 
 /// Returns a header without the blanks around its name and its value.

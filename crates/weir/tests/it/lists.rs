@@ -268,6 +268,53 @@ fn rows_have_their_own_method_header_and_body() {
     server.finish();
 }
 
+/// A form is the body of all requests, urlencoded or with files.
+#[test]
+fn a_form_is_a_body() {
+    let directory = Directory::new();
+    let file = write(&directory, "a.txt", "content");
+    let from_file = format!("f=@{file}");
+    for (fields, of_head, of_body) in [
+        (
+            &["--form-field", "a=b c", "--form-field", "token=SECRET"][..],
+            "Content-Type: application/x-www-form-urlencoded\r\n",
+            "a=b+c&token=SECRET",
+        ),
+        (
+            &["--form-field", "token=SECRET", "--form-field", &from_file],
+            "Content-Type: multipart/form-data; boundary=",
+            "filename=\"a.txt\"\r\nContent-Type: application/octet-stream\r\n\r\ncontent",
+        ),
+    ] {
+        let server = Raw::start(move |connection| {
+            while let Some(request) = connection.read_request()? {
+                let length = request.split("Content-Length: ").nth(1);
+                let length = length.and_then(|rest| rest.lines().next()?.parse().ok());
+                let body = connection.read_body(length.expect("it has a length"))?;
+                let is_whole = request.starts_with("POST / ")
+                    && request.contains(of_head)
+                    && String::from_utf8_lossy(&body).contains(of_body);
+                connection.count_request();
+                connection.write(if is_whole { OK } else { "HTTP/1.1 400 no\r\n\r\n" })?;
+            }
+            Ok(())
+        });
+        let mut more = fields.to_vec();
+        let url = server.url();
+        more.extend(["--redact", "token", &url]);
+        let ran = weir::load("auto", "-n 4 -c 1 -t 1", &more);
+        ran.assert_all_ok();
+        let written = serde_json::to_string(&ran.document).expect("JSON");
+        assert!(!written.contains("SECRET") && !ran.text.contains("SECRET"), "{ran}");
+        let files = ran.document.run.inputs.len();
+        assert_eq!(files, usize::from(of_body.contains("filename")), "{ran}");
+        server.finish();
+    }
+    let refused = weir::weir("", &["--form-field", "a", "http://127.0.0.1:9/"]);
+    assert_eq!(refused.code(), 2, "{refused:?}");
+    assert!(refused.stderr.contains("--form-field") && refused.stderr.contains("NAME=@FILE"));
+}
+
 /// Rows of a list that is read during the load.
 const LONG: u64 = 5_000;
 
