@@ -15,8 +15,11 @@ pub struct Exchange {
     pub sent_at: Nanos,
     /// Phase of the request's slot in the schedule.
     pub phase: SlotPhase,
-    /// Identifies the request: its index in a script's string of several, else 0.
+    /// Identifies the request: its index in a script's string of several, the number of its name in
+    /// a list, else 0.
     pub tag: u16,
+    /// Index of the request in a list; 0 without one.
+    pub row: u16,
     /// True if the request was counted as overdue and its response is still awaited.
     pub is_overdue: bool,
     /// True if the run ended before the response. The response is still awaited, and not counted.
@@ -31,6 +34,7 @@ impl Exchange {
         sent_at: Nanos::MAX,
         phase: SlotPhase::Tail,
         tag: 0,
+        row: 0,
         is_overdue: false,
         is_resolved: false,
     };

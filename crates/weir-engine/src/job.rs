@@ -9,6 +9,7 @@ use weir_result::{Load, Part, Plan, RawLog};
 use crate::observer::ObserverFactory;
 use crate::partition::Partition;
 use crate::request_list::RequestList;
+use crate::response_checks::ResponseChecks;
 use crate::schedule::Schedule;
 use crate::tls::TlsConfig;
 use crate::turns::Turns;
@@ -27,6 +28,8 @@ pub struct Job {
     pub request: Prepared,
     /// Requests that are sent in its place, each in its turn; `None` if there is only one.
     pub list: Option<Arc<RequestList>>,
+    /// Expectations of responses; `None` if the plan's status codes alone decide.
+    pub expectations: Option<Arc<ResponseChecks>>,
     /// Protocol of the connections. A script whose functions distinguish connections requires
     /// HTTP/1.
     pub protocol: ProtocolFactory,
@@ -37,7 +40,7 @@ pub struct Job {
     pub cpus: Vec<u32>,
     /// TLS configuration; `None` for plain text.
     pub tls: Option<TlsConfig>,
-    /// Memory budget of the bodies that scripts keep, over all connections.
+    /// Memory budget of the bodies that are kept for scripts or expectations, over all connections.
     pub body_budget: BodyBudget,
     /// Rules by which requests and the run end.
     pub ending: Ending,
@@ -92,6 +95,7 @@ impl Job {
             destinations: Vec::new(),
             request,
             list: None,
+            expectations: None,
             protocol: ProtocolFactory::default(),
             discard: false,
             cpus: Vec::new(),

@@ -12,7 +12,7 @@ mod streams;
 
 use std::fmt::Debug;
 
-use weir_http::{Prepared, ProtocolError, ReceivedResponse};
+use weir_http::{Interest, Prepared, ProtocolError, ReceivedResponse};
 use weir_io::{Backend, ConnId, Nanos};
 use weir_result::{ErrorKind, FailureCause};
 
@@ -64,6 +64,8 @@ pub(crate) struct Slots {
     pub(crate) count: u16,
     /// Identifies their request.
     pub(crate) tag: u16,
+    /// Index of their request in a list; 0 without one.
+    pub(crate) row: u16,
 }
 
 impl Slots {
@@ -71,8 +73,8 @@ impl Slots {
     /// `freed_at`.
     #[inline(always)]
     fn exchange(&self, freed_at: Nanos, now: Nanos) -> Exchange {
-        let Slots { intended_at, phase, tag, .. } = *self;
-        Exchange { intended_at, freed_at, sent_at: now, phase, tag, ..Exchange::NONE }
+        let Slots { intended_at, phase, tag, row, .. } = *self;
+        Exchange { intended_at, freed_at, sent_at: now, phase, tag, row, ..Exchange::NONE }
     }
 }
 
@@ -224,6 +226,22 @@ pub(crate) trait Lane: Debug + Sized {
 
     /// Adds the counts of the protocols to the ledger, after the run's end at `end`.
     fn finish(&mut self, shared: &mut PoolState, end: Nanos);
+}
+
+/// True if a response with this status to identical exchanges meets the expectations. `keeps` is
+/// the part of responses that is kept, and `kept` returns it; kept responses are not merged.
+#[inline(never)]
+fn meets<'r>(
+    ledger: &mut Ledger,
+    (exchange, exchanges): (&Exchange, u32),
+    (keeps, status): (Interest, u16),
+    kept: impl FnOnce() -> ReceivedResponse<'r>,
+) -> bool {
+    let response = match keeps {
+        Interest::Status => ReceivedResponse::of_status(status),
+        Interest::Head | Interest::Body => kept(),
+    };
+    ledger.meets(exchange, exchanges, &response)
 }
 
 impl PoolState {

@@ -6,8 +6,10 @@
 //! overdue and returned requests, is announced to it directly.
 
 mod connection_counts;
+mod judge;
 mod recorder;
 
+use weir_http::ReceivedResponse;
 use weir_io::{ConnId, Nanos};
 use weir_result::{FailureKind, Measurements, SuccessRule, WorkerPhases};
 
@@ -21,12 +23,15 @@ use crate::schedule::Schedule;
 use crate::stamps::Stamping;
 use crate::worker_frame::WorkerFrame;
 use connection_counts::ConnectionCounts;
+use judge::Judge;
 pub(crate) use recorder::{PlanFacts, Recorder};
 
 /// The recorder, the observers and the rule that judges responses.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     success: SuccessRule,
+    /// Judge of responses in place of `success`, if there are expectations.
+    pub(crate) judge: Option<Box<Judge>>,
     /// Counts of exchanges, the timeline and its borders.
     pub(crate) recorder: Recorder,
     pub(crate) connections: ConnectionCounts,
@@ -54,6 +59,7 @@ impl Ledger {
     ) -> Ledger {
         Ledger {
             success: job.plan.success,
+            judge: job.expectations.as_ref().map(|checks| Box::new(Judge::new(checks))),
             recorder: Recorder::new(job, gap_ns),
             connections: ConnectionCounts::new(connections.into(), job.tls.is_some()),
             observers: Observers::new(job, number, &stamping),
@@ -84,18 +90,41 @@ impl Ledger {
         self.stamping.covers(conn) || self.observers.sees_all
     }
 
-    /// Announces the same response to `exchanges` identical exchanges; if they are
-    /// [observed](Ledger::observes), there is one of them.
+    /// True if a status code counts as success, in a run without expectations.
+    #[inline(always)]
+    pub(crate) fn accepts(&self, status: u16) -> bool {
+        self.success.accepts(status)
+    }
+
+    /// True if the response to `exchanges` identical exchanges meets the expectations; else the
+    /// kind of the missed one is counted.
+    #[inline(never)]
+    pub(crate) fn meets(
+        &mut self,
+        exchange: &Exchange,
+        exchanges: u32,
+        response: &ReceivedResponse<'_>,
+    ) -> bool {
+        let judge = self.judge.as_mut().expect("a run with expectations has a judge");
+        let missed = judge.missed(exchange, response);
+        if let Some(kind) = missed {
+            self.recorder.missed(exchange, kind, exchanges);
+        }
+        missed.is_none()
+    }
+
+    /// Announces the same response to `exchanges` identical exchanges, and whether it is a success;
+    /// if they are [observed](Ledger::observes), there is one of them.
     #[inline(always)]
     pub(crate) fn responded(
         &mut self,
         exchange: &Exchange,
         exchanges: u32,
-        response: Response,
+        (response, is_ok): (Response, bool),
         at: Nanos,
         observed: Option<Observed>,
     ) {
-        let outcome = match self.success.accepts(response.status) {
+        let outcome = match is_ok {
             true => Outcome::Ok(response),
             false => Outcome::BadResponse(response),
         };
@@ -183,9 +212,12 @@ impl Ledger {
         phases: WorkerPhases,
         live: &WorkerLive,
     ) -> Measurements {
-        let Ledger { recorder, connections, mut observers, .. } = self;
+        let Ledger { judge, mut recorder, connections, mut observers, .. } = self;
+        let missed = recorder.take_missed();
         let (timeline, left) = (recorder.timeline, schedule.clone());
         let mut measurements = recorder.finish(&mut schedule, planned, phases, live);
+        measurements.missed = missed;
+        measurements.miss_examples = judge.map(|judge| judge.finish()).unwrap_or_default();
         connections.finish(&mut measurements);
         let (count, given_up_at) = (measurements.outcomes.never_sent, planned.unsent_until);
         if count > 0 {

@@ -25,16 +25,19 @@ impl<R> Listed<R> {
         job: &Job,
         backend: &mut impl Backend,
     ) -> Listed<R> {
+        assert!(requests.len() <= 1 << 16, "an exchange has 16 bits for the index");
         let prepare = |one: &ListedRequest| (L::prepare(&one.request, job, backend), one.name);
         Listed { list: Arc::clone(list), requests: requests.iter().map(prepare).collect() }
     }
 
-    /// Returns the request whose turn it is, and the number of its name; `None` behind the end of a
-    /// list that is sent once.
+    /// Returns the request whose turn it is, its index and the number of its name; `None` behind
+    /// the end of a list that is sent once.
     #[inline]
-    pub(crate) fn at(&self, turn: ListTurn) -> Option<(&R, u16)> {
-        let (request, name) = &self.requests[self.list.row_at(turn)? as usize];
-        Some((request, *name))
+    pub(crate) fn at(&self, turn: ListTurn) -> Option<(&R, u16, u16)> {
+        let row = self.list.row_at(turn)?;
+        let (request, name) = &self.requests[row as usize];
+        // A prepared list has at most 2^16 requests.
+        Some((request, row as u16, *name))
     }
 
     /// Returns the first request.

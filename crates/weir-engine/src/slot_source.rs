@@ -83,7 +83,13 @@ impl SlotSource {
     pub(crate) fn take(&mut self, timeline: &Timeline, now: Nanos, most: u16) -> Slots {
         if let Some(due) = self.next_at(timeline) {
             self.schedule.take();
-            return Slots { intended_at: due, phase: timeline.phase(due), count: 1, tag: 0 };
+            return Slots {
+                intended_at: due,
+                phase: timeline.phase(due),
+                count: 1,
+                tag: 0,
+                row: 0,
+            };
         }
         let (phase, count) = match (&mut self.quota, timeline.phase(now)) {
             // A batch may hold more requests than the quota has left.
@@ -95,7 +101,7 @@ impl SlotSource {
             }
             (_, phase) => (phase, most),
         };
-        Slots { intended_at: now, phase, count, tag: 0 }
+        Slots { intended_at: now, phase, count, tag: 0, row: 0 }
     }
 
     /// Returns the turn of a list's next request.
@@ -107,11 +113,17 @@ impl SlotSource {
         }
     }
 
-    /// Takes the next slot, for the request of a list with this name.
+    /// Takes the next slot, for the request of a list with this index and name.
     #[inline]
-    pub(crate) fn take_listed(&mut self, timeline: &Timeline, now: Nanos, name: u16) -> Slots {
+    pub(crate) fn take_listed(
+        &mut self,
+        timeline: &Timeline,
+        now: Nanos,
+        row: u16,
+        name: u16,
+    ) -> Slots {
         self.listed += 1;
-        Slots { tag: name, ..self.take(timeline, now, 1) }
+        Slots { tag: name, row, ..self.take(timeline, now, 1) }
     }
 
     /// Takes a slot for each of the `requests` requests of a string. All have the intended time of

@@ -12,7 +12,7 @@ mod state;
 
 use std::{io, mem};
 
-use weir_http::ProtocolFactory;
+use weir_http::{Interest, ProtocolFactory};
 use weir_io::{Backend, Close, ConnId, Nanos, TcpTally, WaitPolicy};
 use weir_result::{Measurements, TcpUsage, WorkerPhases, WorkerUsage};
 
@@ -145,7 +145,9 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             turn: LoopTurn {
                 now: Nanos::ZERO,
                 woken_at: Nanos::MAX,
-                has_pending: script.is_some() || job.opens_in_steps(),
+                has_pending: script.is_some()
+                    || job.opens_in_steps()
+                    || limits.keeps == Interest::Body,
             },
             source: RequestSource::new::<L>(job, script, feed, &mut backend),
             slots,

@@ -3,6 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// Greatest length of the stored part of one body, in bytes, unless another is given.
+const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
+
 /// Memory limit that connections share for bodies, in bytes. A clone is the same budget.
 #[derive(Clone, Debug)]
 pub struct BodyBudget(Arc<BudgetState>);
@@ -10,14 +13,26 @@ pub struct BodyBudget(Arc<BudgetState>);
 #[derive(Debug)]
 struct BudgetState {
     limit: usize,
+    /// Greatest length of the stored part of one body.
+    body_max: usize,
     /// Part of `limit` that is free. Written only when a buffer grows or is freed, not per body.
     left: AtomicUsize,
 }
 
 impl BodyBudget {
-    /// Creates a budget of `limit` bytes.
+    /// Creates a budget of `limit` bytes, for bodies of which at most 64 MiB are stored.
     pub fn new(limit: usize) -> BodyBudget {
-        BodyBudget(Arc::new(BudgetState { limit, left: AtomicUsize::new(limit) }))
+        BodyBudget::of_bodies(limit, BODY_BYTES_MAX)
+    }
+
+    /// Creates a budget of `limit` bytes, for bodies of which at most `body_max` bytes are stored.
+    pub fn of_bodies(limit: usize, body_max: usize) -> BodyBudget {
+        BodyBudget(Arc::new(BudgetState { limit, body_max, left: AtomicUsize::new(limit) }))
+    }
+
+    /// Returns the greatest number of bytes that are stored of one body.
+    pub(crate) fn body_max(&self) -> usize {
+        self.0.body_max
     }
 
     /// Takes `bytes`, if that many are free. Returns true if so.

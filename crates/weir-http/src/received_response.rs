@@ -3,8 +3,8 @@
 
 use crate::message::line::{self, Field, Line};
 
-/// Part of each response that a connection stores.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Part of each response that a connection stores. A later one contains those before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Interest {
     /// Nothing: the [`crate::ResponseEvent`] is sufficient.
     #[default]
@@ -23,8 +23,8 @@ pub struct ReceivedResponse<'a> {
     /// Bytes of the field lines, trailers last, without status line, empty lines and anything
     /// between. Two responses with equal bytes here have equal fields.
     pub head: &'a [u8],
-    /// Content without chunk framing: at most its first 64 MiB, less if the
-    /// [`BodyBudget`](crate::BodyBudget) is used up. Empty unless the interest is
+    /// Content without chunk framing: its beginning as far as the
+    /// [`BodyBudget`](crate::BodyBudget) allows. Empty unless the interest is
     /// [`Interest::Body`].
     pub body: &'a [u8],
     /// True if the content was longer than `body`.
@@ -32,6 +32,11 @@ pub struct ReceivedResponse<'a> {
 }
 
 impl<'a> ReceivedResponse<'a> {
+    /// Returns a response of which nothing but its status code is known.
+    pub fn of_status(status: u16) -> ReceivedResponse<'a> {
+        ReceivedResponse { status, head: &[], body: &[], is_cut: false }
+    }
+
     /// Returns the field names and values in order of arrival, the trailers of a chunked body (RFC
     /// 9112 §7.1.2) last. Names are as received. Values have no whitespace around them; a folded
     /// one (RFC 9112 §5.2) contains its line ends.

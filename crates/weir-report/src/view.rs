@@ -10,6 +10,7 @@ pub(crate) mod study;
 mod connections;
 mod course;
 mod details;
+mod expectations;
 mod head;
 mod highlights;
 mod histogram;

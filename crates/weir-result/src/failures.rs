@@ -36,6 +36,53 @@ impl ErrorKind {
     }
 }
 
+/// Reason why a response counts as `bad_response`, in a run with expectations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MissKind {
+    /// The status code is not an expected one.
+    Status,
+    /// A header is missing, or has another value.
+    Header,
+    /// The body has no match.
+    Body,
+    /// The body is not JSON, or has no such value at the place.
+    Json,
+    /// The body is not that of the first response.
+    Same,
+    /// The body is longer than the limit of decoded bodies, or than the memory that was left.
+    BodyTooLarge,
+    /// The body cannot be decoded.
+    BodyUndecodable,
+}
+
+impl MissKind {
+    /// Returns the name in a document: `expect_status`, `body_too_large`.
+    pub fn name(self) -> &'static str {
+        match self {
+            MissKind::Status => "expect_status",
+            MissKind::Header => "expect_header",
+            MissKind::Body => "expect_body",
+            MissKind::Json => "expect_json",
+            MissKind::Same => "expect_same",
+            MissKind::BodyTooLarge => "body_too_large",
+            MissKind::BodyUndecodable => "body_not_decodable",
+        }
+    }
+}
+
+/// A response that missed an expectation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MissExample {
+    /// Status code of the response.
+    pub status: u16,
+    /// The expectation, as it was written.
+    pub expected: String,
+    /// The header, the value, or the beginning of the body that was found in its place. In a
+    /// document at most 200 characters, without credentials.
+    pub found: String,
+}
+
 /// Phase and cause of a failed connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FailureKind {

@@ -44,13 +44,13 @@ pub use evidence::{
     ClientHealth, DepartureSpan, Departures, Occupancy, RoundTrips, ServerCpu, Stamped, Stops,
     WorkerUsage,
 };
-pub use failures::{ErrorKind, FailureCause, FailureKind, FailurePhase};
+pub use failures::{ErrorKind, FailureCause, FailureKind, FailurePhase, MissExample, MissKind};
 pub use histogram::{Histogram, SparseHistogram, Tally};
 pub use measurements::Measurements;
 pub use plan::{
-    AddressRange, AddressRangeError, Arrivals, Closer, ConnectionPlan, Header, Http2Plan, HttpPlan,
-    IoEngine, ListOrder, ListPlan, Load, Pacing, Part, Plan, Rate, RequestPlan, StampChoice,
-    SuccessRule, Target, TlsPlan, TlsVersion, Wait,
+    AddressRange, AddressRangeError, Arrivals, Closer, ConnectionPlan, ExpectPlan, Header,
+    Http2Plan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, Pacing, Part, Plan, Rate,
+    RequestPlan, StampChoice, SuccessRule, Target, TlsPlan, TlsVersion, Wait,
 };
 pub use raw::{RawLog, RawOutcome, RawRow, RawSink, RawSource, SlotPhase};
 #[cfg(feature = "schema")]

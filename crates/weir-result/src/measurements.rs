@@ -10,7 +10,7 @@ use crate::counters::{
     Slice, TcpUsage, TlsCounts, Window, WorkerPhases, merge_intervals,
 };
 use crate::evidence::{Departures, Occupancy, Stamped};
-use crate::failures::ErrorKind;
+use crate::failures::{ErrorKind, MissExample, MissKind};
 use crate::histogram::Histogram;
 use crate::rules::{self, Merge};
 
@@ -27,6 +27,11 @@ merged! {
         pub status: BTreeMap<u16, u64> => rules::counts,
         /// Slots of M that ended as `transport_error`, by kind; they add up to that class.
         pub errors: BTreeMap<ErrorKind, u64> => rules::counts,
+        /// Slots of M that ended as `bad_response`, by the kind of expectation that was missed;
+        /// they add up to that class. Empty without expectations.
+        pub missed: BTreeMap<MissKind, u64> => rules::counts,
+        /// One example of each kind of `missed`.
+        pub miss_examples: BTreeMap<MissKind, MissExample> => rules::first_by_key,
         /// Requests put on the wire.
         pub sent: Sent => rules::merge,
         /// `Te − T0`. In a closed loop the same as `service_time`.

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod connection;
+mod expect;
 mod http;
 mod list;
 mod part;
@@ -11,6 +12,7 @@ mod tls;
 
 pub use addresses::{AddressRange, AddressRangeError};
 pub use connection::{Closer, ConnectionPlan};
+pub use expect::ExpectPlan;
 pub use http::{Http2Plan, HttpPlan};
 pub use list::{ListOrder, ListPlan};
 pub use part::Part;
@@ -94,9 +96,12 @@ pub struct Plan {
     /// Choices of TLS.
     #[serde(default, skip_serializing_if = "is_default")]
     pub tls: TlsPlan,
-    /// Responses that count as success.
+    /// Responses that count as success, unless there are expectations.
     #[serde(default, skip_serializing_if = "is_default")]
     pub success: SuccessRule,
+    /// Expectations of responses; one that misses none counts as success. Absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<ExpectPlan>,
     /// Part of the plan that this run carries out; absent if it is the whole. Everything else in
     /// the plan is that of all parts together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -133,6 +138,7 @@ impl Default for Plan {
             connection: ConnectionPlan::default(),
             tls: TlsPlan::default(),
             success: SuccessRule::default(),
+            expect: None,
             part: None,
         }
     }

@@ -72,6 +72,16 @@ pub(crate) fn counts<K: Ord + Copy>(mine: &mut BTreeMap<K, u64>, theirs: &BTreeM
     }
 }
 
+/// Keeps one's own entries, and takes the other's under further keys.
+pub(crate) fn first_by_key<K: Ord + Clone, T: Clone>(
+    mine: &mut BTreeMap<K, T>,
+    theirs: &BTreeMap<K, T>,
+) {
+    for (key, other) in theirs {
+        mine.entry(key.clone()).or_insert_with(|| other.clone());
+    }
+}
+
 /// Merges values under the same key.
 pub(crate) fn by_key<K: Ord + Copy, T: Merge + Default>(
     mine: &mut BTreeMap<K, T>,

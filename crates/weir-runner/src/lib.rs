@@ -44,8 +44,8 @@ pub use run::raw::RawOutput;
 pub use runner::{PreparedRun, Runner};
 pub use spec::credentials::{self, REDACTED};
 pub use spec::{
-    AddressFamily, BodySpec, CheckSpec, CompatSpec, Dialect, EngineSpec, FormField, FormValue,
-    HttpChoice, HttpSpec, InputFile, ListSource, ListSpec, LoadSpec, Pin, RedactionSpec,
+    AddressFamily, BodySpec, CheckSpec, CompatSpec, Dialect, EngineSpec, ExpectSpec, FormField,
+    FormValue, HttpChoice, HttpSpec, InputFile, ListSource, ListSpec, LoadSpec, Pin, RedactionSpec,
     RequestSpec, RunSpec, SPEC_VERSION, ScriptSpec, TargetSpec, TlsSpec, Warmup, WatchSpec,
     WitnessChoice,
 };

@@ -6,7 +6,7 @@ use anyhow::Result;
 use weir_engine::Job;
 use weir_io::Nanos;
 use weir_result::document::{DocumentParts, Input, Probed, ProveClientSection, Run};
-use weir_result::{Document, Note, Plan};
+use weir_result::{Document, MissExample, Note, Plan};
 use weir_text::setting::PROVE_CLIENT;
 
 use crate::after::figures::figures;
@@ -96,6 +96,11 @@ impl LocalRun {
         };
         if let Some(response) = &mut preflight.response {
             self.planned.redaction.preflight(response);
+        }
+        if let Some(Err(missed)) = &mut preflight.checked {
+            self.planned.redaction.example(missed);
+            let note = || Note::new("preflight_expectation", miss_text(missed));
+            preflight.warning.get_or_insert_with(note);
         }
         if let Some(warning) = &mut preflight.warning {
             self.planned.redaction.notes(std::slice::from_mut(warning));
@@ -192,6 +197,10 @@ impl LocalRun {
         preflight: PreflightResult,
     ) -> Result<Document> {
         self.planned.redaction.notes(&mut self.planned.notes);
+        let mut parts = outcome.parts.clone();
+        for example in parts.measurements.miss_examples.values_mut() {
+            self.planned.redaction.example(example);
+        }
         let (commit, scripts) = (self.commit.as_deref(), self.planned.scripts.as_ref());
         let given = Document {
             environment: environment::describe(job, epoch.clock, commit),
@@ -215,9 +224,16 @@ impl LocalRun {
             script_file: scripts.map(|scripts| scripts.file.to_string_lossy().into_owned()),
             preflight_sent: preflight.sent,
             preflight_returned: preflight.returned,
-            ..outcome.parts.clone()
+            ..parts
         })?)
     }
+}
+
+/// Returns the text on a response that misses an expectation.
+fn miss_text(missed: &MissExample) -> String {
+    let MissExample { status, expected, found } = missed;
+    let found = if found.is_empty() { String::new() } else { format!(", found {found:?}") };
+    format!("the URL's response misses the expectation {expected:?}: status {status}{found}")
 }
 
 impl PreparedRun for LocalRun {

@@ -5,6 +5,7 @@ pub(crate) mod addresses;
 pub(crate) mod body;
 pub(crate) mod connections;
 pub(crate) mod draft;
+pub(crate) mod expect;
 pub(crate) mod form;
 pub(crate) mod http;
 pub(crate) mod list;

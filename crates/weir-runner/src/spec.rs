@@ -6,6 +6,7 @@ mod checks;
 mod compat;
 pub mod credentials;
 mod engine;
+mod expect;
 mod http;
 mod input_file;
 mod list;
@@ -21,6 +22,7 @@ mod watch;
 pub use checks::{CheckSpec, WitnessChoice};
 pub use compat::{CompatSpec, Dialect};
 pub use engine::{EngineSpec, Pin};
+pub use expect::ExpectSpec;
 pub use http::{HttpChoice, HttpSpec};
 pub use input_file::InputFile;
 pub use list::{ListSource, ListSpec};
@@ -60,6 +62,9 @@ pub struct RunSpec {
     /// List of requests that are sent in its place, with what it leaves out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<ListSpec>,
+    /// Expectations of responses.
+    #[serde(default, skip_serializing_if = "ExpectSpec::is_default")]
+    pub expect: ExpectSpec,
     /// HTTP version.
     #[serde(default)]
     pub http: HttpSpec,

@@ -70,6 +70,8 @@ settings! {
     SKIP_OTHER_ORIGINS "list.skip_other_origins" "Leaving out requests of other origins",
     ALLOW_LOCAL "list.allow_local" "Reading files that the list names",
     GROUP "list.groups" "Requests that share a name",
+    EXPECT "expect.all" "Expectation of responses",
+    EXPECT_MAX_BODY "expect.body_max_bytes" "Limit of a decoded body",
     HTTP "http.version" "HTTP version",
     STREAMS "http.streams" "Streams of a connection in use at a time",
     INSECURE "tls.insecure" "Accepting any certificate",

@@ -55,7 +55,11 @@ fn unsent(document: &Document) -> TargetLine {
         let failed_share = 1.0 - throughput.good as f64 / throughput.completed as f64;
         let state = state_of(failed_share, throughput.good > 0);
         let share = units::short_percent(failed_share);
-        let text = format!("{share} of responses have a status of 400 or above");
+        let problem = match document.plan.expect {
+            Some(_) => "missed an expectation",
+            None => "have a status of 400 or above",
+        };
+        let text = format!("{share} of responses {problem}");
         let text = if state == TargetState::Ok { String::new() } else { text };
         return TargetLine { state, failed_share, text };
     }
@@ -147,7 +151,9 @@ fn most_frequent(document: &Document, sent: u64) -> String {
         };
         return format!("no response within {}", units::short_duration(waited_ns));
     }
-    let bad = accounting.status.iter().filter(|(code, _)| !document.plan.success.accepts(**code));
+    let is_bad = |code| document.plan.expect.is_none() && !document.plan.success.accepts(code);
+    let bad = accounting.status.iter().filter(|(code, _)| is_bad(**code));
+    let worst_miss = accounting.missed.iter().max_by_key(|(_, count)| **count);
     let worst_status = bad.max_by_key(|(_, count)| **count);
     let worst_error = accounting.errors.iter().max_by_key(|(_, count)| **count);
     let mut causes = vec![
@@ -157,6 +163,11 @@ fn most_frequent(document: &Document, sent: u64) -> String {
     causes.extend(worst_status.map(|(code, count)| {
         let of_responses = units::short_percent(*count as f64 / answered.max(1) as f64);
         (accounting.bad_response, format!("{of_responses} of responses were {code}"))
+    }));
+    causes.extend(worst_miss.map(|(kind, _)| {
+        let of_responses = accounting.bad_response as f64 / answered.max(1) as f64;
+        let (missed, kind) = (units::short_percent(of_responses), kind.replace('_', " "));
+        (accounting.bad_response, format!("{missed} of responses missed an expectation ({kind})"))
     }));
     causes.extend(worst_error.map(|(kind, count)| {
         let goaway = refusal(document).filter(|_| kind == RETURNED);

@@ -6,6 +6,7 @@ mod cli;
 mod connection;
 pub(crate) mod doctor;
 mod engine;
+mod expect;
 mod help;
 mod hints;
 pub(crate) mod history;

@@ -22,6 +22,8 @@ const NAMES: &[(Setting, &str)] = &[
     (SKIP_OTHER_ORIGINS, "--skip-other-origins"),
     (ALLOW_LOCAL, "--allow-local"),
     (GROUP, "--group"),
+    (EXPECT, "--expect"),
+    (EXPECT_MAX_BODY, "--expect-max-body"),
     (HTTP, "--http"),
     (STREAMS, "--streams"),
     (INSECURE, "--insecure"),

@@ -36,6 +36,10 @@ pub(crate) struct ConnectionLimits {
     pub(crate) delays: bool,
     /// Part of each response that the script reads; `None` if it reads none.
     pub(crate) shows: Option<Interest>,
+    /// True if responses are checked against expectations.
+    pub(crate) checks: bool,
+    /// Part of each response that is kept, for the script or for the expectations.
+    pub(crate) keeps: Interest,
     /// True if a response after the timeout is still accepted.
     pub(crate) late_responses: bool,
     /// True if connections lease their protocol and request slots only while requests are in
@@ -54,22 +58,31 @@ impl ConnectionLimits {
     ) -> ConnectionLimits {
         let calls = script.map(|script| script.calls).unwrap_or_default();
         let shows = script.and_then(Script::interest);
+        let checks = job.expectations.as_ref().map(|checks| checks.interest());
+        let keeps = shows.max(checks).unwrap_or_default();
+        let is_read = shows.is_some() || keeps != Interest::Status;
         ConnectionLimits {
             connections,
             depth: job.plan.depth(),
             timeout_ns: job.plan.timeout_ns,
             connect_timeout_ns: job.plan.connect_timeout_ns,
             is_open_loop: job.plan.load != Load::ClosedLoop,
-            discard: job.discard && job.tls.is_none() && shows.is_none() && !streams,
+            discard: job.discard && job.tls.is_none() && !is_read && !streams,
             fill: job.plan.load == Load::ClosedLoop && !streams,
             // Requests of a string are independent streams.
             batches: calls.delay || (!streams && (calls.request || calls.takes_connections)),
             delays: calls.delay,
             shows,
+            checks: checks.is_some(),
+            keeps,
             late_responses: job.ending.late_responses,
-            // A script reads responses after they have arrived and needs slots for a whole batch,
-            // and a multiplexed protocol has state between requests: their connections keep it.
-            leases: connections >= LEASED_FROM && script.is_none() && !streams,
+            // A script needs slots for a whole batch, what is kept of responses is read and dropped
+            // after they have arrived, and a multiplexed protocol has state between requests: their
+            // connections keep it.
+            leases: connections >= LEASED_FROM
+                && script.is_none()
+                && keeps == Interest::Status
+                && !streams,
         }
     }
 }

@@ -5,16 +5,16 @@
 use std::ops::Range;
 
 use weir_http::{
-    HeadCache, Interest, Prepared, ProtocolError, ReceivedResponse, RequestTraits, ResponseEvent,
+    HeadCache, Prepared, ProtocolError, ReceivedResponse, RequestTraits, ResponseEvent,
 };
 use weir_io::{Backend, ConnId, Nanos, Segment};
 use weir_result::ErrorKind;
 
 use super::http1_slots::Http1Slots;
-use super::{After, Lane, PoolState, Slots, StringRoom};
+use super::{After, Lane, PoolState, Slots, StringRoom, meets};
 use crate::completion::{KernelTimes, Outcome, Response};
 use crate::connection::{NO_SLOT, SocketState};
-use crate::connections::{Connections, ScriptEvent, StateCounts};
+use crate::connections::{ConnectionLimits, Connections, ScriptEvent, StateCounts};
 use crate::exchange::{Exchange, SlotPhase, oldest_sent_at, take_oldest};
 use crate::job::Job;
 use crate::ledger::Observed;
@@ -293,8 +293,8 @@ impl Http1Lane {
     /// Returns the lane of a worker of `job` with these connections.
     pub(crate) fn new(job: &Job, connections: &mut Connections) -> Http1Lane {
         let limits = connections.limits;
-        let interest = limits.shows.unwrap_or(Interest::Status);
-        let mut slots = Http1Slots::new(limits.depth, interest, job.body_budget.clone());
+        let budget = job.body_budget.clone();
+        let mut slots = Http1Slots::new(limits.depth, limits.keeps, budget);
         if !limits.leases {
             connections.all().for_each(|conn| connections.at_mut(conn).slot = slots.lease(conn));
         }
@@ -453,10 +453,25 @@ impl Http1Lane {
         if self.responses.is_empty() {
             return false;
         }
-        let PoolState { connections, ledger, .. } = shared;
-        if connections.limits.shows.is_some() {
-            self.note_responses(connections, conn);
+        if shared.connections.limits.shows.is_some() {
+            self.note_responses(&mut shared.connections, conn);
         }
+        match shared.connections.limits.checks {
+            false => self.settle_all::<false>(shared, conn, at),
+            true => self.settle_all::<true>(shared, conn, at),
+        }
+    }
+
+    /// Ends the exchanges of the responses, of which there is one at least. They are checked
+    /// against expectations if `CHECKS`; a run without any has code without the check.
+    #[inline]
+    fn settle_all<const CHECKS: bool>(
+        &mut self,
+        shared: &mut PoolState,
+        conn: ConnId,
+        at: Nanos,
+    ) -> bool {
+        let PoolState { connections, ledger, .. } = shared;
         let is_observed = ledger.observes(conn);
         if is_observed {
             let load = connections.at(conn).load;
@@ -464,13 +479,13 @@ impl Http1Lane {
             let is_stamped = ledger.stamping.covers(conn);
             self.take_stamps(is_stamped, shared.received_at, transmitted_at, load);
         }
-        let (fill, batches) = (connections.limits.fill, connections.limits.batches);
+        let ConnectionLimits { fill, batches, keeps, .. } = connections.limits;
         let connection = connections.at_mut(conn);
         let (own, exchanges) = self.slots.parts(connection.slot);
         if connection.load == self.depth || batches {
             connection.freed_at = at;
         }
-        let (mut closes, mut ended_exchanges) = (false, 0);
+        let (mut closes, mut ended_exchanges, mut nth) = (false, 0, 0);
         for event in self.responses.drain(..) {
             let first_byte_at = if event.began_here { at } else { own.first_byte_at };
             let response = Response { status: event.status, first_byte_at };
@@ -491,12 +506,18 @@ impl Http1Lane {
                     let own = self.stamps.filter(|(id, _)| *id == last_id);
                     Observed { conn, kernel: own.map(|(_, times)| times.of(&exchange)) }
                 });
-                ledger.responded(&exchange, alike as u32, response, at, observed);
+                let kept = || own.protocol.response(nth);
+                let is_ok = match CHECKS {
+                    false => ledger.accepts(event.status),
+                    true => meets(ledger, (&exchange, alike as u32), (keeps, event.status), kept),
+                };
+                ledger.responded(&exchange, alike as u32, (response, is_ok), at, observed);
                 connection.load -= alike as u16;
                 if connection.load == 0 {
                     ledger.batch_ended(&exchange, at);
                 }
             }
+            nth += usize::from(CHECKS);
             ended_exchanges += u64::from(event.count);
             closes |= event.closes;
         }

@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use weir_http::{
-    Interest, Multiplexed, MultiplexedFactory, Prepared, ProtocolError, ReceivedResponse, Request,
-    RequestId, StreamEvent, StreamEventKind,
+    Multiplexed, MultiplexedFactory, Prepared, ProtocolError, ReceivedResponse, Request, RequestId,
+    StreamEvent, StreamEventKind,
 };
 use weir_io::{Backend, ConnId, Nanos};
 use weir_result::ErrorKind;
 
-use super::{After, Lane, PoolState, Slots, StringRoom};
+use super::{After, Lane, PoolState, Slots, StringRoom, meets};
 use crate::completion::{KernelTimes, Outcome, Response};
 use crate::connection::SocketState;
 use crate::connections::{Connections, ScriptEvent, StateCounts};
@@ -281,10 +281,9 @@ impl StreamLane {
         connections: &Connections,
     ) -> StreamLane {
         let limits = &connections.limits;
-        let interest = limits.shows.unwrap_or(Interest::Status);
         let connection = |_| {
             let mut protocol = factory.make(limits.depth);
-            protocol.set_interest(interest, &job.body_budget);
+            protocol.set_interest(limits.keeps, &job.body_budget);
             StreamConnection { protocol, is_taken: false, ended_at: Nanos::ZERO, allowed: 0 }
         };
         let connections: Vec<_> = connections.all().map(connection).collect();
@@ -441,9 +440,13 @@ impl StreamLane {
                 StreamEventKind::Response { status } => {
                     if shared.connections.limits.shows.is_some() {
                         shared.connections.note(ScriptEvent::Responded { conn, nth, status });
-                        nth += 1;
                     }
-                    self.respond(shared, conn, id, status, at);
+                    let is_ok = match shared.connections.limits.checks {
+                        true => self.meets(shared, conn, id, (nth, status)),
+                        false => shared.ledger.accepts(status),
+                    };
+                    self.respond(shared, conn, id, (status, is_ok), at);
+                    nth += 1;
                 }
                 StreamEventKind::Failed(error) => self.fail(shared, conn, id, error.code(), at),
                 StreamEventKind::Reset(reason) => {
@@ -455,8 +458,30 @@ impl StreamLane {
         self.events = events;
     }
 
-    /// Ends one exchange of `conn` with its response.
-    fn respond(&mut self, shared: &mut PoolState, conn: ConnId, id: u16, status: u16, at: Nanos) {
+    /// True if the nth response of a call meets the expectations.
+    #[inline(never)]
+    fn meets(
+        &mut self,
+        shared: &mut PoolState,
+        conn: ConnId,
+        id: u16,
+        (nth, status): (usize, u16),
+    ) -> bool {
+        let exchange = *self.stream(conn, id).0;
+        let kept = || self.connections[conn.index()].protocol.response(nth);
+        let keeps = shared.connections.limits.keeps;
+        meets(&mut shared.ledger, (&exchange, 1), (keeps, status), kept)
+    }
+
+    /// Ends one exchange of `conn` with its response, a success or not.
+    fn respond(
+        &mut self,
+        shared: &mut PoolState,
+        conn: ConnId,
+        id: u16,
+        (status, is_ok): (u16, bool),
+        at: Nanos,
+    ) {
         let (exchange, stream) = self.remove(&mut shared.connections, conn, id, at);
         let first_byte_at = stream.map_or(at, |stream| stream.first_byte_at.min(at));
         let ledger = &mut shared.ledger;
@@ -466,7 +491,8 @@ impl StreamLane {
             KernelTimes { received_at: shared.received_at, transmitted_at }.of(&exchange)
         });
         let observed = ledger.observes(conn).then_some(Observed { conn, kernel });
-        ledger.responded(&exchange, 1, Response { status, first_byte_at }, at, observed);
+        let response = (Response { status, first_byte_at }, is_ok);
+        ledger.responded(&exchange, 1, response, at, observed);
         shared.connections.at_mut(conn).responded();
         shared.connections.alive(at);
     }

@@ -10,7 +10,7 @@ mod finish;
 use std::collections::BTreeMap;
 
 use weir_io::Nanos;
-use weir_result::{ErrorKind, Load, Outcomes, Sent, Tally, Window};
+use weir_result::{ErrorKind, Load, MissKind, Outcomes, Sent, Tally, Window};
 
 use crate::catch_up::CatchUp;
 use crate::completion::Outcome;
@@ -67,6 +67,7 @@ pub(crate) struct Recorder {
 struct RunCounts {
     outcomes: Outcomes,
     errors: BTreeMap<ErrorKind, u64>,
+    missed: BTreeMap<MissKind, u64>,
     /// Includes requests whose send failed.
     sent: Sent,
     /// Of `sent`: requests whose send failed.
@@ -190,6 +191,23 @@ impl Recorder {
     /// Returns the number of slots of M sent so far.
     pub(crate) fn measured(&self) -> u64 {
         self.counts.sent.measured
+    }
+
+    /// Counts the expectation that the response to `exchanges` identical exchanges missed. They end
+    /// as `bad_response` next, so that kinds add up to that class.
+    #[cold]
+    pub(super) fn missed(&mut self, exchange: &Exchange, kind: MissKind, exchanges: u32) {
+        if exchange.phase == SlotPhase::Measured {
+            *self.counts.missed.entry(kind).or_default() += u64::from(exchanges);
+            if let Some(names) = &mut self.names {
+                names.missed(exchange, kind, exchanges.into());
+            }
+        }
+    }
+
+    /// Takes the counts of missed expectations.
+    pub(super) fn take_missed(&mut self) -> BTreeMap<MissKind, u64> {
+        std::mem::take(&mut self.counts.missed)
     }
 
     /// Counts the sending of `requests` identical requests.

@@ -87,8 +87,10 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             if !self.slots.is_due(timeline, now) {
                 return false;
             }
-            let Some((request, name)) = listed.at(self.slots.next_turn()) else { return false };
-            let slots = self.slots.take_listed(timeline, now, name);
+            let Some((request, row, name)) = listed.at(self.slots.next_turn()) else {
+                return false;
+            };
+            let slots = self.slots.take_listed(timeline, now, row, name);
             if L::STREAMS && shared.connections.at(conn).unsent == 0 {
                 self.unsent.push(conn);
             }

@@ -8,19 +8,25 @@ use crate::connections::ScriptEvent;
 use crate::lane::Lane;
 
 impl<B: Backend, L: Lane> Worker<'_, B, L> {
-    /// Processes the work left by the last event: sends the layers' output, and reports events to
-    /// the script. Returns the time at which the script's callbacks were done, zero if there was
-    /// nothing to report.
+    /// Processes the work left by the last event: sends the layers' output, reports events to the
+    /// script, and drops bodies that were kept. Returns the time at which the script's callbacks,
+    /// or the checks of bodies, were done; zero if there were none.
     pub(super) fn flush_pending(&mut self, conn: ConnId) -> Nanos {
         self.pool.shared.layers.send_output(conn, &mut self.backend);
+        let judge = self.pool.shared.ledger.judge.as_mut();
+        let has_judged = judge.is_some_and(|judge| judge.take_has_read());
         if self.pool.shared.connections.script_events.is_empty() {
-            return Nanos::ZERO;
+            if !has_judged {
+                return Nanos::ZERO;
+            }
+            self.pool.lane.forget_responses(&self.pool.shared, conn);
+            return self.backend.now();
         }
         let mut events = std::mem::take(&mut self.pool.shared.connections.script_events);
         for event in events.drain(..) {
             self.report(event);
         }
-        if self.pool.shared.connections.limits.shows == Some(Interest::Body) {
+        if self.pool.shared.connections.limits.keeps == Interest::Body {
             self.pool.lane.forget_responses(&self.pool.shared, conn);
         }
         self.pool.shared.connections.script_events = events;

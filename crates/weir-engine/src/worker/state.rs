@@ -32,7 +32,8 @@ pub(super) struct LoopTurn {
     pub(super) now: Nanos,
     /// Time of the first event of this turn.
     pub(super) woken_at: Nanos,
-    /// True if events may leave work: calls of the script, or bytes that the layers have to send.
+    /// True if events may leave work: calls of the script, bodies that were kept, or bytes that the
+    /// layers have to send.
     pub(super) has_pending: bool,
 }
 

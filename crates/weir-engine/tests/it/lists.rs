@@ -14,7 +14,7 @@ use crate::setup::{MS, Run, closed, document, job, open, poisson, run_job, servi
 
 /// Returns a list of requests for `/0`, `/1` and so on, with these weights. Every third has the
 /// name 0, so that names have several rows.
-fn list(order: Order, weights: &[u32]) -> RequestList {
+pub(crate) fn list(order: Order, weights: &[u32]) -> RequestList {
     let request = |row: usize| {
         let request = Prepared::http1("GET", &format!("/{row}"), "sim", &[], None);
         let name = if row.is_multiple_of(3) { 0 } else { row as u16 };
@@ -28,7 +28,7 @@ fn list(order: Order, weights: &[u32]) -> RequestList {
     }
 }
 
-fn job_of(plan: &Plan, list: RequestList) -> Job {
+pub(crate) fn job_of(plan: &Plan, list: RequestList) -> Job {
     Job { list: Some(Arc::new(list)), ..job(plan) }
 }
 

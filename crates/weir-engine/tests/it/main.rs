@@ -5,6 +5,7 @@ mod closed_loop;
 mod conservation;
 mod cut;
 mod drain;
+mod expectations;
 mod faults;
 mod frames;
 mod h2;

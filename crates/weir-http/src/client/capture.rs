@@ -7,9 +7,6 @@ use memchr::memchr;
 
 use crate::{BodyBudget, Interest, ReceivedResponse};
 
-/// Most bytes stored of one body.
-const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
-
 /// Largest capacity that a buffer keeps after its responses were used, while the budget is ample.
 const BUFFER_BYTES_KEPT: usize = 64 * 1024;
 
@@ -112,7 +109,7 @@ impl Capture {
     /// Appends bytes of a body. After a cut none are stored, as they would seem to follow directly.
     pub(crate) fn body(&mut self, bytes: &[u8]) {
         if self.keeps_bodies && !self.is_cut {
-            let room = BODY_BYTES_MAX - (self.bodies.len() - self.last().body_end);
+            let room = self.budget.body_max() - (self.bodies.len() - self.last().body_end);
             let wanted = bytes.len().min(room);
             let kept = wanted.min(self.room_for(wanted));
             self.is_cut = bytes.len() > kept;
@@ -201,6 +198,14 @@ mod tests {
         let response = capture.response(0);
         assert!(body.starts_with(response.body));
         (response.body.len(), response.is_cut)
+    }
+
+    #[test]
+    fn of_a_long_body_the_beginning_is_stored() {
+        let budget = BodyBudget::of_bodies(100_000, 2_500);
+        let mut capture = Capture::new(Interest::Body, &budget).unwrap();
+        assert_eq!(take(&mut capture, 2_501), (2_500, true));
+        assert_eq!(take(&mut capture, 2_500), (2_500, true));
     }
 
     #[test]

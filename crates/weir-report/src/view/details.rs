@@ -1,10 +1,10 @@
 //! The details below the latencies: requests, status codes, errors, connections, notes.
 
 use weir_result::document::{Accounting, DestinationSection};
-use weir_result::{Document, Load, StampChoice, SuccessRule, errno};
+use weir_result::{Document, Load, StampChoice, errno};
 use weir_text::units;
 
-use super::{Block, Detail, Fact, Form, Line, Tone, connections, server, tls, usage};
+use super::{Block, Detail, Fact, Form, Line, Tone, connections, expectations, server, tls, usage};
 
 pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
     let verbose = detail.verbose;
@@ -13,7 +13,8 @@ pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
     if verbose || document.failed() > 0 {
         blocks.push(conservation(accounting));
     }
-    blocks.extend(status_codes(accounting, document.plan.success));
+    blocks.extend(status_codes(document));
+    blocks.extend(expectations::blocks(document));
     blocks.extend(errors(accounting));
     if verbose {
         blocks.extend(first_byte(document));
@@ -50,9 +51,12 @@ fn conservation(accounting: &Accounting) -> Block {
     Block::entry("Requests", vec![Line { form: Form::Sum, facts }])
 }
 
-fn status_codes(accounting: &Accounting, success: SuccessRule) -> Option<Block> {
+/// Status codes. With expectations, a code alone is neither good nor bad.
+fn status_codes(document: &Document) -> Option<Block> {
+    let (accounting, plan) = (&document.accounting, &document.plan);
     let fact = |(code, count): (&u16, &u64)| {
-        let tone = if success.accepts(*code) { Tone::Plain } else { Tone::Bad };
+        let is_plain = plan.expect.is_some() || plan.success.accepts(*code);
+        let tone = if is_plain { Tone::Plain } else { Tone::Bad };
         Fact::error(&code.to_string(), *count).toned(tone)
     };
     let codes: Vec<Fact> = accounting.status.iter().map(fact).collect();

@@ -3,7 +3,9 @@
 
 use std::iter;
 
-use weir_result::{Arrivals, Document, Environment, HttpPlan, ListOrder, ListPlan, Load, Plan};
+use weir_result::{
+    Arrivals, Document, Environment, ExpectPlan, HttpPlan, ListOrder, ListPlan, Load, Plan,
+};
 use weir_text::units;
 
 use super::{Block, Fact, Form, Line, Tone};
@@ -95,6 +97,7 @@ pub(super) fn load(plan: &Plan) -> Vec<Fact> {
         (method, bytes) => facts.push(Fact::named(method, units::bytes(bytes))),
     }
     facts.extend(plan.list.as_ref().map(list));
+    facts.extend(plan.expect.as_ref().map(expectations));
     facts.push(extent(plan));
     facts
 }
@@ -107,6 +110,15 @@ fn list(list: &ListPlan) -> Fact {
         ListOrder::Once => " once each".to_owned(),
     };
     Fact::named("list of", Fact::counted(list.rows, "request").text).then(&order)
+}
+
+/// The number of expectations, of all responses and of those to some requests of a list.
+fn expectations(expect: &ExpectPlan) -> Fact {
+    let all = Fact::counted(expect.all.len() as u64, "expectation");
+    match expect.rows {
+        0 => all,
+        rows => all.then(", and those of ").then(&Fact::counted(rows, "request").text),
+    }
 }
 
 /// The part that the document is of, or the number of parts that it was merged from.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::absent::is_default;
+use crate::failures::MissExample;
 use crate::rules;
 
 counters! {
@@ -19,7 +20,8 @@ counters! {
 
     /// Measured requests. Open loop: due in `[t0, t1)` by plan. Closed loop: sent in it.
     stored planned: u64;
-    /// Complete responses that count as success (`plan.success`; by default a status below 400).
+    /// Complete responses that count as success (`plan.success` or `plan.expect`; by default a
+    /// status below 400).
     counter ok: u64 => rules::sum;
     /// Complete responses that do not count as success.
     counter bad_response: u64 => rules::sum;
@@ -38,6 +40,13 @@ counters! {
     stored status: BTreeMap<u16, u64>;
     /// Of `transport_error`: requests by kind of error.
     stored errors: BTreeMap<String, u64>;
+    /// Of `bad_response`: requests by the kind of expectation that their responses missed; absent
+    /// if there are none.
+    stored missed: BTreeMap<String, u64>,
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")];
+    /// One example of each kind of `missed`; absent if there are none.
+    stored miss_examples: BTreeMap<String, MissExample>,
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")];
     /// Requests put on the wire to the target, measured or not.
     stored sent: SentCounts;
     /// Interim (1xx) responses, which end no request.

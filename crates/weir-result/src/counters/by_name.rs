@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{ByOutcome, Outcomes};
-use crate::failures::ErrorKind;
+use crate::failures::{ErrorKind, MissKind};
 use crate::histogram::{Histogram, SparseHistogram};
 #[cfg(feature = "schema")]
 use crate::packed::PackedHistogram;
@@ -24,6 +24,8 @@ merged! {
         pub status: BTreeMap<u16, u64> => rules::counts,
         /// Those that ended as `transport_error`, by kind.
         pub errors: BTreeMap<ErrorKind, u64> => rules::counts,
+        /// Those that ended as `bad_response`, by the kind of expectation that was missed.
+        pub missed: BTreeMap<MissKind, u64> => rules::counts,
         /// Complete responses inside `[t0, t1)`, whichever slots they belong to.
         pub completed: u64 => rules::sum,
         /// Of `completed`: responses that count as success.

@@ -15,6 +15,8 @@ impl Accounting {
             overdue: measurements.overdue,
             status: measurements.status.clone(),
             errors: recorded.errors.clone(),
+            missed: recorded.missed.clone(),
+            miss_examples: recorded.miss_examples.clone(),
             sent: SentCounts {
                 preflight,
                 probe,

@@ -24,7 +24,7 @@ pub struct BrokenInvariant {
 /// Runs all checks.
 pub(super) fn check(plan: &Plan, recorded: &Recorded) -> Result<(), BrokenInvariant> {
     let measurements = &recorded.measurements;
-    check_counts(recorded)?;
+    check_counts(plan, recorded)?;
     if let Some(tls) = &measurements.tls {
         check_handshakes(tls, &measurements.tls_handshake)?;
     }
@@ -33,13 +33,13 @@ pub(super) fn check(plan: &Plan, recorded: &Recorded) -> Result<(), BrokenInvari
         check_lags(measurements)?;
     }
     check_slices(measurements)?;
-    check_names(measurements)?;
+    check_names(recorded)?;
     check_order(measurements)?;
     let mut times = Latency::histograms(measurements).into_iter();
     times.try_for_each(|(name, histogram)| check_sum(name, histogram))
 }
 
-fn check_counts(recorded: &Recorded) -> Result<(), BrokenInvariant> {
+fn check_counts(plan: &Plan, recorded: &Recorded) -> Result<(), BrokenInvariant> {
     let measurements = &recorded.measurements;
     let outcomes = &measurements.outcomes;
     let answered = outcomes.ok + outcomes.bad_response;
@@ -50,6 +50,10 @@ fn check_counts(recorded: &Recorded) -> Result<(), BrokenInvariant> {
         total(recorded.errors.values()),
         outcomes.transport_error,
     )?;
+    // Without expectations a bad response has no kind.
+    let missed = total(recorded.missed.values());
+    let bad = if plan.expect.is_some() { outcomes.bad_response } else { 0 };
+    equal("missed expectations by kind and bad answers", missed, bad)?;
     at_most("overdue requests and planned ones", measurements.overdue, measurements.planned)?;
     let window = &measurements.window;
     at_most("good answers and completed ones", window.good, window.completed)?;
@@ -119,7 +123,8 @@ fn check_slices(measurements: &Measurements) -> Result<(), BrokenInvariant> {
 }
 
 /// If there are names, they add up to the whole: every class, status, error and bucket.
-fn check_names(measurements: &Measurements) -> Result<(), BrokenInvariant> {
+fn check_names(recorded: &Recorded) -> Result<(), BrokenInvariant> {
+    let measurements = &recorded.measurements;
     let names = &measurements.names;
     if names.is_empty() {
         return Ok(());
@@ -136,6 +141,9 @@ fn check_names(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     equal("planned requests over names and in all", sum.planned, measurements.planned)?;
     same("outcomes over names and in all", &sum.outcomes, &measurements.outcomes)?;
     same("status codes over names and in all", &sum.status, &measurements.status)?;
+    let missed = recorded.name_kinds.iter().flat_map(|kinds| kinds.missed.values());
+    let missed = total(missed);
+    equal("missed expectations over names and in all", missed, total(recorded.missed.values()))?;
     let window = &measurements.window;
     equal("completed answers over names and in all", sum.completed, window.completed)?;
     equal("good answers over names and in all", sum.good, window.good)?;

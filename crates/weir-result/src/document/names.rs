@@ -36,6 +36,10 @@ pub struct NameSection {
     pub status: BTreeMap<u16, u64>,
     /// Of `transport_error`: requests by kind of error.
     pub errors: BTreeMap<String, u64>,
+    /// Of `bad_response`: requests by the kind of expectation that their responses missed; absent
+    /// if there are none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub missed: BTreeMap<String, u64>,
     /// Complete responses inside the window.
     pub completed: u64,
     /// Of `completed`: responses that count as success.
@@ -51,30 +55,43 @@ pub struct NameSection {
     pub service_time: Metric,
 }
 
+/// Counts of one name, by kind.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NameKinds {
+    pub(super) errors: BTreeMap<String, u64>,
+    pub(super) missed: BTreeMap<String, u64>,
+}
+
+impl NameKinds {
+    pub(super) fn of(section: &NameSection) -> NameKinds {
+        NameKinds { errors: section.errors.clone(), missed: section.missed.clone() }
+    }
+}
+
 impl NameSection {
-    /// Returns the sections of a run's names; none without a list. `errors` are those of each name.
+    /// Returns the sections of a run's names; none without a list. `kinds` are those of each name.
     pub(super) fn all(
         plan: &Plan,
         measured: &Measurements,
-        errors: &[BTreeMap<String, u64>],
+        kinds: &[NameKinds],
         window_ns: u64,
     ) -> Vec<NameSection> {
         let Some(list) = &plan.list else { return Vec::new() };
         let name_of = |index: usize| list.names.get(index).cloned().unwrap_or_default();
         let place =
             |index: usize| list.with_intervals.iter().position(|with| usize::from(*with) == index);
-        let names = measured.names.iter().zip(errors).enumerate();
-        let sections = names.map(|(index, (counts, errors))| {
+        let names = measured.names.iter().zip(kinds).enumerate();
+        let sections = names.map(|(index, (counts, kinds))| {
             let slices = place(index).map(|place| shares(&measured.slices, place));
             let slices = slices.unwrap_or_default();
-            let errors = errors.clone();
+            let NameKinds { errors, missed } = kinds.clone();
             let section = NameSection::of(counts, plan.load, &slices, window_ns);
-            NameSection { name: name_of(index), errors, ..section }
+            NameSection { name: name_of(index), errors, missed, ..section }
         });
         sections.collect()
     }
 
-    /// Returns a section without its name and errors.
+    /// Returns a section without its name and kinds.
     fn of(counts: &NameCounts, load: Load, slices: &[Slice], window_ns: u64) -> NameSection {
         let outcomes = counts.outcomes;
         let window_s = window_ns as f64 / 1e9;
@@ -103,7 +120,7 @@ impl NameSection {
         }
     }
 
-    /// Returns the counts that the section was made of, without errors, whose kinds are text here.
+    /// Returns the counts that the section was made of, without those by kind, which is text here.
     pub(super) fn to_counts(&self) -> NameCounts {
         NameCounts {
             planned: self.planned,
@@ -117,6 +134,7 @@ impl NameSection {
             },
             status: self.status.clone(),
             errors: BTreeMap::new(),
+            missed: BTreeMap::new(),
             completed: self.completed,
             good: self.good,
             response_time: self.response_time.times.clone(),

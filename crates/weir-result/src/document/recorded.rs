@@ -1,11 +1,12 @@
 //! Records that a document is derived from, of the engine or of another document: the common base
 //! of assembling, checking and merging.
 //!
-//! They are [`Measurements`], except that kinds of errors and failures are text, since a document
-//! may come from a newer or an older program with other kinds.
+//! They are [`Measurements`], except that kinds of errors, failures and missed expectations are
+//! text, since a document may come from a newer or an older program with other kinds.
 
 use std::collections::BTreeMap;
 
+use super::names::NameKinds;
 use super::{
     DeparturesSection, Document, NameSection, NetworkSection, OccupancySection, Phases, Probed,
     SeriesEntry, SliceEntry, StampsSection, WitnessSection, health,
@@ -13,19 +14,22 @@ use super::{
 use crate::connection_failure::{ConnectionFailure, add_failures};
 use crate::counters::{DestinationCounts, Outcomes, ScriptUsage, Sent, TlsCounts, Window};
 use crate::evidence::ClientHealth;
-use crate::failures::ErrorKind;
+use crate::failures::{ErrorKind, MissExample, MissKind};
 use crate::measurements::Measurements;
+use crate::rules;
 use crate::shape::each;
 
 /// All records of one or several parts of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recorded {
-    /// All records without a field below; `errors`, those of names, `connections.failures`,
-    /// `connections.goaways` and `workers` are empty here.
+    /// All records without a field below; `errors` and `missed`, those of names, `miss_examples`,
+    /// `connections.failures`, `connections.goaways` and `workers` are empty here.
     pub(super) measurements: Measurements,
     pub(super) errors: BTreeMap<String, u64>,
-    /// Errors of each name of a list.
-    pub(super) name_errors: Vec<BTreeMap<String, u64>>,
+    pub(super) missed: BTreeMap<String, u64>,
+    pub(super) miss_examples: BTreeMap<String, MissExample>,
+    /// Counts of each name of a list, by kind.
+    pub(super) name_kinds: Vec<NameKinds>,
     pub(super) failures: Vec<ConnectionFailure>,
     pub(super) goaways: BTreeMap<String, u64>,
     pub(super) phases: Vec<Phases>,
@@ -43,8 +47,13 @@ impl Recorded {
     /// Converts the engine's measurements of part `part`.
     pub(super) fn of(mut measurements: Measurements, part: u32, preflight_sent: u64) -> Recorded {
         let errors = as_text(std::mem::take(&mut measurements.errors));
-        let names = measurements.names.iter_mut();
-        let name_errors = names.map(|name| as_text(std::mem::take(&mut name.errors))).collect();
+        let missed = misses_as_text(std::mem::take(&mut measurements.missed));
+        let examples = std::mem::take(&mut measurements.miss_examples).into_iter();
+        let names = measurements.names.iter_mut().map(|name| NameKinds {
+            errors: as_text(std::mem::take(&mut name.errors)),
+            missed: misses_as_text(std::mem::take(&mut name.missed)),
+        });
+        let name_kinds = names.collect();
         let mut failures = Vec::new();
         for (kind, count) in std::mem::take(&mut measurements.connections.failures) {
             add_failures(&mut failures, &[ConnectionFailure::of(kind, count)]);
@@ -60,7 +69,9 @@ impl Recorded {
         Recorded {
             measurements,
             errors,
-            name_errors,
+            missed,
+            miss_examples: examples.map(|(kind, it)| (kind.name().to_owned(), it)).collect(),
+            name_kinds,
             failures,
             goaways,
             phases,
@@ -100,7 +111,9 @@ impl Recorded {
         Ok(Recorded {
             measurements,
             errors: accounting.errors.clone(),
-            name_errors: document.names.iter().map(|name| name.errors.clone()).collect(),
+            missed: accounting.missed.clone(),
+            miss_examples: accounting.miss_examples.clone(),
+            name_kinds: document.names.iter().map(NameKinds::of).collect(),
             failures: connections.failures.clone(),
             goaways: connections.goaways.clone(),
             phases: document.phases.clone(),
@@ -117,8 +130,11 @@ impl Recorded {
     pub(super) fn merge(&mut self, other: &Recorded) {
         self.measurements.merge(&other.measurements);
         add_counts(&mut self.errors, &other.errors);
-        for (mine, theirs) in self.name_errors.iter_mut().zip(&other.name_errors) {
-            add_counts(mine, theirs);
+        add_counts(&mut self.missed, &other.missed);
+        rules::first_by_key(&mut self.miss_examples, &other.miss_examples);
+        for (mine, theirs) in self.name_kinds.iter_mut().zip(&other.name_kinds) {
+            add_counts(&mut mine.errors, &theirs.errors);
+            add_counts(&mut mine.missed, &theirs.missed);
         }
         add_counts(&mut self.goaways, &other.goaways);
         add_failures(&mut self.failures, &other.failures);
@@ -136,6 +152,11 @@ impl Recorded {
             self.witness.get_or_insert_default().merge(theirs);
         }
     }
+}
+
+/// Returns counts by kind of missed expectation as counts by its name.
+fn misses_as_text(missed: BTreeMap<MissKind, u64>) -> BTreeMap<String, u64> {
+    missed.into_iter().map(|(kind, count)| (kind.name().to_owned(), count)).collect()
 }
 
 /// Returns counts by kind of error as counts by its name.

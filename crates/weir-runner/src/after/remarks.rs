@@ -49,8 +49,12 @@ fn mostly_errors(outcome: &LoadOutcome, has_preflight: bool) -> Option<Note> {
         return None;
     }
     let responses = outcomes.ok + outcomes.bad_response;
+    let problem = match outcome.parts.measurements.missed.is_empty() {
+        true => "have a status of 400 or above",
+        false => "miss an expectation",
+    };
     let text = format!(
-        "{} of {} responses have a status of 400 or above: the latencies are those of errors",
+        "{} of {} responses {problem}: the latencies are those of errors",
         units::count(outcomes.bad_response),
         units::count(responses),
     );

@@ -8,7 +8,7 @@ mod streams;
 use std::io;
 use std::sync::Arc;
 
-use weir_http::{Http1, ProtocolError};
+use weir_http::{Http1, Interest, ProtocolError, ReceivedResponse};
 use weir_io::{Backend, BackendOptions, Clock, Engine, Nanos, OnBackend};
 use weir_result::document::Preflight;
 use weir_result::{HttpPlan, Note};
@@ -114,7 +114,8 @@ pub(crate) fn run(
     let failure = match wait.retry(attempt, observer) {
         Ok(_) if result.blames_scheme && speaks_tls(draft) => plain_to_tls(draft),
         Ok(response) => {
-            let warning = response.as_ref().and_then(status_note);
+            let is_expected = matches!(result.checked, Some(Ok(())));
+            let warning = response.as_ref().filter(|_| !is_expected).and_then(status_note);
             return Ok(PreflightResult { response, warning, ..result });
         }
         Err(PreflightFailure::NoResponse(_)) if draft.tls.is_none() && speaks_tls(draft) => {
@@ -174,7 +175,7 @@ impl OnBackend for Attempt<'_> {
         let response = match version {
             HttpPlan::Http2(http2) => {
                 let request = Arc::new(draft.request.request(draft.plan.target.scheme.as_str()));
-                streams::exchange(&mut link, &request, http2, started, result)
+                streams::exchange(&mut link, draft, (&request, http2), started, result)
             }
             HttpPlan::Http10 | HttpPlan::Http11 => exchange(&mut link, draft, started, result),
         };
@@ -207,6 +208,8 @@ fn exchange<B: Backend>(
     result.sent += 1;
     link.send(draft.request.bytes())?;
     let mut protocol = Http1::new(1);
+    let interest = draft.expectations.as_ref().map_or(Interest::Status, |it| it.interest());
+    protocol.set_interest(interest, &draft.body_budget);
     protocol.request(draft.request.traits());
     let (mut received, mut responses) = (Vec::new(), Vec::new());
     while responses.is_empty() && received.len() < READ_MAX_BYTES {
@@ -225,6 +228,13 @@ fn exchange<B: Backend>(
     }
     let elapsed_ns = link.now().since(started);
     let body_bytes = responses.first().map(|response| response.body_bytes);
+    if let (Some(checks), Some(response)) = (&draft.expectations, responses.first()) {
+        let missed = match interest {
+            Interest::Status => checks.check_first(&ReceivedResponse::of_status(response.status)),
+            Interest::Head | Interest::Body => checks.check_first(&protocol.response(0)),
+        };
+        result.checked = Some(missed.map_or(Ok(()), Err));
+    }
     let response = describe(&received, body_bytes, protocol, elapsed_ns)?;
     let text = String::from_utf8_lossy(&received).to_ascii_lowercase();
     let is_plain = draft.tls.is_none() && response.status == 400;

@@ -72,7 +72,8 @@ fn single(job: &Job, requests: u64) -> Job {
         ..single.plan
     };
     let ending = Ending { abandons: true, ..single.ending };
-    Job { plan, list: None, destinations: Vec::new(), ending, ..single }
+    let expectations = single.expectations.as_ref().map(|checks| Arc::new(checks.of_first()));
+    Job { plan, list: None, expectations, destinations: Vec::new(), ending, ..single }
 }
 
 /// Number of requests of the probe, at most the load's; `None` if the load has too few.

@@ -21,6 +21,7 @@ use weir_text::similar;
 use crate::digest::sha256;
 use crate::errors::shown;
 use crate::prepare::body::REQUEST_MAX_BYTES;
+use crate::prepare::expect::{ExpectationParser, PreparedChecks};
 use crate::spec::url::Url;
 use crate::spec::{InputFile, ListSource, ListSpec, RunSpec};
 use long::{Indexed, LongList};
@@ -54,6 +55,8 @@ pub(crate) struct PreparedList {
     /// Method and request of the first row whose method is safe, for preflight and probe; else of
     /// the first row.
     pub(crate) first: (String, Prepared),
+    /// Expectations of its responses, with those of the command line; `None` if there are none.
+    pub(crate) checks: Option<PreparedChecks>,
     /// The list's file, and those of bodies.
     pub(crate) inputs: Vec<Input>,
 }
@@ -131,7 +134,7 @@ impl List {
     }
 
     /// Prepares the requests of the rows for the server of `url`. `headers` are those of all, and
-    /// `body` that of rows without one.
+    /// `body` that of rows without one; `expectations` are those of all.
     ///
     /// # Errors
     /// When a row is of another origin, or is no request that can be sent.
@@ -142,6 +145,7 @@ impl List {
         url: &Url,
         headers: &[(String, String)],
         body: Option<&[u8]>,
+        mut expectations: ExpectationParser,
     ) -> Result<PreparedList> {
         let common = Common {
             spec: spec.clone(),
@@ -151,12 +155,13 @@ impl List {
             body: body.map(<[u8]>::to_vec),
         };
         let mut names = Names::new(groups(list)?);
-        let prepared = self.prepare_rows(&common, &mut names)?;
+        let prepared = self.prepare_rows(&common, &mut names, &mut expectations)?;
         let Some(first) = prepared.first else {
             bail!("no request of the list is of the origin {}", url.origin());
         };
-        let (method, request, name) = first;
+        let (method, request, index) = first;
         let (requests, weights) = (prepared.requests, prepared.weights);
+        let name = requests[usize::from(index)].name;
         let sequence = match &self.long {
             Some((_, index)) => Sequence::plain(order(list.order), index.rows()),
             None => Sequence::weighted(order(list.order), &weights)
@@ -188,12 +193,19 @@ impl List {
             }
         };
         let names = u16::try_from(all.len()).expect("names are limited");
+        let checks = expectations.finish(Some(names), index);
         let list = Arc::new(RequestList { rows, sequence, names, with_slices });
-        Ok(PreparedList { list, plan, first: (method, request), inputs: prepared.inputs })
+        let inputs = prepared.inputs;
+        Ok(PreparedList { list, plan, first: (method, request), checks, inputs })
     }
 
     /// Prepares the requests of the rows, and adds their names to `names`.
-    fn prepare_rows(&self, common: &Common, names: &mut Names) -> Result<PreparedRows> {
+    fn prepare_rows(
+        &self,
+        common: &Common,
+        names: &mut Names,
+        expectations: &mut ExpectationParser,
+    ) -> Result<PreparedRows> {
         let inputs = self.input.iter().cloned().collect();
         let mut prepared = PreparedRows { inputs, ..PreparedRows::default() };
         let mut bytes = 0;
@@ -210,6 +222,11 @@ impl List {
                 RowPlace::Elsewhere(origin) => return Err(at(common.elsewhere(&origin))),
             };
             let of_row = common.request(row, path).map_err(at)?;
+            match &self.long {
+                None => expectations.add_row(&row.expect).map_err(at)?,
+                Some(_) if row.expect.is_empty() => {}
+                Some(_) => return Err(at(long::no_expectations())),
+            }
             bytes += of_row.request.bytes().len() as u64;
             if bytes > REQUEST_MAX_BYTES {
                 return Err(at(anyhow!("the requests up to this one are larger than 1 GiB")));
@@ -228,7 +245,7 @@ impl List {
 struct PreparedRows {
     requests: Vec<ListedRequest>,
     weights: Vec<u32>,
-    /// Method, request and name of the first row whose method is safe, else of the first row.
+    /// Method, request and index of the first row whose method is safe, else of the first row.
     first: Option<(String, Prepared, u16)>,
     inputs: Vec<Input>,
     /// Rows that are left out, by origin.
@@ -239,7 +256,8 @@ impl PreparedRows {
     fn add(&mut self, row: RowRequest, name: u16, weight: u32) {
         let is_better = |known: &str| !is_safe_method(known) && is_safe_method(&row.method);
         if self.first.as_ref().is_none_or(|(known, ..)| is_better(known)) {
-            self.first = Some((row.method, row.request.clone(), name));
+            let index = self.requests.len() as u16; // There are fewer rows than 2^16.
+            self.first = Some((row.method, row.request.clone(), index));
         }
         self.requests.push(ListedRequest { request: row.request, name });
         self.weights.push(weight);

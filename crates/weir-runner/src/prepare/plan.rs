@@ -3,7 +3,6 @@
 
 use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::{Ending, Extras, Job};
-use weir_http::BodyBudget;
 use weir_io::{Endpoint, Engine, EngineChoice};
 use weir_result::document::Input;
 use weir_result::{
@@ -15,6 +14,7 @@ use weir_tls::TlsConfig;
 
 use crate::observer::Observer;
 use crate::prepare::draft::Draft;
+use crate::prepare::expect::body_budget;
 use crate::prepare::list::{List, PreparedList};
 use crate::prepare::location::is_local;
 use crate::prepare::redaction::Redaction;
@@ -117,6 +117,7 @@ pub(crate) fn plan_at(
         target: Target { path: redaction.path(&url.path), ..url.target(&endpoint) },
         request: redaction.request(requests.plan(headers)),
         list: requests.list.as_ref().map(|list| redaction.list(list.plan.clone())),
+        expect: requests.checks.as_ref().map(|checks| redaction.expectations(checks.plan.clone())),
         threads: threads.all,
         leaves_cpus: threads.leaves_cpus,
         http,
@@ -136,7 +137,7 @@ pub(crate) fn plan_at(
         destinations,
         tls,
         cpus: cpus.pinned,
-        body_budget: body_budget(spec),
+        body_budget: body_budget(spec, requests.checks.is_some()),
         ending: ending(spec),
         may_poll,
         extras: Extras {
@@ -145,16 +146,10 @@ pub(crate) fn plan_at(
             round_trips: spec.checks.preflight,
         },
         list: requests.list.map(|list| list.list),
+        expectations: requests.checks.map(|checks| checks.checks),
         ..Job::new(plan, endpoint, requests.request)
     });
     Ok(Planned { draft, scripts, notes, redaction, inputs })
-}
-
-/// The memory for the bodies that scripts keep.
-fn body_budget(spec: &RunSpec) -> BodyBudget {
-    let script = spec.script.as_ref();
-    let bytes = script.map(|script| usize::try_from(script.memory_bytes).unwrap_or(usize::MAX));
-    bytes.map_or_else(BodyBudget::default, BodyBudget::new)
 }
 
 /// The rules by which requests and the run end: wrk's, or weir's own.

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 
 use weir_list::Row;
 use weir_result::document::{Input, Polls, Preflight, ServerSection};
-use weir_result::{Header, ListPlan, Note, RequestPlan};
+use weir_result::{ExpectPlan, Header, ListPlan, MissExample, Note, RequestPlan};
+use weir_text::brief;
 
 use crate::spec::credentials::{self, REDACTED};
 use crate::spec::{BodySpec, FormField, FormValue, ListSource, RequestSpec, RunSpec};
@@ -34,7 +35,7 @@ impl RunSpec {
     /// out. A field is named by its path, `request.body`; a header by its name,
     /// `request.headers.Cookie`.
     pub fn missing_secrets(&self) -> Vec<String> {
-        let RunSpec { target, request, script, watch, .. } = self;
+        let RunSpec { target, request, expect, script, watch, .. } = self;
         let mut texts = vec![("target.url".to_owned(), &target.url)];
         let headers = request.headers.iter();
         texts.extend(
@@ -50,6 +51,8 @@ impl RunSpec {
                 FormValue::File(_) => None,
             }));
         }
+        let all = expect.all.iter().enumerate();
+        texts.extend(all.map(|(index, text)| (format!("expect.all.{index}"), text)));
         let args = script.iter().flat_map(|script| script.args.iter().enumerate());
         texts.extend(args.map(|(index, arg)| (format!("script.args.{index}"), arg)));
         texts.extend(watch.sources().map(|(field, text)| (format!("watch.{field}"), text)));
@@ -73,6 +76,8 @@ pub(crate) struct Redaction {
     userinfos: Vec<String>,
     /// Credentials in the environment, which commands may print, longest first.
     of_environment: Vec<String>,
+    /// Expectations, which may have credentials as values.
+    expectations: Vec<String>,
     /// Known credentials that are long enough to search for, longest first.
     secrets: Vec<String>,
 }
@@ -95,9 +100,12 @@ impl Redaction {
             users: given.users.clone(),
             userinfos: userinfos.map(str::to_owned).collect(),
             of_environment: credentials::of_environment(std::env::vars_os()),
+            expectations: spec.expect.all.clone(),
             secrets: Vec::new(),
         };
         redaction.secrets = redaction.secrets_of(&spec.request, &url);
+        redaction.secrets.extend(redaction.secrets_of_expectations(&spec.expect.all));
+        sort_secrets(&mut redaction.secrets);
         redaction
     }
 
@@ -138,6 +146,18 @@ impl Redaction {
         secrets
     }
 
+    /// Returns the values of expectations that are credentials, as [`Redaction::line`] finds them.
+    fn secrets_of_expectations(&self, texts: &[String]) -> Vec<String> {
+        let value = |text: &String| {
+            let shown = self.line(text);
+            let kept = shown.strip_suffix(REDACTED)?.trim_end();
+            let secret = text.strip_prefix(kept)?.trim();
+            let is_long = secret.len() >= credentials::ANYWHERE_MIN_BYTES;
+            is_long.then(|| secret.to_owned())
+        };
+        texts.iter().filter_map(value).collect()
+    }
+
     /// Adds the secrets of a list.
     pub(crate) fn learn(&mut self, rows: &[Row]) {
         if self.is_off {
@@ -155,6 +175,7 @@ impl Redaction {
                 ..RequestSpec::default()
             };
             secrets.extend(self.secrets_of(&request, &url));
+            secrets.extend(self.secrets_of_expectations(&row.expect));
         }
         self.secrets.extend(secrets);
         sort_secrets(&mut self.secrets);
@@ -196,12 +217,33 @@ impl Redaction {
         list
     }
 
+    /// Redacts expectations for the plan.
+    pub(crate) fn expectations(&self, mut plan: ExpectPlan) -> ExpectPlan {
+        plan.all.iter_mut().for_each(|text| *text = self.expectation(text));
+        plan
+    }
+
+    /// Redacts an example of a missed expectation, and shortens it: it holds a part of a response.
+    pub(crate) fn example(&self, example: &mut MissExample) {
+        example.expected = brief(&self.expectation(&example.expected));
+        example.found = brief(&self.lines(&example.found));
+    }
+
+    /// Redacts an expectation: its value, if it is one of a credential.
+    fn expectation(&self, text: &str) -> String {
+        self.lines(text)
+    }
+
     /// Redacts a word of the command line for the document.
     fn word(&self, word: &OsStr) -> String {
         let word = word.to_string_lossy();
         let users = self.users.iter().filter(|user| !user.is_empty());
         if let Some(flag) = users.filter_map(|user| word.strip_suffix(user.as_str())).next() {
             return format!("{flag}{REDACTED}");
+        }
+        if let Some(text) = self.expectations.iter().find(|text| word.ends_with(text.as_str())) {
+            let flag = &word[..word.len() - text.len()];
+            return format!("{flag}{}", self.expectation(text));
         }
         self.value(&self.without_headers(&word))
     }
@@ -262,6 +304,7 @@ impl Redaction {
         for arg in spec.script.iter_mut().flat_map(|script| &mut script.args) {
             *arg = self.value(arg);
         }
+        spec.expect.all.iter_mut().for_each(|text| *text = self.expectation(text));
         spec.watch.texts().for_each(|text| *text = self.text(text));
         spec.watch.notes = self.annotations(&spec.watch.notes);
         spec.files().for_each(|(_, file)| self.file_name(&mut file.path));
@@ -478,6 +521,8 @@ mod tests {
             ..InputFile::at("key.pem")
         };
         (spec.tls.cert, spec.tls.key) = (Some(key()), Some(key()));
+        spec.expect.all =
+            vec!["json:/token=SECRET".to_owned(), "header:X-Api-Key=SECRET".to_owned()];
         spec.watch.nginx = Some("http://her:SECRET@h/status".to_owned());
         spec.watch.captures = vec!["curl -u her:SECRET h".to_owned()];
         spec.watch.notes = [("key".to_owned(), "SECRET".to_owned())].into();
@@ -504,6 +549,8 @@ mod tests {
                 "request.headers.Authorization",
                 "request.basic_auth",
                 "request.body",
+                "expect.all.0",
+                "expect.all.1",
                 "script.args.1",
                 "watch.nginx",
                 "watch.captures",
@@ -511,6 +558,38 @@ mod tests {
         );
         let kept = RunSpec { redaction: RedactionSpec { off: true, ..Default::default() }, ..spec };
         assert_eq!(kept.redacted(), kept);
+    }
+
+    #[test]
+    fn examples_of_responses_lose_credentials() {
+        let mut spec = RunSpec::new("http://h/");
+        spec.expect.all = vec!["json:/token=SECRET".to_owned(), "body~x".to_owned()];
+        let redaction = Redaction::of(&spec);
+        let check = |expected: &str, found: &str, shown: [&str; 2]| {
+            let (expected, found) = (expected.to_owned(), found.to_owned());
+            let mut example = MissExample { status: 200, expected, found };
+            redaction.example(&mut example);
+            assert_eq!([&example.expected[..], &example.found], shown);
+        };
+        check(
+            "json:/token=SECRET",
+            "/token = \"abc\"",
+            ["json:/token=[redacted]", "/token = [redacted]"],
+        );
+        check(
+            "header:Set-Cookie=a",
+            "Set-Cookie: b",
+            ["header:Set-Cookie=[redacted]", "Set-Cookie: [redacted]"],
+        );
+        check("body~x", "{\"api_key\": \"abc\"}", ["body~x", "{\"api_key\": [redacted]"]);
+        check("same", "it has SECRET\u{1b}\n in it", ["same", "it has [redacted]?? in it"]);
+        let long = format!("{}SECRET{}", "y".repeat(190), "z".repeat(50));
+        let shown = format!("{}[redacted]…", "y".repeat(190));
+        check("body~x", &long, ["body~x", &shown]);
+        let word = |word: &str| redaction.word(word.as_ref());
+        assert_eq!(word("--expect=json:/token=SECRET"), "--expect=json:/token=[redacted]");
+        assert_eq!(word("json:/token=SECRET"), "json:/token=[redacted]");
+        assert_eq!(word("body~x"), "body~x");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use weir_text::Setting;
 use weir_text::setting::{BODY, HEADER, HTTP, METHOD, URL};
 
 use crate::prepare::body::{Body, REQUEST_MAX_BYTES};
+use crate::prepare::expect::{ExpectationParser, PreparedChecks};
 use crate::prepare::form;
 use crate::prepare::list::{List, PreparedList};
 use crate::prepare::script::Scripts;
@@ -26,6 +27,8 @@ pub(crate) struct RequestSet {
     body_bytes: u64,
     /// The list, if there is one.
     pub(crate) list: Option<PreparedList>,
+    /// Expectations of the responses, if there are any.
+    pub(crate) checks: Option<PreparedChecks>,
 }
 
 impl RequestSet {
@@ -44,22 +47,26 @@ impl RequestSet {
         inputs: &mut Vec<Input>,
     ) -> Result<RequestSet> {
         let body = spec.request.body.as_ref().map(Body::of).transpose()?;
+        let expectations = ExpectationParser::new(&spec.expect)?;
         if let Some(scripts) = scripts {
             let (method, request) = scripts.set_up(url, threads)?;
             let bytes = request.request("http").body().len() as u64;
             let body_bytes = if scripts.makes_requests { 0 } else { bytes };
-            return Ok(RequestSet { method, request, body_bytes, list: None });
+            let checks = expectations.finish(None, 0);
+            return Ok(RequestSet { method, request, body_bytes, list: None, checks });
         }
         if let (Some(list), Some(of)) = (list, &spec.list) {
             let body = body.map(|body| content(spec, &body, inputs)).transpose()?;
-            let list = list.prepare(spec, of, url, headers, body.as_deref())?;
+            let list = list.prepare(spec, of, url, headers, body.as_deref(), expectations)?;
             inputs.extend(list.inputs.iter().cloned());
             let (method, request) = list.first.clone();
-            return Ok(RequestSet { method, request, body_bytes: 0, list: Some(list) });
+            let checks = list.checks.clone();
+            return Ok(RequestSet { method, request, body_bytes: 0, list: Some(list), checks });
         }
         let (method, request) = request(spec, url, headers, body.as_ref(), inputs)?;
         let body_bytes = body.map_or(0, |body| body.len() as u64);
-        Ok(RequestSet { method, request, body_bytes, list: None })
+        let checks = expectations.finish(None, 0);
+        Ok(RequestSet { method, request, body_bytes, list: None, checks })
     }
 
     /// Returns the request of the plan, whose header fields are `headers`.

@@ -9,7 +9,8 @@ use weir_result::Document;
 use weir_result::quantile::Bound;
 
 /// Maps without entries for what did not happen.
-const SPARSE: [[&str; 2]; 2] = [["accounting", "status"], ["accounting", "errors"]];
+const SPARSE: [[&str; 2]; 3] =
+    [["accounting", "status"], ["accounting", "errors"], ["accounting", "missed"]];
 
 /// The number at a path.
 pub(super) fn estimate(path: &[String], document: &Document) -> Result<Estimate, Missing> {

@@ -8,6 +8,7 @@ use weir_runner::{RunSpec, credentials};
 
 use super::connection::ConnectionArgs;
 use super::engine::EngineArgs;
+use super::expect::ExpectArgs;
 use super::list::RequestListArgs;
 use super::load::LoadArgs;
 use super::request::{CredentialArgs, RequestArgs};
@@ -29,6 +30,9 @@ pub(crate) struct SpecArgs {
     /// The list of requests.
     #[command(flatten)]
     pub(crate) list: RequestListArgs,
+    /// Expectations of responses.
+    #[command(flatten)]
+    expect: ExpectArgs,
     /// TLS.
     #[command(flatten)]
     pub(crate) tls: TlsArgs,
@@ -56,6 +60,7 @@ impl SpecArgs {
             target: self.target.spec(),
             request: self.request.spec(&self.credentials),
             list: self.list.spec(self.urls(), self.load.seed),
+            expect: self.expect.spec(),
             http: self.connection.http(),
             tls: self.tls.spec(),
             script: self.request.script(self.target.script_args().cloned().collect()),

@@ -68,6 +68,11 @@ fn command_line() {
 }
 
 #[test]
+fn expectations() {
+    replay("expectations", 10, checks::expectations);
+}
+
+#[test]
 fn script_values() {
     replay("script_values", 10, checks::script_values);
 }
@@ -112,6 +117,7 @@ fn nothing_is_left_out() {
         "certificate",
         "command_line",
         "document",
+        "expectations",
         "h2_client",
         "h2_server",
         "hpack",

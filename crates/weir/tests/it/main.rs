@@ -23,6 +23,7 @@ mod corpus;
 mod credentials;
 mod doctor;
 mod errors;
+mod expectations;
 mod guides;
 mod help;
 mod history;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use weir_io::Nanos;
 use weir_result::{
-    ByOutcome, ErrorKind, Histogram, NameCounts, NameTotals, Outcomes, SparseHistogram, Tally,
+    ByOutcome, ErrorKind, Histogram, MissKind, NameCounts, NameTotals, Outcomes, SparseHistogram,
+    Tally,
 };
 
 use super::failures::Failures;
@@ -38,6 +39,7 @@ struct NameTallies {
     outcomes: Outcomes,
     status: Vec<(u16, u64)>,
     errors: BTreeMap<ErrorKind, u64>,
+    missed: BTreeMap<MissKind, u64>,
     completed: u64,
     good: u64,
     response_ok: Tally,
@@ -86,6 +88,12 @@ impl ByName {
     /// Counts the sending of `requests` requests of M.
     pub(super) fn sent(&mut self, exchange: &Exchange, requests: u64) {
         self.names[usize::from(exchange.tag)].sent += requests;
+    }
+
+    /// Counts the expectation that the responses to `requests` requests of M missed.
+    pub(super) fn missed(&mut self, exchange: &Exchange, kind: MissKind, requests: u64) {
+        let name = &mut self.names[usize::from(exchange.tag)];
+        *name.missed.entry(kind).or_default() += requests;
     }
 
     /// Counts complete responses inside the window; `slice` is that of the event.
@@ -301,6 +309,7 @@ impl NameTallies {
             outcomes: self.outcomes,
             status: self.status.iter().copied().collect(),
             errors: self.errors.clone(),
+            missed: self.missed.clone(),
             completed: self.completed,
             good: self.good,
             response_time,

@@ -12,9 +12,10 @@ use weir_engine::Job;
 use weir_http::h2::{ErrorCode, H2Client, H2Options};
 use weir_http::{Prepared, ProtocolFactory};
 use weir_io::Nanos;
-use weir_result::{ErrorKind, Plan};
+use weir_result::{ErrorKind, MissKind, Plan};
 use weir_sim::{Law, Random, Seed, World};
 
+use crate::expectations::{checks, missed};
 use crate::observers::PerTag;
 use crate::setup::{MS, Run, check_all, check_exact, closed, job, open, run_job, true_response};
 use crate::streams::wild_plan;
@@ -44,6 +45,19 @@ fn streams_are_measured_exactly() {
     assert_eq!(run.measured.outcomes.ok, 2_000);
     check_exact("response", &run.measured.response_time.ok, true_response(&run, &plan));
     check_all("client's lag", &run.measured.sched_lag, 2_000, 0);
+}
+
+#[test]
+fn responses_of_streams_are_checked() {
+    let habits = || Habits { body_ns: MS, ..Habits::default() };
+    for (text, is_met) in [("body~^body$", true), ("same", true), ("body~^$", false)] {
+        let plan = Plan { pipeline: 20, ..open(2_000, 1, 3) };
+        let protocol = H2Client::factory(H2Options::default());
+        let job = Job { expectations: checks(&[text]), protocol, ..job(&plan) };
+        let (run, _) = run_in(World::default(), habits(), &job);
+        let expected = if is_met { (2_000, vec![]) } else { (0, vec![(MissKind::Body, 2_000)]) };
+        assert_eq!((run.measured.outcomes.ok, missed(&run)), expected, "{text}");
+    }
 }
 
 #[test]

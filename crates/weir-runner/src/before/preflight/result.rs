@@ -2,7 +2,7 @@
 
 use weir_engine::{Job, ObserverFactory};
 use weir_result::document::Preflight;
-use weir_result::{HttpPlan, Note};
+use weir_result::{HttpPlan, MissExample, Note};
 
 use crate::prepare::draft::Draft;
 
@@ -21,6 +21,9 @@ pub(crate) struct PreflightResult {
     pub(crate) returned: u64,
     /// Warning for the user before the load.
     pub(crate) warning: Option<Note>,
+    /// Result of the check against expectations; `None` if there are none, or the response was too
+    /// long to be read.
+    pub(crate) checked: Option<Result<(), MissExample>>,
     /// HTTP version of the load, unless no handshake could decide it.
     pub(crate) http: Option<HttpPlan>,
     /// True if the response to a request without TLS has status 400 and names HTTPS or SSL: nginx,

@@ -4,15 +4,14 @@ use std::io;
 use std::sync::Arc;
 
 use weir_http::h2::H2Client;
-use weir_http::{
-    BodyBudget, Interest, Multiplexed, ProtocolError, ReceivedResponse, Request, StreamEventKind,
-};
+use weir_http::{Interest, Multiplexed, ProtocolError, ReceivedResponse, Request, StreamEventKind};
 use weir_io::{Backend, Nanos};
 use weir_result::Http2Plan;
 use weir_result::document::Preflight;
 
 use super::link::Link;
 use super::result::{PreflightResult, READ_MAX_BYTES};
+use crate::prepare::draft::Draft;
 use crate::prepare::http;
 
 /// Sends the request and describes the response, as soon as its head and the first bytes of a long
@@ -23,13 +22,15 @@ use crate::prepare::http;
 /// the settings of HTTP/2.
 pub(super) fn exchange<B: Backend>(
     link: &mut Link<B>,
-    request: &Arc<Request>,
-    http2: Http2Plan,
+    draft: &Draft,
+    (request, http2): (&Arc<Request>, Http2Plan),
     started: Nanos,
     result: &mut PreflightResult,
 ) -> io::Result<Preflight> {
     let mut client = H2Client::new(1, &http::options(http2));
-    client.set_interest(Interest::Head, &BodyBudget::default());
+    let checks = draft.expectations.as_ref();
+    let interest = checks.map_or(Interest::Head, |checks| checks.interest().max(Interest::Head));
+    client.set_interest(interest, &draft.body_budget);
     client.open(link.now().0);
     let (mut is_sent, mut received, mut events) = (false, 0, Vec::new());
     let mut begun = None;
@@ -53,6 +54,8 @@ pub(super) fn exchange<B: Backend>(
                     begun = Some(describe(&client.head(), link.now().since(started)));
                 }
                 StreamEventKind::Response { .. } => {
+                    let missed = checks.map(|checks| checks.check_first(&client.response(0)));
+                    result.checked = missed.map(|missed| missed.map_or(Ok(()), Err));
                     return Ok(describe(&client.response(0), link.now().since(started)));
                 }
                 StreamEventKind::Failed(error) => return Err(io::Error::other(error)),

@@ -11,7 +11,7 @@ use weir_engine::{ListedRequest, RowCursor, RowSource};
 use weir_list::{IndexedRows, ListFormat, Names, RowIndex, RowIndexer};
 use weir_result::ListOrder;
 use weir_result::document::{Input, InputRole};
-use weir_text::setting::LIST;
+use weir_text::setting::{EXPECT, LIST};
 
 use super::request::{Common, RowPlace};
 use crate::digest::hexadecimal;
@@ -99,6 +99,9 @@ impl RowCursor for LongRows<'_> {
 impl LongList {
     /// Returns the request of a row.
     fn request(&self, row: &weir_list::Row) -> Result<ListedRequest> {
+        if !row.expect.is_empty() {
+            return Err(no_expectations());
+        }
         if row.weight != 1 {
             return Err(anyhow!("a list of this length has no weights: repeat its rows"));
         }
@@ -111,6 +114,11 @@ impl LongList {
         let name = name.context("a long list has a name for all others")?;
         Ok(ListedRequest { request: request.request, name })
     }
+}
+
+/// Returns the error of a row with expectations.
+pub(super) fn no_expectations() -> anyhow::Error {
+    anyhow!("a list of this length has no `expect` in its rows: use {EXPECT}")
 }
 
 /// True if a file can be read several times, from any place.

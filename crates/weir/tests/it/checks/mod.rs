@@ -3,6 +3,7 @@
 
 mod certificate;
 mod document;
+mod expectations;
 mod script;
 mod tls;
 
@@ -11,6 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 
 pub(crate) use certificate::certificate;
 pub(crate) use document::{BASE, document};
+pub(crate) use expectations::expectations;
 pub(crate) use script::script_values;
 pub(crate) use tls::tls_records;
 

@@ -1,0 +1,357 @@
+//! The expectations of the responses to one request, and the check of a response.
+
+use weir_http::{Interest, ReceivedResponse};
+use weir_result::{MissExample, MissKind, SuccessRule};
+
+use crate::expectation::Condition;
+use crate::status::StatusCodes;
+use crate::{BodyDecoder, DecodeError, ExpectError, Expectation, FirstBodies, Miss};
+
+/// Greatest length of the part of a response that an example keeps, in bytes. More than is shown,
+/// so that a credential in the part that is shown is whole, and found.
+const EXAMPLE_BYTES: usize = 4_096;
+
+/// The expectations of the responses to one request.
+#[derive(Clone, Debug)]
+pub struct Expectations {
+    /// Status codes, if none of `all` is about them.
+    default_status: Option<StatusCodes>,
+    all: Vec<Expectation>,
+}
+
+impl Expectations {
+    /// Returns the expectations `common` to all requests and the request's `own`. A status code
+    /// among its own replaces the common one. Without any, a status code below 400 is expected.
+    ///
+    /// # Errors
+    /// If either has two rules for the status code.
+    pub fn new(common: &[Expectation], own: &[Expectation]) -> Result<Expectations, ExpectError> {
+        let of_common = status_of(common)?;
+        let of_own = status_of(own)?;
+        let replaced = of_common.filter(|_| of_own.is_some());
+        let common = common.iter().enumerate().filter(|(index, _)| Some(*index) != replaced);
+        let mut all: Vec<Expectation> = common.map(|(_, one)| one).chain(own).cloned().collect();
+        // What is cheap to check comes first.
+        all.sort_by_key(|one| match one.condition {
+            Condition::Status(_) => 0,
+            Condition::Header { .. } => 1,
+            Condition::Body(_) => 2,
+            Condition::Json { .. } => 3,
+            // Only a body that meets the others is one that others are compared with.
+            Condition::Same => 4,
+        });
+        let SuccessRule { status_min, status_max } = SuccessRule::default();
+        let is_default = of_common.is_none() && of_own.is_none();
+        let default_status = is_default.then(|| StatusCodes::between(status_min, status_max));
+        Ok(Expectations { default_status, all })
+    }
+
+    /// Returns the part of each response that decides.
+    pub fn interest(&self) -> Interest {
+        match &self.all[..] {
+            all if all.iter().any(|one| one.condition.reads_body()) => Interest::Body,
+            all if all.iter().any(|one| matches!(one.condition, Condition::Header { .. })) => {
+                Interest::Head
+            }
+            _ => Interest::Status,
+        }
+    }
+
+    /// True if bodies are compared with each other.
+    pub fn compares_bodies(&self) -> bool {
+        self.all.iter().any(|one| matches!(one.condition, Condition::Same))
+    }
+
+    /// Checks the response to a request with this number of a name. `decoder` has its decoded body
+    /// afterwards, if the body was read.
+    ///
+    /// # Errors
+    /// If it misses an expectation: the first one in the order status, headers, body, JSON, same.
+    pub fn check(
+        &self,
+        response: &ReceivedResponse<'_>,
+        decoder: &mut BodyDecoder,
+        first: &FirstBodies,
+        name: usize,
+    ) -> Result<(), Miss> {
+        if self.default_status.as_ref().is_some_and(|codes| !codes.contains(response.status)) {
+            return Err(Miss { kind: MissKind::Status, expectation: None });
+        }
+        let mut is_decoded = false;
+        for (index, Expectation { condition, .. }) in self.all.iter().enumerate() {
+            let missed = |kind| Miss { kind, expectation: Some(index) };
+            if condition.reads_body() && !is_decoded {
+                decode(response, decoder).map_err(|error| missed(kind_of(&error)))?;
+                is_decoded = true;
+            }
+            let body = || decoder.decoded(response.body);
+            let is_met = match condition {
+                Condition::Status(codes) => codes.contains(response.status),
+                Condition::Header { name, value } => fields(response, name)
+                    .any(|found| value.as_ref().is_none_or(|value| value.as_bytes() == found)),
+                Condition::Body(regex) => regex.is_match(body()),
+                Condition::Json { pointer, value } => {
+                    let found = pointer.find(body()).ok().flatten();
+                    found.is_some_and(|found| {
+                        value.as_ref().is_none_or(|value| value.accepts(&found))
+                    })
+                }
+                Condition::Same => first.is_same(name, body()),
+            };
+            if !is_met {
+                return Err(missed(condition.kind()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns an example of a miss: that of a response which `decoder` was just used for.
+    pub fn example(
+        &self,
+        miss: Miss,
+        response: &ReceivedResponse<'_>,
+        decoder: &mut BodyDecoder,
+    ) -> MissExample {
+        let expectation = miss.expectation.map(|index| &self.all[index]);
+        let found = match (miss.kind, expectation.map(|one| &one.condition)) {
+            (MissKind::BodyTooLarge | MissKind::BodyUndecodable, _) => {
+                let error = decode(response, decoder).err();
+                error.map(|error| error.to_string()).unwrap_or_default()
+            }
+            (_, Some(Condition::Header { name, .. })) => {
+                let values = fields(response, name).map(|value| format!("{name}: {}", text(value)));
+                let values: Vec<String> = values.collect();
+                if values.is_empty() { format!("no {name}") } else { values.join(", ") }
+            }
+            (_, Some(Condition::Json { pointer, .. })) => {
+                match pointer.find(decoder.decoded(response.body)) {
+                    Ok(Some(found)) => format!("{pointer} = {found}"),
+                    Ok(None) => format!("no {pointer}"),
+                    Err(reason) => format!("no JSON: {reason}"),
+                }
+            }
+            (_, Some(Condition::Body(_) | Condition::Same)) => text(decoder.decoded(response.body)),
+            (_, Some(Condition::Status(_)) | None) => String::new(),
+        };
+        MissExample {
+            status: response.status,
+            expected: expectation
+                .map_or_else(|| "status below 400".to_owned(), ToString::to_string),
+            found,
+        }
+    }
+}
+
+/// Returns the index of the rule for the status code; `None` if there is none.
+fn status_of(expectations: &[Expectation]) -> Result<Option<usize>, ExpectError> {
+    let all = expectations.iter().enumerate();
+    let mut statuses = all.filter(|(_, one)| matches!(one.condition, Condition::Status(_)));
+    let first = statuses.next();
+    match (first, statuses.next()) {
+        (Some((_, one)), Some((_, other))) => {
+            Err(ExpectError::TwoStatuses(one.to_string(), other.to_string()))
+        }
+        _ => Ok(first.map(|(index, _)| index)),
+    }
+}
+
+/// Decodes the body of a response.
+fn decode(response: &ReceivedResponse<'_>, decoder: &mut BodyDecoder) -> Result<(), DecodeError> {
+    if response.is_cut && response.body.len() <= decoder.limit() {
+        return Err(DecodeError::NoMemory);
+    }
+    if response.is_cut {
+        return Err(DecodeError::TooLarge(decoder.limit()));
+    }
+    decoder.decode(response.body, fields(response, "content-encoding")).map(|_| ())
+}
+
+fn kind_of(error: &DecodeError) -> MissKind {
+    match error {
+        DecodeError::TooLarge(_) | DecodeError::NoMemory => MissKind::BodyTooLarge,
+        _ => MissKind::BodyUndecodable,
+    }
+}
+
+/// Returns the values of the fields with a name, in order.
+fn fields<'a, 'n>(
+    response: &ReceivedResponse<'a>,
+    name: &'n str,
+) -> impl Iterator<Item = &'a [u8]> + use<'a, 'n> {
+    let fields = response.fields();
+    fields.filter(|(found, _)| found.eq_ignore_ascii_case(name.as_bytes())).map(|(_, value)| value)
+}
+
+/// Returns the beginning of a part of a response, as text.
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(&bytes[..bytes.len().min(EXAMPLE_BYTES)]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    fn parsed(texts: &[&str]) -> Vec<Expectation> {
+        texts.iter().map(|text| text.parse().expect(text)).collect()
+    }
+
+    fn expectations(texts: &[&str]) -> Expectations {
+        Expectations::new(&parsed(texts), &[]).expect("they go together")
+    }
+
+    fn response<'a>(status: u16, head: &'a str, body: &'a [u8]) -> ReceivedResponse<'a> {
+        ReceivedResponse { status, head: head.as_bytes(), body, is_cut: false }
+    }
+
+    /// Returns the kind that a response misses, with the example's two texts.
+    fn missed(
+        expectations: &Expectations,
+        response: &ReceivedResponse<'_>,
+    ) -> Option<(MissKind, String, String)> {
+        let (mut decoder, first) = (BodyDecoder::new(1_000), FirstBodies::new(1));
+        let miss = expectations.check(response, &mut decoder, &first, 0).err()?;
+        let MissExample { status, expected, found } =
+            expectations.example(miss, response, &mut decoder);
+        assert_eq!(status, response.status);
+        Some((miss.kind, expected, found))
+    }
+
+    fn gzip(plain: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(plain).expect("memory takes it");
+        encoder.finish().expect("memory takes it")
+    }
+
+    const HEAD: &str = "ETag: \"a\"\r\nX-N: 1\r\nx-n:  2 \r\n";
+
+    #[test]
+    fn a_response_meets_or_misses_each_expectation() {
+        let check = |text: &str, status: u16, body: &str, expected: Option<(MissKind, &str)>| {
+            let found = missed(&expectations(&[text]), &response(status, HEAD, body.as_bytes()));
+            let found = found.as_ref().map(|(kind, of, found)| {
+                assert!(of == text || of == "status below 400", "{of}");
+                (*kind, found.as_str())
+            });
+            assert_eq!(found, expected, "{text}");
+        };
+        check("status=404", 404, "", None);
+        check("status=200-299", 404, "no", Some((MissKind::Status, "")));
+        check("header:etag", 200, "", None);
+        check("header:etag=\"a\"", 200, "", None);
+        check("header:etag=a", 200, "", Some((MissKind::Header, "etag: \"a\"")));
+        check("header:X-N=2", 200, "", None);
+        check("header:X-N=3", 200, "", Some((MissKind::Header, "X-N: 1, X-N: 2")));
+        check("header:age", 200, "", Some((MissKind::Header, "no age")));
+        // Without a rule of its own, a status of 400 or above is a miss.
+        check("header:etag", 500, "", Some((MissKind::Status, "")));
+        check("body~^o.$", 200, "ok", None);
+        check("body~^o.$", 399, "no", Some((MissKind::Body, "no")));
+        check("body~(?i)ÄB", 200, "äb", None);
+        check("json:/a=1", 200, "{\"a\": 1}", None);
+        check("json:/a", 200, "{\"a\": null}", None);
+        check("json:/a=1", 200, "{\"a\": 2}", Some((MissKind::Json, "/a = 2")));
+        check("json:/a=1", 200, "{\"a\": \"x\"}", Some((MissKind::Json, "/a = \"x\"")));
+        check("json:/a=1", 200, "{}", Some((MissKind::Json, "no /a")));
+        let at = "no JSON: expected value at line 1 column 1";
+        check("json:/a=1", 200, "oops", Some((MissKind::Json, at)));
+        check("same", 200, "any", None);
+    }
+
+    #[test]
+    fn own_expectations_add_to_common_ones_and_replace_their_status() {
+        let common = parsed(&["status=200", "header:etag"]);
+        let check = |own: &[&str], status: u16, expected: Option<MissKind>| {
+            let both = Expectations::new(&common, &parsed(own)).expect("they go together");
+            let found = missed(&both, &response(status, HEAD, b"x")).map(|(kind, ..)| kind);
+            assert_eq!(found, expected, "{own:?} {status}");
+        };
+        check(&[], 200, None);
+        check(&[], 201, Some(MissKind::Status));
+        check(&["status=201"], 201, None);
+        check(&["status=201"], 200, Some(MissKind::Status));
+        check(&["header:age"], 200, Some(MissKind::Header));
+        check(&["status=500", "body~y"], 500, Some(MissKind::Body));
+        let two = parsed(&["status=200", "status=404"]);
+        let error = Expectations::new(&two, &[]).expect_err("two rules").to_string();
+        assert!(error.contains("`status=200` and `status=404`"), "{error}");
+    }
+
+    #[test]
+    fn only_what_decides_is_kept() {
+        let check = |texts: &[&str], expected: Interest| {
+            assert_eq!(expectations(texts).interest(), expected, "{texts:?}");
+        };
+        check(&[], Interest::Status);
+        check(&["status=200"], Interest::Status);
+        check(&["status=200", "header:a"], Interest::Head);
+        check(&["header:a", "body~x"], Interest::Body);
+        check(&["json:/a"], Interest::Body);
+        check(&["same"], Interest::Body);
+        assert!(expectations(&["same"]).compares_bodies());
+        assert!(!expectations(&["body~x"]).compares_bodies());
+    }
+
+    #[test]
+    fn bodies_are_read_decoded() {
+        let head = "Content-Encoding: gzip\r\n";
+        let ok = expectations(&["body~^ok$"]);
+        assert_eq!(missed(&ok, &response(200, head, &gzip(b"ok"))), None);
+        let (kind, _, found) = missed(&ok, &response(200, head, &gzip(b"no"))).expect("a miss");
+        assert_eq!((kind, &found[..]), (MissKind::Body, "no"));
+        let (kind, _, found) = missed(&ok, &response(200, head, b"ok")).expect("a miss");
+        assert_eq!(kind, MissKind::BodyUndecodable);
+        assert!(found.starts_with("it is not valid gzip"), "{found}");
+        let (kind, _, found) =
+            missed(&ok, &response(200, head, &gzip(&[0; 1_001]))).expect("a miss");
+        assert_eq!((kind, &found[..]), (MissKind::BodyTooLarge, "it has more than 1000 bytes"));
+        // A status that is not expected spares the decoding.
+        let (kind, ..) = missed(&ok, &response(500, head, b"ok")).expect("a miss");
+        assert_eq!(kind, MissKind::Status);
+    }
+
+    #[test]
+    fn a_body_that_was_not_kept_whole_is_too_large() {
+        let any = expectations(&["body~"]);
+        let check = |body: &[u8], part: &str| {
+            let cut = ReceivedResponse { is_cut: true, ..response(200, "", body) };
+            let (kind, _, found) = missed(&any, &cut).expect("a miss");
+            assert_eq!(kind, MissKind::BodyTooLarge);
+            assert!(found.contains(part), "{found}");
+        };
+        check(&[0; 1_001], "more than 1000 bytes");
+        check(b"ok", "memory for bodies");
+    }
+
+    #[test]
+    fn a_body_that_misses_something_else_is_none_that_others_are_compared_with() {
+        let rules = expectations(&["same", "body~^[ab]$"]);
+        let (mut decoder, first) = (BodyDecoder::new(10), FirstBodies::new(2));
+        let mut check = |name: usize, body: &str, expected: Option<MissKind>| {
+            let found =
+                rules.check(&response(200, "", body.as_bytes()), &mut decoder, &first, name);
+            assert_eq!(found.err().map(|miss| miss.kind), expected, "{body}");
+        };
+        check(0, "x", Some(MissKind::Body));
+        check(0, "a", None);
+        check(0, "a", None);
+        check(0, "b", Some(MissKind::Same));
+        check(1, "b", None);
+        check(1, "a", Some(MissKind::Same));
+    }
+
+    #[test]
+    fn examples_are_short() {
+        let body = "x".repeat(900) + &"\u{7f}".repeat(9);
+        let mut decoder = BodyDecoder::new(1 << 20);
+        let rules = expectations(&["body~^y"]);
+        let long = body.repeat(100);
+        let response = response(200, "", long.as_bytes());
+        let miss = rules.check(&response, &mut decoder, &FirstBodies::new(1), 0).expect_err("x");
+        assert_eq!(rules.example(miss, &response, &mut decoder).found.len(), EXAMPLE_BYTES);
+    }
+}

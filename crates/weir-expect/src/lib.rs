@@ -1,0 +1,27 @@
+//! Expectations of responses: their text, the decoding of bodies, and the check of a response.
+//!
+//! This crate opens no socket, reads no clock and counts nothing: a response goes in, and the
+//! expectation that it misses comes out. Memory and time of a check are bounded by the limit of
+//! decoded bodies.
+#![forbid(unsafe_code)]
+
+mod expectations;
+
+mod expectation;
+mod first_bodies;
+mod miss;
+
+mod decoder;
+mod json;
+mod status;
+
+mod coding;
+mod error;
+
+pub use decoder::{BodyDecoder, DecodeError};
+pub use error::ExpectError;
+pub use expectation::Expectation;
+pub use expectations::Expectations;
+pub use first_bodies::FirstBodies;
+pub use miss::Miss;
+pub use status::StatusCodes;

@@ -1,0 +1,27 @@
+//! The missed expectations of a run: their kinds with counts, and an example of each.
+
+use weir_result::Document;
+use weir_result::document::Accounting;
+
+use super::{Block, Fact, Line};
+
+/// Builds the lines; none if no expectation was missed.
+pub(super) fn blocks(document: &Document) -> Option<Block> {
+    let accounting = &document.accounting;
+    let lines = accounting.missed.iter().map(|(kind, count)| line(accounting, kind, *count));
+    let lines: Vec<Line> = lines.collect();
+    (!lines.is_empty()).then(|| Block::entry("Expectations", lines))
+}
+
+/// Formats `expect body: 12`, the expectation, and the response that missed it.
+fn line(accounting: &Accounting, kind: &str, count: u64) -> Line {
+    let mut facts = vec![Fact::error(&kind.replace('_', " "), count)];
+    if let Some(example) = accounting.miss_examples.get(kind) {
+        facts.push(Fact::text(&example.expected));
+        facts.push(Fact::named("status", example.status));
+        if !example.found.is_empty() {
+            facts.push(Fact::named("found", &example.found));
+        }
+    }
+    Line::facts(facts)
+}

@@ -1,0 +1,113 @@
+//! The expectations of a run: they are parsed before anything is sent.
+
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow, bail};
+use weir_engine::ResponseChecks;
+use weir_expect::{ExpectError, Expectation, Expectations};
+use weir_http::{BodyBudget, Interest};
+use weir_result::ExpectPlan;
+use weir_text::setting::{EXPECT, EXPECT_MAX_BODY};
+
+use crate::spec::{ExpectSpec, RunSpec};
+
+/// Greatest limit of a decoded body, in bytes.
+const BODY_MAX_BYTES: u64 = 1 << 30;
+
+/// Memory for the bodies of all connections, in bytes, unless one body may be larger.
+const BODIES_BYTES: usize = 256 << 20;
+
+/// The expectations of the command line, and those of a list's rows.
+#[derive(Debug)]
+pub(crate) struct ExpectationParser {
+    spec: ExpectSpec,
+    common: Vec<Expectation>,
+    /// The common expectations alone.
+    shared: Arc<Expectations>,
+    /// Expectations of each row so far.
+    rows: Vec<Arc<Expectations>>,
+    /// Rows with expectations of their own.
+    own: u64,
+}
+
+/// The expectations of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct PreparedChecks {
+    pub(crate) checks: Arc<ResponseChecks>,
+    pub(crate) plan: ExpectPlan,
+}
+
+impl ExpectationParser {
+    /// Parses the expectations of the command line.
+    ///
+    /// # Errors
+    /// When one is none, or two contradict each other.
+    pub(crate) fn new(spec: &ExpectSpec) -> Result<ExpectationParser> {
+        if !(1..=BODY_MAX_BYTES).contains(&spec.body_max_bytes) {
+            bail!("{EXPECT_MAX_BODY} is from 1 byte to 1 GiB");
+        }
+        let failed = |error: ExpectError| anyhow!("{EXPECT}: {error}");
+        let common = parsed(&spec.all).map_err(failed)?;
+        let shared = Arc::new(Expectations::new(&common, &[]).map_err(failed)?);
+        Ok(ExpectationParser { spec: spec.clone(), common, shared, rows: Vec::new(), own: 0 })
+    }
+
+    /// Adds the next row of a list, with these expectations of its own.
+    ///
+    /// # Errors
+    /// When one is none, or two contradict each other.
+    pub(crate) fn add_row(&mut self, own: &[String]) -> Result<()> {
+        if own.is_empty() {
+            self.rows.push(Arc::clone(&self.shared));
+            return Ok(());
+        }
+        let failed = |error: ExpectError| anyhow!("its `expect`: {error}");
+        let own = parsed(own).map_err(failed)?;
+        self.rows.push(Arc::new(Expectations::new(&self.common, &own).map_err(failed)?));
+        self.own += 1;
+        Ok(())
+    }
+
+    /// Returns the expectations of a run; `None` if there are none. `names` is the number of names
+    /// of its list, and `first` the index of the row that is sent before the load.
+    pub(crate) fn finish(self, names: Option<u16>, first: u16) -> Option<PreparedChecks> {
+        if self.common.is_empty() && self.own == 0 {
+            return None;
+        }
+        let body_max = usize::try_from(self.spec.body_max_bytes).unwrap_or(usize::MAX);
+        let checks = match names {
+            // The rows of a long list have no expectations of their own.
+            Some(names) if self.rows.is_empty() => {
+                ResponseChecks::of_rows(vec![self.shared], names, 0, body_max)
+            }
+            Some(names) => ResponseChecks::of_rows(self.rows, names, first, body_max),
+            None => ResponseChecks::of_all(self.shared, body_max),
+        };
+        let reads_bodies = checks.interest() == Interest::Body;
+        let plan = ExpectPlan {
+            all: self.common.iter().map(ToString::to_string).collect(),
+            rows: self.own,
+            body_max_bytes: reads_bodies.then_some(self.spec.body_max_bytes),
+        };
+        Some(PreparedChecks { checks: Arc::new(checks), plan })
+    }
+}
+
+fn parsed(texts: &[String]) -> Result<Vec<Expectation>, ExpectError> {
+    texts.iter().map(|text| text.parse()).collect()
+}
+
+/// Returns the memory for the bodies that a script or the expectations read.
+pub(crate) fn body_budget(spec: &RunSpec, expects: bool) -> BodyBudget {
+    let limit = usize::try_from(spec.expect.body_max_bytes).unwrap_or(usize::MAX);
+    // A coding may lengthen what it cannot shorten, by less than this.
+    let kept = limit.saturating_add(limit / 64).saturating_add(1_024);
+    match &spec.script {
+        Some(script) => {
+            let bytes = usize::try_from(script.memory_bytes).unwrap_or(usize::MAX);
+            BodyBudget::new(bytes)
+        }
+        None if expects => BodyBudget::of_bodies(BODIES_BYTES.max(kept), kept),
+        None => BodyBudget::default(),
+    }
+}

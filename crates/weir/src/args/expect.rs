@@ -1,0 +1,39 @@
+//! The flags of expectations.
+
+use anyhow::{Result, ensure};
+use clap::Args;
+use weir_runner::ExpectSpec;
+use weir_text::units::parse_bytes;
+
+/// Heading of the flags.
+const HEADING: &str = "Request";
+
+/// Greatest value of `--expect-max-body`.
+const BODY_MAX_BYTES: u64 = 1 << 30;
+
+/// The flags of expectations.
+#[derive(Debug, Args)]
+#[command(next_help_heading = HEADING)]
+pub(crate) struct ExpectArgs {
+    /// Count a response as bad unless it has this: status=200-299 (instead of below 400),
+    /// header:NAME, header:NAME=VALUE, body~REGEX, json:/POINTER=VALUE, or same (all bodies of a
+    /// name are equal); repeatable
+    #[arg(long, value_name = "EXPECTATION")]
+    expect: Vec<String>,
+    /// Longest decoded body that an expectation reads
+    #[arg(long, value_name = "BYTES", value_parser = body_max, default_value = "8Mi")]
+    expect_max_body: u64,
+}
+
+impl ExpectArgs {
+    /// Returns the expectations of the specification.
+    pub(super) fn spec(&self) -> ExpectSpec {
+        ExpectSpec { all: self.expect.clone(), body_max_bytes: self.expect_max_body }
+    }
+}
+
+fn body_max(text: &str) -> Result<u64> {
+    let bytes = parse_bytes(text)?;
+    ensure!((1..=BODY_MAX_BYTES).contains(&bytes), "must lie between 1 byte and 1 GiB");
+    Ok(bytes)
+}
