@@ -28,15 +28,13 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             if self.stage.is_over(self.timeline(), now) {
                 return;
             }
-            let is_full = if self.source.same().is_some() {
+            let mut is_full = false;
+            if self.source.same().is_some() {
                 while self.unsent.len() < SEND_BATCH && self.dispatch_next(now) {}
-                self.unsent.len() >= SEND_BATCH
-            } else if self.source.listed().is_some() {
-                self.dispatch_listed(now)
             } else {
-                now = self.dispatch_batches(now);
-                self.unsent.len() >= SEND_BATCH
-            };
+                (now, is_full) = self.dispatch_varied(now);
+            }
+            is_full |= self.unsent.len() >= SEND_BATCH;
             self.flush(now);
             // A slow script leaves the rest to the next turn, which follows at once.
             if !is_full || self.source.is_behind {
@@ -74,7 +72,6 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// connections free; before them, requests that the peer returned. With HTTP/1 each is sent at
     /// once, because the next request on its connection is another one. Returns true if the batch
     /// is full.
-    #[inline(never)]
     fn dispatch_listed(&mut self, now: Nanos) -> bool {
         for _ in 0..SEND_BATCH {
             if self.dispatch_returned(now) {
@@ -136,10 +133,14 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         self.unsent = unsent;
     }
 
-    /// Has a script make the batches that are due, and dispatches them; within a limit of time.
-    /// Returns the time of the last.
+    /// Dispatches the requests of a list, or has a script make the batches that are due and
+    /// dispatches them, within a limit of time. Returns the time of the last, and true if there may
+    /// be more requests of the list.
     #[inline(never)]
-    fn dispatch_batches(&mut self, from: Nanos) -> Nanos {
+    fn dispatch_varied(&mut self, from: Nanos) -> (Nanos, bool) {
+        if self.source.listed().is_some() {
+            return (from, self.dispatch_listed(from));
+        }
         let (slots, backend) = (&self.slots, &mut self.backend);
         let mut now = self.source.make_due(&mut self.pool.demand(slots), backend, from, SEND_BATCH);
         while self.dispatch_returned(now) || self.dispatch_batch(now) {
@@ -153,7 +154,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
                 now = self.source.make_due(&mut demand, &mut self.backend, now, SEND_BATCH);
             }
         }
-        now
+        (now, false)
     }
 
     /// Dispatches the next batch of a script, if it is due and a connection has room for it. The

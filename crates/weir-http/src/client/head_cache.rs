@@ -82,7 +82,8 @@ impl HeadCache {
     /// Returns the number of consecutive `responses` that start with that head.
     #[inline(always)]
     pub(crate) fn count<'a>(&self, responses: impl Iterator<Item = &'a [u8]>) -> usize {
-        responses.take_while(|response| response.starts_with(&self.last.bytes)).count()
+        let head = self.last.bytes.as_slice();
+        responses.take_while(|response| response.starts_with(head)).count()
     }
 
     /// Makes another cached head the last one, if `bytes` begin with it. Returns true if there is
