@@ -2,19 +2,35 @@
 
 use std::sync::Arc;
 
+use weir_http::{RawRequest, Request, RequestTraits};
 use weir_io::Backend;
+use weir_list::{Template, Values};
 
 use crate::job::Job;
 use crate::lane::Lane;
 use crate::request_list::{ListedRequest, RequestList};
+use crate::script::Batch;
 use crate::turns::ListTurn;
 
 /// The requests of a list.
 #[derive(Debug)]
 pub(crate) struct Listed<R> {
     list: Arc<RequestList>,
-    /// Requests and their names, in file order.
-    requests: Vec<(R, u16)>,
+    /// In file order.
+    requests: Vec<ListedRow<R>>,
+    /// Scheme of the requests, if they are sent as fields.
+    scheme: Option<&'static str>,
+    /// The request that was rendered last.
+    rendered: Batch,
+}
+
+/// A request of a list.
+#[derive(Debug)]
+struct ListedRow<R> {
+    request: R,
+    name: u16,
+    /// Template of the request and its traits, if it has fields.
+    template: Option<(Arc<Template>, RequestTraits)>,
 }
 
 impl<R> Listed<R> {
@@ -26,22 +42,58 @@ impl<R> Listed<R> {
         backend: &mut impl Backend,
     ) -> Listed<R> {
         assert!(requests.len() <= 1 << 16, "an exchange has 16 bits for the index");
-        let prepare = |one: &ListedRequest| (L::prepare(&one.request, job, backend), one.name);
-        Listed { list: Arc::clone(list), requests: requests.iter().map(prepare).collect() }
+        let prepare = |one: &ListedRequest| ListedRow {
+            request: L::prepare(&one.request, job, backend),
+            name: one.name,
+            template: one.template.clone().map(|template| (template, one.request.traits())),
+        };
+        Listed {
+            list: Arc::clone(list),
+            requests: requests.iter().map(prepare).collect(),
+            scheme: L::STREAMS.then(|| job.scheme()),
+            rendered: Batch::default(),
+        }
     }
 
-    /// Returns the request whose turn it is, its index and the number of its name; `None` behind
+    /// Returns the index of the request whose turn it is, and the number of its name; `None` behind
     /// the end of a list that is sent once.
     #[inline]
-    pub(crate) fn at(&self, turn: ListTurn) -> Option<(&R, u16, u16)> {
+    pub(crate) fn at(&self, turn: ListTurn) -> Option<(u16, u16)> {
         let row = self.list.row_at(turn)?;
-        let (request, name) = &self.requests[row as usize];
         // A prepared list has at most 2^16 requests.
-        Some((request, row as u16, *name))
+        Some((row as u16, self.requests[row as usize].name))
+    }
+
+    /// Returns the request with this index.
+    #[inline]
+    pub(crate) fn request(&self, row: u16) -> &R {
+        &self.requests[usize::from(row)].request
+    }
+
+    /// Renders the request with this index for a turn and a connection of the run; `None` if it has
+    /// no fields.
+    #[inline]
+    pub(crate) fn render(&mut self, row: u16, turn: ListTurn, connection: u32) -> Option<&Batch> {
+        let (template, traits) = self.requests[usize::from(row)].template.as_ref()?;
+        let index = turn.index();
+        let table = self.list.table.as_ref();
+        let row =
+            table.map_or(&[][..], |table| table.row(self.list.seed, index, connection.into()));
+        let batch = &mut self.rendered;
+        template.render(Values { seed: self.list.seed, index, row }, &mut batch.bytes);
+        let bytes = u32::try_from(batch.bytes.len()).expect("values are limited when planned");
+        batch.requests.clear();
+        batch.requests.push(RawRequest { bytes, traits: *traits });
+        if let Some(scheme) = self.scheme {
+            let request = Request::parse(&Arc::from(&batch.bytes[..]), scheme);
+            batch.fields.clear();
+            batch.fields.push(Arc::new(request.expect("values are checked when planned")));
+        }
+        Some(batch)
     }
 
     /// Returns the first request.
     pub(crate) fn first(&self) -> Option<&R> {
-        self.requests.first().map(|(request, _)| request)
+        self.requests.first().map(|row| &row.request)
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use weir_http::Prepared;
-use weir_list::Sequence;
+use weir_list::{Sequence, TableRows, Template};
 
 use crate::turns::ListTurn;
 
@@ -19,6 +19,10 @@ pub struct RequestList {
     pub names: u16,
     /// Names whose times are kept by slice too, so that they have intervals.
     pub with_slices: Vec<u16>,
+    /// Seed of the random values of templates.
+    pub seed: u64,
+    /// Rows with values of templates.
+    pub table: Option<TableRows>,
 }
 
 /// The requests of a list.
@@ -37,6 +41,8 @@ pub struct ListedRequest {
     pub request: Prepared,
     /// Number of the name under which it is counted.
     pub name: u16,
+    /// Template of the request, if it has fields; `request` has other values then.
+    pub template: Option<Arc<Template>>,
 }
 
 impl RequestList {

@@ -47,7 +47,7 @@ impl RowFeed {
 
     /// Moves the next row into `batch`. False if none has been read yet, or none is left.
     pub(crate) fn fill(&mut self, batch: &mut Batch) -> bool {
-        let Some(ListedRequest { request, name }) = self.next() else { return false };
+        let Some(ListedRequest { request, name, .. }) = self.next() else { return false };
         let bytes = request.bytes();
         batch.bytes.clear();
         batch.bytes.extend_from_slice(bytes);

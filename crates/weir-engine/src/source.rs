@@ -98,6 +98,13 @@ impl<'a, R> RequestSource<'a, R> {
         self.same.as_ref()
     }
 
+    /// Returns the requests of a list, to take one; `None` if there is no list.
+    #[inline]
+    pub(crate) fn listed_mut(&mut self) -> Option<&mut Listed<R>> {
+        let Varied::Listed(listed) = &mut self.varied else { return None };
+        Some(listed)
+    }
+
     /// Returns the requests of a list; `None` if there is no list.
     #[inline]
     pub(crate) fn listed(&self) -> Option<&Listed<R>> {

@@ -18,6 +18,19 @@ pub(crate) enum ListTurn {
     },
 }
 
+impl ListTurn {
+    /// Returns the index of its slot in the run.
+    #[inline]
+    pub(crate) fn index(self) -> u64 {
+        match self {
+            ListTurn::Slot(index) => index,
+            ListTurn::Nth { nth, worker, workers } => {
+                nth.wrapping_mul(workers.into()).wrapping_add(worker.into())
+            }
+        }
+    }
+}
+
 /// The turns that belong to one worker.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turns {
@@ -31,6 +44,12 @@ impl Turns {
     /// by their index.
     pub(crate) fn new(partition: Partition, by_slot: bool) -> Turns {
         Turns { partition, by_slot }
+    }
+
+    /// Returns the number within the run of the worker's connection `own`.
+    #[inline]
+    pub(crate) fn connection(&self, own: u32) -> u32 {
+        self.partition.nth_connection(own)
     }
 
     /// Returns the turn behind `nth` others.

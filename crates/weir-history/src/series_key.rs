@@ -39,8 +39,12 @@ fn load(plan: &Plan) -> Value {
     let is_path = plan.target.address.starts_with("unix:");
     let address = (!is_path).then_some(("/target", "address"));
     let mut plan = serde_json::to_value(plan).unwrap_or_default();
-    let left_out =
-        [("/load/arrivals", "seed"), ("/list/order", "seed"), ("/request", "wire_bytes")];
+    let left_out = [
+        ("/load/arrivals", "seed"),
+        ("/list/order", "seed"),
+        ("/list/templates", "seed"),
+        ("/request", "wire_bytes"),
+    ];
     for (place, field) in left_out.into_iter().chain(address) {
         plan.pointer_mut(place).and_then(Value::as_object_mut).map(|of| of.remove(field));
     }

@@ -13,7 +13,7 @@ const WEIGHT_MAX: u32 = 1_000_000;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Fields {
+struct JsonRow {
     url: String,
     method: Option<String>,
     /// Values by name; several of a name are an array.
@@ -40,7 +40,7 @@ enum Expect {
 /// If it is no such object.
 pub(crate) fn row(line: &Line) -> Result<Row, RowError> {
     let failed = |text: String| RowError::new(line.number, text);
-    let fields: Fields =
+    let fields: JsonRow =
         serde_json::from_str(&line.text).map_err(|error| failed(reason(&error)))?;
     let headers = fields.headers.iter().map(|(name, value)| values(name, value));
     let headers = headers.collect::<Result<Vec<_>, String>>().map_err(failed)?;

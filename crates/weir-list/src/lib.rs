@@ -22,6 +22,8 @@ mod error;
 mod names;
 mod order;
 mod row;
+mod table;
+mod template;
 
 pub use encoding::percent_encoded;
 pub use error::RowError;
@@ -31,3 +33,5 @@ pub use names::{Group, NAMES_MAX, Names, OTHER};
 pub use order::{Order, PASS_MAX, Sequence, WeightError};
 pub use reader::RowReader;
 pub use row::{Row, RowBody};
+pub use table::Table;
+pub use template::{Constants, Fields, RowOrder, TableRows, Template, Values};

@@ -50,7 +50,7 @@ pub use measurements::Measurements;
 pub use plan::{
     AddressRange, AddressRangeError, Arrivals, Closer, ConnectionPlan, ExpectPlan, Header,
     Http2Plan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, Pacing, Part, Plan, Rate,
-    RequestPlan, StampChoice, SuccessRule, Target, TlsPlan, TlsVersion, Wait,
+    RequestPlan, StampChoice, SuccessRule, Target, TemplatePlan, TlsPlan, TlsVersion, Wait,
 };
 pub use raw::{RawLog, RawOutcome, RawRow, RawSink, RawSource, SlotPhase};
 #[cfg(feature = "schema")]

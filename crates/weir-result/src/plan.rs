@@ -14,7 +14,7 @@ pub use addresses::{AddressRange, AddressRangeError};
 pub use connection::{Closer, ConnectionPlan};
 pub use expect::ExpectPlan;
 pub use http::{Http2Plan, HttpPlan};
-pub use list::{ListOrder, ListPlan};
+pub use list::{ListOrder, ListPlan, TemplatePlan};
 pub use part::Part;
 pub use rate::Rate;
 pub use success::SuccessRule;

@@ -29,6 +29,7 @@ mod interrupts;
 mod patience;
 mod post;
 
+pub use before::preflight::ExchangeTrace;
 pub use before::selfcheck::NoiseFloor;
 pub use errors::{Error, ErrorCause, NoThread};
 pub use finished::Finished;
@@ -46,8 +47,8 @@ pub use spec::credentials::{self, REDACTED};
 pub use spec::{
     AddressFamily, BodySpec, CheckSpec, CompatSpec, Dialect, EngineSpec, ExpectSpec, FormField,
     FormValue, HttpChoice, HttpSpec, InputFile, ListSource, ListSpec, LoadSpec, Pin, RedactionSpec,
-    RequestSpec, RunSpec, SPEC_VERSION, ScriptSpec, TargetSpec, TlsSpec, Warmup, WatchSpec,
-    WitnessChoice,
+    RequestSpec, RowsOrder, RunSpec, SPEC_VERSION, ScriptSpec, TargetSpec, TemplateSpec, TlsSpec,
+    Warmup, WatchSpec, WitnessChoice,
 };
 pub use weir_report::raw::RawTrial;
 

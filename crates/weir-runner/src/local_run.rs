@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use weir_engine::Job;
 use weir_io::Nanos;
 use weir_result::document::{DocumentParts, Input, Probed, ProveClientSection, Run};
 use weir_result::{Document, MissExample, Note, Plan};
-use weir_text::setting::PROVE_CLIENT;
+use weir_text::setting::{DEBUG, PROVE_CLIENT, SCRIPT};
 
 use crate::after::figures::figures;
 use crate::after::remarks::remarks;
 use crate::after::{environment, prove_client};
-use crate::before::preflight::{self, PreflightResult};
+use crate::before::preflight::{self, ExchangeTrace, PreflightResult};
 use crate::before::{probe, selfcheck};
 use crate::errors::{Error, Interrupted};
 use crate::finished::Finished;
@@ -50,6 +50,34 @@ impl LocalRun {
         let job = preflight.job(&self.planned.draft, Vec::new());
         let probed = self.probe(&job, &preflight, interrupts, &mut Silent);
         Ok(probed.section.map(|section| section.service_time.p50_ns))
+    }
+
+    /// Sends the run's request once, and nothing else.
+    ///
+    /// # Errors
+    /// When the target makes a load impossible, or a script makes the requests.
+    pub(crate) fn debug(self, observer: &mut dyn Observer) -> Result<ExchangeTrace, Error> {
+        let Planned { draft, scripts, redaction, .. } = &self.planned;
+        if scripts.is_some() {
+            return Err(
+                anyhow!("{DEBUG} cannot be used with {SCRIPT}, which makes requests").into()
+            );
+        }
+        let wait = ServerWait::new(&self.spec.target);
+        let sent = preflight::trace(draft, &self.spec.http, &wait, observer);
+        let mut result = sent.map_err(anyhow::Error::from)?;
+        let missed = result.checked.take().and_then(Result::err);
+        let missed = missed.map(|it| format!("expected {}, found {}", it.expected, it.found));
+        let problem = missed.or(result.warning.map(|warning| warning.text));
+        let trace = result.trace.unwrap_or_default();
+        let unconnected =
+            trace.steps.is_empty().then(|| format!("cannot connect to {}", draft.endpoint));
+        Ok(ExchangeTrace {
+            request: redaction.lines(&trace.request),
+            response: redaction.lines(&trace.response),
+            problem: problem.or(unconnected).map(|text| redaction.text(&text)),
+            ..trace
+        })
     }
 
     /// True if a script sends no request elsewhere than to the target.

@@ -4,6 +4,7 @@ use weir_io::{Endpoint, Engine, EngineChoice};
 use weir_result::Plan;
 
 use crate::after::prove_client;
+use crate::before::preflight::ExchangeTrace;
 use crate::before::selfcheck::{self, NoiseFloor};
 use crate::errors::Error;
 use crate::finished::Finished;
@@ -33,6 +34,18 @@ impl LocalRunner {
     /// When the run cannot be carried out, or ends before anything was measured.
     pub fn run(&self, spec: &RunSpec, observer: &mut dyn Observer) -> Result<Finished, Error> {
         Box::new(self.plan(spec, observer)?).run(&Interrupts::default(), None, observer)
+    }
+
+    /// Sends the request of a run once, and nothing else. Returns the exchange, without secrets.
+    ///
+    /// # Errors
+    /// When the run cannot be planned, or no request can be sent.
+    pub fn debug(
+        &self,
+        spec: &RunSpec,
+        observer: &mut dyn Observer,
+    ) -> Result<ExchangeTrace, Error> {
+        self.plan(spec, observer)?.debug(observer)
     }
 
     /// Plans a run: resolves the target, reads the files, and loads and sets up the script. If the

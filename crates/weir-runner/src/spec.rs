@@ -15,6 +15,7 @@ mod redaction;
 mod request;
 mod script;
 mod target;
+mod templates;
 mod tls;
 pub(crate) mod url;
 mod watch;
@@ -31,6 +32,7 @@ pub use redaction::RedactionSpec;
 pub use request::{BodySpec, FormField, FormValue, RequestSpec};
 pub use script::ScriptSpec;
 pub use target::{AddressFamily, TargetSpec};
+pub use templates::{RowsOrder, TemplateSpec};
 pub use tls::TlsSpec;
 pub use watch::WatchSpec;
 
@@ -62,6 +64,9 @@ pub struct RunSpec {
     /// List of requests that are sent in its place, with what it leaves out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<ListSpec>,
+    /// Templates of requests.
+    #[serde(default, skip_serializing_if = "TemplateSpec::is_default")]
+    pub templates: TemplateSpec,
     /// Expectations of responses.
     #[serde(default, skip_serializing_if = "ExpectSpec::is_default")]
     pub expect: ExpectSpec,
@@ -151,7 +156,8 @@ impl RunSpec {
             Some(ListSource::File(file)) => Some((Some(InputRole::List), file)),
             _ => None,
         };
-        script.into_iter().chain(body).chain(list).chain(self.tls.files())
+        let rows = self.templates.rows.as_mut().map(|file| (Some(InputRole::Rows), file));
+        script.into_iter().chain(body).chain(list).chain(rows).chain(self.tls.files())
     }
 
     /// Returns the form that documents and studies keep: without secrets, without the content of

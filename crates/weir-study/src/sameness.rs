@@ -181,6 +181,7 @@ fn load(plan: &Plan) -> Value {
     let left_out = [
         ("/load/arrivals", "seed"),
         ("/list/order", "seed"),
+        ("/list/templates", "seed"),
         ("", "url"),
         ("", "target"),
         ("/request", "wire_bytes"),

@@ -2,6 +2,7 @@
 
 pub(crate) mod compare;
 pub(crate) mod completions;
+mod debug;
 pub(crate) mod doctor;
 pub(crate) mod history;
 pub(crate) mod man;

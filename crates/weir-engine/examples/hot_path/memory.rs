@@ -55,8 +55,9 @@ pub(crate) struct Memory {
 impl Memory {
     /// Returns the backend of a scenario whose request has `request_bytes` bytes.
     pub(crate) fn new(scenario: &Scenario, request_bytes: usize) -> Memory {
+        let responses = scenario.responses();
         let mut end = 0;
-        let listed = scenario.responses.iter().map(|response| {
+        let listed = responses.iter().map(|response| {
             end += response.len();
             end - response.len()
         });
@@ -65,8 +66,8 @@ impl Memory {
             templates: 0,
             now: Nanos(1_000),
             request_bytes,
-            responses: scenario.responses.concat(),
-            response_bytes: scenario.responses[0].len(),
+            responses: responses.concat(),
+            response_bytes: responses[0].len(),
             piece_bytes: scenario.piece_bytes,
             connecting: VecDeque::new(),
             sent: VecDeque::new(),

@@ -25,7 +25,7 @@ pub(crate) struct Scenario {
     load: Load,
     stamps: StampChoice,
     /// Responses to the requests in flight on one connection, all of the same length.
-    pub(crate) responses: Vec<Vec<u8>>,
+    responses: Vec<Vec<u8>>,
     /// Most bytes received at a time.
     pub(crate) piece_bytes: usize,
     /// Number of requests of a list, each with a response of its own; 0 without a list.
@@ -46,10 +46,7 @@ impl Scenario {
             piece_bytes: 1 << 20,
             rows: 0,
         };
-        let listed = |name, rows: usize| {
-            let responses = (0..rows).map(lengths).collect();
-            Scenario { rows, responses, ..closed(name, 1, Vec::new()) }
-        };
+        let listed = |name, rows| Scenario { rows, ..closed(name, 1, Vec::new()) };
         let streams = |scenario| Scenario { http2: true, ..scenario };
         let one_length = nginx(None).len();
         let rate = Rate { numerator: 1_000_000, denominator: 1 };
@@ -71,13 +68,21 @@ impl Scenario {
             closed("closed-1-chunked", 1, chunked()),
             Scenario { piece_bytes: 16 * 1024, ..closed("closed-1-128k", 1, body_128k()) },
             Scenario { load: open, ..closed("open-1", 1, nginx(None)) },
-            Scenario { rows: 1, ..closed("list-1", 1, nginx(None)) },
+            listed("list-1", 1),
             listed("list-100", 100),
             listed("list-1000", 1_000),
             streams(closed("http2-1", 1, nginx(None))),
             streams(closed("http2-16", 16, nginx(None))),
             streams(closed("http2-100", 100, nginx(None))),
         ]
+    }
+
+    /// Returns the responses: to the requests in flight on one connection, or to those of the list.
+    pub(crate) fn responses(&self) -> Vec<Vec<u8>> {
+        match self.rows {
+            0 => self.responses.clone(),
+            rows => (0..rows).map(lengths).collect(),
+        }
     }
 
     /// Returns a job that runs the scenario for `times` times its usual span.
@@ -109,12 +114,15 @@ fn list(rows: usize) -> RequestList {
     let row = |row: usize| ListedRequest {
         request: Prepared::http1("GET", "/", "memory", &[], None).expect("a plain request"),
         name: row.min(15) as u16,
+        template: None,
     };
     RequestList {
         rows: ListRows::Prepared((0..rows).map(row).collect()),
         sequence: Sequence::plain(Order::Sequential, rows as u64),
         names: rows.min(16) as u16,
         with_slices: (0..rows.min(16) as u16).collect(),
+        seed: 0,
+        table: None,
     }
 }
 

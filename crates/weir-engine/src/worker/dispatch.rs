@@ -1,5 +1,7 @@
 //! Dispatch: sends due slots on free connections, in stamped batches.
 
+use std::iter;
+
 use weir_io::{Backend, Nanos};
 
 use super::Worker;
@@ -77,22 +79,33 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             if self.dispatch_returned(now) {
                 continue;
             }
-            let Some(listed) = self.source.listed() else { return false };
+            let Some(listed) = self.source.listed_mut() else { return false };
             let (lane, shared) = (&mut self.pool.lane, &mut self.pool.shared);
             let Some(conn) = shared.connections.ready.peek() else { return false };
             let timeline = &shared.ledger.recorder.timeline;
             if !self.slots.is_due(timeline, now) {
                 return false;
             }
-            let Some((request, row, name)) = listed.at(self.slots.next_turn()) else {
-                return false;
-            };
+            let turn = self.slots.next_turn();
+            let Some((row, name)) = listed.at(turn) else { return false };
             let slots = self.slots.take_listed(timeline, now, row, name);
-            if L::STREAMS && shared.connections.at(conn).unsent == 0 {
-                self.unsent.push(conn);
+            let is_first = shared.connections.at(conn).unsent == 0;
+            let connection = self.slots.turns.connection(conn.0);
+            if let Some(batch) = listed.render(row, turn, connection) {
+                let slots = iter::once(slots);
+                let sent = lane.dispatch_string(shared, &mut self.backend, conn, batch, slots, now);
+                self.unsent.extend(is_first.then_some(conn));
+                if let Err(error) = sent {
+                    let action = self.pool.fail_secure(conn, &error, now);
+                    self.act(conn, action);
+                }
+                continue;
             }
+            let request = listed.request(row);
             lane.dispatch(shared, conn, request, slots, now);
-            if !L::STREAMS {
+            if L::STREAMS {
+                self.unsent.extend(is_first.then_some(conn));
+            } else {
                 let action = self.pool.flush(&mut self.backend, conn, Some(request), now);
                 self.act(conn, action);
             }

@@ -18,13 +18,15 @@ pub(crate) fn list(order: Order, weights: &[u32]) -> RequestList {
     let request = |row: usize| {
         let request = Prepared::http1("GET", &format!("/{row}"), "sim", &[], None);
         let name = if row.is_multiple_of(3) { 0 } else { row as u16 };
-        ListedRequest { request: request.expect("a plain request"), name }
+        ListedRequest { request: request.expect("a plain request"), name, template: None }
     };
     RequestList {
         rows: ListRows::Prepared((0..weights.len()).map(request).collect()),
         sequence: Sequence::weighted(order, weights).expect("small weights"),
         names: u16::try_from(weights.len()).expect("few rows"),
         with_slices: vec![0, 1],
+        seed: 0,
+        table: None,
     }
 }
 

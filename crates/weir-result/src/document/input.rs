@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use weir_text::Setting;
-use weir_text::setting::{BODY, CA_FILE, CERT, LIST, SCRIPT};
+use weir_text::setting::{BODY, CA_FILE, CERT, LIST, ROWS, SCRIPT};
 
 /// File that the run read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,8 @@ pub enum InputRole {
     Body,
     /// The list of requests (`--from`).
     List,
+    /// The rows with values of templates (`--rows`).
+    Rows,
     /// The certificates to trust (`--cacert`).
     CaFile,
     /// The client's certificate (`--cert`), if the file holds no private key.
@@ -42,6 +44,7 @@ impl InputRole {
             InputRole::Script => SCRIPT,
             InputRole::Body => BODY,
             InputRole::List => LIST,
+            InputRole::Rows => ROWS,
             InputRole::CaFile => CA_FILE,
             InputRole::CertFile => CERT,
         }

@@ -26,9 +26,26 @@ pub struct ListPlan {
     /// requests have that name too, or no request has a safe method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probed: Option<u16>,
+    /// Templates of the requests; absent if no request has a field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub templates: Option<TemplatePlan>,
     /// Requests of other origins, which were left out, by origin; absent if there are none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub other_origins: BTreeMap<String, u64>,
+}
+
+/// Templates of a list's requests.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TemplatePlan {
+    /// Seed of their random values.
+    pub seed: u64,
+    /// SHA-256 of the rows with values, in hexadecimal; absent without them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows_sha256: Option<String>,
+    /// Order of the rows: `sequential`, `random` or `unique`; absent without them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows_order: Option<String>,
 }
 
 /// Order in which the requests of a list are sent.

@@ -4,6 +4,7 @@
 mod link;
 mod result;
 mod streams;
+mod trace;
 
 use std::io;
 use std::sync::Arc;
@@ -26,6 +27,7 @@ use link::Link;
 use result::READ_MAX_BYTES;
 
 pub(crate) use result::PreflightResult;
+pub use trace::ExchangeTrace;
 
 /// Timeout of the preflight, in nanoseconds: a server that never responds must not delay the run.
 const PATIENCE_NS: u64 = 2_000_000_000;
@@ -104,7 +106,32 @@ pub(crate) fn run(
     if !may_send && draft.tls.is_none() && !wait.is_enabled() {
         return Ok(PreflightResult::default());
     }
-    let mut result = PreflightResult::default();
+    run_into(PreflightResult::default(), draft, http, may_send, wait, observer)
+}
+
+/// Sends the request once, whatever its method, and returns the trace of the exchange.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn trace(
+    draft: &Draft,
+    http: &HttpSpec,
+    wait: &ServerWait,
+    observer: &mut dyn Observer,
+) -> Result<PreflightResult, NoServer> {
+    let result =
+        PreflightResult { trace: Some(ExchangeTrace::default()), ..PreflightResult::default() };
+    run_into(result, draft, http, true, wait, observer)
+}
+
+fn run_into(
+    mut result: PreflightResult,
+    draft: &Draft,
+    http: &HttpSpec,
+    may_send: bool,
+    wait: &ServerWait,
+    observer: &mut dyn Observer,
+) -> Result<PreflightResult, NoServer> {
     let engine = Engine::named(draft.plan.io.name()).unwrap_or(Engine::Epoll);
     let attempt = || {
         let attempt = Attempt { draft, http, may_send, result: &mut result };
@@ -157,8 +184,10 @@ impl OnBackend for Attempt<'_> {
         let failed = |error| PreflightFailure::of_connect(draft, &error);
         let until = started.after(patience_ns(draft));
         let mut link = Link::connect(backend, draft, until).map_err(failed)?;
+        result.step("connect", started, link.now());
         if let Some(config) = &draft.tls {
             link.complete_handshake(config).map_err(failed)?;
+            result.step("TLS handshake", started, link.now());
         }
         let version = match (&draft.tls, draft.plan.http) {
             (None, Some(version)) => version,
@@ -207,9 +236,14 @@ fn exchange<B: Backend>(
 ) -> io::Result<Preflight> {
     result.sent += 1;
     link.send(draft.request.bytes())?;
+    if let Some(trace) = &mut result.trace {
+        trace.sent_http1(draft.request.bytes());
+    }
+    result.step("request sent", started, link.now());
     let mut protocol = Http1::new(1);
-    let interest = draft.expectations.as_ref().map_or(Interest::Status, |it| it.interest());
-    protocol.set_interest(interest, &draft.body_budget);
+    let checks = draft.expectations.as_ref().map_or(Interest::Status, |it| it.interest());
+    let (interest, budget) = result.interest(checks, &draft.body_budget);
+    protocol.set_interest(interest, &budget);
     protocol.request(draft.request.traits());
     let (mut received, mut responses) = (Vec::new(), Vec::new());
     while responses.is_empty() && received.len() < READ_MAX_BYTES {
@@ -219,6 +253,7 @@ fn exchange<B: Backend>(
             _ => protocol.receive(&bytes, &mut responses),
         };
         received.extend_from_slice(&bytes);
+        result.step("first byte", started, link.now());
         if responses.is_empty() {
             read.map_err(io::Error::other)?;
             if bytes.is_empty() {
@@ -227,6 +262,10 @@ fn exchange<B: Backend>(
         }
     }
     let elapsed_ns = link.now().since(started);
+    if let (Some(trace), false) = (&mut result.trace, responses.is_empty()) {
+        trace.received("HTTP/1.1", &protocol.response(0));
+        trace.step("last byte", started, link.now());
+    }
     let body_bytes = responses.first().map(|response| response.body_bytes);
     if let (Some(checks), Some(response)) = (&draft.expectations, responses.first()) {
         let missed = match interest {

@@ -2,6 +2,7 @@
 
 mod long;
 mod request;
+mod templates;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,7 +15,7 @@ use weir_engine::{ListRows, ListedRequest, RequestList};
 use weir_http::{Prepared, is_safe_method};
 use weir_list::{Group, ListFormat, Names, Order, Row, RowError, RowIndex, RowReader, Sequence};
 use weir_result::document::{Input, InputRole};
-use weir_result::{ListOrder, ListPlan, Note};
+use weir_result::{ListOrder, ListPlan, Note, TemplatePlan};
 use weir_text::setting::{GROUP, LIST, LIST_FORMAT, LIST_ORDER};
 use weir_text::similar;
 
@@ -22,10 +23,12 @@ use crate::digest::sha256;
 use crate::errors::shown;
 use crate::prepare::body::REQUEST_MAX_BYTES;
 use crate::prepare::expect::{ExpectationParser, PreparedChecks};
+use crate::prepare::redaction::Redaction;
 use crate::spec::url::Url;
-use crate::spec::{InputFile, ListSource, ListSpec, RunSpec};
+use crate::spec::{BodySpec, InputFile, ListSource, ListSpec, RunSpec};
 use long::{Indexed, LongList};
 use request::{Common, RowPlace, RowRequest};
+use templates::Templates;
 
 /// Greatest number of rows that are prepared before the load.
 const ROWS_MAX: usize = 4_096;
@@ -43,6 +46,8 @@ pub(crate) struct List {
     input: Option<Input>,
     /// Place of a row in messages, before its number.
     place: String,
+    /// Its specification.
+    spec: ListSpec,
     /// File and index of a long list.
     long: Option<(PathBuf, Arc<RowIndex>)>,
 }
@@ -57,23 +62,49 @@ pub(crate) struct PreparedList {
     pub(crate) first: (String, Prepared),
     /// Expectations of its responses, with those of the command line; `None` if there are none.
     pub(crate) checks: Option<PreparedChecks>,
-    /// The list's file, and those of bodies.
+    /// The list's file, and those of bodies and values.
     pub(crate) inputs: Vec<Input>,
+    /// Values that were read from this machine, which are not written.
+    pub(crate) secrets: Vec<String>,
 }
 
 impl List {
+    /// Reads the list of a specification; a single request with fields is one too. `None` if there
+    /// is none.
+    ///
+    /// # Errors
+    /// When it cannot be read, or a row is no request; the message has the line.
+    pub(crate) fn of(spec: &RunSpec) -> Result<Option<List>> {
+        if let Some(list) = &spec.list {
+            return List::read(list.clone()).map(Some);
+        }
+        let makes_others = spec.script.is_some() || spec.compat.is_some();
+        let body = match &spec.request.body {
+            Some(BodySpec::Text(text)) => text.as_str(),
+            _ => "",
+        };
+        let headers = spec.request.headers.iter().map(|header| header.value.as_str());
+        let mut texts = headers.chain([spec.target.url.as_str(), body]);
+        if makes_others || (spec.templates.rows.is_none() && !texts.any(|it| it.contains("{{"))) {
+            return Ok(None);
+        }
+        let source = ListSource::Urls(vec![spec.target.url.clone()]);
+        List::read(ListSpec { source, ..ListSpec::default() }).map(Some)
+    }
+
     /// Reads a list: all rows, or the first of a long one.
     ///
     /// # Errors
     /// When it cannot be read, or a row is no request; the message has the line.
-    pub(crate) fn read(spec: &ListSpec) -> Result<List> {
+    fn read(spec: ListSpec) -> Result<List> {
         let format = spec.format.as_deref().map(format_named).transpose()?;
-        match &spec.source {
-            ListSource::File(file) => List::of_file(file, format),
+        let list = match &spec.source {
+            ListSource::File(file) => List::of_file(file, format)?,
             ListSource::Urls(urls) => {
-                List::of_bytes("URL ".to_owned(), urls.join("\n").as_bytes(), format)
+                List::of_bytes("URL ".to_owned(), urls.join("\n").as_bytes(), format)?
             }
-        }
+        };
+        Ok(List { spec, ..list })
     }
 
     fn of_file(file: &InputFile, format: Option<ListFormat>) -> Result<List> {
@@ -92,6 +123,7 @@ impl List {
                     sha256: input.sha256.clone(),
                     input: Some(input),
                     place,
+                    spec: ListSpec::default(),
                     long: Some((file.path.clone(), index)),
                 });
             }
@@ -112,7 +144,8 @@ impl List {
             );
         }
         let (format, sha256) = (reader.format(), sha256(bytes));
-        Ok(List { rows, format, sha256, input: None, place, long: None })
+        let spec = ListSpec::default();
+        Ok(List { rows, format, sha256, input: None, place, spec, long: None })
     }
 
     /// Returns the URL of the first row, which gives the origin of a run without a URL.
@@ -141,13 +174,14 @@ impl List {
     pub(crate) fn prepare(
         &self,
         spec: &RunSpec,
-        list: &ListSpec,
         url: &Url,
         headers: &[(String, String)],
         body: Option<&[u8]>,
         mut expectations: ExpectationParser,
     ) -> Result<PreparedList> {
+        let list = &self.spec;
         let common = Common {
+            templates: Templates::of(spec, list, self.format)?,
             spec: spec.clone(),
             list: list.clone(),
             url: url.clone(),
@@ -183,8 +217,11 @@ impl List {
             probed: Some(name).filter(|_| {
                 self.long.is_none() && is_safe_method(&method) && is_alone(&requests, name)
             }),
+            templates: template_plan(spec, &common.templates, &requests),
             other_origins: prepared.other_origins,
         };
+        let columns = common.templates.clone();
+        let (seed, table) = (spec.templates.seed, columns.table.clone());
         let rows = match &self.long {
             None => ListRows::Prepared(requests),
             Some((path, index)) => {
@@ -194,9 +231,11 @@ impl List {
         };
         let names = u16::try_from(all.len()).expect("names are limited");
         let checks = expectations.finish(Some(names), index);
-        let list = Arc::new(RequestList { rows, sequence, names, with_slices });
-        let inputs = prepared.inputs;
-        Ok(PreparedList { list, plan, first: (method, request), checks, inputs })
+        let list = RequestList { rows, sequence, names, with_slices, seed, table };
+        let (list, first, mut secrets) = (Arc::new(list), (method, request), prepared.secrets);
+        let redaction = Redaction::of(spec);
+        secrets.extend(columns.secrets(|name| redaction.is_secret(name)));
+        Ok(PreparedList { list, plan, first, checks, inputs: prepared.inputs, secrets })
     }
 
     /// Prepares the requests of the rows, and adds their names to `names`.
@@ -206,12 +245,16 @@ impl List {
         names: &mut Names,
         expectations: &mut ExpectationParser,
     ) -> Result<PreparedRows> {
-        let inputs = self.input.iter().cloned().collect();
+        let inputs = self.input.iter().chain(&common.templates.input).cloned().collect();
         let mut prepared = PreparedRows { inputs, ..PreparedRows::default() };
         let mut bytes = 0;
         for row in &self.rows {
             let at = |error: anyhow::Error| self.at(row, &error);
-            let path = match common.place(row).map_err(at)? {
+            let marked = common.mark(row).map_err(at)?;
+            if self.long.is_some() && !marked.marks.fields.is_empty() {
+                return Err(at(anyhow!("a list of this length has no templates: shorten it")));
+            }
+            let path = match common.place(&marked).map_err(at)? {
                 RowPlace::Here(path) => path,
                 RowPlace::Elsewhere(origin)
                     if common.list.skip_other_origins && self.long.is_none() =>
@@ -221,7 +264,7 @@ impl List {
                 }
                 RowPlace::Elsewhere(origin) => return Err(at(common.elsewhere(&origin))),
             };
-            let of_row = common.request(row, path).map_err(at)?;
+            let of_row = common.request(marked, &path).map_err(at)?;
             match &self.long {
                 None => expectations.add_row(&row.expect).map_err(at)?,
                 Some(_) if row.expect.is_empty() => {}
@@ -248,6 +291,8 @@ struct PreparedRows {
     /// Method, request and index of the first row whose method is safe, else of the first row.
     first: Option<(String, Prepared, u16)>,
     inputs: Vec<Input>,
+    /// Values that were read from this machine.
+    secrets: Vec<String>,
     /// Rows that are left out, by origin.
     other_origins: BTreeMap<String, u64>,
 }
@@ -259,7 +304,9 @@ impl PreparedRows {
             let index = self.requests.len() as u16; // There are fewer rows than 2^16.
             self.first = Some((row.method, row.request.clone(), index));
         }
-        self.requests.push(ListedRequest { request: row.request, name });
+        let RowRequest { request, template, .. } = row;
+        self.requests.push(ListedRequest { request, name, template });
+        self.secrets.extend(row.secrets);
         self.weights.push(weight);
         self.inputs.extend(row.input);
     }
@@ -306,6 +353,21 @@ fn format_named(name: &str) -> Result<ListFormat> {
 fn groups(list: &ListSpec) -> Result<Vec<Group>> {
     let groups = list.groups.iter().map(|text| Group::parse(text));
     groups.collect::<Result<_, String>>().map_err(|text| anyhow!("{GROUP} {text}"))
+}
+
+/// Returns the plan of the templates; `None` if no request has a field.
+fn template_plan(
+    spec: &RunSpec,
+    templates: &Templates,
+    requests: &[ListedRequest],
+) -> Option<TemplatePlan> {
+    let has_fields = requests.iter().any(|request| request.template.is_some());
+    let order = templates.table.as_ref().map(|_| spec.templates.order.name().to_owned());
+    has_fields.then(|| TemplatePlan {
+        seed: spec.templates.seed,
+        rows_sha256: templates.input.as_ref().map(|input| input.sha256.clone()),
+        rows_order: order,
+    })
 }
 
 fn order(order: ListOrder) -> Order {

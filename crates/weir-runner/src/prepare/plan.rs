@@ -51,7 +51,7 @@ pub(crate) fn plan(
     on_stuck: &OnStuck,
     observer: &mut dyn Observer,
 ) -> Result<Planned> {
-    let list = spec.list.as_ref().map(List::read).transpose()?;
+    let list = List::of(spec)?;
     let url = url_of(spec, list.as_ref())?;
     if spec.compat.is_some() {
         let planned =
@@ -107,13 +107,13 @@ pub(crate) fn plan_at(
     let own_threads = threads.own;
     let requests =
         RequestSet::of(spec, url, &headers, list, scripts.as_mut(), own_threads, &mut inputs)?;
-    notes.extend(requests.list.as_ref().and_then(PreparedList::note));
+    if let Some(list) = &requests.list {
+        notes.extend(list.note());
+        redaction.hide(list.secrets.clone());
+    }
     let io = engine(spec.engine.io, own_threads, &mut notes)?;
     let plan = Plan {
-        url: redaction.url(&match list {
-            Some(_) => format!("{}{}", url.origin(), url.path),
-            None => spec.target.url.clone(),
-        }),
+        url: redaction.url(&shown_url(spec, url, list.is_some())),
         target: Target { path: redaction.path(&url.path), ..url.target(&endpoint) },
         request: redaction.request(requests.plan(headers)),
         list: requests.list.as_ref().map(|list| redaction.list(list.plan.clone())),
@@ -150,6 +150,11 @@ pub(crate) fn plan_at(
         ..Job::new(plan, endpoint, requests.request)
     });
     Ok(Planned { draft, scripts, notes, redaction, inputs })
+}
+
+/// Returns the URL of the plan: that of the server if there is a list.
+fn shown_url(spec: &RunSpec, url: &Url, has_list: bool) -> String {
+    if has_list { format!("{}{}", url.origin(), url.path) } else { spec.target.url.clone() }
 }
 
 /// The rules by which requests and the run end: wrk's, or weir's own.

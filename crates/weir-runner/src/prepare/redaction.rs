@@ -183,6 +183,20 @@ impl Redaction {
         self.userinfos.dedup();
     }
 
+    /// Adds values that must not be written, if they are long enough to search for.
+    pub(crate) fn hide(&mut self, values: impl IntoIterator<Item = String>) {
+        if !self.is_off {
+            let long = |value: &String| value.len() >= credentials::ANYWHERE_MIN_BYTES;
+            self.secrets.extend(values.into_iter().filter(long));
+            sort_secrets(&mut self.secrets);
+        }
+    }
+
+    /// True for the name of a header, a parameter or a column whose values are credentials.
+    pub(crate) fn is_secret(&self, name: &str) -> bool {
+        self.is_header(name)
+    }
+
     fn is_header(&self, name: &str) -> bool {
         let is_given = || self.names.iter().any(|known| name.eq_ignore_ascii_case(known));
         !self.is_off && (credentials::is_name(name) || is_given())

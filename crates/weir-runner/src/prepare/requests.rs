@@ -55,9 +55,9 @@ impl RequestSet {
             let checks = expectations.finish(None, 0);
             return Ok(RequestSet { method, request, body_bytes, list: None, checks });
         }
-        if let (Some(list), Some(of)) = (list, &spec.list) {
+        if let Some(list) = list {
             let body = body.map(|body| content(spec, &body, inputs)).transpose()?;
-            let list = list.prepare(spec, of, url, headers, body.as_deref(), expectations)?;
+            let list = list.prepare(spec, url, headers, body.as_deref(), expectations)?;
             inputs.extend(list.inputs.iter().cloned());
             let (method, request) = list.first.clone();
             let checks = list.checks.clone();

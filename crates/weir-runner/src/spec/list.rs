@@ -6,7 +6,7 @@ use weir_result::ListOrder;
 use super::InputFile;
 
 /// List of requests that are sent in place of one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListSpec {
     /// Where the requests stand.
@@ -26,6 +26,12 @@ pub struct ListSpec {
     /// Patterns of requests that share a name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
+}
+
+impl Default for ListSource {
+    fn default() -> ListSource {
+        ListSource::Urls(Vec::new())
+    }
 }
 
 /// Place of a list.

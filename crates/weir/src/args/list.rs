@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use weir_result::ListOrder;
-use weir_runner::{InputFile, ListSource, ListSpec};
+use weir_runner::{InputFile, ListSource, ListSpec, RowsOrder, TemplateSpec};
 
 use super::load::{LoadArgs, draw_seed};
 use super::wrong::wrong;
@@ -31,9 +31,22 @@ pub(crate) struct RequestListArgs {
     /// Leave out the requests of a list that have another origin than the URL, and count them
     #[arg(long)]
     skip_other_origins: bool,
-    /// Read the files of this machine that the list names as bodies: curl's @FILE, vegeta's @FILE
+    /// Read the files and variables of this machine that the list names: curl's and vegeta's @FILE,
+    /// {{file:PATH}}, {{env:NAME}}
     #[arg(long, requires = "from")]
     allow_local: bool,
+    /// CSV with a line of names, for {{csv:COLUMN}} in URL, headers, --body and lists
+    #[arg(long, value_name = "FILE", conflicts_with = "script")]
+    rows: Option<PathBuf>,
+    /// Order in which requests take the rows of --rows: in file order, at random, or one for each
+    /// connection
+    #[arg(long, value_enum, value_name = "ORDER", requires = "rows",
+          default_value_t = RowsOrderChoice::Sequential)]
+    rows_order: RowsOrderChoice,
+    /// Fill in {{seq}}, {{rand:1:9}}, {{uuid}} and {{csv:COLUMN}} in lists of vegeta, curl and HAR
+    /// too
+    #[arg(long, requires = "from")]
+    templates: bool,
     /// Count requests to these paths under one name, 'GET /item/*'; repeatable
     #[arg(long = "group", value_name = "METHOD PATH")]
     groups: Vec<String>,
@@ -51,12 +64,46 @@ pub(crate) enum OrderChoice {
     Once,
 }
 
+/// `--rows-order`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RowsOrderChoice {
+    /// File order, round and round
+    #[default]
+    Sequential,
+    /// At random
+    Random,
+    /// Each connection has its own
+    Unique,
+}
+
 impl RequestListArgs {
+    /// Returns the templates of the specification. `may_have_fields` is true if a text of the
+    /// command line may have fields; `seed` is that of the load.
+    pub(super) fn templates(&self, may_have_fields: bool, seed: Option<u64>) -> TemplateSpec {
+        let may_have_fields = may_have_fields || self.from.is_some() || self.rows.is_some();
+        TemplateSpec {
+            seed: if may_have_fields { seed.unwrap_or_else(draw_seed) } else { 0 },
+            rows: self.rows.as_ref().map(InputFile::at),
+            order: match self.rows_order {
+                RowsOrderChoice::Sequential => RowsOrder::Sequential,
+                RowsOrderChoice::Random => RowsOrder::Random,
+                RowsOrderChoice::Unique => RowsOrder::Unique,
+            },
+            everywhere: self.templates,
+        }
+    }
+
     /// Checks the flags beside those of the load; `urls` is the number of URLs of the command line.
     ///
     /// # Errors
     /// When one has no list, or has no use with another.
-    pub(super) fn check(&self, load: &LoadArgs, urls: usize) -> Result<(), clap::Error> {
+    pub(super) fn check(
+        &self,
+        load: &LoadArgs,
+        urls: usize,
+        may_have_fields: bool,
+    ) -> Result<(), clap::Error> {
+        let may_have_fields = may_have_fields || self.from.is_some();
         if self.from.is_some() && urls > 1 {
             return Err(wrong("--from has the requests: give one URL at most, that of the server"));
         }
@@ -69,9 +116,14 @@ impl RequestListArgs {
         if let Some((flag, _)) = flags.iter().find(|(_, is_given)| *is_given && !has_list) {
             return Err(wrong(format!("{flag} is for a list: give --from FILE or several URLs")));
         }
-        if load.seed.is_some() && load.rate.is_none() && self.order != OrderChoice::Random {
+        if load.seed.is_some()
+            && load.rate.is_none()
+            && !may_have_fields
+            && self.order != OrderChoice::Random
+        {
             return Err(wrong(
-                "--seed is for random arrivals or a random order: give -R, or --order random",
+                "--seed is for random arrivals, a random order or templates: give -R, or --order \
+                 random",
             ));
         }
         if self.order == OrderChoice::Random && load.part.is_some() && load.seed.is_none() {

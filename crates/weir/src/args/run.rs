@@ -24,6 +24,10 @@ pub(crate) struct RunArgs {
     #[arg(long, conflicts_with_all = ["github", "tui", "listen", "otlp", "print_spec"],
           help_heading = "Output")]
     pub(crate) print_plan: bool,
+    /// Send one request, print it and its response with the times of each step, and run no load
+    #[arg(long, conflicts_with_all = ["print_plan", "print_spec", "script"],
+          help_heading = "Request")]
+    pub(crate) debug: bool,
     /// Print the specification of the run as JSON, for --spec, and send nothing
     #[arg(long, conflicts_with_all = ["github", "tui", "listen", "otlp"], help_heading = "Output")]
     pub(crate) print_spec: bool,

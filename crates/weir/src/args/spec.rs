@@ -60,6 +60,7 @@ impl SpecArgs {
             target: self.target.spec(),
             request: self.request.spec(&self.credentials),
             list: self.list.spec(self.urls(), self.load.seed),
+            templates: self.list.templates(self.may_have_fields(), self.load.seed),
             expect: self.expect.spec(),
             http: self.connection.http(),
             tls: self.tls.spec(),
@@ -80,6 +81,13 @@ impl SpecArgs {
         }
         spec.set_command(argv);
         spec
+    }
+
+    /// True if a text of the command line may have fields of templates.
+    fn may_have_fields(&self) -> bool {
+        let body = self.request.body.iter();
+        let mut texts = self.target.words.iter().chain(&self.request.headers).chain(body);
+        texts.any(|text| text.contains("{{"))
     }
 
     /// Returns the URLs of the command line, if there is no script that further words are for.
@@ -106,7 +114,7 @@ impl SpecArgs {
         }
         self.credentials.check(self.request.header_names())?;
         self.load.check()?;
-        self.list.check(&self.load, self.urls().len())?;
+        self.list.check(&self.load, self.urls().len(), self.may_have_fields())?;
         self.watch.check()?;
         self.target.unix.as_deref().map_or(Ok(()), check_unix).map_err(wrong)
     }

@@ -14,7 +14,7 @@ use weir_runner::{BodySpec, Finished, InterruptStage, PreparedRun, RawOutput, Ru
 use weir_verdict::Assertion;
 
 use super::study::consent;
-use super::{secrets, selfcheck};
+use super::{debug, secrets, selfcheck};
 use crate::args::{PrintForm, ResultArgs, RunArgs};
 use crate::errors::NotWritten;
 use crate::github::StepSummary;
@@ -43,6 +43,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let has_target = args.spec.target.url().is_some() || args.spec.list.from.is_some();
     if args.spec_file.is_none() && !has_target {
         return selfcheck::run(args, &spec);
+    }
+    if args.debug {
+        return debug::run(&spec);
     }
     let mut observers = Observers::of(&args.result, &spec.tls)?;
     let summary = StepSummary::of(args.result.verdict.github)?;

@@ -225,7 +225,7 @@ fn a_bad_list_is_an_error_with_its_line() {
     }
     for (flags, part) in [
         ("--order random", "--order is for a list"),
-        ("--seed 7", "--seed is for random arrivals or a random order"),
+        ("--seed 7", "--seed is for random arrivals, a random order or templates"),
         ("--from x /a /b", "one URL at most"),
         ("--from /missing/list", "cannot be read"),
     ] {
@@ -315,6 +315,136 @@ fn a_form_is_a_body() {
     assert!(refused.stderr.contains("--form-field") && refused.stderr.contains("NAME=@FILE"));
 }
 
+/// Fields have the values of their slots, over all workers and engines.
+#[test]
+fn templates_are_filled_in_for_each_slot() {
+    let nginx = Nginx::start("keepalive_requests 1000000000;");
+    let (directory, log) = (Directory::new(), nginx.access_log());
+    let rows = write(&directory, "users.csv", "user,n\nann,1\nbob,2\ncid,3\n");
+    let skipped = Cell::new(0);
+    for_each_engine(|engine| {
+        for (url, http) in [(nginx.url(), "1.1"), (nginx.http2_url(), "2")] {
+            for load in ["-R 2000", ""] {
+                let flags =
+                    format!("-n 600 -c 4 -t 2 {load} --http {http} --no-preflight --seed 5");
+                let url = format!("{url}logged/{{{{seq}}}}?u={{{{csv:user}}}}&r={{{{rand:1:6}}}}");
+                let ran = weir::load(engine, &flags, &["--rows", &rows, &url]);
+                ran.assert_all_ok();
+                let paths = logged(&log, skipped.get());
+                skipped.set(skipped.get() + 600);
+                assert_eq!(paths.len(), 600, "each index once: {ran}");
+                let mut dice = BTreeMap::new();
+                for path in paths.keys() {
+                    let (index, query) = path.split_once("?u=").expect("a query");
+                    let index: usize = index.trim_start_matches("/logged/").parse().expect("seq");
+                    let (user, die) = query.split_once("&r=").expect("both");
+                    assert_eq!(user, ["ann", "bob", "cid"][index % 3], "{path}");
+                    *dice.entry(die.to_owned()).or_insert(0) += 1;
+                }
+                // Each face has 100 of 600, with a standard deviation of 9.1.
+                assert_eq!(dice.len(), 6, "{dice:?}");
+                assert!(dice.values().all(|n| (40..=160).contains(n)), "{dice:?}");
+                let names = &ran.document.names;
+                assert_eq!((names.len(), names[0].planned), (1, 600), "{ran}");
+                assert_eq!(names[0].name, "GET /logged/{{seq}}", "{ran}");
+            }
+        }
+    });
+}
+
+/// A body has the length of its values, and each connection its own row.
+#[test]
+fn bodies_of_templates_have_their_length_and_connections_their_row() {
+    let directory = Directory::new();
+    let rows = write(&directory, "users.csv", "user,password\nann,SECRET-1\nbob,\"SECRET, 2\"\n");
+    let list = r#"{"url": "/a", "method": "POST", "body": "{\"u\": \"{{csv:password}}\"}"}"#;
+    let list = write(&directory, "list.jsonl", list);
+    let server = Raw::start(|connection| {
+        let mut own = None;
+        while let Some(request) = connection.read_request()? {
+            let length = request.split("Content-Length: ").nth(1);
+            let length = length.and_then(|rest| rest.lines().next()?.parse().ok());
+            let body = connection.read_body(length.expect("it has a length"))?;
+            let body = String::from_utf8_lossy(&body).into_owned();
+            let is_one = ["{\"u\": \"SECRET-1\"}", "{\"u\": \"SECRET, 2\"}"].contains(&&*body);
+            let is_same = *own.get_or_insert_with(|| body.clone()) == body;
+            connection.count_request();
+            connection.write(if is_one && is_same { OK } else { "HTTP/1.1 400 no\r\n\r\n" })?;
+        }
+        Ok(())
+    });
+    let url = server.url();
+    let more = ["--from", &list, "--rows", &rows, "--rows-order", "unique", &url];
+    let ran = weir::load("auto", "-n 40 -c 2 -t 1", &more);
+    ran.assert_all_ok();
+    let written = serde_json::to_string(&ran.document).expect("JSON");
+    assert!(!written.contains("SECRET") && !ran.text.contains("SECRET"), "{ran}");
+    let inputs = ran.document.run.inputs.iter().map(|input| input.path.as_str());
+    assert_eq!(inputs.collect::<Vec<_>>(), [&list, &rows], "{ran}");
+    server.finish();
+}
+
+#[test]
+fn wrong_templates_are_errors_that_name_the_field() {
+    let server = Raw::answering(OK);
+    let directory = Directory::new();
+    let rows = write(&directory, "users.csv", "user\nann\nb ob\n");
+    let url = server.url();
+    for (row, flags, part) in [
+        ("/{{user}}", "", "line 1: {{user}} is no field"),
+        ("/{{csv:name}}", "--rows", "no such column, but user"),
+        ("/{{csv:user}}", "", "there are no rows"),
+        ("/{{csv:user}}", "--rows", "row 2 cannot stand in a URL"),
+        ("/{{env:PATH}}", "", "--allow-local if you trust the list"),
+        ("/{{file:/etc/hostname}}", "", "--allow-local if you trust the list"),
+        ("/", "--rows-order unique --rows", "2 rows are too few for 10 connections"),
+    ] {
+        let list = write(&directory, "urls.txt", row);
+        let mut more = vec!["--from", &list, &url];
+        if flags.ends_with("--rows") {
+            more.insert(0, &rows);
+        }
+        let refused = weir::weir(flags, &more);
+        assert_eq!(refused.code(), 2, "{row}: {refused:?}");
+        assert!(refused.stderr.contains(part), "{row}: {part}: {refused:?}");
+    }
+    assert_eq!(server.finish(), 0);
+}
+
+/// One request is sent and shown, without its secrets.
+#[test]
+fn one_request_can_be_debugged() {
+    let nginx = Nginx::start("");
+    let file = nginx.authority();
+    for (url, version) in
+        [(nginx.url(), "HTTP/1.1"), (nginx.http2_url(), "HTTP/2"), (nginx.secure_url(), "HTTP/2")]
+    {
+        let before = nginx.requests();
+        let mut flags = "--debug".to_owned();
+        if version == "HTTP/2" && url.starts_with("http:") {
+            flags += " --http 2";
+        }
+        let trusted = ["--cacert", file.as_str()];
+        let mut more = if url.starts_with("https") { trusted.to_vec() } else { Vec::new() };
+        let target = format!("{url}a/{{{{seq}}}}");
+        more.extend(["-H", "Authorization: Bearer SECRETSECRET", &target]);
+        let shown = weir::weir(&flags, &more);
+        assert_eq!(shown.code(), 0, "{shown:?}");
+        let request = format!("> GET /a/0 {version}\n");
+        let response = format!("< {version} 200\n");
+        for part in [request.as_str(), &response, "\n< ok\n", "first byte", "last byte"] {
+            assert!(shown.stdout.contains(part), "{part}: {shown:?}");
+        }
+        assert!(!shown.stdout.contains("SECRETSECRET"), "{shown:?}");
+        assert_eq!(nginx.requests() - before - 1, 1, "{shown:?}");
+    }
+    let missing = weir::weir("--debug", &[&format!("{}missing", nginx.url())]);
+    assert_eq!(missing.code(), 1, "{missing:?}");
+    assert!(missing.stdout.contains("< HTTP/1.1 404\n"), "{missing:?}");
+    let nowhere = weir::weir("--debug", &["http://127.0.0.1:9/"]);
+    assert!(nowhere.code() != 0 && nowhere.stderr.contains("127.0.0.1:9"), "{nowhere:?}");
+}
+
 /// Rows of a list that is read during the load.
 const LONG: u64 = 5_000;
 
@@ -328,10 +458,10 @@ fn a_long_list_is_read_during_the_load() {
     let skipped = Cell::new(0);
     for_each_engine(|engine| {
         for (url, http, flags, times) in [
-            (&plain, "1.1", "-R 5000 -n 10000", 2),
-            (&http2, "2", "-R 5000 -n 10000", 2),
+            (&plain, "1.1", "-R 20000 -n 10000", 2),
+            (&http2, "2", "-R 20000 -n 10000", 2),
             (&plain, "1.1", "--order once", 1),
-            (&http2, "2", "--order once -R 5000", 1),
+            (&http2, "2", "--order once -R 20000", 1),
         ] {
             let flags = format!("{flags} -c 8 -t 2 --http {http} --no-preflight");
             let ran = weir::load_weighed(engine, &flags, &["--from", &list, url]);

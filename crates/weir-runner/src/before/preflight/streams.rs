@@ -29,8 +29,9 @@ pub(super) fn exchange<B: Backend>(
 ) -> io::Result<Preflight> {
     let mut client = H2Client::new(1, &http::options(http2));
     let checks = draft.expectations.as_ref();
-    let interest = checks.map_or(Interest::Head, |checks| checks.interest().max(Interest::Head));
-    client.set_interest(interest, &draft.body_budget);
+    let checked = checks.map_or(Interest::Head, |checks| checks.interest().max(Interest::Head));
+    let (interest, budget) = result.interest(checked, &draft.body_budget);
+    client.set_interest(interest, &budget);
     client.open(link.now().0);
     let (mut is_sent, mut received, mut events) = (false, 0, Vec::new());
     let mut begun = None;
@@ -39,11 +40,15 @@ pub(super) fn exchange<B: Backend>(
             client.request(request, link.now().0);
             is_sent = true;
             result.sent += 1;
+            result.trace.iter_mut().for_each(|trace| trace.sent_http2(request));
         }
         let mut out = Vec::new();
         client.poll_transmit(&mut out);
         if !out.is_empty() {
             link.send(&out)?;
+        }
+        if is_sent {
+            result.step("request sent", started, link.now());
         }
         let bytes = link.receive().map_err(|error| refusal(&client).unwrap_or(error))?;
         received += bytes.len();
@@ -51,9 +56,13 @@ pub(super) fn exchange<B: Backend>(
         for event in events.drain(..) {
             match event.kind {
                 StreamEventKind::Began { .. } => {
+                    result.step("first byte", started, link.now());
                     begun = Some(describe(&client.head(), link.now().since(started)));
                 }
                 StreamEventKind::Response { .. } => {
+                    let trace = result.trace.iter_mut();
+                    trace.for_each(|trace| trace.received("HTTP/2", &client.response(0)));
+                    result.step("last byte", started, link.now());
                     let missed = checks.map(|checks| checks.check_first(&client.response(0)));
                     result.checked = missed.map(|missed| missed.map_or(Ok(()), Err));
                     return Ok(describe(&client.response(0), link.now().since(started)));
@@ -71,16 +80,8 @@ pub(super) fn exchange<B: Backend>(
             }
         }
         read.map_err(io::Error::other)?;
-        if bytes.is_empty() && !client.is_open() {
-            return Err(io::Error::other(ProtocolError::BadPreface));
-        }
-        if bytes.is_empty() {
-            let closed = || io::Error::other("the connection was closed before a response");
-            return Err(refusal(&client).unwrap_or_else(closed));
-        }
-        if !is_sent && client.is_retiring() {
-            let ended = || io::Error::other("the connection takes no request");
-            return Err(refusal(&client).unwrap_or_else(ended));
+        if let Some(error) = ended(&client, bytes.is_empty(), is_sent) {
+            return Err(error);
         }
         if received > READ_MAX_BYTES
             && let Some(begun) = begun.take()
@@ -88,6 +89,19 @@ pub(super) fn exchange<B: Backend>(
             return Ok(begun);
         }
     }
+}
+
+/// The error of a connection that ended, or that takes no request; `None` if it goes on.
+fn ended(client: &H2Client, is_closed: bool, is_sent: bool) -> Option<io::Error> {
+    if is_closed && !client.is_open() {
+        return Some(io::Error::other(ProtocolError::BadPreface));
+    }
+    let text = match is_closed {
+        true => "the connection was closed before a response",
+        false if !is_sent && client.is_retiring() => "the connection takes no request",
+        false => return None,
+    };
+    Some(refusal(client).unwrap_or_else(|| io::Error::other(text)))
 }
 
 /// The error of a server that ended the connection or allows no streams; `None` if it did neither.

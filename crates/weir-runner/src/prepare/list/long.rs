@@ -105,14 +105,18 @@ impl LongList {
         if row.weight != 1 {
             return Err(anyhow!("a list of this length has no weights: repeat its rows"));
         }
-        let path = match self.common.place(row)? {
+        let marked = self.common.mark(row)?;
+        if !marked.marks.fields.is_empty() {
+            return Err(anyhow!("a list of this length has no templates: shorten it"));
+        }
+        let path = match self.common.place(&marked)? {
             RowPlace::Here(path) => path,
             RowPlace::Elsewhere(origin) => return Err(self.common.elsewhere(&origin)),
         };
-        let request = self.common.request(row, path)?;
+        let request = self.common.request(marked, &path)?;
         let name = self.names.known(row.name.as_deref(), &request.method, &request.path);
         let name = name.context("a long list has a name for all others")?;
-        Ok(ListedRequest { request: request.request, name })
+        Ok(ListedRequest { request: request.request, name, template: None })
     }
 }
 

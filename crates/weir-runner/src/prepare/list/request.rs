@@ -1,17 +1,19 @@
 //! The request of a row: what the row gives, and what it leaves to the command line.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use weir_http::Prepared;
-use weir_list::{Row, RowBody};
+use weir_list::{Row, RowBody, TableRows, Template, Values};
 use weir_result::document::{Input, InputRole};
-use weir_text::setting::{ALLOW_LOCAL, HTTP, SKIP_OTHER_ORIGINS};
+use weir_text::setting::{ALLOW_LOCAL, HTTP, ROWS, SKIP_OTHER_ORIGINS};
 
+use super::templates::{Marks, Templates};
 use crate::digest::sha256;
 use crate::errors::shown;
 use crate::spec::url::Url;
-use crate::spec::{HttpChoice, ListSpec, RunSpec, credentials};
+use crate::spec::{BodySpec, HttpChoice, ListSpec, RunSpec, credentials};
 
 /// The parts that the requests of all rows share.
 #[derive(Clone, Debug)]
@@ -24,14 +26,32 @@ pub(super) struct Common {
     pub(super) headers: Vec<(String, String)>,
     /// Body of the command line, of rows without one.
     pub(super) body: Option<Vec<u8>>,
+    /// Templates of both.
+    pub(super) templates: Templates,
+}
+
+/// A row with marks in the place of its fields, and with the parts that it has in common.
+pub(super) struct MarkedRow {
+    target: String,
+    method: Option<String>,
+    headers: Vec<(String, String)>,
+    body: Option<Vec<u8>>,
+    /// File that the body was read from.
+    input: Option<Input>,
+    /// Fields, and secrets of this machine.
+    pub(super) marks: Marks,
 }
 
 /// A row that can be sent.
 pub(super) struct RowRequest {
     pub(super) method: String,
-    /// Path with the query.
+    /// Path with the query, as it was written.
     pub(super) path: String,
     pub(super) request: Prepared,
+    /// Template of the request, if it has fields.
+    pub(super) template: Option<Arc<Template>>,
+    /// Values that were read from this machine.
+    pub(super) secrets: Vec<String>,
     /// File that the body was read from.
     pub(super) input: Option<Input>,
 }
@@ -45,11 +65,30 @@ pub(super) enum RowPlace {
 }
 
 impl Common {
+    /// Returns a row with marks in the place of its fields.
+    ///
+    /// # Errors
+    /// When a field is unknown or has no value, or the body is a file that cannot be read.
+    pub(super) fn mark(&self, row: &Row) -> Result<MarkedRow> {
+        let (templates, mut marks) = (&self.templates, Marks::default());
+        let target = templates.mark_row(&row.target, &mut marks)?;
+        let mut headers = Vec::new();
+        for (name, value, is_own) in self.headers_of(row) {
+            let value = match is_own {
+                true => templates.mark_row(&value, &mut marks)?,
+                false => templates.mark_own(&value, &mut marks)?,
+            };
+            headers.push((name, value));
+        }
+        let (body, input) = self.body(row, &mut marks)?;
+        Ok(MarkedRow { target, method: row.method.clone(), headers, body, input, marks })
+    }
+
     /// Returns the place of a row's URL.
     ///
     /// # Errors
     /// When it is no URL and no path.
-    pub(super) fn place(&self, row: &Row) -> Result<RowPlace> {
+    pub(super) fn place(&self, row: &MarkedRow) -> Result<RowPlace> {
         let url = &self.url;
         if row.target.starts_with('/') {
             let own = Url::parse(&format!("{}{}", url.origin(), row.target))?;
@@ -74,42 +113,87 @@ impl Common {
     /// Returns the request of a row with this path.
     ///
     /// # Errors
-    /// When it cannot be sent, or its body is a file that cannot be read.
-    pub(super) fn request(&self, row: &Row, path: String) -> Result<RowRequest> {
-        let (body, input) = self.body(row)?;
+    /// When it cannot be sent.
+    pub(super) fn request(&self, row: MarkedRow, path: &str) -> Result<RowRequest> {
+        let MarkedRow { method, headers, body, input, marks, .. } = row;
         let body = body.as_deref();
-        let own = row.method.as_ref().or(self.spec.request.method.as_ref());
-        let method = own.map_or(if body.is_some() { "POST" } else { "GET" }, String::as_str);
-        let host = self.url.authority();
-        let request = Prepared::http1(method, &path, &host, &self.headers_of(row), body)?;
+        let method = method.as_ref().or(self.spec.request.method.as_ref());
+        let method = method.map_or(if body.is_some() { "POST" } else { "GET" }, String::as_str);
+        let request = Prepared::http1(method, path, &self.url.authority(), &headers, body)?;
         let request = match self.spec.http.version {
             HttpChoice::Http10 => request.http10().with_context(|| format!("{HTTP} 1.0"))?,
             _ => request,
         };
-        Ok(RowRequest { method: method.to_owned(), path, request, input })
+        let (method, path) = (method.to_owned(), marks.fields.unmark(path));
+        if marks.fields.is_empty() {
+            let secrets = marks.secrets;
+            return Ok(RowRequest { method, path, request, template: None, secrets, input });
+        }
+        let template = marks.fields.template(request.bytes());
+        self.check_values(&template)?;
+        let request = self.first(&template)?;
+        let (template, secrets) = (Some(Arc::new(template)), marks.secrets);
+        Ok(RowRequest { method, path, request, template, secrets, input })
     }
 
-    fn headers_of(&self, row: &Row) -> Vec<(String, String)> {
+    /// Returns the first request of a template: that of slot 0.
+    fn first(&self, template: &Template) -> Result<Prepared> {
+        let seed = self.spec.templates.seed;
+        let row = self.templates.table.as_ref().map_or(&[][..], |rows| rows.row(seed, 0, 0));
+        let mut bytes = Vec::new();
+        template.render(Values { seed, index: 0, row }, &mut bytes);
+        Ok(Prepared::raw(&bytes)?)
+    }
+
+    /// Checks that the values of a table can stand where a template has them.
+    fn check_values(&self, template: &Template) -> Result<()> {
+        let Some(TableRows { table, .. }) = &self.templates.table else { return Ok(()) };
+        for (column, is_in_first_line) in template.columns_of_head() {
+            let is_wrong = |byte: &u8| match is_in_first_line {
+                true => !byte.is_ascii_graphic(),
+                false => byte.is_ascii_control() && *byte != b'\t',
+            };
+            let wrong = (0..table.rows()).find(|row| table.row(*row)[column].iter().any(is_wrong));
+            if let Some(row) = wrong {
+                bail!(
+                    "{ROWS}: the value of `{}` in row {} cannot stand in {}",
+                    table.columns()[column],
+                    row + 1,
+                    if is_in_first_line { "a URL: encode it" } else { "a header" }
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the header fields of a row's request, and true for those of the row itself.
+    fn headers_of(&self, row: &Row) -> Vec<(String, String, bool)> {
         let of_url = || credentials::split_userinfo(&row.target).1.map(credentials::decoded);
         let user = row.basic_auth.clone().or_else(of_url);
-        let is_own = |name: &str| {
-            row.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
-                || (user.is_some() && name.eq_ignore_ascii_case("authorization"))
-        };
+        let is_authorization = |name: &str| name.eq_ignore_ascii_case("authorization");
+        let is_own = |name: &str| row.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
         let common = self.headers.iter().filter(|(name, _)| !is_own(name));
-        let mut headers: Vec<(String, String)> = common.chain(&row.headers).cloned().collect();
+        let common = common.map(|(name, value)| (name.clone(), value.clone(), false));
+        let own = row.headers.iter().map(|(name, value)| (name.clone(), value.clone(), true));
+        let mut headers: Vec<(String, String, bool)> = common.chain(own).collect();
         if let Some(user) = &user {
-            headers.retain(|(name, _)| !name.eq_ignore_ascii_case("authorization"));
-            headers.push(("Authorization".to_owned(), credentials::basic(user)));
+            headers.retain(|(name, ..)| !is_authorization(name));
+            headers.push(("Authorization".to_owned(), credentials::basic(user), true));
         }
         headers
     }
 
     /// Returns the body of a row, and the file that it was read from.
-    fn body(&self, row: &Row) -> Result<(Option<Vec<u8>>, Option<Input>)> {
+    fn body(&self, row: &Row, marks: &mut Marks) -> Result<(Option<Vec<u8>>, Option<Input>)> {
         let (path, is_joined) = match &row.body {
-            None => return Ok((self.body.clone(), None)),
-            Some(RowBody::Bytes(bytes)) => return Ok((Some(bytes.clone()), None)),
+            None => return Ok((self.common_body(marks)?, None)),
+            Some(RowBody::Bytes(bytes)) => {
+                let marked = match std::str::from_utf8(bytes) {
+                    Ok(text) => self.templates.mark_row(text, marks)?.into_bytes(),
+                    Err(_) => bytes.clone(),
+                };
+                return Ok((Some(marked), None));
+            }
             Some(RowBody::File(path)) => (Path::new(path), false),
             Some(RowBody::JoinedFile(path)) => (Path::new(path), true),
         };
@@ -131,5 +215,15 @@ impl Common {
             body.retain(|byte| !matches!(byte, b'\r' | b'\n'));
         }
         Ok((Some(body), Some(input)))
+    }
+
+    /// Returns the body of the command line. A file has no fields.
+    fn common_body(&self, marks: &mut Marks) -> Result<Option<Vec<u8>>> {
+        match &self.spec.request.body {
+            Some(BodySpec::Text(text)) => {
+                Ok(Some(self.templates.mark_own(text, marks)?.into_bytes()))
+            }
+            _ => Ok(self.body.clone()),
+        }
     }
 }

@@ -108,6 +108,8 @@ fn listed(probed: Option<u16>) -> impl Fn(&mut DocumentParts) {
             ..ListPlan::default()
         };
         parts.given.plan.list = Some(list);
+        // It would send the list too.
+        parts.witness = None;
         let m = &mut parts.measurements;
         m.stamped = Stamped::default();
         let times = |count: u64, ns: u64| ByOutcome {

@@ -1,0 +1,480 @@
+//! Templates: texts with fields that differ from request to request, `{{seq}}` or `{{csv:user}}`.
+//!
+//! A field of a request is a pure function of the request's index in the run and a seed, so that
+//! the parts of a run agree, and a run can be repeated.
+
+use std::fmt::Write as _;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use crate::order::{below, mixed};
+use crate::table::Table;
+
+/// Begin of the marks that stand for fields while a request is prepared. They are tokens, so that
+/// they may stand in each part of a request.
+const MARK: &str = "weir-field-e3b0c442-";
+
+/// Length of a mark: its begin and five digits.
+const MARK_BYTES: usize = MARK.len() + 5;
+
+/// Greatest number of fields in a request.
+const FIELDS_MAX: usize = 1_000;
+
+/// A field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Field {
+    /// `{{seq}}`: index of the request in the run, from 0.
+    Index,
+    /// `{{rand:A:B}}`: a number from A to B.
+    Random { least: u64, greatest: u64 },
+    /// `{{uuid}}`: a UUID of version 4 (RFC 9562).
+    Uuid,
+    /// `{{csv:COLUMN}}`: the value of this column.
+    Column(usize),
+    /// Length of the body in bytes.
+    Length,
+}
+
+/// Values that do not change during a run, by the kind of field that names them.
+pub trait Constants {
+    /// Returns the value of `{{env:NAME}}`.
+    ///
+    /// # Errors
+    /// If there is none; the text is the reason.
+    fn variable(&self, name: &str) -> Result<String, String>;
+
+    /// Returns the content of `{{file:PATH}}`.
+    ///
+    /// # Errors
+    /// If it cannot be read; the text is the reason.
+    fn file(&self, path: &str) -> Result<String, String>;
+}
+
+/// The fields of one request, while it is prepared.
+#[derive(Debug, Default)]
+pub struct Fields {
+    /// Each with its text between the braces.
+    fields: Vec<(Field, String)>,
+}
+
+impl Fields {
+    /// Replaces the fields in a text by marks, and those of constants by their values. `table` has
+    /// the columns.
+    ///
+    /// # Errors
+    /// If a field is unknown or has no value; the text names it.
+    pub fn mark(
+        &mut self,
+        text: &str,
+        table: Option<&Table>,
+        constants: &dyn Constants,
+    ) -> Result<String, String> {
+        if text.contains(MARK) {
+            return Err(format!("{MARK} is reserved for templates"));
+        }
+        let (mut marked, mut rest) = (String::with_capacity(text.len()), text);
+        while let Some((before, after)) = rest.split_once("{{") {
+            let Some((field, after)) = after.split_once("}}") else { break };
+            marked += before;
+            match field.split_once(':').map_or((field, ""), |(kind, argument)| (kind, argument)) {
+                ("env", name) => marked += &constants.variable(name)?,
+                ("file", path) => marked += &constants.file(path)?,
+                (kind, argument) => {
+                    let field = parse(kind, argument, field, table)?;
+                    marked += &self.add(field, &format!("{kind}:{argument}"))?;
+                }
+            }
+            rest = after;
+        }
+        Ok(marked + rest)
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
+    /// Returns a text with the fields in the place of their marks.
+    pub fn unmark(&self, marked: &str) -> String {
+        let mut text = marked.to_owned();
+        for (number, (_, field)) in self.fields.iter().enumerate() {
+            text = text.replace(&mark(number), &format!("{{{{{}}}}}", field.trim_end_matches(':')));
+        }
+        text
+    }
+
+    fn add(&mut self, field: Field, text: &str) -> Result<String, String> {
+        if self.fields.len() == FIELDS_MAX {
+            return Err(format!("a request has at most {FIELDS_MAX} fields"));
+        }
+        self.fields.push((field, text.to_owned()));
+        Ok(mark(self.fields.len() - 1))
+    }
+
+    /// Returns the template of a request whose bytes contain the marks.
+    pub fn template(self, request: &[u8]) -> Template {
+        let head_bytes = find(request, b"\r\n\r\n").map_or(request.len(), |at| at + 4);
+        let (head, body) = request.split_at(head_bytes);
+        let body = self.pieces(body);
+        let has_length = body.iter().any(|piece| matches!(piece, Piece::Field(..)));
+        let head = match length_of_body(head).filter(|_| has_length) {
+            Some((from, until)) => {
+                let mut pieces = self.pieces(&head[..from]);
+                pieces.push(Piece::Field(Field::Length, 0));
+                pieces.extend(self.pieces(&head[until..]));
+                pieces
+            }
+            None => self.pieces(head),
+        };
+        Template { head, body }
+    }
+
+    fn pieces(&self, mut bytes: &[u8]) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        while let Some(at) = find(bytes, MARK.as_bytes()) {
+            let digits = bytes.get(at + MARK.len()..at + MARK_BYTES);
+            let number = digits.and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
+            let Some(number) = number.filter(|number: &usize| *number < self.fields.len()) else {
+                break;
+            };
+            pieces.push(Piece::Text(bytes[..at].into()));
+            pieces.push(Piece::Field(self.fields[number].0.clone(), number as u64));
+            bytes = &bytes[at + MARK_BYTES..];
+        }
+        pieces.push(Piece::Text(bytes.into()));
+        pieces.retain(|piece| !matches!(piece, Piece::Text(text) if text.is_empty()));
+        pieces
+    }
+}
+
+/// Returns the mark of the field with this number.
+fn mark(number: usize) -> String {
+    format!("{MARK}{number:05}")
+}
+
+fn parse(kind: &str, argument: &str, whole: &str, table: Option<&Table>) -> Result<Field, String> {
+    match (kind, argument) {
+        ("seq", "") => Ok(Field::Index),
+        ("uuid", "") => Ok(Field::Uuid),
+        ("rand", range) => {
+            let range = range.split_once(':');
+            let range = range.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+            match range {
+                Some((least, greatest)) if least <= greatest => {
+                    Ok(Field::Random { least, greatest })
+                }
+                _ => Err(format!("{{{{{whole}}}}}: write {{{{rand:1:1000}}}}")),
+            }
+        }
+        ("csv", column) => {
+            let Some(table) = table else {
+                return Err(format!("{{{{{whole}}}}}: there are no rows to take it from"));
+            };
+            table.column(column).map(Field::Column).ok_or_else(|| {
+                let columns = table.columns().join(", ");
+                format!("{{{{{whole}}}}}: the rows have no such column, but {columns}")
+            })
+        }
+        _ => Err(format!(
+            "{{{{{whole}}}}} is no field: there are seq, rand:A:B, uuid, csv:COLUMN, env:NAME and \
+             file:PATH; a single {{ is literal"
+        )),
+    }
+}
+
+fn find(bytes: &[u8], text: &[u8]) -> Option<usize> {
+    memchr::memmem::find(bytes, text)
+}
+
+/// Returns the place of the digits of `Content-Length` in a head.
+fn length_of_body(head: &[u8]) -> Option<(usize, usize)> {
+    const NAME: &[u8] = b"\r\ncontent-length:";
+    let at = head.windows(NAME.len()).position(|bytes| bytes.eq_ignore_ascii_case(NAME))?;
+    let from = at + NAME.len();
+    let blanks = head[from..].iter().take_while(|byte| **byte == b' ').count();
+    let digits = head[from + blanks..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    Some((from + blanks, from + blanks + digits))
+}
+
+/// A request with fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    head: Vec<Piece>,
+    body: Vec<Piece>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Piece {
+    Text(Box<[u8]>),
+    /// A field, and its number in its request.
+    Field(Field, u64),
+}
+
+/// The values of a request's fields.
+#[derive(Clone, Copy, Debug)]
+pub struct Values<'a> {
+    /// Seed of the run's random values.
+    pub seed: u64,
+    /// Index of the request in the run.
+    pub index: u64,
+    /// Row of the table; empty without one.
+    pub row: &'a [Box<[u8]>],
+}
+
+impl Template {
+    /// Returns the columns whose values stand in the head, and true for those in its first line.
+    pub fn columns_of_head(&self) -> impl Iterator<Item = (usize, bool)> {
+        let mut is_first = true;
+        self.head.iter().filter_map(move |piece| match piece {
+            Piece::Text(text) => {
+                is_first &= find(text, b"\r\n").is_none();
+                None
+            }
+            Piece::Field(Field::Column(column), _) => Some((*column, is_first)),
+            Piece::Field(..) => None,
+        })
+    }
+
+    /// Writes the request with these values into `bytes`, in the place of what was there.
+    pub fn render(&self, values: Values<'_>, bytes: &mut Vec<u8>) {
+        bytes.clear();
+        // The length of the body is in front of it.
+        let length = self.body.iter().map(|piece| piece.length(values)).sum();
+        for piece in self.head.iter().chain(&self.body) {
+            match piece {
+                Piece::Text(text) => bytes.extend_from_slice(text),
+                Piece::Field(field, number) => field.write(values, *number, length, bytes),
+            }
+        }
+    }
+}
+
+impl Piece {
+    /// Returns the length in bytes.
+    fn length(&self, values: Values<'_>) -> usize {
+        match self {
+            Piece::Text(text) => text.len(),
+            Piece::Field(Field::Column(column), _) => {
+                values.row.get(*column).map_or(0, |value| value.len())
+            }
+            Piece::Field(Field::Uuid, _) => 36,
+            Piece::Field(Field::Index, _) => digits(values.index),
+            Piece::Field(Field::Random { least, greatest }, number) => {
+                digits(random(*least..=*greatest, values, *number))
+            }
+            Piece::Field(Field::Length, _) => 0,
+        }
+    }
+}
+
+/// Returns the random number of the field with this number.
+fn random(range: RangeInclusive<u64>, values: Values<'_>, number: u64) -> u64 {
+    let random = mixed(values.seed ^ mixed(number, 1), values.index);
+    match range.end() - range.start() {
+        u64::MAX => random,
+        span => range.start() + below(span + 1, random),
+    }
+}
+
+fn digits(number: u64) -> usize {
+    number.checked_ilog10().map_or(1, |log| log as usize + 1)
+}
+
+impl Field {
+    /// Appends the value of the field with this number in its request.
+    fn write(&self, values: Values<'_>, number: u64, length: usize, bytes: &mut Vec<u8>) {
+        match self {
+            Field::Index => decimal(values.index, bytes),
+            Field::Length => decimal(length as u64, bytes),
+            Field::Column(column) => {
+                bytes.extend_from_slice(values.row.get(*column).map_or(&[][..], |value| value));
+            }
+            Field::Random { least, greatest } => {
+                decimal(random(*least..=*greatest, values, number), bytes);
+            }
+            Field::Uuid => {
+                let half = |half: u64| mixed(values.seed ^ mixed(number, 2 + half), values.index);
+                uuid(half(0), half(1), bytes);
+            }
+        }
+    }
+}
+
+/// Appends a number in decimal digits.
+fn decimal(mut number: u64, bytes: &mut Vec<u8>) {
+    let mut text = [0; 20];
+    let mut at = text.len();
+    loop {
+        at -= 1;
+        text[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    bytes.extend_from_slice(&text[at..]);
+}
+
+/// Appends a UUID of version 4 (RFC 9562 §5.4) made of these bits.
+fn uuid(high: u64, low: u64, bytes: &mut Vec<u8>) {
+    let high = high & !0xf000 | 0x4000;
+    let low = low & (u64::MAX >> 2) | 1 << 63;
+    let mut text = String::with_capacity(36);
+    let _infallible = write!(
+        text,
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        high >> 32,
+        high >> 16 & 0xffff,
+        high & 0xffff,
+        low >> 48,
+        low & 0xffff_ffff_ffff
+    );
+    bytes.extend_from_slice(text.as_bytes());
+}
+
+/// The order in which requests take the rows of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowOrder {
+    /// Row i mod rows for the request with index i.
+    Sequential,
+    /// At random.
+    Random,
+    /// Each connection has a row of its own.
+    Unique,
+}
+
+/// The rows of a table, in an order.
+#[derive(Clone, Debug)]
+pub struct TableRows {
+    /// The table.
+    pub table: Arc<Table>,
+    /// The order.
+    pub order: RowOrder,
+}
+
+impl TableRows {
+    /// Returns the row of the request with this index on connection `connection` of the run.
+    pub fn row(&self, seed: u64, index: u64, connection: u64) -> &[Box<[u8]>] {
+        let rows = self.table.rows();
+        let row = match self.order {
+            RowOrder::Sequential => index % rows,
+            RowOrder::Random => below(rows, mixed(seed ^ 0x7061_7373, index)),
+            RowOrder::Unique => connection % rows,
+        };
+        self.table.row(row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Variables with their names as values, and no files.
+    struct NoFiles;
+
+    impl Constants for NoFiles {
+        fn variable(&self, name: &str) -> Result<String, String> {
+            Ok(format!("<{name}>"))
+        }
+
+        fn file(&self, path: &str) -> Result<String, String> {
+            Err(format!("{path} is not read"))
+        }
+    }
+
+    fn table() -> Table {
+        Table::parse(b"user,pass word\nann,1\nbob,\"2,\"\"3\"\"\"\n").expect("a table")
+    }
+
+    fn rendered(text: &str, index: u64) -> String {
+        let (mut fields, table) = (Fields::default(), table());
+        let marked = fields.mark(text, Some(&table), &NoFiles).expect("a template");
+        let mut bytes = Vec::new();
+        let row = table.row(index % table.rows());
+        let values = Values { seed: 5, index, row };
+        fields.template(marked.as_bytes()).render(values, &mut bytes);
+        String::from_utf8(bytes).expect("text")
+    }
+
+    #[test]
+    fn fields_have_values() {
+        assert_eq!(rendered("/{{seq}}/{x}}{{env:A}}", 12), "/12/{x}}<A>");
+        assert_eq!(rendered("{{csv:user}}:{{csv:pass word}}", 1), "bob:2,\"3\"");
+        assert_eq!(rendered("{{rand:7:7}} {{", 3), "7 {{");
+        let uuid = rendered("{{uuid}}", 9);
+        let parts: Vec<usize> = uuid.split('-').map(str::len).collect();
+        assert_eq!(parts, [8, 4, 4, 4, 12], "{uuid}");
+        assert!(uuid.as_bytes()[14] == b'4' && b"89ab".contains(&uuid.as_bytes()[19]), "{uuid}");
+        assert_ne!(uuid, rendered("{{uuid}}", 10));
+        assert_eq!(uuid, rendered("{{uuid}}", 9));
+    }
+
+    #[test]
+    fn random_numbers_are_in_their_range_and_independent() {
+        let mut fields = Fields::default();
+        let marked = fields.mark("{{rand:1:6}} {{rand:1:6}}", None, &NoFiles).expect("fields");
+        let template = fields.template(marked.as_bytes());
+        let mut counts = [[0_u32; 6]; 6];
+        let mut bytes = Vec::new();
+        for index in 0..36_000 {
+            template.render(Values { seed: 5, index, row: &[] }, &mut bytes);
+            let both = std::str::from_utf8(&bytes).expect("digits");
+            let (a, b) = both.split_once(' ').expect("two");
+            let at = |text: &str| text.parse::<usize>().expect("a number") - 1;
+            counts[at(a)][at(b)] += 1;
+        }
+        // χ² with 35 degrees of freedom exceeds 89 with a probability of 10⁻⁶.
+        let squares = counts.iter().flatten().map(|n| (f64::from(*n) - 1_000.0).powi(2) / 1_000.0);
+        let chi: f64 = squares.sum();
+        assert!(chi < 89.0, "{chi}");
+    }
+
+    #[test]
+    fn the_length_of_a_body_is_that_of_its_values() {
+        let text = "POST /{{seq}} HTTP/1.1\r\nHost: h\r\nContent-Length: 99\r\nX: {{uuid}}\r\n\r\n\
+                    {{seq}} {{csv:user}} {{uuid}}";
+        for index in [0, 7, 10, 12_345] {
+            let request = rendered(text, index);
+            let (head, body) = request.split_once("\r\n\r\n").expect("a body");
+            assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())), "{request}");
+            assert!(head.starts_with(&format!("POST /{index} ")), "{request}");
+        }
+    }
+
+    #[test]
+    fn a_body_with_random_numbers_has_its_length() {
+        let text = "POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\n{{rand:0:100000}}";
+        for index in 0..100 {
+            let request = rendered(text, index);
+            let (head, body) = request.split_once("\r\n\r\n").expect("a body");
+            assert!(head.ends_with(&format!("Content-Length: {}", body.len())), "{request}");
+        }
+    }
+
+    #[test]
+    fn wrong_fields_are_named() {
+        for (text, part) in [
+            ("{{user}}", "{{user}} is no field"),
+            ("{{rand:9:1}}", "write {{rand:1:1000}}"),
+            ("{{rand}}", "write {{rand:1:1000}}"),
+            ("{{csv:name}}", "no such column, but user, pass word"),
+            ("{{file:/etc/passwd}}", "/etc/passwd is not read"),
+            (MARK, "reserved"),
+        ] {
+            let error = Fields::default().mark(text, Some(&table()), &NoFiles).expect_err(text);
+            assert!(error.contains(part), "{text}: {error}");
+        }
+        let error = Fields::default().mark("{{csv:a}}", None, &NoFiles).expect_err("no rows");
+        assert!(error.contains("no rows"), "{error}");
+    }
+
+    #[test]
+    fn rows_have_an_order() {
+        let rows = |order| TableRows { table: Arc::new(table()), order };
+        let user = |order, index, connection| rows(order).row(3, index, connection)[0].to_vec();
+        assert_eq!(user(RowOrder::Sequential, 3, 0), b"bob");
+        assert_eq!(user(RowOrder::Unique, 3, 2), b"ann");
+        let random: Vec<Vec<u8>> = (0..64).map(|i| user(RowOrder::Random, i, 0)).collect();
+        assert!(random.contains(&b"ann".to_vec()) && random.contains(&b"bob".to_vec()));
+    }
+}

@@ -1,0 +1,144 @@
+//! The templates of a run: where they apply, and the values that do not change during it.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow, bail};
+use weir_list::{Constants, Fields, ListFormat, RowOrder, Table, TableRows};
+use weir_result::document::{Input, InputRole};
+use weir_text::setting::{ALLOW_LOCAL, CONNECTIONS, ROWS, ROWS_ORDER};
+
+use crate::errors::shown;
+use crate::spec::{ListSource, ListSpec, RowsOrder, RunSpec};
+
+/// Greatest number of values of a table that are searched for as secrets.
+const SECRETS_MAX: usize = 10_000;
+
+/// The templates of a run.
+#[derive(Clone, Debug)]
+pub(super) struct Templates {
+    /// Rows with values.
+    pub(super) table: Option<TableRows>,
+    /// File of the table.
+    pub(super) input: Option<Input>,
+    /// True if rows of the list may have fields.
+    of_rows: bool,
+    /// True if fields of rows may read this machine.
+    may_read: bool,
+}
+
+impl Templates {
+    /// Reads the table of a specification; the list is in `format`.
+    ///
+    /// # Errors
+    /// When the table cannot be read, or has too few rows.
+    pub(super) fn of(spec: &RunSpec, list: &ListSpec, format: ListFormat) -> Result<Templates> {
+        let is_own = matches!(format, ListFormat::Urls | ListFormat::JsonLines);
+        let is_typed = matches!(list.source, ListSource::Urls(_));
+        let (table, input) = match &spec.templates.rows {
+            None => (None, None),
+            Some(file) => {
+                let bytes = file.read(ROWS)?;
+                let input = file.verify(InputRole::Rows, &bytes)?;
+                let failed = |text| anyhow!("{ROWS} {}: {text}", shown(&file.path));
+                let table = Arc::new(Table::parse(&bytes).map_err(failed)?);
+                let order = match spec.templates.order {
+                    RowsOrder::Sequential => RowOrder::Sequential,
+                    RowsOrder::Random => RowOrder::Random,
+                    RowsOrder::Unique => RowOrder::Unique,
+                };
+                let connections = u64::from(spec.load.connections);
+                if order == RowOrder::Unique && table.rows() < connections {
+                    bail!(
+                        "{ROWS_ORDER} unique: {} rows are too few for {connections} connections: \
+                         add rows, or lower {CONNECTIONS}",
+                        table.rows()
+                    );
+                }
+                (Some(TableRows { table, order }), Some(input))
+            }
+        };
+        Ok(Templates {
+            table,
+            input,
+            of_rows: is_own || spec.templates.everywhere,
+            may_read: is_typed || list.allow_local,
+        })
+    }
+
+    /// Replaces the fields in a text of the command line by marks.
+    pub(super) fn mark_own(&self, text: &str, marks: &mut Marks) -> Result<String> {
+        self.mark(text, true, marks)
+    }
+
+    /// Replaces the fields in a text of a row by marks, if rows have fields.
+    pub(super) fn mark_row(&self, text: &str, marks: &mut Marks) -> Result<String> {
+        if self.of_rows { self.mark(text, self.may_read, marks) } else { Ok(text.to_owned()) }
+    }
+
+    fn mark(&self, text: &str, may_read: bool, marks: &mut Marks) -> Result<String> {
+        if !text.contains("{{") {
+            return Ok(text.to_owned());
+        }
+        let constants = LocalConstants { may_read, secrets: RefCell::default() };
+        let table = self.table.as_ref().map(|rows| &*rows.table);
+        let marked = marks.fields.mark(text, table, &constants);
+        marks.secrets.extend(constants.secrets.into_inner());
+        marked.map_err(|text| anyhow!("{text}"))
+    }
+
+    /// Returns the values of columns whose names are those of credentials, by `is_secret`.
+    pub(super) fn secrets(&self, is_secret: impl Fn(&str) -> bool) -> Vec<String> {
+        let Some(TableRows { table, .. }) = &self.table else { return Vec::new() };
+        let columns = table.columns().iter().enumerate().filter(|(_, name)| is_secret(name));
+        let columns: Vec<usize> = columns.map(|(column, _)| column).collect();
+        let rows = (0..table.rows()).map(|row| table.row(row));
+        let values = rows.flat_map(|row| columns.iter().map(|column| &row[*column]));
+        values.take(SECRETS_MAX).map(|value| String::from_utf8_lossy(value).into()).collect()
+    }
+}
+
+/// The fields of one request, and the values that were read from this machine for it.
+#[derive(Debug, Default)]
+pub(super) struct Marks {
+    pub(super) fields: Fields,
+    pub(super) secrets: Vec<String>,
+}
+
+/// Values of this machine, if it may be read.
+struct LocalConstants {
+    may_read: bool,
+    secrets: RefCell<Vec<String>>,
+}
+
+impl LocalConstants {
+    fn check(&self, field: &str) -> Result<(), String> {
+        match self.may_read {
+            true => Ok(()),
+            false => Err(format!(
+                "{{{{{field}}}}} reads this machine: give {ALLOW_LOCAL} if you trust the list"
+            )),
+        }
+    }
+}
+
+impl Constants for LocalConstants {
+    fn variable(&self, name: &str) -> Result<String, String> {
+        self.check(&format!("env:{name}"))?;
+        let value = std::env::var(name);
+        let value = value.map_err(|_| format!("{{{{env:{name}}}}}: there is no such variable"))?;
+        self.secrets.borrow_mut().push(value.clone());
+        Ok(value)
+    }
+
+    fn file(&self, path: &str) -> Result<String, String> {
+        self.check(&format!("file:{path}"))?;
+        let read = std::fs::read_to_string(path);
+        let text = read.map_err(|error| format!("{{{{file:{path}}}}}: {error}"))?;
+        // A line of a file, such as a token, ends with a line end.
+        let text = text.strip_suffix('\n').unwrap_or(&text);
+        let text = text.strip_suffix('\r').unwrap_or(text);
+        self.secrets.borrow_mut().push(text.to_owned());
+        Ok(text.to_owned())
+    }
+}
