@@ -7,6 +7,8 @@ use crate::lines::Line;
 pub enum ListFormat {
     /// A URL or a path on each line.
     Urls,
+    /// The body of a request on each line.
+    BodyLines,
     /// A JSON object on each line, with weir's fields.
     JsonLines,
     /// vegeta's targets: a request line, header fields and `@FILE`, and a blank line.
@@ -20,8 +22,9 @@ pub enum ListFormat {
 }
 
 /// Names of the formats.
-const FORMATS: [(ListFormat, &str); 6] = [
+const FORMATS: [(ListFormat, &str); 7] = [
     (ListFormat::Urls, "urls"),
+    (ListFormat::BodyLines, "body-lines"),
     (ListFormat::JsonLines, "jsonl"),
     (ListFormat::VegetaHttp, "vegeta-http"),
     (ListFormat::VegetaJson, "vegeta-json"),
@@ -48,7 +51,13 @@ impl ListFormat {
 
     /// True if each row is a line.
     pub(crate) fn has_row_lines(self) -> bool {
-        matches!(self, ListFormat::Urls | ListFormat::JsonLines | ListFormat::VegetaJson)
+        matches!(
+            self,
+            ListFormat::Urls
+                | ListFormat::BodyLines
+                | ListFormat::JsonLines
+                | ListFormat::VegetaJson
+        )
     }
 
     /// Returns the format of a text whose first line with content is `line`.

@@ -83,6 +83,7 @@ impl<R: BufRead> RowReader<R> {
             format => {
                 let Some(line) = lines.take_content()? else { return Ok(None) };
                 let row = match format {
+                    ListFormat::BodyLines => Ok(Row::of_body(line.number, &line.text)),
                     ListFormat::JsonLines => json_lines::row(&line),
                     ListFormat::VegetaJson => vegeta::json(&line),
                     _ => Ok(urls::row(&line)),

@@ -7,7 +7,7 @@ pub struct Row {
     pub line: u64,
     /// Method.
     pub method: Option<String>,
-    /// URL or path as written; curl's scheme is added.
+    /// URL or path as written; curl's scheme is added. Empty if it is that of the command line.
     pub target: String,
     /// Header fields in order.
     pub headers: Vec<(String, String)>,
@@ -35,6 +35,11 @@ pub enum RowBody {
 }
 
 impl Row {
+    /// Returns a row with this body and nothing else.
+    pub(crate) fn of_body(line: u64, body: &str) -> Row {
+        Row { body: Some(RowBody::Bytes(body.as_bytes().to_vec())), ..Row::new(line, "") }
+    }
+
     /// Returns a row with this target and nothing else.
     pub(crate) fn new(line: u64, target: &str) -> Row {
         Row {

@@ -18,6 +18,7 @@ use crate::errors::{Error, Interrupted};
 use crate::finished::Finished;
 use crate::interrupts::Interrupts;
 use crate::observer::{Observer, Phase, Silent};
+use crate::prepare::list::first_lines;
 use crate::prepare::plan::Planned;
 use crate::prepare::script;
 use crate::prepare::server_wait::ServerWait;
@@ -267,6 +268,12 @@ fn miss_text(missed: &MissExample) -> String {
 impl PreparedRun for LocalRun {
     fn plan(&self) -> &Plan {
         &self.planned.draft.plan
+    }
+
+    fn first_requests(&self) -> Vec<String> {
+        let Planned { draft, redaction, .. } = &self.planned;
+        let lines = draft.list.iter().flat_map(|list| first_lines(list, 10));
+        lines.map(|line| redaction.lines(&line)).collect()
     }
 
     fn inputs(&self) -> &[Input] {

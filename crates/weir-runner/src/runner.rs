@@ -37,6 +37,12 @@ pub trait PreparedRun {
     /// The plan, without secrets. Without an HTTP version if the server chooses it.
     fn plan(&self) -> &Plan;
 
+    /// Method and target of each of the first requests of a list, without secrets, at most 10. None
+    /// without a list.
+    fn first_requests(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Files that the run reads, with their digests.
     fn inputs(&self) -> &[Input];
 

@@ -1,6 +1,7 @@
 //! The list of a run: its rows are read, checked and prepared before anything is sent.
 
 mod long;
+mod preview;
 mod request;
 mod templates;
 
@@ -27,6 +28,7 @@ use crate::prepare::redaction::Redaction;
 use crate::spec::url::Url;
 use crate::spec::{BodySpec, InputFile, ListSource, ListSpec, RunSpec};
 use long::{Indexed, LongList};
+pub(crate) use preview::first_lines;
 use request::{Common, RowPlace, RowRequest};
 use templates::Templates;
 

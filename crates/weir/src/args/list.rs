@@ -35,6 +35,10 @@ pub(crate) struct RequestListArgs {
     /// {{file:PATH}}, {{env:NAME}}
     #[arg(long, requires = "from")]
     allow_local: bool,
+    /// Send each line of this file as a body, in turn
+    #[arg(long, value_name = "FILE", requires = "words",
+          conflicts_with_all = ["script", "from", "body", "body_size", "form_fields"])]
+    body_lines: Option<PathBuf>,
     /// CSV with a line of names, for {{csv:COLUMN}} in URL, headers, --body and lists
     #[arg(long, value_name = "FILE", conflicts_with = "script")]
     rows: Option<PathBuf>,
@@ -80,7 +84,8 @@ impl RequestListArgs {
     /// Returns the templates of the specification. `may_have_fields` is true if a text of the
     /// command line may have fields; `seed` is that of the load.
     pub(super) fn templates(&self, may_have_fields: bool, seed: Option<u64>) -> TemplateSpec {
-        let may_have_fields = may_have_fields || self.from.is_some() || self.rows.is_some();
+        let has_list = self.from.is_some() || self.body_lines.is_some();
+        let may_have_fields = may_have_fields || has_list || self.rows.is_some();
         TemplateSpec {
             seed: if may_have_fields { seed.unwrap_or_else(draw_seed) } else { 0 },
             rows: self.rows.as_ref().map(InputFile::at),
@@ -103,11 +108,12 @@ impl RequestListArgs {
         urls: usize,
         may_have_fields: bool,
     ) -> Result<(), clap::Error> {
-        let may_have_fields = may_have_fields || self.from.is_some();
-        if self.from.is_some() && urls > 1 {
+        let may_have_fields = may_have_fields || self.from.is_some() || self.body_lines.is_some();
+        let has_file = self.from.is_some() || self.body_lines.is_some();
+        if has_file && urls > 1 {
             return Err(wrong("--from has the requests: give one URL at most, that of the server"));
         }
-        let has_list = self.from.is_some() || urls > 1;
+        let has_list = has_file || urls > 1;
         let flags = [
             ("--order", self.order != OrderChoice::Sequential),
             ("--group", !self.groups.is_empty()),
@@ -141,7 +147,8 @@ impl RequestListArgs {
     /// Returns the list of the specification; `urls` are those of the command line behind the
     /// first, if they are no words for a script. `seed` is that of `--seed`.
     pub(super) fn spec(&self, urls: Vec<String>, seed: Option<u64>) -> Option<ListSpec> {
-        let source = match &self.from {
+        let from = self.from.as_ref().or(self.body_lines.as_ref());
+        let source = match from {
             Some(path) if path == Path::new("-") => ListSource::File(InputFile::at("/dev/stdin")),
             Some(path) => ListSource::File(InputFile::at(path)),
             None if urls.len() > 1 => ListSource::Urls(urls),
@@ -154,7 +161,10 @@ impl RequestListArgs {
         };
         Some(ListSpec {
             source,
-            format: self.from_format.clone(),
+            format: match self.body_lines {
+                Some(_) => Some("body-lines".to_owned()),
+                None => self.from_format.clone(),
+            },
             order,
             skip_other_origins: self.skip_other_origins,
             allow_local: self.allow_local,

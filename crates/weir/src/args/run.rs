@@ -20,7 +20,7 @@ pub(crate) struct RunArgs {
     /// Its result.
     #[command(flatten)]
     pub(crate) result: ResultArgs,
-    /// Print the plan as JSON and send nothing
+    /// Print the plan as JSON, with the first requests of a list, and send nothing
     #[arg(long, conflicts_with_all = ["github", "tui", "listen", "otlp", "print_spec"],
           help_heading = "Output")]
     pub(crate) print_plan: bool,

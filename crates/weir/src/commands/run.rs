@@ -51,10 +51,20 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let summary = StepSummary::of(args.result.verdict.github)?;
     let prepared = runner::of(&spec).prepare(&spec, &mut observers.all)?;
     if args.print_plan {
-        return terminal::print_json(serde_json::to_string_pretty(prepared.plan()))
-            .map(|()| ExitCode::SUCCESS);
+        return print_plan(&*prepared);
     }
     carry_out(&args.result, prepared, &summary, &mut observers)
+}
+
+/// Prints the plan as JSON, with the first requests of a list.
+fn print_plan(prepared: &dyn PreparedRun) -> Result<ExitCode> {
+    let mut plan = serde_json::to_value(prepared.plan())?;
+    let first = prepared.first_requests();
+    if !first.is_empty() {
+        plan["first_requests"] = first.into();
+    }
+    terminal::print_json(serde_json::to_string_pretty(&plan))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Reads the specification of `--spec`, and adds the values that the flags give.

@@ -411,6 +411,37 @@ fn wrong_templates_are_errors_that_name_the_field() {
     assert_eq!(server.finish(), 0);
 }
 
+#[test]
+fn lines_are_bodies_and_the_plan_shows_the_first_requests() {
+    let directory = Directory::new();
+    let bodies = write(&directory, "bodies.txt", "one {{seq}}\n\ntwo\n");
+    let server = Raw::start(|connection| {
+        let mut nth = 0;
+        while let Some(request) = connection.read_request()? {
+            let expected = if nth % 2 == 0 { format!("one {nth}") } else { "two".to_owned() };
+            let body = connection.read_body(expected.len())?;
+            let is_whole = request.starts_with("POST /p ") && body == expected.as_bytes();
+            connection.count_request();
+            connection.write(if is_whole { OK } else { "HTTP/1.1 400 no\r\n\r\n" })?;
+            nth += 1;
+        }
+        Ok(())
+    });
+    let url = format!("{}p", server.url());
+    let ran = weir::load("auto", "-n 40 -c 1 -t 1", &["--body-lines", &bodies, &url]);
+    ran.assert_all_ok();
+    assert_eq!(ran.document.names[0].name, "POST /p", "{ran}");
+    server.finish();
+    let rows = "{\"url\": \"/a?n={{seq}}\", \"weight\": 2}\n{\"url\": \"/b\"}\n";
+    let list = write(&directory, "list.jsonl", rows);
+    let printed = weir::weir("--print-plan", &["--from", &list, "http://127.0.0.1:9/"]);
+    let plan: serde_json::Value = serde_json::from_str(&printed.stdout).expect("JSON");
+    let first = plan["first_requests"].as_array().expect("a list");
+    let first: Vec<&str> = first.iter().filter_map(|line| line.as_str()).collect();
+    assert_eq!(first[..4], ["GET /a?n=0", "GET /b", "GET /a?n=2", "GET /a?n=3"], "{printed:?}");
+    assert_eq!(first.len(), 10);
+}
+
 /// One request is sent and shown, without its secrets.
 #[test]
 fn one_request_can_be_debugged() {

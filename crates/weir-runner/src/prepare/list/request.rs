@@ -71,7 +71,10 @@ impl Common {
     /// When a field is unknown or has no value, or the body is a file that cannot be read.
     pub(super) fn mark(&self, row: &Row) -> Result<MarkedRow> {
         let (templates, mut marks) = (&self.templates, Marks::default());
-        let target = templates.mark_row(&row.target, &mut marks)?;
+        let target = match row.target.is_empty() {
+            true => templates.mark_own(&self.spec.target.url, &mut marks)?,
+            false => templates.mark_row(&row.target, &mut marks)?,
+        };
         let mut headers = Vec::new();
         for (name, value, is_own) in self.headers_of(row) {
             let value = match is_own {

@@ -33,7 +33,8 @@ impl Templates {
     /// # Errors
     /// When the table cannot be read, or has too few rows.
     pub(super) fn of(spec: &RunSpec, list: &ListSpec, format: ListFormat) -> Result<Templates> {
-        let is_own = matches!(format, ListFormat::Urls | ListFormat::JsonLines);
+        let is_own = [ListFormat::Urls, ListFormat::JsonLines, ListFormat::BodyLines];
+        let is_own = is_own.contains(&format);
         let is_typed = matches!(list.source, ListSource::Urls(_));
         let (table, input) = match &spec.templates.rows {
             None => (None, None),

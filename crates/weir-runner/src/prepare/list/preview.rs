@@ -1,0 +1,38 @@
+//! The first requests of a list, as `--print-plan` shows them.
+
+use weir_engine::{ListRows, ListedRequest, RequestList};
+use weir_list::Values;
+
+/// Returns the request lines of the first slots, at most `most`. Fields have the values of the
+/// first connection.
+pub(crate) fn first_lines(list: &RequestList, most: u64) -> Vec<String> {
+    let mut reader = match &list.rows {
+        ListRows::Prepared(_) => None,
+        ListRows::Read(source) => source.open().ok(),
+    };
+    let mut lines = Vec::new();
+    for slot in 0..most {
+        let Some(row) = list.sequence.row(slot) else { break };
+        let request = match (&list.rows, &mut reader) {
+            (ListRows::Prepared(requests), _) => Some(requests[row as usize].clone()),
+            (ListRows::Read(_), Some(reader)) => reader.read(row).ok(),
+            (ListRows::Read(_), None) => None,
+        };
+        let Some(request) = request else { break };
+        lines.push(line(list, &request, slot));
+    }
+    lines
+}
+
+/// Returns method and target of a request in the slot with this index.
+fn line(list: &RequestList, request: &ListedRequest, slot: u64) -> String {
+    let mut bytes = request.request.bytes().to_vec();
+    if let Some(template) = &request.template {
+        let table = list.table.as_ref();
+        let row = table.map_or(&[][..], |table| table.row(list.seed, slot, 0));
+        template.render(Values { seed: list.seed, index: slot, row }, &mut bytes);
+    }
+    let end = bytes.iter().position(|byte| *byte == b'\r').unwrap_or(bytes.len());
+    let line = String::from_utf8_lossy(&bytes[..end]);
+    line.rsplit_once(' ').map_or(line.as_ref(), |(line, _version)| line).to_owned()
+}
