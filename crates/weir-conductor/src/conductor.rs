@@ -87,14 +87,12 @@ impl<'a> Conductor<'a> {
         &self.variants[upcoming.cell as usize]
     }
 
-    /// The specification of one trial: both halves of a pair get the same random arrivals, and
-    /// other pairs others.
+    /// The specification of one trial: both halves of a pair get the same random arrivals, orders
+    /// and values, and other pairs others.
     fn spec(&self, study: &Study, upcoming: &Upcoming) -> RunSpec {
         let mut spec = self.variant(upcoming).spec.clone();
-        if let Load::OpenLoop { arrivals: Arrivals::Poisson { seed }, .. } = &mut spec.load.model
-            && spec.load.is_seed_drawn
-        {
-            *seed = study.seed.wrapping_add(u64::from(upcoming.round)) % SEED_MAX;
+        if spec.load.is_seed_drawn {
+            spec.set_seed(study.seed.wrapping_add(u64::from(upcoming.round)) % SEED_MAX);
         }
         if let (Some(plan), Design::Search { arrivals, .. }) = (next_plan(study), &study.design) {
             spec.load = trial_load(&spec.load, &plan, *arrivals, upcoming.round);

@@ -40,7 +40,7 @@ use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weir_result::document::{Input, InputRole};
-use weir_result::{ConnectionPlan, Part};
+use weir_result::{Arrivals, ConnectionPlan, ListOrder, Load, Part};
 
 use crate::errors::Error;
 
@@ -160,6 +160,22 @@ impl RunSpec {
         script.into_iter().chain(body).chain(list).chain(rows).chain(self.tls.files())
     }
 
+    /// Sets the seed of everything that is random in the run: arrivals, the order of a list, values
+    /// of templates.
+    pub fn set_seed(&mut self, seed: u64) {
+        if let Load::OpenLoop { arrivals: Arrivals::Poisson { seed: own }, .. } =
+            &mut self.load.model
+        {
+            *own = seed;
+        }
+        if let Some(ListOrder::Random { seed: own }) = self.list.as_mut().map(|it| &mut it.order) {
+            *own = seed;
+        }
+        if !self.templates.is_default() {
+            self.templates.seed = seed;
+        }
+    }
+
     /// Returns the form that documents and studies keep: without secrets, without the content of
     /// any file, and without the command line, which stands beside it. `None` if the name of a file
     /// is not UTF-8. It has the lengths and digests of the files that were read, `inputs`.
@@ -180,10 +196,26 @@ impl RunSpec {
 
 #[cfg(test)]
 mod tests {
+    use weir_result::Rate;
+
     use super::*;
 
     fn error_of(text: &str) -> String {
         RunSpec::from_json(text.as_bytes()).expect_err(text).to_string()
+    }
+
+    #[test]
+    fn one_seed_is_that_of_all_random_parts() {
+        let mut spec = RunSpec::new("http://h/");
+        let rate = Rate { numerator: 1, denominator: 1 };
+        spec.load.model = Load::OpenLoop { rate, arrivals: Arrivals::Poisson { seed: 1 } };
+        spec.list = Some(ListSpec { order: ListOrder::Random { seed: 2 }, ..ListSpec::default() });
+        spec.templates.seed = 3;
+        spec.set_seed(7);
+        let arrivals = Arrivals::Poisson { seed: 7 };
+        assert_eq!(spec.load.model, Load::OpenLoop { rate, arrivals });
+        assert_eq!(spec.list.map(|list| list.order), Some(ListOrder::Random { seed: 7 }));
+        assert_eq!(spec.templates.seed, 7);
     }
 
     #[test]

@@ -11,8 +11,8 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub struct LoadSpec {
     /// Closed or open loop.
     pub model: Load,
-    /// True if the seed of random arrivals was drawn and not chosen: a study draws another for each
-    /// of its rounds.
+    /// True if the seed of random arrivals, of a list's order or of templates was drawn and not
+    /// chosen: a study draws another for each of its rounds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_seed_drawn: bool,
     /// Connections over all threads, at least 1.

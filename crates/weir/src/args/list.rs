@@ -36,7 +36,7 @@ pub(crate) struct RequestListArgs {
     #[arg(long, requires = "from")]
     allow_local: bool,
     /// Send each line of this file as a body, in turn
-    #[arg(long, value_name = "FILE", requires = "words",
+    #[arg(long, value_name = "FILE",
           conflicts_with_all = ["script", "from", "body", "body_size", "form_fields"])]
     body_lines: Option<PathBuf>,
     /// CSV with a line of names, for {{csv:COLUMN}} in URL, headers, --body and lists
@@ -81,6 +81,11 @@ pub(crate) enum RowsOrderChoice {
 }
 
 impl RequestListArgs {
+    /// True if the list is sent at random.
+    pub(super) fn is_random(&self) -> bool {
+        self.order == OrderChoice::Random
+    }
+
     /// Returns the templates of the specification. `may_have_fields` is true if a text of the
     /// command line may have fields; `seed` is that of the load.
     pub(super) fn templates(&self, may_have_fields: bool, seed: Option<u64>) -> TemplateSpec {

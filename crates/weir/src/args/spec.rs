@@ -75,6 +75,9 @@ impl SpecArgs {
             start_at_unix_ns: self.load.start_at,
             ..RunSpec::new("")
         };
+        if self.load.seed.is_none() && (spec.templates.seed != 0 || self.list.is_random()) {
+            spec.load.is_seed_drawn = true;
+        }
         if self.target.words.is_empty() && self.list.from.is_some() {
             // The first request of the list names the server.
             spec.target.url.clear();

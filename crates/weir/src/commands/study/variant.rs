@@ -1,6 +1,7 @@
 //! The variants of a study, from the command lines of their runs.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use clap::CommandFactory;
@@ -47,6 +48,9 @@ pub(crate) fn run_args(words: &[OsString]) -> Result<SpecArgs> {
         let text = error.to_string();
         anyhow!("{}", text.strip_prefix("error: ").unwrap_or(&text).trim_end())
     })?;
+    if args.list.from.as_deref() == Some(Path::new("-")) {
+        bail!("--from - can be read once, and a study has several runs: name a file");
+    }
     match args.target.url() {
         Some(url) if Cli::command().find_subcommand(url).is_some() => {
             bail!("the runs of a study have no command of their own: give flags and a URL")
