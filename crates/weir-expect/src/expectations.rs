@@ -31,7 +31,7 @@ impl Expectations {
         let replaced = of_common.filter(|_| of_own.is_some());
         let common = common.iter().enumerate().filter(|(index, _)| Some(*index) != replaced);
         let mut all: Vec<Expectation> = common.map(|(_, one)| one).chain(own).cloned().collect();
-        // What is cheap to check comes first.
+        // Cheap checks come first.
         all.sort_by_key(|one| match one.condition {
             Condition::Status(_) => 0,
             Condition::Header { .. } => 1,

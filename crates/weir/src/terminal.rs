@@ -26,12 +26,12 @@ pub(crate) fn eprint_lines(text: impl Display) {
     to_stderr(&format!("{}\n", printable_lines(&text)));
 }
 
-/// Writes to standard error in one call, so that lines of several threads do not mix.
 /// Prints a warning on standard error, as one line.
 pub(crate) fn warn(text: impl Display) {
     eprint_line(format_args!("warning: {text}"));
 }
 
+/// Writes to standard error in one call, so that lines of several threads do not mix.
 fn to_stderr(text: &str) {
     let _lost = io::stderr().write_all(text.as_bytes());
 }

@@ -17,7 +17,7 @@ use weir_http::{Prepared, is_safe_method};
 use weir_list::{Group, ListFormat, Names, Order, Row, RowError, RowIndex, RowReader, Sequence};
 use weir_result::document::{Input, InputRole};
 use weir_result::{ListOrder, ListPlan, Note, TemplatePlan};
-use weir_text::setting::{GROUP, LIST, LIST_FORMAT, LIST_ORDER};
+use weir_text::setting::{GROUP, LIST, LIST_FORMAT, LIST_ORDER, PART};
 use weir_text::similar;
 
 use crate::digest::sha256;
@@ -222,6 +222,9 @@ impl List {
             templates: template_plan(spec, &common.templates, &requests),
             other_origins: prepared.other_origins,
         };
+        if plan.templates.is_some() && spec.part.is_some() && spec.load.is_seed_drawn {
+            bail!("{PART} needs a seed with templates: the same on each machine");
+        }
         let columns = common.templates.clone();
         let (seed, table) = (spec.templates.seed, columns.table.clone());
         let rows = match &self.long {

@@ -86,11 +86,15 @@ impl RequestListArgs {
         self.order == OrderChoice::Random
     }
 
+    /// True if a file has the requests.
+    fn has_file(&self) -> bool {
+        self.from.is_some() || self.body_lines.is_some()
+    }
+
     /// Returns the templates of the specification. `may_have_fields` is true if a text of the
     /// command line may have fields; `seed` is that of the load.
     pub(super) fn templates(&self, may_have_fields: bool, seed: Option<u64>) -> TemplateSpec {
-        let has_list = self.from.is_some() || self.body_lines.is_some();
-        let may_have_fields = may_have_fields || has_list || self.rows.is_some();
+        let may_have_fields = may_have_fields || self.has_file() || self.rows.is_some();
         TemplateSpec {
             seed: if may_have_fields { seed.unwrap_or_else(draw_seed) } else { 0 },
             rows: self.rows.as_ref().map(InputFile::at),
@@ -113,8 +117,8 @@ impl RequestListArgs {
         urls: usize,
         may_have_fields: bool,
     ) -> Result<(), clap::Error> {
-        let may_have_fields = may_have_fields || self.from.is_some() || self.body_lines.is_some();
-        let has_file = self.from.is_some() || self.body_lines.is_some();
+        let has_file = self.has_file();
+        let may_have_fields = may_have_fields || has_file;
         if has_file && urls > 1 {
             return Err(wrong("--from has the requests: give one URL at most, that of the server"));
         }

@@ -395,6 +395,7 @@ fn wrong_templates_are_errors_that_name_the_field() {
         ("/{{csv:name}}", "--rows", "no such column, but user"),
         ("/{{csv:user}}", "", "there are no rows"),
         ("/{{csv:user}}", "--rows", "row 2 cannot stand in a URL"),
+        ("/{{seq}}", "-t2 --part 1/2", "--part needs a seed with templates"),
         ("/{{env:PATH}}", "", "--allow-local if you trust the list"),
         ("/{{file:/etc/hostname}}", "", "--allow-local if you trust the list"),
         ("/", "--rows-order unique --rows", "2 rows are too few for 10 connections"),
