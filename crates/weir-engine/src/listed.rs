@@ -4,13 +4,17 @@ use std::sync::Arc;
 
 use weir_http::{RawRequest, Request, RequestTraits};
 use weir_io::Backend;
-use weir_list::{Template, Values};
+use weir_list::{Places, Template, Values};
 
 use crate::job::Job;
 use crate::lane::Lane;
 use crate::request_list::{ListedRequest, RequestList};
 use crate::script::Batch;
 use crate::turns::ListTurn;
+
+/// Longest request whose last form is kept, so that only its fields are written again. A list of
+/// long ones would be held once more by each worker.
+const KEPT_MAX_BYTES: usize = 16 * 1024;
 
 /// The requests of a list.
 #[derive(Debug)]
@@ -20,8 +24,8 @@ pub(crate) struct Listed<R> {
     requests: Vec<ListedRow<R>>,
     /// Scheme of the requests, if they are sent as fields.
     scheme: Option<&'static str>,
-    /// The request that was rendered last.
-    rendered: Batch,
+    /// The last rendered request that was too long to be kept.
+    long: Rendered,
 }
 
 /// A request of a list.
@@ -29,8 +33,24 @@ pub(crate) struct Listed<R> {
 struct ListedRow<R> {
     request: R,
     name: u16,
-    /// Template of the request and its traits, if it has fields.
-    template: Option<(Arc<Template>, RequestTraits)>,
+    /// Its template, if it has fields.
+    fields: Option<Box<ListedFields>>,
+}
+
+/// A request with fields.
+#[derive(Debug)]
+struct ListedFields {
+    template: Arc<Template>,
+    traits: RequestTraits,
+    /// How it was rendered last; `None` if it is too long to be kept.
+    last: Option<Rendered>,
+}
+
+/// A rendered request.
+#[derive(Debug, Default)]
+struct Rendered {
+    batch: Batch,
+    places: Places,
 }
 
 impl<R> Listed<R> {
@@ -45,13 +65,17 @@ impl<R> Listed<R> {
         let prepare = |one: &ListedRequest| ListedRow {
             request: L::prepare(&one.request, job, backend),
             name: one.name,
-            template: one.template.clone().map(|template| (template, one.request.traits())),
+            fields: one.template.clone().map(|template| {
+                let is_kept = one.request.bytes().len() <= KEPT_MAX_BYTES;
+                let last = is_kept.then(Rendered::default);
+                Box::new(ListedFields { template, traits: one.request.traits(), last })
+            }),
         };
         Listed {
             list: Arc::clone(list),
             requests: requests.iter().map(prepare).collect(),
             scheme: L::STREAMS.then(|| job.scheme()),
-            rendered: Batch::default(),
+            long: Rendered::default(),
         }
     }
 
@@ -70,20 +94,36 @@ impl<R> Listed<R> {
         &self.requests[usize::from(row)].request
     }
 
-    /// Renders the request with this index for a turn and a connection of the run; `None` if it has
-    /// no fields.
+    /// Renders the request with this index for a turn and a `connection` of the run; `None` if it
+    /// has no fields.
     #[inline]
-    pub(crate) fn render(&mut self, row: u16, turn: ListTurn, connection: u32) -> Option<&Batch> {
-        let (template, traits) = self.requests[usize::from(row)].template.as_ref()?;
+    pub(crate) fn render(
+        &mut self,
+        row: u16,
+        turn: ListTurn,
+        connection: impl Fn() -> u32,
+    ) -> Option<&Batch> {
+        let fields = self.requests[usize::from(row)].fields.as_mut()?;
         let index = turn.index();
         let table = self.list.table.as_ref();
         let row =
-            table.map_or(&[][..], |table| table.row(self.list.seed, index, connection.into()));
-        let batch = &mut self.rendered;
-        template.render(Values { seed: self.list.seed, index, row }, &mut batch.bytes);
+            table.map_or(&[][..], |table| table.row(self.list.seed, index, connection().into()));
+        let rendered = match &mut fields.last {
+            Some(last) => last,
+            None => {
+                self.long.places.clear();
+                &mut self.long
+            }
+        };
+        let (values, batch) = (Values { seed: self.list.seed, index, row }, &mut rendered.batch);
+        let is_as_long =
+            fields.template.render_again(values, &mut batch.bytes, &mut rendered.places);
+        if is_as_long && self.scheme.is_none() {
+            return Some(batch);
+        }
         let bytes = u32::try_from(batch.bytes.len()).expect("values are limited when planned");
         batch.requests.clear();
-        batch.requests.push(RawRequest { bytes, traits: *traits });
+        batch.requests.push(RawRequest { bytes, traits: fields.traits });
         if let Some(scheme) = self.scheme {
             let request = Request::parse(&Arc::from(&batch.bytes[..]), scheme);
             batch.fields.clear();

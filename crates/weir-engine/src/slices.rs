@@ -26,8 +26,9 @@ pub(crate) struct Slices {
     due: Cursor,
     /// Slice of the last look-up by the time of an event.
     now: Cursor,
-    /// Index of the first slice that is not closed yet.
+    /// Index of the first slice that is not closed yet, and its end.
     ending: usize,
+    ends_at: Nanos,
 }
 
 /// The length of a window; of one with an unknown end, the length of a slice.
@@ -47,7 +48,7 @@ struct Cursor {
 /// Tallies of one slice.
 #[derive(Debug, Default)]
 pub(crate) struct SliceTally {
-    /// Response times of `ok` slots.
+    /// Response times of `ok` slots, without those of the names that have slices.
     pub(crate) ok: Tally,
     /// Other slots: response time of failures, or age.
     pub(crate) not_ok: Tally,
@@ -86,14 +87,17 @@ impl Slices {
             _ => (Extent::Known { span_ns, count: known }, known),
         };
         let unset = Cursor { index: 0, from: Nanos::MAX, until: Nanos::ZERO };
-        Slices {
+        let mut slices = Slices {
             t0: timeline.t0,
             extent,
             slices: (0..count).map(|_| SliceTally::default()).collect(),
             due: unset,
             now: unset,
             ending: 0,
-        }
+            ends_at: Nanos::MAX,
+        };
+        slices.end_from(0);
+        slices
     }
 
     /// Returns the begin of slice `index`, which is the end of the one before it.
@@ -146,7 +150,7 @@ impl Slices {
             first.add(&std::mem::take(&mut self.slices[2 * index + 1]));
             self.slices[index] = first;
         }
-        self.ending /= 2;
+        self.end_from(self.ending / 2);
         let unset = Cursor { index: 0, from: Nanos::MAX, until: Nanos::ZERO };
         (self.due, self.now) = (unset, unset);
     }
@@ -184,7 +188,14 @@ impl Slices {
     /// Returns the end of the next slice to close.
     #[inline]
     pub(crate) fn next_end(&self) -> Nanos {
-        if self.ending < self.slices.len() { self.bound(self.ending + 1) } else { Nanos::MAX }
+        self.ends_at
+    }
+
+    /// Makes this slice the next to close; there is none behind the last.
+    fn end_from(&mut self, ending: usize) {
+        let is_there = ending < self.slices.len();
+        self.ending = ending;
+        self.ends_at = if is_there { self.bound(ending + 1) } else { Nanos::MAX };
     }
 
     /// Closes the slices that ended at or before `now`: `in_flight` requests are on the wire, and
@@ -194,8 +205,21 @@ impl Slices {
             let end = self.next_end();
             let counts = &mut self.slices[self.ending].counts;
             (counts.in_flight, counts.backlog) = (in_flight, backlog(end));
-            self.ending += 1;
+            self.end_from(self.ending + 1);
         }
+    }
+
+    /// Returns the share of the whole window of the name in `place` among those with slices.
+    pub(crate) fn share(&self, place: usize) -> NamedSlice {
+        let shares = self.slices.iter().filter_map(|slice| slice.named.get(place));
+        let mut sum = NamedSlice::default();
+        for NamedTally { ok, not_ok, completed, good } in shares {
+            sum.ok.add_tally(ok);
+            sum.not_ok.add_tally(not_ok);
+            sum.completed += completed;
+            sum.good += good;
+        }
+        sum
     }
 
     /// Returns the slices as measured: those that began before the window really ended.
@@ -216,6 +240,7 @@ impl Slices {
                 ..Slice { sent, completed, good, in_flight, backlog, ..Slice::default() }
             };
             slice.ok.add_tally(&tally.ok);
+            tally.named.iter().for_each(|share| slice.ok.add_tally(&share.ok));
             slice.not_ok.add_tally(&tally.not_ok);
             if let Some(ages) = never_sent.get(&index) {
                 slice.not_ok.add(ages);
@@ -245,11 +270,17 @@ fn add(slice: &mut Slice, rest: &Slice) {
 
 impl SliceTally {
     /// Returns the share of the name in `place` among those with slices.
+    #[inline(always)]
     pub(crate) fn named(&mut self, place: usize) -> &mut NamedTally {
         if self.named.len() <= place {
-            self.named.resize_with(place + 1, NamedTally::default);
+            self.add_names(place + 1);
         }
         &mut self.named[place]
+    }
+
+    #[cold]
+    fn add_names(&mut self, count: usize) {
+        self.named.resize_with(count, NamedTally::default);
     }
 
     /// Adds the slice that follows this one.
@@ -277,7 +308,7 @@ impl NamedTally {
         self.good += next.good;
     }
 
-    fn finish(&self) -> NamedSlice {
+    pub(crate) fn finish(&self) -> NamedSlice {
         let (ok, not_ok) = (Histogram::from(&self.ok), Histogram::from(&self.not_ok));
         NamedSlice { ok, not_ok, completed: self.completed, good: self.good }
     }

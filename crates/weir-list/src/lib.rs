@@ -34,4 +34,4 @@ pub use order::{Order, PASS_MAX, Sequence, WeightError};
 pub use reader::RowReader;
 pub use row::{Row, RowBody};
 pub use table::Table;
-pub use template::{Constants, Fields, RowOrder, TableRows, Template, Values};
+pub use template::{Constants, Fields, Places, RowOrder, TableRows, Template, Values};

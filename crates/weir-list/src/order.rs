@@ -114,19 +114,29 @@ impl Sequence {
     ///
     /// # Panics
     /// If each row is sent once.
-    #[inline]
+    #[inline(always)]
     pub fn row_of(&self, nth: u64, worker: u32, workers: u32) -> u64 {
         let (worker, workers) = (u64::from(worker), u64::from(workers));
         match self.order {
             Order::Sequential => {
-                let begin = u128::from(worker) * u128::from(self.pass) / u128::from(workers);
-                self.at(((u128::from(nth) + begin) % u128::from(self.pass)) as u64)
+                // A list has fewer than 2^63 rows: they are lines of a file.
+                let turn = nth % self.pass + self.begin(worker, workers);
+                self.at(if turn < self.pass { turn } else { turn - self.pass })
             }
             Order::Random { seed } => {
                 let slot = nth.wrapping_mul(workers).wrapping_add(worker);
                 self.at(below(self.pass, mixed(seed, slot)))
             }
             Order::Once => panic!("a list that is sent once is shared by index"),
+        }
+    }
+
+    /// Returns the turn with which a worker of a closed loop begins.
+    #[inline]
+    fn begin(&self, worker: u64, workers: u64) -> u64 {
+        match worker.checked_mul(self.pass) {
+            Some(product) => product / workers,
+            None => (u128::from(worker) * u128::from(self.pass) / u128::from(workers)) as u64,
         }
     }
 

@@ -4,7 +4,7 @@
 //! the parts of a run agree, and a run can be repeated.
 
 use std::fmt::Write as _;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use crate::order::{below, mixed};
@@ -126,7 +126,15 @@ impl Fields {
             }
             None => self.pieces(head),
         };
-        Template { head, body }
+        let places = head.iter().chain(&body).filter_map(|piece| match piece {
+            Piece::Field(field, salt) => Some((field.clone(), *salt)),
+            Piece::Text(_) => None,
+        });
+        Template {
+            fields: places.filter(|(field, _)| *field != Field::Length).collect(),
+            head,
+            body,
+        }
     }
 
     fn pieces(&self, mut bytes: &[u8]) -> Vec<Piece> {
@@ -138,7 +146,12 @@ impl Fields {
                 break;
             };
             pieces.push(Piece::Text(bytes[..at].into()));
-            pieces.push(Piece::Field(self.fields[number].0.clone(), number as u64));
+            let field = self.fields[number].0.clone();
+            let salt = match field {
+                Field::Random { .. } => mixed(number as u64, 1),
+                _ => number as u64,
+            };
+            pieces.push(Piece::Field(field, salt));
             bytes = &bytes[at + MARK_BYTES..];
         }
         pieces.push(Piece::Text(bytes.into()));
@@ -201,12 +214,26 @@ fn length_of_body(head: &[u8]) -> Option<(usize, usize)> {
 pub struct Template {
     head: Vec<Piece>,
     body: Vec<Piece>,
+    /// The fields of both, each with its salt, without the length of the body.
+    fields: Vec<(Field, u64)>,
+}
+
+/// Where the fields of a template's last request are in its bytes.
+#[derive(Clone, Debug, Default)]
+pub struct Places(Vec<Range<usize>>);
+
+impl Places {
+    /// Forgets the last request.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
     Text(Box<[u8]>),
-    /// A field, and its number in its request.
+    /// A field, and its salt: what makes its random values others than those of the request's other
+    /// fields.
     Field(Field, u64),
 }
 
@@ -237,13 +264,56 @@ impl Template {
 
     /// Writes the request with these values into `bytes`, in the place of what was there.
     pub fn render(&self, values: Values<'_>, bytes: &mut Vec<u8>) {
+        self.write(values, bytes, &mut Places::default());
+    }
+
+    /// Like [`Template::render`]. If `places` are those of this template's last request, which is
+    /// in `bytes`, only its fields are written, unless one has another length now. Returns true if
+    /// the bytes are as many as before.
+    #[inline(always)]
+    pub fn render_again(
+        &self,
+        values: Values<'_>,
+        bytes: &mut Vec<u8>,
+        places: &mut Places,
+    ) -> bool {
+        let is_filled = self.fill(values, bytes, places);
+        if !is_filled {
+            self.write(values, bytes, places);
+        }
+        is_filled
+    }
+
+    /// Writes the fields in their places. False if one does not fit.
+    #[inline(always)]
+    fn fill(&self, values: Values<'_>, bytes: &mut [u8], places: &Places) -> bool {
+        if places.0.len() != self.fields.len() {
+            return false;
+        }
+        for ((field, salt), place) in self.fields.iter().zip(&places.0) {
+            let Some(place) = bytes.get_mut(place.clone()) else { return false };
+            if !field.fill(values, *salt, place) {
+                return false;
+            }
+        }
+        true
+    }
+
+    #[inline(never)]
+    fn write(&self, values: Values<'_>, bytes: &mut Vec<u8>, Places(places): &mut Places) {
         bytes.clear();
+        places.clear();
         // The length of the body is in front of it.
-        let length = self.body.iter().map(|piece| piece.length(values)).sum();
+        let length: usize = self.body.iter().map(|piece| piece.length(values)).sum();
         for piece in self.head.iter().chain(&self.body) {
             match piece {
                 Piece::Text(text) => bytes.extend_from_slice(text),
-                Piece::Field(field, number) => field.write(values, *number, length, bytes),
+                Piece::Field(Field::Length, _) => decimal(length as u64, bytes),
+                Piece::Field(field, salt) => {
+                    let from = bytes.len();
+                    field.write(values, *salt, bytes);
+                    places.push(from..bytes.len());
+                }
             }
         }
     }
@@ -259,17 +329,18 @@ impl Piece {
             }
             Piece::Field(Field::Uuid, _) => 36,
             Piece::Field(Field::Index, _) => digits(values.index),
-            Piece::Field(Field::Random { least, greatest }, number) => {
-                digits(random(*least..=*greatest, values, *number))
+            Piece::Field(Field::Random { least, greatest }, salt) => {
+                digits(random(*least..=*greatest, values, *salt))
             }
             Piece::Field(Field::Length, _) => 0,
         }
     }
 }
 
-/// Returns the random number of the field with this number.
-fn random(range: RangeInclusive<u64>, values: Values<'_>, number: u64) -> u64 {
-    let random = mixed(values.seed ^ mixed(number, 1), values.index);
+/// Returns the random number of the field with this salt.
+#[inline]
+fn random(range: RangeInclusive<u64>, values: Values<'_>, salt: u64) -> u64 {
+    let random = mixed(values.seed ^ salt, values.index);
     match range.end() - range.start() {
         u64::MAX => random,
         span => range.start() + below(span + 1, random),
@@ -281,24 +352,80 @@ fn digits(number: u64) -> usize {
 }
 
 impl Field {
-    /// Appends the value of the field with this number in its request.
-    fn write(&self, values: Values<'_>, number: u64, length: usize, bytes: &mut Vec<u8>) {
+    /// Writes the value of the field with this salt into a place. False if it has
+    /// another length.
+    #[inline(always)]
+    fn fill(&self, values: Values<'_>, salt: u64, place: &mut [u8]) -> bool {
+        match self {
+            Field::Index => fill_decimal(values.index, place),
+            Field::Random { least, greatest } => {
+                fill_decimal(random(*least..=*greatest, values, salt), place)
+            }
+            Field::Column(column) => {
+                let value = values.row.get(*column).map_or(&[][..], |value| value);
+                let fits = value.len() == place.len();
+                if fits {
+                    place.copy_from_slice(value);
+                }
+                fits
+            }
+            Field::Uuid => self.fill_uuid(values, salt, place),
+            Field::Length => false,
+        }
+    }
+
+    #[inline(never)]
+    fn fill_uuid(&self, values: Values<'_>, salt: u64, place: &mut [u8]) -> bool {
+        let mut bytes = Vec::with_capacity(place.len());
+        self.write(values, salt, &mut bytes);
+        place.copy_from_slice(&bytes);
+        true
+    }
+
+    /// Appends the value of the field with this salt.
+    fn write(&self, values: Values<'_>, salt: u64, bytes: &mut Vec<u8>) {
         match self {
             Field::Index => decimal(values.index, bytes),
-            Field::Length => decimal(length as u64, bytes),
+            Field::Length => {} // not of the field alone
             Field::Column(column) => {
                 bytes.extend_from_slice(values.row.get(*column).map_or(&[][..], |value| value));
             }
             Field::Random { least, greatest } => {
-                decimal(random(*least..=*greatest, values, number), bytes);
+                decimal(random(*least..=*greatest, values, salt), bytes);
             }
             Field::Uuid => {
-                let half = |half: u64| mixed(values.seed ^ mixed(number, 2 + half), values.index);
+                let half = |half: u64| mixed(values.seed ^ mixed(salt, 2 + half), values.index);
                 uuid(half(0), half(1), bytes);
             }
         }
     }
 }
+
+/// Writes a number in decimal digits into a place. False if it has more or fewer.
+#[inline]
+fn fill_decimal(mut number: u64, place: &mut [u8]) -> bool {
+    let (first, pairs) = place.as_rchunks_mut::<2>();
+    for pair in pairs.iter_mut().rev() {
+        *pair = PAIRS[(number % 100) as usize];
+        number /= 100;
+    }
+    if let [digit] = first {
+        *digit = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
+    number == 0 && (place.len() == 1 || place.first().is_some_and(|first| *first != b'0'))
+}
+
+/// The digits of the numbers below 100.
+static PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[0; 2]; 100];
+    let mut number = 0;
+    while number < pairs.len() {
+        pairs[number] = [b'0' + number as u8 / 10, b'0' + number as u8 % 10];
+        number += 1;
+    }
+    pairs
+};
 
 /// Appends a number in decimal digits.
 fn decimal(mut number: u64, bytes: &mut Vec<u8>) {
@@ -397,6 +524,25 @@ mod tests {
     }
 
     #[test]
+    fn only_the_fields_are_written_again() {
+        let table = Table::parse(b"name\nan\nbob\neve\n").expect("a table");
+        let text = "GET /{{seq}}/{{csv:name}} HTTP/1.1\r\nX: {{uuid}}\r\n\
+                    Content-Length: 0\r\n\r\n{{rand:1:200}}={{rand:0:18446744073709551615}}";
+        let mut fields = Fields::default();
+        let marked = fields.mark(text, Some(&table), &NoFiles).expect("fields");
+        let template = fields.template(marked.as_bytes());
+        let (mut bytes, mut again, mut places) = (Vec::new(), Vec::new(), Places::default());
+        let mut as_long = 0;
+        for index in [0, 9, 10, 8, 99, 100].into_iter().chain(101..2_000) {
+            let values = Values { seed: 7, index, row: table.row(index % table.rows()) };
+            template.render(values, &mut bytes);
+            as_long += u32::from(template.render_again(values, &mut again, &mut places));
+            assert_eq!(again, bytes, "{index}");
+        }
+        assert!((50..1_000).contains(&as_long), "{as_long}");
+    }
+
+    #[test]
     fn fields_have_values() {
         assert_eq!(rendered("/{{seq}}/{x}}{{env:A}}", 12), "/12/{x}}<A>");
         assert_eq!(rendered("{{csv:user}}:{{csv:pass word}}", 1), "bob:2,\"3\"");
@@ -416,8 +562,12 @@ mod tests {
         let template = fields.template(marked.as_bytes());
         let mut counts = [[0_u32; 6]; 6];
         let mut bytes = Vec::new();
+        let (mut again, mut places) = (Vec::new(), Places::default());
         for index in 0..36_000 {
-            template.render(Values { seed: 5, index, row: &[] }, &mut bytes);
+            let values = Values { seed: 5, index, row: &[] };
+            template.render(values, &mut bytes);
+            template.render_again(values, &mut again, &mut places);
+            assert_eq!(again, bytes);
             let both = std::str::from_utf8(&bytes).expect("digits");
             let (a, b) = both.split_once(' ').expect("two");
             let at = |text: &str| text.parse::<usize>().expect("a number") - 1;

@@ -39,8 +39,9 @@ pub(crate) struct Memory {
     /// Responses to as many requests as can be in flight on a connection.
     responses: Vec<u8>,
     response_bytes: usize,
-    /// Offsets of the responses to the requests of a list, in its order; empty without one.
-    listed: Vec<usize>,
+    /// Offsets and lengths of the responses to the requests of a list, in its order; empty without
+    /// one.
+    listed: Vec<(u32, u32)>,
     templates: u32,
     piece_bytes: usize,
     connecting: VecDeque<ConnId>,
@@ -59,7 +60,7 @@ impl Memory {
         let mut end = 0;
         let listed = responses.iter().map(|response| {
             end += response.len();
-            end - response.len()
+            ((end - response.len()) as u32, response.len() as u32)
         });
         Memory {
             listed: listed.take(scenario.rows).collect(),
@@ -80,15 +81,15 @@ impl Memory {
 
 impl Memory {
     /// Returns the response to a request of a list.
-    #[inline(never)]
+    #[inline]
     fn listed_response(&self, conn: ConnId, segments: &[Segment], due_at: Nanos) -> Sent {
-        let [Segment::Template { id: TemplateId(row), .. }] = segments else {
-            panic!("a request of a list is one template");
+        let row = match segments {
+            [Segment::Template { id: TemplateId(row), .. }] => *row as usize,
+            [Segment::Pooled(_)] => 0, // a request with fields, of which there is one
+            _ => panic!("a request of a list is one segment"),
         };
-        let row = *row as usize;
-        let from = self.listed[row];
-        let until = self.listed.get(row + 1).copied().unwrap_or(self.responses.len());
-        Sent { conn, from: from as u32, bytes: (until - from) as u32, due_at }
+        let (from, bytes) = self.listed[row];
+        Sent { conn, from, bytes, due_at }
     }
 }
 
@@ -106,8 +107,9 @@ impl Backend for Memory {
     }
 
     fn pool(&mut self, bytes: &[u8]) -> PooledId {
-        let server = self.http2.as_mut().expect("HTTP/1 sends templates");
-        server.receive(bytes);
+        if let Some(server) = &mut self.http2 {
+            server.receive(bytes);
+        }
         PooledId(0)
     }
 
@@ -117,13 +119,13 @@ impl Backend for Memory {
     }
 
     fn send(&mut self, conn: ConnId, segments: &[Segment]) {
-        let bytes = segments.iter().map(|segment| match segment {
-            Segment::Template { bytes, .. } => *bytes as usize,
-            Segment::Pooled(_) => 0,
-        });
-        let requests = bytes.sum::<usize>() / self.request_bytes;
         let due_at = self.now.after(RESPONSE_NS);
         let sent = if self.listed.is_empty() {
+            let bytes = segments.iter().map(|segment| match segment {
+                Segment::Template { bytes, .. } => *bytes as usize,
+                Segment::Pooled(_) => 0,
+            });
+            let requests = bytes.sum::<usize>() / self.request_bytes;
             Sent { conn, from: 0, bytes: (requests * self.response_bytes) as u32, due_at }
         } else {
             self.listed_response(conn, segments, due_at)

@@ -7,7 +7,7 @@ use weir_engine::{Job, ListRows, ListedRequest, RequestList};
 use weir_http::h2::{H2Client, H2Options};
 use weir_http::{Prepared, ProtocolFactory};
 use weir_io::Endpoint;
-use weir_list::{Order, Sequence};
+use weir_list::{Constants, Fields, Order, Sequence};
 use weir_result::{Arrivals, IoEngine, Load, Plan, Rate, StampChoice};
 
 /// Usual length in nanoseconds: long enough to exercise every part of the window's bookkeeping.
@@ -30,6 +30,8 @@ pub(crate) struct Scenario {
     pub(crate) piece_bytes: usize,
     /// Number of requests of a list, each with a response of its own; 0 without a list.
     pub(crate) rows: usize,
+    /// Path of the list's requests.
+    path: &'static str,
 }
 
 impl Scenario {
@@ -45,6 +47,7 @@ impl Scenario {
             responses: vec![response; depth.into()],
             piece_bytes: 1 << 20,
             rows: 0,
+            path: "/",
         };
         let listed = |name, rows| Scenario { rows, ..closed(name, 1, Vec::new()) };
         let streams = |scenario| Scenario { http2: true, ..scenario };
@@ -71,6 +74,8 @@ impl Scenario {
             listed("list-1", 1),
             listed("list-100", 100),
             listed("list-1000", 1_000),
+            Scenario { path: "/items/{{seq}}", ..listed("list-1-seq", 1) },
+            Scenario { path: "/items/{{rand:1:1000}}", ..listed("list-1-rand", 1) },
             streams(closed("http2-1", 1, nginx(None))),
             streams(closed("http2-16", 16, nginx(None))),
             streams(closed("http2-100", 100, nginx(None))),
@@ -104,17 +109,20 @@ impl Scenario {
             true => H2Client::factory(H2Options::default()),
             false => ProtocolFactory::Http1,
         };
-        let list = (self.rows > 0).then(|| Arc::new(list(self.rows)));
+        let list = (self.rows > 0).then(|| Arc::new(list(self.rows, self.path)));
         Job { protocol, list, ..Job::new(plan, endpoint, request) }
     }
 }
 
 /// Returns a list of requests of the same length, each with a name of its own up to the 16th.
-fn list(rows: usize) -> RequestList {
-    let row = |row: usize| ListedRequest {
-        request: Prepared::http1("GET", "/", "memory", &[], None).expect("a plain request"),
-        name: row.min(15) as u16,
-        template: None,
+fn list(rows: usize, path: &str) -> RequestList {
+    let row = |row: usize| {
+        let mut fields = Fields::default();
+        let path = fields.mark(path, None, &NoConstants).expect("fields");
+        let request = Prepared::http1("GET", &path, "memory", &[], None).expect("a request");
+        let has_fields = !fields.is_empty();
+        let template = has_fields.then(|| Arc::new(fields.template(request.bytes())));
+        ListedRequest { request, name: row.min(15) as u16, template }
     };
     RequestList {
         rows: ListRows::Prepared((0..rows).map(row).collect()),
@@ -123,6 +131,19 @@ fn list(rows: usize) -> RequestList {
         with_slices: (0..rows.min(16) as u16).collect(),
         seed: 0,
         table: None,
+    }
+}
+
+/// No constants of templates.
+struct NoConstants;
+
+impl Constants for NoConstants {
+    fn variable(&self, name: &str) -> Result<String, String> {
+        Err(format!("there is no {name}"))
+    }
+
+    fn file(&self, path: &str) -> Result<String, String> {
+        Err(format!("there is no {path}"))
     }
 }
 

@@ -229,7 +229,10 @@ impl Lane for Http1Lane {
         slots: impl Iterator<Item = Slots>,
         now: Nanos,
     ) -> Result<(), TlsError> {
-        self.make_room(shared, conn, batch.requests.len());
+        let is_shallow = shared.connections.at(conn).depth < self.depth;
+        if is_shallow || batch.requests.len() > usize::from(self.depth) {
+            self.deepen(shared, conn, batch.requests.len());
+        }
         for (request, slot) in batch.requests.iter().zip(slots) {
             self.dispatch_with(shared, conn, request.traits, slot, now);
         }
@@ -335,19 +338,16 @@ impl Http1Lane {
     }
 
     /// Provides slots for `requests` requests on `conn`, which has none in flight.
-    fn make_room(&mut self, shared: &mut PoolState, conn: ConnId, requests: usize) {
+    #[cold]
+    fn deepen(&mut self, shared: &mut PoolState, conn: ConnId, requests: usize) {
         let requests = u16::try_from(requests).expect("limited when they were read");
         if requests > self.depth {
             self.depth = requests.checked_next_power_of_two().unwrap_or(requests);
             self.slots.deepen(self.depth);
         }
-        let connection = shared.connections.at_mut(conn);
-        debug_assert_eq!(connection.load, 0);
-        if connection.depth < self.depth {
-            connection.depth = self.depth;
-            let slot = self.slot_of(&mut shared.connections, conn);
-            self.slots.at(slot).protocol.set_depth(self.depth);
-        }
+        shared.connections.at_mut(conn).depth = self.depth;
+        let slot = self.slot_of(&mut shared.connections, conn);
+        self.slots.at(slot).protocol.set_depth(self.depth);
     }
 
     #[inline(always)]

@@ -153,7 +153,7 @@ impl Recorder {
     /// Keeps what the frames of a list need, from now on.
     pub(crate) fn keep_names(&mut self) {
         if let Some(names) = &mut self.names {
-            names.keep_others();
+            names.show();
         }
     }
 
@@ -231,9 +231,6 @@ impl Recorder {
             SlotPhase::Measured => {
                 self.counts.sent.measured += count;
                 self.counts.unresolved += count;
-                if let Some(names) = &mut self.names {
-                    names.sent(exchange, count);
-                }
                 if self.is_open_loop {
                     (0..requests).for_each(|_| self.lag(exchange));
                 }
@@ -329,16 +326,17 @@ impl Recorder {
     fn resolve(&mut self, exchange: &Exchange, outcome: Outcome, at: Nanos, times: u32) {
         let (response_ns, service_ns) =
             (at.since(exchange.intended_at), at.since(exchange.sent_at));
-        if let Some(names) = &mut self.names {
-            let slice = self.slices.at(exchange.intended_at);
-            names.resolve(exchange, outcome, at, times, slice);
-        }
         if let Outcome::Ok(response) | Outcome::BadResponse(response) = outcome {
             self.status[usize::from(response.status) % STATUS_CODES] += u64::from(times);
         }
         if let Outcome::Ok(response) = outcome {
             self.counts.outcomes.ok += u64::from(times);
-            self.slices.at(exchange.intended_at).ok.record_times(response_ns, times);
+            let slice = self.slices.at(exchange.intended_at);
+            let response_ok = match &mut self.names {
+                Some(names) => names.resolve_ok(exchange, response.status, at, times, slice),
+                None => &mut slice.ok,
+            };
+            response_ok.record_times(response_ns, times);
             let first_byte_ns = response.first_byte_at.since(exchange.sent_at);
             self.times.first_byte.record_times(first_byte_ns, times);
             if self.is_open_loop && exchange.connection_wait() == 0 {
@@ -351,6 +349,10 @@ impl Recorder {
             return;
         }
         for _ in 0..times {
+            if let Some(names) = &mut self.names {
+                let slice = self.slices.at(exchange.intended_at);
+                names.resolve_failure(exchange, outcome, at, slice);
+            }
             self.resolve_failure(exchange.intended_at, outcome, response_ns, service_ns);
         }
     }

@@ -90,8 +90,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             let Some((row, name)) = listed.at(turn) else { return false };
             let slots = self.slots.take_listed(timeline, now, row, name);
             let is_first = shared.connections.at(conn).unsent == 0;
-            let connection = self.slots.turns.connection(conn.0);
-            if let Some(batch) = listed.render(row, turn, connection) {
+            if let Some(batch) = listed.render(row, turn, || self.slots.turns.connection(conn.0)) {
                 let slots = iter::once(slots);
                 let sent = lane.dispatch_string(shared, &mut self.backend, conn, batch, slots, now);
                 self.unsent.extend(is_first.then_some(conn));

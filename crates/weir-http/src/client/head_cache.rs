@@ -5,8 +5,8 @@
 //! only within the value of a field that is not a framing field, and must not be a control
 //! character. Names, line ends and everything that determines the body are therefore the same.
 //!
-//! The last head is compared first. If requests differ, so do heads; mostly a response arrives at
-//! once, and its length tells which head it may have.
+//! If requests differ, so do heads. Mostly a response arrives at once, and its length tells which
+//! heads it may have.
 
 use std::mem;
 
@@ -26,17 +26,22 @@ const MATCHED_PATIENCE: u8 = 4;
 /// Bytes compared at once; also the shortest cached head.
 const WORD_BYTES: usize = 8;
 
-/// Places for heads that differ from the last one: at first, and at most. Both are powers of two.
-const PLACES_MIN: usize = 64;
-const PLACES_MAX: usize = 1024;
+/// Lengths of responses that are told apart once heads differ: at first, and at most. Both are
+/// powers of two.
+const LENGTHS_MIN: usize = 64;
+const LENGTHS_MAX: usize = 1024;
+
+/// Heads kept for each length.
+const WAYS: usize = 2;
 
 /// Cached heads of responses, which any number of connections with similar responses may share: see
 /// [`crate::Http1::receive_cached`].
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct HeadCache {
-    last: CachedHead,
-    /// The others, each in the place of its length; empty while all heads are alike.
-    others: Box<[CachedHead]>,
+    /// One head while all are alike; else two for each length, side by side.
+    heads: Vec<CachedHead>,
+    /// Index of the head that was found last.
+    last: usize,
 }
 
 /// A cached head.
@@ -49,7 +54,8 @@ struct CachedHead {
     meaning: Option<HeadSemantics>,
     /// Non-matching responses that will not be cached.
     waits: u8,
-    /// Length of what was received when it was stored: mostly that of the response.
+    /// Length of what was received when it was stored, mostly that of the response; 0 if there is
+    /// none.
     received: usize,
 }
 
@@ -66,43 +72,33 @@ impl HeadCache {
     /// Returns the length and the semantics of the head at the start of `bytes`, if it is cached.
     #[inline(always)]
     pub(crate) fn find(&mut self, bytes: &[u8]) -> Option<(usize, HeadSemantics)> {
-        if !self.last.starts(bytes) && !self.find_other(bytes) {
-            return None;
-        }
-        self.last.waits = MATCHED_PATIENCE;
-        Some((self.last.bytes.len(), self.last.meaning?))
-    }
-
-    /// Returns the length of the head that was found last.
-    #[inline(always)]
-    pub(crate) fn len(&self) -> usize {
-        self.last.bytes.len()
+        let found = match &mut self.heads[..] {
+            [only] => only.starts(bytes).then_some(only)?,
+            _ => self.find_among(bytes)?,
+        };
+        found.waits = MATCHED_PATIENCE;
+        Some((found.bytes.len(), found.meaning?))
     }
 
     /// Returns the number of consecutive `responses` that start with that head.
     #[inline(always)]
     pub(crate) fn count<'a>(&self, responses: impl Iterator<Item = &'a [u8]>) -> usize {
-        let head = self.last.bytes.as_slice();
+        let head = self.heads[self.last].bytes.as_slice();
         responses.take_while(|response| response.starts_with(head)).count()
     }
 
-    /// Makes another cached head the last one, if `bytes` begin with it. Returns true if there is
-    /// one.
+    /// Finds the head at the start of `bytes` among several: those of responses of this length come
+    /// first, then the one that was found last, which other responses may follow.
     #[inline(never)]
-    fn find_other(&mut self, bytes: &[u8]) -> bool {
-        if self.others.is_empty() {
-            return false;
+    fn find_among(&mut self, bytes: &[u8]) -> Option<&mut CachedHead> {
+        let first = self.first_of(bytes.len());
+        let has = |head: &mut CachedHead| head.received == bytes.len() && head.starts(bytes);
+        if let Some(way) = self.heads[first..first + WAYS].iter_mut().position(has) {
+            self.last = first + way;
+            return Some(&mut self.heads[self.last]);
         }
-        let place = self.place(bytes.len());
-        if self.others[place].meaning.is_none() || !self.others[place].starts(bytes) {
-            return false;
-        }
-        let before = self.place(self.last.received);
-        if before != place {
-            self.others.swap(before, place);
-        }
-        mem::swap(&mut self.last, &mut self.others[before]);
-        true
+        let last = &mut self.heads[self.last];
+        last.starts(bytes).then_some(last)
     }
 
     /// Stores a complete head that [`HeadCache::find`] did not find at the start of `received`
@@ -112,52 +108,66 @@ impl HeadCache {
         if !(WORD_BYTES..=HEAD_BYTES_MAX).contains(&head.len()) {
             return;
         }
-        if self.last.meaning.is_none() {
-            self.last.store(head, received, meaning);
-        } else {
-            self.learn_other(head, received, meaning);
+        match &mut self.heads[..] {
+            [only] if only.meaning.is_none() => only.store(head, received, meaning),
+            _ => self.learn_other(head, received, meaning),
         }
     }
 
-    /// Stores a head beside the last one, in a place that is free or whose head has not matched for
-    /// long.
+    /// Stores a head beside others, in a place that is free or whose head has not matched for long.
     #[inline(never)]
     fn learn_other(&mut self, head: &[u8], received: usize, meaning: HeadSemantics) {
-        if self.others.is_empty() {
-            self.others = places(PLACES_MIN);
+        if self.heads.len() == 1 {
+            self.spread(LENGTHS_MIN);
         }
-        let mut place = self.place(received);
-        let has_other = |head: &CachedHead| head.meaning.is_some() && head.received != received;
-        while has_other(&self.others[place]) && self.others.len() < PLACES_MAX {
-            self.grow();
-            place = self.place(received);
+        while self.is_full_of_others(received) && self.heads.len() < LENGTHS_MAX * WAYS {
+            self.spread(self.heads.len() / WAYS * 2);
         }
-        let other = &mut self.others[place];
-        other.waits = other.waits.saturating_sub(1);
-        if other.waits == 0 {
-            other.store(head, received, meaning);
+        let first = self.first_of(received);
+        let ways = &mut self.heads[first..first + WAYS];
+        let least = ways.iter_mut().min_by_key(|way| way.waits).expect("there are ways");
+        least.waits = least.waits.saturating_sub(1);
+        if least.waits == 0 {
+            least.store(head, received, meaning);
         }
     }
 
-    /// Doubles the number of places.
+    /// True if all heads kept where those of this length belong are of responses of other lengths.
+    fn is_full_of_others(&self, received: usize) -> bool {
+        let first = self.first_of(received);
+        let mut ways = self.heads[first..first + WAYS].iter();
+        ways.all(|head| head.meaning.is_some() && head.received != received)
+    }
+
+    /// Tells `lengths` lengths apart from now on.
     #[cold]
-    fn grow(&mut self) {
-        let more = places(self.others.len() * 2);
-        for head in mem::replace(&mut self.others, more) {
-            let place = self.place(head.received);
-            self.others[place] = head;
+    fn spread(&mut self, lengths: usize) {
+        let more = (0..lengths * WAYS).map(|_| CachedHead::default()).collect();
+        let before = mem::replace(&mut self.heads, more);
+        let last = mem::take(&mut self.last);
+        for (index, head) in before.into_iter().enumerate().filter(|(_, one)| one.meaning.is_some())
+        {
+            let first = self.first_of(head.received);
+            let is_free = self.heads[first].meaning.is_none();
+            let place = if is_free { first } else { first + 1 };
+            self.heads[place] = head;
+            if index == last {
+                self.last = place;
+            }
         }
     }
 
+    /// Returns the index of the first head of responses of this length.
     #[inline]
-    fn place(&self, received: usize) -> usize {
-        received & (self.others.len() - 1)
+    fn first_of(&self, received: usize) -> usize {
+        (received * WAYS) & (self.heads.len() - 1)
     }
 }
 
-/// Returns empty places.
-fn places(count: usize) -> Box<[CachedHead]> {
-    (0..count).map(|_| CachedHead::default()).collect()
+impl Default for HeadCache {
+    fn default() -> HeadCache {
+        HeadCache { heads: vec![CachedHead::default()], last: 0 }
+    }
 }
 
 impl CachedHead {
@@ -285,11 +295,11 @@ mod tests {
         let mut before = Vec::new();
         for nth in 0..160 {
             read(&mut known, &named(nth));
-            let place = known.place(HEAD.len());
-            stored += u32::from(known.others[place].bytes != before);
-            before.clone_from(&known.others[place].bytes);
+            let heads: Vec<Vec<u8>> = known.heads.iter().map(|head| head.bytes.clone()).collect();
+            stored += u32::from(heads != before);
+            before = heads;
         }
-        assert!((5..=11).contains(&stored), "{stored}");
+        assert!((5..=22).contains(&stored), "{stored}");
     }
 
     #[test]
@@ -300,7 +310,7 @@ mod tests {
         for _ in 0..2 {
             heads.iter().for_each(|head| read(&mut known, head));
         }
-        assert_eq!(known.others.len(), PLACES_MAX);
+        assert!(known.heads.len() <= LENGTHS_MAX * WAYS);
         for head in &heads {
             let found = known.find(head.as_bytes());
             assert_eq!(found.map(|(bytes, _)| bytes), Some(head.len()));

@@ -375,7 +375,7 @@ impl Http1 {
         if let Some(known) = &mut known
             && let Some((head_bytes, meaning)) = known.find(bytes)
         {
-            if let Some(used) = self.alike(known, meaning, bytes, events) {
+            if let Some(used) = self.alike(known, (head_bytes, meaning), bytes, events) {
                 return Ok(used);
             }
             let body_bytes = (bytes.len() - head_bytes) as u64;
@@ -400,12 +400,12 @@ impl Http1 {
     fn alike(
         &mut self,
         known: &HeadCache,
-        head: HeadSemantics,
+        (head_bytes, head): (usize, HeadSemantics),
         bytes: &[u8],
         events: &mut Vec<ResponseEvent>,
     ) -> Option<usize> {
         let BodyEnd::Fixed(body_bytes) = head.body else { return None };
-        let length = known.len().checked_add(usize::try_from(body_bytes).ok()?)?;
+        let length = head_bytes.checked_add(usize::try_from(body_bytes).ok()?)?;
         if head.closes || bytes.len() / 2 < length {
             return None;
         }

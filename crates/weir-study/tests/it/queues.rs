@@ -11,7 +11,7 @@ use weir_result::{Arrivals, Document, DocumentParts, IoEngine, Load, Plan};
 use weir_sim::{Law, Pick, ResponseFault, Seed, Server, Sim, Workers, World};
 use weir_study::search::{Next, SearchRun, TrialPlan, quick};
 
-const SEEDS: u64 = 20;
+const SEEDS: u64 = 12;
 const SECOND: f64 = 1e9;
 
 /// A world, and the arrival process of the load.
@@ -176,7 +176,7 @@ fn the_highest_rate_of_mm1_is_inside() {
         (Queue::new(seed, service, Workers::Limited(1)), truth_rps)
     };
     let hits = hits(queue, "p99 < 10ms");
-    assert!(hits >= 19, "{hits} of {SEEDS}");
+    assert!(hits >= SEEDS - 1, "{hits} of {SEEDS}");
 }
 
 /// D/D/1: nothing waits below the service rate, and the queue grows above it.
@@ -188,7 +188,7 @@ fn the_highest_rate_of_dd1_is_inside() {
         (Queue { is_poisson: false, ..queue }, SECOND / mean_ns(seed) as f64)
     };
     let hits = hits(queue, "p99 < 10ms");
-    assert!(hits >= 19, "{hits} of {SEEDS}");
+    assert!(hits >= SEEDS - 1, "{hits} of {SEEDS}");
 }
 
 /// D/D/1 with limits of 15 to 40 service times, which no trial reaches at a rate slightly above the

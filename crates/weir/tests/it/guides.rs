@@ -102,6 +102,7 @@ fn brief(command: &str) -> String {
     for word in command.replace("\\\n", " ").split(' ').filter(|word| !word.is_empty()) {
         let word = match word {
             word if word.starts_with("-d") && word.ends_with('s') => "-d50ms",
+            "500ms" if words.last().is_some_and(|last| last == "--warmup") => "50ms",
             "30" | "10" if is_study && words.last().is_some_and(|last| last == "-n") => "2",
             "d=500ms,2s" => "d=50ms,100ms",
             "c=1,10,100,1000" => "c=1,10",
@@ -112,11 +113,19 @@ fn brief(command: &str) -> String {
         };
         words.push(word.to_owned());
     }
+    let is_there = |word: &str| words.iter().any(|known| known == word);
+    let is_timed = is_there("-d50ms") && !is_there("--warmup");
     let mut command = words.join(" ");
+    if is_timed {
+        command += " --warmup 50ms";
+    }
     if is_study {
-        let more = if command.contains("weir ab") { " --pairs 6" } else { "" };
         command += " --no-settle";
-        command += more;
+        command += match command.contains("weir ab") {
+            true => " --pairs 6",
+            false if is_there("-n") => "",
+            false => " -n 2",
+        };
     }
     command
 }

@@ -148,7 +148,7 @@ fn prometheus_scrapes_a_run_and_answers_the_dashboard() {
 
 #[test]
 fn a_scraper_sees_the_end_of_the_run() {
-    let server = Serve::start(&[]);
+    let server = Serve::start(&["--delay", "1ms"]);
     let (mut run, metrics) =
         start(&["-c1", "-d600s", "--warmup", "0", "--witness", "off", &server.url()]);
     let scrape = || curl(&["--fail", &metrics]).expect("it is served");

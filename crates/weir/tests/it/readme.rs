@@ -59,7 +59,7 @@ impl Servers {
         fs::write(directory.file("body.json"), "{}").expect("a file");
         fs::write(directory.file("urls.txt"), "/\n/a\n").expect("a file");
         fs::write(directory.file("routes.jsonl"), "{\"path\": \"/a\"}\n").expect("a file");
-        let plain = Serve::start(&[]);
+        let plain = Serve::start(&["--delay", "300us"]);
         let plan = format!("url = \"{}\"\n[vary]\nc = [1, 2]\n", plain.url());
         fs::write(directory.file("sweep.toml"), plan).expect("a file");
         fs::copy(authority.file(), directory.file("ca.pem")).expect("a file");

@@ -124,7 +124,7 @@ fn a_stop_over_the_end_and_one_in_the_drain_are_not_clean() {
 #[test]
 fn two_stops_of_one_run_are_both_found() {
     for_each_engine(|engine| {
-        let server = Serve::start(&[]);
+        let server = Serve::start(&["--delay", "1ms"]);
         // A closed loop: nothing is due, and no response is late by itself.
         let flags = "-t1 -c2 --warmup 0 -d3s --no-preflight";
         let running = weir::start(engine, flags, &[&server.url()]);

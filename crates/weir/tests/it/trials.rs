@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use weir_io::Endpoint;
 use weir_result::document::SelfcheckSection;
+use weir_serve::Delay;
 
 use crate::support::for_each_engine;
 use crate::support::raw::{OK, Raw};
@@ -44,7 +45,9 @@ fn the_noise_floor_is_not_the_server_s() {
 fn a_client_is_proved_by_a_thread_more() {
     for_each_engine(|engine| {
         for load in ["-R2k", ""] {
-            let server = Served::plainly();
+            // It delays its responses, or the closed loop would keep the CPUs busy.
+            let server =
+                Served::with(|behaviour| behaviour.delay = Delay::Fixed(Duration::from_millis(1)));
             let words = format!("--prove-client -c10 -t1 -d2s --warmup 0 {load}");
             let ran = weir::load(engine, &words, &[&server.url()]);
             ran.assert_all_ok();

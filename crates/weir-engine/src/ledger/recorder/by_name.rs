@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use weir_io::Nanos;
 use weir_result::{
-    ByOutcome, ErrorKind, Histogram, MissKind, NameCounts, NameTotals, Outcomes, SparseHistogram,
-    Tally,
+    ByOutcome, ErrorKind, Histogram, MissKind, NameCounts, NameTotals, NamedSlice, Outcomes,
+    SparseHistogram, Tally,
 };
 
 use super::failures::Failures;
@@ -14,7 +14,7 @@ use crate::completion::Outcome;
 use crate::exchange::Exchange;
 use crate::request_list::{ListRows, RequestList, RowNames};
 use crate::schedule::Schedule;
-use crate::slices::{SliceTally, Slices};
+use crate::slices::{NamedTally, SliceTally, Slices};
 use crate::timeline::Timeline;
 use crate::turns::{ListTurn, Turns};
 use crate::worker_frame::WorkerFrame;
@@ -27,22 +27,20 @@ pub(super) struct ByName {
     /// Place of each name among those with slices.
     places: Vec<Option<usize>>,
     is_open_loop: bool,
-    /// Response times of the names without slices, if they are shown while the load runs.
-    others: Option<Tally>,
+    /// Response times of the names without slices together, and of the others one by one, if they
+    /// are shown while the load runs.
+    shown: Option<(Tally, Vec<Tally>)>,
 }
 
-/// Tallies of one name.
+/// Tallies of one name. What the slices have of a name is not counted here too.
 #[derive(Debug, Default)]
 struct NameTallies {
-    /// Slots of M that were sent.
-    sent: u64,
     outcomes: Outcomes,
     status: Vec<(u16, u64)>,
     errors: BTreeMap<ErrorKind, u64>,
     missed: BTreeMap<MissKind, u64>,
-    completed: u64,
-    good: u64,
-    response_ok: Tally,
+    /// Events in the window and times of `ok` slots, of a name without slices.
+    unsliced: NamedTally,
     response: Failures,
     service_ok: Tally,
     service: Failures,
@@ -76,18 +74,14 @@ impl ByName {
             places: (0..list.names).map(place).collect(),
             list: Arc::clone(list),
             is_open_loop,
-            others: None,
+            shown: None,
         }
     }
 
-    /// Keeps the response times of the names without slices too, from now on.
-    pub(super) fn keep_others(&mut self) {
-        self.others.get_or_insert_default();
-    }
-
-    /// Counts the sending of `requests` requests of M.
-    pub(super) fn sent(&mut self, exchange: &Exchange, requests: u64) {
-        self.names[usize::from(exchange.tag)].sent += requests;
+    /// Keeps the response times that are shown while the load runs too, from now on.
+    pub(super) fn show(&mut self) {
+        let with_slices = self.list.with_slices.iter().map(|_| Tally::new()).collect();
+        self.shown.get_or_insert_with(|| (Tally::new(), with_slices));
     }
 
     /// Counts the expectation that the responses to `requests` requests of M missed.
@@ -96,7 +90,19 @@ impl ByName {
         *name.missed.entry(kind).or_default() += requests;
     }
 
+    /// Returns where times and events of a name are counted: its share of `slice`, or its own
+    /// tallies if it has no slices.
+    #[inline]
+    fn share<'a>(&'a mut self, name: u16, slice: &'a mut SliceTally) -> &'a mut NamedTally {
+        let name = usize::from(name);
+        match self.places[name] {
+            Some(place) => slice.named(place),
+            None => &mut self.names[name].unsliced,
+        }
+    }
+
     /// Counts complete responses inside the window; `slice` is that of the event.
+    #[inline]
     pub(super) fn completed(
         &mut self,
         exchange: &Exchange,
@@ -104,74 +110,88 @@ impl ByName {
         responses: u64,
         slice: &mut SliceTally,
     ) {
-        let good = if is_ok { responses } else { 0 };
-        let name = &mut self.names[usize::from(exchange.tag)];
-        name.completed += responses;
-        name.good += good;
-        if let Some(place) = self.places[usize::from(exchange.tag)] {
-            let share = slice.named(place);
-            share.completed += responses;
-            share.good += good;
-        }
+        let share = self.share(exchange.tag, slice);
+        share.completed += responses;
+        share.good += if is_ok { responses } else { 0 };
     }
 
-    /// Counts members of M by their outcome; `slice` is that of their intended time.
-    #[inline(never)]
-    pub(super) fn resolve(
+    /// Counts responses to members of M that are `ok`, and returns the tally of their response
+    /// times. It is part of `slice`, that of their intended time: the one of their name, or else
+    /// the slice's own.
+    #[inline(always)]
+    pub(super) fn resolve_ok<'a>(
+        &mut self,
+        exchange: &Exchange,
+        status: u16,
+        at: Nanos,
+        times: u32,
+        slice: &'a mut SliceTally,
+    ) -> &'a mut Tally {
+        if self.shown.is_some() {
+            self.show_response(exchange, at, times);
+        }
+        let name = &mut self.names[usize::from(exchange.tag)];
+        name.outcomes.ok += u64::from(times);
+        name.responded(status, times.into());
+        if self.is_open_loop {
+            name.service_ok.record_times(at.since(exchange.sent_at), times);
+        }
+        if let Some(place) = self.places[usize::from(exchange.tag)] {
+            return &mut slice.named(place).ok;
+        }
+        name.unsliced.ok.record_times(at.since(exchange.intended_at), times);
+        &mut slice.ok
+    }
+
+    /// Counts a member of M that is not `ok`; `slice` is that of its intended time.
+    #[cold]
+    pub(super) fn resolve_failure(
         &mut self,
         exchange: &Exchange,
         outcome: Outcome,
         at: Nanos,
-        times: u32,
         slice: &mut SliceTally,
     ) {
-        let (response_ns, service_ns) =
-            (at.since(exchange.intended_at), at.since(exchange.sent_at));
+        let response_ns = at.since(exchange.intended_at);
         let name = &mut self.names[usize::from(exchange.tag)];
-        let is_ok = matches!(outcome, Outcome::Ok(_));
+        name.resolve_failure(outcome, response_ns, at.since(exchange.sent_at));
+        if let Outcome::BadResponse(response) = outcome {
+            name.responded(response.status, 1);
+            self.show_response(exchange, at, 1);
+        }
         if let Some(place) = self.places[usize::from(exchange.tag)] {
-            let share = slice.named(place);
-            let tally = if is_ok { &mut share.ok } else { &mut share.not_ok };
-            tally.record_times(response_ns, times);
-        } else if let Some(others) = &mut self.others
-            && matches!(outcome, Outcome::Ok(_) | Outcome::BadResponse(_))
-        {
-            others.record_times(response_ns, times);
+            slice.named(place).not_ok.record(response_ns);
         }
-        if let Outcome::Ok(response) | Outcome::BadResponse(response) = outcome {
-            name.responded(response.status, times.into());
-        }
-        if is_ok {
-            name.outcomes.ok += u64::from(times);
-            name.response_ok.record_times(response_ns, times);
-            if self.is_open_loop {
-                name.service_ok.record_times(service_ns, times);
-            }
-            return;
-        }
-        for _ in 0..times {
-            name.resolve_failure(outcome, response_ns, service_ns);
-        }
+    }
+
+    /// Keeps the response time of responses that are shown while the load runs.
+    #[inline(never)]
+    fn show_response(&mut self, exchange: &Exchange, at: Nanos, times: u32) {
+        let Some((others, with_slices)) = &mut self.shown else { return };
+        let tally = match self.places[usize::from(exchange.tag)] {
+            Some(place) => &mut with_slices[place],
+            None => others,
+        };
+        tally.record_times(at.since(exchange.intended_at), times);
     }
 
     /// Returns the totals so far, as [`WorkerFrame::names`] has them. At a `turn`, only the names
     /// whose turn it is have latencies.
     pub(super) fn totals(&self, turn: Option<usize>) -> Vec<NameTotals> {
         let with_slices = self.list.with_slices.iter().map(|name| &self.names[usize::from(*name)]);
-        let mut totals: Vec<NameTotals> = with_slices.clone().map(NameTallies::totals).collect();
-        let has_turn =
-            |index: usize| turn.is_none_or(|turn| index % WorkerFrame::NAME_TURNS == turn);
-        for (index, name) in with_slices.enumerate().filter(|(index, _)| has_turn(*index)) {
-            totals[index].latency = name.latency();
-        }
+        let mut totals: Vec<NameTotals> = with_slices.map(NameTallies::totals).collect();
         if totals.len() < self.names.len() {
             let mut others = NameTotals::default();
             let without = self.names.iter().zip(&self.places).filter(|(_, place)| place.is_none());
             without.for_each(|(name, _)| others.add(&name.totals()));
-            if let Some(times) = self.others.as_ref().filter(|_| has_turn(totals.len())) {
-                others.latency = times.sparse(WorkerFrame::COARSENESS);
-            }
             totals.push(others);
+        }
+        let Some((others, with_slices)) = &self.shown else { return totals };
+        let shown = with_slices.iter().chain([others]);
+        for (index, (totals, times)) in totals.iter_mut().zip(shown).enumerate() {
+            if turn.is_none_or(|turn| index % WorkerFrame::NAME_TURNS == turn) {
+                totals.latency = times.sparse(WorkerFrame::COARSENESS);
+            }
         }
         totals
     }
@@ -182,7 +202,7 @@ impl ByName {
         let Timeline { start, t0, .. } = *end.timeline;
         let list = Arc::clone(&self.list);
         let mut names = RowNames::new(&list);
-        let mut planned: Vec<u64> = self.names.iter().map(|name| name.sent).collect();
+        let mut planned: Vec<u64> = self.names.iter().map(|name| name.outcomes.total()).collect();
         if self.is_open_loop {
             let until_ns = end.until_ns.min(end.end.since(start));
             for (index, offset_ns) in end.left.clone().walk(until_ns) {
@@ -205,8 +225,14 @@ impl ByName {
                 planned[usize::from(name)] += 1;
             }
         }
-        let names = self.names.iter().zip(planned);
-        names.map(|(name, planned)| name.finish(planned, self.is_open_loop)).collect()
+        let of_name = |(index, planned): (usize, u64)| {
+            let share = match self.places[index] {
+                Some(place) => slices.share(place),
+                None => self.names[index].unsliced.finish(),
+            };
+            self.names[index].finish(share, planned, self.is_open_loop)
+        };
+        planned.into_iter().enumerate().map(of_name).collect()
     }
 
     /// Counts a slot that was never sent.
@@ -249,15 +275,16 @@ impl NameTallies {
         }
     }
 
-    /// Returns the response times so far.
-    fn latency(&self) -> SparseHistogram {
-        let mut latency = self.response_ok.sparse(WorkerFrame::COARSENESS);
-        latency.add(&self.response.bad.sparse(WorkerFrame::COARSENESS));
-        latency.coarsen(WorkerFrame::COARSENESS);
-        latency
+    #[inline]
+    fn responded(&mut self, status: u16, responses: u64) {
+        match self.status.first_mut() {
+            Some((first, count)) if *first == status => *count += responses,
+            _ => self.responded_otherwise(status, responses),
+        }
     }
 
-    fn responded(&mut self, status: u16, responses: u64) {
+    #[inline(never)]
+    fn responded_otherwise(&mut self, status: u16, responses: u64) {
         // A name has few statuses.
         match self.status.iter_mut().find(|(known, _)| *known == status) {
             Some((_, count)) => *count += responses,
@@ -265,7 +292,6 @@ impl NameTallies {
         }
     }
 
-    #[cold]
     fn resolve_failure(&mut self, outcome: Outcome, response_ns: u64, service_ns: u64) {
         let (outcomes, response, service) =
             (&mut self.outcomes, &mut self.response, &mut self.service);
@@ -293,14 +319,10 @@ impl NameTallies {
         service.record(service_ns);
     }
 
-    fn finish(&self, planned: u64, is_open_loop: bool) -> NameCounts {
-        let of = |ok: &Tally, others: &Failures| ByOutcome {
-            ok: Histogram::from(ok),
-            ..others.finish()
-        };
-        let mut response_time = of(&self.response_ok, &self.response);
+    fn finish(&self, share: NamedSlice, planned: u64, is_open_loop: bool) -> NameCounts {
+        let mut response_time = ByOutcome { ok: share.ok, ..self.response.finish() };
         let service_time = match is_open_loop {
-            true => of(&self.service_ok, &self.service),
+            true => ByOutcome { ok: Histogram::from(&self.service_ok), ..self.service.finish() },
             false => response_time.clone(),
         };
         response_time.censored.add_tally(&self.never);
@@ -310,8 +332,8 @@ impl NameTallies {
             status: self.status.iter().copied().collect(),
             errors: self.errors.clone(),
             missed: self.missed.clone(),
-            completed: self.completed,
-            good: self.good,
+            completed: share.completed,
+            good: share.good,
             response_time,
             service_time,
         }
