@@ -79,18 +79,6 @@ impl Schedule {
         })
     }
 
-    /// Returns the same schedule from its begin.
-    pub(crate) fn restarted(&self) -> Schedule {
-        let kind = match &self.kind {
-            ScheduleKind::Poisson(gaps) => ScheduleKind::Poisson(gaps.restarted()),
-            kind => kind.clone(),
-        };
-        let mut schedule =
-            Schedule { kind, partition: self.partition, taken: 0, next_ns: 0, next_index: 0 };
-        schedule.advance();
-        schedule
-    }
-
     /// Returns the mean time between owned slots in nanoseconds; 0 in a closed loop.
     pub(crate) fn gap_ns(&self) -> u64 {
         let all_ns = match &self.kind {

@@ -10,16 +10,12 @@ mod connection_failure;
 #[macro_use]
 mod counters;
 mod counts;
-mod digits;
 mod distinct;
 pub mod document;
-mod encoding;
 pub mod errno;
 mod evidence;
 mod failures;
-pub mod histogram;
 mod measurements;
-mod packed;
 mod plan;
 pub mod quantile;
 mod raw;
@@ -29,7 +25,6 @@ mod schema;
 mod shape;
 mod slices;
 pub mod study;
-mod zlib;
 
 pub use counters::{
     ByOutcome, Callback, CallbackUsage, Connections, DestinationCounts, HandshakeKind, Interval,
@@ -45,7 +40,6 @@ pub use evidence::{
     WorkerUsage,
 };
 pub use failures::{ErrorKind, FailureCause, FailureKind, FailurePhase, MissExample, MissKind};
-pub use histogram::{Histogram, SparseHistogram, Tally};
 pub use measurements::Measurements;
 pub use plan::{
     AddressRange, AddressRangeError, Arrivals, Closer, ConnectionPlan, ExpectPlan, Header,
@@ -58,3 +52,5 @@ pub use schema::{schema_json, study_schema_json};
 pub use shape::ShapeError;
 pub use slices::align_slices;
 pub use study::{STUDY_VERSION, Study};
+pub use weir_histogram as histogram;
+pub use weir_histogram::{Histogram, SparseHistogram, Tally};

@@ -8,7 +8,7 @@ pub use weir_stats::{count_needed, has_beyond, is_supported, least_count, rank_o
 
 pub use crate::bound::Bound;
 use crate::counters::ByOutcome;
-use crate::histogram::{Histogram, SparseHistogram, lowest_in};
+use crate::histogram::{Histogram, lowest_in};
 
 /// Percentiles that a document lists, in percent, as far as there are enough samples.
 pub const PERCENTILES: [f64; 13] =
@@ -94,21 +94,6 @@ impl<'h> AllOutcomes<'h> {
             .map(|class| class.exact().min_ns.max(lowest_in(bucket)))
             .min()
             .unwrap_or(lowest_in(bucket))
-    }
-}
-
-impl Histogram {
-    /// Returns the value of percentile `p` (0 to 100), never less than the true one. `None` if
-    /// nothing was recorded.
-    pub fn percentile(&self, p: f64) -> Option<u64> {
-        self.value_at_rank(rank_of(p, self.count()))
-    }
-}
-
-impl SparseHistogram {
-    /// Returns the value of percentile `p`, as [`Histogram::percentile`] does.
-    pub fn percentile(&self, p: f64) -> Option<u64> {
-        self.value_at_rank(rank_of(p, self.count()))
     }
 }
 

@@ -31,7 +31,7 @@ const WORLD: &[&str] =
     &["Instant::now", "SystemTime", "std::net", "std::thread", "std::fs", "println!", "eprintln!"];
 
 /// Bans by crate. Crates without one are the program's and its tools'.
-const BANS: [Ban; 21] = [
+const BANS: [Ban; 22] = [
     // It looks at the machine and changes nothing: it starts no program and writes no file.
     (
         "weir-doctor",
@@ -58,6 +58,7 @@ const BANS: [Ban; 21] = [
     ("weir-script", SYSTEM, &["Instant::now"]),
     ("weir-tls", SYSTEM, CLOCKS),
     ("weir-stats", SYSTEM_AND_CHANCE, WORLD),
+    ("weir-histogram", SYSTEM_AND_CHANCE, WORLD),
     ("weir-result", SYSTEM, MACHINE),
     // Words for people: every crate may use them.
     ("weir-text", SYSTEM_AND_CHANCE, WORLD),

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{ByOutcome, Outcomes};
 use crate::failures::{ErrorKind, MissKind};
-use crate::histogram::{Histogram, SparseHistogram};
 #[cfg(feature = "schema")]
-use crate::packed::PackedHistogram;
+use crate::histogram::PackedHistogram;
+use crate::histogram::{Histogram, SparseHistogram};
 use crate::rules::{self, Merge};
 
 merged! {

@@ -4,9 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::NamedSlice;
-use crate::histogram::{Histogram, SparseHistogram};
 #[cfg(feature = "schema")]
-use crate::packed::PackedHistogram;
+use crate::histogram::PackedHistogram;
+use crate::histogram::{Histogram, SparseHistogram};
 use crate::rules::{self, Merge};
 
 counters! {

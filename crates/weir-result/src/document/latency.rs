@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::intervals::{Intervals, Selection};
 use super::summary::Summary;
 use crate::counters::ByOutcome;
+use crate::histogram::decode;
 use crate::histogram::{Exact, Histogram};
 use crate::measurements::Measurements;
-use crate::packed::decode;
 use crate::plan::{Load, Plan};
 
 /// Declares a section of times. Each field has the name of its times in [`Measurements`], and

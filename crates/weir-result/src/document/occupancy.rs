@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::absent::is_default;
-use crate::digits;
 use crate::evidence::Occupancy;
+use crate::histogram::digits;
 
 /// Requests on the wire over the window, counted in two independent ways.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ use weir_result::{
 use super::failures::Failures;
 use crate::completion::Outcome;
 use crate::exchange::Exchange;
-use crate::request_list::{ListRows, RequestList, RowNames};
+use crate::request_list::{RequestList, RowNames};
 use crate::schedule::Schedule;
 use crate::slices::{NamedTally, SliceTally, Slices};
 use crate::timeline::Timeline;
@@ -61,8 +61,6 @@ pub(super) struct NameEnd<'a> {
     pub(super) missing: u64,
     /// The worker's turns in a closed loop, and the number of those that were taken.
     pub(super) listed: (Turns, u64),
-    /// True if more slots were sent than the plan has up to its end, which was moved.
-    pub(super) counts_sent: bool,
 }
 
 impl ByName {
@@ -202,7 +200,6 @@ impl ByName {
         let Timeline { start, t0, .. } = *end.timeline;
         let list = Arc::clone(&self.list);
         let mut names = RowNames::new(&list);
-        let mut planned: Vec<u64> = self.names.iter().map(|name| name.outcomes.total()).collect();
         if self.is_open_loop {
             let until_ns = end.until_ns.min(end.end.since(start));
             for (index, offset_ns) in end.left.clone().walk(until_ns) {
@@ -210,29 +207,20 @@ impl ByName {
                 if due >= t0 {
                     let name = name_of(&mut names, ListTurn::Slot(index));
                     self.never_sent(name, end.end.since(due), slices.slot(due));
-                    planned[usize::from(name)] += 1;
                 }
-            }
-            // The names of a list that is read during the load are known once it is read.
-            if !end.counts_sent && matches!(list.rows, ListRows::Prepared(_)) {
-                planned = self.planned(&end.left.restarted(), t0.since(start), end.until_ns);
             }
         } else {
             let (turns, taken) = end.listed;
             for nth in taken..taken + end.missing {
                 let name = name_of(&mut names, turns.nth(nth));
                 self.never_sent(name, end.end.since(t0), slices.slot(t0));
-                planned[usize::from(name)] += 1;
             }
         }
-        let of_name = |(index, planned): (usize, u64)| {
-            let share = match self.places[index] {
-                Some(place) => slices.share(place),
-                None => self.names[index].unsliced.finish(),
-            };
-            self.names[index].finish(share, planned, self.is_open_loop)
+        let of_name = |(name, place): (&NameTallies, &Option<usize>)| {
+            let share = place.map_or_else(|| name.unsliced.finish(), |place| slices.share(place));
+            name.finish(share, self.is_open_loop)
         };
-        planned.into_iter().enumerate().map(of_name).collect()
+        self.names.iter().zip(&self.places).map(of_name).collect()
     }
 
     /// Counts a slot that was never sent.
@@ -243,17 +231,6 @@ impl ByName {
         if let Some(place) = self.places[usize::from(name)] {
             slice.named(place).not_ok.record(age_ns);
         }
-    }
-
-    /// Returns the number of slots of each name in `[from_ns, until_ns)`, by the plan.
-    fn planned(&self, plan: &Schedule, from_ns: u64, until_ns: u64) -> Vec<u64> {
-        let mut planned = vec![0; self.names.len()];
-        let slots = plan.clone().walk(until_ns).filter(|(_, offset_ns)| *offset_ns >= from_ns);
-        let mut names = RowNames::new(&self.list);
-        for (index, _) in slots {
-            planned[usize::from(name_of(&mut names, ListTurn::Slot(index)))] += 1;
-        }
-        planned
     }
 }
 
@@ -319,7 +296,7 @@ impl NameTallies {
         service.record(service_ns);
     }
 
-    fn finish(&self, share: NamedSlice, planned: u64, is_open_loop: bool) -> NameCounts {
+    fn finish(&self, share: NamedSlice, is_open_loop: bool) -> NameCounts {
         let mut response_time = ByOutcome { ok: share.ok, ..self.response.finish() };
         let service_time = match is_open_loop {
             true => ByOutcome { ok: Histogram::from(&self.service_ok), ..self.service.finish() },
@@ -327,7 +304,7 @@ impl NameTallies {
         };
         response_time.censored.add_tally(&self.never);
         NameCounts {
-            planned,
+            planned: self.outcomes.total(),
             outcomes: self.outcomes,
             status: self.status.iter().copied().collect(),
             errors: self.errors.clone(),

@@ -35,7 +35,6 @@ impl Recorder {
             until_ns: self.window_offset(),
             missing: never.ages.count(),
             listed,
-            counts_sent: is_cut && planned == self.counts.sent.measured,
         };
         let names = self.finish_names(&end_of_names, live);
         let slices = self.slices.finish(&self.timeline, phases.t1_ns, &never.by_slice);

@@ -4,16 +4,22 @@
 //! [`SparseHistogram`] is sent between threads. All three keep the exact minimum, maximum and sum
 //! beside the buckets.
 
+#![forbid(unsafe_code)]
+
 mod buckets;
 mod counts;
+pub mod digits;
+mod encoding;
+mod packed;
+pub mod zlib;
 
 use std::ops::Range;
 
 pub use buckets::{BUCKETS, HIGHEST_NS, bucket_of, highest_in, lowest_in, middle_of};
 use counts::BucketCounts;
+pub use packed::{PackedHistogram, decode};
 use serde::{Deserialize, Serialize};
-
-use crate::digits;
+use weir_stats::rank_of;
 
 /// Exact figures of a histogram, whose buckets hold them only approximately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,7 +64,7 @@ impl Exact {
     }
 
     /// Returns the figures; `None` if there are no values.
-    pub(crate) fn known(&self) -> Option<Exact> {
+    pub fn known(&self) -> Option<Exact> {
         Some(*self).filter(|exact| exact.count > 0)
     }
 
@@ -200,6 +206,11 @@ impl SparseHistogram {
     /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.exact.count
+    }
+
+    /// Returns the value of percentile `p`, as [`Histogram::percentile`] does.
+    pub fn percentile(&self, p: f64) -> Option<u64> {
+        self.value_at_rank(rank_of(p, self.count()))
     }
 
     /// Returns the value of the given rank, as [`Histogram::value_at_rank`] does.
@@ -402,6 +413,12 @@ impl Histogram {
         Ok(Histogram { counts: counts.compact(exact.buckets()), exact })
     }
 
+    /// Returns the value of percentile `p` (0 to 100), never less than the true one. `None` if
+    /// nothing was recorded.
+    pub fn percentile(&self, p: f64) -> Option<u64> {
+        self.value_at_rank(rank_of(p, self.count()))
+    }
+
     /// Returns the value of the given rank (1 is the least, `count` the greatest; higher ranks
     /// count as `count`): the upper edge of its bucket, or the exact greatest value if that is
     /// less. It is never less than the true value. `None` if nothing was recorded.
@@ -421,7 +438,7 @@ impl Histogram {
     }
 
     /// True if the bucket is not empty.
-    pub(crate) fn has(&self, bucket: usize) -> bool {
+    pub fn has(&self, bucket: usize) -> bool {
         self.counts.get(bucket) > 0
     }
 

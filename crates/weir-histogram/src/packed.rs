@@ -4,20 +4,23 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::encoding;
-use crate::histogram::{Exact, Histogram, SparseHistogram};
+use crate::{Exact, Histogram, SparseHistogram};
 
 /// A histogram with its exact figures, as in slices and the series.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct PackedHistogram {
+pub struct PackedHistogram {
     /// HdrHistogram V2 with compression, in base64.
     histogram: String,
     /// Figures that the buckets hold only approximately.
     exact: Exact,
 }
 
-/// Decodes a histogram. The error is the fault of the text.
-pub(crate) fn decode(text: &str, exact: &Exact) -> Result<Histogram, String> {
+/// Decodes a histogram.
+///
+/// # Errors
+/// If the text is none, or does not add up to the exact figures; the error is its fault.
+pub fn decode(text: &str, exact: &Exact) -> Result<Histogram, String> {
     let buckets = encoding::decode(text).map_err(str::to_owned)?;
     Histogram::from_buckets(buckets, *exact).map_err(str::to_owned)
 }
@@ -75,7 +78,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::histogram::{HIGHEST_NS, Tally};
+    use crate::{HIGHEST_NS, Tally};
 
     proptest! {
         #[test]

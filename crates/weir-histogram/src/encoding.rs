@@ -6,8 +6,8 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::histogram::{BUCKETS, HIGHEST_NS};
 use crate::zlib::{deflated, inflated};
+use crate::{BUCKETS, HIGHEST_NS};
 
 const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
 const COOKIE: u32 = 0x1c84_9313;
@@ -149,7 +149,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::histogram::{bucket_of, lowest_in};
+    use crate::{bucket_of, lowest_in};
 
     fn theirs() -> hdrhistogram::Histogram<u64> {
         hdrhistogram::Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, 3).expect("valid bounds")
