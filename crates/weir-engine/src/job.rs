@@ -149,7 +149,7 @@ impl Job {
 /// Returns the number of slots in the window over all workers; `None` if the number of responses,
 /// not time, ends the window. Walks the whole of a Poisson plan.
 pub fn planned_slots(plan: &Plan) -> Option<u64> {
-    let schedule = Schedule::new(plan.load, Partition::new(0, 1, 1));
+    let schedule = Schedule::of(plan, Partition::new(0, 1, 1));
     let until_ns = plan.warmup_ns.saturating_add(plan.duration_ns?);
     schedule.is_open_loop().then(|| schedule.planned(plan.warmup_ns, until_ns))
 }

@@ -10,6 +10,7 @@ mod completion;
 mod connection;
 mod connections;
 mod control;
+mod curve;
 mod deadlines;
 mod departures;
 mod exchange;

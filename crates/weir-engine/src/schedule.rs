@@ -5,8 +5,11 @@
 //! time from the slot's index, so nothing drifts. This module reads no clock: times are offsets
 //! from S, the schedule's start.
 
-use weir_result::{Arrivals, Load, Rate};
+use std::sync::Arc;
 
+use weir_result::{Arrivals, Load, Plan, Rate};
+
+use crate::curve::Curve;
 use crate::partition::Partition;
 use crate::random::Gaps;
 
@@ -22,7 +25,7 @@ pub(crate) struct Schedule {
     taken: u64,
     /// Offset of the next owned slot in nanoseconds; unused in a closed loop.
     next_ns: u64,
-    /// Its index in the whole plan, with Poisson arrivals.
+    /// Its index in the whole plan, with random arrivals.
     next_index: u64,
 }
 
@@ -31,10 +34,79 @@ enum ScheduleKind {
     Closed,
     Uniform(Rate),
     Poisson(Gaps),
+    Staged(Arc<Curve>, Rate),
+    StagedPoisson(StagedGaps, Rate),
+}
+
+/// The slots of a Poisson process whose rate changes: one of rate 1, with Λ as its time.
+#[derive(Clone, Debug)]
+struct StagedGaps {
+    gaps: Gaps,
+    curve: Arc<Curve>,
+    /// Offset of the last arrival, and its slots that are left.
+    offset_ns: u64,
+    left: u64,
+    index: u64,
+}
+
+impl StagedGaps {
+    fn new(seed: u64, curve: Arc<Curve>) -> StagedGaps {
+        let gaps = Gaps::new(seed, Rate { numerator: 1, denominator: 1 });
+        StagedGaps { gaps, curve, offset_ns: 0, left: 0, index: 0 }
+    }
+
+    fn restarted(&self) -> StagedGaps {
+        StagedGaps {
+            gaps: self.gaps.restarted(),
+            curve: Arc::clone(&self.curve),
+            offset_ns: 0,
+            left: 0,
+            index: 0,
+        }
+    }
+}
+
+/// The slots: their indices, and their offsets from S in whole nanoseconds.
+impl Iterator for StagedGaps {
+    type Item = (u64, u64);
+
+    fn next(&mut self) -> Option<(u64, u64)> {
+        if self.left == 0 {
+            let (_, billionths) = self.gaps.next()?;
+            (self.offset_ns, self.left) = self.curve.offset_of(billionths);
+            if self.offset_ns == u64::MAX {
+                self.left = 0;
+                return None;
+            }
+        }
+        self.left -= 1;
+        self.index += 1;
+        Some((self.index - 1, self.offset_ns))
+    }
 }
 
 impl Schedule {
-    /// Returns the schedule of the worker that owns `partition`.
+    /// Returns the schedule of the worker of `plan` that owns `partition`.
+    pub(crate) fn of(plan: &Plan, partition: Partition) -> Schedule {
+        let Load::OpenLoop { rate, arrivals } = plan.load else {
+            return Schedule::new(plan.load, partition);
+        };
+        if plan.stages.is_empty() {
+            return Schedule::new(plan.load, partition);
+        }
+        let curve = Arc::new(Curve::new(&plan.stages, plan.warmup_ns));
+        let kind = match arrivals {
+            Arrivals::Uniform => ScheduleKind::Staged(curve, rate),
+            Arrivals::Poisson { seed } => {
+                ScheduleKind::StagedPoisson(StagedGaps::new(seed, curve), rate)
+            }
+        };
+        let mut schedule = Schedule { kind, partition, taken: 0, next_ns: 0, next_index: 0 };
+        schedule.advance();
+        schedule
+    }
+
+    /// Returns the schedule of a constant load.
     pub(crate) fn new(load: Load, partition: Partition) -> Schedule {
         let kind = match load {
             Load::ClosedLoop => ScheduleKind::Closed,
@@ -64,7 +136,7 @@ impl Schedule {
     #[inline]
     pub(crate) fn next_index(&self) -> u64 {
         match self.kind {
-            ScheduleKind::Poisson(_) => self.next_index,
+            ScheduleKind::Poisson(_) | ScheduleKind::StagedPoisson(..) => self.next_index,
             _ => self.partition.nth_owned(self.taken),
         }
     }
@@ -83,7 +155,9 @@ impl Schedule {
     pub(crate) fn gap_ns(&self) -> u64 {
         let all_ns = match &self.kind {
             ScheduleKind::Closed => return 0,
-            ScheduleKind::Uniform(rate) => 1e9 / rate.rps(),
+            ScheduleKind::Uniform(rate)
+            | ScheduleKind::Staged(_, rate)
+            | ScheduleKind::StagedPoisson(_, rate) => 1e9 / rate.rps(),
             ScheduleKind::Poisson(gaps) => gaps.mean_ns,
         };
         (all_ns / self.partition.fraction()) as u64
@@ -107,6 +181,13 @@ impl Schedule {
                 let owned = gaps.find(|(index, _)| self.partition.owns(*index));
                 (self.next_index, self.next_ns) = owned.unwrap_or((u64::MAX, u64::MAX));
             }
+            ScheduleKind::Staged(curve, _) => {
+                self.next_ns = curve.offset(self.partition.nth_owned(self.taken));
+            }
+            ScheduleKind::StagedPoisson(gaps, _) => {
+                let owned = gaps.find(|(index, _)| self.partition.owns(*index));
+                (self.next_index, self.next_ns) = owned.unwrap_or((u64::MAX, u64::MAX));
+            }
         }
     }
 
@@ -120,6 +201,15 @@ impl Schedule {
                 below(until_ns) - below(from_ns)
             }
             ScheduleKind::Poisson(gaps) => {
+                let slots = gaps.restarted().take_while(|(_, offset)| *offset < until_ns);
+                let later = slots.skip_while(|(_, offset)| *offset < from_ns);
+                later.filter(|(index, _)| self.partition.owns(*index)).count() as u64
+            }
+            ScheduleKind::Staged(curve, _) => {
+                let below = |ns| self.partition.owned_below(curve.first_at(ns));
+                below(until_ns) - below(from_ns)
+            }
+            ScheduleKind::StagedPoisson(gaps, _) => {
                 let slots = gaps.restarted().take_while(|(_, offset)| *offset < until_ns);
                 let later = slots.skip_while(|(_, offset)| *offset < from_ns);
                 later.filter(|(index, _)| self.partition.owns(*index)).count() as u64
@@ -141,6 +231,15 @@ impl Schedule {
                 1 + (overdue_ns as f64 / gaps.mean_ns * self.partition.fraction()) as u64
             }
             ScheduleKind::Poisson(_) => 0,
+            ScheduleKind::Staged(curve, _) => {
+                self.partition.owned_below(curve.first_at(until_ns)).saturating_sub(self.taken)
+            }
+            ScheduleKind::StagedPoisson(gaps, _) if self.next_ns < until_ns => {
+                // Expected by Λ, as above.
+                let due = gaps.curve.first_at(until_ns) - gaps.curve.first_at(self.next_ns);
+                1 + (due as f64 * self.partition.fraction()) as u64
+            }
+            ScheduleKind::StagedPoisson(..) => 0,
         }
     }
 

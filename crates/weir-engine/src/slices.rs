@@ -4,12 +4,15 @@
 use std::collections::BTreeMap;
 
 use weir_io::Nanos;
-use weir_result::{Histogram, NamedSlice, Slice, Tally};
+use weir_result::{Histogram, NamedSlice, Outcomes, Slice, Stage, Tally};
 
 use crate::timeline::Timeline;
 
 /// Parts of a window of known length.
 const SLICES: u64 = 30;
+
+/// Parts of a window with stages, at most; each stage has at least one.
+const STAGED_SLICES: u64 = 600;
 
 /// First length of the slices, in nanoseconds, if only the number of responses decides the window's
 /// end. Such a window has at most `2 * SLICES` slices; when they are full, every two become one of
@@ -31,11 +34,13 @@ pub(crate) struct Slices {
     ends_at: Nanos,
 }
 
-/// The length of a window; of one with an unknown end, the length of a slice.
-#[derive(Clone, Copy, Debug)]
+/// The length of a window; of one with an unknown end, the length of a slice; of one with stages,
+/// the offsets of its slices' borders.
+#[derive(Clone, Debug)]
 enum Extent {
     Known { span_ns: u64, count: u64 },
     Open { length_ns: u64 },
+    Staged { borders_ns: Vec<u64> },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +50,22 @@ struct Cursor {
     until: Nanos,
 }
 
+/// Returns the offsets of the borders of slices: each stage has equal ones.
+fn borders(stages: &[Stage]) -> Vec<u64> {
+    let each = (STAGED_SLICES / stages.len() as u64).clamp(1, SLICES);
+    let (mut borders, mut from_ns) = (vec![0], 0);
+    for stage in stages {
+        let count = each.min(stage.duration_ns);
+        let border = |nth: u64| {
+            let within = u128::from(stage.duration_ns) * u128::from(nth) / u128::from(count);
+            from_ns + u64::try_from(within).unwrap_or(u64::MAX)
+        };
+        borders.extend((1..=count).map(border));
+        from_ns += stage.duration_ns;
+    }
+    borders
+}
+
 /// Tallies of one slice.
 #[derive(Debug, Default)]
 pub(crate) struct SliceTally {
@@ -52,6 +73,8 @@ pub(crate) struct SliceTally {
     pub(crate) ok: Tally,
     /// Other slots: response time of failures, or age.
     pub(crate) not_ok: Tally,
+    /// Classes of the slots of `not_ok` that were sent.
+    pub(crate) outcomes: Outcomes,
     /// Events within the slice.
     pub(crate) counts: SliceCounts,
     /// Shares of the names of a list that have slices, up to the last that was counted.
@@ -78,13 +101,18 @@ pub(crate) struct SliceCounts {
 }
 
 impl Slices {
-    /// Returns the empty slices of a window.
-    pub(crate) fn new(timeline: &Timeline) -> Slices {
+    /// Returns the empty slices of a window with these stages, if it has any.
+    pub(crate) fn new(timeline: &Timeline, stages: &[Stage]) -> Slices {
         let span_ns = timeline.t1.since(timeline.t0);
         let known = SLICES.min(span_ns.max(1));
         let (extent, count) = match timeline.t1 {
             Nanos::MAX => (Extent::Open { length_ns: FIRST_LENGTH_NS }, 2 * SLICES),
-            _ => (Extent::Known { span_ns, count: known }, known),
+            _ if stages.is_empty() => (Extent::Known { span_ns, count: known }, known),
+            _ => {
+                let borders_ns = borders(stages);
+                let count = borders_ns.len() as u64 - 1;
+                (Extent::Staged { borders_ns }, count)
+            }
         };
         let unset = Cursor { index: 0, from: Nanos::MAX, until: Nanos::ZERO };
         let mut slices = Slices {
@@ -102,23 +130,27 @@ impl Slices {
 
     /// Returns the begin of slice `index`, which is the end of the one before it.
     fn bound(&self, index: usize) -> Nanos {
-        let index = index as u64;
-        match self.extent {
-            Extent::Open { length_ns } => self.t0.after(length_ns.saturating_mul(index)),
+        match &self.extent {
+            Extent::Open { length_ns } => self.t0.after(length_ns.saturating_mul(index as u64)),
             Extent::Known { span_ns, count } => {
-                let offset = u128::from(span_ns) * u128::from(index) / u128::from(count);
+                let offset = u128::from(*span_ns) * index as u128 / u128::from(*count);
                 self.t0.after(u64::try_from(offset).unwrap_or(u64::MAX))
             }
+            Extent::Staged { borders_ns } => self.t0.after(borders_ns[index]),
         }
     }
 
     /// Returns the index of the slice that `at` lies in.
     pub(crate) fn index(&self, at: Nanos) -> usize {
-        let (span_ns, count) = match self.extent {
-            Extent::Open { length_ns } => (length_ns, 1),
-            Extent::Known { span_ns, count } => (span_ns.max(1), count),
-        };
         let last = self.slices.len() - 1;
+        let (span_ns, count) = match &self.extent {
+            Extent::Open { length_ns } => (*length_ns, 1),
+            Extent::Known { span_ns, count } => ((*span_ns).max(1), *count),
+            Extent::Staged { borders_ns } => {
+                let begun = borders_ns.partition_point(|border| *border <= at.since(self.t0));
+                return begun.saturating_sub(1).min(last);
+            }
+        };
         let guess = u128::from(at.since(self.t0)) * u128::from(count) / u128::from(span_ns);
         let guess = usize::try_from(guess).unwrap_or(usize::MAX).min(last);
         // Bounds are rounded down, so the guess may be one short.
@@ -234,9 +266,15 @@ impl Slices {
         for (index, tally) in self.slices.iter().enumerate() {
             let (from, until) = (self.bound(index), self.bound(index + 1).min(t1));
             let SliceCounts { sent, completed, good, in_flight, backlog } = tally.counts;
+            let Outcomes { bad_response, transport_error, timed_out, in_flight_at_end, .. } =
+                tally.outcomes;
             let mut slice = Slice {
                 start_ns: from.min(t1).since(self.t0),
                 end_ns: until.since(self.t0),
+                bad_response,
+                transport_error,
+                timed_out,
+                in_flight_at_end,
                 ..Slice { sent, completed, good, in_flight, backlog, ..Slice::default() }
             };
             slice.ok.add_tally(&tally.ok);
@@ -244,6 +282,7 @@ impl Slices {
             slice.not_ok.add_tally(&tally.not_ok);
             if let Some(ages) = never_sent.get(&index) {
                 slice.not_ok.add(ages);
+                slice.never_sent = ages.count();
             }
             slice.named = tally.named.iter().map(NamedTally::finish).collect();
             match slices.last_mut() {
@@ -262,6 +301,11 @@ impl Slices {
 fn add(slice: &mut Slice, rest: &Slice) {
     slice.ok.add(&rest.ok);
     slice.not_ok.add(&rest.not_ok);
+    slice.bad_response += rest.bad_response;
+    slice.transport_error += rest.transport_error;
+    slice.timed_out += rest.timed_out;
+    slice.in_flight_at_end += rest.in_flight_at_end;
+    slice.never_sent += rest.never_sent;
     slice.sent += rest.sent;
     slice.completed += rest.completed;
     slice.good += rest.good;
@@ -287,6 +331,10 @@ impl SliceTally {
     fn add(&mut self, next: &SliceTally) {
         self.ok.add(&next.ok);
         self.not_ok.add(&next.not_ok);
+        self.outcomes.bad_response += next.outcomes.bad_response;
+        self.outcomes.transport_error += next.outcomes.transport_error;
+        self.outcomes.timed_out += next.outcomes.timed_out;
+        self.outcomes.in_flight_at_end += next.outcomes.in_flight_at_end;
         for (place, share) in next.named.iter().enumerate() {
             self.named(place).add(share);
         }
@@ -324,7 +372,7 @@ mod tests {
 
     #[test]
     fn a_window_without_an_end_keeps_between_thirty_and_sixty_slices() {
-        let mut slices = Slices::new(&timeline(Nanos::MAX));
+        let mut slices = Slices::new(&timeline(Nanos::MAX), &[]);
         let mut last = Nanos(1_000);
         for step in 0..5_000 {
             last = Nanos(1_000 + step * 1_000_000);
@@ -343,7 +391,7 @@ mod tests {
 
     #[test]
     fn ends_without_an_event_are_checked_later() {
-        let mut slices = Slices::new(&timeline(Nanos(1_000 + 30 * 1_000_000)));
+        let mut slices = Slices::new(&timeline(Nanos(1_000 + 30 * 1_000_000)), &[]);
         slices.end(Nanos(1_000 + 3_500_000), 7, |at| at.0);
         let finished = slices.finish(&timeline(Nanos(30_001_000)), 30_001_000, &BTreeMap::new());
         let ends: Vec<(u64, u64)> =

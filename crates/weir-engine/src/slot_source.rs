@@ -33,7 +33,7 @@ impl SlotSource {
     /// Returns the slots of `job` that `partition` owns.
     pub(crate) fn new(job: &Job, partition: Partition) -> SlotSource {
         let plan = &job.plan;
-        let schedule = Schedule::new(plan.load, partition);
+        let schedule = Schedule::of(plan, partition);
         let quota = plan.requests.filter(|_| !schedule.is_open_loop());
         SlotSource {
             schedule,

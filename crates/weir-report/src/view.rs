@@ -19,6 +19,7 @@ mod percentiles;
 mod plots;
 mod server;
 mod spectrum;
+mod stages;
 mod throughput;
 mod tls;
 mod usage;

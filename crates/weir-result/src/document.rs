@@ -35,6 +35,7 @@ mod run;
 mod script;
 mod selfcheck;
 mod server;
+mod stages;
 mod stamps;
 mod stationarity;
 mod summary;
@@ -70,6 +71,7 @@ pub use server::{
     AccessLogSection, Capture, CommandSection, MetricSeries, NginxSample, NginxSection, Point,
     Polls, ProcessSample, ProcessSection, PrometheusSection, ServerLoad, ServerSection,
 };
+pub use stages::StageSection;
 pub use stamps::StampsSection;
 pub use stationarity::{
     Deviation, SeriesStationarity, ShiftFigures, SliceSeries, ThirdsFigures, TrendFigures,

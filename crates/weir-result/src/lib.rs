@@ -44,7 +44,8 @@ pub use measurements::Measurements;
 pub use plan::{
     AddressRange, AddressRangeError, Arrivals, Closer, ConnectionPlan, ExpectPlan, Header,
     Http2Plan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, Pacing, Part, Plan, Rate,
-    RequestPlan, StampChoice, SuccessRule, Target, TemplatePlan, TlsPlan, TlsVersion, Wait,
+    RequestPlan, Stage, StampChoice, SuccessRule, Target, TemplatePlan, TlsPlan, TlsVersion, Wait,
+    check_stages, mean_rate, parse_curve, parse_stages,
 };
 pub use raw::{RawLog, RawOutcome, RawRow, RawSink, RawSource, SlotPhase};
 #[cfg(feature = "schema")]

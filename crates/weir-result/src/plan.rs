@@ -7,6 +7,7 @@ mod http;
 mod list;
 mod part;
 mod rate;
+mod stage;
 mod success;
 mod tls;
 
@@ -17,6 +18,7 @@ pub use http::{Http2Plan, HttpPlan};
 pub use list::{ListOrder, ListPlan, TemplatePlan};
 pub use part::Part;
 pub use rate::Rate;
+pub use stage::{Stage, check_stages, mean_rate, parse_curve, parse_stages};
 pub use success::SuccessRule;
 pub use tls::{TlsPlan, TlsVersion};
 
@@ -43,8 +45,12 @@ pub struct Plan {
     /// List of requests that are sent in place of `request`; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<ListPlan>,
-    /// Load model: closed loop or open loop.
+    /// Load model: closed loop or open loop. With stages, its rate is their mean.
     pub load: Load,
+    /// Stages of an open loop, which begin with the window; absent if the rate is constant. The
+    /// warm-up has the first rate.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<Stage>,
     /// Number of connections over all threads, at least 1.
     pub connections: u32,
     /// Number of workers, 1 up to `connections`.
@@ -118,6 +124,7 @@ impl Default for Plan {
             request: RequestPlan::default(),
             list: None,
             load: Load::ClosedLoop,
+            stages: Vec::new(),
             connections: 10,
             threads: 1,
             leaves_cpus: false,

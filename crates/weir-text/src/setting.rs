@@ -92,6 +92,7 @@ settings! {
     CONNECTIONS "load.connections" "Number of connections",
     PIPELINE "load.pipeline" "Requests in flight on a connection of HTTP/1.1",
     WARMUP "load.warmup" "Length of the warm-up",
+    STAGES "load.stages" "Stages of the load",
     DURATION "load.duration_ns" "Length of the window",
     REQUESTS "load.requests" "Number of requests",
     CLOSE "connection.close" "The side that closes a connection after a response",

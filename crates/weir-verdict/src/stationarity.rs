@@ -8,8 +8,12 @@ use weir_result::document::{
 use weir_result::quantile::rank_of;
 use weir_stats::{MonotonicTrend, Shift, Stationarity, Thirds};
 
-/// Computes all series that the document's slices have; none with too few slices.
+/// Computes all series that the document's slices have; none with too few slices, and none of a
+/// load in stages, which changes by plan.
 pub(crate) fn of_all(document: &Document) -> Vec<SeriesStationarity> {
+    if !document.plan.stages.is_empty() {
+        return Vec::new();
+    }
     of_slices(&document.slices, document.throughput.window_s)
 }
 

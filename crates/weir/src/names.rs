@@ -44,6 +44,7 @@ const NAMES: &[(Setting, &str)] = &[
     (CONNECTIONS, "-c"),
     (PIPELINE, "--pipeline"),
     (WARMUP, "--warmup"),
+    (STAGES, "--stages"),
     (DURATION, "-d"),
     (REQUESTS, "-n"),
     (CLOSE, "--close"),

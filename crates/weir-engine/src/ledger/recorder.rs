@@ -10,7 +10,7 @@ mod finish;
 use std::collections::BTreeMap;
 
 use weir_io::Nanos;
-use weir_result::{ErrorKind, Load, MissKind, Outcomes, Sent, Tally, Window};
+use weir_result::{ErrorKind, Load, MissKind, Outcomes, Sent, Stage, Tally, Window};
 
 use crate::catch_up::CatchUp;
 use crate::completion::Outcome;
@@ -37,6 +37,8 @@ const STATUS_CODES: usize = 1000;
 pub(crate) struct Recorder {
     is_open_loop: bool,
     workers: u32,
+    /// Stages of the load.
+    stages: Vec<Stage>,
     /// Mean time between the worker's slots, in nanoseconds.
     gap_ns: u64,
     /// Timeline of the worker; the only copy of it.
@@ -138,7 +140,8 @@ impl Recorder {
             counts: RunCounts::default(),
             times: Times { batch: extras.batch_times.then(Tally::new), ..Times::default() },
             window: Window::default(),
-            slices: Slices::new(&timeline),
+            slices: Slices::new(&timeline, &job.plan.stages),
+            stages: job.plan.stages.clone(),
             series: Series::new(&timeline, workers),
             departures: DepartureCounts::new(&timeline, workers, gap_ns),
             catch_up: CatchUp::default(),
@@ -160,7 +163,7 @@ impl Recorder {
     /// Sets the timeline once S is fixed. The counts from the time of connecting stay.
     pub(crate) fn begin(&mut self, timeline: Timeline) {
         self.timeline = timeline;
-        self.slices = Slices::new(&timeline);
+        self.slices = Slices::new(&timeline, &self.stages);
         self.series = Series::new(&timeline, self.workers);
         if self.is_open_loop {
             self.departures = DepartureCounts::new(&timeline, self.workers, self.gap_ns);
@@ -171,7 +174,7 @@ impl Recorder {
     pub(crate) fn begin_window(&mut self, timeline: Timeline) {
         self.series.rebase(timeline.t0);
         self.timeline = timeline;
-        self.slices = Slices::new(&timeline);
+        self.slices = Slices::new(&timeline, &self.stages);
         if self.is_open_loop {
             self.departures = DepartureCounts::new(&timeline, self.workers, self.gap_ns);
         }
@@ -394,26 +397,31 @@ impl Recorder {
         response: u64,
         service: u64,
     ) {
-        self.slices.at(intended_at).not_ok.record(response);
+        let slice = self.slices.at(intended_at);
+        slice.not_ok.record(response);
         match outcome {
             Outcome::Ok(_) => {}
             Outcome::BadResponse(_) => {
+                slice.outcomes.bad_response += 1;
                 self.counts.outcomes.bad_response += 1;
                 self.times.response.bad.record(response);
                 self.times.service.bad.record(service);
             }
             Outcome::TransportError(kind) => {
+                slice.outcomes.transport_error += 1;
                 self.counts.outcomes.transport_error += 1;
                 *self.counts.errors.entry(kind).or_default() += 1;
                 self.times.response.failed_at.record(response);
                 self.times.service.failed_at.record(service);
             }
             Outcome::TimedOut => {
+                slice.outcomes.timed_out += 1;
                 self.counts.outcomes.timed_out += 1;
                 self.counts.overdue += 1;
                 self.censor(response, service);
             }
             Outcome::InFlightAtEnd => {
+                slice.outcomes.in_flight_at_end += 1;
                 self.counts.outcomes.in_flight_at_end += 1;
                 self.censor(response, service);
             }

@@ -19,6 +19,7 @@ mod renewing;
 mod rows;
 mod scripts;
 mod setup;
+mod stages;
 mod stalls;
 mod stops;
 mod streams;

@@ -68,7 +68,14 @@ pub(super) fn load(plan: &Plan) -> Vec<Fact> {
     let kind = match plan.load {
         Load::ClosedLoop => Fact::text("closed loop"),
         Load::OpenLoop { rate, arrivals } => {
-            let rate = Fact::named("open loop", rate);
+            let rate = match plan.stages.len() {
+                0 => Fact::named("open loop", rate),
+                stages => {
+                    let stages = Fact::counted(stages as u64, "stage").text;
+                    let mean = units::rate(rate.rps());
+                    Fact::text(format!("open loop in {stages}, {mean} on average,"))
+                }
+            };
             match arrivals {
                 Arrivals::Uniform => rate.then(" uniform"),
                 Arrivals::Poisson { seed } => rate.then(&format!(" poisson, seed {seed}")),

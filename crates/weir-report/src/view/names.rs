@@ -146,6 +146,6 @@ fn left_out(document: &Document, shown: usize) -> Option<String> {
 }
 
 /// True if a table of these has the explanation already.
-fn is_explained(note: &String, blocks: &[Block]) -> bool {
+pub(super) fn is_explained(note: &String, blocks: &[Block]) -> bool {
     blocks.iter().any(|block| matches!(block, Block::Table(table) if table.legend.contains(note)))
 }

@@ -4,7 +4,7 @@ use weir_result::Document;
 
 use super::{
     Block, Detail, Report, Section, course, details, head, highlights, histogram, names,
-    percentiles, plots, spectrum, throughput, verdict,
+    percentiles, plots, spectrum, stages, throughput, verdict,
 };
 
 impl Report {
@@ -19,6 +19,8 @@ impl Report {
             results.extend(course::blocks(document));
         }
         results.extend(percentiles::blocks(document, detail.verbose));
+        let stages = stages::blocks(document, &results);
+        results.extend(stages);
         let names = names::blocks(document, detail, &results);
         results.extend(names);
         if detail.plots {

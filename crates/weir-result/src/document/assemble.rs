@@ -7,8 +7,8 @@ use super::recorded::Recorded;
 use super::{
     Accounting, BrokenInvariant, ConnectionsSection, DeparturesSection, Document, Environment,
     Latency, NameSection, NetworkSection, OccupancySection, Probed, Run, SCHEMA_VERSION,
-    ScriptSection, SeriesEntry, SliceEntry, StampsSection, Throughput, TlsSection, Tool, Unjudged,
-    Verdict, WitnessSection,
+    ScriptSection, SeriesEntry, SliceEntry, StageSection, StampsSection, Throughput, TlsSection,
+    Tool, Unjudged, Verdict, WitnessSection,
 };
 use crate::counters::ByOutcome;
 use crate::evidence::ClientHealth;
@@ -124,6 +124,7 @@ pub(super) fn derive(given: Document, recorded: &Recorded) -> Result<Unjudged, B
         series: series.map(|entry| SeriesEntry::of(entry, throughput.window_s)).collect(),
         stationarity: Vec::new(),
         slices: measurements.slices.iter().map(SliceEntry::of).collect(),
+        stages: StageSection::all(&given.plan, &measurements.slices),
         names: NameSection::all(&given.plan, measurements, &recorded.name_kinds, window_ns),
         throughput,
         stamps: StampsSection::of(&measurements.stamped),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::{
     AssertionResult, DeparturesSection, Environment, Latency, NameSection, Note, OccupancySection,
     PartSection, ProbeSection, ProveClientSection, RawSection, Run, SelfcheckSection,
-    SeriesStationarity, ServerSection, StampsSection, Tool, Verdict, WitnessSection,
+    SeriesStationarity, ServerSection, StageSection, StampsSection, Tool, Verdict, WitnessSection,
 };
 use crate::counters::{
     Accounting, ConnectionsSection, NetworkSection, Phases, ScriptSection, SeriesEntry, SliceEntry,
@@ -92,7 +92,11 @@ pub struct Document {
     /// Stationarity of the window, by series; empty with fewer than ten slices.
     #[serde(default)]
     pub stationarity: Vec<SeriesStationarity>,
-    /// Equal parts of the window by planned time, from which confidence intervals are computed.
+    /// Results by stage of the load; absent without stages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageSection>,
+    /// Parts of the window by planned time, from which confidence intervals are computed: equal, or
+    /// with stages equal within each.
     pub slices: Vec<SliceEntry>,
     /// Time series of the run, warm-up and drain included, by when things happened.
     pub series: Vec<SeriesEntry>,

@@ -123,7 +123,9 @@ impl Latency {
     pub(super) fn of(plan: &Plan, measurements: &Measurements, window_s: f64) -> Latency {
         let (response, slices) = (&measurements.response_time, &measurements.slices);
         let [ok, all] = [Selection::Ok, Selection::All]
-            .map(|column| Intervals::of_slices(response, slices, column, window_s));
+            .map(|column| Intervals::of_slices(response, slices, column, window_s))
+            // The slices of a load that changes are no samples of one distribution.
+            .map(|all| if plan.stages.is_empty() { all } else { all.support_only() });
         let of_service = |intervals: &Intervals| match plan.load {
             Load::ClosedLoop => intervals.clone(),
             Load::OpenLoop { .. } => intervals.support_only(),

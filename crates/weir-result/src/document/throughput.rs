@@ -3,6 +3,7 @@
 use super::rates::{per_second, seconds};
 use super::recorded::Recorded;
 use super::{Phases, RateInterval, Throughput};
+use crate::counters::Slice;
 use crate::plan::{Arrivals, Load, Plan};
 
 impl Throughput {
@@ -18,14 +19,19 @@ impl Throughput {
             Load::OpenLoop { rate, .. } => Some(share * rate.rps()),
             Load::ClosedLoop => None,
         };
+        let interval = |count: fn(&Slice) -> u64| {
+            // The slices of a load that changes are no samples of one distribution.
+            let is_one_load = plan.stages.is_empty();
+            is_one_load.then(|| RateInterval::of(slices, window_ns, count)).flatten()
+        };
         Throughput {
             window_s: seconds(window_ns),
             offered_rps,
             sent_rps: per_second(window.sent, window_ns),
             completed_rps: per_second(window.completed, window_ns),
             good_rps: per_second(window.good, window_ns),
-            completed_interval: RateInterval::of(slices, window_ns, |slice| slice.completed),
-            good_interval: RateInterval::of(slices, window_ns, |slice| slice.good),
+            completed_interval: interval(|slice| slice.completed),
+            good_interval: interval(|slice| slice.good),
             bytes_per_second: per_second(window.bytes_received, window_ns),
             ..Throughput::from(window)
         }

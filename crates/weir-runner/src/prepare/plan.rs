@@ -7,9 +7,9 @@ use weir_io::{Endpoint, Engine, EngineChoice};
 use weir_result::document::Input;
 use weir_result::{
     ConnectionPlan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, Note, Plan, Rate, SuccessRule,
-    Target, TlsPlan,
+    Target, TlsPlan, check_stages,
 };
-use weir_text::setting::{DURATION, HTTP, IO, PIPELINE, RATE};
+use weir_text::setting::{DURATION, HTTP, IO, PIPELINE, RATE, STAGES, WARMUP};
 use weir_tls::TlsConfig;
 
 use crate::observer::Observer;
@@ -25,7 +25,7 @@ use crate::prepare::threads::Cpus;
 use crate::prepare::watchdog::OnStuck;
 use crate::prepare::{addresses, connections, http, parts, reach, tls};
 use crate::spec::url::Url;
-use crate::spec::{RunSpec, SPEC_VERSION, TargetSpec};
+use crate::spec::{LoadSpec, RunSpec, SPEC_VERSION, TargetSpec};
 
 /// A draft, and notes on its planning.
 #[derive(Debug)]
@@ -190,6 +190,7 @@ fn endpoints(
 fn plan_of(spec: &RunSpec, list: Option<&PreparedList>) -> Plan {
     let plan = Plan {
         load: spec.load.model,
+        stages: spec.load.stages.clone(),
         connections: spec.load.connections,
         pipeline: spec.load.pipeline,
         warmup_ns: spec.load.warmup.span_ns,
@@ -267,6 +268,26 @@ fn check_spec(spec: &RunSpec) -> Result<()> {
     let is_idle = matches!(load.model, Load::OpenLoop { rate, .. } if is_zero(rate));
     if is_idle || spec.connection.rate.is_some_and(is_zero) {
         bail!("the rates of requests and of connects are above 0");
+    }
+    if !load.stages.is_empty() { check_stages_of(load) } else { Ok(()) }
+}
+
+/// Checks that the rest of a load fits its stages.
+fn check_stages_of(load: &LoadSpec) -> Result<()> {
+    check_stages(&load.stages).map_err(|why| anyhow!("{STAGES}: {why}"))?;
+    let Load::OpenLoop { arrivals, .. } = load.model else {
+        bail!("{STAGES} are those of an open loop");
+    };
+    if load.clone().in_stages(load.stages.clone(), arrivals) != *load {
+        bail!("{STAGES}: the rate and the length of the load are not those of its stages");
+    }
+    if load.warmup.is_auto {
+        bail!("{STAGES} begin at a planned time: give {WARMUP} a length instead of auto");
+    }
+    if load.stages[0].from.numerator == 0 && load.warmup.span_ns > 0 {
+        bail!(
+            "{STAGES}: the first rate is 0, so there is nothing to warm up with: give {WARMUP} 0"
+        );
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The load model of a run and its limits in time and number.
 
 use serde::{Deserialize, Serialize};
-use weir_result::Load;
+use weir_result::{Arrivals, Load, Stage, mean_rate};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -11,6 +11,9 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub struct LoadSpec {
     /// Closed or open loop.
     pub model: Load,
+    /// Stages of an open loop, which are the whole window; absent if the rate is constant.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<Stage>,
     /// True if the seed of random arrivals, of a list's order or of templates was drawn and not
     /// chosen: a study draws another for each of its rounds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -36,11 +39,25 @@ pub struct LoadSpec {
     pub drain_ns: Option<u64>,
 }
 
+impl LoadSpec {
+    /// Returns the same load in stages, with these arrivals: their mean rate, and their length.
+    pub fn in_stages(self, stages: Vec<Stage>, arrivals: Arrivals) -> LoadSpec {
+        LoadSpec {
+            model: Load::OpenLoop { rate: mean_rate(&stages), arrivals },
+            duration_ns: Some(stages.iter().map(|stage| stage.duration_ns).sum()),
+            requests: None,
+            stages,
+            ..self
+        }
+    }
+}
+
 /// A closed loop of 10 connections for 10 s after 2 s of warm-up.
 impl Default for LoadSpec {
     fn default() -> LoadSpec {
         LoadSpec {
             model: Load::ClosedLoop,
+            stages: Vec::new(),
             is_seed_drawn: false,
             connections: 10,
             pipeline: 1,

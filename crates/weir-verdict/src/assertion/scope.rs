@@ -3,8 +3,10 @@
 
 use std::borrow::Cow;
 
-use weir_result::NamedSlice;
-use weir_result::document::{Accounting, Document, Metric, NameSection, RateInterval, SliceEntry};
+use weir_result::document::{
+    Accounting, Document, Metric, NameSection, RateInterval, SliceEntry, StageSection,
+};
+use weir_result::{ByOutcome, NamedSlice};
 
 use super::confidence::Missing;
 use super::metric::{ThroughputRate, Time};
@@ -15,7 +17,9 @@ use super::scoped;
 pub(super) struct Scope<'d> {
     /// The document of the run.
     pub(super) document: &'d Document,
-    name: Option<&'d NameSection>,
+    name: Option<Cow<'d, NameSection>>,
+    /// Length of the time in which they were due, in seconds.
+    window_s: f64,
     /// Their classes and statuses.
     pub(super) accounting: Cow<'d, Accounting>,
     /// Their times and responses in slices; empty for a name without intervals.
@@ -29,13 +33,17 @@ impl<'d> Scope<'d> {
     /// When no request has the name.
     pub(super) fn of(name: Option<&str>, document: &'d Document) -> Result<Scope<'d>, Missing> {
         let Some(name) = name else { return Ok(Scope::of_run(document)) };
+        if let Some(stage) = scoped::stage(name, &document.plan) {
+            return Scope::of_stage(stage, document);
+        }
         let index = scoped::place(name, &document.plan).map_err(Missing::new)?;
         let section = document.names.get(index);
         let section = section
             .ok_or_else(|| Missing::new("the document has no results by name".to_owned()))?;
         Ok(Scope {
             document,
-            name: Some(section),
+            name: Some(Cow::Borrowed(section)),
+            window_s: document.throughput.window_s,
             accounting: Cow::Owned(accounting(section)),
             slices: Cow::Owned(slices(index, document)),
         })
@@ -45,19 +53,39 @@ impl<'d> Scope<'d> {
         Scope {
             document,
             name: None,
+            window_s: document.throughput.window_s,
             accounting: Cow::Borrowed(&document.accounting),
             slices: Cow::Borrowed(&document.slices),
         }
     }
 
-    /// True if they are those of one name.
+    /// Returns the requests of the stage at `index`.
+    fn of_stage(index: usize, document: &'d Document) -> Result<Scope<'d>, Missing> {
+        let stage = document.stages.get(index);
+        let stage =
+            stage.ok_or_else(|| Missing::new("the run ended before the stage".to_owned()))?;
+        let is_within = |slice: &&SliceEntry| (stage.start_s..stage.end_s).contains(&slice.start_s);
+        let slices: Vec<SliceEntry> = document.slices.iter().filter(is_within).cloned().collect();
+        let section = of_slices(stage, &slices);
+        // A rate that changes by plan has no interval.
+        let has_intervals = stage.completed_interval.is_some();
+        Ok(Scope {
+            document,
+            accounting: Cow::Owned(accounting(&section)),
+            name: Some(Cow::Owned(section)),
+            window_s: stage.end_s - stage.start_s,
+            slices: Cow::Owned(if has_intervals { slices } else { Vec::new() }),
+        })
+    }
+
+    /// True if they are those of one name or stage.
     pub(super) fn is_of_name(&self) -> bool {
         self.name.is_some()
     }
 
     /// Returns one of their times; `None` if they have none.
-    pub(super) fn times(&self, time: Time) -> Option<&'d Metric> {
-        match self.name {
+    pub(super) fn times(&self, time: Time) -> Option<&Metric> {
+        match &self.name {
             None => self.document.latency.named(time.0),
             Some(name) if time == Time::RESPONSE => Some(&name.response_time),
             Some(name) if time == Time::SERVICE => Some(&name.service_time),
@@ -68,11 +96,11 @@ impl<'d> Scope<'d> {
     /// Returns one of their rates, per second of the window; `None` if they have none.
     pub(super) fn rate(&self, rate: ThroughputRate) -> Option<f64> {
         let throughput = &self.document.throughput;
-        let of_window = |count: u64| match throughput.window_s {
+        let of_window = |count: u64| match self.window_s {
             window_s if window_s > 0.0 => count as f64 / window_s,
             _ => 0.0,
         };
-        match (self.name, rate) {
+        match (&self.name, rate) {
             (None, ThroughputRate::Completed) => Some(throughput.completed_rps),
             (None, ThroughputRate::Good) => Some(throughput.good_rps),
             (None, ThroughputRate::Sent) => Some(throughput.sent_rps),
@@ -86,7 +114,7 @@ impl<'d> Scope<'d> {
     /// Returns the 95% interval of one of their rates; `None` if the document has none.
     pub(super) fn rate_interval(&self, rate: ThroughputRate) -> Option<RateInterval> {
         let throughput = &self.document.throughput;
-        match (self.name, rate) {
+        match (&self.name, rate) {
             (None, ThroughputRate::Completed) => throughput.completed_interval,
             (None, ThroughputRate::Good) => throughput.good_interval,
             (Some(name), ThroughputRate::Completed) => name.completed_interval,
@@ -104,6 +132,34 @@ impl<'d> Scope<'d> {
         let never_sent = self.accounting.never_sent;
         let sent = self.accounting.planned.saturating_sub(never_sent);
         self.failed().saturating_sub(never_sent) as f64 / sent.max(1) as f64
+    }
+}
+
+/// The results of a stage in the form of those of a name; its slices have the times.
+fn of_slices(stage: &StageSection, slices: &[SliceEntry]) -> NameSection {
+    let mut times = ByOutcome::default();
+    for slice in slices {
+        times.ok.add(&slice.ok);
+        times.censored.add(&slice.not_ok);
+    }
+    NameSection {
+        planned: stage.planned,
+        ok: stage.ok,
+        bad_response: stage.bad_response,
+        transport_error: stage.transport_error,
+        timed_out: stage.timed_out,
+        in_flight_at_end: stage.in_flight_at_end,
+        never_sent: stage.never_sent,
+        completed: stage.completed,
+        good: stage.good,
+        completed_rps: stage.completed_rps,
+        completed_interval: stage.completed_interval,
+        response_time: Metric {
+            ok: stage.response_time.clone(),
+            all: stage.response_time_all.clone(),
+            times,
+        },
+        ..NameSection::default()
     }
 }
 

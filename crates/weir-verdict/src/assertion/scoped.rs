@@ -64,15 +64,33 @@ impl ScopedMetric {
     /// When it has none; the message has the nearest name.
     pub(super) fn check(&self, plan: &Plan) -> Result<(), AssertionError> {
         match &self.name {
+            Some(name) if stage(name, plan).is_some() => Ok(()),
             Some(name) => place(name, plan).map(|_| ()).map_err(AssertionError),
             None => Ok(()),
         }
     }
 }
 
+/// Returns the index of the stage that a name such as `stage 2` means: one of the plan's, unless a
+/// list has the name.
+pub(super) fn stage(name: &str, plan: &Plan) -> Option<usize> {
+    let number: usize = name.strip_prefix("stage ")?.parse().ok()?;
+    let is_of_list = plan.list.as_ref().is_some_and(|list| list.names.iter().any(|it| it == name));
+    let is_planned = (1..=plan.stages.len()).contains(&number);
+    (is_planned && !is_of_list).then(|| number - 1)
+}
+
 /// Returns the index of a name in a plan's list. The error is the reason why there is none.
 pub(super) fn place(name: &str, plan: &Plan) -> Result<usize, String> {
     let shown = brief(name);
+    let stages = plan.stages.len();
+    if name.starts_with("stage ") && stages > 0 {
+        return Err(match name.contains(',') {
+            true => format!("'{shown}': the requests of a stage are not counted by name too"),
+            false if stages == 1 => format!("there is no '{shown}': the load has 1 stage"),
+            false => format!("there is no '{shown}': the load has {stages} stages"),
+        });
+    }
     let Some(list) = &plan.list else {
         return Err(format!(
             "no request has the name '{shown}': the run has no list of requests, so that its \

@@ -31,7 +31,7 @@ pub(crate) struct EngineArgs {
     wait: Wait,
     /// With --rate, send due requests in batches every T: less CPU at high rates, up to T late
     /// [default: each request when it is due]
-    #[arg(long, value_name = "T", value_parser = positive_duration, requires = "rate")]
+    #[arg(long, value_name = "T", value_parser = positive_duration, requires = "open_loop")]
     tick: Option<u64>,
     /// Pin threads to CPUs, one each: all usable ones, or those of a list like 2-5 or 2,4
     /// [default: not pinned]

@@ -24,7 +24,7 @@ Examples:
 pub(super) const ALL: &str = "\
 Load: without --rate every connection sends its next request as soon as the last response is \
 complete (closed loop). With --rate requests leave at planned times whatever the server does \
-(open loop), and latency counts from the planned time.
+(open loop), and latency counts from the planned time. --stages has rates one after the other.
 
 Send and receive strategy: --pacing sets how send times are met, --wait how responses are \
 awaited, --tick when sends are batched. The defaults favour accurate latency. Against a fast \

@@ -133,6 +133,7 @@ impl RequestListArgs {
         }
         if load.seed.is_some()
             && load.rate.is_none()
+            && load.stages.is_none()
             && !may_have_fields
             && self.order != OrderChoice::Random
         {

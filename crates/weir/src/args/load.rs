@@ -1,9 +1,10 @@
 //! The flags of the load: its model and limits, and its part of a load on several machines.
 
+use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use clap::Args;
-use weir_result::{Arrivals, Load, Part, Rate};
+use clap::{ArgGroup, Args};
+use weir_result::{Arrivals, Load, Part, Rate, Stage, parse_curve, parse_stages};
 use weir_runner::{LoadSpec, Warmup};
 use weir_text::units::parse_duration_ns;
 
@@ -23,7 +24,7 @@ const HEADING: &str = "Load";
 
 /// The flags of the load.
 #[derive(Debug, Args)]
-#[command(next_help_heading = HEADING)]
+#[command(next_help_heading = HEADING, group = ArgGroup::new("open_loop").args(["rate", "stages"]))]
 pub(crate) struct LoadArgs {
     /// Worker threads [default: one per usable CPU; half as many beside a server on this machine]
     #[arg(short, long, value_name = "N", value_parser = threads)]
@@ -41,8 +42,14 @@ pub(crate) struct LoadArgs {
     /// loop]
     #[arg(short = 'R', long, value_name = "N")]
     pub(crate) rate: Option<Rate>,
-    /// Arrival process with --rate: evenly spaced, or with independent exponential gaps
-    #[arg(long, value_enum, default_value_t = ArrivalsChoice::Uniform, requires = "rate",
+    /// Rates one after the other, each with its time, steps and ramps, as in 30s@1k,1m@1k..5k; 50
+    /// bursts a second of 200 requests are 10s@50x200; @FILE has lines of seconds and rate, with
+    /// straight lines between them
+    #[arg(long, value_name = "STAGES|@FILE", value_parser = stages,
+          conflicts_with_all = ["duration", "requests"])]
+    pub(crate) stages: Option<Stages>,
+    /// Arrival process of --rate or --stages: evenly spaced, or with independent exponential gaps
+    #[arg(long, value_enum, default_value_t = ArrivalsChoice::Uniform, requires = "open_loop",
           value_name = "uniform|poisson")]
     pub(crate) arrivals: ArrivalsChoice,
     /// Seed of random arrivals and of --order random [default: random, printed in the report]
@@ -80,7 +87,8 @@ impl LoadArgs {
     /// Returns the load of the specification.
     pub(super) fn spec(&self) -> LoadSpec {
         let duration_ns = self.duration.or_else(|| self.requests.is_none().then_some(DURATION_NS));
-        LoadSpec {
+        let constant = LoadSpec {
+            stages: Vec::new(),
             model: model(self.rate, self.arrivals, self.seed),
             is_seed_drawn: self.arrivals == ArrivalsChoice::Poisson && self.seed.is_none(),
             connections: self.connections,
@@ -91,7 +99,14 @@ impl LoadArgs {
             timeout_ns: self.timeout,
             connect_timeout_ns: self.connect_timeout.unwrap_or(self.timeout),
             drain_ns: self.drain,
-        }
+        };
+        let Some(Stages(stages)) = self.stages.clone() else { return constant };
+        let staged = constant.in_stages(stages, arrivals(self.arrivals, self.seed));
+        let warmup = match staged.stages[0].from.numerator {
+            0 => Warmup::default(),
+            _ => default_warmup(staged.duration_ns),
+        };
+        LoadSpec { warmup: self.warmup.unwrap_or(warmup), ..staged }
     }
 
     /// Checks that all parts of a load have the same plan, and each a worker.
@@ -122,6 +137,17 @@ impl LoadArgs {
         }
         Ok(())
     }
+}
+
+/// Stages of the command line.
+#[derive(Clone, Debug)]
+pub(crate) struct Stages(Vec<Stage>);
+
+/// Reads stages, or a file with a curve.
+fn stages(text: &str) -> Result<Stages, String> {
+    let Some(path) = text.strip_prefix('@') else { return parse_stages(text).map(Stages) };
+    let curve = fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    parse_curve(&curve).map(Stages).map_err(|why| format!("{path}: {why}"))
 }
 
 /// The load model: an open loop if there is a rate.

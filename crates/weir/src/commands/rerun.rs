@@ -30,6 +30,10 @@ pub(crate) fn rerun(args: &RerunArgs) -> Result<ExitCode> {
     secrets::restore(&mut spec, &args.secrets)?;
     recorded::settle_choices(&mut spec, &document.plan);
     spec.command.clone_from(&document.run.command);
+    let is_staged = !spec.load.stages.is_empty();
+    if is_staged && (args.change.rate.is_some() || args.change.duration.is_some()) {
+        bail!("-R and -d change no load in stages: give the command again");
+    }
     let changed = change(&mut spec, &args.change);
     if !changed.is_empty() {
         spec.set_command(std::env::args_os());

@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 use weir_runner::NoThread;
 
 use super::scrapers::Scrapers;
-use super::{SharedTotals, Stage, metrics};
+use super::{LivePhase, SharedTotals, metrics};
 use crate::terminal;
 
 /// Most connections. A further one closes the oldest.
@@ -134,7 +134,7 @@ impl LiveEndpoint {
             && let Some(stage) = stage
         {
             let agent = header(&client.head, "user-agent");
-            self.scrapers.seen(client.address, agent, stage == Stage::Ended, Instant::now());
+            self.scrapers.seen(client.address, agent, stage == LivePhase::Ended, Instant::now());
         }
         client.close();
     }

@@ -7,7 +7,7 @@ use weir_report::prometheus::MetricsPage;
 use weir_result::Plan;
 use weir_runner::{RecentFrames, StudyProgress};
 
-use super::{Stage, Totals, client_figures, failures, own_rate_rps};
+use super::{LivePhase, Totals, client_figures, failures, own_rate_rps};
 
 const NS_PER_S: f64 = 1e9;
 
@@ -24,7 +24,7 @@ pub(super) fn page(totals: &Totals) -> String {
         of_study(study, &mut page);
     }
     page.family("weir_live_phase", "gauge", "1 for the present phase of the run, else 0");
-    for (stage, name) in Stage::ALL {
+    for (stage, name) in LivePhase::ALL {
         let is_now = if stage == totals.stage { 1.0 } else { 0.0 };
         page.sample("weir_live_phase", &[("phase", name)], is_now);
     }

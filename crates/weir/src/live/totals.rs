@@ -13,9 +13,9 @@ use weir_runner::{Frame, Observer, Phase, RecentFrames, StudyProgress};
 
 use super::{drain_left_ns, name_labels};
 
-/// A stage of the run.
+/// A phase of the run, as live outputs name it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum LivePhase {
     /// Before the load: checks of the target and of this machine.
     #[default]
     Checks,
@@ -32,23 +32,23 @@ pub(crate) enum Stage {
     Ended,
 }
 
-impl Stage {
+impl LivePhase {
     /// All stages in their order, with their names for programs.
-    pub(crate) const ALL: [(Stage, &str); 6] = [
-        (Stage::Checks, "checks"),
-        (Stage::Connecting, "connecting"),
-        (Stage::Warmup, "warmup"),
-        (Stage::Measured, "measured"),
-        (Stage::Drain, "drain"),
-        (Stage::Ended, "ended"),
+    pub(crate) const ALL: [(LivePhase, &str); 6] = [
+        (LivePhase::Checks, "checks"),
+        (LivePhase::Connecting, "connecting"),
+        (LivePhase::Warmup, "warmup"),
+        (LivePhase::Measured, "measured"),
+        (LivePhase::Drain, "drain"),
+        (LivePhase::Ended, "ended"),
     ];
 
     /// Returns the stage of the load at `at_ns` from t0.
-    fn at(plan: &Plan, at_ns: i64) -> Stage {
+    fn at(plan: &Plan, at_ns: i64) -> LivePhase {
         match at_ns {
-            before if before < 0 => Stage::Warmup,
-            _ if drain_left_ns(plan, at_ns).is_some() => Stage::Drain,
-            _ => Stage::Measured,
+            before if before < 0 => LivePhase::Warmup,
+            _ if drain_left_ns(plan, at_ns).is_some() => LivePhase::Drain,
+            _ => LivePhase::Measured,
         }
     }
 }
@@ -60,8 +60,8 @@ pub(crate) struct Totals {
     pub(crate) load: Option<(Plan, SystemTime)>,
     /// The study and its present trial, if the load is one; counters go on over all trials.
     pub(crate) study: Option<StudyProgress>,
-    /// Stage at the latest frame.
-    pub(crate) stage: Stage,
+    /// LivePhase at the latest frame.
+    pub(crate) stage: LivePhase,
     /// The latest frames; without requests in flight after the load.
     pub(crate) frames: RecentFrames,
     /// Requests sent.
@@ -141,14 +141,14 @@ impl Observer for SharedTotals {
     fn trial(&mut self, study: &StudyProgress) {
         let mut totals = self.lock();
         totals.study = Some(study.clone());
-        totals.stage = Stage::Checks;
+        totals.stage = LivePhase::Checks;
     }
 
     fn phase(&mut self, phase: Phase, plan: &Plan) {
         if phase == Phase::Load {
             let mut totals = self.lock();
             totals.load = Some((plan.clone(), SystemTime::now()));
-            totals.stage = Stage::Connecting;
+            totals.stage = LivePhase::Connecting;
         }
     }
 
@@ -168,7 +168,8 @@ impl Observer for SharedTotals {
     fn frame(&mut self, plan: &Plan, frame: &Frame) {
         let mut totals = self.lock();
         totals.frames.push(frame.clone());
-        totals.stage = frame.at_ns.map_or(Stage::Connecting, |at_ns| Stage::at(plan, at_ns));
+        totals.stage =
+            frame.at_ns.map_or(LivePhase::Connecting, |at_ns| LivePhase::at(plan, at_ns));
     }
 
     fn load_ended(&mut self) {
@@ -176,7 +177,7 @@ impl Observer for SharedTotals {
         totals.add_until(i64::MAX);
         let Frame { at_ns, names, .. } = mem::take(&mut totals.frames).latest;
         totals.frames.push(Frame { at_ns, names, ..Frame::default() });
-        totals.stage = Stage::Ended;
+        totals.stage = LivePhase::Ended;
     }
 }
 
@@ -256,18 +257,18 @@ mod tests {
     #[test]
     fn the_stage_follows_the_time() {
         let mut totals = SharedTotals::default();
-        assert_eq!(totals.lock().stage, Stage::Checks);
+        assert_eq!(totals.lock().stage, LivePhase::Checks);
         totals.phase(Phase::Preflight, &plan());
         assert!(totals.lock().load.is_none());
-        assert_eq!(totals.lock().stage, Stage::Checks);
+        assert_eq!(totals.lock().stage, LivePhase::Checks);
         totals.phase(Phase::Load, &plan());
         assert!(totals.lock().load.is_some());
-        assert_eq!(totals.lock().stage, Stage::Connecting);
+        assert_eq!(totals.lock().stage, LivePhase::Connecting);
         for (at_s, stage) in [
-            (None, Stage::Connecting),
-            (Some(-1), Stage::Warmup),
-            (Some(0), Stage::Measured),
-            (Some(10), Stage::Drain),
+            (None, LivePhase::Connecting),
+            (Some(-1), LivePhase::Warmup),
+            (Some(0), LivePhase::Measured),
+            (Some(10), LivePhase::Drain),
         ] {
             let at_ns = at_s.map(|at_s: i64| at_s * SECOND as i64);
             let frame = Frame { at_ns, in_flight: 5, backlog: 6, ..Frame::default() };
@@ -281,7 +282,7 @@ mod tests {
         totals.phase(Phase::ProveClient, &plan());
         let now = totals.lock();
         let shown = &now.frames.latest;
-        assert_eq!((now.stage, shown.in_flight, shown.backlog), (Stage::Ended, 0, 0));
+        assert_eq!((now.stage, shown.in_flight, shown.backlog), (LivePhase::Ended, 0, 0));
     }
 
     #[test]

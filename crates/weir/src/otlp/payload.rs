@@ -11,7 +11,7 @@ use weir_result::{Histogram, Plan};
 use weir_runner::RecentFrames;
 use weir_text::printable;
 
-use crate::live::{self, Stage, Totals, client_figures, own_rate_rps};
+use crate::live::{self, LivePhase, Totals, client_figures, own_rate_rps};
 
 /// `AGGREGATION_TEMPORALITY_CUMULATIVE`: values count from the start time on.
 const CUMULATIVE: u32 = 2;
@@ -138,11 +138,11 @@ fn failures(totals: &Totals, times: &Times) -> Vec<Value> {
 }
 
 fn phases(totals: &Totals, times: &Times) -> Vec<Value> {
-    let point = |(stage, name): (Stage, &str)| {
+    let point = |(stage, name): (LivePhase, &str)| {
         let is_now = times.count((stage == totals.stage).into());
         with(is_now, text("weir.phase", name))
     };
-    Stage::ALL.into_iter().map(point).collect()
+    LivePhase::ALL.into_iter().map(point).collect()
 }
 
 /// The kind and the data of counts. Those that are monotonic only grow, others are of the present

@@ -49,6 +49,7 @@ mod search;
 mod serving;
 mod signals;
 mod slowness;
+mod stages;
 mod stall;
 mod stops;
 mod studies;

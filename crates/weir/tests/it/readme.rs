@@ -123,6 +123,9 @@ fn briefly(words: &[String]) -> Vec<String> {
             true if word.len() == 2 => drop(words.next()),
             true => {}
             false if word == "auto" => kept.push("auto:300ms".to_owned()),
+            false if kept.last().is_some_and(|flag| flag == "--stages") => {
+                kept.push("100ms@500,100ms@500..1k".to_owned());
+            }
             false => kept.push(word.clone()),
         }
     }
@@ -151,6 +154,7 @@ fn shortening(words: &[String]) -> Vec<&'static str> {
         // The dialects have whole seconds, and no warm-up.
         _ if is("--compat") => vec!["-d1", "-t1", "-c4"],
         _ if is("-n") => Vec::new(),
+        _ if is("--stages") => vec!["--warmup", "0"],
         _ if is("auto") => vec!["-d300ms"],
         // At the rates of the pages, enough requests for a p99.
         _ if is("-R") => [&["-d300ms"], &BRIEFLY[1..]].concat(),

@@ -61,6 +61,7 @@ fn own_words(args: &SearchArgs) -> Vec<String> {
 fn check(args: &SearchArgs, run: &LoadArgs) -> Result<()> {
     let set = [
         ("--rate", run.rate.is_some()),
+        ("--stages", run.stages.is_some()),
         ("--requests", run.requests.is_some()),
         ("--drain", run.drain.is_some()),
         ("--metric", !args.study.metrics.is_empty()),

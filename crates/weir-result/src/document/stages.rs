@@ -1,0 +1,129 @@
+//! Results by stage of the load. They follow from the slices of the window, each of which lies in
+//! one stage, and add up to those of the whole run.
+
+use serde::{Deserialize, Serialize};
+
+use super::RateInterval;
+use super::intervals::{Intervals, Selection};
+use super::latency::Metric;
+use super::rates::per_second;
+use super::summary::Summary;
+use crate::counters::{ByOutcome, Slice};
+use crate::histogram::Histogram;
+use crate::plan::Plan;
+
+/// Results of the requests due in one stage.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StageSection {
+    /// Load of the stage in words: `60 s at 1,000/s to 5,000/s`.
+    pub load: String,
+    /// Begin, in seconds from the begin of the window.
+    pub start_s: f64,
+    /// End, in seconds from the begin of the window; earlier than planned if the window ended in
+    /// the stage.
+    pub end_s: f64,
+    /// Requests due; the sum of the six classes that follow.
+    pub planned: u64,
+    /// Complete responses that count as success.
+    pub ok: u64,
+    /// Complete responses that do not count as success.
+    pub bad_response: u64,
+    /// Requests that ended without a complete response.
+    pub transport_error: u64,
+    /// Requests without a complete response within the timeout.
+    pub timed_out: u64,
+    /// Requests sent, and still without a response when the run ended.
+    pub in_flight_at_end: u64,
+    /// Requests due, and never sent.
+    pub never_sent: u64,
+    /// Requests sent during the stage.
+    pub sent: u64,
+    /// Complete responses during the stage.
+    pub completed: u64,
+    /// Of `completed`: responses that count as success.
+    pub good: u64,
+    /// `planned` per second of the stage.
+    pub planned_rps: f64,
+    /// `completed` per second of the stage.
+    pub completed_rps: f64,
+    /// 95% confidence interval of `completed_rps`; absent if the rate of the stage changes, and
+    /// with few slices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_interval: Option<RateInterval>,
+    /// Requests due and unsent at the end of the stage.
+    pub backlog: u64,
+    /// Time from the planned send to the last byte, of `ok` requests.
+    pub response_time: Summary,
+    /// The same over all requests, every failure slower than any response; absent without failures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_time_all: Option<Summary>,
+}
+
+impl StageSection {
+    /// Returns the sections of the stages that began; none without stages.
+    pub(super) fn all(plan: &Plan, slices: &[Slice]) -> Vec<StageSection> {
+        let mut from_ns = 0;
+        let mut sections = Vec::new();
+        for stage in &plan.stages {
+            let until_ns = from_ns + stage.duration_ns;
+            let begin = slices.partition_point(|slice| slice.start_ns < from_ns);
+            let end = slices.partition_point(|slice| slice.start_ns < until_ns);
+            let own = &slices[begin..end];
+            if !own.is_empty() {
+                let section = StageSection::of(own, stage.from == stage.to);
+                sections.push(StageSection { load: stage.to_string(), ..section });
+            }
+            from_ns = until_ns;
+        }
+        sections
+    }
+
+    /// Returns the section of these slices without its load.
+    fn of(slices: &[Slice], is_constant: bool) -> StageSection {
+        let (first, last) = (&slices[0], &slices[slices.len() - 1]);
+        let length_ns = last.end_ns - first.start_ns;
+        let sum = |count: fn(&Slice) -> u64| slices.iter().map(count).sum::<u64>();
+        let merged = |times: fn(&Slice) -> &Histogram| {
+            let mut merged = Histogram::new();
+            slices.iter().for_each(|slice| merged.add(times(slice)));
+            merged
+        };
+        // The classes of failures count alike: each is slower than every response.
+        let times = ByOutcome {
+            ok: merged(|slice| &slice.ok),
+            censored: merged(|slice| &slice.not_ok),
+            ..ByOutcome::default()
+        };
+        let length_s = length_ns as f64 / 1e9;
+        let intervals = |column| match is_constant {
+            true => Intervals::of_slices(&times, slices, column, length_s),
+            false => Intervals::of_slices(&times, slices, column, length_s).support_only(),
+        };
+        let metric = Metric::of(&times, &intervals(Selection::Ok), &intervals(Selection::All));
+        let completed = sum(|slice| slice.completed);
+        let interval = RateInterval::of(slices, length_ns, |slice| slice.completed);
+        let planned = times.ok.count() + times.censored.count();
+        StageSection {
+            load: String::new(),
+            start_s: first.start_ns as f64 / 1e9,
+            end_s: last.end_ns as f64 / 1e9,
+            planned,
+            ok: times.ok.count(),
+            bad_response: sum(|slice| slice.bad_response),
+            transport_error: sum(|slice| slice.transport_error),
+            timed_out: sum(|slice| slice.timed_out),
+            in_flight_at_end: sum(|slice| slice.in_flight_at_end),
+            never_sent: sum(|slice| slice.never_sent),
+            sent: sum(|slice| slice.sent),
+            completed,
+            good: sum(|slice| slice.good),
+            planned_rps: per_second(planned, length_ns),
+            completed_rps: per_second(completed, length_ns),
+            completed_interval: interval.filter(|_| is_constant),
+            backlog: last.backlog,
+            response_time: metric.ok,
+            response_time_all: metric.all,
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! A load in stages: its slots, its results by stage, and what is refused.
+
+use std::fs;
+
+use crate::support::directory::Directory;
+use crate::support::for_each_engine;
+use crate::support::served::Served;
+use crate::support::weir::{self, weir};
+
+/// Three stages: a step, a ramp and bursts, with 100, 150 and 60 requests.
+const STAGES: &str = "500ms@200,500ms@200..400,300ms@10x20";
+
+#[test]
+fn each_stage_has_its_requests_whatever_they_are_partitioned_over() {
+    for_each_engine(|engine| {
+        for (threads, connections) in [(1, 1), (1, 8), (2, 7)] {
+            let server = Served::plainly();
+            let load = format!("--stages {STAGES} --warmup 100ms -t{threads} -c{connections}");
+            let ran = weir::load(engine, &load, &[&server.url()]);
+            ran.assert_all_ok();
+            let stages = &ran.document.stages;
+            let planned: Vec<u64> = stages.iter().map(|stage| stage.planned).collect();
+            assert_eq!(planned, [100, 150, 60], "{ran}");
+            assert_eq!(stages.iter().map(|stage| stage.ok).sum::<u64>(), 310, "{ran}");
+            let accounting = &ran.document.accounting;
+            assert_eq!((accounting.planned, accounting.sent.warmup), (310, 20), "{ran}");
+            assert_eq!(stages[1].load, "500 ms at 200/s to 400/s", "{ran}");
+            assert_eq!((stages[2].start_s, stages[2].end_s), (1.0, 1.3), "{ran}");
+            let counts: Vec<u64> = stages.iter().map(|it| it.response_time.count).collect();
+            assert_eq!(counts, planned, "{ran}");
+            // A ramp is no sample of one load.
+            assert!(stages[0].completed_interval.is_some(), "{ran}");
+            assert!(stages[1].completed_interval.is_none(), "{ran}");
+            assert!(ran.document.throughput.completed_interval.is_none(), "{ran}");
+            ran.assert_says("Results by stage");
+            assert_eq!(accounting.sent.total, server.stop().requests, "{ran}");
+        }
+    });
+}
+
+#[test]
+fn random_arrivals_follow_the_stages_and_their_seed() {
+    let server = Served::plainly();
+    let load = "--stages 300ms@0..1k,300ms@1k --arrivals poisson --seed 5 -t1 -c4";
+    let runs = [(); 2].map(|()| weir::load("auto", load, &[&server.url()]));
+    let planned = runs.map(|ran| {
+        ran.assert_all_ok();
+        let stages = &ran.document.stages;
+        // 150 and 300 on average; five standard deviations.
+        assert!((90..210).contains(&stages[0].planned), "{ran}");
+        assert!((215..385).contains(&stages[1].planned), "{ran}");
+        stages.iter().map(|stage| stage.planned).collect::<Vec<_>>()
+    });
+    assert_eq!(planned[0], planned[1]);
+}
+
+#[test]
+fn a_curve_comes_from_a_file_and_assertions_name_a_stage() {
+    let (server, directory) = (Served::plainly(), Directory::new());
+    let curve = directory.file("curve.csv");
+    fs::write(&curve, "seconds,rate\n0,100\n0.2,300\n0.4,300\n").expect("a file");
+    let words = format!("--stages @{curve} --warmup 0 -c4 --assert");
+    for (claim, code) in
+        [("stage 1: errors == 0", 0), ("stage 2: rate > 100", 0), ("stage 2: rate > 1k", 3)]
+    {
+        let url = server.url();
+        let words: Vec<&str> = words.split(' ').chain([claim, url.as_str()]).collect();
+        let output = weir("", &words);
+        assert_eq!(output.code(), code, "{claim}: {output:?}");
+        assert!(output.stdout.contains(claim), "{output:?}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_stages_is_refused_before_any_load() {
+    let server = Served::plainly();
+    let check = |words: &str, more: &[&str], part: &str| {
+        let output = weir(words, &[more, &[&server.url()]].concat());
+        assert_eq!(output.code(), 2, "{words}: {output:?}");
+        assert!(output.stderr.contains(part), "{words}: {output:?}");
+    };
+    check("--stages 5s@1k -d5s", &[], "'--stages <STAGES|@FILE>' cannot be used with");
+    check("--stages 5s@1k -n5", &[], "cannot be used with");
+    check("--stages 5s@1k -R5", &[], "cannot be used with");
+    check("--stages 5s", &[], "\"5s\" has no rate");
+    check("--stages 5s@c=1..9", &[], "stages have rates, not numbers of connections");
+    check("--stages @/missing", &[], "/missing: ");
+    check("--stages 1s@0..5 --warmup 1s", &[], "give --warmup 0");
+    check("--stages 1s@5 --warmup auto", &[], "give --warmup a length");
+    check("--stages 1s@5 --assert", &["stage 2: p99 < 1s"], "the load has 1 stage");
+    check("--stages 1s@5 --assert", &["stage 1, a: p99 < 1s"], "not counted by name too");
+    let output = weir("search --stages 1s@5", &["p99 < 5ms", &server.url()]);
+    assert_eq!(output.code(), 2, "{output:?}");
+    assert!(output.stderr.contains("--stages cannot be used in a search"), "{output:?}");
+    assert_eq!(server.stop().requests, 0);
+}
