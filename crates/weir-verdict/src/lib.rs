@@ -13,6 +13,7 @@ mod judge;
 mod limit;
 mod overhead;
 mod rules;
+mod spans;
 mod stationarity;
 mod target;
 mod thresholds;

@@ -8,17 +8,15 @@ use weir_result::document::{
 use weir_result::quantile::rank_of;
 use weir_stats::{MonotonicTrend, Shift, Stationarity, Thirds};
 
-/// Computes all series that the document's slices have; none with too few slices, and none of a
-/// load in stages, which changes by plan.
+use crate::spans::spans;
+
+/// Computes all series that the document's slices have, of a load in stages those of each stage
+/// with a constant rate; none with too few slices.
 pub(crate) fn of_all(document: &Document) -> Vec<SeriesStationarity> {
-    if !document.plan.stages.is_empty() {
-        return Vec::new();
-    }
-    of_slices(&document.slices, document.throughput.window_s)
+    spans(document).iter().flat_map(|span| of_slices(&span.slices)).collect()
 }
 
-fn of_slices(slices: &[SliceEntry], window_s: f64) -> Vec<SeriesStationarity> {
-    let whole: Vec<&SliceEntry> = slices.iter().filter(|slice| slice.end_s <= window_s).collect();
+fn of_slices(whole: &[&SliceEntry]) -> Vec<SeriesStationarity> {
     // Fewer slices cannot be distinguished from chance.
     if whole.len() < 10 {
         return Vec::new();
@@ -95,6 +93,9 @@ fn share_beyond(slice: &SliceEntry, all: &Histogram, p: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use weir_result::document::StageSection;
+    use weir_result::{Rate, Stage};
+
     use super::*;
 
     const MS: u64 = 1_000_000;
@@ -115,9 +116,19 @@ mod tests {
             .collect()
     }
 
+    fn document(slices: Vec<SliceEntry>, window_s: f64) -> Document {
+        let mut document = Document { slices, ..Document::default() };
+        document.throughput.window_s = window_s;
+        document
+    }
+
+    fn of_window(slices: Vec<SliceEntry>, window_s: f64) -> Vec<SeriesStationarity> {
+        of_all(&document(slices, window_s))
+    }
+
     #[test]
     fn a_shift_has_its_time() {
-        let found = of_slices(&slices(|k| if k < 12 { 5 } else { 9 }), 3.0);
+        let found = of_window(slices(|k| if k < 12 { 5 } else { 9 }), 3.0);
         let series: Vec<SliceSeries> = found.iter().map(|of| of.series).collect();
         let [_, mean, ..] = &found[..] else { panic!("{found:?}") };
         assert_eq!(series[..2], [SliceSeries::Throughput, SliceSeries::Mean]);
@@ -130,8 +141,24 @@ mod tests {
 
     #[test]
     fn too_few_slices_say_nothing() {
-        assert_eq!(of_slices(&slices(|_| 5)[..9], 3.0), []);
+        assert_eq!(of_window(slices(|_| 5)[..9].to_vec(), 3.0), []);
         // Of a window cut short, only slices inside it count.
-        assert_eq!(of_slices(&slices(|_| 5), 0.5), []);
+        assert_eq!(of_window(slices(|_| 5), 0.5), []);
+    }
+
+    #[test]
+    fn each_stage_with_a_constant_rate_is_judged_alone() {
+        let rate = |numerator| Rate { numerator, denominator: 1 };
+        let stage =
+            |from, to| Stage { duration_ns: 1_000 * MS, from: rate(from), to: rate(to), burst: 1 };
+        let mut document = document(slices(|k| [5, 7, 9][k as usize / 10]), 3.0);
+        document.plan.stages = vec![stage(10, 10), stage(10, 20), stage(20, 20)];
+        let section =
+            |start_s| StageSection { start_s, end_s: start_s + 1.0, ..StageSection::default() };
+        document.stages = [0.0, 1.0, 2.0].map(section).into();
+        let found = of_all(&document);
+        let throughput = found.iter().filter(|of| of.series == SliceSeries::Throughput);
+        assert_eq!(throughput.count(), 2, "{found:?}");
+        assert!(found.iter().all(|of| of.fired.is_empty()), "{found:?}");
     }
 }

@@ -7,10 +7,12 @@ use std::ops::Range;
 use weir_result::document::{Document, Limit, LimitedBy, Rule, RuleUnit, ServerSection, Subject};
 use weir_result::histogram::middle_of;
 use weir_result::{Load, Sent};
+use weir_stats::ValueInterval;
 use weir_text::setting::CONNECTIONS;
 use weir_text::units;
 
 use crate::rules::measure::Measure;
+use crate::spans::{LoadSpan, spans};
 use crate::thresholds::{
     ABOVE_DELAYED_ACK_NS, BELOW_DELAYED_ACK_NS, DELAYED_ACK_FINDING, DELAYED_ACK_NS,
     DELAYED_ACK_PEAK, DROPPED_ACCEPTS_FINDING, GROWTH_CONFIDENCE, GROWTH_FINDING,
@@ -63,22 +65,22 @@ fn growing_backlog(document: &Document, limit: &Limit) -> Rule {
         LimitedBy::ClientCpu => Subject::Client,
         _ => Subject::Workload,
     };
-    let offered = document.throughput.offered_rps.unwrap_or(0.0);
-    let measure = Measure::new("growing-backlog", "growing backlog", subject, RuleUnit::Rps)
-        .finding_at(GROWTH_FINDING * offered);
-    let slices = document.slices.iter().filter(|slice| slice.end_s <= document.throughput.window_s);
-    let (times, waiting): (Vec<f64>, Vec<f64>) =
-        slices.map(|slice| (slice.end_s, slice.in_flight as f64 + slice.backlog as f64)).unzip();
+    let measure = Measure::new("growing-backlog", "growing backlog", subject, RuleUnit::Rps);
     let has_counts = document.slices.iter().any(|slice| slice.sent > 0);
-    let growth = weir_stats::regression(&times, &waiting, GROWTH_CONFIDENCE);
-    let Some(growth) = growth.filter(|growth| has_counts && growth.value.is_finite()) else {
+    let spans = spans(document);
+    let grown = spans.iter().filter_map(|span| Some((span, growth_in(span)?)));
+    let share =
+        |(span, growth): &(&LoadSpan<'_>, ValueInterval)| growth.value / span.offered_rps.max(1e-9);
+    let worst = grown.max_by(|a, b| share(a).total_cmp(&share(b))).filter(|_| has_counts);
+    let Some((span, growth)) = worst else {
         return measure.unknown("slices do not tell how many requests were waiting");
     };
+    let measure = measure.finding_at(GROWTH_FINDING * span.offered_rps);
     if growth.low <= 0.0 {
         return measure.pass(Some(growth.value), "the backlog did not grow");
     }
     let rate = document.offered_in_words().unwrap_or_default();
-    let evidence = format!("requests waiting grew by {}", units::rate(growth.value));
+    let evidence = format!("requests waiting grew by {}{}", units::rate(growth.value), span.place);
     let remedy = match limit.by {
         LimitedBy::Connections => {
             format!("raise {CONNECTIONS}: latency grows with the length of the run")
@@ -86,6 +88,15 @@ fn growing_backlog(document: &Document, limit: &Limit) -> Rule {
         _ => format!("offer less than {rate}: latency grows with the length of the run"),
     };
     measure.weight(1.0).judge(growth.value, &evidence, &remedy)
+}
+
+/// Returns the growth of the number of requests due or in flight, per second.
+fn growth_in(span: &LoadSpan<'_>) -> Option<ValueInterval> {
+    let slices = span.slices.iter();
+    let (times, waiting): (Vec<f64>, Vec<f64>) =
+        slices.map(|slice| (slice.end_s, slice.in_flight as f64 + slice.backlog as f64)).unzip();
+    let growth = weir_stats::regression(&times, &waiting, GROWTH_CONFIDENCE);
+    growth.filter(|growth| growth.value.is_finite())
 }
 
 /// Judges the share of requests that waited for a connection.

@@ -5,6 +5,7 @@ use weir_stats::Transient;
 use weir_text::setting::{OUTPUT, WARMUP};
 
 use crate::rules::measure::Measure;
+use crate::spans::{LoadSpan, spans};
 use crate::thresholds::TRANSIENT_FINDING;
 use weir_result::document::{
     Deviation, Document, Rule, RuleOutcome, RuleUnit, SeriesStationarity, SliceEntry, SliceSeries,
@@ -157,9 +158,10 @@ fn steady(document: &Document) -> Option<Rule> {
 fn warmup(document: &Document) -> Rule {
     let measure = measure("warmup-too-short", "warm-up too short", RuleUnit::Share)
         .finding_at(TRANSIENT_FINDING);
-    let window_s = document.throughput.window_s;
-    let whole: Vec<&SliceEntry> =
-        document.slices.iter().filter(|slice| slice.end_s <= window_s).collect();
+    let Some(LoadSpan { slices: whole, .. }) = spans(document).into_iter().find(|it| it.is_first)
+    else {
+        return measure.unknown("the rate changes from the begin of the window");
+    };
     if whole.len() < 10 {
         return measure.unknown(TOO_FEW);
     }
@@ -175,7 +177,8 @@ fn warmup(document: &Document) -> Rule {
     let slices = left_over.map(|transient| transient.deleted).max().unwrap_or(0);
     let share = slices as f64 / whole.len() as f64;
     let transient_s = whole[..slices].last().map_or(0.0, |slice| slice.end_s);
-    let fact = format!("the first {} of the window differ from the rest", units::percent(share));
+    let part = if document.plan.stages.is_empty() { "window" } else { "first stage" };
+    let fact = format!("the first {} of the {part} differ from the rest", units::percent(share));
     let needed_s = (warmup_s(document) + transient_s).ceil();
     measure.weight(share).judge(share, &fact, &format!("use {WARMUP} {needed_s:.0}s"))
 }
