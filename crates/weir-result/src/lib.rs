@@ -45,7 +45,7 @@ pub use plan::{
     AddressRange, AddressRangeError, Arrivals, Closer, ConnectionPlan, ExpectPlan, Header,
     Http2Plan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, Pacing, Part, Plan, Rate,
     RequestPlan, Stage, StampChoice, SuccessRule, Target, TemplatePlan, TlsPlan, TlsVersion, Wait,
-    check_stages, mean_rate, parse_curve, parse_stages,
+    check_stages, mean_rate, parse_curve, parse_stages, stage_at,
 };
 pub use raw::{RawLog, RawOutcome, RawRow, RawSink, RawSource, SlotPhase};
 #[cfg(feature = "schema")]

@@ -18,7 +18,7 @@ pub use http::{Http2Plan, HttpPlan};
 pub use list::{ListOrder, ListPlan, TemplatePlan};
 pub use part::Part;
 pub use rate::Rate;
-pub use stage::{Stage, check_stages, mean_rate, parse_curve, parse_stages};
+pub use stage::{Stage, check_stages, mean_rate, parse_curve, parse_stages, stage_at};
 pub use success::SuccessRule;
 pub use tls::{TlsPlan, TlsVersion};
 

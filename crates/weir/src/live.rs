@@ -8,7 +8,7 @@ mod scrapers;
 mod totals;
 
 use weir_report::prometheus::label_values;
-use weir_result::{Load, NameTotals, Plan};
+use weir_result::{Load, NameTotals, Plan, stage_at};
 use weir_runner::{LiveOverhead, RecentFrames};
 
 pub(crate) use endpoint::LiveEndpoint;
@@ -24,10 +24,15 @@ pub(crate) fn drain_left_ns(plan: &Plan, now_ns: i64) -> Option<u64> {
     Some(window_ns.saturating_add(plan.drain_limit_ns()).saturating_sub(now_ns))
 }
 
-/// Planned rate of this part of the run, in requests per second; `None` in a closed loop.
-pub(crate) fn own_rate_rps(plan: &Plan) -> Option<f64> {
+/// Planned rate of this part of the run at `now_ns` from t0, in requests per second; `None` in a
+/// closed loop.
+pub(crate) fn own_rate_rps(plan: &Plan, now_ns: Option<i64>) -> Option<f64> {
     let Load::OpenLoop { rate, .. } = plan.load else { return None };
-    Some(rate.rps() * f64::from(plan.own_connections()) / f64::from(plan.connections))
+    let rps = match plan.stages.is_empty() {
+        true => rate.rps(),
+        false => stage_at(&plan.stages, now_ns.unwrap_or(0)).1,
+    };
+    Some(rps * f64::from(plan.own_connections()) / f64::from(plan.connections))
 }
 
 /// Labels of the totals by name in frames: of the names of a list that have intervals, and of all

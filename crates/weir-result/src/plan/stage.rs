@@ -172,6 +172,25 @@ fn requests_of(stages: &[Stage]) -> f64 {
     stages.iter().map(|stage| stage.mean_rps() * stage.duration_ns as f64 / 1e9).sum()
 }
 
+/// Returns the index of the stage at an instant, in nanoseconds from t0, and its rate there in
+/// requests per second: of the first before t0, of the last behind the end.
+///
+/// # Panics
+/// If there are no stages.
+pub fn stage_at(stages: &[Stage], at_ns: i64) -> (usize, f64) {
+    let mut left_ns = u64::try_from(at_ns).unwrap_or(0);
+    let last = stages.len() - 1;
+    for (index, stage) in stages.iter().enumerate() {
+        if left_ns < stage.duration_ns || index == last {
+            let share = left_ns.min(stage.duration_ns) as f64 / stage.duration_ns as f64;
+            let (from, to) = (stage.from.rps(), stage.to.rps());
+            return (index, (from + (to - from) * share) * f64::from(stage.burst));
+        }
+        left_ns -= stage.duration_ns;
+    }
+    unreachable!("the last stage has no end")
+}
+
 /// Checks that stages can be planned.
 ///
 /// # Errors
@@ -225,6 +244,21 @@ mod tests {
         assert_eq!(stages[1], "60 s at 1,000/s to 5,000/s");
         assert_eq!(stages[2], "10 s at 50/s, 200 requests each");
         assert_eq!(stages[3], "60 s at 0/s to 0.5/s");
+    }
+
+    #[test]
+    fn a_stage_has_its_rate_at_each_instant() {
+        let stages = parse_stages("10s@100,10s@100..200,10s@5x10").expect("stages");
+        for (seconds, expected) in [
+            (-5, (0, 100.0)),
+            (0, (0, 100.0)),
+            (10, (1, 100.0)),
+            (15, (1, 150.0)),
+            (20, (2, 50.0)),
+            (99, (2, 50.0)),
+        ] {
+            assert_eq!(stage_at(&stages, seconds * 1_000_000_000), expected, "{seconds} s");
+        }
     }
 
     #[test]

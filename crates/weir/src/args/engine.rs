@@ -31,8 +31,8 @@ pub(crate) struct EngineArgs {
     wait: Wait,
     /// With --rate, send due requests in batches every T: less CPU at high rates, up to T late
     /// [default: each request when it is due]
-    #[arg(long, value_name = "T", value_parser = positive_duration, requires = "open_loop")]
-    tick: Option<u64>,
+    #[arg(long, value_name = "T", value_parser = positive_duration)]
+    pub(super) tick: Option<u64>,
     /// Pin threads to CPUs, one each: all usable ones, or those of a list like 2-5 or 2,4
     /// [default: not pinned]
     #[arg(long, value_name = "CPUS", num_args = 0..=1, require_equals = true,

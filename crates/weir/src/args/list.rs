@@ -132,8 +132,7 @@ impl RequestListArgs {
             return Err(wrong(format!("{flag} is for a list: give --from FILE or several URLs")));
         }
         if load.seed.is_some()
-            && load.rate.is_none()
-            && load.stages.is_none()
+            && !load.is_open_loop()
             && !may_have_fields
             && self.order != OrderChoice::Random
         {

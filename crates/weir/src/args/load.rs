@@ -3,7 +3,7 @@
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use clap::{ArgGroup, Args};
+use clap::Args;
 use weir_result::{Arrivals, Load, Part, Rate, Stage, parse_curve, parse_stages};
 use weir_runner::{LoadSpec, Warmup};
 use weir_text::units::parse_duration_ns;
@@ -24,7 +24,7 @@ const HEADING: &str = "Load";
 
 /// The flags of the load.
 #[derive(Debug, Args)]
-#[command(next_help_heading = HEADING, group = ArgGroup::new("open_loop").args(["rate", "stages"]))]
+#[command(next_help_heading = HEADING)]
 pub(crate) struct LoadArgs {
     /// Worker threads [default: one per usable CPU; half as many beside a server on this machine]
     #[arg(short, long, value_name = "N", value_parser = threads)]
@@ -46,10 +46,10 @@ pub(crate) struct LoadArgs {
     /// bursts a second of 200 requests are 10s@50x200; @FILE has lines of seconds and rate, with
     /// straight lines between them
     #[arg(long, value_name = "STAGES|@FILE", value_parser = stages,
-          conflicts_with_all = ["duration", "requests"])]
+          conflicts_with_all = ["rate", "duration", "requests"])]
     pub(crate) stages: Option<Stages>,
     /// Arrival process of --rate or --stages: evenly spaced, or with independent exponential gaps
-    #[arg(long, value_enum, default_value_t = ArrivalsChoice::Uniform, requires = "open_loop",
+    #[arg(long, value_enum, default_value_t = ArrivalsChoice::Uniform,
           value_name = "uniform|poisson")]
     pub(crate) arrivals: ArrivalsChoice,
     /// Seed of random arrivals and of --order random [default: random, printed in the report]
@@ -109,8 +109,17 @@ impl LoadArgs {
         LoadSpec { warmup: self.warmup.unwrap_or(warmup), ..staged }
     }
 
-    /// Checks that all parts of a load have the same plan, and each a worker.
+    /// True if requests are due at planned times.
+    pub(super) fn is_open_loop(&self) -> bool {
+        self.rate.is_some() || self.stages.is_some()
+    }
+
+    /// Checks that random arrivals have a rate, and that all parts of a load have the same plan and
+    /// each has a worker.
     pub(super) fn check(&self) -> Result<(), clap::Error> {
+        if self.arrivals == ArrivalsChoice::Poisson && !self.is_open_loop() {
+            return Err(wrong("--arrivals poisson needs a rate: give --rate or --stages"));
+        }
         let Some(part) = self.part else { return Ok(()) };
         let Some(threads) = self.threads else {
             return Err(wrong(

@@ -117,6 +117,9 @@ impl SpecArgs {
         }
         self.credentials.check(self.request.header_names())?;
         self.load.check()?;
+        if self.engine.tick.is_some() && !self.load.is_open_loop() {
+            return Err(wrong("--tick needs a rate: give --rate or --stages"));
+        }
         self.list.check(&self.load, self.urls().len(), self.may_have_fields())?;
         self.watch.check()?;
         self.target.unix.as_deref().map_or(Ok(()), check_unix).map_err(wrong)

@@ -4,7 +4,7 @@
 use std::time::UNIX_EPOCH;
 
 use weir_report::prometheus::MetricsPage;
-use weir_result::Plan;
+use weir_result::{Plan, stage_at};
 use weir_runner::{RecentFrames, StudyProgress};
 
 use super::{LivePhase, Totals, client_figures, failures, own_rate_rps};
@@ -15,7 +15,7 @@ const NS_PER_S: f64 = 1e9;
 pub(super) fn page(totals: &Totals) -> String {
     let mut page = MetricsPage::default();
     if let Some((plan, began)) = &totals.load {
-        about(plan, &mut page);
+        about(plan, totals.frames.latest.at_ns, &mut page);
         let began_s = began.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
         let help = "Begin of the load, since 1970";
         page.single("weir_live_start_time_seconds", "gauge", help, began_s);
@@ -50,7 +50,7 @@ pub(super) fn page(totals: &Totals) -> String {
     page.text().to_owned()
 }
 
-fn about(plan: &Plan, page: &mut MetricsPage) {
+fn about(plan: &Plan, now_ns: Option<i64>, page: &mut MetricsPage) {
     let labels = [
         ("version", env!("CARGO_PKG_VERSION")),
         ("url", plan.url.as_str()),
@@ -60,9 +60,14 @@ fn about(plan: &Plan, page: &mut MetricsPage) {
     page.sample("weir_live_run_info", &labels, 1.0);
     let connections = plan.own_connections().into();
     page.single("weir_live_connections", "gauge", "Connections of the plan", connections);
-    if let Some(rate_rps) = own_rate_rps(plan) {
+    if let Some(rate_rps) = own_rate_rps(plan, now_ns) {
         let help = "Planned requests per second; absent in a closed loop";
         page.single("weir_live_planned_requests_per_second", "gauge", help, rate_rps);
+    }
+    if !plan.stages.is_empty() {
+        let (index, _) = stage_at(&plan.stages, now_ns.unwrap_or(0));
+        let help = "Number of the present stage of the load, from 1; absent without stages";
+        page.single("weir_live_stage", "gauge", help, (index + 1) as f64);
     }
 }
 

@@ -72,7 +72,7 @@ fn metrics(totals: &Totals, plan: &Plan, times: &Times) -> Vec<Value> {
         metric("weir.plan.connections", "{connection}", "Connections of the plan", planned),
     ];
     metrics.extend(names(totals, times));
-    let rate = own_rate_rps(plan);
+    let rate = own_rate_rps(plan, frame.at_ns);
     let rate =
         rate.map(|rps| ("weir.plan.rate", "{request}/s", "Planned requests per second", rps));
     let gauges = rate.into_iter().chain(client(&totals.frames));

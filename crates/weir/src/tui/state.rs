@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use weir_result::{Histogram, Interval, Load, Plan};
+use weir_result::{Histogram, Interval, Load, Plan, stage_at};
 use weir_runner::{Frame, RecentFrames};
 use weir_text::units;
 
@@ -121,8 +121,18 @@ impl State {
         self.frames.push(frame.clone());
         if let Some(now_ns) = frame.at_ns {
             self.phase = phase(plan, now_ns);
+            self.planned = planned(plan, now_ns).or(self.planned.take());
         }
     }
+}
+
+/// Describes the planned rate at `now_ns` from t0 of a load in stages; else `None`.
+fn planned(plan: &Plan, now_ns: i64) -> Option<String> {
+    if plan.stages.is_empty() {
+        return None;
+    }
+    let (index, rps) = stage_at(&plan.stages, now_ns);
+    Some(format!("{}, stage {} of {}", units::rate(rps), index + 1, plan.stages.len()))
 }
 
 /// Describes the phase at `now_ns` from t0.

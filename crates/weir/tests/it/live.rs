@@ -162,6 +162,23 @@ fn a_scraper_sees_the_end_of_the_run() {
     assert_eq!(run.wait().code(), 130);
 }
 
+/// The planned rate of a load in stages is that of the moment.
+#[test]
+fn the_present_stage_is_served() {
+    let server = Serve::start(&[]);
+    let load = "-c2 -t1 --stages 1ms@50,600s@70 --warmup 0 --witness off";
+    let url = server.url();
+    let (run, metrics) = start(&load.split(' ').chain([url.as_str()]).collect::<Vec<_>>());
+    let page = wait::until("the second stage", || {
+        let page = curl(&["--fail", &metrics]).expect("it is served");
+        page.contains("\nweir_live_stage 2\n").then_some(page)
+    });
+    assert!(page.contains("\nweir_live_planned_requests_per_second 70\n"), "{page}");
+    check_page(&page);
+    run.signal(&["INT"]);
+    assert_eq!(run.wait().code(), 130);
+}
+
 /// Counts and latencies by name come while the run goes.
 #[test]
 fn names_of_a_list_are_served() {
