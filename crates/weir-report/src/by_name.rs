@@ -1,7 +1,7 @@
 //! Results by name as fields, for formats whose records are flat. It writes no format.
 
 use serde_json::{Value, json};
-use weir_result::document::{Metric, NameSection};
+use weir_result::document::{NameSection, Summary};
 
 /// Percentiles with a field.
 const PERCENTILES: [(&str, f64); 4] =
@@ -27,12 +27,12 @@ pub(crate) fn fields(name: &NameSection) -> Vec<(String, Value)> {
     ];
     let counts = counts.into_iter().map(|(field, value)| (field.to_owned(), value));
     let times = [("response", &name.response_time), ("service", &name.service_time)];
-    counts.chain(times.into_iter().flat_map(|(time, metric)| time_fields(time, metric))).collect()
+    let summaries = times.map(|(time, metric)| (time, metric.headline()));
+    counts.chain(summaries.into_iter().flat_map(|(time, of)| summary_fields(time, of))).collect()
 }
 
-/// Returns the fields of a time over all requests, each with the time's name before its own.
-fn time_fields(time: &str, metric: &Metric) -> Vec<(String, Value)> {
-    let summary = metric.headline();
+/// Returns the fields of a time, each with the time's name before its own.
+pub(crate) fn summary_fields(time: &str, summary: &Summary) -> Vec<(String, Value)> {
     let at = |p: f64| json!(summary.percentile(p).map(|value| value.ns));
     let percentiles = PERCENTILES.map(|(field, p)| (field, at(p)));
     let others = [("max_ns", json!(summary.max_ns)), ("mean_ns", json!(summary.mean_ns))];

@@ -1,5 +1,5 @@
-//! The series as JSON Lines: one object for each interval, with a list one for each name, and a
-//! last one with the result.
+//! The series as JSON Lines: one object for each interval, with stages one for each, with a list
+//! one for each name, and a last one with the result.
 
 use std::io::{self, Write};
 
@@ -8,14 +8,15 @@ use weir_result::Document;
 use weir_result::document::SeriesEntry;
 
 use crate::json::escaped;
-use crate::{by_name, csv};
+use crate::{by_name, by_stage, csv};
 
-/// Writes the intervals, the names, and then the result.
+/// Writes the intervals, the stages, the names, and then the result.
 ///
 /// # Errors
 /// Errors of `out`.
 pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     document.series.iter().try_for_each(|entry| write_interval(entry, out))?;
+    write_stages(document, out)?;
     write_names(document, out)?;
     write_summary(document, out)
 }
@@ -42,6 +43,20 @@ pub fn write_names(document: &Document, out: &mut dyn Write) -> io::Result<()> {
         line.insert("status".to_owned(), json!(name.status));
         line.insert("errors".to_owned(), json!(name.errors));
         writeln!(out, "{}", escaped(Value::Object(line).to_string()))
+    })
+}
+
+/// Writes the results of each stage of a load in stages, as an object with `"type": "stage"` and
+/// its number, from 1.
+///
+/// # Errors
+/// Errors of `out`.
+pub fn write_stages(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+    document.stages.iter().enumerate().try_for_each(|(index, stage)| {
+        let first = [("type".to_owned(), json!("stage")), ("stage".to_owned(), json!(index + 1))];
+        let mut line = Map::from_iter(first);
+        line.extend(by_stage::fields(stage));
+        writeln!(out, "{}", Value::Object(line))
     })
 }
 

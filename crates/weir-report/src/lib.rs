@@ -7,6 +7,7 @@
 
 pub mod annotation;
 mod by_name;
+mod by_stage;
 pub mod csv;
 pub mod dialect;
 mod distribution;

@@ -45,6 +45,7 @@ impl Lines {
         let mut left = document.series.iter().filter(|entry| !printed.contains(&start_ns(entry)));
         let end = terminal::print(|out| {
             left.try_for_each(|entry| jsonl::write_interval(entry, out))?;
+            jsonl::write_stages(document, out)?;
             jsonl::write_names(document, out)?;
             jsonl::write_summary(document, out)
         });

@@ -2,6 +2,9 @@
 
 use std::fs;
 
+use serde_json::Value;
+use weir_result::Document;
+
 use crate::support::directory::Directory;
 use crate::support::for_each_engine;
 use crate::support::served::Served;
@@ -33,9 +36,20 @@ fn each_stage_has_its_requests_whatever_they_are_partitioned_over() {
             assert!(stages[1].completed_interval.is_none(), "{ran}");
             assert!(ran.document.throughput.completed_interval.is_none(), "{ran}");
             ran.assert_says("Results by stage");
+            assert_eq!(lines_of_stages(&ran.document), [100, 150, 60], "{ran}");
             assert_eq!(accounting.sent.total, server.stop().requests, "{ran}");
         }
     });
+}
+
+/// Returns the requests of each stage by the lines of JSON Lines.
+fn lines_of_stages(document: &Document) -> Vec<u64> {
+    let mut lines = Vec::new();
+    weir_report::jsonl::write(document, &mut lines).expect("a line");
+    let lines = String::from_utf8(lines).expect("text");
+    let lines = lines.lines().map(|line| serde_json::from_str(line).expect("an object"));
+    let stages = lines.filter(|line: &Value| line["type"] == "stage");
+    stages.map(|line| line["planned"].as_u64().expect("a number")).collect()
 }
 
 #[test]
