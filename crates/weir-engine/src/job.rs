@@ -8,7 +8,7 @@ use weir_result::{Load, Part, Plan, RawLog};
 
 use crate::observer::ObserverFactory;
 use crate::partition::Partition;
-use crate::request_list::RequestList;
+use crate::request_list::{ListRows, RequestList};
 use crate::response_checks::ResponseChecks;
 use crate::schedule::Schedule;
 use crate::tls::TlsConfig;
@@ -129,6 +129,14 @@ impl Job {
     pub(crate) fn turns_of(&self, partition: Partition) -> Turns {
         let is_once = self.list.as_ref().is_some_and(|list| list.sequence.is_once());
         Turns::new(partition, is_once || self.plan.load != Load::ClosedLoop)
+    }
+
+    /// Returns the number of requests of the run, if it is fixed; [`u64::MAX`] for a stream of
+    /// requests that decides it.
+    pub(crate) fn requests(&self) -> Option<u64> {
+        let is_streamed =
+            self.list.as_ref().is_some_and(|list| matches!(list.rows, ListRows::Streamed(_)));
+        self.plan.requests.or(is_streamed.then_some(u64::MAX))
     }
 
     /// Returns the destination of connection `number` of the run.

@@ -62,7 +62,9 @@ pub use heartbeat::{BEAT_NS, Heartbeat};
 pub use job::{Ending, Extras, Job, planned_slots};
 pub use live::{LiveMessage, LiveSender};
 pub use observer::{ExchangeObserver, NeverSent, ObserverFactory};
-pub use request_list::{ListRows, ListedRequest, RequestList, RowCursor, RowSource};
+pub use request_list::{
+    ListRows, ListedRequest, NextRow, RequestList, RowCursor, RowSource, RowStream,
+};
 pub use response_checks::ResponseChecks;
 pub use run::{RunError, RunResults, run};
 pub use worker::run_on;

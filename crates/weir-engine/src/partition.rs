@@ -42,6 +42,11 @@ impl Partition {
         (index % u64::from(self.connections)) % u64::from(self.parts) == u64::from(self.part)
     }
 
+    /// Returns the part that slot `index` belongs to.
+    pub(crate) fn owner(&self, index: u64) -> u32 {
+        (index % u64::from(self.connections)) as u32 % self.parts
+    }
+
     /// Returns the index of this part's `rank`-th slot, from 0.
     #[inline]
     pub(crate) fn nth_owned(&self, rank: u64) -> u64 {
@@ -98,6 +103,7 @@ mod tests {
             for part in 0..parts {
                 let partition = Partition::new(part, parts, connections);
                 let owned: Vec<u64> = (0..200).filter(|index| partition.owns(*index)).collect();
+                assert!((0..200).all(|at| partition.owns(at) == (partition.owner(at) == part)));
                 for (rank, index) in owned.iter().enumerate() {
                     assert_eq!(partition.nth_owned(rank as u64), *index);
                     assert_eq!(partition.owned_below(*index), rank as u64);

@@ -1,7 +1,7 @@
 //! The requests of a list, prepared or read during the load, and their names.
 
-use std::fmt::Debug;
-use std::sync::Arc;
+use std::fmt::{self, Debug};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_http::Prepared;
 use weir_list::{Sequence, TableRows, Template};
@@ -32,6 +32,10 @@ pub enum ListRows {
     Prepared(Vec<ListedRequest>),
     /// They are read during the load, ahead of their slots.
     Read(Arc<dyn RowSource>),
+    /// They are read during the load too, from where they can be read once. Their order is
+    /// [`Order::Once`](weir_list::Order::Once). The plan has no number of requests if the stream
+    /// decides it.
+    Streamed(Arc<RowStream>),
 }
 
 /// A request of a list.
@@ -77,6 +81,30 @@ pub trait RowCursor {
     fn read(&mut self, row: u64) -> Result<ListedRequest, String>;
 }
 
+/// Reads the next row of a stream; `None` at its end. An error names the list and the line.
+pub type NextRow = Box<dyn FnMut() -> Result<Option<ListedRequest>, String> + Send>;
+
+/// A list's rows, which one thread reads once.
+pub struct RowStream(Mutex<Option<NextRow>>);
+
+impl RowStream {
+    /// Returns the stream that `next` reads.
+    pub fn new(next: NextRow) -> RowStream {
+        RowStream(Mutex::new(Some(next)))
+    }
+
+    /// Takes what reads the rows; `None` if it is taken.
+    pub(crate) fn take(&self) -> Option<NextRow> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Debug for RowStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RowStream").finish_non_exhaustive()
+    }
+}
+
 /// The names of a list's rows, by turn.
 pub(crate) struct RowNames<'a> {
     list: &'a RequestList,
@@ -91,12 +119,14 @@ impl RowNames<'_> {
     }
 
     /// Returns the name of the row whose turn it is; `None` behind the end of a list that is sent
-    /// once. A row that can no longer be read has the last name, that of all without their own.
+    /// once. A row that can no longer be read, as one of a stream, has the last name, that of all
+    /// without their own.
     pub(crate) fn at(&mut self, turn: ListTurn) -> Option<u16> {
         let row = self.list.row_at(turn)?;
         let source = match &self.list.rows {
             ListRows::Prepared(requests) => return Some(requests[row as usize].name),
             ListRows::Read(source) => source,
+            ListRows::Streamed(_) => return Some(self.list.names - 1),
         };
         if self.reader.is_none() {
             self.reader = source.open().ok();

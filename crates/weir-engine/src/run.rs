@@ -15,7 +15,7 @@ use weir_text::setting::THREADS;
 use crate::control::{Control, ScriptFailure};
 use crate::job::Job;
 use crate::live::LiveSender;
-use crate::row_feed::{self, RowFeed};
+use crate::row_feed::{self, Feeds, RowFeed};
 use crate::worker::{WorkerInput, run_with};
 
 /// Stack of a worker's thread. Its state is on the heap, and there may be thousands of threads.
@@ -91,19 +91,11 @@ pub fn run(
     let mut scripts = scripts.into_iter();
     let mut failed = None;
     let mut started = BTreeSet::new();
-    let mut readers = Vec::new();
+    let first = job.plan.own_workers().next().unwrap_or(0);
+    let feeds = row_feed::start(job, control, clock);
+    let Feeds { mut feeds, readers } =
+        feeds.map_err(|error| RunError::Thread { worker: first, error })?;
     for worker in job.plan.own_workers() {
-        let feed = match row_feed::start(job, worker, control, clock) {
-            Ok(started) => started.map(|(feed, reader)| {
-                readers.push(reader);
-                feed
-            }),
-            Err(error) => {
-                control.stop(clock.now());
-                failed = Some(RunError::Thread { worker, error });
-                break;
-            }
-        };
         let thread = WorkerThread {
             job: Arc::clone(job),
             worker,
@@ -111,7 +103,7 @@ pub fn run(
             control: Arc::clone(control),
             live: live.cloned(),
             script: scripts.next(),
-            feed,
+            feed: feeds.next(),
         };
         let sender = sender.clone();
         let builder = thread::Builder::new().name(format!("weir-{worker}")).stack_size(STACK_BYTES);
@@ -126,7 +118,7 @@ pub fn run(
             }
         }
     }
-    drop(sender);
+    drop((sender, feeds));
     let finished = collect(&receiver, started, clock, control, &job.plan)?;
     // Each ends with its worker.
     readers.into_iter().for_each(|reader| drop(reader.join()));

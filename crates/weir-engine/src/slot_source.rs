@@ -34,11 +34,11 @@ impl SlotSource {
     pub(crate) fn new(job: &Job, partition: Partition) -> SlotSource {
         let plan = &job.plan;
         let schedule = Schedule::of(plan, partition);
-        let quota = plan.requests.filter(|_| !schedule.is_open_loop());
+        let quota = job.requests().filter(|_| !schedule.is_open_loop());
         SlotSource {
             schedule,
             quota: quota.map(|requests| partition.owned_below(requests)),
-            has_tail: plan.requests.is_none() && !job.ending.stops_at_t1,
+            has_tail: job.requests().is_none() && !job.ending.stops_at_t1,
             tick_ns: plan.tick_ns.unwrap_or(1),
             turns: job.turns_of(partition),
             listed: 0,
@@ -102,6 +102,12 @@ impl SlotSource {
             (_, phase) => (phase, most),
         };
         Slots { intended_at: now, phase, count, tag: 0, row: 0 }
+    }
+
+    /// Lowers the number of requests of the run in a closed loop, from `planned` to `requests`.
+    pub(crate) fn lower_quota(&mut self, planned: u64, requests: u64) {
+        let missing = self.turns.owned_below(planned) - self.turns.owned_below(requests);
+        self.quota = self.quota.map(|left| left.saturating_sub(missing));
     }
 
     /// Returns the turn of a list's next request.

@@ -78,7 +78,7 @@ impl<'a, R> RequestSource<'a, R> {
                 ListRows::Prepared(requests) => {
                     (None, Varied::Listed(Listed::new::<L>(list, requests, job, backend)))
                 }
-                ListRows::Read(_) => {
+                ListRows::Read(_) | ListRows::Streamed(_) => {
                     assert!(feed.is_some(), "a list that is read has a reader");
                     (None, Varied::Made(RequestQueue::default()))
                 }
@@ -90,6 +90,18 @@ impl<'a, R> RequestSource<'a, R> {
     /// Returns the time that slots waited for the rows of a list, in nanoseconds.
     pub(crate) fn starved_ns(&self) -> u64 {
         self.feed.as_ref().map_or(0, |feed| feed.starved_ns)
+    }
+
+    /// Returns the number of rows of a stream, once, when its end is reached.
+    #[inline]
+    pub(crate) fn take_list_end(&mut self) -> Option<u64> {
+        self.feed.as_mut()?.take_end()
+    }
+
+    /// True if a slot that could be sent waits for the row of a list.
+    #[inline]
+    pub(crate) fn is_starved(&self) -> bool {
+        self.feed.as_ref().is_some_and(RowFeed::is_starved)
     }
 
     /// Returns the request that is sent each time; `None` if they differ.

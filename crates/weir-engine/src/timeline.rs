@@ -29,12 +29,21 @@ impl Timeline {
     /// Returns the timeline of a run whose window begins at `t0`.
     pub(crate) fn with_window(plan: &Plan, start: Nanos, t0: Nanos) -> Timeline {
         let by_time = plan.duration_ns.map_or(Nanos::MAX, |span_ns| t0.after(span_ns));
-        let by_count = plan
-            .requests
-            .and_then(|requests| end_of_requests(plan.load, t0.since(start), requests))
-            .map_or(Nanos::MAX, |offset_ns| start.after(offset_ns));
-        let t1 = by_time.min(by_count);
-        Timeline { start, t0, t1, drain_end: t1.after(plan.drain_limit_ns()) }
+        let timeline = Timeline { start, t0, t1: by_time, drain_end: Nanos::MAX };
+        let t1 = plan.requests.map_or(by_time, |requests| timeline.end_of(plan, requests));
+        Timeline { t1, drain_end: t1.after(plan.drain_limit_ns()), ..timeline }
+    }
+
+    /// Returns the end of the window if it has `requests` requests, or its own if that is earlier.
+    fn end_of(&self, plan: &Plan, requests: u64) -> Nanos {
+        let offset_ns = end_of_requests(plan.load, self.t0.since(self.start), requests);
+        offset_ns.map_or(self.t1, |offset_ns| self.t1.min(self.start.after(offset_ns)))
+    }
+
+    /// Ends the window as if `plan` had `requests` requests.
+    pub(crate) fn limit(&mut self, plan: &Plan, requests: u64) {
+        self.t1 = self.end_of(plan, requests);
+        self.drain_end = self.drain_end.min(self.t1.after(plan.drain_limit_ns()));
     }
 
     /// Returns the timeline of a run that ended before its schedule began.

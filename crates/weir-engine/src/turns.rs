@@ -52,6 +52,11 @@ impl Turns {
         self.partition.nth_connection(own)
     }
 
+    /// Returns the number of the first `slots` slots of the run that belong to the worker.
+    pub(crate) fn owned_below(&self, slots: u64) -> u64 {
+        self.partition.owned_below(slots)
+    }
+
     /// Returns the turn behind `nth` others.
     #[inline]
     pub(crate) fn nth(&self, nth: u64) -> ListTurn {

@@ -48,6 +48,9 @@ const CLOSE_BATCH: u32 = 1024;
 /// Longest drain of an interrupted window, in nanoseconds.
 const INTERRUPTED_DRAIN_NS: u64 = 1_000_000_000;
 
+/// Time between two looks for the row of a list in a closed loop, in nanoseconds.
+const STARVED_POLL_NS: u64 = 100_000;
+
 /// Runs worker `number` of `job` on `backend`, in the calling thread, with the script that makes
 /// its requests, if there is one.
 ///
@@ -310,7 +313,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         self.dispatch(now);
         // Making requests may have taken long.
         now = now.max(self.source.made_at);
-        self.check_script(now.after(1));
+        self.check_source(now.after(1));
         if !self.pool.shared.connections.open_queue.is_empty() {
             self.open(now);
         }
@@ -461,6 +464,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             // that ran out of its share of a turn.
             None if self.turn.now < start => start,
             None if self.source.is_behind => self.turn.now,
+            None if self.source.is_starved() => self.turn.now.after(STARVED_POLL_NS),
             None => Nanos::MAX,
         };
         let is_over = self.stage.is_over(self.timeline(), self.turn.now);

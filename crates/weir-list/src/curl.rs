@@ -223,21 +223,45 @@ impl Made {
 
 const ONE_FILE: &str = "its body has several parts, one of them a file: write one body";
 
-/// Returns a URL with its scheme and the query of `-G`.
+/// Returns a URL with its scheme and the query of `-G`. Unless all braces and brackets are literal,
+/// those behind a backslash are, as Chrome copies them.
 fn target(url: &str, query: Option<&str>, is_literal: bool) -> Result<String, String> {
     let scheme = if url.contains("://") { "" } else { "http://" };
     let url = format!("{scheme}{url}");
     // An IPv6 address has brackets too.
-    let path = url.find("://").map_or(&url[..], |at| &url[at + 3..]);
-    let path = path.find('/').map_or("", |at| &path[at..]);
-    if !is_literal && path.contains(['{', '[']) {
-        let text = "curl makes several URLs of one with {…} or […]: write each, or use `-g`";
-        return Err(text.to_owned());
-    }
+    let path = url.find("://").map_or(0, |at| at + 3);
+    let path = url[path..].find('/').map_or(url.len(), |at| path + at);
+    let (server, path) = url.split_at(path);
+    let url = match is_literal {
+        true => url,
+        false => format!("{server}{}", without_globs(path)?),
+    };
     let Some(query) = query else { return Ok(url) };
     let url = url.split('#').next().unwrap_or_default();
     let sign = if url.contains('?') { '&' } else { '?' };
     Ok(format!("{url}{sign}{query}"))
+}
+
+/// Returns a path without the backslashes before braces and brackets.
+///
+/// # Errors
+/// If one has none: curl would make several URLs.
+fn without_globs(path: &str) -> Result<String, String> {
+    let is_glob = |c: char| "{}[]".contains(c);
+    let mut literal = String::with_capacity(path.len());
+    let mut rest = path.chars().peekable();
+    while let Some(next) = rest.next() {
+        match next {
+            '\\' if rest.peek().copied().is_some_and(is_glob) => literal.extend(rest.next()),
+            '{' | '[' => {
+                let text =
+                    "curl makes several URLs of one with {…} or […]: write each, or use `-g`";
+                return Err(text.to_owned());
+            }
+            next => literal.push(next),
+        }
+    }
+    Ok(literal)
 }
 
 /// Returns the media type and the body of a form (RFC 7578).
@@ -337,6 +361,8 @@ mod tests {
         check("curl -G 'h?x#y' -d a", "GET", "http://h?x&a", None);
         check("curl h --json '{\"a\":' --json 1}", "POST", "http://h", Some("{\"a\":1}"));
         check("curl -g 'h/{a}'", "GET", "http://h/{a}", None);
+        check(r"curl 'h/\{a\}?b\[0\]=\c'", "GET", r"http://h/{a}?b[0]=\c", None);
+        check(r"curl -g 'h/\[a'", "GET", r"http://h/\[a", None);
         check("curl 'http://[::1]:80/a'", "GET", "http://[::1]:80/a", None);
         check("curl -o /dev/null -w '%{http_code}' -m 5 h", "GET", "http://h", None);
     }
@@ -406,11 +432,12 @@ mod tests {
         check("curl -u a h", "password");
         check("curl -b jar.txt h", "`-b`");
         check("curl -T a h", "`-T`");
-        check("curl --http2 h", "`--http2`");
+        check("curl --http2-prior-knowledge h", "`--http2-prior-knowledge`");
         check("curl -x p:1 h", "`-x`");
         check("curl h -d @a -d b", "one of them a file");
         check("curl h -F a=@b", "`-F`");
         check("curl 'h/[1-3]'", "several URLs");
+        check(r"curl 'h/\[1\]/{a,b}'", "several URLs");
         check("curl h -H 'a b'", "colon");
         check("curl h -H @f", "file");
     }

@@ -1,11 +1,12 @@
-//! Places of the rows in a list with one row on each line, so that a long list needs not be in
-//! memory.
+//! Places of the rows in a list of lines, so that a long list needs not be in memory. Where a row
+//! is one line, the bytes alone tell the places; else the rows are read.
 
 use std::io::{BufRead, Seek};
 use std::sync::Arc;
 
 use memchr::memchr;
 
+use crate::lines::LinePlace;
 use crate::{ListFormat, Row, RowError, RowReader};
 
 /// Rows from one mark to the next.
@@ -14,7 +15,8 @@ const STRIDE: u64 = 64;
 /// Rows that are skipped rather than looked up in the index.
 const SKIP_MAX: u64 = 4 * STRIDE;
 
-/// Places of the rows in a list: a mark for every 64th.
+/// Places of the rows in a list: a mark for every 64th, or for the first row of the command line
+/// that has it.
 #[derive(Debug)]
 pub struct RowIndex {
     format: ListFormat,
@@ -25,13 +27,38 @@ pub struct RowIndex {
 /// Place of a row.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
-    /// Offset of its line in bytes.
-    offset: u64,
-    /// Number of its line, from 1.
-    line: u64,
+    /// Its index.
+    row: u64,
+    place: LinePlace,
 }
 
 impl RowIndex {
+    /// Makes the index of a list by reading its rows to the end; `None` if they are no lines.
+    ///
+    /// # Errors
+    /// If a row cannot be read or is no request.
+    pub fn read<R: BufRead>(mut reader: RowReader<R>) -> Result<Option<RowIndex>, RowError> {
+        let format = reader.format();
+        if format == ListFormat::Har {
+            return Ok(None);
+        }
+        let mut index = RowIndex { format, rows: 0, marks: Vec::new() };
+        loop {
+            let place = reader.place();
+            let Some(rows) = reader.read_more()? else { return Ok(Some(index)) };
+            if index.rows >= index.marks.len() as u64 * STRIDE {
+                index.marks.push(Mark { row: index.rows, place });
+            }
+            index.rows += rows.len() as u64;
+        }
+    }
+
+    /// Returns the last mark that is not behind `row`.
+    fn mark(&self, row: u64) -> Mark {
+        let behind = self.marks.partition_point(|mark| mark.row <= row);
+        self.marks[behind - 1]
+    }
+
     /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
         self.rows
@@ -44,7 +71,7 @@ pub struct RowIndexer {
     index: RowIndex,
     /// Offset of the next byte.
     offset: u64,
-    line: Mark,
+    line: LinePlace,
     is_blank: bool,
 }
 
@@ -54,7 +81,7 @@ impl RowIndexer {
         format.has_row_lines().then(|| RowIndexer {
             index: RowIndex { format, rows: 0, marks: Vec::new() },
             offset: 0,
-            line: Mark { offset: 0, line: 1 },
+            line: LinePlace { offset: 0, number: 1 },
             is_blank: true,
         })
     }
@@ -64,7 +91,7 @@ impl RowIndexer {
         let mut rest = bytes;
         while !rest.is_empty() {
             if self.is_blank {
-                let blank = rest.iter().take_while(|byte| is_blank(**byte, self.line.line));
+                let blank = rest.iter().take_while(|byte| is_blank(**byte, self.line.number));
                 let blank = blank.count();
                 match rest.get(blank) {
                     None => break,
@@ -74,7 +101,7 @@ impl RowIndexer {
             }
             let Some(end) = memchr(b'\n', rest) else { break };
             self.offset += end as u64 + 1;
-            self.line = Mark { offset: self.offset, line: self.line.line + 1 };
+            self.line = LinePlace { offset: self.offset, number: self.line.number + 1 };
             self.is_blank = true;
             rest = &rest[end + 1..];
         }
@@ -93,7 +120,7 @@ impl RowIndexer {
             return;
         }
         if self.index.rows.is_multiple_of(STRIDE) {
-            self.index.marks.push(self.line);
+            self.index.marks.push(Mark { row: self.index.rows, place: self.line });
         }
         self.index.rows += 1;
     }
@@ -132,13 +159,14 @@ impl<R: BufRead + Seek> IndexedRows<R> {
     /// # Panics
     /// If the index has no such row.
     pub fn read(&mut self, row: u64) -> Result<Row, RowError> {
+        assert!(row < self.index.rows, "row {row} of {}", self.index.rows);
         if row < self.next || row - self.next > SKIP_MAX {
-            let mark = self.index.marks[(row / STRIDE) as usize];
-            self.reader.move_to(mark.offset, mark.line)?;
-            self.next = row / STRIDE * STRIDE;
+            let mark = self.index.mark(row);
+            self.reader.move_to(mark.place)?;
+            self.next = mark.row;
         }
         while self.next < row {
-            self.reader.skip_line()?;
+            self.reader.skip()?;
             self.next += 1;
         }
         self.next += 1;
@@ -195,8 +223,52 @@ mod tests {
         }
     }
 
+    /// Rows of several lines, and of lines that have several.
     #[test]
-    fn rows_of_several_lines_have_no_index() {
+    fn rows_of_several_lines_are_found_in_any_order() {
+        let vegeta = |row: u64| match row % 3 {
+            0 => format!("# {row}\nGET http://h/{row}\nX-A: b\n@body\n\n\n"),
+            1 => format!("HEAD http://h/{row}\n"),
+            _ => format!("PUT http://h/{row}\r\n\r\n"),
+        };
+        // 500 rows, of which five are in one command, more than a stride apart from others too.
+        let curl = |row: u64| match row % 5 {
+            0 => format!("curl http://h/{row} http://h/{} \\\n -d 'a\nb'\n", row + 1),
+            1 => String::new(),
+            2 => format!("\n# no\ncurl http://h/{row}; curl http://h/{}\n", row + 1),
+            3 => String::new(),
+            _ => format!("curl -s http://h/{row}\n"),
+        };
+        let urls: String = (500..700).map(|row| format!(" http://h/{row}")).collect();
+        let curl =
+            (0..500).map(curl).collect::<String>() + &format!("curl{urls}\ncurl http://h/700\n");
+        let vegeta: String = (0..500).map(vegeta).collect();
+        for (format, text, rows) in
+            [(ListFormat::VegetaHttp, vegeta, 500), (ListFormat::Curl, curl, 701)]
+        {
+            let open = || RowReader::open(text.as_bytes(), Some(format)).expect("rows");
+            let index = RowIndex::read(open()).expect("rows").expect("rows are lines");
+            assert_eq!(index.rows(), rows, "{format:?}");
+            let mut in_order = open();
+            let all: Vec<Row> = std::iter::from_fn(|| in_order.take().expect("a row")).collect();
+            let input = Cursor::new(text.as_bytes());
+            let mut reader = IndexedRows::open(input, Arc::new(index)).expect("rows");
+            let order = (0..rows).chain((0..rows).rev());
+            for row in order.chain((0..rows).map(|row| row * 379 % rows)) {
+                let read = reader.read(row).expect("a row");
+                assert_eq!(read, all[row as usize], "{format:?}: {row}");
+                assert_eq!(read.target, format!("http://h/{row}"));
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_row_has_no_index() {
+        let open = |text| RowReader::open(str::as_bytes(text), None).expect("rows");
+        let error = RowIndex::read(open("GET http://h/\n\nX: 1\n")).expect_err("no target");
+        assert_eq!(error.line, 3);
+        let har = r#"{"log": {"entries": []}}"#;
+        assert!(matches!(RowIndex::read(open(har)), Ok(None)));
         let has = |format| RowIndexer::new(format).is_some();
         assert!(has(ListFormat::JsonLines) && has(ListFormat::VegetaJson));
         assert!(!has(ListFormat::VegetaHttp) && !has(ListFormat::Curl) && !has(ListFormat::Har));

@@ -13,6 +13,18 @@ pub(crate) struct Lines<R> {
     /// Number of lines read so far.
     number: u64,
     next: Option<Line>,
+    /// Offset of the last line that was read, and of the one behind it, in bytes.
+    begin: u64,
+    end: u64,
+}
+
+/// Place of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LinePlace {
+    /// Its offset in bytes.
+    pub(crate) offset: u64,
+    /// Its number, from 1.
+    pub(crate) number: u64,
 }
 
 /// A line.
@@ -25,7 +37,15 @@ pub(crate) struct Line {
 
 impl<R: BufRead> Lines<R> {
     pub(crate) fn new(input: R) -> Lines<R> {
-        Lines { input, number: 0, next: None }
+        Lines { input, number: 0, next: None, begin: 0, end: 0 }
+    }
+
+    /// Returns the place of the next line.
+    pub(crate) fn place(&self) -> LinePlace {
+        match &self.next {
+            Some(next) => LinePlace { offset: self.begin, number: next.number },
+            None => LinePlace { offset: self.end, number: self.number + 1 },
+        }
     }
 
     /// Returns the next line and leaves it there; `None` at the end.
@@ -62,13 +82,17 @@ impl<R: BufRead> Lines<R> {
         self.take()
     }
 
-    /// Continues with the line `number` at an offset in bytes.
-    pub(crate) fn move_to(&mut self, offset: u64, number: u64) -> Result<(), RowError>
+    /// Continues with the line at this place.
+    pub(crate) fn move_to(
+        &mut self,
+        LinePlace { offset, number }: LinePlace,
+    ) -> Result<(), RowError>
     where
         R: Seek,
     {
         self.next = None;
         self.number = number - 1;
+        self.end = offset;
         let moved = self.input.seek(SeekFrom::Start(offset));
         moved
             .map(drop)
@@ -93,7 +117,8 @@ impl<R: BufRead> Lines<R> {
         let number = self.number;
         let failed = |text: String| RowError::new(number, text);
         let read = (&mut self.input).take(LINE_MAX).read_until(b'\n', &mut bytes);
-        read.map_err(|error| failed(format!("failed to read it: {error}")))?;
+        let length = read.map_err(|error| failed(format!("failed to read it: {error}")))?;
+        (self.begin, self.end) = (self.end, self.end + length as u64);
         if bytes.is_empty() {
             return Ok(None);
         }
@@ -122,8 +147,11 @@ mod tests {
     fn ends_marks_and_comments_are_dropped() {
         let mut lines = Lines::new("\u{feff}# a\r\n\r\n \t\n b \r\nc".as_bytes());
         let line = |number, text: &str| Some(Line { number, text: text.to_owned() });
+        assert_eq!(lines.place(), LinePlace { offset: 0, number: 1 });
         assert_eq!(lines.peek_content().expect("text"), line(4, " b ").as_ref());
+        assert_eq!(lines.place(), LinePlace { offset: 13, number: 4 });
         assert_eq!(lines.take_content().expect("text"), line(4, " b "));
+        assert_eq!(lines.place(), LinePlace { offset: 18, number: 5 });
         assert_eq!(lines.take().expect("text"), line(5, "c"));
         assert_eq!(lines.take().expect("text"), None);
         assert_eq!(lines.peek().expect("text"), None);

@@ -4,7 +4,7 @@
 use std::io::{BufRead, Seek};
 use std::vec::IntoIter;
 
-use crate::lines::Lines;
+use crate::lines::{LinePlace, Lines};
 use crate::{ListFormat, Row, RowError, curl, har, json_lines, urls, vegeta};
 
 /// Longest HAR file in bytes.
@@ -56,22 +56,30 @@ impl<R: BufRead> RowReader<R> {
         }
     }
 
-    /// Continues with the row that begins on line `line`, at an offset in bytes.
-    pub(crate) fn move_to(&mut self, offset: u64, line: u64) -> Result<(), RowError>
+    /// Continues with the row that begins at this place.
+    pub(crate) fn move_to(&mut self, place: LinePlace) -> Result<(), RowError>
     where
         R: Seek,
     {
         self.read = Vec::new().into_iter();
-        self.lines.move_to(offset, line)
+        self.lines.move_to(place)
     }
 
-    /// Skips a row that is a line.
-    pub(crate) fn skip_line(&mut self) -> Result<(), RowError> {
-        self.lines.take_content().map(drop)
+    /// Skips a row.
+    pub(crate) fn skip(&mut self) -> Result<(), RowError> {
+        match self.format.has_row_lines() {
+            true => self.lines.take_content().map(drop),
+            false => self.take().map(drop),
+        }
+    }
+
+    /// Returns the place of the next rows, if none is left of those that were read.
+    pub(crate) fn place(&self) -> LinePlace {
+        self.lines.place()
     }
 
     /// Reads the next rows; `None` at the end.
-    fn read_more(&mut self) -> Result<Option<Vec<Row>>, RowError> {
+    pub(crate) fn read_more(&mut self) -> Result<Option<Vec<Row>>, RowError> {
         let lines = &mut self.lines;
         if self.format == ListFormat::Har {
             self.is_whole = true;

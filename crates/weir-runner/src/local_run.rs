@@ -214,6 +214,15 @@ impl LocalRun {
         }
     }
 
+    /// Returns the job with what is known of a stream of requests once it was read.
+    fn completed(&mut self, job: Arc<Job>, outcome: &mut LoadOutcome) -> Arc<Job> {
+        let Some(stream) = &self.planned.stream else { return job };
+        self.planned.inputs.push(stream.input());
+        let plan = stream.complete(&job.plan, outcome.parts.measurements.planned);
+        outcome.parts.given.plan = plan.clone();
+        Arc::new(Job { plan, ..Job::clone(&job) })
+    }
+
     /// Assembles the document.
     ///
     /// # Errors
@@ -328,6 +337,7 @@ impl PreparedRun for LocalRun {
         let mut outcome = carry_out(&job, &epoch, interrupts, scripts, observer)?;
         outcome.parts.witness = witness.and_then(Witness::finish);
         outcome.parts.probe = probe;
+        let job = self.completed(job, &mut outcome);
         let is_signalled = interrupts.received().is_some();
         interrupts.begin_wait();
         if let Some(watching) = watching {

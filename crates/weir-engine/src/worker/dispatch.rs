@@ -26,7 +26,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         self.source.is_behind = false;
         while self.stage.is_sending {
             self.check_stop();
-            self.check_script(now);
+            self.check_source(now);
             if self.stage.is_over(self.timeline(), now) {
                 return;
             }

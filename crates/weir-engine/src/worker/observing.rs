@@ -114,8 +114,9 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         // A request in flight ends with its timeout, unless late responses are accepted.
         let is_awaiting =
             self.pool.shared.connections.counts.in_flight > 0 && !limits.late_responses;
+        let is_waiting = is_awaiting || self.source.is_starved();
         let is_dead =
-            !is_awaiting && now.since(self.pool.shared.connections.counts.alive_at) > patience_ns;
+            !is_waiting && now.since(self.pool.shared.connections.counts.alive_at) > patience_ns;
         // A worker without a share is complete at once, yet its window begins like all others.
         let is_through = left == 0 && self.pool.recorder().unresolved() == 0;
         (is_through && now >= t0) || is_dead

@@ -1,4 +1,5 @@
-//! The worker and its script: events reported to the script, and its stop.
+//! The worker and the source of its requests: events reported to a script, its stop, and the end
+//! of a list whose length was unknown.
 
 use weir_http::Interest;
 use weir_io::{Backend, ConnId, Nanos};
@@ -78,10 +79,17 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     }
 
     /// Ends the window at `at` if the script has failed or stopped its worker. If `request()`
-    /// stopped it, the batches already made are sent first.
-    pub(super) fn check_script(&mut self, at: Nanos) {
-        if self.stage.is_sending && !self.stage.is_cut && self.source.has_ended() {
-            self.cut_window(at);
+    /// stopped it, the batches already made are sent first. A stream of requests ends the run with
+    /// its last row, as if the plan had had this number of requests.
+    pub(super) fn check_source(&mut self, at: Nanos) {
+        if !self.stage.is_sending || self.stage.is_cut {
+            return;
         }
+        if self.source.has_ended() {
+            return self.cut_window(at);
+        }
+        let Some(rows) = self.source.take_list_end() else { return };
+        self.slots.lower_quota(self.job.requests().unwrap_or(rows), rows);
+        self.pool.recorder_mut().timeline.limit(&self.job.plan, rows);
     }
 }

@@ -49,7 +49,7 @@ enum OptionKind {
     Text(fn(&str) -> Result<Effect, String>),
     /// Takes a value, which may be any bytes.
     Bytes(fn(&[u8]) -> Result<Effect, String>),
-    /// About output, waiting or retries: has no value, and no effect here.
+    /// About output, waiting, retries or negotiation: has no value, and no effect here.
     Ignored,
     /// The same with a value.
     IgnoredValue,
@@ -89,6 +89,9 @@ const OPTIONS: &[Known] = &[
     option(Some('#'), "progress-bar", OptionKind::Ignored),
     option(Some('f'), "fail", OptionKind::Ignored),
     option(None, "fail-with-body", OptionKind::Ignored),
+    // Versions that curl tries and does without, as Firefox copies them: weir negotiates too.
+    option(None, "http2", OptionKind::Ignored),
+    option(None, "http3", OptionKind::Ignored),
     option(Some('i'), "include", OptionKind::Ignored),
     option(None, "show-headers", OptionKind::Ignored),
     option(Some('k'), "insecure", OptionKind::Ignored),
@@ -119,7 +122,6 @@ const OPTIONS: &[Known] = &[
     option(None, "connect-to", OptionKind::Refused(COMMAND_LINE)),
     option(Some('0'), "http1.0", OptionKind::Refused(COMMAND_LINE)),
     option(None, "http1.1", OptionKind::Refused(COMMAND_LINE)),
-    option(None, "http2", OptionKind::Refused(COMMAND_LINE)),
     option(None, "http2-prior-knowledge", OptionKind::Refused(COMMAND_LINE)),
     option(None, "key", OptionKind::Refused(COMMAND_LINE)),
     option(Some('x'), "proxy", OptionKind::Refused("weir uses no proxy")),

@@ -3,18 +3,20 @@
 mod long;
 mod preview;
 mod request;
+mod rows;
+mod stream;
 mod templates;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
-use weir_engine::{ListRows, ListedRequest, RequestList};
+use weir_engine::{ListRows, ListedRequest, RequestList, RowStream};
 use weir_http::{Prepared, is_safe_method};
-use weir_list::{Group, ListFormat, Names, Order, Row, RowError, RowIndex, RowReader, Sequence};
+use weir_list::{Group, ListFormat, Names, Order, Row, RowIndex, Sequence};
 use weir_result::document::{Input, InputRole};
 use weir_result::{ListOrder, ListPlan, Note, TemplatePlan};
 use weir_text::setting::{GROUP, LIST, LIST_FORMAT, LIST_ORDER, PART};
@@ -27,9 +29,12 @@ use crate::prepare::expect::{ExpectationParser, PreparedChecks};
 use crate::prepare::redaction::Redaction;
 use crate::spec::url::Url;
 use crate::spec::{BodySpec, InputFile, ListSource, ListSpec, RunSpec};
-use long::{Indexed, LongList};
+use long::{Indexed, LongList, RowPreparer};
 pub(crate) use preview::first_lines;
 use request::{Common, RowPlace, RowRequest};
+use rows::{reader, rows};
+pub(crate) use stream::StreamFacts;
+use stream::{StreamInput, UnreadRows};
 use templates::Templates;
 
 /// Greatest number of rows that are prepared before the load.
@@ -50,8 +55,17 @@ pub(crate) struct List {
     place: String,
     /// Its specification.
     spec: ListSpec,
-    /// File and index of a long list.
-    long: Option<(PathBuf, Arc<RowIndex>)>,
+    /// The rows of a long list; `None` if all are in `rows`.
+    long: Option<UnpreparedRows>,
+}
+
+/// The rows of a long list, which are read during the load.
+#[derive(Debug)]
+enum UnpreparedRows {
+    /// Those of a file, with their index.
+    Indexed(PathBuf, Arc<RowIndex>),
+    /// Those of a stream, which can be read once.
+    Streamed(PathBuf, UnreadRows),
 }
 
 /// A list, prepared.
@@ -68,6 +82,8 @@ pub(crate) struct PreparedList {
     pub(crate) inputs: Vec<Input>,
     /// Values that were read from this machine, which are not written.
     pub(crate) secrets: Vec<String>,
+    /// The part of a stream that was read, which is complete after the load.
+    pub(crate) stream: Option<Arc<StreamFacts>>,
 }
 
 impl List {
@@ -110,12 +126,16 @@ impl List {
     }
 
     fn of_file(file: &InputFile, format: Option<ListFormat>) -> Result<List> {
-        let place = format!("{LIST} {}: line ", shown(&file.path));
+        let place = format!("{LIST} {}: line ", stream::name(&file.path));
+        let is_any = file.content.is_none() && file.bytes.is_none() && file.sha256.is_none();
+        if is_any && !long::is_regular(&file.path) {
+            return List::of_stream(file, place, format);
+        }
         if file.content.is_none() && long::is_regular(&file.path) {
             let opened = File::open(&file.path);
             let opened = opened.with_context(|| format!("{LIST} {}", shown(&file.path)))?;
             let mut reader = reader(&place, BufReader::new(opened), format)?;
-            let indexed = Indexed::of(file, reader.format())?;
+            let indexed = Indexed::of(file, &place, reader.format())?;
             if let Some(Indexed { index, input }) = indexed
                 && index.rows() > ROWS_MAX as u64
             {
@@ -126,7 +146,7 @@ impl List {
                     input: Some(input),
                     place,
                     spec: ListSpec::default(),
-                    long: Some((file.path.clone(), index)),
+                    long: Some(UnpreparedRows::Indexed(file.path.clone(), index)),
                 });
             }
         }
@@ -139,15 +159,39 @@ impl List {
         let mut reader = reader(&place, bytes, format)?;
         let rows = rows(&place, &mut reader, ROWS_MAX + 1)?;
         if let Some(row) = rows.get(ROWS_MAX) {
-            bail!(
-                "{place}{}: a list of more than {ROWS_MAX} requests must be a file of URLs or JSON \
-                 lines",
-                row.line
-            );
+            return Err(too_many(&place, row, reader.format()));
         }
         let (format, sha256) = (reader.format(), sha256(bytes));
         let spec = ListSpec::default();
         Ok(List { rows, format, sha256, input: None, place, spec, long: None })
+    }
+
+    /// Reads a list from where it can be read once: all rows, or the first of a long one.
+    fn of_stream(file: &InputFile, place: String, format: Option<ListFormat>) -> Result<List> {
+        let input = StreamInput::open(&file.path)?;
+        let facts = input.facts();
+        let mut reader = reader(&place, input, format)?;
+        let (rows, format) = (rows(&place, &mut reader, ROWS_MAX + 1)?, reader.format());
+        let spec = ListSpec::default();
+        if let Some(row) = rows.get(ROWS_MAX) {
+            if format == ListFormat::Har {
+                return Err(too_many(&place, row, format));
+            }
+            let unread = UnreadRows::new(reader, facts);
+            let long = Some(UnpreparedRows::Streamed(file.path.clone(), unread));
+            return Ok(List {
+                rows,
+                format,
+                sha256: String::new(),
+                input: None,
+                place,
+                spec,
+                long,
+            });
+        }
+        let input = facts.input();
+        let sha256 = input.sha256.clone();
+        Ok(List { rows, format, sha256, input: Some(input), place, spec, long: None })
     }
 
     /// Returns the URL of the first row, which gives the origin of a run without a URL.
@@ -198,11 +242,9 @@ impl List {
         let (method, request, index) = first;
         let (requests, weights) = (prepared.requests, prepared.weights);
         let name = requests[usize::from(index)].name;
-        let sequence = match &self.long {
-            Some((_, index)) => Sequence::plain(order(list.order), index.rows()),
-            None => Sequence::weighted(order(list.order), &weights)
-                .map_err(|error| anyhow!("{LIST_ORDER}: {error}"))?,
-        };
+        let (sequence, list_order) = self.sequence(spec, &weights)?;
+        // The rows of a stream are counted while they are read.
+        let turns = if sequence.pass() == u64::MAX { 0 } else { sequence.pass() };
         if self.long.is_some() {
             names.add_other();
         }
@@ -211,9 +253,9 @@ impl List {
         let plan = ListPlan {
             format: self.format.name().to_owned(),
             sha256: self.sha256.clone(),
-            rows: self.long.as_ref().map_or(requests.len() as u64, |(_, index)| index.rows()),
-            order: list.order,
-            turns: sequence.pass(),
+            rows: if self.long.is_some() { turns } else { requests.len() as u64 },
+            order: list_order,
+            turns,
             names: all.clone(),
             with_intervals: with_slices.clone(),
             probed: Some(name).filter(|_| {
@@ -227,20 +269,59 @@ impl List {
         }
         let columns = common.templates.clone();
         let (seed, table) = (spec.templates.seed, columns.table.clone());
-        let rows = match &self.long {
-            None => ListRows::Prepared(requests),
-            Some((path, index)) => {
-                let (path, index) = (path.clone(), Arc::clone(index));
-                ListRows::Read(Arc::new(LongList { path, index, names, common }))
-            }
-        };
+        let (rows, stream) = self.rows(requests, RowPreparer { names, common }, turns);
         let names = u16::try_from(all.len()).expect("names are limited");
         let checks = expectations.finish(Some(names), index);
         let list = RequestList { rows, sequence, names, with_slices, seed, table };
         let (list, first, mut secrets) = (Arc::new(list), (method, request), prepared.secrets);
         let redaction = Redaction::of(spec);
         secrets.extend(columns.secrets(|name| redaction.is_secret(name)));
-        Ok(PreparedList { list, plan, first, checks, inputs: prepared.inputs, secrets })
+        let inputs = prepared.inputs;
+        Ok(PreparedList { list, plan, first, checks, inputs, secrets, stream })
+    }
+
+    /// Returns the order of the rows with these weights, in the engine's form and the plan's.
+    ///
+    /// # Errors
+    /// When they have none, or a stream would be read twice.
+    fn sequence(&self, spec: &RunSpec, weights: &[u32]) -> Result<(Sequence, ListOrder)> {
+        let own = self.spec.order;
+        match &self.long {
+            Some(UnpreparedRows::Indexed(_, index)) => {
+                Ok((Sequence::plain(order(own), index.rows()), own))
+            }
+            Some(UnpreparedRows::Streamed(path, _)) => {
+                let turns = stream::requests(spec, own, path)?.unwrap_or(u64::MAX);
+                Ok((Sequence::plain(Order::Once, turns), ListOrder::Once))
+            }
+            None => {
+                let sequence = Sequence::weighted(order(own), weights);
+                Ok((sequence.map_err(|error| anyhow!("{LIST_ORDER}: {error}"))?, own))
+            }
+        }
+    }
+
+    /// Returns the rows for the load: the prepared `requests`, or what reads and prepares those of
+    /// a long list. `turns` is their number, 0 if a stream decides it.
+    fn rows(
+        &self,
+        requests: Vec<ListedRequest>,
+        preparer: RowPreparer,
+        turns: u64,
+    ) -> (ListRows, Option<Arc<StreamFacts>>) {
+        match &self.long {
+            None => (ListRows::Prepared(requests), None),
+            Some(UnpreparedRows::Indexed(path, index)) => {
+                let (path, index) = (path.clone(), Arc::clone(index));
+                (ListRows::Read(Arc::new(LongList { path, index, preparer })), None)
+            }
+            Some(UnpreparedRows::Streamed(_, unread)) => {
+                let (first, place) = (self.rows.clone(), self.place.clone());
+                let requests = (turns > 0).then_some(turns);
+                let next = unread.take_next(first, preparer, place, requests);
+                (ListRows::Streamed(Arc::new(RowStream::new(next))), Some(unread.facts()))
+            }
+        }
     }
 
     /// Prepares the requests of the rows, and adds their names to `names`.
@@ -326,24 +407,13 @@ impl PreparedList {
     }
 }
 
-fn reader<R: BufRead>(place: &str, input: R, format: Option<ListFormat>) -> Result<RowReader<R>> {
-    RowReader::open(input, format).map_err(|error| in_list(place, &error))
-}
-
-/// Reads at most `most` rows.
-fn rows<R: BufRead>(place: &str, reader: &mut RowReader<R>, most: usize) -> Result<Vec<Row>> {
-    let mut rows = Vec::new();
-    while rows.len() < most
-        && let Some(row) = reader.take().map_err(|error| in_list(place, &error))?
-    {
-        rows.push(row);
-    }
-    Ok(rows)
-}
-
-/// Returns the error of a list whose rows are at `place`.
-fn in_list(place: &str, error: &RowError) -> anyhow::Error {
-    anyhow!("{place}{}: {}", error.line, error.text)
+/// Returns the error of a list that has more rows than are prepared.
+fn too_many(place: &str, row: &Row, format: ListFormat) -> anyhow::Error {
+    let remedy = match format {
+        ListFormat::Har => "a HAR file is one JSON value: write its requests as JSON lines",
+        _ => "write them to a file, which can be read while the load runs",
+    };
+    anyhow!("{place}{}: these are more than {ROWS_MAX} requests; {remedy}", row.line)
 }
 
 fn format_named(name: &str) -> Result<ListFormat> {

@@ -1,6 +1,8 @@
 //! Conversion of a specification to the draft of a load, whose plan lacks only what its server
 //! decides.
 
+use std::sync::Arc;
+
 use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::{Ending, Extras, Job};
 use weir_io::{Endpoint, Engine, EngineChoice};
@@ -9,13 +11,13 @@ use weir_result::{
     ConnectionPlan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, Note, Plan, Rate, SuccessRule,
     Target, TlsPlan, check_stages,
 };
-use weir_text::setting::{DURATION, HTTP, IO, PIPELINE, RATE, STAGES, WARMUP};
+use weir_text::setting::{DURATION, HTTP, IO, PIPELINE, RATE, REQUESTS, STAGES, WARMUP};
 use weir_tls::TlsConfig;
 
 use crate::observer::Observer;
 use crate::prepare::draft::Draft;
 use crate::prepare::expect::body_budget;
-use crate::prepare::list::{List, PreparedList};
+use crate::prepare::list::{List, PreparedList, StreamFacts};
 use crate::prepare::location::is_local;
 use crate::prepare::redaction::Redaction;
 use crate::prepare::requests::{RequestSet, headers};
@@ -40,6 +42,8 @@ pub(crate) struct Planned {
     pub(crate) redaction: Redaction,
     /// Files that were read.
     pub(crate) inputs: Vec<Input>,
+    /// The part of a list that was read from a stream, which is complete after the load.
+    pub(crate) stream: Option<Arc<StreamFacts>>,
 }
 
 /// Plans the load of a specification.
@@ -89,8 +93,7 @@ pub(crate) fn plan_at(
     resolve: impl FnOnce(&Url) -> Result<Vec<Endpoint>>,
 ) -> Result<Planned> {
     check_spec(spec)?;
-    let (mut notes, mut inputs) = (Vec::new(), Vec::new());
-    let headers = headers(spec);
+    let (mut notes, mut inputs, headers) = (Vec::new(), Vec::new(), headers(spec));
     let mut redaction = Redaction::of(spec);
     list.iter().for_each(|list| redaction.learn(&list.rows));
     let http = http::version(spec, url)?;
@@ -111,6 +114,7 @@ pub(crate) fn plan_at(
         notes.extend(list.note());
         redaction.hide(list.secrets.clone());
     }
+    let stream = requests.list.as_ref().and_then(|list| list.stream.clone());
     let io = engine(spec.engine.io, own_threads, &mut notes)?;
     let plan = Plan {
         url: redaction.url(&shown_url(spec, url, list.is_some())),
@@ -149,7 +153,7 @@ pub(crate) fn plan_at(
         expectations: requests.checks.map(|checks| checks.checks),
         ..Job::new(plan, endpoint, requests.request)
     });
-    Ok(Planned { draft, scripts, notes, redaction, inputs })
+    Ok(Planned { draft, scripts, notes, redaction, inputs, stream })
 }
 
 /// Returns the URL of the plan: that of the server if there is a list.
@@ -209,7 +213,8 @@ fn plan_of(spec: &RunSpec, list: Option<&PreparedList>) -> Plan {
     };
     match list.map(|list| &list.plan) {
         Some(ListPlan { order: ListOrder::Once, rows, .. }) => Plan {
-            requests: Some(*rows),
+            // The rows of a stream are counted while they are read.
+            requests: Some(*rows).filter(|rows| *rows > 0),
             duration_ns: None,
             warmup_ns: 0,
             warmup_is_auto: false,
@@ -294,6 +299,7 @@ fn check_stages_of(load: &LoadSpec) -> Result<()> {
 
 /// Checks that the plan can be carried out.
 fn check(plan: &Plan, scripts: Option<&Scripts>) -> Result<()> {
+    check_slots(plan)?;
     if is_sparse(plan) && weir_engine::planned_slots(plan) == Some(0) {
         bail!("{RATE} and {DURATION} plan no request: lengthen {DURATION} or raise {RATE}");
     }
@@ -311,6 +317,30 @@ fn check(plan: &Plan, scripts: Option<&Scripts>) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Greatest number of slots that an open loop plans with a list. At the end the slots that were
+/// never sent are counted by name, one after the other.
+const LISTED_SLOTS_MAX: u64 = 1_000_000_000;
+
+/// Checks that the slots of a list can be counted by name.
+fn check_slots(plan: &Plan) -> Result<()> {
+    let (Load::OpenLoop { rate, .. }, Some(_)) = (plan.load, &plan.list) else { return Ok(()) };
+    // Enough for a limit; to count the slots of a Poisson plan would walk all of them.
+    let of_time = |span_ns: u64| rate.rps() * (span_ns as f64 / 1e9);
+    let slots = plan.requests.map(|requests| requests as f64);
+    let Some(slots) = slots.or_else(|| plan.duration_ns.map(of_time)) else { return Ok(()) };
+    if slots <= LISTED_SLOTS_MAX as f64 {
+        return Ok(());
+    }
+    let remedy = match plan.requests {
+        Some(_) => format!("lower {REQUESTS}"),
+        None => format!("lower {RATE} or shorten {DURATION}"),
+    };
+    bail!(
+        "{RATE} plans {slots:.0} requests of a list, and at most {LISTED_SLOTS_MAX} can be counted \
+         by name: {remedy}"
+    )
 }
 
 /// The TLS configuration; `None` for an http URL.

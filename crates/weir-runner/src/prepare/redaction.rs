@@ -1,17 +1,18 @@
 //! Redaction of credentials in output: plans, command lines and notes have `[redacted]` in their
 //! place. Requests are sent unchanged.
 
+mod secrets;
+
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use weir_list::Row;
 use weir_result::document::{Input, Polls, Preflight, ServerSection};
-use weir_result::{ExpectPlan, Header, ListPlan, MissExample, Note, RequestPlan};
+use weir_result::{ExpectPlan, ListPlan, MissExample, Note, RequestPlan};
 use weir_text::brief;
 
 use crate::spec::credentials::{self, REDACTED};
-use crate::spec::{BodySpec, FormField, FormValue, ListSource, RequestSpec, RunSpec};
+use crate::spec::{BodySpec, FormField, FormValue, ListSource, RunSpec};
 
 impl RunSpec {
     /// Sets the command line of the document, without the credentials in it.
@@ -103,93 +104,8 @@ impl Redaction {
             expectations: spec.expect.all.clone(),
             secrets: Vec::new(),
         };
-        redaction.secrets = redaction.secrets_of(&spec.request, &url);
-        redaction.secrets.extend(redaction.secrets_of_expectations(&spec.expect.all));
-        sort_secrets(&mut redaction.secrets);
+        redaction.collect(&spec.request, &url, &spec.expect.all);
         redaction
-    }
-
-    /// Returns the secrets of a request, longest first.
-    fn secrets_of(&self, request: &RequestSpec, url: &str) -> Vec<String> {
-        let mut secrets: Vec<String> = Vec::new();
-        for Header { name, value } in &request.headers {
-            if self.is_header(name) && !value.is_empty() {
-                secrets.push(value.clone());
-                // The token without its scheme, and the value of a cookie without its name.
-                secrets.extend(value.split_once(' ').map(|(_, token)| token.trim().to_owned()));
-                let pairs = value.split(';').filter_map(|pair| pair.split_once('='));
-                secrets.extend(pairs.map(|(_, value)| value.trim().to_owned()));
-            }
-        }
-        let decoded = self.userinfos.iter().map(|userinfo| credentials::decoded(userinfo));
-        let users = self.users.iter().chain(&request.basic_auth).cloned();
-        for user in users.chain(decoded) {
-            let basic = credentials::basic(&user);
-            secrets.extend(basic.split_once(' ').map(|(_, token)| token.to_owned()));
-            secrets.extend(user.split_once(':').map(|(_, password)| password.to_owned()));
-            secrets.push(user);
-        }
-        let passwords = self.userinfos.iter().filter_map(|userinfo| userinfo.split_once(':'));
-        secrets.extend(passwords.map(|(_, password)| password.to_owned()));
-        if let Some(BodySpec::Form(fields)) = &request.body {
-            let secret = fields.iter().filter(|field| self.is_header(&field.name));
-            secrets.extend(secret.filter_map(|field| match &field.value {
-                FormValue::Text(text) => Some(text.clone()),
-                FormValue::File(_) => None,
-            }));
-        }
-        let mut values = Vec::new();
-        self.parameters_of(url, false, |value| values.push(value.to_owned()));
-        secrets.extend(values);
-        secrets.retain(|secret| secret.len() >= credentials::ANYWHERE_MIN_BYTES);
-        sort_secrets(&mut secrets);
-        secrets
-    }
-
-    /// Returns the values of expectations that are credentials, as [`Redaction::line`] finds them.
-    fn secrets_of_expectations(&self, texts: &[String]) -> Vec<String> {
-        let value = |text: &String| {
-            let shown = self.line(text);
-            let kept = shown.strip_suffix(REDACTED)?.trim_end();
-            let secret = text.strip_prefix(kept)?.trim();
-            let is_long = secret.len() >= credentials::ANYWHERE_MIN_BYTES;
-            is_long.then(|| secret.to_owned())
-        };
-        texts.iter().filter_map(value).collect()
-    }
-
-    /// Adds the secrets of a list.
-    pub(crate) fn learn(&mut self, rows: &[Row]) {
-        if self.is_off {
-            return;
-        }
-        let mut secrets = Vec::new();
-        for row in rows {
-            let (url, userinfo) = credentials::split_userinfo(&row.target);
-            let userinfo = userinfo.filter(|userinfo| !userinfo.is_empty());
-            self.userinfos.extend(userinfo.map(str::to_owned));
-            let headers = row.headers.iter().cloned();
-            let request = RequestSpec {
-                headers: headers.map(|(name, value)| Header { name, value }).collect(),
-                basic_auth: row.basic_auth.clone(),
-                ..RequestSpec::default()
-            };
-            secrets.extend(self.secrets_of(&request, &url));
-            secrets.extend(self.secrets_of_expectations(&row.expect));
-        }
-        self.secrets.extend(secrets);
-        sort_secrets(&mut self.secrets);
-        self.userinfos.sort();
-        self.userinfos.dedup();
-    }
-
-    /// Adds values that must not be written, if they are long enough to search for.
-    pub(crate) fn hide(&mut self, values: impl IntoIterator<Item = String>) {
-        if !self.is_off {
-            let long = |value: &String| value.len() >= credentials::ANYWHERE_MIN_BYTES;
-            self.secrets.extend(values.into_iter().filter(long));
-            sort_secrets(&mut self.secrets);
-        }
     }
 
     /// True for the name of a header, a parameter or a column whose values are credentials.
@@ -496,12 +412,6 @@ impl Redaction {
     }
 }
 
-/// Puts the longest first, each once.
-fn sort_secrets(secrets: &mut Vec<String>) {
-    secrets.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
-    secrets.dedup();
-}
-
 /// True for the characters of a header's or a variable's name.
 fn is_name_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
@@ -509,6 +419,8 @@ fn is_name_char(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use weir_result::Header;
+
     use super::*;
     use crate::spec::{InputFile, RedactionSpec, ScriptSpec};
 

@@ -105,22 +105,34 @@ struct Left {
     output: Output,
     /// Written files: names and contents.
     files: Vec<(String, Vec<u8>)>,
-    /// Heads of the requests that the server received.
+    /// Heads and bodies of the requests that the server received.
     sent: Vec<String>,
 }
 
 /// Runs a load whose server responds with this head, and writes every file that weir can write.
 fn run(case: &[&str], more: &[&str], answer: &'static str) -> Left {
+    run_with(&[], case, more, answer)
+}
+
+/// As [`run`], with `files`, in whose contents the placeholder AUTHORITY may stand.
+fn run_with(files: &[(&str, &str)], case: &[&str], more: &[&str], answer: &'static str) -> Left {
     let (sender, receiver) = mpsc::channel();
     let server = Raw::start(move |peer| {
         while let Some(head) = peer.read_request()? {
-            sender.send(head).expect("the test waits");
+            let length = head.split("Content-Length: ").nth(1);
+            let length = length.and_then(|rest| rest.lines().next()?.parse().ok());
+            let body = peer.read_body(length.unwrap_or(0))?;
+            sender.send(head + &String::from_utf8_lossy(&body)).expect("the test waits");
             peer.write(answer)?;
         }
         Ok(())
     });
     let directory = Directory::new();
     let url = server.url();
+    for (file, content) in files {
+        let content = content.replace("AUTHORITY", server.authority());
+        fs::write(file, content).expect("the directory is the test's own");
+    }
     let words =
         case.iter().map(|word| word.replace("URL", &url).replace("AUTHORITY", server.authority()));
     let mut command = Command::new(WEIR);
@@ -131,6 +143,7 @@ fn run(case: &[&str], more: &[&str], answer: &'static str) -> Left {
     }
     command.args(["--save", "a", "--history", "history.db", "--github"]);
     command.env("GITHUB_STEP_SUMMARY", directory.file("summary.md"));
+    command.env("LISTED", SECRET);
     command.args(files).args(["--assert", "errors == 0", "-n", "2", "-c1", "--witness", "off"]);
     let output = Process::start(&mut command).wait();
     let read = |name: String| (name.clone(), fs::read(directory.file(&name)).expect("it is there"));
@@ -190,6 +203,79 @@ fn credentials_are_sent_and_written_nowhere() {
         assert!(!metadata.is_empty(), "the plan is there");
         check_clean("metadata", metadata.as_bytes());
         assert!(!left.document().plan.url.contains('@'), "{}", left.document().plan.url);
+    }
+}
+
+/// A list with the secret, the rows of `--rows`, and further words.
+struct ListCase {
+    list: &'static str,
+    rows: &'static str,
+    words: &'static [&'static str],
+}
+
+/// A row, a table and the environment with the secret.
+const LISTS: [ListCase; 8] = [
+    ListCase { list: r#"{"url": "/a?access_token=SECRET-e3b0c442"}"#, rows: "", words: &[] },
+    ListCase {
+        list: r#"{"url": "/a", "headers": {"Authorization": "Bearer SECRET-e3b0c442"}}"#,
+        rows: "",
+        words: &[],
+    },
+    ListCase { list: "http://me:SECRET-e3b0c442@AUTHORITY/a", rows: "", words: &[] },
+    ListCase {
+        list: r#"{"url": "/a", "body": "{\"password\": \"SECRET-e3b0c442\"}"}"#,
+        rows: "",
+        words: &[],
+    },
+    // Values may stand in names.
+    ListCase { list: "/a/{{csv:password}}", rows: "password\nSECRET-e3b0c442\n", words: &[] },
+    ListCase {
+        list: "/a/{{csv:mine}}?b={{csv:mine}}",
+        rows: "mine\nSECRET-e3b0c442\n",
+        words: &["--redact", "mine"],
+    },
+    ListCase { list: "/a/{{env:LISTED}}", rows: "", words: &["--allow-local"] },
+    // A name made of the second path repeats what is a secret in the first.
+    ListCase {
+        list: "/a?api_key=SECRET-e3b0c442\n/b/SECRET-e3b0c442\n",
+        rows: "",
+        words: &["--group", "GET /c/*"],
+    },
+];
+
+/// A response that repeats the secret. It misses [`MISSED`], so that examples of it are kept.
+const REPEATING: &str = "HTTP/1.1 200 OK\r\nX-Echo: SECRET-e3b0c442\r\nContent-Length: 27\r\n\r\n\
+                         {\"echo\": \"SECRET-e3b0c442\"}";
+
+/// Expectations that [`REPEATING`] misses.
+const MISSED: [&str; 3] = ["header:x-echo=other", "json:/echo=other", "body~other"];
+
+#[test]
+fn credentials_of_lists_are_written_nowhere() {
+    let given = Directory::new();
+    for case in &LISTS {
+        for expectation in [None].into_iter().chain(MISSED.map(Some)) {
+            let (list, rows) = (given.file("list"), given.file("rows.csv"));
+            let mut words = vec!["--from", &list, "URL"];
+            if case.list.starts_with("http:") {
+                words.pop();
+            }
+            if !case.rows.is_empty() {
+                words.extend(["--rows", &rows]);
+            }
+            words.extend(expectation.iter().flat_map(|text| ["--expect", text]));
+            let answer = if expectation.is_some() { REPEATING } else { crate::support::raw::OK };
+            let files = [(list.as_str(), case.list), (&rows, case.rows)];
+            let words = [&words, case.words].concat();
+            let left = run_with(&files, &words, &["--no-verdict"], answer);
+            // In basic authentication or as it is.
+            let sent =
+                if case.list.starts_with("http:") { "bWU6U0VDUkVULWUzYjBjNDQy" } else { SECRET };
+            left.check(sent);
+            let examples = &left.document().accounting.miss_examples;
+            assert_eq!(examples.len(), usize::from(expectation.is_some()), "{:?}", left.output);
+            check_clean("metadata", parquet_metadata(&left).as_bytes());
+        }
     }
 }
 

@@ -4,12 +4,15 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
+use std::process::Command;
 
 use crate::support::directory::Directory;
 use crate::support::for_each_engine;
 use crate::support::nginx::Nginx;
+use crate::support::process::Process;
 use crate::support::raw::{OK, Raw};
-use crate::support::weir::{self, Ran};
+use crate::support::weir::{self, Ran, Running, WEIR};
 
 /// Rows of the list of [`weighted`].
 const ROWS: u64 = 1_000;
@@ -234,6 +237,29 @@ fn a_bad_list_is_an_error_with_its_line() {
         assert!(refused.stderr.contains(part), "{flags}: {part}: {refused:?}");
     }
     assert_eq!(server.finish(), 0);
+}
+
+/// Slots that were never sent are counted by name, one after the other.
+#[test]
+fn an_open_loop_of_a_list_has_a_limit() {
+    let server = Raw::answering(OK);
+    let directory = Directory::new();
+    let list = write(&directory, "list", "/a\n/b\n");
+    for (flags, part) in [
+        ("-R 1g -d 60s", "-R plans 60000000000 requests of a list"),
+        ("-R 1g -d 60s", "1000000000 can be counted by name: lower -R or shorten -d"),
+        ("-R 1g -n 2g --arrivals poisson", "by name: lower -n"),
+    ] {
+        let refused = weir::weir(flags, &["--from", &list, &server.url()]);
+        assert_eq!(refused.code(), 2, "{flags}: {refused:?}");
+        assert!(refused.stderr.contains(part), "{flags}: {part}: {refused:?}");
+    }
+    assert_eq!(server.finish(), 0);
+    for (flags, is_refused) in [("-R 1m -n 1g", false), ("-R 1m -n 1000000001", true)] {
+        let flags = format!("--print-plan {flags}");
+        let planned = weir::weir(&flags, &["--from", &list, "http://127.0.0.1:9/"]);
+        assert_eq!(planned.code(), if is_refused { 2 } else { 0 }, "{flags}: {planned:?}");
+    }
 }
 
 /// Methods, headers and bodies of rows, and what the command line adds.
@@ -509,6 +535,40 @@ fn a_long_list_is_read_during_the_load() {
     });
 }
 
+/// Rows of several lines, and several rows of a line.
+#[test]
+fn a_long_list_of_targets_or_commands_is_read_during_the_load() {
+    let nginx = Nginx::start("keepalive_requests 1000000000;");
+    let (directory, log, url) = (Directory::new(), nginx.access_log(), nginx.url());
+    let target = |row: u64| format!("# a\nGET {url}logged/{row}\nX-Row: {row}\n\n");
+    let command = |row: u64| match row % 2 {
+        0 => format!("curl -s '{url}logged/{row}' \\\n  -H 'X-Row: {row}'"),
+        _ => format!(" ; curl {url}logged/{row}\n"),
+    };
+    let targets = (0..LONG).map(target).collect::<String>();
+    let commands = (0..LONG).map(command).collect::<String>();
+    let mut skipped = 0;
+    for (name, text) in [("vegeta-http", targets), ("curl", commands)] {
+        let list = write(&directory, name, &text);
+        let flags = "-c 8 -t 2 --order once -R 20000 --no-preflight";
+        let ran = weir::load("auto", flags, &["--from", &list]);
+        ran.assert_all_ok();
+        let expected = (0..LONG).map(|row| (format!("/logged/{row}"), 1)).collect();
+        assert_eq!(logged(&log, skipped), expected, "{name}: {ran}");
+        skipped += LONG as usize;
+        let plan = ran.document.plan.list.as_ref().expect("the plan has the list");
+        assert_eq!((plan.format.as_str(), plan.rows), (name, LONG), "{ran}");
+    }
+    let entry = format!("{{\"request\": {{\"method\": \"GET\", \"url\": \"{url}\"}}}}");
+    let entries = vec![entry; LONG as usize].join(",");
+    let har = format!("{{\"log\": {{\"entries\": [{entries}]}}}}");
+    let refused = weir::weir("", &["--from", &write(&directory, "page.har", &har)]);
+    assert_eq!(refused.code(), 2, "{refused:?}");
+    for part in ["page.har: line 4097: these are more than 4096 requests", "as JSON lines"] {
+        assert!(refused.stderr.contains(part), "{part}: {refused:?}");
+    }
+}
+
 #[test]
 fn a_bad_row_behind_the_prepared_ones_ends_the_run_and_keeps_its_report() {
     let server = Raw::answering(OK);
@@ -519,6 +579,176 @@ fn a_bad_row_behind_the_prepared_ones_ends_the_run_and_keeps_its_report() {
     let ran = weir::load("auto", flags, &["--from", &list, &server.url()]);
     assert_eq!(ran.code, 2, "{ran}");
     assert!(ran.stderr.contains("urls.txt: line 4501: "), "{ran}");
+    let accounting = &ran.document.accounting;
+    assert!(accounting.ok <= 4_500 && !ran.document.run.interrupted, "{ran}");
+    assert_eq!(accounting.ok + accounting.never_sent, accounting.planned, "{ran}");
+}
+
+/// Starts a load whose standard input is what `script` prints, a shell's; `$0` is `list` in it.
+fn start_piped(engine: &str, script: &str, list: &str, flags: &str, more: &[&str]) -> Running {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("{script} | \"$@\""), list, WEIR]);
+    weir::start_by(shell, engine, &format!("{flags} --no-preflight --from -"), more)
+}
+
+#[test]
+fn a_long_standard_input_is_sent_once() {
+    let nginx = Nginx::start("keepalive_requests 1000000000;");
+    let (directory, log) = (Directory::new(), nginx.access_log());
+    let rows: String = (0..LONG).map(|row| format!("/logged/{row}\n# no row\n")).collect();
+    let list = write(&directory, "urls.txt", &rows);
+    let (plain, http2) = (nginx.url(), nginx.http2_url());
+    let skipped = Cell::new(0);
+    for_each_engine(|engine| {
+        for (url, http, flags, requests) in [
+            (&plain, "1.1", "--order once", LONG),
+            (&http2, "2", "--order once", LONG),
+            (&plain, "1.1", "--order once -R 20000", LONG),
+            (&http2, "2", "--order once -R 20000 --arrivals poisson", LONG),
+            (&plain, "1.1", "-n 4900", 4_900),
+            (&plain, "1.1", "-n 4900 -R 20000", 4_900),
+        ] {
+            let flags = format!("{flags} -c 8 -t 2 --http {http}");
+            let ran = start_piped(engine, "cat \"$0\"", &list, &flags, &[url]).finish();
+            ran.assert_all_ok();
+            assert_eq!(ran.code, 0, "{ran}");
+            let expected = (0..requests).map(|row| (format!("/logged/{row}"), 1)).collect();
+            assert_eq!(logged(&log, skipped.get()), expected, "{flags}: {ran}");
+            skipped.set(skipped.get() + requests as usize);
+            let document = &ran.document;
+            let plan = document.plan.list.as_ref().expect("the plan has the list");
+            assert_eq!((plan.rows, document.plan.requests), (requests, Some(requests)), "{ran}");
+            let input = &document.run.inputs[0];
+            assert_eq!((&plan.sha256, input.path.as_str()), (&input.sha256, "/dev/stdin"), "{ran}");
+            if requests == LONG {
+                assert_eq!(input.bytes, rows.len() as u64, "{ran}");
+            }
+        }
+    });
+}
+
+#[test]
+fn parts_share_a_long_standard_input() {
+    let nginx = Nginx::start("keepalive_requests 1000000000;");
+    let (directory, log, url) = (Directory::new(), nginx.access_log(), nginx.url());
+    let rows: String = (0..LONG).map(|row| format!("/logged/{row}\n")).collect();
+    let list = write(&directory, "urls.txt", &rows);
+    for part in ["1/2", "2/2"] {
+        let flags = format!("--order once -c 8 -t 4 -R 20000 --part {part}");
+        start_piped("auto", "cat \"$0\"", &list, &flags, &[&url]).finish().assert_all_ok();
+    }
+    let expected = (0..LONG).map(|row| (format!("/logged/{row}"), 1)).collect();
+    assert_eq!(logged(&log, 0), expected);
+}
+
+/// The first rows are sent before the last are written.
+#[test]
+fn a_pipe_is_read_while_the_load_runs() {
+    for_each_engine(|engine| {
+        for flags in ["", "-R 20000"] {
+            let server = Raw::answering(OK);
+            let directory = Directory::new();
+            let pipe = pipe(&directory);
+            let flags = format!("{flags} -c 2 -t 1 --order once --no-preflight");
+            let running = weir::start(engine, &flags, &["--from", &pipe, &server.url()]);
+            let mut pipe = fs::File::create(&pipe).expect("weir reads it");
+            let mut add = |rows: u64| {
+                let rows: String = (0..rows).map(|row| format!("/{row}\n")).collect();
+                pipe.write_all(rows.as_bytes()).expect("weir reads it");
+            };
+            add(4_200);
+            server.await_requests(4_200);
+            add(40);
+            server.await_requests(4_240);
+            drop(pipe);
+            let ran = running.finish();
+            ran.assert_all_ok();
+            assert_eq!((ran.document.accounting.planned, server.finish()), (4_240, 4_240), "{ran}");
+        }
+    });
+}
+
+/// The pipe stays open, and its reader waits.
+#[test]
+fn a_signal_ends_a_run_that_waits_for_a_pipe() {
+    let server = Raw::answering(OK);
+    let directory = Directory::new();
+    let pipe = pipe(&directory);
+    let flags = "-c 2 -t 1 --order once --no-preflight";
+    let running = weir::start("auto", flags, &["--from", &pipe, &server.url()]);
+    let mut pipe = fs::File::create(&pipe).expect("weir reads it");
+    let rows: String = (0..4_200).map(|row| format!("/{row}\n")).collect();
+    pipe.write_all(rows.as_bytes()).expect("weir reads it");
+    server.await_requests(4_200);
+    running.process.signal(&["INT"]);
+    let ran = running.finish();
+    let document = &ran.document;
+    assert!(document.run.interrupted, "{ran}");
+    assert_eq!(
+        (document.accounting.planned, document.plan.requests),
+        (4_200, Some(4_200)),
+        "{ran}"
+    );
+    drop(pipe);
+    assert_eq!(server.finish(), 4_200);
+}
+
+/// Makes a named pipe.
+fn pipe(directory: &Directory) -> String {
+    let pipe = directory.file("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo starts");
+    assert!(made.success(), "{made}");
+    pipe
+}
+
+#[test]
+fn an_endless_standard_input_takes_bounded_memory() {
+    let server = Raw::answering(OK);
+    let ran = start_piped("auto", "yes /x", "", "-n 20000 -c 4 -t 2", &[&server.url()]).finish();
+    ran.assert_all_ok();
+    ran.assert_small();
+    assert_eq!(server.finish(), 20_000);
+}
+
+#[test]
+fn a_long_standard_input_has_one_pass() {
+    let server = Raw::answering(OK);
+    let directory = Directory::new();
+    let row = |row: u64| format!("/{row}\n");
+    let list = write(&directory, "urls.txt", &(0..LONG).map(row).collect::<String>());
+    for flags in ["-d 1s", "--order random -n 9", "-n 9 --warmup 1s", "-n 9 -d 1s"] {
+        let shell = format!("cat {list} | {WEIR} --from - {flags} {}", server.url());
+        let refused = Process::start(Command::new("sh").args(["-c", &shell])).wait();
+        assert_eq!(refused.code(), 2, "{flags}: {refused:?}");
+        for part in ["--from (standard input) is too long", "--order once", "write it to a file"] {
+            assert!(refused.stderr.contains(part), "{flags}: {part}: {refused:?}");
+        }
+    }
+    assert_eq!(server.finish(), 0);
+    for load in ["", "-R 20000"] {
+        let server = Raw::answering(OK);
+        let flags = format!("-n 6000 -c 2 -t 1 {load}");
+        let ran = start_piped("auto", "cat \"$0\"", &list, &flags, &[&server.url()]).finish();
+        assert_eq!(ran.code, 2, "{ran}");
+        let error = "--from (standard input) has 5000 requests and is read once: -n 6000 needs \
+                     another pass; write it to a file";
+        assert!(ran.stderr.contains(error), "{ran}");
+        assert!(ran.document.accounting.ok <= LONG && !ran.document.run.interrupted, "{ran}");
+        let rows = ran.document.plan.list.as_ref().map(|list| list.rows);
+        assert_eq!(rows, Some(LONG), "{ran}");
+    }
+}
+
+#[test]
+fn a_bad_row_of_standard_input_ends_the_run_and_keeps_its_report() {
+    let server = Raw::answering(OK);
+    let directory = Directory::new();
+    let row = |row: u64| if row == 4_500 { "http://[/\n".to_owned() } else { format!("/{row}\n") };
+    let list = write(&directory, "urls.txt", &(0..LONG).map(row).collect::<String>());
+    let flags = "-c 2 -t 1 --order once";
+    let ran = start_piped("auto", "cat \"$0\"", &list, flags, &[&server.url()]).finish();
+    assert_eq!(ran.code, 2, "{ran}");
+    assert!(ran.stderr.contains("--from (standard input): line 4501: "), "{ran}");
     let accounting = &ran.document.accounting;
     assert!(accounting.ok <= 4_500 && !ran.document.run.interrupted, "{ran}");
     assert_eq!(accounting.ok + accounting.never_sent, accounting.planned, "{ran}");

@@ -29,6 +29,7 @@ mod help;
 mod history;
 mod http2;
 mod https;
+mod list_formats;
 mod lists;
 mod live;
 mod names;

@@ -1,7 +1,7 @@
 //! A list of more rows than are prepared: a file whose rows are read during the load.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use weir_result::document::{Input, InputRole};
 use weir_text::setting::{EXPECT, LIST};
 
 use super::request::{Common, RowPlace};
+use super::rows::{in_list, reader};
 use crate::digest::hexadecimal;
 use crate::errors::shown;
 use crate::spec::InputFile;
@@ -30,13 +31,14 @@ pub(super) struct Indexed {
 }
 
 impl Indexed {
-    /// Reads a file once from begin to end; `None` if its rows are not single lines.
+    /// Reads a file from begin to end; a second time if its rows may have several lines, and are
+    /// read to be found. `None` if they are no lines.
     ///
     /// # Errors
-    /// When it cannot be read, or is not the file that was specified.
-    pub(super) fn of(file: &InputFile, format: ListFormat) -> Result<Option<Indexed>> {
-        let Some(mut indexer) = RowIndexer::new(format) else { return Ok(None) };
+    /// When it cannot be read, a row is no request, or it is not the file that was specified.
+    pub(super) fn of(file: &InputFile, place: &str, format: ListFormat) -> Result<Option<Indexed>> {
         let failed = || format!("{LIST} {} cannot be read", shown(&file.path));
+        let mut indexer = RowIndexer::new(format);
         let mut opened = File::open(&file.path).with_context(failed)?;
         let (mut digest, mut bytes) = (Digest::new(&SHA256), 0);
         let mut piece = vec![0; IN_ORDER_BYTES];
@@ -46,12 +48,24 @@ impl Indexed {
                 break;
             }
             digest.update(&piece[..count]);
-            indexer.add(&piece[..count]);
+            indexer.iter_mut().for_each(|indexer| indexer.add(&piece[..count]));
             bytes += count as u64;
         }
+        let index = match indexer {
+            Some(indexer) => indexer.finish(),
+            None => {
+                opened.rewind().with_context(failed)?;
+                let input = BufReader::with_capacity(IN_ORDER_BYTES, opened);
+                let index = reader(place, input, Some(format)).map(RowIndex::read)?;
+                match index.map_err(|error| in_list(place, &error))? {
+                    Some(index) => index,
+                    None => return Ok(None),
+                }
+            }
+        };
         let sha256 = hexadecimal(digest.finish().as_ref());
         let input = file.verify_digest(InputRole::List, bytes, sha256)?;
-        Ok(Some(Indexed { index: Arc::new(indexer.finish()), input }))
+        Ok(Some(Indexed { index: Arc::new(index), input }))
     }
 }
 
@@ -60,6 +74,12 @@ impl Indexed {
 pub(super) struct LongList {
     pub(super) path: PathBuf,
     pub(super) index: Arc<RowIndex>,
+    pub(super) preparer: RowPreparer,
+}
+
+/// Prepares the rows that are read during the load.
+#[derive(Debug)]
+pub(super) struct RowPreparer {
     /// Names of the rows that were read before the load.
     pub(super) names: Names,
     pub(super) common: Common,
@@ -69,7 +89,7 @@ impl RowSource for LongList {
     fn open(&self) -> Result<Box<dyn RowCursor + '_>, String> {
         let failed = |text: String| format!("{LIST} {}: {text}", shown(&self.path));
         let file = File::open(&self.path).map_err(|error| failed(error.to_string()))?;
-        let capacity = if matches!(self.common.list.order, ListOrder::Random { .. }) {
+        let capacity = if matches!(self.preparer.common.list.order, ListOrder::Random { .. }) {
             AT_RANDOM_BYTES
         } else {
             IN_ORDER_BYTES
@@ -91,14 +111,17 @@ impl RowCursor for LongRows<'_> {
     fn read(&mut self, row: u64) -> Result<ListedRequest, String> {
         let failed = |text: String| format!("{LIST} {}: {text}", shown(&self.list.path));
         let row = self.rows.read(row).map_err(|error| failed(error.to_string()))?;
-        let request = self.list.request(&row);
+        let request = self.list.preparer.request(&row);
         request.map_err(|error| failed(format!("line {}: {error:#}", row.line)))
     }
 }
 
-impl LongList {
+impl RowPreparer {
     /// Returns the request of a row.
-    fn request(&self, row: &weir_list::Row) -> Result<ListedRequest> {
+    ///
+    /// # Errors
+    /// When it cannot be sent, or has what a list of this length cannot have.
+    pub(super) fn request(&self, row: &weir_list::Row) -> Result<ListedRequest> {
         if !row.expect.is_empty() {
             return Err(no_expectations());
         }

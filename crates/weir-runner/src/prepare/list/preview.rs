@@ -7,7 +7,7 @@ use weir_list::Values;
 /// first connection.
 pub(crate) fn first_lines(list: &RequestList, most: u64) -> Vec<String> {
     let mut reader = match &list.rows {
-        ListRows::Prepared(_) => None,
+        ListRows::Prepared(_) | ListRows::Streamed(_) => None,
         ListRows::Read(source) => source.open().ok(),
     };
     let mut lines = Vec::new();
@@ -16,7 +16,8 @@ pub(crate) fn first_lines(list: &RequestList, most: u64) -> Vec<String> {
         let request = match (&list.rows, &mut reader) {
             (ListRows::Prepared(requests), _) => Some(requests[row as usize].clone()),
             (ListRows::Read(_), Some(reader)) => reader.read(row).ok(),
-            (ListRows::Read(_), None) => None,
+            // Rows of a stream are read once, for the load.
+            (ListRows::Read(_), None) | (ListRows::Streamed(_), _) => None,
         };
         let Some(request) = request else { break };
         lines.push(line(list, &request, slot));

@@ -60,8 +60,7 @@ pub(crate) fn start_by(mut by: Command, engine: &str, words: &str, more: &[&str]
 /// Runs a load, and checks that it used less than 64 MiB of memory.
 pub(crate) fn load_weighed(engine: &str, words: &str, more: &[&str]) -> Ran {
     let ran = load(engine, words, more);
-    let most = ran.document.run.client.max_resident_bytes;
-    assert!(most < 64 << 20, "{most} bytes: {ran}");
+    ran.assert_small();
     ran
 }
 
@@ -110,6 +109,12 @@ impl Ran {
             }
         }
         self
+    }
+
+    /// Checks that the run used less than 64 MiB of memory.
+    pub(crate) fn assert_small(&self) {
+        let most = self.document.run.client.max_resident_bytes;
+        assert!(most < 64 << 20, "{most} bytes: {self}");
     }
 
     /// Checks that at least one request was planned, and that all of them succeeded.
