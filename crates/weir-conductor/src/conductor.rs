@@ -167,6 +167,12 @@ impl TrialRunner for Conductor<'_> {
     fn run(&mut self, study: &Study, upcoming: &Upcoming) -> Result<Document, String> {
         let spec = self.spec(study, upcoming);
         let variant = self.variant(upcoming).cell.name.clone();
+        if spec.load.is_until_signal() {
+            return Err("a trial needs an end: a duration or a number of requests".to_owned());
+        }
+        if !spec.abort.is_empty() {
+            return Err("the trials of a study have one length: no condition ends one".to_owned());
+        }
         let ran = self.runner.prepare(&spec, self.observer).and_then(|run| {
             let rows = self.keeper.rows(RawTrial { number: upcoming.number, variant });
             run.run(self.interrupts, rows, self.observer)

@@ -147,6 +147,11 @@ impl Control {
         self.failure.lock().ok()?.clone()
     }
 
+    /// True if a script or the list has failed, which ends the load.
+    pub(crate) fn has_source_failed(&self) -> bool {
+        self.script_failure().is_some() || self.list_failure().is_some()
+    }
+
     /// Records that a worker begins to connect. Returns the earliest such time recorded so far.
     pub(crate) fn begin_connecting(&self, now: Nanos) -> Nanos {
         Nanos(self.connect_from.fetch_min(now.0, Ordering::AcqRel).min(now.0))

@@ -48,11 +48,13 @@ impl DepartureCounts {
     /// Returns empty counts for the window of `timeline`, for one of `workers` whose slots are
     /// `gap_ns` apart on average.
     pub(crate) fn new(timeline: &Timeline, workers: u32, gap_ns: u64) -> DepartureCounts {
-        let window_ms = match timeline.t1 {
-            Nanos::MAX => 0,
-            t1 => t1.since(timeline.t0).div_ceil(MILLISECOND_NS),
-        };
         let most = SPANS.min(SPANS_OF_ALL / u64::from(workers.max(1))).max(1);
+        let window_ms = match (timeline.t0, timeline.t1) {
+            (Nanos::MAX, _) => 0,
+            // The first spans of a window whose end is unknown.
+            (_, Nanos::MAX) => most * SPAN_MS,
+            (t0, t1) => t1.since(t0).div_ceil(MILLISECOND_NS),
+        };
         let period_ms = window_ms.div_ceil(most).max(SPAN_MS);
         let bins = (window_ms.div_ceil(period_ms) * SPAN_MS) as usize;
         DepartureCounts {
@@ -140,6 +142,22 @@ mod tests {
             counts.count(&exchange, *lag_ns);
         }
         counts.finish(t1)
+    }
+
+    #[test]
+    fn a_window_of_unknown_end_is_counted_in_its_first_minute() {
+        let timeline =
+            Timeline { start: Nanos(0), t0: Nanos(0), t1: Nanos::MAX, drain_end: Nanos::MAX };
+        let mut counts = DepartureCounts::new(&timeline, 1, SECOND_NS);
+        for second in 0..100 {
+            let intended_at = Nanos(second * SECOND_NS);
+            counts
+                .count(&Exchange { intended_at, phase: SlotPhase::Measured, ..Exchange::NONE }, 0);
+        }
+        let departures = counts.finish(Nanos(100 * SECOND_NS));
+        assert_eq!(departures.spans.len() as u64, SPANS);
+        assert_eq!(departures.sent.iter().sum::<u32>(), SPANS as u32);
+        assert_eq!(departures.gaps, 99, "all sends have gaps");
     }
 
     #[test]

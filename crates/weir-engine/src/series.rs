@@ -1,7 +1,7 @@
 //! The time series: events per interval, by the time of the event.
 
 use weir_io::Nanos;
-use weir_result::{Interval, Tally};
+use weir_result::{Interval, Tally, coarsen_intervals};
 
 use crate::live::WorkerLive;
 use crate::timeline::Timeline;
@@ -11,6 +11,13 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// Most intervals of a window of known length; longer runs have longer intervals.
 const INTERVALS: u64 = 3600;
+
+/// Most intervals that are kept of a run whose length is unknown. Beyond that every two become one
+/// of twice the length.
+const KEPT_MAX: usize = 2 * INTERVALS as usize;
+
+/// Intervals joined at a time: about 100 µs of work.
+const JOINED_AT_ONCE: usize = 64;
 
 /// Most bytes of the latencies of finished intervals, over all workers. Beyond that their buckets
 /// are coarsened, so that memory does not grow with the length of a run.
@@ -57,7 +64,7 @@ impl Series {
             current,
             latency: Tally::new(),
             done: Vec::new(),
-            kept: Kept { bytes_max: share.max(LATENCY_BYTES_MIN), ..Kept::default() },
+            kept: Kept { length_ns, bytes_max: share.max(LATENCY_BYTES_MIN), ..Kept::default() },
         }
     }
 
@@ -125,16 +132,56 @@ impl Series {
             live.send_interval(&self.current);
             self.done.push(self.current);
         }
+        if self.kept.length_ns > self.length_ns {
+            coarsen_intervals(&mut self.done, self.kept.length_ns);
+        }
         self.done
     }
 
     /// Keeps a finished interval. If all intervals together take too much memory, coarsens some
-    /// earlier ones.
+    /// earlier ones; if they are too many, joins some.
     fn keep(&mut self, mut interval: Interval) {
         let kept = &mut self.kept;
         interval.latency.coarsen(kept.level);
-        kept.bytes += interval.latency.bytes();
-        self.done.push(interval);
+        let place = interval.place(kept.length_ns);
+        match self.done.last_mut().filter(|last| last.place(kept.length_ns) == place) {
+            Some(last) => {
+                let before = last.latency.bytes();
+                last.append(&interval);
+                kept.bytes = kept.bytes - before + last.latency.bytes();
+            }
+            None => {
+                kept.bytes += interval.latency.bytes();
+                self.done.push(interval);
+            }
+        }
+        self.join();
+        self.coarsen();
+    }
+
+    /// Joins intervals of a long series, some at a time.
+    fn join(&mut self) {
+        let kept = &mut self.kept;
+        if kept.joined.is_none() && self.done.len() > KEPT_MAX {
+            kept.length_ns = kept.length_ns.saturating_mul(2);
+            kept.joined = Some(0);
+        }
+        let Some(from) = kept.joined else { return };
+        let until = (from + JOINED_AT_ONCE).min(self.done.len());
+        let bytes = |all: &[Interval]| all.iter().map(|it| it.latency.bytes()).sum::<usize>();
+        let mut some: Vec<Interval> = self.done.drain(from..until).collect();
+        kept.bytes -= bytes(&some);
+        coarsen_intervals(&mut some, kept.length_ns);
+        kept.bytes += bytes(&some);
+        kept.coarsened = kept.coarsened.min(from);
+        let joined = from + some.len();
+        self.done.splice(from..from, some);
+        kept.joined = Some(joined).filter(|joined| *joined < self.done.len());
+    }
+
+    /// Coarsens the buckets of some intervals if all together take too much memory.
+    fn coarsen(&mut self) {
+        let kept = &mut self.kept;
         let is_through = kept.level == 0 || kept.coarsened >= self.done.len() - 1;
         if kept.bytes > kept.bytes_max && is_through && kept.level < LEVEL_MAX {
             kept.level += 1;
@@ -164,6 +211,10 @@ struct Kept {
     level: u32,
     /// Number of intervals with buckets of that width, from the first on.
     coarsened: usize,
+    /// Length of kept intervals, in nanoseconds.
+    length_ns: u64,
+    /// Number of intervals of that length, from the first on, while earlier ones are joined.
+    joined: Option<usize>,
 }
 
 #[cfg(test)]
@@ -200,6 +251,41 @@ mod tests {
         let p50_ns = done[0].latency.to_histogram().percentile(50.0).expect("1,000 values");
         let exact_ns = 1_048_576 + 500 * 1_024;
         assert!((exact_ns..exact_ns + exact_ns / 20).contains(&p50_ns), "{p50_ns}");
+    }
+
+    #[test]
+    fn a_day_has_as_many_intervals_as_two_hours() {
+        const DAY: u64 = 24 * 3_600;
+        let series = filled(1 << 20, DAY, 2);
+        assert!(series.done.len() <= KEPT_MAX, "{} intervals", series.done.len());
+        let bytes: usize = series.done.iter().map(|interval| interval.latency.bytes()).sum();
+        assert_eq!(bytes, series.kept.bytes);
+        let end = Nanos(DAY * SECOND_NS + SECOND_NS / 2);
+        let done = series.finish(end, &WorkerLive::new(0, None));
+        let length_ns = 16 * SECOND_NS;
+        assert_eq!(done.len() as u64, DAY / 16 + 1);
+        for (index, interval) in done.iter().enumerate().take(done.len() - 1) {
+            assert_eq!(interval.start_ns, (index as u64 * length_ns) as i64);
+            assert_eq!((interval.length_ns, interval.completed), (length_ns, 32));
+            assert_eq!(interval.latency.exact().count, 32);
+        }
+        assert_eq!(done.last().map(|last| last.length_ns), Some(SECOND_NS / 2));
+    }
+
+    #[test]
+    fn the_warm_up_is_joined_to_no_part_of_the_window() {
+        let (start, t0) = (Nanos(SECOND_NS / 2), Nanos(4 * SECOND_NS));
+        let timeline = Timeline { start, t0, t1: Nanos::MAX, drain_end: Nanos::MAX };
+        let mut series = Series::new(&timeline, 1);
+        let live = WorkerLive::new(0, None);
+        for second in 1..=(4 + KEPT_MAX as u64 + 200) {
+            series.roll(Nanos(second * SECOND_NS), second, 0, &live);
+        }
+        let done = series.finish(Nanos((4 + KEPT_MAX as u64 + 200) * SECOND_NS), &live);
+        let starts: Vec<i64> = done.iter().take(3).map(|interval| interval.start_ns).collect();
+        assert_eq!(starts, [-3_500_000_000, -2_000_000_000, 0]);
+        assert_eq!((done[0].in_flight, done[1].in_flight), (2, 4), "of the later one");
+        assert!(done.windows(2).all(|pair| pair[0].end_ns() == pair[1].start_ns));
     }
 
     #[test]

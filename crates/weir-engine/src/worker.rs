@@ -207,7 +207,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         drop(self.backend);
         let planned = PlanFacts {
             quota,
-            is_cut: self.stage.is_cut,
+            is_cut: self.stage.is_cut || self.stage.is_ended,
             listed: (self.slots.turns, self.slots.listed),
             unsent_until,
         };
@@ -215,8 +215,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         let ledger = self.pool.shared.ledger;
         let mut measurements = ledger.finish(self.slots.schedule, planned, self.phases, &self.live);
         // A failing script or list stops the run like a signal, but counts as no interruption.
-        let has_failed =
-            self.control.script_failure().is_some() || self.control.list_failure().is_some();
+        let has_failed = self.control.has_source_failed();
         measurements.is_unsettled = self.stage.is_unsettled;
         measurements.tcp = tcp_usage(tcp);
         measurements.interrupted = self.stage.is_interrupted && !has_failed;
@@ -337,7 +336,12 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             return;
         }
         self.stage.is_stopped = true;
-        if stop_at < self.timeline().t1 {
+        let Timeline { t0, t1, .. } = *self.timeline();
+        if self.job.plan.is_until_signal() && t0 <= stop_at && !self.control.has_source_failed() {
+            let drain_ns = self.job.plan.drain_limit_ns();
+            self.pool.recorder_mut().timeline.cut(stop_at, drain_ns);
+            self.stage.is_ended = true;
+        } else if stop_at < t1 {
             self.cut_window(stop_at);
             self.stage.is_interrupted = true;
         } else {

@@ -12,6 +12,7 @@ use weir_result::study::{
 };
 use weir_result::{AssertionOutcome, Document, Study};
 use weir_text::is_unprintable;
+use weir_text::setting::ABORT;
 
 use crate::view::study::search;
 
@@ -47,9 +48,9 @@ impl Annotation {
         Annotation { level, title: title.into(), message: message.into() }
     }
 
-    /// Returns the annotations of a run: missing parts, failed assertions, the grade unless it is
-    /// clean, and the findings. Grade and findings are left out without a `verdict`, unless the
-    /// grade `is_refused`.
+    /// Returns the annotations of a run: missing parts, an early end, failed assertions, the grade
+    /// unless it is clean, and the findings. Grade and findings are left out without a `verdict`,
+    /// unless the grade `is_refused`.
     pub fn of_run(document: &Document, verdict: bool, is_refused: bool) -> Vec<Annotation> {
         let mut found = Vec::new();
         let missing = document.missing_parts().count();
@@ -57,6 +58,10 @@ impl Annotation {
             let message = format!("{missing} of the run's parts missing: name their documents too");
             found.push(Annotation::new(AnnotationLevel::Error, "weir: incomplete", message));
         }
+        found.extend(document.run.aborted.as_ref().map(|aborted| {
+            let message = format!("{ABORT} '{}': {}", aborted.condition, aborted.measured);
+            Annotation::new(AnnotationLevel::Error, "weir: aborted", message)
+        }));
         found.extend(failed_assertions(document));
         let is_dead = document.accounting.ok == 0 && document.throughput.good == 0;
         if verdict || is_refused || is_dead {

@@ -28,5 +28,5 @@ pub use phases::{Phases, WorkerPhases};
 pub use script::{Callback, CallbackUsage, ScriptSection, ScriptUsage};
 pub use throughput::{RateInterval, Throughput, Window};
 pub(crate) use timeline::merge_intervals;
-pub use timeline::{Interval, SeriesEntry, SeriesPhase, Slice, SliceEntry};
+pub use timeline::{Interval, SeriesEntry, SeriesPhase, Slice, SliceEntry, coarsen_intervals};
 pub use tls::{Certificate, HandshakeKind, TlsCounts, TlsParameters, TlsSection};

@@ -65,7 +65,7 @@ pub use probe::{ProbeSection, ProbeTimes, Probed};
 pub use prove_client::{ProofPair, ProveClientSection};
 pub use raw::RawSection;
 pub use rule::{Direction, Rule, RuleOutcome, RuleUnit, Subject};
-pub use run::{ClientUsage, Preflight, Run, Tool};
+pub use run::{Aborted, ClientUsage, Preflight, Run, Tool};
 pub use selfcheck::{Floor, SelfcheckSection};
 pub use server::{
     AccessLogSection, Capture, CommandSection, MetricSeries, NginxSample, NginxSection, Point,

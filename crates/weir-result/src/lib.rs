@@ -29,7 +29,7 @@ pub mod study;
 pub use counters::{
     ByOutcome, Callback, CallbackUsage, Connections, DestinationCounts, HandshakeKind, Interval,
     NameCounts, NameTotals, NamedSlice, Outcomes, ScriptUsage, Sent, Slice, TcpUsage, TlsCounts,
-    TlsParameters, Window, WorkerPhases,
+    TlsParameters, Window, WorkerPhases, coarsen_intervals,
 };
 pub use distinct::{distinct, distinct_us, summed};
 pub use document::{

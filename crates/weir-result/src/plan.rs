@@ -69,16 +69,21 @@ pub struct Plan {
     /// True if the window begins as soon as the load is steady (METHOD 1.12).
     #[serde(default)]
     pub warmup_is_auto: bool,
-    /// Length of the measured window in nanoseconds; null if only `requests` ends it.
+    /// Length of the measured window in nanoseconds; null if only `requests` ends it, or the first
+    /// signal if that is null too.
     pub duration_ns: Option<u64>,
     /// Number of measured requests after which the run ends; null if not limited.
     pub requests: Option<u64>,
+    /// Conditions of which each ends the run early; absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub abort: Vec<String>,
     /// Timeout of a response, from the send, in nanoseconds.
     pub timeout_ns: u64,
     /// Timeout of a connect, in nanoseconds.
     pub connect_timeout_ns: u64,
     /// Limit of the drain after the window, in nanoseconds; null: the longer of 1 s and 20% of
-    /// `duration_ns`, but at most `timeout_ns`, which is also the limit without `duration_ns`.
+    /// `duration_ns`, but at most `timeout_ns`, which is also the limit with `requests` alone; 1 s
+    /// if a signal ends the window.
     #[serde(default)]
     pub drain_ns: Option<u64>,
     /// Send strategy: the precision of send times.
@@ -134,6 +139,7 @@ impl Default for Plan {
             warmup_is_auto: false,
             duration_ns: Some(10_000_000_000),
             requests: None,
+            abort: Vec::new(),
             timeout_ns: 10_000_000_000,
             connect_timeout_ns: 10_000_000_000,
             drain_ns: None,
@@ -166,9 +172,20 @@ impl Plan {
         }
     }
 
+    /// True if neither a time nor a number of requests ends the window, nor the end of a list that
+    /// is sent once: the first signal does.
+    pub fn is_until_signal(&self) -> bool {
+        let is_once = self.list.as_ref().is_some_and(|list| list.order == ListOrder::Once);
+        self.duration_ns.is_none() && self.requests.is_none() && !is_once
+    }
+
     /// Returns the limit of the drain in nanoseconds (METHOD 1.5).
     pub fn drain_limit_ns(&self) -> u64 {
-        let share_ns = self.duration_ns.map_or(u64::MAX, |window_ns| window_ns / DRAIN_PART);
+        let share_ns = match self.duration_ns {
+            Some(window_ns) => window_ns / DRAIN_PART,
+            None if self.is_until_signal() => 0,
+            None => u64::MAX,
+        };
         self.drain_ns.unwrap_or(share_ns.max(DRAIN_MIN_NS).min(self.timeout_ns))
     }
 

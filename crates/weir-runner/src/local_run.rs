@@ -19,7 +19,7 @@ use crate::finished::Finished;
 use crate::interrupts::Interrupts;
 use crate::observer::{Observer, Phase, Silent};
 use crate::prepare::list::first_lines;
-use crate::prepare::plan::Planned;
+use crate::prepare::plan::{Planned, conditions};
 use crate::prepare::script;
 use crate::prepare::server_wait::ServerWait;
 use crate::prepare::{connections, parts};
@@ -334,7 +334,8 @@ impl PreparedRun for LocalRun {
         observer.phase(Phase::Load, &job.plan);
         let witness = self.has_witness(&job).then(|| Witness::start(&job, epoch.clock)).flatten();
         let scripts = self.planned.scripts.as_mut();
-        let mut outcome = carry_out(&job, &epoch, interrupts, scripts, observer)?;
+        let abort = conditions(&self.spec)?;
+        let mut outcome = carry_out(&job, &epoch, interrupts, scripts, abort, observer)?;
         outcome.parts.witness = witness.and_then(Witness::finish);
         outcome.parts.probe = probe;
         let job = self.completed(job, &mut outcome);

@@ -82,6 +82,9 @@ pub struct RunSpec {
     /// Load model and its limits.
     #[serde(default)]
     pub load: LoadSpec,
+    /// Conditions of which each ends the load early: `errors > 5% for 5s`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub abort: Vec<String>,
     /// Opening and renewal of connections. Its destinations are `HOST[:PORT]`, resolved when the
     /// run is planned.
     #[serde(default, skip_serializing_if = "ConnectionPlan::is_plain")]

@@ -95,6 +95,7 @@ settings! {
     STAGES "load.stages" "Stages of the load",
     DURATION "load.duration_ns" "Length of the window",
     REQUESTS "load.requests" "Number of requests",
+    ABORT "abort" "Condition that ends the load early",
     CLOSE "connection.close" "The side that closes a connection after a response",
     CONNECT_TO "connection.destinations" "Destinations of the connections",
     SOURCE_IP "connection.sources" "Source addresses",

@@ -4,6 +4,7 @@
 //! one-sided confidence that the true value lies on the same side. This module depends on no flag
 //! and no exit code.
 
+mod abort;
 mod claim;
 mod comparison;
 mod confidence;
@@ -17,6 +18,7 @@ mod scoped;
 mod share;
 mod unit;
 
+pub use abort::AbortCondition;
 pub use claim::Assertion;
 pub use metric::AssertionError;
 pub use named::{Better, Measured, NamedMetric};

@@ -53,6 +53,7 @@ fn never_sent(document: &Document, limit: &Limit) -> Option<String> {
     }
     let connections = document.covered_connections();
     let why = match (limit.by, document.run.interrupted) {
+        (_, true) if document.run.aborted.is_some() => "the run was aborted".to_owned(),
         (_, true) => "the run was interrupted".to_owned(),
         (LimitedBy::ClientCpu, _) => "the client had no CPU time for them".to_owned(),
         _ if connections == 1 => "the connection was busy".to_owned(),

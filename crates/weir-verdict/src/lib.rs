@@ -18,5 +18,7 @@ mod stationarity;
 mod target;
 mod thresholds;
 
-pub use assertion::{Assertion, AssertionError, Better, Measured, NamedMetric, ShareClaim};
+pub use assertion::{
+    AbortCondition, Assertion, AssertionError, Better, Measured, NamedMetric, ShareClaim,
+};
 pub use judge::{assemble, from_json, judge, load, merge, verdict};

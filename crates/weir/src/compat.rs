@@ -19,8 +19,9 @@ use anyhow::{Context, Result};
 use weir_runner::{Dialect, RunSpec};
 
 use self::args::{Parsed, parse};
+use crate::args::values::condition;
 use crate::exit;
-use crate::terminal;
+use crate::terminal::{self, shown};
 
 /// Returns the tool of this name.
 fn dialect_named(name: &OsStr) -> Option<Dialect> {
@@ -35,6 +36,8 @@ pub(crate) struct CommandLine {
     argv: Vec<OsString>,
     /// True if `--no-verdict` is absent: weir's own report contains the verdict.
     is_judged: bool,
+    /// Conditions of `--abort`.
+    abort: Vec<String>,
 }
 
 /// Returns the dialect of `argv`, and `argv` without weir's own flags; `None` if the command line
@@ -42,9 +45,9 @@ pub(crate) struct CommandLine {
 /// program was called.
 ///
 /// # Errors
-/// When `--compat` names no dialect.
+/// When `--compat` names no dialect, or `--abort` has no condition.
 pub(crate) fn command_line_of(argv: &[OsString]) -> Result<Option<CommandLine>> {
-    let mut is_judged = true;
+    let (mut is_judged, mut abort) = (true, Vec::new());
     let mut words = argv.iter();
     let mut kept: Vec<OsString> = words.next().cloned().into_iter().collect();
     let mut dialect =
@@ -63,11 +66,21 @@ pub(crate) fn command_line_of(argv: &[OsString]) -> Result<Option<CommandLine>> 
                 dialect = Some(required(name)?);
             }
             (b"--no-verdict", None) => is_judged = false,
+            (b"--abort", None) => abort.push(words.next().cloned().unwrap_or_default()),
+            (word, None) if word.starts_with(b"--abort=") => {
+                abort.push(OsStr::from_bytes(&word[b"--abort=".len()..]).to_owned());
+            }
             (b"--", None) => kept.extend(iter::once(word).chain(words.by_ref()).cloned()),
             _ => kept.push(word.clone()),
         }
     }
-    Ok(dialect.map(|dialect| CommandLine { dialect, argv: kept, is_judged }))
+    let Some(dialect) = dialect else { return Ok(None) };
+    let abort = abort.iter().map(|text| {
+        let text = text.to_string_lossy();
+        condition(&text).with_context(|| format!("invalid --abort {:?}", shown(&*text)))
+    });
+    let abort = abort.collect::<Result<_>>()?;
+    Ok(Some(CommandLine { dialect, argv: kept, is_judged, abort }))
 }
 
 /// Returns the specification of a command line's load; `None` if the line requests the usage, or
@@ -77,12 +90,13 @@ pub(crate) fn command_line_of(argv: &[OsString]) -> Result<Option<CommandLine>> 
 /// When the command line is wrong in another way.
 pub(crate) fn spec_of(line: &CommandLine) -> Result<Option<RunSpec>> {
     let Ok(args) = parse(line.dialect, &line.argv).args else { return Ok(None) };
-    run::spec(line.dialect, &args, line.argv.iter().cloned()).map(Some)
+    let spec = run::spec(line.dialect, &args, line.argv.iter().cloned())?;
+    Ok(Some(RunSpec { abort: line.abort.clone(), ..spec }))
 }
 
 /// Runs a command line: carries out its load, or prints the usage or the error.
 pub(crate) fn run(line: &CommandLine) -> ExitCode {
-    let CommandLine { dialect, argv, is_judged } = line;
+    let CommandLine { dialect, argv, is_judged, abort } = line;
     let Parsed { stdout, args } = parse(*dialect, argv);
     if let Some(message) = args.as_ref().err().filter(|message| !message.is_empty()) {
         terminal::eprint_lines(message);
@@ -91,7 +105,7 @@ pub(crate) fn run(line: &CommandLine) -> ExitCode {
     let printed = terminal::print(|out| out.write_all(stdout.as_bytes()));
     match args {
         // If standard output cannot be written, printing the results reports it.
-        Ok(args) => run::run(*dialect, &args, *is_judged).unwrap_or_else(|error| {
+        Ok(args) => run::run(*dialect, &args, abort, *is_judged).unwrap_or_else(|error| {
             terminal::eprint_lines(format_args!("{error:#}"));
             exit::of_compat_error(&error)
         }),
@@ -122,10 +136,25 @@ mod tests {
             ("wrk u -- --no-verdict", "wrk u -- --no-verdict", true),
         ] {
             let found = command_line_of(&words(line)).expect(line);
-            let expected = CommandLine { dialect: Dialect::Wrk, argv: words(argv), is_judged };
+            let (dialect, argv) = (Dialect::Wrk, words(argv));
+            let expected = CommandLine { dialect, argv, is_judged, abort: Vec::new() };
             assert_eq!(found, Some(expected), "{line}");
         }
         assert_eq!(command_line_of(&words("weir --no-verdict u")).expect("no dialect"), None);
+    }
+
+    #[test]
+    fn a_dialect_may_have_conditions() {
+        let line =
+            ["wrk", "--abort", "errors > 5% for 5s", "u", "--abort=p99 > 1s", "--", "--abort"];
+        let line = line.map(OsString::from);
+        let found = command_line_of(&line).expect("two conditions").expect("a dialect");
+        assert_eq!(found.abort, ["errors > 5% for 5s", "p99 > 1s"]);
+        assert_eq!(found.argv, words("wrk u -- --abort"));
+        for line in ["wrk u --abort", "wrk u --abort=errors"] {
+            let error = format!("{:#}", command_line_of(&words(line)).expect_err(line));
+            assert!(error.contains("--abort") && error.contains("'errors > 5% for 5s'"), "{error}");
+        }
     }
 
     #[test]

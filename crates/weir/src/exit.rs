@@ -3,11 +3,12 @@
 use std::process::ExitCode;
 
 use weir_doctor::Diagnosis;
-use weir_result::document::Grade;
+use weir_result::document::{Aborted, Grade};
 use weir_result::study::Gate;
 use weir_result::{AssertionOutcome, AssertionResult, Document};
 use weir_runner::{ErrorCause, Finished};
 use weir_sys::Signal;
+use weir_text::units;
 
 use crate::errors::NotWritten;
 
@@ -23,6 +24,8 @@ pub(crate) const FAILED_CHECK: u8 = 3;
 const MISSING_PART: u8 = 4;
 /// A comparison that leaves open what `--fail-on slower` asks.
 const OPEN: u8 = 5;
+/// A load that a condition of `--abort` ended.
+const ABORTED: u8 = 6;
 /// Inconsistent numbers, or another internal error: no output would be true.
 const BROKEN: u8 = 70;
 /// A system resource that weir could not get: a thread, an io_uring instance.
@@ -57,8 +60,8 @@ pub(crate) fn of_compat_error(error: &anyhow::Error) -> ExitCode {
 }
 
 /// The code of a run that was reported: 2 for a script or a list that failed, then a signal, then 1
-/// without any success, then 3 for an assertion that was violated or a grade worse than `--strict`
-/// allows.
+/// without any success, then 6 for a load that `--abort` ended, then 3 for an assertion that was
+/// violated or a grade worse than `--strict` allows.
 pub(crate) fn of_run(finished: &Finished, strict: Option<Grade>) -> ExitCode {
     match finished.signal() {
         _ if finished.has_source_failed() => ExitCode::from(USAGE),
@@ -74,7 +77,7 @@ pub(crate) fn of_document(document: &Document, strict: Option<Grade>) -> ExitCod
 
 /// Returns the code of a document's failure, and its reason in one sentence: 4 if parts are
 /// missing, since no check of the others says anything about the whole; then 1 without any success;
-/// then 3.
+/// then 6 for a load that `--abort` ended; then 3.
 pub(crate) fn failure(document: &Document, strict: Option<Grade>) -> Option<(u8, String)> {
     let missing = document.missing_parts().count();
     if missing > 0 {
@@ -86,6 +89,9 @@ pub(crate) fn failure(document: &Document, strict: Option<Grade>) -> Option<(u8,
         let separator = if why.is_empty() { "" } else { ": " };
         let text = format!("no successful response{separator}{why}");
         return Some((NO_SUCCESS, text));
+    }
+    if let Some(aborted) = aborted(document) {
+        return Some(aborted);
     }
     let mut failed = document.assertions.iter().filter(|it| it.outcome != AssertionOutcome::Pass);
     let text = match failed.next() {
@@ -105,6 +111,13 @@ pub(crate) fn failure(document: &Document, strict: Option<Grade>) -> Option<(u8,
         None => return None,
     };
     Some((FAILED_CHECK, text))
+}
+
+/// Returns the code of a load that a condition of `--abort` ended, and the reason in one sentence.
+pub(crate) fn aborted(document: &Document) -> Option<(u8, String)> {
+    let Aborted { condition, at_s, measured, .. } = document.run.aborted.as_ref()?;
+    let at = units::duration_of_seconds(*at_s);
+    Some((ABORTED, format!("--abort '{condition}' ended the load after {at}: {measured}")))
 }
 
 /// The code of a diagnosis: 3 if `--strict` refuses its problems and warnings.

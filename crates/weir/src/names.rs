@@ -47,6 +47,7 @@ const NAMES: &[(Setting, &str)] = &[
     (STAGES, "--stages"),
     (DURATION, "-d"),
     (REQUESTS, "-n"),
+    (ABORT, "--abort"),
     (CLOSE, "--close"),
     (CONNECT_TO, "--connect-to"),
     (SOURCE_IP, "--source-ip"),

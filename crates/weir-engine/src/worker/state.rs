@@ -21,6 +21,9 @@ pub(super) struct RunStage {
     pub(super) is_interrupted: bool,
     /// True if the window ended early, by a stop request or by the script.
     pub(super) is_cut: bool,
+    /// True if a stop request set the end of a window that has none by plan: the load continues in
+    /// the drain, as after any planned end.
+    pub(super) is_ended: bool,
     /// True if the automatic warm-up reached its limit before the load was steady.
     pub(super) is_unsettled: bool,
 }

@@ -59,7 +59,10 @@ pub(crate) fn random_plan(random: &mut Random) -> (Plan, u32, Nanos) {
     };
     let connection = random_connection(random);
     let drain_ns = random.chance(0.4).then(|| random.between(0, 30 * MS));
-    (Plan { connection, drain_ns, ..plan }, number, stop_at)
+    // The stop is the end of a window that has none by plan.
+    let is_endless = stop_at != Nanos::MAX && plan.requests.is_none() && random.chance(0.3);
+    let duration_ns = plan.duration_ns.filter(|_| !is_endless);
+    (Plan { connection, drain_ns, duration_ns, ..plan }, number, stop_at)
 }
 
 /// Returns random options for opening and renewing connections: the defaults, or any combination.

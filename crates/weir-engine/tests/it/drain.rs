@@ -200,6 +200,43 @@ fn a_signal_in_the_drain_ends_it_and_keeps_the_window() {
     assert_eq!(run.sent_between(stop_at, Nanos::MAX).len(), 0);
 }
 
+/// Slots that a stall of the server delays past the end are sent in the drain, and the load goes on
+/// until they have their response.
+#[test]
+fn a_signal_is_the_planned_end_of_a_window_without_one() {
+    for (load, planned) in [(open(100, 1, 4), 80), (closed(4), 404)] {
+        let plan = Plan { duration_ns: None, ..load };
+        let world = stalled(5 * MS, START.after(500 * MS), 500 * MS);
+        let stop_at = START.after(800 * MS);
+        let run = run_part(world, &plan, 0, stop_at);
+        let measured = &run.measured;
+        assert!(!measured.interrupted, "{:?}", plan.load);
+        assert_eq!((measured.planned, measured.outcomes.ok), (planned, planned), "{:?}", plan.load);
+        assert_eq!(measured.workers[0].window_ns, (START.0, stop_at.0));
+        assert!(!run.sent_between(stop_at, Nanos::MAX).is_empty(), "{:?}", plan.load);
+    }
+}
+
+#[test]
+fn a_signal_ends_a_silent_window_within_one_second() {
+    for load in [open(100, 1, 4), closed(4)] {
+        let plan = Plan { duration_ns: None, ..load };
+        let stop_at = START.after(5 * SECOND);
+        let run = run_part(silent(), &plan, 0, stop_at);
+        assert!(!run.measured.interrupted);
+        assert_eq!(run.measured.outcomes.in_flight_at_end, 4);
+        assert_eq!(ends(&run).1, stop_at.after(SECOND));
+    }
+}
+
+#[test]
+fn a_signal_in_the_warm_up_of_a_window_without_an_end_interrupts_it() {
+    let plan = Plan { duration_ns: None, warmup_ns: SECOND, ..closed(4) };
+    let run = run_part(serving(MS), &plan, 0, START.after(500 * MS));
+    assert!(run.measured.interrupted);
+    assert_eq!(run.measured.planned, 0);
+}
+
 /// Only the load of the drain is left when the signal arrives.
 #[test]
 fn a_signal_ends_the_wait_for_unmeasured_responses() {

@@ -3,6 +3,7 @@
 
 use std::iter;
 
+use weir_result::document::Aborted;
 use weir_result::{
     Arrivals, Document, Environment, ExpectPlan, HttpPlan, ListOrder, ListPlan, Load, Plan,
 };
@@ -142,7 +143,7 @@ fn extent(plan: &Plan) -> Fact {
     let extent = match (requests, duration) {
         (Some(requests), Some(duration)) => requests.then(&format!(" or {}", duration.text)),
         (Some(extent), None) | (None, Some(extent)) => extent,
-        (None, None) => Fact::text("until interrupted"),
+        (None, None) => Fact::text("until a signal"),
     };
     match plan.warmup_ns {
         0 => extent,
@@ -150,7 +151,14 @@ fn extent(plan: &Plan) -> Fact {
     }
 }
 
+/// The end of the run before its planned one.
 fn interruption(document: &Document) -> String {
+    if let Some(Aborted { condition, at_s, measured, .. }) = &document.run.aborted {
+        let at = units::duration_of_seconds(*at_s);
+        let of = document.plan.duration_ns.map(|ns| format!(" of {}", units::exact_duration(ns)));
+        let of = of.unwrap_or_default();
+        return format!("aborted after {at}{of} by the condition '{condition}': {measured}");
+    }
     let parts = document.parts.iter().filter(|section| section.run.interrupted);
     let cut: Vec<String> = parts.map(|section| section.part.index().to_string()).collect();
     match &cut[..] {

@@ -148,18 +148,99 @@ impl Interval {
         self.merge(other);
     }
 
+    /// Adds the interval that follows this one in time.
+    pub fn append(&mut self, next: &Interval) {
+        let (in_flight, backlog) = (next.in_flight, next.backlog);
+        let span = next.end_ns().saturating_sub(self.start_ns);
+        let next = Interval { start_ns: self.start_ns, ..next.clone() };
+        self.merge(&next);
+        self.length_ns = u64::try_from(span).unwrap_or(self.length_ns);
+        (self.in_flight, self.backlog) = (in_flight, backlog);
+    }
+
     /// Returns its end, in nanoseconds from t0.
     pub fn end_ns(&self) -> i64 {
         self.start_ns.saturating_add_unsigned(self.length_ns)
     }
+
+    /// Returns its place on a grid through t0 with spaces of `length_ns`.
+    pub fn place(&self, length_ns: u64) -> i64 {
+        self.start_ns.div_euclid(i64::try_from(length_ns.max(1)).unwrap_or(i64::MAX))
+    }
 }
 
-/// Merges intervals by their start; workers may have different ones.
+/// Joins intervals in order of time that begin in one space of a grid through t0, whose spaces are
+/// `length_ns` long.
+pub fn coarsen_intervals(intervals: &mut Vec<Interval>, length_ns: u64) {
+    intervals.dedup_by(|next, kept| {
+        let is_one = next.place(length_ns) == kept.place(length_ns);
+        if is_one {
+            kept.append(next);
+        }
+        is_one
+    });
+}
+
+/// Merges intervals by their start; workers may have different ones. If one of both has longer
+/// intervals, because its series is long, the other's are joined first.
 pub(crate) fn merge_intervals(mine: &mut Vec<Interval>, theirs: &[Interval]) {
+    let longest = |all: &[Interval]| all.iter().map(|interval| interval.length_ns).max();
+    let mut joined;
+    let mut theirs = theirs;
+    match (longest(mine), longest(theirs)) {
+        (Some(own), Some(other)) if own < other => coarsen_intervals(mine, other),
+        (Some(own), Some(other)) if own > other => {
+            joined = theirs.to_vec();
+            coarsen_intervals(&mut joined, own);
+            theirs = &joined;
+        }
+        _ => {}
+    }
     for interval in theirs {
         match mine.binary_search_by_key(&interval.start_ns, |known| known.start_ns) {
             Ok(index) => mine[index].add(interval),
             Err(index) => mine.insert(index, interval.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns intervals with one response per second, from their starts and lengths in seconds.
+    fn intervals(spans: &[(i64, u64)]) -> Vec<Interval> {
+        const SECOND: u64 = 1_000_000_000;
+        let of = |(start_s, length_s): &(i64, u64)| Interval {
+            start_ns: start_s * SECOND as i64,
+            length_ns: length_s * SECOND,
+            completed: *length_s,
+            in_flight: start_s.unsigned_abs() + length_s,
+            ..Interval::default()
+        };
+        spans.iter().map(of).collect()
+    }
+
+    #[test]
+    fn intervals_are_joined_on_a_grid_through_t0() {
+        let mut joined = intervals(&[(-3, 1), (-2, 1), (-1, 1), (0, 1), (1, 1), (2, 2), (4, 1)]);
+        coarsen_intervals(&mut joined, 4_000_000_000);
+        let expected = intervals(&[(-3, 3), (0, 4), (4, 1)]);
+        let figures = |all: &[Interval]| -> Vec<_> {
+            all.iter().map(|it| (it.start_ns, it.length_ns, it.completed)).collect()
+        };
+        assert_eq!(figures(&joined), figures(&expected));
+        assert_eq!(joined[1].in_flight, 4, "that of the last one");
+    }
+
+    #[test]
+    fn series_of_different_lengths_merge_to_the_longer_one() {
+        let (fine, coarse) = ([(-1, 1), (0, 1), (1, 1), (2, 1)], [(-1, 1), (0, 2), (2, 2)]);
+        for (mine, theirs) in [(&fine[..], &coarse[..]), (&coarse, &fine)] {
+            let mut merged = intervals(mine);
+            merge_intervals(&mut merged, &intervals(theirs));
+            let found: Vec<_> = merged.iter().map(|it| (it.start_ns, it.completed)).collect();
+            assert_eq!(found, [(-1_000_000_000, 2), (0, 4), (2_000_000_000, 3)]);
         }
     }
 }

@@ -31,8 +31,11 @@ pub struct Run {
     pub part: u32,
     /// Number of parts of the run; 1 for a whole run and a merged one.
     pub parts: u32,
-    /// True if a signal ended the run before its plan did.
+    /// True if a signal ended the run before its plan did, or the condition in `aborted`.
     pub interrupted: bool,
+    /// Condition that ended the run; absent if none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aborted: Option<Aborted>,
     /// True if the warm-up waited for a steady load and ended at its time limit instead; absent
     /// otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -59,6 +62,21 @@ pub struct Run {
     pub preflight: Option<Preflight>,
     /// CPU time and memory that weir used.
     pub client: ClientUsage,
+}
+
+/// A condition of `--abort` that ended a run (METHOD 1.5).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Aborted {
+    /// The condition: `errors > 5% for 5s`.
+    pub condition: String,
+    /// End of the last interval in which it held, in seconds from t0.
+    pub at_s: f64,
+    /// Values of its metric in the intervals for which it held, usually one per second: a share of
+    /// 1, nanoseconds, per second, or a count.
+    pub values: Vec<f64>,
+    /// The least and the greatest of `values`, in words.
+    pub measured: String,
 }
 
 /// Response to the request sent before the load.

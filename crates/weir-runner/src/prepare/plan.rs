@@ -11,8 +11,11 @@ use weir_result::{
     ConnectionPlan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, Note, Plan, Rate, SuccessRule,
     Target, TlsPlan, check_stages,
 };
-use weir_text::setting::{DURATION, HTTP, IO, PIPELINE, RATE, REQUESTS, STAGES, WARMUP};
+use weir_text::setting::{
+    ABORT, DURATION, HTTP, IO, PART, PIPELINE, PROVE_CLIENT, RATE, REQUESTS, STAGES, WARMUP,
+};
 use weir_tls::TlsConfig;
+use weir_verdict::AbortCondition;
 
 use crate::observer::Observer;
 use crate::prepare::draft::Draft;
@@ -201,6 +204,7 @@ fn plan_of(spec: &RunSpec, list: Option<&PreparedList>) -> Plan {
         warmup_is_auto: spec.load.warmup.is_auto,
         duration_ns: spec.load.duration_ns,
         requests: spec.load.requests,
+        abort: spec.abort.clone(),
         timeout_ns: spec.load.timeout_ns,
         connect_timeout_ns: spec.load.connect_timeout_ns,
         drain_ns: spec.load.drain_ns,
@@ -266,9 +270,11 @@ fn check_spec(spec: &RunSpec) -> Result<()> {
     if limits.into_iter().chain([spec.engine.tick_ns]).any(|limit| limit == Some(0)) {
         bail!("the limits of a connection and the interval of sends are above 0");
     }
-    if load.duration_ns.or(load.requests).is_none_or(|limit| limit == 0) {
-        bail!("a run needs an end: a duration or a number of requests above 0");
+    if load.duration_ns == Some(0) || load.requests == Some(0) {
+        bail!("a run that ends with a duration or a number of requests has one above 0");
     }
+    check_signal_ends(spec)?;
+    conditions(spec)?;
     let is_zero = |rate: Rate| rate.numerator == 0 || rate.denominator == 0;
     let is_idle = matches!(load.model, Load::OpenLoop { rate, .. } if is_zero(rate));
     if is_idle || spec.connection.rate.is_some_and(is_zero) {
@@ -292,6 +298,38 @@ fn check_stages_of(load: &LoadSpec) -> Result<()> {
     if load.stages[0].from.numerator == 0 && load.warmup.span_ns > 0 {
         bail!(
             "{STAGES}: the first rate is 0, so there is nothing to warm up with: give {WARMUP} 0"
+        );
+    }
+    Ok(())
+}
+
+/// Returns the conditions that end the load early.
+///
+/// # Errors
+/// When one is wrong, or the load is a part of one.
+pub(crate) fn conditions(spec: &RunSpec) -> Result<Vec<AbortCondition>> {
+    if spec.part.is_some() && !spec.abort.is_empty() {
+        bail!("{ABORT} cannot be used with {PART}: each part would end by itself");
+    }
+    let parsed = spec.abort.iter().map(|text| {
+        let named = || format!("{ABORT} '{}'", weir_text::brief(text));
+        text.parse::<AbortCondition>().with_context(named)
+    });
+    parsed.collect()
+}
+
+/// Checks that a run that only a signal ends needs no other end.
+fn check_signal_ends(spec: &RunSpec) -> Result<()> {
+    if !spec.load.is_until_signal() {
+        return Ok(());
+    }
+    if spec.compat.is_some() || spec.part.is_some() {
+        bail!("a run of wrk or wrk2, or in parts, needs an end: give {DURATION} a length");
+    }
+    if spec.checks.prove_client {
+        bail!(
+            "{PROVE_CLIENT} repeats the load for a share of its time, and {DURATION} 0 ends at a \
+             signal: give {DURATION} a length"
         );
     }
     Ok(())
@@ -410,6 +448,39 @@ mod tests {
     use weir_io::ENGINES;
 
     use super::*;
+
+    /// Flags check these too, but a specification may come from a file.
+    #[test]
+    fn a_specification_has_a_useful_end() {
+        let check = |change: fn(&mut RunSpec), part: &str| {
+            let mut spec = RunSpec::new("http://h/");
+            change(&mut spec);
+            let error = check_spec(&spec).map_err(|error| format!("{error:#}"));
+            assert!(error.as_ref().is_err_and(|text| text.contains(part)), "{part}: {error:?}");
+        };
+        check(|spec| spec.load.duration_ns = Some(0), "has one above 0");
+        check(|spec| spec.load.requests = Some(0), "has one above 0");
+        check(
+            |spec| {
+                spec.load.duration_ns = None;
+                spec.checks.prove_client = true;
+            },
+            "`load.duration_ns` 0 ends at a signal",
+        );
+        check(
+            |spec| {
+                let dialect = crate::spec::Dialect::Wrk;
+                spec.load.duration_ns = None;
+                spec.compat = Some(crate::spec::CompatSpec { dialect, batch_times: false });
+            },
+            "give `load.duration_ns` a length",
+        );
+        check(|spec| spec.abort = vec!["x".to_owned()], "`abort` 'x': there is no comparison");
+        let mut endless = RunSpec::new("http://h/");
+        endless.load.duration_ns = None;
+        endless.abort = vec!["errors > 5% for 5s".to_owned()];
+        check_spec(&endless).expect("a signal ends it, or a condition");
+    }
 
     #[test]
     fn documents_have_every_engine() {

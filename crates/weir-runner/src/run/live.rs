@@ -19,9 +19,15 @@ use cpu_use::CpuUse;
 /// silent.
 const LONGEST: Duration = Duration::from_millis(300);
 
-/// Passes the messages to the observer until the run is over. A frame follows the workers' frames
-/// at once: they keep their CPUs for a moment then (`Backend::keep_cpu`).
-pub(crate) fn follow(plan: &Plan, messages: &Receiver<LiveMessage>, observer: &mut dyn Observer) {
+/// Passes the messages to the observer until the run is over, and whole intervals to `on_interval`
+/// first. A frame follows the workers' frames at once: they keep their CPUs for a moment then
+/// (`Backend::keep_cpu`).
+pub(crate) fn follow(
+    plan: &Plan,
+    messages: &Receiver<LiveMessage>,
+    observer: &mut dyn Observer,
+    mut on_interval: impl FnMut(&Interval),
+) {
     let mut live = Live { worker_count: plan.own_threads(), ..Live::default() };
     let mut due = Instant::now() + LONGEST;
     loop {
@@ -29,6 +35,7 @@ pub(crate) fn follow(plan: &Plan, messages: &Receiver<LiveMessage>, observer: &m
             Ok(LiveMessage::Interval(worker, interval)) => {
                 observer.worker_interval(worker, &interval);
                 if let Some(whole) = live.finished(worker, interval, Instant::now()) {
+                    on_interval(&whole);
                     observer.interval(plan, &whole);
                 }
             }

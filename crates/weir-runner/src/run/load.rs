@@ -1,5 +1,6 @@
 //! Execution of a job: its threads, and their watchers.
 
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -8,14 +9,16 @@ use anyhow::{Context, Result};
 use weir_engine::{Control, Job, LiveMessage, ScriptFailure};
 use weir_io::{Clock, Waker};
 use weir_machine::{Memory, Root};
-use weir_result::Load;
 use weir_result::document::{ClientUsage, DocumentParts, NetworkSection};
+use weir_result::{Load, Plan};
 use weir_sys::{CpuTime, Signal};
+use weir_verdict::AbortCondition;
 
 use crate::errors::NoThread;
 use crate::interrupts::Interrupts;
 use crate::observer::Observer;
 use crate::prepare::script::Scripts;
+use crate::run::abort::AbortWatch;
 use crate::run::health::Watcher;
 use crate::run::live;
 
@@ -53,7 +56,7 @@ pub(crate) struct LoadOutcome {
     /// Signal that ended the run early.
     pub(crate) signal: Option<Signal>,
     /// True if a signal ended the drain, or the last readings of the watched server: the window was
-    /// complete.
+    /// complete, or a condition had ended it.
     pub(crate) is_drain_cut: bool,
     /// True if the run ended before its warm-up because no connection could be opened.
     pub(crate) is_unconnected: bool,
@@ -65,7 +68,8 @@ pub(crate) struct LoadOutcome {
     pub(crate) list_failure: Option<String>,
 }
 
-/// Runs the job until its end or a signal. The observer follows it if it is live.
+/// Runs the job until its end, a signal or a condition of `abort`. The observer follows it if it is
+/// live.
 ///
 /// # Errors
 /// When a system resource is missing or a worker fails.
@@ -74,6 +78,7 @@ pub(crate) fn carry_out(
     epoch: &Epoch,
     interrupts: &Interrupts,
     scripts: Option<&mut Scripts>,
+    abort: Vec<AbortCondition>,
     observer: &mut dyn Observer,
 ) -> Result<LoadOutcome> {
     let clock = epoch.clock;
@@ -84,22 +89,20 @@ pub(crate) fn carry_out(
     let cpu_before = weir_sys::process_cpu_time().unwrap_or_default();
     let (its_control, its_plan) = (Arc::clone(&control), job.plan.clone());
     let watcher = Watcher::start(job, clock, move || its_control.window(&its_plan));
-    let finished = thread::scope(|scope| {
-        if !observer.is_live() {
+    let mut abort = AbortWatch::new(abort, &job.plan);
+    let mut finished = thread::scope(|scope| {
+        if !observer.is_live() && abort.is_empty() {
             return Ok(weir_engine::run(job, clock, &control, None, states)?);
         }
         let (sender, receiver) = mpsc::channel();
         let builder = thread::Builder::new().name("weir-live".to_owned());
+        let (control, abort) = (&control, &mut abort);
         let follow = move || {
-            let _usual = weir_sys::lower_priority();
-            // In a closed loop workers may never rest, and the picture would stand still.
-            if matches!(job.plan.load, Load::OpenLoop { .. }) {
-                let _usual = weir_sys::run_when_idle();
-            }
-            live::follow(&job.plan, &receiver, observer);
+            let stop = || control.stop(clock.now());
+            follow(&job.plan, &receiver, observer, (abort, interrupts, &stop));
         };
         let watcher = builder.spawn_scoped(scope, follow).map_err(NoThread)?;
-        let finished = weir_engine::run(job, clock, &control, Some(&sender), states);
+        let finished = weir_engine::run(job, clock, control, Some(&sender), states);
         // A worker whose script never returns keeps its sender, so the channel stays open.
         let _ended = sender.send(LiveMessage::End);
         let _panicked = watcher.join();
@@ -107,26 +110,50 @@ pub(crate) fn carry_out(
     })?;
     let seen = watcher.and_then(|watcher| watcher.finish(&finished.measurements));
     let (health, round_trips) = seen.unzip();
+    // A window that was complete by then was not ended by the condition.
+    let is_cut = finished.measurements.interrupted || job.plan.is_until_signal();
+    let aborted = abort.aborted.filter(|_| is_cut);
+    finished.measurements.interrupted |= aborted.is_some();
+    let is_interrupted = finished.measurements.interrupted;
+    let (received, is_aborted) = (interrupts.received(), aborted.is_some());
     let mut failures = finished.lost;
     failures.splice(..0, control.script_failure());
-    let signal = interrupts.received();
-    let is_interrupted = finished.measurements.interrupted;
+    let has_failed = !failures.is_empty() || control.list_failure().is_some();
     let client = usage_since(cpu_before);
     let network = NetworkSection::of(&finished.measurements.tcp, round_trips.unwrap_or_default());
     let mut parts = DocumentParts::bare(job.plan.clone(), finished.measurements);
     parts.given.run.client = client;
+    parts.given.run.aborted = aborted;
     Ok(LoadOutcome {
         parts: DocumentParts { network, health, ..parts },
-        signal: signal.filter(|_| is_interrupted),
-        is_drain_cut: signal.is_some()
-            && !is_interrupted
-            && failures.is_empty()
-            && control.list_failure().is_none(),
+        signal: received.filter(|_| is_interrupted && !is_aborted),
+        is_drain_cut: received.is_some() && (is_aborted || (!is_interrupted && !has_failed)),
         is_unconnected: control.is_unconnected(),
         states: finished.scripts.into_iter().map(|(_, state)| state).collect(),
         failures,
         list_failure: control.list_failure().map(str::to_owned),
     })
+}
+
+/// Follows the load in a thread beside it, and stops it once a condition has held for long enough,
+/// unless a signal has.
+fn follow(
+    plan: &Plan,
+    messages: &Receiver<LiveMessage>,
+    observer: &mut dyn Observer,
+    (abort, interrupts, stop): (&mut AbortWatch, &Interrupts, &dyn Fn()),
+) {
+    let _usual = weir_sys::lower_priority();
+    // In a closed loop workers may never rest, and the picture would stand still. A condition has
+    // to end a load that leaves no CPU idle too.
+    if matches!(plan.load, Load::OpenLoop { .. }) && abort.is_empty() {
+        let _usual = weir_sys::run_when_idle();
+    }
+    live::follow(plan, messages, observer, |interval| {
+        if interrupts.received().is_none() && abort.ends_with(interval) {
+            stop();
+        }
+    });
 }
 
 /// CPU time that the process has used since `before`, and its peak memory.

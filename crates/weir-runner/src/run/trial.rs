@@ -14,7 +14,14 @@ use crate::run::load::{self, Epoch, LoadOutcome};
 
 /// Runs a job without an observer; returns `None` if a signal arrived.
 pub(crate) fn carry_out(job: Job, interrupts: &Interrupts) -> Result<Option<LoadOutcome>> {
-    let outcome = load::carry_out(&Arc::new(job), &Epoch::start(), interrupts, None, &mut Silent)?;
+    let outcome = load::carry_out(
+        &Arc::new(job),
+        &Epoch::start(),
+        interrupts,
+        None,
+        Vec::new(),
+        &mut Silent,
+    )?;
     Ok(interrupts.received().is_none().then_some(outcome))
 }
 

@@ -56,7 +56,11 @@ pub(crate) fn is_useful(job: &Job) -> bool {
     let usable = weir_sys::usable_cpus().map_or(0, |cpus| cpus.len());
     let plan = &job.plan;
     let is_server_local = is_local(&job.endpoint) != Some(false);
-    let window_s = plan.duration_ns.map_or(0.0, |ns| ns as f64 / 1e9);
+    let window_s = match plan.duration_ns {
+        Some(ns) => ns as f64 / 1e9,
+        None if plan.is_until_signal() => f64::INFINITY,
+        None => 0.0,
+    };
     has_free_cpu(plan.own_threads() as usize, is_server_local, usable)
         && rate(plan).rps() * window_s >= PROBES_MIN
 }

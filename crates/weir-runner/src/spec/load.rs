@@ -24,7 +24,8 @@ pub struct LoadSpec {
     pub pipeline: u16,
     /// Unmeasured load before the window.
     pub warmup: Warmup,
-    /// Length of the measured window in nanoseconds; absent if only `requests` ends it.
+    /// Length of the measured window in nanoseconds; absent if only `requests` ends it, or the
+    /// first signal if that is absent too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ns: Option<u64>,
     /// Number of measured requests after which the run ends; absent if not limited.
@@ -49,6 +50,11 @@ impl LoadSpec {
             stages,
             ..self
         }
+    }
+
+    /// True if neither a time nor a number of requests ends the window: the first signal does.
+    pub fn is_until_signal(&self) -> bool {
+        self.duration_ns.is_none() && self.requests.is_none()
     }
 }
 

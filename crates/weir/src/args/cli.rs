@@ -193,6 +193,9 @@ pub(crate) fn parse_study_run(words: &[OsString]) -> Result<SpecArgs, clap::Erro
     if spec.load.part.is_some() {
         return Err(hints::single_run("--part"));
     }
+    if !spec.load.abort.is_empty() {
+        return Err(hints::single_run("--abort"));
+    }
     spec.check(&root)?;
     Ok(spec)
 }

@@ -37,8 +37,8 @@ the URL are sent and never written: documents, rows and reports have [redacted] 
 
 Durations: 500ms, 2s, 1.5m, 1h; a bare number is seconds. Counts: 20k, 1.5M.
 Exit status: 0 success, 1 no successful response, 2 usage or script error, 3 a failed --assert \
-or --strict, 4 a part of the run is missing, 70 internal inconsistency, 71 out of system \
-resources, 74 result not written, 129/130/143 interrupted.
+or --strict, 4 a part of the run is missing, 6 ended by --abort, 70 internal inconsistency, 71 out \
+of system resources, 74 result not written, 129/130/143 interrupted.
 
 Commands:
   weir repeat    Repeat a run; print mean, spread and interval of each metric

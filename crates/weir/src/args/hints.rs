@@ -81,6 +81,9 @@ pub(super) fn single_run(flag: &str) -> clap::Error {
             "{flag} judges one run, and a study has a criterion of its own: weir ab --fail-on, or \
              the objective of weir search"
         ),
+        "--abort" => format!(
+            "{flag} ends one run early, and the trials of a study have one length: leave it out"
+        ),
         _ => format!("{flag} is for a single run: leave it out of a study"),
     })
 }

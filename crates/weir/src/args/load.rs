@@ -10,7 +10,7 @@ use weir_text::units::parse_duration_ns;
 
 use super::ArrivalsChoice;
 use super::values::{
-    depth, part, positive, positive_duration, positive_long, threads, unix_time, warmup,
+    condition, depth, part, positive, positive_duration, positive_long, threads, unix_time, warmup,
 };
 use super::wrong::wrong;
 
@@ -32,12 +32,17 @@ pub(crate) struct LoadArgs {
     /// Connections over all threads
     #[arg(short, long, value_name = "N", value_parser = positive, default_value = "10")]
     pub(crate) connections: u32,
-    /// Length of the measured window [default: 10s, or none with -n]
-    #[arg(short, long, value_name = "T", value_parser = positive_duration)]
+    /// Length of the measured window; 0: until the first signal (Ctrl-C), which is the planned end
+    /// [default: 10s, or none with -n]
+    #[arg(short, long, value_name = "T", value_parser = parse_duration_ns)]
     pub(crate) duration: Option<u64>,
     /// End after this many measured requests; with -d, whichever comes first
     #[arg(short = 'n', long, value_name = "N", value_parser = positive_long)]
     pub(crate) requests: Option<u64>,
+    /// End the load early, with exit status 6, once this holds in each second of so long after the
+    /// warm-up: 'errors > 5% for 5s', 'p99 > 1s for 10s', 'rate < 100'; repeatable [for: 1s]
+    #[arg(long, value_name = "CONDITION", value_parser = condition)]
+    pub(crate) abort: Vec<String>,
     /// Constant rate over all threads, in requests per second: 20k, 0.5, 100/m [default: closed
     /// loop]
     #[arg(short = 'R', long, value_name = "N")]
@@ -84,17 +89,23 @@ pub(crate) struct LoadArgs {
 }
 
 impl LoadArgs {
+    /// True if the load goes on until a signal: with `-d 0`.
+    pub(crate) fn is_until_signal(&self) -> bool {
+        self.duration == Some(0)
+    }
+
     /// Returns the load of the specification.
     pub(super) fn spec(&self) -> LoadSpec {
-        let duration_ns = self.duration.or_else(|| self.requests.is_none().then_some(DURATION_NS));
+        let by_default = || self.requests.is_none().then_some(DURATION_NS);
+        let length_ns = self.duration.or_else(by_default);
         let constant = LoadSpec {
             stages: Vec::new(),
             model: model(self.rate, self.arrivals, self.seed),
             is_seed_drawn: self.arrivals == ArrivalsChoice::Poisson && self.seed.is_none(),
             connections: self.connections,
             pipeline: self.pipeline,
-            warmup: self.warmup.unwrap_or_else(|| default_warmup(duration_ns)),
-            duration_ns,
+            warmup: self.warmup.unwrap_or_else(|| default_warmup(length_ns)),
+            duration_ns: length_ns.filter(|_| !self.is_until_signal()),
             requests: self.requests,
             timeout_ns: self.timeout,
             connect_timeout_ns: self.connect_timeout.unwrap_or(self.timeout),
@@ -114,13 +125,27 @@ impl LoadArgs {
         self.rate.is_some() || self.stages.is_some()
     }
 
-    /// Checks that random arrivals have a rate, and that all parts of a load have the same plan and
-    /// each has a worker.
+    /// Checks that random arrivals have a rate, the end of the load, and that all parts of it have
+    /// the same plan and each has a worker.
     pub(super) fn check(&self) -> Result<(), clap::Error> {
         if self.arrivals == ArrivalsChoice::Poisson && !self.is_open_loop() {
             return Err(wrong("--arrivals poisson needs a rate: give --rate or --stages"));
         }
+        if self.is_until_signal() && self.requests.is_some() {
+            return Err(wrong(
+                "-d 0 ends at a signal, and -n after a number of requests: leave one of them out",
+            ));
+        }
+        if self.is_until_signal() && self.part.is_some() {
+            return Err(wrong(
+                "--part cannot be used with -d 0: each part would end at its own signal; give a \
+                 length",
+            ));
+        }
         let Some(part) = self.part else { return Ok(()) };
+        if !self.abort.is_empty() {
+            return Err(wrong("--abort cannot be used with --part: each part would end by itself"));
+        }
         let Some(threads) = self.threads else {
             return Err(wrong(
                 "--part needs --threads: the number over all parts, the same on each machine",

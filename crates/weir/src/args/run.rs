@@ -131,7 +131,7 @@ const BESIDE_SPEC: [&str; 12] = [
 const OF_NOISE_FLOOR: [&str; 2] = ["format", "quiet"];
 
 /// Flags that need a load, beside the flags of its result.
-const OF_LOAD: [&str; 3] = ["print_plan", "prove_client", "script"];
+const OF_LOAD: [&str; 4] = ["print_plan", "prove_client", "script", "abort"];
 
 /// Refuses flags that need a load beside `--selfcheck` without a URL.
 fn check_beside_selfcheck(matches: &ArgMatches, command: &Command) -> Result<(), clap::Error> {

@@ -66,6 +66,7 @@ impl SpecArgs {
             tls: self.tls.spec(),
             script: self.request.script(self.target.script_args().cloned().collect()),
             load: self.load.spec(),
+            abort: self.load.abort.clone(),
             connection: self.connection.spec(),
             engine: self.engine.spec(self.load.threads),
             checks: self.engine.checks(),
@@ -155,6 +156,8 @@ mod tests {
             ("-d 1 h", Some(SECOND_NS), 2 * SECOND_NS),
             ("-n 5 h", None, 0),
             ("-n 5 -d 1 h", Some(SECOND_NS), 2 * SECOND_NS),
+            ("-d 0 h", None, 2 * SECOND_NS),
+            ("-d 0 --warmup 0 h", None, 0),
             ("--warmup 3 h", Some(10 * SECOND_NS), 3 * SECOND_NS),
         ] {
             let load = spec(&words.split(' ').collect::<Vec<_>>()).load;

@@ -8,6 +8,7 @@ use clap::builder::{PathBufValueParser, TypedValueParser};
 use weir_result::Part;
 use weir_runner::Warmup;
 use weir_text::units::{parse_bytes, parse_count, parse_duration_ns, parse_number};
+use weir_verdict::AbortCondition;
 
 use crate::output::Output;
 
@@ -36,6 +37,12 @@ pub(super) fn depth(text: &str) -> Result<u16> {
     let depth = positive(text)?;
     ensure!(depth <= 128, "must lie between 1 and 128");
     Ok(depth as u16)
+}
+
+/// Checks a condition that ends a load.
+pub(crate) fn condition(text: &str) -> Result<String> {
+    let condition: AbortCondition = text.parse()?;
+    Ok(condition.to_string())
 }
 
 /// Maximum length of `--warmup auto` without a value of its own.

@@ -23,7 +23,7 @@ use crate::commands::run::print_source_failures;
 use crate::errors::NotWritten;
 use crate::interrupts::SignalState;
 use crate::output::{ResultFile, Temporaries};
-use crate::terminal::print;
+use crate::terminal::{self, print};
 use crate::{exit, runner};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -41,8 +41,13 @@ const SAMPLING_MS: u64 = 100;
 ///
 /// # Errors
 /// When the load cannot run, or its results cannot be printed.
-pub(super) fn run(dialect: Dialect, args: &CompatArgs, is_judged: bool) -> Result<ExitCode> {
-    let spec = spec(dialect, args, std::env::args_os())?;
+pub(super) fn run(
+    dialect: Dialect,
+    args: &CompatArgs,
+    abort: &[String],
+    is_judged: bool,
+) -> Result<ExitCode> {
+    let spec = RunSpec { abort: abort.to_vec(), ..spec(dialect, args, std::env::args_os())? };
     let mut lines = HeadLines::of(dialect, args);
     let prepared = runner::of(&spec).prepare(&spec, &mut lines)?;
     let interrupts = SignalState::await_signals()?;
@@ -73,8 +78,14 @@ fn report(
         print(|_| Ok(()))?;
     }
     reported?;
-    let has_failed = finished.has_source_failed();
-    Ok(ExitCode::from(if has_failed { exit::COMPAT_FAILED } else { 0 }))
+    if finished.has_source_failed() {
+        return Ok(ExitCode::from(exit::COMPAT_FAILED));
+    }
+    let aborted = exit::aborted(&finished.document);
+    Ok(aborted.map_or(ExitCode::SUCCESS, |(code, text)| {
+        terminal::eprint_line(format_args!("error: {text}"));
+        ExitCode::from(code)
+    }))
 }
 
 /// The file for weir's own report, if the environment names one.

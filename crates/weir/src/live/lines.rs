@@ -22,7 +22,8 @@ pub(crate) struct Lines(Arc<Mutex<LinesState>>);
 
 #[derive(Debug, Default)]
 struct LinesState {
-    /// Starts of the intervals that were printed, in nanoseconds from t0 as it was then.
+    /// Starts of the intervals that were printed, in nanoseconds from t0 as it was then. Of those
+    /// after the first of the window, which follow each other, only the last: a run may be long.
     printed_ns: Vec<i64>,
     /// Starts and lines of those that standard output had no room for yet.
     waiting: VecDeque<(i64, Vec<u8>)>,
@@ -42,7 +43,8 @@ impl Lines {
         let mut state = self.lock();
         let first_ns = document.series.first().map_or(0, start_ns);
         let printed = as_in_document(first_ns, document.plan.warmup_ns, &state.printed_ns);
-        let mut left = document.series.iter().filter(|entry| !printed.contains(&start_ns(entry)));
+        let is_left = |entry: &&SeriesEntry| !has_printed(&printed, start_ns(entry));
+        let mut left = document.series.iter().filter(is_left);
         let end = terminal::print(|out| {
             left.try_for_each(|entry| jsonl::write_interval(entry, out))?;
             jsonl::write_stages(document, out)?;
@@ -88,7 +90,7 @@ impl LinesState {
             let Some((start_ns, line)) = self.waiting.pop_front() else { return };
             // It may be there in part after a failure, so that it is not printed again.
             self.failure = terminal::print(|out| out.write_all(&line)).err();
-            self.printed_ns.push(start_ns);
+            keep_start(&mut self.printed_ns, start_ns);
         }
     }
 }
@@ -133,6 +135,22 @@ fn as_in_document(first_ns: i64, warmup_ns: u64, printed_ns: &[i64]) -> BTreeSet
     old.iter().map(|start_ns| start_ns + earlier_ns).chain(new.iter().copied()).collect()
 }
 
+/// Adds the start of an interval that was printed, in the place of an earlier one of the window.
+fn keep_start(printed_ns: &mut Vec<i64>, start_ns: i64) {
+    match printed_ns.last_mut() {
+        Some(last_ns) if 0 < *last_ns && *last_ns < start_ns => *last_ns = start_ns,
+        _ => printed_ns.push(start_ns),
+    }
+}
+
+/// True if the interval of this start was printed: in the window all up to the last were.
+fn has_printed(printed_ns: &BTreeSet<i64>, start_ns: i64) -> bool {
+    match start_ns {
+        0.. => printed_ns.last().is_some_and(|last_ns| start_ns <= *last_ns),
+        _ => printed_ns.contains(&start_ns),
+    }
+}
+
 /// Start of an interval, in nanoseconds from t0.
 fn start_ns(entry: &SeriesEntry) -> i64 {
     (entry.start_s * 1e9).round() as i64
@@ -150,6 +168,28 @@ mod tests {
         let warmup_ns = planned_s * SECOND.unsigned_abs();
         let found = as_in_document(-taken_s * SECOND, warmup_ns, &ns(printed_s));
         assert_eq!(found.into_iter().collect::<Vec<_>>(), ns(expected_s), "{printed_s:?}");
+    }
+
+    #[test]
+    fn a_long_window_takes_no_memory() {
+        let mut printed_ns = Vec::new();
+        (-3..100_000).for_each(|start_s| keep_start(&mut printed_ns, start_s * SECOND));
+        assert_eq!(printed_ns, [-3, -2, -1, 0, 99_999].map(|start_s| start_s * SECOND));
+        let printed = as_in_document(-3 * SECOND, 3_000_000_000, &printed_ns);
+        for (start_s, expected) in [
+            (-4, false),
+            (-3, true),
+            (-1, true),
+            (0, true),
+            (64, true),
+            (99_999, true),
+            (100_000, false),
+        ] {
+            assert_eq!(has_printed(&printed, start_s * SECOND), expected, "{start_s}");
+        }
+        assert!(!has_printed(&BTreeSet::new(), 0), "nothing was printed");
+        let warm_up = BTreeSet::from([-SECOND]);
+        assert!(!has_printed(&warm_up, 0), "the window was not");
     }
 
     #[test]

@@ -104,6 +104,9 @@ fn describe(plan: &Plan, interval: &Interval, errors: u64) -> String {
     let phase = match plan.duration_ns {
         _ if interval.start_ns < 0 => "warm-up".to_owned(),
         Some(duration_ns) => format!("{} of {}", seconds(end_ns), seconds(duration_ns as i64)),
+        None if plan.is_until_signal() => {
+            format!("{}, until a signal (Ctrl-C)", seconds(end_ns))
+        }
         None => seconds(end_ns),
     };
     let latency = &interval.latency;
@@ -124,6 +127,20 @@ mod tests {
     use super::*;
 
     const SECOND: u64 = 1_000_000_000;
+
+    #[test]
+    fn the_line_names_the_end_of_the_window() {
+        let interval =
+            Interval { start_ns: 2 * SECOND as i64, length_ns: SECOND, ..Interval::default() };
+        let check = |duration_ns, requests, expected: &str| {
+            let plan = Plan { duration_ns, requests, ..Plan::default() };
+            let line = describe(&plan, &interval, 0);
+            assert!(line.starts_with(&format!("{expected}   ")), "{line:?}");
+        };
+        check(Some(9 * SECOND), None, "3 s of 9 s");
+        check(None, Some(10), "3 s");
+        check(None, None, "3 s, until a signal (Ctrl-C)");
+    }
 
     #[test]
     fn the_line_of_the_drain_says_how_to_end_it() {

@@ -26,7 +26,8 @@ pub(crate) enum LivePhase {
     /// Load within the window.
     Measured,
     /// Load after the window, until every measured request has its response. Unknown while a run
-    /// lasts whose window ends with its requests (`-n`), which stays `Measured`.
+    /// lasts whose window ends with its requests (`-n`) or at a signal (`-d 0`), which stays
+    /// `Measured`.
     Drain,
     /// After the load.
     Ended,

@@ -149,6 +149,9 @@ fn phase(plan: &Plan, now_ns: i64) -> String {
         (Ok(now_ns), Some(all_ns)) => {
             format!("{} of {}", seconds(now_ns), units::short_duration(all_ns))
         }
+        (Ok(now_ns), None) if plan.is_until_signal() => {
+            format!("{}, until a signal", seconds(now_ns))
+        }
         (Ok(now_ns), None) => seconds(now_ns),
     }
 }
@@ -202,8 +205,10 @@ mod tests {
         assert_eq!(super::phase(&detected, -1), "warm-up, at most 1 s left");
         assert_eq!(phase(12), "12 s of 30 s");
         assert_eq!(phase(31), "drain, at most 5 s left");
-        let counted = Plan { duration_ns: None, ..plan.clone() };
+        let counted = Plan { duration_ns: None, requests: Some(9), ..plan.clone() };
         assert_eq!(super::phase(&counted, 2 * SECOND as i64), "2 s");
+        let endless = Plan { requests: None, ..counted };
+        assert_eq!(super::phase(&endless, 2 * SECOND as i64), "2 s, until a signal");
     }
 
     #[test]

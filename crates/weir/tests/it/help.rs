@@ -29,6 +29,7 @@ const FLAGS: &[&str] = &[
     "-c, --connections",
     "-d, --duration",
     "-n, --requests",
+    "--abort",
     "-R, --rate",
     "--arrivals",
     "--seed",

@@ -11,6 +11,7 @@ mod checks;
 mod http;
 mod support;
 
+mod aborting;
 mod answers;
 mod assertions;
 mod ci;

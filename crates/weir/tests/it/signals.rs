@@ -103,6 +103,64 @@ fn a_run_that_is_interrupted_reports_what_it_has() {
 }
 
 #[test]
+fn a_signal_is_the_planned_end_with_d_0() {
+    for_each_engine(|engine| {
+        for (load, signal) in [("", "INT"), ("-R 500", "TERM")] {
+            let server = Raw::answering(OK);
+            let flags = format!("-c4 -t2 -d 0 --warmup 0 --no-preflight {load}");
+            let running = weir::start(engine, &flags, &[&server.url()]);
+            server.await_requests(50);
+            running.process.signal(&[signal]);
+            let ran = running.finish();
+            ran.assert_all_ok();
+            let document = &ran.document;
+            assert!(!document.run.interrupted, "{ran}");
+            assert_eq!(document.plan.duration_ns.or(document.plan.requests), None, "{ran}");
+            ran.assert_says("until a signal");
+            assert!(!ran.text.contains("interrupted"), "{ran}");
+            assert_eq!(server.finish(), document.accounting.sent.total, "{ran}");
+        }
+    });
+}
+
+#[test]
+fn d_0_has_a_warm_up_and_a_signal_in_it_interrupts() {
+    for_each_engine(|engine| {
+        let server = Raw::answering(OK);
+        let flags = "-c4 -d 0 --warmup 30s --no-preflight";
+        let running = weir::start(engine, flags, &[&server.url()]);
+        server.await_requests(50);
+        running.process.signal(&["INT"]);
+        let ran = running.finish();
+        assert_interrupted(&ran, 130);
+        assert_eq!(ran.document.accounting.planned, 0, "{ran}");
+        assert_eq!(server.finish(), ran.document.accounting.sent.total, "{ran}");
+    });
+}
+
+#[test]
+fn d_0_is_refused_where_a_run_must_end_by_itself() {
+    let remedy = "give -d a length";
+    for (words, remedy) in [
+        ("repeat -d 0 http://127.0.0.1:9/", remedy),
+        ("ab --before true -d 0 http://127.0.0.1:9/", remedy),
+        ("sweep --vary d=1,0 http://127.0.0.1:9/", remedy),
+        ("search p99<5ms -d 0 http://127.0.0.1:9/", remedy),
+        ("-d 0 --prove-client -c4 -t1 http://127.0.0.1:9/", remedy),
+        ("-d 0 -n 9 http://127.0.0.1:9/", "leave one of them out"),
+        ("-d 0 --part 1/2 -t2 http://127.0.0.1:9/", "give a length"),
+    ] {
+        let output = weir::weir(words, &[]);
+        assert_eq!(output.code(), 2, "{words}: {output:?}");
+        let is_named = output.stderr.contains("-d 0") || output.stderr.contains("d=0");
+        assert!(is_named && output.stderr.contains(remedy), "{words}: {output:?}");
+    }
+    let output = weir::weir("--compat wrk -d 0 http://127.0.0.1:9/", &[]);
+    assert_eq!(output.code(), 1, "wrk's code: {output:?}");
+    assert!(output.stderr.contains("invalid --duration: it must be > 0"), "{output:?}");
+}
+
+#[test]
 fn an_interrupt_during_the_warm_up_measures_nothing() {
     for_each_engine(|engine| {
         let server = Raw::answering(OK);
@@ -142,19 +200,25 @@ fn an_interrupted_black_hole_is_no_fast_server() {
 #[test]
 fn a_second_signal_ends_the_run_without_a_report() {
     for_each_engine(|engine| {
-        let server = Raw::start(|peer| {
-            while peer.read_request()?.is_some() {}
-            Ok(())
-        });
-        let flags = "-c4 -t2 -d30s --warmup 0 --no-preflight";
-        let running = weir::start(engine, flags, &[&server.url()]);
-        server.await_requests(4);
-        // Two pending signals of one kind are one; the lower number is delivered first.
-        running.process.signal(&["INT", "TERM"]);
-        let output = running.process.wait();
-        assert_eq!(output.code(), 143, "{output:?}");
-        assert_eq!(output.stdout, "", "{output:?}");
-        assert!(output.stderr.contains("abandoned without a report"), "{output:?}");
-        assert_eq!(running.directory.names(), [""; 0], "no half of a result is left");
+        for duration in ["-d30s", "-d0"] {
+            assert_second_signal_abandons(engine, duration);
+        }
     });
+}
+
+fn assert_second_signal_abandons(engine: &str, duration: &str) {
+    let server = Raw::start(|peer| {
+        while peer.read_request()?.is_some() {}
+        Ok(())
+    });
+    let flags = format!("-c4 -t2 {duration} --warmup 0 --no-preflight");
+    let running = weir::start(engine, &flags, &[&server.url()]);
+    server.await_requests(4);
+    // Two pending signals of one kind are one; the lower number is delivered first.
+    running.process.signal(&["INT", "TERM"]);
+    let output = running.process.wait();
+    assert_eq!(output.code(), 143, "{output:?}");
+    assert_eq!(output.stdout, "", "{output:?}");
+    assert!(output.stderr.contains("abandoned without a report"), "{output:?}");
+    assert_eq!(running.directory.names(), [""; 0], "no half of a result is left");
 }
