@@ -155,17 +155,16 @@ fn parse_rate(text: &str) -> Result<Rate, String> {
     }
 }
 
-/// Returns the mean rate of stages, of whole requests in their time.
+/// Returns the mean rate of requests of stages, to a thousandth per second, at least one.
 pub fn mean_rate(stages: &[Stage]) -> Rate {
     let duration_ns: u64 = stages.iter().map(|stage| stage.duration_ns).sum();
-    let requests = requests_of(stages).round().max(1.0) as u64;
-    // In microseconds, so that the terms stay within 64 bits.
-    let (numerator, denominator) = (requests.saturating_mul(1_000_000), duration_ns / 1_000);
-    let (mut x, mut y) = (numerator, denominator.max(1));
+    let rps = requests_of(stages) / (duration_ns as f64 / 1e9);
+    let (numerator, denominator) = ((rps * 1e3).round().max(1.0) as u64, 1_000);
+    let (mut x, mut y) = (numerator, denominator);
     while y != 0 {
         (x, y) = (y, x % y);
     }
-    Rate { numerator: numerator / x, denominator: denominator.max(1) / x }
+    Rate { numerator: numerator / x, denominator: denominator / x }
 }
 
 fn requests_of(stages: &[Stage]) -> f64 {
@@ -258,6 +257,17 @@ mod tests {
             (99, (2, 50.0)),
         ] {
             assert_eq!(stage_at(&stages, seconds * 1_000_000_000), expected, "{seconds} s");
+        }
+    }
+
+    #[test]
+    fn the_mean_of_stages_is_over_their_time() {
+        for (text, expected) in [
+            ("1s@200,20s@200..5k", "2,485.714/s"),
+            ("10s@50x200", "10,000/s"),
+            ("1h@1/1h", "0.001/s"),
+        ] {
+            assert_eq!(mean_rate(&parse_stages(text).expect(text)).to_string(), expected);
         }
     }
 
