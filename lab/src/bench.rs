@@ -9,6 +9,7 @@ mod client;
 mod connections;
 mod defaults;
 mod http2;
+mod lists;
 mod load;
 mod matrix;
 mod million;
@@ -37,6 +38,7 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("watching", watching::watching),
     Case::new("serve", serving::serving),
     Case::new("scripts", scripts::scripts),
+    Case::new("lists", lists::lists),
 ];
 
 #[cfg(test)]
