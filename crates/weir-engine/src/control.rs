@@ -200,6 +200,12 @@ impl Control {
         Nanos(self.stop_at.load(Ordering::Relaxed))
     }
 
+    /// Returns the time at which the run stops, if a stop is requested.
+    #[inline]
+    pub(crate) fn stop_requested(&self) -> Option<Nanos> {
+        Some(self.stop_at()).filter(|at| *at != Nanos::MAX)
+    }
+
     /// Returns the counters in which workers sum the responses of a warm-up of at most `warmup_ns`.
     pub(crate) fn board(&self, warmup_ns: u64) -> &WarmupBoard {
         self.board.get_or_init(|| WarmupBoard::new(warmup_ns))

@@ -143,6 +143,12 @@ impl<'a, R> RequestSource<'a, R> {
         }
     }
 
+    /// True if the source may end before the load: it is a script, or read during the load.
+    #[inline]
+    pub(crate) fn may_end(&self) -> bool {
+        self.script.is_some() || self.feed.is_some()
+    }
+
     /// True if the script has ended, and every batch that it made before is sent, if it ended
     /// itself in `request()`.
     pub(crate) fn has_ended(&self) -> bool {

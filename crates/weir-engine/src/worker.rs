@@ -297,7 +297,9 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         let (from, in_flight) = (self.turn.now, self.pool.shared.connections.counts.in_flight);
         self.backend.wait(until, policy)?;
         self.check_window();
-        self.check_stop();
+        if let Some(stop_at) = self.control.stop_requested() {
+            self.check_stop(stop_at);
+        }
         let called_at = self.process_events();
         let mut now = self.backend.now();
         let woken_at = mem::replace(&mut self.turn.woken_at, Nanos::MAX).min(now);
@@ -312,7 +314,9 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         self.dispatch(now);
         // Making requests may have taken long.
         now = now.max(self.source.made_at);
-        self.check_source(now.after(1));
+        if self.source.may_end() {
+            self.check_source(now.after(1));
+        }
         if !self.pool.shared.connections.open_queue.is_empty() {
             self.open(now);
         }
@@ -328,11 +332,11 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         Ok(self.turn.now)
     }
 
-    /// Cuts the window if a stop is requested, or ends the drain if the window is over. Checked
+    /// Cuts the window for a requested stop, or ends the drain if the window is over. Checked
     /// before the events of a turn, so that later ones are handled after the stop.
-    fn check_stop(&mut self) {
-        let stop_at = self.control.stop_at();
-        if stop_at == Nanos::MAX || !self.stage.is_sending || self.stage.is_stopped {
+    #[cold]
+    fn check_stop(&mut self, stop_at: Nanos) {
+        if !self.stage.is_sending || self.stage.is_stopped {
             return;
         }
         self.stage.is_stopped = true;
@@ -382,7 +386,9 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
                 if reported_at > at {
                     called_at = called_at.min(at);
                     at = reported_at;
-                    self.check_stop();
+                    if let Some(stop_at) = self.control.stop_requested() {
+                        self.check_stop(stop_at);
+                    }
                     handled += CALLBACK_EVENTS;
                 }
                 if mem::take(&mut self.pool.shared.layers.has_stepped) {
@@ -411,7 +417,9 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
     #[inline(never)]
     fn end_step(&mut self) {
         let now = self.backend.now();
-        self.check_stop();
+        if let Some(stop_at) = self.control.stop_requested() {
+            self.check_stop(stop_at);
+        }
         if self.is_ready() && self.slots.is_due(self.timeline(), now) {
             self.dispatch(now);
             self.backend.submit();

@@ -25,8 +25,12 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     pub(super) fn dispatch(&mut self, mut now: Nanos) {
         self.source.is_behind = false;
         while self.stage.is_sending {
-            self.check_stop();
-            self.check_source(now);
+            if let Some(stop_at) = self.control.stop_requested() {
+                self.check_stop(stop_at);
+            }
+            if self.source.may_end() {
+                self.check_source(now);
+            }
             if self.stage.is_over(self.timeline(), now) {
                 return;
             }

@@ -81,6 +81,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// Ends the window at `at` if the script has failed or stopped its worker. If `request()`
     /// stopped it, the batches already made are sent first. A stream of requests ends the run with
     /// its last row, as if the plan had had this number of requests.
+    #[inline(never)]
     pub(super) fn check_source(&mut self, at: Nanos) {
         if !self.stage.is_sending || self.stage.is_cut {
             return;
