@@ -32,6 +32,9 @@ const BARE: [&str; 7] =
 /// assert nothing about speed.
 const WAITING: [&str; 2] = ["--test", "program"];
 
+/// Number of them that run at a time: more than two CPUs, since they wait.
+const WAITING_THREADS: &str = "3";
+
 /// Random worlds of each kind in the simulations of `--quick`.
 const QUICK_SEEDS: &str = "50";
 
@@ -54,7 +57,12 @@ fn all(steps: &mut Steps) {
     steps.take("plots", plots::check);
     let waiting = steps.take("build program", || suites::build(&EVERYTHING, &WAITING));
     let waiting = waiting.unwrap_or_default();
-    let start = |suite: &Suite| steps.start(&suite.name, || Ok(suite.command()));
+    let command = |suite: &Suite| {
+        let mut command = suite.command();
+        command.env("RUST_TEST_THREADS", WAITING_THREADS);
+        command
+    };
+    let start = |suite: &Suite| steps.start(&suite.name, || Ok(command(suite)));
     let beside: Vec<Beside> = waiting.iter().filter_map(start).collect();
     let counts = steps.start("instructions", || task("instructions"));
     let suites = steps.take("build tests", || suites::build(&EVERYTHING, &["--tests"]));

@@ -14,3 +14,8 @@ pub fn percent_encoded(bytes: &[u8]) -> String {
     }
     text
 }
+
+/// Encodes a value of a urlencoded form, where a blank is a plus sign (WHATWG URL §5.2).
+pub fn form_encoded(bytes: &[u8]) -> String {
+    percent_encoded(bytes).replace("%20", "+")
+}

@@ -25,7 +25,7 @@ mod row;
 mod table;
 mod template;
 
-pub use encoding::percent_encoded;
+pub use encoding::{form_encoded, percent_encoded};
 pub use error::RowError;
 pub use format::ListFormat;
 pub use index::{IndexedRows, RowIndex, RowIndexer};

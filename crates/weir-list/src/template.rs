@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
+use crate::encoding::form_encoded;
 use crate::order::{below, mixed};
 use crate::table::Table;
 
@@ -31,6 +32,8 @@ enum Field {
     Uuid,
     /// `{{csv:COLUMN}}`: the value of this column.
     Column(usize),
+    /// The same in a urlencoded form.
+    EncodedColumn(usize),
     /// Length of the body in bytes.
     Length,
 }
@@ -87,6 +90,27 @@ impl Fields {
             rest = after;
         }
         Ok(marked + rest)
+    }
+
+    /// Like [`Fields::mark`], for a text of a urlencoded form: values of columns are encoded. The
+    /// marks are the same when they are encoded.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn mark_encoded(
+        &mut self,
+        text: &str,
+        table: Option<&Table>,
+        constants: &dyn Constants,
+    ) -> Result<String, String> {
+        let first = self.fields.len();
+        let marked = self.mark(text, table, constants)?;
+        for (field, _) in &mut self.fields[first..] {
+            if let Field::Column(column) = *field {
+                *field = Field::EncodedColumn(column);
+            }
+        }
+        Ok(marked)
     }
 
     /// True if there are none.
@@ -248,6 +272,13 @@ pub struct Values<'a> {
     pub row: &'a [Box<[u8]>],
 }
 
+impl Values<'_> {
+    /// Returns the value of a column as a urlencoded form has it.
+    fn encoded(&self, column: usize) -> String {
+        form_encoded(self.row.get(column).map_or(&[][..], |value| value))
+    }
+}
+
 impl Template {
     /// Returns the columns whose values stand in the head, and true for those in its first line.
     pub fn columns_of_head(&self) -> impl Iterator<Item = (usize, bool)> {
@@ -327,6 +358,7 @@ impl Piece {
             Piece::Field(Field::Column(column), _) => {
                 values.row.get(*column).map_or(0, |value| value.len())
             }
+            Piece::Field(Field::EncodedColumn(column), _) => values.encoded(*column).len(),
             Piece::Field(Field::Uuid, _) => 36,
             Piece::Field(Field::Index, _) => digits(values.index),
             Piece::Field(Field::Random { least, greatest }, salt) => {
@@ -370,7 +402,7 @@ impl Field {
                 fits
             }
             Field::Uuid => self.fill_uuid(values, salt, place),
-            Field::Length => false,
+            Field::EncodedColumn(_) | Field::Length => false,
         }
     }
 
@@ -387,6 +419,9 @@ impl Field {
         match self {
             Field::Index => decimal(values.index, bytes),
             Field::Length => {} // not of the field alone
+            Field::EncodedColumn(column) => {
+                bytes.extend_from_slice(values.encoded(*column).as_bytes());
+            }
             Field::Column(column) => {
                 bytes.extend_from_slice(values.row.get(*column).map_or(&[][..], |value| value));
             }

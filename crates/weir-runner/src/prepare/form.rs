@@ -2,7 +2,7 @@
 //! is a file.
 
 use anyhow::{Result, bail};
-use weir_list::percent_encoded;
+use weir_list::form_encoded;
 use weir_result::document::{Input, InputRole};
 use weir_text::setting::FORM_FIELD;
 
@@ -26,7 +26,9 @@ pub(crate) fn content_type(fields: &[FormField]) -> String {
 pub(crate) fn body(fields: &[FormField]) -> Result<(Vec<u8>, Vec<Input>)> {
     if !is_multipart(fields) {
         let pairs = fields.iter().map(|FormField { name, value }| match value {
-            FormValue::Text(text) => format!("{}={}", encoded(name), encoded(text)),
+            FormValue::Text(text) => {
+                format!("{}={}", form_encoded(name.as_bytes()), form_encoded(text.as_bytes()))
+            }
             FormValue::File(_) => String::new(),
         });
         return Ok((pairs.collect::<Vec<String>>().join("&").into_bytes(), Vec::new()));
@@ -61,13 +63,8 @@ pub(crate) fn body(fields: &[FormField]) -> Result<(Vec<u8>, Vec<Input>)> {
     Ok((body, inputs))
 }
 
-fn is_multipart(fields: &[FormField]) -> bool {
+pub(crate) fn is_multipart(fields: &[FormField]) -> bool {
     fields.iter().any(|field| matches!(field.value, FormValue::File(_)))
-}
-
-/// Encodes a text of an urlencoded form, where a blank is a plus sign.
-fn encoded(text: &str) -> String {
-    percent_encoded(text.as_bytes()).replace("%20", "+")
 }
 
 /// Encodes a text within quotation marks, as browsers do (WHATWG HTML §4.10.21.8).

@@ -90,6 +90,14 @@ impl RequestArgs {
         Err(wrong(format!("{flag} {text}: {remedy} in the script")))
     }
 
+    /// Returns the values of a form that are texts.
+    pub(super) fn form_texts(&self) -> impl Iterator<Item = &String> {
+        self.form_fields.iter().filter_map(|field| match &field.value {
+            FormValue::Text(text) => Some(text),
+            FormValue::File(_) => None,
+        })
+    }
+
     /// Returns the names of the header fields.
     pub(super) fn header_names(&self) -> impl Iterator<Item = &str> {
         self.headers.iter().filter_map(|header| header.split_once(':')).map(|(name, _)| name.trim())

@@ -89,7 +89,7 @@ impl SpecArgs {
 
     /// True if a text of the command line may have fields of templates.
     fn may_have_fields(&self) -> bool {
-        let body = self.request.body.iter();
+        let body = self.request.body.iter().chain(self.request.form_texts());
         let mut texts = self.target.words.iter().chain(&self.request.headers).chain(body);
         texts.any(|text| text.contains("{{"))
     }

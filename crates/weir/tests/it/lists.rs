@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::process::Command;
+use std::sync::mpsc;
 
 use crate::support::directory::Directory;
 use crate::support::for_each_engine;
@@ -408,6 +409,43 @@ fn bodies_of_templates_have_their_length_and_connections_their_row() {
     let inputs = ran.document.run.inputs.iter().map(|input| input.path.as_str());
     assert_eq!(inputs.collect::<Vec<_>>(), [&list, &rows], "{ran}");
     server.finish();
+}
+
+/// Values of columns are encoded in a urlencoded form, and as they are in one with a file.
+#[test]
+fn fields_of_a_form_are_templates() {
+    let directory = Directory::new();
+    let rows = write(&directory, "users.csv", "user\nann\nb&b = 1\n");
+    let note = write(&directory, "note.txt", "{{seq}} is no field here");
+    for (form, mut bodies) in [
+        (vec!["n={{seq}}", "u={{csv:user}}"], vec!["n=0&u=ann", "n=1&u=b%26b+%3D+1"]),
+        (
+            vec!["u={{csv:user}}", &format!("f=@{note}")],
+            vec!["\r\n\r\nann\r\n", "\r\n\r\nb&b = 1\r\n"],
+        ),
+    ] {
+        let (sender, receiver) = mpsc::channel();
+        let server = Raw::start(move |connection| {
+            while let Some(request) = connection.read_request()? {
+                let length = request.split("Content-Length: ").nth(1);
+                let length = length.and_then(|rest| rest.lines().next()?.parse().ok());
+                let body = connection.read_body(length.expect("it has a length"))?;
+                sender.send(String::from_utf8_lossy(&body).into_owned()).expect("it is read");
+                connection.write(OK)?;
+            }
+            Ok(())
+        });
+        let url = server.url();
+        let form: Vec<&str> = form.iter().flat_map(|field| ["--form-field", field]).collect();
+        let more = [&form[..], &["--rows", &rows, &url]].concat();
+        let ran = weir::load("auto", "-n 2 -c 1 -t 1 --no-preflight --witness off", &more);
+        ran.assert_all_ok();
+        for body in receiver.try_iter().take(2) {
+            let expected = bodies.remove(0);
+            assert!(body.contains(expected), "{body:?}: {expected:?}");
+        }
+        assert_eq!(bodies, [""; 0], "{ran}");
+    }
 }
 
 #[test]

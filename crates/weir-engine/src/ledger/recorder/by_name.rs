@@ -24,8 +24,6 @@ use crate::worker_frame::WorkerFrame;
 pub(super) struct ByName {
     list: Arc<RequestList>,
     names: Vec<NameTallies>,
-    /// Place of each name among those with slices.
-    places: Vec<Option<usize>>,
     is_open_loop: bool,
     /// Response times of the names without slices together, and of the others one by one, if they
     /// are shown while the load runs.
@@ -35,6 +33,8 @@ pub(super) struct ByName {
 /// Tallies of one name. What the slices have of a name is not counted here too.
 #[derive(Debug, Default)]
 struct NameTallies {
+    /// Its place among the names with slices, if it has slices.
+    place: Option<usize>,
     outcomes: Outcomes,
     status: Vec<(u16, u64)>,
     errors: BTreeMap<ErrorKind, u64>,
@@ -67,9 +67,9 @@ impl ByName {
     /// Returns empty tallies of the names of `list`.
     pub(super) fn new(list: &Arc<RequestList>, is_open_loop: bool) -> ByName {
         let place = |name| list.with_slices.iter().position(|with| *with == name);
+        let tallies = |name| NameTallies { place: place(name), ..NameTallies::default() };
         ByName {
-            names: (0..list.names).map(|_| NameTallies::default()).collect(),
-            places: (0..list.names).map(place).collect(),
+            names: (0..list.names).map(tallies).collect(),
             list: Arc::clone(list),
             is_open_loop,
             shown: None,
@@ -92,10 +92,10 @@ impl ByName {
     /// tallies if it has no slices.
     #[inline]
     fn share<'a>(&'a mut self, name: u16, slice: &'a mut SliceTally) -> &'a mut NamedTally {
-        let name = usize::from(name);
-        match self.places[name] {
+        let name = &mut self.names[usize::from(name)];
+        match name.place {
             Some(place) => slice.named(place),
-            None => &mut self.names[name].unsliced,
+            None => &mut name.unsliced,
         }
     }
 
@@ -134,7 +134,7 @@ impl ByName {
         if self.is_open_loop {
             name.service_ok.record_times(at.since(exchange.sent_at), times);
         }
-        if let Some(place) = self.places[usize::from(exchange.tag)] {
+        if let Some(place) = name.place {
             return &mut slice.named(place).ok;
         }
         name.unsliced.ok.record_times(at.since(exchange.intended_at), times);
@@ -153,12 +153,12 @@ impl ByName {
         let response_ns = at.since(exchange.intended_at);
         let name = &mut self.names[usize::from(exchange.tag)];
         name.resolve_failure(outcome, response_ns, at.since(exchange.sent_at));
+        if let Some(place) = name.place {
+            slice.named(place).not_ok.record(response_ns);
+        }
         if let Outcome::BadResponse(response) = outcome {
             name.responded(response.status, 1);
             self.show_response(exchange, at, 1);
-        }
-        if let Some(place) = self.places[usize::from(exchange.tag)] {
-            slice.named(place).not_ok.record(response_ns);
         }
     }
 
@@ -166,7 +166,7 @@ impl ByName {
     #[inline(never)]
     fn show_response(&mut self, exchange: &Exchange, at: Nanos, times: u32) {
         let Some((others, with_slices)) = &mut self.shown else { return };
-        let tally = match self.places[usize::from(exchange.tag)] {
+        let tally = match self.names[usize::from(exchange.tag)].place {
             Some(place) => &mut with_slices[place],
             None => others,
         };
@@ -180,8 +180,8 @@ impl ByName {
         let mut totals: Vec<NameTotals> = with_slices.map(NameTallies::totals).collect();
         if totals.len() < self.names.len() {
             let mut others = NameTotals::default();
-            let without = self.names.iter().zip(&self.places).filter(|(_, place)| place.is_none());
-            without.for_each(|(name, _)| others.add(&name.totals()));
+            let without = self.names.iter().filter(|name| name.place.is_none());
+            without.for_each(|name| others.add(&name.totals()));
             totals.push(others);
         }
         let Some((others, with_slices)) = &self.shown else { return totals };
@@ -216,11 +216,12 @@ impl ByName {
                 self.never_sent(name, end.end.since(t0), slices.slot(t0));
             }
         }
-        let of_name = |(name, place): (&NameTallies, &Option<usize>)| {
-            let share = place.map_or_else(|| name.unsliced.finish(), |place| slices.share(place));
+        let of_name = |name: &NameTallies| {
+            let own = || name.unsliced.finish();
+            let share = name.place.map_or_else(own, |place| slices.share(place));
             name.finish(share, self.is_open_loop)
         };
-        self.names.iter().zip(&self.places).map(of_name).collect()
+        self.names.iter().map(of_name).collect()
     }
 
     /// Counts a slot that was never sent.
@@ -228,7 +229,7 @@ impl ByName {
         let tallies = &mut self.names[usize::from(name)];
         tallies.outcomes.never_sent += 1;
         tallies.never.record(age_ns);
-        if let Some(place) = self.places[usize::from(name)] {
+        if let Some(place) = tallies.place {
             slice.named(place).not_ok.record(age_ns);
         }
     }

@@ -12,8 +12,9 @@ use weir_text::setting::{ALLOW_LOCAL, HTTP, ROWS, SKIP_OTHER_ORIGINS};
 use super::templates::{Marks, Templates};
 use crate::digest::sha256;
 use crate::errors::shown;
+use crate::prepare::form;
 use crate::spec::url::Url;
-use crate::spec::{BodySpec, HttpChoice, ListSpec, RunSpec, credentials};
+use crate::spec::{BodySpec, FormField, FormValue, HttpChoice, ListSpec, RunSpec, credentials};
 
 /// The parts that the requests of all rows share.
 #[derive(Clone, Debug)]
@@ -223,6 +224,16 @@ impl Common {
     /// Returns the body of the command line. A file has no fields.
     fn common_body(&self, marks: &mut Marks) -> Result<Option<Vec<u8>>> {
         match &self.spec.request.body {
+            Some(BodySpec::Form(fields)) => {
+                let is_encoded = !form::is_multipart(fields);
+                let mark = |field: &FormField| -> Result<FormField> {
+                    let FormValue::Text(text) = &field.value else { return Ok(field.clone()) };
+                    let text = self.templates.mark_form(text, is_encoded, marks)?;
+                    Ok(FormField { name: field.name.clone(), value: FormValue::Text(text) })
+                };
+                let marked = fields.iter().map(mark).collect::<Result<Vec<FormField>>>()?;
+                Ok(Some(form::body(&marked)?.0))
+            }
             Some(BodySpec::Text(text)) => {
                 Ok(Some(self.templates.mark_own(text, marks)?.into_bytes()))
             }

@@ -72,18 +72,44 @@ impl Templates {
         self.mark(text, true, marks)
     }
 
+    /// Replaces the fields in a value of a form of the command line by marks; `is_encoded` is true
+    /// if the form is urlencoded.
+    pub(super) fn mark_form(
+        &self,
+        text: &str,
+        is_encoded: bool,
+        marks: &mut Marks,
+    ) -> Result<String> {
+        self.mark_by(
+            if is_encoded { Fields::mark_encoded } else { Fields::mark },
+            text,
+            true,
+            marks,
+        )
+    }
+
     /// Replaces the fields in a text of a row by marks, if rows have fields.
     pub(super) fn mark_row(&self, text: &str, marks: &mut Marks) -> Result<String> {
         if self.of_rows { self.mark(text, self.may_read, marks) } else { Ok(text.to_owned()) }
     }
 
     fn mark(&self, text: &str, may_read: bool, marks: &mut Marks) -> Result<String> {
+        self.mark_by(Fields::mark, text, may_read, marks)
+    }
+
+    fn mark_by(
+        &self,
+        mark: MarkFields,
+        text: &str,
+        may_read: bool,
+        marks: &mut Marks,
+    ) -> Result<String> {
         if !text.contains("{{") {
             return Ok(text.to_owned());
         }
         let constants = LocalConstants { may_read, secrets: RefCell::default() };
         let table = self.table.as_ref().map(|rows| &*rows.table);
-        let marked = marks.fields.mark(text, table, &constants);
+        let marked = mark(&mut marks.fields, text, table, &constants);
         marks.secrets.extend(constants.secrets.into_inner());
         marked.map_err(|text| anyhow!("{text}"))
     }
@@ -98,6 +124,9 @@ impl Templates {
         values.take(SECRETS_MAX).map(|value| String::from_utf8_lossy(value).into()).collect()
     }
 }
+
+/// Replaces the fields in a text by marks.
+type MarkFields = fn(&mut Fields, &str, Option<&Table>, &dyn Constants) -> Result<String, String>;
 
 /// The fields of one request, and the values that were read from this machine for it.
 #[derive(Debug, Default)]
