@@ -5,6 +5,7 @@
 //! time from the slot's index, so nothing drifts. This module reads no clock: times are offsets
 //! from S, the schedule's start.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use weir_result::{Arrivals, Load, Plan, Rate};
@@ -178,15 +179,13 @@ impl Schedule {
                 self.next_ns = uniform_offset(*rate, self.partition.nth_owned(self.taken));
             }
             ScheduleKind::Poisson(gaps) => {
-                let owned = gaps.find(|(index, _)| self.partition.owns(*index));
-                (self.next_index, self.next_ns) = owned.unwrap_or((u64::MAX, u64::MAX));
+                (self.next_index, self.next_ns) = next_owned(gaps, &self.partition);
             }
             ScheduleKind::Staged(curve, _) => {
                 self.next_ns = curve.offset(self.partition.nth_owned(self.taken));
             }
             ScheduleKind::StagedPoisson(gaps, _) => {
-                let owned = gaps.find(|(index, _)| self.partition.owns(*index));
-                (self.next_index, self.next_ns) = owned.unwrap_or((u64::MAX, u64::MAX));
+                (self.next_index, self.next_ns) = next_owned(gaps, &self.partition);
             }
         }
     }
@@ -201,18 +200,14 @@ impl Schedule {
                 below(until_ns) - below(from_ns)
             }
             ScheduleKind::Poisson(gaps) => {
-                let slots = gaps.restarted().take_while(|(_, offset)| *offset < until_ns);
-                let later = slots.skip_while(|(_, offset)| *offset < from_ns);
-                later.filter(|(index, _)| self.partition.owns(*index)).count() as u64
+                count_owned(gaps.restarted(), &self.partition, from_ns..until_ns)
             }
             ScheduleKind::Staged(curve, _) => {
                 let below = |ns| self.partition.owned_below(curve.first_at(ns));
                 below(until_ns) - below(from_ns)
             }
             ScheduleKind::StagedPoisson(gaps, _) => {
-                let slots = gaps.restarted().take_while(|(_, offset)| *offset < until_ns);
-                let later = slots.skip_while(|(_, offset)| *offset < from_ns);
-                later.filter(|(index, _)| self.partition.owns(*index)).count() as u64
+                count_owned(gaps.restarted(), &self.partition, from_ns..until_ns)
             }
         }
     }
@@ -278,6 +273,23 @@ impl Schedule {
             self.advance();
         }
     }
+}
+
+/// Returns the index and the offset of the next of random slots that a partition owns.
+#[inline]
+fn next_owned(slots: &mut impl Iterator<Item = (u64, u64)>, partition: &Partition) -> (u64, u64) {
+    slots.find(|(index, _)| partition.owns(*index)).unwrap_or((u64::MAX, u64::MAX))
+}
+
+/// Returns the number of slots in a span of offsets that a partition owns.
+fn count_owned(
+    slots: impl Iterator<Item = (u64, u64)>,
+    partition: &Partition,
+    span: Range<u64>,
+) -> u64 {
+    let slots = slots.take_while(|(_, offset)| *offset < span.end);
+    let later = slots.skip_while(|(_, offset)| *offset < span.start);
+    later.filter(|(index, _)| partition.owns(*index)).count() as u64
 }
 
 /// Consecutive owned slots.
