@@ -107,7 +107,7 @@ fn cited(line: &str) -> impl Iterator<Item = &str> {
 type Limit = (&'static str, &'static str, fn(&str) -> bool, usize);
 
 const LIMITS: [Limit; 3] = [
-    ("METHOD.md", "it", |path| path == "METHOD.md", 10_400),
+    ("METHOD.md", "it", |path| path == "METHOD.md", 11_300),
     ("docs/README.md", "docs/*.md", is_doc, 26_000),
     ("README.md", "all Markdown", |_| true, 92_000),
 ];
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn pages_with_too_many_words_are_found() {
-        check_page("METHOD.md", 10_400, &[]);
+        check_page("METHOD.md", 11_300, &[]);
         check_page("METHOD.md", 10_401, &["METHOD.md"]);
         check_page("docs/A.md", 26_000, &[]);
         check_page("docs/A.md", 26_001, &["docs/README.md"]);
