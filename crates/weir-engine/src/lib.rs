@@ -22,6 +22,7 @@ mod layers;
 mod ledger;
 mod listed;
 mod live;
+mod numbered;
 mod observer;
 mod observers;
 mod occupancy;

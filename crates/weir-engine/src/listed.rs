@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use weir_http::{RawRequest, Request, RequestTraits};
 use weir_io::Backend;
-use weir_list::{Places, Template, Values};
+use weir_list::{Places, Template, Values, Walk};
 
 use crate::job::Job;
 use crate::lane::Lane;
+use crate::numbered::Numbered;
 use crate::request_list::{ListedRequest, RequestList};
 use crate::script::Batch;
 use crate::turns::ListTurn;
@@ -16,10 +17,14 @@ use crate::turns::ListTurn;
 /// long ones would be held once more by each worker.
 const KEPT_MAX_BYTES: usize = 16 * 1024;
 
+/// Greatest number of forms of a request: that of the digits of a number.
+const FORMS_MAX: usize = 20;
+
 /// The requests of a list.
 #[derive(Debug)]
 pub(crate) struct Listed<R> {
     list: Arc<RequestList>,
+    walk: Walk,
     /// In file order.
     requests: Vec<ListedRow<R>>,
     /// Scheme of the requests, if they are sent as fields.
@@ -44,6 +49,8 @@ struct ListedFields {
     traits: RequestTraits,
     /// How it was rendered last; `None` if it is too long to be kept.
     last: Option<Rendered>,
+    /// Its forms, if its only field is a number.
+    numbered: Option<Numbered>,
 }
 
 /// A rendered request.
@@ -66,13 +73,19 @@ impl<R> Listed<R> {
             request: L::prepare(&one.request, job, backend),
             name: one.name,
             fields: one.template.clone().map(|template| {
-                let is_kept = one.request.bytes().len() <= KEPT_MAX_BYTES;
-                let last = is_kept.then(Rendered::default);
-                Box::new(ListedFields { template, traits: one.request.traits(), last })
+                let length = one.request.bytes().len();
+                let has_forms = !L::STREAMS && length * FORMS_MAX <= KEPT_MAX_BYTES;
+                Box::new(ListedFields {
+                    numbered: Numbered::new(&template).filter(|_| has_forms),
+                    last: (length <= KEPT_MAX_BYTES).then(Rendered::default),
+                    traits: one.request.traits(),
+                    template,
+                })
             }),
         };
         Listed {
             list: Arc::clone(list),
+            walk: Walk::default(),
             requests: requests.iter().map(prepare).collect(),
             scheme: L::STREAMS.then(|| job.scheme()),
             long: Rendered::default(),
@@ -82,8 +95,14 @@ impl<R> Listed<R> {
     /// Returns the index of the request whose turn it is, and the number of its name; `None` behind
     /// the end of a list that is sent once.
     #[inline]
-    pub(crate) fn at(&self, turn: ListTurn) -> Option<(u16, u16)> {
-        let row = self.list.row_at(turn)?;
+    pub(crate) fn at(&mut self, turn: ListTurn) -> Option<(u16, u16)> {
+        let sequence = &self.list.sequence;
+        let row = match turn {
+            ListTurn::Slot(index) => sequence.row(index)?,
+            ListTurn::Nth { nth, worker, workers } => {
+                sequence.next_row_of(&mut self.walk, nth, worker, workers)
+            }
+        };
         // A prepared list has at most 2^16 requests.
         Some((row as u16, self.requests[row as usize].name))
     }
@@ -104,10 +123,13 @@ impl<R> Listed<R> {
         connection: impl Fn() -> u32,
     ) -> Option<&Batch> {
         let fields = self.requests[usize::from(row)].fields.as_mut()?;
-        let index = turn.index();
+        let (seed, index) = (self.list.seed, turn.index());
+        if let Some(numbered) = &mut fields.numbered {
+            let values = Values { seed, index, row: &[] };
+            return Some(numbered.render(values, &fields.template, fields.traits));
+        }
         let table = self.list.table.as_ref();
-        let row =
-            table.map_or(&[][..], |table| table.row(self.list.seed, index, connection().into()));
+        let row = table.map_or(&[][..], |table| table.row(seed, index, connection().into()));
         let rendered = match &mut fields.last {
             Some(last) => last,
             None => {
@@ -115,7 +137,7 @@ impl<R> Listed<R> {
                 &mut self.long
             }
         };
-        let (values, batch) = (Values { seed: self.list.seed, index, row }, &mut rendered.batch);
+        let (values, batch) = (Values { seed, index, row }, &mut rendered.batch);
         let is_as_long =
             fields.template.render_again(values, &mut batch.bytes, &mut rendered.places);
         if is_as_long && self.scheme.is_none() {

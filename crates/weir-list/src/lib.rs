@@ -30,8 +30,10 @@ pub use error::RowError;
 pub use format::ListFormat;
 pub use index::{IndexedRows, RowIndex, RowIndexer};
 pub use names::{Group, NAMES_MAX, Names, OTHER};
-pub use order::{Order, PASS_MAX, Sequence, WeightError};
+pub use order::{Order, PASS_MAX, Sequence, Walk, WeightError};
 pub use reader::RowReader;
 pub use row::{Row, RowBody};
 pub use table::Table;
-pub use template::{Constants, Fields, Places, RowOrder, TableRows, Template, Values};
+pub use template::{
+    Constants, Fields, NumberField, Places, RowOrder, TableRows, Template, Values, fill_decimal,
+};

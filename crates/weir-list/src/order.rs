@@ -108,6 +108,26 @@ impl Sequence {
         }
     }
 
+    /// Like [`Sequence::row_of`], for one worker. Without a division if `walk` has the request
+    /// before.
+    ///
+    /// # Panics
+    /// As there.
+    #[inline(always)]
+    pub fn next_row_of(&self, walk: &mut Walk, nth: u64, worker: u32, workers: u32) -> u64 {
+        let Order::Sequential = self.order else { return self.row_of(nth, worker, workers) };
+        if nth != walk.nth || nth == 0 {
+            walk.turn = self.turn_of(nth, worker.into(), workers.into());
+        }
+        let row = self.at(walk.turn);
+        walk.turn += 1;
+        if walk.turn == self.pass {
+            walk.turn = 0;
+        }
+        walk.nth = nth + 1;
+        row
+    }
+
     /// Returns the row of the `nth` request of worker `worker` of `workers` in a closed loop. That
     /// is slot `nth · workers + worker`; the workers begin in different places of the list, and
     /// each goes through all of it, so that a fast one does not send some rows more often.
@@ -118,17 +138,21 @@ impl Sequence {
     pub fn row_of(&self, nth: u64, worker: u32, workers: u32) -> u64 {
         let (worker, workers) = (u64::from(worker), u64::from(workers));
         match self.order {
-            Order::Sequential => {
-                // A list has fewer than 2^63 rows: they are lines of a file.
-                let turn = nth % self.pass + self.begin(worker, workers);
-                self.at(if turn < self.pass { turn } else { turn - self.pass })
-            }
+            Order::Sequential => self.at(self.turn_of(nth, worker, workers)),
             Order::Random { seed } => {
                 let slot = nth.wrapping_mul(workers).wrapping_add(worker);
                 self.at(below(self.pass, mixed(seed, slot)))
             }
             Order::Once => panic!("a list that is sent once is shared by index"),
         }
+    }
+
+    /// Returns the turn of the `nth` request of a worker of a closed loop.
+    #[inline]
+    fn turn_of(&self, nth: u64, worker: u64, workers: u64) -> u64 {
+        // A list has fewer than 2^63 rows: they are lines of a file.
+        let turn = nth % self.pass + self.begin(worker, workers);
+        if turn < self.pass { turn } else { turn - self.pass }
     }
 
     /// Returns the turn with which a worker of a closed loop begins.
@@ -145,6 +169,13 @@ impl Sequence {
     fn at(&self, turn: u64) -> u64 {
         self.turns.get(turn as usize).map_or(turn, |row| u64::from(*row))
     }
+}
+
+/// The next request of a worker of a closed loop: its number, and its turn of a pass.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Walk {
+    nth: u64,
+    turn: u64,
 }
 
 fn gcd(mut a: u32, mut b: u32) -> u32 {
@@ -173,6 +204,19 @@ mod tests {
 
     fn rows(sequence: &Sequence, slots: u64) -> Vec<u64> {
         (0..slots).filter_map(|slot| sequence.row(slot)).collect()
+    }
+
+    #[test]
+    fn a_walk_finds_the_same_rows() {
+        let weighted = Sequence::weighted(Order::Sequential, &[3, 1, 2]).expect("an order");
+        let random = Sequence::plain(Order::Random { seed: 9 }, 5);
+        for sequence in [Sequence::plain(Order::Sequential, 4), weighted, random] {
+            let mut walk = Walk::default();
+            for nth in (0..20).chain([7, 8, 9, 0, 1, 30]) {
+                let row = sequence.next_row_of(&mut walk, nth, 1, 3);
+                assert_eq!(row, sequence.row_of(nth, 1, 3), "{sequence:?} {nth}");
+            }
+        }
     }
 
     #[test]

@@ -247,6 +247,15 @@ pub struct Template {
 pub struct Places(Vec<Range<usize>>);
 
 impl Places {
+    /// Returns the place of the only field.
+    ///
+    /// # Panics
+    /// If there are no fields, or several.
+    pub fn only(&self) -> Range<usize> {
+        let [place] = &self.0[..] else { panic!("one field") };
+        place.clone()
+    }
+
     /// Forgets the last request.
     pub fn clear(&mut self) {
         self.0.clear();
@@ -291,6 +300,17 @@ impl Template {
             Piece::Field(Field::Column(column), _) => Some((*column, is_first)),
             Piece::Field(..) => None,
         })
+    }
+
+    /// Returns the template's only field, if that is a number.
+    pub fn only_number(&self) -> Option<NumberField> {
+        let [(field, salt)] = &self.fields[..] else { return None };
+        let range = match field {
+            Field::Index => None,
+            Field::Random { least, greatest } => Some((*least, *greatest)),
+            _ => return None,
+        };
+        Some(NumberField { range, salt: *salt })
     }
 
     /// Writes the request with these values into `bytes`, in the place of what was there.
@@ -346,6 +366,25 @@ impl Template {
                     places.push(from..bytes.len());
                 }
             }
+        }
+    }
+}
+
+/// A field that is a number.
+#[derive(Clone, Copy, Debug)]
+pub struct NumberField {
+    /// Limits of a random number; `None` for the index of the request.
+    range: Option<(u64, u64)>,
+    salt: u64,
+}
+
+impl NumberField {
+    /// Returns its value.
+    #[inline]
+    pub fn value(&self, values: Values<'_>) -> u64 {
+        match self.range {
+            None => values.index,
+            Some((least, greatest)) => random(least..=greatest, values, self.salt),
         }
     }
 }
@@ -438,7 +477,7 @@ impl Field {
 
 /// Writes a number in decimal digits into a place. False if it has more or fewer.
 #[inline]
-fn fill_decimal(mut number: u64, place: &mut [u8]) -> bool {
+pub fn fill_decimal(mut number: u64, place: &mut [u8]) -> bool {
     let (first, pairs) = place.as_rchunks_mut::<2>();
     for pair in pairs.iter_mut().rev() {
         *pair = PAIRS[(number % 100) as usize];
