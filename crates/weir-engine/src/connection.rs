@@ -64,9 +64,10 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Returns a connection that has not been opened yet.
-    pub(crate) fn new(depth: u16) -> Connection {
-        Connection { slot: NO_SLOT, depth, ..Connection::default() }
+    /// Returns a connection that has not been opened yet. It waits to be opened if it `is_first`.
+    pub(crate) fn new(depth: u16, is_first: bool) -> Connection {
+        let state = if is_first { SocketState::Queued } else { SocketState::Closed };
+        Connection { slot: NO_SLOT, depth, state, is_resolved: !is_first, ..Connection::default() }
     }
 
     /// Records that the socket begins to connect.

@@ -11,7 +11,10 @@ use crate::connection::{Connection, SocketState};
 use crate::deadlines::Deadlines;
 use crate::job::Job;
 use crate::open_queue::OpenQueue;
+use crate::partition::Partition;
+use crate::presence::Presence;
 use crate::ready_queue::ReadyQueue;
+use crate::timeline::Timeline;
 use delays::Delays;
 pub(crate) use limits::ConnectionLimits;
 pub(crate) use renewal::Renewal;
@@ -29,6 +32,8 @@ pub(crate) struct Connections {
     /// Events to report to the script, in order; valid until the next event of the backend.
     pub(crate) script_events: Vec<ScriptEvent>,
     delays: Delays,
+    /// The times at which connections come and leave.
+    pub(crate) presence: Presence,
 }
 
 /// Connections and requests by state.
@@ -65,20 +70,27 @@ pub(crate) enum ScriptEvent {
 }
 
 impl Connections {
-    /// Returns the connections of a worker of `job`; none is open yet.
-    pub(crate) fn new(job: &Job, limits: ConnectionLimits) -> Connections {
+    /// Returns the connections of a worker of `job` that owns `partition`; none is open yet.
+    pub(crate) fn new(job: &Job, limits: ConnectionLimits, partition: Partition) -> Connections {
         let connections = limits.connections;
         let delayed = if limits.delays { connections } else { 0 };
+        let presence = Presence::new(&job.plan, partition);
+        let first = (0..connections).take_while(|conn| presence.is_first(ConnId(*conn))).count();
+        let first = first as u32;
+        let is_first = |conn| conn < first;
         Connections {
             limits,
-            table: (0..connections).map(|_| Connection::new(limits.depth)).collect(),
+            table: (0..connections)
+                .map(|conn| Connection::new(limits.depth, is_first(conn)))
+                .collect(),
             renewal: Renewal::new(&job.plan.connection, connections),
             ready: ReadyQueue::new(connections, limits.depth),
             deadlines: Deadlines::new(connections),
-            open_queue: OpenQueue::new(connections),
-            counts: StateCounts { unresolved: connections, ..StateCounts::default() },
+            open_queue: OpenQueue::new(first),
+            counts: StateCounts { unresolved: first, ..StateCounts::default() },
             script_events: Vec::new(),
             delays: Delays::new(delayed),
+            presence,
         }
     }
 
@@ -105,9 +117,50 @@ impl Connections {
         self.open_queue.push(conn, at);
     }
 
+    /// Begins the schedule: connections come and leave at planned times from here on.
+    pub(crate) fn begin(&mut self, timeline: &Timeline) {
+        self.alive(timeline.start);
+        if self.presence.is_staged() {
+            self.presence.begin(timeline.t0);
+            self.all().for_each(|conn| self.arm_presence(conn, timeline.start));
+        }
+    }
+
+    /// Arms the timer of `conn` for when it comes or leaves.
+    fn arm_presence(&mut self, conn: ConnId, now: Nanos) {
+        let at = match self.at(conn).state {
+            SocketState::Closed => {
+                let comes_at = self.presence.comes_at(conn, self.at(conn).at.max(now));
+                self.at_mut(conn).at = comes_at;
+                comes_at
+            }
+            _ => self.presence.leaves_at(conn, now),
+        };
+        self.deadlines.arm(conn, at);
+    }
+
+    /// Returns the time from which `conn` takes no more requests, because its socket is too old or
+    /// the connection leaves; [`Nanos::MAX`] unless it is open.
+    pub(crate) fn retires_at(&self, conn: ConnId) -> Nanos {
+        let connection = self.at(conn);
+        let leaves_at = match connection.state {
+            SocketState::Open => self.presence.leaves_at(conn, connection.at),
+            _ => Nanos::MAX,
+        };
+        connection.retires_at(self.renewal.lifetime_ns).min(leaves_at)
+    }
+
     /// Returns the next connection to open, in state `Connecting`.
     pub(crate) fn take_to_open(&mut self, now: Nanos) -> Option<ConnId> {
-        let conn = self.open_queue.pop(now)?;
+        let conn = loop {
+            let conn = self.open_queue.pop(now)?;
+            if self.presence.comes_at(conn, now) <= now {
+                break conn;
+            }
+            // It left while it waited.
+            self.at_mut(conn).state = SocketState::Closed;
+            self.arm_presence(conn, now);
+        };
         self.at_mut(conn).connect(now);
         self.counts.connecting += 1;
         self.arm_connecting(conn, now);
@@ -133,9 +186,7 @@ impl Connections {
         if self.limits.batches {
             self.note(ScriptEvent::Opened(conn));
         }
-        if self.renewal.lifetime_ns < u64::MAX {
-            self.deadlines.arm(conn, at.after(self.renewal.lifetime_ns));
-        }
+        self.deadlines.arm(conn, self.retires_at(conn));
     }
 
     /// Makes the connection, which has `load` requests in flight, available for another one, after
@@ -212,6 +263,8 @@ impl Connections {
         self.resolve(conn);
         self.delays.cancel(conn);
         let retry_at = self.at_mut(conn).closed(at);
+        let retry_at = self.presence.comes_at(conn, retry_at);
+        self.at_mut(conn).at = retry_at;
         match retry_at <= at {
             true => self.queue(conn, at),
             false => self.deadlines.arm(conn, retry_at),

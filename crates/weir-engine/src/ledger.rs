@@ -48,8 +48,8 @@ pub(crate) struct Observed {
 }
 
 impl Ledger {
-    /// Returns the empty ledger of worker `number` of `job`, with `connections` connections, whose
-    /// slots are `gap_ns` apart on average.
+    /// Returns the empty ledger of worker `number` of `job`, which begins with `connections`
+    /// connections, and whose slots are `gap_ns` apart on average.
     pub(crate) fn new(
         job: &Job,
         number: u32,

@@ -31,6 +31,7 @@ mod pace;
 mod partition;
 mod polling;
 mod pool;
+mod presence;
 mod random;
 mod ready_queue;
 mod repeated;

@@ -128,6 +128,23 @@ impl<L: Lane> ConnectionPool<L> {
         }
     }
 
+    /// Counts the room for requests of `conn`, which has opened or `is_closing`, if connections
+    /// come and leave by plan. Streams are counted by their lane.
+    fn count_room(&mut self, conn: ConnId, at: Nanos, is_closing: bool) {
+        let connections = &self.shared.connections;
+        if L::STREAMS || !connections.presence.is_staged() {
+            return;
+        }
+        let state = connections.at(conn).state;
+        let is_open =
+            matches!(state, SocketState::Open | SocketState::Retiring | SocketState::Closing);
+        let (before, now) = if is_closing { (1, 0) } else { (0, 1) };
+        if is_open {
+            let depth = connections.limits.depth;
+            self.shared.ledger.recorder.capacity(at, before * depth, now * depth);
+        }
+    }
+
     /// Passes bytes without layers to the lane.
     #[inline]
     fn received(&mut self, conn: ConnId, bytes: &[u8], at: Nanos) -> Action {
@@ -172,11 +189,11 @@ impl<L: Lane> ConnectionPool<L> {
 
     /// Handles the timer of a connection, or arms it again.
     pub(crate) fn expire(&mut self, conn: ConnId, now: Nanos) -> Action {
-        let PoolState { connections, layers, .. } = &mut self.shared;
-        let (connection, lifetime_ns) = (connections.at(conn), connections.renewal.lifetime_ns);
-        if connection.retires_at(lifetime_ns) <= now {
+        let PoolState { connections, layers, ledger, .. } = &mut self.shared;
+        if connections.retires_at(conn) <= now {
             return self.outlive(conn, now);
         }
+        let connection = connections.at(conn);
         let state = connection.state;
         let due = match state {
             SocketState::Connecting | SocketState::Handshaking => {
@@ -193,6 +210,8 @@ impl<L: Lane> ConnectionPool<L> {
             }
             SocketState::Connecting | SocketState::Handshaking => self.fail_connect(conn, now),
             SocketState::Closed => {
+                let has_come = connections.presence.comes(conn, due);
+                ledger.connections.counts.joined += u64::from(has_come);
                 connections.queue(conn, now);
                 Action::None
             }
@@ -211,9 +230,9 @@ impl<L: Lane> ConnectionPool<L> {
         let action = self.follow(conn, after, now);
         if action == Action::None {
             let oldest = self.lane.oldest(&self.shared, conn);
-            let Connections { limits, renewal, .. } = &self.shared.connections;
-            let overdue_at = oldest.map_or(Nanos::MAX, |at| at.after(limits.timeout_ns));
-            let retires_at = self.shared.connections.at(conn).retires_at(renewal.lifetime_ns);
+            let timeout_ns = self.shared.connections.limits.timeout_ns;
+            let overdue_at = oldest.map_or(Nanos::MAX, |at| at.after(timeout_ns));
+            let retires_at = self.shared.connections.retires_at(conn);
             self.shared.connections.deadlines.arm(conn, retires_at.min(overdue_at));
         }
         action

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use weir_io::Nanos;
-use weir_result::{Histogram, NamedSlice, Outcomes, Slice, Stage, Tally};
+use weir_result::{Histogram, NamedSlice, Outcomes, Slice, StageSpan, Tally};
 
 use crate::timeline::Timeline;
 
@@ -51,7 +51,7 @@ struct Cursor {
 }
 
 /// Returns the offsets of the borders of slices: each stage has equal ones.
-fn borders(stages: &[Stage]) -> Vec<u64> {
+fn borders(stages: &[StageSpan]) -> Vec<u64> {
     let each = (STAGED_SLICES / stages.len() as u64).clamp(1, SLICES);
     let (mut borders, mut from_ns) = (vec![0], 0);
     for stage in stages {
@@ -102,7 +102,7 @@ pub(crate) struct SliceCounts {
 
 impl Slices {
     /// Returns the empty slices of a window with these stages, if it has any.
-    pub(crate) fn new(timeline: &Timeline, stages: &[Stage]) -> Slices {
+    pub(crate) fn new(timeline: &Timeline, stages: &[StageSpan]) -> Slices {
         let span_ns = timeline.t1.since(timeline.t0);
         let known = SLICES.min(span_ns.max(1));
         let (extent, count) = match timeline.t1 {

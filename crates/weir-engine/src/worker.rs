@@ -138,11 +138,12 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         });
         let limits = ConnectionLimits::new(job, connections, script.as_ref(), L::STREAMS);
         let slots = SlotSource::new(job, partition);
-        let mut connections = Connections::new(job, limits);
+        let mut connections = Connections::new(job, limits, partition);
         let has_several_streams = L::STREAMS && limits.depth > 1;
         let stamping = Stamping::new(&job.plan, limits.connections, has_several_streams);
-        let ledger =
-            Ledger::new(job, number, limits.connections, slots.schedule.gap_ns(), stamping);
+        // None is resolved yet.
+        let first = connections.counts.unresolved;
+        let ledger = Ledger::new(job, number, first, slots.schedule.gap_ns(), stamping);
         let lane = lane(job, &mut connections);
         Worker {
             turn: LoopTurn {
@@ -242,7 +243,9 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
                 has_arrived = true;
                 self.phases.connected_ns = now.0;
                 let is_open = self.pool.shared.connections.counts.open > 0;
-                self.control.arrive(now, is_open || !self.job.ending.needs_connection);
+                let needs_none = self.job.plan.first_connections() == 0;
+                let can_begin = is_open || needs_none || !self.job.ending.needs_connection;
+                self.control.arrive(now, can_begin);
             }
             let is_stopped = self.control.stop_at() <= now;
             if is_stopped || self.control.is_unconnected() {
@@ -265,7 +268,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
     fn begin(&mut self, timeline: Timeline) {
         self.phases.start_ns = timeline.start.0;
         self.pool.recorder_mut().begin(timeline);
-        self.pool.shared.connections.alive(timeline.start);
+        self.pool.shared.connections.begin(&timeline);
         self.stage.is_sending = true;
         if self.live.is_received() {
             self.pool.recorder_mut().keep_names();

@@ -157,8 +157,8 @@ merged! {
         pub integral_ns: u128 => rules::sum,
         /// `Σ |[Ts, Te) ∩ window|` over all requests, in nanoseconds.
         pub sum_ns: u128 => rules::sum,
-        /// `∫ N dt` over the window, with N the streams that the connections allow, in nanoseconds;
-        /// 0 if they have none.
+        /// `∫ N dt` over the window, with N the requests that the connections allow at once, in
+        /// nanoseconds: streams, or connections that come and leave by plan; 0 if that is constant.
         pub capacity_ns: u128 => rules::sum,
     }
 }

@@ -42,10 +42,11 @@ pub use evidence::{
 pub use failures::{ErrorKind, FailureCause, FailureKind, FailurePhase, MissExample, MissKind};
 pub use measurements::Measurements;
 pub use plan::{
-    AddressRange, AddressRangeError, Arrivals, Closer, ConnectionPlan, ExpectPlan, Header,
-    Http2Plan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, Pacing, Part, Plan, Rate,
-    RequestPlan, Stage, StampChoice, SuccessRule, Target, TemplatePlan, TlsPlan, TlsVersion, Wait,
-    check_stages, mean_rate, parse_curve, parse_stages, stage_at,
+    AddressRange, AddressRangeError, Arrivals, Closer, ConnectionPlan, ConnectionStage, ExpectPlan,
+    Header, Http2Plan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, Pacing, Part, Plan, Rate,
+    RequestPlan, Stage, StageSpan, StampChoice, SuccessRule, Target, TemplatePlan, TlsPlan,
+    TlsVersion, Wait, check_connection_stages, check_stages, connections_at, mean_rate,
+    most_connections, parse_connection_stages, parse_curve, parse_stages, stage_at,
 };
 pub use raw::{RawLog, RawOutcome, RawRow, RawSink, RawSource, SlotPhase};
 #[cfg(feature = "schema")]

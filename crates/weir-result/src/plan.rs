@@ -2,6 +2,7 @@
 
 mod addresses;
 mod connection;
+mod connection_stage;
 mod expect;
 mod http;
 mod list;
@@ -13,6 +14,10 @@ mod tls;
 
 pub use addresses::{AddressRange, AddressRangeError};
 pub use connection::{Closer, ConnectionPlan};
+pub use connection_stage::{
+    ConnectionStage, StageSpan, check_connection_stages, connections_at, most_connections,
+    parse_connection_stages,
+};
 pub use expect::ExpectPlan;
 pub use http::{Http2Plan, HttpPlan};
 pub use list::{ListOrder, ListPlan, TemplatePlan};
@@ -51,7 +56,11 @@ pub struct Plan {
     /// warm-up has the first rate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<Stage>,
-    /// Number of connections over all threads, at least 1.
+    /// Stages of a closed loop, which begin with the window; absent if the number of connections is
+    /// constant. The warm-up has the first number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub connection_stages: Vec<ConnectionStage>,
+    /// Number of connections over all threads, at least 1; with stages, the greatest.
     pub connections: u32,
     /// Number of workers, 1 up to `connections`.
     pub threads: u32,
@@ -130,6 +139,7 @@ impl Default for Plan {
             list: None,
             load: Load::ClosedLoop,
             stages: Vec::new(),
+            connection_stages: Vec::new(),
             connections: 10,
             threads: 1,
             leaves_cpus: false,
@@ -164,6 +174,22 @@ fn http11() -> Option<HttpPlan> {
 }
 
 impl Plan {
+    /// Returns the stages of the window; none if its load is one.
+    pub fn stage_spans(&self) -> Vec<StageSpan> {
+        let rates = self.stages.iter().map(StageSpan::from);
+        rates.chain(self.connection_stages.iter().map(StageSpan::from)).collect()
+    }
+
+    /// Returns the number of stages; 0 if the load of the window is one.
+    pub fn stage_count(&self) -> usize {
+        self.stages.len() + self.connection_stages.len()
+    }
+
+    /// Returns the number of connections with which the load begins.
+    pub fn first_connections(&self) -> u32 {
+        self.connection_stages.first().map_or(self.connections, |stage| stage.from)
+    }
+
     /// Returns the greatest number of requests in flight on one connection.
     pub fn depth(&self) -> u16 {
         match self.http {

@@ -19,7 +19,14 @@ pub(crate) fn of(document: &Document, limit: &Limit) -> LoadLine {
 fn as_planned(document: &Document) -> String {
     let connections = document.covered_connections();
     let noun = if connections == 1 { "connection" } else { "connections" };
-    let counted = || format!("{} {noun}", units::count(connections.into()));
+    let counted = || {
+        let counted = format!("{} {noun}", units::count(connections.into()));
+        match document.plan.connection_stages.len() {
+            0 => counted,
+            1 => format!("up to {counted} in 1 stage"),
+            stages => format!("up to {counted} in {stages} stages"),
+        }
+    };
     let covered = document.offered_in_words().unwrap_or_else(counted);
     let whole = match document.plan.load {
         _ if document.share() >= 1.0 => return format!("as planned: {covered}"),
@@ -32,7 +39,13 @@ fn as_planned(document: &Document) -> String {
 /// Reports connections that were planned and not open when the window began.
 fn missing_connections(document: &Document) -> Option<String> {
     let connections = &document.connections;
-    let (requested, open) = (connections.requested, connections.open_at_t0);
+    let (requested, open) = match document.plan.connection_stages.is_empty() {
+        // They come later too.
+        false if !connections.failures.is_empty() => {
+            (document.covered_connections().into(), connections.open_max)
+        }
+        _ => (connections.requested, connections.open_at_t0),
+    };
     if open >= requested || connections.were_renewed() {
         return None;
     }

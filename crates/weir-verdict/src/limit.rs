@@ -143,9 +143,12 @@ fn connections(document: &Document) -> Option<String> {
     let connections = document.covered_connections();
     let places = places(document, connections);
     let noun = if connections == 1 { "connection" } else { "connections" };
+    let counted = match document.plan.connection_stages.is_empty() {
+        true => units::count(connections.into()),
+        false => format!("on average {:.1}", f64::from(connections) * places),
+    };
     let text = format!(
-        "{} {noun} × {} allow {}",
-        units::count(connections.into()),
+        "{counted} {noun} × {} allow {}",
         units::duration(mean_ns as u64),
         units::round_rate(f64::from(connections) * places / service_s),
     );

@@ -25,7 +25,7 @@ pub(crate) fn spans(document: &Document) -> Vec<LoadSpan<'_>> {
         };
         document.slices.iter().filter(is_within).collect()
     };
-    let stages = &document.plan.stages;
+    let stages = document.plan.stage_spans();
     if stages.is_empty() {
         return vec![LoadSpan {
             slices: within(0.0, f64::INFINITY),
@@ -35,12 +35,12 @@ pub(crate) fn spans(document: &Document) -> Vec<LoadSpan<'_>> {
         }];
     }
     let constant = stages.iter().zip(&document.stages).enumerate();
-    let constant = constant.filter(|(_, (planned, _))| planned.from == planned.to);
-    let span = |(index, (planned, found)): (usize, (&weir_result::Stage, _))| {
+    let constant = constant.filter(|(_, (planned, _))| planned.is_constant);
+    let span = |(index, (planned, found)): (usize, (&weir_result::StageSpan, _))| {
         let found: &weir_result::document::StageSection = found;
         LoadSpan {
             slices: within(found.start_s, found.end_s),
-            offered_rps: planned.mean_rps(),
+            offered_rps: planned.offered_rps,
             place: format!(" in stage {}", index + 1),
             is_first: index == 0,
         }

@@ -10,7 +10,7 @@ mod finish;
 use std::collections::BTreeMap;
 
 use weir_io::Nanos;
-use weir_result::{ErrorKind, Load, MissKind, Outcomes, Sent, Stage, Tally, Window};
+use weir_result::{ErrorKind, Load, MissKind, Outcomes, Sent, StageSpan, Tally, Window};
 
 use crate::catch_up::CatchUp;
 use crate::completion::Outcome;
@@ -38,7 +38,7 @@ pub(crate) struct Recorder {
     is_open_loop: bool,
     workers: u32,
     /// Stages of the load.
-    stages: Vec<Stage>,
+    stages: Vec<StageSpan>,
     /// Mean time between the worker's slots, in nanoseconds.
     gap_ns: u64,
     /// Timeline of the worker; the only copy of it.
@@ -131,6 +131,7 @@ impl Recorder {
         let timeline = Timeline::new(&job.plan, Nanos::MAX);
         let (workers, extras) = (job.plan.threads, job.extras);
         let is_open_loop = job.plan.load != Load::ClosedLoop;
+        let stages = job.plan.stage_spans();
         Recorder {
             is_open_loop,
             workers,
@@ -140,8 +141,8 @@ impl Recorder {
             counts: RunCounts::default(),
             times: Times { batch: extras.batch_times.then(Tally::new), ..Times::default() },
             window: Window::default(),
-            slices: Slices::new(&timeline, &job.plan.stages),
-            stages: job.plan.stages.clone(),
+            slices: Slices::new(&timeline, &stages),
+            stages,
             series: Series::new(&timeline, workers),
             departures: DepartureCounts::new(&timeline, workers, gap_ns),
             catch_up: CatchUp::default(),
@@ -442,7 +443,7 @@ impl Recorder {
         }
     }
 
-    /// Records that a connection allows `now` streams instead of `before`.
+    /// Records that a connection allows `now` requests at once instead of `before`.
     pub(crate) fn capacity(&mut self, at: Nanos, before: u16, now: u16) {
         self.capacity.change(&self.timeline, at, i64::from(now) - i64::from(before));
     }

@@ -121,7 +121,16 @@ impl<L: Lane> ConnectionPool<L> {
         let PoolState { connections, layers, ledger, .. } = &mut self.shared;
         // If the peer announced the end before its first response, the next socket has to wait.
         if !self.lane.is_announced(conn) {
-            ledger.connections.counts.renewed += 1;
+            let has_left = connections.presence.leaves_at(conn, connections.at(conn).at) <= at;
+            let counts = &mut ledger.connections.counts;
+            if has_left {
+                // A late response may keep it until it is there again.
+                let is_back = connections.presence.comes_at(conn, at) <= at;
+                counts.left += 1;
+                counts.joined += u64::from(is_back);
+            } else {
+                counts.renewed += 1;
+            }
             connections.at_mut(conn).has_responded = true;
         }
         // A reset drops what was sent before.
@@ -135,6 +144,7 @@ impl<L: Lane> ConnectionPool<L> {
 
     /// Updates the state of `conn` for a socket that is closed or about to be.
     fn shut(&mut self, conn: ConnId, at: Nanos) {
+        self.count_room(conn, at, true);
         if self.shared.connections.closed(conn, at) {
             self.shared.layers.forget(conn);
             self.lane.closed(&mut self.shared, conn, at);

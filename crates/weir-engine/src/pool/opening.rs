@@ -24,6 +24,7 @@ impl<L: Lane> ConnectionPool<L> {
     /// Begins the protocol of `conn`.
     fn begin(&mut self, conn: ConnId, at: Nanos) -> Action {
         let after = self.lane.begin(&mut self.shared, conn, at);
+        self.count_room(conn, at, false);
         self.follow(conn, after, at)
     }
 

@@ -15,6 +15,7 @@ mod open_loop;
 mod opening;
 mod parts;
 mod queueing;
+mod ramping;
 mod renewing;
 mod rows;
 mod scripts;

@@ -211,9 +211,9 @@ fn check_evidence(run: &Run, seed: u64) {
         assert_eq!(left, right, "seed {seed}: {what}: {outcomes:?}");
     };
     assert_eq!(occupancy.integral_ns, occupancy.sum_ns, "seed {seed}: Little's law: {outcomes:?}");
-    let has_streams = occupancy.capacity_ns > 0;
+    let is_limited = occupancy.capacity_ns > 0;
     let is_within = occupancy.integral_ns <= occupancy.capacity_ns;
-    assert!(is_within || !has_streams, "seed {seed}: more streams than allowed: {occupancy:?}");
+    assert!(is_within || !is_limited, "seed {seed}: more requests than allowed: {occupancy:?}");
     if run.measured.send_lag.ok.count() > 0 {
         equal("unlagged times and ok requests", run.measured.unlagged.count(), outcomes.ok);
         let Sent { measured, failed, .. } = run.measured.sent;

@@ -23,7 +23,7 @@ fn rate(numerator: u64) -> Rate {
 }
 
 /// Checks that the stages add up to the whole in every class.
-fn check_stages(plan: &Plan, run: &Run, what: &str) {
+pub(crate) fn check_stages(plan: &Plan, run: &Run, what: &str) {
     let document = document(plan, run.measured.clone());
     let mut sum = Outcomes::default();
     let (mut planned, mut completed, mut good) = (0, 0, 0);

@@ -24,6 +24,10 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
     };
     some("renewed as planned", connections.renewed);
     some("closed by the server", connections.closed_by_peer);
+    if connections.joined + connections.left > 0 {
+        let [joined, left] = [connections.joined, connections.left].map(units::count);
+        facts.push(Fact::text(format!("as planned {joined} came and {left} left")));
+    }
     if connections.without_streams > 0 {
         let without = units::count(connections.without_streams);
         let text = format!("without streams (MAX_CONCURRENT_STREAMS 0): {without} of {all}");

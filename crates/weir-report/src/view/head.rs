@@ -67,7 +67,13 @@ pub(super) fn started(time: &str, machine: Option<&Environment>) -> Vec<Fact> {
 /// The load in words.
 pub(super) fn load(plan: &Plan) -> Vec<Fact> {
     let kind = match plan.load {
-        Load::ClosedLoop => Fact::text("closed loop"),
+        Load::ClosedLoop => match plan.connection_stages.len() {
+            0 => Fact::text("closed loop"),
+            stages => {
+                let stages = Fact::counted(stages as u64, "stage").text;
+                Fact::text(format!("closed loop in {stages}"))
+            }
+        },
         Load::OpenLoop { rate, arrivals } => {
             let rate = match plan.stages.len() {
                 0 => Fact::named("open loop", rate),
@@ -84,6 +90,10 @@ pub(super) fn load(plan: &Plan) -> Vec<Fact> {
         }
     };
     let connections = Fact::counted(plan.connections.into(), "connection");
+    let connections = match plan.connection_stages.is_empty() {
+        true => connections,
+        false => Fact::text(format!("up to {}", connections.text)),
+    };
     let connections = match plan.http {
         Some(HttpPlan::Http2(http2)) => {
             let streams = Fact::counted(http2.streams.into(), "stream").text;

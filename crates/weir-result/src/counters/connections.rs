@@ -38,6 +38,11 @@ counters! {
     counter closed_by_peer: u64 => rules::sum;
     /// Connections that weir closed by plan, to renew them; absent if there are none.
     counter renewed: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
+    /// Connections that came in the window by plan, because a stage has more; absent if there are
+    /// none.
+    counter joined: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
+    /// Connections that weir closed by plan, because a stage has fewer; absent if there are none.
+    counter left: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
     /// Connections of HTTP/2 whose end the server announced, by the name of the reason.
     measured goaways: BTreeMap<&'static str, u64> => rules::counts;
     /// Connections of HTTP/2 whose end the server announced (GOAWAY), by the reason as in RFC 9113

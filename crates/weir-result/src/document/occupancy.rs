@@ -21,9 +21,10 @@ pub struct OccupancySection {
     #[serde(with = "digits")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub sum_ns: u128,
-    /// Number of streams that the connections of HTTP/2 allow, by the plan and the server's limit
-    /// at each time, integrated over the window, in nanoseconds, as decimal digits; absent without
-    /// HTTP/2.
+    /// Number of requests that the connections allow at once, integrated over the window, in
+    /// nanoseconds, as decimal digits: streams of HTTP/2, by the plan and the server's limit at
+    /// each time, or connections that come and leave by plan. Absent if it is the same all the
+    /// time.
     #[serde(default, skip_serializing_if = "is_default", with = "digits")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub capacity_ns: u128,

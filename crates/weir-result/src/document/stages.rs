@@ -65,14 +65,14 @@ impl StageSection {
     pub(super) fn all(plan: &Plan, slices: &[Slice]) -> Vec<StageSection> {
         let mut from_ns = 0;
         let mut sections = Vec::new();
-        for stage in &plan.stages {
+        for stage in plan.stage_spans() {
             let until_ns = from_ns + stage.duration_ns;
             let begin = slices.partition_point(|slice| slice.start_ns < from_ns);
             let end = slices.partition_point(|slice| slice.start_ns < until_ns);
             let own = &slices[begin..end];
             if !own.is_empty() {
-                let section = StageSection::of(own, stage.from == stage.to);
-                sections.push(StageSection { load: stage.to_string(), ..section });
+                let section = StageSection::of(own, stage.is_constant);
+                sections.push(StageSection { load: stage.load, ..section });
             }
             from_ns = until_ns;
         }

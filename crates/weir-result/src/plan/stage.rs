@@ -123,14 +123,11 @@ fn parse_point(line: &str) -> Result<(u64, Rate), String> {
 }
 
 fn parse_stage(text: &str) -> Result<Stage, String> {
-    let (duration, rates) =
-        text.split_once('@').ok_or_else(|| format!("{text:?} has no rate: {EXAMPLE}"))?;
-    let duration_ns = units::parse_duration_ns(duration).map_err(|error| error.to_string())?;
-    if duration_ns == 0 {
-        return Err(format!("{text:?} takes no time: {EXAMPLE}"));
-    }
+    let (duration_ns, rates) = parse_length(text, EXAMPLE)?;
     if rates.starts_with("c=") {
-        return Err(format!("{text:?}: stages have rates, not numbers of connections: {EXAMPLE}"));
+        return Err(format!(
+            "{text:?} has connections: stages are all rates or all connections; {EXAMPLE}"
+        ));
     }
     let (rates, burst) = match rates.split_once('x') {
         Some((rates, burst)) => (rates, parse_burst(burst, text)?),
@@ -138,6 +135,17 @@ fn parse_stage(text: &str) -> Result<Stage, String> {
     };
     let (from, to) = rates.split_once("..").unwrap_or((rates, rates));
     Ok(Stage { duration_ns, from: parse_rate(from)?, to: parse_rate(to)?, burst })
+}
+
+/// Reads the length of a stage; returns it, and the text of the stage's load.
+pub(super) fn parse_length<'t>(text: &'t str, example: &str) -> Result<(u64, &'t str), String> {
+    let (duration, load) =
+        text.split_once('@').ok_or_else(|| format!("{text:?} has no rate: {example}"))?;
+    let duration_ns = units::parse_duration_ns(duration).map_err(|error| error.to_string())?;
+    match duration_ns {
+        0 => Err(format!("{text:?} takes no time: {example}")),
+        _ => Ok((duration_ns, load)),
+    }
 }
 
 fn parse_burst(burst: &str, text: &str) -> Result<u32, String> {
@@ -195,13 +203,7 @@ pub fn stage_at(stages: &[Stage], at_ns: i64) -> (usize, f64) {
 /// # Errors
 /// If there are none, they are too many or too long, or have no slot; the text says which.
 pub fn check_stages(stages: &[Stage]) -> Result<(), String> {
-    if stages.is_empty() || stages.len() > STAGES_MAX {
-        return Err(format!("there are {} stages, not 1 to {STAGES_MAX}", stages.len()));
-    }
-    let total_ns: u128 = stages.iter().map(|stage| u128::from(stage.duration_ns)).sum();
-    if total_ns > 30 * 86_400 * SECOND_NS {
-        return Err("the stages are longer than 30 days".to_owned());
-    }
+    stages_fit(stages.iter().map(|stage| stage.duration_ns))?;
     let denominator = stages
         .iter()
         .flat_map(|stage| [stage.from, stage.to])
@@ -215,6 +217,19 @@ pub fn check_stages(stages: &[Stage]) -> Result<(), String> {
     }
     if slots > SLOTS_MAX as f64 {
         return Err(format!("the stages have more than {} requests", units::count(1_000_000_000)));
+    }
+    Ok(())
+}
+
+/// Checks the number and the lengths of stages.
+pub(super) fn stages_fit(lengths_ns: impl ExactSizeIterator<Item = u64>) -> Result<(), String> {
+    let stages = lengths_ns.len();
+    if !(1..=STAGES_MAX).contains(&stages) {
+        return Err(format!("there are {stages} stages, not 1 to {STAGES_MAX}"));
+    }
+    let total_ns: u128 = lengths_ns.map(u128::from).sum();
+    if total_ns > 30 * 86_400 * SECOND_NS {
+        return Err("the stages are longer than 30 days".to_owned());
     }
     Ok(())
 }
@@ -286,7 +301,7 @@ mod tests {
             ("30s", "has no rate"),
             ("30s@", "rate"),
             ("0s@5", "takes no time"),
-            ("1m@c=10..500", "not numbers of connections"),
+            ("1m@5,1m@c=10..500", "all rates or all connections"),
             ("1m@50x0", "no number of requests"),
             ("10s@0", "send nothing"),
             ("40d@1", "40d"),

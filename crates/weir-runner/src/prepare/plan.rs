@@ -9,7 +9,7 @@ use weir_io::{Endpoint, Engine, EngineChoice};
 use weir_result::document::Input;
 use weir_result::{
     ConnectionPlan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, Note, Plan, Rate, SuccessRule,
-    Target, TlsPlan, check_stages,
+    Target, TlsPlan, check_connection_stages, check_stages,
 };
 use weir_text::setting::{
     ABORT, DURATION, HTTP, IO, PART, PIPELINE, PROVE_CLIENT, RATE, REQUESTS, STAGES, WARMUP,
@@ -198,6 +198,7 @@ fn plan_of(spec: &RunSpec, list: Option<&PreparedList>) -> Plan {
     let plan = Plan {
         load: spec.load.model,
         stages: spec.load.stages.clone(),
+        connection_stages: spec.load.connection_stages.clone(),
         connections: spec.load.connections,
         pipeline: spec.load.pipeline,
         warmup_ns: spec.load.warmup.span_ns,
@@ -280,7 +281,34 @@ fn check_spec(spec: &RunSpec) -> Result<()> {
     if is_idle || spec.connection.rate.is_some_and(is_zero) {
         bail!("the rates of requests and of connects are above 0");
     }
-    if !load.stages.is_empty() { check_stages_of(load) } else { Ok(()) }
+    match (load.stages.is_empty(), load.connection_stages.is_empty()) {
+        (true, true) => Ok(()),
+        (false, true) => check_stages_of(load),
+        (true, false) => check_connection_stages_of(load),
+        (false, false) => bail!("{STAGES} are all rates or all connections"),
+    }
+}
+
+/// Checks that the rest of a load fits its stages of connections.
+fn check_connection_stages_of(load: &LoadSpec) -> Result<()> {
+    check_connection_stages(&load.connection_stages).map_err(|why| anyhow!("{STAGES}: {why}"))?;
+    if load.clone().in_connection_stages(load.connection_stages.clone()) != *load {
+        bail!("{STAGES}: the model, length or connections of the load are not those of its stages");
+    }
+    check_warmup_of_stages(load, load.connection_stages[0].from == 0, "number of connections")
+}
+
+/// Checks that stages begin at a planned time, and that there is a load to warm up with.
+fn check_warmup_of_stages(load: &LoadSpec, begins_at_0: bool, what: &str) -> Result<()> {
+    if load.warmup.is_auto {
+        bail!("{STAGES} begin at a planned time: give {WARMUP} a length instead of auto");
+    }
+    if begins_at_0 && load.warmup.span_ns > 0 {
+        bail!(
+            "{STAGES}: the first {what} is 0, so there is nothing to warm up with: give {WARMUP} 0"
+        );
+    }
+    Ok(())
 }
 
 /// Checks that the rest of a load fits its stages.
@@ -292,15 +320,7 @@ fn check_stages_of(load: &LoadSpec) -> Result<()> {
     if load.clone().in_stages(load.stages.clone(), arrivals) != *load {
         bail!("{STAGES}: the rate and the length of the load are not those of its stages");
     }
-    if load.warmup.is_auto {
-        bail!("{STAGES} begin at a planned time: give {WARMUP} a length instead of auto");
-    }
-    if load.stages[0].from.numerator == 0 && load.warmup.span_ns > 0 {
-        bail!(
-            "{STAGES}: the first rate is 0, so there is nothing to warm up with: give {WARMUP} 0"
-        );
-    }
-    Ok(())
+    check_warmup_of_stages(load, load.stages[0].from.numerator == 0, "rate")
 }
 
 /// Returns the conditions that end the load early.

@@ -1,7 +1,7 @@
 //! The load model of a run and its limits in time and number.
 
 use serde::{Deserialize, Serialize};
-use weir_result::{Arrivals, Load, Stage, mean_rate};
+use weir_result::{Arrivals, ConnectionStage, Load, Stage, mean_rate, most_connections};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -14,11 +14,15 @@ pub struct LoadSpec {
     /// Stages of an open loop, which are the whole window; absent if the rate is constant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<Stage>,
+    /// Stages of a closed loop, which are the whole window; absent if the number of connections is
+    /// constant.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub connection_stages: Vec<ConnectionStage>,
     /// True if the seed of random arrivals, of a list's order or of templates was drawn and not
     /// chosen: a study draws another for each of its rounds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_seed_drawn: bool,
-    /// Connections over all threads, at least 1.
+    /// Connections over all threads, at least 1; with stages, the greatest number.
     pub connections: u32,
     /// Greatest number of requests in flight on one connection, 1 to 128.
     pub pipeline: u16,
@@ -52,6 +56,23 @@ impl LoadSpec {
         }
     }
 
+    /// Returns the same load as a closed loop in stages of connections.
+    pub fn in_connection_stages(self, stages: Vec<ConnectionStage>) -> LoadSpec {
+        LoadSpec {
+            model: Load::ClosedLoop,
+            duration_ns: Some(stages.iter().map(|stage| stage.duration_ns).sum()),
+            requests: None,
+            connections: most_connections(&stages),
+            connection_stages: stages,
+            ..self
+        }
+    }
+
+    /// True if the load changes in stages.
+    pub fn has_stages(&self) -> bool {
+        !self.stages.is_empty() || !self.connection_stages.is_empty()
+    }
+
     /// True if neither a time nor a number of requests ends the window: the first signal does.
     pub fn is_until_signal(&self) -> bool {
         self.duration_ns.is_none() && self.requests.is_none()
@@ -64,6 +85,7 @@ impl Default for LoadSpec {
         LoadSpec {
             model: Load::ClosedLoop,
             stages: Vec::new(),
+            connection_stages: Vec::new(),
             is_seed_drawn: false,
             connections: 10,
             pipeline: 1,

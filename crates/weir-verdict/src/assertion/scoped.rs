@@ -76,14 +76,14 @@ impl ScopedMetric {
 pub(super) fn stage(name: &str, plan: &Plan) -> Option<usize> {
     let number: usize = name.strip_prefix("stage ")?.parse().ok()?;
     let is_of_list = plan.list.as_ref().is_some_and(|list| list.names.iter().any(|it| it == name));
-    let is_planned = (1..=plan.stages.len()).contains(&number);
+    let is_planned = (1..=plan.stage_count()).contains(&number);
     (is_planned && !is_of_list).then(|| number - 1)
 }
 
 /// Returns the index of a name in a plan's list. The error is the reason why there is none.
 pub(super) fn place(name: &str, plan: &Plan) -> Result<usize, String> {
     let shown = brief(name);
-    let stages = plan.stages.len();
+    let stages = plan.stage_count();
     if name.starts_with("stage ") && stages > 0 {
         return Err(match name.contains(',') {
             true => format!("'{shown}': the requests of a stage are not counted by name too"),

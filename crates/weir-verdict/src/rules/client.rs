@@ -153,18 +153,23 @@ fn idle_connections(document: &Document) -> Rule {
     let was_renewed = connections.connects_of_load() > connections.requested
         || connections.were_renewed()
         || !connections.failures.is_empty();
+    // Up to half of the pipeline's places are left free on purpose, until they are filled together.
+    let places = f64::from(document.plan.pipeline / 2 + 1);
     let (noun, whole_ns) = match occupancy.capacity_ns {
         0 if was_renewed => {
             return limited.unknown("connections were renewed, and renewing takes time");
         }
         0 => {
-            // Up to half of the pipeline's places are left free on purpose, until they are filled
-            // together.
-            let places = f64::from(document.plan.pipeline / 2 + 1);
             let window_ns = document.throughput.window_s * 1e9;
             ("connections", connections.open_at_t0 as f64 * places * window_ns)
         }
-        capacity_ns => ("streams", capacity_ns as f64),
+        capacity_ns if document.plan.connection_stages.is_empty() => {
+            ("streams", capacity_ns as f64)
+        }
+        capacity_ns => {
+            let depth = f64::from(document.plan.depth());
+            ("connections", capacity_ns as f64 / depth * places)
+        }
     };
     let completed = document.throughput.completed as f64;
     if whole_ns <= 0.0 || completed <= 0.0 {

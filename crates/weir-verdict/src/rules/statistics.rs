@@ -177,7 +177,7 @@ fn warmup(document: &Document) -> Rule {
     let slices = left_over.map(|transient| transient.deleted).max().unwrap_or(0);
     let share = slices as f64 / whole.len() as f64;
     let transient_s = whole[..slices].last().map_or(0.0, |slice| slice.end_s);
-    let part = if document.plan.stages.is_empty() { "window" } else { "first stage" };
+    let part = if document.plan.stage_count() == 0 { "window" } else { "first stage" };
     let fact = format!("the first {} of the {part} differ from the rest", units::percent(share));
     let needed_s = (warmup_s(document) + transient_s).ceil();
     measure.weight(share).judge(share, &fact, &format!("use {WARMUP} {needed_s:.0}s"))

@@ -4,7 +4,10 @@ use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use clap::Args;
-use weir_result::{Arrivals, Load, Part, Rate, Stage, parse_curve, parse_stages};
+use weir_result::{
+    Arrivals, ConnectionStage, Load, Part, Rate, Stage, parse_connection_stages, parse_curve,
+    parse_stages,
+};
 use weir_runner::{LoadSpec, Warmup};
 use weir_text::units::parse_duration_ns;
 
@@ -49,7 +52,7 @@ pub(crate) struct LoadArgs {
     pub(crate) rate: Option<Rate>,
     /// Rates one after the other, each with its time, steps and ramps, as in 30s@1k,1m@1k..5k; 50
     /// bursts a second of 200 requests are 10s@50x200; @FILE has lines of seconds and rate, with
-    /// straight lines between them
+    /// straight lines between them. Connections of a closed loop are 30s@c=10,1m@c=10..500
     #[arg(long, value_name = "STAGES|@FILE", value_parser = stages,
           conflicts_with_all = ["rate", "duration", "requests"])]
     pub(crate) stages: Option<Stages>,
@@ -100,6 +103,7 @@ impl LoadArgs {
         let length_ns = self.duration.or_else(by_default);
         let constant = LoadSpec {
             stages: Vec::new(),
+            connection_stages: Vec::new(),
             model: model(self.rate, self.arrivals, self.seed),
             is_seed_drawn: self.arrivals == ArrivalsChoice::Poisson && self.seed.is_none(),
             connections: self.connections,
@@ -111,18 +115,27 @@ impl LoadArgs {
             connect_timeout_ns: self.connect_timeout.unwrap_or(self.timeout),
             drain_ns: self.drain,
         };
-        let Some(Stages(stages)) = self.stages.clone() else { return constant };
-        let staged = constant.in_stages(stages, arrivals(self.arrivals, self.seed));
-        let warmup = match staged.stages[0].from.numerator {
-            0 => Warmup::default(),
-            _ => default_warmup(staged.duration_ns),
+        let (staged, begins_at_0) = match self.stages.clone() {
+            None => return constant,
+            Some(Stages::Rates(stages)) => {
+                let begins_at_0 = stages[0].from.numerator == 0;
+                (constant.in_stages(stages, arrivals(self.arrivals, self.seed)), begins_at_0)
+            }
+            Some(Stages::Connections(stages)) => {
+                let begins_at_0 = stages[0].from == 0;
+                (constant.in_connection_stages(stages), begins_at_0)
+            }
+        };
+        let warmup = match begins_at_0 {
+            true => Warmup::default(),
+            false => default_warmup(staged.duration_ns),
         };
         LoadSpec { warmup: self.warmup.unwrap_or(warmup), ..staged }
     }
 
     /// True if requests are due at planned times.
     pub(super) fn is_open_loop(&self) -> bool {
-        self.rate.is_some() || self.stages.is_some()
+        self.rate.is_some() || matches!(self.stages, Some(Stages::Rates(_)))
     }
 
     /// Checks that random arrivals have a rate, the end of the load, and that all parts of it have
@@ -152,7 +165,7 @@ impl LoadArgs {
             ));
         };
         let count = part.count();
-        if threads.min(self.connections) < count {
+        if threads.min(self.spec().connections) < count {
             return Err(wrong(format!(
                 "--part: {count} parts need at least one thread and connection each: raise \
                  --threads or --connections to {count} or more"
@@ -175,13 +188,24 @@ impl LoadArgs {
 
 /// Stages of the command line.
 #[derive(Clone, Debug)]
-pub(crate) struct Stages(Vec<Stage>);
+pub(crate) enum Stages {
+    /// Of an open loop.
+    Rates(Vec<Stage>),
+    /// Of a closed loop.
+    Connections(Vec<ConnectionStage>),
+}
 
 /// Reads stages, or a file with a curve.
 fn stages(text: &str) -> Result<Stages, String> {
-    let Some(path) = text.strip_prefix('@') else { return parse_stages(text).map(Stages) };
+    let Some(path) = text.strip_prefix('@') else {
+        let (_, first) = text.split_once('@').unwrap_or_default();
+        return match first.starts_with("c=") {
+            true => parse_connection_stages(text).map(Stages::Connections),
+            false => parse_stages(text).map(Stages::Rates),
+        };
+    };
     let curve = fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
-    parse_curve(&curve).map(Stages).map_err(|why| format!("{path}: {why}"))
+    parse_curve(&curve).map(Stages::Rates).map_err(|why| format!("{path}: {why}"))
 }
 
 /// The load model: an open loop if there is a rate.

@@ -89,7 +89,7 @@ const PEERS: &str = "\
 --connectionRate: autocannon's rate per connection; use -R with that rate times -c
 --vus --concurrency --concurrent --clients: the number of clients in k6 and others; use -c {N}
 --iterations --amount --maxOverallRequests --reps: the request count of k6 and others; use -n {N}
---stage: k6's stage of a ramp; use --stages with the rates, as in 30s@0..1k,1m@1k
+--stage: k6's stage of a ramp; use --stages, as in 30s@c=0..100 (clients) or 30s@0..1k (a rate)
 --burst-rate --burst-delay --rate-period: \
     a rate that changes; use --stages, as in 1m@50x200: 50 bursts a second of 200 requests
 --latencies --u_latency: \
@@ -99,7 +99,7 @@ const PEERS: &str = "\
 --ignoreCoordinatedOmission --ignore-coordinated-omission: \
     autocannon's uncorrected latency; the report has it as service time
 --warm-up-time --warm-up: h2load's warm-up; use --warmup {T}
---ramp-up: plow's ramp of connections; use --connect-rate N, or a ramp of the rate: --stages
+--ramp-up: plow's ramp of connections; use --stages with connections, as in 1m@c=0..500
 --pipelining: autocannon's pipelining; use --pipeline {N}
 --max-concurrent-streams --parallel: the streams per connection of h2load or oha; use --streams {N}
 --workers: the threads of autocannon; use -t {N}

@@ -30,7 +30,7 @@ pub(crate) fn rerun(args: &RerunArgs) -> Result<ExitCode> {
     secrets::restore(&mut spec, &args.secrets)?;
     recorded::settle_choices(&mut spec, &document.plan);
     spec.command.clone_from(&document.run.command);
-    let is_staged = !spec.load.stages.is_empty();
+    let is_staged = spec.load.has_stages();
     if is_staged && (args.change.rate.is_some() || args.change.duration.is_some()) {
         bail!("-R and -d change no load in stages: give the command again");
     }

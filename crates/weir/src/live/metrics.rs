@@ -4,7 +4,7 @@
 use std::time::UNIX_EPOCH;
 
 use weir_report::prometheus::MetricsPage;
-use weir_result::{Plan, stage_at};
+use weir_result::{Plan, connections_at, stage_at};
 use weir_runner::{RecentFrames, StudyProgress};
 
 use super::{LivePhase, Totals, client_figures, failures, own_rate_rps};
@@ -64,8 +64,13 @@ fn about(plan: &Plan, now_ns: Option<i64>, page: &mut MetricsPage) {
         let help = "Planned requests per second; absent in a closed loop";
         page.single("weir_live_planned_requests_per_second", "gauge", help, rate_rps);
     }
-    if !plan.stages.is_empty() {
-        let (index, _) = stage_at(&plan.stages, now_ns.unwrap_or(0));
+    let now_ns = now_ns.unwrap_or(0);
+    let stage = match (plan.stages.is_empty(), plan.connection_stages.is_empty()) {
+        (false, _) => Some(stage_at(&plan.stages, now_ns).0),
+        (true, false) => Some(connections_at(&plan.connection_stages, now_ns).0),
+        (true, true) => None,
+    };
+    if let Some(index) = stage {
         let help = "Number of the present stage of the load, from 1; absent without stages";
         page.single("weir_live_stage", "gauge", help, (index + 1) as f64);
     }

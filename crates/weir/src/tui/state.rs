@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use weir_result::{Histogram, Interval, Load, Plan, stage_at};
+use weir_result::{Histogram, Interval, Load, Plan, connections_at, stage_at};
 use weir_runner::{Frame, RecentFrames};
 use weir_text::units;
 
@@ -128,6 +128,11 @@ impl State {
 
 /// Describes the planned rate at `now_ns` from t0 of a load in stages; else `None`.
 fn planned(plan: &Plan, now_ns: i64) -> Option<String> {
+    if let Some(stages) = Some(&plan.connection_stages).filter(|stages| !stages.is_empty()) {
+        let (index, connections) = connections_at(stages, now_ns);
+        let connections = units::count(connections.into());
+        return Some(format!("{connections} connections, stage {} of {}", index + 1, stages.len()));
+    }
     if plan.stages.is_empty() {
         return None;
     }

@@ -97,7 +97,10 @@ fn what_does_not_fit_stages_is_refused_before_any_load() {
     check("--stages 5s@1k -n5", &[], "cannot be used with");
     check("--stages 5s@1k -R5", &[], "cannot be used with");
     check("--stages 5s", &[], "\"5s\" has no rate");
-    check("--stages 5s@c=1..9", &[], "stages have rates, not numbers of connections");
+    check("--stages 5s@1,5s@c=1..9", &[], "all rates or all connections");
+    check("--stages 5s@c=1..9 -R5", &[], "cannot be used with");
+    check("--stages 5s@c=1..9 --arrivals poisson", &[], "needs a rate");
+    check("--stages 1s@c=0..5 --warmup 1s", &[], "give --warmup 0");
     check("--stages @/missing", &[], "/missing: ");
     check("--stages 1s@0..5 --warmup 1s", &[], "give --warmup 0");
     check("--stages 1s@5 --warmup auto", &[], "give --warmup a length");
@@ -107,4 +110,26 @@ fn what_does_not_fit_stages_is_refused_before_any_load() {
     assert_eq!(output.code(), 2, "{output:?}");
     assert!(output.stderr.contains("--stages cannot be used in a search"), "{output:?}");
     assert_eq!(server.stop().requests, 0);
+}
+
+#[test]
+fn connections_come_and_leave_by_plan() {
+    for_each_engine(|engine| {
+        let server = Served::with(|behaviour| behaviour.delay = "2ms".parse().expect("valid"));
+        let load = "--stages 300ms@c=1..9,200ms@c=9,300ms@c=9..2 --warmup 50ms -t2";
+        let ran = weir::load(engine, load, &[&server.url()]);
+        ran.assert_all_ok();
+        let document = &ran.document;
+        let connections = &document.connections;
+        assert_eq!((connections.requested, connections.open_at_t0), (1, 1), "{ran}");
+        assert_eq!((connections.joined, connections.left), (8, 7), "{ran}");
+        assert_eq!(connections.connects_of_load(), 9, "{ran}");
+        let stages = &document.stages;
+        assert_eq!(stages.iter().map(|it| it.planned).sum::<u64>(), document.accounting.planned);
+        assert_eq!(stages[1].load, "200 ms with 9 connections", "{ran}");
+        ran.assert_says("closed loop in 3 stages");
+        ran.assert_says("up to 9 connections");
+        ran.assert_says("as planned 8 came and 7 left");
+        assert_eq!(document.accounting.sent.total, server.stop().requests, "{ran}");
+    });
 }
