@@ -59,7 +59,8 @@ pub(crate) struct Connection {
     pub(crate) load: u16,
     /// Of `load`: dispatched, and not yet handed to the backend.
     pub(crate) unsent: u16,
-    /// Number of sockets so far, wrapping; distinguishes the current socket from the last few.
+    /// Number of sockets so far, wrapping to 1; distinguishes the current socket from the last few,
+    /// and a connection that was never open.
     pub(crate) opened: u16,
 }
 
@@ -82,7 +83,7 @@ impl Connection {
         debug_assert_eq!((self.load, self.unsent), (0, 0));
         self.state = SocketState::Open;
         self.has_responded = false;
-        self.opened = self.opened.wrapping_add(1);
+        self.opened = self.opened.wrapping_add(1).max(1);
         self.at = at;
         self.freed_at = at;
     }

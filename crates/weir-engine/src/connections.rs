@@ -2,6 +2,7 @@
 //! at which the others are due. Of a connection's requests it knows only how many there are.
 
 mod delays;
+mod growth;
 mod limits;
 mod renewal;
 
@@ -16,6 +17,7 @@ use crate::presence::Presence;
 use crate::ready_queue::ReadyQueue;
 use crate::timeline::Timeline;
 use delays::Delays;
+use growth::Growth;
 pub(crate) use limits::ConnectionLimits;
 pub(crate) use renewal::Renewal;
 
@@ -28,6 +30,7 @@ pub(crate) struct Connections {
     pub(crate) ready: ReadyQueue,
     pub(crate) deadlines: Deadlines,
     pub(crate) open_queue: OpenQueue,
+    pub(crate) growth: Growth,
     pub(crate) counts: StateCounts,
     /// Events to report to the script, in order; valid until the next event of the backend.
     pub(crate) script_events: Vec<ScriptEvent>,
@@ -75,19 +78,15 @@ impl Connections {
         let connections = limits.connections;
         let delayed = if limits.delays { connections } else { 0 };
         let presence = Presence::new(&job.plan, partition);
-        let first = (0..connections).take_while(|conn| presence.is_first(ConnId(*conn))).count();
-        let first = first as u32;
-        let is_first = |conn| conn < first;
         Connections {
             limits,
-            table: (0..connections)
-                .map(|conn| Connection::new(limits.depth, is_first(conn)))
-                .collect(),
+            table: (0..connections).map(|number| limits.connection(number)).collect(),
             renewal: Renewal::new(&job.plan.connection, connections),
             ready: ReadyQueue::new(connections, limits.depth),
             deadlines: Deadlines::new(connections),
-            open_queue: OpenQueue::new(first),
-            counts: StateCounts { unresolved: first, ..StateCounts::default() },
+            open_queue: OpenQueue::new(limits.initial),
+            growth: Growth::new(&limits, presence.is_staged()),
+            counts: StateCounts { unresolved: limits.initial, ..StateCounts::default() },
             script_events: Vec::new(),
             delays: Delays::new(delayed),
             presence,
@@ -148,6 +147,31 @@ impl Connections {
             _ => Nanos::MAX,
         };
         connection.retires_at(self.renewal.lifetime_ns).min(leaves_at)
+    }
+
+    /// True if a connection waits to be opened, or slots may cause another to be opened.
+    #[inline]
+    pub(crate) fn may_open(&self) -> bool {
+        !self.open_queue.is_empty() || self.growth.is_possible()
+    }
+
+    /// Returns the number of slots that the connections being opened will take; `None` if no
+    /// further one may be opened now.
+    pub(crate) fn slots_awaited(&self) -> Option<u64> {
+        self.growth.slots_awaited(&self.open_queue, self.counts.connecting)
+    }
+
+    /// Queues a connection that has never been open.
+    pub(crate) fn grow(&mut self, now: Nanos) {
+        if let Some(conn) = self.growth.take() {
+            self.queue(conn, now);
+        }
+    }
+
+    /// True if `conn` is about to be open for the first time, during the load.
+    pub(crate) fn is_growing(&self, conn: ConnId) -> bool {
+        let is_later = conn.0 >= self.limits.initial && self.at(conn).opened == 0;
+        is_later && !self.presence.is_staged()
     }
 
     /// Returns the next connection to open, in state `Connecting`.

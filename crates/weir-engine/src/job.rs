@@ -125,6 +125,12 @@ impl Job {
         Partition::new(number, self.plan.threads, self.plan.connections)
     }
 
+    /// Returns the greatest number of connections of worker `number`.
+    pub(crate) fn own_connections_max(&self, number: u32) -> u32 {
+        let all = self.plan.connections_max.unwrap_or(self.plan.connections);
+        Partition::new(number, self.plan.threads, all).own_connections
+    }
+
     /// Returns the turns of a list that belong to the worker with this partition.
     pub(crate) fn turns_of(&self, partition: Partition) -> Turns {
         let is_once = self.list.as_ref().is_some_and(|list| list.sequence.is_once());

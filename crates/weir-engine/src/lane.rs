@@ -258,6 +258,10 @@ impl PoolState {
             Some(opening) => (opening.connect_ns, opening.protocol_at),
             None => (at.since(self.connections.at(conn).at), at),
         };
+        if self.connections.is_growing(conn) {
+            let took_ns = at.since(self.connections.at(conn).freed_at);
+            self.ledger.connections.grown(took_ns);
+        }
         self.connections.opened(conn, at);
         self.ledger.connected(conn, connect_ns, self.connections.counts.open, at);
         protocol_at
@@ -266,6 +270,14 @@ impl PoolState {
     /// Records the connections that are open at the begin of the window.
     pub(crate) fn record_open(&mut self) {
         self.ledger.connections.counts.open_at_t0 = self.connections.counts.open;
+    }
+
+    /// Records the connections that are open at the end of the load, if their number is not fixed.
+    pub(crate) fn record_open_at_end(&mut self) {
+        let Connections { limits, counts, .. } = &self.connections;
+        if limits.initial < limits.connections {
+            self.ledger.connections.counts.open_at_end = counts.open;
+        }
     }
 
     /// Notes the failure of a connection whose peer broke the protocol.

@@ -20,6 +20,7 @@ use crate::live::WorkerLive;
 use crate::observer::NeverSent;
 use crate::observers::Observers;
 use crate::schedule::Schedule;
+use crate::shed::ShedSlots;
 use crate::stamps::Stamping;
 use crate::worker_frame::WorkerFrame;
 use connection_counts::ConnectionCounts;
@@ -203,11 +204,12 @@ impl Ledger {
         frame
     }
 
-    /// Announces the slots that were never sent, which `schedule` still holds, and returns the
-    /// worker's measurements. `live` receives its last interval.
+    /// Announces the slots that were never sent, those that `schedule` still holds and those that
+    /// were `shed`, and returns the worker's measurements. `live` receives its last interval.
     pub(crate) fn finish(
         self,
         mut schedule: Schedule,
+        shed: &ShedSlots,
         planned: PlanFacts,
         phases: WorkerPhases,
         live: &WorkerLive,
@@ -215,14 +217,14 @@ impl Ledger {
         let Ledger { judge, mut recorder, connections, mut observers, .. } = self;
         let missed = recorder.take_missed();
         let (timeline, left) = (recorder.timeline, schedule.clone());
-        let mut measurements = recorder.finish(&mut schedule, planned, phases, live);
+        let mut measurements = recorder.finish(&mut schedule, shed, planned, phases, live);
         measurements.missed = missed;
         measurements.miss_examples = judge.map(|judge| judge.finish()).unwrap_or_default();
         connections.finish(&mut measurements);
         let (count, given_up_at) = (measurements.outcomes.never_sent, planned.unsent_until);
         if count > 0 {
             let (schedule, timeline) = (&left, &timeline);
-            observers.never_sent(&NeverSent { schedule, timeline, count, given_up_at });
+            observers.never_sent(&NeverSent { schedule, shed, timeline, count, given_up_at });
         }
         observers.finish(&mut measurements);
         measurements

@@ -44,6 +44,7 @@ mod sampler;
 mod schedule;
 mod script;
 mod series;
+mod shed;
 mod slices;
 mod slot_source;
 mod source;

@@ -8,6 +8,7 @@ use weir_result::{FailurePhase, Measurements};
 
 use crate::completion::Completion;
 use crate::schedule::Schedule;
+use crate::shed::ShedSlots;
 use crate::timeline::Timeline;
 use crate::worker_frame::WorkerFrame;
 
@@ -42,8 +43,9 @@ pub trait ExchangeObserver: Debug + Send {
 /// The measured slots of one worker that were never sent (METHOD 1.6).
 #[derive(Clone, Copy, Debug)]
 pub struct NeverSent<'a> {
-    /// Schedule that still holds the slots.
+    /// Schedule that still holds the slots that were not shed.
     pub(crate) schedule: &'a Schedule,
+    pub(crate) shed: &'a ShedSlots,
     pub(crate) timeline: &'a Timeline,
     /// Number of slots, at least 1.
     pub count: u64,
@@ -60,8 +62,9 @@ impl<'a> NeverSent<'a> {
     /// Returns the same slots with their indices in the whole plan.
     pub(crate) fn slots(&self) -> impl Iterator<Item = (u64, Nanos)> + 'a {
         let timeline = self.timeline;
-        let until = timeline.t1.min(self.given_up_at);
-        let left = self.schedule.clone().walk(until.since(timeline.start));
+        let until_ns = timeline.t1.min(self.given_up_at).since(timeline.start);
+        // A slot is shed before the next one is taken.
+        let left = self.shed.slots(until_ns).chain(self.schedule.clone().walk(until_ns));
         let left = left.map(|(index, offset_ns)| (index, timeline.start.after(offset_ns)));
         left.skip_while(|(_, at)| *at < timeline.t0)
     }

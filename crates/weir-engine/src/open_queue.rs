@@ -7,12 +7,17 @@ use weir_io::{ConnId, Nanos};
 
 use crate::pace::ConnectPace;
 
+/// Most sockets of one worker that connect at once: enough to hide a round trip, few enough not to
+/// be a flood. A connect rate replaces this limit.
+pub(crate) const CONNECTING_MAX: u32 = 512;
+
 /// One worker's queue.
 #[derive(Debug)]
 pub(crate) struct OpenQueue {
     /// Connections to open for the first time.
     first: Range<u32>,
-    /// Connections to reopen, in order of arrival; they follow the connections of `first`.
+    /// Connections to reopen, and those that are opened during the load, in order of arrival; they
+    /// follow the connections of `first`.
     again: VecDeque<ConnId>,
     /// Limit of the connect rate, if there is one.
     pub(crate) pace: Option<ConnectPace>,
@@ -30,7 +35,12 @@ impl OpenQueue {
         self.first.is_empty() && self.again.is_empty()
     }
 
-    /// Adds a connection to reopen.
+    /// Returns the number of connections that wait to be opened.
+    pub(crate) fn len(&self) -> u64 {
+        (self.first.len() + self.again.len()) as u64
+    }
+
+    /// Adds a connection to reopen, or to open during the load.
     pub(crate) fn push(&mut self, conn: ConnId, at: Nanos) {
         let is_first = self.is_empty();
         if let Some(pace) = &mut self.pace

@@ -21,8 +21,8 @@ impl Partition {
     /// If there is no such part, or there are fewer connections than parts.
     pub(crate) fn new(part: u32, parts: u32, connections: u32) -> Partition {
         assert!(part < parts && parts <= connections, "part {part}/{parts} of {connections}");
-        let own_connections = connections / parts + u32::from(part < connections % parts);
-        Partition { part, parts, connections, own_connections }
+        let partition = Partition { part, parts, connections, own_connections: 0 };
+        Partition { own_connections: partition.own_below(connections), ..partition }
     }
 
     /// Returns the number within the run of this part's connection `own`, from 0.
@@ -31,9 +31,29 @@ impl Partition {
         self.part + own * self.parts
     }
 
+    /// Returns the number of this part's connections among the first `connections` of the run.
+    pub(crate) fn own_below(&self, connections: u32) -> u32 {
+        connections / self.parts + u32::from(self.part < connections % self.parts)
+    }
+
     /// Returns this part's share of all slots.
     pub(crate) fn fraction(&self) -> f64 {
         f64::from(self.own_connections) / f64::from(self.connections)
+    }
+
+    /// Returns this part's share of `requests` requests in flight, at least one for each part: one,
+    /// and of the others as many as its connections are of all. The shares add up to `requests`.
+    ///
+    /// # Panics
+    /// If there are fewer requests than parts.
+    pub(crate) fn share_of_requests(&self, requests: u64) -> u64 {
+        let [part, parts, own, all] =
+            [self.part, self.parts, self.own_connections, self.connections].map(u128::from);
+        assert!(u128::from(requests) >= parts, "{requests} requests of {parts} parts");
+        let before = part * (all / parts) + part.min(all % parts);
+        let below = |connections: u128| (u128::from(requests) - parts) * connections / all;
+        let share = 1 + below(before + own) - below(before);
+        u64::try_from(share).expect("a share of a number of 64 bits")
     }
 
     /// True if slot `index` belongs to this part.
@@ -95,6 +115,23 @@ mod tests {
         let partition = Partition::new(1, 4, 10);
         let numbers: Vec<u32> = (0..3).map(|own| partition.nth_connection(own)).collect();
         assert_eq!(numbers, [1, 5, 9]);
+    }
+
+    #[test]
+    fn shares_of_requests_add_up() {
+        for (parts, connections) in [(1, 1), (1, 4), (2, 3), (3, 10), (4, 7), (10, 15)] {
+            let share = |part, requests| {
+                Partition::new(part, parts, connections).share_of_requests(requests)
+            };
+            for requests in [parts, parts + 1, connections + parts, 1_000_003].map(u64::from) {
+                let shares: Vec<u64> = (0..parts).map(|part| share(part, requests)).collect();
+                assert_eq!(shares.iter().sum::<u64>(), requests, "{shares:?}");
+                assert!(shares.iter().all(|share| *share > 0), "{shares:?}");
+            }
+        }
+        let shares: Vec<u64> =
+            (0..4).map(|part| Partition::new(part, 4, 10).share_of_requests(104)).collect();
+        assert_eq!(shares, [31, 31, 21, 21]);
     }
 
     #[test]

@@ -33,11 +33,6 @@ impl Presence {
         !self.spans.is_empty()
     }
 
-    /// True if `conn` is there when the load begins.
-    pub(crate) fn is_first(&self, conn: ConnId) -> bool {
-        self.spans.get(conn.index()).is_none_or(|spans| spans.first().is_some_and(is_at_t0))
-    }
-
     /// Sets the begin of the window.
     pub(crate) fn begin(&mut self, t0: Nanos) {
         self.t0 = t0;
@@ -142,7 +137,6 @@ mod tests {
         let presence = presence("100ns@c=1..3,100ns@c=3..1,50ns@c=1,50ns@c=3", 1, 2);
         let conn = ConnId(0);
         assert_eq!(presence.spans, [vec![25..175, 250..u64::MAX]]);
-        assert!(!presence.is_first(conn));
         assert_eq!(presence.comes_at(conn, Nanos(7)), Nanos(1_025));
         assert_eq!(presence.comes_at(conn, Nanos(1_030)), Nanos(1_030));
         assert_eq!(presence.comes_at(conn, Nanos(1_175)), Nanos(1_250));

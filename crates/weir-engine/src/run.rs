@@ -277,7 +277,7 @@ impl WorkerThread {
         let _coarse = weir_sys::set_timer_slack(1);
         let options = BackendOptions {
             clock: self.clock,
-            connections: job.partition(worker).own_connections,
+            connections: job.own_connections_max(worker),
             backends: job.plan.own_threads(),
             waker,
         };

@@ -133,6 +133,22 @@ impl Schedule {
         self.is_open_loop().then_some(self.next_ns)
     }
 
+    /// Returns the due time of the slot behind `nth` others, as [`peek`](Schedule::peek) does.
+    /// Random slots are drawn one by one.
+    pub(crate) fn peek_nth(&self, nth: u64) -> Option<u64> {
+        let index = || self.partition.nth_owned(self.taken.saturating_add(nth));
+        match &self.kind {
+            ScheduleKind::Closed => None,
+            _ if nth == 0 => Some(self.next_ns),
+            ScheduleKind::Uniform(rate) => Some(uniform_offset(*rate, index())),
+            ScheduleKind::Staged(curve, _) => Some(curve.offset(index())),
+            ScheduleKind::Poisson(gaps) => Some(nth_of(gaps.clone(), &self.partition, nth)),
+            ScheduleKind::StagedPoisson(gaps, _) => {
+                Some(nth_of(gaps.clone(), &self.partition, nth))
+            }
+        }
+    }
+
     /// Returns the index in the whole plan of the slot that [`peek`](Schedule::peek) returned.
     #[inline]
     pub(crate) fn next_index(&self) -> u64 {
@@ -162,6 +178,25 @@ impl Schedule {
             ScheduleKind::Poisson(gaps) => gaps.mean_ns,
         };
         (all_ns / self.partition.fraction()) as u64
+    }
+
+    /// Returns the number of owned slots taken so far: the rank of the next one.
+    #[inline]
+    pub(crate) fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Takes the slots before the one with this rank.
+    pub(crate) fn skip_to(&mut self, rank: u64) {
+        match self.kind {
+            ScheduleKind::Poisson(_) | ScheduleKind::StagedPoisson(..) => {
+                (self.taken..rank).for_each(|_| self.take());
+            }
+            _ => {
+                self.taken = self.taken.max(rank);
+                self.advance();
+            }
+        }
     }
 
     /// Takes the slot that [`peek`](Schedule::peek) returned.
@@ -279,6 +314,13 @@ impl Schedule {
 #[inline]
 fn next_owned(slots: &mut impl Iterator<Item = (u64, u64)>, partition: &Partition) -> (u64, u64) {
     slots.find(|(index, _)| partition.owns(*index)).unwrap_or((u64::MAX, u64::MAX))
+}
+
+/// Returns the offset of the `nth` of random slots that a partition owns, from 1.
+fn nth_of(slots: impl Iterator<Item = (u64, u64)>, partition: &Partition, nth: u64) -> u64 {
+    let mut owned = slots.filter(|(index, _)| partition.owns(*index));
+    let before = usize::try_from(nth - 1).unwrap_or(usize::MAX);
+    owned.nth(before).map_or(u64::MAX, |(_, offset_ns)| offset_ns)
 }
 
 /// Returns the number of slots in a span of offsets that a partition owns.
@@ -419,6 +461,26 @@ mod tests {
                 assert_eq!(union, whole, "{load:?} {parts} parts, {connections} connections");
             }
         }
+    }
+
+    #[test]
+    fn later_slots_are_known_before_they_are_taken() {
+        for load in [uniform(rate(997, 3)), poisson(rate(500, 1), 4)] {
+            for part in 0..2 {
+                let whole = Schedule::new(load, Partition::new(part, 2, 3));
+                let mut schedule = whole.clone();
+                for rank in 0..50 {
+                    let ahead = schedule.peek_nth(7);
+                    let mut skipped = whole.clone();
+                    skipped.skip_to(rank + 7);
+                    assert_eq!((skipped.peek(), skipped.taken()), (ahead, rank + 7), "{load:?}");
+                    assert_eq!(schedule.peek_nth(0), schedule.peek());
+                    schedule.take();
+                }
+            }
+        }
+        let closed = Schedule::new(Load::ClosedLoop, Partition::new(0, 1, 1));
+        assert_eq!(closed.peek_nth(1), None);
     }
 
     #[test]

@@ -73,7 +73,7 @@ pub(crate) struct SliceTally {
     pub(crate) ok: Tally,
     /// Other slots: response time of failures, or age.
     pub(crate) not_ok: Tally,
-    /// Classes of the slots of `not_ok` that were sent.
+    /// Classes of the slots of `not_ok` that were sent; of the others only those that were shed.
     pub(crate) outcomes: Outcomes,
     /// Events within the slice.
     pub(crate) counts: SliceCounts,
@@ -266,8 +266,9 @@ impl Slices {
         for (index, tally) in self.slices.iter().enumerate() {
             let (from, until) = (self.bound(index), self.bound(index + 1).min(t1));
             let SliceCounts { sent, completed, good, in_flight, backlog } = tally.counts;
-            let Outcomes { bad_response, transport_error, timed_out, in_flight_at_end, .. } =
-                tally.outcomes;
+            let Outcomes {
+                bad_response, transport_error, timed_out, in_flight_at_end, shed, ..
+            } = tally.outcomes;
             let mut slice = Slice {
                 start_ns: from.min(t1).since(self.t0),
                 end_ns: until.since(self.t0),
@@ -275,6 +276,7 @@ impl Slices {
                 transport_error,
                 timed_out,
                 in_flight_at_end,
+                shed,
                 ..Slice { sent, completed, good, in_flight, backlog, ..Slice::default() }
             };
             slice.ok.add_tally(&tally.ok);
@@ -302,6 +304,7 @@ fn add(slice: &mut Slice, rest: &Slice) {
     slice.ok.add(&rest.ok);
     slice.not_ok.add(&rest.not_ok);
     slice.bad_response += rest.bad_response;
+    slice.shed += rest.shed;
     slice.transport_error += rest.transport_error;
     slice.timed_out += rest.timed_out;
     slice.in_flight_at_end += rest.in_flight_at_end;

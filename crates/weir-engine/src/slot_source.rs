@@ -8,6 +8,7 @@ use crate::job::Job;
 use crate::lane::Slots;
 use crate::partition::Partition;
 use crate::schedule::Schedule;
+use crate::shed::ShedSlots;
 use crate::timeline::Timeline;
 use crate::turns::{ListTurn, Turns};
 
@@ -21,6 +22,8 @@ pub(crate) struct SlotSource {
     /// if the number of requests is fixed, if the window was cut, or if the load ends at t1 like
     /// wrk's.
     pub(crate) has_tail: bool,
+    /// Slots that were shed, and the limit from which on they are.
+    pub(crate) shed: ShedSlots,
     /// Interval of `--tick`; 1 ns without.
     tick_ns: u64,
     /// Turns of a list.
@@ -39,6 +42,7 @@ impl SlotSource {
             schedule,
             quota: quota.map(|requests| partition.owned_below(requests)),
             has_tail: job.requests().is_none() && !job.ending.stops_at_t1,
+            shed: ShedSlots::new(plan, partition),
             tick_ns: plan.tick_ns.unwrap_or(1),
             turns: job.turns_of(partition),
             listed: 0,
@@ -55,9 +59,21 @@ impl SlotSource {
     /// its intended time.
     #[inline]
     pub(crate) fn next_tick(&self, timeline: &Timeline) -> Option<Nanos> {
-        let offset_ns = self.schedule.peek()?;
+        self.schedule.peek().map(|offset_ns| self.tick_at(timeline, offset_ns))
+    }
+
+    /// Returns the send time of the planned slot behind `nth` others; `None` if it is never sent.
+    pub(crate) fn nth_tick(&self, timeline: &Timeline, nth: u64) -> Option<Nanos> {
+        let offset_ns = self.schedule.peek_nth(nth)?;
+        let is_sent = self.has_tail || timeline.start.after(offset_ns) < timeline.t1;
+        is_sent.then(|| self.tick_at(timeline, offset_ns))
+    }
+
+    /// Returns the first tick at or after a slot's offset.
+    #[inline]
+    fn tick_at(&self, timeline: &Timeline, offset_ns: u64) -> Nanos {
         let ticks = offset_ns.div_ceil(self.tick_ns);
-        Some(timeline.start.after(ticks.saturating_mul(self.tick_ns)))
+        timeline.start.after(ticks.saturating_mul(self.tick_ns))
     }
 
     /// True if a planned slot is due.
@@ -75,6 +91,31 @@ impl SlotSource {
                 let is_over = now >= timeline.t1 && !self.has_tail;
                 now >= timeline.start && !is_over && self.quota != Some(0)
             }
+        }
+    }
+
+    /// True if due slots are shed while `in_flight` requests are in flight.
+    #[inline]
+    pub(crate) fn sheds(&self, in_flight: u64) -> bool {
+        in_flight >= self.shed.in_flight_max
+    }
+
+    /// True if a request may be sent at `now` while `in_flight` are in flight. If these are as many
+    /// as allowed, the slots that are due are shed.
+    #[inline]
+    pub(crate) fn admits(&mut self, timeline: &Timeline, now: Nanos, in_flight: u64) -> bool {
+        if self.sheds(in_flight) {
+            self.shed_due(timeline, now);
+            return false;
+        }
+        self.is_due(timeline, now)
+    }
+
+    /// Sheds the slots that are due.
+    #[cold]
+    fn shed_due(&mut self, timeline: &Timeline, now: Nanos) {
+        while self.is_due(timeline, now) {
+            self.shed.shed(&mut self.schedule);
         }
     }
 

@@ -130,20 +130,17 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         WorkerInput { script, feed }: WorkerInput<'a>,
         lane: impl FnOnce(&Job, &mut Connections) -> L,
     ) -> Worker<'a, B, L> {
-        let partition = job.partition(number);
-        let connections = partition.own_connections;
         let script = script.map(|state| {
             let scheme = L::STREAMS.then(|| job.scheme());
-            Script::new(state, number, connections, control, scheme)
+            Script::new(state, number, job.own_connections_max(number), control, scheme)
         });
-        let limits = ConnectionLimits::new(job, connections, script.as_ref(), L::STREAMS);
+        let limits = ConnectionLimits::new(job, number, script.as_ref(), L::STREAMS);
+        let partition = job.partition(number);
         let slots = SlotSource::new(job, partition);
         let mut connections = Connections::new(job, limits, partition);
         let has_several_streams = L::STREAMS && limits.depth > 1;
         let stamping = Stamping::new(&job.plan, limits.connections, has_several_streams);
-        // None is resolved yet.
-        let first = connections.counts.unresolved;
-        let ledger = Ledger::new(job, number, first, slots.schedule.gap_ns(), stamping);
+        let ledger = Ledger::new(job, number, limits.initial, slots.schedule.gap_ns(), stamping);
         let lane = lane(job, &mut connections);
         Worker {
             turn: LoopTurn {
@@ -160,7 +157,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             phases: WorkerPhases {
                 worker: number,
                 cpu: job.cpu_of(number),
-                connections: limits.connections,
+                connections: limits.initial,
                 ..WorkerPhases::default()
             },
             stalls: ThreadStalls::default(),
@@ -214,7 +211,8 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         };
         self.pool.lane.finish(&mut self.pool.shared, end);
         let ledger = self.pool.shared.ledger;
-        let mut measurements = ledger.finish(self.slots.schedule, planned, self.phases, &self.live);
+        let SlotSource { schedule, shed, .. } = self.slots;
+        let mut measurements = ledger.finish(schedule, &shed, planned, self.phases, &self.live);
         // A failing script or list stops the run like a signal, but counts as no interruption.
         let has_failed = self.control.has_source_failed();
         measurements.is_unsettled = self.stage.is_unsettled;
@@ -320,7 +318,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         if self.source.may_end() {
             self.check_source(now.after(1));
         }
-        if !self.pool.shared.connections.open_queue.is_empty() {
+        if self.pool.shared.connections.may_open() {
             self.open(now);
         }
         self.turn.now = now;
@@ -482,9 +480,15 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             None if self.source.is_starved() => self.turn.now.after(STARVED_POLL_NS),
             None => Nanos::MAX,
         };
+        let slot = match self.is_ready() {
+            true => slot,
+            // A slot without a connection may need a further one.
+            false if self.source.has_more() => self.pool.grows_at(&self.slots),
+            false => Nanos::MAX,
+        };
         let is_over = self.stage.is_over(self.timeline(), self.turn.now);
         // If the load ends with the window, not even slots due before t1 are sent later.
-        if !is_over && self.is_ready() && (slot < t1 || self.slots.has_tail) {
+        if !is_over && (slot < t1 || self.slots.has_tail) {
             until = until.min(slot);
         }
         // Idle time is used to call the script for future slots.
@@ -498,6 +502,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
     fn drain(&mut self) -> io::Result<()> {
         self.stage.is_sending = false;
         self.backend.submit();
+        self.pool.shared.record_open_at_end();
         let mut now = Nanos(self.phases.tail_end_ns);
         let end = self.timeline().drain_end;
         loop {

@@ -19,6 +19,7 @@ pub(crate) fn fields(name: &NameSection) -> Vec<(String, Value)> {
         ("timed_out", name.timed_out.into()),
         ("in_flight_at_end", name.in_flight_at_end.into()),
         ("never_sent", name.never_sent.into()),
+        ("shed", name.shed.into()),
         ("completed", name.completed.into()),
         ("good", name.good.into()),
         ("completed_rps", name.completed_rps.into()),

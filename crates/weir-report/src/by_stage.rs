@@ -19,6 +19,7 @@ pub(crate) fn fields(stage: &StageSection) -> Vec<(String, Value)> {
         ("timed_out", stage.timed_out.into()),
         ("in_flight_at_end", stage.in_flight_at_end.into()),
         ("never_sent", stage.never_sent.into()),
+        ("shed", stage.shed.into()),
         ("sent", stage.sent.into()),
         ("completed", stage.completed.into()),
         ("good", stage.good.into()),

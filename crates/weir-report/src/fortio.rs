@@ -39,6 +39,9 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let labels = document.run.annotations.get(LABELS).unwrap_or(&plan.url);
     let mut weir = origin(document, &json!({ "DurationHistogram": certainty }));
     weir["never_sent"] = accounting.never_sent.into();
+    if plan.in_flight_max.is_some() {
+        weir["shed"] = accounting.shed.into();
+    }
     let t0_ns = document.phases.first().map_or(0, |of| of.t0_ns);
     let requested_qps = match plan.load {
         Load::OpenLoop { rate, .. } => whole_or_fraction(rate.rps()).to_string(),

@@ -53,6 +53,12 @@ fn about(document: &Document, page: &mut MetricsPage) {
     page.single("weir_window_seconds", "gauge", "Length of the measured window", window_s);
     let connections = document.plan.connections.into();
     page.single("weir_connections", "gauge", "Connections of the plan", connections);
+    if let Some(most) = document.plan.connections_max {
+        let help = "Greatest number of connections of the plan";
+        page.single("weir_connections_max", "gauge", help, most.into());
+        let grown = document.connections.grown as f64;
+        page.single("weir_grown_connections_total", "counter", "Opened during the load", grown);
+    }
 }
 
 /// Values of the label `outcome`.
@@ -74,6 +80,10 @@ fn counts(document: &Document, page: &mut MetricsPage) {
     ];
     for (outcome, count) in OUTCOMES.into_iter().zip(counts) {
         page.sample("weir_requests_total", &[("outcome", outcome)], count as f64);
+    }
+    if document.plan.in_flight_max.is_some() {
+        let help = "Of the requests never sent: due beyond the limit of requests in flight";
+        page.single("weir_shed_requests_total", "counter", help, of.shed as f64);
     }
     page.family("weir_responses_total", "counter", "Measured responses by status code");
     for (code, count) in &of.status {

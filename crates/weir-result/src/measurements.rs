@@ -62,6 +62,9 @@ merged! {
         pub connect_setup: Histogram => rules::merge,
         /// Of `connect`: connects up inside the window.
         pub connect_window: Histogram => rules::merge,
+        /// Time from the begin of the connect until the connection was open for requests, of
+        /// connections that were opened during the load because no other had room.
+        pub connect_grown: Histogram => rules::merge,
         /// The window in equal parts by `T0`.
         pub slices: Vec<Slice> => rules::by_position,
         /// Counts inside `[t0, t1)`, whichever slots they belong to.

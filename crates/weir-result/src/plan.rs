@@ -60,8 +60,17 @@ pub struct Plan {
     /// constant. The warm-up has the first number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub connection_stages: Vec<ConnectionStage>,
-    /// Number of connections over all threads, at least 1; with stages, the greatest.
+    /// Number of connections over all threads, at least 1: with stages of connections the greatest,
+    /// with `connections_max` those at the begin.
     pub connections: u32,
+    /// Greatest number of connections of an open loop, which opens a further one if none has room
+    /// for a request that is due: above `connections`. Absent if their number is fixed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections_max: Option<u32>,
+    /// Greatest number of requests in flight over all threads in an open loop, at least `threads`.
+    /// A request that is due beyond it is shed. Absent for no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight_max: Option<u32>,
     /// Number of workers, 1 up to `connections`.
     pub threads: u32,
     /// True if `threads` is a default that leaves CPUs to a server on this machine (METHOD 1.8).
@@ -141,6 +150,8 @@ impl Default for Plan {
             stages: Vec::new(),
             connection_stages: Vec::new(),
             connections: 10,
+            connections_max: None,
+            in_flight_max: None,
             threads: 1,
             leaves_cpus: false,
             http: http11(),
@@ -231,11 +242,27 @@ impl Plan {
         self.part.map_or(self.connections, |part| self.connections_of(part))
     }
 
-    /// Returns the number of connections of a part. Connection j belongs to worker `j mod threads`
-    /// (METHOD 1.3).
+    /// Returns the greatest number of connections that this run opens: its part's share, else all.
+    pub fn own_connections_max(&self) -> u32 {
+        let all = self.connections_max.unwrap_or(self.connections);
+        self.part.map_or(all, |part| self.share_of(part, all))
+    }
+
+    /// Returns the number of connections of a part.
     pub(crate) fn connections_of(&self, part: Part) -> u32 {
+        self.share_of(part, self.connections)
+    }
+
+    /// Returns the greatest number of connections of a part.
+    pub(crate) fn connections_max_of(&self, part: Part) -> u32 {
+        self.share_of(part, self.connections_max.unwrap_or(self.connections))
+    }
+
+    /// Returns a part's share of the first `connections` connections. Connection j belongs to
+    /// worker `j mod threads` (METHOD 1.3).
+    fn share_of(&self, part: Part, connections: u32) -> u32 {
         let threads = self.threads.max(1);
-        let (each, rest) = (self.connections / threads, self.connections % threads);
+        let (each, rest) = (connections / threads, connections % threads);
         part.share_of(threads).saturating_mul(each).saturating_add(part.share_of(rest))
     }
 }

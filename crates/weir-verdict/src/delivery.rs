@@ -64,10 +64,19 @@ fn never_sent(document: &Document, limit: &Limit) -> Option<String> {
     if missing <= 1 || share < NEVER_SENT_SHARE {
         return None;
     }
-    let connections = document.covered_connections();
+    let connections = document.covered_connections_max();
+    let shed = accounting.shed;
     let why = match (limit.by, document.run.interrupted) {
         (_, true) if document.run.aborted.is_some() => "the run was aborted".to_owned(),
         (_, true) => "the run was interrupted".to_owned(),
+        _ if shed > missing / 2 => {
+            let most = document.plan.in_flight_max.map_or(0, u64::from);
+            let of_all = match shed == missing {
+                true => String::new(),
+                false => format!("{} ", units::count(shed)),
+            };
+            format!("{of_all}shed while {} were in flight", units::count(most))
+        }
         (LimitedBy::ClientCpu, _) => "the client had no CPU time for them".to_owned(),
         _ if connections == 1 => "the connection was busy".to_owned(),
         _ => format!("all {} connections were busy", units::count(connections.into())),
@@ -90,6 +99,7 @@ fn late(document: &Document) -> Option<String> {
     let of_client = latency.sched_lag.ok.max_ns.max(caught_up).unwrap_or(0);
     let why = match of_client >= lag / 2 {
         true => "the client was late",
+        false if document.is_below_connections_max() => "they waited for a connection to open",
         false => "they waited for a free connection",
     };
     let lag = units::duration(lag);

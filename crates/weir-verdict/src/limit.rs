@@ -140,7 +140,7 @@ fn connections(document: &Document) -> Option<String> {
     // Little's law is about the mean.
     let mean_ns = document.latency.service_time.ok.mean_ns?;
     let service_s = mean_ns.max(1.0) / 1e9;
-    let connections = document.covered_connections();
+    let connections = document.covered_connections_max();
     let places = places(document, connections);
     let noun = if connections == 1 { "connection" } else { "connections" };
     let counted = match document.plan.connection_stages.is_empty() {
@@ -166,7 +166,12 @@ fn connections(document: &Document) -> Option<String> {
 /// over the window, since the server may allow fewer than planned.
 fn places(document: &Document, connections: u32) -> f64 {
     let measured = document.occupancy.map_or(0, |occupancy| occupancy.capacity_ns) as f64;
-    let whole_ns = f64::from(connections) * document.throughput.window_s * 1e9;
+    // With a number that grows, those that were open had the places.
+    let open = match document.plan.connections_max {
+        Some(_) => document.connections.open_max as f64,
+        None => f64::from(connections),
+    };
+    let whole_ns = open * document.throughput.window_s * 1e9;
     match measured > 0.0 && whole_ns > 0.0 {
         true => measured / whole_ns,
         false => f64::from(document.plan.depth()),

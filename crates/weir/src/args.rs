@@ -4,6 +4,7 @@
 pub(crate) mod choices;
 mod cli;
 mod connection;
+pub(crate) mod connection_count;
 pub(crate) mod doctor;
 mod engine;
 mod expect;

@@ -42,6 +42,8 @@ const NAMES: &[(Setting, &str)] = &[
     (SCRIPT_MEMORY, "--script-memory"),
     (RATE, "-R"),
     (CONNECTIONS, "-c"),
+    (CONNECTIONS_MAX, "-c"),
+    (IN_FLIGHT, "--in-flight"),
     (PIPELINE, "--pipeline"),
     (WARMUP, "--warmup"),
     (STAGES, "--stages"),

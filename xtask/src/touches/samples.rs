@@ -53,8 +53,9 @@ const FLAGS: [&str; 7] = [
 ];
 
 /// Counts and times that are printed and asserted; none has an export or a plot of its own.
-const METRICS: [&str; 7] = [
+const METRICS: [&str; 8] = [
     "closed_by_peer",
+    "connect_grown",
     "connect_setup",
     "connect_window",
     "not_resumed",

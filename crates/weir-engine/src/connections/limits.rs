@@ -3,6 +3,7 @@
 use weir_http::Interest;
 use weir_result::Load;
 
+use crate::connection::Connection;
 use crate::job::Job;
 use crate::script::Script;
 
@@ -13,8 +14,11 @@ const LEASED_FROM: u32 = 512;
 /// Limits and options of a worker's connections.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConnectionLimits {
-    /// Connections of this worker.
+    /// Connections of this worker at most.
     pub(crate) connections: u32,
+    /// Of `connections`: those that are opened before the load. The others are opened during it,
+    /// if slots lack a connection or when their time comes.
+    pub(crate) initial: u32,
     /// Requests in flight per connection; a script's string may need more.
     pub(crate) depth: u16,
     /// Longest wait for a response, in nanoseconds.
@@ -48,14 +52,15 @@ pub(crate) struct ConnectionLimits {
 }
 
 impl ConnectionLimits {
-    /// Returns the limits of a worker of `job` with `connections` connections, whose requests are
-    /// independent streams or not.
+    /// Returns the limits of worker `number` of `job`, whose requests are independent streams or
+    /// not.
     pub(crate) fn new(
         job: &Job,
-        connections: u32,
+        number: u32,
         script: Option<&Script<'_>>,
         streams: bool,
     ) -> ConnectionLimits {
+        let connections = job.own_connections_max(number);
         let calls = script.map(|script| script.calls).unwrap_or_default();
         let shows = script.and_then(Script::interest);
         let checks = job.expectations.as_ref().map(|checks| checks.interest());
@@ -63,6 +68,7 @@ impl ConnectionLimits {
         let is_read = shows.is_some() || keeps != Interest::Status;
         ConnectionLimits {
             connections,
+            initial: job.partition(number).own_below(job.plan.first_connections()),
             depth: job.plan.depth(),
             timeout_ns: job.plan.timeout_ns,
             connect_timeout_ns: job.plan.connect_timeout_ns,
@@ -84,5 +90,11 @@ impl ConnectionLimits {
                 && keeps == Interest::Status
                 && !streams,
         }
+    }
+
+    /// Returns the state of connection `number` before it has a socket. The start of the load waits
+    /// for the initial ones alone.
+    pub(super) fn connection(&self, number: u32) -> Connection {
+        Connection::new(self.depth, number < self.initial)
     }
 }

@@ -11,6 +11,8 @@ use crate::timeline::Timeline;
 pub(crate) struct ConnectionCounts {
     pub(crate) counts: Connections,
     connect: ConnectTimes,
+    /// Times until connections that are opened during the load were open for requests.
+    grown: Tally,
     tls_handshake: Tally,
     /// Handshakes by kind; `None` without TLS.
     pub(crate) tls: Option<TlsCounts>,
@@ -34,6 +36,7 @@ impl ConnectionCounts {
         ConnectionCounts {
             counts: Connections { requested, ..Connections::default() },
             connect: ConnectTimes::default(),
+            grown: Tally::new(),
             tls_handshake: Tally::new(),
             tls: has_tls.then(TlsCounts::default),
             opening: Tally::new(),
@@ -50,6 +53,13 @@ impl ConnectionCounts {
             ConnectTimes { other, .. } => other,
         };
         connects.record(took_ns);
+    }
+
+    /// Counts a connection that is open for the first time, during the load, `took_ns` after its
+    /// connect began.
+    pub(crate) fn grown(&mut self, took_ns: u64) {
+        self.counts.grown += 1;
+        self.grown.record(took_ns);
     }
 
     /// Records a TLS handshake that ended at `at`.
@@ -73,6 +83,7 @@ impl ConnectionCounts {
         measurements.connect_window = Histogram::from(window);
         measurements.connect = Histogram::from(setup);
         [window, other].into_iter().for_each(|times| measurements.connect.add_tally(times));
+        measurements.connect_grown = Histogram::from(&self.grown);
         measurements.tls_handshake = Histogram::from(&self.tls_handshake);
         measurements.opening = Histogram::from(&self.opening);
         measurements.tls = self.tls;

@@ -7,9 +7,27 @@ use super::{Action, ConnectionPool};
 use crate::connection::SocketState;
 use crate::lane::{Lane, PoolState};
 use crate::layers::{Decrypted, LayerStep};
+use crate::slot_source::SlotSource;
 use crate::tls;
 
 impl<L: Lane> ConnectionPool<L> {
+    /// Queues a further connection for each due slot that will have none, while no connection has
+    /// room.
+    pub(crate) fn grow(&mut self, slots: &SlotSource, now: Nanos) {
+        while self.grows_at(slots) <= now {
+            self.shared.connections.grow(now);
+        }
+    }
+
+    /// Returns the time from which a further connection is needed, while none has room: the due
+    /// time of the first slot that no connection being opened will take. [`Nanos::MAX`] if none
+    /// may be opened.
+    pub(crate) fn grows_at(&self, slots: &SlotSource) -> Nanos {
+        let timeline = &self.shared.ledger.recorder.timeline;
+        let awaited = self.shared.connections.slots_awaited();
+        awaited.and_then(|awaited| slots.nth_tick(timeline, awaited)).unwrap_or(Nanos::MAX)
+    }
+
     /// Handles a socket of `conn` that has connected.
     pub(super) fn connected(&mut self, conn: ConnId, at: Nanos) -> Action {
         if self.shared.connections.at(conn).state != SocketState::Connecting {

@@ -11,8 +11,11 @@ use crate::source::MAKING_TURN_NS;
 
 impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// True if a slot that comes due can be sent: a connection has room, and a request is made or a
-    /// script can make one.
+    /// script can make one. True too if it is shed.
     pub(super) fn is_ready(&self) -> bool {
+        if self.slots.sheds(self.pool.shared.connections.counts.in_flight) {
+            return true;
+        }
         match self.source.next_batch() {
             Some(batch) => self.pool.has_room_for(batch),
             None => !self.pool.shared.connections.ready.is_empty() && self.source.has_more(),
@@ -33,6 +36,10 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             }
             if self.stage.is_over(self.timeline(), now) {
                 return;
+            }
+            let in_flight = self.pool.shared.connections.counts.in_flight;
+            if self.slots.sheds(in_flight) {
+                self.slots.admits(&self.pool.recorder().timeline, now, in_flight);
             }
             let mut is_full = false;
             if self.source.same().is_some() {
@@ -62,7 +69,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         let (lane, shared) = (&mut self.pool.lane, &mut self.pool.shared);
         let Some(conn) = shared.connections.ready.peek() else { return false };
         let timeline = &shared.ledger.recorder.timeline;
-        if !self.slots.is_due(timeline, now) {
+        if !self.slots.admits(timeline, now, shared.connections.counts.in_flight) {
             return false;
         }
         let most = lane.room(shared, conn, request);
@@ -87,7 +94,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             let (lane, shared) = (&mut self.pool.lane, &mut self.pool.shared);
             let Some(conn) = shared.connections.ready.peek() else { return false };
             let timeline = &shared.ledger.recorder.timeline;
-            if !self.slots.is_due(timeline, now) {
+            if !self.slots.admits(timeline, now, shared.connections.counts.in_flight) {
                 return false;
             }
             let turn = self.slots.next_turn();
@@ -180,7 +187,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         let (lane, shared) = (&mut self.pool.lane, &mut self.pool.shared);
         let Some(conn) = self.source.next_connection(&shared.connections) else { return false };
         let timeline = shared.ledger.recorder.timeline;
-        if !self.slots.is_due(&timeline, now) {
+        if !self.slots.admits(&timeline, now, shared.connections.counts.in_flight) {
             return false;
         }
         let room = self.source.next_batch().map(|batch| lane.string_room(shared, conn, batch));

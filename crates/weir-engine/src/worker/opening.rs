@@ -4,16 +4,17 @@ use weir_io::{Backend, Endpoint, Nanos, SocketOptions};
 
 use super::Worker;
 use crate::lane::Lane;
+use crate::open_queue::CONNECTING_MAX;
 use crate::script::Script;
 
-/// Most sockets of one worker that connect at once: enough to hide a round trip, few enough not to
-/// be a flood. A connect rate replaces this limit.
-const CONNECTING_MAX: u32 = 512;
-
 impl<B: Backend, L: Lane> Worker<'_, B, L> {
-    /// Opens the connections that are due.
+    /// Opens the connections that are due, after queueing further ones for slots that lack one.
     #[inline(never)]
     pub(super) fn open(&mut self, now: Nanos) {
+        let is_loading = self.stage.is_sending && !self.stage.is_over(self.timeline(), now);
+        if is_loading && !self.is_ready() && self.source.has_more() {
+            self.pool.grow(&self.slots, now);
+        }
         let is_paced = self.pool.shared.connections.open_queue.pace.is_some();
         let most = if is_paced { u32::MAX } else { CONNECTING_MAX };
         while self.pool.shared.connections.counts.connecting < most {

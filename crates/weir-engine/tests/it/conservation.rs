@@ -62,7 +62,22 @@ pub(crate) fn random_plan(random: &mut Random) -> (Plan, u32, Nanos) {
     // The stop is the end of a window that has none by plan.
     let is_endless = stop_at != Nanos::MAX && plan.requests.is_none() && random.chance(0.3);
     let duration_ns = plan.duration_ns.filter(|_| !is_endless);
-    (Plan { connection, drain_ns, duration_ns, ..plan }, number, stop_at)
+    let plan = Plan { connection, drain_ns, duration_ns, ..plan };
+    (with_random_limits(plan, random), number, stop_at)
+}
+
+/// Returns a plan of an open loop with connections that grow, or a limit of requests in flight.
+fn with_random_limits(plan: Plan, random: &mut Random) -> Plan {
+    if plan.load == Load::ClosedLoop {
+        return plan;
+    }
+    let above = |of: u32, most, random: &mut Random| {
+        of + u32::try_from(random.between(0, most)).expect("small")
+    };
+    let (grows, sheds) = (random.chance(0.4), random.chance(0.3));
+    let connections_max = grows.then(|| above(plan.connections + 1, 30, random));
+    let in_flight_max = sheds.then(|| above(plan.threads, 10, random));
+    Plan { connections_max, in_flight_max, ..plan }
 }
 
 /// Returns random options for opening and renewing connections: the defaults, or any combination.
@@ -248,7 +263,12 @@ fn check_run(run: &Run, plan: &Plan, seed: u64) {
         assert!(is_closed || age <= limit, "{what}: {age} ns is beyond the timeout");
     }
     let connections = &measured.connections;
-    assert!(connections.open_max <= connections.requested, "{what}");
+    let opened = connections.requested + connections.grown;
+    assert!(connections.open_max <= opened, "{what}");
+    let most = plan.connections_max.map_or(connections.requested, u64::from);
+    assert!(opened <= most.max(connections.requested), "{what}");
+    assert!(outcomes.shed <= outcomes.never_sent, "{what}");
+    assert!(plan.in_flight_max.is_some() || outcomes.shed == 0, "{what}");
     let drained = Nanos(measured.workers[0].drained_ns);
     assert!(drained <= Nanos(20 * SECOND), "{what}: it lasted until {drained}");
 }

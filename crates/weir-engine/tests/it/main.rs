@@ -8,6 +8,7 @@ mod drain;
 mod expectations;
 mod faults;
 mod frames;
+mod growth;
 mod h2;
 mod lists;
 mod observers;

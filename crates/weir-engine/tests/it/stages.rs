@@ -34,6 +34,7 @@ pub(crate) fn check_stages(plan: &Plan, run: &Run, what: &str) {
         sum.timed_out += stage.timed_out;
         sum.in_flight_at_end += stage.in_flight_at_end;
         sum.never_sent += stage.never_sent;
+        sum.shed += stage.shed;
         planned += stage.planned;
         completed += stage.completed;
         good += stage.good;

@@ -12,6 +12,7 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
     if facts.is_empty() && verbose {
         facts.push(Fact::named(&units::count(connections.open_at_t0), "open"));
     }
+    facts.extend(growth(document));
     if let Some(rate) = document.plan.connection.rate {
         let (span, rate) = (units::duration(connections.setup_ns), rate.to_string());
         facts.push(Fact::text(format!("opened at {rate}, all within {span}")));
@@ -51,6 +52,17 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
     }
     blocks.extend(connects(document, verbose));
     blocks
+}
+
+/// Growth of the number of connections, if it is not fixed.
+fn growth(document: &Document) -> Option<Fact> {
+    document.plan.connections_max?;
+    let ConnectionsSection { requested, open_at_end, grown, .. } = &document.connections;
+    let [first, last, grown, most] =
+        [*requested, *open_at_end, *grown, document.covered_connections_max().into()]
+            .map(units::count);
+    let text = format!("{first} at the begin, {last} at the end (limit: {most})");
+    Some(Fact::text(format!("{text}, {grown} opened during the load")))
 }
 
 /// Reasons for which the server announced the end of connections.
@@ -121,6 +133,9 @@ fn connects(document: &Document, verbose: bool) -> Option<Block> {
     } else if verbose && latency.connect.ok.count > 0 {
         let connects = &latency.connect.ok;
         lines.push(with_times(Fact::counted(connects.count, "connect"), connects));
+    }
+    if let Some(grown) = &latency.connect_grown {
+        lines.push(with_times(Fact::text("when none was free"), &grown.ok));
     }
     (!lines.is_empty()).then(|| Block::entry("Connects", lines))
 }

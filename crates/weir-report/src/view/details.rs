@@ -12,6 +12,7 @@ pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
     let mut blocks = Vec::new();
     if verbose || document.failed() > 0 {
         blocks.push(conservation(accounting));
+        blocks.extend(shed(document));
     }
     blocks.extend(status_codes(document));
     blocks.extend(expectations::blocks(document));
@@ -49,6 +50,15 @@ fn conservation(accounting: &Accounting) -> Block {
     let failed = failures(accounting).into_iter();
     facts.extend(failed.map(|(name, count)| class(count, name).toned(Tone::Bad)));
     Block::entry("Requests", vec![Line { form: Form::Sum, facts }])
+}
+
+/// The part of the requests never sent that was shed.
+fn shed(document: &Document) -> Option<Block> {
+    let (shed, never_sent) = (document.accounting.shed, document.accounting.never_sent);
+    let most = units::count(document.plan.in_flight_max?.into());
+    let of_all = format!("{} of {} never sent", units::count(shed), units::count(never_sent));
+    let text = format!("{of_all}: due while {most} requests were in flight");
+    (shed > 0).then(|| Block::facts("Shed", vec![Fact::text(text).toned(Tone::Bad)]))
 }
 
 /// Status codes. With expectations, a code alone is neither good nor bad.

@@ -89,10 +89,18 @@ pub(super) fn load(plan: &Plan) -> Vec<Fact> {
             }
         }
     };
-    let connections = Fact::counted(plan.connections.into(), "connection");
-    let connections = match plan.connection_stages.is_empty() {
-        true => connections,
-        false => Fact::text(format!("up to {}", connections.text)),
+    let connections = match plan.connections_max {
+        None => {
+            let connections = Fact::counted(plan.connections.into(), "connection");
+            match plan.connection_stages.is_empty() {
+                true => connections,
+                false => Fact::text(format!("up to {}", connections.text)),
+            }
+        }
+        Some(most) => {
+            let first = units::count(plan.connections.into());
+            Fact::text(format!("{first} to {} connections", units::count(most.into())))
+        }
     };
     let connections = match plan.http {
         Some(HttpPlan::Http2(http2)) => {
@@ -104,6 +112,9 @@ pub(super) fn load(plan: &Plan) -> Vec<Fact> {
     let threads = Fact::counted(plan.threads.into(), "thread");
     let threads = if plan.leaves_cpus { threads.then(" (local server)") } else { threads };
     let mut facts = vec![kind.toned(Tone::Main), connections, threads];
+    if let Some(most) = plan.in_flight_max {
+        facts.push(Fact::text(format!("at most {} in flight", units::count(most.into()))));
+    }
     if plan.pipeline > 1 {
         facts.push(Fact::named("pipeline", plan.pipeline));
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::fixture::{Fixture, MS, S, fine, inflated, listed, renewing};
+use crate::fixture::{Fixture, MS, S, fine, inflated, listed, renewing, shedding};
 use weir_report::text::Bars;
 use weir_report::{TextOptions, text};
 use weir_result::document::{
@@ -461,6 +461,11 @@ fn stall() {
         fixture = fixture.responses(1, 200, MS + k * MS, 990_000);
     }
     golden("stall", &fixture.document(), &PLAIN);
+}
+
+#[test]
+fn shed_and_grown() {
+    golden("shed_and_grown", &shedding().document(), &PLAIN);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use weir_result::{Document, ErrorKind};
 use weir_verdict::Assertion;
 
 use crate::exports::export;
-use crate::fixture::{Fixture, MS, S, fine, inflated, listed};
+use crate::fixture::{Fixture, MS, S, fine, inflated, listed, shedding};
 use crate::studies;
 use crate::text::golden_bytes;
 
@@ -72,6 +72,19 @@ fn prometheus_has_each_outcome_once_and_marks_bounds() {
 }
 
 /// Metrics by name are metrics of their own, which add up to those of the whole run.
+#[test]
+fn exports_have_what_was_shed() {
+    let document = shedding().document();
+    let page = export("prometheus", &document);
+    for line in ["weir_shed_requests_total 990", "weir_connections_max 50"] {
+        assert!(page.contains(line), "{line} in {page}");
+    }
+    for format in ["vegeta", "fortio"] {
+        let page = export(format, &document);
+        assert!(page.contains("\"shed\": 990") || page.contains("\"shed\":990"), "{page}");
+    }
+}
+
 #[test]
 fn prometheus_has_metrics_by_name() {
     let mut document = listed().document();

@@ -24,6 +24,11 @@ counters! {
     counter open_at_t0: u64 => rules::sum;
     /// Greatest number open at once; with several workers the sum of each one's greatest.
     counter open_max: u64 => rules::sum;
+    /// Connections opened during the load, beyond `requested`, because no other had room; absent if
+    /// there are none.
+    counter grown: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
+    /// Open at the end of the load; absent if the number of connections is fixed.
+    counter open_at_end: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
     /// Successful connects over the whole run: those of the load, renewals included, and those
     /// beside it.
     counter connects: u64 => rules::sum;

@@ -48,6 +48,8 @@ counters! {
     /// Those never sent.
     counter never_sent: u64 => rules::sum,
         #[serde(default, skip_serializing_if = "is_default")];
+    /// Of those: shed.
+    counter shed: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
     /// Requests sent during the slice.
     counter sent: u64 => rules::sum, #[serde(default)];
     /// Complete responses during the slice, whichever requests they belong to.

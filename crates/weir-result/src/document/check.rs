@@ -44,6 +44,7 @@ fn check_counts(plan: &Plan, recorded: &Recorded) -> Result<(), BrokenInvariant>
     let outcomes = &measurements.outcomes;
     let answered = outcomes.ok + outcomes.bad_response;
     equal("the six classes and the planned count", outcomes.total(), measurements.planned)?;
+    at_most("shed requests and those never sent", outcomes.shed, outcomes.never_sent)?;
     equal("status codes and answers", total(measurements.status.values()), answered)?;
     equal(
         "errors by kind and transport errors",

@@ -86,9 +86,25 @@ impl Document {
         Some(if share < 1.0 { units::rate(share * rate.rps()) } else { rate.to_string() })
     }
 
-    /// Number of connections of the parts that the document covers.
+    /// Number of connections of the parts that the document covers; if it grows, at the begin.
     pub fn covered_connections(&self) -> u32 {
         self.coverage().connections
+    }
+
+    /// Greatest number of connections of the parts that the document covers.
+    pub fn covered_connections_max(&self) -> u32 {
+        match &self.parts[..] {
+            [] => self.plan.own_connections_max(),
+            parts => parts.iter().fold(0, |sum: u32, section| {
+                sum.saturating_add(self.plan.connections_max_of(section.part))
+            }),
+        }
+    }
+
+    /// True if the number of connections may grow, and was below its greatest all the time.
+    pub fn is_below_connections_max(&self) -> bool {
+        let opened = self.connections.requested.saturating_add(self.connections.grown);
+        self.plan.connections_max.is_some() && opened < self.covered_connections_max().into()
     }
 
     /// Returns the window of the merged parts that starts last and the one that ends first, with

@@ -8,6 +8,7 @@ use super::RateInterval;
 use super::intervals::{Intervals, Selection};
 use super::latency::Metric;
 use super::rates::per_second;
+use crate::absent::is_default;
 use crate::counters::{NameCounts, NamedSlice, Outcomes, Slice};
 use crate::measurements::Measurements;
 use crate::plan::{Load, Plan};
@@ -32,6 +33,9 @@ pub struct NameSection {
     pub in_flight_at_end: u64,
     /// Requests due, and never sent.
     pub never_sent: u64,
+    /// Of `never_sent`: shed; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub shed: u64,
     /// Of `ok` and `bad_response`: responses by status code.
     pub status: BTreeMap<u16, u64>,
     /// Of `transport_error`: requests by kind of error.
@@ -109,6 +113,7 @@ impl NameSection {
             timed_out: outcomes.timed_out,
             in_flight_at_end: outcomes.in_flight_at_end,
             never_sent: outcomes.never_sent,
+            shed: outcomes.shed,
             status: counts.status.clone(),
             completed: counts.completed,
             good: counts.good,
@@ -131,6 +136,7 @@ impl NameSection {
                 timed_out: self.timed_out,
                 in_flight_at_end: self.in_flight_at_end,
                 never_sent: self.never_sent,
+                shed: self.shed,
             },
             status: self.status.clone(),
             errors: BTreeMap::new(),

@@ -8,6 +8,7 @@ use super::intervals::{Intervals, Selection};
 use super::latency::Metric;
 use super::rates::per_second;
 use super::summary::Summary;
+use crate::absent::is_default;
 use crate::counters::{ByOutcome, Slice};
 use crate::histogram::Histogram;
 use crate::plan::Plan;
@@ -37,6 +38,9 @@ pub struct StageSection {
     pub in_flight_at_end: u64,
     /// Requests due, and never sent.
     pub never_sent: u64,
+    /// Of `never_sent`: shed; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub shed: u64,
     /// Requests sent during the stage.
     pub sent: u64,
     /// Complete responses during the stage.
@@ -115,6 +119,7 @@ impl StageSection {
             timed_out: sum(|slice| slice.timed_out),
             in_flight_at_end: sum(|slice| slice.in_flight_at_end),
             never_sent: sum(|slice| slice.never_sent),
+            shed: sum(|slice| slice.shed),
             sent: sum(|slice| slice.sent),
             completed,
             good: sum(|slice| slice.good),

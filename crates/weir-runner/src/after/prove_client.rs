@@ -7,7 +7,7 @@ use weir_engine::Job;
 use weir_result::document::{ProofPair, ProveClientSection, RatioEstimate};
 use weir_result::{ListOrder, Measurements, Pacing, Plan};
 use weir_text::setting::{
-    CONNECTIONS, DURATION, LIST_ORDER, PROVE_CLIENT, REQUESTS, SCRIPT, THREADS,
+    CONNECTIONS, DURATION, IN_FLIGHT, LIST_ORDER, PROVE_CLIENT, REQUESTS, SCRIPT, THREADS,
 };
 
 use crate::interrupts::Interrupts;
@@ -53,6 +53,14 @@ pub(crate) fn is_provable(spec: &RunSpec, plan: &Plan) -> Result<()> {
              than {CONNECTIONS} {}",
             plan.threads,
             plan.connections
+        );
+    }
+    if plan.in_flight_max.is_some_and(|most| most <= plan.threads) {
+        bail!(
+            "{PROVE_CLIENT} adds a thread to {}, and each needs a request in flight: use \
+             {IN_FLIGHT} {}",
+            plan.threads,
+            plan.threads + 1
         );
     }
     Ok(())

@@ -69,6 +69,8 @@ fn job_against(endpoint: &Endpoint, job: &Job) -> Result<Job> {
         request: RequestPlan { wire_bytes: request.bytes().len() as u64, ..RequestPlan::default() },
         load: Load::OpenLoop { rate: RATE, arrivals: Arrivals::Uniform },
         connections,
+        connections_max: None,
+        in_flight_max: None,
         threads: job.plan.own_threads().min(connections),
         http: Some(HttpPlan::Http11),
         pipeline: 1,

@@ -70,7 +70,8 @@ pub(crate) fn check_sources(draft: &Draft) -> Result<()> {
             }
         }
     }
-    let used = draft.plan.connections.min(CHECKED_SOURCES_MAX);
+    let most = draft.plan.connections_max.unwrap_or(draft.plan.connections);
+    let used = most.min(CHECKED_SOURCES_MAX);
     let mut last = None;
     for source in (0..used).filter_map(|number| plan.source(number)) {
         if last.replace(source) != Some(source) {
@@ -115,11 +116,11 @@ pub(crate) fn check_descriptors(
     let threads = plan.own_threads();
     let tables = if has_scripts { 1 } else { threads };
     let of_workers = RESERVED * u64::from(threads / tables);
-    let needed = u64::from(plan.own_connections().div_ceil(tables)) + of_workers;
+    let needed = u64::from(plan.own_connections_max().div_ceil(tables)) + of_workers;
     if needed <= limit.soft {
         return Ok(());
     }
-    let connections = units::count(plan.own_connections().into());
+    let connections = units::count(plan.own_connections_max().into());
     let each = if tables > 1 { " in each thread" } else { "" };
     let more_threads = match has_scripts {
         true => String::new(),
@@ -228,6 +229,9 @@ mod tests {
             check_descriptors(&plan, has_scripts, DescriptorLimit { soft, hard: soft })
         };
         check(1_000, 2, false, 508).expect("500 and 8 of each worker's own");
+        let growing = Plan { connections: 10, connections_max: Some(1_001), ..Plan::default() };
+        let limit = DescriptorLimit { soft: 1_008, hard: 1_008 };
+        check_descriptors(&growing, false, limit).expect_err("the last of them has none");
         check(1_001, 2, false, 508).expect_err("one worker has 501");
         check(1_000, 2, true, 1_016).expect("one table for all");
         let error = check(1_000, 2, true, 1_015).expect_err("one too few").to_string();

@@ -28,7 +28,7 @@ use crate::prepare::script::Scripts;
 use crate::prepare::server_wait::ServerWait;
 use crate::prepare::threads::Cpus;
 use crate::prepare::watchdog::OnStuck;
-use crate::prepare::{addresses, connections, http, parts, reach, tls};
+use crate::prepare::{addresses, connections, http, open_loop, parts, reach, tls};
 use crate::spec::url::Url;
 use crate::spec::{LoadSpec, RunSpec, SPEC_VERSION, TargetSpec};
 
@@ -107,7 +107,7 @@ pub(crate) fn plan_at(
     inputs.extend(scripts.as_ref().and_then(|scripts| scripts.input.clone()));
     let (endpoint, destinations) = endpoints(spec, url, scripts.as_mut(), resolve)?;
     let shares_cpus = destinations.iter().chain([&endpoint]).any(|to| is_local(to) == Some(true));
-    let least = connections::threads_min(spec.load.connections, scripts.is_some());
+    let least = connections::threads_min(spec.load.most_connections(), scripts.is_some());
     let threads = cpus.threads(spec, shares_cpus, least);
     notes.extend(cpus.notes(spec, &threads));
     let own_threads = threads.own;
@@ -137,7 +137,7 @@ pub(crate) fn plan_at(
         },
         ..plan_of(spec, requests.list.as_ref())
     };
-    check(&plan, scripts.as_ref())?;
+    check(&plan, scripts.as_ref(), requests.list.as_ref())?;
     let has_done = scripts.as_ref().is_some_and(|scripts| scripts.has_done);
     let may_poll = shares_cpus && spec.compat.is_none() && cpus.may_poll(&plan);
     let draft = Draft(Job {
@@ -200,6 +200,8 @@ fn plan_of(spec: &RunSpec, list: Option<&PreparedList>) -> Plan {
         stages: spec.load.stages.clone(),
         connection_stages: spec.load.connection_stages.clone(),
         connections: spec.load.connections,
+        connections_max: spec.load.connections_max,
+        in_flight_max: spec.load.in_flight_max,
         pipeline: spec.load.pipeline,
         warmup_ns: spec.load.warmup.span_ns,
         warmup_is_auto: spec.load.warmup.is_auto,
@@ -274,6 +276,7 @@ fn check_spec(spec: &RunSpec) -> Result<()> {
     if load.duration_ns == Some(0) || load.requests == Some(0) {
         bail!("a run that ends with a duration or a number of requests has one above 0");
     }
+    open_loop::check_spec(spec)?;
     check_signal_ends(spec)?;
     conditions(spec)?;
     let is_zero = |rate: Rate| rate.numerator == 0 || rate.denominator == 0;
@@ -356,7 +359,8 @@ fn check_signal_ends(spec: &RunSpec) -> Result<()> {
 }
 
 /// Checks that the plan can be carried out.
-fn check(plan: &Plan, scripts: Option<&Scripts>) -> Result<()> {
+fn check(plan: &Plan, scripts: Option<&Scripts>, list: Option<&PreparedList>) -> Result<()> {
+    open_loop::check_in_flight(plan, list.map(|list| &*list.list))?;
     check_slots(plan)?;
     if is_sparse(plan) && weir_engine::planned_slots(plan) == Some(0) {
         bail!("{RATE} and {DURATION} plan no request: lengthen {DURATION} or raise {RATE}");
@@ -377,13 +381,18 @@ fn check(plan: &Plan, scripts: Option<&Scripts>) -> Result<()> {
     Ok(())
 }
 
-/// Greatest number of slots that an open loop plans with a list. At the end the slots that were
-/// never sent are counted by name, one after the other.
+/// Greatest number of slots that an open loop plans with a list or a limit of requests in flight.
+/// At the end the slots that were never sent are counted one after the other.
 const LISTED_SLOTS_MAX: u64 = 1_000_000_000;
 
-/// Checks that the slots of a list can be counted by name.
+/// Checks that the slots of a list can be counted by name, and those that are shed one by one.
 fn check_slots(plan: &Plan) -> Result<()> {
-    let (Load::OpenLoop { rate, .. }, Some(_)) = (plan.load, &plan.list) else { return Ok(()) };
+    let (what, how) = match (&plan.list, plan.in_flight_max) {
+        (Some(_), _) => ("requests of a list", "counted by name"),
+        (None, Some(_)) => ("requests", "shed"),
+        (None, None) => return Ok(()),
+    };
+    let Load::OpenLoop { rate, .. } = plan.load else { return Ok(()) };
     // Enough for a limit; to count the slots of a Poisson plan would walk all of them.
     let of_time = |span_ns: u64| rate.rps() * (span_ns as f64 / 1e9);
     let slots = plan.requests.map(|requests| requests as f64);
@@ -395,10 +404,7 @@ fn check_slots(plan: &Plan) -> Result<()> {
         Some(_) => format!("lower {REQUESTS}"),
         None => format!("lower {RATE} or shorten {DURATION}"),
     };
-    bail!(
-        "{RATE} plans {slots:.0} requests of a list, and at most {LISTED_SLOTS_MAX} can be counted \
-         by name: {remedy}"
-    )
+    bail!("{RATE} plans {slots:.0} {what}, and at most {LISTED_SLOTS_MAX} can be {how}: {remedy}")
 }
 
 /// The TLS configuration; `None` for an http URL.
@@ -494,6 +500,27 @@ mod tests {
                 spec.compat = Some(crate::spec::CompatSpec { dialect, batch_times: false });
             },
             "give `load.duration_ns` a length",
+        );
+        check(
+            |spec| spec.load.connections_max = Some(20),
+            "`load.connections_max` needs planned times, which a closed loop has not",
+        );
+        check(
+            |spec| {
+                let rate = Rate { numerator: 5, denominator: 1 };
+                let arrivals = weir_result::Arrivals::Uniform;
+                spec.load.model = Load::OpenLoop { rate, arrivals };
+                spec.load.connections_max = Some(10);
+            },
+            "is not above the number at the begin",
+        );
+        check(
+            |spec| {
+                let dialect = crate::spec::Dialect::Wrk2;
+                spec.load.in_flight_max = Some(20);
+                spec.compat = Some(crate::spec::CompatSpec { dialect, batch_times: false });
+            },
+            "`load.in_flight_max` cannot be used in a run of wrk or wrk2",
         );
         check(|spec| spec.abort = vec!["x".to_owned()], "`abort` 'x': there is no comparison");
         let mut endless = RunSpec::new("http://h/");

@@ -62,7 +62,7 @@ impl Watcher {
         let wants_trips = job.extras.round_trips && is_local == Some(false);
         let source = plan.connection.source(0);
         let trips = wants_trips.then(|| RoundTripWatch::new(endpoint.clone(), source));
-        let sources = plan.connection.sources_used(plan.own_connections());
+        let sources = plan.connection.sources_used(plan.own_connections_max());
         let watch = move |end| watch(clock, server, trips, &window, end);
         let thread = Beside::start("weir-health", watch).ok()?;
         Some(Watcher { thread, endpoint, sources, is_local })

@@ -29,6 +29,8 @@ pub(crate) fn carry_out(job: Job, interrupts: &Interrupts) -> Result<Option<Load
 pub(crate) fn single(job: &Job) -> Job {
     let plan = Plan {
         connections: 1,
+        connections_max: None,
+        in_flight_max: None,
         threads: 1,
         http: job.plan.http.map(HttpPlan::one_at_a_time),
         pipeline: 1,

@@ -22,8 +22,17 @@ pub struct LoadSpec {
     /// chosen: a study draws another for each of its rounds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_seed_drawn: bool,
-    /// Connections over all threads, at least 1; with stages, the greatest number.
+    /// Connections over all threads, at least 1: with stages of connections the greatest number,
+    /// with `connections_max` those at the begin.
     pub connections: u32,
+    /// Greatest number of connections of an open loop, which opens a further one if none has room
+    /// for a request that is due; absent if their number is fixed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections_max: Option<u32>,
+    /// Greatest number of requests in flight over all threads in an open loop: what is due beyond
+    /// it is never sent. Absent for no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight_max: Option<u32>,
     /// Greatest number of requests in flight on one connection, 1 to 128.
     pub pipeline: u16,
     /// Unmeasured load before the window.
@@ -63,6 +72,8 @@ impl LoadSpec {
             duration_ns: Some(stages.iter().map(|stage| stage.duration_ns).sum()),
             requests: None,
             connections: most_connections(&stages),
+            connections_max: None,
+            in_flight_max: None,
             connection_stages: stages,
             ..self
         }
@@ -71,6 +82,11 @@ impl LoadSpec {
     /// True if the load changes in stages.
     pub fn has_stages(&self) -> bool {
         !self.stages.is_empty() || !self.connection_stages.is_empty()
+    }
+
+    /// Returns the greatest number of connections.
+    pub fn most_connections(&self) -> u32 {
+        self.connections_max.unwrap_or(self.connections)
     }
 
     /// True if neither a time nor a number of requests ends the window: the first signal does.
@@ -88,6 +104,8 @@ impl Default for LoadSpec {
             connection_stages: Vec::new(),
             is_seed_drawn: false,
             connections: 10,
+            connections_max: None,
+            in_flight_max: None,
             pipeline: 1,
             warmup: Warmup { span_ns: 2 * SECOND_NS, is_auto: false },
             duration_ns: Some(10 * SECOND_NS),

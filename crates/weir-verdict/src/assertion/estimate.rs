@@ -191,6 +191,7 @@ fn hits(class: Class, accounting: &Accounting) -> u64 {
         Class::TimedOut => accounting.timed_out,
         Class::InFlightAtEnd => accounting.in_flight_at_end,
         Class::NeverSent => accounting.never_sent,
+        Class::Shed => accounting.shed,
         Class::Status(first, last) => {
             accounting.status.range(first..=last).map(|(_, count)| count).sum()
         }

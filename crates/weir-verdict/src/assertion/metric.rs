@@ -79,6 +79,7 @@ pub(super) enum Class {
     TimedOut,
     InFlightAtEnd,
     NeverSent,
+    Shed,
     /// Responses with a status from the first to the last.
     Status(u16, u16),
 }
@@ -87,8 +88,8 @@ pub(super) enum Class {
 const SHORT_TIMES: [(&str, &str); 2] = [("response", "response_time"), ("service", "service_time")];
 
 /// Times that are measured once per connection.
-const OF_CONNECTIONS: [&str; 5] =
-    ["connect", "connect_setup", "connect_window", "tls_handshake", "opening"];
+const OF_CONNECTIONS: [&str; 6] =
+    ["connect", "connect_setup", "connect_window", "connect_grown", "tls_handshake", "opening"];
 
 /// Times that only `ok` requests have.
 const OF_OK: [&str; 2] = ["first_byte", "unlagged"];
@@ -107,13 +108,14 @@ const RATES: [(&str, ThroughputRate); 5] = [
     ("bytes", ThroughputRate::Bytes),
 ];
 
-const CLASSES: [(&str, Class); 6] = [
+const CLASSES: [(&str, Class); 7] = [
     ("errors", Class::Errors),
     ("bad_response", Class::BadResponse),
     ("transport_error", Class::TransportError),
     ("timeouts", Class::TimedOut),
     ("in_flight_at_end", Class::InFlightAtEnd),
     ("never_sent", Class::NeverSent),
+    ("shed", Class::Shed),
 ];
 
 /// Reference to the list of names.

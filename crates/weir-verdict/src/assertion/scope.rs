@@ -150,6 +150,7 @@ fn of_slices(stage: &StageSection, slices: &[SliceEntry]) -> NameSection {
         timed_out: stage.timed_out,
         in_flight_at_end: stage.in_flight_at_end,
         never_sent: stage.never_sent,
+        shed: stage.shed,
         completed: stage.completed,
         good: stage.good,
         completed_rps: stage.completed_rps,
@@ -173,6 +174,7 @@ fn accounting(name: &NameSection) -> Accounting {
         timed_out: name.timed_out,
         in_flight_at_end: name.in_flight_at_end,
         never_sent: name.never_sent,
+        shed: name.shed,
         status: name.status.clone(),
         errors: name.errors.clone(),
         ..Accounting::default()

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use weir_result::document::{Document, Limit, LimitedBy, Rule, RuleUnit, ServerSection, Subject};
-use weir_result::histogram::middle_of;
+use weir_result::histogram::{bucket_of, middle_of};
 use weir_result::{Load, Sent};
 use weir_stats::ValueInterval;
 use weir_text::setting::CONNECTIONS;
@@ -99,7 +99,9 @@ fn growth_in(span: &LoadSpan<'_>) -> Option<ValueInterval> {
     growth.filter(|growth| growth.value.is_finite())
 }
 
-/// Judges the share of requests that waited for a connection.
+/// Judges the share of requests that waited for a connection to become free. While further ones may
+/// be opened a request waits for its opening, as a user does: those waits are none. Shed requests
+/// waited for nothing.
 fn connection_waits(document: &Document) -> Rule {
     let what = "connections all busy";
     let measure = Measure::new("connection-waits", what, Subject::Workload, RuleUnit::Share)
@@ -111,12 +113,31 @@ fn connection_waits(document: &Document) -> Rule {
     if planned == 0 {
         return measure.unknown("nothing was planned");
     }
+    let grown = document.latency.connect_grown.as_ref();
+    let opening_ns = match document.is_below_connections_max() {
+        true => grown.map_or(0, |grown| grown.times.ok.exact().max_ns),
+        false => 0,
+    };
     let waits = document.latency.connection_wait.times.ok.buckets();
-    let waited: u64 = waits.filter(|(bucket, _)| *bucket > 0).map(|(_, count)| count).sum();
+    let longer = waits.filter(|(bucket, _)| *bucket > bucket_of(opening_ns));
+    let waited: u64 = longer.map(|(_, count)| count).sum();
     // Requests never sent waited to the end.
-    let share = (waited + document.accounting.never_sent) as f64 / planned as f64;
-    let evidence = format!("{} of requests waited for a free connection", units::percent(share));
-    let remedy = format!("raise {CONNECTIONS} to offer the rate without waiting");
+    let accounting = &document.accounting;
+    let unsent = accounting.never_sent.saturating_sub(accounting.shed);
+    let share = (waited + unsent) as f64 / planned as f64;
+    let evidence = match opening_ns {
+        0 => format!("{} of requests waited for a free connection", units::percent(share)),
+        _ => format!(
+            "{} of requests waited for a connection longer than the {} that the slowest took to \
+             open",
+            units::percent(share),
+            units::duration(opening_ns)
+        ),
+    };
+    let remedy = match opening_ns {
+        0 => format!("raise {CONNECTIONS} to offer the rate without waiting"),
+        _ => format!("begin with more connections ({CONNECTIONS})"),
+    };
     measure.weight(share).judge(share, &evidence, &remedy)
 }
 

@@ -4,7 +4,7 @@
 /// Text of `-h` after the usage. Both together have at most 24 lines of 80 columns.
 pub(super) const COMMON: &str = "\
 Common options (--help lists and explains all):
-  -c, --connections <N>       Connections over all threads [default: 10]
+  -c, --connections <N|A..B>  Connections over all threads [default: 10]
   -t, --threads <N>           Worker threads [default: one per CPU, see --help]
   -d, --duration <T>          Length of the measured window [default: 10s]
   -n, --requests <N>          End after this many measured requests
@@ -24,7 +24,8 @@ Examples:
 pub(super) const ALL: &str = "\
 Load: without --rate every connection sends its next request as soon as the last response is \
 complete (closed loop). With --rate requests leave at planned times whatever the server does \
-(open loop), and latency counts from the planned time. --stages has rates one after the other.
+(open loop), and latency counts from the planned time. --stages has rates one after the other. \
+-c 10..1000 opens a further connection whenever none is free for a request that is due.
 
 Send and receive strategy: --pacing sets how send times are met, --wait how responses are \
 awaited, --tick when sends are batched. The defaults favour accurate latency. Against a fast \

@@ -386,7 +386,7 @@ mod tests {
             ("report --verb x.json", "unknown flag --verb: write --verbose in full\n"),
             ("history list --cou 5", "unknown flag --cou: write --count in full\n"),
             ("repeat --no-set http://h/", "unknown flag --no-set: write --no-settle in full\n"),
-            ("-c 1x http://h/", "invalid value '1x' for '--connections <N>'"),
+            ("-c 1x http://h/", "invalid value '1x' for '--connections <N|A..B>'"),
             ("-t 30s http://h/", "invalid value '30s' for '--threads <N>'"),
             ("-t 30s http://h/", "use -T 30s, or -d 30s"),
             ("-t 1m http://h/", "use -T 1m, or -d 1m"),

@@ -12,6 +12,7 @@ use weir_runner::{LoadSpec, Warmup};
 use weir_text::units::parse_duration_ns;
 
 use super::ArrivalsChoice;
+use super::connection_count::ConnectionCount;
 use super::values::{
     condition, depth, part, positive, positive_duration, positive_long, threads, unix_time, warmup,
 };
@@ -21,6 +22,9 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// Length of the window by default, in nanoseconds.
 const DURATION_NS: u64 = 10 * SECOND_NS;
+
+/// Connections by default.
+const CONNECTIONS: u32 = 10;
 
 /// Heading of the flags.
 const HEADING: &str = "Load";
@@ -32,9 +36,10 @@ pub(crate) struct LoadArgs {
     /// Worker threads [default: one per usable CPU; half as many beside a server on this machine]
     #[arg(short, long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<u32>,
-    /// Connections over all threads
-    #[arg(short, long, value_name = "N", value_parser = positive, default_value = "10")]
-    pub(crate) connections: u32,
+    /// Connections over all threads; with a rate, A..B: A at the begin, and a further one whenever
+    /// none is free for a request that is due, up to B [default: 10]
+    #[arg(short, long, value_name = "N|A..B")]
+    connections: Option<ConnectionCount>,
     /// Length of the measured window; 0: until the first signal (Ctrl-C), which is the planned end
     /// [default: 10s, or none with -n]
     #[arg(short, long, value_name = "T", value_parser = parse_duration_ns)]
@@ -50,6 +55,10 @@ pub(crate) struct LoadArgs {
     /// loop]
     #[arg(short = 'R', long, value_name = "N")]
     pub(crate) rate: Option<Rate>,
+    /// Requests in flight over all threads, with a rate: what is due beyond them is never sent, and
+    /// counted as shed
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub(crate) in_flight: Option<u32>,
     /// Rates one after the other, each with its time, steps and ramps, as in 30s@1k,1m@1k..5k; 50
     /// bursts a second of 200 requests are 10s@50x200; @FILE has lines of seconds and rate, with
     /// straight lines between them. Connections of a closed loop are 30s@c=10,1m@c=10..500
@@ -106,7 +115,9 @@ impl LoadArgs {
             connection_stages: Vec::new(),
             model: model(self.rate, self.arrivals, self.seed),
             is_seed_drawn: self.arrivals == ArrivalsChoice::Poisson && self.seed.is_none(),
-            connections: self.connections,
+            connections: self.connections().first,
+            connections_max: self.connections().most,
+            in_flight_max: self.in_flight,
             pipeline: self.pipeline,
             warmup: self.warmup.unwrap_or_else(|| default_warmup(length_ns)),
             duration_ns: length_ns.filter(|_| !self.is_until_signal()),
@@ -133,6 +144,11 @@ impl LoadArgs {
         LoadSpec { warmup: self.warmup.unwrap_or(warmup), ..staged }
     }
 
+    /// Returns the number of connections, or their range.
+    pub(crate) fn connections(&self) -> ConnectionCount {
+        self.connections.unwrap_or(ConnectionCount { first: CONNECTIONS, most: None })
+    }
+
     /// True if requests are due at planned times.
     pub(super) fn is_open_loop(&self) -> bool {
         self.rate.is_some() || matches!(self.stages, Some(Stages::Rates(_)))
@@ -144,6 +160,7 @@ impl LoadArgs {
         if self.arrivals == ArrivalsChoice::Poisson && !self.is_open_loop() {
             return Err(wrong("--arrivals poisson needs a rate: give --rate or --stages"));
         }
+        self.check_limits()?;
         if self.is_until_signal() && self.requests.is_some() {
             return Err(wrong(
                 "-d 0 ends at a signal, and -n after a number of requests: leave one of them out",
@@ -180,6 +197,30 @@ impl LoadArgs {
             return Err(wrong(
                 "--part cannot be used with --warmup auto: each part would end its own warm-up; \
                  give a length",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Checks that connections that grow, and a limit of requests in flight, have a rate.
+    fn check_limits(&self) -> Result<(), clap::Error> {
+        if self.is_open_loop() {
+            return Ok(());
+        }
+        if self.connections.is_some() && self.stages.is_some() {
+            return Err(wrong("--stages has the numbers of connections: leave -c out"));
+        }
+        let ConnectionCount { first, most } = self.connections();
+        if let Some(most) = most {
+            return Err(wrong(format!(
+                "-c {first}..{most} needs a rate: a closed loop has no request that waits for a \
+                 connection; add -R, give -c one number, or use --stages 1m@c={first}..{most}"
+            )));
+        }
+        if self.in_flight.is_some() {
+            return Err(wrong(
+                "--in-flight needs a rate: a closed loop has no more requests in flight than \
+                 connections; add -R, or give their number by -c",
             ));
         }
         Ok(())

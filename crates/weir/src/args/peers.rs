@@ -61,7 +61,8 @@ const PEERS: &str = "\
 -targets: vegeta's file of targets; use --from {FILE}
 -lazy: vegeta's reading of targets during the load; --from FILE reads them before it
 -chunked: vegeta's chunked bodies; use a Lua script, -s FILE (docs/SCRIPTING.md)
--connections -max-connections -max-workers: vegeta's number of connections; use -c {N}
+-connections -max-connections: vegeta's number of connections; use -c {N}
+-max-workers: vegeta's greatest number of workers; use -c 10..{N}
 -workers -cpus: the threads of vegeta or hey; use -t {N}
 -timeout: vegeta's response timeout; use -T {T}
 -payload: fortio's body; use -b TEXT

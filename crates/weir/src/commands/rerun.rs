@@ -89,7 +89,8 @@ fn change(spec: &mut RunSpec, args: &ChangeArgs) -> Vec<PlanChange> {
         let recorded = std::mem::replace(&mut load.connections, connections);
         let (new, old) = (units::count(connections.into()), units::count(recorded.into()));
         let text = format!("{new} connections in the place of {old}");
-        changes.push((&["connections", "threads"], text));
+        load.connections_max = None;
+        changes.push((&["connections", "connections_max", "threads"], text));
     }
     if let Some(duration_ns) = args.duration {
         let recorded = load.duration_ns.replace(duration_ns);

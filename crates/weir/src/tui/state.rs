@@ -69,7 +69,7 @@ impl State {
         State {
             target: plan.url.split(['?', '#']).next().unwrap_or_default().to_owned(),
             planned,
-            connections: plan.own_connections(),
+            connections: plan.own_connections_max(),
             names: live::name_labels(plan),
             phase: "connecting".to_owned(),
             ..State::default()

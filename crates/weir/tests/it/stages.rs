@@ -98,6 +98,7 @@ fn what_does_not_fit_stages_is_refused_before_any_load() {
     check("--stages 5s@1k -R5", &[], "cannot be used with");
     check("--stages 5s", &[], "\"5s\" has no rate");
     check("--stages 5s@1,5s@c=1..9", &[], "all rates or all connections");
+    check("--stages 5s@c=1..9 -c 9", &[], "leave -c out");
     check("--stages 5s@c=1..9 -R5", &[], "cannot be used with");
     check("--stages 5s@c=1..9 --arrivals poisson", &[], "needs a rate");
     check("--stages 1s@c=0..5 --warmup 1s", &[], "give --warmup 0");

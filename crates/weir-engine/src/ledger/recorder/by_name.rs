@@ -14,6 +14,7 @@ use crate::completion::Outcome;
 use crate::exchange::Exchange;
 use crate::request_list::{RequestList, RowNames};
 use crate::schedule::Schedule;
+use crate::shed::ShedSlots;
 use crate::slices::{NamedTally, SliceTally, Slices};
 use crate::timeline::Timeline;
 use crate::turns::{ListTurn, Turns};
@@ -52,6 +53,8 @@ struct NameTallies {
 pub(super) struct NameEnd<'a> {
     /// Schedule that still holds the slots that were not taken.
     pub(super) left: &'a Schedule,
+    /// Slots that were shed.
+    pub(super) shed: &'a ShedSlots,
     pub(super) timeline: &'a Timeline,
     /// Time up to which the ages of slots that were never sent count.
     pub(super) end: Nanos,
@@ -202,11 +205,14 @@ impl ByName {
         let mut names = RowNames::new(&list);
         if self.is_open_loop {
             let until_ns = end.until_ns.min(end.end.since(start));
-            for (index, offset_ns) in end.left.clone().walk(until_ns) {
+            let shed = end.shed.slots(until_ns).map(|slot| (slot, true));
+            let left = end.left.clone().walk(until_ns).map(|slot| (slot, false));
+            for ((index, offset_ns), is_shed) in shed.chain(left) {
                 let due = start.after(offset_ns);
                 if due >= t0 {
                     let name = name_of(&mut names, ListTurn::Slot(index));
                     self.never_sent(name, end.end.since(due), slices.slot(due));
+                    self.names[usize::from(name)].outcomes.shed += u64::from(is_shed);
                 }
             }
         } else {

@@ -11,14 +11,17 @@ use super::by_name::NameEnd;
 use super::{PlanFacts, Recorder};
 use crate::live::WorkerLive;
 use crate::schedule::Schedule;
+use crate::shed::ShedSlots;
 use crate::timeline::Timeline;
 
 impl Recorder {
-    /// Returns the worker's measurements. Takes the slots of M that were never sent from
-    /// `schedule`, and sends the last interval to `live`.
+    /// Returns the worker's measurements. The slots of M that were never sent are those that
+    /// `schedule` still holds, which are taken from it, and those of `shed`. Sends the last
+    /// interval to `live`.
     pub(in crate::ledger) fn finish(
         mut self,
         schedule: &mut Schedule,
+        shed: &ShedSlots,
         PlanFacts { quota, is_cut, listed, unsent_until }: PlanFacts,
         mut phases: WorkerPhases,
         live: &WorkerLive,
@@ -26,10 +29,11 @@ impl Recorder {
         self.catch_up.finish(self.timeline.t0, &mut phases.usage);
         let end = Nanos(phases.drained_ns);
         let left = schedule.clone();
-        let never = self.never_sent(schedule, quota, unsent_until);
-        let planned = self.planned(schedule, quota, is_cut);
+        let never = self.never_sent(schedule, shed, quota, unsent_until);
+        let planned = self.planned(schedule, quota, is_cut, never.shed);
         let end_of_names = NameEnd {
             left: &left,
+            shed,
             timeline: &self.timeline.clone(),
             end: unsent_until,
             until_ns: self.window_offset(),
@@ -59,7 +63,7 @@ impl Recorder {
         let occupancy = Occupancy { capacity_ns, ..self.occupancy.finish(&self.timeline, end) };
         Measurements {
             planned,
-            outcomes: Outcomes { never_sent: never.ages.count(), ..self.counts.outcomes },
+            outcomes: never.added_to(self.counts.outcomes),
             status: (0u16..).zip(*self.status).filter(|(_, count)| *count > 0).collect(),
             errors: self.counts.errors,
             sent,
@@ -86,15 +90,15 @@ impl Recorder {
     }
 
     /// Returns the number of slots of M. If the window was cut, more may have been sent than were
-    /// planned up to its end.
-    fn planned(&self, schedule: &Schedule, quota: Option<u64>, is_cut: bool) -> u64 {
+    /// planned up to its end, beside those that were `shed`.
+    fn planned(&self, schedule: &Schedule, quota: Option<u64>, is_cut: bool, shed: u64) -> u64 {
         let sent = self.counts.sent.measured;
         if !self.is_open_loop {
             return quota.unwrap_or(sent).max(sent);
         }
         let t0_offset = self.timeline.t0.since(self.timeline.start);
         let by_plan = schedule.planned(t0_offset, self.window_offset());
-        if is_cut { by_plan.max(sent) } else { by_plan }
+        if is_cut { by_plan.max(sent + shed) } else { by_plan }
     }
 
     /// Returns the counts of each name, and adds their slots that were never sent to the slices.
@@ -124,8 +128,9 @@ impl Recorder {
     /// Returns the slots of M that were never sent, by bucket arithmetic. A range of slots whose
     /// ages share a bucket and a slice is one record, so that an absurd rate ends at once.
     fn never_sent(
-        &self,
+        &mut self,
         schedule: &mut Schedule,
+        shed: &ShedSlots,
         quota: Option<u64>,
         end: Nanos,
     ) -> NeverSentCounts {
@@ -154,7 +159,23 @@ impl Recorder {
             let (oldest, youngest) = (end_offset - range.first_ns, end_offset - range.last_ns);
             never.add(slice, youngest, oldest, range.slots, sum);
         });
+        self.add_shed(shed, end, &mut never);
         never
+    }
+
+    /// Adds the slots of M that were shed. Their age counts up to `end`, as that of others does.
+    fn add_shed(&mut self, shed: &ShedSlots, end: Nanos, never: &mut NeverSentCounts) {
+        let Timeline { start, t0, .. } = self.timeline;
+        let until_ns = self.window_offset().min(end.since(start));
+        for (_, offset_ns) in shed.slots(until_ns) {
+            let due = start.after(offset_ns);
+            if due >= t0 {
+                let age_ns = end.since(due);
+                never.add(self.slices.index(due), age_ns, age_ns, 1, age_ns.into());
+                never.shed += 1;
+                self.slices.slot(due).outcomes.shed += 1;
+            }
+        }
     }
 }
 
@@ -162,10 +183,17 @@ impl Recorder {
 #[derive(Debug, Default)]
 struct NeverSentCounts {
     ages: Histogram,
+    /// Number of those that were shed.
+    shed: u64,
     by_slice: BTreeMap<usize, Histogram>,
 }
 
 impl NeverSentCounts {
+    /// Returns the classes with these slots.
+    fn added_to(&self, sent: Outcomes) -> Outcomes {
+        Outcomes { never_sent: self.ages.count(), shed: self.shed, ..sent }
+    }
+
     fn add(&mut self, slice: usize, youngest: u64, oldest: u64, slots: u64, sum_ns: u128) {
         if slots > 0 {
             self.ages.record_range(youngest, oldest, slots, sum_ns);

@@ -40,6 +40,18 @@ fn never_sent() {
     };
     let share = "0.99% never sent (300 of 30,300 requests)";
     check(missing, Delivery::Incomplete, &format!("{share}: all 10 connections were busy"));
+    for (shed, why) in [
+        (300, "shed while 40 were in flight"),
+        (200, "200 shed while 40 were in flight"),
+        (100, "all 10 connections were busy"),
+    ] {
+        let shedding = |parts: &mut DocumentParts| {
+            missing(parts);
+            parts.given.plan.in_flight_max = Some(40);
+            parts.measurements.outcomes.shed = shed;
+        };
+        check(shedding, Delivery::Incomplete, &format!("{share}: {why}"));
+    }
     check(
         |parts| {
             missing(parts);
@@ -96,6 +108,14 @@ fn late() {
     };
     let text = "late: 1% of requests were sent 300 µs or more after they were due";
     check(late, Delivery::Late, &format!("{text}: they waited for a free connection"));
+    check(
+        |parts| {
+            late(parts);
+            parts.given.plan.connections_max = Some(1_000);
+        },
+        Delivery::Late,
+        &format!("{text}: they waited for a connection to open"),
+    );
     check(
         |parts| {
             late(parts);

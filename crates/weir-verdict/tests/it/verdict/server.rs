@@ -5,8 +5,8 @@ use weir_result::document::{AccessLogSection, Grade, ServerSection, Subject};
 use weir_result::{DocumentParts, Histogram, Measurements, Slice};
 
 use super::run::{
-    EACH, Failure, S, SLICES, US, answer, check, closed, failing, measured, no_success, rule, says,
-    well,
+    EACH, Failure, S, SLICES, US, answer, check, closed, failing, histogram, measured, no_success,
+    rule, says, well,
 };
 use super::triggers::{growing, held_up, served, watched};
 
@@ -159,6 +159,38 @@ fn waits_for_connections() {
     check(id, Unknown, |parts| {
         parts.measurements =
             Measurements { workers: parts.measurements.workers.clone(), ..Measurements::default() };
+    });
+}
+
+/// 300 of the requests waited for 1 ms, and one connection opened in `opening_ns`.
+fn grown(opening_ns: u64, connections_max: u32) -> impl FnOnce(&mut DocumentParts) {
+    move |parts| {
+        parts.given.plan.connections_max = Some(connections_max);
+        let m = &mut parts.measurements;
+        m.connect_grown.record(opening_ns);
+        m.connections.grown = 1;
+        let sent = m.connection_wait.count();
+        m.connection_wait = histogram((0..sent).map(|k| if k < 300 { 1_000 * US } else { 0 }));
+    }
+}
+
+#[test]
+fn waits_for_an_opening_are_none_below_the_cap() {
+    let id = "connection-waits";
+    let opened = well(|_| ()).connections.requested as u32 + 1;
+    check(id, Pass, grown(1_000 * US, opened + 1));
+    check(id, Finding, grown(1_000 * US, opened));
+    check(id, Finding, grown(500 * US, opened + 1));
+    says(
+        id,
+        grown(500 * US, opened + 1),
+        "connections all busy: 1.00% of requests waited for a connection longer than the 500 µs \
+         that the slowest took to open (limit: 0.1%); begin with more connections \
+         (`load.connections`)",
+    );
+    check(id, Pass, |parts| {
+        failing(parts, 90, Failure::NeverSent);
+        parts.measurements.outcomes.shed = 90;
     });
 }
 

@@ -33,12 +33,12 @@ pub(crate) fn search(args: &SearchArgs) -> Result<ExitCode> {
     let run = run_args(&args.run)?.load;
     check(args, &run)?;
     let variant = of_words("", &args.run)?;
-    let connections_max = connections_max().max(run.connections);
+    let connections_max = connections_max().max(run.connections().first);
     let design = Design::Search {
         objective: args.objective.to_string(),
         effort: effort(args, &run),
         arrivals: arrivals(args.arrivals, args.study.study_seed),
-        connections: if has_connections(&args.run) { run.connections } else { CONNECTIONS },
+        connections: if has_connections(&args.run) { run.connections().first } else { CONNECTIONS },
         connections_max,
         rate_max_rps: args.max_rate.map(|rate| rate.rps()),
     };
