@@ -24,9 +24,9 @@ impl Variant {
         }
     }
 
-    /// True if requests are sent at a rate.
+    /// True if requests are sent at a rate, or at the times of a log.
     pub fn is_open_loop(&self) -> bool {
-        matches!(self.spec.load.model, Load::OpenLoop { .. })
+        self.spec.replay.is_some() || matches!(self.spec.load.model, Load::OpenLoop { .. })
     }
 }
 

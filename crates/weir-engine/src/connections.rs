@@ -30,7 +30,9 @@ pub(crate) struct Connections {
     pub(crate) ready: ReadyQueue,
     pub(crate) deadlines: Deadlines,
     pub(crate) open_queue: OpenQueue,
-    pub(crate) growth: Growth,
+    growth: Growth,
+    /// False only if no connection waits to be opened, nor is left to be opened for a slot.
+    pub(crate) may_open: bool,
     pub(crate) counts: StateCounts,
     /// Events to report to the script, in order; valid until the next event of the backend.
     pub(crate) script_events: Vec<ScriptEvent>,
@@ -86,6 +88,7 @@ impl Connections {
             deadlines: Deadlines::new(connections),
             open_queue: OpenQueue::new(limits.initial),
             growth: Growth::new(&limits, presence.is_staged()),
+            may_open: true,
             counts: StateCounts { unresolved: limits.initial, ..StateCounts::default() },
             script_events: Vec::new(),
             delays: Delays::new(delayed),
@@ -114,6 +117,31 @@ impl Connections {
     pub(crate) fn queue(&mut self, conn: ConnId, at: Nanos) {
         self.at_mut(conn).state = SocketState::Queued;
         self.open_queue.push(conn, at);
+        self.may_open = true;
+    }
+
+    /// Returns the number of slots that the connections being opened will take; `None` if no
+    /// further one may be opened now.
+    pub(crate) fn slots_awaited(&self) -> Option<u64> {
+        self.growth.slots_awaited(&self.open_queue, self.counts.connecting)
+    }
+
+    /// Updates [`Connections::may_open`] after connections were opened.
+    pub(crate) fn have_opened(&mut self) {
+        self.may_open = !self.open_queue.is_empty() || self.growth.is_possible();
+    }
+
+    /// Queues a connection that has never been open.
+    pub(crate) fn grow(&mut self, now: Nanos) {
+        if let Some(conn) = self.growth.take() {
+            self.queue(conn, now);
+        }
+    }
+
+    /// True if `conn` is about to be open for the first time, during the load.
+    pub(crate) fn is_growing(&self, conn: ConnId) -> bool {
+        let is_later = conn.0 >= self.limits.initial && self.at(conn).opened == 0;
+        is_later && !self.presence.is_staged()
     }
 
     /// Begins the schedule: connections come and leave at planned times from here on.
@@ -147,31 +175,6 @@ impl Connections {
             _ => Nanos::MAX,
         };
         connection.retires_at(self.renewal.lifetime_ns).min(leaves_at)
-    }
-
-    /// True if a connection waits to be opened, or slots may cause another to be opened.
-    #[inline]
-    pub(crate) fn may_open(&self) -> bool {
-        !self.open_queue.is_empty() || self.growth.is_possible()
-    }
-
-    /// Returns the number of slots that the connections being opened will take; `None` if no
-    /// further one may be opened now.
-    pub(crate) fn slots_awaited(&self) -> Option<u64> {
-        self.growth.slots_awaited(&self.open_queue, self.counts.connecting)
-    }
-
-    /// Queues a connection that has never been open.
-    pub(crate) fn grow(&mut self, now: Nanos) {
-        if let Some(conn) = self.growth.take() {
-            self.queue(conn, now);
-        }
-    }
-
-    /// True if `conn` is about to be open for the first time, during the load.
-    pub(crate) fn is_growing(&self, conn: ConnId) -> bool {
-        let is_later = conn.0 >= self.limits.initial && self.at(conn).opened == 0;
-        is_later && !self.presence.is_staged()
     }
 
     /// Returns the next connection to open, in state `Connecting`.

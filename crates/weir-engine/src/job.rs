@@ -28,6 +28,10 @@ pub struct Job {
     pub request: Prepared,
     /// Requests that are sent in its place, each in its turn; `None` if there is only one.
     pub list: Option<Arc<RequestList>>,
+    /// Due times of the requests of a list that is sent once, in its order: ascending offsets from
+    /// the begin of the window in nanoseconds. No warm-up precedes them. `None`: the plan alone has
+    /// the times.
+    pub times: Option<Arc<[u64]>>,
     /// Expectations of responses; `None` if the plan's status codes alone decide.
     pub expectations: Option<Arc<ResponseChecks>>,
     /// Protocol of the connections. A script whose functions distinguish connections requires
@@ -95,6 +99,7 @@ impl Job {
             destinations: Vec::new(),
             request,
             list: None,
+            times: None,
             expectations: None,
             protocol: ProtocolFactory::default(),
             discard: false,
@@ -163,7 +168,10 @@ impl Job {
 /// Returns the number of slots in the window over all workers; `None` if the number of responses,
 /// not time, ends the window. Walks the whole of a Poisson plan.
 pub fn planned_slots(plan: &Plan) -> Option<u64> {
-    let schedule = Schedule::of(plan, Partition::new(0, 1, 1));
+    if let Some(replay) = &plan.replay {
+        return Some(replay.requests);
+    }
+    let schedule = Schedule::of(plan, None, Partition::new(0, 1, 1));
     let until_ns = plan.warmup_ns.saturating_add(plan.duration_ns?);
     schedule.is_open_loop().then(|| schedule.planned(plan.warmup_ns, until_ns))
 }

@@ -37,6 +37,8 @@ enum ScheduleKind {
     Poisson(Gaps),
     Staged(Arc<Curve>, Rate),
     StagedPoisson(StagedGaps, Rate),
+    /// Due times of all slots, ascending.
+    Timed(Arc<[u64]>),
 }
 
 /// The slots of a Poisson process whose rate changes: one of rate 1, with Λ as its time.
@@ -87,8 +89,12 @@ impl Iterator for StagedGaps {
 }
 
 impl Schedule {
-    /// Returns the schedule of the worker of `plan` that owns `partition`.
-    pub(crate) fn of(plan: &Plan, partition: Partition) -> Schedule {
+    /// Returns the schedule of the worker of `plan` that owns `partition`. If there are `times`,
+    /// they are the due times of all slots as offsets from S, ascending.
+    pub(crate) fn of(plan: &Plan, times: Option<&Arc<[u64]>>, partition: Partition) -> Schedule {
+        if let Some(times) = times {
+            return Schedule::starting(ScheduleKind::Timed(Arc::clone(times)), partition);
+        }
         let Load::OpenLoop { rate, arrivals } = plan.load else {
             return Schedule::new(plan.load, partition);
         };
@@ -102,9 +108,7 @@ impl Schedule {
                 ScheduleKind::StagedPoisson(StagedGaps::new(seed, curve), rate)
             }
         };
-        let mut schedule = Schedule { kind, partition, taken: 0, next_ns: 0, next_index: 0 };
-        schedule.advance();
-        schedule
+        Schedule::starting(kind, partition)
     }
 
     /// Returns the schedule of a constant load.
@@ -116,6 +120,11 @@ impl Schedule {
                 ScheduleKind::Poisson(Gaps::new(seed, rate))
             }
         };
+        Schedule::starting(kind, partition)
+    }
+
+    /// Returns a schedule of which no slot is taken.
+    fn starting(kind: ScheduleKind, partition: Partition) -> Schedule {
         let mut schedule = Schedule { kind, partition, taken: 0, next_ns: 0, next_index: 0 };
         schedule.advance();
         schedule
@@ -142,6 +151,10 @@ impl Schedule {
             _ if nth == 0 => Some(self.next_ns),
             ScheduleKind::Uniform(rate) => Some(uniform_offset(*rate, index())),
             ScheduleKind::Staged(curve, _) => Some(curve.offset(index())),
+            ScheduleKind::Timed(times) => {
+                let at = usize::try_from(index()).unwrap_or(usize::MAX);
+                Some(times.get(at).copied().unwrap_or(u64::MAX))
+            }
             ScheduleKind::Poisson(gaps) => Some(nth_of(gaps.clone(), &self.partition, nth)),
             ScheduleKind::StagedPoisson(gaps, _) => {
                 Some(nth_of(gaps.clone(), &self.partition, nth))
@@ -176,6 +189,10 @@ impl Schedule {
             | ScheduleKind::Staged(_, rate)
             | ScheduleKind::StagedPoisson(_, rate) => 1e9 / rate.rps(),
             ScheduleKind::Poisson(gaps) => gaps.mean_ns,
+            ScheduleKind::Timed(times) => {
+                let last_ns = times.last().copied().unwrap_or(0);
+                last_ns as f64 / times.len().max(1) as f64
+            }
         };
         (all_ns / self.partition.fraction()) as u64
     }
@@ -222,6 +239,11 @@ impl Schedule {
             ScheduleKind::StagedPoisson(gaps, _) => {
                 (self.next_index, self.next_ns) = next_owned(gaps, &self.partition);
             }
+            ScheduleKind::Timed(times) => {
+                let index = usize::try_from(self.partition.nth_owned(self.taken));
+                let time = index.ok().and_then(|index| times.get(index));
+                self.next_ns = time.copied().unwrap_or(u64::MAX);
+            }
         }
     }
 
@@ -243,6 +265,10 @@ impl Schedule {
             }
             ScheduleKind::StagedPoisson(gaps, _) => {
                 count_owned(gaps.restarted(), &self.partition, from_ns..until_ns)
+            }
+            ScheduleKind::Timed(times) => {
+                let below = |ns| self.partition.owned_below(timed_first_at(times, ns));
+                below(until_ns) - below(from_ns)
             }
         }
     }
@@ -270,6 +296,10 @@ impl Schedule {
                 1 + (due as f64 * self.partition.fraction()) as u64
             }
             ScheduleKind::StagedPoisson(..) => 0,
+            ScheduleKind::Timed(times) => {
+                let due = self.partition.owned_below(timed_first_at(times, until_ns));
+                due.saturating_sub(self.taken)
+            }
         }
     }
 
@@ -308,6 +338,11 @@ impl Schedule {
             self.advance();
         }
     }
+}
+
+/// Returns the number of `times` before `ns`.
+fn timed_first_at(times: &[u64], ns: u64) -> u64 {
+    times.partition_point(|time| *time < ns) as u64
 }
 
 /// Returns the index and the offset of the next of random slots that a partition owns.
@@ -460,6 +495,35 @@ mod tests {
                 union.sort_unstable();
                 assert_eq!(union, whole, "{load:?} {parts} parts, {connections} connections");
             }
+        }
+    }
+
+    /// Times are shared by the index of their slots, and none follows the last one.
+    #[test]
+    fn listed_times_are_those_of_the_slots() {
+        let times: Arc<[u64]> = [0, 5, 5, 5, 9, 20, 21, 21].into();
+        let plan = Plan::default();
+        for (parts, connections) in [(1, 1), (1, 3), (2, 3), (3, 7), (3, 20)] {
+            let mut all = Vec::new();
+            for part in 0..parts {
+                let partition = Partition::new(part, parts, connections);
+                let schedule = Schedule::of(&plan, Some(&times), partition);
+                let mine: Vec<(u64, u64)> = schedule.clone().walk(u64::MAX).collect();
+                for (from, until) in [(0, 5), (5, 6), (6, 21), (0, u64::MAX)] {
+                    let within = mine.iter().filter(|(_, ns)| (from..until).contains(ns));
+                    assert_eq!(schedule.planned(from, until), within.count() as u64);
+                }
+                let mut half = schedule.clone();
+                mine.iter().take(1).for_each(|_| half.take());
+                assert_eq!(half.backlog(21), schedule.planned(0, 21).saturating_sub(1));
+                let mut slots = 0;
+                half.take_ranges(u64::MAX, |ns| ns + 1, |range| slots += range.slots);
+                assert_eq!((slots, half.peek()), ((mine.len() as u64).max(1) - 1, Some(u64::MAX)));
+                all.extend(mine);
+            }
+            all.sort_unstable();
+            let expected: Vec<(u64, u64)> = (0..).zip(times.iter().copied()).collect();
+            assert_eq!(all, expected, "{parts} parts, {connections} connections");
         }
     }
 

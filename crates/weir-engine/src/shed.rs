@@ -10,7 +10,9 @@ use crate::schedule::Schedule;
 /// The slots that one worker has shed.
 #[derive(Debug)]
 pub(crate) struct ShedSlots {
-    /// Requests in flight from which on due slots are shed; [`u64::MAX`] for no limit.
+    /// True if requests in flight are limited.
+    pub(crate) is_limited: bool,
+    /// Requests in flight from which on due slots are shed, if they are limited.
     pub(crate) in_flight_max: u64,
     /// Set bits at the ranks of the slots that were shed.
     ranks: Vec<u64>,
@@ -19,13 +21,14 @@ pub(crate) struct ShedSlots {
 }
 
 impl ShedSlots {
-    /// Returns the slots of the worker that owns `partition`, none of which is shed.
-    pub(crate) fn new(plan: &Plan, partition: Partition) -> ShedSlots {
+    /// Returns the slots of `schedule`, whose worker owns `partition`; none of them is shed.
+    pub(crate) fn new(plan: &Plan, partition: Partition, schedule: Schedule) -> ShedSlots {
         let most = |all: u32| partition.share_of_requests(all.into());
         ShedSlots {
+            is_limited: plan.in_flight_max.is_some(),
             in_flight_max: plan.in_flight_max.map_or(u64::MAX, most),
             ranks: Vec::new(),
-            schedule: Schedule::of(plan, partition),
+            schedule,
         }
     }
 

@@ -3,6 +3,7 @@
 
 use weir_io::Nanos;
 
+use crate::connections::StateCounts;
 use crate::exchange::SlotPhase;
 use crate::job::Job;
 use crate::lane::Slots;
@@ -36,13 +37,13 @@ impl SlotSource {
     /// Returns the slots of `job` that `partition` owns.
     pub(crate) fn new(job: &Job, partition: Partition) -> SlotSource {
         let plan = &job.plan;
-        let schedule = Schedule::of(plan, partition);
+        let schedule = Schedule::of(plan, job.times.as_ref(), partition);
         let quota = job.requests().filter(|_| !schedule.is_open_loop());
         SlotSource {
+            shed: ShedSlots::new(plan, partition, schedule.clone()),
             schedule,
             quota: quota.map(|requests| partition.owned_below(requests)),
             has_tail: job.requests().is_none() && !job.ending.stops_at_t1,
-            shed: ShedSlots::new(plan, partition),
             tick_ns: plan.tick_ns.unwrap_or(1),
             turns: job.turns_of(partition),
             listed: 0,
@@ -94,17 +95,17 @@ impl SlotSource {
         }
     }
 
-    /// True if due slots are shed while `in_flight` requests are in flight.
-    #[inline]
-    pub(crate) fn sheds(&self, in_flight: u64) -> bool {
-        in_flight >= self.shed.in_flight_max
+    /// True if due slots are shed: as many requests are in flight as allowed.
+    #[inline(always)]
+    pub(crate) fn sheds(&self, counts: &StateCounts) -> bool {
+        self.shed.is_limited && counts.in_flight >= self.shed.in_flight_max
     }
 
-    /// True if a request may be sent at `now` while `in_flight` are in flight. If these are as many
-    /// as allowed, the slots that are due are shed.
-    #[inline]
-    pub(crate) fn admits(&mut self, timeline: &Timeline, now: Nanos, in_flight: u64) -> bool {
-        if self.sheds(in_flight) {
+    /// True if a request may be sent at `now`. If as many are in flight as allowed, the slots that
+    /// are due are shed.
+    #[inline(always)]
+    pub(crate) fn admits(&mut self, timeline: &Timeline, now: Nanos, counts: &StateCounts) -> bool {
+        if self.sheds(counts) {
             self.shed_due(timeline, now);
             return false;
         }
@@ -113,7 +114,7 @@ impl SlotSource {
 
     /// Sheds the slots that are due.
     #[cold]
-    fn shed_due(&mut self, timeline: &Timeline, now: Nanos) {
+    pub(crate) fn shed_due(&mut self, timeline: &Timeline, now: Nanos) {
         while self.is_due(timeline, now) {
             self.shed.shed(&mut self.schedule);
         }

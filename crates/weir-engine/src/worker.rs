@@ -318,7 +318,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         if self.source.may_end() {
             self.check_source(now.after(1));
         }
-        if self.pool.shared.connections.may_open() {
+        if self.pool.shared.connections.may_open {
             self.open(now);
         }
         self.turn.now = now;
@@ -421,7 +421,8 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         if let Some(stop_at) = self.control.stop_requested() {
             self.check_stop(stop_at);
         }
-        if self.is_ready() && self.slots.is_due(self.timeline(), now) {
+        let is_full = self.slots.sheds(&self.pool.shared.connections.counts);
+        if (is_full || self.is_ready()) && self.slots.is_due(self.timeline(), now) {
             self.dispatch(now);
             self.backend.submit();
         }
@@ -471,7 +472,10 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         if self.phases.t1_ns == 0 {
             until = until.min(t1);
         }
+        let is_full = self.slots.sheds(&self.pool.shared.connections.counts);
         let slot = match self.slots.next_tick(self.timeline()) {
+            // A slot that is shed needs no request.
+            Some(due) if is_full => due,
             Some(due) => self.source.lead(self.timeline(), due, self.turn.now),
             // A closed loop sends as soon as it can. It waits only for the start, and for a script
             // that ran out of its share of a turn.
@@ -480,10 +484,12 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             None if self.source.is_starved() => self.turn.now.after(STARVED_POLL_NS),
             None => Nanos::MAX,
         };
-        let slot = match self.is_ready() {
+        let slot = match is_full || self.is_ready() {
             true => slot,
             // A slot without a connection may need a further one.
-            false if self.source.has_more() => self.pool.grows_at(&self.slots),
+            false if self.pool.shared.connections.may_open && self.source.has_more() => {
+                self.pool.grows_at(&self.slots)
+            }
             false => Nanos::MAX,
         };
         let is_over = self.stage.is_over(self.timeline(), self.turn.now);

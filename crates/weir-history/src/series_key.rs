@@ -43,6 +43,7 @@ fn load(plan: &Plan) -> Value {
         ("/load/arrivals", "seed"),
         ("/list/order", "seed"),
         ("/list/templates", "seed"),
+        ("/replay", "name"),
         ("/request", "wire_bytes"),
     ];
     for (place, field) in left_out.into_iter().chain(address) {
@@ -73,7 +74,11 @@ fn without_content(mut found: Vec<(String, Value, Value)>) -> Vec<(String, Value
         (*place, *here, *there) = (DIGEST.to_owned(), digest(here), digest(there));
     }
     if found.iter().any(|(place, ..)| place == DIGEST) {
-        found.retain(|(place, ..)| place == DIGEST || !place.starts_with("plan.list."));
+        let follows = |place: &str| {
+            let is_of_log = place.starts_with("plan.replay.") && place != "plan.replay.speed";
+            is_of_log || (place.starts_with("plan.list.") && place != DIGEST)
+        };
+        found.retain(|(place, ..)| !follows(place));
     }
     found
 }
@@ -119,6 +124,25 @@ mod tests {
         assert_eq!(load(&poisson(1, "10.0.0.1:80")), load(&token), "of another length");
         let more = Plan { connections: 11, ..poisson(1, "10.0.0.1:80") };
         assert_ne!(load(&poisson(1, "10.0.0.1:80")), load(&more));
+    }
+
+    /// The name of a log's file is no part of the load; another log is one difference.
+    #[test]
+    fn a_log_is_known_by_its_digest() {
+        let key = |sha256: &str, name: &str, lines| {
+            let replay = weir_result::ReplayPlan {
+                name: name.to_owned(),
+                sha256: sha256.to_owned(),
+                lines,
+                ..weir_result::ReplayPlan::default()
+            };
+            let list = ListPlan { sha256: sha256.to_owned(), ..ListPlan::default() };
+            let plan = Plan { list: Some(list), replay: Some(replay), ..Plan::default() };
+            SeriesKey { plan: load(&plan), machine: Value::Null }
+        };
+        assert_eq!(key("ab", "a.log", 1), key("ab", "b.log", 1));
+        let found = key("ab", "a.log", 1).differences(&key("cd", "a.log", 2));
+        assert_eq!(found, [("plan.list.sha256".to_owned(), json!("ab"), json!("cd"))]);
     }
 
     fn listed(sha256: &str, order: ListOrder, names: &[&str]) -> Plan {

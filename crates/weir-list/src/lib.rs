@@ -1,19 +1,23 @@
 //! Lists of requests: the formats they are written in, the order in which a load sends them, and
-//! the names under which it counts them.
+//! the names under which it counts them. Logs have the times of their requests too.
 //!
 //! This crate opens no file, runs no command and knows no URL's parts: it turns text into rows, and
 //! numbers of slots into numbers of rows.
 #![forbid(unsafe_code)]
 
 mod encoding;
+mod recording;
+
 mod reader;
 
 mod curl;
 mod har;
 mod json_lines;
+mod logged_json;
 mod urls;
 mod vegeta;
 
+mod access_log;
 mod format;
 mod index;
 mod lines;
@@ -24,7 +28,9 @@ mod order;
 mod row;
 mod table;
 mod template;
+mod time_stamp;
 
+pub use access_log::LogFormat;
 pub use encoding::{form_encoded, percent_encoded};
 pub use error::RowError;
 pub use format::ListFormat;
@@ -32,6 +38,7 @@ pub use index::{IndexedRows, RowIndex, RowIndexer};
 pub use names::{Group, NAMES_MAX, Names, OTHER};
 pub use order::{Order, PASS_MAX, Sequence, Walk, WeightError};
 pub use reader::RowReader;
+pub use recording::{RecordedRequest, Recording, RecordingError, RecordingFormat, ReplayRules};
 pub use row::{Row, RowBody};
 pub use table::Table;
 pub use template::{

@@ -16,6 +16,8 @@ pub(crate) struct Lines<R> {
     /// Offset of the last line that was read, and of the one behind it, in bytes.
     begin: u64,
     end: u64,
+    /// True if the last line that was read had an end.
+    has_end: bool,
 }
 
 /// Place of a line.
@@ -37,7 +39,7 @@ pub(crate) struct Line {
 
 impl<R: BufRead> Lines<R> {
     pub(crate) fn new(input: R) -> Lines<R> {
-        Lines { input, number: 0, next: None, begin: 0, end: 0 }
+        Lines { input, number: 0, next: None, begin: 0, end: 0, has_end: true }
     }
 
     /// Returns the place of the next line.
@@ -82,6 +84,11 @@ impl<R: BufRead> Lines<R> {
         self.take()
     }
 
+    /// True if the line that was read last had an end: another one or the last of a whole text.
+    pub(crate) fn has_end(&self) -> bool {
+        self.has_end
+    }
+
     /// Continues with the line at this place.
     pub(crate) fn move_to(
         &mut self,
@@ -122,7 +129,8 @@ impl<R: BufRead> Lines<R> {
         if bytes.is_empty() {
             return Ok(None);
         }
-        if bytes.last() == Some(&b'\n') {
+        self.has_end = bytes.last() == Some(&b'\n');
+        if self.has_end {
             bytes.pop();
         } else if bytes.len() as u64 == LINE_MAX {
             return Err(failed(format!("it is longer than {} MiB", LINE_MAX >> 20)));

@@ -88,6 +88,15 @@ impl Sequence {
         Ok(Sequence { order, turns: rows.into(), pass: turns })
     }
 
+    /// Returns the order in which slot i has row `rows[i]`, each slot once.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn listed(rows: Box<[u32]>) -> Sequence {
+        let pass = rows.len() as u64;
+        Sequence { turns: rows, ..Sequence::plain(Order::Once, pass) }
+    }
+
     /// Returns the number of turns in a pass.
     pub fn pass(&self) -> u64 {
         self.pass
@@ -104,7 +113,7 @@ impl Sequence {
         match self.order {
             Order::Sequential => Some(self.at(slot % self.pass)),
             Order::Random { seed } => Some(self.at(below(self.pass, mixed(seed, slot)))),
-            Order::Once => (slot < self.pass).then_some(slot),
+            Order::Once => (slot < self.pass).then(|| self.at(slot)),
         }
     }
 
@@ -233,6 +242,8 @@ mod tests {
     fn once_ends() {
         let once = Sequence::plain(Order::Once, 3);
         assert_eq!(rows(&once, 10), [0, 1, 2]);
+        let listed = Sequence::listed([2, 0, 2].into());
+        assert_eq!((rows(&listed, 10), listed.is_once()), (vec![2, 0, 2], true));
         let equal = Sequence::weighted(Order::Once, &[2, 2]).expect("an order");
         assert_eq!(rows(&equal, 10), [0, 1]);
         let error = Sequence::weighted(Order::Once, &[1, 2]).expect_err("weights");

@@ -8,7 +8,7 @@ use crate::lines::{LinePlace, Lines};
 use crate::{ListFormat, Row, RowError, curl, har, json_lines, urls, vegeta};
 
 /// Longest HAR file in bytes.
-const HAR_MAX: u64 = 1 << 30;
+pub(crate) const HAR_MAX: u64 = 1 << 30;
 
 /// The rows of a list, in file order.
 pub struct RowReader<R> {

@@ -60,14 +60,14 @@ pub fn write_stages(document: &Document, out: &mut dyn Write) -> io::Result<()> 
     })
 }
 
-/// Writes the result, as an object with `"type": "summary"`.
+/// Writes the result, as an object with `"type": "summary"`; a replayed log has its load in words.
 ///
 /// # Errors
 /// Errors of `out`.
 pub fn write_summary(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let latency = document.latency.response_time.headline();
     let at = |p| latency.percentile(p).map(|value| value.ns);
-    let summary = json!({
+    let mut summary = json!({
         "type": "summary",
         "grade": document.verdict.grade,
         "completed_rps": document.throughput.completed_rps,
@@ -78,5 +78,8 @@ pub fn write_summary(document: &Document, out: &mut dyn Write) -> io::Result<()>
         "p99_9_ns": at(99.9),
         "max_ns": latency.max_ns,
     });
+    if let (Some(load), Some(fields)) = (document.plan.replay_in_words(), summary.as_object_mut()) {
+        fields.insert("load".to_owned(), json!(load));
+    }
     writeln!(out, "{}", escaped(summary.to_string()))
 }

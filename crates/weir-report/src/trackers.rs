@@ -165,7 +165,7 @@ fn benchmark(document: &Document) -> String {
     let plan = &document.plan;
     let load = match plan.load {
         Load::ClosedLoop => "closed loop".to_owned(),
-        Load::OpenLoop { rate, .. } => rate.to_string(),
+        Load::OpenLoop { rate, .. } => plan.replay_in_words().unwrap_or_else(|| rate.to_string()),
     };
     let connections = units::count(plan.connections.into());
     let name = format!("{} {}, {load}, {connections} connections", plan.request.method, plan.url);

@@ -44,9 +44,9 @@ pub use measurements::Measurements;
 pub use plan::{
     AddressRange, AddressRangeError, Arrivals, Closer, ConnectionPlan, ConnectionStage, ExpectPlan,
     Header, Http2Plan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, Pacing, Part, Plan, Rate,
-    RequestPlan, Stage, StageSpan, StampChoice, SuccessRule, Target, TemplatePlan, TlsPlan,
-    TlsVersion, Wait, check_connection_stages, check_stages, connections_at, mean_rate,
-    most_connections, parse_connection_stages, parse_curve, parse_stages, stage_at,
+    ReplayPlan, RequestPlan, Speed, Stage, StageSpan, StampChoice, SuccessRule, Target,
+    TemplatePlan, TlsPlan, TlsVersion, Wait, check_connection_stages, check_stages, connections_at,
+    mean_rate, most_connections, parse_connection_stages, parse_curve, parse_stages, stage_at,
 };
 pub use raw::{RawLog, RawOutcome, RawRow, RawSink, RawSource, SlotPhase};
 #[cfg(feature = "schema")]

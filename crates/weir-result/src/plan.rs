@@ -8,6 +8,7 @@ mod http;
 mod list;
 mod part;
 mod rate;
+mod replay;
 mod stage;
 mod success;
 mod tls;
@@ -23,6 +24,7 @@ pub use http::{Http2Plan, HttpPlan};
 pub use list::{ListOrder, ListPlan, TemplatePlan};
 pub use part::Part;
 pub use rate::Rate;
+pub use replay::{ReplayPlan, Speed};
 pub use stage::{Stage, check_stages, mean_rate, parse_curve, parse_stages, stage_at};
 pub use success::SuccessRule;
 pub use tls::{TlsPlan, TlsVersion};
@@ -50,7 +52,11 @@ pub struct Plan {
     /// List of requests that are sent in place of `request`; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<ListPlan>,
-    /// Load model: closed loop or open loop. With stages, its rate is their mean.
+    /// Log that is replayed: its times are the schedule, its requests those of `list`. Absent if
+    /// there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplayPlan>,
+    /// Load model: closed loop or open loop. With stages or a replayed log, its rate is their mean.
     pub load: Load,
     /// Stages of an open loop, which begin with the window; absent if the rate is constant. The
     /// warm-up has the first rate.
@@ -146,6 +152,7 @@ impl Default for Plan {
             target: Target::default(),
             request: RequestPlan::default(),
             list: None,
+            replay: None,
             load: Load::ClosedLoop,
             stages: Vec::new(),
             connection_stages: Vec::new(),
@@ -199,6 +206,16 @@ impl Plan {
     /// Returns the number of connections with which the load begins.
     pub fn first_connections(&self) -> u32 {
         self.connection_stages.first().map_or(self.connections, |stage| stage.from)
+    }
+
+    /// True if the load is the same in the whole window: neither in stages nor a replayed log.
+    pub fn is_one_load(&self) -> bool {
+        self.stage_count() == 0 && self.replay.is_none()
+    }
+
+    /// Returns the load of a replayed log in words; `None` without one.
+    pub fn replay_in_words(&self) -> Option<String> {
+        self.replay.as_ref().map(|replay| replay.in_words(self.duration_ns))
     }
 
     /// Returns the greatest number of requests in flight on one connection.

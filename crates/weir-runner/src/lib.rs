@@ -47,8 +47,8 @@ pub use spec::credentials::{self, REDACTED};
 pub use spec::{
     AddressFamily, BodySpec, CheckSpec, CompatSpec, Dialect, EngineSpec, ExpectSpec, FormField,
     FormValue, HttpChoice, HttpSpec, InputFile, ListSource, ListSpec, LoadSpec, Pin, RedactionSpec,
-    RequestSpec, RowsOrder, RunSpec, SPEC_VERSION, ScriptSpec, TargetSpec, TemplateSpec, TlsSpec,
-    Warmup, WatchSpec, WitnessChoice,
+    ReplaySpec, RequestSpec, RowsOrder, RunSpec, SPEC_VERSION, ScriptSpec, TargetSpec,
+    TemplateSpec, TlsSpec, Warmup, WatchSpec, WitnessChoice,
 };
 pub use weir_report::raw::RawTrial;
 

@@ -73,6 +73,7 @@ impl LocalRunner {
         };
         // `Auto` would probe the kernel for io_uring.
         spec.engine.io = EngineChoice::Only(Engine::Epoll);
+        spec.replay = None;
         if spec.list.take().is_some() && spec.target.url.is_empty() {
             spec.target.url = "http://localhost/".to_owned();
         }

@@ -12,6 +12,7 @@ mod input_file;
 mod list;
 mod load;
 mod redaction;
+mod replay;
 mod request;
 mod script;
 mod target;
@@ -29,6 +30,7 @@ pub use input_file::InputFile;
 pub use list::{ListSource, ListSpec};
 pub use load::{LoadSpec, Warmup};
 pub use redaction::RedactionSpec;
+pub use replay::ReplaySpec;
 pub use request::{BodySpec, FormField, FormValue, RequestSpec};
 pub use script::ScriptSpec;
 pub use target::{AddressFamily, TargetSpec};
@@ -64,6 +66,9 @@ pub struct RunSpec {
     /// List of requests that are sent in its place, with what it leaves out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<ListSpec>,
+    /// Log that is replayed, in place of a list and of the load model; null for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplaySpec>,
     /// Templates of requests.
     #[serde(default, skip_serializing_if = "TemplateSpec::is_default")]
     pub templates: TemplateSpec,
@@ -159,6 +164,8 @@ impl RunSpec {
             Some(ListSource::File(file)) => Some((Some(InputRole::List), file)),
             _ => None,
         };
+        let replay = self.replay.as_mut().map(|it| (Some(InputRole::Replay), &mut it.file));
+        let list = list.into_iter().chain(replay);
         let rows = self.templates.rows.as_mut().map(|file| (Some(InputRole::Rows), file));
         script.into_iter().chain(body).chain(list).chain(rows).chain(self.tls.files())
     }

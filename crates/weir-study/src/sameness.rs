@@ -182,6 +182,7 @@ fn load(plan: &Plan) -> Value {
         ("/load/arrivals", "seed"),
         ("/list/order", "seed"),
         ("/list/templates", "seed"),
+        ("/replay", "name"),
         ("", "url"),
         ("", "target"),
         ("/request", "wire_bytes"),
@@ -215,7 +216,11 @@ fn list_of(plan: &Plan) -> Value {
 fn without_content(mut differences: Vec<String>) -> Vec<String> {
     let is_of_digest = |text: &String| text.starts_with("list.sha256 ");
     if differences.iter().any(is_of_digest) {
-        differences.retain(|text| is_of_digest(text) || !text.starts_with("list."));
+        let follows = |text: &String| {
+            let is_of_log = text.starts_with("replay.") && !text.starts_with("replay.speed ");
+            is_of_log || (text.starts_with("list.") && !is_of_digest(text))
+        };
+        differences.retain(|text| !follows(text));
     }
     differences
 }

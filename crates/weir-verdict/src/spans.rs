@@ -1,5 +1,5 @@
 //! The parts of a window in which the load was the same by plan: all of it, or each stage with a
-//! constant rate. Rules about one load judge each by itself.
+//! constant rate, and none of a replayed log. Rules about one load judge each by itself.
 
 use weir_result::document::{Document, SliceEntry};
 
@@ -26,6 +26,9 @@ pub(crate) fn spans(document: &Document) -> Vec<LoadSpan<'_>> {
         document.slices.iter().filter(is_within).collect()
     };
     let stages = document.plan.stage_spans();
+    if document.plan.replay.is_some() {
+        return Vec::new();
+    }
     if stages.is_empty() {
         return vec![LoadSpan {
             slices: within(0.0, f64::INFINITY),

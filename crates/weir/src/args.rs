@@ -18,6 +18,7 @@ pub(crate) mod metrics;
 pub(crate) mod pages;
 mod peers;
 mod pin;
+pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod request;
 pub(crate) mod result;

@@ -25,9 +25,13 @@ pub(crate) fn drain_left_ns(plan: &Plan, now_ns: i64) -> Option<u64> {
 }
 
 /// Planned rate of this part of the run at `now_ns` from t0, in requests per second; `None` in a
-/// closed loop.
+/// closed loop and in a replay.
 pub(crate) fn own_rate_rps(plan: &Plan, now_ns: Option<i64>) -> Option<f64> {
     let Load::OpenLoop { rate, .. } = plan.load else { return None };
+    // The rate of a replayed log changes with each request.
+    if plan.replay.is_some() {
+        return None;
+    }
     let rps = match plan.stages.is_empty() {
         true => rate.rps(),
         false => stage_at(&plan.stages, now_ns.unwrap_or(0)).1,

@@ -25,8 +25,7 @@ impl Growth {
     }
 
     /// True if a connection is left to open.
-    #[inline]
-    pub(crate) fn is_possible(&self) -> bool {
+    pub(super) fn is_possible(&self) -> bool {
         !self.left.is_empty()
     }
 

@@ -6,16 +6,13 @@ use weir_io::{Backend, Nanos};
 
 use super::Worker;
 use super::state::SEND_BATCH;
-use crate::lane::{Lane, StringRoom};
+use crate::lane::{Lane, PoolState, StringRoom};
 use crate::source::MAKING_TURN_NS;
 
 impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// True if a slot that comes due can be sent: a connection has room, and a request is made or a
-    /// script can make one. True too if it is shed.
+    /// script can make one.
     pub(super) fn is_ready(&self) -> bool {
-        if self.slots.sheds(self.pool.shared.connections.counts.in_flight) {
-            return true;
-        }
         match self.source.next_batch() {
             Some(batch) => self.pool.has_room_for(batch),
             None => !self.pool.shared.connections.ready.is_empty() && self.source.has_more(),
@@ -37,9 +34,9 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             if self.stage.is_over(self.timeline(), now) {
                 return;
             }
-            let in_flight = self.pool.shared.connections.counts.in_flight;
-            if self.slots.sheds(in_flight) {
-                self.slots.admits(&self.pool.recorder().timeline, now, in_flight);
+            let PoolState { connections, ledger, .. } = &self.pool.shared;
+            if self.slots.sheds(&connections.counts) {
+                self.slots.shed_due(&ledger.recorder.timeline, now);
             }
             let mut is_full = false;
             if self.source.same().is_some() {
@@ -69,7 +66,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         let (lane, shared) = (&mut self.pool.lane, &mut self.pool.shared);
         let Some(conn) = shared.connections.ready.peek() else { return false };
         let timeline = &shared.ledger.recorder.timeline;
-        if !self.slots.admits(timeline, now, shared.connections.counts.in_flight) {
+        if !self.slots.admits(timeline, now, &shared.connections.counts) {
             return false;
         }
         let most = lane.room(shared, conn, request);
@@ -94,7 +91,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             let (lane, shared) = (&mut self.pool.lane, &mut self.pool.shared);
             let Some(conn) = shared.connections.ready.peek() else { return false };
             let timeline = &shared.ledger.recorder.timeline;
-            if !self.slots.admits(timeline, now, shared.connections.counts.in_flight) {
+            if !self.slots.admits(timeline, now, &shared.connections.counts) {
                 return false;
             }
             let turn = self.slots.next_turn();
@@ -187,7 +184,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         let (lane, shared) = (&mut self.pool.lane, &mut self.pool.shared);
         let Some(conn) = self.source.next_connection(&shared.connections) else { return false };
         let timeline = shared.ledger.recorder.timeline;
-        if !self.slots.admits(&timeline, now, shared.connections.counts.in_flight) {
+        if !self.slots.admits(&timeline, now, &shared.connections.counts) {
             return false;
         }
         let room = self.source.next_batch().map(|batch| lane.string_room(shared, conn, batch));

@@ -18,7 +18,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         let is_paced = self.pool.shared.connections.open_queue.pace.is_some();
         let most = if is_paced { u32::MAX } else { CONNECTING_MAX };
         while self.pool.shared.connections.counts.connecting < most {
-            let Some(conn) = self.pool.shared.connections.take_to_open(now) else { return };
+            let Some(conn) = self.pool.shared.connections.take_to_open(now) else { break };
             let number = self.job.partition(self.live.worker).nth_connection(conn.0);
             let options = SocketOptions {
                 stamps: self.pool.shared.ledger.stamping.request(conn),
@@ -30,5 +30,6 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
                 None => self.backend.connect(conn, self.job.destination(number), options),
             }
         }
+        self.pool.shared.connections.have_opened();
     }
 }

@@ -18,6 +18,7 @@ mod parts;
 mod queueing;
 mod ramping;
 mod renewing;
+mod replay;
 mod rows;
 mod scripts;
 mod setup;

@@ -24,6 +24,7 @@ pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
     blocks.extend(destinations(&document.connections.destinations));
     blocks.extend(tls::blocks(document, verbose));
     blocks.extend(other_origins(document, verbose));
+    blocks.extend(unsent_lines(document));
     blocks.extend(openings(document).filter(|_| verbose));
     blocks.extend(server::blocks(document));
     blocks.extend(usage::blocks(document, verbose));
@@ -107,6 +108,9 @@ fn destinations(destinations: &[DestinationSection]) -> Option<Block> {
 /// Greatest number of origins in a report that is not verbose.
 const ORIGINS_MAX: usize = 5;
 
+/// Greatest number of methods in a report.
+const METHODS_MAX: usize = 8;
+
 /// Requests of the list that were left out, by origin.
 fn other_origins(document: &Document, verbose: bool) -> Option<Block> {
     let origins = &document.plan.list.as_ref()?.other_origins;
@@ -118,6 +122,20 @@ fn other_origins(document: &Document, verbose: bool) -> Option<Block> {
     let mut facts: Vec<Fact> = origins.iter().take(shown).map(fact).collect();
     if let Some(more) = origins.len().checked_sub(shown).filter(|more| *more > 0) {
         facts.push(Fact::counted(more as u64, "more origin").toned(Tone::Aside));
+    }
+    (!facts.is_empty()).then(|| Block::facts("Left out", facts))
+}
+
+/// Lines of a replayed log that were left out: by method, and those without a request.
+fn unsent_lines(document: &Document) -> Option<Block> {
+    let replay = document.plan.replay.as_ref()?;
+    let of_method =
+        |(method, count): (&String, &u64)| Fact::counted(*count, &format!("{method} request"));
+    let mut facts: Vec<Fact> = replay.left_out.iter().take(METHODS_MAX).map(of_method).collect();
+    let more: u64 = replay.left_out.values().skip(METHODS_MAX).sum();
+    facts.extend((more > 0).then(|| Fact::counted(more, "request").then(" with other methods")));
+    if replay.without_request > 0 {
+        facts.push(Fact::counted(replay.without_request, "line").then(" without a request"));
     }
     (!facts.is_empty()).then(|| Block::facts("Left out", facts))
 }

@@ -66,6 +66,7 @@ pub(super) fn started(time: &str, machine: Option<&Environment>) -> Vec<Fact> {
 
 /// The load in words.
 pub(super) fn load(plan: &Plan) -> Vec<Fact> {
+    let replay = plan.replay_in_words();
     let kind = match plan.load {
         Load::ClosedLoop => match plan.connection_stages.len() {
             0 => Fact::text("closed loop"),
@@ -74,6 +75,7 @@ pub(super) fn load(plan: &Plan) -> Vec<Fact> {
                 Fact::text(format!("closed loop in {stages}"))
             }
         },
+        Load::OpenLoop { .. } if replay.is_some() => Fact::text(replay.unwrap_or_default()),
         Load::OpenLoop { rate, arrivals } => {
             let rate = match plan.stages.len() {
                 0 => Fact::named("open loop", rate),
@@ -125,9 +127,11 @@ pub(super) fn load(plan: &Plan) -> Vec<Fact> {
         (method, 0) => facts.push(Fact::text(method)),
         (method, bytes) => facts.push(Fact::named(method, units::bytes(bytes))),
     }
-    facts.extend(plan.list.as_ref().map(list));
+    // A replayed log is named above, with its requests and its length.
+    let is_list = plan.replay.is_none();
+    facts.extend(plan.list.as_ref().filter(|_| is_list).map(list));
     facts.extend(plan.expect.as_ref().map(expectations));
-    facts.push(extent(plan));
+    facts.extend(is_list.then(|| extent(plan)));
     facts
 }
 

@@ -83,6 +83,9 @@ impl Document {
     pub fn offered_in_words(&self) -> Option<String> {
         let Load::OpenLoop { rate, .. } = self.plan.load else { return None };
         let share = self.share();
+        if self.plan.replay.is_some() {
+            return Some(format!("{} on average", units::rate(share * rate.rps())));
+        }
         Some(if share < 1.0 { units::rate(share * rate.rps()) } else { rate.to_string() })
     }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use weir_text::Setting;
-use weir_text::setting::{BODY, CA_FILE, CERT, LIST, ROWS, SCRIPT};
+use weir_text::setting::{BODY, CA_FILE, CERT, LIST, REPLAY, ROWS, SCRIPT};
 
 /// File that the run read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,8 @@ pub enum InputRole {
     Body,
     /// The list of requests (`--from`).
     List,
+    /// The replayed log (`--replay`).
+    Replay,
     /// The rows with values of templates (`--rows`).
     Rows,
     /// The certificates to trust (`--cacert`).
@@ -44,6 +46,7 @@ impl InputRole {
             InputRole::Script => SCRIPT,
             InputRole::Body => BODY,
             InputRole::List => LIST,
+            InputRole::Replay => REPLAY,
             InputRole::Rows => ROWS,
             InputRole::CaFile => CA_FILE,
             InputRole::CertFile => CERT,

@@ -89,22 +89,25 @@ impl NameSection {
             let slices = place(index).map(|place| shares(&measured.slices, place));
             let slices = slices.unwrap_or_default();
             let NameKinds { errors, missed } = kinds.clone();
-            let section = NameSection::of(counts, plan.load, &slices, window_ns);
+            let section = NameSection::of(counts, plan, &slices, window_ns);
             NameSection { name: name_of(index), errors, missed, ..section }
         });
         sections.collect()
     }
 
     /// Returns a section without its name and kinds.
-    fn of(counts: &NameCounts, load: Load, slices: &[Slice], window_ns: u64) -> NameSection {
+    fn of(counts: &NameCounts, plan: &Plan, slices: &[Slice], window_ns: u64) -> NameSection {
         let outcomes = counts.outcomes;
         let window_s = window_ns as f64 / 1e9;
         let [ok, all] = [Selection::Ok, Selection::All]
-            .map(|column| Intervals::of_slices(&counts.response_time, slices, column, window_s));
-        let of_service = |intervals: &Intervals| match load {
+            .map(|column| Intervals::of_slices(&counts.response_time, slices, column, window_s))
+            // The slices of a load that changes are no samples of one distribution.
+            .map(|all| if plan.is_one_load() { all } else { all.support_only() });
+        let of_service = |intervals: &Intervals| match plan.load {
             Load::ClosedLoop => intervals.clone(),
             Load::OpenLoop { .. } => intervals.support_only(),
         };
+        let completed = RateInterval::of(slices, window_ns, |slice| slice.completed);
         NameSection {
             planned: counts.planned,
             ok: outcomes.ok,
@@ -118,7 +121,7 @@ impl NameSection {
             completed: counts.completed,
             good: counts.good,
             completed_rps: per_second(counts.completed, window_ns),
-            completed_interval: RateInterval::of(slices, window_ns, |slice| slice.completed),
+            completed_interval: completed.filter(|_| plan.is_one_load()),
             response_time: Metric::of(&counts.response_time, &ok, &all),
             service_time: Metric::of(&counts.service_time, &of_service(&ok), &of_service(&all)),
             ..NameSection::default()

@@ -21,7 +21,7 @@ impl Throughput {
         };
         let interval = |count: fn(&Slice) -> u64| {
             // The slices of a load that changes are no samples of one distribution.
-            let is_one_load = plan.stage_count() == 0;
+            let is_one_load = plan.is_one_load();
             is_one_load.then(|| RateInterval::of(slices, window_ns, count)).flatten()
         };
         Throughput {

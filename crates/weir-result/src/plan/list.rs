@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListPlan {
-    /// Format of the list: `urls`, `jsonl`, `vegeta-http`, `vegeta-json`, `curl` or `har`.
+    /// Format of the list: `urls`, `jsonl`, `vegeta-http`, `vegeta-json`, `curl` or `har`; of a
+    /// replayed log, its format.
     pub format: String,
     /// SHA-256 of its text, in hexadecimal.
     pub sha256: String,

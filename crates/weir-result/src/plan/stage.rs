@@ -166,7 +166,11 @@ fn parse_rate(text: &str) -> Result<Rate, String> {
 /// Returns the mean rate of requests of stages, to a thousandth per second, at least one.
 pub fn mean_rate(stages: &[Stage]) -> Rate {
     let duration_ns: u64 = stages.iter().map(|stage| stage.duration_ns).sum();
-    let rps = requests_of(stages) / (duration_ns as f64 / 1e9);
+    rounded_rate(requests_of(stages) / (duration_ns as f64 / 1e9))
+}
+
+/// Returns a rate to a thousandth per second, at least one.
+pub(super) fn rounded_rate(rps: f64) -> Rate {
     let (numerator, denominator) = ((rps * 1e3).round().max(1.0) as u64, 1_000);
     let (mut x, mut y) = (numerator, denominator);
     while y != 0 {

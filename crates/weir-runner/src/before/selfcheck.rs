@@ -82,6 +82,8 @@ fn job_against(endpoint: &Endpoint, job: &Job) -> Result<Job> {
         connection: ConnectionPlan::default(),
         part: None,
         list: None,
+        stages: Vec::new(),
+        replay: None,
         ..job.plan.clone()
     };
     Ok(Job { cpus: job.cpus.clone(), ..Job::new(plan, endpoint.clone(), request) })

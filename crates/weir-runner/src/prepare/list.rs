@@ -2,6 +2,7 @@
 
 mod long;
 mod preview;
+mod replay;
 mod request;
 mod rows;
 mod stream;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::{ListRows, ListedRequest, RequestList, RowStream};
 use weir_http::{Prepared, is_safe_method};
-use weir_list::{Group, ListFormat, Names, Order, Row, RowIndex, Sequence};
+use weir_list::{Group, ListFormat, Names, Order, RecordedRequest, Row, RowIndex, Sequence};
 use weir_result::document::{Input, InputRole};
 use weir_result::{ListOrder, ListPlan, Note, TemplatePlan};
 use weir_text::setting::{GROUP, LIST, LIST_FORMAT, LIST_ORDER, PART};
@@ -28,9 +29,11 @@ use crate::prepare::body::REQUEST_MAX_BYTES;
 use crate::prepare::expect::{ExpectationParser, PreparedChecks};
 use crate::prepare::redaction::Redaction;
 use crate::spec::url::Url;
-use crate::spec::{BodySpec, InputFile, ListSource, ListSpec, RunSpec};
+use crate::spec::{BodySpec, InputFile, ListSource, ListSpec, ReplaySpec, RunSpec};
 use long::{Indexed, LongList, RowPreparer};
 pub(crate) use preview::first_lines;
+pub(crate) use replay::Replay;
+use replay::{RecordedRows, ReplayedLog};
 use request::{Common, RowPlace, RowRequest};
 use rows::{reader, rows};
 pub(crate) use stream::StreamFacts;
@@ -48,7 +51,8 @@ const WITH_INTERVALS_MAX: usize = 16;
 pub(crate) struct List {
     /// All rows, or the first of a long list.
     pub(crate) rows: Vec<Row>,
-    format: ListFormat,
+    /// `None` for a log, whose format the replay has.
+    format: Option<ListFormat>,
     sha256: String,
     input: Option<Input>,
     /// Place of a row in messages, before its number.
@@ -57,6 +61,8 @@ pub(crate) struct List {
     spec: ListSpec,
     /// The rows of a long list; `None` if all are in `rows`.
     long: Option<UnpreparedRows>,
+    /// Times of the requests, if it is a log.
+    replay: Option<Replay>,
 }
 
 /// The rows of a long list, which are read during the load.
@@ -66,6 +72,8 @@ enum UnpreparedRows {
     Indexed(PathBuf, Arc<RowIndex>),
     /// Those of a stream, which can be read once.
     Streamed(PathBuf, UnreadRows),
+    /// Those of a log, in memory.
+    Recorded(Arc<[RecordedRequest]>),
 }
 
 /// A list, prepared.
@@ -84,15 +92,20 @@ pub(crate) struct PreparedList {
     pub(crate) secrets: Vec<String>,
     /// The part of a stream that was read, which is complete after the load.
     pub(crate) stream: Option<Arc<StreamFacts>>,
+    /// Times of the requests, if it is a log.
+    pub(crate) replay: Option<Replay>,
 }
 
 impl List {
-    /// Reads the list of a specification; a single request with fields is one too. `None` if there
-    /// is none.
+    /// Reads the list of a specification; a log and a single request with fields are one too.
+    /// `None` if there is none.
     ///
     /// # Errors
     /// When it cannot be read, or a row is no request; the message has the line.
     pub(crate) fn of(spec: &RunSpec) -> Result<Option<List>> {
+        if let Some(replay) = &spec.replay {
+            return List::of_log(replay).map(Some);
+        }
         if let Some(list) = &spec.list {
             return List::read(list.clone()).map(Some);
         }
@@ -141,12 +154,13 @@ impl List {
             {
                 return Ok(List {
                     rows: rows(&place, &mut reader, ROWS_MAX)?,
-                    format: reader.format(),
+                    format: Some(reader.format()),
                     sha256: input.sha256.clone(),
                     input: Some(input),
                     place,
                     spec: ListSpec::default(),
                     long: Some(UnpreparedRows::Indexed(file.path.clone(), index)),
+                    replay: None,
                 });
             }
         }
@@ -161,14 +175,36 @@ impl List {
         if let Some(row) = rows.get(ROWS_MAX) {
             return Err(too_many(&place, row, reader.format()));
         }
-        let (format, sha256) = (reader.format(), sha256(bytes));
+        let (format, sha256) = (Some(reader.format()), sha256(bytes));
         let spec = ListSpec::default();
-        Ok(List { rows, format, sha256, input: None, place, spec, long: None })
+        Ok(List { rows, format, sha256, input: None, place, spec, long: None, replay: None })
+    }
+
+    /// Reads a log: its different requests are the rows, or the most frequent ones.
+    fn of_log(spec: &ReplaySpec) -> Result<List> {
+        let ReplayedLog { replay, requests, input, place } = replay::read(spec)?;
+        let first = requests.iter().take(ROWS_MAX);
+        let first = first.map(|request| Row { weight: request.count, ..request.row() });
+        Ok(List {
+            rows: first.collect(),
+            format: None,
+            sha256: input.sha256.clone(),
+            input: Some(input),
+            place,
+            spec: ListSpec {
+                source: ListSource::File(spec.file.clone()),
+                order: ListOrder::Once,
+                groups: spec.groups.clone(),
+                ..ListSpec::default()
+            },
+            long: (requests.len() > ROWS_MAX).then(|| UnpreparedRows::Recorded(requests)),
+            replay: Some(replay),
+        })
     }
 
     /// Reads a list from where it can be read once: all rows, or the first of a long one.
     fn of_stream(file: &InputFile, place: String, format: Option<ListFormat>) -> Result<List> {
-        let input = StreamInput::open(&file.path)?;
+        let input = StreamInput::open(&file.path, LIST)?;
         let facts = input.facts();
         let mut reader = reader(&place, input, format)?;
         let (rows, format) = (rows(&place, &mut reader, ROWS_MAX + 1)?, reader.format());
@@ -181,17 +217,18 @@ impl List {
             let long = Some(UnpreparedRows::Streamed(file.path.clone(), unread));
             return Ok(List {
                 rows,
-                format,
+                format: Some(format),
                 sha256: String::new(),
                 input: None,
                 place,
                 spec,
                 long,
+                replay: None,
             });
         }
         let input = facts.input();
-        let sha256 = input.sha256.clone();
-        Ok(List { rows, format, sha256, input: Some(input), place, spec, long: None })
+        let (sha256, input, format) = (input.sha256.clone(), Some(input), Some(format));
+        Ok(List { rows, format, sha256, input, place, spec, long: None, replay: None })
     }
 
     /// Returns the URL of the first row, which gives the origin of a run without a URL.
@@ -251,9 +288,12 @@ impl List {
         let all = names.all().to_vec();
         let with_slices = heaviest(&requests, &weights, all.len());
         let plan = ListPlan {
-            format: self.format.name().to_owned(),
+            format: self.format_name().to_owned(),
             sha256: self.sha256.clone(),
-            rows: if self.long.is_some() { turns } else { requests.len() as u64 },
+            rows: match self.long.is_some() || self.replay.is_some() {
+                true => turns,
+                false => requests.len() as u64,
+            },
             order: list_order,
             turns,
             names: all.clone(),
@@ -277,7 +317,17 @@ impl List {
         let redaction = Redaction::of(spec);
         secrets.extend(columns.secrets(|name| redaction.is_secret(name)));
         let inputs = prepared.inputs;
-        Ok(PreparedList { list, plan, first, checks, inputs, secrets, stream })
+        let mut replay = self.replay.clone();
+        replay.iter_mut().for_each(|it| it.plan.name = redaction.text(&it.plan.name));
+        Ok(PreparedList { list, plan, first, checks, inputs, secrets, stream, replay })
+    }
+
+    /// Returns the name of the format.
+    fn format_name(&self) -> &str {
+        match (&self.replay, self.format) {
+            (Some(replay), _) => &replay.plan.format,
+            (None, format) => format.map_or("", ListFormat::name),
+        }
     }
 
     /// Returns the order of the rows with these weights, in the engine's form and the plan's.
@@ -286,6 +336,9 @@ impl List {
     /// When they have none, or a stream would be read twice.
     fn sequence(&self, spec: &RunSpec, weights: &[u32]) -> Result<(Sequence, ListOrder)> {
         let own = self.spec.order;
+        if let Some(replay) = &self.replay {
+            return Ok((Sequence::listed(replay.rows.clone()), own));
+        }
         match &self.long {
             Some(UnpreparedRows::Indexed(_, index)) => {
                 Ok((Sequence::plain(order(own), index.rows()), own))
@@ -294,7 +347,7 @@ impl List {
                 let turns = stream::requests(spec, own, path)?.unwrap_or(u64::MAX);
                 Ok((Sequence::plain(Order::Once, turns), ListOrder::Once))
             }
-            None => {
+            Some(UnpreparedRows::Recorded(_)) | None => {
                 let sequence = Sequence::weighted(order(own), weights);
                 Ok((sequence.map_err(|error| anyhow!("{LIST_ORDER}: {error}"))?, own))
             }
@@ -314,6 +367,10 @@ impl List {
             Some(UnpreparedRows::Indexed(path, index)) => {
                 let (path, index) = (path.clone(), Arc::clone(index));
                 (ListRows::Read(Arc::new(LongList { path, index, preparer })), None)
+            }
+            Some(UnpreparedRows::Recorded(requests)) => {
+                let (requests, place) = (Arc::clone(requests), self.place.clone());
+                (ListRows::Read(Arc::new(RecordedRows { requests, preparer, place })), None)
             }
             Some(UnpreparedRows::Streamed(_, unread)) => {
                 let (first, place) = (self.rows.clone(), self.place.clone());
@@ -399,8 +456,20 @@ impl PreparedRows {
 }
 
 impl PreparedList {
+    /// Returns the due times of the requests, if it is a log.
+    pub(crate) fn times(&self) -> Option<Arc<[u64]>> {
+        self.replay.as_ref().map(|replay| Arc::clone(&replay.times))
+    }
+
+    /// Returns notes on the requests: what differs from a log, and that no request may be sent
+    /// before the load.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = Note> {
+        let of_replay = self.replay.as_ref().map(Replay::notes);
+        of_replay.into_iter().flatten().chain(self.unprobed())
+    }
+
     /// Returns a note if no request may be sent before the load.
-    pub(crate) fn note(&self) -> Option<Note> {
+    fn unprobed(&self) -> Option<Note> {
         let text = "no request of the list has a safe method (GET, HEAD, OPTIONS, TRACE): the \
                     checks before the load, preflight and probe, sent none";
         (!is_safe_method(&self.first.0)).then(|| Note::new("no_safe_request", text))

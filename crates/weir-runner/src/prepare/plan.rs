@@ -8,11 +8,12 @@ use weir_engine::{Ending, Extras, Job};
 use weir_io::{Endpoint, Engine, EngineChoice};
 use weir_result::document::Input;
 use weir_result::{
-    ConnectionPlan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, Note, Plan, Rate, SuccessRule,
-    Target, TlsPlan, check_connection_stages, check_stages,
+    Arrivals, ConnectionPlan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, Note, Plan, Rate,
+    SuccessRule, Target, TlsPlan, check_connection_stages, check_stages,
 };
 use weir_text::setting::{
-    ABORT, DURATION, HTTP, IO, PART, PIPELINE, PROVE_CLIENT, RATE, REQUESTS, STAGES, WARMUP,
+    ABORT, BODY, DURATION, HTTP, IO, LIST, METHOD, PART, PIPELINE, PROVE_CLIENT, RATE, REPLAY,
+    REQUESTS, SCRIPT, STAGES, WARMUP,
 };
 use weir_tls::TlsConfig;
 use weir_verdict::AbortCondition;
@@ -20,7 +21,7 @@ use weir_verdict::AbortCondition;
 use crate::observer::Observer;
 use crate::prepare::draft::Draft;
 use crate::prepare::expect::body_budget;
-use crate::prepare::list::{List, PreparedList, StreamFacts};
+use crate::prepare::list::{List, PreparedList, Replay, StreamFacts};
 use crate::prepare::location::is_local;
 use crate::prepare::redaction::Redaction;
 use crate::prepare::requests::{RequestSet, headers};
@@ -114,7 +115,7 @@ pub(crate) fn plan_at(
     let requests =
         RequestSet::of(spec, url, &headers, list, scripts.as_mut(), own_threads, &mut inputs)?;
     if let Some(list) = &requests.list {
-        notes.extend(list.note());
+        notes.extend(list.notes());
         redaction.hide(list.secrets.clone());
     }
     let stream = requests.list.as_ref().and_then(|list| list.stream.clone());
@@ -138,7 +139,6 @@ pub(crate) fn plan_at(
         ..plan_of(spec, requests.list.as_ref())
     };
     check(&plan, scripts.as_ref(), requests.list.as_ref())?;
-    let has_done = scripts.as_ref().is_some_and(|scripts| scripts.has_done);
     let may_poll = shares_cpus && spec.compat.is_none() && cpus.may_poll(&plan);
     let draft = Draft(Job {
         destinations,
@@ -148,10 +148,11 @@ pub(crate) fn plan_at(
         ending: ending(spec),
         may_poll,
         extras: Extras {
-            thread_rates: has_done || spec.compat.is_some(),
+            thread_rates: spec.compat.is_some() || scripts.as_ref().is_some_and(|it| it.has_done),
             batch_times: spec.compat.is_some_and(|compat| compat.batch_times),
             round_trips: spec.checks.preflight,
         },
+        times: requests.list.as_ref().and_then(PreparedList::times),
         list: requests.list.map(|list| list.list),
         expectations: requests.checks.map(|checks| checks.checks),
         ..Job::new(plan, endpoint, requests.request)
@@ -218,6 +219,18 @@ fn plan_of(spec: &RunSpec, list: Option<&PreparedList>) -> Plan {
         part: spec.part,
         ..Plan::default()
     };
+    if let Some(Replay { plan: replay, window_ns, .. }) = list.and_then(|it| it.replay.as_ref()) {
+        let (rate, arrivals) = (replay.mean_rate(*window_ns), Arrivals::Uniform);
+        return Plan {
+            replay: Some(replay.clone()),
+            load: Load::OpenLoop { rate, arrivals },
+            duration_ns: Some(*window_ns),
+            requests: None,
+            warmup_ns: 0,
+            warmup_is_auto: false,
+            ..plan
+        };
+    }
     match list.map(|list| &list.plan) {
         Some(ListPlan { order: ListOrder::Once, rows, .. }) => Plan {
             // The rows of a stream are counted while they are read.
@@ -257,6 +270,7 @@ fn check_spec(spec: &RunSpec) -> Result<()> {
         );
     }
     parts::check_spec(spec)?;
+    check_replay(spec)?;
     let load = &spec.load;
     let threads = spec.engine.threads.unwrap_or(1);
     if load.connections == 0 || threads == 0 || load.timeout_ns == 0 || load.connect_timeout_ns == 0
@@ -310,6 +324,33 @@ fn check_warmup_of_stages(load: &LoadSpec, begins_at_0: bool, what: &str) -> Res
         bail!(
             "{STAGES}: the first {what} is 0, so there is nothing to warm up with: give {WARMUP} 0"
         );
+    }
+    Ok(())
+}
+
+/// Checks that nothing else than a replayed log has the requests or the load.
+fn check_replay(spec: &RunSpec) -> Result<()> {
+    let load = &spec.load;
+    let others = [
+        (LIST, spec.list.is_some()),
+        (SCRIPT, spec.script.is_some()),
+        (BODY, spec.request.body.is_some()),
+        (METHOD, spec.request.method.is_some()),
+        (RATE, load.model != Load::ClosedLoop && load.stages.is_empty()),
+        (STAGES, !load.stages.is_empty()),
+        (REQUESTS, load.requests.is_some()),
+        (PIPELINE, load.pipeline > 1),
+        (PROVE_CLIENT, spec.checks.prove_client),
+    ];
+    let other = others.into_iter().find(|(_, is_given)| *is_given && spec.replay.is_some());
+    if let Some((setting, _)) = other {
+        bail!("{REPLAY} has its own requests and times: leave out {setting}");
+    }
+    if spec.replay.is_some() && spec.compat.is_some() {
+        bail!("{REPLAY} is no load of wrk or wrk2");
+    }
+    if spec.replay.is_some() && spec.target.url.is_empty() {
+        bail!("{REPLAY} needs the URL of a server: the hosts in a log are not used");
     }
     Ok(())
 }
@@ -508,7 +549,7 @@ mod tests {
         check(
             |spec| {
                 let rate = Rate { numerator: 5, denominator: 1 };
-                let arrivals = weir_result::Arrivals::Uniform;
+                let arrivals = Arrivals::Uniform;
                 spec.load.model = Load::OpenLoop { rate, arrivals };
                 spec.load.connections_max = Some(10);
             },
@@ -527,6 +568,32 @@ mod tests {
         endless.load.duration_ns = None;
         endless.abort = vec!["errors > 5% for 5s".to_owned()];
         check_spec(&endless).expect("a signal ends it, or a condition");
+    }
+
+    #[test]
+    fn a_replayed_log_has_all_requests_and_times() {
+        let replay = || crate::spec::ReplaySpec {
+            file: crate::spec::InputFile::at("access.log"),
+            format: None,
+            speed: weir_result::Speed::default(),
+            sends_unsafe: false,
+            groups: Vec::new(),
+        };
+        let check = |change: fn(&mut RunSpec), part: &str| {
+            let mut spec = RunSpec { replay: Some(replay()), ..RunSpec::new("http://h/") };
+            change(&mut spec);
+            let error = check_spec(&spec).map_err(|error| format!("{error:#}"));
+            assert!(error.as_ref().is_err_and(|text| text.contains(part)), "{part}: {error:?}");
+        };
+        check(|spec| spec.list = Some(crate::spec::ListSpec::default()), "out `list.source`");
+        check(|spec| spec.load.requests = Some(5), "leave out `load.requests`");
+        check(|spec| spec.load.pipeline = 2, "leave out `load.pipeline`");
+        check(|spec| spec.request.method = Some("PUT".to_owned()), "leave out `request.method`");
+        check(|spec| spec.target.url.clear(), "needs the URL of a server");
+        let spec = RunSpec { replay: Some(replay()), ..RunSpec::new("http://h/") };
+        check_spec(&spec).expect("a log and a URL are enough");
+        let text = serde_json::to_string(&spec).expect("UTF-8");
+        assert_eq!(RunSpec::from_json(text.as_bytes()).expect("what was written"), spec);
     }
 
     #[test]

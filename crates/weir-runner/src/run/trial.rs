@@ -25,9 +25,12 @@ pub(crate) fn carry_out(job: Job, interrupts: &Interrupts) -> Result<Option<Load
     Ok(interrupts.received().is_none().then_some(outcome))
 }
 
-/// Returns the job with one connection of one thread, without rows and optional measurements.
+/// Returns the job with one connection of one thread, without rows and optional measurements. Its
+/// load is neither in stages nor a replayed log.
 pub(crate) fn single(job: &Job) -> Job {
     let plan = Plan {
+        stages: Vec::new(),
+        replay: None,
         connections: 1,
         connections_max: None,
         in_flight_max: None,
@@ -41,5 +44,5 @@ pub(crate) fn single(job: &Job) -> Job {
         connection: ConnectionPlan { rate: None, ..job.plan.connection.clone() },
         ..job.plan.clone()
     };
-    Job { plan, extras: Extras::default(), raw: None, ..job.clone() }
+    Job { plan, times: None, extras: Extras::default(), raw: None, ..job.clone() }
 }

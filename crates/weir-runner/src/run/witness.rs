@@ -100,6 +100,21 @@ fn probe(job: &Job) -> Job {
 mod tests {
     use super::*;
 
+    /// The probes keep their own rate: they do not follow the stages of the load, nor a log.
+    #[test]
+    fn probes_have_one_rate() {
+        let request = weir_http::Prepared::http1("GET", "/", "h", &[], None).expect("a request");
+        let endpoint = weir_io::Endpoint::Tcp(([127, 0, 0, 1], 1).into());
+        let plan = Plan {
+            stages: weir_result::parse_stages("1s@1k,1s@2k").expect("stages"),
+            replay: Some(weir_result::ReplayPlan::default()),
+            ..Plan::default()
+        };
+        let job = Job { times: Some([1, 2].into()), ..Job::new(plan, endpoint, request) };
+        let probe = probe(&job);
+        assert!(probe.plan.is_one_load() && probe.times.is_none(), "{probe:?}");
+    }
+
     #[test]
     fn the_server_s_cpu_is_not_free() {
         let check = |threads, is_server_local, usable, expected| {

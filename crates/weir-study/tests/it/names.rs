@@ -68,6 +68,38 @@ fn a_metric_of_a_name_is_compared_with_its_own_failures() {
     assert!(sentence.contains("new had failed requests in 8 of 8 runs"), "{sentence}");
 }
 
+/// A log is known by its digest: its name says nothing, and what follows from its content is not
+/// named too.
+#[test]
+fn runs_of_different_logs_are_not_compared() {
+    let replayed = |sha256, name: &str, lines| {
+        let mut runs = runs(Some(&list(sha256, ListOrder::Once)), 1_000.0, 0);
+        let replay = weir_result::ReplayPlan {
+            name: name.to_owned(),
+            sha256: sha256.to_owned(),
+            lines,
+            ..weir_result::ReplayPlan::default()
+        };
+        runs.iter_mut().for_each(|run| run.plan.replay = Some(replay.clone()));
+        runs
+    };
+    let base = replayed("ab", "a.log", 1);
+    let refusals = |other: &[Document]| {
+        let found = compared("rate", &base, other);
+        found.not_comparable.into_iter().map(|note| note.text).collect::<Vec<_>>()
+    };
+    assert_eq!(refusals(&replayed("ab", "b.log", 1)), [""; 0]);
+    let expected = "the load plans differ: list.sha256 is ab and cd";
+    assert_eq!(refusals(&replayed("cd", "a.log", 2)), [expected]);
+    let mut faster = replayed("ab", "a.log", 1);
+    let speed = "2x".parse().expect("a speed");
+    faster.iter_mut().for_each(|run| {
+        run.plan.replay.iter_mut().for_each(|replay| replay.speed = speed);
+    });
+    let expected = "the load plans differ: replay.speed is 1x and 2x";
+    assert_eq!(refusals(&faster), [expected]);
+}
+
 #[test]
 fn runs_of_different_lists_are_not_compared() {
     let random = |sha256, seed| list(sha256, ListOrder::Random { seed });

@@ -24,8 +24,8 @@ Examples:
 pub(super) const ALL: &str = "\
 Load: without --rate every connection sends its next request as soon as the last response is \
 complete (closed loop). With --rate requests leave at planned times whatever the server does \
-(open loop), and latency counts from the planned time. --stages has rates one after the other. \
--c 10..1000 opens a further connection whenever none is free for a request that is due.
+(open loop), and latency counts from the planned time. --stages has rates one after the other, \
+--replay the times of a log. -c 10..1000 opens a further connection whenever none is free.
 
 Send and receive strategy: --pacing sets how send times are met, --wait how responses are \
 awaited, --tick when sends are batched. The defaults favour accurate latency. Against a fast \

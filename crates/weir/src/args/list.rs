@@ -107,7 +107,13 @@ impl RequestListArgs {
         }
     }
 
-    /// Checks the flags beside those of the load; `urls` is the number of URLs of the command line.
+    /// Returns the patterns of requests that share a name.
+    pub(super) fn groups(&self) -> &[String] {
+        &self.groups
+    }
+
+    /// Checks the flags beside those of the load; `urls` is the number of URLs of the command line,
+    /// and `is_replay` is true if a log is replayed, which has names too.
     ///
     /// # Errors
     /// When one has no list, or has no use with another.
@@ -116,6 +122,7 @@ impl RequestListArgs {
         load: &LoadArgs,
         urls: usize,
         may_have_fields: bool,
+        is_replay: bool,
     ) -> Result<(), clap::Error> {
         let has_file = self.has_file();
         let may_have_fields = may_have_fields || has_file;
@@ -125,7 +132,7 @@ impl RequestListArgs {
         let has_list = has_file || urls > 1;
         let flags = [
             ("--order", self.order != OrderChoice::Sequential),
-            ("--group", !self.groups.is_empty()),
+            ("--group", !self.groups.is_empty() && !is_replay),
             ("--skip-other-origins", self.skip_other_origins),
         ];
         if let Some((flag, _)) = flags.iter().find(|(_, is_given)| *is_given && !has_list) {

@@ -11,6 +11,7 @@ use super::engine::EngineArgs;
 use super::expect::ExpectArgs;
 use super::list::RequestListArgs;
 use super::load::LoadArgs;
+use super::replay::ReplayArgs;
 use super::request::{CredentialArgs, RequestArgs};
 use super::target::{TargetArgs, check_unix};
 use super::tls::TlsArgs;
@@ -24,6 +25,9 @@ pub(crate) struct SpecArgs {
     /// Model and limits, and the part on this machine.
     #[command(flatten)]
     pub(crate) load: LoadArgs,
+    /// The log that is replayed.
+    #[command(flatten)]
+    pub(crate) replay: ReplayArgs,
     /// The request, or the script that makes requests.
     #[command(flatten)]
     pub(crate) request: RequestArgs,
@@ -60,6 +64,7 @@ impl SpecArgs {
             target: self.target.spec(),
             request: self.request.spec(&self.credentials),
             list: self.list.spec(self.urls(), self.load.seed),
+            replay: self.replay.spec(self.list.groups()),
             templates: self.list.templates(self.may_have_fields(), self.load.seed),
             expect: self.expect.spec(),
             http: self.connection.http(),
@@ -118,10 +123,14 @@ impl SpecArgs {
         }
         self.credentials.check(self.request.header_names())?;
         self.load.check()?;
-        if self.engine.tick.is_some() && !self.load.is_open_loop() {
+        let is_replay = self.replay.replay.is_some();
+        if self.engine.tick.is_some() && !self.load.is_open_loop() && !is_replay {
             return Err(wrong("--tick needs a rate: give --rate or --stages"));
         }
-        self.list.check(&self.load, self.urls().len(), self.may_have_fields())?;
+        if is_replay && self.urls().len() > 1 {
+            return Err(wrong("--replay has the requests: give one URL, that of the server"));
+        }
+        self.list.check(&self.load, self.urls().len(), self.may_have_fields(), is_replay)?;
         self.watch.check()?;
         self.target.unix.as_deref().map_or(Ok(()), check_unix).map_err(wrong)
     }

@@ -34,6 +34,10 @@ pub(crate) fn rerun(args: &RerunArgs) -> Result<ExitCode> {
     if is_staged && (args.change.rate.is_some() || args.change.duration.is_some()) {
         bail!("-R and -d change no load in stages: give the command again");
     }
+    let is_replay = spec.replay.is_some();
+    if is_replay && (args.change.rate.is_some() || args.change.duration.is_some()) {
+        bail!("-R and -d change no replayed log: give the command again, with another --speed");
+    }
     let changed = change(&mut spec, &args.change);
     if !changed.is_empty() {
         spec.set_command(std::env::args_os());

@@ -86,7 +86,8 @@ fn header(frame: &mut Frame, view: &View, area: Rect) {
     let areas = [Constraint::Min(1), Constraint::Length(right.chars().count() as u16 + 1)];
     let [left_area, right_area] = Layout::horizontal(areas).areas(area);
     let trial = view.state.trial.as_ref().map_or_else(String::new, |trial| format!("{trial}   "));
-    let left = format!("weir   {trial}{}", view.state.target);
+    let replay = view.state.replay.as_ref().map_or_else(String::new, |load| format!("   {load}"));
+    let left = format!("weir   {trial}{}{replay}", view.state.target);
     let left = view.glyphs.text(&left).into_owned();
     frame.render_widget(Line::from(left).style(bold()), left_area);
     frame.render_widget(Line::from(right).alignment(Alignment::Right), right_area);
@@ -265,6 +266,23 @@ mod tests {
             let lag = "Send lag    p99 of last 1 s 12 µs   of run 35 µs";
             assert!(text.lines().any(|row| row == lag), "{text}");
         }
+    }
+
+    #[test]
+    fn a_replayed_log_stands_in_the_first_row() {
+        let replay = weir_result::ReplayPlan {
+            name: "access.log".to_owned(),
+            requests: 1_906,
+            ..weir_result::ReplayPlan::default()
+        };
+        let rate = replay.mean_rate(60_000_000_000);
+        let load = weir_result::Load::OpenLoop { rate, arrivals: weir_result::Arrivals::Uniform };
+        let plan = Plan { replay: Some(replay), load, ..Plan::default() };
+        let state = State::of(&plan);
+        let rows = picture((80, 24), &running(&state, Glyphs::Blocks));
+        let first = "weir   http://127.0.0.1/   replay of access.log, 1,906 requests";
+        assert!(rows[0].starts_with(first), "{rows:?}");
+        assert!(rows.iter().any(|row| row.contains("planned mean 31.8/s")), "{rows:?}");
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub(super) struct State {
     pub(super) target: String,
     /// The trial of a study that runs, in words.
     pub(super) trial: Option<String>,
+    /// A replayed log in words; `None` without one.
+    pub(super) replay: Option<String>,
     /// Planned requests per second, as text; `None` in a closed loop.
     pub(super) planned: Option<String>,
     /// Connections of the plan.
@@ -64,11 +66,15 @@ impl State {
     pub(super) fn of(plan: &Plan) -> State {
         let planned = match plan.load {
             Load::ClosedLoop => None,
+            Load::OpenLoop { rate, .. } if plan.replay.is_some() => {
+                Some(format!("mean {}", units::rate(rate.rps())))
+            }
             Load::OpenLoop { rate, .. } => Some(rate.to_string()),
         };
         State {
             target: plan.url.split(['?', '#']).next().unwrap_or_default().to_owned(),
             planned,
+            replay: plan.replay.as_ref().map(|replay| replay.in_words(None)),
             connections: plan.own_connections_max(),
             names: live::name_labels(plan),
             phase: "connecting".to_owned(),

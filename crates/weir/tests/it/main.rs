@@ -42,6 +42,7 @@ mod parts;
 mod preload;
 mod readme;
 mod renewing;
+mod replay;
 mod requests;
 mod robustness;
 mod rows;

@@ -58,6 +58,8 @@ impl Servers {
         let unix = Endpoint::Unix(directory.path().join("app.sock"));
         fs::write(directory.file("body.json"), "{}").expect("a file");
         fs::write(directory.file("urls.txt"), "/\n/a\n").expect("a file");
+        let logged = "::1 - - [10/Oct/2000:13:55:36 -0700] \"GET /a HTTP/1.1\" 200 5\n";
+        fs::write(directory.file("access.log"), logged).expect("a file");
         fs::write(directory.file("routes.jsonl"), "{\"path\": \"/a\"}\n").expect("a file");
         let plain = Serve::start(&["--delay", "300us"]);
         let plan = format!("url = \"{}\"\n[vary]\nc = [1, 2]\n", plain.url());
@@ -154,6 +156,7 @@ fn shortening(words: &[String]) -> Vec<&'static str> {
         // The dialects have whole seconds, and no warm-up.
         _ if is("--compat") => vec!["-d1", "-t1", "-c4"],
         _ if is("-n") => Vec::new(),
+        _ if is("--replay") => vec!["-c4"],
         _ if is("--stages") => vec!["--warmup", "0"],
         _ if is("auto") => vec!["-d300ms"],
         // At the rates of the pages, enough requests for a p99.

@@ -25,13 +25,13 @@ use crate::support::weir::{self, Ran, Running, WEIR};
 
 /// One row, as far as it matters here.
 #[derive(Clone, Debug)]
-struct Slot {
+pub(crate) struct Slot {
     phase: String,
     outcome: String,
     status: Option<u16>,
     error: Option<String>,
-    name: Option<String>,
-    intended_at: u64,
+    pub(crate) name: Option<String>,
+    pub(crate) intended_at: u64,
     sent_at: Option<u64>,
     ended_at: u64,
 }
@@ -73,10 +73,20 @@ fn load(engine: &str, flags: &str, url: &str) -> (Ran, Vec<Slot>) {
     finished(start(engine, flags, url))
 }
 
+/// As [`load`], with words that may contain blanks.
+pub(crate) fn load_with(engine: &str, flags: &str, more: &[&str], url: &str) -> (Ran, Vec<Slot>) {
+    finished(start_with(engine, flags, more, url))
+}
+
 fn start(engine: &str, flags: &str, url: &str) -> (Running, Directory) {
+    start_with(engine, flags, &[], url)
+}
+
+fn start_with(engine: &str, flags: &str, more: &[&str], url: &str) -> (Running, Directory) {
     let directory = Directory::new();
     let path = directory.file("rows.parquet");
-    (weir::start(engine, flags, &["--raw", &path, url]), directory)
+    let more = [more, &["--raw", &path, url]].concat();
+    (weir::start(engine, flags, &more), directory)
 }
 
 fn finished((running, directory): (Running, Directory)) -> (Ran, Vec<Slot>) {

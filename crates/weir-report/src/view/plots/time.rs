@@ -51,7 +51,7 @@ pub(super) fn rates(document: &Document) -> Option<Plot> {
         return None;
     }
     let mut marks = spans(document);
-    if let Load::OpenLoop { rate, .. } = document.plan.load {
+    if let (Load::OpenLoop { rate, .. }, None) = (document.plan.load, &document.plan.replay) {
         let (start_s, end_s) = ends(&document.series);
         let ends_s = [start_s, end_s.min(document.throughput.window_s)];
         let planned = ends_s.map(|at_s| (at_s, Some(rate.rps())));

@@ -14,6 +14,7 @@ use weir_engine::NextRow;
 use weir_list::{Row, RowReader};
 use weir_result::document::{Input, InputRole};
 use weir_result::{ListOrder, Plan};
+use weir_text::Setting;
 use weir_text::setting::{DURATION, LIST, LIST_ORDER, REQUESTS, WARMUP};
 
 use super::long::RowPreparer;
@@ -75,12 +76,12 @@ pub(super) struct StreamInput {
 }
 
 impl StreamInput {
-    /// Opens what is at `path`.
+    /// Opens what is at `path`, which `setting` names.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub(super) fn open(path: &Path) -> Result<StreamInput> {
-        let failed = || format!("{LIST} {} cannot be read", name(path));
+    pub(super) fn open(path: &Path, setting: Setting) -> Result<StreamInput> {
+        let failed = || format!("{setting} {} cannot be read", name(path));
         let input = BufReader::new(File::open(path).with_context(failed)?);
         let (rows, bytes) = (AtomicU64::new(0), Mutex::new((Digest::new(&SHA256), 0)));
         let facts = Arc::new(StreamFacts { path: path.to_owned(), rows, bytes });

@@ -28,13 +28,17 @@ pub(super) struct Templates {
 }
 
 impl Templates {
-    /// Reads the table of a specification; the list is in `format`.
+    /// Reads the table of a specification; the list is in `format`, `None` for a log.
     ///
     /// # Errors
     /// When the table cannot be read, or has too few rows.
-    pub(super) fn of(spec: &RunSpec, list: &ListSpec, format: ListFormat) -> Result<Templates> {
+    pub(super) fn of(
+        spec: &RunSpec,
+        list: &ListSpec,
+        format: Option<ListFormat>,
+    ) -> Result<Templates> {
         let is_own = [ListFormat::Urls, ListFormat::JsonLines, ListFormat::BodyLines];
-        let is_own = is_own.contains(&format);
+        let is_own = format.is_some_and(|format| is_own.contains(&format));
         let is_typed = matches!(list.source, ListSource::Urls(_));
         let (table, input) = match &spec.templates.rows {
             None => (None, None),
@@ -62,7 +66,7 @@ impl Templates {
         Ok(Templates {
             table,
             input,
-            of_rows: is_own || spec.templates.everywhere,
+            of_rows: is_own || (spec.templates.everywhere && format.is_some()),
             may_read: is_typed || list.allow_local,
         })
     }

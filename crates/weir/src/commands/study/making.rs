@@ -134,7 +134,7 @@ pub(crate) fn conduct(
 fn check_names(design: &Design, variants: &[Variant]) -> Result<()> {
     for Variant { cell, spec } in variants {
         let mut checked = weir_study::check_names(design, &Plan::default());
-        if checked.is_err() && spec.list.is_some() {
+        if checked.is_err() && (spec.list.is_some() || spec.replay.is_some()) {
             let prepared = runner::of(spec).prepare(spec, &mut Progress::new(true, false))?;
             checked = weir_study::check_names(design, prepared.plan());
         }

@@ -10,9 +10,10 @@ use weir_text::units;
 
 use super::making::{command, make};
 use super::variant::{of_words, run_args};
-use crate::args::ArrivalsChoice;
 use crate::args::load::{LoadArgs, arrivals};
+use crate::args::replay::ReplayArgs;
 use crate::args::study::SearchArgs;
+use crate::args::{ArrivalsChoice, SpecArgs};
 
 /// Number of connections at the start, unless -c is given.
 const CONNECTIONS: u32 = 64;
@@ -30,8 +31,8 @@ const SECOND: f64 = 1e9;
 /// # Errors
 /// When the command line is wrong, or the study cannot be kept.
 pub(crate) fn search(args: &SearchArgs) -> Result<ExitCode> {
-    let run = run_args(&args.run)?.load;
-    check(args, &run)?;
+    let SpecArgs { load: run, replay, .. } = run_args(&args.run)?;
+    check(args, &run, &replay)?;
     let variant = of_words("", &args.run)?;
     let connections_max = connections_max().max(run.connections().first);
     let design = Design::Search {
@@ -58,10 +59,11 @@ fn own_words(args: &SearchArgs) -> Vec<String> {
 }
 
 /// Refuses flags that the search sets itself, and a timeout within the objective.
-fn check(args: &SearchArgs, run: &LoadArgs) -> Result<()> {
+fn check(args: &SearchArgs, run: &LoadArgs, replay: &ReplayArgs) -> Result<()> {
     let set = [
         ("--rate", run.rate.is_some()),
         ("--stages", run.stages.is_some()),
+        ("--replay", replay.replay.is_some()),
         ("--requests", run.requests.is_some()),
         ("--drain", run.drain.is_some()),
         ("--metric", !args.study.metrics.is_empty()),

@@ -51,6 +51,9 @@ pub(crate) fn run_args(words: &[OsString]) -> Result<SpecArgs> {
     if args.list.from.as_deref() == Some(Path::new("-")) {
         bail!("--from - can be read once, and a study has several runs: name a file");
     }
+    if args.replay.is_stream() {
+        bail!("--replay - can be read once, and a study has several runs: name a file");
+    }
     if args.load.is_until_signal() {
         bail!(
             "-d 0 ends at a signal, and the trials of a study end by themselves: give -d a length"
