@@ -31,6 +31,7 @@ mod overload;
 mod queues;
 mod search;
 mod slots;
+mod stages;
 mod stall;
 mod stops;
 
@@ -62,6 +63,8 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("V30", foreign::servers_of_others),
     Case::new("V31", stops::stops),
     Case::new("V32", search::search),
+    Case::new("V33", stages::beside_single_runs),
+    Case::new("V34", stages::knees),
     Case::new("V2", delivery::delivery).over("V2-tls", Over::Tls),
     Case::new("V2", delivery::delivery).over("V2-http2", Over::Http2 { streams: 10 }),
     Case::new("V5", stall::open_loop).over("V5-tls", Over::Tls),

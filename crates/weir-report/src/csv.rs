@@ -8,8 +8,8 @@ use weir_result::document::{Metric, SeriesEntry};
 use weir_result::{Document, SparseHistogram};
 use weir_text::printable;
 
-use crate::by_name;
 use crate::findings::Data;
+use crate::{by_name, by_stage};
 
 /// Fields that name an interval.
 const PLACE: [&str; 3] = ["start_s", "length_s", "phase"];
@@ -59,16 +59,37 @@ pub fn write_names(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     })
 }
 
+/// Writes the results by stage: a row for each stage, with its number from 1. Without stages there
+/// are only titles.
+///
+/// # Errors
+/// Errors of `out`.
+pub fn write_stages(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+    let titles = by_stage::fields(document.stages.first().unwrap_or(&Default::default()));
+    let titles = titles.into_iter().map(|(title, _)| title);
+    row(&Vec::from_iter(std::iter::once("stage".to_owned()).chain(titles)), out)?;
+    document.stages.iter().enumerate().try_for_each(|(index, stage)| {
+        let cells = by_stage::fields(stage).into_iter().map(|(_, of)| cell(&of));
+        row(&Vec::from_iter(std::iter::once((index + 1).to_string()).chain(cells)), out)
+    })
+}
+
 /// Writes the percentiles of the response time (closed loop: the service time) and of the service
-/// time over all requests, with the 95% interval and the kind of bound. With a list, a last column
-/// has the name; it is empty in rows of the whole run.
+/// time over all requests, with the 95% interval and the kind of bound. With a list, a column has
+/// the name, and with stages one the number of the stage; they are empty in rows of the whole run.
 ///
 /// # Errors
 /// Errors of `out`.
 pub fn write_percentiles(document: &Document, out: &mut dyn Write) -> io::Result<()> {
-    let titles = ["time", "percentile", "ns", "low_ns", "high_ns", "bound", "name"];
-    let columns = if document.names.is_empty() { titles.len() - 1 } else { titles.len() };
-    row(&titles[..columns], out)?;
+    let (has_names, has_stages) = (!document.names.is_empty(), !document.stages.is_empty());
+    let with = |cells: [&str; 6], name: &str, stage: &str| -> Vec<String> {
+        let more = [(has_names, name), (has_stages, stage)];
+        let more = more.into_iter().filter(|(has, _)| *has).map(|(_, cell)| cell);
+        cells.into_iter().chain(more).map(str::to_owned).collect()
+    };
+    let titles = ["time", "percentile", "ns", "low_ns", "high_ns", "bound"];
+    row(&with(titles, "name", "stage"), out)?;
+    let numbers: Vec<String> = (1..=document.stages.len()).map(|nth| nth.to_string()).collect();
     let latency = &document.latency;
     let times: [(&str, &Metric); 4] = [
         ("response_time", &latency.response_time),
@@ -76,24 +97,22 @@ pub fn write_percentiles(document: &Document, out: &mut dyn Write) -> io::Result
         ("send_lag", &latency.send_lag),
         ("first_byte", &latency.first_byte),
     ];
-    let whole = times.map(|(time, metric)| ("", time, metric));
+    let whole = times.map(|(time, metric)| ("", "", time, metric.headline()));
     let by_name = document.names.iter().flat_map(|name| {
         let times = [("response_time", &name.response_time), ("service_time", &name.service_time)];
-        times.map(|(time, metric)| (name.name.as_str(), time, metric))
+        times.map(|(time, metric)| (name.name.as_str(), "", time, metric.headline()))
     });
-    for (name, time, metric) in whole.into_iter().chain(by_name) {
-        for value in &metric.headline().percentiles {
+    let by_stage = numbers.iter().zip(&document.stages).map(|(number, stage)| {
+        let times = stage.response_time_all.as_ref().unwrap_or(&stage.response_time);
+        ("", number.as_str(), "response_time", times)
+    });
+    for (name, stage, time, summary) in whole.into_iter().chain(by_name).chain(by_stage) {
+        for value in &summary.percentiles {
             let end = |ns: Option<u64>| ns.map_or_else(String::new, |ns| ns.to_string());
-            let cells = [
-                time.to_owned(),
-                value.p.to_string(),
-                value.ns.to_string(),
-                end(value.low_ns),
-                end(value.high_ns),
-                value.bound.in_words().to_owned(),
-                text(name),
-            ];
-            row(&cells[..columns], out)?;
+            let [p, ns] = [value.p.to_string(), value.ns.to_string()];
+            let [low, high] = [end(value.low_ns), end(value.high_ns)];
+            let cells = [time, &p, &ns, &low, &high, value.bound.in_words()];
+            row(&with(cells, &text(name), stage), out)?;
         }
     }
     Ok(())

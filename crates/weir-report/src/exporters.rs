@@ -57,7 +57,7 @@ enum OfFindings {
 type WriteFindings = fn(&Findings<'_>, &TextOptions, &mut dyn Write) -> io::Result<()>;
 
 /// All formats; the first is the default on standard output.
-pub const EXPORTERS: [Exporter; 19] = [
+pub const EXPORTERS: [Exporter; 20] = [
     TEXT,
     JSON,
     JUNIT,
@@ -69,6 +69,7 @@ pub const EXPORTERS: [Exporter; 19] = [
         .of(All(|findings, _, out| csv::write_data(&findings.data(), out))),
     format("percentiles", "csv", PERCENTILES, Plain(csv::write_percentiles)),
     format("names", "csv", NAMES, Plain(csv::write_names)),
+    format("stages", "csv", STAGES, Plain(csv::write_stages)),
     JSONL,
     format("hgrm", "hgrm", HGRM, Plain(hgrm::write)),
     format("hlog", "hlog", HLOG, Plain(hlog::write)),
@@ -85,6 +86,7 @@ pub const EXPORTERS: [Exporter; 19] = [
 /// Descriptions of formats that are too long for their lines above.
 const PERCENTILES: &str = "the percentiles with their intervals, as CSV";
 const NAMES: &str = "the results by name of a list, as CSV";
+const STAGES: &str = "the results by stage of the load, as CSV";
 const HGRM: &str = "the latency distribution, as HdrHistogram's plotters read it";
 const HLOG: &str = "the time series, as an interval log of HdrHistogram";
 const BENCHER: &str = "the result in Bencher's Metric Format";
@@ -93,8 +95,8 @@ const BIGGER: &str = "rates, as customBiggerIsBetter of github-action-benchmark"
 
 /// Help of the flag that chooses a format.
 pub const HELP: &str = "Format of standard output: text, json, junit, markdown, html, csv, \
-                        percentiles, names, jsonl, hgrm, hlog, k6, k6-flat, vegeta, fortio, \
-                        bencher, benchmark-smaller, benchmark-bigger or prometheus";
+                        percentiles, names, stages, jsonl, hgrm, hlog, k6, k6-flat, vegeta, \
+                        fortio, bencher, benchmark-smaller, benchmark-bigger or prometheus";
 
 /// The report for people.
 pub const TEXT: Exporter = format("text", "txt", "the report", Optional(text::write))

@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
-use weir_result::document::{Metric, NameSection};
+use weir_result::document::{Metric, NameSection, StageSection};
 use weir_result::{AssertionOutcome, AssertionResult, Document};
 
+use crate::by_stage;
 use crate::distribution::{Certainty, Distribution, uncertain};
 use crate::foreign::origin;
 use crate::json;
@@ -148,10 +149,14 @@ impl K6Summary {
         ];
         let whole = trends.map(|(name, times)| (Cow::from(name), times));
         let by_name = document.names.iter().map(|of| {
-            let name = Cow::from(submetric("http_req_duration", &of.name));
+            let name = Cow::from(submetric("http_req_duration", ("name", &of.name)));
             (name, &of.response_time)
         });
-        for (name, times) in whole.into_iter().chain(by_name) {
+        let by_stage = by_stage::response_times(document);
+        let stages = by_stage.iter().map(|(number, _, times)| {
+            (Cow::from(submetric("http_req_duration", ("stage", number))), times)
+        });
+        for (name, times) in whole.into_iter().chain(by_name).chain(stages) {
             let Some(times) = Distribution::of(times) else { continue };
             let (values, uncertain) = trend(&times);
             let (kind, contains) = ("trend", "time");
@@ -162,6 +167,7 @@ impl K6Summary {
         }
         metrics.extend(counts(document));
         metrics.extend(document.names.iter().flat_map(counts_of_name));
+        metrics.extend(by_stage.iter().flat_map(|(number, of, _)| counts_of_stage(number, of)));
         if !document.assertions.is_empty() {
             metrics.push(checked(&document.assertions));
         }
@@ -200,14 +206,23 @@ fn counts(document: &Document) -> [K6Metric; 7] {
     ]
 }
 
-/// Returns the name of the part of a metric with this name, as k6 writes the metric of a tag.
-fn submetric(metric: &str, name: &str) -> String {
-    format!("{metric}{{name:{name}}}")
+/// Returns the name of the part of a metric with this value of a tag, as k6 writes it.
+fn submetric(metric: &str, (tag, value): (&str, &str)) -> String {
+    format!("{metric}{{{tag}:{value}}}")
 }
 
 fn counts_of_name(of: &NameSection) -> [K6Metric; 2] {
     let [requests, failed] =
-        ["http_reqs", "http_req_failed"].map(|metric| submetric(metric, &of.name));
+        ["http_reqs", "http_req_failed"].map(|metric| submetric(metric, ("name", &of.name)));
+    [
+        K6Metric::counter(requests, "default", of.completed, of.completed_rps),
+        K6Metric::share(failed, of.planned - of.ok, of.planned),
+    ]
+}
+
+fn counts_of_stage(number: &str, of: &StageSection) -> [K6Metric; 2] {
+    let [requests, failed] =
+        ["http_reqs", "http_req_failed"].map(|metric| submetric(metric, ("stage", number)));
     [
         K6Metric::counter(requests, "default", of.completed, of.completed_rps),
         K6Metric::share(failed, of.planned - of.ok, of.planned),

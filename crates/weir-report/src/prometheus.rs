@@ -10,6 +10,7 @@ use weir_result::quantile::Bound;
 use weir_result::{Document, Histogram, histogram};
 use weir_text::printable;
 
+use crate::by_stage;
 use crate::distribution::{Certainty, Distribution};
 
 /// Percentiles with a metric.
@@ -34,6 +35,7 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
         time(name, help, &[(None, metric)], &mut page);
     }
     names(document, &mut page);
+    stages(document, &mut page);
     out.write_all(page.text().as_bytes())
 }
 
@@ -157,6 +159,55 @@ fn names(document: &Document, page: &mut MetricsPage) {
     time("name_service_time", help, &Vec::from_iter(service), page);
 }
 
+/// Counts, rates and response times of each stage; as with names, in metrics of their own.
+fn stages(document: &Document, page: &mut MetricsPage) {
+    if document.stages.is_empty() {
+        return;
+    }
+    let stages = by_stage::response_times(document);
+    let help = "Requests due in each stage of the load by outcome";
+    page.family("weir_stage_requests_total", "counter", help);
+    for (number, of, _) in &stages {
+        let counts = [
+            of.ok,
+            of.bad_response,
+            of.transport_error,
+            of.timed_out,
+            of.in_flight_at_end,
+            of.never_sent,
+        ];
+        for (outcome, count) in OUTCOMES.into_iter().zip(counts) {
+            let labels = [("stage", number.as_str()), ("outcome", outcome)];
+            page.sample("weir_stage_requests_total", &labels, count as f64);
+        }
+    }
+    let family = "weir_stage_planned_requests_per_second";
+    page.family(family, "gauge", "Requests due per second of each stage of the load");
+    for (number, of, _) in &stages {
+        page.sample(family, &[("stage", number)], of.planned_rps);
+    }
+    let family = "weir_stage_completed_requests_per_second";
+    page.family(family, "gauge", "Complete responses per second of each stage of the load");
+    for (number, of, _) in &stages {
+        page.sample(family, &[("stage", number)], of.completed_rps);
+    }
+    let family = "weir_stage_response_time_seconds";
+    let help = "Time from the planned send to the response by stage, of successful responses";
+    page.family(family, "histogram", help);
+    for (number, _, times) in &stages {
+        page.histogram_samples(family, Some(("stage", number)), &times.times.ok);
+    }
+    let family = "weir_stage_response_time_percentile_seconds";
+    let help = "Time from the planned send to the response by stage, of all requests; certainty \
+                says how it relates to the true value";
+    if stages.iter().any(|(_, _, times)| Distribution::of(times).is_some()) {
+        page.family(family, "gauge", help);
+    }
+    for (number, _, times) in &stages {
+        percentiles(family, Some(("stage", number)), times, page);
+    }
+}
+
 /// Returns the values of the label `name` of names. Of names that differ in characters alone that
 /// are not written, each after the first has a number.
 pub fn label_values<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<String> {
@@ -178,7 +229,7 @@ fn time(name: &str, help: &str, metrics: &[(Option<&str>, &Metric)], page: &mut 
     for (name, metric) in metrics {
         let mut responses = metric.times.ok.clone();
         responses.add(&metric.times.bad);
-        page.histogram_samples(&histogram, *name, &responses);
+        page.histogram_samples(&histogram, name.map(|name| ("name", name)), &responses);
     }
     let family = format!("weir_{name}_percentile_seconds");
     let help = format!("{help}, of all requests; certainty says how it relates to the true value");
@@ -187,11 +238,11 @@ fn time(name: &str, help: &str, metrics: &[(Option<&str>, &Metric)], page: &mut 
     }
     page.family(&family, "gauge", &help);
     for (name, metric) in metrics {
-        percentiles(&family, *name, metric, page);
+        percentiles(&family, name.map(|name| ("name", name)), metric, page);
     }
 }
 
-fn percentiles(family: &str, name: Option<&str>, metric: &Metric, page: &mut MetricsPage) {
+fn percentiles(family: &str, part: Option<(&str, &str)>, metric: &Metric, page: &mut MetricsPage) {
     let Some(all) = Distribution::of(metric) else { return };
     for percentile in PERCENTILES {
         let figure = all.percentile(percentile);
@@ -204,7 +255,7 @@ fn percentiles(family: &str, name: Option<&str>, metric: &Metric, page: &mut Met
             ("percentile", percentile.as_str()),
             ("certainty", certainty.as_str().unwrap_or_default()),
         ];
-        let labels: Vec<_> = name.map(|name| ("name", name)).into_iter().chain(labels).collect();
+        let labels: Vec<_> = part.into_iter().chain(labels).collect();
         page.sample(family, &labels, figure.ns as f64 / NS_PER_S);
     }
 }
@@ -275,10 +326,10 @@ impl MetricsPage {
         self.histogram_samples(name, None, of);
     }
 
-    /// Writes the samples of a histogram that was begun; `label` is the value of the label `name`,
-    /// if it has one.
-    pub fn histogram_samples(&mut self, name: &str, label: Option<&str>, of: &Histogram) {
-        let label: Vec<_> = label.map(|label| ("name", label)).into_iter().collect();
+    /// Writes the samples of a histogram that was begun; `label` is the name and the value of its
+    /// label, if it has one.
+    pub fn histogram_samples(&mut self, name: &str, label: Option<(&str, &str)>, of: &Histogram) {
+        let label: Vec<_> = label.into_iter().collect();
         let bucket = format!("{name}_bucket");
         let mut count = 0;
         for (bound_ns, within) in BOUNDS_NS.iter().zip(buckets(of)) {

@@ -20,6 +20,7 @@ mod intervals;
 mod latency;
 mod load;
 mod merge;
+mod name_in_stage;
 mod names;
 mod network;
 mod note;
@@ -71,7 +72,7 @@ pub use server::{
     AccessLogSection, Capture, CommandSection, MetricSeries, NginxSample, NginxSection, Point,
     Polls, ProcessSample, ProcessSection, PrometheusSection, ServerLoad, ServerSection,
 };
-pub use stages::StageSection;
+pub use stages::{RampKnee, StageSection, StageVerdict};
 pub use stamps::StampsSection;
 pub use stationarity::{
     Deviation, SeriesStationarity, ShiftFigures, SliceSeries, ThirdsFigures, TrendFigures,

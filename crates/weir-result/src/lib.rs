@@ -28,8 +28,8 @@ pub mod study;
 
 pub use counters::{
     ByOutcome, Callback, CallbackUsage, Connections, DestinationCounts, HandshakeKind, Interval,
-    NameCounts, NameTotals, NamedSlice, Outcomes, ScriptUsage, Sent, Slice, TcpUsage, TlsCounts,
-    TlsParameters, Window, WorkerPhases, coarsen_intervals,
+    NameCounts, NameTotals, NamedSlice, Outcomes, ScriptUsage, Sent, Slice, StageLags, TcpUsage,
+    TlsCounts, TlsParameters, Window, WorkerPhases, coarsen_intervals,
 };
 pub use distinct::{distinct, distinct_us, summed};
 pub use document::{

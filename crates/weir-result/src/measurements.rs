@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::counters::{
     ByOutcome, Connections, DestinationCounts, Interval, NameCounts, Outcomes, ScriptUsage, Sent,
-    Slice, TcpUsage, TlsCounts, Window, WorkerPhases, merge_intervals,
+    Slice, StageLags, TcpUsage, TlsCounts, Window, WorkerPhases, merge_intervals,
 };
 use crate::evidence::{Departures, Occupancy, Stamped};
 use crate::failures::{ErrorKind, MissExample, MissKind};
@@ -67,6 +67,8 @@ merged! {
         pub connect_grown: Histogram => rules::merge,
         /// The window in equal parts by `T0`.
         pub slices: Vec<Slice> => rules::by_position,
+        /// Lags of sends by stage of the load. Empty without stages, and in a closed loop.
+        pub stage_lags: Vec<StageLags> => rules::by_position,
         /// Counts inside `[t0, t1)`, whichever slots they belong to.
         pub window: Window => rules::merge,
         /// Of the members of M: slots without a response within the timeout, whatever their class.

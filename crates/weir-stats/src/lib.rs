@@ -9,6 +9,7 @@ mod changes;
 mod comparison;
 mod energy;
 mod interval;
+mod knee;
 mod moments;
 mod search;
 mod shuffle;
@@ -29,6 +30,7 @@ pub use interval::{
     MeanInterval, PercentileInterval, SliceTail, Standing, ValueInterval, guard_of, mean_interval,
     percentile_interval, ratio_interval,
 };
+pub use knee::{FoundKnee, RampPart, knee};
 pub use moments::{mean, median, variance};
 pub use search::{
     Durations, End, Found, Goal, IntervalBound, Limiter, RateClass, Search, ShareInterval, Step,

@@ -4,15 +4,15 @@
 //! lower bound; one that is both is unknown. A throughput that the client or the connections
 //! limited is a lower bound of the target's best rate.
 
-use weir_result::Histogram;
 use weir_result::document::{
     ClientOverhead, Document, LimitedBy, Metric, NameSection, PercentileValue, Range, RuleOutcome,
-    Summary,
+    StageSection, Summary,
 };
 use weir_result::quantile::Bound;
+use weir_result::{ByOutcome, Histogram};
 
 use crate::overhead::Delayed;
-use crate::{limit, overhead, rules};
+use crate::{limit, overhead, rules, stages};
 
 /// Half the width of a 95% interval, in standard errors.
 const Z: f64 = 1.959_963_984_540_054;
@@ -28,6 +28,8 @@ pub(crate) fn qualify(document: &mut Document) {
     let service = evidence.service(document, &document.latency.service_time);
     let names = evidence.of_names(document);
     document.names = names;
+    let stages = evidence.of_stages(document);
+    document.stages = stages;
     document.latency.response_time = response;
     document.latency.service_time = service;
     let is_limited = matches!(limit.by, LimitedBy::ClientCpu | LimitedBy::Connections);
@@ -38,6 +40,11 @@ pub(crate) fn qualify(document: &mut Document) {
         throughput.bound = Bound::Lower;
         throughput.least_rps = Some(low.min(throughput.good_rps));
     }
+}
+
+/// Returns a response time of some requests of a stage with the bounds of its summaries.
+pub(crate) fn in_stage(document: &Document, stage: &StageSection, metric: &Metric) -> Metric {
+    TimeEvidence::of(document).in_stage(document, stage, metric)
 }
 
 /// Evidence that separates the client's time from the target's.
@@ -80,6 +87,33 @@ impl TimeEvidence {
             ..name.clone()
         };
         document.names.iter().map(qualified).collect()
+    }
+
+    /// Returns the results by stage with the bounds of their summaries.
+    fn of_stages(&self, document: &Document) -> Vec<StageSection> {
+        let of = |stage: &StageSection| {
+            let mut times = Histogram::new();
+            stages::slices(document, stage).iter().for_each(|slice| times.add(&slice.ok));
+            let times = ByOutcome { ok: times, ..ByOutcome::default() };
+            let (ok, all) = (stage.response_time.clone(), stage.response_time_all.clone());
+            let Metric { ok, all, .. } = self.in_stage(document, stage, &Metric { ok, all, times });
+            StageSection { response_time: ok, response_time_all: all, ..stage.clone() }
+        };
+        document.stages.iter().map(of).collect()
+    }
+
+    /// Returns a response time of requests of a stage with the bounds of its summaries. The
+    /// lateness of sends is the stage's; the stage of a stop or of a late read is not known, so
+    /// that they count in each.
+    fn in_stage(&self, document: &Document, stage: &StageSection, metric: &Metric) -> Metric {
+        let rx_ns = document.stamps.as_ref().and_then(|stamps| stamps.rx_delay.ok.mean_ns);
+        let lag = stage.sched_lag.as_ref();
+        let lag_ns = lag.and_then(|lag| lag.ok.mean_ns).unwrap_or(0.0);
+        let mean_ns = lag_ns + rx_ns.unwrap_or(0.0);
+        // The wire times are those of all stages.
+        let evidence = TimeEvidence { wire: Histogram::default(), mean_ns, ..*self };
+        let lags = lag.map(|lag| &lag.times.ok);
+        evidence.qualified(metric, |p| overhead::of_stage(document, metric, lags, p))
     }
 
     /// Returns a response time with the bounds of its summaries.

@@ -1,7 +1,7 @@
 //! The grade: the worst of bounds, target state and client rules (METHOD 1.9).
 
 use weir_result::Document;
-use weir_result::document::{Grade, Limit, Rule, RuleOutcome, TargetLine, TargetState};
+use weir_result::document::{Grade, Limit, Rule, RuleOutcome, Summary, TargetLine, TargetState};
 use weir_result::quantile::Bound;
 
 /// Percentiles whose bounds count, in percent: those that every report prints.
@@ -45,14 +45,17 @@ pub(crate) fn of(
 
 /// Lists the printed numbers that are bounds.
 fn bounds(document: &Document) -> Vec<String> {
-    let headline = document.latency.response_time.headline();
-    let values = GRADED.into_iter().filter_map(|p| headline.percentile(p));
-    let mut bounds: Vec<String> =
-        values.filter(|value| value.bound != Bound::Exact).map(|v| format!("p{}", v.p)).collect();
+    let mut bounds = bounds_of(document.latency.response_time.headline());
     if document.throughput.bound != Bound::Exact {
         bounds.push("throughput".to_owned());
     }
     bounds
+}
+
+/// Lists the percentiles of a summary that are bounds.
+pub(crate) fn bounds_of(headline: &Summary) -> Vec<String> {
+    let values = GRADED.into_iter().filter_map(|p| headline.percentile(p));
+    values.filter(|value| value.bound != Bound::Exact).map(|v| format!("p{}", v.p)).collect()
 }
 
 /// Formats the reason why they are bounds: ` (client overhead)`.
@@ -78,7 +81,7 @@ fn cause(document: &Document, limit: &Limit, rules: &[Rule]) -> String {
 }
 
 /// Formats a list: `p99`, `p99 and throughput`, `p90, p99 and throughput`.
-fn listed(words: &[String]) -> String {
+pub(crate) fn listed(words: &[String]) -> String {
     match words {
         [] => String::new(),
         [one] => one.clone(),

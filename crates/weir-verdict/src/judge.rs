@@ -9,7 +9,7 @@ use weir_result::document::{
 use weir_result::{Document, DocumentParts, LoadError};
 
 use crate::assertion::Assertion;
-use crate::{bounds, delivery, grade, limit, overhead, rules, stationarity, target};
+use crate::{bounds, delivery, grade, knee, limit, overhead, rules, stages, stationarity, target};
 
 /// Assembles the document of these parts, and judges it.
 ///
@@ -33,6 +33,11 @@ pub fn judge(unjudged: Unjudged) -> Document {
     document.stationarity = stationarity::of_all(&document);
     bounds::qualify(&mut document);
     document.verdict = verdict(&document);
+    let (verdicts, knees) = (stages::verdicts(&document), knee::of_all(&document));
+    let found = verdicts.into_iter().zip(knees);
+    for (stage, (verdict, knee)) in document.stages.iter_mut().zip(found) {
+        (stage.verdict, stage.knee) = (verdict, knee);
+    }
     document
 }
 

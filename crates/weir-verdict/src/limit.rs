@@ -15,15 +15,27 @@ pub(crate) fn of(document: &Document, rules: &[Rule]) -> Limit {
     if document.responses() == 0 && document.throughput.completed == 0 {
         return Limit::default();
     }
+    let limits =
+        [(LimitedBy::ClientCpu, client_cpu(document, rules)), (LimitedBy::Rate, rate(document))];
+    let mut found = limits.into_iter().filter_map(|(by, text)| Some(Limit { by, text: text? }));
+    let rps = document.throughput.offered_rps.unwrap_or(0.0);
+    found.next().or_else(|| of_missed_rate(document, rules, rps)).unwrap_or_default()
+}
+
+/// Derives the limit of a load that missed its plan, if it has one, and not for lack of the
+/// client's CPU time. `planned_rps` is the planned rate in requests per second, of all or of one
+/// stage; it has no meaning in a closed loop.
+pub(crate) fn of_missed_rate(
+    document: &Document,
+    rules: &[Rule],
+    planned_rps: f64,
+) -> Option<Limit> {
     let limits = [
-        (LimitedBy::ClientCpu, client_cpu(document, rules)),
-        (LimitedBy::Rate, rate(document)),
         (LimitedBy::Network, network(document)),
         (LimitedBy::Server, server(document).filter(|_| is_client_clean(rules))),
-        (LimitedBy::Connections, connections(document)),
+        (LimitedBy::Connections, connections(document, planned_rps)),
     ];
-    let mut found = limits.into_iter().filter_map(|(by, text)| Some(Limit { by, text: text? }));
-    found.next().unwrap_or_default()
+    limits.into_iter().find_map(|(by, text)| Some(Limit { by, text: text? }))
 }
 
 fn find<'r>(rules: &'r [Rule], id: &str) -> Option<&'r Rule> {
@@ -132,7 +144,7 @@ fn server(document: &Document) -> Option<String> {
 
 /// Returns evidence that responses take as long under load as alone, so that more connections would
 /// carry more. In an open loop it applies only if the connections are too few for the plan.
-fn connections(document: &Document) -> Option<String> {
+fn connections(document: &Document, planned_rps: f64) -> Option<String> {
     let Medians { load_ns, probe_ns, .. } = Medians::of(document)?;
     if load_ns as f64 >= CONNECTIONS_BELOW * probe_ns as f64 {
         return None;
@@ -152,11 +164,12 @@ fn connections(document: &Document) -> Option<String> {
         units::duration(mean_ns as u64),
         units::round_rate(f64::from(connections) * places / service_s),
     );
-    let (Some(offered), Some(rps)) = (document.offered_in_words(), document.throughput.offered_rps)
-    else {
-        return Some(format!("{text}; raise {CONNECTIONS} for more"));
+    let offered = match document.offered_in_words() {
+        None => return Some(format!("{text}; raise {CONNECTIONS} for more")),
+        Some(_) if !document.plan.stages.is_empty() => units::round_rate(planned_rps),
+        Some(offered) => offered,
     };
-    let needed = (rps * service_s / places).ceil() as u64;
+    let needed = (planned_rps * service_s / places).ceil() as u64;
     let is_short = needed > u64::from(connections);
     let needed = units::count(needed);
     is_short.then(|| format!("{text}; {offered} needs at least {needed}: raise {CONNECTIONS}"))

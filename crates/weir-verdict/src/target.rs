@@ -37,7 +37,7 @@ pub(crate) fn fell_silent(target: &TargetLine) -> bool {
 }
 
 /// State of a target with this share of failures.
-fn state_of(failed_share: f64, has_success: bool) -> TargetState {
+pub(crate) fn state_of(failed_share: f64, has_success: bool) -> TargetState {
     match failed_share {
         _ if !has_success => TargetState::Failed,
         share if share >= TARGET_FAILED => TargetState::Failed,
@@ -86,10 +86,19 @@ fn unsent(document: &Document) -> TargetLine {
     failed(format!("no response within {}", units::short_duration(waited_ns)))
 }
 
-/// Share of the window in which the target was silent: slices without a response although requests
-/// waited for one, in a run with failures. A target that is gone gets few requests, so their share
-/// does not show it. Stretches that a slow response explains do not count.
+/// Share of the window in which the target was silent.
 fn silent_share(document: &Document) -> f64 {
+    let window_s = document.throughput.window_s;
+    let whole: Vec<&SliceEntry> =
+        document.slices.iter().filter(|slice| slice.end_s <= window_s).collect();
+    let silent_s = silent_s(document, &whole);
+    if silent_s > 0.0 { silent_s / window_s } else { 0.0 }
+}
+
+/// Returns the seconds of these slices in which the target was silent: slices without a response
+/// although requests waited for one, in a run with failures. A target that is gone gets few
+/// requests, so their share does not show it. Stretches that a slow response explains do not count.
+pub(crate) fn silent_s(document: &Document, whole: &[&SliceEntry]) -> f64 {
     let accounting = &document.accounting;
     let lost = [accounting.transport_error, accounting.timed_out, accounting.in_flight_at_end];
     let has_failures = lost.iter().any(|count| *count > 0)
@@ -102,21 +111,17 @@ fn silent_share(document: &Document) -> f64 {
         return 0.0;
     }
     let slowest_s = document.latency.service_time.ok.max_ns.unwrap_or(0) as f64 / 1e9;
-    let window_s = document.throughput.window_s;
-    let whole: Vec<&SliceEntry> =
-        document.slices.iter().filter(|slice| slice.end_s <= window_s).collect();
     let is_closed = matches!(document.plan.load, Load::ClosedLoop);
     let is_silent = |slice: &SliceEntry| {
         slice.completed == 0 && (is_closed || slice.in_flight > 0 || slice.backlog > 0)
     };
     let stretches = whole.chunk_by(|a, b| is_silent(a) == is_silent(b));
-    let silent_s: f64 = stretches
+    stretches
         .filter_map(|stretch| Some((stretch.first()?, stretch.last()?)))
         .filter(|(first, _)| is_silent(first))
         .map(|(first, last)| last.end_s - first.start_s)
         .filter(|length_s| *length_s > slowest_s)
-        .sum();
-    if silent_s > 0.0 { silent_s / window_s } else { 0.0 }
+        .sum()
 }
 
 /// Formats `no response for 50% of the window: connection refused`.

@@ -6,6 +6,7 @@
 mod by_name;
 mod failures;
 mod finish;
+mod lags_by_stage;
 
 use std::collections::BTreeMap;
 
@@ -28,6 +29,7 @@ use crate::warmup::WarmupDetector;
 use crate::worker_frame::WorkerFrame;
 use by_name::ByName;
 use failures::Failures;
+use lags_by_stage::{LagTallies, LagsByStage};
 
 /// Status codes counted one by one; HTTP has only three-digit codes.
 const STATUS_CODES: usize = 1000;
@@ -47,6 +49,7 @@ pub(crate) struct Recorder {
     status: Box<[u64; STATUS_CODES]>,
     counts: RunCounts,
     times: Times,
+    lags_by_stage: LagsByStage,
     window: Window,
     pub(crate) slices: Slices,
     pub(crate) series: Series,
@@ -90,6 +93,17 @@ struct Times {
     first_byte: Tally,
     /// Time until the last response of each batch (`Te − T0`), if the report needs it.
     batch: Option<Tally>,
+}
+
+impl Times {
+    /// Returns the tallies that lags are recorded in.
+    fn lags(&mut self) -> LagTallies<'_> {
+        LagTallies {
+            unwaited: &mut self.unwaited.lag,
+            waited_send: &mut self.waited.send_lag,
+            waited_sched: &mut self.waited.sched_lag,
+        }
+    }
 }
 
 /// Slots of an open loop that found a free connection. All of their lag is the client's, and their
@@ -140,6 +154,7 @@ impl Recorder {
             status: Box::new([0; STATUS_CODES]),
             counts: RunCounts::default(),
             times: Times { batch: extras.batch_times.then(Tally::new), ..Times::default() },
+            lags_by_stage: LagsByStage::new(&timeline, &stages),
             window: Window::default(),
             slices: Slices::new(&timeline, &stages),
             stages,
@@ -165,6 +180,7 @@ impl Recorder {
     pub(crate) fn begin(&mut self, timeline: Timeline) {
         self.timeline = timeline;
         self.slices = Slices::new(&timeline, &self.stages);
+        self.lags_by_stage = LagsByStage::new(&timeline, &self.stages);
         self.series = Series::new(&timeline, self.workers);
         if self.is_open_loop {
             self.departures = DepartureCounts::new(&timeline, self.workers, self.gap_ns);
@@ -176,6 +192,7 @@ impl Recorder {
         self.series.rebase(timeline.t0);
         self.timeline = timeline;
         self.slices = Slices::new(&timeline, &self.stages);
+        self.lags_by_stage = LagsByStage::new(&timeline, &self.stages);
         if self.is_open_loop {
             self.departures = DepartureCounts::new(&timeline, self.workers, self.gap_ns);
         }
@@ -272,6 +289,9 @@ impl Recorder {
     /// Records the request's send lag, split into `connection_wait` and `sched_lag`.
     #[inline]
     fn lag(&mut self, exchange: &Exchange) {
+        if exchange.intended_at >= self.lags_by_stage.ends_at {
+            self.lags_by_stage.end_before(exchange.intended_at, self.times.lags());
+        }
         let (wait, sched_lag) = (exchange.connection_wait(), exchange.sched_lag());
         if wait == 0 {
             self.times.unwaited.lag.record(sched_lag);
@@ -467,6 +487,11 @@ impl Recorder {
         let coarse = |times: &Tally| times.sparse(WorkerFrame::COARSENESS);
         let mut send_lag = coarse(&unwaited.lag);
         send_lag.add(&coarse(&waited.send_lag));
+        let mut ended = self.lags_by_stage.sum.send_lag.clone();
+        ended.coarsen(WorkerFrame::COARSENESS);
+        send_lag.add(&ended);
+        let sched_lags = [&unwaited.lag, &waited.sched_lag].map(|lags| lags.exact().max_ns);
+        let sched_lag_max_ns = self.lags_by_stage.sum.sched_lag.exact().max_ns;
         let frames = now.since(self.timeline.start) / FRAME_NS;
         let turn = frames as usize % WorkerFrame::NAME_TURNS;
         WorkerFrame {
@@ -474,7 +499,7 @@ impl Recorder {
             interval: self.series.in_progress(now, in_flight, backlog),
             send_lag,
             connection_wait: coarse(&waited.connection_wait),
-            sched_lag_max_ns: unwaited.lag.exact().max_ns.max(waited.sched_lag.exact().max_ns),
+            sched_lag_max_ns: sched_lags.into_iter().fold(sched_lag_max_ns, u64::max),
             errors: self.counts.errors.clone(),
             names: self.names.as_ref().map(|names| names.totals(Some(turn))).unwrap_or_default(),
             ..WorkerFrame::default()

@@ -1,8 +1,9 @@
 //! Loads in stages: their slots, and the sums over slices that results by stage are made of.
 
 use weir_io::Nanos;
-use weir_result::{Arrivals, Load, Outcomes, Plan, Rate, Stage, mean_rate};
-use weir_sim::{Random, Seed, World};
+use weir_result::document::{Delivery, Grade, LimitedBy};
+use weir_result::{Arrivals, Document, Load, Outcomes, Plan, Rate, Stage, mean_rate};
+use weir_sim::{Law, Random, Seed, Server, Workers, World};
 
 use crate::conservation::{SPAN_NS, random_plan, setting};
 use crate::setup::{Run, SECOND, document, job, run_job, serving};
@@ -41,6 +42,14 @@ pub(crate) fn check_stages(plan: &Plan, run: &Run, what: &str) {
         let classes = stage.planned - stage.ok;
         let failed = stage.bad_response + stage.transport_error + stage.timed_out;
         assert_eq!(classes, failed + stage.in_flight_at_end + stage.never_sent, "{what}");
+        // Lags are those of the requests due in the stage, however late they were sent. A closed
+        // loop has none.
+        let is_open_loop = plan.load != Load::ClosedLoop;
+        let expected = if is_open_loop { stage.planned - stage.never_sent } else { 0 };
+        for lag in [&stage.send_lag, &stage.sched_lag] {
+            let sent = lag.as_ref().map_or(0, |lag| lag.times.ok.count());
+            assert_eq!(sent, expected, "{what}");
+        }
     }
     assert_eq!(sum, run.measured.outcomes, "{what}");
     assert_eq!(planned, run.measured.planned, "{what}");
@@ -101,6 +110,88 @@ fn requests_arrive_as_the_stages_say() {
     let sent: Vec<u64> = document.stages.iter().map(|stage| stage.sent).collect();
     assert_eq!(sent, planned);
     assert_eq!(run.measured.sent.warmup, 100);
+}
+
+/// A step beyond what the connections can carry is late, and its backlog is sent in the next stage:
+/// each has a verdict of its own.
+#[test]
+fn each_stage_has_its_verdict() {
+    let stage = |hz| Stage { duration_ns: SECOND, from: rate(hz), to: rate(hz), burst: 1 };
+    let plan = Plan { warmup_ns: SECOND / 10, connections: 2, ..Plan::default() };
+    let stages = vec![stage(100), stage(300), stage(0), stage(100)];
+    let plan = staged(&plan, stages, Arrivals::Uniform);
+    let run = run_job(serving(SECOND / 100), &job(&plan), 0, Nanos::MAX, None);
+    let document = document(&plan, run.measured);
+    let verdict = |index: usize| document.stages[index].verdict.clone();
+    let of = |index: usize| verdict(index).expect("requests were due");
+    let brief = |index| (of(index).grade, of(index).load.delivery, of(index).limit.by);
+    assert_eq!(brief(0), (Grade::Clean, Delivery::AsPlanned, LimitedBy::Rate));
+    // 100 of 300 wait for up to half a second.
+    assert_eq!(document.verdict.limit.by, LimitedBy::Rate, "of the whole");
+    assert_eq!(brief(1), (Grade::Clean, Delivery::Late, LimitedBy::Unknown), "without a probe");
+    let text = of(1).load.text;
+    assert!(text.contains("they waited for a free connection; 300 were due"), "{text}");
+    assert_eq!(verdict(2), None, "no request was due");
+    assert_eq!(brief(3), brief(0));
+}
+
+/// Returns the document of a ramp and a second at its last rate, against a server that serves one
+/// request after the other.
+fn ramp(seed: u64, from: u64, to: u64, service_ns: u64, arrivals: Arrivals) -> Document {
+    let stages = vec![
+        Stage { duration_ns: 3 * SECOND, from: rate(from), to: rate(to), burst: 1 },
+        Stage { duration_ns: SECOND, from: rate(to), to: rate(to), burst: 1 },
+    ];
+    let server = Server {
+        service: Law::Fixed(service_ns),
+        workers: Workers::Limited(1),
+        ..Server::default()
+    };
+    let world = World { seed: Seed(seed), server, ..World::default() };
+    let plan = Plan { warmup_ns: SECOND / 10, connections: 50, ..Plan::default() };
+    let plan = staged(&plan, stages, arrivals);
+    document(&plan, run_job(world, &job(&plan), 0, Nanos::MAX, None).measured)
+}
+
+/// The knee of a ramp over the capacity is the capacity of the server.
+#[test]
+fn a_ramp_finds_the_capacity_of_a_server() {
+    let (from, seeds) = (setting("WEIR_SIM_FROM", 0), setting("WEIR_SIM_SEEDS", 300) / 30);
+    let mut held = 0;
+    for seed in from..from + seeds {
+        let mut random = Random::new(Seed(seed), 207);
+        let service_ns = random.between(1_000_000, 2_000_000);
+        let capacity_rps = SECOND as f64 / service_ns as f64;
+        let to = (capacity_rps * (1.4 + random.unit())) as u64;
+        let arrivals = match seed % 2 {
+            0 => Arrivals::Uniform,
+            _ => Arrivals::Poisson { seed },
+        };
+        let knee = ramp(seed, 100, to, service_ns, arrivals).stages[0].knee.expect("a ramp");
+        let Some((low, high)) = knee.low_rps.zip(knee.high_rps) else { continue };
+        let is_near = 0.95 * capacity_rps <= low && high <= 1.05 * capacity_rps;
+        held += u64::from(low <= capacity_rps && capacity_rps <= high && is_near);
+    }
+    assert!(held * 10 >= seeds * 9, "{held} of {seeds} hold the capacity");
+}
+
+/// A ramp below the capacity has no knee, and neither it nor the load behind it is called unsteady.
+#[test]
+fn a_clean_ramp_is_steady() {
+    let (from, seeds) = (setting("WEIR_SIM_FROM", 0), setting("WEIR_SIM_SEEDS", 300) / 15);
+    for seed in from..from + seeds {
+        let mut random = Random::new(Seed(seed), 208);
+        let to = random.between(200, 400);
+        let document = ramp(seed, 0, to, 1_500_000, Arrivals::Uniform);
+        let knee = document.stages[0].knee.expect("a ramp");
+        assert_eq!((knee.low_rps, knee.searched_rps.round()), (None, to as f64), "seed {seed}");
+        let steady = ["not-stationary", "autocorrelation", "warmup-too-short", "growing-backlog"];
+        for id in steady {
+            let rule = document.verdict.rules.iter().find(|rule| rule.id == id);
+            assert!(rule.is_some_and(|rule| !rule.has_fired()), "seed {seed}: {rule:?}");
+        }
+        assert!(!document.stationarity.is_empty(), "the second stage is judged");
+    }
 }
 
 /// Workers and parts share the slots of the whole, each exactly once.

@@ -19,7 +19,7 @@ impl Report {
             results.extend(course::blocks(document));
         }
         results.extend(percentiles::blocks(document, detail.verbose));
-        let stages = stages::blocks(document, &results);
+        let stages = stages::blocks(document, detail, &results);
         results.extend(stages);
         let names = names::blocks(document, detail, &results);
         results.extend(names);

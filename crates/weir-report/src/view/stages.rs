@@ -1,35 +1,118 @@
-//! The table `Results by stage` of a load in stages: counts, rates and response times of each.
+//! The table `Results by stage` of a load in stages: counts, rates, response times and the grade of
+//! each, and the verdict on those that were not clean or missed their plan.
 
 use weir_result::Document;
-use weir_result::document::{StageSection, Summary};
+use weir_result::document::{
+    Delivery, Grade, LimitedBy, RampKnee, StageSection, StageVerdict, Summary, TargetState,
+};
 use weir_result::quantile::{Bound, Quantile};
+use weir_text::setting::VERBOSE;
 use weir_text::units::{self, DurationColumn};
 
 use super::names::is_explained;
 use super::percentiles::LOWER_BOUNDS;
 use super::throughput::margin;
-use super::{Block, CellValue, Row, Table, TableKind, Tone};
+use super::{Block, CellValue, Detail, Fact, Form, Line, Row, Table, TableKind, Tone};
 
 /// Percentiles with a column of their own; the last is the maximum.
 const COLUMNS: [(&str, f64); 3] = [("p50", 50.0), ("p99", 99.0), ("max", 100.0)];
 
-/// Builds the table; none without stages. `explained` has the explanations of marks that precede
-/// it.
-pub(super) fn blocks(document: &Document, explained: &[Block]) -> Option<Block> {
-    let stages = &document.stages;
-    if stages.is_empty() {
-        return None;
+/// Sentences about stages that are printed without `verbose`.
+const SENTENCES_MAX: usize = 5;
+
+/// Builds the table and the verdicts; none without stages. `explained` has the explanations of
+/// marks that precede them.
+pub(super) fn blocks(document: &Document, detail: &Detail, explained: &[Block]) -> Vec<Block> {
+    if document.stages.is_empty() {
+        return Vec::new();
     }
+    let mut blocks = vec![table(document, explained)];
+    blocks.extend(verdicts(document, detail));
+    blocks.extend(knees(document, detail));
+    blocks
+}
+
+fn table(document: &Document, explained: &[Block]) -> Block {
+    let stages = &document.stages;
     let typical = stages.iter().filter_map(|stage| headline(stage).percentile(50.0));
     let unit = DurationColumn::of(typical.map(|value| value.ns).min().unwrap_or(0));
     let rows = stages.iter().enumerate().map(|(index, stage)| row(index, stage, unit));
     let columns = ["due", "failed", "due/s", "responses/s"].into_iter();
-    let columns = columns.chain(COLUMNS.map(|(title, _)| title));
+    let columns = columns.chain(COLUMNS.map(|(title, _)| title)).chain(["grade", "limit"]);
     let mut table = Table::new(TableKind::Names, "Results by stage", columns, rows);
     table.caption = "(response time)".to_owned();
     table.legend = legend(document);
     table.legend.retain(|note| !is_explained(note, explained));
-    Some(Block::Table(table))
+    Block::Table(table)
+}
+
+/// Returns the verdicts on the stages that were not clean, or missed their plan.
+fn verdicts(document: &Document, detail: &Detail) -> Option<Block> {
+    let stages = document.stages.iter().enumerate();
+    let verdicts = stages.filter_map(|(index, stage)| Some((index, stage.verdict.as_ref()?)));
+    let notable: Vec<_> = verdicts.filter(|(_, verdict)| !is_plain(verdict)).collect();
+    let sentences = notable.iter().map(|(index, of)| format!("{}: {}", index + 1, in_words(of)));
+    entry("Stages", sentences.collect(), detail)
+}
+
+/// Returns an entry with these sentences, one for a stage; the first ones if it is not verbose.
+fn entry(label: &str, sentences: Vec<String>, detail: &Detail) -> Option<Block> {
+    let all = sentences.len();
+    let shown = if detail.verbose { all } else { all.min(SENTENCES_MAX) };
+    let sentences = sentences.into_iter().take(shown);
+    let mut lines: Vec<Line> = sentences.map(|text| Line::item(Fact::text(text))).collect();
+    if shown < all {
+        let more = Fact::counted((all - shown) as u64, "more stage");
+        let fact = more.then(&format!(": {VERBOSE} shows all")).toned(Tone::Aside);
+        lines.push(Line { form: Form::Remark, facts: vec![fact] });
+    }
+    (!lines.is_empty()).then(|| Block::entry(label, lines))
+}
+
+/// Returns the knees of ramps.
+fn knees(document: &Document, detail: &Detail) -> Option<Block> {
+    let stages = document.stages.iter().enumerate();
+    let knees = stages.filter_map(|(index, stage)| {
+        Some(format!("stage {}: {}", index + 1, knee_in_words(stage, &stage.knee?)))
+    });
+    entry("Knee", knees.collect(), detail)
+}
+
+/// Formats `998 to 1,003/s (95% interval): response times left 1.02 ms; limit server`, or
+/// `none up to 5,000/s`.
+fn knee_in_words(stage: &StageSection, knee: &RampKnee) -> String {
+    let Some((low, high)) = knee.low_rps.zip(knee.high_rps) else {
+        return format!("none up to {}", units::round_rate(knee.searched_rps));
+    };
+    let low = units::round_rate(low);
+    let low = low.trim_end_matches("/s");
+    let (high, floor) = (units::round_rate(high), units::duration(knee.floor_ns));
+    let limit = stage.verdict.as_ref().map(|verdict| verdict.limit.by);
+    let limit = limit.filter(|by| *by != LimitedBy::Unknown);
+    let limit = limit.map_or_else(String::new, |by| format!("; limit {}", by.in_words()));
+    format!("{low} to {high} (95% interval): response times left {floor}{limit}")
+}
+
+/// True if the verdict says nothing beyond the table.
+fn is_plain(verdict: &StageVerdict) -> bool {
+    verdict.grade == Grade::Clean
+        && verdict.load.delivery == Delivery::AsPlanned
+        && verdict.limit.by == LimitedBy::Rate
+}
+
+/// Formats the lines of a verdict that are not as a reader hopes.
+fn in_words(verdict: &StageVerdict) -> String {
+    let StageVerdict { grade, reason, target, load, limit } = verdict;
+    let mut parts = vec![match reason.is_empty() || *reason == target.text {
+        true => grade.in_words().to_owned(),
+        false => format!("{}, {reason}", grade.in_words()),
+    }];
+    parts.extend((target.state != TargetState::Ok).then(|| format!("target: {}", target.text)));
+    parts.extend((load.delivery != Delivery::AsPlanned).then(|| format!("load {}", load.text)));
+    // The line `Limit` of the run has the evidence.
+    let by = limit.by.in_words();
+    parts.extend((limit.by != LimitedBy::Rate).then(|| format!("limit {by}")));
+    parts.join("; ")
 }
 
 fn row(index: usize, stage: &StageSection, unit: DurationColumn) -> Row {
@@ -44,6 +127,16 @@ fn row(index: usize, stage: &StageSection, unit: DurationColumn) -> Row {
         CellValue::from(format!("{}{margin}", in_second(stage.completed_rps))),
     ];
     cells.extend(COLUMNS.map(|(_, p)| percentile(headline(stage), p, unit)));
+    let verdict = stage.verdict.as_ref();
+    cells.push(verdict.map_or_else(CellValue::default, |of| {
+        let tone = match of.grade {
+            Grade::Clean => Tone::Plain,
+            Grade::Bounded => Tone::Caution,
+            Grade::Failed | Grade::Void => Tone::Bad,
+        };
+        CellValue::toned(of.grade.in_words(), tone)
+    }));
+    cells.push(verdict.map_or_else(CellValue::default, |of| of.limit.by.in_words().into()));
     Row::new(format!("{}: {}", index + 1, stage.load), cells)
 }
 
@@ -65,7 +158,10 @@ fn legend(document: &Document) -> Vec<String> {
     let summaries = document.stages.iter().map(headline);
     let value = |summary: &Summary| COLUMNS.map(|(_, p)| summary.percentile(p).copied());
     let values: Vec<_> = summaries.flat_map(value).flatten().collect();
-    let mut legend = vec!["times by stage include client overhead".to_owned()];
+    let mut legend = Vec::new();
+    if values.iter().any(|value| value.bound == Bound::Upper) {
+        legend.push("≤: upper bound, client overhead included".to_owned());
+    }
     if values.iter().any(|value| value.bound == Bound::Lower) {
         legend.push(LOWER_BOUNDS.to_owned());
     }

@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use serde_json::Value;
 use weir_report::{Exporter, Findings, Source, TextOptions};
-use weir_result::document::{Metric, SeriesPhase};
+use weir_result::document::{Metric, RampKnee, SeriesPhase, SliceEntry, StageSection};
 use weir_result::histogram::lowest_in;
 use weir_result::study::Answer;
 use weir_result::{Document, Note};
@@ -100,6 +100,68 @@ fn names_have_a_row_each() {
         assert_eq!(sum(title), expected, "{title}");
     }
     assert_eq!(export("names", &run()).lines().count(), 1, "there is no list");
+}
+
+/// Returns a run in two stages, the second of which has the slices' other half.
+fn staged() -> Document {
+    let document = fine(Fixture::open_loop(20_000)).evidence().document();
+    let slice = &document.slices[0];
+    let [first, second] = [(0.0, 5.0), (5.0, 10.0)].map(|(start_s, end_s)| SliceEntry {
+        start_s,
+        end_s,
+        ..slice.clone()
+    });
+    let stage = |of: &SliceEntry, load: &str| StageSection {
+        load: load.to_owned(),
+        start_s: of.start_s,
+        end_s: of.end_s,
+        planned: of.ok.count() + 3,
+        ok: of.ok.count(),
+        timed_out: 3,
+        response_time: document.latency.response_time.ok.clone(),
+        ..StageSection::default()
+    };
+    let mut second_stage = stage(&second, "5 s at 1,000/s to 5,000/s");
+    second_stage.knee =
+        Some(RampKnee { low_rps: Some(4_000.0), high_rps: Some(4_100.5), ..RampKnee::default() });
+    let stages = vec![stage(&first, "5 s at 1,000/s"), second_stage];
+    Document { stages, slices: vec![first, second], ..document }
+}
+
+#[test]
+fn stages_are_in_every_format_that_has_names() {
+    let document = staged();
+    let text = export("stages", &document);
+    let rows: Vec<&str> = text.split_terminator("\r\n").collect();
+    assert!(rows[0].starts_with("stage,load,start_s,end_s,planned,"), "{text}");
+    let planned = document.stages[1].planned;
+    let expected = format!("2,\"5 s at 1,000/s to 5,000/s\",5.0,10.0,{planned},");
+    assert!(rows.len() == 3 && rows[2].starts_with(&expected), "{text}");
+    assert!(rows[2].contains(",4000.0,4100.5,"), "{text}");
+    assert_eq!(export("stages", &run()).lines().count(), 1, "there are no stages");
+
+    let text = export("percentiles", &document);
+    assert!(text.starts_with("time,percentile,ns,low_ns,high_ns,bound,stage\r\n"), "{text}");
+    let p50 = document.stages[1].response_time.percentile(50.0).expect("a median").ns;
+    assert!(text.lines().any(|row| row.starts_with("response_time,50,")
+        && row.contains(&format!(",{p50},"))
+        && row.ends_with(",2")));
+
+    let text = export("prometheus", &document);
+    let ok = document.stages[0].ok;
+    for line in [
+        format!("weir_stage_requests_total{{stage=\"1\",outcome=\"ok\"}} {ok}"),
+        "weir_stage_requests_total{stage=\"2\",outcome=\"timed_out\"} 3".to_owned(),
+        format!("weir_stage_response_time_seconds_count{{stage=\"2\"}} {ok}"),
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}: {text}");
+    }
+
+    let k6: Value = serde_json::from_str(&export("k6", &document)).expect("JSON");
+    let metrics = &k6["metrics"];
+    let median = &metrics["http_req_duration{stage:2}"]["values"]["med"];
+    assert_eq!(median.as_f64(), Some(p50 as f64 / 1e6));
+    assert_eq!(metrics["http_req_failed{stage:1}"]["values"]["passes"], 3);
 }
 
 #[test]

@@ -124,7 +124,7 @@ pub(super) fn derive(given: Document, recorded: &Recorded) -> Result<Unjudged, B
         series: series.map(|entry| SeriesEntry::of(entry, throughput.window_s)).collect(),
         stationarity: Vec::new(),
         slices: measurements.slices.iter().map(SliceEntry::of).collect(),
-        stages: StageSection::all(&given.plan, &measurements.slices),
+        stages: StageSection::all(&given.plan, measurements),
         names: NameSection::all(&given.plan, measurements, &recorded.name_kinds, window_ns),
         throughput,
         stamps: StampsSection::of(&measurements.stamped),

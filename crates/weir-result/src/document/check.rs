@@ -7,7 +7,7 @@ use std::fmt::Debug;
 
 use super::latency::Latency;
 use super::recorded::Recorded;
-use crate::counters::{DestinationCounts, NameCounts, Slice, TlsCounts};
+use crate::counters::{DestinationCounts, NameCounts, Slice, StageLags, TlsCounts};
 use crate::histogram::Histogram;
 use crate::measurements::Measurements;
 use crate::plan::{Load, Plan};
@@ -106,7 +106,16 @@ fn check_lags(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     let sent = lag.ok.count();
     equal("send lags and planned requests", sent + lag.censored.count(), measurements.planned)?;
     equal("scheduling lags and send lags", measurements.sched_lag.count(), sent)?;
-    equal("connection waits and send lags", measurements.connection_wait.count(), sent)
+    equal("connection waits and send lags", measurements.connection_wait.count(), sent)?;
+    let by_stage = &measurements.stage_lags;
+    if by_stage.is_empty() {
+        return Ok(());
+    }
+    let count = |of: fn(&StageLags) -> &Histogram| {
+        total(by_stage.iter().map(|lags| &of(lags).exact().count))
+    };
+    equal("send lags over stages and in all", count(|lags| &lags.send_lag), sent)?;
+    equal("scheduling lags over stages and in all", count(|lags| &lags.sched_lag), sent)
 }
 
 /// If there are slices, every measured request is in one.

@@ -153,7 +153,7 @@ impl NameSection {
 }
 
 /// Returns one name's shares of slices, each as a slice.
-fn shares(slices: &[Slice], place: usize) -> Vec<Slice> {
+pub(super) fn shares(slices: &[Slice], place: usize) -> Vec<Slice> {
     let share = |slice: &Slice| {
         let NamedSlice { ok, not_ok, completed, good } =
             slice.named.get(place).cloned().unwrap_or_default();

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::names::NameKinds;
 use super::{
     DeparturesSection, Document, NameSection, NetworkSection, OccupancySection, Phases, Probed,
-    SeriesEntry, SliceEntry, StampsSection, WitnessSection, health,
+    SeriesEntry, SliceEntry, StageSection, StampsSection, WitnessSection, health,
 };
 use crate::connection_failure::{ConnectionFailure, add_failures};
 use crate::counters::{DestinationCounts, Outcomes, ScriptUsage, Sent, TlsCounts, Window};
@@ -97,6 +97,7 @@ impl Recorded {
             tls: document.tls.as_ref().map(TlsCounts::from),
             script: document.script.as_ref().map(ScriptUsage::from),
             slices: each("slices", &document.slices, SliceEntry::to_slice)?,
+            stage_lags: each("stages", &document.stages, StageSection::to_lags)?,
             window: Window::from(&document.throughput),
             connections: connections.to_connections(),
             names: document.names.iter().map(NameSection::to_counts).collect(),

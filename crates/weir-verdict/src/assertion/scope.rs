@@ -1,5 +1,6 @@
-//! The requests that a metric is of: all of a run, or those with one name of its list. Their counts
-//! and slices have the form of the run's, so that both are estimated alike.
+//! The requests that a metric is of: all of a run, or those with one name of its list, in one
+//! stage, or both. Their counts and slices have the form of the run's, so that all are estimated
+//! alike.
 
 use std::borrow::Cow;
 
@@ -10,7 +11,8 @@ use weir_result::{ByOutcome, NamedSlice};
 
 use super::confidence::Missing;
 use super::metric::{ThroughputRate, Time};
-use super::scoped;
+use super::scoped::NamedRequests;
+use crate::bounds;
 
 /// Requests of a document.
 #[derive(Clone, Debug)]
@@ -33,10 +35,13 @@ impl<'d> Scope<'d> {
     /// When no request has the name.
     pub(super) fn of(name: Option<&str>, document: &'d Document) -> Result<Scope<'d>, Missing> {
         let Some(name) = name else { return Ok(Scope::of_run(document)) };
-        if let Some(stage) = scoped::stage(name, &document.plan) {
-            return Scope::of_stage(stage, document);
-        }
-        let index = scoped::place(name, &document.plan).map_err(Missing::new)?;
+        let index = match NamedRequests::of(name, &document.plan).map_err(Missing::new)? {
+            NamedRequests::Name(index) => index,
+            NamedRequests::Stage(stage) => return Scope::of_stage(stage, None, document),
+            NamedRequests::NameInStage { stage, place } => {
+                return Scope::of_stage(stage, Some(place), document);
+            }
+        };
         let section = document.names.get(index);
         let section = section
             .ok_or_else(|| Missing::new("the document has no results by name".to_owned()))?;
@@ -59,14 +64,35 @@ impl<'d> Scope<'d> {
         }
     }
 
-    /// Returns the requests of the stage at `index`.
-    fn of_stage(index: usize, document: &'d Document) -> Result<Scope<'d>, Missing> {
+    /// Returns the requests of the stage at `index`; of one name if `place` is the name's among
+    /// those with slices.
+    fn of_stage(
+        index: usize,
+        place: Option<usize>,
+        document: &'d Document,
+    ) -> Result<Scope<'d>, Missing> {
         let stage = document.stages.get(index);
         let stage =
             stage.ok_or_else(|| Missing::new("the run ended before the stage".to_owned()))?;
         let is_within = |slice: &&SliceEntry| (stage.start_s..stage.end_s).contains(&slice.start_s);
-        let slices: Vec<SliceEntry> = document.slices.iter().filter(is_within).cloned().collect();
-        let section = of_slices(stage, &slices);
+        let slices = document.slices.iter().filter(is_within);
+        let (slices, section): (Vec<SliceEntry>, _) = match place {
+            None => {
+                let slices: Vec<SliceEntry> = slices.cloned().collect();
+                let section = of_slices(stage, &slices);
+                (slices, section)
+            }
+            Some(place) => {
+                let slices: Vec<SliceEntry> = slices.map(|slice| share(slice, place)).collect();
+                let found = document.name_in_stage(index, place);
+                let found = found.ok_or_else(|| {
+                    Missing::new("the document has no results by name and stage".to_owned())
+                })?;
+                let section = of_slices(&found, &slices);
+                let times = bounds::in_stage(document, stage, &section.response_time);
+                (slices, NameSection { response_time: times, ..section })
+            }
+        };
         // A rate that changes by plan has no interval.
         let has_intervals = stage.completed_interval.is_some();
         Ok(Scope {
@@ -188,11 +214,13 @@ fn slices(index: usize, document: &Document) -> Vec<SliceEntry> {
     let Some(place) = with.position(|with| usize::from(*with) == index) else {
         return Vec::new();
     };
-    let share = |slice: &SliceEntry| {
-        let NamedSlice { ok, not_ok, completed, good } =
-            slice.named.get(place).cloned().unwrap_or_default();
-        let (start_s, end_s) = (slice.start_s, slice.end_s);
-        SliceEntry { start_s, end_s, ok, not_ok, completed, good, ..SliceEntry::default() }
-    };
-    document.slices.iter().map(share).collect()
+    document.slices.iter().map(|slice| share(slice, place)).collect()
+}
+
+/// The share of a slice of the name in `place` among those with slices.
+fn share(slice: &SliceEntry, place: usize) -> SliceEntry {
+    let NamedSlice { ok, not_ok, completed, good } =
+        slice.named.get(place).cloned().unwrap_or_default();
+    let (start_s, end_s) = (slice.start_s, slice.end_s);
+    SliceEntry { start_s, end_s, ok, not_ok, completed, good, ..SliceEntry::default() }
 }

@@ -1,10 +1,10 @@
-//! A metric of all requests of a run, or of those with one name of its list: `p99`,
-//! `checkout: p99`.
+//! A metric of all requests of a run, or of those with one name of its list or in one stage: `p99`,
+//! `checkout: p99`, `stage 2, checkout: p99`.
 
 use weir_result::{ListPlan, Plan};
 use weir_text::{brief, similar};
 
-use super::metric::{AssertedMetric, AssertionError};
+use super::metric::{AssertedMetric, AssertionError, Class, Time};
 
 /// End of a name before a metric. The last one counts: names may have it too.
 const NAME_END: &str = ": ";
@@ -58,39 +58,95 @@ impl ScopedMetric {
         }
     }
 
-    /// Checks that a plan has requests with the name.
+    /// Checks that a plan has requests with the name, and that the metric is measured of them.
     ///
     /// # Errors
-    /// When it has none; the message has the nearest name.
+    /// When it has none; the message has the nearest name. When such requests do not have it; the
+    /// message has another metric.
     pub(super) fn check(&self, plan: &Plan) -> Result<(), AssertionError> {
-        match &self.name {
-            Some(name) if stage(name, plan).is_some() => Ok(()),
-            Some(name) => place(name, plan).map(|_| ()).map_err(AssertionError),
+        let Some(name) = &self.name else { return Ok(()) };
+        let requests = NamedRequests::of(name, plan).map_err(AssertionError)?;
+        match requests.why_without(&self.metric) {
+            Some(why) => Err(AssertionError(format!("'{}': {why}", brief(name)))),
             None => Ok(()),
         }
     }
 }
 
-/// Returns the index of the stage that a name such as `stage 2` means: one of the plan's, unless a
-/// list has the name.
-pub(super) fn stage(name: &str, plan: &Plan) -> Option<usize> {
-    let number: usize = name.strip_prefix("stage ")?.parse().ok()?;
-    let is_of_list = plan.list.as_ref().is_some_and(|list| list.names.iter().any(|it| it == name));
-    let is_planned = (1..=plan.stage_count()).contains(&number);
-    (is_planned && !is_of_list).then(|| number - 1)
+/// The requests that a name before a metric stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NamedRequests {
+    /// Those of the name at this index of the list.
+    Name(usize),
+    /// Those due in the stage at this index.
+    Stage(usize),
+    /// Those of both: the indices of the stage and of the name, and the name's place among those
+    /// with slices.
+    NameInStage { stage: usize, place: usize },
+}
+
+impl NamedRequests {
+    /// Returns the requests that a name stands for: `checkout`, and with stages `stage 2` and
+    /// `stage 2, checkout`, unless a list has these names. The error is the reason why there are
+    /// none.
+    pub(super) fn of(name: &str, plan: &Plan) -> Result<NamedRequests, String> {
+        let is_of_list = |list: &ListPlan| list.names.iter().any(|known| known == name);
+        let rest = name.strip_prefix("stage ").filter(|_| plan.stage_count() > 0);
+        let Some(rest) = rest.filter(|_| !plan.list.as_ref().is_some_and(is_of_list)) else {
+            return place(name, plan).map(NamedRequests::Name);
+        };
+        let (number, inner) = match rest.split_once(',') {
+            Some((number, inner)) => (number, Some(inner.trim())),
+            None => (rest, None),
+        };
+        let planned =
+            number.parse().ok().filter(|number| (1..=plan.stage_count()).contains(number));
+        let stage = planned.map(|number: usize| number - 1).ok_or_else(|| {
+            let (shown, stages) = (brief(number), plan.stage_count());
+            let noun = if stages == 1 { "stage" } else { "stages" };
+            format!("there is no 'stage {shown}': the load has {stages} {noun}")
+        })?;
+        let Some(inner) = inner else { return Ok(NamedRequests::Stage(stage)) };
+        let index = place(inner, plan)?;
+        let with = plan.list.as_ref().map_or(&[][..], |list| &list.with_intervals);
+        let place = with.iter().position(|with| usize::from(*with) == index);
+        let place = place.ok_or_else(|| {
+            let (shown, count) = (brief(inner), with.len());
+            format!(
+                "'{shown}' is not counted by stage: only the {count} names with the greatest \
+                 weights are"
+            )
+        })?;
+        Ok(NamedRequests::NameInStage { stage, place })
+    }
+
+    /// Returns the reason why a metric is not measured of these requests, with one that is; `None`
+    /// if it is.
+    fn why_without(self, metric: &AssertedMetric) -> Option<&'static str> {
+        let is_named = match self {
+            NamedRequests::Name(_) => return None,
+            NamedRequests::Stage(_) => false,
+            NamedRequests::NameInStage { .. } => true,
+        };
+        match metric {
+            AssertedMetric::Time(Time::SERVICE, _) => {
+                Some("the service time is not measured by stage: use p99")
+            }
+            AssertedMetric::Share(Class::Status(..)) | AssertedMetric::Count(Class::Status(..)) => {
+                Some("statuses are not counted by stage: use errors")
+            }
+            AssertedMetric::Share(class) | AssertedMetric::Count(class) if is_named => {
+                let why = "failures of a name are not told apart by stage: use errors";
+                (*class != Class::Errors).then_some(why)
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Returns the index of a name in a plan's list. The error is the reason why there is none.
 pub(super) fn place(name: &str, plan: &Plan) -> Result<usize, String> {
     let shown = brief(name);
-    let stages = plan.stage_count();
-    if name.starts_with("stage ") && stages > 0 {
-        return Err(match name.contains(',') {
-            true => format!("'{shown}': the requests of a stage are not counted by name too"),
-            false if stages == 1 => format!("there is no '{shown}': the load has 1 stage"),
-            false => format!("there is no '{shown}': the load has {stages} stages"),
-        });
-    }
     let Some(list) = &plan.list else {
         return Err(format!(
             "no request has the name '{shown}': the run has no list of requests, so that its \

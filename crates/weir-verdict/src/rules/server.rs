@@ -79,7 +79,10 @@ fn growing_backlog(document: &Document, limit: &Limit) -> Rule {
     if growth.low <= 0.0 {
         return measure.pass(Some(growth.value), "the backlog did not grow");
     }
-    let rate = document.offered_in_words().unwrap_or_default();
+    let rate = match span.place.is_empty() {
+        true => document.offered_in_words().unwrap_or_default(),
+        false => units::round_rate(span.offered_rps),
+    };
     let evidence = format!("requests waiting grew by {}{}", units::rate(growth.value), span.place);
     let remedy = match limit.by {
         LimitedBy::Connections => {

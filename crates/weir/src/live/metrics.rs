@@ -137,7 +137,7 @@ fn names(totals: &Totals, page: &mut MetricsPage) {
     let family = "weir_live_name_latency_seconds";
     page.family(family, "histogram", "Latency of the responses to measured requests by name");
     for (label, name) in &names {
-        page.histogram_samples(family, Some(label), &name.latency.to_histogram());
+        page.histogram_samples(family, Some(("name", label)), &name.latency.to_histogram());
     }
 }
 

@@ -142,8 +142,7 @@ fn planned(plan: &Plan, now_ns: i64) -> Option<String> {
     if plan.stages.is_empty() {
         return None;
     }
-    let (index, rps) = stage_at(&plan.stages, now_ns);
-    Some(format!("{}, stage {} of {}", units::rate(rps), index + 1, plan.stages.len()))
+    Some(units::rate(stage_at(&plan.stages, now_ns).1))
 }
 
 /// Describes the phase at `now_ns` from t0.
@@ -157,8 +156,12 @@ fn phase(plan: &Plan, now_ns: i64) -> String {
             let most = if plan.warmup_is_auto { "at most " } else { "" };
             format!("warm-up, {most}{} s left", now_ns.unsigned_abs().div_ceil(1_000_000_000))
         }
-        (Ok(now_ns), Some(all_ns)) => {
-            format!("{} of {}", seconds(now_ns), units::short_duration(all_ns))
+        (Ok(since_ns), Some(all_ns)) => {
+            let stage = match plan.stages.len() {
+                0 => String::new(),
+                all => format!(", stage {} of {all}", stage_at(&plan.stages, now_ns).0 + 1),
+            };
+            format!("{} of {}{stage}", seconds(since_ns), units::short_duration(all_ns))
         }
         (Ok(now_ns), None) if plan.is_until_signal() => {
             format!("{}, until a signal", seconds(now_ns))
@@ -216,6 +219,9 @@ mod tests {
         assert_eq!(super::phase(&detected, -1), "warm-up, at most 1 s left");
         assert_eq!(phase(12), "12 s of 30 s");
         assert_eq!(phase(31), "drain, at most 5 s left");
+        let stages = weir_result::parse_stages("10s@5,20s@5..9").expect("stages");
+        let staged = Plan { stages, ..plan.clone() };
+        assert_eq!(super::phase(&staged, 12 * SECOND as i64), "12 s of 30 s, stage 2 of 2");
         let counted = Plan { duration_ns: None, requests: Some(9), ..plan.clone() };
         assert_eq!(super::phase(&counted, 2 * SECOND as i64), "2 s");
         let endless = Plan { requests: None, ..counted };

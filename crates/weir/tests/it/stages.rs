@@ -85,6 +85,36 @@ fn a_curve_comes_from_a_file_and_assertions_name_a_stage() {
     }
 }
 
+/// The requests of a name that are due in a stage are those of both.
+#[test]
+fn assertions_name_a_stage_and_a_name() {
+    let server = Served::plainly();
+    let urls = ["good", "bad?status=503"].map(|path| format!("{}{path}", server.url()));
+    let claims = [
+        ("stage 1, GET /good: errors == 0", 0),
+        ("stage 2, GET /good: rate > 50", 0),
+        ("stage 1, GET /bad: errors > 99%", 0),
+        ("stage 2, GET /bad: errors < 1%", 3),
+    ];
+    for (claim, code) in claims {
+        let load = "--stages 100ms@100,100ms@200 --warmup 0 -c2 -t1 --witness off --assert";
+        let words: Vec<&str> =
+            load.split(' ').chain([claim, urls[0].as_str(), urls[1].as_str()]).collect();
+        let output = weir("", &words);
+        assert_eq!(output.code(), code, "{claim}: {output:?}");
+    }
+    let refused = |claim: &str, part: &str| {
+        let urls = urls.each_ref().map(String::as_str);
+        let output = weir("--stages 100ms@100 --assert", &[&[claim], &urls[..]].concat());
+        assert_eq!(output.code(), 2, "{claim}: {output:?}");
+        assert!(output.stderr.contains(part), "{claim}: {output:?}");
+    };
+    refused("stage 1, GET /god: p99 < 1s", "did you mean 'GET /good'");
+    refused("stage 2, GET /good: p99 < 1s", "there is no 'stage 2': the load has 1 stage");
+    refused("stage 1, GET /good: timeouts == 0", "use errors");
+    refused("stage 1, GET /good: service.p99 < 1s", "use p99");
+}
+
 #[test]
 fn what_does_not_fit_stages_is_refused_before_any_load() {
     let server = Served::plainly();
@@ -106,7 +136,8 @@ fn what_does_not_fit_stages_is_refused_before_any_load() {
     check("--stages 1s@0..5 --warmup 1s", &[], "give --warmup 0");
     check("--stages 1s@5 --warmup auto", &[], "give --warmup a length");
     check("--stages 1s@5 --assert", &["stage 2: p99 < 1s"], "the load has 1 stage");
-    check("--stages 1s@5 --assert", &["stage 1, a: p99 < 1s"], "not counted by name too");
+    check("--stages 1s@5 --assert", &["stage 1, a: p99 < 1s"], "the run has no list");
+    check("--stages 1s@5 --assert", &["stage 1: status.500 == 0"], "statuses are not counted");
     let output = weir("search --stages 1s@5", &["p99 < 5ms", &server.url()]);
     assert_eq!(output.code(), 2, "{output:?}");
     assert!(output.stderr.contains("--stages cannot be used in a search"), "{output:?}");

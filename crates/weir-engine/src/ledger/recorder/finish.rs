@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use weir_io::Nanos;
 use weir_result::{
-    ByOutcome, Histogram, Measurements, NameCounts, Occupancy, Outcomes, Sent, Tally, WorkerPhases,
+    ByOutcome, Histogram, Measurements, NameCounts, Occupancy, Outcomes, Sent, SparseHistogram,
+    Tally, WorkerPhases,
 };
 
 use super::by_name::NameEnd;
@@ -49,16 +50,13 @@ impl Recorder {
         }
         let mut service_time =
             if self.is_open_loop { self.times.service.finish() } else { response_time.clone() };
-        let (unwaited, waited) = (&self.times.unwaited, &self.times.waited);
-        service_time.ok.add(&sum(&unwaited.service_ok, &waited.service_ok));
+        let stage_lags = self.lags_by_stage.finish(self.stages.len(), self.times.lags());
+        service_time.ok.add(&sum(&self.times.unwaited.service_ok, &self.times.waited.service_ok));
         response_time.censored.add(&never.ages);
-        let lag = |waited: &Tally| sum(&unwaited.lag, waited);
-        let mut send_lag = ByOutcome { ok: lag(&waited.send_lag), ..ByOutcome::default() };
+        let Lags { mut send_lag, sched_lag, connection_wait } = self.lags();
         if self.is_open_loop {
             send_lag.censored.add(&never.ages);
         }
-        let mut connection_wait = Histogram::from(&waited.connection_wait);
-        connection_wait.record_range(0, 0, unwaited.lag.exact().count, 0);
         let (sent, capacity_ns) = (self.really_sent(), self.capacity.finish(&self.timeline, end));
         let occupancy = Occupancy { capacity_ns, ..self.occupancy.finish(&self.timeline, end) };
         Measurements {
@@ -70,9 +68,10 @@ impl Recorder {
             response_time,
             service_time,
             send_lag,
-            sched_lag: lag(&waited.sched_lag),
+            sched_lag,
+            stage_lags,
             connection_wait,
-            unlagged: sum(&unwaited.service_ok, &waited.unlagged_ok),
+            unlagged: sum(&self.times.unwaited.service_ok, &self.times.waited.unlagged_ok),
             departures: self.departures.finish(t1),
             occupancy,
             first_byte: Histogram::from(&self.times.first_byte),
@@ -87,6 +86,24 @@ impl Recorder {
             interim_responses: self.counts.interim_responses,
             ..Measurements::default()
         }
+    }
+
+    /// Returns the lags of all slots of M that were sent.
+    fn lags(&self) -> Lags {
+        let (unwaited, waited) = (&self.times.unwaited, &self.times.waited);
+        let lag = |waited: &Tally, ended: &SparseHistogram| {
+            let mut lag = sum(&unwaited.lag, waited);
+            lag.add_sparse(ended);
+            lag
+        };
+        let ended = &self.lags_by_stage.sum;
+        let send_lag = lag(&waited.send_lag, &ended.send_lag);
+        let sched_lag = lag(&waited.sched_lag, &ended.sched_lag);
+        let mut connection_wait = Histogram::from(&waited.connection_wait);
+        let unwaited_count = send_lag.count() - connection_wait.count();
+        connection_wait.record_range(0, 0, unwaited_count, 0);
+        let send_lag = ByOutcome { ok: send_lag, ..ByOutcome::default() };
+        Lags { send_lag, sched_lag, connection_wait }
     }
 
     /// Returns the number of slots of M. If the window was cut, more may have been sent than were
@@ -177,6 +194,14 @@ impl Recorder {
             }
         }
     }
+}
+
+/// Lags of the slots of M that were sent.
+#[derive(Debug)]
+struct Lags {
+    send_lag: ByOutcome,
+    sched_lag: Histogram,
+    connection_wait: Histogram,
 }
 
 /// Slots of M that were never sent.

@@ -1,7 +1,7 @@
 //! Plots over the time of a run: rates, failures, requests in flight.
 
 use weir_result::document::{SeriesEntry, SeriesPhase};
-use weir_result::{Document, Load};
+use weir_result::{Document, Load, Rate, Stage};
 
 use crate::view::{Axis, AxisUnit, Mark, Plot, Role, short};
 
@@ -42,7 +42,22 @@ pub(super) fn spans(document: &Document) -> Vec<Mark> {
         };
         Some(Mark::Span { name: name.to_owned(), from: short(from), to: short(to) })
     });
-    named.collect()
+    named.chain(stages(document)).collect()
+}
+
+/// Greatest number of stages that plots mark; more of them are no more than stripes.
+const STAGES_MAX: usize = 30;
+
+/// Returns every second stage as a band with its number, so that the others show between them.
+fn stages(document: &Document) -> impl Iterator<Item = Mark> {
+    let stages = &document.stages;
+    let shown = if stages.len() > STAGES_MAX { 0 } else { stages.len() };
+    let every_second = stages[..shown].iter().enumerate().skip(1).step_by(2);
+    every_second.map(|(index, stage)| Mark::Span {
+        name: format!("stage {}", index + 1),
+        from: short(stage.start_s),
+        to: short(stage.end_s),
+    })
 }
 
 /// Plots the planned, sent and completed rate; `None` without a series.
@@ -54,7 +69,10 @@ pub(super) fn rates(document: &Document) -> Option<Plot> {
     if let (Load::OpenLoop { rate, .. }, None) = (document.plan.load, &document.plan.replay) {
         let (start_s, end_s) = ends(&document.series);
         let ends_s = [start_s, end_s.min(document.throughput.window_s)];
-        let planned = ends_s.map(|at_s| (at_s, Some(rate.rps())));
+        let planned = match document.plan.stages.is_empty() {
+            true => ends_s.map(|at_s| (at_s, Some(rate.rps()))).to_vec(),
+            false => planned_in_stages(&document.plan.stages, ends_s),
+        };
         marks.push(Mark::line("planned", Role::Reference, planned));
     }
     marks.push(Mark::line("sent", Role::Second, rate(document, |of| of.sent)));
@@ -64,6 +82,22 @@ pub(super) fn rates(document: &Document) -> Option<Plot> {
                  completed is a growing queue.";
     let axes = [Axis::time(), Axis::linear("Requests per second", AxisUnit::PerSecond)];
     Some(Plot::new(["rates", "Rates"], about, axes, marks))
+}
+
+/// Returns the corners of the planned rate of stages, from the begin of the warm-up, which has the
+/// first rate, to the end of the window.
+fn planned_in_stages(stages: &[Stage], [start_s, end_s]: [f64; 2]) -> Vec<(f64, Option<f64>)> {
+    let rps = |rate: Rate, stage: &Stage| Some(rate.rps() * f64::from(stage.burst));
+    let mut at_s = 0.0;
+    let mut corners: Vec<_> =
+        stages.first().map(|first| (start_s, rps(first.from, first))).into_iter().collect();
+    for stage in stages {
+        let length_s = stage.duration_ns as f64 / 1e9;
+        corners.extend([(at_s, rps(stage.from, stage)), (at_s + length_s, rps(stage.to, stage))]);
+        at_s += length_s;
+    }
+    corners.retain(|(at_s, _)| *at_s <= end_s);
+    corners
 }
 
 /// Plots failures over time; `None` if there are none.
@@ -118,4 +152,46 @@ fn rate(document: &Document, count: Count) -> impl Iterator<Item = (f64, Option<
         let length_s = end_s - start_s;
         ((start_s + end_s) / 2.0, (length_s > 0.0).then(|| total / length_s))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_result::document::StageSection;
+    use weir_result::parse_stages;
+
+    use super::*;
+
+    #[test]
+    fn the_planned_rate_has_the_corners_of_its_stages() {
+        let stages = parse_stages("10s@100,10s@200..400,5s@5x10").expect("stages");
+        let corners = planned_in_stages(&stages, [-2.0, 25.0]);
+        let corners: Vec<(f64, f64)> =
+            corners.into_iter().map(|(at_s, rps)| (at_s, rps.expect("a rate"))).collect();
+        let expected = [
+            (-2.0, 100.0),
+            (0.0, 100.0),
+            (10.0, 100.0),
+            (10.0, 200.0),
+            (20.0, 400.0),
+            (20.0, 50.0),
+            (25.0, 50.0),
+        ];
+        assert_eq!(corners, expected);
+    }
+
+    #[test]
+    fn every_second_stage_is_a_band_with_its_number() {
+        let stage = |k: u32| StageSection {
+            start_s: k.into(),
+            end_s: (k + 1).into(),
+            ..StageSection::default()
+        };
+        let document =
+            |count| Document { stages: (0..count).map(stage).collect(), ..Document::default() };
+        let bands: Vec<Mark> = stages(&document(5)).collect();
+        assert_eq!(bands.len(), 2);
+        assert!(matches!(&bands[1], Mark::Span { name, from, to }
+            if name == "stage 4" && (*from, *to) == (3.0, 4.0)));
+        assert_eq!(stages(&document(31)).count(), 0, "stripes say nothing");
+    }
 }

@@ -1,0 +1,222 @@
+//! The verdict on each stage of a load (METHOD 1.24): the lines `Target`, `Load` and `Limit`, and
+//! the grade. The classes, the lags and the rates are those of the stage. What is measured for the
+//! whole window alone, such as CPU time and stops of the client, counts in each stage.
+
+use weir_result::document::{
+    Delivery, Document, Grade, Limit, LimitedBy, LoadLine, Rule, RuleOutcome, SliceEntry,
+    StageSection, StageVerdict, TargetLine, TargetState,
+};
+use weir_text::units;
+
+use crate::thresholds::{LATE_NS, LATE_SHARE, NEVER_SENT_SHARE};
+use crate::{grade, limit, target};
+
+/// Returns the verdict on each stage of a document that has its bounds and its own verdict; `None`
+/// for one in which no request was due.
+pub(crate) fn verdicts(document: &Document) -> Vec<Option<StageVerdict>> {
+    let stages = document.stages.iter().enumerate();
+    stages.map(|(index, stage)| (stage.planned > 0).then(|| of(document, index, stage))).collect()
+}
+
+fn of(document: &Document, index: usize, stage: &StageSection) -> StageVerdict {
+    let slices = slices(document, stage);
+    let target = target_of(document, stage, &slices);
+    let load = load_of(document, stage);
+    let limit = limit_of(document, index, stage);
+    let (grade, reason) = grade_of(document, stage, &target, &limit);
+    StageVerdict { grade, reason, target, load, limit }
+}
+
+/// Returns the slices of a stage.
+pub(crate) fn slices<'d>(document: &'d Document, stage: &StageSection) -> Vec<&'d SliceEntry> {
+    let begin = document.slices.partition_point(|slice| slice.start_s < stage.start_s);
+    let end = document.slices.partition_point(|slice| slice.start_s < stage.end_s);
+    document.slices[begin..end.max(begin)].iter().collect()
+}
+
+/// Derives the line `Target`. Statuses and kinds of errors are not counted by stage.
+fn target_of(document: &Document, stage: &StageSection, slices: &[&SliceEntry]) -> TargetLine {
+    let sent = stage.planned.saturating_sub(stage.never_sent);
+    if sent == 0 {
+        return TargetLine::default();
+    }
+    let share = |count: u64| count as f64 / sent as f64;
+    let failed_share = share(sent.saturating_sub(stage.ok));
+    let length_s = stage.end_s - stage.start_s;
+    let silent_share = target::silent_s(document, slices) / length_s.max(f64::MIN_POSITIVE);
+    let of_requests = target::state_of(failed_share, stage.ok > 0);
+    let of_time = target::state_of(silent_share, stage.ok > 0);
+    let percent = |count: u64| units::short_percent(share(count));
+    let text = match of_requests.max(of_time) {
+        TargetState::Ok => String::new(),
+        _ if of_time > of_requests => {
+            format!("no response for {} of the stage", units::short_percent(silent_share))
+        }
+        _ => {
+            let classes = [
+                (stage.timed_out, "timed out"),
+                (stage.in_flight_at_end, "got no response by the end"),
+                (stage.transport_error, "ended without a response"),
+                (stage.bad_response, "got a response that is no success"),
+            ];
+            let worst = classes.into_iter().max_by_key(|(count, _)| *count);
+            worst.map_or_else(String::new, |(count, how)| format!("{} {how}", percent(count)))
+        }
+    };
+    TargetLine { state: of_requests.max(of_time), failed_share, text }
+}
+
+/// Derives the line `Load` from the lags of the requests due in the stage.
+fn load_of(document: &Document, stage: &StageSection) -> LoadLine {
+    let in_time = format!(
+        "{} were due in the stage and {} sent in it",
+        units::count(stage.planned),
+        units::count(stage.sent)
+    );
+    let share = stage.never_sent as f64 / stage.planned.max(1) as f64;
+    // One request at the edge of the window is not a missed plan.
+    if stage.never_sent > 1 && share >= NEVER_SENT_SHARE {
+        let why = if document.run.interrupted { "the run was stopped" } else { &in_time };
+        let missing = units::count(stage.never_sent);
+        let text =
+            format!("{} never sent ({missing} requests): {why}", units::short_percent(share));
+        return LoadLine { delivery: Delivery::Incomplete, text };
+    }
+    if let Some(text) = late(stage) {
+        return LoadLine { delivery: Delivery::Late, text: format!("{text}; {in_time}") };
+    }
+    LoadLine { delivery: Delivery::AsPlanned, text: format!("as planned: {}", stage.load) }
+}
+
+/// Reports the lateness of sends, and its cause. The service time is not measured by stage: the
+/// median response time stands for it.
+fn late(stage: &StageSection) -> Option<String> {
+    let lag_ns = stage.send_lag.as_ref()?.ok.percentile(99.0)?.ns;
+    let p50_ns = stage.response_time.percentile(50.0).map_or(0, |value| value.ns);
+    if lag_ns as f64 <= LATE_NS.max(LATE_SHARE * p50_ns as f64) {
+        return None;
+    }
+    let of_client = stage.sched_lag.as_ref().and_then(|lag| lag.ok.max_ns).unwrap_or(0);
+    let why = match of_client >= lag_ns / 2 {
+        true => "the client was late",
+        false => "they waited for a free connection",
+    };
+    let lag = units::duration(lag_ns);
+    Some(format!("late: 1% of requests were sent {lag} or more after they were due: {why}"))
+}
+
+/// Derives the line `Limit`. Only the plan is met or missed by stage; all other evidence is of the
+/// whole window.
+fn limit_of(document: &Document, index: usize, stage: &StageSection) -> Limit {
+    let whole = &document.verdict.limit;
+    if stage.completed == 0 && stage.ok + stage.bad_response == 0 {
+        return Limit::default();
+    }
+    let of_whole = |limit: Limit| Limit { text: format!("over the run: {}", limit.text), ..limit };
+    if whole.by == LimitedBy::ClientCpu {
+        return of_whole(whole.clone());
+    }
+    // A difference of one request is the edge of the stage.
+    let edge = stage.planned / 1_000 + 1;
+    let backlog_before = index.checked_sub(1).map_or(0, |last| document.stages[last].backlog);
+    let is_met = stage.completed + edge >= stage.planned
+        && stage.never_sent <= 1
+        && backlog_before.max(stage.backlog) <= edge;
+    if is_met {
+        let text = format!("all of {} was met", units::round_rate(stage.planned_rps));
+        return Limit { by: LimitedBy::Rate, text };
+    }
+    let missed = limit::of_missed_rate(document, &document.verdict.rules, stage.planned_rps);
+    missed.map(of_whole).unwrap_or_default()
+}
+
+/// Returns the grade, and the reason why it is not `clean`.
+fn grade_of(
+    document: &Document,
+    stage: &StageSection,
+    target: &TargetLine,
+    limit: &Limit,
+) -> (Grade, String) {
+    let rules = &document.verdict.rules;
+    if let Some(rule) = rules.iter().find(|rule| rule.outcome == RuleOutcome::Void) {
+        return (Grade::Void, rule.text.clone());
+    }
+    if target.state == TargetState::Failed {
+        return (Grade::Failed, target.text.clone());
+    }
+    let mut reasons = Vec::new();
+    if target.state == TargetState::Degraded {
+        reasons.push("target degraded".to_owned());
+    }
+    let headline = stage.response_time_all.as_ref().unwrap_or(&stage.response_time);
+    let mut bounds = grade::bounds_of(headline);
+    if matches!(limit.by, LimitedBy::ClientCpu | LimitedBy::Connections) {
+        bounds.push("throughput".to_owned());
+    }
+    if !bounds.is_empty() {
+        let are = if bounds.len() == 1 { "is a bound" } else { "are bounds" };
+        reasons.push(format!("{} {are}", grade::listed(&bounds)));
+    }
+    let is_stop = |rule: &&Rule| rule.id == "client-stopped" && rule.outcome == RuleOutcome::Bound;
+    reasons.extend(rules.iter().find(is_stop).map(|rule| rule.text.clone()));
+    match reasons.is_empty() {
+        true => (Grade::Clean, String::new()),
+        false => (Grade::Bounded, reasons.join("; ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A document with one stage of 10 s, and slices of a second with these responses.
+    fn document(stage: StageSection, completed: [u64; 10]) -> Document {
+        let slice = |(k, completed): (u32, u64)| SliceEntry {
+            start_s: k.into(),
+            end_s: (k + 1).into(),
+            completed,
+            backlog: 1,
+            ..SliceEntry::default()
+        };
+        let slices = (0..).zip(completed).map(slice).collect();
+        let stages = vec![StageSection { end_s: 10.0, ..stage }];
+        let mut document = Document { slices, stages, ..Document::default() };
+        document.accounting.timed_out = 1;
+        document.throughput.window_s = 10.0;
+        document
+    }
+
+    #[test]
+    fn the_target_of_a_stage_follows_from_its_classes() {
+        let good = StageSection { planned: 1_000, ok: 1_000, ..StageSection::default() };
+        let check = |stage: StageSection, completed, state, grade, text: &str| {
+            let verdict = verdicts(&document(stage, completed)).remove(0).expect("requests");
+            let TargetLine { state: found, text: why, .. } = &verdict.target;
+            assert_eq!((*found, verdict.grade, why.as_str()), (state, grade, text));
+        };
+        let (ok, degraded, failed) = (TargetState::Ok, TargetState::Degraded, TargetState::Failed);
+        check(good.clone(), [100; 10], ok, Grade::Clean, "");
+        let late = StageSection { ok: 970, timed_out: 20, bad_response: 10, ..good.clone() };
+        check(late, [100; 10], degraded, Grade::Bounded, "2% timed out");
+        let refused = StageSection { ok: 400, transport_error: 600, ..good.clone() };
+        check(refused, [100; 10], failed, Grade::Failed, "60% ended without a response");
+        let silent = [200, 200, 200, 200, 0, 0, 0, 0, 0, 200];
+        check(good, silent, failed, Grade::Failed, "no response for 50% of the stage");
+    }
+
+    #[test]
+    fn a_stage_meets_its_rate_if_no_backlog_entered_or_left_it() {
+        let stage =
+            StageSection { planned: 1_000, ok: 1_000, completed: 1_000, ..Default::default() };
+        let limit = |before: u64, backlog: u64, completed: u64| {
+            let first = StageSection { backlog: before, ..stage.clone() };
+            let second = StageSection { backlog, completed, ..stage.clone() };
+            let document = Document { stages: vec![first, second], ..Document::default() };
+            verdicts(&document).remove(1).expect("requests").limit.by
+        };
+        assert_eq!(limit(2, 2, 998), LimitedBy::Rate);
+        for (before, backlog, completed) in [(3, 0, 1_003), (0, 3, 1_000), (0, 0, 997)] {
+            assert_eq!(limit(before, backlog, completed), LimitedBy::Unknown);
+        }
+    }
+}
