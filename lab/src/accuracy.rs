@@ -30,6 +30,7 @@ mod occupancy;
 mod overload;
 mod queues;
 mod search;
+mod shapes;
 mod slots;
 mod stages;
 mod stall;
@@ -65,6 +66,8 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("V32", search::search),
     Case::new("V33", stages::beside_single_runs),
     Case::new("V34", stages::knees),
+    Case::new("V35", shapes::ramp),
+    Case::new("V36", shapes::connections),
     Case::new("V2", delivery::delivery).over("V2-tls", Over::Tls),
     Case::new("V2", delivery::delivery).over("V2-http2", Over::Http2 { streams: 10 }),
     Case::new("V5", stall::open_loop).over("V5-tls", Over::Tls),

@@ -195,6 +195,15 @@ impl Server {
         Ok(ServerCounts { accepted, requests: numbers.len() as u64 })
     }
 
+    /// Returns the number of connections that nginx has open, with that of this request.
+    pub(crate) fn open_connections(&self) -> Result<u32> {
+        let answer = ask(&self.counts_at.to_string(), "/status").context("failed to ask nginx")?;
+        let number = answer.split_once("Active connections:").and_then(|(_, rest)| {
+            rest.split_whitespace().next().and_then(|number| number.parse().ok())
+        });
+        number.with_context(|| format!("failed to find the open connections in {answer}"))
+    }
+
     /// Returns the counts since `before`, without this request.
     pub(crate) fn counts_since(&self, before: ServerCounts) -> Result<ServerCounts> {
         let now = self.counts()?;

@@ -12,7 +12,7 @@ use weir_sim::{Law, Network, Pause, Random, Seed, Server, Workers, World};
 use crate::setup::{MS, SECOND, START, US, closed, open, poisson, run};
 
 /// Worlds with stops, and worlds without.
-const STOPPED: u64 = 200;
+const STOPPED: u64 = 120;
 const UNDISTURBED: u64 = 50;
 
 /// Percentiles that every report prints.

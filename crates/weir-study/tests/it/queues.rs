@@ -11,7 +11,7 @@ use weir_result::{Arrivals, Document, DocumentParts, IoEngine, Load, Plan};
 use weir_sim::{Law, Pick, ResponseFault, Seed, Server, Sim, Workers, World};
 use weir_study::search::{Next, SearchRun, TrialPlan, quick};
 
-const SEEDS: u64 = 8;
+const SEEDS: u64 = 5;
 const SECOND: f64 = 1e9;
 
 /// A world, and the arrival process of the load.
