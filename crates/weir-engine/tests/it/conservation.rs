@@ -402,7 +402,7 @@ fn run_long_seed(seed: u64) -> Run {
 #[test]
 fn long_wild_worlds_lose_nothing() {
     let from = setting("WEIR_SIM_FROM", 0);
-    let worlds = setting("WEIR_SIM_HOURS", 5) * (3_600 * SECOND / LONG_NS);
+    let worlds = setting("WEIR_SIM_HOURS", 3) * (3_600 * SECOND / LONG_NS);
     let mut responded = 0;
     for seed in from..from + worlds {
         let run = catch_unwind(AssertUnwindSafe(|| run_long_seed(seed)));

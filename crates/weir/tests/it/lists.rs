@@ -555,7 +555,6 @@ fn a_long_list_is_read_during_the_load() {
     for_each_engine(|engine| {
         for (url, http, flags, times) in [
             (&plain, "1.1", "-R 20000 -n 10000", 2),
-            (&http2, "2", "-R 20000 -n 10000", 2),
             (&plain, "1.1", "--order once", 1),
             (&http2, "2", "--order once -R 20000", 1),
         ] {

@@ -11,7 +11,7 @@ use crate::check::{XorShift, h2, hpack};
 use crate::corpus::mutate;
 
 /// Mutations of each file.
-const MUTATIONS: usize = 100;
+const MUTATIONS: usize = 60;
 
 /// Insertions of the mutations: frames, and parts of header blocks.
 const WORDS: [&[u8]; 12] = [
