@@ -65,9 +65,8 @@ fn all(steps: &mut Steps) {
     let start = |suite: &Suite| steps.start(&suite.name, || Ok(command(suite)));
     let beside: Vec<Beside> = waiting.iter().filter_map(start).collect();
     let counts = steps.start("instructions", || task("instructions"));
-    // Before the other tests, which fill both CPUs better at the end than its checks do.
-    steps.take("lint", lint);
     let suites = steps.take("build tests", || suites::build(&EVERYTHING, &["--tests"]));
+    let lints = steps.start("lint", || task("lint"));
     // Two at a time, since the last tests of a suite leave a CPU idle.
     let mut running = None;
     for suite in suites.iter().flatten().filter(|suite| !waiting.contains(suite)) {
@@ -75,7 +74,7 @@ fn all(steps: &mut Steps) {
         running.into_iter().for_each(|suite| steps.finish(suite));
         running = next;
     }
-    let rest = running.into_iter().chain(counts).chain(beside);
+    let rest = running.into_iter().chain(counts).chain(lints).chain(beside);
     rest.for_each(|beside| steps.finish(beside));
     steps.take("doc tests", || run(cargo(&["test", "--doc", "--quiet"])?.args(EVERYTHING)));
 }
