@@ -216,6 +216,7 @@ fn trial_load(load: &LoadSpec, plan: &TrialPlan, mut arrivals: Arrivals, round: 
     LoadSpec {
         model: plan.rate().map_or(Load::ClosedLoop, |rate| Load::OpenLoop { rate, arrivals }),
         stages: Vec::new(),
+        connection_stages: Vec::new(),
         connections: plan.connections,
         warmup: Warmup { span_ns: ns(plan.warmup_s), is_auto: false },
         duration_ns: Some(ns(plan.duration_s)),

@@ -41,6 +41,12 @@ pub(crate) fn is_provable(spec: &RunSpec, plan: &Plan) -> Result<()> {
              instead of {REQUESTS}"
         );
     }
+    if !plan.is_one_load() {
+        bail!(
+            "{PROVE_CLIENT} repeats the load for a share of its time, and a load that changes is \
+             another one then: give a constant load"
+        );
+    }
     if spec.script.is_some() {
         bail!(
             "{PROVE_CLIENT} cannot be used with {SCRIPT}, whose states are for one number of \

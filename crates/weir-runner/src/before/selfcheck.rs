@@ -83,6 +83,7 @@ fn job_against(endpoint: &Endpoint, job: &Job) -> Result<Job> {
         part: None,
         list: None,
         stages: Vec::new(),
+        connection_stages: Vec::new(),
         replay: None,
         ..job.plan.clone()
     };

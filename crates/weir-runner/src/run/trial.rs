@@ -30,6 +30,7 @@ pub(crate) fn carry_out(job: Job, interrupts: &Interrupts) -> Result<Option<Load
 pub(crate) fn single(job: &Job) -> Job {
     let plan = Plan {
         stages: Vec::new(),
+        connection_stages: Vec::new(),
         replay: None,
         connections: 1,
         connections_max: None,

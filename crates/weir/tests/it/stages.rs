@@ -162,6 +162,8 @@ fn connections_come_and_leave_by_plan() {
         ran.assert_says("closed loop in 3 stages");
         ran.assert_says("up to 9 connections");
         ran.assert_says("as planned 8 came and 7 left");
+        assert!(document.accounting.sent.probe >= 10, "{ran}");
+        assert!(!ran.stderr.contains("panicked"), "{ran}");
         assert_eq!(document.accounting.sent.total, server.stop().requests, "{ran}");
     });
 }
