@@ -37,8 +37,8 @@ pub(super) fn check_spec(spec: &RunSpec) -> Result<()> {
     }
     if load.in_flight_max.is_some() && spec.script.is_some() {
         bail!(
-            "{IN_FLIGHT} cannot be used with {SCRIPT}: its requests are made before it is known \
-             whether they are sent; leave one of them out"
+            "{IN_FLIGHT} cannot be used with {SCRIPT}, which makes requests ahead of their time, \
+             also those that would be shed: leave one of them out"
         );
     }
     Ok(())

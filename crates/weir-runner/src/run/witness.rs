@@ -107,6 +107,7 @@ mod tests {
         let endpoint = weir_io::Endpoint::Tcp(([127, 0, 0, 1], 1).into());
         let plan = Plan {
             stages: weir_result::parse_stages("1s@1k,1s@2k").expect("stages"),
+            connection_stages: weir_result::parse_connection_stages("1s@c=2..9").expect("stages"),
             replay: Some(weir_result::ReplayPlan::default()),
             ..Plan::default()
         };
