@@ -8,6 +8,7 @@
 mod client;
 mod connections;
 mod defaults;
+mod endurance;
 mod http2;
 mod lists;
 mod load;
@@ -35,6 +36,7 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("pacing", pacing::pacing),
     Case::new("connections", connections::connections),
     Case::new("million", million::million),
+    Case::new("endurance", endurance::endurance),
     Case::new("watching", watching::watching),
     Case::new("serve", serving::serving),
     Case::new("scripts", scripts::scripts),

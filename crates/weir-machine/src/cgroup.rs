@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use crate::root::Root;
 use crate::table::value;
 
-/// A control group with the cpu controller.
+/// The controller of CPU time.
+const CPU: &str = "cpu";
+
+/// A control group.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Group {
     /// Directory, relative to the root of the machine.
@@ -17,10 +20,15 @@ pub struct Group {
 
 /// Returns the groups whose files are visible here.
 pub fn groups(root: &Root) -> Vec<Group> {
-    let cgroup = root.text("proc/self/cgroup").unwrap_or_default();
-    let mut groups = candidates(&cgroup, &Hierarchy::mounted(root));
+    let mut groups = with_controller(root, CPU);
     groups.retain(|group| root.has(&group.cpu_stat()));
     groups
+}
+
+/// Returns the groups whose directories may have the files of a controller.
+pub(crate) fn with_controller(root: &Root, controller: &str) -> Vec<Group> {
+    let cgroup = root.text("proc/self/cgroup").unwrap_or_default();
+    candidates(&cgroup, &mounted(root, controller), controller)
 }
 
 /// Returns the lowest CPU quota of this process's groups, in CPUs; `None` if there is none.
@@ -73,14 +81,14 @@ fn parse_quota(text: &str) -> Option<f64> {
 }
 
 /// The candidates, from the kernel's lists of groups and mounts.
-fn candidates(cgroup: &str, mounts: &[Hierarchy]) -> Vec<Group> {
+fn candidates(cgroup: &str, mounts: &[Hierarchy], controller: &str) -> Vec<Group> {
     let mut groups = Vec::new();
     for line in cgroup.lines() {
         // HIERARCHY:CONTROLLERS:GROUP; version 2 has no controllers.
         let mut fields = line.splitn(3, ':').skip(1);
         let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
         let is_v2 = controllers.is_empty();
-        if !is_v2 && !controllers.split(',').any(|name| name == "cpu") {
+        if !is_v2 && !controllers.split(',').any(|name| name == controller) {
             continue;
         }
         for mount in mounts.iter().filter(|mount| mount.is_v2 == is_v2) {
@@ -98,7 +106,13 @@ fn candidates(cgroup: &str, mounts: &[Hierarchy]) -> Vec<Group> {
     groups
 }
 
-/// A mounted hierarchy of control groups that can hold the cpu controller.
+/// The mounted hierarchies that can hold a controller.
+fn mounted(root: &Root, controller: &str) -> Vec<Hierarchy> {
+    let mountinfo = root.text("proc/self/mountinfo").unwrap_or_default();
+    mountinfo.lines().filter_map(|line| Hierarchy::parse(line, controller)).collect()
+}
+
+/// A mounted hierarchy of control groups that can hold a controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hierarchy {
     /// True for version 2.
@@ -110,14 +124,13 @@ pub struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// Returns the hierarchies that are mounted here.
+    /// Returns the hierarchies that are mounted here and can hold the cpu controller.
     pub fn mounted(root: &Root) -> Vec<Hierarchy> {
-        let mountinfo = root.text("proc/self/mountinfo").unwrap_or_default();
-        mountinfo.lines().filter_map(Hierarchy::parse).collect()
+        mounted(root, CPU)
     }
 
     /// Parses a line of /proc/self/mountinfo (proc_pid_mountinfo(5)).
-    fn parse(line: &str) -> Option<Hierarchy> {
+    fn parse(line: &str, controller: &str) -> Option<Hierarchy> {
         let (head, tail) = line.split_once(" - ")?;
         let mut head = head.split(' ').skip(3);
         let (root, place) = (head.next()?.to_owned(), PathBuf::from(head.next()?));
@@ -125,7 +138,7 @@ impl Hierarchy {
         let (kind, options) = (tail.next()?, tail.nth(1)?);
         let is_v2 = match kind {
             "cgroup2" => true,
-            "cgroup" if options.split(',').any(|option| option == "cpu") => false,
+            "cgroup" if options.split(',').any(|option| option == controller) => false,
             _ => return None,
         };
         Some(Hierarchy { is_v2, place, root })
@@ -137,8 +150,9 @@ mod tests {
     use super::*;
 
     fn check(cgroup: &str, mountinfo: &str, expected: &[&str]) {
-        let mounts: Vec<Hierarchy> = mountinfo.lines().filter_map(Hierarchy::parse).collect();
-        let groups = candidates(cgroup, &mounts);
+        let mounts: Vec<Hierarchy> =
+            mountinfo.lines().filter_map(|line| Hierarchy::parse(line, CPU)).collect();
+        let groups = candidates(cgroup, &mounts, CPU);
         let mut files: Vec<String> =
             groups.iter().map(|group| format!("/{}", group.cpu_stat())).collect();
         files.sort();
@@ -195,7 +209,7 @@ mod tests {
     #[test]
     fn hierarchies_are_those_with_the_controller() {
         let check = |line: &str, expected: Option<(&str, bool)>| {
-            let found = Hierarchy::parse(line);
+            let found = Hierarchy::parse(line, CPU);
             let found =
                 found.as_ref().map(|found| (found.place.to_str().expect("text"), found.is_v2));
             assert_eq!(found, expected, "{line}");

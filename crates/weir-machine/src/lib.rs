@@ -21,6 +21,7 @@ mod process;
 mod schedstat;
 mod sockets;
 mod softnet;
+mod thread_limits;
 
 pub use cgroup::{Group, Hierarchy, cpu_quota, groups, throttled_ns, throttled_periods};
 pub use cpu_ticks::CpuTicks;
@@ -37,3 +38,4 @@ pub use schedstat::{OwnSchedStat, SchedStat};
 pub use sockets::{ListeningSocket, holders, listeners, sockets_to, time_wait_to, unix_listeners};
 pub use softnet::Softnet;
 pub use table::{named, value, word};
+pub use thread_limits::ThreadLimit;

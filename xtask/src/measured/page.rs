@@ -62,7 +62,7 @@ pinned in `defaults`; in all others the clients share one CPU.
 one. Its data have all tables, the load, the machine and what else it did.
 ",
     entries: "\
-        defaults depth pipelining bodies close tls http2 pacing connections million watching serve
+        defaults depth pipelining bodies close tls http2 pacing connections million endurance watching serve
         scripts lists",
 };
 

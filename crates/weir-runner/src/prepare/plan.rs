@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::{Ending, Extras, Job};
 use weir_io::{Endpoint, Engine, EngineChoice};
+use weir_machine::Root;
 use weir_result::document::Input;
 use weir_result::{
     Arrivals, ConnectionPlan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, Note, Plan, Rate,
@@ -27,7 +28,7 @@ use crate::prepare::redaction::Redaction;
 use crate::prepare::requests::{RequestSet, headers};
 use crate::prepare::script::Scripts;
 use crate::prepare::server_wait::ServerWait;
-use crate::prepare::threads::Cpus;
+use crate::prepare::threads::{Cpus, check_limits};
 use crate::prepare::watchdog::OnStuck;
 use crate::prepare::{addresses, connections, http, open_loop, parts, reach, tls};
 use crate::spec::url::Url;
@@ -112,6 +113,7 @@ pub(crate) fn plan_at(
     let threads = cpus.threads(spec, shares_cpus, least);
     notes.extend(cpus.notes(spec, &threads));
     let own_threads = threads.own;
+    check_limits(own_threads, &Root::machine())?;
     let requests =
         RequestSet::of(spec, url, &headers, list, scripts.as_mut(), own_threads, &mut inputs)?;
     if let Some(list) = &requests.list {

@@ -1,11 +1,14 @@
 //! The number of worker threads, and the CPUs they run on.
 
-use anyhow::{Context, Result, bail};
-use weir_machine::Root;
+use anyhow::{Context, Result, bail, ensure};
+use weir_machine::{Root, ThreadLimit};
 use weir_result::{Note, Pacing, Part, Plan};
 use weir_text::setting::{PIN, THREADS};
 
 use crate::spec::{Pin, RunSpec};
+
+/// Threads of weir that carry no load.
+const OTHER_THREADS: u64 = 16;
 
 /// CPUs that the workers may use.
 #[derive(Debug)]
@@ -103,6 +106,31 @@ impl Cpus {
     }
 }
 
+/// Numbers of threads from here on are checked: fewer reach no limit in practice, and the reading
+/// takes some milliseconds where there are many processes.
+const CHECKED_FROM: u32 = 256;
+
+/// Checks that the limits of `root` allow `own` worker threads and a few others.
+///
+/// # Errors
+/// When one does not; the message names it.
+pub(crate) fn check_limits(own: u32, root: &Root) -> Result<()> {
+    if own < CHECKED_FROM {
+        return Ok(());
+    }
+    let Some(limit) = ThreadLimit::lowest(root) else { return Ok(()) };
+    let room = limit.room().saturating_sub(OTHER_THREADS);
+    ensure!(
+        u64::from(own) <= room,
+        "{THREADS} {own}: {} is {}, of which {} are in use, and allows {room} threads: raise it, or \
+         use {THREADS} {room} or fewer",
+        limit.name,
+        limit.max,
+        limit.used
+    );
+    Ok(())
+}
+
 /// The CPUs to run on: the affinity mask's, at most as many as the cgroup's quota grants.
 pub(crate) fn usable_cpus() -> Vec<u32> {
     let mut cpus = weir_sys::usable_cpus().unwrap_or_default();
@@ -138,6 +166,21 @@ mod tests {
         let are_chosen = spec.engine.pin.is_some();
         let cpus = Cpus { pinned: Vec::new(), count, are_chosen };
         cpus.threads(&spec, is_server_local, 1)
+    }
+
+    #[test]
+    fn a_limit_on_threads_is_named_for_one_more_than_it_allows() {
+        let limit = ThreadLimit::lowest(&Root::machine()).expect("a limit");
+        let room = limit.room();
+        // Other processes start and end threads meanwhile.
+        check_limits(u32::try_from(room / 2).expect("a number"), &Root::machine()).expect("room");
+        let over = u32::try_from(room + 1_000).expect("a number");
+        let message = check_limits(over, &Root::machine()).expect_err("over it").to_string();
+        assert!(
+            message.contains(&format!("{} is {}, of which", limit.name, limit.max)),
+            "{message}"
+        );
+        check_limits(CHECKED_FROM - 1, &Root::machine()).expect("few threads");
     }
 
     #[test]
