@@ -49,7 +49,7 @@ impl LocalRun {
     pub(crate) fn idle_latency(mut self, interrupts: &Interrupts) -> Result<Option<u64>, Error> {
         let preflight = self.preflight(&mut Silent)?;
         let job = preflight.job(&self.planned.draft, Vec::new());
-        let probed = self.probe(&job, &preflight, interrupts, &mut Silent);
+        let probed = self.probe(&job, &preflight, interrupts, &mut Silent)?;
         Ok(probed.section.map(|section| section.service_time.p50_ns))
     }
 
@@ -147,12 +147,12 @@ impl LocalRun {
         preflight: &PreflightResult,
         interrupts: &Interrupts,
         observer: &mut dyn Observer,
-    ) -> Probed {
+    ) -> Result<Probed> {
         if preflight.response.is_none() || !self.goes_there() {
-            return Probed::default();
+            return Ok(Probed::default());
         }
         observer.phase(Phase::Probe, &job.plan);
-        probe::run(job, interrupts)
+        Ok(probe::run(job, interrupts)?)
     }
 
     /// True if a witness runs. It sends the plan's request, which a script may never send, or those
@@ -321,7 +321,7 @@ impl PreparedRun for LocalRun {
         if let Some(signal) = interrupts.received() {
             return Err(anyhow::Error::from(Interrupted(signal)).into());
         }
-        let probe = self.probe(&job, &preflight, interrupts, observer);
+        let probe = self.probe(&job, &preflight, interrupts, observer)?;
         let epoch = Epoch::start();
         let raw = raw.map(|raw| raw.start(&job.plan)).transpose()?.flatten();
         let start_unix_ns = self.spec.start_at_unix_ns.unwrap_or(0);

@@ -17,7 +17,7 @@ const LONG_MAX_MIB: f64 = 64.0;
 const THREAD_MAX_MIB: f64 = 0.25;
 
 /// One load, at 5,000/s.
-struct Load {
+struct LongLoad {
     threads: u32,
     connections: u32,
     seconds: u32,
@@ -43,7 +43,7 @@ pub(super) fn endurance(fixture: &Fixture) -> Result<Section> {
         (1, 100, fixture.span(1_800, 8), LONG_MAX_MIB),
     ];
     for (threads, connections, seconds, resident_max_mib) in loads {
-        let load = Load { threads, connections, seconds, resident_max_mib };
+        let load = LongLoad { threads, connections, seconds, resident_max_mib };
         add(fixture, &server, &load, &mut section)?;
     }
     let lost = section.sum("not answered");
@@ -53,8 +53,8 @@ pub(super) fn endurance(fixture: &Fixture) -> Result<Section> {
 }
 
 /// Adds a load's row.
-fn add(fixture: &Fixture, server: &Server, load: &Load, section: &mut Section) -> Result<()> {
-    let Load { threads, connections, seconds, resident_max_mib } = load;
+fn add(fixture: &Fixture, server: &Server, load: &LongLoad, section: &mut Section) -> Result<()> {
+    let LongLoad { threads, connections, seconds, resident_max_mib } = load;
     let flags = format!("-t{threads} -c{connections} -R5000 -d{seconds}s --warmup 2s");
     let (run, document) = fixture.timed_weir(&flags, &server.url)?;
     let error = window_error(&document, f64::from(*seconds))?;

@@ -62,8 +62,8 @@ pinned in `defaults`; in all others the clients share one CPU.
 one. Its data have all tables, the load, the machine and what else it did.
 ",
     entries: "\
-        defaults depth pipelining bodies close tls http2 pacing connections million endurance watching serve
-        scripts lists",
+        defaults depth pipelining bodies close tls http2 pacing connections million endurance
+        watching serve scripts lists",
 };
 
 impl Page {

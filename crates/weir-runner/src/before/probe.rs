@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_engine::{Control, Ending, Job};
+use weir_engine::{Control, Ending, Job, RunError};
 use weir_io::{Clock, Waker};
 use weir_result::document::Probed;
 use weir_result::{ConnectionPlan, Load, Plan, StampChoice};
@@ -25,14 +25,17 @@ const ATTEMPTS: u32 = 3;
 /// Minimum requests of a load that is probed. A smaller load must not cause many more requests.
 const LOAD_MIN: u64 = 100;
 
-/// Probes the target of `job`. A failed probe has no result, and does not prevent the load; one
-/// during which the client was stopped is repeated.
-pub(crate) fn run(job: &Job, interrupts: &Interrupts) -> Probed {
-    let Some(requests) = requests(&job.plan) else { return Probed::default() };
+/// Probes the target of `job`. A probe without responses has no result, and does not prevent the
+/// load; one during which the client was stopped is repeated.
+///
+/// # Errors
+/// When it could not be carried out, and the load could not either.
+pub(crate) fn run(job: &Job, interrupts: &Interrupts) -> Result<Probed, RunError> {
+    let Some(requests) = requests(&job.plan) else { return Ok(Probed::default()) };
     let job = Arc::new(single(job, requests));
     let mut sum = Probed::default();
     for _ in 0..ATTEMPTS {
-        let (probed, is_stopped) = attempt(&job, interrupts);
+        let (probed, is_stopped) = attempt(&job, interrupts)?;
         sum.sent += probed.sent;
         sum.failed += probed.failed;
         sum.connects += probed.connects;
@@ -41,20 +44,20 @@ pub(crate) fn run(job: &Job, interrupts: &Interrupts) -> Probed {
             break;
         }
     }
-    sum
+    Ok(sum)
 }
 
 /// Probes once; returns also whether the client was stopped for long.
-fn attempt(job: &Arc<Job>, interrupts: &Interrupts) -> (Probed, bool) {
+fn attempt(job: &Arc<Job>, interrupts: &Interrupts) -> Result<(Probed, bool), RunError> {
     let clock = Clock::start();
     let control = Arc::new(Control::new(1, Waker::new().ok()));
     interrupts.watch_over(&control, clock);
     control.stop_exactly_at(clock.now() + PATIENCE);
     let load = || weir_engine::run(job, clock, &control, None, Vec::new());
     let (finished, heartbeat) = health::with_heartbeat(clock, load);
-    let Ok(finished) = finished else { return (Probed::default(), false) };
+    let finished = finished?;
     let stops = heartbeat.stops(&finished.measurements);
-    (Probed::of(&finished.measurements, clock.now().0), health::is_long(stops))
+    Ok((Probed::of(&finished.measurements, clock.now().0), health::is_long(stops)))
 }
 
 /// The load of `job` over one connection, as a closed loop.

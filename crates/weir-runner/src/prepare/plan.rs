@@ -28,7 +28,7 @@ use crate::prepare::redaction::Redaction;
 use crate::prepare::requests::{RequestSet, headers};
 use crate::prepare::script::Scripts;
 use crate::prepare::server_wait::ServerWait;
-use crate::prepare::threads::{Cpus, check_limits};
+use crate::prepare::threads::Cpus;
 use crate::prepare::watchdog::OnStuck;
 use crate::prepare::{addresses, connections, http, open_loop, parts, reach, tls};
 use crate::spec::url::Url;
@@ -112,8 +112,7 @@ pub(crate) fn plan_at(
     let least = connections::threads_min(spec.load.most_connections(), scripts.is_some());
     let threads = cpus.threads(spec, shares_cpus, least);
     notes.extend(cpus.notes(spec, &threads));
-    let own_threads = threads.own;
-    check_limits(own_threads, &Root::machine())?;
+    let own_threads = threads.within_limits(&Root::machine())?;
     let requests =
         RequestSet::of(spec, url, &headers, list, scripts.as_mut(), own_threads, &mut inputs)?;
     if let Some(list) = &requests.list {

@@ -33,6 +33,30 @@ pub(crate) struct Threads {
     pub(crate) leaves_cpus: bool,
 }
 
+impl Threads {
+    /// Returns the threads of this part.
+    ///
+    /// # Errors
+    /// When the limits of the machine at `root` do not allow them; the message names one.
+    pub(crate) fn within_limits(&self, root: &Root) -> Result<u32> {
+        let own = self.own;
+        if own < CHECKED_FROM {
+            return Ok(own);
+        }
+        let Some(limit) = ThreadLimit::lowest(root) else { return Ok(own) };
+        let room = limit.room().saturating_sub(OTHER_THREADS);
+        ensure!(
+            u64::from(own) <= room,
+            "{THREADS} {own}: {} is {}, of which {} are in use, and allows {room} threads: raise \
+             it, or use {THREADS} {room}",
+            limit.name,
+            limit.max,
+            limit.used
+        );
+        Ok(own)
+    }
+}
+
 impl Cpus {
     /// Returns the CPUs for a choice of `--pin`.
     ///
@@ -110,27 +134,6 @@ impl Cpus {
 /// takes some milliseconds where there are many processes.
 const CHECKED_FROM: u32 = 256;
 
-/// Checks that the limits of `root` allow `own` worker threads and a few others.
-///
-/// # Errors
-/// When one does not; the message names it.
-pub(crate) fn check_limits(own: u32, root: &Root) -> Result<()> {
-    if own < CHECKED_FROM {
-        return Ok(());
-    }
-    let Some(limit) = ThreadLimit::lowest(root) else { return Ok(()) };
-    let room = limit.room().saturating_sub(OTHER_THREADS);
-    ensure!(
-        u64::from(own) <= room,
-        "{THREADS} {own}: {} is {}, of which {} are in use, and allows {room} threads: raise it, or \
-         use {THREADS} {room} or fewer",
-        limit.name,
-        limit.max,
-        limit.used
-    );
-    Ok(())
-}
-
 /// The CPUs to run on: the affinity mask's, at most as many as the cgroup's quota grants.
 pub(crate) fn usable_cpus() -> Vec<u32> {
     let mut cpus = weir_sys::usable_cpus().unwrap_or_default();
@@ -156,6 +159,8 @@ fn pinned(pin: Option<&Pin>) -> Result<Vec<u32>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     /// Returns the threads for 50 connections on `count` CPUs, with the options that `change` sets.
@@ -168,19 +173,64 @@ mod tests {
         cpus.threads(&spec, is_server_local, 1)
     }
 
+    /// Makes up a machine with the files and returns the error of a number of threads on it.
+    fn refusal(name: &str, own: u32, files: &[(&str, &str)]) -> Option<String> {
+        let name = format!("weir-threads-{name}-{}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        for (path, text) in files {
+            let path = directory.join(path);
+            fs::create_dir_all(path.parent().expect("it has one")).expect("directories");
+            fs::write(path, text).expect("a file");
+        }
+        let threads = Threads { all: own, own, leaves_cpus: false };
+        let refusal = threads.within_limits(&Root::at(&directory)).err();
+        fs::remove_dir_all(directory).expect("it was made");
+        refusal.map(|error| error.to_string())
+    }
+
     #[test]
-    fn a_limit_on_threads_is_named_for_one_more_than_it_allows() {
-        let limit = ThreadLimit::lowest(&Root::machine()).expect("a limit");
-        let room = limit.room();
-        // Other processes start and end threads meanwhile.
-        check_limits(u32::try_from(room / 2).expect("a number"), &Root::machine()).expect("room");
-        let over = u32::try_from(room + 1_000).expect("a number");
-        let message = check_limits(over, &Root::machine()).expect_err("over it").to_string();
-        assert!(
-            message.contains(&format!("{} is {}, of which", limit.name, limit.max)),
-            "{message}"
+    fn one_thread_more_than_a_limit_allows_is_refused_by_its_name() {
+        let kernel = [
+            ("proc/loadavg", "0.1 0.1 0.1 3/80 11206\n"),
+            ("proc/sys/kernel/threads-max", "9000\n"),
+            ("proc/sys/kernel/pid_max", "4096\n"),
+        ];
+        assert_eq!(refusal("kernel", 4_000, &kernel), None);
+        assert_eq!(
+            refusal("kernel", 4_001, &kernel).as_deref(),
+            Some(
+                "`engine.threads` 4001: kernel.pid_max is 4096, of which 80 are in use, and allows \
+                 4000 threads: raise it, or use `engine.threads` 4000"
+            )
         );
-        check_limits(CHECKED_FROM - 1, &Root::machine()).expect("few threads");
+        let group = [
+            ("proc/self/cgroup", "0::/a\n"),
+            ("proc/self/mountinfo", "30 23 0:26 / /cg rw - cgroup2 cgroup2 rw\n"),
+            ("cg/pids.max", "max\n"),
+            ("cg/a/pids.max", "1000\n"),
+            ("cg/a/pids.current", "9\n"),
+        ];
+        let both = [&kernel[..], &group].concat();
+        let message = refusal("group", 976, &both).expect("one more");
+        assert!(message.contains("/cg/a/pids.max is 1000, of which 9 are"), "{message}");
+        assert_eq!(refusal("group", 975, &both), None);
+    }
+
+    #[test]
+    fn the_limit_of_a_user_counts_its_threads_and_is_not_of_root() {
+        let status = "Name:\tx\nUid:\t1000\t1000\t1000\t1000\nThreads:\t7\n";
+        let limits = "Max processes             900       900       processes\n";
+        let user = [
+            ("proc/self/status", status),
+            ("proc/self/limits", limits),
+            ("proc/12/status", status),
+            ("proc/13/status", "Uid:\t0\t0\t0\t0\nThreads:\t900\n"),
+        ];
+        let message = refusal("user", 878, &user).expect("one more");
+        assert!(message.contains("ulimit -u is 900, of which 7 are in use"), "{message}");
+        assert_eq!(refusal("user", 877, &user), None);
+        let root = [("proc/self/status", "Uid:\t0\t0\t0\t0\n"), ("proc/self/limits", limits)];
+        assert_eq!(refusal("root", 5_000, &root), None);
     }
 
     #[test]
