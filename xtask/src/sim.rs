@@ -1,4 +1,4 @@
-//! `cargo xtask sim`: runs the engine's simulations with many more seeds than the tests.
+//! `cargo xtask sim`: runs the simulations of engine and fleet with many more seeds than the tests.
 //!
 //! The tests read the number of seeds from `WEIR_SIM_SEEDS`, the hours of virtual time from
 //! `WEIR_SIM_HOURS` and the first seed from `WEIR_SIM_FROM`. Their failure messages name the seed.
@@ -34,7 +34,9 @@ fn parse(words: &[&str]) -> Result<[u64; 3]> {
 
 /// Runs the simulations, shows their output, and prints the command that repeats the first failure.
 pub(crate) fn sim(options: &[&str]) -> Result<()> {
-    let mut command = cargo(&["test", "--package", "weir-engine", "--no-fail-fast", "--tests"])?;
+    let packages = ["--package", "weir-engine", "--package", "weir-fleet"];
+    let mut command = cargo(&["test", "--no-fail-fast", "--tests"])?;
+    command.args(packages);
     let mut shown = String::new();
     for ((_, variable, _), number) in OPTIONS.into_iter().zip(parse(options)?) {
         command.env(variable, number.to_string());

@@ -31,7 +31,7 @@ const WORLD: &[&str] =
     &["Instant::now", "SystemTime", "std::net", "std::thread", "std::fs", "println!", "eprintln!"];
 
 /// Bans by crate. Crates without one are the program's and its tools'.
-const BANS: [Ban; 22] = [
+const BANS: [Ban; 23] = [
     // It looks at the machine and changes nothing: it starts no program and writes no file.
     (
         "weir-doctor",
@@ -45,6 +45,8 @@ const BANS: [Ban; 22] = [
     ("weir-study", SYSTEM_AND_CHANCE, WORLD),
     ("weir-engine", &["clap", "jiff", "tokio", "mio"], CLOCKS_AND_PRINTING),
     ("weir-http", SYSTEM_AND_CHANCE, WORLD),
+    // Its state machines have no I/O; the bus that drives them will be the one user of tokio.
+    ("weir-fleet", SYSTEM_AND_CHANCE, WORLD),
     ("weir-io", FORMATS, &["println!", "eprintln!"]),
     // It reads files, makes no system call of its own, and judges nothing.
     (

@@ -109,7 +109,7 @@ type Limit = (&'static str, &'static str, fn(&str) -> bool, usize);
 const LIMITS: [Limit; 3] = [
     ("METHOD.md", "it", |path| path == "METHOD.md", 11_300),
     ("docs/README.md", "docs/*.md", is_doc, 26_000),
-    ("README.md", "all Markdown", |_| true, 94_500),
+    ("README.md", "all Markdown", |_| true, 95_500),
 ];
 
 /// Limits on the words of the Markdown pages. Words are what `wc -w` counts.

@@ -1,0 +1,270 @@
+//! The agent's side of a run.
+
+use crate::LEASE_NS;
+use crate::message::{Ending, FromAgent, Hello, PROTOCOL, RunId, Share, ToAgent};
+
+/// Time between two messages of a free agent, and of one in a run, in nanoseconds.
+const HELLO_EVERY_NS: u64 = 1_000_000_000;
+const WORKING_EVERY_NS: u64 = 250_000_000;
+
+/// A thing that an agent has to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AgentAction {
+    /// Send this to the coordinator.
+    Send(FromAgent),
+    /// Prepare this share of a run, and report with [`Agent::prepared`].
+    Prepare {
+        /// The share.
+        share: Share,
+        /// Specification of the whole run.
+        specification: String,
+    },
+    /// Begin the load at this time of the own clock, and report with [`Agent::begun`] and
+    /// [`Agent::ended`].
+    Begin {
+        /// The time.
+        at_ns: u64,
+    },
+    /// Give up what was prepared.
+    Abandon,
+    /// End the load now, and report with [`Agent::ended`].
+    StopLoad,
+    /// The result has arrived and may be forgotten.
+    Forget,
+}
+
+/// State of an agent. Times are nanoseconds of its own CLOCK_MONOTONIC, and never run backwards.
+#[derive(Debug)]
+pub struct Agent {
+    version: String,
+    cpus: u32,
+    work: Option<Work>,
+    /// The last run that this agent took part in: late messages of it start nothing.
+    last: Option<RunId>,
+    spoke_ns: Option<u64>,
+}
+
+/// The run that an agent takes part in.
+#[derive(Debug)]
+struct Work {
+    run: RunId,
+    step: Step,
+    /// When the coordinator was heard last.
+    heard_ns: u64,
+    begun_ns: Option<u64>,
+    /// Why the load is being stopped.
+    stopped: Option<Ending>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Step {
+    Preparing,
+    Refused(String),
+    Ready,
+    Armed(u64),
+    Loading,
+    Ended(Ending),
+}
+
+impl Agent {
+    /// Makes a free agent of a version of weir, with a number of CPUs to use.
+    pub fn new(version: impl Into<String>, cpus: u32) -> Agent {
+        Agent { version: version.into(), cpus, work: None, last: None, spoke_ns: None }
+    }
+
+    /// True if a load is planned for a time or under way.
+    pub fn is_loading(&self) -> bool {
+        self.work.as_ref().is_some_and(|work| work.step == Step::Loading)
+    }
+
+    /// Handles a message of the coordinator.
+    pub fn receive(&mut self, now_ns: u64, message: ToAgent) -> Vec<AgentAction> {
+        match message {
+            ToAgent::Probe { sent_ns } => {
+                let (received_ns, replied_ns) = (now_ns, now_ns);
+                vec![AgentAction::Send(FromAgent::Clock { sent_ns, received_ns, replied_ns })]
+            }
+            ToAgent::Prepare { run, share, specification } => {
+                self.prepare(now_ns, run, share, specification)
+            }
+            ToAgent::Arm { run, at_ns } => self.arm(now_ns, &run, at_ns),
+            ToAgent::Commit { run } => self.commit(now_ns, &run),
+            ToAgent::Alive { run } => {
+                self.heard(now_ns, &run);
+                Vec::new()
+            }
+            ToAgent::Stop { run } => match self.heard(now_ns, &run) {
+                Some(work) => work.stop(Ending::Stopped),
+                None => Vec::new(),
+            },
+            ToAgent::Release { run } => {
+                if self.work.as_ref().is_none_or(|work| work.run != run || !work.is_over()) {
+                    return Vec::new();
+                }
+                self.last = self.work.take().map(|work| work.run);
+                vec![AgentAction::Forget]
+            }
+        }
+    }
+
+    /// Reports that the share is prepared, or why it cannot be carried out.
+    pub fn prepared(&mut self, result: Result<(), String>) -> Vec<AgentAction> {
+        match &mut self.work {
+            Some(work) if work.step == Step::Preparing => {
+                work.step = match result {
+                    Ok(()) => Step::Ready,
+                    Err(reason) => Step::Refused(reason),
+                };
+                vec![AgentAction::Send(work.state())]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Reports that the load began at a time.
+    pub fn begun(&mut self, at_ns: u64) {
+        if let Some(work) = &mut self.work {
+            work.begun_ns.get_or_insert(at_ns);
+        }
+    }
+
+    /// Reports that the load has ended. An ending by [`AgentAction::StopLoad`] keeps the reason for
+    /// which it was stopped.
+    pub fn ended(&mut self, ending: Ending) -> Vec<AgentAction> {
+        match &mut self.work {
+            Some(work) if work.step == Step::Loading => {
+                work.step = Step::Ended(work.stopped.take().unwrap_or(ending));
+                vec![AgentAction::Send(work.state())]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Ends what is under way because of a signal.
+    pub fn interrupted(&mut self, signal: &str) -> Vec<AgentAction> {
+        let ending = Ending::Signal(signal.to_owned());
+        self.work.as_mut().map_or_else(Vec::new, |work| work.stop(ending))
+    }
+
+    /// Does what is due. To be called at least ten times a second.
+    pub fn tick(&mut self, now_ns: u64) -> Vec<AgentAction> {
+        let mut actions = Vec::new();
+        if let Some(work) = &mut self.work {
+            // A coordinator that is gone stops no load: each agent does so itself.
+            if now_ns.saturating_sub(work.heard_ns) > LEASE_NS {
+                actions.extend(work.stop(Ending::LeaseExpired));
+            }
+            // The others begin now: this one is too late, and never will.
+            if matches!(work.step, Step::Armed(at_ns) if now_ns >= at_ns) {
+                actions.extend(work.stop(Ending::Failed(TOO_LATE.to_owned())));
+            }
+        }
+        let every_ns = self.work.as_ref().map_or(HELLO_EVERY_NS, |_| WORKING_EVERY_NS);
+        if self.spoke_ns.is_none_or(|spoke_ns| now_ns - spoke_ns >= every_ns) {
+            self.spoke_ns = Some(now_ns);
+            actions.push(AgentAction::Send(self.state()));
+        }
+        actions
+    }
+
+    /// Returns the message by which the agent describes itself.
+    fn state(&self) -> FromAgent {
+        match &self.work {
+            Some(work) => work.state(),
+            None => FromAgent::Hello(Hello {
+                protocol: PROTOCOL,
+                version: self.version.clone(),
+                cpus: self.cpus,
+                is_free: true,
+            }),
+        }
+    }
+
+    /// Returns the work on a run, after noting that its coordinator was heard.
+    fn heard(&mut self, now_ns: u64, run: &RunId) -> Option<&mut Work> {
+        let work = self.work.as_mut().filter(|work| work.run == *run)?;
+        work.heard_ns = now_ns;
+        Some(work)
+    }
+
+    fn prepare(
+        &mut self,
+        now_ns: u64,
+        run: RunId,
+        share: Share,
+        specification: String,
+    ) -> Vec<AgentAction> {
+        if let Some(work) = self.heard(now_ns, &run) {
+            return vec![AgentAction::Send(work.state())];
+        }
+        // What a coordinator left behind blocks no other once its lease has ended it.
+        let is_busy = self.work.as_ref().is_some_and(|work| !work.is_over());
+        if self.last.as_ref() == Some(&run) || is_busy {
+            return Vec::new();
+        }
+        let mut actions = Vec::new();
+        if let Some(left) = self.work.take() {
+            self.last = Some(left.run);
+            actions.push(AgentAction::Forget);
+        }
+        let (step, heard_ns) = (Step::Preparing, now_ns);
+        self.work = Some(Work { run, step, heard_ns, begun_ns: None, stopped: None });
+        actions.push(AgentAction::Prepare { share, specification });
+        actions
+    }
+
+    fn arm(&mut self, now_ns: u64, run: &RunId, at_ns: u64) -> Vec<AgentAction> {
+        let Some(work) = self.heard(now_ns, run) else { return Vec::new() };
+        if work.step == Step::Ready && now_ns < at_ns {
+            work.step = Step::Armed(at_ns);
+        }
+        vec![AgentAction::Send(work.state())]
+    }
+
+    fn commit(&mut self, now_ns: u64, run: &RunId) -> Vec<AgentAction> {
+        let Some(work) = self.heard(now_ns, run) else { return Vec::new() };
+        let Step::Armed(at_ns) = work.step else { return Vec::new() };
+        if now_ns >= at_ns {
+            return work.stop(Ending::Failed(TOO_LATE.to_owned()));
+        }
+        work.step = Step::Loading;
+        vec![AgentAction::Begin { at_ns }]
+    }
+}
+
+const TOO_LATE: &str = "the word to begin came after the begin";
+
+impl Work {
+    /// Ends the work for a reason, unless it has ended.
+    fn stop(&mut self, ending: Ending) -> Vec<AgentAction> {
+        match self.step {
+            Step::Ended(_) => Vec::new(),
+            Step::Loading if self.stopped.is_some() => Vec::new(),
+            Step::Loading => {
+                self.stopped = Some(ending);
+                vec![AgentAction::StopLoad]
+            }
+            _ => {
+                self.step = Step::Ended(ending);
+                vec![AgentAction::Abandon, AgentAction::Send(self.state())]
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self.step, Step::Ended(_))
+    }
+
+    /// The message that tells the step. It answers any question about it, so a repeated one is
+    /// answered like the first.
+    fn state(&self) -> FromAgent {
+        let (run, begun_ns) = (self.run.clone(), self.begun_ns);
+        match &self.step {
+            Step::Preparing | Step::Loading => FromAgent::Working { run, begun_ns },
+            Step::Refused(reason) => FromAgent::Refused { run, reason: reason.clone() },
+            Step::Ready => FromAgent::Ready { run },
+            Step::Armed(_) => FromAgent::Armed { run },
+            Step::Ended(ending) => FromAgent::Ended { run, begun_ns, ending: ending.clone() },
+        }
+    }
+}

@@ -1,0 +1,416 @@
+//! The coordinator's side of a run.
+
+use std::collections::BTreeMap;
+
+use crate::LEASE_NS;
+use crate::member::{Member, MemberEnd, MemberResult, Progress, SILENCE_NS};
+use crate::message::{FromAgent, Hello, PROTOCOL, RunId, Sender, Share, ToAgent};
+
+/// Probes of each clock before the begin, and the time between two of one clock, before and during
+/// the load, in nanoseconds.
+const PROBES_MIN: usize = 64;
+const PROBE_EVERY_NS: u64 = 32_000_000;
+const PROBE_RARELY_NS: u64 = 1_000_000_000;
+
+/// Time between two sendings of a message without an answer, in nanoseconds.
+const REPEAT_EVERY_NS: u64 = 100_000_000;
+
+/// Time between two renewals of the agents' leases, in nanoseconds.
+const ALIVE_EVERY_NS: u64 = 1_000_000_000;
+
+/// Shortest time from the order to the begin, the same in round trips, and the time before the
+/// begin at which every agent must have answered, in nanoseconds.
+const LEAD_MIN_NS: u64 = 2_000_000_000;
+const LEAD_ROUND_TRIPS: u64 = 20;
+const ARMED_BEFORE_NS: u64 = 500_000_000;
+
+/// Time for which the agents are told that a run does not take place, in nanoseconds.
+const GIVING_UP_NS: u64 = 1_000_000_000;
+
+/// Consequence of the loss of an agent during the load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnLoss {
+    /// The others are stopped.
+    Stop,
+    /// The others go on with their shares.
+    Continue,
+}
+
+/// The facts of a run that a coordinator has to know. Times are in nanoseconds.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Its name.
+    pub run: RunId,
+    /// Version of weir, which all agents must have.
+    pub version: String,
+    /// Number of agents, at least 1.
+    pub agents: u32,
+    /// Specification of the whole run.
+    pub specification: String,
+    /// Longest time until all agents are there, and then until they are ready.
+    pub gather_ns: u64,
+    /// The same for their preparation.
+    pub prepare_ns: u64,
+    /// Greatest bound of an agent's clock at the begin.
+    pub clock_bound_ns: u64,
+    /// Longest time from the begin of the load to its end, with the drain.
+    pub load_ns: u64,
+    /// Consequence of the loss of an agent.
+    pub on_loss: OnLoss,
+}
+
+/// A thing that a coordinator has to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CoordinatorAction {
+    /// Send a message to an agent.
+    Send(Sender, ToAgent),
+    /// The run did not take place, and nothing was sent to the target; messages for the user.
+    NotStarted(Vec<String>),
+    /// The run is over. Members are in the order of their shares.
+    Finished(Vec<MemberResult>),
+}
+
+/// State of the coordinator of one run. Times are nanoseconds of its CLOCK_MONOTONIC.
+#[derive(Debug)]
+pub struct Coordinator {
+    settings: Settings,
+    phase: Phase,
+    present: BTreeMap<String, Present>,
+    members: Vec<Member>,
+    timers: Timers,
+    is_bus_away: bool,
+}
+
+/// An agent that said hello.
+#[derive(Debug)]
+struct Present {
+    incarnation: u64,
+    hello: Hello,
+    heard_ns: u64,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Gathering {
+        until_ns: u64,
+    },
+    Preparing {
+        until_ns: u64,
+    },
+    /// All are ready, and are asked to begin at a time.
+    Arming {
+        at_ns: u64,
+    },
+    /// All have answered: each begins, unless it cannot be told so.
+    Loading {
+        at_ns: u64,
+        is_stopping: bool,
+    },
+    GivingUp {
+        until_ns: u64,
+        reasons: Vec<String>,
+    },
+    Over,
+}
+
+/// When something repeated is due next.
+#[derive(Debug, Default)]
+struct Timers {
+    probe_ns: u64,
+    repeat_ns: u64,
+    alive_ns: u64,
+}
+
+impl Timers {
+    /// True if what `next_ns` tells is due; it is due again after `every_ns`.
+    fn is_due(next_ns: &mut u64, now_ns: u64, every_ns: u64) -> bool {
+        let is_due = now_ns >= *next_ns;
+        if is_due {
+            *next_ns = now_ns + every_ns;
+        }
+        is_due
+    }
+}
+
+impl Coordinator {
+    /// Begins a run: waits for its agents.
+    pub fn new(now_ns: u64, settings: Settings) -> Coordinator {
+        Coordinator {
+            phase: Phase::Gathering { until_ns: now_ns + settings.gather_ns },
+            settings,
+            present: BTreeMap::new(),
+            members: Vec::new(),
+            timers: Timers::default(),
+            is_bus_away: false,
+        }
+    }
+
+    /// Returns the begin of the load on the coordinator's clock, once it is agreed.
+    pub fn begins_at_ns(&self) -> Option<u64> {
+        match self.phase {
+            Phase::Loading { at_ns, .. } => Some(at_ns),
+            _ => None,
+        }
+    }
+
+    /// Handles a message of an agent.
+    pub fn receive(&mut self, now_ns: u64, sender: Sender, message: FromAgent) {
+        if let FromAgent::Hello(hello) = &message {
+            let Sender { agent, incarnation } = sender.clone();
+            let hello = hello.clone();
+            self.present.insert(agent, Present { incarnation, hello, heard_ns: now_ns });
+        }
+        let of_name = |member: &&mut Member| member.sender.agent == sender.agent;
+        let Some(member) = self.members.iter_mut().find(of_name) else { return };
+        if member.sender == sender {
+            member.receive(now_ns, &self.settings.run, message);
+        } else if matches!(message, FromAgent::Hello(_)) {
+            // Only a new process says hello under the name of one that takes part.
+            match self.phase {
+                Phase::Preparing { .. } => *member = Member::new(sender, member.share, now_ns),
+                _ => {
+                    let heard_ns = member.heard_ns;
+                    member.advance(Progress::Over(MemberEnd::Restarted { heard_ns }));
+                }
+            }
+        }
+    }
+
+    /// Notes that the bus cannot be reached. Until it is back no agent is given up: none could be
+    /// heard.
+    pub fn bus_lost(&mut self) {
+        self.is_bus_away = true;
+    }
+
+    /// Notes that the bus can be reached again.
+    pub fn bus_back(&mut self, now_ns: u64) {
+        self.is_bus_away = false;
+        self.members.iter_mut().for_each(|member| member.excuse(now_ns));
+    }
+
+    /// Ends the run because of a signal.
+    pub fn interrupt(&mut self, now_ns: u64) {
+        match &mut self.phase {
+            Phase::Loading { is_stopping, .. } => *is_stopping = true,
+            Phase::GivingUp { .. } | Phase::Over => {}
+            _ => self.give_up(now_ns, vec!["interrupted before the load".to_owned()]),
+        }
+    }
+
+    /// Does what is due. To be called at least thirty times a second.
+    pub fn tick(&mut self, now_ns: u64) -> Vec<CoordinatorAction> {
+        if self.is_bus_away {
+            return Vec::new();
+        }
+        match self.phase {
+            Phase::Gathering { until_ns } => self.gather(now_ns, until_ns),
+            Phase::Preparing { until_ns } => self.prepare(now_ns, until_ns),
+            Phase::Arming { at_ns } => self.arm(now_ns, at_ns),
+            Phase::Loading { at_ns, .. } => self.watch(now_ns, at_ns),
+            Phase::GivingUp { .. } | Phase::Over => {}
+        }
+        self.messages(now_ns)
+    }
+
+    /// Chooses the agents once enough are there.
+    fn gather(&mut self, now_ns: u64, until_ns: u64) {
+        self.present.retain(|_, present| now_ns.saturating_sub(present.heard_ns) <= SILENCE_NS);
+        let (version, run_agents) = (&self.settings.version, self.settings.agents as usize);
+        let fits = |hello: &Hello| hello.protocol == PROTOCOL && hello.version == *version;
+        let usable =
+            |(_, present): &(&String, &Present)| present.hello.is_free && fits(&present.hello);
+        let chosen: Vec<_> = self.present.iter().filter(usable).take(run_agents).collect();
+        if chosen.len() == run_agents {
+            let count = self.settings.agents;
+            let members = chosen.into_iter().zip(1..).map(|((agent, present), number)| {
+                let sender = Sender { agent: agent.clone(), incarnation: present.incarnation };
+                Member::new(sender, Share { number, count }, now_ns)
+            });
+            self.members = members.collect();
+            self.phase = Phase::Preparing { until_ns: now_ns + self.settings.prepare_ns };
+        } else if now_ns >= until_ns {
+            let names: Vec<&str> = chosen.iter().map(|(agent, _)| agent.as_str()).collect();
+            let there = match names.is_empty() {
+                true => String::new(),
+                false => format!(" ({})", names.join(", ")),
+            };
+            let text = format!("{} of {run_agents} agents are there{there}", names.len());
+            let unfit = self.present.iter().filter(|(_, present)| !fits(&present.hello));
+            let unfit = unfit.map(|(agent, present)| {
+                let Hello { version: other, protocol, .. } = &present.hello;
+                format!(
+                    "agent {agent} is weir {other} and speaks version {protocol} of the protocol; \
+                     this is weir {version}, version {PROTOCOL}"
+                )
+            });
+            let reasons = [text].into_iter().chain(unfit).collect();
+            self.give_up(now_ns, reasons);
+        }
+    }
+
+    /// Goes on once all agents are ready and their clocks known.
+    fn prepare(&mut self, now_ns: u64, until_ns: u64) {
+        let mut reasons = self.refusals(now_ns);
+        let is_known = |member: &Member| member.clock.count() >= PROBES_MIN;
+        let is_ready = |member: &Member| member.progress == Progress::Ready && is_known(member);
+        if !reasons.is_empty() {
+            self.give_up(now_ns, reasons);
+        } else if self.members.iter().all(is_ready) {
+            let trips = self.members.iter().filter_map(|member| member.clock.round_trip_min_ns());
+            let lead_ns = LEAD_MIN_NS.max(LEAD_ROUND_TRIPS * trips.max().unwrap_or(0));
+            let at_ns = now_ns + lead_ns;
+            reasons.extend(self.members.iter().filter_map(|member| self.unclear(member, at_ns)));
+            match reasons.is_empty() {
+                true => self.phase = Phase::Arming { at_ns },
+                false => self.give_up(now_ns, reasons),
+            }
+        } else if now_ns >= until_ns {
+            let late = self.members.iter().filter(|member| !is_ready(member));
+            let reasons = late.map(|member| format!("agent {} is not ready", member.sender.agent));
+            let reasons = reasons.collect();
+            self.give_up(now_ns, reasons);
+        }
+    }
+
+    /// Returns why an agent's clock cannot be used for a begin.
+    fn unclear(&self, member: &Member, at_ns: u64) -> Option<String> {
+        let agent = &member.sender.agent;
+        let Some(span) = member.clock.agent_time(at_ns) else {
+            return Some(format!("the clock of agent {agent} does not run evenly"));
+        };
+        let (bound, most) = (span.bound_ns(), self.settings.clock_bound_ns);
+        (bound > most).then(|| {
+            format!(
+                "the clock of agent {agent} is known to ±{} µs, and ±{} µs are needed",
+                bound / 1_000,
+                most / 1_000
+            )
+        })
+    }
+
+    /// Goes on once all agents have answered. From then on each of them may have begun.
+    fn arm(&mut self, now_ns: u64, at_ns: u64) {
+        let mut reasons = self.refusals(now_ns);
+        if !reasons.is_empty() {
+            self.give_up(now_ns, reasons);
+        } else if self.members.iter().all(|member| member.progress == Progress::Armed) {
+            self.members.iter_mut().for_each(|member| member.advance(Progress::Loading));
+            self.phase = Phase::Loading { at_ns, is_stopping: false };
+        } else if now_ns + ARMED_BEFORE_NS >= at_ns {
+            let late = self.members.iter().filter(|member| member.progress != Progress::Armed);
+            let text = |member: &Member| {
+                format!("agent {} did not confirm the begin in time", member.sender.agent)
+            };
+            reasons.extend(late.map(text));
+            self.give_up(now_ns, reasons);
+        }
+    }
+
+    /// Returns why agents will not carry out their shares.
+    fn refusals(&self, now_ns: u64) -> Vec<String> {
+        let refusal = |member: &Member| {
+            let agent = &member.sender.agent;
+            match &member.progress {
+                Progress::Refused(reason) => Some(format!("agent {agent}: {reason}")),
+                Progress::Over(MemberEnd::Restarted { .. }) => {
+                    Some(format!("agent {agent} was restarted"))
+                }
+                Progress::Over(_) => Some(format!("agent {agent} gave up")),
+                _ if member.quiet_ns(now_ns) > SILENCE_NS => {
+                    Some(format!("agent {agent} is not heard"))
+                }
+                _ => None,
+            }
+        };
+        self.members.iter().filter_map(refusal).collect()
+    }
+
+    /// Watches the load.
+    fn watch(&mut self, now_ns: u64, at_ns: u64) {
+        for member in &mut self.members {
+            if member.quiet_ns(now_ns) > LEASE_NS {
+                let heard_ns = member.heard_ns;
+                member.advance(Progress::Over(MemberEnd::Lost { heard_ns }));
+            }
+        }
+        let is_lost = self.members.iter().any(|member| member.is_over() && !member.is_complete());
+        let is_late = now_ns > at_ns + self.settings.load_ns + LEASE_NS;
+        if let Phase::Loading { is_stopping, .. } = &mut self.phase {
+            *is_stopping |= is_late || (is_lost && self.settings.on_loss == OnLoss::Stop);
+        }
+    }
+
+    fn give_up(&mut self, now_ns: u64, reasons: Vec<String>) {
+        self.phase = Phase::GivingUp { until_ns: now_ns + GIVING_UP_NS, reasons };
+    }
+
+    /// Returns the messages that are due, and the end if the run is over.
+    fn messages(&mut self, now_ns: u64) -> Vec<CoordinatorAction> {
+        let mut actions = Vec::new();
+        let probe_every_ns = match self.phase {
+            Phase::Loading { .. } => PROBE_RARELY_NS,
+            _ => PROBE_EVERY_NS,
+        };
+        if Timers::is_due(&mut self.timers.probe_ns, now_ns, probe_every_ns) {
+            self.tell(&mut actions, |_| Some(ToAgent::Probe { sent_ns: now_ns }));
+        }
+        let run = self.settings.run.clone();
+        if Timers::is_due(&mut self.timers.alive_ns, now_ns, ALIVE_EVERY_NS) {
+            self.tell(&mut actions, |_| Some(ToAgent::Alive { run: run.clone() }));
+        }
+        if Timers::is_due(&mut self.timers.repeat_ns, now_ns, REPEAT_EVERY_NS) {
+            self.tell(&mut actions, |member| self.order(now_ns, member));
+        }
+        let is_over = match &self.phase {
+            Phase::Loading { .. } => self.members.iter().all(Member::is_over),
+            Phase::GivingUp { until_ns, .. } => now_ns >= *until_ns || self.members.is_empty(),
+            _ => false,
+        };
+        if is_over {
+            // All who are still there: one that was given up may have ended since.
+            let to_all = self.members.iter().map(|member| member.sender.clone());
+            let release = |to| CoordinatorAction::Send(to, ToAgent::Release { run: run.clone() });
+            actions.extend(to_all.map(release));
+            actions.push(self.end());
+        }
+        actions
+    }
+
+    fn tell(
+        &self,
+        actions: &mut Vec<CoordinatorAction>,
+        message: impl Fn(&Member) -> Option<ToAgent>,
+    ) {
+        let reached = self.members.iter().filter(|member| !member.is_over());
+        let messages = reached.filter_map(|member| Some((member.sender.clone(), message(member)?)));
+        actions.extend(messages.map(|(to, message)| CoordinatorAction::Send(to, message)));
+    }
+
+    /// Returns what an agent has to do now, if it is not known to have done it.
+    fn order(&self, now_ns: u64, member: &Member) -> Option<ToAgent> {
+        let run = self.settings.run.clone();
+        match self.phase {
+            Phase::Preparing { .. } if member.progress == Progress::Requested => {
+                let specification = self.settings.specification.clone();
+                Some(ToAgent::Prepare { run, share: member.share, specification })
+            }
+            Phase::Arming { at_ns } if member.progress == Progress::Ready => {
+                member.arm(&run, at_ns)
+            }
+            Phase::Loading { is_stopping: true, .. } | Phase::GivingUp { .. } => {
+                Some(ToAgent::Stop { run })
+            }
+            Phase::Loading { at_ns, .. } if now_ns < at_ns => Some(ToAgent::Commit { run }),
+            _ => None,
+        }
+    }
+
+    fn end(&mut self) -> CoordinatorAction {
+        match std::mem::replace(&mut self.phase, Phase::Over) {
+            Phase::GivingUp { reasons, .. } => CoordinatorAction::NotStarted(reasons),
+            _ => CoordinatorAction::Finished(
+                self.members.iter().filter_map(Member::result).collect(),
+            ),
+        }
+    }
+}

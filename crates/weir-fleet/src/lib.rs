@@ -1,0 +1,23 @@
+//! One run on several machines. A *coordinator* plans, starts and judges it; *agents* make its
+//! load; they talk over a bus that may delay, lose, repeat and reorder messages.
+//!
+//! [`Coordinator`] and [`Agent`] are state machines without I/O: messages and times go in, actions
+//! come out. Their driver owns the clock and the bus. [`ClockEstimate`] bounds what the
+//! clock of an agent shows at an instant of the coordinator's (decision 0067).
+#![forbid(unsafe_code)]
+
+mod agent;
+mod clock;
+mod coordinator;
+mod member;
+mod message;
+
+pub use agent::{Agent, AgentAction};
+pub use clock::{ClockEstimate, ClockProbe, ClockSpan};
+pub use coordinator::{Coordinator, CoordinatorAction, OnLoss, Settings};
+pub use member::{MemberEnd, MemberResult};
+pub use message::{Ending, FromAgent, Hello, PROTOCOL, RunId, Sender, Share, ToAgent};
+
+/// Time without a message of the coordinator after which an agent stops its load by itself, in
+/// nanoseconds. The coordinator gives an agent up after the same time.
+pub const LEASE_NS: u64 = 10_000_000_000;

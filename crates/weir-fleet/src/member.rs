@@ -1,0 +1,162 @@
+//! An agent as the coordinator of a run sees it.
+
+use crate::clock::{ClockEstimate, ClockProbe, ClockSpan};
+use crate::message::{Ending, FromAgent, RunId, Sender, Share, ToAgent};
+
+/// How the part of an agent ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MemberEnd {
+    /// The agent reported this ending.
+    Reported(Ending),
+    /// The agent was not heard for the time of the lease.
+    Lost {
+        /// When it was heard last, on the coordinator's clock.
+        heard_ns: u64,
+    },
+    /// The agent's process was started again.
+    Restarted {
+        /// When the first process was heard last, on the coordinator's clock.
+        heard_ns: u64,
+    },
+}
+
+/// The fate of an agent in a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberResult {
+    /// Name of the agent.
+    pub agent: String,
+    /// Its share of the run.
+    pub share: Share,
+    /// How it ended.
+    pub end: MemberEnd,
+    /// Begin of its load, on the coordinator's clock; none if it never began, or if that is unknown.
+    pub begun: Option<ClockSpan>,
+    /// Times in which it was not heard for 3 s, on the coordinator's clock.
+    pub silences_ns: Vec<(u64, u64)>,
+}
+
+/// Time without a message after which an agent counts as silent, in nanoseconds.
+pub(crate) const SILENCE_NS: u64 = 3_000_000_000;
+
+/// How far an agent has come, as far as the coordinator was told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// Requested to prepare.
+    Requested,
+    Ready,
+    Refused(String),
+    Armed,
+    /// Its load is planned or under way.
+    Loading,
+    Over(MemberEnd),
+}
+
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) sender: Sender,
+    pub(crate) share: Share,
+    pub(crate) progress: Progress,
+    pub(crate) clock: ClockEstimate,
+    /// When it was heard last.
+    pub(crate) heard_ns: u64,
+    /// Begin of the time in which it could be heard and was not.
+    quiet_from_ns: u64,
+    /// Begin of its load, on its clock.
+    begun_ns: Option<u64>,
+    silences_ns: Vec<(u64, u64)>,
+}
+
+impl Member {
+    pub(crate) fn new(sender: Sender, share: Share, now_ns: u64) -> Member {
+        Member {
+            sender,
+            share,
+            progress: Progress::Requested,
+            clock: ClockEstimate::default(),
+            heard_ns: now_ns,
+            quiet_from_ns: now_ns,
+            begun_ns: None,
+            silences_ns: Vec::new(),
+        }
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.progress, Progress::Over(_))
+    }
+
+    /// True if its whole load was carried out.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.progress == Progress::Over(MemberEnd::Reported(Ending::Planned))
+    }
+
+    /// Returns for how long it could be heard and was not, in nanoseconds.
+    pub(crate) fn quiet_ns(&self, now_ns: u64) -> u64 {
+        now_ns.saturating_sub(self.quiet_from_ns)
+    }
+
+    /// Notes that no agent could be heard until now: the bus was away.
+    pub(crate) fn excuse(&mut self, now_ns: u64) {
+        self.quiet_from_ns = self.quiet_from_ns.max(now_ns);
+    }
+
+    /// Takes a message of this process of the agent.
+    pub(crate) fn receive(&mut self, now_ns: u64, run: &RunId, message: FromAgent) {
+        if self.quiet_ns(now_ns) > SILENCE_NS && !self.is_over() {
+            self.silences_ns.push((self.heard_ns, now_ns));
+        }
+        self.heard_ns = self.heard_ns.max(now_ns);
+        self.quiet_from_ns = self.heard_ns;
+        match message {
+            FromAgent::Clock { sent_ns, received_ns, replied_ns } => {
+                let returned_ns = now_ns;
+                self.clock.add(ClockProbe { sent_ns, received_ns, replied_ns, returned_ns });
+            }
+            FromAgent::Ready { run: of } if of == *run => self.advance(Progress::Ready),
+            FromAgent::Refused { run: of, reason } if of == *run => {
+                self.advance(Progress::Refused(reason));
+            }
+            FromAgent::Armed { run: of } if of == *run => self.advance(Progress::Armed),
+            FromAgent::Working { run: of, begun_ns } if of == *run => {
+                self.begun_ns = self.begun_ns.or(begun_ns);
+            }
+            FromAgent::Ended { run: of, begun_ns, ending } if of == *run => {
+                self.begun_ns = self.begun_ns.or(begun_ns);
+                // A late report of one that was given up changes nothing that was decided by then.
+                self.advance(Progress::Over(MemberEnd::Reported(ending)));
+            }
+            _ => {}
+        }
+    }
+
+    /// Goes on to a later step: messages that overtake each other lead to none before.
+    pub(crate) fn advance(&mut self, to: Progress) {
+        let rank = |progress: &Progress| match progress {
+            Progress::Requested => 0,
+            Progress::Ready => 1,
+            Progress::Refused(_) | Progress::Armed => 2,
+            Progress::Loading => 3,
+            Progress::Over(_) => 4,
+        };
+        if rank(&to) > rank(&self.progress) {
+            self.progress = to;
+        }
+    }
+
+    /// Returns the message that tells the begin, given on the coordinator's clock, on the agent's;
+    /// `None` if that clock is unknown.
+    pub(crate) fn arm(&self, run: &RunId, at_ns: u64) -> Option<ToAgent> {
+        let at_ns = self.clock.agent_time(at_ns)?.middle_ns();
+        Some(ToAgent::Arm { run: run.clone(), at_ns })
+    }
+
+    pub(crate) fn result(&self) -> Option<MemberResult> {
+        let Progress::Over(end) = &self.progress else { return None };
+        Some(MemberResult {
+            agent: self.sender.agent.clone(),
+            share: self.share,
+            end: end.clone(),
+            begun: self.begun_ns.and_then(|at_ns| self.clock.coordinator_time(at_ns)),
+            silences_ns: self.silences_ns.clone(),
+        })
+    }
+}

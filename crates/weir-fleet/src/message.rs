@@ -1,0 +1,172 @@
+//! Messages between coordinator and agents. They are small; documents and large inputs take another
+//! way.
+
+use serde::{Deserialize, Serialize};
+
+/// Version of the messages. Both sides need the same.
+pub const PROTOCOL: u32 = 1;
+
+/// Name of a run, unique on its bus.
+pub type RunId = String;
+
+/// The process of an agent: it sends to the coordinator, or is addressed by it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Sender {
+    /// Name of the agent.
+    pub agent: String,
+    /// Random number of its process: another one after a restart.
+    pub incarnation: u64,
+}
+
+/// The description of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// Its [`PROTOCOL`].
+    pub protocol: u32,
+    /// Version of weir.
+    pub version: String,
+    /// Number of CPUs it may use.
+    pub cpus: u32,
+    /// False if it takes part in a run.
+    pub is_free: bool,
+}
+
+/// The share of a run that an agent carries out: part `number` of `count`, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// Number of the part, from 1.
+    pub number: u32,
+    /// Number of parts.
+    pub count: u32,
+}
+
+/// Why the load of an agent has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ending {
+    /// As planned.
+    Planned,
+    /// The coordinator stopped it.
+    Stopped,
+    /// The coordinator was not heard for the time of the lease.
+    LeaseExpired,
+    /// A signal, with its name.
+    Signal(String),
+    /// The run failed; a message for the user.
+    Failed(String),
+}
+
+/// A message of the coordinator. Each may come twice, late, or never.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ToAgent {
+    /// Prepare this share of a run. The answer is `Ready` or `Refused`.
+    Prepare {
+        /// The run.
+        run: RunId,
+        /// The agent's share.
+        share: Share,
+        /// Specification of the whole run.
+        specification: String,
+    },
+    /// Read the clock.
+    Probe {
+        /// The coordinator's time.
+        sent_ns: u64,
+    },
+    /// Be ready to begin at a time of the agent's clock. The answer is `Armed`.
+    Arm {
+        /// The run.
+        run: RunId,
+        /// Begin of the load.
+        at_ns: u64,
+    },
+    /// All agents are armed: begin at the time. An agent that does not receive it does not begin.
+    Commit {
+        /// The run.
+        run: RunId,
+    },
+    /// The coordinator is there: this renews the lease.
+    Alive {
+        /// The run.
+        run: RunId,
+    },
+    /// End the load now, or give up what was prepared.
+    Stop {
+        /// The run.
+        run: RunId,
+    },
+    /// The result has arrived: the agent is free.
+    Release {
+        /// The run.
+        run: RunId,
+    },
+}
+
+/// A message of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FromAgent {
+    /// It is there.
+    Hello(Hello),
+    /// It is prepared: connections are open, and nothing is sent.
+    Ready {
+        /// The run.
+        run: RunId,
+    },
+    /// It cannot carry out its share; a message for the user.
+    Refused {
+        /// The run.
+        run: RunId,
+        /// The reason.
+        reason: String,
+    },
+    /// The answer to `Probe`.
+    Clock {
+        /// The coordinator's time in the probe.
+        sent_ns: u64,
+        /// The agent's clock when the probe came.
+        received_ns: u64,
+        /// The agent's clock at this message.
+        replied_ns: u64,
+    },
+    /// It will begin at the time if all do.
+    Armed {
+        /// The run.
+        run: RunId,
+    },
+    /// It is at work, and was heard.
+    Working {
+        /// The run.
+        run: RunId,
+        /// When its load began, on its clock; none before.
+        begun_ns: Option<u64>,
+    },
+    /// Its load has ended, or never began. Repeated until `Release`.
+    Ended {
+        /// The run.
+        run: RunId,
+        /// When its load began, on its clock; none if it never did.
+        begun_ns: Option<u64>,
+        /// Why it ended.
+        ending: Ending,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_read_back_as_they_were_written() {
+        let share = Share { number: 2, count: 3 };
+        let prepare =
+            ToAgent::Prepare { run: "a".to_owned(), share, specification: "{}".to_owned() };
+        let text = serde_json::to_string(&prepare).expect("text");
+        assert_eq!(serde_json::from_str::<ToAgent>(&text).expect("a message"), prepare);
+        let ended = FromAgent::Ended {
+            run: "a".to_owned(),
+            begun_ns: Some(u64::MAX),
+            ending: Ending::Signal("SIGTERM".to_owned()),
+        };
+        let text = serde_json::to_string(&ended).expect("text");
+        assert_eq!(serde_json::from_str::<FromAgent>(&text).expect("a message"), ended);
+    }
+}

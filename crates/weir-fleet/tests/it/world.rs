@@ -1,0 +1,374 @@
+//! A coordinator, its agents and their bus, in virtual time. The coordinator's clock is the true
+//! one.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use weir_fleet::{
+    Agent, AgentAction, Coordinator, CoordinatorAction, Ending, FromAgent, MemberResult, OnLoss,
+    Sender, Settings, ToAgent,
+};
+use weir_sim::{Random, Seed};
+
+pub(crate) const MS: u64 = 1_000_000;
+pub(crate) const SECOND: u64 = 1_000 * MS;
+
+/// Length of the load of every run.
+pub(crate) const LOAD_NS: u64 = 20 * SECOND;
+
+/// Time between two calls of `tick`.
+const TICK_NS: u64 = 10 * MS;
+
+/// No run of these tests takes longer.
+const HORIZON_NS: u64 = 120 * SECOND;
+
+/// A clock that is ahead of the true one and runs at its own rate.
+#[derive(Clone, Copy)]
+pub(crate) struct Clock {
+    pub(crate) ahead_ns: u64,
+    pub(crate) drift: f64,
+}
+
+impl Clock {
+    fn shows(self, true_ns: u64) -> u64 {
+        let drifted = (true_ns as f64 * self.drift) as i64;
+        (self.ahead_ns + true_ns).saturating_add_signed(drifted)
+    }
+
+    fn true_time(self, shown_ns: u64) -> u64 {
+        let elapsed = shown_ns.saturating_sub(self.ahead_ns);
+        (elapsed as f64 / (1.0 + self.drift)) as u64
+    }
+}
+
+/// The faults of an agent. Times are true ones.
+#[derive(Clone, Default)]
+pub(crate) struct Fate {
+    /// Its process ends without a word, and starts again after a time, if there is a second one.
+    pub(crate) dies: Option<(u64, Option<u64>)>,
+    /// Times in which no message goes to it or comes from it.
+    pub(crate) cut: Option<(u64, u64)>,
+    /// When its process gets a signal.
+    pub(crate) signal: Option<u64>,
+    /// Why it refuses its share.
+    pub(crate) refusal: Option<String>,
+}
+
+/// An agent's process with its machine.
+pub(crate) struct Node {
+    sender: Sender,
+    agent: Agent,
+    clock: Clock,
+    pub(crate) fate: Fate,
+    is_alive: bool,
+    prepared_at: Option<u64>,
+    begins_at: Option<u64>,
+    /// True time of the begin and the end of its load.
+    pub(crate) begun: Option<u64>,
+    pub(crate) ended: Option<u64>,
+    ends_at: Option<u64>,
+    heard: u64,
+    is_ready: bool,
+}
+
+/// The bus and what goes wrong with it.
+pub(crate) struct Bus {
+    pub(crate) loss: f64,
+    pub(crate) doubles: f64,
+    /// Longest time of a message to an agent, and from one.
+    pub(crate) there_max_ns: u64,
+    pub(crate) back_max_ns: u64,
+    /// Times in which it is away.
+    pub(crate) away: Option<(u64, u64)>,
+}
+
+enum Message {
+    ToAgent(Sender, ToAgent),
+    FromAgent(Sender, FromAgent),
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    NotStarted(Vec<String>),
+    Finished(Vec<MemberResult>),
+    /// The coordinator died before.
+    Unknown,
+}
+
+pub(crate) struct World {
+    /// Number of agents that the run needs: the first ones.
+    agents: usize,
+    random: Random,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) bus: Bus,
+    coordinator: Coordinator,
+    pub(crate) coordinator_dies: Option<u64>,
+    messages: BTreeMap<(u64, u64), Message>,
+    count: u64,
+    now: u64,
+}
+
+pub(crate) fn settings(agents: u32, on_loss: OnLoss) -> Settings {
+    Settings {
+        run: "run-1".to_owned(),
+        version: "1.0".to_owned(),
+        agents,
+        specification: "{}".to_owned(),
+        gather_ns: 10 * SECOND,
+        prepare_ns: 10 * SECOND,
+        clock_bound_ns: 50 * MS,
+        load_ns: LOAD_NS + 2 * SECOND,
+        on_loss,
+    }
+}
+
+impl World {
+    /// A faultless world of some agents, of which the coordinator needs as many as its settings
+    /// say.
+    pub(crate) fn new(seed: u64, agents: u32, settings: Settings) -> World {
+        let mut random = Random::new(Seed(seed), 0);
+        let nodes = (1..=agents).map(|number| {
+            let ahead_ns = random.between(0, 800_000 * SECOND);
+            let drift = (random.unit() - 0.5) * 400e-6;
+            Node::new(format!("gen-{number}"), Clock { ahead_ns, drift })
+        });
+        let nodes = nodes.collect();
+        World {
+            agents: settings.agents as usize,
+            nodes,
+            random,
+            bus: Bus { loss: 0.0, doubles: 0.0, there_max_ns: MS, back_max_ns: MS, away: None },
+            coordinator: Coordinator::new(0, settings),
+            coordinator_dies: None,
+            messages: BTreeMap::new(),
+            count: 0,
+            now: 0,
+        }
+    }
+
+    /// Runs the world until the run is over, or no load can be under way any more.
+    pub(crate) fn run(&mut self) -> Outcome {
+        let mut outcome = None;
+        let mut is_away = false;
+        while self.now < HORIZON_NS {
+            self.now += TICK_NS;
+            self.deliver();
+            let is_there = self.coordinator_dies.is_none_or(|at| self.now < at);
+            if is_there && outcome.is_none() {
+                match (is_away, self.bus_is_away(self.now)) {
+                    (false, true) => self.coordinator.bus_lost(),
+                    (true, false) => self.coordinator.bus_back(self.now),
+                    _ => {}
+                }
+                is_away = self.bus_is_away(self.now);
+                for action in self.coordinator.tick(self.now) {
+                    match action {
+                        CoordinatorAction::Send(to, message) => {
+                            self.send(self.now, Message::ToAgent(to, message));
+                        }
+                        CoordinatorAction::NotStarted(reasons) => {
+                            outcome = Some(Outcome::NotStarted(reasons));
+                        }
+                        CoordinatorAction::Finished(members) => {
+                            outcome = Some(Outcome::Finished(members));
+                        }
+                    }
+                }
+            }
+            for index in 0..self.nodes.len() {
+                self.step(index);
+            }
+        }
+        assert!(self.nodes.iter().all(|node| node.begun.is_some() == node.ended.is_some()));
+        match (outcome, self.coordinator_dies) {
+            (Some(outcome), _) => outcome,
+            (None, Some(_)) => Outcome::Unknown,
+            (None, None) => panic!("the run never ended"),
+        }
+    }
+
+    fn bus_is_away(&self, at: u64) -> bool {
+        self.bus.away.is_some_and(|(from, to)| (from..to).contains(&at))
+    }
+
+    /// Sends a message: it may be lost, doubled, and overtaken by a later one.
+    fn send(&mut self, now: u64, message: Message) {
+        let (Message::ToAgent(sender, _) | Message::FromAgent(sender, _)) = &message;
+        let node = self.nodes.iter().find(|node| node.sender.agent == sender.agent);
+        let is_cut = |at: u64| {
+            let cut = node.and_then(|node| node.fate.cut);
+            cut.is_some_and(|(from, to)| (from..to).contains(&at))
+        };
+        let most = match message {
+            Message::ToAgent(..) => self.bus.there_max_ns,
+            Message::FromAgent(..) => self.bus.back_max_ns,
+        };
+        let copies = 1 + u32::from(self.random.chance(self.bus.doubles));
+        let mut arrivals = Vec::new();
+        for _ in 0..copies {
+            let at = now + self.random.between(20_000, most);
+            let is_lost = self.random.chance(self.bus.loss) || self.bus_is_away(now);
+            if !is_lost && !is_cut(now) && !is_cut(at) {
+                arrivals.push(at);
+            }
+        }
+        for at in arrivals {
+            self.count += 1;
+            let copy = match &message {
+                Message::ToAgent(to, message) => Message::ToAgent(to.clone(), message.clone()),
+                Message::FromAgent(of, message) => Message::FromAgent(of.clone(), message.clone()),
+            };
+            self.messages.insert((at, self.count), copy);
+        }
+    }
+
+    /// Delivers what has arrived, in the order of arrival.
+    fn deliver(&mut self) {
+        while let Some(entry) = self.messages.first_entry() {
+            let (at, _) = *entry.key();
+            if at > self.now {
+                break;
+            }
+            match entry.remove() {
+                Message::FromAgent(of, message) => {
+                    if self.coordinator_dies.is_none_or(|dies| at < dies) {
+                        self.coordinator.receive(at, of, message);
+                    }
+                }
+                Message::ToAgent(to, message) => {
+                    let of = |node: &&mut Node| node.is_alive && node.sender == to;
+                    let Some(node) = self.nodes.iter_mut().find(of) else { continue };
+                    node.heard = at;
+                    let shown = node.clock.shows(at);
+                    let actions = node.agent.receive(shown, message);
+                    let index = self.nodes.iter().position(|node| node.sender == to);
+                    self.act(index.expect("it was just there"), at, actions);
+                }
+            }
+        }
+    }
+
+    /// Does what is due on one machine.
+    fn step(&mut self, index: usize) {
+        let now = self.now;
+        let node = &mut self.nodes[index];
+        if let Some((dies, restarts)) = node.fate.dies {
+            if node.is_alive && node.sender.incarnation == 1 && now >= dies {
+                node.is_alive = false;
+                node.end(dies);
+            }
+            if !node.is_alive && restarts.is_some_and(|at| now >= at) {
+                node.restart();
+                // Others may begin from here on, whatever happens to this one.
+                node.is_ready = self.coordinator.begins_at_ns().is_some();
+            }
+        }
+        if !node.is_alive {
+            return;
+        }
+        let mut actions = Vec::new();
+        if node.prepared_at.is_some_and(|at| now >= at) {
+            node.prepared_at = None;
+            node.is_ready = node.fate.refusal.is_none();
+            let result = node.fate.refusal.clone().map_or(Ok(()), Err);
+            actions.extend(node.agent.prepared(result));
+        }
+        if node.begins_at.is_some_and(|at| now >= at) {
+            let at = node.begins_at.take().unwrap_or(now);
+            assert!(node.begun.is_none(), "an agent began twice");
+            node.begun = Some(at);
+            node.ends_at = Some(at + LOAD_NS);
+            node.agent.begun(node.clock.shows(at));
+            let mut chosen = self.nodes.iter().take(self.agents);
+            assert!(chosen.all(|node| node.is_ready || node.begun.is_some()), "not all were ready");
+        }
+        let node = &mut self.nodes[index];
+        if node.fate.signal.is_some_and(|at| now >= at) {
+            node.fate.signal = None;
+            actions.extend(node.agent.interrupted("SIGTERM"));
+        }
+        if node.ends_at.is_some_and(|at| now >= at) {
+            node.end(now);
+            actions.extend(node.agent.ended(Ending::Planned));
+        }
+        actions.extend(node.agent.tick(node.clock.shows(now)));
+        self.act(index, now, actions);
+    }
+
+    fn act(&mut self, index: usize, now: u64, actions: Vec<AgentAction>) {
+        for action in actions {
+            let delay = self.random.between(MS, 300 * MS);
+            let node = &mut self.nodes[index];
+            match action {
+                AgentAction::Send(message) => {
+                    let sender = node.sender.clone();
+                    self.send(now, Message::FromAgent(sender, message));
+                }
+                AgentAction::Prepare { .. } => node.prepared_at = Some(now + delay),
+                AgentAction::Begin { at_ns } => node.begins_at = Some(node.clock.true_time(at_ns)),
+                AgentAction::StopLoad if node.begun.is_none() => {
+                    node.begins_at = None;
+                    let more = node.agent.ended(Ending::Planned);
+                    self.act(index, now, more);
+                }
+                // What is in flight gets some time.
+                AgentAction::StopLoad => {
+                    node.ends_at = node.ends_at.map(|at| at.min(now + delay));
+                }
+                AgentAction::Abandon => node.prepared_at = None,
+                AgentAction::Forget => {}
+            }
+        }
+    }
+
+    /// Returns the true time at which a node heard the coordinator last.
+    pub(crate) fn heard(&self, index: usize) -> u64 {
+        self.nodes[index].heard
+    }
+
+    /// Returns the nodes in the order of their ends, the last first.
+    pub(crate) fn last_end(&self) -> Option<u64> {
+        let mut ends: Vec<u64> = self.nodes.iter().filter_map(|node| node.ended).collect();
+        ends.sort_unstable_by_key(|end| Reverse(*end));
+        ends.first().copied()
+    }
+}
+
+impl Node {
+    fn new(name: String, clock: Clock) -> Node {
+        Node {
+            sender: Sender { agent: name, incarnation: 1 },
+            agent: Agent::new("1.0", 2),
+            clock,
+            fate: Fate::default(),
+            is_alive: true,
+            prepared_at: None,
+            begins_at: None,
+            begun: None,
+            ended: None,
+            ends_at: None,
+            heard: 0,
+            is_ready: false,
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.sender.agent
+    }
+
+    fn end(&mut self, at: u64) {
+        self.ends_at = None;
+        self.begins_at = None;
+        self.prepared_at = None;
+        if self.begun.is_some() {
+            self.ended.get_or_insert(at);
+        }
+    }
+
+    fn restart(&mut self) {
+        self.sender.incarnation = 2;
+        self.agent = Agent::new("1.0", 2);
+        self.is_alive = true;
+    }
+}
