@@ -52,7 +52,7 @@ fn wild(seed: u64) -> (World, bool) {
 }
 
 /// Checks what holds in every world. `World` itself checks that no agent begins twice, or before
-/// all are ready.
+/// all have confirmed.
 fn check(seed: u64) -> (bool, bool) {
     let (mut world, is_harmless) = wild(seed);
     let outcome = world.run();

@@ -1,6 +1,8 @@
 //! One test for each thing that can go wrong.
 
-use weir_fleet::{Ending, LEASE_NS, MemberEnd, MemberResult, OnLoss, Settings};
+use weir_fleet::{
+    Agent, AgentAction, Ending, LEASE_NS, MemberEnd, MemberResult, OnLoss, Settings, Share, ToAgent,
+};
 
 use crate::world::{Fate, LOAD_NS, MS, Outcome, SECOND, World, settings};
 
@@ -119,7 +121,7 @@ fn an_agent_cut_off_within_its_lease_completes_and_the_gap_is_noted() {
 
 #[test]
 fn an_agent_cut_off_for_longer_stops_by_itself() {
-    let fate = Fate { cut: Some((WITHIN, WITHIN + 60 * SECOND)), ..Fate::default() };
+    let fate = Fate { cut: Some((WITHIN, WITHIN + 11 * SECOND)), ..Fate::default() };
     let (world, outcome) = with_fate(OnLoss::Continue, fate);
     let ends = ends(&outcome);
     assert!(matches!(ends[1], MemberEnd::Lost { .. }), "{ends:?}");
@@ -134,6 +136,29 @@ fn a_bus_that_restarts_costs_nothing() {
     world.bus.away = Some((WITHIN, WITHIN + 8 * SECOND));
     let outcome = world.run();
     assert_eq!(ends(&outcome), [PLANNED, PLANNED, PLANNED]);
+}
+
+#[test]
+fn agents_that_a_bus_is_away_from_for_longer_than_the_lease_stop_and_say_so() {
+    let mut world = World::new(1, 3, settings(3, OnLoss::Stop));
+    world.bus.away = Some((WITHIN, WITHIN + LEASE_NS + 3 * SECOND));
+    let outcome = world.run();
+    let expired = MemberEnd::Reported(Ending::LeaseExpired);
+    assert_eq!(ends(&outcome), [expired.clone(), expired.clone(), expired]);
+}
+
+#[test]
+fn a_late_message_of_a_run_that_is_over_starts_nothing() {
+    let mut agent = Agent::new("1.0", 2);
+    let run = || "run-1".to_owned();
+    let share = Share { number: 1, count: 1 };
+    let prepare = || ToAgent::Prepare { run: run(), share, specification: "{}".to_owned() };
+    let actions = agent.receive(0, prepare());
+    assert!(matches!(actions[..], [AgentAction::Prepare { .. }]), "{actions:?}");
+    agent.receive(1, ToAgent::Stop { run: run() });
+    assert_eq!(agent.receive(2, ToAgent::Release { run: run() }), [AgentAction::Forget]);
+    assert_eq!(agent.receive(3, prepare()), []);
+    assert_eq!(agent.receive(4, ToAgent::Commit { run: run() }), []);
 }
 
 #[test]

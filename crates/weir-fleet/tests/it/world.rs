@@ -68,7 +68,8 @@ pub(crate) struct Node {
     pub(crate) ended: Option<u64>,
     ends_at: Option<u64>,
     heard: u64,
-    is_ready: bool,
+    /// It has confirmed the time of the begin.
+    has_confirmed: bool,
 }
 
 /// The bus and what goes wrong with it.
@@ -261,7 +262,7 @@ impl World {
             if !node.is_alive && restarts.is_some_and(|at| now >= at) {
                 node.restart();
                 // Others may begin from here on, whatever happens to this one.
-                node.is_ready = self.coordinator.begins_at_ns().is_some();
+                node.has_confirmed = self.coordinator.begins_at_ns().is_some();
             }
         }
         if !node.is_alive {
@@ -270,7 +271,6 @@ impl World {
         let mut actions = Vec::new();
         if node.prepared_at.is_some_and(|at| now >= at) {
             node.prepared_at = None;
-            node.is_ready = node.fate.refusal.is_none();
             let result = node.fate.refusal.clone().map_or(Ok(()), Err);
             actions.extend(node.agent.prepared(result));
         }
@@ -281,7 +281,7 @@ impl World {
             node.ends_at = Some(at + LOAD_NS);
             node.agent.begun(node.clock.shows(at));
             let mut chosen = self.nodes.iter().take(self.agents);
-            assert!(chosen.all(|node| node.is_ready || node.begun.is_some()), "not all were ready");
+            assert!(chosen.all(|node| node.has_confirmed), "not all were armed");
         }
         let node = &mut self.nodes[index];
         if node.fate.signal.is_some_and(|at| now >= at) {
@@ -302,6 +302,7 @@ impl World {
             let node = &mut self.nodes[index];
             match action {
                 AgentAction::Send(message) => {
+                    node.has_confirmed |= matches!(message, FromAgent::Armed { .. });
                     let sender = node.sender.clone();
                     self.send(now, Message::FromAgent(sender, message));
                 }
@@ -349,7 +350,7 @@ impl Node {
             ended: None,
             ends_at: None,
             heard: 0,
-            is_ready: false,
+            has_confirmed: false,
         }
     }
 
