@@ -29,7 +29,7 @@ pub struct MemberResult {
     pub share: Share,
     /// How it ended.
     pub end: MemberEnd,
-    /// Begin of its load, on the coordinator's clock; none if it never began, or if that is unknown.
+    /// Begin of its load, on the coordinator's clock; none if it never began, or is unknown.
     pub begun: Option<ClockSpan>,
     /// Times in which it was not heard for 3 s, on the coordinator's clock.
     pub silences_ns: Vec<(u64, u64)>,

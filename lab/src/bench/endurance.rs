@@ -34,9 +34,9 @@ pub(super) fn endurance(fixture: &Fixture) -> Result<Section> {
         format!(
             "5,000/s after 2 s of warm-up; every request must be answered. Window error: how much \
              longer than planned it is from the first worker that begins the window to the last \
-             that ends it; at most {:.0}%. At most {LONG_MAX_MIB} MiB may be resident after ten minutes, \
-             {GROWTH_MAX_MIB} MiB more after half an hour, and {THREAD_MAX_MIB} MiB for each of \
-             thousands of threads.",
+             that ends it; at most {:.0}%. At most {LONG_MAX_MIB} MiB may be resident after ten \
+             minutes, {GROWTH_MAX_MIB} MiB more after half an hour, and {THREAD_MAX_MIB} MiB for \
+             each of thousands of threads.",
             100.0 * WINDOW_ERROR_MAX
         ),
     );
