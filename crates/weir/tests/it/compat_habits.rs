@@ -223,12 +223,14 @@ fn flags_of_wrks_relatives_are_answered_with_a_hint() {
 /// Endless loops before and after the load.
 #[test]
 fn a_script_that_never_returns_is_ended_and_named() {
-    let endless = "while true do end";
+    // One that computes all the time is enough.
+    let (endless, pauses) =
+        ("while true do end", "while true do for _ = 1, 1e7 do end os.execute('sleep 0.2') end");
     let scripts = [
-        ("load", endless.to_owned()),
-        ("setup", format!("function setup() {endless} end")),
+        ("load", pauses.to_owned()),
+        ("setup", format!("function setup() {pauses} end")),
         ("init", format!("function init() {endless} end")),
-        ("done", format!("function done() print('printed') {endless} end")),
+        ("done", format!("function done() print('printed') {pauses} end")),
     ];
     // In parallel, as each takes ten seconds.
     let runs = scripts.map(|(callback, script)| {
