@@ -38,6 +38,7 @@ pub enum AgentAction {
 pub struct Agent {
     version: String,
     cpus: u32,
+    clock: String,
     work: Option<Work>,
     /// The last run that this agent took part in: late messages of it start nothing.
     last: Option<RunId>,
@@ -67,9 +68,11 @@ enum Step {
 }
 
 impl Agent {
-    /// Makes a free agent of a version of weir, with a number of CPUs to use.
-    pub fn new(version: impl Into<String>, cpus: u32) -> Agent {
-        Agent { version: version.into(), cpus, work: None, last: None, spoke_ns: None }
+    /// Makes a free agent of a version of weir, with a number of CPUs to use and the name of its
+    /// clock.
+    pub fn new(version: impl Into<String>, cpus: u32, clock: impl Into<String>) -> Agent {
+        let (version, clock) = (version.into(), clock.into());
+        Agent { version, cpus, clock, work: None, last: None, spoke_ns: None }
     }
 
     /// True if a load is planned for a time or under way.
@@ -175,6 +178,7 @@ impl Agent {
                 protocol: PROTOCOL,
                 version: self.version.clone(),
                 cpus: self.cpus,
+                clock: self.clock.clone(),
                 is_free: true,
             }),
         }

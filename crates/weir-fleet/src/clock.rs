@@ -60,9 +60,21 @@ impl ClockSpan {
 #[derive(Clone, Debug, Default)]
 pub struct ClockEstimate {
     probes: Vec<ClockProbe>,
+    /// It is the coordinator's own clock.
+    is_same: bool,
 }
 
 impl ClockEstimate {
+    /// Returns the estimate of a clock that is the coordinator's own.
+    pub fn same() -> ClockEstimate {
+        ClockEstimate { probes: Vec::new(), is_same: true }
+    }
+
+    /// True if the clock is the coordinator's own, so that no probe can tell more.
+    pub fn is_same(&self) -> bool {
+        self.is_same
+    }
+
     /// Adds a probe. One whose times run backwards is not kept.
     pub fn add(&mut self, probe: ClockProbe) {
         if probe.returned_ns < probe.sent_ns || probe.replied_ns < probe.received_ns {
@@ -90,6 +102,9 @@ impl ClockEstimate {
     /// Returns what the agent's clock shows when the coordinator's shows `at_ns`. `None` without a
     /// probe, or if the probes contradict each other: a clock was set, or its rate has changed.
     pub fn agent_time(&self, at_ns: u64) -> Option<ClockSpan> {
+        if self.is_same {
+            return Some(ClockSpan { low_ns: at_ns, high_ns: at_ns });
+        }
         let lower = |probe: &ClockProbe| (probe.returned_ns, probe.replied_ns);
         let upper = |probe: &ClockProbe| (probe.sent_ns, probe.received_ns);
         self.line(lower, upper)?.at(at_ns)
@@ -98,6 +113,9 @@ impl ClockEstimate {
     /// Returns what the coordinator's clock shows when the agent's shows `at_ns`; `None` as for
     /// [`ClockEstimate::agent_time`].
     pub fn coordinator_time(&self, at_ns: u64) -> Option<ClockSpan> {
+        if self.is_same {
+            return Some(ClockSpan { low_ns: at_ns, high_ns: at_ns });
+        }
         let lower = |probe: &ClockProbe| (probe.received_ns, probe.sent_ns);
         let upper = |probe: &ClockProbe| (probe.replied_ns, probe.returned_ns);
         self.line(lower, upper)?.at(at_ns)

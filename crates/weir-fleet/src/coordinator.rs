@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::LEASE_NS;
+use crate::clock::ClockEstimate;
 use crate::member::{Member, MemberEnd, MemberResult, Progress, SILENCE_NS};
 use crate::message::{FromAgent, Hello, PROTOCOL, RunId, Sender, Share, ToAgent};
 
@@ -43,6 +44,8 @@ pub struct Settings {
     pub run: RunId,
     /// Version of weir, which all agents must have.
     pub version: String,
+    /// Name of the coordinator's clock, as in [`Hello`].
+    pub clock: String,
     /// Number of agents, at least 1.
     pub agents: u32,
     /// Specification of the whole run.
@@ -57,6 +60,16 @@ pub struct Settings {
     pub load_ns: u64,
     /// Consequence of the loss of an agent.
     pub on_loss: OnLoss,
+}
+
+impl Settings {
+    /// Returns what is known of an agent's clock before the first probe.
+    fn estimate(&self, hello: &Hello) -> ClockEstimate {
+        match hello.clock == self.clock {
+            true => ClockEstimate::same(),
+            false => ClockEstimate::default(),
+        }
+    }
 }
 
 /// A thing that a coordinator has to do.
@@ -164,10 +177,13 @@ impl Coordinator {
         let Some(member) = self.members.iter_mut().find(of_name) else { return };
         if member.sender == sender {
             member.receive(now_ns, &self.settings.run, message);
-        } else if matches!(message, FromAgent::Hello(_)) {
+        } else if let FromAgent::Hello(hello) = message {
             // Only a new process says hello under the name of one that takes part.
             match self.phase {
-                Phase::Preparing { .. } => *member = Member::new(sender, member.share, now_ns),
+                Phase::Preparing { .. } => {
+                    let clock = self.settings.estimate(&hello);
+                    *member = Member::new(sender, member.share, clock, now_ns);
+                }
                 _ => {
                     let heard_ns = member.heard_ns;
                     member.advance(Progress::Over(MemberEnd::Restarted { heard_ns }));
@@ -224,7 +240,8 @@ impl Coordinator {
             let count = self.settings.agents;
             let members = chosen.into_iter().zip(1..).map(|((agent, present), number)| {
                 let sender = Sender { agent: agent.clone(), incarnation: present.incarnation };
-                Member::new(sender, Share { number, count }, now_ns)
+                let clock = self.settings.estimate(&present.hello);
+                Member::new(sender, Share { number, count }, clock, now_ns)
             });
             self.members = members.collect();
             self.phase = Phase::Preparing { until_ns: now_ns + self.settings.prepare_ns };
@@ -251,7 +268,8 @@ impl Coordinator {
     /// Goes on once all agents are ready and their clocks known.
     fn prepare(&mut self, now_ns: u64, until_ns: u64) {
         let mut reasons = self.refusals(now_ns);
-        let is_known = |member: &Member| member.clock.count() >= PROBES_MIN;
+        let is_known =
+            |member: &Member| member.clock.is_same() || member.clock.count() >= PROBES_MIN;
         let is_ready = |member: &Member| member.progress == Progress::Ready && is_known(member);
         if !reasons.is_empty() {
             self.give_up(now_ns, reasons);
@@ -352,7 +370,8 @@ impl Coordinator {
             _ => PROBE_EVERY_NS,
         };
         if Timers::is_due(&mut self.timers.probe_ns, now_ns, probe_every_ns) {
-            self.tell(&mut actions, |_| Some(ToAgent::Probe { sent_ns: now_ns }));
+            let probe = ToAgent::Probe { sent_ns: now_ns };
+            self.tell(&mut actions, |member| (!member.clock.is_same()).then(|| probe.clone()));
         }
         let run = self.settings.run.clone();
         if Timers::is_due(&mut self.timers.alive_ns, now_ns, ALIVE_EVERY_NS) {

@@ -35,6 +35,16 @@ pub struct MemberResult {
     pub silences_ns: Vec<(u64, u64)>,
 }
 
+/// Returns the longest time that can lie between the first and the last begin of the loads, in
+/// nanoseconds; `None` if one is unknown.
+pub fn start_spread_ns(members: &[MemberResult]) -> Option<u64> {
+    let begins: Vec<ClockSpan> =
+        members.iter().map(|member| member.begun).collect::<Option<_>>()?;
+    let first = begins.iter().map(|begin| begin.low_ns).min()?;
+    let last = begins.iter().map(|begin| begin.high_ns).max()?;
+    Some(last - first)
+}
+
 /// Time without a message after which an agent counts as silent, in nanoseconds.
 pub(crate) const SILENCE_NS: u64 = 3_000_000_000;
 
@@ -67,12 +77,12 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    pub(crate) fn new(sender: Sender, share: Share, now_ns: u64) -> Member {
+    pub(crate) fn new(sender: Sender, share: Share, clock: ClockEstimate, now_ns: u64) -> Member {
         Member {
             sender,
             share,
             progress: Progress::Requested,
-            clock: ClockEstimate::default(),
+            clock,
             heard_ns: now_ns,
             quiet_from_ns: now_ns,
             begun_ns: None,

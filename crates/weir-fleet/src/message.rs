@@ -27,6 +27,9 @@ pub struct Hello {
     pub version: String,
     /// Number of CPUs it may use.
     pub cpus: u32,
+    /// Name of its CLOCK_MONOTONIC: equal for processes with one boot id and time namespace, whose
+    /// clock is the same.
+    pub clock: String,
     /// False if it takes part in a run.
     pub is_free: bool,
 }

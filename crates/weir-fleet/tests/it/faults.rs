@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use weir_fleet::{Ending, LEASE_NS, MemberEnd, OnLoss};
+use weir_fleet::{Ending, LEASE_NS, MemberEnd, OnLoss, start_spread_ns};
 use weir_sim::{Random, Seed};
 
 use crate::world::{Fate, LOAD_NS, MS, Outcome, SECOND, World, settings};
@@ -83,6 +83,12 @@ fn check(seed: u64) -> (bool, bool) {
                     .zip(node.begun)
                     .is_some_and(|(ended, begun)| ended >= begun + LOAD_NS);
                 assert!(is_whole || !is_planned(&member.end), "seed {seed}: {member:?}");
+            }
+            let begins: Option<Vec<u64>> = world.nodes.iter().map(|node| node.begun).collect();
+            if let (Some(bound), Some(begins)) = (start_spread_ns(members), begins) {
+                let ends = begins.iter().max().zip(begins.iter().min());
+                let spread = ends.map_or(0, |(last, first)| last - first);
+                assert!(spread <= bound + 4, "seed {seed}: {spread} is more than {bound}");
             }
             let is_complete = members.iter().all(|member| is_planned(&member.end));
             assert!(is_complete || !is_harmless, "seed {seed}: {members:?}");

@@ -1,7 +1,8 @@
 //! One test for each thing that can go wrong.
 
 use weir_fleet::{
-    Agent, AgentAction, Ending, LEASE_NS, MemberEnd, MemberResult, OnLoss, Settings, Share, ToAgent,
+    Agent, AgentAction, Ending, LEASE_NS, MemberEnd, MemberResult, OnLoss, Settings, Share,
+    ToAgent, start_spread_ns,
 };
 
 use crate::world::{Fate, LOAD_NS, MS, Outcome, SECOND, World, settings};
@@ -45,11 +46,24 @@ fn without_faults_all_begin_together_and_end_as_planned() {
     let begins: Vec<u64> = world.nodes.iter().filter_map(|node| node.begun).collect();
     let spread = begins.iter().max().zip(begins.iter().min()).map(|(last, first)| last - first);
     assert!(spread.is_some_and(|spread| spread < MS), "{begins:?}");
+    let bound = start_spread_ns(members(&outcome)).expect("all have begun");
+    assert!(spread.is_some_and(|spread| spread <= bound) && bound < MS, "{spread:?} {bound}");
     for (member, begun) in members(&outcome).iter().zip(begins) {
         let span = member.begun.expect("its clock is known");
         assert!(span.low_ns <= begun + 1 && begun <= span.high_ns + 1, "{span:?} {begun}");
         assert!(span.bound_ns() < MS && member.silences_ns.is_empty(), "{member:?}");
     }
+}
+
+#[test]
+fn agents_with_the_coordinators_clock_need_no_probe() {
+    let mut world = World::new(1, 2, settings(2, OnLoss::Stop));
+    world.share_clock();
+    let outcome = world.run();
+    assert_eq!(ends(&outcome), [PLANNED, PLANNED]);
+    assert_eq!(start_spread_ns(members(&outcome)), Some(0));
+    let begun = world.nodes[0].begun.expect("a load");
+    assert!(begun < 3 * SECOND, "begun at {begun}");
 }
 
 #[test]
@@ -149,7 +163,7 @@ fn agents_that_a_bus_is_away_from_for_longer_than_the_lease_stop_and_say_so() {
 
 #[test]
 fn a_late_message_of_a_run_that_is_over_starts_nothing() {
-    let mut agent = Agent::new("1.0", 2);
+    let mut agent = Agent::new("1.0", 2, "a");
     let run = || "run-1".to_owned();
     let share = Share { number: 1, count: 1 };
     let prepare = || ToAgent::Prepare { run: run(), share, specification: "{}".to_owned() };

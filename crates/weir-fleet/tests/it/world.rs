@@ -114,6 +114,7 @@ pub(crate) fn settings(agents: u32, on_loss: OnLoss) -> Settings {
     Settings {
         run: "run-1".to_owned(),
         version: "1.0".to_owned(),
+        clock: "coordinator's".to_owned(),
         agents,
         specification: "{}".to_owned(),
         gather_ns: 10 * SECOND,
@@ -145,6 +146,14 @@ impl World {
             messages: BTreeMap::new(),
             count: 0,
             now: 0,
+        }
+    }
+
+    /// Puts all agents on the coordinator's machine.
+    pub(crate) fn share_clock(&mut self) {
+        for node in &mut self.nodes {
+            node.clock = Clock { ahead_ns: 0, drift: 0.0 };
+            node.agent = Agent::new("1.0", 2, "coordinator's");
         }
     }
 
@@ -340,7 +349,7 @@ impl Node {
     fn new(name: String, clock: Clock) -> Node {
         Node {
             sender: Sender { agent: name, incarnation: 1 },
-            agent: Agent::new("1.0", 2),
+            agent: Agent::new("1.0", 2, "own"),
             clock,
             fate: Fate::default(),
             is_alive: true,
@@ -369,7 +378,7 @@ impl Node {
 
     fn restart(&mut self) {
         self.sender.incarnation = 2;
-        self.agent = Agent::new("1.0", 2);
+        self.agent = Agent::new("1.0", 2, "own");
         self.is_alive = true;
     }
 }
