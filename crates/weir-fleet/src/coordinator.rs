@@ -50,9 +50,9 @@ pub struct Settings {
     pub agents: u32,
     /// Specification of the whole run.
     pub specification: String,
-    /// Longest time until all agents are there, and then until they are ready.
+    /// Longest time until all agents are there.
     pub gather_ns: u64,
-    /// The same for their preparation.
+    /// Longest time from there until all are ready.
     pub prepare_ns: u64,
     /// Greatest bound of an agent's clock at the begin.
     pub clock_bound_ns: u64,

@@ -14,13 +14,13 @@ fn nginx_counts_the_requests_that_weir_counts() {
         for connections in [1, 10, 100, 1000] {
             for load in ["", "-R 2000"] {
                 let before = nginx.requests();
-                let flags = format!("-c{connections} -t2 -d200ms --warmup 50ms {load}");
+                let flags = format!("-c{connections} -t2 -d100ms --warmup 50ms {load}");
                 let ran = weir::load(engine, &flags, &[&nginx.url()]);
                 ran.assert_all_ok();
                 ran.assert_no_failure();
                 let accounting = &ran.document.accounting;
                 if !load.is_empty() {
-                    assert_eq!((accounting.planned, accounting.sent.warmup), (400, 100), "{ran}");
+                    assert_eq!((accounting.planned, accounting.sent.warmup), (200, 100), "{ran}");
                 }
                 assert_eq!(ran.document.connections.open_at_t0, connections, "{ran}");
                 assert_eq!(nginx.requests() - before - 1, accounting.sent.total, "{ran}");
