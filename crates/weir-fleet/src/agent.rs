@@ -1,7 +1,9 @@
 //! The agent's side of a run.
 
+use weir_result::Part;
+
 use crate::LEASE_NS;
-use crate::message::{Ending, FromAgent, Hello, PROTOCOL, RunId, Share, ToAgent};
+use crate::message::{Ending, FromAgent, Hello, PROTOCOL, RunId, ToAgent};
 
 /// Time between two messages of a free agent, and of one in a run, in nanoseconds.
 const HELLO_EVERY_NS: u64 = 1_000_000_000;
@@ -12,10 +14,10 @@ const WORKING_EVERY_NS: u64 = 250_000_000;
 pub enum AgentAction {
     /// Send this to the coordinator.
     Send(FromAgent),
-    /// Prepare this share of a run, and report with [`Agent::prepared`].
+    /// Prepare this part of a run, and report with [`Agent::prepared`].
     Prepare {
-        /// The share.
-        share: Share,
+        /// The part.
+        part: Part,
         /// Specification of the whole run.
         specification: String,
     },
@@ -87,8 +89,8 @@ impl Agent {
                 let (received_ns, replied_ns) = (now_ns, now_ns);
                 vec![AgentAction::Send(FromAgent::Clock { sent_ns, received_ns, replied_ns })]
             }
-            ToAgent::Prepare { run, share, specification } => {
-                self.prepare(now_ns, run, share, specification)
+            ToAgent::Prepare { run, part, specification } => {
+                self.prepare(now_ns, run, part, specification)
             }
             ToAgent::Arm { run, at_ns } => self.arm(now_ns, &run, at_ns),
             ToAgent::Commit { run } => self.commit(now_ns, &run),
@@ -110,7 +112,7 @@ impl Agent {
         }
     }
 
-    /// Reports that the share is prepared, or why it cannot be carried out.
+    /// Reports that the part is prepared, or why it cannot be carried out.
     pub fn prepared(&mut self, result: Result<(), String>) -> Vec<AgentAction> {
         match &mut self.work {
             Some(work) if work.step == Step::Preparing => {
@@ -195,7 +197,7 @@ impl Agent {
         &mut self,
         now_ns: u64,
         run: RunId,
-        share: Share,
+        part: Part,
         specification: String,
     ) -> Vec<AgentAction> {
         if let Some(work) = self.heard(now_ns, &run) {
@@ -213,7 +215,7 @@ impl Agent {
         }
         let (step, heard_ns) = (Step::Preparing, now_ns);
         self.work = Some(Work { run, step, heard_ns, begun_ns: None, stopped: None });
-        actions.push(AgentAction::Prepare { share, specification });
+        actions.push(AgentAction::Prepare { part, specification });
         actions
     }
 

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use weir_result::Part;
+
 use crate::LEASE_NS;
 use crate::clock::ClockEstimate;
 use crate::member::{Member, MemberEnd, MemberResult, Progress, SILENCE_NS};
-use crate::message::{FromAgent, Hello, PROTOCOL, RunId, Sender, Share, ToAgent};
+use crate::message::{FromAgent, Hello, PROTOCOL, RunId, Sender, ToAgent};
 
 /// Probes of each clock before the begin, and the time between two of one clock, before and during
 /// the load, in nanoseconds.
@@ -33,7 +35,7 @@ const GIVING_UP_NS: u64 = 1_000_000_000;
 pub enum OnLoss {
     /// The others are stopped.
     Stop,
-    /// The others go on with their shares.
+    /// The others go on with their parts.
     Continue,
 }
 
@@ -79,7 +81,7 @@ pub enum CoordinatorAction {
     Send(Sender, ToAgent),
     /// The run did not take place, and nothing was sent to the target; messages for the user.
     NotStarted(Vec<String>),
-    /// The run is over. Members are in the order of their shares.
+    /// The run is over. Members are in the order of their parts.
     Finished(Vec<MemberResult>),
 }
 
@@ -182,7 +184,7 @@ impl Coordinator {
             match self.phase {
                 Phase::Preparing { .. } => {
                     let clock = self.settings.estimate(&hello);
-                    *member = Member::new(sender, member.share, clock, now_ns);
+                    *member = Member::new(sender, member.part, clock, now_ns);
                 }
                 _ => {
                     let heard_ns = member.heard_ns;
@@ -237,11 +239,11 @@ impl Coordinator {
             |(_, present): &(&String, &Present)| present.hello.is_free && fits(&present.hello);
         let chosen: Vec<_> = self.present.iter().filter(usable).take(run_agents).collect();
         if chosen.len() == run_agents {
-            let count = self.settings.agents;
-            let members = chosen.into_iter().zip(1..).map(|((agent, present), number)| {
+            let parts = (1..).map_while(|number| Part::new(number, self.settings.agents));
+            let members = chosen.into_iter().zip(parts).map(|((agent, present), part)| {
                 let sender = Sender { agent: agent.clone(), incarnation: present.incarnation };
                 let clock = self.settings.estimate(&present.hello);
-                Member::new(sender, Share { number, count }, clock, now_ns)
+                Member::new(sender, part, clock, now_ns)
             });
             self.members = members.collect();
             self.phase = Phase::Preparing { until_ns: now_ns + self.settings.prepare_ns };
@@ -324,7 +326,7 @@ impl Coordinator {
         }
     }
 
-    /// Returns why agents will not carry out their shares.
+    /// Returns why agents will not carry out their parts.
     fn refusals(&self, now_ns: u64) -> Vec<String> {
         let refusal = |member: &Member| {
             let agent = &member.sender.agent;
@@ -411,7 +413,7 @@ impl Coordinator {
         match self.phase {
             Phase::Preparing { .. } if member.progress == Progress::Requested => {
                 let specification = self.settings.specification.clone();
-                Some(ToAgent::Prepare { run, share: member.share, specification })
+                Some(ToAgent::Prepare { run, part: member.part, specification })
             }
             Phase::Arming { at_ns } if member.progress == Progress::Ready => {
                 member.arm(&run, at_ns)

@@ -16,7 +16,7 @@ pub use agent::{Agent, AgentAction};
 pub use clock::{ClockEstimate, ClockProbe, ClockSpan};
 pub use coordinator::{Coordinator, CoordinatorAction, OnLoss, Settings};
 pub use member::{MemberEnd, MemberResult, start_spread_ns};
-pub use message::{Ending, FromAgent, Hello, PROTOCOL, RunId, Sender, Share, ToAgent};
+pub use message::{Ending, FromAgent, Hello, PROTOCOL, RunId, Sender, ToAgent};
 
 /// Time without a message of the coordinator after which an agent stops its load by itself, in
 /// nanoseconds. The coordinator gives an agent up after the same time.

@@ -1,7 +1,9 @@
 //! An agent as the coordinator of a run sees it.
 
+use weir_result::Part;
+
 use crate::clock::{ClockEstimate, ClockProbe, ClockSpan};
-use crate::message::{Ending, FromAgent, RunId, Sender, Share, ToAgent};
+use crate::message::{Ending, FromAgent, RunId, Sender, ToAgent};
 
 /// How the part of an agent ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,8 +27,8 @@ pub enum MemberEnd {
 pub struct MemberResult {
     /// Name of the agent.
     pub agent: String,
-    /// Its share of the run.
-    pub share: Share,
+    /// Its part of the run.
+    pub part: Part,
     /// How it ended.
     pub end: MemberEnd,
     /// Begin of its load, on the coordinator's clock; none if it never began, or is unknown.
@@ -64,7 +66,7 @@ pub(crate) enum Progress {
 #[derive(Debug)]
 pub(crate) struct Member {
     pub(crate) sender: Sender,
-    pub(crate) share: Share,
+    pub(crate) part: Part,
     pub(crate) progress: Progress,
     pub(crate) clock: ClockEstimate,
     /// When it was heard last.
@@ -77,10 +79,10 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    pub(crate) fn new(sender: Sender, share: Share, clock: ClockEstimate, now_ns: u64) -> Member {
+    pub(crate) fn new(sender: Sender, part: Part, clock: ClockEstimate, now_ns: u64) -> Member {
         Member {
             sender,
-            share,
+            part,
             progress: Progress::Requested,
             clock,
             heard_ns: now_ns,
@@ -163,7 +165,7 @@ impl Member {
         let Progress::Over(end) = &self.progress else { return None };
         Some(MemberResult {
             agent: self.sender.agent.clone(),
-            share: self.share,
+            part: self.part,
             end: end.clone(),
             begun: self.begun_ns.and_then(|at_ns| self.clock.coordinator_time(at_ns)),
             silences_ns: self.silences_ns.clone(),

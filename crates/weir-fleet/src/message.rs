@@ -2,6 +2,7 @@
 //! way.
 
 use serde::{Deserialize, Serialize};
+use weir_result::Part;
 
 /// Version of the messages. Both sides need the same.
 pub const PROTOCOL: u32 = 1;
@@ -34,15 +35,6 @@ pub struct Hello {
     pub is_free: bool,
 }
 
-/// The share of a run that an agent carries out: part `number` of `count`, from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Share {
-    /// Number of the part, from 1.
-    pub number: u32,
-    /// Number of parts.
-    pub count: u32,
-}
-
 /// Why the load of an agent has ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
@@ -61,12 +53,12 @@ pub enum Ending {
 /// A message of the coordinator. Each may come twice, late, or never.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ToAgent {
-    /// Prepare this share of a run. The answer is `Ready` or `Refused`.
+    /// Prepare this part of a run. The answer is `Ready` or `Refused`.
     Prepare {
         /// The run.
         run: RunId,
-        /// The agent's share.
-        share: Share,
+        /// The agent's part.
+        part: Part,
         /// Specification of the whole run.
         specification: String,
     },
@@ -114,7 +106,7 @@ pub enum FromAgent {
         /// The run.
         run: RunId,
     },
-    /// It cannot carry out its share; a message for the user.
+    /// It cannot carry out its part; a message for the user.
     Refused {
         /// The run.
         run: RunId,
@@ -159,9 +151,9 @@ mod tests {
 
     #[test]
     fn messages_are_read_back_as_they_were_written() {
-        let share = Share { number: 2, count: 3 };
+        let part = Part::new(2, 3).expect("it exists");
         let prepare =
-            ToAgent::Prepare { run: "a".to_owned(), share, specification: "{}".to_owned() };
+            ToAgent::Prepare { run: "a".to_owned(), part, specification: "{}".to_owned() };
         let text = serde_json::to_string(&prepare).expect("text");
         assert_eq!(serde_json::from_str::<ToAgent>(&text).expect("a message"), prepare);
         let ended = FromAgent::Ended {

@@ -1,9 +1,10 @@
 //! One test for each thing that can go wrong.
 
 use weir_fleet::{
-    Agent, AgentAction, Ending, LEASE_NS, MemberEnd, MemberResult, OnLoss, Settings, Share,
-    ToAgent, start_spread_ns,
+    Agent, AgentAction, Ending, LEASE_NS, MemberEnd, MemberResult, OnLoss, Settings, ToAgent,
+    start_spread_ns,
 };
+use weir_result::Part;
 
 use crate::world::{Fate, LOAD_NS, MS, Outcome, SECOND, World, settings};
 
@@ -165,8 +166,8 @@ fn agents_that_a_bus_is_away_from_for_longer_than_the_lease_stop_and_say_so() {
 fn a_late_message_of_a_run_that_is_over_starts_nothing() {
     let mut agent = Agent::new("1.0", 2, "a");
     let run = || "run-1".to_owned();
-    let share = Share { number: 1, count: 1 };
-    let prepare = || ToAgent::Prepare { run: run(), share, specification: "{}".to_owned() };
+    let part = Part::new(1, 1).expect("it exists");
+    let prepare = || ToAgent::Prepare { run: run(), part, specification: "{}".to_owned() };
     let actions = agent.receive(0, prepare());
     assert!(matches!(actions[..], [AgentAction::Prepare { .. }]), "{actions:?}");
     agent.receive(1, ToAgent::Stop { run: run() });

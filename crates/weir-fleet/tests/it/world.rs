@@ -50,7 +50,7 @@ pub(crate) struct Fate {
     pub(crate) cut: Option<(u64, u64)>,
     /// When its process gets a signal.
     pub(crate) signal: Option<u64>,
-    /// Why it refuses its share.
+    /// Why it refuses its part.
     pub(crate) refusal: Option<String>,
 }
 
