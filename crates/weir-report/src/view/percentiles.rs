@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use weir_result::document::{Metric, PercentileValue, Summary};
+use weir_result::document::{Metric, PercentileValue, Summary, UnsupportedPercentile};
 use weir_result::quantile::{Bound, Quantile, has_beyond, least_count};
 use weir_result::{Document, Load};
 use weir_text::setting::REQUESTS;
@@ -262,6 +262,23 @@ fn in_flight(document: &Document) -> Option<f64> {
     (window_ns > 0.0).then(|| integral_ns / window_ns)
 }
 
+/// Returns the extent of a run that would settle a percentile; `None` if no choice of the user
+/// makes the run so long.
+fn longer_run(document: &Document, needed: &UnsupportedPercentile) -> Option<String> {
+    let plan = &document.plan;
+    let seconds = needed.needed_s.filter(|seconds| *seconds < SECONDS_MAX);
+    if plan.requests.is_some() {
+        return Some(format!("; use {REQUESTS} {}", needed.needed_samples));
+    }
+    if plan.is_one_load() {
+        return Some(format!("; run ≥ {} s", seconds?.ceil()));
+    }
+    // A log has the length it has.
+    let times = seconds? / document.throughput.window_s;
+    (plan.stage_count() > 0)
+        .then(|| format!("; stages {:.1} times as long settle it", times.max(1.1)))
+}
+
 /// Names the percentiles marked with `~`, and the extent of a run that would settle the last of
 /// them.
 fn uncertain(document: &Document, headline: &Summary, lines: &[f64]) -> Option<String> {
@@ -275,13 +292,6 @@ fn uncertain(document: &Document, headline: &Summary, lines: &[f64]) -> Option<S
         false => format!("{} and p{last} are", others.join(", ")),
     };
     let needed = headline.unsupported.iter().find(|of| of.p == *last);
-    let remedy = needed.and_then(|of| match (document.plan.requests, of.needed_s) {
-        (Some(_), _) => Some(format!("; use {REQUESTS} {}", of.needed_samples)),
-        (None, Some(seconds)) if seconds < SECONDS_MAX => {
-            Some(format!("; run ≥ {} s", seconds.ceil()))
-        }
-        (None, _) => None,
-    });
-    let remedy = remedy.unwrap_or_default();
+    let remedy = needed.and_then(|needed| longer_run(document, needed)).unwrap_or_default();
     Some(format!("~: {names} uncertain: too few independent samples{remedy}"))
 }
