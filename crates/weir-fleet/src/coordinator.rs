@@ -347,14 +347,16 @@ impl Coordinator {
 
     /// Watches the load.
     fn watch(&mut self, now_ns: u64, at_ns: u64) {
+        let last_ns = at_ns + self.settings.load_ns + LEASE_NS;
         for member in &mut self.members {
-            if member.quiet_ns(now_ns) > LEASE_NS {
+            // One that is heard, and neither ends nor stops, is given up as well.
+            if member.quiet_ns(now_ns) > LEASE_NS || now_ns > last_ns + LEASE_NS {
                 let heard_ns = member.heard_ns;
                 member.advance(Progress::Over(MemberEnd::Lost { heard_ns }));
             }
         }
         let is_lost = self.members.iter().any(|member| member.is_over() && !member.is_complete());
-        let is_late = now_ns > at_ns + self.settings.load_ns + LEASE_NS;
+        let is_late = now_ns > last_ns;
         if let Phase::Loading { is_stopping, .. } = &mut self.phase {
             *is_stopping |= is_late || (is_lost && self.settings.on_loss == OnLoss::Stop);
         }

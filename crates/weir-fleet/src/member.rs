@@ -10,7 +10,7 @@ use crate::message::{Ending, FromAgent, RunId, Sender, ToAgent};
 pub enum MemberEnd {
     /// The agent reported this ending.
     Reported(Ending),
-    /// The agent was not heard for the time of the lease.
+    /// The agent was not heard for the time of the lease, or did not end.
     Lost {
         /// When it was heard last, on the coordinator's clock.
         heard_ns: u64,

@@ -187,6 +187,14 @@ fn no_load_outlives_its_coordinator_for_longer_than_the_lease() {
 }
 
 #[test]
+fn an_agent_that_never_ends_is_given_up() {
+    let (_, outcome) = with_fate(OnLoss::Stop, Fate { hangs: true, ..Fate::default() });
+    let ends = ends(&outcome);
+    assert!(matches!(ends[1], MemberEnd::Lost { .. }), "{ends:?}");
+    assert_eq!((&ends[0], &ends[2]), (&PLANNED, &PLANNED));
+}
+
+#[test]
 fn a_signal_ends_an_agent_and_is_named() {
     let (_, outcome) = with_fate(OnLoss::Stop, Fate { signal: Some(WITHIN), ..Fate::default() });
     let signal = MemberEnd::Reported(Ending::Signal("SIGTERM".to_owned()));

@@ -50,6 +50,8 @@ pub(crate) struct Fate {
     pub(crate) cut: Option<(u64, u64)>,
     /// When its process gets a signal.
     pub(crate) signal: Option<u64>,
+    /// Its load neither ends nor stops.
+    pub(crate) hangs: bool,
     /// Why it refuses its part.
     pub(crate) refusal: Option<String>,
 }
@@ -190,7 +192,8 @@ impl World {
                 self.step(index);
             }
         }
-        assert!(self.nodes.iter().all(|node| node.begun.is_some() == node.ended.is_some()));
+        let has_ended = |node: &Node| node.begun.is_some() == node.ended.is_some();
+        assert!(self.nodes.iter().all(|node| node.fate.hangs || has_ended(node)));
         match (outcome, self.coordinator_dies) {
             (Some(outcome), _) => outcome,
             (None, Some(_)) => Outcome::Unknown,
@@ -287,7 +290,7 @@ impl World {
             let at = node.begins_at.take().unwrap_or(now);
             assert!(node.begun.is_none(), "an agent began twice");
             node.begun = Some(at);
-            node.ends_at = Some(at + LOAD_NS);
+            node.ends_at = (!node.fate.hangs).then_some(at + LOAD_NS);
             node.agent.begun(node.clock.shows(at));
             let mut chosen = self.nodes.iter().take(self.agents);
             assert!(chosen.all(|node| node.has_confirmed), "not all were armed");
