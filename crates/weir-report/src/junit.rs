@@ -10,23 +10,28 @@ use weir_text::{excerpt, is_unprintable};
 
 use crate::findings::{Findings, Source};
 use crate::text::{self, TextOptions};
+use crate::view::interruption;
 
-/// Writes the document's assertions, and the report as their output.
+/// Writes the document's assertions, and the report as their output. A run that ended early has one
+/// more test, an error: its assertions hold for what was measured until then.
 ///
 /// # Errors
 /// Errors of `out`.
 pub fn write(document: &Document, options: &TextOptions, out: &mut dyn Write) -> io::Result<()> {
     let results = &document.assertions;
     let failed = |result: &&AssertionResult| result.outcome == AssertionOutcome::Fail;
+    let early_end = interruption(document);
     let suite = format!(
-        r#"{}" tests="{}" failures="{}" errors="0" time="{:.3}" timestamp="{}"#,
+        r#"{}" tests="{}" failures="{}" errors="{}" time="{:.3}" timestamp="{}"#,
         escaped(&document.plan.url),
-        results.len(),
+        results.len() + usize::from(early_end.is_some()),
         results.iter().filter(failed).count(),
+        u8::from(early_end.is_some()),
         document.throughput.window_s,
         escaped(&document.run.epoch),
     );
-    let cases: String = results.iter().map(test_case).collect();
+    let incomplete = early_end.map(|reason| incomplete("run", &escaped(&reason)));
+    let cases: String = results.iter().map(test_case).chain(incomplete).collect();
     let mut report = Vec::new();
     text::write(document, &plain(options), &mut report)?;
     write_suite(&suite, &cases, &report, out)
@@ -96,11 +101,16 @@ fn of_incomplete(study: &Study) -> (String, String) {
         _ => "the study was interrupted before it had a verdict".to_owned(),
     };
     let (suite, reason) = (escaped(&names.join(" and ")), escaped(&reason));
-    let case = format!(
-        "    <testcase classname=\"weir\" name=\"the study is complete\">\n      \
-         <error message=\"{reason}\" type=\"error\"/>\n    </testcase>\n"
-    );
+    let case = incomplete("study", &reason);
     (format!(r#"{suite}" tests="1" failures="0" errors="1" skipped="0"#), case)
+}
+
+/// The test of a run or study that ended early: an error, the reason, which is escaped.
+fn incomplete(what: &str, reason: &str) -> String {
+    format!(
+        "    <testcase classname=\"weir\" name=\"the {what} is complete\">\n      \
+         <error message=\"{reason}\" type=\"error\"/>\n    </testcase>\n"
+    )
 }
 
 /// The options without what only a terminal shows.

@@ -34,6 +34,8 @@ mod report;
 mod table;
 mod tone;
 
+pub(crate) use head::interruption;
+
 pub use block::{Block, Entry, Form, Line};
 pub use cell::CellValue;
 pub use detail::Detail;

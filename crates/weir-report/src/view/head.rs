@@ -34,8 +34,8 @@ pub(super) fn blocks(document: &Document) -> Vec<Block> {
     let mut about = load(&document.plan);
     about.extend(parts(document));
     let mut blocks = vec![Block::Line(Line::facts(about))];
-    if document.run.interrupted {
-        let interruption = Fact::text(interruption(document)).toned(Tone::Caution);
+    if let Some(interruption) = interruption(document) {
+        let interruption = Fact::text(interruption).toned(Tone::Caution);
         blocks.push(Block::Line(Line::sentence(interruption)));
     }
     // The parts of a merged document have machines of their own.
@@ -176,8 +176,12 @@ fn extent(plan: &Plan) -> Fact {
     }
 }
 
-/// The end of the run before its planned one.
-fn interruption(document: &Document) -> String {
+/// Describes the end of the run before its planned one; `None` if it ended as planned.
+pub(crate) fn interruption(document: &Document) -> Option<String> {
+    document.run.interrupted.then(|| early_end(document))
+}
+
+fn early_end(document: &Document) -> String {
     if let Some(Aborted { condition, at_s, measured, .. }) = &document.run.aborted {
         let at = units::duration_of_seconds(*at_s);
         let of = document.plan.duration_ns.map(|ns| format!(" of {}", units::exact_duration(ns)));

@@ -673,6 +673,14 @@ fn assertions() {
     let mut out = Vec::new();
     weir_report::junit::write(&document, &PLAIN, &mut out).expect("writing to memory");
     golden_bytes("assertions.xml", &out);
+    // What holds until a run was cut short passes, and the run does not.
+    document.run.interrupted = true;
+    let mut out = Vec::new();
+    weir_report::junit::write(&document, &PLAIN, &mut out).expect("writing to memory");
+    let xml = String::from_utf8(out).expect("XML");
+    assert!(xml.contains("tests=\"8\"") && xml.contains("errors=\"1\""), "{xml}");
+    assert!(xml.contains("name=\"the run is complete\""), "{xml}");
+    assert!(xml.contains("<error message=\"interrupted after"), "{xml}");
 }
 
 #[test]
