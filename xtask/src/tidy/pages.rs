@@ -207,7 +207,7 @@ mod tests {
         check_page("docs/A.md", 26_000, &[]);
         check_page("docs/A.md", 26_001, &["docs/README.md"]);
         check_page("docs/decisions/0001-a.md", 26_001, &[]);
-        check_page("docs/decisions/0001-a.md", 94_501, &["README.md"]);
+        check_page("docs/decisions/0001-a.md", 95_501, &["README.md"]);
         check_page("docs/measured/a.json", 95_000, &[]);
     }
 }
