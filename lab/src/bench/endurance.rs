@@ -14,8 +14,8 @@ const QUESTION: &str = "Does weir keep its window and its memory with 4,000 thre
 const WINDOW_ERROR_MAX: f64 = 0.01;
 
 /// Greatest resident memory of ten minutes, growth from there to half an hour, and memory of each
-/// of thousands of threads, in MiB. What grows is the document, which has three times as many
-/// intervals, and is put together after the load.
+/// of thousands of threads, in MiB. The document, put together after the load, has three times as
+/// many intervals.
 const LONG_MAX_MIB: f64 = 64.0;
 const GROWTH_MAX_MIB: f64 = 16.0;
 const THREAD_MAX_MIB: f64 = 0.25;
