@@ -20,8 +20,7 @@ const KEPT_MAX: usize = 2 * INTERVALS as usize;
 const JOINED_AT_ONCE: usize = 64;
 
 /// Most bytes of the latencies of finished intervals, over all workers. Beyond that their buckets
-/// are coarsened, so that memory does not grow with the length of a run: at 5,000/s from the eighth
-/// minute on, to 0.8% within an hour.
+/// are coarsened, so that memory does not grow with the length of a run.
 const LATENCY_BYTES: usize = 8 << 20;
 
 /// Smallest share of one worker, in bytes.

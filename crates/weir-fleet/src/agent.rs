@@ -77,11 +77,6 @@ impl Agent {
         Agent { version, cpus, clock, work: None, last: None, spoke_ns: None }
     }
 
-    /// True if a load is planned for a time or under way.
-    pub fn is_loading(&self) -> bool {
-        self.work.as_ref().is_some_and(|work| work.step == Step::Loading)
-    }
-
     /// Handles a message of the coordinator.
     pub fn receive(&mut self, now_ns: u64, message: ToAgent) -> Vec<AgentAction> {
         match message {
@@ -181,7 +176,6 @@ impl Agent {
                 version: self.version.clone(),
                 cpus: self.cpus,
                 clock: self.clock.clone(),
-                is_free: true,
             }),
         }
     }
@@ -203,7 +197,7 @@ impl Agent {
         if let Some(work) = self.heard(now_ns, &run) {
             return vec![AgentAction::Send(work.state())];
         }
-        // What a coordinator left behind blocks no other once its lease has ended it.
+        // Work of a coordinator that is gone ends with its lease, and then blocks no other.
         let is_busy = self.work.as_ref().is_some_and(|work| !work.is_over());
         if self.last.as_ref() == Some(&run) || is_busy {
             return Vec::new();

@@ -105,9 +105,7 @@ impl ClockEstimate {
         if self.is_same {
             return Some(ClockSpan { low_ns: at_ns, high_ns: at_ns });
         }
-        let lower = |probe: &ClockProbe| (probe.returned_ns, probe.replied_ns);
-        let upper = |probe: &ClockProbe| (probe.sent_ns, probe.received_ns);
-        self.line(lower, upper)?.at(at_ns)
+        self.to_agent()?.at(at_ns)
     }
 
     /// Returns what the coordinator's clock shows when the agent's shows `at_ns`; `None` as for
@@ -124,9 +122,14 @@ impl ClockEstimate {
     /// Returns the bounds of the drift: by how much the agent's clock is faster, as a share. `None`
     /// as for [`ClockEstimate::agent_time`].
     pub fn drift(&self) -> Option<(f64, f64)> {
+        self.to_agent().map(|line| line.drift)
+    }
+
+    /// Returns the line from the coordinator's clock to the agent's.
+    fn to_agent(&self) -> Option<Line> {
         let lower = |probe: &ClockProbe| (probe.returned_ns, probe.replied_ns);
         let upper = |probe: &ClockProbe| (probe.sent_ns, probe.received_ns);
-        self.line(lower, upper).map(|line| line.drift)
+        self.line(lower, upper)
     }
 
     /// Returns the line that maps one clock to the other, from the times that it is not below and

@@ -31,8 +31,6 @@ pub struct Hello {
     /// Name of its CLOCK_MONOTONIC: equal for processes with one boot id and time namespace, whose
     /// clock is the same.
     pub clock: String,
-    /// False if it takes part in a run.
-    pub is_free: bool,
 }
 
 /// Why the load of an agent has ended.
@@ -99,7 +97,7 @@ pub enum ToAgent {
 /// A message of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FromAgent {
-    /// It is there.
+    /// It is there, and takes part in no run.
     Hello(Hello),
     /// It is prepared: connections are open, and nothing is sent.
     Ready {

@@ -45,7 +45,7 @@ const BANS: [Ban; 23] = [
     ("weir-study", SYSTEM_AND_CHANCE, WORLD),
     ("weir-engine", &["clap", "jiff", "tokio", "mio"], CLOCKS_AND_PRINTING),
     ("weir-http", SYSTEM_AND_CHANCE, WORLD),
-    // Its state machines have no I/O; the bus that drives them will be the one user of tokio.
+    // Its state machines have no I/O.
     ("weir-fleet", SYSTEM_AND_CHANCE, WORLD),
     ("weir-io", FORMATS, &["println!", "eprintln!"]),
     // It reads files, makes no system call of its own, and judges nothing.

@@ -115,13 +115,22 @@ fn the_others_stop_or_go_on_when_an_agent_dies() {
 }
 
 #[test]
-fn an_agent_that_was_restarted_is_known_at_once_and_begins_nothing() {
+fn an_agent_that_was_restarted_is_lost_before_its_lease_and_begins_nothing() {
     let restarts = WITHIN + SECOND;
     let fate = Fate { dies: Some((WITHIN, Some(restarts))), ..Fate::default() };
     let (world, outcome) = with_fate(OnLoss::Stop, fate);
     let ends = ends(&outcome);
     assert!(matches!(ends[1], MemberEnd::Restarted { .. }), "{ends:?}");
-    assert!(world.last_end().expect("a load") < restarts + SECOND);
+    assert!(world.last_end().expect("a load") < restarts + 2 * SECOND);
+}
+
+#[test]
+fn two_agents_of_one_name_do_not_end_a_run() {
+    let mut world = World::new(1, 3, settings(2, OnLoss::Stop));
+    world.name_like(2, 0);
+    let outcome = world.run();
+    assert_eq!(ends(&outcome), [PLANNED, PLANNED]);
+    assert_eq!(world.nodes.iter().filter(|node| node.begun.is_some()).count(), 2);
 }
 
 #[test]

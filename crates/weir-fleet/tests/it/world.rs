@@ -151,6 +151,12 @@ impl World {
         }
     }
 
+    /// Gives a node the name of another one.
+    pub(crate) fn name_like(&mut self, index: usize, other: usize) {
+        let agent = self.nodes[other].sender.agent.clone();
+        self.nodes[index].sender = Sender { agent, incarnation: 9 };
+    }
+
     /// Puts all agents on the coordinator's machine.
     pub(crate) fn share_clock(&mut self) {
         for node in &mut self.nodes {
@@ -292,8 +298,8 @@ impl World {
             node.begun = Some(at);
             node.ends_at = (!node.fate.hangs).then_some(at + LOAD_NS);
             node.agent.begun(node.clock.shows(at));
-            let mut chosen = self.nodes.iter().take(self.agents);
-            assert!(chosen.all(|node| node.has_confirmed), "not all were armed");
+            let confirmed = self.nodes.iter().filter(|node| node.has_confirmed).count();
+            assert!(confirmed >= self.agents, "not all were armed");
         }
         let node = &mut self.nodes[index];
         if node.fate.signal.is_some_and(|at| now >= at) {
@@ -325,7 +331,7 @@ impl World {
                     let more = node.agent.ended(Ending::Planned);
                     self.act(index, now, more);
                 }
-                // What is in flight gets some time.
+                // Requests in flight get some time.
                 AgentAction::StopLoad => {
                     node.ends_at = node.ends_at.map(|at| at.min(now + delay));
                 }

@@ -276,7 +276,7 @@ fn longer_run(document: &Document, needed: &UnsupportedPercentile) -> Option<Str
     // A log has the length it has.
     let times = seconds? / document.throughput.window_s;
     (plan.stage_count() > 0)
-        .then(|| format!("; stages {:.1} times as long settle it", times.max(1.1)))
+        .then(|| format!("; stages {:.1} times as long settle it", (times * 10.0).ceil() / 10.0))
 }
 
 /// Names the percentiles marked with `~`, and the extent of a run that would settle the last of

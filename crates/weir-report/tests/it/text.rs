@@ -673,7 +673,7 @@ fn assertions() {
     let mut out = Vec::new();
     weir_report::junit::write(&document, &PLAIN, &mut out).expect("writing to memory");
     golden_bytes("assertions.xml", &out);
-    // What holds until a run was cut short passes, and the run does not.
+    // Assertions hold for the part that was measured; the run is an error.
     document.run.interrupted = true;
     let mut out = Vec::new();
     weir_report::junit::write(&document, &PLAIN, &mut out).expect("writing to memory");
