@@ -126,11 +126,13 @@ fn an_agent_that_was_restarted_is_lost_before_its_lease_and_begins_nothing() {
 
 #[test]
 fn two_agents_of_one_name_do_not_end_a_run() {
-    let mut world = World::new(1, 3, settings(2, OnLoss::Stop));
-    world.name_like(2, 0);
-    let outcome = world.run();
-    assert_eq!(ends(&outcome), [PLANNED, PLANNED]);
-    assert_eq!(world.nodes.iter().filter(|node| node.begun.is_some()).count(), 2);
+    for at in [SECOND, WITHIN] {
+        let mut world = World::new(1, 3, settings(2, OnLoss::Stop));
+        world.start_like(2, 0, at);
+        let outcome = world.run();
+        assert_eq!(ends(&outcome), [PLANNED, PLANNED], "started at {at}");
+        assert_eq!(world.nodes[2].begun, None, "started at {at}");
+    }
 }
 
 #[test]

@@ -50,6 +50,8 @@ pub(crate) struct Fate {
     pub(crate) cut: Option<(u64, u64)>,
     /// When its process gets a signal.
     pub(crate) signal: Option<u64>,
+    /// Its process starts at this time.
+    pub(crate) starts: Option<u64>,
     /// Its load neither ends nor stops.
     pub(crate) hangs: bool,
     /// Why it refuses its part.
@@ -151,10 +153,12 @@ impl World {
         }
     }
 
-    /// Gives a node the name of another one.
-    pub(crate) fn name_like(&mut self, index: usize, other: usize) {
+    /// Gives a node the name of another one, and starts it at a time.
+    pub(crate) fn start_like(&mut self, index: usize, other: usize, at: u64) {
         let agent = self.nodes[other].sender.agent.clone();
-        self.nodes[index].sender = Sender { agent, incarnation: 9 };
+        let node = &mut self.nodes[index];
+        node.sender = Sender { agent, incarnation: 9 };
+        (node.is_alive, node.fate.starts) = (false, Some(at));
     }
 
     /// Puts all agents on the coordinator's machine.
@@ -272,6 +276,9 @@ impl World {
     fn step(&mut self, index: usize) {
         let now = self.now;
         let node = &mut self.nodes[index];
+        if node.fate.starts.is_some_and(|at| now >= at) {
+            (node.is_alive, node.fate.starts) = (true, None);
+        }
         if let Some((dies, restarts)) = node.fate.dies {
             if node.is_alive && node.sender.incarnation == 1 && now >= dies {
                 node.is_alive = false;
