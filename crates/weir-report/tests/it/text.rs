@@ -11,9 +11,9 @@ use weir_result::document::{
     AccessLogSection, Certificate, NginxSection, Polls, ProcessSection, ServerLoad, ServerSection,
 };
 use weir_result::{
-    Arrivals, Callback, CallbackUsage, Document, ErrorKind, FailureCause, FailurePhase,
-    HandshakeKind, Interval, Load, Measurements, Occupancy, Rate, ScriptUsage, StampChoice, Tally,
-    TlsCounts, TlsParameters,
+    Arrivals, Callback, CallbackUsage, ConnectionStage, Document, ErrorKind, FailureCause,
+    FailurePhase, HandshakeKind, Interval, Load, Measurements, Occupancy, Rate, ScriptUsage,
+    StampChoice, Tally, TlsCounts, TlsParameters,
 };
 use weir_verdict::Assertion;
 
@@ -427,7 +427,14 @@ fn tiny_rate() {
     let fixture = Fixture::new(load).spread(5, MS, 5 * MS).open(1, 1).with(|parts| {
         parts.given.plan.threads = 1;
     });
-    golden("tiny_rate", &fixture.document(), &PLAIN);
+    let mut document = fixture.document();
+    golden("tiny_rate", &document, &PLAIN);
+    // `-d` makes no stage longer: p50 needs 40 s, and the window has 10.
+    assert_eq!(document.throughput.window_s, 10.0);
+    document.plan.connection_stages =
+        vec![ConnectionStage { duration_ns: 10_000 * MS, from: 1, to: 1 }];
+    let text = print(&document, &PLAIN);
+    assert!(text.contains("too few independent samples; stages 4.0 times as long"), "{text}");
 }
 
 #[test]
