@@ -73,7 +73,12 @@ pub(crate) fn failures(document: &Document) -> u64 {
 
 /// Returns the largest resident memory of the client, in MiB.
 pub(crate) fn resident_mib(document: &Document) -> f64 {
-    document.run.client.max_resident_bytes as f64 / f64::from(1 << 20)
+    mib(document.run.client.max_resident_bytes)
+}
+
+/// Returns a number of bytes in MiB.
+pub(crate) fn mib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
 }
 
 /// Reads the document that weir printed.
