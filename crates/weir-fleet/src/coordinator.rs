@@ -6,8 +6,8 @@ use weir_result::Part;
 
 use crate::LEASE_NS;
 use crate::clock::ClockEstimate;
-use crate::member::{Member, MemberEnd, MemberResult, Progress, SILENCE_NS};
-use crate::message::{FromAgent, Hello, PROTOCOL, RunId, Sender, ToAgent};
+use crate::member::{Member, MemberEnd, MemberProgress, MemberResult, SILENCE_NS};
+use crate::message::{AgentFacts, FromAgent, PROTOCOL, RunId, Sender, ToAgent};
 
 /// Probes of each clock before the begin, and the time between two of one clock, before and during
 /// the load, in nanoseconds.
@@ -54,23 +54,19 @@ pub struct Settings {
     pub clock: String,
     /// Number of agents, at least 1.
     pub agents: u32,
-    /// Specification of the whole run.
-    pub specification: String,
     /// Longest time until all agents are there.
     pub gather_ns: u64,
     /// Longest time from there until all are ready.
     pub prepare_ns: u64,
     /// Greatest bound of an agent's clock at the begin.
     pub clock_bound_ns: u64,
-    /// Longest time from the begin of the load to its end, with the drain.
-    pub load_ns: u64,
     /// Consequence of the loss of an agent.
     pub on_loss: OnLoss,
 }
 
 impl Settings {
     /// Returns what is known of an agent's clock before the first probe.
-    fn estimate(&self, hello: &Hello) -> ClockEstimate {
+    fn estimate(&self, hello: &AgentFacts) -> ClockEstimate {
         match hello.clock == self.clock {
             true => ClockEstimate::same(),
             false => ClockEstimate::default(),
@@ -93,26 +89,30 @@ pub enum CoordinatorAction {
 #[derive(Debug)]
 pub struct Coordinator {
     settings: Settings,
-    phase: Phase,
+    phase: RunPhase,
     present: BTreeMap<String, Present>,
     members: Vec<Member>,
     timers: Timers,
     is_bus_away: bool,
+    /// Longest time from the begin of the load to its end.
+    load_ns: u64,
 }
 
 /// An agent that said hello.
 #[derive(Debug)]
 struct Present {
     incarnation: u64,
-    hello: Hello,
+    hello: AgentFacts,
     heard_ns: u64,
 }
 
 #[derive(Debug)]
-enum Phase {
+enum RunPhase {
     Gathering {
         until_ns: u64,
     },
+    /// The agents are chosen, and the run is being planned for them.
+    Gathered,
     Preparing {
         until_ns: u64,
     },
@@ -155,19 +155,38 @@ impl Coordinator {
     /// Begins a run: waits for its agents.
     pub fn new(now_ns: u64, settings: Settings) -> Coordinator {
         Coordinator {
-            phase: Phase::Gathering { until_ns: now_ns + settings.gather_ns },
+            phase: RunPhase::Gathering { until_ns: now_ns + settings.gather_ns },
             settings,
             present: BTreeMap::new(),
             members: Vec::new(),
             timers: Timers::default(),
             is_bus_away: false,
+            load_ns: 0,
+        }
+    }
+
+    /// Returns the agents in the order of their parts, once they are chosen.
+    pub fn gathered(&self) -> Option<Vec<(&str, &AgentFacts)>> {
+        let of = |member: &Member| self.present.get_key_value(&member.sender.agent);
+        let hellos = self.members.iter().filter_map(of);
+        matches!(self.phase, RunPhase::Gathered)
+            .then(|| hellos.map(|(agent, present)| (agent.as_str(), &present.hello)).collect())
+    }
+
+    /// Goes on with the agents that are [gathered](Self::gathered): the run is planned. Its load
+    /// takes at most `load_ns` from its begin to its end, with the drain.
+    pub fn begin_preparing(&mut self, now_ns: u64, load_ns: u64) {
+        if matches!(self.phase, RunPhase::Gathered) {
+            self.load_ns = load_ns;
+            self.members.iter_mut().for_each(|member| member.excuse(now_ns));
+            self.phase = RunPhase::Preparing { until_ns: now_ns + self.settings.prepare_ns };
         }
     }
 
     /// Returns the begin of the load on the coordinator's clock, once it is agreed.
     pub fn begins_at_ns(&self) -> Option<u64> {
         match self.phase {
-            Phase::Loading { at_ns, .. } => Some(at_ns),
+            RunPhase::Loading { at_ns, .. } => Some(at_ns),
             _ => None,
         }
     }
@@ -188,13 +207,13 @@ impl Coordinator {
         {
             // The process that took part is gone, and not just another one of the same name there.
             match self.phase {
-                Phase::Preparing { .. } => {
+                RunPhase::Gathered | RunPhase::Preparing { .. } => {
                     let clock = self.settings.estimate(&hello);
                     *member = Member::new(sender, member.part, clock, now_ns);
                 }
                 _ => {
                     let heard_ns = member.heard_ns;
-                    member.advance(Progress::Over(MemberEnd::Restarted { heard_ns }));
+                    member.advance(MemberProgress::Over(MemberEnd::Restarted { heard_ns }));
                 }
             }
         }
@@ -215,8 +234,8 @@ impl Coordinator {
     /// Ends the run because of a signal.
     pub fn interrupt(&mut self, now_ns: u64) {
         match &mut self.phase {
-            Phase::Loading { is_stopping, .. } => *is_stopping = true,
-            Phase::GivingUp { .. } | Phase::Over => {}
+            RunPhase::Loading { is_stopping, .. } => *is_stopping = true,
+            RunPhase::GivingUp { .. } | RunPhase::Over => {}
             _ => self.give_up(now_ns, vec!["interrupted before the load".to_owned()]),
         }
     }
@@ -227,11 +246,11 @@ impl Coordinator {
             return Vec::new();
         }
         match self.phase {
-            Phase::Gathering { until_ns } => self.gather(now_ns, until_ns),
-            Phase::Preparing { until_ns } => self.prepare(now_ns, until_ns),
-            Phase::Arming { at_ns } => self.arm(now_ns, at_ns),
-            Phase::Loading { at_ns, .. } => self.watch(now_ns, at_ns),
-            Phase::GivingUp { .. } | Phase::Over => {}
+            RunPhase::Gathering { until_ns } => self.gather(now_ns, until_ns),
+            RunPhase::Preparing { until_ns } => self.prepare(now_ns, until_ns),
+            RunPhase::Arming { at_ns } => self.arm(now_ns, at_ns),
+            RunPhase::Loading { at_ns, .. } => self.watch(now_ns, at_ns),
+            RunPhase::Gathered | RunPhase::GivingUp { .. } | RunPhase::Over => {}
         }
         self.messages(now_ns)
     }
@@ -240,7 +259,7 @@ impl Coordinator {
     fn gather(&mut self, now_ns: u64, until_ns: u64) {
         self.present.retain(|_, present| now_ns.saturating_sub(present.heard_ns) <= SILENCE_NS);
         let (version, run_agents) = (&self.settings.version, self.settings.agents as usize);
-        let fits = |hello: &Hello| hello.protocol == PROTOCOL && hello.version == *version;
+        let fits = |hello: &AgentFacts| hello.protocol == PROTOCOL && hello.version == *version;
         let usable = |(_, present): &(&String, &Present)| fits(&present.hello);
         let chosen: Vec<_> = self.present.iter().filter(usable).take(run_agents).collect();
         if chosen.len() == run_agents {
@@ -251,7 +270,7 @@ impl Coordinator {
                 Member::new(sender, part, clock, now_ns)
             });
             self.members = members.collect();
-            self.phase = Phase::Preparing { until_ns: now_ns + self.settings.prepare_ns };
+            self.phase = RunPhase::Gathered;
         } else if now_ns >= until_ns {
             let names: Vec<&str> = chosen.iter().map(|(agent, _)| agent.as_str()).collect();
             let there = match names.is_empty() {
@@ -261,7 +280,7 @@ impl Coordinator {
             let text = format!("{} of {run_agents} agents are there{there}", names.len());
             let unfit = self.present.iter().filter(|(_, present)| !fits(&present.hello));
             let unfit = unfit.map(|(agent, present)| {
-                let Hello { version: other, protocol, .. } = &present.hello;
+                let AgentFacts { version: other, protocol, .. } = &present.hello;
                 format!(
                     "agent {agent} is weir {other} and speaks version {protocol} of the protocol; \
                      this is weir {version}, version {PROTOCOL}"
@@ -277,7 +296,8 @@ impl Coordinator {
         let mut reasons = self.refusals(now_ns);
         let is_known =
             |member: &Member| member.clock.is_same() || member.clock.count() >= PROBES_MIN;
-        let is_ready = |member: &Member| member.progress == Progress::Ready && is_known(member);
+        let is_ready =
+            |member: &Member| member.progress == MemberProgress::Ready && is_known(member);
         if !reasons.is_empty() {
             self.give_up(now_ns, reasons);
         } else if self.members.iter().all(is_ready) {
@@ -286,7 +306,7 @@ impl Coordinator {
             let at_ns = now_ns + lead_ns;
             reasons.extend(self.members.iter().filter_map(|member| self.unclear(member, at_ns)));
             match reasons.is_empty() {
-                true => self.phase = Phase::Arming { at_ns },
+                true => self.phase = RunPhase::Arming { at_ns },
                 false => self.give_up(now_ns, reasons),
             }
         } else if now_ns >= until_ns {
@@ -318,11 +338,12 @@ impl Coordinator {
         let mut reasons = self.refusals(now_ns);
         if !reasons.is_empty() {
             self.give_up(now_ns, reasons);
-        } else if self.members.iter().all(|member| member.progress == Progress::Armed) {
-            self.members.iter_mut().for_each(|member| member.advance(Progress::Loading));
-            self.phase = Phase::Loading { at_ns, is_stopping: false };
+        } else if self.members.iter().all(|member| member.progress == MemberProgress::Armed) {
+            self.members.iter_mut().for_each(|member| member.advance(MemberProgress::Loading));
+            self.phase = RunPhase::Loading { at_ns, is_stopping: false };
         } else if now_ns + ARMED_BEFORE_NS >= at_ns {
-            let late = self.members.iter().filter(|member| member.progress != Progress::Armed);
+            let late =
+                self.members.iter().filter(|member| member.progress != MemberProgress::Armed);
             let text = |member: &Member| {
                 format!("agent {} did not confirm the begin in time", member.sender.agent)
             };
@@ -336,11 +357,11 @@ impl Coordinator {
         let refusal = |member: &Member| {
             let agent = &member.sender.agent;
             match &member.progress {
-                Progress::Refused(reason) => Some(format!("agent {agent}: {reason}")),
-                Progress::Over(MemberEnd::Restarted { .. }) => {
+                MemberProgress::Refused(reason) => Some(format!("agent {agent}: {reason}")),
+                MemberProgress::Over(MemberEnd::Restarted { .. }) => {
                     Some(format!("agent {agent} was restarted"))
                 }
-                Progress::Over(_) => Some(format!("agent {agent} gave up")),
+                MemberProgress::Over(_) => Some(format!("agent {agent} gave up")),
                 _ if member.quiet_ns(now_ns) > SILENCE_NS => {
                     Some(format!("agent {agent} is not heard"))
                 }
@@ -352,30 +373,30 @@ impl Coordinator {
 
     /// Watches the load.
     fn watch(&mut self, now_ns: u64, at_ns: u64) {
-        let last_ns = at_ns + self.settings.load_ns + LEASE_NS;
+        let last_ns = at_ns + self.load_ns + LEASE_NS;
         for member in &mut self.members {
             // One that is heard, and neither ends nor stops, is given up as well.
             if member.quiet_ns(now_ns) > LEASE_NS || now_ns > last_ns + LEASE_NS {
                 let heard_ns = member.heard_ns;
-                member.advance(Progress::Over(MemberEnd::Lost { heard_ns }));
+                member.advance(MemberProgress::Over(MemberEnd::Lost { heard_ns }));
             }
         }
         let is_lost = self.members.iter().any(|member| member.is_over() && !member.is_complete());
         let is_late = now_ns > last_ns;
-        if let Phase::Loading { is_stopping, .. } = &mut self.phase {
+        if let RunPhase::Loading { is_stopping, .. } = &mut self.phase {
             *is_stopping |= is_late || (is_lost && self.settings.on_loss == OnLoss::Stop);
         }
     }
 
     fn give_up(&mut self, now_ns: u64, reasons: Vec<String>) {
-        self.phase = Phase::GivingUp { until_ns: now_ns + GIVING_UP_NS, reasons };
+        self.phase = RunPhase::GivingUp { until_ns: now_ns + GIVING_UP_NS, reasons };
     }
 
     /// Returns the messages that are due, and the end if the run is over.
     fn messages(&mut self, now_ns: u64) -> Vec<CoordinatorAction> {
         let mut actions = Vec::new();
         let probe_every_ns = match self.phase {
-            Phase::Loading { .. } => PROBE_RARELY_NS,
+            RunPhase::Loading { .. } => PROBE_RARELY_NS,
             _ => PROBE_EVERY_NS,
         };
         if Timers::is_due(&mut self.timers.probe_ns, now_ns, probe_every_ns) {
@@ -390,8 +411,8 @@ impl Coordinator {
             self.tell(&mut actions, |member| self.order(now_ns, member));
         }
         let is_over = match &self.phase {
-            Phase::Loading { .. } => self.members.iter().all(Member::is_over),
-            Phase::GivingUp { until_ns, .. } => now_ns >= *until_ns || self.members.is_empty(),
+            RunPhase::Loading { .. } => self.members.iter().all(Member::is_over),
+            RunPhase::GivingUp { until_ns, .. } => now_ns >= *until_ns || self.members.is_empty(),
             _ => false,
         };
         if is_over {
@@ -418,24 +439,23 @@ impl Coordinator {
     fn order(&self, now_ns: u64, member: &Member) -> Option<ToAgent> {
         let run = self.settings.run.clone();
         match self.phase {
-            Phase::Preparing { .. } if member.progress == Progress::Requested => {
-                let specification = self.settings.specification.clone();
-                Some(ToAgent::Prepare { run, part: member.part, specification })
+            RunPhase::Preparing { .. } if member.progress == MemberProgress::Requested => {
+                Some(ToAgent::Prepare { run, part: member.part })
             }
-            Phase::Arming { at_ns } if member.progress == Progress::Ready => {
+            RunPhase::Arming { at_ns } if member.progress == MemberProgress::Ready => {
                 member.arm(&run, at_ns)
             }
-            Phase::Loading { is_stopping: true, .. } | Phase::GivingUp { .. } => {
+            RunPhase::Loading { is_stopping: true, .. } | RunPhase::GivingUp { .. } => {
                 Some(ToAgent::Stop { run })
             }
-            Phase::Loading { at_ns, .. } if now_ns < at_ns => Some(ToAgent::Commit { run }),
+            RunPhase::Loading { at_ns, .. } if now_ns < at_ns => Some(ToAgent::Commit { run }),
             _ => None,
         }
     }
 
     fn end(&mut self) -> CoordinatorAction {
-        match std::mem::replace(&mut self.phase, Phase::Over) {
-            Phase::GivingUp { reasons, .. } => CoordinatorAction::NotStarted(reasons),
+        match std::mem::replace(&mut self.phase, RunPhase::Over) {
+            RunPhase::GivingUp { reasons, .. } => CoordinatorAction::NotStarted(reasons),
             _ => CoordinatorAction::Finished(
                 self.members.iter().filter_map(Member::result).collect(),
             ),

@@ -2,8 +2,9 @@
 //! load; they talk over a bus that may delay, lose, repeat and reorder messages.
 //!
 //! [`Coordinator`] and [`Agent`] are state machines without I/O: messages and times go in, actions
-//! come out. Their driver owns the clock and the bus. [`ClockEstimate`] bounds what the
-//! clock of an agent shows at an instant of the coordinator's (decision 0067).
+//! come out. [`ClockEstimate`] bounds what the clock of an agent shows at an instant of the
+//! coordinator's (decision 0067). [`AgentProcess`] and [`FleetRunner`] drive them: they own the
+//! clock, the [`Bus`] and the load, and decide nothing.
 #![forbid(unsafe_code)]
 
 mod agent;
@@ -12,11 +13,23 @@ mod coordinator;
 mod member;
 mod message;
 
+mod agent_load;
+mod agent_process;
+mod bus;
+mod envelope;
+mod fleet_runner;
+mod limits;
+mod machine;
+mod merging;
+
 pub use agent::{Agent, AgentAction};
+pub use agent_process::{AgentProcess, AgentSettings};
+pub use bus::{Bus, BusEvent, BusMessage, without_userinfo};
 pub use clock::{ClockEstimate, ClockProbe, ClockSpan};
 pub use coordinator::{Coordinator, CoordinatorAction, OnLoss, Settings};
+pub use fleet_runner::{FleetRunner, FleetSettings};
 pub use member::{MemberEnd, MemberResult, start_spread_ns};
-pub use message::{Ending, FromAgent, Hello, PROTOCOL, RunId, Sender, ToAgent};
+pub use message::{AgentFacts, Ending, FromAgent, PROTOCOL, RunId, Sender, ToAgent};
 
 /// Time without a message of the coordinator after which an agent stops its load by itself, in
 /// nanoseconds. The coordinator gives an agent up after the same time.

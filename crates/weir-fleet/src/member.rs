@@ -52,7 +52,7 @@ pub(crate) const SILENCE_NS: u64 = 3_000_000_000;
 
 /// How far an agent has come, as far as the coordinator was told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Progress {
+pub(crate) enum MemberProgress {
     /// Requested to prepare.
     Requested,
     Ready,
@@ -67,7 +67,7 @@ pub(crate) enum Progress {
 pub(crate) struct Member {
     pub(crate) sender: Sender,
     pub(crate) part: Part,
-    pub(crate) progress: Progress,
+    pub(crate) progress: MemberProgress,
     pub(crate) clock: ClockEstimate,
     /// When it was heard last.
     pub(crate) heard_ns: u64,
@@ -83,7 +83,7 @@ impl Member {
         Member {
             sender,
             part,
-            progress: Progress::Requested,
+            progress: MemberProgress::Requested,
             clock,
             heard_ns: now_ns,
             quiet_from_ns: now_ns,
@@ -93,12 +93,12 @@ impl Member {
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        matches!(self.progress, Progress::Over(_))
+        matches!(self.progress, MemberProgress::Over(_))
     }
 
     /// True if its whole load was carried out.
     pub(crate) fn is_complete(&self) -> bool {
-        self.progress == Progress::Over(MemberEnd::Reported(Ending::Planned))
+        self.progress == MemberProgress::Over(MemberEnd::Reported(Ending::Planned))
     }
 
     /// Returns for how long it could be heard and was not, in nanoseconds.
@@ -123,31 +123,31 @@ impl Member {
                 let returned_ns = now_ns;
                 self.clock.add(ClockProbe { sent_ns, received_ns, replied_ns, returned_ns });
             }
-            FromAgent::Ready { run: of } if of == *run => self.advance(Progress::Ready),
+            FromAgent::Ready { run: of } if of == *run => self.advance(MemberProgress::Ready),
             FromAgent::Refused { run: of, reason } if of == *run => {
-                self.advance(Progress::Refused(reason));
+                self.advance(MemberProgress::Refused(reason));
             }
-            FromAgent::Armed { run: of } if of == *run => self.advance(Progress::Armed),
+            FromAgent::Armed { run: of } if of == *run => self.advance(MemberProgress::Armed),
             FromAgent::Working { run: of, begun_ns } if of == *run => {
                 self.begun_ns = self.begun_ns.or(begun_ns);
             }
             FromAgent::Ended { run: of, begun_ns, ending } if of == *run => {
                 self.begun_ns = self.begun_ns.or(begun_ns);
                 // A late report of one that was given up changes nothing that was decided by then.
-                self.advance(Progress::Over(MemberEnd::Reported(ending)));
+                self.advance(MemberProgress::Over(MemberEnd::Reported(ending)));
             }
             _ => {}
         }
     }
 
     /// Goes on to a later step: messages that overtake each other lead to none before.
-    pub(crate) fn advance(&mut self, to: Progress) {
-        let rank = |progress: &Progress| match progress {
-            Progress::Requested => 0,
-            Progress::Ready => 1,
-            Progress::Refused(_) | Progress::Armed => 2,
-            Progress::Loading => 3,
-            Progress::Over(_) => 4,
+    pub(crate) fn advance(&mut self, to: MemberProgress) {
+        let rank = |progress: &MemberProgress| match progress {
+            MemberProgress::Requested => 0,
+            MemberProgress::Ready => 1,
+            MemberProgress::Refused(_) | MemberProgress::Armed => 2,
+            MemberProgress::Loading => 3,
+            MemberProgress::Over(_) => 4,
         };
         if rank(&to) > rank(&self.progress) {
             self.progress = to;
@@ -162,7 +162,7 @@ impl Member {
     }
 
     pub(crate) fn result(&self) -> Option<MemberResult> {
-        let Progress::Over(end) = &self.progress else { return None };
+        let MemberProgress::Over(end) = &self.progress else { return None };
         Some(MemberResult {
             agent: self.sender.agent.clone(),
             part: self.part,

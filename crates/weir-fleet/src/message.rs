@@ -21,7 +21,7 @@ pub struct Sender {
 
 /// The description of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hello {
+pub struct AgentFacts {
     /// Its [`PROTOCOL`].
     pub protocol: u32,
     /// Version of weir.
@@ -51,14 +51,13 @@ pub enum Ending {
 /// A message of the coordinator. Each may come twice, late, or never.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ToAgent {
-    /// Prepare this part of a run. The answer is `Ready` or `Refused`.
+    /// Prepare this part of a run, whose specification is at another place. The answer is `Ready`
+    /// or `Refused`.
     Prepare {
         /// The run.
         run: RunId,
         /// The agent's part.
         part: Part,
-        /// Specification of the whole run.
-        specification: String,
     },
     /// Read the clock.
     Probe {
@@ -98,7 +97,7 @@ pub enum ToAgent {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FromAgent {
     /// It is there, and takes part in no run.
-    Hello(Hello),
+    Hello(AgentFacts),
     /// It is prepared: connections are open, and nothing is sent.
     Ready {
         /// The run.
@@ -150,8 +149,7 @@ mod tests {
     #[test]
     fn messages_are_read_back_as_they_were_written() {
         let part = Part::new(2, 3).expect("it exists");
-        let prepare =
-            ToAgent::Prepare { run: "a".to_owned(), part, specification: "{}".to_owned() };
+        let prepare = ToAgent::Prepare { run: "a".to_owned(), part };
         let text = serde_json::to_string(&prepare).expect("text");
         assert_eq!(serde_json::from_str::<ToAgent>(&text).expect("a message"), prepare);
         let ended = FromAgent::Ended {

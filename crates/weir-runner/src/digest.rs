@@ -3,8 +3,8 @@
 use aws_lc_rs::digest::{SHA256, digest};
 use weir_result::Plan;
 
-/// Returns the digest of `bytes`.
-pub(crate) fn sha256(bytes: &[u8]) -> String {
+/// Returns the SHA-256 of bytes, as hexadecimal text.
+pub fn sha256(bytes: &[u8]) -> String {
     hexadecimal(digest(&SHA256, bytes).as_ref())
 }
 

@@ -25,6 +25,8 @@ pub enum ErrorCause {
     Usage,
     /// The server makes a load impossible: it has no address, or no connection can be opened.
     NoServer,
+    /// Not all agents of a fleet can begin: nothing was sent.
+    NotStarted,
     /// The machine lacks a resource: a thread, a descriptor, an io_uring instance.
     Machine,
     /// Inconsistent numbers, or another internal error: no result would be true.
@@ -43,6 +45,7 @@ impl ErrorCause {
             (None, Some(ServeError::Worker(_))) => ErrorCause::Machine,
             _ if error.is::<NoThread>() => ErrorCause::Machine,
             _ if error.is::<NoServer>() => ErrorCause::NoServer,
+            _ if error.is::<NotStarted>() => ErrorCause::NotStarted,
             _ => match error.downcast_ref() {
                 Some(Interrupted(signal)) => ErrorCause::Interrupted(*signal),
                 None => ErrorCause::Usage,
@@ -61,6 +64,11 @@ impl From<anyhow::Error> for Error {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct NoServer(pub(crate) String);
+
+/// A fleet of which not all agents can begin, with the reasons.
+#[derive(Debug, thiserror::Error)]
+#[error("not started, and nothing was sent: {}", .0.join("; "))]
+pub struct NotStarted(pub Vec<String>);
 
 /// A thread that could not be started.
 #[derive(Debug, thiserror::Error)]

@@ -28,10 +28,12 @@ mod errors;
 mod interrupts;
 mod patience;
 mod post;
+mod start_gate;
 
 pub use before::preflight::ExchangeTrace;
 pub use before::selfcheck::NoiseFloor;
-pub use errors::{Error, ErrorCause, NoThread};
+pub use digest::sha256;
+pub use errors::{Error, ErrorCause, NoThread, NotStarted};
 pub use finished::Finished;
 pub use frame::{Frame, LiveOverhead};
 pub use interrupts::{InterruptStage, Interrupts};
@@ -50,6 +52,7 @@ pub use spec::{
     ReplaySpec, RequestSpec, RowsOrder, RunSpec, SPEC_VERSION, ScriptSpec, TargetSpec,
     TemplateSpec, TlsSpec, Warmup, WatchSpec, WitnessChoice,
 };
+pub use start_gate::StartGate;
 pub use weir_report::raw::RawTrial;
 
 /// Returns the wall-clock time as RFC 3339 text, in UTC.

@@ -23,11 +23,12 @@ use crate::prepare::plan::{Planned, conditions};
 use crate::prepare::script;
 use crate::prepare::server_wait::ServerWait;
 use crate::prepare::{connections, parts};
-use crate::run::load::{Epoch, LoadOutcome, carry_out};
+use crate::run::load::{Epoch, LoadEnds, LoadOutcome, carry_out};
 use crate::run::raw::{self, RawOutput, RawRun};
 use crate::run::witness::{self, Witness};
 use crate::runner::PreparedRun;
 use crate::spec::{RunSpec, WitnessChoice};
+use crate::start_gate::StartGate;
 use crate::watch::Watch;
 use crate::{after, digest};
 
@@ -38,6 +39,8 @@ pub(crate) struct LocalRun {
     pub(crate) planned: Planned,
     /// Commit of the program.
     pub(crate) commit: Option<String>,
+    /// Gate before the load.
+    pub(crate) gate: Option<StartGate>,
 }
 
 impl LocalRun {
@@ -334,8 +337,8 @@ impl PreparedRun for LocalRun {
         observer.phase(Phase::Load, &job.plan);
         let witness = self.has_witness(&job).then(|| Witness::start(&job, epoch.clock)).flatten();
         let scripts = self.planned.scripts.as_mut();
-        let abort = conditions(&self.spec)?;
-        let mut outcome = carry_out(&job, &epoch, interrupts, scripts, abort, observer)?;
+        let ends = LoadEnds { gate: self.gate.as_ref(), abort: conditions(&self.spec)? };
+        let mut outcome = carry_out(&job, &epoch, interrupts, scripts, ends, observer)?;
         outcome.parts.witness = witness.and_then(Witness::finish);
         outcome.parts.probe = probe;
         let job = self.completed(job, &mut outcome);

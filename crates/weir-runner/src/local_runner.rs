@@ -16,6 +16,7 @@ use crate::prepare::watchdog::OnStuck;
 use crate::runner::{PreparedRun, Runner};
 use crate::spec::url::Url;
 use crate::spec::{BodySpec, RunSpec};
+use crate::start_gate::StartGate;
 
 /// Carries out runs on this machine.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +26,8 @@ pub struct LocalRunner {
     /// Function that is called, from another thread, if a call of the script outside the load never
     /// returns. Nothing can interrupt such a call; the function may end the process.
     pub on_stuck: OnStuck,
+    /// Gate at which the next run waits before its load; none if it begins by itself.
+    pub gate: Option<StartGate>,
 }
 
 impl LocalRunner {
@@ -55,7 +58,8 @@ impl LocalRunner {
         if spec.checks.prove_client {
             prove_client::is_provable(spec, &planned.draft.plan)?;
         }
-        Ok(LocalRun { spec: spec.clone(), planned, commit: self.commit.clone() })
+        let (commit, gate) = (self.commit.clone(), self.gate.clone());
+        Ok(LocalRun { spec: spec.clone(), planned, commit, gate })
     }
 
     /// Plans a run without reading a file or resolving the URL's host. The plan lacks the script,

@@ -38,13 +38,15 @@ pub use templates::{RowsOrder, TemplateSpec};
 pub use tls::TlsSpec;
 pub use watch::WatchSpec;
 
+use std::fs;
+
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weir_result::document::{Input, InputRole};
 use weir_result::{Arrivals, ConnectionPlan, ListOrder, Load, Part};
 
-use crate::errors::Error;
+use crate::errors::{Error, shown};
 
 /// Version of the specification that this crate writes and reads.
 pub const SPEC_VERSION: u32 = 1;
@@ -168,6 +170,20 @@ impl RunSpec {
         let list = list.into_iter().chain(replay);
         let rows = self.templates.rows.as_mut().map(|file| (Some(InputRole::Rows), file));
         script.into_iter().chain(body).chain(list).chain(rows).chain(self.tls.files())
+    }
+
+    /// Reads the files that the run names and keeps their content, so that another machine needs
+    /// none of them.
+    ///
+    /// # Errors
+    /// When one cannot be read.
+    pub fn read_files(&mut self) -> Result<(), Error> {
+        for (_, file) in self.files().filter(|(_, file)| file.content.is_none()) {
+            let content = fs::read(&file.path);
+            let content = content.with_context(|| format!("{} cannot be read", shown(&file.path)));
+            file.content = Some(content?);
+        }
+        Ok(())
     }
 
     /// Sets the seed of everything that is random in the run: arrivals, the order of a list, values

@@ -38,7 +38,7 @@ pub use errno::check;
 pub use held_output::{HeldOutput, HeldText};
 pub use pipe::open_pipe;
 pub use priority::{lower_priority, run_when_idle};
-pub use process::{interrupt_self, kill_group};
+pub use process::{end_with_this_thread, interrupt_self, kill_group};
 pub use readiness::{await_readable, await_writable, is_stdout_writable};
 pub use signals::{Signal, Signals, unblock_in};
 pub use stdout::{Stdout, flush_c_stdout};

@@ -27,6 +27,15 @@ impl Signal {
             Signal::HangUp => libc::SIGHUP,
         }
     }
+
+    /// Returns the signal's name: `SIGTERM`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Signal::Interrupt => "SIGINT",
+            Signal::Terminate => "SIGTERM",
+            Signal::HangUp => "SIGHUP",
+        }
+    }
 }
 
 /// The termination signals, blocked so that a thread can wait for them instead of the process

@@ -120,6 +120,7 @@ settings! {
     WATCH_TIMEOUT "watch.timeout_ns" "Timeout of a reading",
     ACCESS_LOG "watch.access_log" "Access log of the server",
     CAPTURE "watch.captures" "Command whose output is kept",
+    AGENTS "agents" "Number of agents of a fleet",
     PART "part" "Part of a run on several machines",
     START_AT "start_at_unix_ns" "Start of the load",
     OUTPUT "output" "File of the result",

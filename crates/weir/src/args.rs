@@ -8,6 +8,7 @@ pub(crate) mod connection_count;
 pub(crate) mod doctor;
 mod engine;
 mod expect;
+pub(crate) mod fleet;
 mod help;
 mod hints;
 pub(crate) mod history;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use weir_doctor::Diagnosis;
-use weir_result::document::{Aborted, Grade};
+use weir_result::document::{Aborted, FleetSection, Grade};
 use weir_result::study::Gate;
 use weir_result::{AssertionOutcome, AssertionResult, Document};
 use weir_runner::{ErrorCause, Finished};
@@ -20,7 +20,7 @@ pub(crate) const COMPAT_FAILED: u8 = 1;
 pub(crate) const NO_SUCCESS: u8 = 1;
 /// A violated assertion, or a grade that `--strict` refuses.
 pub(crate) const FAILED_CHECK: u8 = 3;
-/// A merged document that lacks parts of the run.
+/// A merged document that lacks parts of the run, or a fleet that lost an agent.
 const MISSING_PART: u8 = 4;
 /// A comparison that leaves open what `--fail-on slower` asks.
 const OPEN: u8 = 5;
@@ -40,7 +40,7 @@ pub(crate) fn of_error(error: &anyhow::Error) -> u8 {
     match of_runner.unwrap_or_else(|| ErrorCause::of(error)) {
         ErrorCause::Usage if error.is::<NotWritten>() => NOT_WRITTEN,
         ErrorCause::Usage => USAGE,
-        ErrorCause::NoServer => NO_SUCCESS,
+        ErrorCause::NoServer | ErrorCause::NotStarted => NO_SUCCESS,
         ErrorCause::Machine => MACHINE,
         ErrorCause::Internal => BROKEN,
         ErrorCause::Interrupted(signal) => of_signal(signal),
@@ -75,14 +75,20 @@ pub(crate) fn of_document(document: &Document, strict: Option<Grade>) -> ExitCod
     failure(document, strict).map_or(ExitCode::SUCCESS, |(code, _)| ExitCode::from(code))
 }
 
-/// Returns the code of a document's failure, and its reason in one sentence: 4 if parts are
-/// missing, since no check of the others says anything about the whole; then 1 without any success;
-/// then 6 for a load that `--abort` ended; then 3.
+/// Returns the code of a document's failure, and its reason in one sentence: 4 if parts are missing
+/// or an agent of a fleet was lost, since no check of the others says anything about the whole;
+/// then 1 without any success; then 6 for a load that `--abort` ended; then 3.
 pub(crate) fn failure(document: &Document, strict: Option<Grade>) -> Option<(u8, String)> {
     let missing = document.missing_parts().count();
     if missing > 0 {
-        let text = format!("{missing} of the run's parts missing: name their documents too");
+        let text = match &document.fleet {
+            Some(_) => format!("{missing} of the run's parts missing: their agents were lost"),
+            None => format!("{missing} of the run's parts missing: name their documents too"),
+        };
         return Some((MISSING_PART, text));
+    }
+    if let Some(agent) = document.fleet.iter().flat_map(FleetSection::lost).next() {
+        return Some((MISSING_PART, agent.end_in_words()));
     }
     if document.accounting.ok == 0 && document.throughput.good == 0 {
         let why = document.verdict.target.text.as_str();

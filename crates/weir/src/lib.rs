@@ -8,11 +8,15 @@ mod compat;
 mod dry_run;
 mod errors;
 mod exit;
+#[cfg(feature = "fleet")]
+mod fleet;
 mod github;
 mod history;
 mod interrupts;
 mod live;
 mod names;
+#[cfg(not(feature = "fleet"))]
+mod no_fleet;
 #[cfg(not(feature = "otlp"))]
 mod no_otlp;
 #[cfg(not(feature = "tui"))]
@@ -38,6 +42,8 @@ use weir_text::name_settings;
 
 use crate::args::{Cli, Command};
 
+#[cfg(not(feature = "fleet"))]
+use no_fleet as fleet;
 #[cfg(not(feature = "otlp"))]
 use no_otlp as otlp;
 #[cfg(not(feature = "tui"))]
@@ -69,6 +75,7 @@ pub fn main() -> ExitCode {
 fn run(cli: &Cli) -> Result<ExitCode> {
     match &cli.command {
         Some(Command::Serve(args)) => commands::serve::serve(args),
+        Some(Command::Agent(args)) => fleet::serve_agent(args),
         Some(Command::Report(args)) => commands::report::report(args),
         Some(Command::Study(command)) => commands::study::study(command),
         Some(Command::Compare(args)) => commands::compare::compare(args),

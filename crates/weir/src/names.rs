@@ -72,6 +72,7 @@ const NAMES: &[(Setting, &str)] = &[
     (WATCH_TIMEOUT, "--watch-timeout"),
     (ACCESS_LOG, "--access-log"),
     (CAPTURE, "--capture"),
+    (AGENTS, "--agents"),
     (PART, "--part"),
     (START_AT, "--start-at"),
     (OUTPUT, "-o"),

@@ -2,11 +2,24 @@
 
 use std::fmt::Display;
 
-use weir_runner::{LocalRunner, RunSpec};
+use anyhow::Result;
+use weir_runner::{LocalRunner, RunSpec, Runner};
 
-use crate::{exit, terminal};
+use crate::args::fleet::FleetArgs;
+use crate::{exit, fleet, terminal};
 
-/// Returns the runner for a specification.
+/// Returns the runner that the flags choose: this machine, or a fleet.
+///
+/// # Errors
+/// When the fleet cannot be reached or started.
+pub(crate) fn chosen(args: &FleetArgs) -> Result<Box<dyn Runner>> {
+    match args.agents {
+        Some(count) => fleet::runner(count, args, here(false)),
+        None => Ok(Box::new(here(false))),
+    }
+}
+
+/// Returns the runner of this machine for a specification.
 pub(crate) fn of(spec: &RunSpec) -> LocalRunner {
     here(spec.compat.is_some())
 }
@@ -19,6 +32,7 @@ pub(crate) fn here(is_compat: bool) -> LocalRunner {
             true => |error| end("", error, exit::COMPAT_FAILED),
             false => |error| end("error: ", error, exit::USAGE),
         }),
+        gate: None,
     }
 }
 

@@ -20,6 +20,9 @@ const SYSTEM_AND_CHANCE: &[&str] =
 const FORMATS: &[&str] =
     &["serde", "serde_json", "hdrhistogram", "httparse", "http", "h2", "base64", "clap", "jiff"];
 
+/// The asynchronous runtime and what it runs, which one crate alone has.
+const RUNTIME: (&str, &[&str]) = ("weir-fleet", &["async-nats", "futures-util", "tokio"]);
+
 const PROCESS: &[&str] = &["println!", "eprintln!", "process::exit", "env::args", "env::args_os"];
 const CLOCKS: &[&str] = &["Instant::now", "SystemTime"];
 const CLOCKS_AND_PRINTING: &[&str] =
@@ -45,8 +48,8 @@ const BANS: [Ban; 23] = [
     ("weir-study", SYSTEM_AND_CHANCE, WORLD),
     ("weir-engine", &["clap", "jiff", "tokio", "mio"], CLOCKS_AND_PRINTING),
     ("weir-http", SYSTEM_AND_CHANCE, WORLD),
-    // Its state machines have no I/O.
-    ("weir-fleet", SYSTEM_AND_CHANCE, WORLD),
+    // It alone has an asynchronous runtime, for its bus.
+    ("weir-fleet", &["clap", "libc", "mio"], PROCESS),
     ("weir-io", FORMATS, &["println!", "eprintln!"]),
     // It reads files, makes no system call of its own, and judges nothing.
     (
@@ -118,6 +121,9 @@ fn imports(file: &File, layers: &BTreeMap<&str, Vec<String>>) -> Vec<Finding> {
             _ if name == "weir" => "no crate imports the program",
             DependencyKind::Dev => continue,
             _ if name == "weir-sim" => "the simulation is a dev-dependency only",
+            _ if RUNTIME.1.contains(&name) && importer != RUNTIME.0 => {
+                "a fleet's bus alone has an asynchronous runtime"
+            }
             _ if ours && !is_allowed => "ARCHITECTURE.md does not allow it",
             _ if foreign.contains(&name) => "this crate must not know such things",
             _ => continue,
@@ -182,6 +188,9 @@ mod tests {
         check_file(http, "[dependencies]\nmemchr.workspace = true\n", &[]);
         check_file(http, "[dependencies]\nlibc.workspace = true\n", &[2]);
         check_file("crates/weir-io/Cargo.toml", "[dependencies]\nserde.workspace = true\n", &[2]);
+        let runtime = "[dependencies]\ntokio.workspace = true\n";
+        check_file("crates/weir-fleet/Cargo.toml", runtime, &[]);
+        check_file("crates/weir/Cargo.toml", runtime, &[2]);
     }
 
     #[test]

@@ -178,7 +178,7 @@ fn a_late_message_of_a_run_that_is_over_starts_nothing() {
     let mut agent = Agent::new("1.0", 2, "a");
     let run = || "run-1".to_owned();
     let part = Part::new(1, 1).expect("it exists");
-    let prepare = || ToAgent::Prepare { run: run(), part, specification: "{}".to_owned() };
+    let prepare = || ToAgent::Prepare { run: run(), part };
     let actions = agent.receive(0, prepare());
     assert!(matches!(actions[..], [AgentAction::Prepare { .. }]), "{actions:?}");
     agent.receive(1, ToAgent::Stop { run: run() });

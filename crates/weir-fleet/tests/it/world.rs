@@ -120,11 +120,9 @@ pub(crate) fn settings(agents: u32, on_loss: OnLoss) -> Settings {
         version: "1.0".to_owned(),
         clock: "coordinator's".to_owned(),
         agents,
-        specification: "{}".to_owned(),
         gather_ns: 10 * SECOND,
         prepare_ns: 10 * SECOND,
         clock_bound_ns: 50 * MS,
-        load_ns: LOAD_NS + 2 * SECOND,
         on_loss,
     }
 }
@@ -184,6 +182,7 @@ impl World {
                     _ => {}
                 }
                 is_away = self.bus_is_away(self.now);
+                self.coordinator.begin_preparing(self.now, LOAD_NS + 2 * SECOND);
                 for action in self.coordinator.tick(self.now) {
                     match action {
                         CoordinatorAction::Send(to, message) => {

@@ -3,7 +3,7 @@
 
 use std::iter;
 
-use weir_result::document::Aborted;
+use weir_result::document::{Aborted, FleetSection};
 use weir_result::{
     Arrivals, Document, Environment, ExpectPlan, HttpPlan, ListOrder, ListPlan, Load, Plan,
 };
@@ -154,8 +154,17 @@ fn expectations(expect: &ExpectPlan) -> Fact {
     }
 }
 
-/// The part that the document is of, or the number of parts that it was merged from.
+/// The part that the document is of, the agents that carried it out, or the number of parts that it
+/// was merged from.
 fn parts(document: &Document) -> Option<Fact> {
+    if let Some(FleetSection { start_spread_ns, agents }) = &document.fleet {
+        let agents = Fact::counted(agents.len() as u64, "agent");
+        let spread = start_spread_ns.map(|ns| match ns {
+            0 => " with one clock".to_owned(),
+            ns => format!(", begun within {}", units::duration(ns)),
+        });
+        return Some(agents.then(&spread.unwrap_or_default()));
+    }
     let part = document.plan.part.map(|part| Fact::text(format!("part {part}")));
     let first = document.parts.first();
     part.or_else(|| first.map(|first| Fact::counted(first.part.count().into(), "part")))
@@ -192,6 +201,8 @@ fn early_end(document: &Document) -> String {
     let cut: Vec<String> = parts.map(|section| section.part.index().to_string()).collect();
     match &cut[..] {
         [] => {}
+        // The whole run was.
+        all if all.len() == document.parts.len() => {}
         [one] => return format!("part {one} was interrupted: its share ends early"),
         several => {
             let parts = several.join(", ");

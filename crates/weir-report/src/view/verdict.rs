@@ -1,7 +1,9 @@
 //! The lines `Target`, `Load` and `Limit`, then the grade if it is not clean, and the findings that
 //! move the printed numbers most.
 
-use weir_result::document::{Delivery, Grade, LimitedBy, Rule, RuleOutcome, TargetState, Verdict};
+use weir_result::document::{
+    AgentSection, Delivery, FleetSection, Grade, LimitedBy, Rule, RuleOutcome, TargetState, Verdict,
+};
 use weir_result::{AssertionOutcome, AssertionResult, Document};
 use weir_text::setting::VERBOSE;
 use weir_text::units;
@@ -29,9 +31,26 @@ pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
     blocks
 }
 
-/// Formats `2 of 3: part 3 is missing; the figures cover 66.7% of the load`; `None` if no part is
-/// missing.
+/// Formats `2 of 3: part 3 is missing; the figures cover 66.7% of the load`, or of a fleet `agent b
+/// was not heard any more after 2.10 s; part 2 is missing`; `None` if all parts are complete.
 fn parts(document: &Document) -> Option<Fact> {
+    let lost: Vec<String> = document
+        .fleet
+        .iter()
+        .flat_map(FleetSection::lost)
+        .take(PARTS_NAMED)
+        .map(AgentSection::end_in_words)
+        .collect();
+    let missing = missing_parts(document);
+    let text = match (lost.is_empty(), missing) {
+        (true, missing) => missing?,
+        (false, Some(missing)) => format!("{missing}; {}", lost.join("; ")),
+        (false, None) => lost.join("; "),
+    };
+    Some(Fact::text(text).toned(Tone::Caution))
+}
+
+fn missing_parts(document: &Document) -> Option<String> {
     let first: Vec<String> =
         document.missing_parts().take(PARTS_NAMED).map(|part| part.to_string()).collect();
     let (last, others) = first.split_last()?;
@@ -43,8 +62,7 @@ fn parts(document: &Document) -> Option<Fact> {
         _ => format!("parts {} and {more} more are missing", first.join(", ")),
     };
     let share = units::short_percent(document.share());
-    let text = format!("{present} of {all}: {missing}; the figures cover {share} of the load");
-    Some(Fact::text(text).toned(Tone::Caution))
+    Some(format!("{present} of {all}: {missing}; the figures cover {share} of the load"))
 }
 
 /// Formats `OK`, `DEGRADED: 3.1% timed out`, `FAILED: 100% of responses were 404`.

@@ -3,9 +3,10 @@
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{
-    AssertionResult, DeparturesSection, Environment, Latency, NameSection, Note, OccupancySection,
-    PartSection, ProbeSection, ProveClientSection, RawSection, Run, SelfcheckSection,
-    SeriesStationarity, ServerSection, StageSection, StampsSection, Tool, Verdict, WitnessSection,
+    AssertionResult, DeparturesSection, Environment, FleetSection, Latency, NameSection, Note,
+    OccupancySection, PartSection, ProbeSection, ProveClientSection, RawSection, Run,
+    SelfcheckSection, SeriesStationarity, ServerSection, StageSection, StampsSection, Tool,
+    Verdict, WitnessSection,
 };
 use crate::counters::{
     Accounting, ConnectionsSection, NetworkSection, Phases, ScriptSection, SeriesEntry, SliceEntry,
@@ -110,6 +111,9 @@ pub struct Document {
     /// merged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PartSection>,
+    /// The agents that carried out the parts; absent without agents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<FleetSection>,
     /// Notes attached to the finished run.
     pub notes: Vec<Note>,
 }

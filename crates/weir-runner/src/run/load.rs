@@ -21,6 +21,7 @@ use crate::prepare::script::Scripts;
 use crate::run::abort::AbortWatch;
 use crate::run::health::Watcher;
 use crate::run::live;
+use crate::start_gate::StartGate;
 
 /// The run's epoch on both clocks.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +69,16 @@ pub(crate) struct LoadOutcome {
     pub(crate) list_failure: Option<String>,
 }
 
-/// Runs the job until its end, a signal or a condition of `abort`. The observer follows it if it is
+/// Conditions that begin a load and end it early, besides its plan and signals.
+#[derive(Default)]
+pub(crate) struct LoadEnds<'a> {
+    /// Gate at which the load waits for its start.
+    pub(crate) gate: Option<&'a StartGate>,
+    /// Conditions that end it.
+    pub(crate) abort: Vec<AbortCondition>,
+}
+
+/// Runs the job until its end, a signal or a condition of `ends`. The observer follows it if it is
 /// live.
 ///
 /// # Errors
@@ -78,18 +88,22 @@ pub(crate) fn carry_out(
     epoch: &Epoch,
     interrupts: &Interrupts,
     scripts: Option<&mut Scripts>,
-    abort: Vec<AbortCondition>,
+    ends: LoadEnds<'_>,
     observer: &mut dyn Observer,
 ) -> Result<LoadOutcome> {
     let clock = epoch.clock;
     let waker = Waker::new().context("no descriptor is left: raise the limit (ulimit -n)")?;
-    let control = Arc::new(Control::of_plan(&job.plan, job.not_before, Some(waker)));
+    let control = Control::of_plan(&job.plan, job.not_before, Some(waker));
+    let control = Arc::new(if ends.gate.is_some() { control.held() } else { control });
+    if let Some(gate) = ends.gate {
+        gate.hold(&control, clock);
+    }
     interrupts.watch_over(&control, clock);
     let states = scripts.map(|scripts| scripts.main.take_workers()).unwrap_or_default();
     let cpu_before = weir_sys::process_cpu_time().unwrap_or_default();
     let (its_control, its_plan) = (Arc::clone(&control), job.plan.clone());
     let watcher = Watcher::start(job, clock, move || its_control.window(&its_plan));
-    let mut abort = AbortWatch::new(abort, &job.plan);
+    let mut abort = AbortWatch::new(ends.abort, &job.plan);
     let mut finished = thread::scope(|scope| {
         if !observer.is_live() && abort.is_empty() {
             return Ok(weir_engine::run(job, clock, &control, None, states)?);

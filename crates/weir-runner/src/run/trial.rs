@@ -10,7 +10,7 @@ use weir_result::{ConnectionPlan, HttpPlan, Plan};
 
 use crate::interrupts::Interrupts;
 use crate::observer::Silent;
-use crate::run::load::{self, Epoch, LoadOutcome};
+use crate::run::load::{self, Epoch, LoadEnds, LoadOutcome};
 
 /// Runs a job without an observer; returns `None` if a signal arrived.
 pub(crate) fn carry_out(job: Job, interrupts: &Interrupts) -> Result<Option<LoadOutcome>> {
@@ -19,7 +19,7 @@ pub(crate) fn carry_out(job: Job, interrupts: &Interrupts) -> Result<Option<Load
         &Epoch::start(),
         interrupts,
         None,
-        Vec::new(),
+        LoadEnds::default(),
         &mut Silent,
     )?;
     Ok(interrupts.received().is_none().then_some(outcome))

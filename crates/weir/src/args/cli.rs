@@ -8,7 +8,7 @@ use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcomm
 use super::result::check_rows;
 use super::study::StudyFlags;
 use super::{ReportArgs, RunArgs, SpecArgs};
-use super::{doctor, help, hints, history, pages, pin, serve, split, study};
+use super::{doctor, fleet, help, hints, history, pages, pin, serve, split, study};
 
 /// HTTP load generator with accurate latency; drop-in replacement for wrk and wrk2
 #[derive(Debug, Parser)]
@@ -153,6 +153,8 @@ pub(crate) enum Command {
     History(history::HistoryArgs),
     /// Check this machine for settings and programs that spoil a measurement
     Doctor(doctor::DoctorArgs),
+    /// Take part in the runs of a fleet: weir --agents N
+    Agent(fleet::AgentArgs),
     /// Print the completions of a shell
     Completions(pages::CompletionsArgs),
     /// Print a man page, as roff

@@ -7,6 +7,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, Id};
 use weir_runner::{RunSpec, credentials};
 
+use super::fleet::FleetArgs;
 use super::study::{Consent, Secrets};
 use super::wrong::wrong;
 use super::{ResultArgs, SpecArgs};
@@ -17,6 +18,9 @@ pub(crate) struct RunArgs {
     /// The load.
     #[command(flatten)]
     pub(crate) spec: SpecArgs,
+    /// The machines that carry it out.
+    #[command(flatten)]
+    pub(crate) fleet: FleetArgs,
     /// Its result.
     #[command(flatten)]
     pub(crate) result: ResultArgs,

@@ -10,7 +10,7 @@ use weir_report::{Annotation, TextOptions, exporters, json, markdown};
 use weir_result::document::Grade;
 use weir_result::study::Hooks;
 use weir_result::{AssertionResult, Document, Plan};
-use weir_runner::{BodySpec, Finished, InterruptStage, PreparedRun, RawOutput, RunSpec, Runner};
+use weir_runner::{BodySpec, Finished, InterruptStage, PreparedRun, RawOutput, RunSpec};
 use weir_verdict::Assertion;
 
 use super::study::consent;
@@ -49,7 +49,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     }
     let mut observers = Observers::of(&args.result, &spec.tls)?;
     let summary = StepSummary::of(args.result.verdict.github)?;
-    let prepared = runner::of(&spec).prepare(&spec, &mut observers.all)?;
+    let runner = runner::chosen(&args.fleet)?;
+    let prepared = runner.prepare(&spec, &mut observers.all)?;
     if args.print_plan {
         return print_plan(&*prepared);
     }

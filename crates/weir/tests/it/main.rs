@@ -25,6 +25,7 @@ mod credentials;
 mod doctor;
 mod errors;
 mod expectations;
+mod fleet;
 mod growing;
 mod guides;
 mod help;

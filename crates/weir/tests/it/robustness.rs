@@ -31,7 +31,7 @@ fn by_shell(script: &str, args: &[&str]) -> Output {
 #[track_caller]
 fn assert_printable(text: &str) {
     let found: Vec<char> = text.chars().filter(|&c| is_unprintable(c) && c != '\n').collect();
-    assert_eq!(found, [], "{text:?}");
+    assert!(found.is_empty(), "{text:?}");
 }
 
 #[test]

@@ -36,6 +36,11 @@ impl Served {
         }
     }
 
+    /// Number of requests until now.
+    pub(crate) fn requests(&self) -> u64 {
+        self.0.stats().requests
+    }
+
     /// Ends it, and returns its counters.
     pub(crate) fn stop(self) -> Stats {
         self.0.stop().expect("its workers end well")

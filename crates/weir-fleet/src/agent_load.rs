@@ -1,0 +1,133 @@
+//! The load of an agent: one part of a run, in a thread of its own.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::thread;
+
+use anyhow::{Context, Result, anyhow};
+use weir_result::{Document, Part};
+use weir_runner::{Interrupts, LocalRunner, RunSpec, Runner, Silent, StartGate};
+use weir_sys::Signal;
+
+use crate::bus::Bus;
+use crate::message::{Ending, RunId};
+
+/// Name under which the specification of a run is kept.
+pub(crate) const SPECIFICATION: &str = "specification";
+
+/// Name under which the document of an agent is kept.
+pub(crate) fn result_of(agent: &str) -> String {
+    format!("result.{agent}")
+}
+
+/// A load that is prepared or under way.
+#[derive(Debug)]
+pub(crate) struct AgentLoad {
+    gate: StartGate,
+    interrupts: Interrupts,
+    ended: Receiver<LoadEnd>,
+    is_ready: bool,
+    /// When the load begins, on the own clock.
+    begins_ns: Option<u64>,
+}
+
+/// How a load ended.
+#[derive(Debug)]
+struct LoadEnd {
+    /// Why nothing was measured.
+    failure: Option<String>,
+}
+
+/// A thing that happened to a load.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum LoadEvent {
+    /// It waits for its begin, or cannot be carried out.
+    Prepared(Result<(), String>),
+    /// It has begun.
+    Begun(u64),
+    /// It has ended, and its document is kept.
+    Ended(Ending),
+}
+
+impl AgentLoad {
+    /// Prepares a part of a run.
+    pub(crate) fn prepare(
+        bus: Arc<Bus>,
+        (run, agent): (RunId, String),
+        part: Part,
+        runner: LocalRunner,
+    ) -> AgentLoad {
+        let (gate, interrupts) = (StartGate::default(), Interrupts::default());
+        let (sender, ended) = channel();
+        let (its_gate, its_interrupts) = (gate.clone(), interrupts.clone());
+        let carry_out = move || {
+            let runner = LocalRunner { gate: Some(its_gate), ..runner };
+            let done = carry_out(&bus, &run, part, &runner, &its_interrupts);
+            let kept = done.and_then(|document| {
+                let text = serde_json::to_vec(&document)?;
+                bus.keep(&run, &result_of(&agent), &text).context("the result is lost")
+            });
+            // An agent that has given the load up listens no more.
+            let _unheard = sender.send(LoadEnd { failure: kept.err().map(|e| format!("{e:#}")) });
+        };
+        let started = thread::Builder::new().name("weir-part".to_owned()).spawn(carry_out);
+        // Without a thread the sender is gone, which is an end.
+        drop(started);
+        AgentLoad { gate, interrupts, ended, is_ready: false, begins_ns: None }
+    }
+
+    /// Begins the load at a time of the own clock.
+    pub(crate) fn begin_at(&mut self, at_ns: u64) {
+        self.gate.begin_at(at_ns);
+        self.begins_ns = Some(at_ns);
+    }
+
+    /// Ends it as a signal does.
+    pub(crate) fn stop(&self) {
+        self.interrupts.receive(Signal::Terminate, |_| ());
+    }
+
+    /// Returns what has happened since the last call.
+    pub(crate) fn poll(&mut self, now_ns: u64) -> Vec<LoadEvent> {
+        let mut events = Vec::new();
+        if !self.is_ready && self.gate.is_reached() {
+            self.is_ready = true;
+            events.push(LoadEvent::Prepared(Ok(())));
+        }
+        events.extend(self.begins_ns.filter(|at_ns| now_ns >= *at_ns).map(LoadEvent::Begun));
+        let failure = match self.ended.try_recv() {
+            Err(TryRecvError::Empty) => return events,
+            Err(TryRecvError::Disconnected) => Some("its thread has ended".to_owned()),
+            Ok(LoadEnd { failure }) => failure,
+        };
+        events.push(match (failure, self.is_ready) {
+            (None, true) => LoadEvent::Ended(Ending::Planned),
+            (Some(reason), true) => LoadEvent::Ended(Ending::Failed(reason)),
+            (reason, false) => {
+                let reason = reason.unwrap_or_else(|| "no connection could be opened".to_owned());
+                LoadEvent::Prepared(Err(reason))
+            }
+        });
+        events
+    }
+}
+
+/// Carries out a part of the run whose specification the bus keeps.
+fn carry_out(
+    bus: &Bus,
+    run: &str,
+    part: Part,
+    runner: &LocalRunner,
+    interrupts: &Interrupts,
+) -> Result<Document> {
+    let specification = bus.kept(run, SPECIFICATION)?.context("the bus has no specification")?;
+    let mut spec = RunSpec::from_json(&specification)?;
+    spec.part = Some(part);
+    // One agent looks at the server before the load; all at once would be a load of their own.
+    spec.checks.preflight &= part.index() == 1;
+    let finished = runner.prepare(&spec, &mut Silent)?.run(interrupts, None, &mut Silent)?;
+    match finished.no_server {
+        Some(note) => Err(anyhow!(note.text)),
+        None => Ok(finished.document),
+    }
+}

@@ -1,0 +1,134 @@
+//! The process of an agent: it connects an [`Agent`] with the bus, the clock and the load.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use weir_runner::LocalRunner;
+
+use crate::agent::{Agent, AgentAction};
+use crate::agent_load::{AgentLoad, LoadEvent};
+use crate::bus::{Bus, BusEvent, BusMessage};
+use crate::envelope::{from_agent, opened, sealed, to_agent};
+use crate::machine::{clock_name, incarnation};
+use crate::message::ToAgent;
+
+/// Longest time between two looks at the clock and the load.
+const TURN: Duration = Duration::from_millis(20);
+
+/// Time after a signal in which the result may still be handed over.
+const LEAVING_NS: u64 = 10_000_000_000;
+
+/// The facts that an agent is started with.
+#[derive(Clone, Debug)]
+pub struct AgentSettings {
+    /// Its name, unique on the bus: letters, digits, `-` and `_`.
+    pub name: String,
+    /// Address of the bus.
+    pub bus: String,
+    /// Version of weir.
+    pub version: String,
+    /// Number of CPUs it may use.
+    pub cpus: u32,
+    /// Carries out its parts.
+    pub runner: LocalRunner,
+}
+
+/// A running agent.
+#[derive(Debug)]
+pub struct AgentProcess {
+    settings: AgentSettings,
+    incarnation: u64,
+    agent: Agent,
+    bus: Arc<Bus>,
+    messages: Receiver<BusMessage>,
+    load: Option<AgentLoad>,
+}
+
+impl AgentProcess {
+    /// Connects to the bus.
+    ///
+    /// # Errors
+    /// When the name is none, or the bus cannot be reached.
+    pub fn start(settings: AgentSettings) -> Result<AgentProcess> {
+        let is_fit = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+        if settings.name.is_empty() || !settings.name.chars().all(is_fit) {
+            bail!("{}: a name has letters, digits, - and _", settings.name);
+        }
+        let subject = to_agent(&settings.name);
+        let (bus, messages) = Bus::connect(&settings.bus, &settings.name, &subject)?;
+        let agent = Agent::new(&settings.version, settings.cpus, clock_name());
+        let (bus, load) = (Arc::new(bus), None);
+        Ok(AgentProcess { settings, incarnation: incarnation(), agent, bus, messages, load })
+    }
+
+    /// Takes part in runs until `signal` returns the name of one. A load that is under way then
+    /// ends, and its result is handed over.
+    pub fn serve(mut self, signal: impl Fn() -> Option<String>) {
+        let mut leaves_ns = None;
+        loop {
+            let mut actions = match self.messages.recv_timeout(TURN) {
+                Ok(message) => self.receive(message),
+                Err(RecvTimeoutError::Timeout) => Vec::new(),
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            let now_ns = weir_sys::monotonic_ns();
+            actions.extend(self.poll(now_ns));
+            if let (None, Some(name)) = (leaves_ns, signal()) {
+                leaves_ns = Some(now_ns + LEAVING_NS);
+                actions.extend(self.agent.interrupted(&name));
+            }
+            actions.extend(self.agent.tick(now_ns));
+            actions.into_iter().for_each(|action| self.act(action));
+            if leaves_ns.is_some_and(|at_ns| self.load.is_none() || now_ns >= at_ns) {
+                return;
+            }
+        }
+    }
+
+    fn receive(&mut self, BusMessage { at_ns, event }: BusMessage) -> Vec<AgentAction> {
+        let BusEvent::Received { subject, payload } = event else { return Vec::new() };
+        match opened::<ToAgent>(&subject, &payload) {
+            Some((to, message)) if to.incarnation == self.incarnation => {
+                self.agent.receive(at_ns, message)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Reports what has happened to the load.
+    fn poll(&mut self, now_ns: u64) -> Vec<AgentAction> {
+        let events = self.load.as_mut().map_or_else(Vec::new, |load| load.poll(now_ns));
+        let agent = &mut self.agent;
+        let report = |event| match event {
+            LoadEvent::Prepared(result) => agent.prepared(result),
+            LoadEvent::Begun(at_ns) => {
+                agent.begun(at_ns);
+                Vec::new()
+            }
+            LoadEvent::Ended(ending) => agent.ended(ending),
+        };
+        events.into_iter().flat_map(report).collect()
+    }
+
+    fn act(&mut self, action: AgentAction) {
+        let name = &self.settings.name;
+        match action {
+            AgentAction::Send(message) => {
+                self.bus.send(from_agent(name), sealed(self.incarnation, message));
+            }
+            AgentAction::Prepare { run, part } => {
+                let (bus, runner) = (Arc::clone(&self.bus), self.settings.runner.clone());
+                self.load = Some(AgentLoad::prepare(bus, (run, name.clone()), part, runner));
+            }
+            AgentAction::Begin { at_ns } => {
+                self.load.iter_mut().for_each(|load| load.begin_at(at_ns));
+            }
+            AgentAction::StopLoad | AgentAction::Abandon => {
+                self.load.iter().for_each(AgentLoad::stop);
+            }
+            AgentAction::Forget => self.load = None,
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! The bus: NATS for messages, and JetStream for what must not be lost. This module alone knows of
+//! them, and of the runtime that they need. The runtime has one thread of its own, beside those of
+//! the load.
+
+use std::fmt;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use async_nats::connection::State;
+use async_nats::jetstream;
+use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::stream::{Config, LastRawMessageErrorKind};
+use async_nats::{Client, ConnectOptions, Event};
+use futures_util::StreamExt;
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
+
+/// Time for the first connection to the bus.
+const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+
+/// Longest part of a kept value in one message, in bytes: a server takes messages of 1 MiB unless
+/// its configuration says otherwise.
+const CHUNK: usize = 512 << 10;
+
+/// Time for which a value that must not be lost is sent again and again, and between two attempts.
+const STORE_WITHIN: Duration = Duration::from_secs(60);
+const STORE_AGAIN: Duration = Duration::from_millis(200);
+
+/// Time in which the server knows a message that was sent twice, and for which it keeps a run.
+const DUPLICATES_FOR: Duration = Duration::from_mins(10);
+const KEPT_FOR: Duration = Duration::from_hours(7 * 24);
+
+/// A thing that the bus reports.
+#[derive(Clone, Debug)]
+pub struct BusMessage {
+    /// When it came, on CLOCK_MONOTONIC.
+    pub at_ns: u64,
+    /// The thing.
+    pub event: BusEvent,
+}
+
+/// Kinds of [`BusMessage`].
+#[derive(Clone, Debug)]
+pub enum BusEvent {
+    /// A message.
+    Received {
+        /// Its subject.
+        subject: String,
+        /// Its content.
+        payload: Vec<u8>,
+    },
+    /// The bus cannot be reached.
+    Away,
+    /// The bus can be reached again.
+    Back,
+}
+
+/// A connection to the bus, which connects again by itself.
+pub struct Bus {
+    handle: Handle,
+    client: Client,
+    jetstream: jetstream::Context,
+    /// Its end ends the runtime.
+    _end: oneshot::Sender<()>,
+}
+
+impl fmt::Debug for Bus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bus").field("state", &self.client.connection_state()).finish()
+    }
+}
+
+impl Bus {
+    /// Connects to the server at `address`, `nats://[USER:PASSWORD@]HOST[:PORT]`, and receives the
+    /// messages of a subject, which may have wildcards.
+    ///
+    /// # Errors
+    /// When there is no such server, or it refuses the connection.
+    pub fn connect(
+        address: &str,
+        name: &str,
+        subject: &str,
+    ) -> Result<(Bus, Receiver<BusMessage>)> {
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .context("the runtime of the bus cannot be started")?;
+        let handle = runtime.handle().clone();
+        let (end, ended) = oneshot::channel();
+        thread::Builder::new()
+            .name("weir-bus".to_owned())
+            .spawn(move || runtime.block_on(ended))
+            .context("the thread of the bus cannot be started")?;
+        let (events, messages) = channel();
+        let options = options(name, address, events.clone());
+        let connected = handle.block_on(async {
+            let server = without_userinfo(address);
+            let connecting = timeout(CONNECT_WITHIN, options.connect(server)).await;
+            let client = connecting.map_err(|_| anyhow!("no answer within 5 s"))??;
+            let mut subscription = client.subscribe(subject.to_owned()).await?;
+            // The subscription is at the server before anything is sent.
+            client.flush().await?;
+            handle.spawn(async move {
+                while let Some(message) = subscription.next().await {
+                    let subject = message.subject.to_string();
+                    let payload = message.payload.to_vec();
+                    if report(&events, BusEvent::Received { subject, payload }).is_err() {
+                        return;
+                    }
+                }
+            });
+            Ok::<_, anyhow::Error>((jetstream::new(client.clone()), client))
+        });
+        let connected =
+            connected.with_context(|| format!("the bus at {}", without_userinfo(address)));
+        let (jetstream, client) = connected?;
+        Ok((Bus { handle, client, jetstream, _end: end }, messages))
+    }
+
+    /// Sends a message that may be lost. While the bus is away it is.
+    pub fn send(&self, subject: String, payload: Vec<u8>) {
+        if self.client.connection_state() == State::Connected {
+            let sending = self.client.publish(subject, payload.into());
+            // A full queue is as good as a bus that is away.
+            let _lost = self.handle.block_on(async { timeout(STORE_AGAIN, sending).await });
+        }
+    }
+
+    /// Makes the place of a run, in which values are kept.
+    ///
+    /// # Errors
+    /// When the server has no JetStream, or does not answer.
+    pub fn open_run(&self, run: &str) -> Result<()> {
+        let config = Config {
+            name: stream_of(run),
+            subjects: vec![format!("weir.run.{run}.>")],
+            max_age: KEPT_FOR,
+            duplicate_window: DUPLICATES_FOR,
+            ..Config::default()
+        };
+        self.handle
+            .block_on(async { self.jetstream.get_or_create_stream(config).await })
+            .map(drop)
+            .context("the bus keeps nothing: JetStream is off, or has no room")
+    }
+
+    /// Removes the place of a run and what it keeps.
+    pub fn remove_run(&self, run: &str) {
+        // What stays is removed by its age.
+        let _stays =
+            self.handle.block_on(async { self.jetstream.delete_stream(stream_of(run)).await });
+    }
+
+    /// Keeps a value of a run. Sent again it is kept once.
+    ///
+    /// # Errors
+    /// When the bus does not confirm it within a minute.
+    pub fn keep(&self, run: &str, name: &str, value: &[u8]) -> Result<()> {
+        let chunks: Vec<&[u8]> = match value.is_empty() {
+            true => vec![value],
+            false => value.chunks(CHUNK).collect(),
+        };
+        let digest = digest(value);
+        for (number, chunk) in chunks.iter().enumerate() {
+            let head = format!("{} {digest}\n", chunks.len());
+            let payload = [head.as_bytes(), chunk].concat();
+            let id = format!("{run}/{name}/{number}/{digest}");
+            self.keep_chunk(format!("weir.run.{run}.{name}.{number}"), &id, &payload)?;
+        }
+        Ok(())
+    }
+
+    fn keep_chunk(&self, subject: String, id: &str, payload: &[u8]) -> Result<()> {
+        let attempts = async {
+            loop {
+                let message =
+                    PublishMessage::build().payload(payload.to_vec().into()).message_id(id);
+                if let Ok(confirming) = self.jetstream.send_publish(subject.clone(), message).await
+                    && confirming.await.is_ok()
+                {
+                    return;
+                }
+                sleep(STORE_AGAIN).await;
+            }
+        };
+        let kept = self.handle.block_on(async { timeout(STORE_WITHIN, attempts).await });
+        kept.map_err(|_| anyhow!("the bus did not confirm it within a minute"))
+    }
+
+    /// Returns a value that was kept; `None` if there is none.
+    ///
+    /// # Errors
+    /// When the bus does not answer, or the value is damaged.
+    pub fn kept(&self, run: &str, name: &str) -> Result<Option<Vec<u8>>> {
+        let (mut value, mut number, mut count) = (Vec::new(), 0, 1);
+        let mut known = String::new();
+        while number < count {
+            let subject = format!("weir.run.{run}.{name}.{number}");
+            let Some(payload) = self.kept_chunk(run, &subject)? else {
+                ensure!(number == 0, "{name}: part {number} of {count} is missing");
+                return Ok(None);
+            };
+            let end = payload.iter().position(|byte| *byte == b'\n').unwrap_or(payload.len());
+            let head = String::from_utf8_lossy(&payload[..end]).into_owned();
+            let (chunks, digest) = head.split_once(' ').context("it has no head")?;
+            count = chunks.parse().context("it has no head")?;
+            digest.clone_into(&mut known);
+            value.extend_from_slice(payload.get(end + 1..).unwrap_or_default());
+            number += 1;
+        }
+        match digest(&value) == known {
+            true => Ok(Some(value)),
+            false => bail!("{name}: what the bus kept is damaged"),
+        }
+    }
+
+    fn kept_chunk(&self, run: &str, subject: &str) -> Result<Option<Vec<u8>>> {
+        self.handle.block_on(async {
+            let stream = self.jetstream.get_stream_no_info(stream_of(run)).await?;
+            match stream.get_last_raw_message_by_subject(subject).await {
+                Ok(message) => Ok(Some(message.payload.to_vec())),
+                Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
+                Err(error) => Err(error.into()),
+            }
+        })
+    }
+}
+
+/// Returns the options of a connection that is never given up.
+fn options(name: &str, address: &str, events: Sender<BusMessage>) -> ConnectOptions {
+    let options = match userinfo(address) {
+        Some((user, password)) => {
+            ConnectOptions::with_user_and_password(user.to_owned(), password.to_owned())
+        }
+        None => ConnectOptions::new(),
+    };
+    options
+        .name(name)
+        .event_callback(move |event| {
+            let event = match event {
+                Event::Connected => Some(BusEvent::Back),
+                Event::Disconnected | Event::Closed => Some(BusEvent::Away),
+                _ => None,
+            };
+            // Once the run is over there is no receiver.
+            let _unheard = event.map(|event| report(&events, event));
+            async {}
+        })
+        .reconnect_delay_callback(|_| STORE_AGAIN)
+}
+
+fn report(events: &Sender<BusMessage>, event: BusEvent) -> Result<()> {
+    Ok(events.send(BusMessage { at_ns: weir_sys::monotonic_ns(), event })?)
+}
+
+fn stream_of(run: &str) -> String {
+    format!("WEIR_{run}")
+}
+
+/// Digest of a value: what was stored is what was sent.
+fn digest(value: &[u8]) -> String {
+    weir_runner::sha256(value)
+}
+
+/// Returns user and password of an address.
+fn userinfo(address: &str) -> Option<(&str, &str)> {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    rest.rsplit_once('@')?.0.split_once(':')
+}
+
+/// Returns an address without user and password.
+pub fn without_userinfo(address: &str) -> String {
+    match (address.split_once("://"), address.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),
+        (None, Some((_, host))) => host.to_owned(),
+        _ => address.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_its_password() {
+        for (address, shown) in [
+            ("nats://me:pa@ss@h:4222", "nats://h:4222"),
+            ("me:secret@h", "h"),
+            ("nats://h", "nats://h"),
+        ] {
+            assert_eq!(without_userinfo(address), shown);
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! The runner of a fleet: it carries out a run on several agents, and merges what they measured.
+
+use std::rc::Rc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use weir_result::document::Input;
+use weir_result::{Document, Note, Plan};
+use weir_runner::{
+    Error, Finished, Interrupts, LocalRunner, NotStarted, Observer, Phase, PreparedRun, RawOutput,
+    RunSpec, Runner,
+};
+
+use crate::agent_load::{SPECIFICATION, result_of};
+use crate::bus::{Bus, BusEvent, BusMessage};
+use crate::coordinator::{Coordinator, CoordinatorAction, OnLoss, Settings};
+use crate::envelope::{FROM_AGENTS, opened, sealed, to_agent};
+use crate::limits::check_spec;
+use crate::machine::{clock_name, incarnation};
+use crate::member::MemberResult;
+use crate::merging::merged;
+use crate::message::{AgentFacts, RunId};
+
+/// Longest time between two looks at the clock.
+const TURN: Duration = Duration::from_millis(10);
+
+/// Longest time until all agents are ready, once they are there, and greatest bound of a clock at
+/// the begin.
+const PREPARE_NS: u64 = 60_000_000_000;
+const CLOCK_BOUND_NS: u64 = 5_000_000;
+
+/// Longest load of which the end is unknown: a number of requests.
+const LONGEST_NS: u64 = 24 * 3_600_000_000_000;
+
+/// The facts of a fleet.
+#[derive(Clone, Debug)]
+pub struct FleetSettings {
+    /// Address of the bus.
+    pub bus: String,
+    /// Number of agents of each run.
+    pub agents: u32,
+    /// Longest time until they are there, in nanoseconds.
+    pub gather_ns: u64,
+    /// Consequence of the loss of an agent during the load.
+    pub on_loss: OnLoss,
+    /// Version of weir, which all agents must have.
+    pub version: String,
+    /// Plans the runs.
+    pub local: LocalRunner,
+}
+
+/// Carries out runs on agents.
+#[derive(Debug)]
+pub struct FleetRunner {
+    settings: FleetSettings,
+    link: Rc<BusLink>,
+}
+
+/// The connection with the agents.
+#[derive(Debug)]
+struct BusLink {
+    bus: Bus,
+    messages: Receiver<BusMessage>,
+}
+
+impl FleetRunner {
+    /// Connects to the bus.
+    ///
+    /// # Errors
+    /// When it cannot be reached.
+    pub fn connect(settings: FleetSettings) -> Result<FleetRunner> {
+        let (bus, messages) = Bus::connect(&settings.bus, "coordinator", FROM_AGENTS)?;
+        Ok(FleetRunner { settings, link: Rc::new(BusLink { bus, messages }) })
+    }
+
+    /// Waits for the agents of a run.
+    fn gather(&self) -> Result<Gathered> {
+        let settings = &self.settings;
+        let run = format!("{:016x}", incarnation());
+        let mut coordinator = Coordinator::new(
+            weir_sys::monotonic_ns(),
+            Settings {
+                run: run.clone(),
+                version: settings.version.clone(),
+                clock: clock_name(),
+                agents: settings.agents,
+                gather_ns: settings.gather_ns,
+                prepare_ns: PREPARE_NS,
+                clock_bound_ns: CLOCK_BOUND_NS,
+                on_loss: settings.on_loss,
+            },
+        );
+        loop {
+            match self.link.turn(&mut coordinator)? {
+                Some(Outcome::NotStarted(reasons)) => return Err(NotStarted(reasons).into()),
+                Some(Outcome::Finished(_)) => bail!("the run was over before it began"),
+                None => {}
+            }
+            if let Some(agents) = coordinator.gathered() {
+                let hello = |(_, hello): (&str, &AgentFacts)| hello.clone();
+                let hellos = agents.into_iter().map(hello).collect();
+                return Ok(Gathered { run, coordinator, hellos });
+            }
+        }
+    }
+}
+
+/// A run whose agents are there.
+struct Gathered {
+    run: RunId,
+    coordinator: Coordinator,
+    hellos: Vec<AgentFacts>,
+}
+
+/// The end of a coordinator's work.
+enum Outcome {
+    NotStarted(Vec<String>),
+    Finished(Vec<MemberResult>),
+}
+
+impl BusLink {
+    /// Hands a message to the coordinator, if one came within a turn, and does what is due.
+    fn turn(&self, coordinator: &mut Coordinator) -> Result<Option<Outcome>> {
+        match self.messages.recv_timeout(TURN) {
+            Ok(message) => {
+                self.receive(coordinator, message);
+                // All that have come: each is late already.
+                self.messages.try_iter().for_each(|message| self.receive(coordinator, message));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => bail!("the connection to the bus has ended"),
+        }
+        let mut outcome = None;
+        for action in coordinator.tick(weir_sys::monotonic_ns()) {
+            match action {
+                CoordinatorAction::Send(to, message) => {
+                    self.bus.send(to_agent(&to.agent), sealed(to.incarnation, message));
+                }
+                CoordinatorAction::NotStarted(reasons) => {
+                    outcome = Some(Outcome::NotStarted(reasons));
+                }
+                CoordinatorAction::Finished(members) => outcome = Some(Outcome::Finished(members)),
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn receive(&self, coordinator: &mut Coordinator, BusMessage { at_ns, event }: BusMessage) {
+        match event {
+            BusEvent::Away => coordinator.bus_lost(),
+            BusEvent::Back => coordinator.bus_back(at_ns),
+            BusEvent::Received { subject, payload } => {
+                if let Some((sender, message)) = opened(&subject, &payload) {
+                    coordinator.receive(at_ns, sender, message);
+                }
+            }
+        }
+    }
+}
+
+impl Runner for FleetRunner {
+    fn prepare(
+        &self,
+        spec: &RunSpec,
+        observer: &mut dyn Observer,
+    ) -> Result<Box<dyn PreparedRun>, Error> {
+        check_spec(spec)?;
+        let gathered = self.gather()?;
+        let spec = planned_for(spec, &gathered.hellos, &self.settings.local, observer)?;
+        let local = self.settings.local.prepare(&spec, observer)?;
+        Ok(Box::new(FleetRun { link: Rc::clone(&self.link), gathered, spec, local, notes: vec![] }))
+    }
+
+    fn idle_latency(&self, spec: &RunSpec, interrupts: &Interrupts) -> Result<Option<u64>, Error> {
+        self.settings.local.idle_latency(spec, interrupts)
+    }
+}
+
+/// Returns the specification for these agents, with all that would depend on one machine: its files
+/// and its number of threads.
+fn planned_for(
+    spec: &RunSpec,
+    hellos: &[AgentFacts],
+    local: &LocalRunner,
+    observer: &mut dyn Observer,
+) -> Result<RunSpec> {
+    let mut spec = spec.clone();
+    spec.read_files()?;
+    let agents = hellos.len() as u32;
+    let connections = spec.load.connections;
+    if connections < agents {
+        bail!("{connections} connections for {agents} agents: each needs one; use -c {agents}");
+    }
+    if spec.engine.threads.is_none() {
+        let own_clock = clock_name();
+        let here = hellos.iter().all(|hello| hello.clock == own_clock);
+        let threads = match here {
+            true => local.prepare(&spec, observer)?.plan().threads,
+            false => cpus_of(hellos),
+        };
+        spec.engine.threads = Some(threads.clamp(agents, connections));
+    }
+    Ok(spec)
+}
+
+/// Number of CPUs of all machines. Agents with one clock are on one machine.
+fn cpus_of(hellos: &[AgentFacts]) -> u32 {
+    let mut machines: Vec<(&str, u32)> =
+        hellos.iter().map(|hello| (hello.clock.as_str(), hello.cpus)).collect();
+    machines.sort_unstable();
+    machines.dedup_by_key(|(clock, _)| *clock);
+    machines.into_iter().map(|(_, cpus)| cpus).fold(0, u32::saturating_add)
+}
+
+/// A run of a fleet that is planned and not yet carried out.
+struct FleetRun {
+    link: Rc<BusLink>,
+    gathered: Gathered,
+    spec: RunSpec,
+    /// The whole run as this machine would carry it out.
+    local: Box<dyn PreparedRun>,
+    notes: Vec<Note>,
+}
+
+impl PreparedRun for FleetRun {
+    fn plan(&self) -> &Plan {
+        self.local.plan()
+    }
+
+    fn first_requests(&self) -> Vec<String> {
+        self.local.first_requests()
+    }
+
+    fn inputs(&self) -> &[Input] {
+        self.local.inputs()
+    }
+
+    fn plan_sha256(&self) -> String {
+        self.local.plan_sha256()
+    }
+
+    fn add_note(&mut self, note: Note) {
+        self.notes.push(note);
+    }
+
+    fn run(
+        self: Box<Self>,
+        interrupts: &Interrupts,
+        raw: Option<&mut RawOutput>,
+        observer: &mut dyn Observer,
+    ) -> Result<Finished, Error> {
+        if raw.is_some() {
+            return Err(anyhow!("the requests of a fleet are not written one by one yet").into());
+        }
+        let FleetRun { link, gathered, spec, local, notes } = *self;
+        let Gathered { run, mut coordinator, .. } = gathered;
+        let specification = serde_json::to_vec(&spec).context("the specification")?;
+        link.bus.open_run(&run)?;
+        link.bus.keep(&run, SPECIFICATION, &specification)?;
+        coordinator.begin_preparing(weir_sys::monotonic_ns(), longest_ns(local.plan()));
+        interrupts.begin_wait();
+        observer.phase(Phase::Load, local.plan());
+        let (members, begins_ns) = conduct(&link, &mut coordinator, interrupts)?;
+        observer.load_ended();
+        let mut documents = Vec::new();
+        for member in &members {
+            documents.extend(document_of(&link.bus, &run, member)?);
+        }
+        link.bus.remove_run(&run);
+        let mut document = merged(documents, &members, begins_ns)?;
+        document.notes.extend(notes);
+        Ok(Finished::of(document, interrupts))
+    }
+}
+
+/// Goes on until the run is over, and returns how its agents ended and when its load began. A
+/// signal ends it in order.
+fn conduct(
+    link: &BusLink,
+    coordinator: &mut Coordinator,
+    interrupts: &Interrupts,
+) -> Result<(Vec<MemberResult>, u64)> {
+    let (mut is_interrupted, mut begins_ns) = (false, 0);
+    loop {
+        if !is_interrupted && interrupts.received().is_some() {
+            is_interrupted = true;
+            coordinator.interrupt(weir_sys::monotonic_ns());
+        }
+        begins_ns = coordinator.begins_at_ns().unwrap_or(begins_ns);
+        match link.turn(coordinator)? {
+            Some(Outcome::NotStarted(reasons)) => return Err(NotStarted(reasons).into()),
+            Some(Outcome::Finished(members)) => return Ok((members, begins_ns)),
+            None => {}
+        }
+    }
+}
+
+/// Returns the document that an agent has kept on the bus, if it has.
+fn document_of(bus: &Bus, run: &str, member: &MemberResult) -> Result<Option<Document>> {
+    let text = bus.kept(run, &result_of(&member.agent))?;
+    let document = text.map(|text| weir_verdict::from_json(text.as_slice())).transpose();
+    document.with_context(|| format!("the document of agent {}", member.agent))
+}
+
+/// Longest time from the begin of a load to its end, with the drain.
+fn longest_ns(plan: &Plan) -> u64 {
+    let window_ns = plan.duration_ns.unwrap_or(LONGEST_NS);
+    [window_ns, plan.drain_limit_ns(), plan.timeout_ns]
+        .into_iter()
+        .fold(plan.warmup_ns, |sum, ns| sum.saturating_add(ns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hello(clock: &str, cpus: u32) -> AgentFacts {
+        AgentFacts { protocol: 1, version: "1".to_owned(), cpus, clock: clock.to_owned() }
+    }
+
+    #[test]
+    fn a_machine_counts_once() {
+        let hellos = [hello("a", 4), hello("b", 8), hello("a", 4)];
+        assert_eq!(cpus_of(&hellos), 12);
+    }
+}

@@ -1,0 +1,71 @@
+//! The documents of all agents as one.
+
+use anyhow::{Context, Result, bail};
+use weir_result::Document;
+use weir_result::document::{AgentEnd, AgentSection, FleetSection};
+
+use crate::clock::ClockSpan;
+use crate::member::{MemberEnd, MemberResult, start_spread_ns};
+use crate::message::Ending;
+
+/// Merges what the agents measured. The windows are compared on the coordinator's clock.
+///
+/// # Errors
+/// When there is no document, or they do not belong together.
+pub(crate) fn merged(
+    mut documents: Vec<Document>,
+    members: &[MemberResult],
+    begins_ns: u64,
+) -> Result<Document> {
+    if documents.is_empty() {
+        bail!("no agent has delivered what it measured");
+    }
+    let unix_ahead_ns = i128::from(weir_sys::realtime_ns()) - i128::from(weir_sys::monotonic_ns());
+    for document in &mut documents {
+        let part = document.plan.part;
+        let member = members.iter().find(|member| Some(member.part) == part);
+        if let Some(begun) = member.and_then(|member| member.begun) {
+            set_epoch(document, i128::from(begun.middle_ns()) + unix_ahead_ns);
+        }
+    }
+    let document = weir_verdict::merge(&documents).context("the parts cannot be merged")?;
+    let agents = members.iter().map(|member| section(member, begins_ns)).collect();
+    let fleet = FleetSection { start_spread_ns: start_spread_ns(members), agents };
+    Ok(Document { fleet: Some(fleet), ..document })
+}
+
+/// Describes an agent of a load that was planned to begin at a time of the coordinator's clock.
+fn section(member: &MemberResult, begins_ns: u64) -> AgentSection {
+    let (end, reason, heard_ns) = match &member.end {
+        MemberEnd::Reported(Ending::Planned) => (AgentEnd::Planned, "", None),
+        MemberEnd::Reported(Ending::Stopped) => (AgentEnd::Stopped, "", None),
+        MemberEnd::Reported(Ending::LeaseExpired) => (AgentEnd::LeaseExpired, "", None),
+        MemberEnd::Reported(Ending::Signal(name)) => (AgentEnd::Signal, name.as_str(), None),
+        MemberEnd::Reported(Ending::Failed(why)) => (AgentEnd::Failed, why.as_str(), None),
+        MemberEnd::Lost { heard_ns } => (AgentEnd::Lost, "", Some(*heard_ns)),
+        MemberEnd::Restarted { heard_ns } => (AgentEnd::Restarted, "", Some(*heard_ns)),
+    };
+    let after = |ns: u64| ns.saturating_sub(begins_ns);
+    AgentSection {
+        name: member.agent.clone(),
+        part: member.part,
+        clock_error_ns: member.begun.as_ref().map(ClockSpan::bound_ns),
+        end,
+        reason: reason.to_owned(),
+        heard_until_ns: heard_ns.map(after),
+        silences_ns: member
+            .silences_ns
+            .iter()
+            .map(|(from, to)| (after(*from), after(*to)))
+            .collect(),
+    }
+}
+
+/// Sets the document's epoch so that its load began at this time since 1970, in nanoseconds.
+fn set_epoch(document: &mut Document, begun_unix_ns: i128) {
+    let start_ns = document.phases.iter().map(|worker| worker.start_ns).min().unwrap_or(0);
+    let epoch_ns = begun_unix_ns - i128::from(start_ns);
+    if let Ok(epoch_ns) = u64::try_from(epoch_ns) {
+        document.run.epoch_unix_ns = epoch_ns;
+    }
+}

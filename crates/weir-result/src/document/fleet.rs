@@ -1,0 +1,120 @@
+//! The agents that carried out a run together (`--agents`).
+
+use serde::{Deserialize, Serialize};
+use weir_text::units;
+
+use crate::plan::Part;
+
+/// A fleet, and how its agents began and ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FleetSection {
+    /// Longest time that can lie between the begins of two agents' schedules, in nanoseconds: 0
+    /// with one clock, null if one begin is unknown. How late each request was sent is its send
+    /// lag.
+    pub start_spread_ns: Option<u64>,
+    /// The agents in the order of their parts.
+    pub agents: Vec<AgentSection>,
+}
+
+/// One agent of a fleet. Times are on the coordinator's clock.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AgentSection {
+    /// Its name.
+    pub name: String,
+    /// Its part of the run.
+    pub part: Part,
+    /// Greatest error of its clock, compared with the coordinator's, at the begin of its load, in
+    /// nanoseconds; null if its begin is unknown.
+    pub clock_error_ns: Option<u64>,
+    /// How its load ended.
+    pub end: AgentEnd,
+    /// Further words on the end: the signal, the reason of a failure; empty if there are none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// Time after the planned begin of the load at which it was heard last, in nanoseconds, 0 if
+    /// that was before; absent unless it was lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heard_until_ns: Option<u64>,
+    /// Times of more than 3 s in which it was not heard, each from and to, in nanoseconds after the
+    /// planned begin of the load; absent without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub silences_ns: Vec<(u64, u64)>,
+}
+
+/// End of the load of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum AgentEnd {
+    /// As planned.
+    Planned,
+    /// The coordinator stopped it: another agent was lost, or the run was interrupted.
+    Stopped,
+    /// It stopped by itself: it did not hear the coordinator for the time of its lease.
+    LeaseExpired,
+    /// A signal ended it.
+    Signal,
+    /// It failed.
+    Failed,
+    /// It was not heard any more.
+    Lost,
+    /// Its process ended, and another one took its name.
+    Restarted,
+}
+
+impl FleetSection {
+    /// Agents whose load ended early by themselves, or that were lost.
+    pub fn lost(&self) -> impl Iterator<Item = &AgentSection> {
+        let ends_in_order = [AgentEnd::Planned, AgentEnd::Stopped];
+        self.agents.iter().filter(move |agent| !ends_in_order.contains(&agent.end))
+    }
+}
+
+impl AgentSection {
+    /// Describes an end that was not planned: `agent gen-3 was not heard after 2.10 s`.
+    pub fn end_in_words(&self) -> String {
+        let AgentSection { name, end, reason, heard_until_ns, .. } = self;
+        let after = match heard_until_ns.unwrap_or(0) {
+            0 => "from the begin on".to_owned(),
+            ns => format!("after {}", units::duration(ns)),
+        };
+        match end {
+            AgentEnd::Planned => format!("agent {name} ended as planned"),
+            AgentEnd::Stopped => format!("agent {name} was stopped"),
+            AgentEnd::LeaseExpired => {
+                format!("agent {name} did not hear the coordinator any more, and stopped")
+            }
+            AgentEnd::Signal => format!("agent {name} was ended by {reason}"),
+            AgentEnd::Failed => format!("agent {name} failed: {reason}"),
+            AgentEnd::Lost => format!("agent {name} was not heard any more {after}"),
+            AgentEnd::Restarted => format!("agent {name} ended {after}, and was started again"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_is_described() {
+        let part = Part::new(1, 2).expect("it exists");
+        let mut agent = AgentSection {
+            name: "gen-3".to_owned(),
+            part,
+            clock_error_ns: None,
+            end: AgentEnd::Lost,
+            reason: String::new(),
+            heard_until_ns: Some(2_100_000_000),
+            silences_ns: Vec::new(),
+        };
+        assert_eq!(agent.end_in_words(), "agent gen-3 was not heard any more after 2.10 s");
+        agent.end = AgentEnd::Signal;
+        agent.reason = "SIGTERM".to_owned();
+        assert_eq!(agent.end_in_words(), "agent gen-3 was ended by SIGTERM");
+        let fleet = FleetSection { start_spread_ns: None, agents: vec![agent] };
+        assert_eq!(fleet.lost().count(), 1);
+    }
+}

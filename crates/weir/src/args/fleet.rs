@@ -1,0 +1,127 @@
+//! Flags of a fleet: the agents of a run, and `weir agent`.
+
+use std::str::FromStr;
+
+use clap::Args;
+
+use super::values::positive_duration;
+
+/// The agents of a run.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct FleetArgs {
+    /// Carry out the load on this many agents together, each weir agent being one; without --bus
+    /// they are started on this machine, and so is their bus, which needs nats-server; local+N: one
+    /// on this machine and N others
+    #[arg(long, value_name = "N|local+N", help_heading = "Fleet")]
+    pub(crate) agents: Option<AgentCount>,
+    /// Address of the bus that the agents are connected to: nats://[USER:PASSWORD@]HOST[:PORT]
+    /// [default: WEIR_BUS, or a bus on this machine]
+    #[arg(long, value_name = "URL", requires = "agents", help_heading = "Fleet")]
+    pub(crate) bus: Option<String>,
+    /// Longest wait until all agents are there
+    #[arg(long, value_name = "T", value_parser = positive_duration, default_value = "15s",
+          requires = "agents", help_heading = "Fleet")]
+    pub(crate) agents_within: u64,
+    /// Use a bus on another machine without encryption
+    #[arg(long, requires = "agents", help_heading = "Fleet")]
+    pub(crate) insecure_bus: bool,
+    /// When an agent is lost: stop the others, or let them continue with their parts
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "stop|continue",
+        requires = "agents",
+        help_heading = "Fleet"
+    )]
+    pub(crate) on_loss: LossChoice,
+}
+
+/// Choices of `--on-loss`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum LossChoice {
+    /// The others stop.
+    #[default]
+    Stop,
+    /// The others continue.
+    Continue,
+}
+
+/// Number of agents of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AgentCount {
+    /// All of them, at least 1.
+    pub(crate) all: u32,
+    /// True if one of them is started on this machine.
+    pub(crate) is_one_local: bool,
+}
+
+impl FromStr for AgentCount {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<AgentCount, Self::Err> {
+        const WRONG: &str = "give a number of agents from 1 on, or local+N";
+        let (others, is_one_local) = match text.strip_prefix("local+") {
+            Some(others) => (others, true),
+            None => (text, false),
+        };
+        let others: u32 = others.parse().map_err(|_| WRONG)?;
+        let all = others.checked_add(is_one_local.into()).ok_or(WRONG)?;
+        // Part counts them.
+        if others == 0 || all > MOST { Err(WRONG) } else { Ok(AgentCount { all, is_one_local }) }
+    }
+}
+
+/// Greatest number of agents.
+const MOST: u32 = 1_000;
+
+/// `weir agent`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+An agent connects to the bus, waits for runs, and carries out its part of each that a coordinator
+begins: weir --agents N --bus URL. It ends by a signal; a load that is under way then ends in
+order, and its result is handed over. A load also ends by itself once the coordinator is not heard
+for 10 s.
+
+Exit status: 0 ended by a signal, 2 usage error or no bus at the address.
+
+Examples:
+  nats-server --jetstream --addr 127.0.0.1
+  weir agent --bus nats://127.0.0.1
+  weir --agents 1 --bus nats://127.0.0.1 -R 1k http://127.0.0.1:8080/")]
+pub(crate) struct AgentArgs {
+    /// Address of the bus: nats://[USER:PASSWORD@]HOST[:PORT]; in WEIR_BUS its password is in no
+    /// list of processes [default: WEIR_BUS]
+    #[arg(long, value_name = "URL")]
+    pub(crate) bus: Option<String>,
+    /// Name of the agent, which no other one on the bus may have [default: the host's name]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Use a bus on another machine without encryption
+    #[arg(long)]
+    pub(crate) insecure_bus: bool,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_agents_are_read() {
+        let read = |text: &str| text.parse::<AgentCount>().ok().map(|it| (it.all, it.is_one_local));
+        for (text, expected) in [
+            ("1", Some((1, false))),
+            ("local+3", Some((4, true))),
+            ("0", None),
+            ("local", None),
+            ("local+0", None),
+            ("1001", None),
+            ("-1", None),
+        ] {
+            assert_eq!(read(text), expected, "{text}");
+        }
+    }
+}

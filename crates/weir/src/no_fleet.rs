@@ -1,0 +1,24 @@
+//! In place of a fleet's runner and of `weir agent`, in a build without them.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use weir_runner::{LocalRunner, Runner};
+
+use crate::args::fleet::{AgentArgs, AgentCount, FleetArgs};
+
+/// Fails: this build carries out no run on several machines.
+///
+/// # Errors
+/// Always.
+pub(crate) fn runner(_: AgentCount, _: &FleetArgs, _: LocalRunner) -> Result<Box<dyn Runner>> {
+    bail!("--agents: this build has no fleets: build weir with --features fleet");
+}
+
+/// Fails likewise.
+///
+/// # Errors
+/// Always.
+pub(crate) fn serve_agent(_: &AgentArgs) -> Result<ExitCode> {
+    bail!("weir agent: this build has no fleets: build weir with --features fleet");
+}

