@@ -13,6 +13,7 @@ use weir_text::units::parse_share;
 
 use super::ResultArgs;
 use super::choices::ArrivalsChoice;
+use super::fleet::FleetArgs;
 use super::live::LiveArgs;
 use super::metrics::MetricList;
 use super::result::SaveArgs;
@@ -98,9 +99,12 @@ pub(crate) struct StudyFlags {
     pub(crate) quiet: bool,
 }
 
-/// Outputs of each trial by itself.
+/// The machines of each trial, and its own outputs.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TrialArgs {
+    /// The machines that carry it out.
+    #[command(flatten)]
+    pub(crate) fleet: FleetArgs,
     /// The history.
     #[command(flatten)]
     pub(crate) saved: SaveArgs,

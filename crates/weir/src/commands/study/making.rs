@@ -96,7 +96,7 @@ pub(crate) fn conduct(
         }
     }
     observers.start()?;
-    let runner = runner::here(false);
+    let runner = runner::chosen(&settings.trials.fleet)?;
     let mut files = StudyFiles {
         output: settings.output,
         temporaries: &interrupts.temporaries,
@@ -107,7 +107,7 @@ pub(crate) fn conduct(
     let of_study = (variants, hooks);
     let settles = settings.settles;
     let mut conductor =
-        Conductor::new(&runner, of_study, settles, &interrupts.runs, all, &mut files);
+        Conductor::new(&*runner, of_study, settles, &interrupts.runs, all, &mut files);
     let kept = weir_study::conduct(&mut study, &mut conductor);
     // The screen stays open between the trials.
     tui::restore();
