@@ -9,6 +9,10 @@ use crate::message::{AgentFacts, Ending, FromAgent, PROTOCOL, RunId, ToAgent};
 const HELLO_EVERY_NS: u64 = 1_000_000_000;
 const WORKING_EVERY_NS: u64 = 250_000_000;
 
+/// Time without a message of the coordinator after which an agent whose load has ended is free for
+/// another one, in nanoseconds.
+const FORGOTTEN_NS: u64 = 2 * LEASE_NS;
+
 /// A thing that an agent has to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentAction {
@@ -151,6 +155,11 @@ impl Agent {
             // A coordinator that is gone stops no load: each agent does so itself.
             if now_ns.saturating_sub(work.heard_ns) > LEASE_NS {
                 actions.extend(work.stop(Ending::LeaseExpired));
+            }
+            // No release will come, and another coordinator may need the agent.
+            if work.is_over() && now_ns.saturating_sub(work.heard_ns) > FORGOTTEN_NS {
+                self.last = self.work.take().map(|work| work.run);
+                return vec![AgentAction::Forget];
             }
             // The others begin now: this one is too late, and never will.
             if matches!(work.step, Step::Armed(at_ns) if now_ns >= at_ns) {

@@ -5,19 +5,47 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread;
 
 use anyhow::{Context, Result, anyhow};
-use weir_result::{Document, Part};
-use weir_runner::{Interrupts, LocalRunner, RunSpec, Runner, Silent, StartGate};
+use weir_result::{Document, Interval, Part, Plan};
+use weir_runner::{Frame, Interrupts, LocalRunner, Observer, RunSpec, Runner, Silent, StartGate};
 use weir_sys::Signal;
 
 use crate::bus::Bus;
-use crate::message::{Ending, RunId};
+use crate::envelope::{progress_of, sealed};
+use crate::live::{AgentNews, AgentProgress};
+use crate::message::{Ending, RunId, Sender};
+use crate::record::{SPECIFICATION, result_of};
 
-/// Name under which the specification of a run is kept.
-pub(crate) const SPECIFICATION: &str = "specification";
+/// Where a run takes place: the bus, the run, and the agent.
+#[derive(Clone, Debug)]
+pub(crate) struct RunPlace {
+    pub(crate) bus: Arc<Bus>,
+    pub(crate) run: RunId,
+    pub(crate) sender: Sender,
+}
 
-/// Name under which the document of an agent is kept.
-pub(crate) fn result_of(agent: &str) -> String {
-    format!("result.{agent}")
+/// Reports the progress of a load to the coordinator.
+struct Reporter(RunPlace);
+
+impl Reporter {
+    fn send(&self, news: AgentNews) {
+        let RunPlace { bus, run, sender } = &self.0;
+        let progress = AgentProgress { run: run.clone(), news };
+        bus.send(progress_of(&sender.agent), sealed(sender.incarnation, progress));
+    }
+}
+
+impl Observer for Reporter {
+    fn is_live(&self) -> bool {
+        true
+    }
+
+    fn interval(&mut self, _: &Plan, interval: &Interval) {
+        self.send(AgentNews::Interval(Box::new(interval.clone())));
+    }
+
+    fn frame(&mut self, _: &Plan, frame: &Frame) {
+        self.send(AgentNews::Frame(Box::new(frame.clone())));
+    }
 }
 
 /// A load that is prepared or under way.
@@ -51,21 +79,16 @@ pub(crate) enum LoadEvent {
 
 impl AgentLoad {
     /// Prepares a part of a run.
-    pub(crate) fn prepare(
-        bus: Arc<Bus>,
-        (run, agent): (RunId, String),
-        part: Part,
-        runner: LocalRunner,
-    ) -> AgentLoad {
+    pub(crate) fn prepare(place: RunPlace, part: Part, runner: LocalRunner) -> AgentLoad {
         let (gate, interrupts) = (StartGate::default(), Interrupts::default());
         let (sender, ended) = channel();
         let (its_gate, its_interrupts) = (gate.clone(), interrupts.clone());
         let carry_out = move || {
             let runner = LocalRunner { gate: Some(its_gate), ..runner };
-            let done = carry_out(&bus, &run, part, &runner, &its_interrupts);
+            let done = carry_out(&place, part, &runner, &its_interrupts);
             let kept = done.and_then(|document| {
-                let text = serde_json::to_vec(&document)?;
-                bus.keep(&run, &result_of(&agent), &text).context("the result is lost")
+                let (text, name) = (serde_json::to_vec(&document)?, result_of(&place.sender.agent));
+                place.bus.keep(&place.run, &name, &text).context("the result is lost")
             });
             // An agent that has given the load up listens no more.
             let _unheard = sender.send(LoadEnd { failure: kept.err().map(|e| format!("{e:#}")) });
@@ -114,18 +137,19 @@ impl AgentLoad {
 
 /// Carries out a part of the run whose specification the bus keeps.
 fn carry_out(
-    bus: &Bus,
-    run: &str,
+    place: &RunPlace,
     part: Part,
     runner: &LocalRunner,
     interrupts: &Interrupts,
 ) -> Result<Document> {
-    let specification = bus.kept(run, SPECIFICATION)?.context("the bus has no specification")?;
+    let specification = place.bus.kept(&place.run, SPECIFICATION)?;
+    let specification = specification.context("the bus has no specification")?;
     let mut spec = RunSpec::from_json(&specification)?;
     spec.part = Some(part);
     // One agent looks at the server before the load; all at once would be a load of their own.
     spec.checks.preflight &= part.index() == 1;
-    let finished = runner.prepare(&spec, &mut Silent)?.run(interrupts, None, &mut Silent)?;
+    let prepared = runner.prepare(&spec, &mut Silent)?;
+    let finished = prepared.run(interrupts, None, &mut Reporter(place.clone()))?;
     match finished.no_server {
         Some(note) => Err(anyhow!(note.text)),
         None => Ok(finished.document),

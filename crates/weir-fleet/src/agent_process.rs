@@ -8,11 +8,12 @@ use anyhow::{Result, bail};
 use weir_runner::LocalRunner;
 
 use crate::agent::{Agent, AgentAction};
-use crate::agent_load::{AgentLoad, LoadEvent};
+use crate::agent_load::{AgentLoad, LoadEvent, RunPlace};
 use crate::bus::{Bus, BusEvent, BusMessage};
 use crate::envelope::{from_agent, opened, sealed, to_agent};
 use crate::machine::{clock_name, incarnation};
-use crate::message::ToAgent;
+use crate::message::{FromAgent, Sender, ToAgent};
+use crate::record::{ending_of, keep_aside};
 
 /// Longest time between two looks at the clock and the load.
 const TURN: Duration = Duration::from_millis(20);
@@ -57,7 +58,7 @@ impl AgentProcess {
             bail!("{}: a name has letters, digits, - and _", settings.name);
         }
         let subject = to_agent(&settings.name);
-        let (bus, messages) = Bus::connect(&settings.bus, &settings.name, &subject)?;
+        let (bus, messages) = Bus::connect(&settings.bus, &settings.name, &[&subject])?;
         let agent = Agent::new(&settings.version, settings.cpus, clock_name());
         let (bus, load) = (Arc::new(bus), None);
         Ok(AgentProcess { settings, incarnation: incarnation(), agent, bus, messages, load })
@@ -100,14 +101,22 @@ impl AgentProcess {
     /// Reports what has happened to the load.
     fn poll(&mut self, now_ns: u64) -> Vec<AgentAction> {
         let events = self.load.as_mut().map_or_else(Vec::new, |load| load.poll(now_ns));
-        let agent = &mut self.agent;
+        let (agent, bus, name) = (&mut self.agent, &self.bus, &self.settings.name);
         let report = |event| match event {
             LoadEvent::Prepared(result) => agent.prepared(result),
             LoadEvent::Begun(at_ns) => {
                 agent.begun(at_ns);
                 Vec::new()
             }
-            LoadEvent::Ended(ending) => agent.ended(ending),
+            LoadEvent::Ended(ending) => {
+                let actions = agent.ended(ending);
+                for action in &actions {
+                    if let AgentAction::Send(FromAgent::Ended { run, ending, .. }) = action {
+                        keep_aside(bus, run, ending_of(name), ending);
+                    }
+                }
+                actions
+            }
         };
         events.into_iter().flat_map(report).collect()
     }
@@ -119,8 +128,10 @@ impl AgentProcess {
                 self.bus.send(from_agent(name), sealed(self.incarnation, message));
             }
             AgentAction::Prepare { run, part } => {
-                let (bus, runner) = (Arc::clone(&self.bus), self.settings.runner.clone());
-                self.load = Some(AgentLoad::prepare(bus, (run, name.clone()), part, runner));
+                let runner = self.settings.runner.clone();
+                let sender = Sender { agent: name.clone(), incarnation: self.incarnation };
+                let place = RunPlace { bus: Arc::clone(&self.bus), run, sender };
+                self.load = Some(AgentLoad::prepare(place, part, runner));
             }
             AgentAction::Begin { at_ns } => {
                 self.load.iter_mut().for_each(|load| load.begin_at(at_ns));

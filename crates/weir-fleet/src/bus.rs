@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use async_nats::connection::State;
-use async_nats::jetstream;
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{Config, LastRawMessageErrorKind};
-use async_nats::{Client, ConnectOptions, Event};
+use async_nats::jetstream::{self, ErrorCode};
+use async_nats::{Client, ConnectOptions, Event, Subscriber};
 use futures_util::StreamExt;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
@@ -28,6 +28,9 @@ const CHUNK: usize = 512 << 10;
 /// Time for which a value that must not be lost is sent again and again, and between two attempts.
 const STORE_WITHIN: Duration = Duration::from_secs(60);
 const STORE_AGAIN: Duration = Duration::from_millis(200);
+
+/// Begin of the name of a run's stream.
+const STREAM: &str = "WEIR_";
 
 /// Time in which the server knows a message that was sent twice, and for which it keeps a run.
 const DUPLICATES_FOR: Duration = Duration::from_mins(10);
@@ -75,14 +78,14 @@ impl fmt::Debug for Bus {
 
 impl Bus {
     /// Connects to the server at `address`, `nats://[USER:PASSWORD@]HOST[:PORT]`, and receives the
-    /// messages of a subject, which may have wildcards.
+    /// messages of subjects, which may have wildcards.
     ///
     /// # Errors
     /// When there is no such server, or it refuses the connection.
     pub fn connect(
         address: &str,
         name: &str,
-        subject: &str,
+        subjects: &[&str],
     ) -> Result<(Bus, Receiver<BusMessage>)> {
         let runtime = Builder::new_current_thread()
             .enable_all()
@@ -100,18 +103,12 @@ impl Bus {
             let server = without_userinfo(address);
             let connecting = timeout(CONNECT_WITHIN, options.connect(server)).await;
             let client = connecting.map_err(|_| anyhow!("no answer within 5 s"))??;
-            let mut subscription = client.subscribe(subject.to_owned()).await?;
-            // The subscription is at the server before anything is sent.
+            for subject in subjects {
+                let subscription = client.subscribe((*subject).to_owned()).await?;
+                handle.spawn(pass_on(subscription, events.clone()));
+            }
+            // The subscriptions are at the server before anything is sent.
             client.flush().await?;
-            handle.spawn(async move {
-                while let Some(message) = subscription.next().await {
-                    let subject = message.subject.to_string();
-                    let payload = message.payload.to_vec();
-                    if report(&events, BusEvent::Received { subject, payload }).is_err() {
-                        return;
-                    }
-                }
-            });
             Ok::<_, anyhow::Error>((jetstream::new(client.clone()), client))
         });
         let connected =
@@ -145,6 +142,22 @@ impl Bus {
             .block_on(async { self.jetstream.get_or_create_stream(config).await })
             .map(drop)
             .context("the bus keeps nothing: JetStream is off, or has no room")
+    }
+
+    /// Returns the names of the runs that have a place.
+    ///
+    /// # Errors
+    /// When the server has no JetStream, or does not answer.
+    pub fn runs(&self) -> Result<Vec<String>> {
+        let names = self.handle.block_on(async {
+            let mut names = self.jetstream.stream_names();
+            let mut runs = Vec::new();
+            while let Some(name) = names.next().await {
+                runs.extend(name?.strip_prefix(STREAM).map(str::to_owned));
+            }
+            Ok::<_, anyhow::Error>(runs)
+        });
+        names.context("the runs that the bus keeps")
     }
 
     /// Removes the place of a run and what it keeps.
@@ -222,10 +235,27 @@ impl Bus {
             let stream = self.jetstream.get_stream_no_info(stream_of(run)).await?;
             match stream.get_last_raw_message_by_subject(subject).await {
                 Ok(message) => Ok(Some(message.payload.to_vec())),
-                Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
-                Err(error) => Err(error.into()),
+                Err(error) => match error.kind() {
+                    LastRawMessageErrorKind::NoMessageFound => Ok(None),
+                    LastRawMessageErrorKind::JetStream(error)
+                        if error.error_code() == ErrorCode::STREAM_NOT_FOUND =>
+                    {
+                        Ok(None)
+                    }
+                    _ => Err(error.into()),
+                },
             }
         })
+    }
+}
+
+/// Passes messages on, until there is no receiver.
+async fn pass_on(mut subscription: Subscriber, events: Sender<BusMessage>) {
+    while let Some(message) = subscription.next().await {
+        let (subject, payload) = (message.subject.to_string(), message.payload.to_vec());
+        if report(&events, BusEvent::Received { subject, payload }).is_err() {
+            return;
+        }
     }
 }
 
@@ -257,7 +287,7 @@ fn report(events: &Sender<BusMessage>, event: BusEvent) -> Result<()> {
 }
 
 fn stream_of(run: &str) -> String {
-    format!("WEIR_{run}")
+    format!("{STREAM}{run}")
 }
 
 /// Digest of a value: what was stored is what was sent.

@@ -8,6 +8,7 @@ use crate::LEASE_NS;
 use crate::clock::ClockEstimate;
 use crate::member::{Member, MemberEnd, MemberProgress, MemberResult, SILENCE_NS};
 use crate::message::{AgentFacts, FromAgent, PROTOCOL, RunId, Sender, ToAgent};
+use crate::record::AgentRecord;
 
 /// Probes of each clock before the begin, and the time between two of one clock, before and during
 /// the load, in nanoseconds.
@@ -189,6 +190,18 @@ impl Coordinator {
             RunPhase::Loading { at_ns, .. } => Some(at_ns),
             _ => None,
         }
+    }
+
+    /// Returns the begin of the load on the coordinator's clock, and the agents, once all have
+    /// agreed to it.
+    pub(crate) fn agreed(&self) -> Option<(u64, Vec<AgentRecord>)> {
+        let at_ns = self.begins_at_ns()?;
+        let record = |member: &Member| AgentRecord {
+            name: member.sender.agent.clone(),
+            part: member.part,
+            clock_error_ns: member.clock.agent_time(at_ns).map_or(0, |span| span.bound_ns()),
+        };
+        Some((at_ns, self.members.iter().map(record).collect()))
     }
 
     /// Handles a message of an agent.

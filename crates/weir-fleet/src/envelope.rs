@@ -5,12 +5,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::message::Sender;
 
-/// Subject of everything that agents say to the coordinator.
-pub(crate) const FROM_AGENTS: &str = "weir.agent.*.out";
+/// Subjects of everything that agents say to the coordinator: what it needs, and their progress.
+pub(crate) const FROM_AGENTS: [&str; 2] = ["weir.agent.*.out", "weir.agent.*.live"];
 
 /// Subject of what one agent says.
 pub(crate) fn from_agent(agent: &str) -> String {
     format!("weir.agent.{agent}.out")
+}
+
+/// Subject of the progress of one agent.
+pub(crate) fn progress_of(agent: &str) -> String {
+    format!("weir.agent.{agent}.live")
+}
+
+/// True if a message is about the progress of a load.
+pub(crate) fn is_progress(subject: &str) -> bool {
+    subject.ends_with(".live")
 }
 
 /// Subject of what is said to one agent.

@@ -1,26 +1,29 @@
 //! The runner of a fleet: it carries out a run on several agents, and merges what they measured.
 
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use weir_result::document::Input;
-use weir_result::{Document, Note, Plan};
+use weir_result::{Note, Plan};
 use weir_runner::{
     Error, Finished, Interrupts, LocalRunner, NotStarted, Observer, Phase, PreparedRun, RawOutput,
     RunSpec, Runner,
 };
 
-use crate::agent_load::{SPECIFICATION, result_of};
 use crate::bus::{Bus, BusEvent, BusMessage};
 use crate::coordinator::{Coordinator, CoordinatorAction, OnLoss, Settings};
-use crate::envelope::{FROM_AGENTS, opened, sealed, to_agent};
+use crate::envelope::{FROM_AGENTS, is_progress, opened, sealed, to_agent};
 use crate::limits::check_spec;
+use crate::live::{AgentProgress, FleetProgress};
 use crate::machine::{clock_name, incarnation};
 use crate::member::MemberResult;
-use crate::merging::merged;
-use crate::message::{AgentFacts, RunId};
+use crate::merging::{FleetClock, merged};
+use crate::message::{AgentFacts, RunId, Sender};
+use crate::record::{BEGIN, BeginRecord, SPECIFICATION, keep_aside};
+use crate::resume::document;
 
 /// Longest time between two looks at the clock.
 const TURN: Duration = Duration::from_millis(10);
@@ -60,7 +63,7 @@ pub struct FleetRunner {
 /// The connection with the agents.
 #[derive(Debug)]
 struct BusLink {
-    bus: Bus,
+    bus: Arc<Bus>,
     messages: Receiver<BusMessage>,
 }
 
@@ -70,8 +73,8 @@ impl FleetRunner {
     /// # Errors
     /// When it cannot be reached.
     pub fn connect(settings: FleetSettings) -> Result<FleetRunner> {
-        let (bus, messages) = Bus::connect(&settings.bus, "coordinator", FROM_AGENTS)?;
-        Ok(FleetRunner { settings, link: Rc::new(BusLink { bus, messages }) })
+        let (bus, messages) = Bus::connect(&settings.bus, "coordinator", &FROM_AGENTS)?;
+        Ok(FleetRunner { settings, link: Rc::new(BusLink { bus: Arc::new(bus), messages }) })
     }
 
     /// Waits for the agents of a run.
@@ -92,7 +95,7 @@ impl FleetRunner {
             },
         );
         loop {
-            match self.link.turn(&mut coordinator)? {
+            match self.link.turn(&mut coordinator, &mut |_, _| ())? {
                 Some(Outcome::NotStarted(reasons)) => return Err(NotStarted(reasons).into()),
                 Some(Outcome::Finished(_)) => bail!("the run was over before it began"),
                 None => {}
@@ -121,12 +124,17 @@ enum Outcome {
 
 impl BusLink {
     /// Hands a message to the coordinator, if one came within a turn, and does what is due.
-    fn turn(&self, coordinator: &mut Coordinator) -> Result<Option<Outcome>> {
+    fn turn(
+        &self,
+        coordinator: &mut Coordinator,
+        on_progress: &mut dyn FnMut(&str, AgentProgress),
+    ) -> Result<Option<Outcome>> {
         match self.messages.recv_timeout(TURN) {
             Ok(message) => {
-                self.receive(coordinator, message);
                 // All that have come: each is late already.
-                self.messages.try_iter().for_each(|message| self.receive(coordinator, message));
+                for message in [message].into_iter().chain(self.messages.try_iter()) {
+                    receive(coordinator, on_progress, message);
+                }
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => bail!("the connection to the bus has ended"),
@@ -145,15 +153,25 @@ impl BusLink {
         }
         Ok(outcome)
     }
+}
 
-    fn receive(&self, coordinator: &mut Coordinator, BusMessage { at_ns, event }: BusMessage) {
-        match event {
-            BusEvent::Away => coordinator.bus_lost(),
-            BusEvent::Back => coordinator.bus_back(at_ns),
-            BusEvent::Received { subject, payload } => {
-                if let Some((sender, message)) = opened(&subject, &payload) {
-                    coordinator.receive(at_ns, sender, message);
-                }
+/// Hands a message to the coordinator, or the progress that it tells to `on_progress`.
+fn receive(
+    coordinator: &mut Coordinator,
+    on_progress: &mut dyn FnMut(&str, AgentProgress),
+    BusMessage { at_ns, event }: BusMessage,
+) {
+    match event {
+        BusEvent::Away => coordinator.bus_lost(),
+        BusEvent::Back => coordinator.bus_back(at_ns),
+        BusEvent::Received { subject, payload } if is_progress(&subject) => {
+            if let Some((Sender { agent, .. }, progress)) = opened(&subject, &payload) {
+                on_progress(&agent, progress);
+            }
+        }
+        BusEvent::Received { subject, payload } => {
+            if let Some((sender, message)) = opened(&subject, &payload) {
+                coordinator.receive(at_ns, sender, message);
             }
         }
     }
@@ -254,53 +272,78 @@ impl PreparedRun for FleetRun {
             return Err(anyhow!("the requests of a fleet are not written one by one yet").into());
         }
         let FleetRun { link, gathered, spec, local, notes } = *self;
-        let Gathered { run, mut coordinator, .. } = gathered;
+        let Gathered { run, coordinator, hellos } = gathered;
         let specification = serde_json::to_vec(&spec).context("the specification")?;
         link.bus.open_run(&run)?;
         link.bus.keep(&run, SPECIFICATION, &specification)?;
-        coordinator.begin_preparing(weir_sys::monotonic_ns(), longest_ns(local.plan()));
         interrupts.begin_wait();
         observer.phase(Phase::Load, local.plan());
-        let (members, begins_ns) = conduct(&link, &mut coordinator, interrupts)?;
+        let mut progress = FleetProgress::of(hellos.len());
+        let mut on_progress = |agent: &str, news: AgentProgress| {
+            if news.run == run {
+                progress.receive(agent, news.news, local.plan(), observer);
+            }
+        };
+        let load_ns = longest_ns(local.plan());
+        let course = RunCourse { link: &link, run: &run, load_ns, coordinator };
+        let (members, clock) = course.complete(interrupts, &mut on_progress)?;
         observer.load_ended();
         let mut documents = Vec::new();
         for member in &members {
-            documents.extend(document_of(&link.bus, &run, member)?);
+            documents.extend(document(&link.bus, &run, &member.agent)?);
         }
         link.bus.remove_run(&run);
-        let mut document = merged(documents, &members, begins_ns)?;
+        let mut document = merged(documents, &members, clock)?;
         document.notes.extend(notes);
         Ok(Finished::of(document, interrupts))
     }
 }
 
-/// Goes on until the run is over, and returns how its agents ended and when its load began. A
-/// signal ends it in order.
-fn conduct(
-    link: &BusLink,
-    coordinator: &mut Coordinator,
-    interrupts: &Interrupts,
-) -> Result<(Vec<MemberResult>, u64)> {
-    let (mut is_interrupted, mut begins_ns) = (false, 0);
-    loop {
-        if !is_interrupted && interrupts.received().is_some() {
-            is_interrupted = true;
-            coordinator.interrupt(weir_sys::monotonic_ns());
-        }
-        begins_ns = coordinator.begins_at_ns().unwrap_or(begins_ns);
-        match link.turn(coordinator)? {
-            Some(Outcome::NotStarted(reasons)) => return Err(NotStarted(reasons).into()),
-            Some(Outcome::Finished(members)) => return Ok((members, begins_ns)),
-            None => {}
-        }
-    }
+/// The course of a run from the preparation of its agents on.
+struct RunCourse<'a> {
+    link: &'a BusLink,
+    run: &'a str,
+    /// Longest time from the begin of the load to its end.
+    load_ns: u64,
+    coordinator: Coordinator,
 }
 
-/// Returns the document that an agent has kept on the bus, if it has.
-fn document_of(bus: &Bus, run: &str, member: &MemberResult) -> Result<Option<Document>> {
-    let text = bus.kept(run, &result_of(&member.agent))?;
-    let document = text.map(|text| weir_verdict::from_json(text.as_slice())).transpose();
-    document.with_context(|| format!("the document of agent {}", member.agent))
+impl RunCourse<'_> {
+    /// Goes on until the run is over, and returns how its agents ended, and the clock with the
+    /// begin of its load. A signal ends it in order.
+    fn complete(
+        mut self,
+        interrupts: &Interrupts,
+        on_progress: &mut dyn FnMut(&str, AgentProgress),
+    ) -> Result<(Vec<MemberResult>, FleetClock)> {
+        self.coordinator.begin_preparing(weir_sys::monotonic_ns(), self.load_ns);
+        let (mut is_interrupted, mut clock) = (false, None);
+        loop {
+            if !is_interrupted && interrupts.received().is_some() {
+                is_interrupted = true;
+                self.coordinator.interrupt(weir_sys::monotonic_ns());
+            }
+            if clock.is_none() {
+                clock = self.agreed();
+            }
+            match (self.link.turn(&mut self.coordinator, on_progress)?, clock) {
+                (Some(Outcome::Finished(members)), Some(clock)) => return Ok((members, clock)),
+                (Some(Outcome::NotStarted(reasons)), _) => return Err(NotStarted(reasons).into()),
+                (Some(Outcome::Finished(_)), None) => bail!("the run was over before it began"),
+                (None, _) => {}
+            }
+        }
+    }
+
+    /// Returns the clock with the begin of the load once all agents have agreed to it, and keeps
+    /// the begin on the bus: another process can then report the run.
+    fn agreed(&self) -> Option<FleetClock> {
+        let (begins_ns, agents) = self.coordinator.agreed()?;
+        let clock = FleetClock::monotonic(begins_ns);
+        let record = BeginRecord { unix_ns: clock.begins_unix_ns(), load_ns: self.load_ns, agents };
+        keep_aside(&self.link.bus, self.run, BEGIN.to_owned(), &record);
+        Some(clock)
+    }
 }
 
 /// Longest time from the begin of a load to its end, with the drain.

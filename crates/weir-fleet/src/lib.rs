@@ -19,8 +19,12 @@ mod bus;
 mod envelope;
 mod fleet_runner;
 mod limits;
+mod live;
 mod machine;
 mod merging;
+mod record;
+mod resume;
+mod status;
 
 pub use agent::{Agent, AgentAction};
 pub use agent_process::{AgentProcess, AgentSettings};
@@ -30,6 +34,8 @@ pub use coordinator::{Coordinator, CoordinatorAction, OnLoss, Settings};
 pub use fleet_runner::{FleetRunner, FleetSettings};
 pub use member::{MemberEnd, MemberResult, start_spread_ns};
 pub use message::{AgentFacts, Ending, FromAgent, PROTOCOL, RunId, Sender, ToAgent};
+pub use resume::resume;
+pub use status::{AgentPresence, KeptRun, status};
 
 /// Time without a message of the coordinator after which an agent stops its load by itself, in
 /// nanoseconds. The coordinator gives an agent up after the same time.

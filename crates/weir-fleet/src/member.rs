@@ -15,6 +15,8 @@ pub enum MemberEnd {
         /// When it was heard last, on the coordinator's clock.
         heard_ns: u64,
     },
+    /// It has reported no end, and its coordinator is gone.
+    Unknown,
     /// The agent's process was started again.
     Restarted {
         /// When the first process was heard last, on the coordinator's clock.

@@ -8,6 +8,28 @@ use crate::clock::ClockSpan;
 use crate::member::{MemberEnd, MemberResult, start_spread_ns};
 use crate::message::Ending;
 
+/// The clock of the times of a fleet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FleetClock {
+    /// The planned begin of the load, in nanoseconds.
+    pub(crate) begins_ns: u64,
+    /// Nanoseconds since 1970 minus its time.
+    pub(crate) unix_ahead_ns: i128,
+}
+
+impl FleetClock {
+    /// Returns CLOCK_MONOTONIC, with the begin of the load on it.
+    pub(crate) fn monotonic(begins_ns: u64) -> FleetClock {
+        let (unix_ns, now_ns) = (weir_sys::realtime_ns(), weir_sys::monotonic_ns());
+        FleetClock { begins_ns, unix_ahead_ns: i128::from(unix_ns) - i128::from(now_ns) }
+    }
+
+    /// Returns the begin of the load in nanoseconds since 1970.
+    pub(crate) fn begins_unix_ns(self) -> u64 {
+        u64::try_from(i128::from(self.begins_ns) + self.unix_ahead_ns).unwrap_or(0)
+    }
+}
+
 /// Merges what the agents measured. The windows are compared on the coordinator's clock.
 ///
 /// # Errors
@@ -15,21 +37,20 @@ use crate::message::Ending;
 pub(crate) fn merged(
     mut documents: Vec<Document>,
     members: &[MemberResult],
-    begins_ns: u64,
+    clock: FleetClock,
 ) -> Result<Document> {
     if documents.is_empty() {
         bail!("no agent has delivered what it measured");
     }
-    let unix_ahead_ns = i128::from(weir_sys::realtime_ns()) - i128::from(weir_sys::monotonic_ns());
     for document in &mut documents {
         let part = document.plan.part;
         let member = members.iter().find(|member| Some(member.part) == part);
         if let Some(begun) = member.and_then(|member| member.begun) {
-            set_epoch(document, i128::from(begun.middle_ns()) + unix_ahead_ns);
+            set_epoch(document, i128::from(begun.middle_ns()) + clock.unix_ahead_ns);
         }
     }
     let document = weir_verdict::merge(&documents).context("the parts cannot be merged")?;
-    let agents = members.iter().map(|member| section(member, begins_ns)).collect();
+    let agents = members.iter().map(|member| section(member, clock.begins_ns)).collect();
     let fleet = FleetSection { start_spread_ns: start_spread_ns(members), agents };
     Ok(Document { fleet: Some(fleet), ..document })
 }
@@ -42,6 +63,7 @@ fn section(member: &MemberResult, begins_ns: u64) -> AgentSection {
         MemberEnd::Reported(Ending::LeaseExpired) => (AgentEnd::LeaseExpired, "", None),
         MemberEnd::Reported(Ending::Signal(name)) => (AgentEnd::Signal, name.as_str(), None),
         MemberEnd::Reported(Ending::Failed(why)) => (AgentEnd::Failed, why.as_str(), None),
+        MemberEnd::Unknown => (AgentEnd::Lost, "", None),
         MemberEnd::Lost { heard_ns } => (AgentEnd::Lost, "", Some(*heard_ns)),
         MemberEnd::Restarted { heard_ns } => (AgentEnd::Restarted, "", Some(*heard_ns)),
     };

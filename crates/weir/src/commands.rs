@@ -1,9 +1,13 @@
 //! The subcommands.
 
+#[cfg(feature = "fleet")]
+mod agent;
 pub(crate) mod compare;
 pub(crate) mod completions;
 mod debug;
 pub(crate) mod doctor;
+#[cfg(feature = "fleet")]
+mod fleet;
 pub(crate) mod history;
 pub(crate) mod man;
 mod recorded;
@@ -15,3 +19,10 @@ mod secrets;
 pub(crate) mod selfcheck;
 pub(crate) mod serve;
 pub(crate) mod study;
+
+#[cfg(not(feature = "fleet"))]
+pub(crate) use crate::no_fleet::{agent, fleet};
+#[cfg(feature = "fleet")]
+pub(crate) use agent::agent;
+#[cfg(feature = "fleet")]
+pub(crate) use fleet::fleet;

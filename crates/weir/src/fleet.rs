@@ -1,30 +1,21 @@
-//! A fleet: the runner of `--agents`, with the processes that it starts on this machine, and
-//! `weir agent`.
+//! A fleet: the runner of `--agents`, with the processes that it starts on this machine.
 
 mod local_agent;
 mod private_bus;
 
-use std::process::ExitCode;
-use std::sync::{Arc, OnceLock};
-use std::{env, fs, thread};
+use std::env;
 
 use anyhow::{Context, Result, bail};
-use weir_fleet::{
-    AgentProcess, AgentSettings, FleetRunner, FleetSettings, OnLoss, without_userinfo,
-};
-use weir_runner::{
-    Error, Interrupts, LocalRunner, NoThread, Observer, PreparedRun, RunSpec, Runner,
-};
-use weir_sys::Signals;
+use weir_fleet::{FleetRunner, FleetSettings, OnLoss, without_userinfo};
+use weir_runner::{Error, Interrupts, LocalRunner, Observer, PreparedRun, RunSpec, Runner};
 
-use crate::args::fleet::{AgentArgs, AgentCount, FleetArgs, LossChoice};
-use crate::{runner, terminal};
+use crate::args::fleet::{AgentCount, BusArgs, FleetArgs, LossChoice};
 
 use local_agent::LocalAgent;
 use private_bus::PrivateBus;
 
 /// Version that all parts of a fleet must have: also its commit, where it is known.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " ", env!("WEIR_COMMIT"));
+pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " ", env!("WEIR_COMMIT"));
 
 /// Returns the runner of a fleet, and starts what the flags want on this machine.
 ///
@@ -108,42 +99,15 @@ fn check_bus(address: &str, is_insecure: bool) -> Result<()> {
     );
 }
 
-/// Serves as an agent until a signal comes.
+/// Returns the address of the bus that a command uses.
 ///
 /// # Errors
-/// When the bus cannot be reached, or a flag is wrong.
-pub(crate) fn serve_agent(args: &AgentArgs) -> Result<ExitCode> {
-    let bus = args.bus.clone().or_else(|| env::var(local_agent::BUS).ok());
-    let bus = bus.context("give the address of the bus: weir agent --bus nats://HOST")?;
-    check_bus(&bus, args.insecure_bus)?;
-    let name = args.name.clone().or_else(host_name).context("give a name: --name NAME")?;
-    let signals = Signals::block().context("signals cannot be waited for")?;
-    let received = Arc::new(OnceLock::new());
-    let theirs = Arc::clone(&received);
-    let wait = move || {
-        while let Ok(signal) = signals.wait() {
-            let _first = theirs.set(signal);
-        }
-    };
-    let builder = thread::Builder::new().name("weir-signals".to_owned());
-    let _detached = builder.spawn(wait).map_err(NoThread)?;
-    let cpus = weir_sys::usable_cpus().map_or(1, |cpus| cpus.len() as u32);
-    let shown = without_userinfo(&bus);
-    let (version, runner) = (VERSION.trim_end().to_owned(), runner::here(false));
-    let settings = AgentSettings { name: name.clone(), bus, version, cpus, runner };
-    let agent = AgentProcess::start(settings)?;
-    if !args.quiet {
-        terminal::eprint_line(format_args!("agent {name} waits for runs on {shown}"));
-    }
-    agent.serve(|| received.get().map(|signal| signal.name().to_owned()));
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Returns the host's name with what a subject of the bus may have.
-fn host_name() -> Option<String> {
-    let name = fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
-    let fit = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
-    Some(name.trim().chars().map(fit).collect()).filter(|name: &String| !name.is_empty())
+/// When there is none, or passwords would cross a network in the clear.
+pub(crate) fn address(args: &BusArgs) -> Result<String> {
+    let address = args.bus.clone().or_else(|| env::var(local_agent::BUS).ok());
+    let address = address.context("give the address of the bus: --bus nats://HOST")?;
+    check_bus(&address, args.insecure_bus)?;
+    Ok(address)
 }
 
 #[cfg(test)]

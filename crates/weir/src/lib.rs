@@ -75,7 +75,8 @@ pub fn main() -> ExitCode {
 fn run(cli: &Cli) -> Result<ExitCode> {
     match &cli.command {
         Some(Command::Serve(args)) => commands::serve::serve(args),
-        Some(Command::Agent(args)) => fleet::serve_agent(args),
+        Some(Command::Agent(args)) => commands::agent(args),
+        Some(Command::Fleet(args)) => commands::fleet(&args.command),
         Some(Command::Report(args)) => commands::report::report(args),
         Some(Command::Study(command)) => commands::study::study(command),
         Some(Command::Compare(args)) => commands::compare::compare(args),

@@ -1,8 +1,8 @@
 //! One test for each thing that can go wrong.
 
 use weir_fleet::{
-    Agent, AgentAction, Ending, LEASE_NS, MemberEnd, MemberResult, OnLoss, Settings, ToAgent,
-    start_spread_ns,
+    Agent, AgentAction, Ending, FromAgent, LEASE_NS, MemberEnd, MemberResult, OnLoss, Settings,
+    ToAgent, start_spread_ns,
 };
 use weir_result::Part;
 
@@ -185,6 +185,23 @@ fn a_late_message_of_a_run_that_is_over_starts_nothing() {
     assert_eq!(agent.receive(2, ToAgent::Release { run: run() }), [AgentAction::Forget]);
     assert_eq!(agent.receive(3, prepare()), []);
     assert_eq!(agent.receive(4, ToAgent::Commit { run: run() }), []);
+}
+
+#[test]
+fn an_agent_whose_coordinator_died_is_free_for_another() {
+    let mut agent = Agent::new("1.0", 2, "a");
+    let part = Part::new(1, 1).expect("it exists");
+    let prepare = |run: &str| ToAgent::Prepare { run: run.to_owned(), part };
+    agent.receive(0, prepare("run-1"));
+    agent.prepared(Ok(()));
+    let expired = agent.tick(LEASE_NS + 1);
+    assert!(expired.contains(&AgentAction::Abandon), "{expired:?}");
+    assert_eq!(agent.tick(2 * LEASE_NS + 1), [AgentAction::Forget]);
+    let hello = agent.tick(3 * LEASE_NS);
+    assert!(matches!(hello[..], [AgentAction::Send(FromAgent::Hello(_))]), "{hello:?}");
+    let actions = agent.receive(3 * LEASE_NS, prepare("run-2"));
+    assert!(matches!(actions[..], [AgentAction::Prepare { .. }]), "{actions:?}");
+    assert_eq!(agent.receive(3 * LEASE_NS, prepare("run-1")), [], "it is over");
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub struct AgentSection {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// Time after the planned begin of the load at which it was heard last, in nanoseconds, 0 if
-    /// that was before; absent unless it was lost.
+    /// that was before; absent unless it was lost, and where it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heard_until_ns: Option<u64>,
     /// Times of more than 3 s in which it was not heard, each from and to, in nanoseconds after the
@@ -76,9 +76,10 @@ impl AgentSection {
     /// Describes an end that was not planned: `agent gen-3 was not heard after 2.10 s`.
     pub fn end_in_words(&self) -> String {
         let AgentSection { name, end, reason, heard_until_ns, .. } = self;
-        let after = match heard_until_ns.unwrap_or(0) {
-            0 => "from the begin on".to_owned(),
-            ns => format!("after {}", units::duration(ns)),
+        let after = match heard_until_ns {
+            None => String::new(),
+            Some(0) => " from the begin on".to_owned(),
+            Some(ns) => format!(" after {}", units::duration(*ns)),
         };
         match end {
             AgentEnd::Planned => format!("agent {name} ended as planned"),
@@ -88,8 +89,8 @@ impl AgentSection {
             }
             AgentEnd::Signal => format!("agent {name} was ended by {reason}"),
             AgentEnd::Failed => format!("agent {name} failed: {reason}"),
-            AgentEnd::Lost => format!("agent {name} was not heard any more {after}"),
-            AgentEnd::Restarted => format!("agent {name} ended {after}, and was started again"),
+            AgentEnd::Lost => format!("agent {name} was not heard any more{after}"),
+            AgentEnd::Restarted => format!("agent {name} ended{after}, and was started again"),
         }
     }
 }

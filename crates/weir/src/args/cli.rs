@@ -155,6 +155,8 @@ pub(crate) enum Command {
     Doctor(doctor::DoctorArgs),
     /// Take part in the runs of a fleet: weir --agents N
     Agent(fleet::AgentArgs),
+    /// The agents of a bus, and runs that have lost their coordinator
+    Fleet(fleet::FleetCommandArgs),
     /// Print the completions of a shell
     Completions(pages::CompletionsArgs),
     /// Print a man page, as roff

@@ -1,8 +1,9 @@
 //! Flags of a fleet: the agents of a run, and `weir agent`.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use super::values::positive_duration;
 
@@ -83,6 +84,8 @@ begins: weir --agents N --bus URL. It ends by a signal; a load that is under way
 order, and its result is handed over. A load also ends by itself once the coordinator is not heard
 for 10 s.
 
+With the address in WEIR_BUS, its password is in no list of processes.
+
 Exit status: 0 ended by a signal, 2 usage error or no bus at the address.
 
 Examples:
@@ -90,19 +93,62 @@ Examples:
   weir agent --bus nats://127.0.0.1
   weir --agents 1 --bus nats://127.0.0.1 -R 1k http://127.0.0.1:8080/")]
 pub(crate) struct AgentArgs {
-    /// Address of the bus: nats://[USER:PASSWORD@]HOST[:PORT]; in WEIR_BUS its password is in no
-    /// list of processes [default: WEIR_BUS]
-    #[arg(long, value_name = "URL")]
-    pub(crate) bus: Option<String>,
+    /// The bus.
+    #[command(flatten)]
+    pub(crate) bus: BusArgs,
     /// Name of the agent, which no other one on the bus may have [default: the host's name]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Use a bus on another machine without encryption
-    #[arg(long)]
-    pub(crate) insecure_bus: bool,
     /// Print nothing but errors
     #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+/// `weir fleet`.
+#[derive(Debug, Args)]
+pub(crate) struct FleetCommandArgs {
+    /// Its command.
+    #[command(subcommand)]
+    pub(crate) command: FleetCommand,
+}
+
+/// Commands of `weir fleet`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum FleetCommand {
+    /// List the agents on a bus, and the runs that it keeps: those under way, and those whose
+    /// coordinator has ended without a report
+    Status(BusArgs),
+    /// Report a run whose coordinator has ended, from what the bus keeps for a week
+    Resume(FleetResumeArgs),
+}
+
+/// The address of a bus.
+#[derive(Debug, Args)]
+pub(crate) struct BusArgs {
+    /// Address of the bus: nats://[USER:PASSWORD@]HOST[:PORT] [default: WEIR_BUS]
+    #[arg(long, value_name = "URL")]
+    pub(crate) bus: Option<String>,
+    /// Use a bus on another machine without encryption
+    #[arg(long)]
+    pub(crate) insecure_bus: bool,
+}
+
+/// `weir fleet resume`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+It waits until the agents have ended, and prints the report. An agent that hears no coordinator ends
+its load after 10 s.
+
+Exit status: as weir report; 2 if the bus keeps no such run.")]
+pub(crate) struct FleetResumeArgs {
+    /// Name of the run, from weir fleet status
+    pub(crate) run: String,
+    /// The bus.
+    #[command(flatten)]
+    pub(crate) bus: BusArgs,
+    /// Write the document to this file, as JSON; weir report prints it in other forms
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 #[cfg(test)]

@@ -208,3 +208,33 @@ fn a_missing_thing_is_named_with_the_remedy() {
     growing.args(["--agents", "2", "-c", "1..5", "-R", "5", "http://127.0.0.1:9/"]);
     refused(&mut growing, "-c A..B needs one machine");
 }
+
+/// The agents carry on without a coordinator for the time of their lease, which is longer than this
+/// load.
+#[test]
+fn a_run_whose_coordinator_was_killed_is_reported_by_another() {
+    let (server, directory, place) = (Served::plainly(), Directory::new(), Directory::new());
+    let (_nats, bus) = start_nats(&place);
+    let _agents = ["gen-1", "gen-2"].map(|name| start_agent(name, &bus));
+    let words = format!("--agents 2 --bus {bus} --no-preflight -R 200 -c 4 -d 2s --warmup 0");
+    let running = start(&directory, &words, &server.url());
+    await_load(&server);
+    running.signal(&["KILL"]);
+    let _killed = running.wait();
+    let fleet = |words: &[&str]| {
+        Process::start(Command::new(WEIR).arg("fleet").args(words).args(["--bus", &bus])).wait()
+    };
+    let status = fleet(&["status"]);
+    assert_eq!(status.code(), 0, "{status:?}");
+    let run = status.stdout.lines().find_map(|line| line.strip_prefix("run "));
+    let (run, rest) = run.and_then(|run| run.split_once(' ')).expect("the run is listed");
+    assert!(rest.contains("ago on gen-1, gen-2"), "{status:?}");
+    let output = fleet(&["resume", run, "-o", &directory.file("run.json")]);
+    assert_eq!(output.code(), 0, "{output:?}");
+    let document = document(&directory);
+    assert_eq!((document.accounting.planned, document.accounting.ok), (400, 400));
+    assert_eq!(document.fleet.expect("agents carried it out").agents.len(), 2);
+    let unknown = fleet(&["resume", "none"]);
+    assert_eq!(unknown.code(), 2);
+    assert!(unknown.stderr.contains("the bus keeps no run none"), "{unknown:?}");
+}

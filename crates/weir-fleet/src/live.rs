@@ -1,0 +1,161 @@
+//! The progress of a load on several agents, summed for an observer.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use weir_result::{Interval, Plan};
+use weir_runner::{Frame, Observer};
+
+use crate::message::RunId;
+
+/// Longest time from one frame to the next; agents send theirs every 250 ms.
+const LONGEST: Duration = Duration::from_millis(300);
+
+/// The progress of one agent. It may be lost.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct AgentProgress {
+    /// The run.
+    pub(crate) run: RunId,
+    /// The news.
+    pub(crate) news: AgentNews,
+}
+
+/// Kinds of [`AgentProgress`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum AgentNews {
+    /// The state of its part of the load.
+    Frame(Box<Frame>),
+    /// An interval that all its workers have finished.
+    Interval(Box<Interval>),
+}
+
+/// The progress of all agents of a run.
+#[derive(Debug)]
+pub(crate) struct FleetProgress {
+    /// Number of agents.
+    count: usize,
+    frames: BTreeMap<String, AgentFrame>,
+    /// Intervals that some agents have finished, by their start: the number of agents, the sum.
+    pending: BTreeMap<i64, (usize, Interval)>,
+    /// When the last frame of all was shown.
+    shown: Instant,
+}
+
+#[derive(Debug, Default)]
+struct AgentFrame {
+    frame: Frame,
+    /// True if it has come since the last frame of all.
+    is_fresh: bool,
+}
+
+impl FleetProgress {
+    /// Returns the progress of this many agents, of which nothing is known.
+    pub(crate) fn of(count: usize) -> FleetProgress {
+        let (frames, pending) = (BTreeMap::new(), BTreeMap::new());
+        FleetProgress { count, frames, pending, shown: Instant::now() }
+    }
+
+    /// Takes the news of an agent, and shows what is complete by it.
+    pub(crate) fn receive(
+        &mut self,
+        agent: &str,
+        news: AgentNews,
+        plan: &Plan,
+        observer: &mut dyn Observer,
+    ) {
+        match news {
+            AgentNews::Frame(frame) => {
+                self.frames.insert(agent.to_owned(), AgentFrame { frame: *frame, is_fresh: true });
+            }
+            AgentNews::Interval(interval) => {
+                let agents: Vec<&String> = self.frames.keys().collect();
+                let number = agents.iter().position(|known| *known == agent).unwrap_or(0);
+                observer.worker_interval(number as u32, &interval);
+                if let Some(whole) = self.finished(*interval) {
+                    observer.interval(plan, &whole);
+                }
+            }
+        }
+        let is_complete = self.frames.values().filter(|it| it.is_fresh).count() >= self.count;
+        let is_late = self.shown.elapsed() >= LONGEST;
+        if is_complete || (is_late && !self.frames.is_empty()) {
+            self.shown = Instant::now();
+            observer.frame(plan, &self.sum());
+        }
+    }
+
+    /// Adds an interval of one agent. Returns the sum once all have finished it.
+    fn finished(&mut self, interval: Interval) -> Option<Interval> {
+        let start_ns = interval.start_ns;
+        let (count, sum) = self.pending.entry(start_ns).or_insert_with(|| {
+            (0, Interval { start_ns, length_ns: interval.length_ns, ..Interval::default() })
+        });
+        sum.add(&interval);
+        *count += 1;
+        if *count != self.count {
+            return None;
+        }
+        let whole = sum.clone();
+        // Those before lack an agent for ever.
+        self.pending.retain(|at_ns, _| *at_ns > start_ns);
+        Some(whole)
+    }
+
+    fn sum(&mut self) -> Frame {
+        let mut sum = Frame::default();
+        for known in self.frames.values_mut() {
+            known.is_fresh = false;
+            sum.add(&known.frame);
+        }
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keeps the completed requests of what it is shown.
+    #[derive(Default)]
+    struct Seen {
+        frames: Vec<u64>,
+        intervals: Vec<(i64, u64)>,
+    }
+
+    impl Observer for Seen {
+        fn interval(&mut self, _: &Plan, interval: &Interval) {
+            self.intervals.push((interval.start_ns, interval.completed));
+        }
+
+        fn frame(&mut self, _: &Plan, frame: &Frame) {
+            self.frames.push(frame.completed);
+        }
+    }
+
+    fn interval(start_ns: i64, completed: u64) -> AgentNews {
+        let interval = Interval { start_ns, length_ns: 10, completed, ..Interval::default() };
+        AgentNews::Interval(Box::new(interval))
+    }
+
+    fn frame(completed: u64) -> AgentNews {
+        AgentNews::Frame(Box::new(Frame { completed, ..Frame::default() }))
+    }
+
+    #[test]
+    fn the_progress_is_that_of_all_agents() {
+        let (mut progress, mut seen, plan) =
+            (FleetProgress::of(2), Seen::default(), Plan::default());
+        let mut receive = |agent: &str, news| progress.receive(agent, news, &plan, &mut seen);
+        receive("a", interval(0, 3));
+        receive("a", interval(10, 5));
+        receive("b", interval(10, 7));
+        // The first interval of b was lost, and comes too late to be of use.
+        receive("b", interval(20, 1));
+        receive("a", interval(20, 1));
+        receive("a", frame(40));
+        receive("b", frame(2));
+        assert_eq!(seen.intervals, [(10, 12), (20, 2)]);
+        assert_eq!(seen.frames.last(), Some(&42));
+    }
+}

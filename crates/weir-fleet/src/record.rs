@@ -1,0 +1,56 @@
+//! Records of a run on the bus, from which another process can report it.
+
+use std::sync::Arc;
+use std::thread;
+
+use serde::{Deserialize, Serialize};
+use weir_result::Part;
+
+use crate::bus::Bus;
+
+/// Keeps a record without a wait: a bus that is away would hold up what depends on the clock. The
+/// run is the same without it; only another process could not report it.
+pub(crate) fn keep_aside(bus: &Arc<Bus>, run: &str, name: String, record: &impl Serialize) {
+    let (bus, run) = (Arc::clone(bus), run.to_owned());
+    let Ok(text) = serde_json::to_vec(record) else { return };
+    let keep = move || {
+        let _lost = bus.keep(&run, &name, &text);
+    };
+    let _not_started = thread::Builder::new().name("weir-record".to_owned()).spawn(keep);
+}
+
+/// Name under which the specification of a run is kept.
+pub(crate) const SPECIFICATION: &str = "specification";
+
+/// Name under which a [`BeginRecord`] is kept.
+pub(crate) const BEGIN: &str = "begin";
+
+/// Name under which the document of an agent is kept.
+pub(crate) fn result_of(agent: &str) -> String {
+    format!("result.{agent}")
+}
+
+/// Name under which the [`Ending`](crate::Ending) of an agent's load is kept.
+pub(crate) fn ending_of(agent: &str) -> String {
+    format!("ending.{agent}")
+}
+
+/// The begin of a load that all agents have agreed to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct BeginRecord {
+    /// The begin, in nanoseconds since 1970 by the coordinator's clock.
+    pub(crate) unix_ns: u64,
+    /// Longest time from the begin to the end of the load, with the drain.
+    pub(crate) load_ns: u64,
+    /// The agents in the order of their parts.
+    pub(crate) agents: Vec<AgentRecord>,
+}
+
+/// An agent of a [`BeginRecord`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct AgentRecord {
+    pub(crate) name: String,
+    pub(crate) part: Part,
+    /// Greatest error of its clock at the begin, in nanoseconds.
+    pub(crate) clock_error_ns: u64,
+}

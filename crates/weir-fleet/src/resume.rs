@@ -1,0 +1,87 @@
+//! The report of a run whose coordinator is gone, from what the bus keeps.
+
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde::de::DeserializeOwned;
+use weir_result::Document;
+
+use crate::LEASE_NS;
+use crate::bus::Bus;
+use crate::clock::ClockSpan;
+use crate::member::{MemberEnd, MemberResult};
+use crate::merging::{FleetClock, merged};
+use crate::message::Ending;
+use crate::record::{AgentRecord, BEGIN, BeginRecord, ending_of, result_of};
+
+/// Time between two looks at what the bus keeps.
+const TURN: Duration = Duration::from_millis(200);
+
+/// Waits until the load of a run has ended on all its agents, or can be under way no more, and
+/// returns its document. `is_stopped` ends the wait.
+///
+/// # Errors
+/// When the bus keeps no such run, or no agent has delivered what it measured.
+pub fn resume(address: &str, run: &str, is_stopped: impl Fn() -> bool) -> Result<Document> {
+    let (bus, _messages) = Bus::connect(address, "reader", &[])?;
+    let begin = begin_of(&bus, run)?
+        .with_context(|| format!("the bus keeps no run {run} whose load began"))?;
+    // An agent that hears no coordinator ends by itself, and then delivers.
+    let until_ns = begin.unix_ns.saturating_add(begin.load_ns).saturating_add(2 * LEASE_NS);
+    loop {
+        let endings = endings(&bus, run, &begin.agents)?;
+        let is_over = endings.iter().all(Option::is_some);
+        if is_over || is_stopped() || weir_sys::realtime_ns() > until_ns {
+            return report(&bus, run, &begin, endings);
+        }
+        thread::sleep(TURN);
+    }
+}
+
+fn report(
+    bus: &Bus,
+    run: &str,
+    begin: &BeginRecord,
+    endings: Vec<Option<Ending>>,
+) -> Result<Document> {
+    let mut documents = Vec::new();
+    for AgentRecord { name, .. } in &begin.agents {
+        documents.extend(document(bus, run, name)?);
+    }
+    let members = begin.agents.iter().zip(endings).map(|(agent, ending)| {
+        let (low_ns, high_ns) =
+            (begin.unix_ns - agent.clock_error_ns, begin.unix_ns + agent.clock_error_ns);
+        MemberResult {
+            agent: agent.name.clone(),
+            part: agent.part,
+            end: ending.map_or(MemberEnd::Unknown, MemberEnd::Reported),
+            begun: Some(ClockSpan { low_ns, high_ns }),
+            silences_ns: Vec::new(),
+        }
+    });
+    let clock = FleetClock { begins_ns: begin.unix_ns, unix_ahead_ns: 0 };
+    merged(documents, &members.collect::<Vec<_>>(), clock)
+}
+
+fn endings(bus: &Bus, run: &str, agents: &[AgentRecord]) -> Result<Vec<Option<Ending>>> {
+    agents.iter().map(|agent| record(bus, run, &ending_of(&agent.name))).collect()
+}
+
+/// Returns the document that an agent has kept on the bus, if it has.
+pub(crate) fn document(bus: &Bus, run: &str, agent: &str) -> Result<Option<Document>> {
+    let text = bus.kept(run, &result_of(agent))?;
+    let document = text.map(|text| weir_verdict::from_json(text.as_slice())).transpose();
+    document.with_context(|| format!("the document of agent {agent}"))
+}
+
+/// Returns the begin of a run's load, if it has begun.
+pub(crate) fn begin_of(bus: &Bus, run: &str) -> Result<Option<BeginRecord>> {
+    record(bus, run, BEGIN)
+}
+
+fn record<T: DeserializeOwned>(bus: &Bus, run: &str, name: &str) -> Result<Option<T>> {
+    let text = bus.kept(run, name)?;
+    let record = text.map(|text| serde_json::from_slice(&text)).transpose();
+    record.with_context(|| format!("{name}, as the bus keeps it"))
+}

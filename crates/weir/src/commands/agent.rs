@@ -1,0 +1,56 @@
+//! `weir agent`: takes part in the runs of a fleet.
+
+use std::process::ExitCode;
+use std::sync::{Arc, OnceLock};
+use std::{fs, thread};
+
+use anyhow::{Context, Result};
+use weir_fleet::{AgentProcess, AgentSettings, without_userinfo};
+use weir_runner::NoThread;
+use weir_sys::{Signal, Signals};
+
+use crate::args::fleet::AgentArgs;
+use crate::fleet::{VERSION, address};
+use crate::{runner, terminal};
+
+/// Serves as an agent until a signal comes.
+///
+/// # Errors
+/// When the bus cannot be reached, or a flag is wrong.
+pub(crate) fn agent(args: &AgentArgs) -> Result<ExitCode> {
+    let bus = address(&args.bus)?;
+    let name = args.name.clone().or_else(host_name).context("give a name: --name NAME")?;
+    let received = await_signal()?;
+    let cpus = weir_sys::usable_cpus().map_or(1, |cpus| cpus.len() as u32);
+    let shown = without_userinfo(&bus);
+    let (version, runner) = (VERSION.trim_end().to_owned(), runner::here(false));
+    let settings = AgentSettings { name: name.clone(), bus, version, cpus, runner };
+    let agent = AgentProcess::start(settings)?;
+    if !args.quiet {
+        terminal::eprint_line(format_args!("agent {name} waits for runs on {shown}"));
+    }
+    agent.serve(|| received.get().map(|signal| signal.name().to_owned()));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Starts the thread that waits for signals, and returns the place of the first one.
+fn await_signal() -> Result<Arc<OnceLock<Signal>>> {
+    let signals = Signals::block().context("signals cannot be waited for")?;
+    let received = Arc::new(OnceLock::new());
+    let theirs = Arc::clone(&received);
+    let wait = move || {
+        while let Ok(signal) = signals.wait() {
+            let _first = theirs.set(signal);
+        }
+    };
+    let builder = thread::Builder::new().name("weir-signals".to_owned());
+    let _detached = builder.spawn(wait).map_err(NoThread)?;
+    Ok(received)
+}
+
+/// Returns the host's name with what a subject of the bus may have.
+fn host_name() -> Option<String> {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    let fit = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
+    Some(name.trim().chars().map(fit).collect()).filter(|name: &String| !name.is_empty())
+}
