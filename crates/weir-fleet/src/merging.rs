@@ -52,7 +52,9 @@ pub(crate) fn merged(
     let document = weir_verdict::merge(&documents).context("the parts cannot be merged")?;
     let agents = members.iter().map(|member| section(member, clock.begins_ns)).collect();
     let fleet = FleetSection { start_spread_ns: start_spread_ns(members), agents };
-    Ok(Document { fleet: Some(fleet), ..document })
+    let mut document = Document { fleet: Some(fleet), ..document };
+    document.verdict = weir_verdict::verdict(&document);
+    Ok(document)
 }
 
 /// Describes an agent of a load that was planned to begin at a time of the coordinator's clock.

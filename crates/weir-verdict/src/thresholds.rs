@@ -177,3 +177,7 @@ pub(crate) const CONNECTIONS_BELOW: f64 = 1.2;
 /// `parts-apart`: share of the window in which all parts ran. The rest met a smaller load; a tenth
 /// of the requests moves a p90 and everything above it.
 pub(crate) const PARTS_TOGETHER_FINDING: f64 = 0.9;
+
+/// `start-spread`: time between the begins of two agents, in nanoseconds. A wider one is seen in
+/// the first slots, and clocks on one network are known better.
+pub(crate) const START_SPREAD_FINDING_NS: f64 = 5e6;

@@ -117,8 +117,8 @@ fn control(release: &Release, architecture: &str, depends: &str, root: &Path) ->
     let size = size.split_whitespace().next().unwrap_or_default();
     Ok(format!(
         "Package: weir\nVersion: {}\nArchitecture: {architecture}\nMaintainer: \
-         {MAINTAINER}\nInstalled-Size: {size}\nDepends: {depends}\nRecommends: \
-         ca-certificates\nSection: web\nPriority: optional\nDescription: {DESCRIPTION}",
+         {MAINTAINER}\nInstalled-Size: {size}\nDepends: {depends}\nRecommends: ca-certificates, \
+         nats-server\nSection: web\nPriority: optional\nDescription: {DESCRIPTION}",
         release.version
     ))
 }

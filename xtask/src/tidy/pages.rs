@@ -107,9 +107,9 @@ fn cited(line: &str) -> impl Iterator<Item = &str> {
 type Limit = (&'static str, &'static str, fn(&str) -> bool, usize);
 
 const LIMITS: [Limit; 3] = [
-    ("METHOD.md", "it", |path| path == "METHOD.md", 11_300),
+    ("METHOD.md", "it", |path| path == "METHOD.md", 11_400),
     ("docs/README.md", "docs/*.md", is_doc, 26_000),
-    ("README.md", "all Markdown", |_| true, 95_500),
+    ("README.md", "all Markdown", |_| true, 97_500),
 ];
 
 /// Limits on the words of the Markdown pages. Words are what `wc -w` counts.
@@ -202,12 +202,12 @@ mod tests {
 
     #[test]
     fn pages_with_too_many_words_are_found() {
-        check_page("METHOD.md", 11_300, &[]);
-        check_page("METHOD.md", 11_301, &["METHOD.md"]);
+        check_page("METHOD.md", 11_400, &[]);
+        check_page("METHOD.md", 11_401, &["METHOD.md"]);
         check_page("docs/A.md", 26_000, &[]);
         check_page("docs/A.md", 26_001, &["docs/README.md"]);
         check_page("docs/decisions/0001-a.md", 26_001, &[]);
-        check_page("docs/decisions/0001-a.md", 95_501, &["README.md"]);
+        check_page("docs/decisions/0001-a.md", 97_501, &["README.md"]);
         check_page("docs/measured/a.json", 95_000, &[]);
     }
 }

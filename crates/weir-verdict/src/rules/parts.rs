@@ -5,7 +5,7 @@
 //! lateness lies at p97 there.
 
 use crate::rules::measure::Measure;
-use crate::thresholds::PARTS_TOGETHER_FINDING;
+use crate::thresholds::{PARTS_TOGETHER_FINDING, START_SPREAD_FINDING_NS};
 use weir_result::document::{Document, Grade, PartSection, Rule, RuleOutcome, RuleUnit, Subject};
 use weir_text::setting::START_AT;
 use weir_text::units;
@@ -27,6 +27,7 @@ pub(crate) fn judge(document: &Document, rules: &mut Vec<Rule>) {
         }
     }
     rules.extend(apart(document));
+    rules.extend(spread(document));
 }
 
 /// Order of severity of a rule; of rules alike in it a part's own stands, which names the remedy on
@@ -63,6 +64,21 @@ fn apart(document: &Document) -> Option<Rule> {
     };
     let remedy = format!("start all together ({START_AT}), set the clocks");
     Some(measure.judge(share, &evidence, &remedy))
+}
+
+/// Judges the longest time that can lie between the begins of two agents; `None` without agents, or
+/// if one begin is unknown.
+fn spread(document: &Document) -> Option<Rule> {
+    let spread_ns = document.fleet.as_ref()?.start_spread_ns?;
+    let measure = Measure::new(
+        "start-spread",
+        "agents that did not begin together",
+        Subject::Workload,
+        RuleUnit::Ns,
+    );
+    let evidence = format!("up to {} lie between two begins", units::duration(spread_ns));
+    let remedy = "use a bus that all agents reach faster, or agents with one clock";
+    Some(measure.finding_at(START_SPREAD_FINDING_NS).judge(spread_ns as f64, &evidence, remedy))
 }
 
 /// Returns the grade and its reason, or the worst part's if that part is worse.

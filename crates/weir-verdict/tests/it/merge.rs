@@ -3,8 +3,8 @@
 
 use proptest::prelude::*;
 use weir_result::document::{
-    ClientUsage, Delivery, Grade, MergeError, Metric, NetworkSection, Probed, RuleOutcome,
-    ServerSection, Summary,
+    ClientUsage, Delivery, FleetSection, Grade, MergeError, Metric, NetworkSection, Probed,
+    RuleOutcome, ServerSection, Summary,
 };
 use weir_result::quantile::Bound;
 use weir_result::{
@@ -142,6 +142,19 @@ fn parts_run_at_the_same_time() {
     let text = refused(&[shifted(1, 0), shifted(2, 4_500)]);
     let expected = "the window of part 2 began 1.50 s after that of part 1 had ended";
     assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn agents_that_did_not_begin_together_are_a_finding() {
+    let mut merged = weir_verdict::merge(&[part(1, 2), part(2, 2)]).expect("two of two");
+    let mut spread = |start_spread_ns| {
+        merged.fleet = Some(FleetSection { start_spread_ns, agents: Vec::new() });
+        let verdict = weir_verdict::verdict(&merged);
+        verdict.rules.iter().find(|rule| rule.id == "start-spread").map(|rule| rule.outcome)
+    };
+    assert_eq!(spread(Some(60_000)), Some(RuleOutcome::Pass));
+    assert_eq!(spread(Some(5_100_000)), Some(RuleOutcome::Finding));
+    assert_eq!(spread(None), None);
 }
 
 #[test]
