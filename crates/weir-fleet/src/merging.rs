@@ -73,6 +73,7 @@ fn section(member: &MemberResult, begins_ns: u64) -> AgentSection {
     AgentSection {
         name: member.agent.clone(),
         part: member.part,
+        begun_monotonic_ns: member.begun_own_ns,
         clock_error_ns: member.begun.as_ref().map(ClockSpan::bound_ns),
         end,
         reason: reason.to_owned(),

@@ -4,10 +4,11 @@ use std::io::{self, Read};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 
+use io_uring::types::TimeoutFlags;
 use io_uring::{Probe, opcode};
 
 use super::buffers::Buffers;
-use super::ring::Ring;
+use super::ring::{Ring, timespec};
 use super::sending;
 
 /// Operations that the backend submits, and their names for error messages.
@@ -23,6 +24,10 @@ const NEEDED: [(u8, &str); 10] = [
     (opcode::AsyncCancel::CODE, "ASYNC_CANCEL"),
     (opcode::Close::CODE, "CLOSE"),
 ];
+
+/// Time of a timer that must not expire, and for which one that has expired is waited for.
+const HOUR_NS: u64 = 3_600_000_000_000;
+const PATIENCE_NS: u64 = 20_000_000;
 
 /// More bytes than a Unix socket holds.
 const TOO_MUCH: usize = 4 << 20;
@@ -53,6 +58,7 @@ pub(crate) fn probe_uring() -> io::Result<()> {
         }
     }
     nop(&mut ring).map_err(|error| explained("io_uring NOP", error))?;
+    timers_keep_our_time(&mut ring).map_err(|error| explained("io_uring TIMEOUT", error))?;
     stalls_are_reported(&mut ring).map_err(|error| explained("io_uring SEND", error))?;
     // The ring is dropped first, as the buffers must outlive it.
     let buffers = Buffers::new(&ring, 1, 1, false);
@@ -67,6 +73,23 @@ fn nop(ring: &mut Ring) -> io::Result<()> {
     match ring.completions().next() {
         Some(done) if done.word == 1 && done.result == 0 => Ok(()),
         done => Err(io::Error::other(format!("completed with {done:?}"))),
+    }
+}
+
+/// Checks that the clock of timers is the CLOCK_MONOTONIC of this process. In a time namespace
+/// (time_namespaces(7)) it is not, in Linux 6.18: nothing would ever be sent, or all at once.
+fn timers_keep_our_time(ring: &mut Ring) -> io::Result<()> {
+    let now_ns = weir_sys::monotonic_ns();
+    let times = [timespec(now_ns), timespec(now_ns + HOUR_NS)];
+    for (time, word) in times.iter().zip([4, 5]) {
+        let timeout = opcode::Timeout::new(time).flags(TimeoutFlags::ABS).build().user_data(word);
+        // SAFETY: the kernel copies the time when it takes the entry, within this function.
+        unsafe { ring.push(&timeout)? };
+    }
+    ring.sleep(Some(PATIENCE_NS), 1)?;
+    match ring.completions().map(|done| done.word).collect::<Vec<_>>()[..] {
+        [4] => Ok(()),
+        _ => Err(io::Error::other("its clock is not that of this time namespace")),
     }
 }
 

@@ -17,7 +17,7 @@ pub struct FleetSection {
     pub agents: Vec<AgentSection>,
 }
 
-/// One agent of a fleet. Times are on the coordinator's clock.
+/// One agent of a fleet. Times are on the coordinator's clock unless they say otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentSection {
@@ -25,6 +25,9 @@ pub struct AgentSection {
     pub name: String,
     /// Its part of the run.
     pub part: Part,
+    /// Begin of its schedule on its own CLOCK_MONOTONIC, in nanoseconds; absent if it is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun_monotonic_ns: Option<u64>,
     /// Greatest error of its clock, compared with the coordinator's, at the begin of its load, in
     /// nanoseconds; null if its begin is unknown.
     pub clock_error_ns: Option<u64>,
@@ -105,6 +108,7 @@ mod tests {
         let mut agent = AgentSection {
             name: "gen-3".to_owned(),
             part,
+            begun_monotonic_ns: None,
             clock_error_ns: None,
             end: AgentEnd::Lost,
             reason: String::new(),
