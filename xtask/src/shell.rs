@@ -47,10 +47,10 @@ pub fn tools_dir() -> Result<PathBuf> {
     Ok(target_dir()?.join("tools"))
 }
 
-/// Returns `PATH` with this directory before all others.
-pub fn path_with(directory: PathBuf) -> Result<OsString> {
+/// Returns `PATH` with these directories before all others.
+pub fn path_with(directories: impl IntoIterator<Item = PathBuf>) -> Result<OsString> {
     let others = env::var_os("PATH").unwrap_or_default();
-    Ok(env::join_paths([directory].into_iter().chain(env::split_paths(&others)))?)
+    Ok(env::join_paths(directories.into_iter().chain(env::split_paths(&others)))?)
 }
 
 /// Returns the path of a program in that directory.

@@ -51,7 +51,7 @@ pub struct Settings {
     pub run: RunId,
     /// Version of weir, which all agents must have.
     pub version: String,
-    /// Name of the coordinator's clock, as in [`Hello`].
+    /// Name of the coordinator's clock, as in [`AgentFacts`].
     pub clock: String,
     /// Number of agents, at least 1.
     pub agents: u32,

@@ -9,8 +9,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use weir_result::document::Input;
 use weir_result::{Note, Plan};
 use weir_runner::{
-    Error, Finished, Interrupts, LocalRunner, NotStarted, Observer, Phase, PreparedRun, RawOutput,
-    RunSpec, Runner,
+    Error, Finished, Interrupted, Interrupts, LocalRunner, NotStarted, Observer, Phase,
+    PreparedRun, RawOutput, RunSpec, Runner,
 };
 
 use crate::bus::{Bus, BusEvent, BusMessage};
@@ -288,7 +288,12 @@ impl PreparedRun for FleetRun {
         };
         let load_ns = longest_ns(local.plan());
         let course = RunCourse { link: &link, run: &run, load_ns, coordinator };
-        let (members, clock) = course.complete(interrupts, &mut on_progress)?;
+        let completed = course.complete(interrupts, &mut on_progress);
+        if completed.is_err() {
+            // There is nothing to report.
+            link.bus.remove_run(&run);
+        }
+        let (members, clock) = completed?;
         observer.load_ended();
         let mut documents = Vec::new();
         for member in &members {
@@ -330,7 +335,13 @@ impl RunCourse<'_> {
             }
             match (self.link.turn(&mut self.coordinator, on_progress)?, clock) {
                 (Some(Outcome::Finished(members)), Some(clock)) => return Ok((members, clock)),
-                (Some(Outcome::NotStarted(reasons)), _) => return Err(NotStarted(reasons).into()),
+                (Some(Outcome::NotStarted(reasons)), _) => {
+                    let signal = interrupts.received();
+                    return Err(match signal {
+                        Some(signal) => Interrupted(signal).into(),
+                        None => NotStarted(reasons).into(),
+                    });
+                }
                 (Some(Outcome::Finished(_)), None) => bail!("the run was over before it began"),
                 (None, _) => {}
             }

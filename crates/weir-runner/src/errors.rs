@@ -78,7 +78,7 @@ pub struct NoThread(pub io::Error);
 /// A signal that came before anything was measured.
 #[derive(Debug, thiserror::Error)]
 #[error("interrupted before the load: nothing was measured")]
-pub(crate) struct Interrupted(pub(crate) Signal);
+pub struct Interrupted(pub Signal);
 
 /// Printable form, for messages, of the name of a file.
 pub(crate) fn shown(name: impl AsRef<OsStr>) -> String {

@@ -33,7 +33,7 @@ mod start_gate;
 pub use before::preflight::ExchangeTrace;
 pub use before::selfcheck::NoiseFloor;
 pub use digest::sha256;
-pub use errors::{Error, ErrorCause, NoThread, NotStarted};
+pub use errors::{Error, ErrorCause, Interrupted, NoThread, NotStarted};
 pub use finished::Finished;
 pub use frame::{Frame, LiveOverhead};
 pub use interrupts::{InterruptStage, Interrupts};

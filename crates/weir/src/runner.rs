@@ -8,14 +8,14 @@ use weir_runner::{LocalRunner, RunSpec, Runner};
 use crate::args::fleet::FleetArgs;
 use crate::{exit, fleet, terminal};
 
-/// Returns the runner that the flags choose: this machine, or a fleet.
+/// Returns the runner that the flags choose: that of this machine, or a fleet that plans with it.
 ///
 /// # Errors
 /// When the fleet cannot be reached or started.
-pub(crate) fn chosen(args: &FleetArgs) -> Result<Box<dyn Runner>> {
+pub(crate) fn chosen(local: LocalRunner, args: &FleetArgs) -> Result<Box<dyn Runner>> {
     match args.agents {
-        Some(count) => fleet::runner(count, args, here(false)),
-        None => Ok(Box::new(here(false))),
+        Some(count) => fleet::runner(count, args, local),
+        None => Ok(Box::new(local)),
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn minimal(checkout: &Checkout<'_>) -> Result<()> {
         }
     }
     let words = ["build", "--locked", "--package", PACKAGE, "--no-default-features"];
-    run(checkout.cargo(&words, "minimal", &[])?.env("PATH", path_with(bin)?))?;
+    run(checkout.cargo(&words, "minimal", &[])?.env("PATH", path_with([bin])?))?;
     let callers = fs::read_to_string(&log)?;
     let callers: BTreeSet<&str> = callers.lines().collect();
     ensure!(

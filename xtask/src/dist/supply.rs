@@ -53,7 +53,7 @@ pub(super) fn sbom(checkout: &Checkout<'_>) -> Result<()> {
     tool("cargo-cyclonedx")?;
     let words = ["cyclonedx", "--format=json", "--spec-version=1.5", "--override-filename=sbom"];
     let mut command = checkout.cargo(&words, "metadata", &[])?;
-    let path = path_with(tools_dir()?.join("bin"))?;
+    let path = path_with([tools_dir()?.join("bin")])?;
     command.args(["--target", &checkout.triple, "--quiet", "--manifest-path"]);
     run(command.arg("crates/weir/Cargo.toml").env("PATH", path))?;
     let text = fs::read_to_string(checkout.source.join("crates/weir/sbom.json"))?;

@@ -15,8 +15,8 @@ pub(crate) struct FleetArgs {
     /// on this machine and N others
     #[arg(long, value_name = "N|local+N", help_heading = "Fleet")]
     pub(crate) agents: Option<AgentCount>,
-    /// Address of the bus that the agents are connected to: nats://[USER:PASSWORD@]HOST[:PORT]
-    /// [default: WEIR_BUS, or a bus on this machine]
+    /// Address of the bus that the agents are connected to, as in nats://lab0 or
+    /// nats://USER:PASSWORD@lab0:4222 [default: WEIR_BUS, or a bus on this machine]
     #[arg(long, value_name = "URL", requires = "agents", help_heading = "Fleet")]
     pub(crate) bus: Option<String>,
     /// Longest wait until all agents are there
@@ -125,7 +125,7 @@ pub(crate) enum FleetCommand {
 /// The address of a bus.
 #[derive(Debug, Args)]
 pub(crate) struct BusArgs {
-    /// Address of the bus: nats://[USER:PASSWORD@]HOST[:PORT] [default: WEIR_BUS]
+    /// Address of the bus, as in nats://lab0 or nats://USER:PASSWORD@lab0:4222 [default: WEIR_BUS]
     #[arg(long, value_name = "URL")]
     pub(crate) bus: Option<String>,
     /// Use a bus on another machine without encryption

@@ -114,9 +114,9 @@ impl RunArgs {
     }
 }
 
-/// Flags that `--spec` allows beside the result's flags: its own, and those that give redacted
-/// values or name a command that may run.
-const BESIDE_SPEC: [&str; 12] = [
+/// Flags that `--spec` allows beside the result's flags: its own, those that give redacted values
+/// or name a command that may run, and those of the machines that carry it out.
+const BESIDE_SPEC: [&str; 17] = [
     "spec_file",
     "run_commands",
     "print_plan",
@@ -129,6 +129,11 @@ const BESIDE_SPEC: [&str; 12] = [
     "script",
     "capture",
     "watch_command",
+    "agents",
+    "agents_within",
+    "bus",
+    "insecure_bus",
+    "on_loss",
 ];
 
 /// Flags of the result that `--selfcheck` without a URL has too.

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     }
     let mut observers = Observers::of(&args.result, &spec.tls)?;
     let summary = StepSummary::of(args.result.verdict.github)?;
-    let runner = runner::chosen(&args.fleet)?;
+    let runner = runner::chosen(runner::of(&spec), &args.fleet)?;
     let prepared = runner.prepare(&spec, &mut observers.all)?;
     if args.print_plan {
         return print_plan(&*prepared);

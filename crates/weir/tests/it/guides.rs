@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::directory::Directory;
+use crate::support::nats::nats_server;
 use crate::support::nginx;
 use crate::support::process::Process;
 use crate::support::wait;
@@ -72,7 +73,8 @@ impl Rig {
     fn shell(&self, typed: &str) -> Command {
         let programs = Path::new(WEIR).parent().expect("a directory").to_owned();
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let places = [programs, PathBuf::from("/usr/sbin")];
+        let nats = nats_server().parent().expect("a directory").to_owned();
+        let places = [programs, PathBuf::from("/usr/sbin"), nats];
         let path = std::env::join_paths(places.into_iter().chain(std::env::split_paths(&path)));
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(typed).current_dir(self.directory.path());
@@ -187,6 +189,11 @@ fn server_workers_are_one_command() {
 #[test]
 fn two_servers_are_one_command() {
     check("two-servers.md", 1);
+}
+
+#[test]
+fn agents_on_one_machine_are_one_command() {
+    check("fleet.md", 1);
 }
 
 #[test]
