@@ -216,3 +216,28 @@ fn workers_share_the_slots_of_stages() {
         assert_eq!(sent(4, 9), whole, "{arrivals:?}");
     }
 }
+
+/// A ramp from 0 is at its curve all the time: each request leaves within one slot of it.
+#[test]
+fn a_ramp_is_never_more_than_a_slot_off_its_curve() {
+    const LENGTH_S: f64 = 10.0;
+    const SLOTS: f64 = 25_000.0;
+    let stage = Stage { duration_ns: 10 * SECOND, from: rate(0), to: rate(5_000), burst: 1 };
+    for threads in [1, 2] {
+        let plan = Plan { threads, connections: 50, ..Plan::default() };
+        let plan = staged(&plan, vec![stage], Arrivals::Uniform);
+        let mut sent_s = Vec::new();
+        for number in 0..threads {
+            let run = run_job(serving(SECOND / 10_000), &job(&plan), number, Nanos::MAX, None);
+            let start_ns = run.start().0;
+            let requests = run.truth.requests.iter();
+            sent_s.extend(requests.map(|request| (request.sent_at.0 - start_ns) as f64 / 1e9));
+        }
+        sent_s.sort_unstable_by(f64::total_cmp);
+        for (slot, at_s) in sent_s.iter().take(SLOTS as usize).enumerate() {
+            let behind = SLOTS * (at_s / LENGTH_S).powi(2) - (slot as f64 + 0.5);
+            assert!((-0.01..=1.0).contains(&behind), "{threads}: slot {slot} is {behind} behind");
+        }
+        assert!(sent_s.len() >= SLOTS as usize);
+    }
+}
