@@ -37,9 +37,11 @@ fn a_silent_run_names_its_failure() {
     let claims = ["--assert", "p50 < 1ns", "--assert", "errors == 1", "--assert", "errors == 0"];
     let failed = run(&[&claims[..], &[&good.url()]].concat());
     check(&failed, 3, &["--assert 'p50 < 1ns' failed: ", "; 1 more failed"]);
-    // Few requests are not clean.
-    let words = ["-R", "20k", "--tick", "50ms", "--strict", &good.url()];
-    check(&run(&words), 3, &["--strict: the grade is "]);
+    let half = Served::with(|behaviour| {
+        behaviour.faults = vec!["reset:1/2".parse().expect("a fault")];
+    });
+    let words = ["--no-preflight", "--strict", &half.url()];
+    check(&run(&words), 3, &["--strict: the grade is failed: 50% failed"]);
 }
 
 #[test]
