@@ -174,7 +174,7 @@ fn without_all_agents_nothing_is_sent() {
     let (server, directory, place) = (Served::plainly(), Directory::new(), Directory::new());
     let (_nats, bus) = start_nats(&place);
     let _agent = start_agent("gen-1", &bus);
-    let words = format!("--agents 2 --agents-within 8s --bus {bus} -d 1s");
+    let words = format!("--agents 2 --agents-within 5s --bus {bus} -d 1s");
     let output = start(&directory, &words, &server.url()).wait();
     assert_eq!(output.code(), 1, "{output:?}");
     let text = "not started, and nothing was sent: 1 of 2 agents are there (gen-1)";
