@@ -55,7 +55,7 @@ pub(crate) struct AgentLoad {
     interrupts: Interrupts,
     ended: Receiver<LoadEnd>,
     is_ready: bool,
-    /// When the load begins, on the own clock.
+    /// When the load begins, on the own clock; none before it is known, and after that time.
     begins_ns: Option<u64>,
 }
 
@@ -117,7 +117,7 @@ impl AgentLoad {
             self.is_ready = true;
             events.push(LoadEvent::Prepared(Ok(())));
         }
-        events.extend(self.begins_ns.filter(|at_ns| now_ns >= *at_ns).map(LoadEvent::Begun));
+        events.extend(self.begins_ns.take_if(|at_ns| now_ns >= *at_ns).map(LoadEvent::Begun));
         let failure = match self.ended.try_recv() {
             Err(TryRecvError::Empty) => return events,
             Err(TryRecvError::Disconnected) => Some("its thread has ended".to_owned()),

@@ -17,6 +17,7 @@ use futures_util::StreamExt;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
+use weir_runner::credentials::{decoded, split_userinfo};
 
 /// Time for the first connection to the bus.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
@@ -100,9 +101,11 @@ impl Bus {
         let (events, messages) = channel();
         let options = options(name, address, events.clone());
         let connected = handle.block_on(async {
-            let server = without_userinfo(address);
+            let server = split_userinfo(address).0;
             let connecting = timeout(CONNECT_WITHIN, options.connect(server)).await;
-            let client = connecting.map_err(|_| anyhow!("no answer within 5 s"))??;
+            let connected = connecting.map_err(|_| anyhow!("no answer within 5 s"))?;
+            // Its text has that of its causes.
+            let client = connected.map_err(|error| anyhow!("{error}"))?;
             for subject in subjects {
                 let subscription = client.subscribe((*subject).to_owned()).await?;
                 handle.spawn(pass_on(subscription, events.clone()));
@@ -112,7 +115,7 @@ impl Bus {
             Ok::<_, anyhow::Error>((jetstream::new(client.clone()), client))
         });
         let connected =
-            connected.with_context(|| format!("the bus at {}", without_userinfo(address)));
+            connected.with_context(|| format!("the bus at {}", split_userinfo(address).0));
         let (jetstream, client) = connected?;
         Ok((Bus { handle, client, jetstream, _end: end }, messages))
     }
@@ -162,7 +165,7 @@ impl Bus {
 
     /// Removes the place of a run and what it keeps.
     pub fn remove_run(&self, run: &str) {
-        // What stays is removed by its age.
+        // The age limit removes a place that stays.
         let _stays =
             self.handle.block_on(async { self.jetstream.delete_stream(stream_of(run)).await });
     }
@@ -261,7 +264,8 @@ async fn pass_on(mut subscription: Subscriber, events: Sender<BusMessage>) {
 
 /// Returns the options of a connection that is never given up.
 fn options(name: &str, address: &str, events: Sender<BusMessage>) -> ConnectOptions {
-    let options = match userinfo(address) {
+    let userinfo = split_userinfo(address).1.map(decoded);
+    let options = match userinfo.as_ref().and_then(|userinfo| userinfo.split_once(':')) {
         Some((user, password)) => {
             ConnectOptions::with_user_and_password(user.to_owned(), password.to_owned())
         }
@@ -293,35 +297,4 @@ fn stream_of(run: &str) -> String {
 /// Digest of a value: what was stored is what was sent.
 fn digest(value: &[u8]) -> String {
     weir_runner::sha256(value)
-}
-
-/// Returns user and password of an address.
-fn userinfo(address: &str) -> Option<(&str, &str)> {
-    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
-    rest.rsplit_once('@')?.0.split_once(':')
-}
-
-/// Returns an address without user and password.
-pub fn without_userinfo(address: &str) -> String {
-    match (address.split_once("://"), address.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),
-        (None, Some((_, host))) => host.to_owned(),
-        _ => address.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_is_shown_without_its_password() {
-        for (address, shown) in [
-            ("nats://me:pa@ss@h:4222", "nats://h:4222"),
-            ("me:secret@h", "h"),
-            ("nats://h", "nats://h"),
-        ] {
-            assert_eq!(without_userinfo(address), shown);
-        }
-    }
 }

@@ -12,6 +12,7 @@ use weir_runner::{
     Error, Finished, Interrupted, Interrupts, LocalRunner, NotStarted, Observer, Phase,
     PreparedRun, RawOutput, RunSpec, Runner,
 };
+use weir_text::setting::CONNECTIONS;
 
 use crate::bus::{Bus, BusEvent, BusMessage};
 use crate::coordinator::{Coordinator, CoordinatorAction, OnLoss, Settings};
@@ -210,7 +211,10 @@ fn planned_for(
     let agents = hellos.len() as u32;
     let connections = spec.load.connections;
     if connections < agents {
-        bail!("{connections} connections for {agents} agents: each needs one; use -c {agents}");
+        bail!(
+            "{connections} connections for {agents} agents: each needs one; use {CONNECTIONS} \
+             {agents}"
+        );
     }
     if spec.engine.threads.is_none() {
         let own_clock = clock_name();

@@ -28,7 +28,7 @@ mod status;
 
 pub use agent::{Agent, AgentAction};
 pub use agent_process::{AgentProcess, AgentSettings};
-pub use bus::{Bus, BusEvent, BusMessage, without_userinfo};
+pub use bus::{Bus, BusEvent, BusMessage};
 pub use clock::{ClockEstimate, ClockProbe, ClockSpan};
 pub use coordinator::{Coordinator, CoordinatorAction, OnLoss, Settings};
 pub use fleet_runner::{FleetRunner, FleetSettings};

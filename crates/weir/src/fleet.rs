@@ -6,7 +6,8 @@ mod private_bus;
 use std::env;
 
 use anyhow::{Context, Result, bail};
-use weir_fleet::{FleetRunner, FleetSettings, OnLoss, without_userinfo};
+use weir_fleet::{FleetRunner, FleetSettings, OnLoss};
+use weir_runner::credentials::split_userinfo;
 use weir_runner::{Error, Interrupts, LocalRunner, Observer, PreparedRun, RunSpec, Runner};
 
 use crate::args::fleet::{AgentCount, BusArgs, FleetArgs, LossChoice};
@@ -84,7 +85,7 @@ impl Runner for Fleet {
 /// # Errors
 /// When they would.
 fn check_bus(address: &str, is_insecure: bool) -> Result<()> {
-    let host = without_userinfo(address);
+    let host = split_userinfo(address).0;
     let host = host.split_once("://").map_or(host.as_str(), |(_, host)| host);
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name).trim_matches(['[', ']']);
     let is_loopback = name == "localhost"
@@ -95,7 +96,7 @@ fn check_bus(address: &str, is_insecure: bool) -> Result<()> {
     bail!(
         "--bus {}: requests and passwords would cross the network unencrypted; use tls://, or \
          allow it with --insecure-bus",
-        without_userinfo(address)
+        split_userinfo(address).0
     );
 }
 

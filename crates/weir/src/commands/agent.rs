@@ -5,8 +5,9 @@ use std::sync::{Arc, OnceLock};
 use std::{fs, thread};
 
 use anyhow::{Context, Result};
-use weir_fleet::{AgentProcess, AgentSettings, without_userinfo};
+use weir_fleet::{AgentProcess, AgentSettings};
 use weir_runner::NoThread;
+use weir_runner::credentials::split_userinfo;
 use weir_sys::{Signal, Signals};
 
 use crate::args::fleet::AgentArgs;
@@ -22,7 +23,7 @@ pub(crate) fn agent(args: &AgentArgs) -> Result<ExitCode> {
     let name = args.name.clone().or_else(host_name).context("give a name: --name NAME")?;
     let received = await_signal()?;
     let cpus = weir_sys::usable_cpus().map_or(1, |cpus| cpus.len() as u32);
-    let shown = without_userinfo(&bus);
+    let shown = split_userinfo(&bus).0;
     let (version, runner) = (VERSION.trim_end().to_owned(), runner::here(false));
     let settings = AgentSettings { name: name.clone(), bus, version, cpus, runner };
     let agent = AgentProcess::start(settings)?;
