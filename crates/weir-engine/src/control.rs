@@ -76,9 +76,8 @@ pub struct Control {
     stop_at: AtomicU64,
     pub(crate) waker: Option<Waker>,
     watches: Box<[CallbackWatch]>,
-    /// Number of parts of the plan, and the difference between the numbers of two neighbouring
-    /// workers. This run carries out one part.
-    parts: u32,
+    /// Part of the plan that these workers carry out.
+    part: Option<Part>,
     /// Begin of the window, if the warm-up ends by detection.
     t0_at: OnceLock<Nanos>,
     board: OnceLock<WarmupBoard>,
@@ -102,7 +101,7 @@ impl Control {
             stop_at: AtomicU64::new(u64::MAX),
             waker,
             watches: (0..workers).map(|_| CallbackWatch::default()).collect(),
-            parts: 1,
+            part: None,
             t0_at: OnceLock::new(),
             board: OnceLock::new(),
             failure: Mutex::new(None),
@@ -113,8 +112,7 @@ impl Control {
     /// Returns the control of the workers that this run of `plan` starts, whose schedule starts at
     /// `not_before` or later: parts of a plan that are given the same instant start together.
     pub fn of_plan(plan: &Plan, not_before: Nanos, waker: Option<Waker>) -> Control {
-        let parts = plan.part.map_or(1, Part::count);
-        Control { parts, not_before, ..Control::new(plan.own_threads(), waker) }
+        Control { part: plan.part, not_before, ..Control::new(plan.own_threads(), waker) }
     }
 
     /// Returns a control whose workers wait with open connections until [`Control::begin_at`] sets
@@ -125,7 +123,8 @@ impl Control {
 
     /// Returns the watch in which worker `number` of the plan records its current callback.
     pub(crate) fn watch(&self, number: u32) -> &CallbackWatch {
-        &self.watches[(number / self.parts) as usize % self.watches.len()]
+        let rank = self.part.map_or(number, |part| part.rank_of(number));
+        &self.watches[rank as usize % self.watches.len()]
     }
 
     /// Records that a callback of worker `worker` failed, and stops the run in order. Only the

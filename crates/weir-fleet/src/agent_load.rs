@@ -6,14 +6,18 @@ use std::thread;
 
 use anyhow::{Context, Result, anyhow};
 use weir_result::{Document, Interval, Part, Plan};
-use weir_runner::{Frame, Interrupts, LocalRunner, Observer, RunSpec, Runner, Silent, StartGate};
+use weir_runner::{
+    Frame, HttpChoice, Interrupts, LocalRunner, Observer, Phase, RunSpec, Runner, Silent, StartGate,
+};
 use weir_sys::Signal;
 
 use crate::bus::Bus;
 use crate::envelope::{progress_of, sealed};
+use crate::interval_store::IntervalStore;
 use crate::live::{AgentNews, AgentProgress};
+use crate::machine::problems;
 use crate::message::{Ending, RunId, Sender};
-use crate::record::{SPECIFICATION, result_of};
+use crate::record::{LOOK, LookRecord, SPECIFICATION, result_of};
 
 /// Where a run takes place: the bus, the run, and the agent.
 #[derive(Clone, Debug)]
@@ -23,23 +27,38 @@ pub(crate) struct RunPlace {
     pub(crate) sender: Sender,
 }
 
-/// Reports the progress of a load to the coordinator.
-struct Reporter(RunPlace);
+/// Reports the progress of a load to the coordinator, and keeps its intervals.
+struct Reporter<'p> {
+    place: &'p RunPlace,
+    /// True for the first agent, whose look at the target all others need.
+    is_first: bool,
+    intervals: Option<IntervalStore>,
+}
 
-impl Reporter {
+impl Reporter<'_> {
     fn send(&self, news: AgentNews) {
-        let RunPlace { bus, run, sender } = &self.0;
+        let RunPlace { bus, run, sender } = self.place;
         let progress = AgentProgress { run: run.clone(), news };
         bus.send(progress_of(&sender.agent), sealed(sender.incarnation, progress));
     }
 }
 
-impl Observer for Reporter {
+impl Observer for Reporter<'_> {
+    fn phase(&mut self, phase: Phase, plan: &Plan) {
+        if phase == Phase::Load && self.is_first {
+            let http = plan.http.map_or(HttpChoice::Auto, HttpChoice::from);
+            let Ok(text) = serde_json::to_vec(&LookRecord { http }) else { return };
+            // Without it the others refuse their parts.
+            let _lost = self.place.bus.keep(&self.place.run, LOOK, &text);
+        }
+    }
+
     fn is_live(&self) -> bool {
         true
     }
 
     fn interval(&mut self, _: &Plan, interval: &Interval) {
+        self.intervals.iter().for_each(|store| store.keep(interval));
         self.send(AgentNews::Interval(Box::new(interval.clone())));
     }
 
@@ -146,10 +165,20 @@ fn carry_out(
     let specification = specification.context("the bus has no specification")?;
     let mut spec = RunSpec::from_json(&specification)?;
     spec.part = Some(part);
-    // One agent looks at the server before the load; all at once would be a load of their own.
-    spec.checks.preflight &= part.index() == 1;
-    let prepared = runner.prepare(&spec, &mut Silent)?;
-    let finished = prepared.run(interrupts, None, &mut Reporter(place.clone()))?;
+    let is_first = part.index() == 1;
+    if !is_first {
+        // One agent looks at the server before the load; all at once would be a load of their own.
+        spec.checks.preflight = false;
+        let look = place.bus.kept(&place.run, LOOK)?;
+        let look = look.context("the first agent's look at the target is not on the bus")?;
+        spec.http.version = serde_json::from_slice::<LookRecord>(&look)?.http;
+    }
+    let mut prepared = runner.prepare(&spec, &mut Silent)?;
+    problems(&place.sender.agent).into_iter().for_each(|note| prepared.add_note(note));
+    let intervals = IntervalStore::start(&place.bus, &place.run, &place.sender.agent);
+    let mut reporter = Reporter { place, is_first, intervals };
+    let finished = prepared.run(interrupts, None, &mut reporter)?;
+    reporter.intervals.into_iter().for_each(IntervalStore::finish);
     match finished.no_server {
         Some(note) => Err(anyhow!(note.text)),
         None => Ok(finished.document),

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use async_nats::connection::State;
+use async_nats::jetstream::consumer::{AckPolicy, pull};
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{Config, LastRawMessageErrorKind};
 use async_nats::jetstream::{self, ErrorCode};
@@ -29,6 +30,9 @@ const CHUNK: usize = 512 << 10;
 /// Time for which a value that must not be lost is sent again and again, and between two attempts.
 const STORE_WITHIN: Duration = Duration::from_secs(60);
 const STORE_AGAIN: Duration = Duration::from_millis(200);
+
+/// Number of messages that are read at once.
+const FETCHED: usize = 1_000;
 
 /// Begin of the name of a run's stream.
 const STREAM: &str = "WEIR_";
@@ -219,18 +223,46 @@ impl Bus {
                 ensure!(number == 0, "{name}: part {number} of {count} is missing");
                 return Ok(None);
             };
-            let end = payload.iter().position(|byte| *byte == b'\n').unwrap_or(payload.len());
-            let head = String::from_utf8_lossy(&payload[..end]).into_owned();
-            let (chunks, digest) = head.split_once(' ').context("it has no head")?;
-            count = chunks.parse().context("it has no head")?;
-            digest.clone_into(&mut known);
-            value.extend_from_slice(payload.get(end + 1..).unwrap_or_default());
+            let chunk = KeptChunk::of(&payload).with_context(|| format!("{name} has no head"))?;
+            count = chunk.count;
+            chunk.digest.clone_into(&mut known);
+            value.extend_from_slice(chunk.content);
             number += 1;
         }
         match digest(&value) == known {
             true => Ok(Some(value)),
             false => bail!("{name}: what the bus kept is damaged"),
         }
+    }
+
+    /// Returns the values of a run that were kept under names below this one, each in one chunk, in
+    /// the order in which they were kept. Damaged ones are left out.
+    ///
+    /// # Errors
+    /// When the bus does not answer.
+    pub fn kept_below(&self, run: &str, name: &str) -> Result<Vec<Vec<u8>>> {
+        let config = pull::Config {
+            filter_subject: format!("weir.run.{run}.{name}.*.0"),
+            ack_policy: AckPolicy::None,
+            ..pull::Config::default()
+        };
+        let payloads = self.handle.block_on(async {
+            let stream = self.jetstream.get_stream_no_info(stream_of(run)).await?;
+            let consumer = stream.create_consumer(config).await?;
+            let mut payloads = Vec::new();
+            loop {
+                let known = payloads.len();
+                let mut some = consumer.fetch().max_messages(FETCHED).messages().await?;
+                while let Some(message) = some.next().await {
+                    payloads.push(message.map_err(|error| anyhow!("{error}"))?.payload.to_vec());
+                }
+                if payloads.len() == known {
+                    return Ok::<_, anyhow::Error>(payloads);
+                }
+            }
+        });
+        let payloads = payloads.with_context(|| format!("{name}, as the bus keeps it"))?;
+        Ok(payloads.iter().filter_map(|payload| KeptChunk::of(payload)?.whole()).collect())
     }
 
     fn kept_chunk(&self, run: &str, subject: &str) -> Result<Option<Vec<u8>>> {
@@ -249,6 +281,27 @@ impl Bus {
                 },
             }
         })
+    }
+}
+
+/// A part of a kept value: a line with the number of parts and the digest of the value, and what is
+/// in this one.
+struct KeptChunk<'p> {
+    count: usize,
+    digest: &'p str,
+    content: &'p [u8],
+}
+
+impl<'p> KeptChunk<'p> {
+    fn of(payload: &'p [u8]) -> Option<KeptChunk<'p>> {
+        let end = payload.iter().position(|byte| *byte == b'\n')?;
+        let (count, digest) = str::from_utf8(&payload[..end]).ok()?.split_once(' ')?;
+        Some(KeptChunk { count: count.parse().ok()?, digest, content: &payload[end + 1..] })
+    }
+
+    /// Returns the value, if this is all of it.
+    fn whole(self) -> Option<Vec<u8>> {
+        (digest(self.content) == self.digest).then(|| self.content.to_vec())
     }
 }
 

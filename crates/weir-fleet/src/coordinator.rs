@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use weir_result::Part;
-
 use crate::LEASE_NS;
 use crate::clock::ClockEstimate;
 use crate::member::{Member, MemberEnd, MemberProgress, MemberResult, SILENCE_NS};
 use crate::message::{AgentFacts, FromAgent, PROTOCOL, RunId, Sender, ToAgent};
 use crate::record::AgentRecord;
+use crate::weights::AgentWeights;
 
 /// Probes of each clock before the begin, and the time between two of one clock, before and during
 /// the load, in nanoseconds.
@@ -63,6 +62,8 @@ pub struct Settings {
     pub clock_bound_ns: u64,
     /// Consequence of the loss of an agent.
     pub on_loss: OnLoss,
+    /// Shares of the agents.
+    pub weights: AgentWeights,
 }
 
 impl Settings {
@@ -95,6 +96,9 @@ pub struct Coordinator {
     members: Vec<Member>,
     timers: Timers,
     is_bus_away: bool,
+    /// True once the first agent is prepared: it has looked at the target, and what it found is an
+    /// input of the others.
+    has_looked: bool,
     /// Longest time from the begin of the load to its end.
     load_ns: u64,
 }
@@ -162,6 +166,7 @@ impl Coordinator {
             members: Vec::new(),
             timers: Timers::default(),
             is_bus_away: false,
+            has_looked: false,
             load_ns: 0,
         }
     }
@@ -172,6 +177,12 @@ impl Coordinator {
         let hellos = self.members.iter().filter_map(of);
         matches!(self.phase, RunPhase::Gathered)
             .then(|| hellos.map(|(agent, present)| (agent.as_str(), &present.hello)).collect())
+    }
+
+    /// Returns the least number of threads of which each agent gets its share; 0 before the agents
+    /// are chosen.
+    pub(crate) fn threads_min(&self) -> u32 {
+        self.members.first().map_or(0, |member| member.part.workers_min())
     }
 
     /// Goes on with the agents that are [gathered](Self::gathered): the run is planned. Its load
@@ -276,14 +287,12 @@ impl Coordinator {
         let usable = |(_, present): &(&String, &Present)| fits(&present.hello);
         let chosen: Vec<_> = self.present.iter().filter(usable).take(run_agents).collect();
         if chosen.len() == run_agents {
-            let parts = (1..).map_while(|number| Part::new(number, self.settings.agents));
-            let members = chosen.into_iter().zip(parts).map(|((agent, present), part)| {
-                let sender = Sender { agent: agent.clone(), incarnation: present.incarnation };
-                let clock = self.settings.estimate(&present.hello);
-                Member::new(sender, part, clock, now_ns)
-            });
-            self.members = members.collect();
-            self.phase = RunPhase::Gathered;
+            let of_agent = |(agent, present): &(&String, &Present)| {
+                let sender = Sender { agent: (*agent).clone(), incarnation: present.incarnation };
+                (sender, present.hello.clone())
+            };
+            let chosen = chosen.iter().map(of_agent).collect();
+            self.choose(now_ns, chosen);
         } else if now_ns >= until_ns {
             let names: Vec<&str> = chosen.iter().map(|(agent, _)| agent.as_str()).collect();
             let there = match names.is_empty() {
@@ -304,9 +313,26 @@ impl Coordinator {
         }
     }
 
+    /// Divides the run among agents.
+    fn choose(&mut self, now_ns: u64, chosen: Vec<(Sender, AgentFacts)>) {
+        let named: Vec<(&str, u32)> =
+            chosen.iter().map(|(sender, hello)| (sender.agent.as_str(), hello.cpus)).collect();
+        match self.settings.weights.parts(&named) {
+            Ok(parts) => {
+                let members = chosen.into_iter().zip(parts).map(|((sender, hello), part)| {
+                    Member::new(sender, part, self.settings.estimate(&hello), now_ns)
+                });
+                self.members = members.collect();
+                self.phase = RunPhase::Gathered;
+            }
+            Err(reason) => self.give_up(now_ns, vec![reason]),
+        }
+    }
+
     /// Goes on once all agents are ready and their clocks known.
     fn prepare(&mut self, now_ns: u64, until_ns: u64) {
         let mut reasons = self.refusals(now_ns);
+        self.has_looked |= self.members[0].progress == MemberProgress::Ready;
         let is_known =
             |member: &Member| member.clock.is_same() || member.clock.count() >= PROBES_MIN;
         let is_ready =
@@ -453,7 +479,8 @@ impl Coordinator {
         let run = self.settings.run.clone();
         match self.phase {
             RunPhase::Preparing { .. } if member.progress == MemberProgress::Requested => {
-                Some(ToAgent::Prepare { run, part: member.part })
+                let is_first = self.members.first().is_some_and(|first| first.part == member.part);
+                (is_first || self.has_looked).then_some(ToAgent::Prepare { run, part: member.part })
             }
             RunPhase::Arming { at_ns } if member.progress == MemberProgress::Ready => {
                 member.arm(&run, at_ns)

@@ -12,10 +12,11 @@ use weir_runner::{
     Error, Finished, Interrupted, Interrupts, LocalRunner, NotStarted, Observer, Phase,
     PreparedRun, RawOutput, RunSpec, Runner,
 };
-use weir_text::setting::CONNECTIONS;
+use weir_text::setting::{CONNECTIONS, THREADS};
 
 use crate::bus::{Bus, BusEvent, BusMessage};
 use crate::coordinator::{Coordinator, CoordinatorAction, OnLoss, Settings};
+use crate::delivered::Delivered;
 use crate::envelope::{FROM_AGENTS, is_progress, opened, sealed, to_agent};
 use crate::limits::check_spec;
 use crate::live::{AgentProgress, FleetProgress};
@@ -24,7 +25,7 @@ use crate::member::MemberResult;
 use crate::merging::{FleetClock, merged};
 use crate::message::{AgentFacts, RunId, Sender};
 use crate::record::{BEGIN, BeginRecord, SPECIFICATION, keep_aside};
-use crate::resume::document;
+use crate::weights::AgentWeights;
 
 /// Longest time between two looks at the clock.
 const TURN: Duration = Duration::from_millis(10);
@@ -48,6 +49,8 @@ pub struct FleetSettings {
     pub gather_ns: u64,
     /// Consequence of the loss of an agent during the load.
     pub on_loss: OnLoss,
+    /// Shares of the agents.
+    pub weights: AgentWeights,
     /// Version of weir, which all agents must have.
     pub version: String,
     /// Plans the runs.
@@ -93,12 +96,13 @@ impl FleetRunner {
                 prepare_ns: PREPARE_NS,
                 clock_bound_ns: CLOCK_BOUND_NS,
                 on_loss: settings.on_loss,
+                weights: settings.weights.clone(),
             },
         );
         loop {
             match self.link.turn(&mut coordinator, &mut |_, _| ())? {
-                Some(Outcome::NotStarted(reasons)) => return Err(NotStarted(reasons).into()),
-                Some(Outcome::Finished(_)) => bail!("the run was over before it began"),
+                Some(RunOutcome::NotStarted(reasons)) => return Err(NotStarted(reasons).into()),
+                Some(RunOutcome::Finished(_)) => bail!("the run was over before it began"),
                 None => {}
             }
             if let Some(agents) = coordinator.gathered() {
@@ -118,7 +122,7 @@ struct Gathered {
 }
 
 /// The end of a coordinator's work.
-enum Outcome {
+enum RunOutcome {
     NotStarted(Vec<String>),
     Finished(Vec<MemberResult>),
 }
@@ -129,7 +133,7 @@ impl BusLink {
         &self,
         coordinator: &mut Coordinator,
         on_progress: &mut dyn FnMut(&str, AgentProgress),
-    ) -> Result<Option<Outcome>> {
+    ) -> Result<Option<RunOutcome>> {
         match self.messages.recv_timeout(TURN) {
             Ok(message) => {
                 // All that have come: each is late already.
@@ -147,9 +151,11 @@ impl BusLink {
                     self.bus.send(to_agent(&to.agent), sealed(to.incarnation, message));
                 }
                 CoordinatorAction::NotStarted(reasons) => {
-                    outcome = Some(Outcome::NotStarted(reasons));
+                    outcome = Some(RunOutcome::NotStarted(reasons));
                 }
-                CoordinatorAction::Finished(members) => outcome = Some(Outcome::Finished(members)),
+                CoordinatorAction::Finished(members) => {
+                    outcome = Some(RunOutcome::Finished(members))
+                }
             }
         }
         Ok(outcome)
@@ -186,7 +192,7 @@ impl Runner for FleetRunner {
     ) -> Result<Box<dyn PreparedRun>, Error> {
         check_spec(spec)?;
         let gathered = self.gather()?;
-        let spec = planned_for(spec, &gathered.hellos, &self.settings.local, observer)?;
+        let spec = planned_for(spec, &gathered, &self.settings.local, observer)?;
         let local = self.settings.local.prepare(&spec, observer)?;
         Ok(Box::new(FleetRun { link: Rc::clone(&self.link), gathered, spec, local, notes: vec![] }))
     }
@@ -200,7 +206,7 @@ impl Runner for FleetRunner {
 /// and its number of threads.
 fn planned_for(
     spec: &RunSpec,
-    hellos: &[AgentFacts],
+    Gathered { hellos, coordinator, .. }: &Gathered,
     local: &LocalRunner,
     observer: &mut dyn Observer,
 ) -> Result<RunSpec> {
@@ -208,12 +214,19 @@ fn planned_for(
     spec.read_files()?;
     // It was drawn here, and is the same on all machines.
     spec.load.is_seed_drawn = false;
-    let agents = hellos.len() as u32;
+    // One thread of each agent, or as many as its weight; and each thread has a connection.
+    let (agents, needed) = (hellos.len(), coordinator.threads_min());
     let connections = spec.load.connections;
-    if connections < agents {
+    if connections < needed {
         bail!(
-            "{connections} connections for {agents} agents: each needs one; use {CONNECTIONS} \
-             {agents}"
+            "{connections} connections for {agents} agents: their shares need {needed}; use \
+             {CONNECTIONS} {needed}"
+        );
+    }
+    if let Some(threads) = spec.engine.threads.filter(|threads| *threads < needed) {
+        bail!(
+            "{threads} threads for {agents} agents: their shares need {needed}; use {THREADS} \
+             {needed}"
         );
     }
     if spec.engine.threads.is_none() {
@@ -223,7 +236,8 @@ fn planned_for(
             true => local.prepare(&spec, observer)?.plan().threads,
             false => cpus_of(hellos),
         };
-        spec.engine.threads = Some(threads.clamp(agents, connections));
+        // Whole turns: then the shares are exact.
+        spec.engine.threads = Some((threads.min(connections) / needed).max(1) * needed);
     }
     Ok(spec)
 }
@@ -299,12 +313,10 @@ impl PreparedRun for FleetRun {
         }
         let (members, clock) = completed?;
         observer.load_ended();
-        let mut documents = Vec::new();
-        for member in &members {
-            documents.extend(document(&link.bus, &run, &member.agent)?);
-        }
+        let agents = members.iter().map(|member| &member.agent);
+        let delivered = Delivered::of(&link.bus, &run, agents)?;
         link.bus.remove_run(&run);
-        let mut document = merged(documents, &members, clock)?;
+        let mut document = merged(delivered, &members, clock)?;
         document.notes.extend(notes);
         Ok(Finished::of(document, interrupts))
     }
@@ -338,15 +350,15 @@ impl RunCourse<'_> {
                 clock = self.agreed();
             }
             match (self.link.turn(&mut self.coordinator, on_progress)?, clock) {
-                (Some(Outcome::Finished(members)), Some(clock)) => return Ok((members, clock)),
-                (Some(Outcome::NotStarted(reasons)), _) => {
+                (Some(RunOutcome::Finished(members)), Some(clock)) => return Ok((members, clock)),
+                (Some(RunOutcome::NotStarted(reasons)), _) => {
                     let signal = interrupts.received();
                     return Err(match signal {
                         Some(signal) => Interrupted(signal).into(),
                         None => NotStarted(reasons).into(),
                     });
                 }
-                (Some(Outcome::Finished(_)), None) => bail!("the run was over before it began"),
+                (Some(RunOutcome::Finished(_)), None) => bail!("the run was over before it began"),
                 (None, _) => {}
             }
         }

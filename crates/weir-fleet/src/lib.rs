@@ -12,12 +12,15 @@ mod clock;
 mod coordinator;
 mod member;
 mod message;
+mod weights;
 
 mod agent_load;
 mod agent_process;
 mod bus;
+mod delivered;
 mod envelope;
 mod fleet_runner;
+mod interval_store;
 mod limits;
 mod live;
 mod machine;
@@ -36,6 +39,7 @@ pub use member::{MemberEnd, MemberResult, start_spread_ns};
 pub use message::{AgentFacts, Ending, FromAgent, PROTOCOL, RunId, Sender, ToAgent};
 pub use resume::resume;
 pub use status::{AgentPresence, KeptRun, status};
+pub use weights::AgentWeights;
 
 /// Time without a message of the coordinator after which an agent stops its load by itself, in
 /// nanoseconds. The coordinator gives an agent up after the same time.

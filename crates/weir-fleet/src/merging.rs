@@ -2,9 +2,10 @@
 
 use anyhow::{Context, Result, bail};
 use weir_result::Document;
-use weir_result::document::{AgentEnd, AgentSection, FleetSection};
+use weir_result::document::{AgentEnd, AgentSection, FleetSection, SeriesEntry};
 
 use crate::clock::ClockSpan;
+use crate::delivered::Delivered;
 use crate::member::{MemberEnd, MemberResult, start_spread_ns};
 use crate::message::Ending;
 
@@ -35,7 +36,7 @@ impl FleetClock {
 /// # Errors
 /// When there is no document, or they do not belong together.
 pub(crate) fn merged(
-    mut documents: Vec<Document>,
+    Delivered { mut documents, intervals }: Delivered,
     members: &[MemberResult],
     clock: FleetClock,
 ) -> Result<Document> {
@@ -50,7 +51,13 @@ pub(crate) fn merged(
         }
     }
     let document = weir_verdict::merge(&documents).context("the parts cannot be merged")?;
-    let agents = members.iter().map(|member| section(member, clock.begins_ns)).collect();
+    let entry = |interval| SeriesEntry::of_agent(interval, &document.plan);
+    let left = |agent: &str| intervals.get(agent).into_iter().flatten().map(entry).collect();
+    let of_member = |member: &MemberResult| AgentSection {
+        intervals: left(&member.agent),
+        ..section(member, clock.begins_ns)
+    };
+    let agents = members.iter().map(of_member).collect();
     let fleet = FleetSection { start_spread_ns: start_spread_ns(members), agents };
     let mut document = Document { fleet: Some(fleet), ..document };
     document.verdict = weir_verdict::verdict(&document);
@@ -77,6 +84,7 @@ fn section(member: &MemberResult, begins_ns: u64) -> AgentSection {
         clock_error_ns: member.begun.as_ref().map(ClockSpan::bound_ns),
         end,
         reason: reason.to_owned(),
+        intervals: Vec::new(),
         heard_until_ns: heard_ns.map(after),
         silences_ns: member
             .silences_ns

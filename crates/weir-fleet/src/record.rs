@@ -5,6 +5,7 @@ use std::thread;
 
 use serde::{Deserialize, Serialize};
 use weir_result::Part;
+use weir_runner::HttpChoice;
 
 use crate::bus::Bus;
 
@@ -22,6 +23,9 @@ pub(crate) fn keep_aside(bus: &Arc<Bus>, run: &str, name: String, record: &impl 
 /// Name under which the specification of a run is kept.
 pub(crate) const SPECIFICATION: &str = "specification";
 
+/// Name under which the [`LookRecord`] is kept.
+pub(crate) const LOOK: &str = "look";
+
 /// Name under which a [`BeginRecord`] is kept.
 pub(crate) const BEGIN: &str = "begin";
 
@@ -33,6 +37,19 @@ pub(crate) fn result_of(agent: &str) -> String {
 /// Name under which the [`Ending`](crate::Ending) of an agent's load is kept.
 pub(crate) fn ending_of(agent: &str) -> String {
     format!("ending.{agent}")
+}
+
+/// Name under which the intervals of an agent are kept, each with its number from 0.
+pub(crate) fn intervals_of(agent: &str) -> String {
+    format!("interval.{agent}")
+}
+
+/// The finding of the first agent when it looked at the target. It is an input of all others: a
+/// run has one version of HTTP.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LookRecord {
+    /// The HTTP version of the run.
+    pub(crate) http: HttpChoice,
 }
 
 /// The begin of a load that all agents have agreed to.

@@ -10,10 +10,11 @@ use weir_result::Document;
 use crate::LEASE_NS;
 use crate::bus::Bus;
 use crate::clock::ClockSpan;
+use crate::delivered::Delivered;
 use crate::member::{MemberEnd, MemberResult};
 use crate::merging::{FleetClock, merged};
 use crate::message::Ending;
-use crate::record::{AgentRecord, BEGIN, BeginRecord, ending_of, result_of};
+use crate::record::{AgentRecord, BEGIN, BeginRecord, ending_of};
 
 /// Time between two looks at what the bus keeps.
 const TURN: Duration = Duration::from_millis(200);
@@ -45,10 +46,7 @@ fn report(
     begin: &BeginRecord,
     endings: Vec<Option<Ending>>,
 ) -> Result<Document> {
-    let mut documents = Vec::new();
-    for AgentRecord { name, .. } in &begin.agents {
-        documents.extend(document(bus, run, name)?);
-    }
+    let delivered = Delivered::of(bus, run, begin.agents.iter().map(|agent| &agent.name))?;
     let members = begin.agents.iter().zip(endings).map(|(agent, ending)| {
         let (low_ns, high_ns) =
             (begin.unix_ns - agent.clock_error_ns, begin.unix_ns + agent.clock_error_ns);
@@ -62,18 +60,11 @@ fn report(
         }
     });
     let clock = FleetClock { begins_ns: begin.unix_ns, unix_ahead_ns: 0 };
-    merged(documents, &members.collect::<Vec<_>>(), clock)
+    merged(delivered, &members.collect::<Vec<_>>(), clock)
 }
 
 fn endings(bus: &Bus, run: &str, agents: &[AgentRecord]) -> Result<Vec<Option<Ending>>> {
     agents.iter().map(|agent| record(bus, run, &ending_of(&agent.name))).collect()
-}
-
-/// Returns the document that an agent has kept on the bus, if it has.
-pub(crate) fn document(bus: &Bus, run: &str, agent: &str) -> Result<Option<Document>> {
-    let text = bus.kept(run, &result_of(agent))?;
-    let document = text.map(|text| weir_verdict::from_json(text.as_slice())).transpose();
-    document.with_context(|| format!("the document of agent {agent}"))
 }
 
 /// Returns the begin of a run's load, if it has begun.

@@ -63,7 +63,7 @@ pub use merge::MergeError;
 pub use names::NameSection;
 pub use note::Note;
 pub use occupancy::OccupancySection;
-pub use parts::PartSection;
+pub use parts::{PartSection, SendMethod};
 pub use probe::{ProbeSection, ProbeTimes, Probed};
 pub use prove_client::{ProofPair, ProveClientSection};
 pub use raw::RawSection;

@@ -43,10 +43,11 @@ pub use failures::{ErrorKind, FailureCause, FailureKind, FailurePhase, MissExamp
 pub use measurements::Measurements;
 pub use plan::{
     AddressRange, AddressRangeError, Arrivals, Closer, ConnectionPlan, ConnectionStage, ExpectPlan,
-    Header, Http2Plan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, Pacing, Part, Plan, Rate,
-    ReplayPlan, RequestPlan, Speed, Stage, StageSpan, StampChoice, SuccessRule, Target,
-    TemplatePlan, TlsPlan, TlsVersion, Wait, check_connection_stages, check_stages, connections_at,
-    mean_rate, most_connections, parse_connection_stages, parse_curve, parse_stages, stage_at,
+    Header, Http2Plan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, PART_WEIGHTS_MAX, Pacing,
+    Part, Plan, Rate, ReplayPlan, RequestPlan, Speed, Stage, StageSpan, StampChoice, SuccessRule,
+    Target, TemplatePlan, TlsPlan, TlsVersion, Wait, check_connection_stages, check_stages,
+    connections_at, mean_rate, most_connections, parse_connection_stages, parse_curve,
+    parse_stages, stage_at,
 };
 pub use raw::{RawLog, RawOutcome, RawRow, RawSink, RawSource, SlotPhase};
 #[cfg(feature = "schema")]

@@ -22,7 +22,7 @@ pub use connection_stage::{
 pub use expect::ExpectPlan;
 pub use http::{Http2Plan, HttpPlan};
 pub use list::{ListOrder, ListPlan, TemplatePlan};
-pub use part::Part;
+pub use part::{PART_WEIGHTS_MAX, Part};
 pub use rate::Rate;
 pub use replay::{ReplayPlan, Speed};
 pub use stage::{Stage, check_stages, mean_rate, parse_curve, parse_stages, stage_at};
@@ -385,6 +385,17 @@ pub enum Pacing {
     Hybrid,
     /// Spins all the time: most precise, highest CPU use.
     Spin,
+}
+
+impl Pacing {
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pacing::Sleep => "sleep",
+            Pacing::Hybrid => "hybrid",
+            Pacing::Spin => "spin",
+        }
+    }
 }
 
 /// Receive strategy.

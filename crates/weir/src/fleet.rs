@@ -3,14 +3,15 @@
 mod local_agent;
 mod private_bus;
 
+use std::collections::BTreeMap;
 use std::env;
 
 use anyhow::{Context, Result, bail};
-use weir_fleet::{FleetRunner, FleetSettings, OnLoss};
+use weir_fleet::{AgentWeights, FleetRunner, FleetSettings, OnLoss};
 use weir_runner::credentials::split_userinfo;
 use weir_runner::{Error, Interrupts, LocalRunner, Observer, PreparedRun, RunSpec, Runner};
 
-use crate::args::fleet::{AgentCount, BusArgs, FleetArgs, LossChoice};
+use crate::args::fleet::{AgentCount, BusArgs, FleetArgs, LossChoice, WeightChoice};
 
 use local_agent::LocalAgent;
 use private_bus::PrivateBus;
@@ -52,10 +53,31 @@ pub(crate) fn runner(
         agents: count.all,
         gather_ns: args.agents_within,
         on_loss,
+        weights: weights(&args.agent_weight)?,
         version: VERSION.trim_end().to_owned(),
         local,
     })?;
     Ok(Box::new(Fleet { runner, _agents: agents, _bus: private }))
+}
+
+/// Returns the weights of agents.
+///
+/// # Errors
+/// When they contradict each other.
+fn weights(choices: &[WeightChoice]) -> Result<AgentWeights> {
+    let mut named = BTreeMap::new();
+    for choice in choices {
+        match choice {
+            WeightChoice::Cores if choices.len() == 1 => return Ok(AgentWeights::Cores),
+            WeightChoice::Cores => bail!("--agent-weight cores is for all agents: give it alone"),
+            WeightChoice::Named(name, weight) => {
+                if named.insert(name.clone(), *weight).is_some() {
+                    bail!("--agent-weight {name} is there twice: give one number for an agent");
+                }
+            }
+        }
+    }
+    Ok(if named.is_empty() { AgentWeights::Equal } else { AgentWeights::Named(named) })
 }
 
 /// A fleet, with its processes on this machine.
@@ -114,6 +136,20 @@ pub(crate) fn address(args: &BusArgs) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn weights_do_not_contradict_each_other() {
+        let named = |name: &str, weight| WeightChoice::Named(name.to_owned(), weight);
+        assert_eq!(weights(&[]).expect("none"), AgentWeights::Equal);
+        assert_eq!(weights(&[WeightChoice::Cores]).expect("one"), AgentWeights::Cores);
+        let both = [("a".to_owned(), 2), ("b".to_owned(), 1)].into();
+        let two = weights(&[named("a", 2), named("b", 1)]).expect("two agents");
+        assert_eq!(two, AgentWeights::Named(both));
+        for wrong in [vec![WeightChoice::Cores, named("a", 1)], vec![named("a", 1), named("a", 2)]]
+        {
+            assert!(weights(&wrong).is_err(), "{wrong:?}");
+        }
+    }
 
     #[test]
     fn a_bus_elsewhere_is_encrypted_or_allowed() {

@@ -33,13 +33,25 @@ fn whole(plan: &Plan, world: impl Fn(u32) -> World) -> Document {
 }
 
 /// Runs each part of the plan by itself.
-fn parts(plan: &Plan, world: impl Fn(u32) -> World) -> Vec<Document> {
-    let part = |index| {
-        let plan = Plan { part: Part::new(index, PARTS), ..plan.clone() };
-        let number = plan.own_workers().next().expect("each part has a worker");
-        document(&plan, measured(&plan, &plan, number, world(number)))
+fn parts(plan: &Plan, division: &[Part], world: impl Fn(u32) -> World) -> Vec<Document> {
+    let part = |part: &Part| {
+        let plan = Plan { part: Some(*part), ..plan.clone() };
+        // A barrier of one worker, as in the whole.
+        let alone = Plan { threads: 1, part: None, ..plan.clone() };
+        let mut all = Measurements::default();
+        let workers = plan.own_workers();
+        let mut workers: Vec<Measurements> =
+            workers.map(|number| measured(&plan, &alone, number, world(number))).collect();
+        weir_result::align_slices(&mut workers);
+        workers.iter().for_each(|worker| all.merge(worker));
+        document(&plan, all)
     };
-    (1..=PARTS).map(part).collect()
+    division.iter().map(part).collect()
+}
+
+/// Three parts of one worker.
+fn equal() -> Vec<Part> {
+    (1..=PARTS).filter_map(|index| Part::new(index, PARTS)).collect()
 }
 
 fn plans() -> Vec<Plan> {
@@ -58,12 +70,13 @@ fn plans() -> Vec<Plan> {
     plans.into_iter().map(|plan| Plan { threads: PARTS, ..plan }).collect()
 }
 
-/// Checks that three parts merged equal one run of three workers, in every bucket of every
+/// Checks that parts merged equal one run of three workers, in every bucket of every
 /// histogram and in every count.
-fn check(plan: &Plan, what: &str, world: impl Fn(u32) -> World) {
+fn check(plan: &Plan, division: &[Part], what: &str, world: impl Fn(u32) -> World) {
     let whole = whole(plan, &world);
-    let parts = parts(plan, &world);
-    let merged = weir_verdict::merge(&[parts[2].clone(), parts[0].clone(), parts[1].clone()]);
+    let mut parts = parts(plan, division, &world);
+    parts.rotate_right(1);
+    let merged = weir_verdict::merge(&parts);
     let merged = merged.expect("parts of one run");
     assert_eq!(merged.accounting, whole.accounting, "{what}");
     assert!(whole.accounting.planned > 0, "{what}: nothing was measured");
@@ -81,10 +94,10 @@ fn check(plan: &Plan, what: &str, world: impl Fn(u32) -> World) {
     assert_eq!(merged.series, whole.series, "{what}");
     assert_eq!(merged.stationarity, whole.stationarity, "{what}");
     let mut phases = merged.phases;
-    for (number, phases) in (0..).zip(&mut phases) {
-        assert_eq!((phases.worker, phases.part), (number, number + 1), "{what}");
-        phases.part = 1;
-    }
+    let parts_of_workers: Vec<u32> = phases.iter().map(|phases| phases.part).collect();
+    let owner = |part: &Part| vec![part.index(); part.share_of(PARTS) as usize];
+    assert_eq!(parts_of_workers, division.iter().flat_map(owner).collect::<Vec<_>>(), "{what}");
+    phases.iter_mut().for_each(|phases| phases.part = 1);
     assert_eq!(phases, whole.phases, "{what}");
 }
 
@@ -96,8 +109,17 @@ fn three_parts_merged_equal_one_run_of_three_workers() {
             let world = |number: u32| {
                 World::well(Seed(seed * u64::from(PARTS) + u64::from(number)), SECOND)
             };
-            check(&plan, &what, world);
+            check(&plan, &equal(), &what, world);
         }
+    }
+}
+
+#[test]
+fn parts_with_weights_merged_equal_one_run() {
+    let division = Part::weighted(&[1, 2]).expect("two parts");
+    for plan in plans() {
+        let what = format!("{:?}, {:?}", plan.load, plan.requests);
+        check(&plan, &division, &what, |number| World::well(Seed(number.into()), SECOND));
     }
 }
 
@@ -110,7 +132,7 @@ fn parts_in_wild_worlds_lose_nothing() {
             let world = |number: u32| {
                 World::wild(Seed(seed * u64::from(PARTS) + u64::from(number)), SECOND)
             };
-            check(&plan, &what, world);
+            check(&plan, &equal(), &what, world);
         }
     }
 }

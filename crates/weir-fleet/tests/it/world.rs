@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use weir_fleet::{
-    Agent, AgentAction, Coordinator, CoordinatorAction, Ending, FromAgent, MemberResult, OnLoss,
-    Sender, Settings, ToAgent,
+    Agent, AgentAction, AgentWeights, Coordinator, CoordinatorAction, Ending, FromAgent,
+    MemberResult, OnLoss, Sender, Settings, ToAgent,
 };
 use weir_sim::{Random, Seed};
 
@@ -124,6 +124,7 @@ pub(crate) fn settings(agents: u32, on_loss: OnLoss) -> Settings {
         prepare_ns: 10 * SECOND,
         clock_bound_ns: 50 * MS,
         on_loss,
+        weights: AgentWeights::Equal,
     }
 }
 

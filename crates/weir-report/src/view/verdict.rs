@@ -34,13 +34,8 @@ pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
 /// Formats `2 of 3: part 3 is missing; the figures cover 66.7% of the load`, or of a fleet `agent b
 /// was not heard any more after 2.10 s; part 2 is missing`; `None` if all parts are complete.
 fn parts(document: &Document) -> Option<Fact> {
-    let lost: Vec<String> = document
-        .fleet
-        .iter()
-        .flat_map(FleetSection::lost)
-        .take(PARTS_NAMED)
-        .map(AgentSection::end_in_words)
-        .collect();
+    let lost: Vec<String> =
+        document.fleet.iter().flat_map(FleetSection::lost).take(PARTS_NAMED).map(loss).collect();
     let missing = missing_parts(document);
     let text = match (lost.is_empty(), missing) {
         (true, missing) => missing?,
@@ -48,6 +43,12 @@ fn parts(document: &Document) -> Option<Fact> {
         (false, None) => lost.join("; "),
     };
     Some(Fact::text(text).toned(Tone::Caution))
+}
+
+/// Describes the loss of an agent, and what it left.
+fn loss(agent: &AgentSection) -> String {
+    let left = agent.left_in_words().map_or_else(String::new, |left| format!(" ({left})"));
+    agent.end_in_words() + &left
 }
 
 fn missing_parts(document: &Document) -> Option<String> {

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use weir_text::units;
 
 use super::content::Document;
-use super::parts::PartSection;
+use super::parts::{PartSection, SendMethod};
 use super::throughput::window_ns;
 use crate::counters::Phases;
 use crate::plan::{Load, Plan};
@@ -22,6 +22,7 @@ impl PartSection {
             run: document.run.clone(),
             environment: document.environment.clone(),
             verdict: document.verdict.clone(),
+            sends_by: Some(SendMethod { io: document.plan.io, pacing: document.plan.pacing }),
             server: document.server.clone(),
             notes: document.notes.clone(),
         });

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use weir_text::units;
 
+use super::{SeriesEntry, SeriesPhase};
+use crate::histogram::Histogram;
 use crate::plan::Part;
 
 /// A fleet, and how its agents began and ended.
@@ -44,6 +46,10 @@ pub struct AgentSection {
     /// planned begin of the load; absent without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub silences_ns: Vec<(u64, u64)>,
+    /// Its intervals as far as it had sent them, if it delivered no document; they are in no other
+    /// section. Absent otherwise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<SeriesEntry>,
 }
 
 /// End of the load of an agent.
@@ -76,6 +82,22 @@ impl FleetSection {
 }
 
 impl AgentSection {
+    /// Describes what it measured before it was lost, if that is in no other section: `by then it
+    /// had 4,200 responses, p50 1.20 ms, p99 3.40 ms, which no other figure covers`.
+    pub fn left_in_words(&self) -> Option<String> {
+        let measured = || self.intervals.iter().filter(|it| it.phase != SeriesPhase::Warmup);
+        let mut times = Histogram::default();
+        measured().for_each(|interval| times.add_sparse(&interval.latency));
+        let completed: u64 = measured().map(|interval| interval.completed).sum();
+        let percentile = |p| times.percentile(p).map(units::duration);
+        let (p50, p99) = percentile(50.0).zip(percentile(99.0))?;
+        let responses = units::count(completed);
+        Some(format!(
+            "by then it had {responses} responses, p50 {p50}, p99 {p99}, which no other figure \
+             covers"
+        ))
+    }
+
     /// Describes an end that was not planned: `agent gen-3 was not heard after 2.10 s`.
     pub fn end_in_words(&self) -> String {
         let AgentSection { name, end, reason, heard_until_ns, .. } = self;
@@ -101,6 +123,14 @@ impl AgentSection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::histogram::SparseHistogram;
+
+    fn entry((phase, completed): (SeriesPhase, u64)) -> SeriesEntry {
+        let mut times = Histogram::default();
+        (0..completed).for_each(|_| times.record(1_000_000));
+        let latency = SparseHistogram::from_histogram(&times).expect("few values");
+        SeriesEntry { phase, completed, latency, ..SeriesEntry::default() }
+    }
 
     #[test]
     fn an_end_is_described() {
@@ -114,7 +144,13 @@ mod tests {
             reason: String::new(),
             heard_until_ns: Some(2_100_000_000),
             silences_ns: Vec::new(),
+            intervals: Vec::new(),
         };
+        assert_eq!(agent.left_in_words(), None);
+        agent.intervals = [(SeriesPhase::Warmup, 9), (SeriesPhase::Measured, 2)].map(entry).into();
+        let left =
+            "by then it had 2 responses, p50 1.00 ms, p99 1.00 ms, which no other figure covers";
+        assert_eq!(agent.left_in_words().as_deref(), Some(left));
         assert_eq!(agent.end_in_words(), "agent gen-3 was not heard any more after 2.10 s");
         agent.end = AgentEnd::Signal;
         agent.reason = "SIGTERM".to_owned();

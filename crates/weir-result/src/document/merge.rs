@@ -161,7 +161,7 @@ fn in_order(documents: &[Document]) -> Result<(Vec<&Document>, Vec<PartSection>)
         for section in sections {
             let part = section.part;
             let first = parts.values().next().map_or(part, |known| known.part);
-            if first.count() != part.count() {
+            if !first.is_beside(part) {
                 return Err(MergeError::OtherDivision { first, part });
             }
             if parts.insert(part.index(), section).is_some() {

@@ -8,7 +8,17 @@ use super::note::Note;
 use super::run::{Run, Tool};
 use super::server::ServerSection;
 use super::verdict::Verdict;
-use crate::plan::Part;
+use crate::plan::{IoEngine, Pacing, Part};
+
+/// The way in which a client sends: a machine may lack what another one has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SendMethod {
+    /// I/O engine.
+    pub io: IoEngine,
+    /// Send strategy.
+    pub pacing: Pacing,
+}
 
 /// One part of a merged document: facts that do not add up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,6 +34,9 @@ pub struct PartSection {
     pub environment: Environment,
     /// Verdict on the part alone.
     pub verdict: Verdict,
+    /// I/O engine and send strategy of the part; absent in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sends_by: Option<SendMethod>,
     /// The server as this part watched it; absent if it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerSection>,

@@ -37,8 +37,12 @@ impl SeriesEntry {
     /// document's, except for two things that are known only at the end: where an automatic warm-up
     /// ended, and where a window ended that its length does not end.
     pub fn of_running(interval: &Interval, plan: &Plan) -> SeriesEntry {
-        let window_s = planned_ns(plan).map_or(f64::INFINITY, seconds);
-        SeriesEntry { latency: SparseHistogram::default(), ..SeriesEntry::of(interval, window_s) }
+        SeriesEntry { latency: SparseHistogram::default(), ..SeriesEntry::of_agent(interval, plan) }
+    }
+
+    /// Returns the entry of an interval of one agent of a run of this plan.
+    pub fn of_agent(interval: &Interval, plan: &Plan) -> SeriesEntry {
+        SeriesEntry::of(interval, planned_ns(plan).map_or(f64::INFINITY, seconds))
     }
 
     pub(super) fn of(interval: &Interval, window_s: f64) -> SeriesEntry {

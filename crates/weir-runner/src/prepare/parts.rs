@@ -16,8 +16,12 @@ const WAIT_MAX_NS: u64 = 24 * 3_600 * 1_000_000_000;
 pub(crate) fn check_spec(spec: &RunSpec) -> Result<()> {
     let Some(part) = spec.part else { return Ok(()) };
     let threads = spec.engine.threads.map_or(0, |threads| threads.min(spec.load.connections));
-    if threads < part.count() {
-        bail!("part {part}: each part needs at least one thread and one connection");
+    let needed = part.workers_min();
+    if threads < needed {
+        bail!(
+            "part {part}: {needed} threads and as many connections are needed for all parts to get \
+             their shares"
+        );
     }
     if spec.load.warmup.is_auto || spec.checks.prove_client {
         bail!("part {part}: warm-up detection and {PROVE_CLIENT} need the whole run");

@@ -1,6 +1,7 @@
 //! The HTTP version of a run, and the options of HTTP/2.
 
 use serde::{Deserialize, Serialize};
+use weir_result::HttpPlan;
 
 /// Choice of the HTTP version, and options that apply if it is HTTP/2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +37,16 @@ pub enum HttpChoice {
     /// HTTP/2, without TLS by prior knowledge (RFC 9113 §3.3).
     #[serde(rename = "2")]
     Http2,
+}
+
+impl From<HttpPlan> for HttpChoice {
+    fn from(plan: HttpPlan) -> HttpChoice {
+        match plan {
+            HttpPlan::Http10 => HttpChoice::Http10,
+            HttpPlan::Http11 => HttpChoice::Http11,
+            HttpPlan::Http2(_) => HttpChoice::Http2,
+        }
+    }
 }
 
 impl Default for HttpSpec {

@@ -6,8 +6,10 @@
 
 use crate::rules::measure::Measure;
 use crate::thresholds::{PARTS_TOGETHER_FINDING, START_SPREAD_FINDING_NS};
-use weir_result::document::{Document, Grade, PartSection, Rule, RuleOutcome, RuleUnit, Subject};
-use weir_text::setting::START_AT;
+use weir_result::document::{
+    Document, Grade, PartSection, Rule, RuleOutcome, RuleUnit, SendMethod, Subject,
+};
+use weir_text::setting::{IO, START_AT};
 use weir_text::units;
 
 /// Replaces rules about the client and its machine that are worse in a part, and judges if the
@@ -28,6 +30,7 @@ pub(crate) fn judge(document: &Document, rules: &mut Vec<Rule>) {
     }
     rules.extend(apart(document));
     rules.extend(spread(document));
+    rules.extend(alike(document));
 }
 
 /// Order of severity of a rule; of rules alike in it a part's own stands, which names the remedy on
@@ -79,6 +82,30 @@ fn spread(document: &Document) -> Option<Rule> {
     let evidence = format!("up to {} lie between two begins", units::duration(spread_ns));
     let remedy = "use a bus that all agents reach faster, or agents with one clock";
     Some(measure.finding_at(START_SPREAD_FINDING_NS).judge(spread_ns as f64, &evidence, remedy))
+}
+
+/// Judges if all parts send in the same way; `None` unless it is known of two.
+fn alike(document: &Document) -> Option<Rule> {
+    let known = |section: &PartSection| Some((section.part.index(), section.sends_by?));
+    let methods: Vec<(u32, SendMethod)> = document.parts.iter().filter_map(known).collect();
+    let ((first, own), others) = methods.split_first().filter(|(_, rest)| !rest.is_empty())?;
+    let differ: Vec<&(u32, SendMethod)> =
+        others.iter().filter(|(_, method)| method != own).collect();
+    let words = |method: &SendMethod| format!("{}, {}", method.io.name(), method.pacing.name());
+    let evidence = match differ.first() {
+        None => format!("all by {}", words(own)),
+        Some((part, other)) => {
+            format!("part {first} by {}; part {part} by {}", words(own), words(other))
+        }
+    };
+    let measure = Measure::new(
+        "parts-alike",
+        "parts that send in other ways",
+        Subject::Workload,
+        RuleUnit::Count,
+    );
+    let remedy = format!("use machines that are alike, or an engine that all have ({IO})");
+    Some(measure.finding_at(0.0).judge(differ.len() as f64, &evidence, &remedy))
 }
 
 /// Returns the grade and its reason, or the worst part's if that part is worse.

@@ -8,7 +8,8 @@ use weir_result::document::{
 };
 use weir_result::quantile::Bound;
 use weir_result::{
-    ClientHealth, DepartureSpan, Document, DocumentParts, Load, Measurements, Note, Part, Stops,
+    ClientHealth, DepartureSpan, Document, DocumentParts, IoEngine, Load, Measurements, Note, Part,
+    Stops,
 };
 
 use crate::document::requests;
@@ -72,7 +73,7 @@ fn documents_that_do_not_belong_together_are_refused() {
 fn facts_of_a_machine_may_differ() {
     let other = part_with(2, 2, |parts| {
         parts.given.plan.target.address = "10.0.0.2:80".to_owned();
-        parts.given.plan.io = weir_result::IoEngine::Epoll;
+        parts.given.plan.io = IoEngine::Epoll;
         parts.given.plan.connection.sources = vec!["10.0.0.9".parse().expect("an address")];
         parts.given.environment.kernel = Some("6.1.0".to_owned());
     });
@@ -142,6 +143,21 @@ fn parts_run_at_the_same_time() {
     let text = refused(&[shifted(1, 0), shifted(2, 4_500)]);
     let expected = "the window of part 2 began 1.50 s after that of part 1 had ended";
     assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn parts_that_send_in_other_ways_are_a_finding() {
+    let alike = |io| {
+        let other = part_with(2, 2, |parts| parts.given.plan.io = io);
+        let merged = weir_verdict::merge(&[part(1, 2), other]).expect("machines may differ");
+        let rule = merged.verdict.rules.into_iter().find(|rule| rule.id == "parts-alike");
+        rule.map(|rule| (rule.outcome, rule.text)).expect("two parts")
+    };
+    let own = part(1, 2).plan.io;
+    assert_eq!(alike(own).0, RuleOutcome::Pass);
+    let (outcome, text) = alike(IoEngine::Epoll);
+    assert_eq!(outcome, RuleOutcome::Finding, "{own:?}");
+    assert!(text.contains("part 2 by epoll"), "{text}");
 }
 
 #[test]

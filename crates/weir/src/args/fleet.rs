@@ -26,6 +26,10 @@ pub(crate) struct FleetArgs {
     /// Use a bus on another machine without encryption
     #[arg(long, requires = "agents", help_heading = "Fleet")]
     pub(crate) insecure_bus: bool,
+    /// Weight of the agents: the number of their CPUs, or a number for the agent of a name; may be
+    /// repeated [default: all have the same]
+    #[arg(long, value_name = "cores|NAME=N", requires = "agents", help_heading = "Fleet")]
+    pub(crate) agent_weight: Vec<WeightChoice>,
     /// When an agent is lost: stop the others, or let them continue with their parts
     #[arg(
         long,
@@ -47,6 +51,36 @@ pub(crate) enum LossChoice {
     /// The others continue.
     Continue,
 }
+
+/// A value of `--agent-weight`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum WeightChoice {
+    /// The number of CPUs.
+    Cores,
+    /// A number for the agent of this name.
+    Named(String, u32),
+}
+
+impl FromStr for WeightChoice {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<WeightChoice, Self::Err> {
+        const WRONG: &str = "give cores, or the name of an agent and a number: gen-2=2";
+        if text == "cores" {
+            return Ok(WeightChoice::Cores);
+        }
+        let (name, weight) = text.rsplit_once('=').ok_or(WRONG)?;
+        match weight.parse() {
+            Ok(weight @ 1..=WEIGHT_MAX) if !name.is_empty() => {
+                Ok(WeightChoice::Named(name.to_owned(), weight))
+            }
+            _ => Err(WRONG),
+        }
+    }
+}
+
+/// Greatest weight: an agent has a thread for each of it.
+const WEIGHT_MAX: u32 = 1_000;
 
 /// Number of agents of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,6 +202,16 @@ mod tests {
             ("-1", None),
         ] {
             assert_eq!(read(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn weights_are_read() {
+        let named = |name: &str, weight| Ok(WeightChoice::Named(name.to_owned(), weight));
+        assert_eq!("cores".parse(), Ok(WeightChoice::Cores));
+        assert_eq!("gen-2=3".parse(), named("gen-2", 3));
+        for wrong in ["", "core", "gen-2", "=2", "gen-2=0", "gen-2=1001", "gen-2=x"] {
+            assert!(wrong.parse::<WeightChoice>().is_err(), "{wrong}");
         }
     }
 }

@@ -93,7 +93,8 @@ fn a_killed_agent_is_named_and_the_others_go_on() {
     let words = "--agents 2 --on-loss continue --no-preflight -R 200 -c 4 -d 2s --warmup 0 \
                  --drain 10s";
     let running = start(&directory, words, &server.url());
-    await_load(&server);
+    // The first second of the load is over, and what each agent measured in it is on the bus.
+    until("most of the load", || (server.requests() > 340).then_some(()));
     let agents =
         children(running.id()).into_iter().filter(|id| command_line(*id).contains("agent"));
     let first = agents.min().expect("an agent");
@@ -108,6 +109,10 @@ fn a_killed_agent_is_named_and_the_others_go_on() {
     let fleet = document.fleet.expect("agents carried it out");
     let ends: Vec<AgentEnd> = fleet.agents.iter().map(|agent| agent.end).collect();
     assert_eq!(ends, [AgentEnd::Lost, AgentEnd::Planned]);
+    let left = &fleet.agents[0].intervals;
+    assert_eq!(left.first().map(|interval| interval.completed), Some(100), "{left:?}");
+    assert!(fleet.agents[1].intervals.is_empty());
+    assert!(output.stdout.contains("100 responses, p50 "), "{output:?}");
 }
 
 #[test]
