@@ -1,6 +1,7 @@
 //! `cargo xtask dist`: the packages of weir in `target/dist`, and the checks that they are what
 //! docs/PACKAGES.md says. Packages are made from the commit that is checked out.
 
+mod bus;
 mod checkout;
 mod crates;
 mod deb;
@@ -103,6 +104,7 @@ fn archive(checkout: &Checkout<'_>, program: &Path, kind: &str) -> Result<()> {
     let mut copy = std::process::Command::new("cp");
     run(copy.arg("--recursive").arg(&checkout.files).arg(place.join(&name)))?;
     install(program, &place.join(&name).join("weir"), 0o755)?;
+    bus::install_bus(&place.join(&name), &place.join(&name))?;
     let archive = place.join("archive.tar");
     tar(checkout.release, &place, &[&name], &archive)?;
     gzip(&archive, &checkout.packages.join(format!("{name}.tar.gz")))

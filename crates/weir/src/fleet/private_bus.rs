@@ -4,7 +4,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, io, thread};
 
@@ -40,8 +40,12 @@ impl PrivateBus {
         remove_abandoned();
         let secret = random().context("no random password can be made")?;
         let name = format!("{DIRECTORY}{}-{}", std::process::id(), &secret[..8]);
-        let directory = env::temp_dir().join(name);
-        DirBuilder::new().mode(0o700).create(&directory).context("the bus has no directory")?;
+        let made = places().into_iter().find_map(|place| {
+            let directory = place.join(&name);
+            let made = DirBuilder::new().mode(0o700).create(&directory);
+            made.is_ok().then_some(directory)
+        });
+        let directory = made.context("the bus has no directory: set TMPDIR to one")?;
         let started = Self::start_in(&directory, &secret);
         if started.is_err() {
             let _stays = fs::remove_dir_all(&directory);
@@ -61,10 +65,7 @@ impl PrivateBus {
         let file = file.write(true).create_new(true).mode(0o600).open(&configuration);
         file.and_then(|mut file| file.write_all(text.as_bytes()))
             .context("the bus has no configuration")?;
-        let mut command = Command::new(PROGRAM);
-        command.arg("-c").arg(&configuration);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let child = match weir_sys::end_with_this_thread(&mut command).spawn() {
+        let child = match spawn(&configuration) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => bail!(
                 "--agents needs {PROGRAM}, and it is not installed: apt install nats-server, or \
                  https://nats.io/download; or give the address of one: --bus nats://HOST"
@@ -111,6 +112,27 @@ impl Drop for PrivateBus {
     }
 }
 
+/// Starts the program that is on PATH, or the one beside weir: an archive contains both.
+fn spawn(configuration: &Path) -> io::Result<Child> {
+    let spawn = |program: &Path| {
+        let mut command = Command::new(program);
+        command.arg("-c").arg(configuration);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        weir_sys::end_with_this_thread(&mut command).spawn()
+    };
+    match spawn(Path::new(PROGRAM)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            spawn(&env::current_exe()?.with_file_name(PROGRAM))
+        }
+        child => child,
+    }
+}
+
+/// Returns the places for the files of a server: a container may have the second alone.
+fn places() -> [PathBuf; 2] {
+    [env::temp_dir(), PathBuf::from("/dev/shm")]
+}
+
 /// Returns 128 random bits as hexadecimal text.
 fn random() -> io::Result<String> {
     let mut bytes = [0; 16];
@@ -120,8 +142,8 @@ fn random() -> io::Result<String> {
 
 /// Removes the directories of servers whose weir has been killed.
 fn remove_abandoned() {
-    let Ok(entries) = fs::read_dir(env::temp_dir()) else { return };
-    for entry in entries.flatten() {
+    let entries = places().into_iter().filter_map(|place| fs::read_dir(place).ok());
+    for entry in entries.flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let owner = name.strip_prefix(DIRECTORY).and_then(|rest| rest.split_once('-'));
         if owner.is_some_and(|(id, _)| !Path::new("/proc").join(id).exists()) {

@@ -45,6 +45,33 @@ impl System<'_> {
         Ok(())
     }
 
+    /// Checks that two agents with a bus of the package's own carry out a load. They need what a
+    /// container has: /proc, and a directory for files.
+    pub(super) fn check_fleet(&self) -> Result<()> {
+        let root = self.root.to_string_lossy();
+        let mounted = "mkdir -p \"$0/proc\" \"$0/dev/shm\" && mount -t proc proc \"$0/proc\" && \
+                       mount -t tmpfs tmpfs \"$0/dev/shm\" && exec chroot \"$0\" \"$@\"";
+        let server = ["chroot", &root, self.program, "serve", "--listen", "127.0.0.1:0"];
+        let mut server = Guarded::start(&server)?;
+        let url = server.listening_url()?;
+        let load = ["--agents", "2", "-R", "100", "-c2", "-d1s", "--warmup", "0", "-o", "-", &url];
+        let mut command = Command::new("timeout");
+        command.args([PATIENCE_S, "unshare", "--mount", "sh", "-c", mounted, &root]);
+        command
+            .arg(self.program)
+            .args(load)
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin");
+        let output = command.output().context("failed to start timeout")?;
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        ensure!(output.status.success(), "two agents ended with {}: {error}", output.status);
+        let document: Value = serde_json::from_slice(&output.stdout).context("no document")?;
+        let (agents, ok) = (&document["fleet"]["agents"], &document["accounting"]["ok"]);
+        ensure!(agents.as_array().is_some_and(|agents| agents.len() == 2), "it has no agents");
+        ensure!(*ok == 100, "of 100 requests {ok} succeeded");
+        Ok(())
+    }
+
     /// Checks that a load with this script succeeds.
     pub(super) fn check_script(&self, name: &str, script: &str) -> Result<()> {
         write(&self.root.join(name), script)?;
