@@ -10,7 +10,7 @@ use weir_result::document::Input;
 use weir_result::{Note, Plan};
 use weir_runner::{
     Error, Finished, Interrupted, Interrupts, LocalRunner, NotStarted, Observer, Phase,
-    PreparedRun, RawOutput, RunSpec, Runner,
+    PreparedRun, RawOutput, RunSpec, Runner, WatchSpec, WatchedServer,
 };
 use weir_text::setting::{CONNECTIONS, THREADS};
 
@@ -18,7 +18,7 @@ use crate::bus::{Bus, BusEvent, BusMessage};
 use crate::coordinator::{Coordinator, CoordinatorAction, OnLoss, Settings};
 use crate::delivered::Delivered;
 use crate::envelope::{FROM_AGENTS, is_progress, opened, sealed, to_agent};
-use crate::limits::check_spec;
+use crate::limits::{WatchPlace, check_spec};
 use crate::live::{AgentProgress, FleetProgress};
 use crate::machine::{clock_name, incarnation};
 use crate::member::MemberResult;
@@ -49,6 +49,8 @@ pub struct FleetSettings {
     pub gather_ns: u64,
     /// Consequence of the loss of an agent during the load.
     pub on_loss: OnLoss,
+    /// Machines on which the server is watched.
+    pub watched_by: WatchPlace,
     /// Shares of the agents.
     pub weights: AgentWeights,
     /// Version of weir, which all agents must have.
@@ -190,11 +192,22 @@ impl Runner for FleetRunner {
         spec: &RunSpec,
         observer: &mut dyn Observer,
     ) -> Result<Box<dyn PreparedRun>, Error> {
-        check_spec(spec)?;
+        check_spec(spec, self.settings.watched_by)?;
         let gathered = self.gather()?;
-        let spec = planned_for(spec, &gathered, &self.settings.local, observer)?;
+        let mut spec = planned_for(spec, &gathered, &self.settings.local, observer)?;
         let local = self.settings.local.prepare(&spec, observer)?;
-        Ok(Box::new(FleetRun { link: Rc::clone(&self.link), gathered, spec, local, notes: vec![] }))
+        // What agents do not watch they do not know.
+        let watched = match self.settings.watched_by {
+            WatchPlace::Agents => None,
+            WatchPlace::Coordinator => {
+                let watched = spec.clone();
+                let notes = std::mem::take(&mut spec.watch.notes);
+                spec.watch = WatchSpec { notes, ..WatchSpec::default() };
+                Some(watched)
+            }
+        };
+        let (link, notes) = (Rc::clone(&self.link), Vec::new());
+        Ok(Box::new(FleetRun { link, gathered, spec, watched, local, notes }))
     }
 
     fn idle_latency(&self, spec: &RunSpec, interrupts: &Interrupts) -> Result<Option<u64>, Error> {
@@ -255,7 +268,10 @@ fn cpus_of(hellos: &[AgentFacts]) -> u32 {
 struct FleetRun {
     link: Rc<BusLink>,
     gathered: Gathered,
+    /// The run of the agents.
     spec: RunSpec,
+    /// The run with what this machine watches of the server.
+    watched: Option<RunSpec>,
     /// The whole run as this machine would carry it out.
     local: Box<dyn PreparedRun>,
     notes: Vec<Note>,
@@ -291,12 +307,15 @@ impl PreparedRun for FleetRun {
         if raw.is_some() {
             return Err(anyhow!("the requests of a fleet are not written one by one yet").into());
         }
-        let FleetRun { link, gathered, spec, local, notes } = *self;
+        let FleetRun { link, gathered, spec, watched, local, mut notes } = *self;
         let Gathered { run, coordinator, hellos } = gathered;
         let specification = serde_json::to_vec(&spec).context("the specification")?;
         link.bus.open_run(&run)?;
         link.bus.keep(&run, SPECIFICATION, &specification)?;
         interrupts.begin_wait();
+        let watched = watched.map(|spec| WatchedServer::start(&spec, interrupts, observer));
+        let watched = watched.transpose()?.flatten();
+        notes.extend(watched.iter().flat_map(|server| server.notes().to_vec()));
         observer.phase(Phase::Load, local.plan());
         let mut progress = FleetProgress::of(hellos.len());
         let mut on_progress = |agent: &str, news: AgentProgress| {
@@ -318,6 +337,10 @@ impl PreparedRun for FleetRun {
         link.bus.remove_run(&run);
         let mut document = merged(delivered, &members, clock)?;
         document.notes.extend(notes);
+        if let Some(server) = watched {
+            document.server = server.finish(&document, clock.begins_ns + local.plan().warmup_ns);
+            document.verdict = weir_verdict::verdict(&document);
+        }
         Ok(Finished::of(document, interrupts))
     }
 }

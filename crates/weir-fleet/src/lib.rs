@@ -35,6 +35,7 @@ pub use bus::{Bus, BusEvent, BusMessage};
 pub use clock::{ClockEstimate, ClockProbe, ClockSpan};
 pub use coordinator::{Coordinator, CoordinatorAction, OnLoss, Settings};
 pub use fleet_runner::{FleetRunner, FleetSettings};
+pub use limits::WatchPlace;
 pub use member::{MemberEnd, MemberResult, start_spread_ns};
 pub use message::{AgentFacts, Ending, FromAgent, PROTOCOL, RunId, Sender, ToAgent};
 pub use resume::resume;

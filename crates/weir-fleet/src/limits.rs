@@ -3,14 +3,25 @@
 use anyhow::{Result, bail};
 use weir_runner::RunSpec;
 use weir_text::setting::{
-    ABORT, AGENTS, CONNECTIONS_MAX, DURATION, IN_FLIGHT, PART, PROVE_CLIENT, SCRIPT, WARMUP,
+    ABORT, ACCESS_LOG, AGENTS, CONNECTIONS_MAX, DURATION, IN_FLIGHT, PART, PROVE_CLIENT, SCRIPT,
+    WARMUP,
 };
+
+/// The machines on which the server is watched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WatchPlace {
+    /// The coordinator's: the readings are of the whole run.
+    #[default]
+    Coordinator,
+    /// Each agent's: every part has readings of its own.
+    Agents,
+}
 
 /// Checks that a run can be divided among agents.
 ///
 /// # Errors
 /// When something in it needs one machine; the message says what.
-pub(crate) fn check_spec(spec: &RunSpec) -> Result<()> {
+pub(crate) fn check_spec(spec: &RunSpec, watched_by: WatchPlace) -> Result<()> {
     let load = &spec.load;
     let is_until_signal = load.duration_ns.is_none() && load.requests.is_none();
     let alone = [
@@ -23,7 +34,10 @@ pub(crate) fn check_spec(spec: &RunSpec) -> Result<()> {
         (load.warmup.is_auto, format!("{WARMUP} auto depends on the numbers of one machine")),
         (is_until_signal, format!("{DURATION} 0 ends by a signal to one machine")),
         (spec.checks.prove_client, format!("{PROVE_CLIENT} repeats the load of one machine")),
-        (!spec.watch.is_off(), "the server is watched by one machine".to_owned()),
+        (
+            spec.watch.access_log.is_some() && watched_by == WatchPlace::Coordinator,
+            format!("{ACCESS_LOG} counts each response where it is received"),
+        ),
     ];
     match alone.into_iter().find(|(is_there, _)| *is_there) {
         Some((_, why)) => bail!("{AGENTS}: {why}; run it without agents"),
@@ -41,11 +55,12 @@ mod tests {
     fn what_needs_one_machine_is_refused_by_name() {
         let mut spec = RunSpec::new("http://h/");
         spec.load.duration_ns = Some(1);
-        check_spec(&spec).expect("any number of machines can");
+        let check = |spec: &RunSpec| check_spec(spec, WatchPlace::Coordinator);
+        check(&spec).expect("any number of machines can");
         let refused = |change: &dyn Fn(&mut RunSpec)| {
             let mut spec = spec.clone();
             change(&mut spec);
-            check_spec(&spec).expect_err("one machine is needed").to_string()
+            check(&spec).expect_err("one machine is needed").to_string()
         };
         let part = refused(&|spec| spec.part = Part::new(1, 2));
         assert!(part.contains("`part`"), "{part}");
@@ -53,5 +68,9 @@ mod tests {
         assert!(endless.contains("ends by a signal"), "{endless}");
         let aborted = refused(&|spec| spec.abort.push("errors > 5% for 5s".to_owned()));
         assert!(aborted.contains("`abort`"), "{aborted}");
+        let logged = |spec: &mut RunSpec| spec.watch.access_log = Some("log".into());
+        assert!(refused(&logged).contains("`watch.access_log`"));
+        logged(&mut spec);
+        check_spec(&spec, WatchPlace::Agents).expect("each agent compares its own");
     }
 }

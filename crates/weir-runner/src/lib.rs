@@ -53,6 +53,7 @@ pub use spec::{
     TemplateSpec, TlsSpec, Warmup, WatchSpec, WitnessChoice,
 };
 pub use start_gate::StartGate;
+pub use watch::aside::WatchedServer;
 pub use weir_report::raw::RawTrial;
 
 /// Returns the wall-clock time as RFC 3339 text, in UTC.

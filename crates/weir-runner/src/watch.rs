@@ -15,6 +15,8 @@ mod shell;
 mod sources;
 mod statuses;
 
+pub(crate) mod aside;
+
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result, anyhow, bail};
@@ -136,23 +138,33 @@ impl Watching {
         preflight: &PreflightResult,
         goes_elsewhere: bool,
     ) -> Option<ServerSection> {
-        let ended_at = Instant::now();
-        let Watch { clock, sources, captures, statuses, redaction } = self.thread.finish()?;
-        let mut status = statuses.as_ref().map(Statuses::counts).unwrap_or_default();
-        if let (Some(_), Some(response)) = (&statuses, &preflight.response) {
-            *status.entry(response.status).or_default() += 1;
-        }
-        let load = ServerLoad { status, ..load_of(outcome, preflight) };
-        let not_compared = not_comparable(&outcome.parts.given.plan, goes_elsewhere);
         let workers = &outcome.parts.measurements.workers;
         let t0_ns = workers.iter().map(|worker| worker.t0_ns).max().unwrap_or(0);
         let t1_ns = workers.iter().map(|worker| worker.t1_ns).max().unwrap_or(0);
-        let t0 = self.epoch.after(t0_ns);
+        let watched = WatchedLoad {
+            t0: self.epoch.after(t0_ns),
+            window_s: t1_ns.saturating_sub(t0_ns) as f64 / 1e9,
+            load: load_of(outcome, preflight),
+            first_status: preflight.response.as_ref().map(|response| response.status),
+            not_compared: not_comparable(&outcome.parts.given.plan, goes_elsewhere),
+        };
+        self.conclude(watched)
+    }
+
+    fn conclude(self, watched: WatchedLoad) -> Option<ServerSection> {
+        let ended_at = Instant::now();
+        let WatchedLoad { t0, window_s, mut load, first_status, not_compared } = watched;
+        let Watch { clock, sources, captures, statuses, redaction } = self.thread.finish()?;
+        if let Some(statuses) = &statuses {
+            load.status = statuses.counts();
+            if let Some(status) = first_status {
+                *load.status.entry(status).or_default() += 1;
+            }
+        }
         let at_s = |at: Nanos| match at >= t0 {
             true => at.since(t0) as f64 / 1e9,
             false => -(t0.since(at) as f64) / 1e9,
         };
-        let window_s = t1_ns.saturating_sub(t0_ns) as f64 / 1e9;
         let compared = not_compared.is_none().then_some(&load);
         let mut section = sources.finish((clock, ended_at), compared, &at_s, window_s);
         section.captures = captures;
@@ -160,6 +172,18 @@ impl Watching {
         redaction.server(&mut section);
         Some(section)
     }
+}
+
+/// The load that the server was watched under.
+struct WatchedLoad {
+    /// Begin of the window on the watch's clock.
+    t0: Nanos,
+    window_s: f64,
+    load: ServerLoad,
+    /// Status of the preflight's response, which is in no count of the load.
+    first_status: Option<u16>,
+    /// Why the server's counts cannot equal those of the load.
+    not_compared: Option<String>,
 }
 
 /// Checks the choices that depend on each other.

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::env;
 
 use anyhow::{Context, Result, bail};
-use weir_fleet::{AgentWeights, FleetRunner, FleetSettings, OnLoss};
+use weir_fleet::{AgentWeights, FleetRunner, FleetSettings, OnLoss, WatchPlace};
 use weir_runner::credentials::split_userinfo;
 use weir_runner::{Error, Interrupts, LocalRunner, Observer, PreparedRun, RunSpec, Runner};
 
-use crate::args::fleet::{AgentCount, BusArgs, FleetArgs, LossChoice, WeightChoice};
+use crate::args::fleet::{AgentCount, BusArgs, FleetArgs, LossChoice, PlaceChoice, WeightChoice};
 
 use local_agent::LocalAgent;
 use private_bus::PrivateBus;
@@ -53,6 +53,10 @@ pub(crate) fn runner(
         agents: count.all,
         gather_ns: args.agents_within,
         on_loss,
+        watched_by: match args.on {
+            PlaceChoice::Coordinator => WatchPlace::Coordinator,
+            PlaceChoice::Agents => WatchPlace::Agents,
+        },
         weights: weights(&args.agent_weight)?,
         version: VERSION.trim_end().to_owned(),
         local,

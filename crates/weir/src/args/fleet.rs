@@ -26,6 +26,17 @@ pub(crate) struct FleetArgs {
     /// Use a bus on another machine without encryption
     #[arg(long, requires = "agents", help_heading = "Fleet")]
     pub(crate) insecure_bus: bool,
+    /// Machines that carry out --watch-… and --capture: that of the command, which sees the whole
+    /// run, or each agent's
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "coordinator|agents",
+        requires = "agents",
+        help_heading = "Fleet"
+    )]
+    pub(crate) on: PlaceChoice,
     /// Weight of the agents: the number of their CPUs, or a number for the agent of a name; may be
     /// repeated [default: all have the same]
     #[arg(long, value_name = "cores|NAME=N", requires = "agents", help_heading = "Fleet")]
@@ -81,6 +92,16 @@ impl FromStr for WeightChoice {
 
 /// Greatest weight: an agent has a thread for each of it.
 const WEIGHT_MAX: u32 = 1_000;
+
+/// Choices of `--on`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum PlaceChoice {
+    /// The machine of the command.
+    #[default]
+    Coordinator,
+    /// Each agent's.
+    Agents,
+}
 
 /// Number of agents of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -116,7 +116,7 @@ impl RunArgs {
 
 /// Flags that `--spec` allows beside the result's flags: its own, those that give redacted values
 /// or name a command that may run, and those of the machines that carry it out.
-const BESIDE_SPEC: [&str; 18] = [
+const BESIDE_SPEC: [&str; 19] = [
     "spec_file",
     "run_commands",
     "print_plan",
@@ -134,6 +134,7 @@ const BESIDE_SPEC: [&str; 18] = [
     "agents_within",
     "bus",
     "insecure_bus",
+    "on",
     "on_loss",
 ];
 

@@ -27,10 +27,10 @@ fn weir_with_nats(temporary: &Directory) -> Command {
 }
 
 /// Starts a load of this many agents that weir starts itself.
-fn start(directory: &Directory, words: &str, url: &str) -> Process {
+fn start(directory: &Directory, words: &str, url: Option<&str>) -> Process {
     let mut command = weir_with_nats(directory);
     command.args(["--no-verdict", "-o", &directory.file("run.json")]);
-    Process::start(command.args(words.split_whitespace()).arg(url))
+    Process::start(command.args(words.split_whitespace()).args(url))
 }
 
 fn document(directory: &Directory) -> Document {
@@ -67,24 +67,38 @@ fn await_load(server: &Served) {
 #[test]
 fn two_agents_without_preparation_are_one_run() {
     let (server, directory) = (Served::plainly(), Directory::new());
-    let words = "--agents 2 -R 200 -c 5 -d 1s --warmup 0 --drain 10s";
-    let running = start(&directory, words, &server.url());
+    let url = server.url();
+    let list = directory.file("list.txt");
+    fs::write(&list, format!("{url}a\n{url}b\n{url}c\n")).expect("the directory is the test's own");
+    let watched = std::process::id();
+    let words = format!(
+        "--agents 2 --stages 500ms@100,500ms@300 -c 5 --warmup 0 --drain 10s --watch-pid {watched} \
+         --from {list}"
+    );
+    let running = start(&directory, &words, None);
     until("two agents and their bus", || (children(running.id()).len() == 3).then_some(()));
     let lines: Vec<String> = children(running.id()).into_iter().map(command_line).collect();
-    assert!(lines.iter().all(|line| !line.contains('@')), "a password is shown: {lines:?}");
+    assert!(lines.iter().all(|line| !line.contains("nats://")), "a password is shown: {lines:?}");
     let output = running.wait();
     assert_eq!(output.code(), 0, "{output:?}");
     assert!(output.stdout.contains("2 agents with one clock"), "{output:?}");
     let document = document(&directory);
     assert_eq!((document.accounting.planned, document.accounting.ok), (200, 200));
+    let names = document.names.iter().map(|name| (name.name.as_str(), name.ok));
+    assert_eq!(names.collect::<Vec<_>>(), [("GET /a", 67), ("GET /b", 67), ("GET /c", 66)]);
+    assert_eq!(document.stages.iter().map(|stage| stage.ok).collect::<Vec<_>>(), [50, 150]);
+    let load = document.server.expect("the coordinator watched it").weir;
+    assert!(document.parts.iter().all(|part| part.server.is_none()));
     let fleet = document.fleet.expect("agents carried it out");
     assert!(fleet.agents.iter().all(|agent| agent.end == AgentEnd::Planned), "{fleet:?}");
     // One machine has one clock.
     assert_eq!(fleet.start_spread_ns, Some(0));
-    assert_eq!(directory.names(), ["run.json"], "the bus has left files");
+    assert_eq!(directory.names(), ["list.txt", "run.json"], "the bus has left files");
     // One agent has sent the preflight's request, and its probe those of one connection.
     let probed = document.run.preflight.is_some();
-    assert!(probed && server.stop().requests >= 201);
+    assert!(probed);
+    let requests = server.stop().requests;
+    assert!(requests >= 201 && load.requests == requests, "{requests}, {load:?}");
 }
 
 #[test]
@@ -92,7 +106,7 @@ fn a_killed_agent_is_named_and_the_others_go_on() {
     let (server, directory) = (Served::plainly(), Directory::new());
     let words = "--agents 2 --on-loss continue --no-preflight -R 200 -c 4 -d 2s --warmup 0 \
                  --drain 10s";
-    let running = start(&directory, words, &server.url());
+    let running = start(&directory, words, Some(&server.url()));
     // The first second of the load is over, and what each agent measured in it is on the bus.
     until("most of the load", || (server.requests() > 340).then_some(()));
     let agents =
@@ -119,7 +133,7 @@ fn a_killed_agent_is_named_and_the_others_go_on() {
 fn nothing_outlives_a_killed_coordinator() {
     let (server, directory) = (Served::plainly(), Directory::new());
     let words = "--agents 2 --no-preflight -R 200 -c 4 -d 60s --warmup 0";
-    let running = start(&directory, words, &server.url());
+    let running = start(&directory, words, Some(&server.url()));
     await_load(&server);
     let started = children(running.id());
     assert_eq!(started.len(), 3);
@@ -158,7 +172,7 @@ fn an_agent_that_is_ended_hands_its_part_over() {
     let (_nats, bus) = start_nats(&place);
     let agents = ["gen-1", "gen-2"].map(|name| start_agent(name, &bus));
     let words = format!("--agents 2 --bus {bus} --no-preflight -R 200 -c 4 -d 60s --warmup 0");
-    let running = start(&directory, &words, &server.url());
+    let running = start(&directory, &words, Some(&server.url()));
     await_load(&server);
     agents[1].signal(&["TERM"]);
     let output = running.wait();
@@ -180,7 +194,7 @@ fn without_all_agents_nothing_is_sent() {
     let (_nats, bus) = start_nats(&place);
     let _agent = start_agent("gen-1", &bus);
     let words = format!("--agents 2 --agents-within 5s --bus {bus} -d 1s");
-    let output = start(&directory, &words, &server.url()).wait();
+    let output = start(&directory, &words, Some(&server.url())).wait();
     assert_eq!(output.code(), 1, "{output:?}");
     let text = "not started, and nothing was sent: 1 of 2 agents are there (gen-1)";
     assert!(output.stderr.contains(text), "{output:?}");
@@ -218,7 +232,7 @@ fn a_run_whose_coordinator_was_killed_is_reported_by_another() {
     let (_nats, bus) = start_nats(&place);
     let _agents = ["gen-1", "gen-2"].map(|name| start_agent(name, &bus));
     let words = format!("--agents 2 --bus {bus} --no-preflight -R 200 -c 4 -d 2s --warmup 0");
-    let running = start(&directory, &words, &server.url());
+    let running = start(&directory, &words, Some(&server.url()));
     await_load(&server);
     running.signal(&["KILL"]);
     let _killed = running.wait();
