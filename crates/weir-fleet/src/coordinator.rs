@@ -77,7 +77,7 @@ impl Settings {
 }
 
 /// A thing that a coordinator has to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum CoordinatorAction {
     /// Send a message to an agent.
     Send(Sender, ToAgent),

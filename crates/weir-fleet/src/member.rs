@@ -25,7 +25,7 @@ pub enum MemberEnd {
 }
 
 /// The fate of an agent in a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MemberResult {
     /// Name of the agent.
     pub agent: String,
@@ -37,6 +37,8 @@ pub struct MemberResult {
     pub begun_own_ns: Option<u64>,
     /// Begin of its load, on the coordinator's clock; none if it never began, or is unknown.
     pub begun: Option<ClockSpan>,
+    /// Bounds of the share by which its clock is faster; none if they are unknown.
+    pub drift: Option<(f64, f64)>,
     /// Times in which it was not heard for 3 s, on the coordinator's clock.
     pub silences_ns: Vec<(u64, u64)>,
 }
@@ -173,6 +175,7 @@ impl Member {
             end: end.clone(),
             begun_own_ns: self.begun_ns,
             begun: self.begun_ns.and_then(|at_ns| self.clock.coordinator_time(at_ns)),
+            drift: self.clock.drift(),
             silences_ns: self.silences_ns.clone(),
         })
     }

@@ -82,6 +82,7 @@ fn section(member: &MemberResult, begins_ns: u64) -> AgentSection {
         part: member.part,
         begun_monotonic_ns: member.begun_own_ns,
         clock_error_ns: member.begun.as_ref().map(ClockSpan::bound_ns),
+        clock_drift: member.drift,
         end,
         reason: reason.to_owned(),
         intervals: Vec::new(),

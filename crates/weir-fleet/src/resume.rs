@@ -56,6 +56,7 @@ fn report(
             end: ending.map_or(MemberEnd::Unknown, MemberEnd::Reported),
             begun_own_ns: None,
             begun: Some(ClockSpan { low_ns, high_ns }),
+            drift: None,
             silences_ns: Vec::new(),
         }
     });

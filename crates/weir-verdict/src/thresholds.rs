@@ -178,6 +178,10 @@ pub(crate) const CONNECTIONS_BELOW: f64 = 1.2;
 /// of the requests moves a p90 and everything above it.
 pub(crate) const PARTS_TOGETHER_FINDING: f64 = 0.9;
 
+/// `clock-drift`: share by which an agent's clock runs at another rate. Quartz is within 50 ppm and
+/// NTP corrects up to 500; at this one a minute is 12 ms longer.
+pub(crate) const CLOCK_DRIFT_FINDING: f64 = 200e-6;
+
 /// `start-spread`: time between the begins of two agents, in nanoseconds. A wider one is seen in
 /// the first slots, and clocks on one network are known better.
 pub(crate) const START_SPREAD_FINDING_NS: f64 = 5e6;

@@ -33,6 +33,10 @@ pub struct AgentSection {
     /// Greatest error of its clock, compared with the coordinator's, at the begin of its load, in
     /// nanoseconds; null if its begin is unknown.
     pub clock_error_ns: Option<u64>,
+    /// Bounds of the share by which its clock is faster than the coordinator's; absent with one
+    /// clock, and if they are unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_drift: Option<(f64, f64)>,
     /// How its load ended.
     pub end: AgentEnd,
     /// Further words on the end: the signal, the reason of a failure; empty if there are none.
@@ -82,6 +86,13 @@ impl FleetSection {
 }
 
 impl AgentSection {
+    /// Returns the share by which its clock is at least too fast or too slow; `None` if it is not
+    /// known.
+    pub fn drift_least(&self) -> Option<f64> {
+        let (low, high) = self.clock_drift?;
+        Some(low.max(-high).max(0.0))
+    }
+
     /// Describes what it measured before it was lost, if that is in no other section: `by then it
     /// had 4,200 responses, p50 1.20 ms, p99 3.40 ms, which no other figure covers`.
     pub fn left_in_words(&self) -> Option<String> {
@@ -140,13 +151,19 @@ mod tests {
             part,
             begun_monotonic_ns: None,
             clock_error_ns: None,
+            clock_drift: None,
             end: AgentEnd::Lost,
             reason: String::new(),
             heard_until_ns: Some(2_100_000_000),
             silences_ns: Vec::new(),
             intervals: Vec::new(),
         };
-        assert_eq!(agent.left_in_words(), None);
+        assert_eq!((agent.left_in_words(), agent.drift_least()), (None, None));
+        for (bounds, least) in [((-1e-6, 2e-6), 0.0), ((1e-4, 3e-4), 1e-4), ((-5e-4, -2e-4), 2e-4)]
+        {
+            agent.clock_drift = Some(bounds);
+            assert_eq!(agent.drift_least(), Some(least), "{bounds:?}");
+        }
         agent.intervals = [(SeriesPhase::Warmup, 9), (SeriesPhase::Measured, 2)].map(entry).into();
         let left =
             "by then it had 2 responses, p50 1.00 ms, p99 1.00 ms, which no other figure covers";

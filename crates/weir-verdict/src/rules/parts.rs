@@ -5,7 +5,7 @@
 //! lateness lies at p97 there.
 
 use crate::rules::measure::Measure;
-use crate::thresholds::{PARTS_TOGETHER_FINDING, START_SPREAD_FINDING_NS};
+use crate::thresholds::{CLOCK_DRIFT_FINDING, PARTS_TOGETHER_FINDING, START_SPREAD_FINDING_NS};
 use weir_result::document::{
     Document, Grade, PartSection, Rule, RuleOutcome, RuleUnit, SendMethod, Subject,
 };
@@ -30,6 +30,7 @@ pub(crate) fn judge(document: &Document, rules: &mut Vec<Rule>) {
     }
     rules.extend(apart(document));
     rules.extend(spread(document));
+    rules.extend(drift(document));
     rules.extend(alike(document));
 }
 
@@ -82,6 +83,22 @@ fn spread(document: &Document) -> Option<Rule> {
     let evidence = format!("up to {} lie between two begins", units::duration(spread_ns));
     let remedy = "use a bus that all agents reach faster, or agents with one clock";
     Some(measure.finding_at(START_SPREAD_FINDING_NS).judge(spread_ns as f64, &evidence, remedy))
+}
+
+/// Judges the agent whose clock runs at the most different rate; `None` if none is known.
+fn drift(document: &Document) -> Option<Rule> {
+    let agents = document.fleet.iter().flat_map(|fleet| &fleet.agents);
+    let known = agents.filter_map(|agent| Some((agent.drift_least()?, &agent.name)));
+    let (least, name) = known.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    let measure = Measure::new(
+        "clock-drift",
+        "an agent's clock of another rate",
+        Subject::Workload,
+        RuleUnit::Share,
+    );
+    let evidence = format!("the clock of agent {name} runs at least {:.0} ppm off", least * 1e6);
+    let remedy = "synchronise the machines' clocks (NTP), or leave that machine out";
+    Some(measure.finding_at(CLOCK_DRIFT_FINDING).judge(least, &evidence, remedy))
 }
 
 /// Judges if all parts send in the same way; `None` unless it is known of two.

@@ -3,8 +3,8 @@
 
 use proptest::prelude::*;
 use weir_result::document::{
-    ClientUsage, Delivery, FleetSection, Grade, MergeError, Metric, NetworkSection, Probed,
-    RuleOutcome, ServerSection, Summary,
+    AgentEnd, AgentSection, ClientUsage, Delivery, FleetSection, Grade, MergeError, Metric,
+    NetworkSection, Probed, RuleOutcome, ServerSection, Summary,
 };
 use weir_result::quantile::Bound;
 use weir_result::{
@@ -171,6 +171,31 @@ fn agents_that_did_not_begin_together_are_a_finding() {
     assert_eq!(spread(Some(60_000)), Some(RuleOutcome::Pass));
     assert_eq!(spread(Some(5_100_000)), Some(RuleOutcome::Finding));
     assert_eq!(spread(None), None);
+}
+
+#[test]
+fn a_clock_of_another_rate_is_a_finding() {
+    let mut merged = weir_verdict::merge(&[part(1, 2), part(2, 2)]).expect("two of two");
+    let mut drift = |clock_drift| {
+        let agent = AgentSection {
+            name: "gen-2".to_owned(),
+            part: Part::new(2, 2).expect("it exists"),
+            begun_monotonic_ns: None,
+            clock_error_ns: None,
+            clock_drift,
+            end: AgentEnd::Planned,
+            reason: String::new(),
+            heard_until_ns: None,
+            silences_ns: Vec::new(),
+            intervals: Vec::new(),
+        };
+        merged.fleet = Some(FleetSection { start_spread_ns: None, agents: vec![agent] });
+        let verdict = weir_verdict::verdict(&merged);
+        verdict.rules.iter().find(|rule| rule.id == "clock-drift").map(|rule| rule.outcome)
+    };
+    assert_eq!(drift(None), None);
+    assert_eq!(drift(Some((-300e-6, 190e-6))), Some(RuleOutcome::Pass));
+    assert_eq!(drift(Some((-310e-6, -210e-6))), Some(RuleOutcome::Finding));
 }
 
 #[test]
