@@ -200,8 +200,12 @@ impl Agent {
         }
         // Work of a coordinator that is gone ends with its lease, and then blocks no other.
         let is_busy = self.work.as_ref().is_some_and(|work| !work.is_over());
-        if self.last.as_ref() == Some(&run) || is_busy {
+        if self.last.as_ref() == Some(&run) {
             return Vec::new();
+        }
+        if is_busy {
+            let reason = "it takes part in another run".to_owned();
+            return vec![AgentAction::Send(FromAgent::Refused { run, reason })];
         }
         let mut actions = Vec::new();
         if let Some(left) = self.work.take() {

@@ -188,6 +188,18 @@ fn a_late_message_of_a_run_that_is_over_starts_nothing() {
 }
 
 #[test]
+fn an_agent_in_a_run_refuses_another() {
+    let mut agent = Agent::new("1.0", 2, "a");
+    let part = Part::new(1, 1).expect("it exists");
+    let prepare = |run: &str| ToAgent::Prepare { run: run.to_owned(), part };
+    let begun = agent.receive(SECOND, prepare("one"));
+    assert!(matches!(&begun[..], [AgentAction::Prepare { .. }]), "{begun:?}");
+    let refused = agent.receive(2 * SECOND, prepare("two"));
+    let is_refusal = |action: &AgentAction| matches!(action, AgentAction::Send(FromAgent::Refused { run, .. }) if run == "two");
+    assert!(refused.iter().all(is_refusal) && refused.len() == 1, "{refused:?}");
+}
+
+#[test]
 fn an_agent_whose_coordinator_died_is_free_for_another() {
     let mut agent = Agent::new("1.0", 2, "a");
     let part = Part::new(1, 1).expect("it exists");
@@ -227,6 +239,20 @@ fn a_signal_ends_an_agent_and_is_named() {
     let (_, outcome) = with_fate(OnLoss::Stop, Fate { signal: Some(WITHIN), ..Fate::default() });
     let signal = MemberEnd::Reported(Ending::Signal("SIGTERM".to_owned()));
     assert_eq!(ends(&outcome), [STOPPED, signal, STOPPED]);
+}
+
+#[test]
+fn a_signal_to_the_coordinator_ends_the_run_in_order() {
+    let mut world = World::new(1, 2, settings(2, OnLoss::Stop));
+    world.interrupted = Some(WITHIN);
+    let outcome = world.run();
+    let stopped = MemberEnd::Reported(Ending::Stopped);
+    assert_eq!(ends(&outcome), [stopped.clone(), stopped]);
+    assert!(world.last_end().is_some_and(|end| end < WITHIN + SECOND), "it went on");
+    let mut early = World::new(1, 2, settings(2, OnLoss::Stop));
+    early.interrupted = Some(SECOND);
+    assert!(reasons(&early.run()).contains("interrupted before the load"));
+    assert_eq!(early.last_end(), None);
 }
 
 #[test]

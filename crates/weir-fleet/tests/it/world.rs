@@ -109,6 +109,8 @@ pub(crate) struct World {
     pub(crate) bus: Bus,
     coordinator: Coordinator,
     pub(crate) coordinator_dies: Option<u64>,
+    /// When the coordinator gets a signal.
+    pub(crate) interrupted: Option<u64>,
     messages: BTreeMap<(u64, u64), Message>,
     count: u64,
     now: u64,
@@ -146,6 +148,7 @@ impl World {
             bus: Bus { loss: 0.0, doubles: 0.0, there_max_ns: MS, back_max_ns: MS, away: None },
             coordinator: Coordinator::new(0, settings),
             coordinator_dies: None,
+            interrupted: None,
             messages: BTreeMap::new(),
             count: 0,
             now: 0,
@@ -183,6 +186,9 @@ impl World {
                     _ => {}
                 }
                 is_away = self.bus_is_away(self.now);
+                if self.interrupted.take_if(|at| self.now >= *at).is_some() {
+                    self.coordinator.interrupt(self.now);
+                }
                 self.coordinator.begin_preparing(self.now, LOAD_NS + 2 * SECOND);
                 for action in self.coordinator.tick(self.now) {
                     match action {
