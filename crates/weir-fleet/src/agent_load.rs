@@ -1,5 +1,6 @@
 //! The load of an agent: one part of a run, in a thread of its own.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread;
@@ -11,13 +12,14 @@ use weir_runner::{
 };
 use weir_sys::Signal;
 
+use crate::agent_rows::AgentRows;
 use crate::bus::Bus;
 use crate::envelope::{progress_of, sealed};
 use crate::interval_store::IntervalStore;
 use crate::live::{AgentNews, AgentProgress};
 use crate::machine::problems;
 use crate::message::{Ending, RunId, Sender};
-use crate::record::{LOOK, LookRecord, SPECIFICATION, result_of};
+use crate::record::{LOOK, LookRecord, ROWS, SPECIFICATION, result_of};
 
 /// Where a run takes place: the bus, the run, and the agent.
 #[derive(Clone, Debug)]
@@ -177,7 +179,14 @@ fn carry_out(
     problems(&place.sender.agent).into_iter().for_each(|note| prepared.add_note(note));
     let intervals = IntervalStore::start(&place.bus, &place.run, &place.sender.agent);
     let mut reporter = Reporter { place, is_first, intervals };
-    let finished = prepared.run(interrupts, None, &mut reporter)?;
+    let path = place.bus.kept(&place.run, ROWS)?;
+    let path = path.map(|text| serde_json::from_slice::<PathBuf>(&text)).transpose()?;
+    let begun = path.map(|path| AgentRows::begin(&path, &place.sender.agent));
+    let mut rows = begun.transpose()?;
+    let output = rows.as_mut().map(|rows| &mut rows.output);
+    let finished = prepared.run(interrupts, output, &mut reporter);
+    rows.map_or(Ok(()), |rows| rows.finish(finished.is_ok()))?;
+    let finished = finished?;
     reporter.intervals.into_iter().for_each(IntervalStore::finish);
     match finished.no_server {
         Some(note) => Err(anyhow!(note.text)),

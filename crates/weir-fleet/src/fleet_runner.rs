@@ -1,5 +1,6 @@
 //! The runner of a fleet: it carries out a run on several agents, and merges what they measured.
 
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -24,7 +25,7 @@ use crate::machine::{clock_name, incarnation};
 use crate::member::MemberResult;
 use crate::merging::{FleetClock, merged};
 use crate::message::{AgentFacts, RunId, Sender};
-use crate::record::{BEGIN, BeginRecord, SPECIFICATION, keep_aside};
+use crate::record::{BEGIN, BeginRecord, ROWS, SPECIFICATION, keep_aside};
 use crate::weights::AgentWeights;
 
 /// Longest time between two looks at the clock.
@@ -49,6 +50,8 @@ pub struct FleetSettings {
     pub gather_ns: u64,
     /// Consequence of the loss of an agent during the load.
     pub on_loss: OnLoss,
+    /// File to which each agent writes the rows of its requests, on its machine and with its name.
+    pub rows: Option<PathBuf>,
     /// Machines on which the server is watched.
     pub watched_by: WatchPlace,
     /// Shares of the agents.
@@ -207,7 +210,8 @@ impl Runner for FleetRunner {
             }
         };
         let (link, notes) = (Rc::clone(&self.link), Vec::new());
-        Ok(Box::new(FleetRun { link, gathered, spec, watched, local, notes }))
+        let rows = self.settings.rows.clone();
+        Ok(Box::new(FleetRun { link, gathered, spec, rows, watched, local, notes }))
     }
 
     fn idle_latency(&self, spec: &RunSpec, interrupts: &Interrupts) -> Result<Option<u64>, Error> {
@@ -270,6 +274,7 @@ struct FleetRun {
     gathered: Gathered,
     /// The run of the agents.
     spec: RunSpec,
+    rows: Option<PathBuf>,
     /// The run with what this machine watches of the server.
     watched: Option<RunSpec>,
     /// The whole run as this machine would carry it out.
@@ -305,13 +310,18 @@ impl PreparedRun for FleetRun {
         observer: &mut dyn Observer,
     ) -> Result<Finished, Error> {
         if raw.is_some() {
-            return Err(anyhow!("the requests of a fleet are not written one by one yet").into());
+            let text = "agents write no rows of the trials of a study: run it without agents";
+            return Err(anyhow!(text).into());
         }
-        let FleetRun { link, gathered, spec, watched, local, mut notes } = *self;
+        let FleetRun { link, gathered, spec, rows, watched, local, mut notes } = *self;
         let Gathered { run, coordinator, hellos } = gathered;
         let specification = serde_json::to_vec(&spec).context("the specification")?;
         link.bus.open_run(&run)?;
         link.bus.keep(&run, SPECIFICATION, &specification)?;
+        if let Some(path) = rows {
+            let path = serde_json::to_vec(&path).context("the file for rows")?;
+            link.bus.keep(&run, ROWS, &path)?;
+        }
         interrupts.begin_wait();
         let watched = watched.map(|spec| WatchedServer::start(&spec, interrupts, observer));
         let watched = watched.transpose()?.flatten();

@@ -16,6 +16,7 @@ mod weights;
 
 mod agent_load;
 mod agent_process;
+mod agent_rows;
 mod bus;
 mod delivered;
 mod envelope;

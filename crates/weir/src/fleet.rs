@@ -5,6 +5,7 @@ mod private_bus;
 
 use std::collections::BTreeMap;
 use std::env;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use weir_fleet::{AgentWeights, FleetRunner, FleetSettings, OnLoss, WatchPlace};
@@ -26,6 +27,7 @@ pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " ", env!("W
 pub(crate) fn runner(
     count: AgentCount,
     args: &FleetArgs,
+    rows: Option<&Path>,
     local: LocalRunner,
 ) -> Result<Box<dyn Runner>> {
     let given = args.bus.clone().or_else(|| env::var(local_agent::BUS).ok());
@@ -53,6 +55,7 @@ pub(crate) fn runner(
         agents: count.all,
         gather_ns: args.agents_within,
         on_loss,
+        rows: rows.map(Path::to_owned),
         watched_by: match args.on {
             PlaceChoice::Coordinator => WatchPlace::Coordinator,
             PlaceChoice::Agents => WatchPlace::Agents,

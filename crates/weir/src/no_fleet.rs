@@ -1,5 +1,6 @@
 //! In place of a fleet's runner and of its commands, in a build without them.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
@@ -11,7 +12,12 @@ use crate::args::fleet::{AgentArgs, AgentCount, FleetArgs, FleetCommand};
 ///
 /// # Errors
 /// Always.
-pub(crate) fn runner(_: AgentCount, _: &FleetArgs, _: LocalRunner) -> Result<Box<dyn Runner>> {
+pub(crate) fn runner(
+    _: AgentCount,
+    _: &FleetArgs,
+    _: Option<&Path>,
+    _: LocalRunner,
+) -> Result<Box<dyn Runner>> {
     bail!("--agents: this build has no fleets: build weir with --features fleet");
 }
 

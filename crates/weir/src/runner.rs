@@ -1,6 +1,7 @@
 //! The runner of this program: its commit, and its end if a script never returns.
 
 use std::fmt::Display;
+use std::path::Path;
 
 use anyhow::Result;
 use weir_runner::{LocalRunner, RunSpec, Runner};
@@ -9,12 +10,17 @@ use crate::args::fleet::FleetArgs;
 use crate::{exit, fleet, terminal};
 
 /// Returns the runner that the flags choose: that of this machine, or a fleet that plans with it.
+/// The agents of a fleet write the rows of their requests to files like `rows`.
 ///
 /// # Errors
 /// When the fleet cannot be reached or started.
-pub(crate) fn chosen(local: LocalRunner, args: &FleetArgs) -> Result<Box<dyn Runner>> {
+pub(crate) fn chosen(
+    local: LocalRunner,
+    args: &FleetArgs,
+    rows: Option<&Path>,
+) -> Result<Box<dyn Runner>> {
     match args.agents {
-        Some(count) => fleet::runner(count, args, local),
+        Some(count) => fleet::runner(count, args, rows, local),
         None => Ok(Box::new(local)),
     }
 }

@@ -52,7 +52,7 @@ pub(crate) fn rerun(args: &RerunArgs) -> Result<ExitCode> {
         let text = format!("a rerun of {} with {}", document.run.id, texts.join(", "));
         prepared.add_note(Note::new("rerun_changed", text));
     }
-    run::carry_out(&args.result, prepared, &summary, &mut observers)
+    run::carry_out(&args.result, prepared, run::RowsPlace::Here, &summary, &mut observers)
 }
 
 /// Reads the document of a whole run.

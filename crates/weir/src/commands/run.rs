@@ -49,12 +49,17 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     }
     let mut observers = Observers::of(&args.result, &spec.tls)?;
     let summary = StepSummary::of(args.result.verdict.github)?;
-    let runner = runner::chosen(runner::of(&spec), &args.fleet)?;
+    let rows = args.result.rows().map(|(_, path)| path);
+    let runner = runner::chosen(runner::of(&spec), &args.fleet, rows)?;
     let prepared = runner.prepare(&spec, &mut observers.all)?;
     if args.print_plan {
         return print_plan(&*prepared);
     }
-    carry_out(&args.result, prepared, &summary, &mut observers)
+    let place = match args.fleet.agents {
+        Some(_) => RowsPlace::Agents,
+        None => RowsPlace::Here,
+    };
+    carry_out(&args.result, prepared, place, &summary, &mut observers)
 }
 
 /// Prints the plan as JSON, with the first requests of a list.
@@ -111,6 +116,13 @@ fn check_body(spec: &RunSpec, is_allowed: bool) -> Result<()> {
     }
 }
 
+/// The machines on which the rows of requests are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RowsPlace {
+    Here,
+    Agents,
+}
+
 /// Carries out a planned run and reports it, as the flags say.
 ///
 /// # Errors
@@ -118,12 +130,13 @@ fn check_body(spec: &RunSpec, is_allowed: bool) -> Result<()> {
 pub(crate) fn carry_out(
     args: &ResultArgs,
     prepared: Box<dyn PreparedRun>,
+    rows_place: RowsPlace,
     summary: &StepSummary,
     observers: &mut Observers,
 ) -> Result<ExitCode> {
     check_names(&args.verdict.assertions, prepared.plan())?;
     let interrupts = SignalState::await_signals()?;
-    let files = Files::at(args, &interrupts.temporaries)?;
+    let files = Files::at(args, rows_place, &interrupts.temporaries)?;
     let saving = Saving::of(&args.output.saved, args.output.quiet)?;
     observers.start()?;
     let mut raw = files.rows.as_ref().map(|rows| rows.begin_rows(RawOutput::of_run)).transpose()?;
@@ -223,14 +236,15 @@ struct Files {
 
 impl Files {
     /// Prepares the files that the flags name, which must be distinct.
-    fn at(args: &ResultArgs, temporaries: &Temporaries) -> Result<Files> {
+    fn at(args: &ResultArgs, place: RowsPlace, temporaries: &Temporaries) -> Result<Files> {
         let documents = args.document_places().map(|path| ("--output", path));
         let others: Vec<_> = documents.chain(args.rows()).collect();
         check_distinct(&others)?;
         let exports = ExportFiles::at(args.exports(), &others, temporaries)?;
         let at = |path: &Path| ResultFile::at("--output", path, temporaries);
         let documents = args.output.files.documents().map(at).collect::<Result<_>>()?;
-        let rows = args.rows().map(|(flag, path)| ResultFile::at(flag, path, temporaries));
+        let rows = args.rows().filter(|_| place == RowsPlace::Here);
+        let rows = rows.map(|(flag, path)| ResultFile::at(flag, path, temporaries));
         Ok(Files { documents, rows: rows.transpose()?, exports })
     }
 

@@ -73,12 +73,14 @@ fn two_agents_without_preparation_are_one_run() {
     let watched = std::process::id();
     let words = format!(
         "--agents 2 --stages 500ms@100,500ms@300 -c 5 --warmup 0 --drain 10s --watch-pid {watched} \
-         --from {list}"
+         --raw {} --from {list}",
+        directory.file("rows.parquet")
     );
     let running = start(&directory, &words, None);
     until("two agents and their bus", || (children(running.id()).len() == 3).then_some(()));
     let lines: Vec<String> = children(running.id()).into_iter().map(command_line).collect();
     assert!(lines.iter().all(|line| !line.contains("nats://")), "a password is shown: {lines:?}");
+    let coordinator = running.id();
     let output = running.wait();
     assert_eq!(output.code(), 0, "{output:?}");
     assert!(output.stdout.contains("2 agents with one clock"), "{output:?}");
@@ -93,7 +95,10 @@ fn two_agents_without_preparation_are_one_run() {
     assert!(fleet.agents.iter().all(|agent| agent.end == AgentEnd::Planned), "{fleet:?}");
     // One machine has one clock.
     assert_eq!(fleet.start_spread_ns, Some(0));
-    assert_eq!(directory.names(), ["list.txt", "run.json"], "the bus has left files");
+    let rows = |number| format!("rows.{coordinator}-{number}.parquet");
+    let files = ["list.txt".to_owned(), rows(1), rows(2), "run.json".to_owned()];
+    assert_eq!(directory.names(), files, "the bus has left files, or rows are missing");
+    assert_eq!(document.raw.iter().map(|raw| raw.rows).sum::<u64>(), 200);
     // One agent has sent the preflight's request, and its probe those of one connection.
     let probed = document.run.preflight.is_some();
     assert!(probed);

@@ -96,7 +96,7 @@ pub(crate) fn conduct(
         }
     }
     observers.start()?;
-    let runner = runner::chosen(runner::here(false), &settings.trials.fleet)?;
+    let runner = runner::chosen(runner::here(false), &settings.trials.fleet, None)?;
     let mut files = StudyFiles {
         output: settings.output,
         temporaries: &interrupts.temporaries,
