@@ -39,8 +39,7 @@ pub(crate) fn instructions(words: &[&str]) -> Result<()> {
     }
     let valgrind = need_program("valgrind", "test")?;
     let mut scenarios = Vec::new();
-    for (package, example) in PROGRAMS {
-        let program = build(package, example)?;
+    for program in build()? {
         let names = output(Command::new(&program).arg("list"))?.0;
         scenarios.extend(names.lines().map(|name| (program.clone(), name.to_owned())));
     }
@@ -95,12 +94,18 @@ fn is_within(count: f64, baseline: f64) -> bool {
     (count - baseline).abs() <= TOLERANCE * baseline
 }
 
-/// Builds a measured program, without what its loads do not use and takes minutes to build, and
-/// returns its path.
-fn build(package: &str, example: &str) -> Result<PathBuf> {
-    let what = ["--package", package, "--no-default-features", "--example", example];
-    run(cargo(&["build", "--locked", "--profile", "instructions"])?.args(what))?;
-    Ok(target_dir()?.join("instructions/examples").join(example))
+/// Builds the measured programs, without what their loads do not use and takes minutes to build,
+/// and returns their paths. One command builds both: apart, the crates below them would have
+/// different features, and most of them would be built twice.
+fn build() -> Result<Vec<PathBuf>> {
+    let mut command = cargo(&["build", "--locked", "--profile", "instructions"])?;
+    command.arg("--no-default-features");
+    for (package, example) in PROGRAMS {
+        command.args(["--package", package, "--example", example]);
+    }
+    run(&mut command)?;
+    let examples = target_dir()?.join("instructions/examples");
+    Ok(PROGRAMS.iter().map(|(_, example)| examples.join(example)).collect())
 }
 
 /// Returns the instructions per request of one scenario.
