@@ -36,6 +36,7 @@ mod slots;
 mod stages;
 mod stall;
 mod stops;
+mod trouble;
 
 use crate::rig::{Case, Over};
 
@@ -70,6 +71,7 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("V35", shapes::ramp),
     Case::new("V36", shapes::connections),
     Case::new("V37", fleet::fleet),
+    Case::new("V38", trouble::trouble),
     Case::new("V2", delivery::delivery).over("V2-tls", Over::Tls),
     Case::new("V2", delivery::delivery).over("V2-http2", Over::Http2 { streams: 10 }),
     Case::new("V5", stall::open_loop).over("V5-tls", Over::Tls),

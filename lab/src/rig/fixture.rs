@@ -313,7 +313,8 @@ pub(crate) fn freeze(pid: u32, length: Duration) -> Result<(f64, f64)> {
     Ok(((continued - stopped).as_secs_f64(), (after - before).as_secs_f64()))
 }
 
-fn signal(name: &str, pid: u32) -> Result<()> {
+/// Sends a signal, named without `SIG`, to a process.
+pub(crate) fn signal(name: &str, pid: u32) -> Result<()> {
     let mut kill = Command::new("kill");
     let status = kill.arg(format!("-{name}")).arg(pid.to_string()).status();
     let status = status.context("failed to start kill")?;

@@ -1,5 +1,5 @@
-//! Machines of a fleet: network namespaces on one switch, which are removed when the value is
-//! dropped.
+//! Machines of a fleet: network namespaces on two switches, one for the bus and one for the load,
+//! which are removed when the value is dropped.
 
 use std::process::{Command, Stdio};
 
@@ -8,46 +8,88 @@ use xtask::shell::{need_program, run};
 
 /// Names of the namespaces; one program at a time uses them.
 const SWITCH: &str = "weir-switch";
-pub(super) const COORDINATOR: &str = "weir-lead";
-pub(super) const SERVER: &str = "weir-target";
-pub(super) const AGENTS: [&str; 3] = ["weir-gen1", "weir-gen2", "weir-gen3"];
+pub(in crate::accuracy) const COORDINATOR: &str = "weir-lead";
+pub(in crate::accuracy) const SERVER: &str = "weir-target";
+pub(in crate::accuracy) const AGENTS: [&str; 3] = ["weir-gen1", "weir-gen2", "weir-gen3"];
 
-pub(super) const BUS_ADDRESS: &str = "10.98.0.1";
-pub(super) const SERVER_ADDRESS: &str = "10.98.0.2";
+pub(in crate::accuracy) const BUS_ADDRESS: &str = "10.98.0.1";
+pub(in crate::accuracy) const SERVER_ADDRESS: &str = "10.97.0.2";
 
-/// All machines but the switch, with the last number of their address.
+/// A network that all machines are on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::accuracy) enum Network {
+    /// The way to the bus.
+    Bus,
+    /// The way to the server.
+    Load,
+}
+
+pub(in crate::accuracy) const NETWORKS: [Network; 2] = [Network::Bus, Network::Load];
+
+impl Network {
+    fn name(self) -> &'static str {
+        match self {
+            Network::Bus => "bus",
+            Network::Load => "load",
+        }
+    }
+
+    /// Returns the address of the machine with this number.
+    fn address(self, number: u32) -> String {
+        match self {
+            Network::Bus => format!("10.98.0.{number}/24"),
+            Network::Load => format!("10.97.0.{number}/24"),
+        }
+    }
+
+    /// Returns the name of the switch's port to a machine.
+    fn port(self, place: &str) -> String {
+        place.replace("weir", self.name())
+    }
+}
+
+/// All machines but the switch, with the last number of their addresses.
 fn places() -> impl Iterator<Item = (&'static str, u32)> {
     [COORDINATOR, SERVER].into_iter().chain(AGENTS).zip(1..)
 }
 
 /// The machines.
-pub(super) struct Machines(());
+pub(in crate::accuracy) struct Machines(());
 
 impl Machines {
     /// Makes them. Those that a killed run has left are removed before.
-    pub(super) fn make() -> Result<Machines> {
+    pub(in crate::accuracy) fn make() -> Result<Machines> {
         remove();
         // Cleans up if a later step fails.
         let machines = Machines(());
         ip(&["netns", "add", SWITCH])?;
-        ip(&["-n", SWITCH, "link", "add", "br0", "type", "bridge"])?;
-        ip(&["-n", SWITCH, "link", "set", "br0", "up"])?;
+        for network in NETWORKS {
+            ip(&["-n", SWITCH, "link", "add", network.name(), "type", "bridge"])?;
+            ip(&["-n", SWITCH, "link", "set", network.name(), "up"])?;
+        }
         for (place, number) in places() {
-            let (port, address) = (port(place), format!("10.98.0.{number}/24"));
             ip(&["netns", "add", place])?;
-            let own_end = ["link", "add", "eth0", "netns", place, "type", "veth"];
-            ip(&[&own_end[..], &["peer", "name", &port, "netns", SWITCH]].concat())?;
-            ip(&["-n", SWITCH, "link", "set", &port, "master", "br0", "up"])?;
-            ip(&["-n", place, "addr", "add", &address, "dev", "eth0"])?;
-            ip(&["-n", place, "link", "set", "eth0", "up"])?;
             ip(&["-n", place, "link", "set", "lo", "up"])?;
+            for network in NETWORKS {
+                let (device, port) = (network.name(), network.port(place));
+                let own_end = ["link", "add", device, "netns", place, "type", "veth"];
+                ip(&[&own_end[..], &["peer", "name", &port, "netns", SWITCH]].concat())?;
+                ip(&["-n", SWITCH, "link", "set", &port, "master", device, "up"])?;
+                ip(&["-n", place, "addr", "add", &network.address(number), "dev", device])?;
+                ip(&["-n", place, "link", "set", device, "up"])?;
+            }
         }
         Ok(machines)
     }
 
-    /// Cuts a machine off from all others.
-    pub(super) fn cut_off(&self, place: &str) -> Result<()> {
-        ip(&["-n", SWITCH, "link", "set", &port(place), "down"])
+    /// Cuts a machine off from all others on these networks.
+    pub(in crate::accuracy) fn cut_off(&self, place: &str, networks: &[Network]) -> Result<()> {
+        networks.iter().try_for_each(|network| set(*network, place, "down"))
+    }
+
+    /// Connects it again.
+    pub(in crate::accuracy) fn connect(&self, place: &str, networks: &[Network]) -> Result<()> {
+        networks.iter().try_for_each(|network| set(*network, place, "up"))
     }
 }
 
@@ -57,9 +99,9 @@ impl Drop for Machines {
     }
 }
 
-/// The switch's port to a machine.
-fn port(place: &str) -> String {
-    place.replace("weir-", "port-")
+/// Sets the state of the switch's port to a machine.
+fn set(network: Network, place: &str, state: &str) -> Result<()> {
+    ip(&["-n", SWITCH, "link", "set", &network.port(place), state])
 }
 
 fn ip(words: &[&str]) -> Result<()> {
