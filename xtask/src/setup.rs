@@ -138,6 +138,8 @@ fn install_packages(purpose: &str) -> Result<()> {
         // The second opinion on intervals; another version may draw other random numbers.
         "accuracy" => {
             install_python(NATS_SERVER.0, NATS_SERVER.1)?;
+            // It merges what the agents of a fleet measured.
+            install_python("hdrhistogram", "0.10.8")?;
             optional("SciPy", install_python("scipy", "1.17.1"));
             Ok(())
         }

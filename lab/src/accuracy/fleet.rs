@@ -1,6 +1,7 @@
 //! V37: one load from three machines, which are network namespaces whose monotonic clocks differ by
 //! hours, beside the server's log; complete, and with one machine cut off.
 
+mod merge;
 pub(super) mod processes;
 
 pub(super) mod machines;
@@ -13,7 +14,10 @@ use weir_result::document::{AgentEnd, FleetSection};
 
 use crate::rig::{Fixture, Section, thousands};
 use machines::{AGENTS, Machines, NETWORKS};
-use processes::{AHEAD_S, FleetAgent, FleetBus, FleetLoad, FleetTarget, bus_address, monotonic_ns};
+use merge::{Collector, Compared};
+use processes::{
+    AHEAD_S, DOCUMENT, FleetAgent, FleetBus, FleetLoad, FleetTarget, bus_address, monotonic_ns,
+};
 
 /// Planned rate, and connections over all agents.
 const RATE_RPS: f64 = 30_000.0;
@@ -35,7 +39,8 @@ pub(super) fn fleet(fixture: &Fixture) -> Result<Section> {
             "Three agents and a coordinator in network namespaces; the monotonic clocks of the \
              agents are 1 to 216 hours ahead. 30,000/s over {CONNECTIONS} connections for \
              {whole_s} s: every slot is in the server's log once, and the true distance of two \
-             begins is at most the printed one. Then one \
+             begins is at most the printed one. Each bucket of the merged times has as many \
+             requests as the agents' together, which HdrHistogram's Python package adds. Then one \
              machine is cut off for good: the others go on with two thirds of the rate, the report \
              names the agent, and its load has ended {LEASE_S} s after the cut."
         ),
@@ -43,8 +48,18 @@ pub(super) fn fleet(fixture: &Fixture) -> Result<Section> {
     let machines = Machines::make()?;
     let _bus = FleetBus::start(&fixture.directory)?;
     let _agents = FleetAgent::start_all(fixture)?;
-    whole(fixture, whole_s, &mut section)?;
+    let compared = whole(fixture, whole_s, &mut section)?;
     cut(fixture, &machines, cut_s, &mut section)?;
+    section.begin_table("The merged document beside the sum of the agents' by HdrHistogram:");
+    for of in &compared {
+        section.row(&[
+            ("histogram", &of.name),
+            ("requests", &thousands(of.requests)),
+            ("buckets", &thousands(of.buckets)),
+            ("different", &thousands(of.different)),
+        ]);
+        section.must(of.different == 0, || format!("{} buckets differ: {}", of.different, of.name));
+    }
     section.verdict("All slots of the plan were at the server, and the loss was reported.");
     Ok(section)
 }
@@ -59,8 +74,9 @@ fn start_load(fixture: &Fixture, seconds: u32, url: &str) -> Result<FleetLoad> {
     FleetLoad::start(fixture, &flags, url)
 }
 
-/// A complete run.
-fn whole(fixture: &Fixture, seconds: u32, section: &mut Section) -> Result<()> {
+/// A complete run, whose document is compared with another merge of its parts.
+fn whole(fixture: &Fixture, seconds: u32, section: &mut Section) -> Result<Vec<Compared>> {
+    let collector = Collector::start(&fixture.directory)?;
     let target = FleetTarget::start(fixture)?;
     let end = start_load(fixture, seconds, &target.url)?.finish()?;
     let (code, document) = (end.code, end.document.context("weir has written no document")?);
@@ -94,7 +110,13 @@ fn whole(fixture: &Fixture, seconds: u32, section: &mut Section) -> Result<()> {
         )
     });
     section.must(true_ns <= printed_ns, || format!("{true_ns} ns apart, {printed_ns} printed"));
-    Ok(())
+    let compared = collector.compare(&fixture.directory.join(DOCUMENT))?;
+    let times = ["response time ok", "service time ok"];
+    let whole = times.iter().all(|name| {
+        compared.iter().any(|of| of.name == *name && of.requests == document.accounting.ok)
+    });
+    section.must(whole, || format!("not all requests were compared: {compared:?}"));
+    Ok(compared)
 }
 
 /// Returns the distance of the first begin from the last one, by the known differences of the
