@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 
 use crate::LEASE_NS;
 use crate::clock::ClockEstimate;
-use crate::member::{Member, MemberEnd, MemberProgress, MemberResult, SILENCE_NS};
+use crate::member::{Member, MemberEnd, MemberProgress, MemberResult, SILENCE_NS, probe_every_ns};
 use crate::message::{AgentFacts, FromAgent, PROTOCOL, RunId, Sender, ToAgent};
 use crate::record::AgentRecord;
 use crate::weights::AgentWeights;
 
-/// Probes of each clock before the begin, and the time between two of one clock, before and during
-/// the load, in nanoseconds.
+/// Probes of each clock before the begin, and the time between two of one clock during the load, in
+/// nanoseconds.
 const PROBES_MIN: usize = 64;
-const PROBE_EVERY_NS: u64 = 32_000_000;
 const PROBE_RARELY_NS: u64 = 1_000_000_000;
 
 /// Time between two sendings of a message without an answer, in nanoseconds.
@@ -140,7 +139,6 @@ enum RunPhase {
 /// When something repeated is due next.
 #[derive(Debug, Default)]
 struct Timers {
-    probe_ns: u64,
     repeat_ns: u64,
     alive_ns: u64,
 }
@@ -436,11 +434,13 @@ impl Coordinator {
         let mut actions = Vec::new();
         let probe_every_ns = match self.phase {
             RunPhase::Loading { .. } => PROBE_RARELY_NS,
-            _ => PROBE_EVERY_NS,
+            _ => probe_every_ns(self.settings.agents),
         };
-        if Timers::is_due(&mut self.timers.probe_ns, now_ns, probe_every_ns) {
-            let probe = ToAgent::Probe { sent_ns: now_ns };
-            self.tell(&mut actions, |member| (!member.clock.is_same()).then(|| probe.clone()));
+        for member in self.members.iter_mut().filter(|member| !member.is_over()) {
+            if member.needs_probe(now_ns, probe_every_ns) {
+                let probe = ToAgent::Probe { sent_ns: now_ns };
+                actions.push(CoordinatorAction::Send(member.sender.clone(), probe));
+            }
         }
         let run = self.settings.run.clone();
         if Timers::is_due(&mut self.timers.alive_ns, now_ns, ALIVE_EVERY_NS) {

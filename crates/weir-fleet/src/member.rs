@@ -56,6 +56,17 @@ pub fn start_spread_ns(members: &[MemberResult]) -> Option<u64> {
 /// Time without a message after which an agent counts as silent, in nanoseconds.
 pub(crate) const SILENCE_NS: u64 = 3_000_000_000;
 
+/// Time between two probes of one clock before the load, and at least between those of two clocks,
+/// in nanoseconds. Probes of many agents at once would wait for each other, and each wait widens
+/// the bounds.
+const PROBE_EVERY_NS: u64 = 32_000_000;
+const PROBE_SPACE_NS: u64 = 500_000;
+
+/// Returns the time between two probes of one clock before the load, in nanoseconds.
+pub(crate) fn probe_every_ns(agents: u32) -> u64 {
+    PROBE_EVERY_NS.max(u64::from(agents) * PROBE_SPACE_NS)
+}
+
 /// How far an agent has come, as far as the coordinator was told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum MemberProgress {
@@ -75,6 +86,8 @@ pub(crate) struct Member {
     pub(crate) part: Part,
     pub(crate) progress: MemberProgress,
     pub(crate) clock: ClockEstimate,
+    /// When its clock is probed next.
+    probe_ns: u64,
     /// When it was heard last.
     pub(crate) heard_ns: u64,
     /// Begin of the time in which it could be heard and was not.
@@ -86,11 +99,14 @@ pub(crate) struct Member {
 
 impl Member {
     pub(crate) fn new(sender: Sender, part: Part, clock: ClockEstimate, now_ns: u64) -> Member {
+        let agents = part.count();
+        let turn_ns = probe_every_ns(agents) / u64::from(agents) * u64::from(part.index() - 1);
         Member {
             sender,
             part,
             progress: MemberProgress::Requested,
             clock,
+            probe_ns: now_ns + turn_ns,
             heard_ns: now_ns,
             quiet_from_ns: now_ns,
             begun_ns: None,
@@ -110,6 +126,15 @@ impl Member {
     /// Returns for how long it could be heard and was not, in nanoseconds.
     pub(crate) fn quiet_ns(&self, now_ns: u64) -> u64 {
         now_ns.saturating_sub(self.quiet_from_ns)
+    }
+
+    /// True if a probe of its clock is due; the next time is after `every_ns`.
+    pub(crate) fn needs_probe(&mut self, now_ns: u64, every_ns: u64) -> bool {
+        let is_due = now_ns >= self.probe_ns && !self.clock.is_same();
+        if is_due {
+            self.probe_ns = now_ns + every_ns;
+        }
+        is_due
     }
 
     /// Notes that no agent could be heard until now: the bus was away.
