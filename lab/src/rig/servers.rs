@@ -180,7 +180,7 @@ impl Server {
             Kind::Script => ("/counts", json_counts),
             Kind::H2o => return self.logged_counts(),
         };
-        let answer = ask(&self.counts_at.to_string(), path)
+        let answer = request(&self.counts_at.to_string(), path)
             .with_context(|| format!("failed to ask {} for its counts", self.name))?;
         read(&answer).with_context(|| format!("failed to find {}'s counts in {answer}", self.name))
     }
@@ -197,7 +197,8 @@ impl Server {
 
     /// Returns the number of connections that nginx has open, with that of this request.
     pub(crate) fn open_connections(&self) -> Result<u32> {
-        let answer = ask(&self.counts_at.to_string(), "/status").context("failed to ask nginx")?;
+        let answer =
+            request(&self.counts_at.to_string(), "/status").context("failed to ask nginx")?;
         let number = answer.split_once("Active connections:").and_then(|(_, rest)| {
             rest.split_whitespace().next().and_then(|number| number.parse().ok())
         });
@@ -221,7 +222,7 @@ impl Server {
     /// Waits until nginx responds, and determines the worker's process.
     fn await_nginx(&mut self, address: SocketAddr, workers: u32) -> Result<()> {
         let since = Instant::now();
-        while ask(&address.to_string(), "/status").is_err() {
+        while request(&address.to_string(), "/status").is_err() {
             let is_alive = Path::new(&format!("/proc/{}", self.worker)).exists();
             ensure!(is_alive, "it ended; its messages are above");
             ensure!(since.elapsed() < PATIENCE, "it does not answer");
@@ -342,7 +343,7 @@ fn page() -> String {
 }
 
 /// Requests a path and returns the response with its head.
-fn ask(address: &str, path: &str) -> Result<String> {
+pub(crate) fn request(address: &str, path: &str) -> Result<String> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.write_all(format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes())?;
