@@ -31,9 +31,9 @@ pub(super) fn fleet(fixture: &Fixture) -> Result<Section> {
     let method = format!(
         "{AGENTS} processes of weir agent, one nats-server, one coordinator and weir serve share \
          two CPUs. `weir --agents {AGENTS} {flags}`: all parts must be complete. The agents have \
-         one clock; several machines add a probe and its answer for each agent and second. CPU time and \
-         messages are those of the process, and the server's own counts. The load of {MANY} \
-         agents is that of one agent and second, times {MANY}."
+         one clock; several machines add a probe and its answer for each agent and second. CPU \
+         time and messages are those of the process, and the server's own counts. The load of \
+         {MANY} agents is that of one agent and second, times {MANY}."
     );
     let mut section = Section::new(TITLE, QUESTION, method);
     let server = Server::weir(&fixture.weir, None, "--threads 1")?;
