@@ -23,6 +23,12 @@ use weir_runner::credentials::{decoded, split_userinfo};
 /// Time for the first connection to the bus.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
+/// Time between two pings of the server, of which the third without an answer ends a connection,
+/// and longest time of a further attempt. TCP waits longer and longer before it sends again: after
+/// 6 s without a network it might be silent for longer than a lease.
+const PING_EVERY: Duration = Duration::from_secs(1);
+const RECONNECT_WITHIN: Duration = Duration::from_secs(2);
+
 /// Longest part of a kept value in one message, in bytes: a server takes messages of 1 MiB unless
 /// its configuration says otherwise.
 const CHUNK: usize = 512 << 10;
@@ -326,6 +332,8 @@ fn options(name: &str, address: &str, events: Sender<BusMessage>) -> ConnectOpti
     };
     options
         .name(name)
+        .ping_interval(PING_EVERY)
+        .connection_timeout(RECONNECT_WITHIN)
         .event_callback(move |event| {
             let event = match event {
                 Event::Connected => Some(BusEvent::Back),

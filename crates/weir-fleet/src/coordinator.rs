@@ -26,6 +26,9 @@ const LEAD_MIN_NS: u64 = 2_000_000_000;
 const LEAD_ROUND_TRIPS: u64 = 20;
 const ARMED_BEFORE_NS: u64 = 500_000_000;
 
+/// Most agents whose reasons a run that does not begin names.
+const REASONS_NAMED: usize = 8;
+
 /// Time for which the agents are told that a run does not take place, in nanoseconds.
 const GIVING_UP_NS: u64 = 1_000_000_000;
 
@@ -425,7 +428,11 @@ impl Coordinator {
         }
     }
 
-    fn give_up(&mut self, now_ns: u64, reasons: Vec<String>) {
+    fn give_up(&mut self, now_ns: u64, mut reasons: Vec<String>) {
+        if let Some(more) = reasons.len().checked_sub(REASONS_NAMED).filter(|more| *more > 0) {
+            reasons.truncate(REASONS_NAMED);
+            reasons.push(format!("and {more} more agents"));
+        }
         self.phase = RunPhase::GivingUp { until_ns: now_ns + GIVING_UP_NS, reasons };
     }
 

@@ -31,6 +31,12 @@ use crate::weights::AgentWeights;
 /// Longest time between two looks at the clock.
 const TURN: Duration = Duration::from_millis(10);
 
+/// Most messages that are heard between two looks at what is due.
+const TURN_MESSAGES: usize = 200;
+
+/// Age from which progress is not shown any more, in nanoseconds.
+const STALE_NS: u64 = 1_000_000_000;
+
 /// Longest time until all agents are ready, once they are there, and greatest bound of a clock at
 /// the begin.
 const PREPARE_NS: u64 = 60_000_000_000;
@@ -141,8 +147,10 @@ impl BusLink {
     ) -> Result<Option<RunOutcome>> {
         match self.messages.recv_timeout(TURN) {
             Ok(message) => {
-                // All that have come: each is late already.
-                for message in [message].into_iter().chain(self.messages.try_iter()) {
+                // Most that have come: each is late already. But many agents can send as fast as
+                // they are heard, and leases must be renewed meanwhile.
+                let others = self.messages.try_iter().take(TURN_MESSAGES);
+                for message in [message].into_iter().chain(others) {
                     receive(coordinator, on_progress, message);
                 }
             }
@@ -177,6 +185,10 @@ fn receive(
         BusEvent::Away => coordinator.bus_lost(),
         BusEvent::Back => coordinator.bus_back(at_ns),
         BusEvent::Received { subject, payload } if is_progress(&subject) => {
+            let is_stale = weir_sys::monotonic_ns().saturating_sub(at_ns) > STALE_NS;
+            if is_stale {
+                return;
+            }
             if let Some((Sender { agent, .. }, progress)) = opened(&subject, &payload) {
                 on_progress(&agent, progress);
             }

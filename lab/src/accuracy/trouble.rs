@@ -44,6 +44,7 @@ pub(super) fn trouble(fixture: &Fixture) -> Result<Section> {
         killed_agent,
         killed_agent_of_three,
         short_cut,
+        bus_cut,
         long_cut,
         killed_bus,
         killed_coordinator,
@@ -126,6 +127,21 @@ fn short_cut(scene: &mut Scene<'_>) -> Result<Row> {
     let mut row = Row::of("an agent is cut off for 4 s", &seen, &format!("Load: {load}"));
     row.must_be_complete(&seen)?;
     row.must_have_rate(&seen, 2.0 / 3.0, (0.5, 3.5));
+    Ok(row)
+}
+
+/// The load goes on, so it shows that neither side gave the other up.
+fn bus_cut(scene: &mut Scene<'_>) -> Result<Row> {
+    let trial = TroubledRun::begin(scene, "-d 10s")?;
+    scene.machines.cut_off(last_name(), &[Network::Bus])?;
+    thread::sleep(Duration::from_secs(7));
+    scene.machines.connect(last_name(), &[Network::Bus])?;
+    let seen = trial.end()?;
+    let load = seen.line("Load").unwrap_or_default();
+    let what = "an agent cannot reach the bus for 7 s";
+    let mut row = Row::of(what, &seen, &format!("Load: {load}"));
+    row.must_be_complete(&seen)?;
+    row.must_have_rate(&seen, 1.0, (0.5, 7.0));
     Ok(row)
 }
 

@@ -178,7 +178,7 @@ fn nginx_counts_the_same_requests_over_every_version() {
             (&plain, "", "HTTP/1.1"),
             (&plain, "--http 1.0", "HTTP/1.0"),
         ] {
-            for load in ["-n 1500 -c3", "-R 1000 -c3 -d200ms --warmup 100ms"] {
+            for load in ["-n 600 -c3", "-R 1000 -c3 -d200ms --warmup 100ms"] {
                 let before = nginx.requests();
                 let ran = weir::load(engine, &format!("-t2 {load} {flags}"), &[url]);
                 let what = format!("{url} {load} {flags}\n{ran}");

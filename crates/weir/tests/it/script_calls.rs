@@ -419,13 +419,14 @@ fn an_endless_callback_is_ended_and_named_and_the_rest_is_reported() {
 
 #[test]
 fn a_growing_table_meets_the_limit() {
-    // In one thread, as the memory of all takes seconds to fill.
+    // In one thread, as the memory of all takes seconds to fill; the others wait meanwhile.
     let script = "local count, kept = 0, {}\n\
                   function setup(thread)\n  count = count + 1\n\
                   \x20 thread:set('number', count)\nend\n\
                   function request()\n\
                   \x20 if number == 1 then kept[#kept + 1] = string.rep('x', 1e6) .. #kept end\n\
-                  \x20 return wrk.request()\nend\n";
+                  \x20 return wrk.request()\nend\n\
+                  function delay() return number == 1 and 0 or 500 end\n";
     let bench = Bench::new(script);
     // More threads mean a lower memory limit for each.
     let ran = bench.load("-d60s --warmup 0 -c64 -t64", &[]);
