@@ -38,7 +38,7 @@ pub(super) fn trouble(fixture: &Fixture) -> Result<Section> {
     );
     let machines = Machines::make()?;
     let mut scene = Scene { fixture, machines, bus: FleetBus::start(&fixture.directory)? };
-    let events: [fn(&mut Scene<'_>) -> Result<Row>; 11] = [
+    let events: [fn(&mut Scene<'_>) -> Result<Row>; 12] = [
         too_few,
         slow_agent,
         killed_agent,
