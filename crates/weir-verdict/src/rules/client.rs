@@ -16,7 +16,7 @@ use weir_result::document::{
     RuleUnit, Subject,
 };
 use weir_result::{Callback, Load};
-use weir_text::setting::{CONNECTIONS, PART, RATE, THREADS};
+use weir_text::setting::{AGENTS, CONNECTIONS, RATE, THREADS};
 use weir_text::units;
 
 pub(crate) fn judge(document: &Document, rules: &mut Vec<Rule>) {
@@ -111,7 +111,7 @@ fn client_cpu(document: &Document) -> Rule {
 /// Remedy against a lack of CPU time on this machine, or on the machines of all parts.
 pub(crate) fn more_cpu(document: &Document) -> String {
     if !document.parts.is_empty() {
-        return format!("use more machines ({PART}), or lower the load");
+        return format!("use more machines ({AGENTS}), or lower the load");
     }
     let plan = &document.plan;
     let cpus = document.environment.cpus_usable.unwrap_or(u32::MAX);
