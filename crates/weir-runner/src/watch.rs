@@ -237,7 +237,7 @@ fn load_of(outcome: &LoadOutcome, preflight: &PreflightResult) -> ServerLoad {
     let completed = |of: &Measurements| of.intervals.iter().map(|i| i.completed).sum::<u64>();
     let answered = completed(load)
         + beside.map_or(0, completed)
-        + probe.section.map_or(0, |probe| probe.service_time.count)
+        + probe.answered
         + u64::from(preflight.response.is_some());
     let sent = preflight.sent + probe.sent + load.sent.total() + witness.total();
     let returned = load.sent.returned + witness.returned;

@@ -13,6 +13,8 @@ pub struct Probed {
     pub sent: u64,
     /// Requests whose send failed.
     pub failed: u64,
+    /// Complete responses; more than the result has if the probe was repeated.
+    pub answered: u64,
     /// Successful connects.
     pub connects: u64,
     /// Result of the probe, if a response came in time.
@@ -72,7 +74,8 @@ impl Probed {
             service_time,
             elapsed_ns,
         });
-        Probed { sent, failed: measurements.sent.failed, connects, section }
+        let answered = times.count();
+        Probed { sent, failed: measurements.sent.failed, answered, connects, section }
     }
 
     /// Adds the probe of another part: counts add up, and the result with the lower median remains,
@@ -80,6 +83,7 @@ impl Probed {
     pub(super) fn add(&mut self, other: &Probed) {
         self.sent += other.sent;
         self.failed += other.failed;
+        self.answered += other.answered;
         self.connects += other.connects;
         let sections = self.section.into_iter().chain(other.section);
         self.section = sections.min_by_key(|section| (section.service_time.p50_ns, *section));

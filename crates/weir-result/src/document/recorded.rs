@@ -181,6 +181,7 @@ fn probe_of(document: &Document) -> Probed {
         sent: document.accounting.sent.probe,
         // Requests whose send failed are already among the load's.
         failed: 0,
+        answered: document.probe.map_or(0, |probe| probe.service_time.count),
         connects: document.connections.connects_probe,
         section: document.probe,
     }

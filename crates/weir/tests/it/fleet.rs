@@ -109,11 +109,11 @@ fn two_agents_without_preparation_are_one_run() {
 #[test]
 fn a_killed_agent_is_named_and_the_others_go_on() {
     let (server, directory) = (Served::plainly(), Directory::new());
-    let words = "--agents 2 --on-loss continue --no-preflight -R 200 -c 4 -d 2s --warmup 0 \
+    let words = "--agents 2 --on-loss continue --no-preflight -R 200 -c 4 -d 4s --warmup 0 \
                  --drain 10s";
     let running = start(&directory, words, Some(&server.url()));
-    // The first second of the load is over, and what each agent measured in it is on the bus.
-    until("most of the load", || (server.requests() > 340).then_some(()));
+    // The first second has long been over, and what each agent measured in it is on the bus.
+    until("most of the load", || (server.requests() > 560).then_some(()));
     let agents =
         children(running.id()).into_iter().filter(|id| command_line(*id).contains("agent"));
     let first = agents.min().expect("an agent");
@@ -124,14 +124,14 @@ fn a_killed_agent_is_named_and_the_others_go_on() {
     assert!(place("  Parts  ") < place("  Target  "), "{output:?}");
     assert!(output.stdout.contains("was not heard any more"), "{output:?}");
     let document = document(&directory);
-    assert_eq!(document.accounting.ok, 200, "the other agent's half is complete");
+    assert_eq!(document.accounting.ok, 400, "the other agent's half is complete");
     let fleet = document.fleet.expect("agents carried it out");
     let ends: Vec<AgentEnd> = fleet.agents.iter().map(|agent| agent.end).collect();
     assert_eq!(ends, [AgentEnd::Lost, AgentEnd::Planned]);
-    let left = &fleet.agents[0].intervals;
-    assert_eq!(left.first().map(|interval| interval.completed), Some(100), "{left:?}");
+    let left: u64 = fleet.agents[0].intervals.iter().map(|interval| interval.completed).sum();
+    assert!((50..400).contains(&left), "{:?}", fleet.agents[0]);
     assert!(fleet.agents[1].intervals.is_empty());
-    assert!(output.stdout.contains("100 responses, p50 "), "{output:?}");
+    assert!(output.stdout.contains(&format!("{left} responses, p50 ")), "{output:?}");
 }
 
 #[test]
