@@ -103,7 +103,8 @@ fn brief(command: &str) -> String {
     let mut words: Vec<String> = Vec::new();
     for word in command.replace("\\\n", " ").split(' ').filter(|word| !word.is_empty()) {
         let word = match word {
-            word if word.starts_with("-d") && word.ends_with('s') => "-d50ms",
+            // A reloaded server on a busy machine responds to nothing for a while.
+            word if word.starts_with("-d") && word.ends_with('s') => "-d200ms",
             "500ms" if words.last().is_some_and(|last| last == "--warmup") => "50ms",
             "30" | "10" if is_study && words.last().is_some_and(|last| last == "-n") => "2",
             "d=500ms,2s" => "d=50ms,100ms",
@@ -116,7 +117,7 @@ fn brief(command: &str) -> String {
         words.push(word.to_owned());
     }
     let is_there = |word: &str| words.iter().any(|known| known == word);
-    let is_timed = is_there("-d50ms") && !is_there("--warmup");
+    let is_timed = is_there("-d200ms") && !is_there("--warmup");
     let mut command = words.join(" ");
     if is_timed {
         command += " --warmup 50ms";
