@@ -185,8 +185,10 @@ fn carry_out(
     let mut rows = begun.transpose()?;
     let output = rows.as_mut().map(|rows| &mut rows.output);
     let finished = prepared.run(interrupts, output, &mut reporter);
-    rows.map_or(Ok(()), |rows| rows.finish(finished.is_ok()))?;
+    let written = rows.map_or(Ok(()), |rows| rows.finish(finished.is_ok()));
+    // The failure of the run comes first: the rows have failed with it.
     let finished = finished?;
+    written?;
     reporter.intervals.into_iter().for_each(IntervalStore::finish);
     match finished.no_server {
         Some(note) => Err(anyhow!(note.text)),

@@ -486,8 +486,8 @@ impl Coordinator {
         let run = self.settings.run.clone();
         match self.phase {
             RunPhase::Preparing { .. } if member.progress == MemberProgress::Requested => {
-                let is_first = self.members.first().is_some_and(|first| first.part == member.part);
-                (is_first || self.has_looked).then_some(ToAgent::Prepare { run, part: member.part })
+                let part = member.part;
+                (part.index() == 1 || self.has_looked).then_some(ToAgent::Prepare { run, part })
             }
             RunPhase::Arming { at_ns } if member.progress == MemberProgress::Ready => {
                 member.arm(&run, at_ns)

@@ -211,7 +211,7 @@ impl Runner for FleetRunner {
         let gathered = self.gather()?;
         let mut spec = planned_for(spec, &gathered, &self.settings.local, observer)?;
         let local = self.settings.local.prepare(&spec, observer)?;
-        // What agents do not watch they do not know.
+        // Agents get no page, command or file that they do not read.
         let watched = match self.settings.watched_by {
             WatchPlace::Agents => None,
             WatchPlace::Coordinator => {
@@ -328,6 +328,10 @@ impl PreparedRun for FleetRun {
         let FleetRun { link, gathered, spec, rows, watched, local, mut notes } = *self;
         let Gathered { run, coordinator, hellos } = gathered;
         let specification = serde_json::to_vec(&spec).context("the specification")?;
+        // Before the run has a place on the bus, which would stay after an error.
+        let watched = watched.map(|spec| WatchedServer::start(&spec, interrupts, observer));
+        let watched = watched.transpose()?.flatten();
+        notes.extend(watched.iter().flat_map(|server| server.notes().to_vec()));
         link.bus.open_run(&run)?;
         link.bus.keep(&run, SPECIFICATION, &specification)?;
         if let Some(path) = rows {
@@ -335,9 +339,6 @@ impl PreparedRun for FleetRun {
             link.bus.keep(&run, ROWS, &path)?;
         }
         interrupts.begin_wait();
-        let watched = watched.map(|spec| WatchedServer::start(&spec, interrupts, observer));
-        let watched = watched.transpose()?.flatten();
-        notes.extend(watched.iter().flat_map(|server| server.notes().to_vec()));
         observer.phase(Phase::Load, local.plan());
         let mut progress = FleetProgress::of(hellos.len());
         let mut on_progress = |agent: &str, news: AgentProgress| {

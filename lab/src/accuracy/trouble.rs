@@ -153,7 +153,7 @@ fn long_cut(scene: &mut Scene<'_>) -> Result<Row> {
     let seen = trial.end()?;
     let mut row = row_of_parts("the bus is out of an agent's reach for 12 s", &seen);
     row.must_name(&seen, "was not heard any more after");
-    // What it measured is delivered late.
+    // Its document is delivered late.
     row.must_be_counted(&seen)?;
     row.must_have_rate(&seen, 1.0, (0.5, 8.5));
     row.must_have_rate(&seen, 2.0 / 3.0, (LEASE_S, 15.0));
