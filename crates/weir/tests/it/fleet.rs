@@ -98,7 +98,9 @@ fn two_agents_without_preparation_are_one_run() {
     let rows = |number| format!("rows.{coordinator}-{number}.parquet");
     let files = ["list.txt".to_owned(), rows(1), rows(2), "run.json".to_owned()];
     assert_eq!(directory.names(), files, "the bus has left files, or rows are missing");
-    assert_eq!(document.raw.iter().map(|raw| raw.rows).sum::<u64>(), 200);
+    // A slot after the window that is sent before its end is known has a row, too.
+    let rows: u64 = document.raw.iter().map(|raw| raw.rows).sum();
+    assert_eq!(rows, 200 + document.accounting.sent.tail);
     // One agent has sent the preflight's request, and its probe those of one connection.
     let probed = document.run.preflight.is_some();
     assert!(probed);
@@ -109,11 +111,11 @@ fn two_agents_without_preparation_are_one_run() {
 #[test]
 fn a_killed_agent_is_named_and_the_others_go_on() {
     let (server, directory) = (Served::plainly(), Directory::new());
-    let words = "--agents 2 --on-loss continue --no-preflight -R 200 -c 4 -d 4s --warmup 0 \
+    let words = "--agents 2 --on-loss continue --no-preflight -R 200 -c 4 -d 6s --warmup 0 \
                  --drain 10s";
     let running = start(&directory, words, Some(&server.url()));
     // The first second has long been over, and what each agent measured in it is on the bus.
-    until("most of the load", || (server.requests() > 560).then_some(()));
+    until("most of the load", || (server.requests() > 900).then_some(()));
     let agents =
         children(running.id()).into_iter().filter(|id| command_line(*id).contains("agent"));
     let first = agents.min().expect("an agent");
@@ -124,12 +126,12 @@ fn a_killed_agent_is_named_and_the_others_go_on() {
     assert!(place("  Parts  ") < place("  Target  "), "{output:?}");
     assert!(output.stdout.contains("was not heard any more"), "{output:?}");
     let document = document(&directory);
-    assert_eq!(document.accounting.ok, 400, "the other agent's half is complete");
+    assert_eq!(document.accounting.ok, 600, "the other agent's half is complete");
     let fleet = document.fleet.expect("agents carried it out");
     let ends: Vec<AgentEnd> = fleet.agents.iter().map(|agent| agent.end).collect();
     assert_eq!(ends, [AgentEnd::Lost, AgentEnd::Planned]);
     let left: u64 = fleet.agents[0].intervals.iter().map(|interval| interval.completed).sum();
-    assert!((50..400).contains(&left), "{:?}", fleet.agents[0]);
+    assert!((50..600).contains(&left), "{:?}", fleet.agents[0]);
     assert!(fleet.agents[1].intervals.is_empty());
     assert!(output.stdout.contains(&format!("{left} responses, p50 ")), "{output:?}");
 }

@@ -107,7 +107,7 @@ fn brief(command: &str) -> String {
             word if word.starts_with("-d") && word.ends_with('s') => "-d200ms",
             "500ms" if words.last().is_some_and(|last| last == "--warmup") => "50ms",
             "30" | "10" if is_study && words.last().is_some_and(|last| last == "-n") => "2",
-            "d=500ms,2s" => "d=50ms,100ms",
+            "d=500ms,2s" => "d=200ms,300ms",
             "c=1,10,100,1000" => "c=1,10",
             "c=1,10,20,50,100,200" | "c=10,50" => "c=1,5",
             "rate=500,1k,2k,4k,8k,16k,32k" => "rate=200,500",
