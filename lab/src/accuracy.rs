@@ -38,7 +38,7 @@ mod stall;
 mod stops;
 mod trouble;
 
-use crate::rig::{Case, Over};
+use crate::rig::{Case, CaseTransport};
 
 /// All cases, in the order of measuring.
 pub(crate) const CASES: &[Case] = &[
@@ -72,18 +72,18 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("V36", shapes::connections),
     Case::new("V37", fleet::fleet),
     Case::new("V38", trouble::trouble),
-    Case::new("V2", delivery::delivery).over("V2-tls", Over::Tls),
-    Case::new("V2", delivery::delivery).over("V2-http2", Over::Http2 { streams: 10 }),
-    Case::new("V5", stall::open_loop).over("V5-tls", Over::Tls),
-    Case::new("V5", stall::open_loop).over("V5-http2", Over::Http2 { streams: 100 }),
-    Case::new("V10", faults::black_hole).over("V10-tls", Over::Tls),
-    Case::new("V10", faults::black_hole).over("V10-http2", Over::Http2 { streams: 10 }),
-    Case::new("V11", stall::at_the_end).over("V11-tls", Over::Tls),
-    Case::new("V11", stall::at_the_end).over("V11-http2", Over::Http2 { streams: 10 }),
-    Case::new("V12", faults::resets).over("V12-tls", Over::Tls),
-    Case::new("V12", faults::resets).over("V12-http2", Over::Http2 { streams: 1 }),
-    Case::new("V15", slots::slots).over("V15-tls", Over::Tls),
-    Case::new("V15", slots::slots).over("V15-http2", Over::Http2 { streams: 1 }),
+    Case::new("V2", delivery::delivery).over("V2-tls", CaseTransport::Tls),
+    Case::new("V2", delivery::delivery).over("V2-http2", CaseTransport::Http2 { streams: 10 }),
+    Case::new("V5", stall::open_loop).over("V5-tls", CaseTransport::Tls),
+    Case::new("V5", stall::open_loop).over("V5-http2", CaseTransport::Http2 { streams: 100 }),
+    Case::new("V10", faults::black_hole).over("V10-tls", CaseTransport::Tls),
+    Case::new("V10", faults::black_hole).over("V10-http2", CaseTransport::Http2 { streams: 10 }),
+    Case::new("V11", stall::at_the_end).over("V11-tls", CaseTransport::Tls),
+    Case::new("V11", stall::at_the_end).over("V11-http2", CaseTransport::Http2 { streams: 10 }),
+    Case::new("V12", faults::resets).over("V12-tls", CaseTransport::Tls),
+    Case::new("V12", faults::resets).over("V12-http2", CaseTransport::Http2 { streams: 1 }),
+    Case::new("V15", slots::slots).over("V15-tls", CaseTransport::Tls),
+    Case::new("V15", slots::slots).over("V15-http2", CaseTransport::Http2 { streams: 1 }),
 ];
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub(crate) use cases::{Case, measure};
 pub(crate) use clients::{ClientRun, Cost, failures, show, timed};
 pub(crate) use fixture::*;
 pub(crate) use log::Record;
-pub(crate) use machine::Pressure;
+pub(crate) use machine::{Pressure, monotonic_ns};
 pub(crate) use peers::{Peer, Printed, PrintedTime, versions};
 pub(crate) use section::Section;
 pub(crate) use servers::*;

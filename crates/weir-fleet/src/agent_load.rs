@@ -8,7 +8,7 @@ use std::thread;
 use anyhow::{Context, Result, anyhow};
 use weir_result::{Document, Interval, Part, Plan};
 use weir_runner::{
-    Frame, HttpChoice, Interrupts, LocalRunner, Observer, Phase, RunSpec, Runner, Silent, StartGate,
+    Frame, HttpChoice, Interrupts, Observer, Phase, RunSpec, Runner, Silent, StartGate,
 };
 use weir_sys::Signal;
 
@@ -20,6 +20,9 @@ use crate::live::{AgentNews, AgentProgress};
 use crate::machine::problems;
 use crate::message::{Ending, RunId, Sender};
 use crate::record::{LOOK, LookRecord, ROWS, SPECIFICATION, result_of};
+
+/// Makes the runner of a part, whose run waits at a gate before its load.
+pub type RunnerAtGate = Arc<dyn Fn(StartGate) -> Box<dyn Runner> + Send + Sync>;
 
 /// Where a run takes place: the bus, the run, and the agent.
 #[derive(Clone, Debug)]
@@ -100,13 +103,12 @@ pub(crate) enum LoadEvent {
 
 impl AgentLoad {
     /// Prepares a part of a run.
-    pub(crate) fn prepare(place: RunPlace, part: Part, runner: LocalRunner) -> AgentLoad {
+    pub(crate) fn prepare(place: RunPlace, part: Part, runner: RunnerAtGate) -> AgentLoad {
         let (gate, interrupts) = (StartGate::default(), Interrupts::default());
         let (sender, ended) = channel();
         let (its_gate, its_interrupts) = (gate.clone(), interrupts.clone());
         let carry_out = move || {
-            let runner = LocalRunner { gate: Some(its_gate), ..runner };
-            let done = carry_out(&place, part, &runner, &its_interrupts);
+            let done = carry_out(&place, part, &*runner(its_gate), &its_interrupts);
             let kept = done.and_then(|document| {
                 let (text, name) = (serde_json::to_vec(&document)?, result_of(&place.sender.agent));
                 place.bus.keep(&place.run, &name, &text).context("the result is lost")
@@ -160,7 +162,7 @@ impl AgentLoad {
 fn carry_out(
     place: &RunPlace,
     part: Part,
-    runner: &LocalRunner,
+    runner: &dyn Runner,
     interrupts: &Interrupts,
 ) -> Result<Document> {
     let specification = place.bus.kept(&place.run, SPECIFICATION)?;

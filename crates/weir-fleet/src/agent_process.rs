@@ -1,17 +1,17 @@
 //! The process of an agent: it connects an [`Agent`] with the bus, the clock and the load.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use weir_runner::LocalRunner;
 
 use crate::agent::{Agent, AgentAction};
-use crate::agent_load::{AgentLoad, LoadEvent, RunPlace};
+use crate::agent_load::{AgentLoad, LoadEvent, RunPlace, RunnerAtGate};
 use crate::bus::{Bus, BusEvent, BusMessage};
 use crate::envelope::{from_agent, opened, sealed, to_agent};
-use crate::machine::{clock_name, incarnation};
+use crate::machine::incarnation;
 use crate::message::{FromAgent, Sender, ToAgent};
 use crate::record::{ending_of, keep_aside};
 
@@ -22,7 +22,7 @@ const TURN: Duration = Duration::from_millis(20);
 const LEAVING_NS: u64 = 10_000_000_000;
 
 /// The facts that an agent is started with.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct AgentSettings {
     /// Its name, unique on the bus: letters, digits, `-` and `_`.
     pub name: String,
@@ -32,8 +32,16 @@ pub struct AgentSettings {
     pub version: String,
     /// Number of CPUs it may use.
     pub cpus: u32,
+    /// Name of its clock: agents with the same name for it have the same clock.
+    pub clock: String,
     /// Carries out its parts.
-    pub runner: LocalRunner,
+    pub runner: RunnerAtGate,
+}
+
+impl fmt::Debug for AgentSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AgentSettings").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 /// A running agent.
@@ -59,7 +67,7 @@ impl AgentProcess {
         }
         let subject = to_agent(&settings.name);
         let (bus, messages) = Bus::connect(&settings.bus, &settings.name, &[&subject])?;
-        let agent = Agent::new(&settings.version, settings.cpus, clock_name());
+        let agent = Agent::new(&settings.version, settings.cpus, settings.clock.clone());
         let (bus, load) = (Arc::new(bus), None);
         Ok(AgentProcess { settings, incarnation: incarnation(), agent, bus, messages, load })
     }
@@ -128,7 +136,7 @@ impl AgentProcess {
                 self.bus.send(from_agent(name), sealed(self.incarnation, message));
             }
             AgentAction::Prepare { run, part } => {
-                let runner = self.settings.runner.clone();
+                let runner = Arc::clone(&self.settings.runner);
                 let sender = Sender { agent: name.clone(), incarnation: self.incarnation };
                 let place = RunPlace { bus: Arc::clone(&self.bus), run, sender };
                 self.load = Some(AgentLoad::prepare(place, part, runner));

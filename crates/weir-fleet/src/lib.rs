@@ -31,12 +31,14 @@ mod resume;
 mod status;
 
 pub use agent::{Agent, AgentAction};
+pub use agent_load::RunnerAtGate;
 pub use agent_process::{AgentProcess, AgentSettings};
 pub use bus::{Bus, BusEvent, BusMessage};
 pub use clock::{ClockEstimate, ClockProbe, ClockSpan};
 pub use coordinator::{Coordinator, CoordinatorAction, OnLoss, Settings};
 pub use fleet_runner::{FleetRunner, FleetSettings};
 pub use limits::WatchPlace;
+pub use machine::clock_name;
 pub use member::{MemberEnd, MemberResult, start_spread_ns};
 pub use message::{AgentFacts, Ending, FromAgent, PROTOCOL, RunId, Sender, ToAgent};
 pub use resume::resume;

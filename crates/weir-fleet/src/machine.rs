@@ -13,7 +13,7 @@ use weir_result::Note;
 const EXAMINED_FOR: Duration = Duration::from_millis(250);
 
 /// Returns a name of CLOCK_MONOTONIC: processes that have the same name for it have the same clock.
-pub(crate) fn clock_name() -> String {
+pub fn clock_name() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let namespace = fs::read_link("/proc/self/ns/time").unwrap_or_default();
     match boot.trim() {

@@ -52,7 +52,7 @@ pub use spec::{
     ReplaySpec, RequestSpec, RowsOrder, RunSpec, SPEC_VERSION, ScriptSpec, TargetSpec,
     TemplateSpec, TlsSpec, Warmup, WatchSpec, WitnessChoice,
 };
-pub use start_gate::StartGate;
+pub use start_gate::{HeldLoad, StartGate};
 pub use watch::aside::WatchedServer;
 pub use weir_report::raw::RawTrial;
 

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use weir_result::document::{Limit, LimitedBy};
 use xtask::guard::Guarded;
 
-use super::link::{self, Link, SERVER_ADDRESS, Slowness};
+use super::link::{self, NetworkLink, SERVER_ADDRESS, Slowness};
 use crate::rig::{Fixture, Section, answers, clients, free_address, pinned, python, timed};
 
 /// Runs of each scenario, and the number of them that must name the right limit.
@@ -134,7 +134,7 @@ fn judge(section: &mut Section, scenario: &Scenario, reported: &[Limit], least: 
 
 /// Runs a scenario once and returns the limit that the document names.
 fn run(fixture: &Fixture, scenario: &Scenario) -> Result<Limit> {
-    let link = scenario.slowness.map(Link::new).transpose()?;
+    let link = scenario.slowness.map(NetworkLink::new).transpose()?;
     let (server, url) = serve(fixture, scenario)?;
     let spinners: Vec<Guarded> =
         (0..scenario.spinners).map(|_| fixture.spin(1.0)).collect::<Result<_>>()?;

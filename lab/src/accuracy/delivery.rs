@@ -5,7 +5,9 @@ use anyhow::Result;
 use super::distribution::{self, Distribution};
 use super::peers::RatedLoad;
 use super::rows::{self, Pair};
-use crate::rig::{Fixture, Over, Peer, Pressure, Record, Section, run_delay, seconds, thousands};
+use crate::rig::{
+    CaseTransport, Fixture, Peer, Pressure, Record, Section, run_delay, seconds, thousands,
+};
 
 /// Targets over the clean rounds, in which no other process used the threads' CPUs.
 const P50_AIM_NS: f64 = 15_000.0;
@@ -83,7 +85,7 @@ pub(super) fn delivery(fixture: &Fixture) -> Result<Section> {
         let shown = ["rate", "engine", "clean", "p50", "p99"];
         section.show_rows(&[("pacing", &["hybrid"]), ("conn.", &["1"])], &shown);
     }
-    if fixture.over == Over::Http1 {
+    if fixture.over == CaseTransport::Http1 {
         compare(fixture, &mut section)?;
     }
     section.note(format!("{least} rounds or more, of {} s each.", fixture.span(3.0, 2.0)));
@@ -115,11 +117,12 @@ const TABLES: [(&str, TimesOf); 3] = [
 fn settings(fixture: &Fixture) -> Vec<Setting> {
     let rates: &[u32] = if fixture.options.is_quick { &[1_000] } else { &[1_000, 10_000] };
     // Pacing comes before the protocol and is the same for all: the others have the default.
-    let pacings: &[&'static str] = if fixture.options.is_quick || fixture.over != Over::Http1 {
-        &["hybrid"]
-    } else {
-        &["sleep", "hybrid", "spin"]
-    };
+    let pacings: &[&'static str] =
+        if fixture.options.is_quick || fixture.over != CaseTransport::Http1 {
+            &["hybrid"]
+        } else {
+            &["sleep", "hybrid", "spin"]
+        };
     let mut settings = Vec::new();
     for &rate_rps in rates {
         for connections in [1, 10] {

@@ -12,12 +12,10 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use weir_result::document::{AgentEnd, FleetSection};
 
-use crate::rig::{Fixture, Section, thousands};
+use crate::rig::{Fixture, Section, monotonic_ns, thousands};
 use machines::{AGENTS, Machines, NETWORKS};
 use merge::{Collector, Compared};
-use processes::{
-    AHEAD_S, DOCUMENT, FleetAgent, FleetBus, FleetLoad, FleetTarget, bus_address, monotonic_ns,
-};
+use processes::{AHEAD_S, DOCUMENT, FleetAgent, FleetBus, FleetLoad, FleetTarget, bus_address};
 
 /// Planned rate, and connections over all agents.
 const RATE_RPS: f64 = 30_000.0;

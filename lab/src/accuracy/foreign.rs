@@ -22,7 +22,7 @@ use crate::rig::{
 struct Foreign {
     program: &'static str,
     /// Protocols that these listeners speak.
-    speaks: &'static [Wire],
+    speaks: &'static [HttpVariant],
     /// File of its configuration; empty if it needs none.
     config: &'static str,
     /// Command for a shell, which runs in the directory.
@@ -35,24 +35,24 @@ struct Foreign {
 /// HTTP/2 by itself; HTTP/2 in the clear at `{plain}`, by prior knowledge; both over TLS at
 /// `{secure}`.
 #[derive(Clone, Copy)]
-struct Wire {
+struct HttpVariant {
     is_http2: bool,
     is_secure: bool,
 }
 
-const HTTP1: Wire = Wire { is_http2: false, is_secure: false };
-const HTTP2: Wire = Wire { is_http2: true, is_secure: false };
-const HTTP2_TLS: Wire = Wire { is_http2: true, is_secure: true };
-const ALL: [Wire; 4] = [HTTP1, Wire { is_secure: true, ..HTTP1 }, HTTP2, HTTP2_TLS];
+const HTTP1: HttpVariant = HttpVariant { is_http2: false, is_secure: false };
+const HTTP2: HttpVariant = HttpVariant { is_http2: true, is_secure: false };
+const HTTP2_TLS: HttpVariant = HttpVariant { is_http2: true, is_secure: true };
+const ALL: [HttpVariant; 4] = [HTTP1, HttpVariant { is_secure: true, ..HTTP1 }, HTTP2, HTTP2_TLS];
 
-impl Wire {
+impl HttpVariant {
     /// Returns the version as logs write it.
     fn version(self) -> &'static str {
         if self.is_http2 { "HTTP/2" } else { "HTTP/1.1" }
     }
 }
 
-impl Display for Wire {
+impl Display for HttpVariant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.version())?;
         f.write_str(if self.is_secure { ", TLS" } else { "" })
@@ -146,7 +146,7 @@ fn add(
     section: &mut Section,
     foreign: &Foreign,
     program: &Path,
-    wire: Wire,
+    wire: HttpVariant,
     load: &str,
 ) -> Result<()> {
     let running = Running::start(fixture, foreign, program)?;
@@ -231,15 +231,15 @@ impl Running {
         Ok(running)
     }
 
-    fn address(&self, wire: Wire) -> SocketAddr {
+    fn address(&self, wire: HttpVariant) -> SocketAddr {
         match wire {
-            Wire { is_secure: true, .. } => self.secure,
-            Wire { is_http2: true, .. } => self.plain,
+            HttpVariant { is_secure: true, .. } => self.secure,
+            HttpVariant { is_http2: true, .. } => self.plain,
             _ => self.http1,
         }
     }
 
-    fn url(&self, wire: Wire) -> String {
+    fn url(&self, wire: HttpVariant) -> String {
         let scheme = if wire.is_secure { "https" } else { "http" };
         format!("{scheme}://{}/", self.address(wire))
     }

@@ -29,16 +29,16 @@ pub(super) enum Slowness {
 }
 
 /// A slow link.
-pub(super) struct Link {
+pub(super) struct NetworkLink {
     _forwarder: Option<Guarded>,
 }
 
-impl Link {
-    pub(super) fn new(slowness: Slowness) -> Result<Link> {
+impl NetworkLink {
+    pub(super) fn new(slowness: Slowness) -> Result<NetworkLink> {
         // Removes namespaces left by an earlier run that was killed.
         remove();
         // Cleans up if a later step fails.
-        let mut link = Link { _forwarder: None };
+        let mut link = NetworkLink { _forwarder: None };
         for namespace in [CLIENT, SERVER] {
             ip(&["netns", "add", namespace])?;
         }
@@ -72,7 +72,7 @@ impl Link {
     }
 }
 
-impl Drop for Link {
+impl Drop for NetworkLink {
     fn drop(&mut self) {
         remove();
     }

@@ -176,7 +176,7 @@ pub(super) fn connections(fixture: &Fixture) -> Result<Section> {
     let mut worst = 0.0_f64;
     for second in 0..length_s as u32 {
         let middle = f64::from(second) + 0.5;
-        let at = |reading: &Reading| (reading.unix_ns as f64 - t0_ns as f64) / 1e9;
+        let at = |reading: &OpenCount| (reading.unix_ns as f64 - t0_ns as f64) / 1e9;
         let near = readings.iter().filter(|reading| is_settled(at(reading) / length_s, length_s));
         let near = near.min_by(|a, b| (at(a) - middle).abs().total_cmp(&(at(b) - middle).abs()));
         let reading = near.context("nginx's status was not read")?;
@@ -216,7 +216,7 @@ fn is_settled(share: f64, length_s: f64) -> bool {
 }
 
 /// A reading of nginx's status.
-struct Reading {
+struct OpenCount {
     unix_ns: u64,
     /// Open connections, without that of the reading itself.
     open: u32,
@@ -227,16 +227,16 @@ fn poll(
     fixture: &Fixture,
     server: &Server,
     flags: &str,
-) -> Result<(weir_result::Document, Vec<Reading>)> {
+) -> Result<(weir_result::Document, Vec<OpenCount>)> {
     let running = fixture.start_weir(flags, &server.url)?;
     let has_ended = AtomicBool::new(false);
     thread::scope(|scope| {
-        let reader = scope.spawn(|| -> Result<Vec<Reading>> {
+        let reader = scope.spawn(|| -> Result<Vec<OpenCount>> {
             let mut readings = Vec::new();
             while !has_ended.load(Ordering::Relaxed) {
                 let open = server.open_connections()?.saturating_sub(1);
                 let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
-                readings.push(Reading { unix_ns: now.as_nanos() as u64, open });
+                readings.push(OpenCount { unix_ns: now.as_nanos() as u64, open });
                 thread::sleep(POLL);
             }
             Ok(readings)

@@ -13,13 +13,15 @@ use super::distribution::{self, Distribution};
 use super::plan::UniformPlan;
 use super::rows;
 use super::theory::Stall;
-use crate::rig::{Fixture, Over, Peer, Section, Table, freeze, pinned, seconds, thousands, timed};
+use crate::rig::{
+    CaseTransport, Fixture, Peer, Section, Table, freeze, pinned, seconds, thousands, timed,
+};
 
 /// Returns the rate and the connections of the load over this protocol.
-fn load(over: Over) -> (f64, u32) {
+fn load(over: CaseTransport) -> (f64, u32) {
     match over {
-        Over::Http1 | Over::Tls => (2_000.0, 100),
-        Over::Http2 { .. } => (5_000.0, 4),
+        CaseTransport::Http1 | CaseTransport::Tls => (2_000.0, 100),
+        CaseTransport::Http2 { .. } => (5_000.0, 4),
     }
 }
 
@@ -74,7 +76,7 @@ pub(super) fn open_loop(fixture: &Fixture) -> Result<Section> {
     let above = "`kill -STOP` of the server";
     let third_s = trial(fixture, &mut section, above, stall, (at_s, How::Signals))?;
     curve::verdict(&mut section, first_s.max(second_s).max(third_s), LOG_TOLERANCE * stall_s);
-    if let Over::Http2 { streams } = fixture.over {
+    if let CaseTransport::Http2 { streams } = fixture.over {
         beside_h2load(fixture, &mut section, stall, at_s, streams)?;
     }
     Ok(section)

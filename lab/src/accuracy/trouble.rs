@@ -12,9 +12,9 @@ use anyhow::{Result, bail, ensure};
 
 use crate::accuracy::fleet::machines::{AGENTS, Machines, NETWORKS, Network};
 use crate::accuracy::fleet::processes::{
-    DOCUMENT, FleetAgent, FleetBus, FleetLoad, FleetTarget, LoadEnd, is_alive, monotonic_ns,
+    DOCUMENT, FleetAgent, FleetBus, FleetLoad, FleetLoadEnd, FleetTarget, is_alive,
 };
-use crate::rig::{Fixture, Section, freeze, signal};
+use crate::rig::{Fixture, Section, freeze, monotonic_ns, signal};
 use row::Row;
 use trial::{LOAD, Scene, TroubleSeen, TroubledRun, bus_flags, last_name};
 
@@ -191,7 +191,7 @@ fn killed_coordinator(scene: &mut Scene<'_>) -> Result<Row> {
 }
 
 /// Runs a command of weir about the bus.
-fn weir(scene: &Scene<'_>, command: &str) -> Result<LoadEnd> {
+fn weir(scene: &Scene<'_>, command: &str) -> Result<FleetLoadEnd> {
     let words = format!("{command} {}", bus_flags());
     FleetLoad::start_words(scene.fixture, &words.split_whitespace().collect::<Vec<_>>())?.finish()
 }

@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use xtask::measured::{self, Page};
 use xtask::shell::root;
 
-use super::fixture::{Fixture, Options, Over};
+use super::fixture::{CaseTransport, Fixture, Options};
 use super::machine::{self, Pressure};
 use super::peers::Peer;
 use super::section::Section;
@@ -19,15 +19,15 @@ const WAITED_MAX: f64 = 0.005;
 pub(crate) struct Case {
     pub(crate) id: &'static str,
     run: fn(&Fixture) -> Result<Section>,
-    over: Over,
+    over: CaseTransport,
 }
 
 impl Case {
     pub(crate) const fn new(id: &'static str, run: fn(&Fixture) -> Result<Section>) -> Case {
-        Case { id, run, over: Over::Http1 }
+        Case { id, run, over: CaseTransport::Http1 }
     }
 
-    pub(crate) const fn over(self, id: &'static str, over: Over) -> Case {
+    pub(crate) const fn over(self, id: &'static str, over: CaseTransport) -> Case {
         Case { id, over, ..self }
     }
 }

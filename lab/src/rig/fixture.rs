@@ -23,7 +23,7 @@ use super::servers::{Server, Transport, pinned, python};
 
 /// Protocol between weir and `weir serve`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Over {
+pub(crate) enum CaseTransport {
     /// HTTP/1.1 in the clear.
     Http1,
     /// HTTP/1.1 over TLS.
@@ -35,25 +35,25 @@ pub(crate) enum Over {
     },
 }
 
-impl Over {
+impl CaseTransport {
     /// Returns the flags of weir.
     fn client_flags(self) -> String {
         match self {
-            Over::Http1 => String::new(),
-            Over::Tls => "--http 1.1 --insecure".to_owned(),
-            Over::Http2 { streams } => format!("--http 2 --streams {streams}"),
+            CaseTransport::Http1 => String::new(),
+            CaseTransport::Tls => "--http 1.1 --insecure".to_owned(),
+            CaseTransport::Http2 { streams } => format!("--http 2 --streams {streams}"),
         }
     }
 }
 
 /// The end of a case's title.
-impl fmt::Display for Over {
+impl fmt::Display for CaseTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Over::Http1 => Ok(()),
-            Over::Tls => f.write_str(", over TLS"),
-            Over::Http2 { streams: 1 } => f.write_str(", over HTTP/2"),
-            Over::Http2 { streams } => write!(f, ", over HTTP/2 with {streams} streams"),
+            CaseTransport::Http1 => Ok(()),
+            CaseTransport::Tls => f.write_str(", over TLS"),
+            CaseTransport::Http2 { streams: 1 } => f.write_str(", over HTTP/2"),
+            CaseTransport::Http2 { streams } => write!(f, ", over HTTP/2 with {streams} streams"),
         }
     }
 }
@@ -62,7 +62,7 @@ impl fmt::Display for Over {
 pub(crate) struct Fixture {
     pub(crate) options: Options,
     /// Protocol of the case.
-    pub(crate) over: Over,
+    pub(crate) over: CaseTransport,
     pub(crate) weir: PathBuf,
     pub(crate) nginx: PathBuf,
     pub(crate) placement: Placement,
@@ -81,7 +81,7 @@ impl Fixture {
         let nginx = need_program("nginx", task)?;
         let directory = target_dir()?.join(task);
         fs::create_dir_all(&directory).context("failed to make a directory for files")?;
-        let (over, placement) = (Over::Http1, Placement::of_this_machine());
+        let (over, placement) = (CaseTransport::Http1, Placement::of_this_machine());
         let (weir, waited) = (build_weir()?, Waited::default());
         Ok(Fixture { options, over, weir, nginx, placement, directory, waited })
     }
@@ -127,7 +127,7 @@ impl Fixture {
         let mut words = pinned(self.placement.server, &self.weir);
         words.extend(["serve", "--threads", "1", "--listen", "127.0.0.1:0"].map(OsString::from));
         words.extend(["--log".into(), log.clone().into()]);
-        if self.over == Over::Tls {
+        if self.over == CaseTransport::Tls {
             let authority = self.directory.join("authority.pem");
             // It is left over if the last server was killed; weir serve overwrites no file.
             fs::remove_file(&authority).ok();

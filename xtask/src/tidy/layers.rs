@@ -72,7 +72,8 @@ const BANS: [Ban; 23] = [
     ("weir-history", SYSTEM, MACHINE),
     ("weir-report", SYSTEM, MACHINE),
     ("weir-serve", FORMATS, &[]),
-    // It runs weir as a program, and knows of the crates only the document and the machine.
+    // It runs weir as a program, and knows of the crates the document, the machine, and the agents
+    // of a fleet, which it simulates.
     ("lab", &["clap", "serde", "tokio"], &[]),
     // Its tasks work when the crates do not.
     ("xtask", &["clap", "tokio"], &[]),

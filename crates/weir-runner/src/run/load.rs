@@ -21,7 +21,7 @@ use crate::prepare::script::Scripts;
 use crate::run::abort::AbortWatch;
 use crate::run::health::Watcher;
 use crate::run::live;
-use crate::start_gate::StartGate;
+use crate::start_gate::{EngineLoad, StartGate};
 
 /// The run's epoch on both clocks.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +96,7 @@ pub(crate) fn carry_out(
     let control = Control::of_plan(&job.plan, job.not_before, Some(waker));
     let control = Arc::new(if ends.gate.is_some() { control.held() } else { control });
     if let Some(gate) = ends.gate {
-        gate.hold(&control, clock);
+        gate.hold(Arc::new(EngineLoad { control: Arc::clone(&control), clock }));
     }
     interrupts.watch_over(&control, clock);
     let states = scripts.map(|scripts| scripts.main.take_workers()).unwrap_or_default();

@@ -16,7 +16,7 @@ use xtask::shell::{path_with, tools_dir};
 
 use super::machines::{AGENTS, BUS_ADDRESS, COORDINATOR, SERVER, SERVER_ADDRESS};
 use crate::accuracy::link::within;
-use crate::rig::{Fixture, Record, clients, log, signal};
+use crate::rig::{Fixture, Record, clients, log, monotonic_ns, signal};
 
 /// Seconds that each agent's monotonic clock is ahead of the coordinator's.
 pub(in crate::accuracy) const AHEAD_S: [u64; 3] = [5_000, 777_777, 40_000];
@@ -155,7 +155,7 @@ struct Outputs {
 }
 
 /// The end of a weir, with what it has left.
-pub(in crate::accuracy) struct LoadEnd {
+pub(in crate::accuracy) struct FleetLoadEnd {
     /// Its exit status; none if a signal ended it.
     pub(in crate::accuracy) code: Option<i32>,
     pub(in crate::accuracy) report: String,
@@ -212,7 +212,7 @@ impl FleetLoad {
     }
 
     /// Waits for its end.
-    pub(in crate::accuracy) fn finish(mut self) -> Result<LoadEnd> {
+    pub(in crate::accuracy) fn finish(mut self) -> Result<FleetLoadEnd> {
         let since = Instant::now();
         let status = loop {
             match self.child.try_wait().context("failed to wait for weir")? {
@@ -225,7 +225,7 @@ impl FleetLoad {
         let (report, errors) = (text(&self.outputs.stdout)?, text(&self.outputs.stderr)?);
         let document = fs::read_to_string(&self.outputs.document).ok();
         let document = document.map(|text| clients::document(&text)).transpose()?;
-        Ok(LoadEnd { code: status.code(), report, errors, document })
+        Ok(FleetLoadEnd { code: status.code(), report, errors, document })
     }
 }
 
@@ -282,13 +282,4 @@ impl FleetTarget {
         fs::remove_file(log).ok();
         log::read(&text)
     }
-}
-
-/// Returns the time of CLOCK_MONOTONIC, which the server's log has.
-pub(in crate::accuracy) fn monotonic_ns() -> Result<u64> {
-    let uptime = fs::read_to_string("/proc/uptime").context("failed to read the uptime")?;
-    let seconds = uptime.split_whitespace().next().and_then(|text| text.parse::<f64>().ok());
-    let seconds = seconds.context("the uptime is no number")?;
-    ensure!(seconds > 0.0, "the machine has just begun");
-    Ok((seconds * 1e9) as u64)
 }

@@ -8,9 +8,9 @@ use weir_result::Document;
 
 use crate::accuracy::fleet::machines::{AGENTS, Machines};
 use crate::accuracy::fleet::processes::{
-    FleetAgent, FleetBus, FleetLoad, FleetTarget, LoadEnd, bus_address, monotonic_ns,
+    FleetAgent, FleetBus, FleetLoad, FleetLoadEnd, FleetTarget, bus_address,
 };
-use crate::rig::{Fixture, Record};
+use crate::rig::{Fixture, Record, monotonic_ns};
 
 /// The load, and its time before something goes wrong.
 pub(super) const LOAD: &str = "-R 2k -c 30";
@@ -77,7 +77,7 @@ pub(super) fn last_name() -> &'static str {
 
 /// A run that has ended, as far as it was seen.
 pub(super) struct TroubleSeen {
-    pub(super) end: LoadEnd,
+    pub(super) end: FleetLoadEnd,
     pub(super) log: Vec<Record>,
     /// When something went wrong, on the clock of the log.
     pub(super) event_ns: u64,
@@ -173,7 +173,7 @@ mod tests {
             sent_ns: None,
             slot: Some(slot),
         };
-        let end = LoadEnd {
+        let end = FleetLoadEnd {
             code: None,
             report: "a\n  Parts  x\n  Target  y\n".to_owned(),
             errors: String::new(),
