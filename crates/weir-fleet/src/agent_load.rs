@@ -13,16 +13,13 @@ use weir_runner::{
 use weir_sys::Signal;
 
 use crate::agent_rows::AgentRows;
+use crate::agent_runner::RunnerAtGate;
 use crate::bus::Bus;
 use crate::envelope::{progress_of, sealed};
 use crate::interval_store::IntervalStore;
 use crate::live::{AgentNews, AgentProgress};
-use crate::machine::problems;
 use crate::message::{Ending, RunId, Sender};
 use crate::record::{LOOK, LookRecord, ROWS, SPECIFICATION, result_of};
-
-/// Makes the runner of a part, whose run waits at a gate before its load.
-pub type RunnerAtGate = Arc<dyn Fn(StartGate) -> Box<dyn Runner> + Send + Sync>;
 
 /// Where a run takes place: the bus, the run, and the agent.
 #[derive(Clone, Debug)]
@@ -177,8 +174,7 @@ fn carry_out(
         let look = look.context("the first agent's look at the target is not on the bus")?;
         spec.http.version = serde_json::from_slice::<LookRecord>(&look)?.http;
     }
-    let mut prepared = runner.prepare(&spec, &mut Silent)?;
-    problems(&place.sender.agent).into_iter().for_each(|note| prepared.add_note(note));
+    let prepared = runner.prepare(&spec, &mut Silent)?;
     let intervals = IntervalStore::start(&place.bus, &place.run, &place.sender.agent);
     let mut reporter = Reporter { place, is_first, intervals };
     let path = place.bus.kept(&place.run, ROWS)?;

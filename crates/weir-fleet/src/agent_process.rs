@@ -8,7 +8,8 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 
 use crate::agent::{Agent, AgentAction};
-use crate::agent_load::{AgentLoad, LoadEvent, RunPlace, RunnerAtGate};
+use crate::agent_load::{AgentLoad, LoadEvent, RunPlace};
+use crate::agent_runner::RunnerAtGate;
 use crate::bus::{Bus, BusEvent, BusMessage};
 use crate::envelope::{from_agent, opened, sealed, to_agent};
 use crate::machine::incarnation;
@@ -133,6 +134,7 @@ impl AgentProcess {
         let name = &self.settings.name;
         match action {
             AgentAction::Send(message) => {
+                let message = message.sent_at(weir_sys::monotonic_ns());
                 self.bus.send(from_agent(name), sealed(self.incarnation, message));
             }
             AgentAction::Prepare { run, part } => {

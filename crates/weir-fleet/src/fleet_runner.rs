@@ -161,6 +161,8 @@ impl BusLink {
         for action in coordinator.tick(weir_sys::monotonic_ns()) {
             match action {
                 CoordinatorAction::Send(to, message) => {
+                    // Many messages take a while, which is none of a probe's way.
+                    let message = message.sent_at(weir_sys::monotonic_ns());
                     self.bus.send(to_agent(&to.agent), sealed(to.incarnation, message));
                 }
                 CoordinatorAction::NotStarted(reasons) => {

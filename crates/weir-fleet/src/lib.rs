@@ -17,6 +17,7 @@ mod weights;
 mod agent_load;
 mod agent_process;
 mod agent_rows;
+mod agent_runner;
 mod bus;
 mod delivered;
 mod envelope;
@@ -31,8 +32,8 @@ mod resume;
 mod status;
 
 pub use agent::{Agent, AgentAction};
-pub use agent_load::RunnerAtGate;
 pub use agent_process::{AgentProcess, AgentSettings};
+pub use agent_runner::{RunnerAtGate, on_this_machine};
 pub use bus::{Bus, BusEvent, BusMessage};
 pub use clock::{ClockEstimate, ClockProbe, ClockSpan};
 pub use coordinator::{Coordinator, CoordinatorAction, OnLoss, Settings};

@@ -142,6 +142,28 @@ pub enum FromAgent {
     },
 }
 
+impl ToAgent {
+    /// Returns the message as it is when it is sent at this time of the coordinator's clock.
+    pub(crate) fn sent_at(self, now_ns: u64) -> ToAgent {
+        match self {
+            ToAgent::Probe { .. } => ToAgent::Probe { sent_ns: now_ns },
+            other => other,
+        }
+    }
+}
+
+impl FromAgent {
+    /// Returns the message as it is when it is sent at this time of the agent's clock.
+    pub(crate) fn sent_at(self, now_ns: u64) -> FromAgent {
+        match self {
+            FromAgent::Clock { sent_ns, received_ns, .. } => {
+                FromAgent::Clock { sent_ns, received_ns, replied_ns: now_ns }
+            }
+            other => other,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

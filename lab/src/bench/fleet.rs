@@ -6,12 +6,9 @@ mod course;
 mod real;
 mod simulated;
 
-use std::process::Command;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 use weir_result::{Arrivals, Load, Part, Rate};
 use weir_runner::{RunSpec, Warmup};
-use xtask::shell::output;
 
 use crate::rig::{Fixture, MedianInterval, Section, Server, Table, table};
 use bus::CountingBus;
@@ -37,18 +34,20 @@ pub(super) fn fleet(fixture: &Fixture) -> Result<Section> {
     let method = format!(
         "One nats-server, one coordinator, weir serve and the agents share two CPUs. First {REAL} \
          processes of weir agent, which have one clock; then {SIMULATED} simulated agents. A \
-         simulated one is a thread that talks to the bus as any agent does and sends no request: \
-         it delivers the intervals, frames and document that one part of the same load has \
-         measured on this machine before, at the times at which they came. It names a clock of its \
-         own, which the coordinator probes. Each agent has {RATE} requests/s on {CONNECTIONS} \
-         connections for {seconds} s. All parts must be complete. CPU time and messages are those \
-         of the process, and the server's own counts. The load of {MANY} agents is that of one \
-         simulated agent, times {MANY}."
+         simulated one is a thread that talks to the bus as any agent does, examines no machine, \
+         sends no request, and delivers the intervals, frames and document that one part of the \
+         same load has measured on this machine before, at the times at which they came. It names \
+         a clock of its own, which the coordinator probes. Each agent has {RATE} requests/s on \
+         {CONNECTIONS} connections for {seconds} s. All parts must be complete. CPU time and \
+         messages are those of the process, and the server's own counts. The load of {MANY} agents \
+         is that of one simulated agent, times {MANY}."
     );
     let mut section = Section::new(TITLE, QUESTION, method);
     let server = Server::weir(&fixture.weir, None, "--threads 1")?;
     let (real, agent_mib) = with_real(fixture, &server, ConstantLoad { agents: REAL, seconds })?;
-    let simulated = with_simulated(fixture, &server, ConstantLoad { agents: SIMULATED, seconds })?;
+    let version = real.version();
+    let simulated =
+        with_simulated(fixture, &server, ConstantLoad { agents: SIMULATED, seconds }, &version)?;
     let courses = [(format!("{REAL} real"), &real), (format!("{SIMULATED} simulated"), &simulated)];
     for (name, course) in &courses {
         course.add_to(&mut section, name);
@@ -122,10 +121,13 @@ fn with_real(fixture: &Fixture, server: &Server, load: ConstantLoad) -> Result<(
     Ok((course, MedianInterval::of(peaks).median))
 }
 
-/// Runs the load on simulated agents.
-fn with_simulated(fixture: &Fixture, server: &Server, load: ConstantLoad) -> Result<Course> {
-    let printed = output(Command::new(&fixture.weir).arg("--version"))?;
-    let version = printed.strip_prefix("weir ").context("weir has no version")?;
+/// Runs the load on simulated agents, which name this version of weir.
+fn with_simulated(
+    fixture: &Fixture,
+    server: &Server,
+    load: ConstantLoad,
+    version: &str,
+) -> Result<Course> {
     let bus = CountingBus::start(&fixture.directory)?;
     eprintln!("bench: one part of the load for {} simulated agents", load.agents);
     let spec = RunSpec { part: Part::new(1, load.agents), ..load.spec(&server.url) };

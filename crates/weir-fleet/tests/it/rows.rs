@@ -68,6 +68,21 @@ fn agents_with_the_coordinators_clock_need_no_probe() {
 }
 
 #[test]
+fn clocks_that_a_slow_bus_hides_delay_the_begin() {
+    // All are ready, with 64 probes, after 3 s.
+    let mut world = World::new(1, 3, settings(3, OnLoss::Stop));
+    world.bus.slow_until = 9 * SECOND;
+    let outcome = world.run();
+    assert_eq!(ends(&outcome), [PLANNED, PLANNED, PLANNED]);
+    assert!(start_spread_ns(members(&outcome)).is_some_and(|spread| spread < 50 * MS));
+    let mut world = World::new(1, 3, settings(3, OnLoss::Stop));
+    world.bus.slow_until = u64::MAX;
+    let reasons = reasons(&world.run());
+    assert!(reasons.contains("gen-2 is known to ±"), "{reasons}");
+    assert!(world.nodes.iter().all(|node| node.begun.is_none()));
+}
+
+#[test]
 fn too_few_agents_start_nothing() {
     let mut world = World::new(1, 2, settings(3, OnLoss::Stop));
     assert_eq!(reasons(&world.run()), "2 of 3 agents are there (gen-1, gen-2)");

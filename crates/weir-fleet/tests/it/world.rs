@@ -83,6 +83,8 @@ pub(crate) struct Bus {
     /// Longest time of a message to an agent, and from one.
     pub(crate) there_max_ns: u64,
     pub(crate) back_max_ns: u64,
+    /// Until then each message takes 200 ms more.
+    pub(crate) slow_until: u64,
     /// Times in which it is away.
     pub(crate) away: Option<(u64, u64)>,
 }
@@ -145,7 +147,14 @@ impl World {
             agents: settings.agents as usize,
             nodes,
             random,
-            bus: Bus { loss: 0.0, doubles: 0.0, there_max_ns: MS, back_max_ns: MS, away: None },
+            bus: Bus {
+                loss: 0.0,
+                doubles: 0.0,
+                there_max_ns: MS,
+                back_max_ns: MS,
+                slow_until: 0,
+                away: None,
+            },
             coordinator: Coordinator::new(0, settings),
             coordinator_dies: None,
             interrupted: None,
@@ -236,7 +245,8 @@ impl World {
         let copies = 1 + u32::from(self.random.chance(self.bus.doubles));
         let mut arrivals = Vec::new();
         for _ in 0..copies {
-            let at = now + self.random.between(20_000, most);
+            let slow_ns = if now < self.bus.slow_until { 200 * MS } else { 0 };
+            let at = now + slow_ns + self.random.between(20_000, most);
             let is_lost = self.random.chance(self.bus.loss) || self.bus_is_away(now);
             if !is_lost && !is_cut(now) && !is_cut(at) {
                 arrivals.push(at);

@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 use std::{fs, thread};
 
 use anyhow::{Context, Result};
-use weir_fleet::{AgentProcess, AgentSettings, clock_name};
+use weir_fleet::{AgentProcess, AgentSettings, clock_name, on_this_machine};
+use weir_runner::NoThread;
 use weir_runner::credentials::split_userinfo;
-use weir_runner::{LocalRunner, NoThread};
 use weir_sys::{Signal, Signals};
 
 use crate::args::fleet::AgentArgs;
@@ -24,14 +24,13 @@ pub(crate) fn agent(args: &AgentArgs) -> Result<ExitCode> {
     let received = await_signal()?;
     let cpus = weir_sys::usable_cpus().map_or(1, |cpus| cpus.len() as u32);
     let shown = split_userinfo(&bus).0;
-    let (version, local) = (VERSION.trim_end().to_owned(), runner::here(false));
     let settings = AgentSettings {
         name: name.clone(),
         bus,
-        version,
+        version: VERSION.trim_end().to_owned(),
         cpus,
         clock: clock_name(),
-        runner: Arc::new(move |gate| Box::new(LocalRunner { gate: Some(gate), ..local.clone() })),
+        runner: on_this_machine(&name, runner::here(false)),
     };
     let agent = AgentProcess::start(settings)?;
     if !args.quiet {

@@ -113,6 +113,12 @@ impl Course {
         self.second().add_to(section, agents, "load, per second", "1");
     }
 
+    /// Returns the version of weir that its agents had, with the commit.
+    pub(super) fn version(&self) -> String {
+        let commit = self.document.environment.weir_commit.as_deref().unwrap_or_default();
+        format!("{} {commit}", self.document.tool.version).trim_end().to_owned()
+    }
+
     /// Returns the costs of a second of the load.
     pub(super) fn second(&self) -> Spent {
         let load = Spent::between(&self.readings[1], &self.readings[2]);
