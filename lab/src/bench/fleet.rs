@@ -62,20 +62,29 @@ pub(super) fn fleet(fixture: &Fixture) -> Result<Section> {
     section.table("Beside them:", others);
     real.judge(&mut section, REAL);
     simulated.judge(&mut section, SIMULATED);
-    section.verdict(verdict(&simulated.second(), &many));
+    section.verdict(verdict(&simulated, &many));
     Ok(section)
 }
 
-fn verdict(second: &Spent, many: &Spent) -> String {
+fn verdict(simulated: &Course, many: &Spent) -> String {
+    let second = simulated.second();
     format!(
-        "A second of load of {SIMULATED} agents takes nats-server {:.1}% of a CPU and the \
-         coordinator {:.1}%; of {} agents {:.0}% and {:.0}%, with {:.1} MB/s out.",
+        "{SIMULATED} agents, each second of load: {} messages, {:.1} MB to nats-server and {:.1} \
+         from it, which takes {:.1}% of a CPU and {:.0} MiB; the coordinator {:.1}% and {:.0} MiB. \
+         By arithmetic {} agents: {} messages, {:.1} and {:.1} MB, {:.0}% and {:.0}%.",
+        table::rate(second.in_messages),
+        second.in_bytes / 1e6,
+        second.out_bytes / 1e6,
         100.0 * second.bus_cpu_s,
+        simulated.bus_mib,
         100.0 * second.coordinator_cpu_s,
+        simulated.coordinator_mib,
         table::thousands(MANY as u64),
+        table::rate(many.in_messages),
+        many.in_bytes / 1e6,
+        many.out_bytes / 1e6,
         100.0 * many.bus_cpu_s,
         100.0 * many.coordinator_cpu_s,
-        many.out_bytes / 1e6,
     )
 }
 

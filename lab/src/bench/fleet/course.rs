@@ -42,8 +42,8 @@ pub(super) struct Course {
     readings: [BusReading; 4],
     document: Document,
     code: Option<i32>,
-    bus_mib: f64,
-    coordinator_mib: f64,
+    pub(super) bus_mib: f64,
+    pub(super) coordinator_mib: f64,
     /// Most bytes that the bus kept.
     kept_bytes: u64,
 }
@@ -169,9 +169,9 @@ pub(super) struct Spent {
     seconds: f64,
     pub(super) bus_cpu_s: f64,
     pub(super) coordinator_cpu_s: f64,
-    in_messages: f64,
+    pub(super) in_messages: f64,
     out_messages: f64,
-    in_bytes: f64,
+    pub(super) in_bytes: f64,
     pub(super) out_bytes: f64,
 }
 
