@@ -1,6 +1,7 @@
 //! The agent's side of a run.
 
 use weir_result::Part;
+use weir_runner::HttpChoice;
 
 use crate::LEASE_NS;
 use crate::message::{AgentFacts, Ending, FromAgent, PROTOCOL, RunId, ToAgent};
@@ -24,6 +25,8 @@ pub enum AgentAction {
         run: RunId,
         /// The part.
         part: Part,
+        /// HTTP version of the run; none for the first agent, which looks at the target.
+        http: Option<HttpChoice>,
     },
     /// Begin the load at this time of the own clock, and report with [`Agent::begun`] and
     /// [`Agent::ended`].
@@ -67,7 +70,7 @@ struct Work {
 enum Step {
     Preparing,
     Refused(String),
-    Ready,
+    Ready(HttpChoice),
     Armed(u64),
     Loading,
     Ended(Ending),
@@ -88,7 +91,7 @@ impl Agent {
                 let (received_ns, replied_ns) = (now_ns, now_ns);
                 vec![AgentAction::Send(FromAgent::Clock { sent_ns, received_ns, replied_ns })]
             }
-            ToAgent::Prepare { run, part } => self.prepare(now_ns, run, part),
+            ToAgent::Prepare { run, part, http } => self.prepare(now_ns, run, part, http),
             ToAgent::Arm { run, at_ns } => self.arm(now_ns, &run, at_ns),
             ToAgent::Commit { run } => self.commit(now_ns, &run),
             ToAgent::Alive { run } => {
@@ -109,12 +112,12 @@ impl Agent {
         }
     }
 
-    /// Reports that the part is prepared, or why it cannot be carried out.
-    pub fn prepared(&mut self, result: Result<(), String>) -> Vec<AgentAction> {
+    /// Reports that the part is prepared, with its HTTP version, or why it cannot be carried out.
+    pub fn prepared(&mut self, result: Result<HttpChoice, String>) -> Vec<AgentAction> {
         match &mut self.work {
             Some(work) if work.step == Step::Preparing => {
                 work.step = match result {
-                    Ok(()) => Step::Ready,
+                    Ok(http) => Step::Ready(http),
                     Err(reason) => Step::Refused(reason),
                 };
                 vec![AgentAction::Send(work.state())]
@@ -194,7 +197,13 @@ impl Agent {
         Some(work)
     }
 
-    fn prepare(&mut self, now_ns: u64, run: RunId, part: Part) -> Vec<AgentAction> {
+    fn prepare(
+        &mut self,
+        now_ns: u64,
+        run: RunId,
+        part: Part,
+        http: Option<HttpChoice>,
+    ) -> Vec<AgentAction> {
         if let Some(work) = self.heard(now_ns, &run) {
             return vec![AgentAction::Send(work.state())];
         }
@@ -215,13 +224,13 @@ impl Agent {
         let (step, heard_ns) = (Step::Preparing, now_ns);
         let name = run.clone();
         self.work = Some(Work { run, step, heard_ns, begun_ns: None, stopped: None });
-        actions.push(AgentAction::Prepare { run: name, part });
+        actions.push(AgentAction::Prepare { run: name, part, http });
         actions
     }
 
     fn arm(&mut self, now_ns: u64, run: &RunId, at_ns: u64) -> Vec<AgentAction> {
         let Some(work) = self.heard(now_ns, run) else { return Vec::new() };
-        if work.step == Step::Ready && now_ns < at_ns {
+        if matches!(work.step, Step::Ready(_)) && now_ns < at_ns {
             work.step = Step::Armed(at_ns);
         }
         vec![AgentAction::Send(work.state())]
@@ -268,7 +277,7 @@ impl Work {
         match &self.step {
             Step::Preparing | Step::Loading => FromAgent::Working { run, begun_ns },
             Step::Refused(reason) => FromAgent::Refused { run, reason: reason.clone() },
-            Step::Ready => FromAgent::Ready { run },
+            Step::Ready(http) => FromAgent::Ready { run, http: *http },
             Step::Armed(_) => FromAgent::Armed { run },
             Step::Ended(ending) => FromAgent::Ended { run, begun_ns, ending: ending.clone() },
         }

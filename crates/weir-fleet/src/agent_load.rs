@@ -1,7 +1,7 @@
 //! The load of an agent: one part of a run, in a thread of its own.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread;
 
@@ -19,7 +19,7 @@ use crate::envelope::{progress_of, sealed};
 use crate::interval_store::IntervalStore;
 use crate::live::{AgentNews, AgentProgress};
 use crate::message::{Ending, RunId, Sender};
-use crate::record::{LOOK, LookRecord, ROWS, SPECIFICATION, result_of};
+use crate::record::{ROWS, SPECIFICATION, result_of};
 
 /// Where a run takes place: the bus, the run, and the agent.
 #[derive(Clone, Debug)]
@@ -29,11 +29,19 @@ pub(crate) struct RunPlace {
     pub(crate) sender: Sender,
 }
 
+/// The work of an agent in a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Assignment {
+    pub(crate) part: Part,
+    /// HTTP version of the run; none for the first agent, which looks at the target.
+    pub(crate) http: Option<HttpChoice>,
+}
+
 /// Reports the progress of a load to the coordinator, and keeps its intervals.
 struct Reporter<'p> {
     place: &'p RunPlace,
-    /// True for the first agent, whose look at the target all others need.
-    is_first: bool,
+    /// HTTP version of the load, once it is known.
+    http: Arc<OnceLock<HttpChoice>>,
     intervals: Option<IntervalStore>,
 }
 
@@ -47,11 +55,8 @@ impl Reporter<'_> {
 
 impl Observer for Reporter<'_> {
     fn phase(&mut self, phase: Phase, plan: &Plan) {
-        if phase == Phase::Load && self.is_first {
-            let http = plan.http.map_or(HttpChoice::Auto, HttpChoice::from);
-            let Ok(text) = serde_json::to_vec(&LookRecord { http }) else { return };
-            // Without it the others refuse their parts.
-            let _lost = self.place.bus.keep(&self.place.run, LOOK, &text);
+        if phase == Phase::Load {
+            let _first = self.http.set(plan.http.map_or(HttpChoice::Auto, HttpChoice::from));
         }
     }
 
@@ -73,6 +78,8 @@ impl Observer for Reporter<'_> {
 #[derive(Debug)]
 pub(crate) struct AgentLoad {
     gate: StartGate,
+    /// HTTP version, which is known at the gate.
+    http: Arc<OnceLock<HttpChoice>>,
     interrupts: Interrupts,
     ended: Receiver<LoadEnd>,
     is_ready: bool,
@@ -90,8 +97,8 @@ struct LoadEnd {
 /// A thing that happened to a load.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LoadEvent {
-    /// It waits for its begin, or cannot be carried out.
-    Prepared(Result<(), String>),
+    /// It waits for its begin with this HTTP version, or cannot be carried out.
+    Prepared(Result<HttpChoice, String>),
     /// It has begun.
     Begun(u64),
     /// It has ended, and its document is kept.
@@ -100,12 +107,18 @@ pub(crate) enum LoadEvent {
 
 impl AgentLoad {
     /// Prepares a part of a run.
-    pub(crate) fn prepare(place: RunPlace, part: Part, runner: RunnerAtGate) -> AgentLoad {
+    pub(crate) fn prepare(
+        place: RunPlace,
+        assignment: Assignment,
+        runner: RunnerAtGate,
+    ) -> AgentLoad {
         let (gate, interrupts) = (StartGate::default(), Interrupts::default());
+        let http = Arc::new(OnceLock::new());
+        let its_http = Arc::clone(&http);
         let (sender, ended) = channel();
         let (its_gate, its_interrupts) = (gate.clone(), interrupts.clone());
         let carry_out = move || {
-            let done = carry_out(&place, part, &*runner(its_gate), &its_interrupts);
+            let done = carry_out(&place, assignment, its_http, &*runner(its_gate), &its_interrupts);
             let kept = done.and_then(|document| {
                 let (text, name) = (serde_json::to_vec(&document)?, result_of(&place.sender.agent));
                 place.bus.keep(&place.run, &name, &text).context("the result is lost")
@@ -116,7 +129,7 @@ impl AgentLoad {
         let started = thread::Builder::new().name("weir-part".to_owned()).spawn(carry_out);
         // Without a thread the sender is gone, which is an end.
         drop(started);
-        AgentLoad { gate, interrupts, ended, is_ready: false, begins_ns: None }
+        AgentLoad { gate, http, interrupts, ended, is_ready: false, begins_ns: None }
     }
 
     /// Begins the load at a time of the own clock.
@@ -135,7 +148,8 @@ impl AgentLoad {
         let mut events = Vec::new();
         if !self.is_ready && self.gate.is_reached() {
             self.is_ready = true;
-            events.push(LoadEvent::Prepared(Ok(())));
+            let http = self.http.get().copied().unwrap_or_default();
+            events.push(LoadEvent::Prepared(Ok(http)));
         }
         events.extend(self.begins_ns.take_if(|at_ns| now_ns >= *at_ns).map(LoadEvent::Begun));
         let failure = match self.ended.try_recv() {
@@ -158,25 +172,23 @@ impl AgentLoad {
 /// Carries out a part of the run whose specification the bus keeps.
 fn carry_out(
     place: &RunPlace,
-    part: Part,
+    assignment: Assignment,
+    http: Arc<OnceLock<HttpChoice>>,
     runner: &dyn Runner,
     interrupts: &Interrupts,
 ) -> Result<Document> {
     let specification = place.bus.kept(&place.run, SPECIFICATION)?;
     let specification = specification.context("the bus has no specification")?;
     let mut spec = RunSpec::from_json(&specification)?;
-    spec.part = Some(part);
-    let is_first = part.index() == 1;
-    if !is_first {
+    spec.part = Some(assignment.part);
+    if let Some(http) = assignment.http {
         // One agent looks at the server before the load; all at once would be a load of their own.
         spec.checks.preflight = false;
-        let look = place.bus.kept(&place.run, LOOK)?;
-        let look = look.context("the first agent's look at the target is not on the bus")?;
-        spec.http.version = serde_json::from_slice::<LookRecord>(&look)?.http;
+        spec.http.version = http;
     }
     let prepared = runner.prepare(&spec, &mut Silent)?;
     let intervals = IntervalStore::start(&place.bus, &place.run, &place.sender.agent);
-    let mut reporter = Reporter { place, is_first, intervals };
+    let mut reporter = Reporter { place, http, intervals };
     let path = place.bus.kept(&place.run, ROWS)?;
     let path = path.map(|text| serde_json::from_slice::<PathBuf>(&text)).transpose()?;
     let begun = path.map(|path| AgentRows::begin(&path, &place.sender.agent));

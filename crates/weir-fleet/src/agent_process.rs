@@ -8,10 +8,11 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 
 use crate::agent::{Agent, AgentAction};
-use crate::agent_load::{AgentLoad, LoadEvent, RunPlace};
+use crate::agent_load::{AgentLoad, Assignment, LoadEvent, RunPlace};
 use crate::agent_runner::RunnerAtGate;
 use crate::bus::{Bus, BusEvent, BusMessage};
 use crate::envelope::{from_agent, opened, sealed, to_agent};
+use crate::identity::BusAccess;
 use crate::machine::incarnation;
 use crate::message::{FromAgent, Sender, ToAgent};
 use crate::record::{ending_of, keep_aside};
@@ -27,8 +28,8 @@ const LEAVING_NS: u64 = 10_000_000_000;
 pub struct AgentSettings {
     /// Its name, unique on the bus: letters, digits, `-` and `_`.
     pub name: String,
-    /// Address of the bus.
-    pub bus: String,
+    /// The bus.
+    pub bus: BusAccess,
     /// Version of weir.
     pub version: String,
     /// Number of CPUs it may use.
@@ -137,11 +138,11 @@ impl AgentProcess {
                 let message = message.sent_at(weir_sys::monotonic_ns());
                 self.bus.send(from_agent(name), sealed(self.incarnation, message));
             }
-            AgentAction::Prepare { run, part } => {
+            AgentAction::Prepare { run, part, http } => {
                 let runner = Arc::clone(&self.settings.runner);
                 let sender = Sender { agent: name.clone(), incarnation: self.incarnation };
                 let place = RunPlace { bus: Arc::clone(&self.bus), run, sender };
-                self.load = Some(AgentLoad::prepare(place, part, runner));
+                self.load = Some(AgentLoad::prepare(place, Assignment { part, http }, runner));
             }
             AgentAction::Begin { at_ns } => {
                 self.load.iter_mut().for_each(|load| load.begin_at(at_ns));

@@ -20,6 +20,9 @@ use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 use weir_runner::credentials::{decoded, split_userinfo};
 
+use crate::authority::inbox_of;
+use crate::identity::{AUTHORITY, BusAccess, CERTIFICATE, KEY};
+
 /// Time for the first connection to the bus.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
@@ -88,13 +91,12 @@ impl fmt::Debug for Bus {
 }
 
 impl Bus {
-    /// Connects to the server at `address`, `nats://[USER:PASSWORD@]HOST[:PORT]`, and receives the
-    /// messages of subjects, which may have wildcards.
+    /// Connects to a server, and receives the messages of subjects, which may have wildcards.
     ///
     /// # Errors
     /// When there is no such server, or it refuses the connection.
     pub fn connect(
-        address: &str,
+        access: &BusAccess,
         name: &str,
         subjects: &[&str],
     ) -> Result<(Bus, Receiver<BusMessage>)> {
@@ -109,7 +111,8 @@ impl Bus {
             .spawn(move || runtime.block_on(ended))
             .context("the thread of the bus cannot be started")?;
         let (events, messages) = channel();
-        let options = options(name, address, events.clone());
+        let options = options(name, access, events.clone());
+        let address = &access.address;
         let connected = handle.block_on(async {
             let server = split_userinfo(address).0;
             let connecting = timeout(CONNECT_WITHIN, options.connect(server)).await;
@@ -322,13 +325,21 @@ async fn pass_on(mut subscription: Subscriber, events: Sender<BusMessage>) {
 }
 
 /// Returns the options of a connection that is never given up.
-fn options(name: &str, address: &str, events: Sender<BusMessage>) -> ConnectOptions {
-    let userinfo = split_userinfo(address).1.map(decoded);
+fn options(name: &str, access: &BusAccess, events: Sender<BusMessage>) -> ConnectOptions {
+    let userinfo = split_userinfo(&access.address).1.map(decoded);
     let options = match userinfo.as_ref().and_then(|userinfo| userinfo.split_once(':')) {
         Some((user, password)) => {
             ConnectOptions::with_user_and_password(user.to_owned(), password.to_owned())
         }
         None => ConnectOptions::new(),
+    };
+    let options = match &access.identity {
+        Some(identity) => options
+            .add_root_certificates(identity.file(AUTHORITY))
+            .add_client_certificate(identity.file(CERTIFICATE), identity.file(KEY))
+            .custom_inbox_prefix(inbox_of(&identity.name))
+            .require_tls(true),
+        None => options,
     };
     options
         .name(name)

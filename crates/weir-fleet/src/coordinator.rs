@@ -103,9 +103,6 @@ pub struct Coordinator {
     members: Vec<Member>,
     timers: Timers,
     is_bus_away: bool,
-    /// True once the first agent is prepared: it has looked at the target, and what it found is an
-    /// input of the others.
-    has_looked: bool,
     /// Until when the clocks must be known well enough; none before all agents are ready.
     clocks_until_ns: Option<u64>,
     /// Longest time from the begin of the load to its end.
@@ -175,7 +172,6 @@ impl Coordinator {
             members: Vec::new(),
             timers: Timers::default(),
             is_bus_away: false,
-            has_looked: false,
             clocks_until_ns: None,
             load_ns: 0,
         }
@@ -342,7 +338,6 @@ impl Coordinator {
     /// Goes on once all agents are ready and their clocks known.
     fn prepare(&mut self, now_ns: u64, until_ns: u64) {
         let mut reasons = self.refusals(now_ns);
-        self.has_looked |= self.members[0].progress == MemberProgress::Ready;
         let is_known =
             |member: &Member| member.clock.is_same() || member.clock.count() >= PROBES_MIN;
         let is_ready =
@@ -501,8 +496,9 @@ impl Coordinator {
         let run = self.settings.run.clone();
         match self.phase {
             RunPhase::Preparing { .. } if member.progress == MemberProgress::Requested => {
-                let part = member.part;
-                (part.index() == 1 || self.has_looked).then_some(ToAgent::Prepare { run, part })
+                let (part, http) = (member.part, self.members[0].http);
+                // The first one looks at the target; what it finds is an input of the others.
+                (part.index() == 1 || http.is_some()).then_some(ToAgent::Prepare { run, part, http })
             }
             RunPhase::Arming { at_ns } if member.progress == MemberProgress::Ready => {
                 member.arm(&run, at_ns)

@@ -19,6 +19,7 @@ use crate::bus::{Bus, BusEvent, BusMessage};
 use crate::coordinator::{Coordinator, CoordinatorAction, OnLoss, Settings};
 use crate::delivered::Delivered;
 use crate::envelope::{FROM_AGENTS, is_progress, opened, sealed, to_agent};
+use crate::identity::BusAccess;
 use crate::limits::{WatchPlace, check_spec};
 use crate::live::{AgentProgress, FleetProgress};
 use crate::machine::{clock_name, incarnation};
@@ -48,8 +49,8 @@ const LONGEST_NS: u64 = 24 * 3_600_000_000_000;
 /// The facts of a fleet.
 #[derive(Clone, Debug)]
 pub struct FleetSettings {
-    /// Address of the bus.
-    pub bus: String,
+    /// The bus.
+    pub bus: BusAccess,
     /// Number of agents of each run.
     pub agents: u32,
     /// Longest time until they are there, in nanoseconds.

@@ -1,6 +1,7 @@
 //! An agent as the coordinator of a run sees it.
 
 use weir_result::Part;
+use weir_runner::HttpChoice;
 
 use crate::clock::{ClockEstimate, ClockProbe, ClockSpan};
 use crate::message::{Ending, FromAgent, RunId, Sender, ToAgent};
@@ -85,6 +86,8 @@ pub(crate) struct Member {
     pub(crate) sender: Sender,
     pub(crate) part: Part,
     pub(crate) progress: MemberProgress,
+    /// HTTP version with which it is ready; none before.
+    pub(crate) http: Option<HttpChoice>,
     pub(crate) clock: ClockEstimate,
     /// When its clock is probed next.
     probe_ns: u64,
@@ -105,6 +108,7 @@ impl Member {
             sender,
             part,
             progress: MemberProgress::Requested,
+            http: None,
             clock,
             probe_ns: now_ns + turn_ns,
             heard_ns: now_ns,
@@ -154,7 +158,10 @@ impl Member {
                 let returned_ns = now_ns;
                 self.clock.add(ClockProbe { sent_ns, received_ns, replied_ns, returned_ns });
             }
-            FromAgent::Ready { run: of } if of == *run => self.advance(MemberProgress::Ready),
+            FromAgent::Ready { run: of, http } if of == *run => {
+                self.http = Some(http);
+                self.advance(MemberProgress::Ready);
+            }
             FromAgent::Refused { run: of, reason } if of == *run => {
                 self.advance(MemberProgress::Refused(reason));
             }

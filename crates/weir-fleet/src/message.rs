@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use weir_result::Part;
+use weir_runner::HttpChoice;
 
 /// Version of the messages. Both sides need the same.
 pub const PROTOCOL: u32 = 1;
@@ -58,6 +59,9 @@ pub enum ToAgent {
         run: RunId,
         /// The agent's part.
         part: Part,
+        /// HTTP version of the run, which the first agent has found when it looked at the target;
+        /// none for that agent.
+        http: Option<HttpChoice>,
     },
     /// Read the clock.
     Probe {
@@ -98,10 +102,12 @@ pub enum ToAgent {
 pub enum FromAgent {
     /// It is there, and takes part in no run.
     Hello(AgentFacts),
-    /// It is prepared: connections are open, and nothing is sent.
+    /// It is prepared: connections are open, and nothing of the load is sent.
     Ready {
         /// The run.
         run: RunId,
+        /// Its HTTP version.
+        http: HttpChoice,
     },
     /// It cannot carry out its part; a message for the user.
     Refused {
@@ -171,7 +177,7 @@ mod tests {
     #[test]
     fn messages_are_read_back_as_they_were_written() {
         let part = Part::new(2, 3).expect("it exists");
-        let prepare = ToAgent::Prepare { run: "a".to_owned(), part };
+        let prepare = ToAgent::Prepare { run: "a".to_owned(), part, http: Some(HttpChoice::Http2) };
         let text = serde_json::to_string(&prepare).expect("text");
         assert_eq!(serde_json::from_str::<ToAgent>(&text).expect("a message"), prepare);
         let ended = FromAgent::Ended {

@@ -5,7 +5,6 @@ use std::thread;
 
 use serde::{Deserialize, Serialize};
 use weir_result::Part;
-use weir_runner::HttpChoice;
 
 use crate::bus::Bus;
 
@@ -26,9 +25,6 @@ pub(crate) const SPECIFICATION: &str = "specification";
 /// Name under which the path is kept to which each agent writes its rows; absent without rows.
 pub(crate) const ROWS: &str = "rows";
 
-/// Name under which the [`LookRecord`] is kept.
-pub(crate) const LOOK: &str = "look";
-
 /// Name under which a [`BeginRecord`] is kept.
 pub(crate) const BEGIN: &str = "begin";
 
@@ -45,14 +41,6 @@ pub(crate) fn ending_of(agent: &str) -> String {
 /// Name under which the intervals of an agent are kept, each with its number from 0.
 pub(crate) fn intervals_of(agent: &str) -> String {
     format!("interval.{agent}")
-}
-
-/// The finding of the first agent when it looked at the target. It is an input of all others: a
-/// run has one version of HTTP.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct LookRecord {
-    /// The HTTP version of the run.
-    pub(crate) http: HttpChoice,
 }
 
 /// The begin of a load that all agents have agreed to.

@@ -9,6 +9,7 @@ use weir_result::Document;
 
 use crate::LEASE_NS;
 use crate::bus::Bus;
+use crate::identity::BusAccess;
 use crate::clock::ClockSpan;
 use crate::delivered::Delivered;
 use crate::member::{MemberEnd, MemberResult};
@@ -24,8 +25,8 @@ const TURN: Duration = Duration::from_millis(200);
 ///
 /// # Errors
 /// When the bus keeps no such run, or no agent has delivered what it measured.
-pub fn resume(address: &str, run: &str, is_stopped: impl Fn() -> bool) -> Result<Document> {
-    let (bus, _messages) = Bus::connect(address, "reader", &[])?;
+pub fn resume(bus: &BusAccess, run: &str, is_stopped: impl Fn() -> bool) -> Result<Document> {
+    let (bus, _messages) = Bus::connect(bus, "reader", &[])?;
     let begin = begin_of(&bus, run)?
         .with_context(|| format!("the bus keeps no run {run} whose load began"))?;
     // An agent that hears no coordinator ends by itself, and then delivers.

@@ -8,6 +8,7 @@ use anyhow::Result;
 
 use crate::bus::{Bus, BusEvent, BusMessage};
 use crate::envelope::{FROM_AGENTS, opened};
+use crate::identity::{BusAccess, Role};
 use crate::message::{AgentFacts, FromAgent, RunId};
 use crate::record::BeginRecord;
 use crate::resume::begin_of;
@@ -37,13 +38,18 @@ pub struct KeptRun {
     pub agents: Vec<String>,
 }
 
-/// Listens for a moment. Returns the agents by name, and the runs that the bus keeps.
+/// Listens for a moment. Returns the agents by name, and the runs that the bus keeps: none for a
+/// viewer.
 ///
 /// # Errors
 /// When the bus cannot be reached.
-pub fn status(address: &str) -> Result<(Vec<AgentPresence>, Vec<KeptRun>)> {
-    let (bus, messages) = Bus::connect(address, "reader", &FROM_AGENTS[..1])?;
+pub fn status(access: &BusAccess) -> Result<(Vec<AgentPresence>, Vec<KeptRun>)> {
+    let (bus, messages) = Bus::connect(access, "reader", &FROM_AGENTS[..1])?;
     let agents = listen(&messages);
+    if access.identity.as_ref().is_some_and(|identity| identity.role == Role::Viewer) {
+        // It may ask the bus nothing.
+        return Ok((agents, Vec::new()));
+    }
     let kept = |run: String| {
         let begin: Option<BeginRecord> = begin_of(&bus, &run)?;
         let agents = begin.iter().flat_map(|begin| &begin.agents);
@@ -65,7 +71,7 @@ fn listen(messages: &Receiver<BusMessage>) -> Vec<AgentPresence> {
         let (facts, run) = match message {
             FromAgent::Hello(facts) => (Some(facts), None),
             FromAgent::Clock { .. } => continue,
-            FromAgent::Ready { run }
+            FromAgent::Ready { run, .. }
             | FromAgent::Refused { run, .. }
             | FromAgent::Armed { run }
             | FromAgent::Working { run, .. }

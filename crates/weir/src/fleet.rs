@@ -8,7 +8,9 @@ use std::env;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use weir_fleet::{AgentWeights, FleetRunner, FleetSettings, OnLoss, WatchPlace};
+use weir_fleet::{
+    AgentWeights, BusAccess, FleetRunner, FleetSettings, Identity, OnLoss, Role, WatchPlace,
+};
 use weir_runner::credentials::split_userinfo;
 use weir_runner::{Error, Interrupts, LocalRunner, Observer, PreparedRun, RunSpec, Runner};
 
@@ -39,19 +41,26 @@ pub(crate) fn runner(
             None
         }
     };
-    let bus = private.as_ref().map(|bus| bus.address.clone()).or(given).unwrap_or_default();
+    let address = private.as_ref().map(|bus| bus.address.clone()).or(given).unwrap_or_default();
     let started = match private {
         Some(_) => count.all,
         None => count.is_one_local.into(),
     };
+    let identity = identity_of(args.identity.as_deref(), &[Role::Coordinator])?;
+    if identity.is_some() && started > 0 {
+        bail!(
+            "--agents local+N: the agent on this machine needs an identity of its own; start it \
+             with weir agent --identity DIR, and give --agents N"
+        );
+    }
     let agents =
-        (1..=started).map(|number| LocalAgent::start(number, &bus)).collect::<Result<_>>()?;
+        (1..=started).map(|number| LocalAgent::start(number, &address)).collect::<Result<_>>()?;
     let on_loss = match args.on_loss {
         LossChoice::Stop => OnLoss::Stop,
         LossChoice::Continue => OnLoss::Continue,
     };
     let runner = FleetRunner::connect(FleetSettings {
-        bus,
+        bus: BusAccess { address, identity },
         agents: count.all,
         gather_ns: args.agents_within,
         on_loss,
@@ -129,15 +138,27 @@ fn check_bus(address: &str, is_insecure: bool) -> Result<()> {
     );
 }
 
-/// Returns the address of the bus that a command uses.
+/// Returns the bus that a command uses.
 ///
 /// # Errors
-/// When there is none, or passwords would cross a network in the clear.
-pub(crate) fn address(args: &BusArgs) -> Result<String> {
+/// When there is none, passwords would cross a network in the clear, or the identity is none of the
+/// roles that may use the command.
+pub(crate) fn access(args: &BusArgs, roles: &[Role]) -> Result<BusAccess> {
     let address = args.bus.clone().or_else(|| env::var(local_agent::BUS).ok());
     let address = address.context("give the address of the bus: --bus nats://HOST")?;
     check_bus(&address, args.insecure_bus)?;
-    Ok(address)
+    let identity = identity_of(args.identity.as_deref(), roles)?;
+    Ok(BusAccess { address, identity })
+}
+
+/// Reads an identity, which must be of one of these roles.
+///
+/// # Errors
+/// When it is of another role, or there is none in the directory.
+fn identity_of(directory: Option<&Path>, roles: &[Role]) -> Result<Option<Identity>> {
+    let identity = directory.map(Identity::read).transpose().context("--identity")?;
+    identity.iter().try_for_each(|identity| identity.must_be(roles)).context("--identity")?;
+    Ok(identity)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use weir_fleet::{
     ToAgent, start_spread_ns,
 };
 use weir_result::Part;
+use weir_runner::HttpChoice;
 
 use crate::world::{Fate, LOAD_NS, MS, Outcome, SECOND, World, settings};
 
@@ -193,7 +194,7 @@ fn a_late_message_of_a_run_that_is_over_starts_nothing() {
     let mut agent = Agent::new("1.0", 2, "a");
     let run = || "run-1".to_owned();
     let part = Part::new(1, 1).expect("it exists");
-    let prepare = || ToAgent::Prepare { run: run(), part };
+    let prepare = || ToAgent::Prepare { run: run(), part, http: None };
     let actions = agent.receive(0, prepare());
     assert!(matches!(actions[..], [AgentAction::Prepare { .. }]), "{actions:?}");
     agent.receive(1, ToAgent::Stop { run: run() });
@@ -206,7 +207,7 @@ fn a_late_message_of_a_run_that_is_over_starts_nothing() {
 fn an_agent_in_a_run_refuses_another() {
     let mut agent = Agent::new("1.0", 2, "a");
     let part = Part::new(1, 1).expect("it exists");
-    let prepare = |run: &str| ToAgent::Prepare { run: run.to_owned(), part };
+    let prepare = |run: &str| ToAgent::Prepare { run: run.to_owned(), part, http: None };
     let begun = agent.receive(SECOND, prepare("one"));
     assert!(matches!(&begun[..], [AgentAction::Prepare { .. }]), "{begun:?}");
     let refused = agent.receive(2 * SECOND, prepare("two"));
@@ -220,9 +221,9 @@ fn an_agent_in_a_run_refuses_another() {
 fn an_agent_whose_coordinator_died_is_free_for_another() {
     let mut agent = Agent::new("1.0", 2, "a");
     let part = Part::new(1, 1).expect("it exists");
-    let prepare = |run: &str| ToAgent::Prepare { run: run.to_owned(), part };
+    let prepare = |run: &str| ToAgent::Prepare { run: run.to_owned(), part, http: None };
     agent.receive(0, prepare("run-1"));
-    agent.prepared(Ok(()));
+    agent.prepared(Ok(HttpChoice::Http11));
     let expired = agent.tick(LEASE_NS + 1);
     assert!(expired.contains(&AgentAction::Abandon), "{expired:?}");
     assert_eq!(agent.tick(2 * LEASE_NS + 1), [AgentAction::Forget]);

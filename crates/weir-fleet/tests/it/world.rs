@@ -312,7 +312,7 @@ impl World {
         let mut actions = Vec::new();
         if node.prepared_at.is_some_and(|at| now >= at) {
             node.prepared_at = None;
-            let result = node.fate.refusal.clone().map_or(Ok(()), Err);
+            let result = node.fate.refusal.clone().map_or(Ok(HttpChoice::Http2), Err);
             actions.extend(node.agent.prepared(result));
         }
         if node.begins_at.is_some_and(|at| now >= at) {
@@ -347,7 +347,12 @@ impl World {
                     let sender = node.sender.clone();
                     self.send(now, Message::FromAgent(sender, message));
                 }
-                AgentAction::Prepare { .. } => node.prepared_at = Some(now + delay),
+                AgentAction::Prepare { part, http, .. } => {
+                    // What the first one finds is an input of the others.
+                    let known = (part.index() > 1).then_some(HttpChoice::Http2);
+                    assert_eq!(http, known, "part {part}");
+                    node.prepared_at = Some(now + delay);
+                }
                 AgentAction::Begin { at_ns } => node.begins_at = Some(node.clock.true_time(at_ns)),
                 AgentAction::StopLoad if node.begun.is_none() => {
                     node.begins_at = None;

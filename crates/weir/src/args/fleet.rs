@@ -23,6 +23,10 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_name = "T", value_parser = positive_duration, default_value = "15s",
           requires = "agents", help_heading = "Fleet")]
     pub(crate) agents_within: u64,
+    /// Directory of the coordinator's identity, which weir fleet init makes, for a bus that lets
+    /// nobody else in
+    #[arg(long, value_name = "DIR", requires = "bus", help_heading = "Fleet")]
+    pub(crate) identity: Option<PathBuf>,
     /// Use a bus on another machine without encryption
     #[arg(long, requires = "agents", help_heading = "Fleet")]
     pub(crate) insecure_bus: bool,
@@ -146,12 +150,14 @@ Exit status: 0 ended by a signal, 2 usage error or no bus at the address.
 Examples:
   nats-server --jetstream --addr 127.0.0.1
   weir agent --bus nats://127.0.0.1
-  weir --agents 1 --bus nats://127.0.0.1 -R 1k http://127.0.0.1:8080/")]
+  weir --agents 1 --bus nats://127.0.0.1 -R 1k http://127.0.0.1:8080/
+  weir agent --bus tls://lab0 --identity ./agent-1      # of weir fleet init")]
 pub(crate) struct AgentArgs {
     /// The bus.
     #[command(flatten)]
     pub(crate) bus: BusArgs,
-    /// Name of the agent, which no other one on the bus may have [default: the host's name]
+    /// Name of the agent, which no other one on the bus may have [default: that of the identity, or
+    /// the host's name]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// Print nothing but errors
@@ -173,6 +179,8 @@ pub(crate) enum FleetCommand {
     /// List the agents on a bus, and the runs that it keeps: those under way, and those whose
     /// coordinator has ended without a report
     Status(BusArgs),
+    /// Make the identities of a fleet, with which a bus on a network lets in nobody else
+    Init(FleetInitArgs),
     /// Report a run whose coordinator has ended, from what the bus keeps for a week
     Resume(FleetResumeArgs),
 }
@@ -183,9 +191,58 @@ pub(crate) struct BusArgs {
     /// Address of the bus, as in nats://lab0 or nats://USER:PASSWORD@lab0:4222 [default: WEIR_BUS]
     #[arg(long, value_name = "URL")]
     pub(crate) bus: Option<String>,
+    /// Directory of an identity, which weir fleet init makes
+    #[arg(long, value_name = "DIR")]
+    pub(crate) identity: Option<PathBuf>,
     /// Use a bus on another machine without encryption
     #[arg(long)]
     pub(crate) insecure_bus: bool,
+}
+
+/// `weir fleet init`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+It makes DIR with an authority and, each in a directory of its own, the identities of a server, a
+coordinator, a viewer and the agents; server/nats.conf lets each say only what its role needs. Only
+you can read them. Copy to each machine the directory of its identity and nothing else: who has
+DIR/ca.key can make further ones.
+
+Example:
+  weir fleet init ./fleet --agents 8 --host lab0.example.org
+  (cd ./fleet/server && nats-server -c nats.conf)
+  weir agent --bus tls://lab0.example.org --identity ./fleet/agent-1
+  weir --agents 8 --bus tls://lab0.example.org --identity ./fleet/coordinator URL")]
+pub(crate) struct FleetInitArgs {
+    /// Directory to make
+    pub(crate) directory: PathBuf,
+    /// Number of agents, which are agent-1, agent-2 and so on, or their names
+    #[arg(long, value_name = "N|NAME,…")]
+    pub(crate) agents: NewAgents,
+    /// Names and addresses by which the machine of nats-server is reached, besides localhost
+    #[arg(long, value_name = "HOST,…", value_delimiter = ',')]
+    pub(crate) host: Vec<String>,
+    /// Days for which the certificates are valid
+    #[arg(long, value_name = "N", default_value_t = 365,
+          value_parser = clap::value_parser!(u32).range(1..=3_650))]
+    pub(crate) days: u32,
+}
+
+/// Names of the agents of a new fleet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NewAgents(pub(crate) Vec<String>);
+
+impl FromStr for NewAgents {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<NewAgents, Self::Err> {
+        match text.parse::<u32>() {
+            Ok(count @ 1..=MOST) => {
+                Ok(NewAgents((1..=count).map(|number| format!("agent-{number}")).collect()))
+            }
+            Ok(_) => Err("give a number of agents from 1 to 1000, or their names"),
+            Err(_) => Ok(NewAgents(text.split(',').map(str::to_owned).collect())),
+        }
+    }
 }
 
 /// `weir fleet resume`.

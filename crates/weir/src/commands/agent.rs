@@ -4,14 +4,14 @@ use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 use std::{fs, thread};
 
-use anyhow::{Context, Result};
-use weir_fleet::{AgentProcess, AgentSettings, clock_name, on_this_machine};
+use anyhow::{Context, Result, bail};
+use weir_fleet::{AgentProcess, AgentSettings, Identity, Role, clock_name, on_this_machine};
 use weir_runner::NoThread;
 use weir_runner::credentials::split_userinfo;
 use weir_sys::{Signal, Signals};
 
 use crate::args::fleet::AgentArgs;
-use crate::fleet::{VERSION, address};
+use crate::fleet::{VERSION, access};
 use crate::{runner, terminal};
 
 /// Serves as an agent until a signal comes.
@@ -19,11 +19,11 @@ use crate::{runner, terminal};
 /// # Errors
 /// When the bus cannot be reached, or a flag is wrong.
 pub(crate) fn agent(args: &AgentArgs) -> Result<ExitCode> {
-    let bus = address(&args.bus)?;
-    let name = args.name.clone().or_else(host_name).context("give a name: --name NAME")?;
+    let bus = access(&args.bus, &[Role::Agent])?;
+    let name = name_of(args.name.clone(), bus.identity.as_ref())?;
     let received = await_signal()?;
     let cpus = weir_sys::usable_cpus().map_or(1, |cpus| cpus.len() as u32);
-    let shown = split_userinfo(&bus).0;
+    let shown = split_userinfo(&bus.address).0;
     let settings = AgentSettings {
         name: name.clone(),
         bus,
@@ -53,6 +53,17 @@ fn await_signal() -> Result<Arc<OnceLock<Signal>>> {
     let builder = thread::Builder::new().name("weir-signals".to_owned());
     let _detached = builder.spawn(wait).map_err(NoThread)?;
     Ok(received)
+}
+
+/// Returns the agent's name: the bus takes from an identity what is said in its own alone.
+fn name_of(given: Option<String>, identity: Option<&Identity>) -> Result<String> {
+    match (given, identity) {
+        (Some(name), Some(identity)) if name != identity.name => {
+            bail!("--name {name}: the identity is that of {}; leave --name out", identity.name)
+        }
+        (_, Some(identity)) => Ok(identity.name.clone()),
+        (given, None) => given.or_else(host_name).context("give a name: --name NAME"),
+    }
 }
 
 /// Returns the host's name with what a subject of the bus may have.

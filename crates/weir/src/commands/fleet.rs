@@ -2,17 +2,18 @@
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Result;
-use weir_fleet::{AgentFacts, AgentPresence, KeptRun};
+use weir_fleet::{AgentFacts, AgentPresence, FleetPlan, KeptRun, Role};
 use weir_report::{TextOptions, exporters, json};
 use weir_runner::InterruptStage;
 use weir_text::units;
 
 use crate::args::PrintForm;
-use crate::args::fleet::{BusArgs, FleetCommand, FleetResumeArgs};
+use crate::args::fleet::{BusArgs, FleetCommand, FleetInitArgs, FleetResumeArgs, NewAgents};
 use crate::commands::run::{print, print_failure};
-use crate::fleet::address;
+use crate::fleet::access;
 use crate::interrupts::SignalState;
 use crate::output::ResultFile;
 use crate::{exit, terminal};
@@ -24,13 +25,36 @@ use crate::{exit, terminal};
 pub(crate) fn fleet(command: &FleetCommand) -> Result<ExitCode> {
     match command {
         FleetCommand::Status(bus) => status(bus),
+        FleetCommand::Init(args) => init(args),
         FleetCommand::Resume(args) => resume(args),
     }
 }
 
+/// Makes the identities of a fleet, and prints what to do with them.
+fn init(args: &FleetInitArgs) -> Result<ExitCode> {
+    let NewAgents(agents) = &args.agents;
+    let valid = Duration::from_hours(24 * u64::from(args.days));
+    let plan = FleetPlan { agents: agents.clone(), hosts: args.host.clone(), valid };
+    plan.make(&args.directory)?;
+    let directory = terminal::shown(&args.directory);
+    let host = args.host.first().map_or("localhost", String::as_str);
+    let (count, first) = (agents.len(), &agents[0]);
+    terminal::print(|out| {
+        writeln!(out, "{count} agents, for {} days. Each directory is for one machine:", args.days)?;
+        writeln!(out, "  bus      cd {directory}/server && nats-server -c nats.conf")?;
+        writeln!(out, "  agents   weir agent --bus tls://{host} --identity {directory}/{first}")?;
+        writeln!(
+            out,
+            "  runs     weir --agents {count} --bus tls://{host} --identity {directory}/coordinator URL"
+        )?;
+        writeln!(out, "{directory}/ca.key makes further identities: keep it from all of them.")
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Prints the agents of a bus, and the runs that it keeps.
 fn status(bus: &BusArgs) -> Result<ExitCode> {
-    let (agents, runs) = weir_fleet::status(&address(bus)?)?;
+    let (agents, runs) = weir_fleet::status(&access(bus, &[Role::Coordinator, Role::Viewer])?)?;
     let mut lines: Vec<String> = agents.iter().map(agent_line).collect();
     if lines.is_empty() {
         lines.push("no agents: start them with weir agent".to_owned());
@@ -63,7 +87,7 @@ fn run_line(kept: &KeptRun) -> String {
 
 /// Reports a run whose coordinator has ended.
 fn resume(args: &FleetResumeArgs) -> Result<ExitCode> {
-    let bus = address(&args.bus)?;
+    let bus = access(&args.bus, &[Role::Coordinator])?;
     let interrupts = SignalState::await_signals()?;
     interrupts.runs.begin_wait();
     let is_stopped = || interrupts.runs.received().is_some();

@@ -9,7 +9,7 @@ use weir_result::Document;
 use weir_result::document::AgentEnd;
 
 use crate::support::directory::Directory;
-use crate::support::nats::nats_server;
+use crate::support::nats::{nats_server, start_nats};
 use crate::support::process::{Output, Process};
 use crate::support::served::Served;
 use crate::support::wait::until;
@@ -149,24 +149,11 @@ fn nothing_outlives_a_killed_coordinator() {
     until("the end of all", || (!started.iter().any(|id| is_alive(*id))).then_some(()));
 }
 
-/// A nats-server on a port of its own, with its place for what it keeps.
-fn start_nats(directory: &Directory) -> (Process, String) {
-    let ports = directory.path();
-    let configuration = directory.file("nats.conf");
-    let text = format!(
-        "listen: \"127.0.0.1:-1\"\nports_file_dir: \"{0}\"\njetstream {{ store_dir: \"{0}\" }}\n\
-         logfile: \"{0}/log\"\n",
-        ports.display()
-    );
-    fs::write(&configuration, text).expect("the directory is the test's own");
-    let process = Process::start(Command::new(nats_server()).args(["-c", &configuration]));
-    let file = ports.join(format!("nats-server_{}.ports", process.id()));
-    let url = until("the bus", || {
-        let text = fs::read(&file).unwrap_or_default();
-        let ports: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
-        ports["nats"][0].as_str().map(str::to_owned)
-    });
-    (process, url)
+/// A nats-server on a port of its own, with its place for what it keeps, and its address.
+fn start_bus(directory: &Directory) -> (Process, String) {
+    let arguments = ["-a", "127.0.0.1", "-p", "-1", "-js", "-sd", ".", "-l", "log"];
+    let (server, host) = start_nats(directory.path(), &arguments);
+    (server, format!("nats://{host}"))
 }
 
 fn start_agent(name: &str, bus: &str) -> Process {
@@ -176,7 +163,7 @@ fn start_agent(name: &str, bus: &str) -> Process {
 #[test]
 fn an_agent_that_is_ended_hands_its_part_over() {
     let (server, directory, place) = (Served::plainly(), Directory::new(), Directory::new());
-    let (_nats, bus) = start_nats(&place);
+    let (_nats, bus) = start_bus(&place);
     let agents = ["gen-1", "gen-2"].map(|name| start_agent(name, &bus));
     let words = format!("--agents 2 --bus {bus} --no-preflight -R 200 -c 4 -d 60s --warmup 0");
     let running = start(&directory, &words, Some(&server.url()));
@@ -198,7 +185,7 @@ fn an_agent_that_is_ended_hands_its_part_over() {
 #[test]
 fn without_all_agents_nothing_is_sent() {
     let (server, directory, place) = (Served::plainly(), Directory::new(), Directory::new());
-    let (_nats, bus) = start_nats(&place);
+    let (_nats, bus) = start_bus(&place);
     let _agent = start_agent("gen-1", &bus);
     let words = format!("--agents 2 --agents-within 5s --bus {bus} -d 1s");
     let output = start(&directory, &words, Some(&server.url())).wait();
@@ -236,7 +223,7 @@ fn a_missing_thing_is_named_with_the_remedy() {
 #[test]
 fn a_run_whose_coordinator_was_killed_is_reported_by_another() {
     let (server, directory, place) = (Served::plainly(), Directory::new(), Directory::new());
-    let (_nats, bus) = start_nats(&place);
+    let (_nats, bus) = start_bus(&place);
     let _agents = ["gen-1", "gen-2"].map(|name| start_agent(name, &bus));
     let words = format!("--agents 2 --bus {bus} --no-preflight -R 200 -c 4 -d 2s --warmup 0");
     let running = start(&directory, &words, Some(&server.url()));

@@ -32,6 +32,7 @@ mod help;
 mod history;
 mod http2;
 mod https;
+mod identities;
 mod list_formats;
 mod lists;
 mod live;

@@ -1,0 +1,127 @@
+//! Identities: the certificate with which a process connects to the bus, and the role for which the
+//! bus lets it speak. `weir fleet init` makes them, each in a directory of its own.
+
+use std::fmt;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+
+/// Files of an identity.
+pub(crate) const AUTHORITY: &str = "ca.pem";
+pub(crate) const CERTIFICATE: &str = "cert.pem";
+pub(crate) const KEY: &str = "key.pem";
+pub(crate) const DESCRIPTION: &str = "identity.json";
+
+/// The role of an identity, which decides what the bus takes from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// It plans and starts runs.
+    Coordinator,
+    /// It carries out parts of runs.
+    Agent,
+    /// It sees the agents and changes nothing.
+    Viewer,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Role::Coordinator => "coordinator",
+            Role::Agent => "agent",
+            Role::Viewer => "viewer",
+        })
+    }
+}
+
+/// The content of [`DESCRIPTION`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct IdentityFile {
+    pub(crate) role: Role,
+    pub(crate) name: String,
+}
+
+/// An identity on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Its directory.
+    pub directory: PathBuf,
+    /// Its role.
+    pub role: Role,
+    /// Its name on the bus.
+    pub name: String,
+}
+
+impl Identity {
+    /// Reads the identity in a directory.
+    ///
+    /// # Errors
+    /// When there is none, or others can read its key.
+    pub fn read(directory: &Path) -> Result<Identity> {
+        let shown = directory.display();
+        let text = fs::read(directory.join(DESCRIPTION));
+        let text = text.with_context(|| {
+            format!("{shown} has no identity: weir fleet init makes directories of them")
+        })?;
+        let IdentityFile { role, name } = serde_json::from_slice(&text)
+            .with_context(|| format!("{shown}/{DESCRIPTION} is no description of an identity"))?;
+        let file = |name: &str| {
+            let path = directory.join(name);
+            fs::metadata(&path).with_context(|| format!("failed to read {}", path.display()))
+        };
+        file(AUTHORITY)?;
+        file(CERTIFICATE)?;
+        ensure!(
+            file(KEY)?.mode() & 0o077 == 0,
+            "{shown}/{KEY} can be read by other users: chmod 600 {shown}/{KEY}"
+        );
+        Ok(Identity { directory: directory.to_owned(), role, name })
+    }
+
+    /// Checks that it is of one of these roles.
+    ///
+    /// # Errors
+    /// When it is of another one.
+    pub fn must_be(&self, roles: &[Role]) -> Result<()> {
+        let needed: Vec<String> = roles.iter().map(Role::to_string).collect();
+        ensure!(
+            roles.contains(&self.role),
+            "{} has the identity of a role that may not do this: {}; give one of the role {}",
+            self.directory.display(),
+            self.role,
+            needed.join(" or "),
+        );
+        Ok(())
+    }
+
+    /// Returns the path of one of its files.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+}
+
+/// A bus, and the identity with which it is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BusAccess {
+    /// Address of the bus, `nats://[USER:PASSWORD@]HOST[:PORT]` or `tls://…`.
+    pub address: String,
+    /// The identity; none for a bus that needs no certificate.
+    pub identity: Option<Identity>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_is_named_when_another_one_is_needed() {
+        let identity =
+            Identity { directory: "d".into(), role: Role::Viewer, name: "viewer".to_owned() };
+        identity.must_be(&[Role::Coordinator, Role::Viewer]).expect("it is one");
+        let error = identity.must_be(&[Role::Agent]).expect_err("it is none").to_string();
+        assert!(error.contains("viewer; give one of the role agent"), "{error}");
+    }
+}

@@ -1,0 +1,203 @@
+//! A bus that lets in who has an identity, and takes from each one what its role says.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+use weir_fleet::{Bus, BusAccess, BusEvent, BusMessage, Identity};
+
+use crate::support::directory::Directory;
+use crate::support::nats::start_nats;
+use crate::support::process::{Output, Process};
+use crate::support::served::Served;
+use crate::support::wait::until;
+use crate::support::weir::WEIR;
+
+/// A fleet with two agents, and its bus.
+struct LockedFleet {
+    place: Directory,
+    address: String,
+    _nats: Process,
+}
+
+impl LockedFleet {
+    fn start() -> LockedFleet {
+        let place = Directory::new();
+        made(&place, "fleet");
+        let server = place.path().join("fleet/server");
+        // The port is the test's own.
+        let (nats, host) = start_nats(&server, &["-c", "nats.conf", "-a", "127.0.0.1", "-p", "-1"]);
+        LockedFleet { place, address: format!("tls://{host}"), _nats: nats }
+    }
+
+    fn identity(&self, name: &str) -> PathBuf {
+        self.place.path().join("fleet").join(name)
+    }
+
+    /// Returns weir with these words and an identity.
+    fn weir(&self, words: &str, identity: &Path) -> Command {
+        let mut command = Command::new(WEIR);
+        command.args(words.split_whitespace()).args(["--bus", &self.address, "--identity"]);
+        command.arg(identity).env_remove("WEIR_BUS");
+        command
+    }
+
+    /// Runs weir, and returns what it printed to standard error before it ended with 2.
+    #[track_caller]
+    fn refused(&self, words: &str, identity: &Path) -> String {
+        let Output { stderr, status, .. } = Process::start(&mut self.weir(words, identity)).wait();
+        assert_eq!(status.code(), Some(2), "{stderr}");
+        stderr
+    }
+
+    /// Connects to the bus as an identity.
+    fn connect(&self, name: &str, subjects: &[&str]) -> (Bus, Receiver<BusMessage>) {
+        let identity = Identity::read(&self.identity(name)).expect("it was made");
+        let access = BusAccess { address: self.address.clone(), identity: Some(identity) };
+        Bus::connect(&access, name, subjects).expect("the bus lets it in")
+    }
+}
+
+/// Makes a fleet in a directory.
+fn made(place: &Directory, name: &str) {
+    let words = ["fleet", "init", name, "--agents", "2"];
+    let output = Process::start(Command::new(WEIR).args(words).current_dir(place.path())).wait();
+    assert_eq!(output.code(), 0, "{output:?}");
+    assert!(output.stdout.contains("weir agent --bus tls://localhost"), "{output:?}");
+}
+
+/// Returns the payload of the next message within a second.
+fn next(messages: &Receiver<BusMessage>) -> Option<Vec<u8>> {
+    loop {
+        match messages.recv_timeout(Duration::from_secs(1)).ok()?.event {
+            BusEvent::Received { payload, .. } => return Some(payload),
+            BusEvent::Away | BusEvent::Back => {}
+        }
+    }
+}
+
+#[test]
+fn identities_carry_out_a_run_and_a_viewer_sees_the_agents() {
+    let (server, fleet) = (Served::plainly(), LockedFleet::start());
+    let agents = ["agent-1", "agent-2"];
+    let agents = agents.map(|name| Process::start(&mut fleet.weir("agent", &fleet.identity(name))));
+    let viewer = fleet.identity("viewer");
+    until("both agents", || {
+        let seen = Process::start(&mut fleet.weir("fleet status", &viewer)).wait().stdout;
+        let is_there = |name: &str| seen.contains(&format!("agent {name}   free"));
+        (is_there("agent-1") && is_there("agent-2")).then_some(())
+    });
+    let words = format!("--agents 2 -n 200 -c 4 --warmup 0 --no-verdict {}", server.url());
+    let run = Process::start(&mut fleet.weir(&words, &fleet.identity("coordinator"))).wait();
+    assert_eq!(run.code(), 0, "{run:?}");
+    assert!(run.stdout.contains("2 agents with one clock"), "{run:?}");
+    assert!(server.stop().requests > 200);
+    drop(agents);
+}
+
+#[test]
+fn who_has_no_identity_of_the_fleet_is_not_let_in() {
+    let fleet = LockedFleet::start();
+    let bare = Command::new(WEIR).args(["agent", "--bus", &fleet.address]).output().expect("weir");
+    assert_eq!(bare.status.code(), Some(2), "{bare:?}");
+    made(&fleet.place, "other");
+    let other = fleet.place.path().join("other/agent-1");
+    let unknown = fleet.refused("agent", &other);
+    assert!(unknown.contains("certificate") && unknown.contains(&fleet.address), "{unknown}");
+    // It trusts the server, and the server not it.
+    let authority = fleet.identity("agent-1").join("ca.pem");
+    fs::copy(authority, other.join("ca.pem")).expect("the directory is the test's own");
+    let foreign = fleet.refused("agent", &other);
+    assert!(foreign.contains(&fleet.address), "{foreign}");
+}
+
+#[test]
+fn a_role_is_checked_before_anything_is_sent() {
+    let fleet = LockedFleet::start();
+    let agent = fleet.identity("agent-1");
+    let run = fleet.refused("--agents 2 -n 1 http://127.0.0.1:9/", &agent);
+    assert!(run.contains("--identity") && run.contains("role coordinator"), "{run}");
+    let named = fleet.refused("agent --name agent-2", &agent);
+    assert!(named.contains("leave --name out"), "{named}");
+    assert!(fleet.refused("agent", &fleet.identity("viewer")).contains("role agent"));
+    let nowhere = fleet.place.path().join("nowhere");
+    assert!(fleet.refused("agent", &nowhere).contains("weir fleet init"));
+}
+
+#[test]
+fn the_bus_takes_from_an_identity_what_its_role_says() {
+    let fleet = LockedFleet::start();
+    let (coordinator, heard) = fleet.connect("coordinator", &["weir.agent.*.out"]);
+    let (first, _) = fleet.connect("agent-1", &["weir.agent.agent-1.in"]);
+    let (_second, orders) = fleet.connect("agent-2", &["weir.agent.agent-2.in"]);
+    let (viewer, _) = fleet.connect("viewer", &["weir.agent.*.out"]);
+    coordinator.open_run("r").expect("a coordinator may");
+    let send = |bus: &Bus, subject: &str, text: &str| {
+        bus.send(subject.to_owned(), text.as_bytes().to_vec());
+    };
+    for (bus, name) in [(&first, "agent"), (&viewer, "viewer")] {
+        send(bus, "weir.agent.agent-2.in", name);
+        send(bus, "weir.agent.agent-2.out", name);
+        send(bus, "weir.run.r.specification.0", name);
+        send(bus, "weir.run.r.result.agent-2.0", name);
+    }
+    send(&viewer, "weir.agent.viewer.out", "viewer");
+    send(&first, "weir.agent.agent-1.out", "its own");
+    assert_eq!(next(&heard), Some(b"its own".to_vec()), "the bus took what an agent may not say");
+    send(&coordinator, "weir.agent.agent-2.in", "an order");
+    assert_eq!(next(&orders), Some(b"an order".to_vec()), "an agent has given another an order");
+    first.keep("r", "result.agent-1", b"mine").expect("its own result");
+    let kept = |name: &str| coordinator.kept("r", name).expect("the bus answers");
+    assert_eq!(kept("result.agent-1"), Some(b"mine".to_vec()));
+    assert_eq!((kept("specification"), kept("result.agent-2")), (None, None));
+    // An agent reads the specification, which has the run.
+    coordinator.keep("r", "specification", b"all").expect("a coordinator may");
+    assert_eq!(first.kept("r", "specification").expect("the bus answers"), Some(b"all".to_vec()));
+}
+
+#[test]
+fn an_agent_hears_what_is_for_it_alone() {
+    let fleet = LockedFleet::start();
+    let (coordinator, _) = fleet.connect("coordinator", &[]);
+    // The bus refuses the first two subjects.
+    let subjects = ["weir.agent.agent-2.in", "_INBOX.>", "weir.agent.agent-1.in"];
+    let (_first, orders) = fleet.connect("agent-1", &subjects);
+    coordinator.send("weir.agent.agent-2.in".to_owned(), b"another's".to_vec());
+    coordinator.send("weir.agent.agent-1.in".to_owned(), b"its own".to_vec());
+    assert_eq!(next(&orders), Some(b"its own".to_vec()));
+}
+
+#[test]
+fn keys_are_for_one_user() {
+    let place = Directory::new();
+    made(&place, "fleet");
+    let fleet = place.path().join("fleet");
+    let mut directories = vec![fleet.clone()];
+    let mut files = 0;
+    while let Some(directory) = directories.pop() {
+        assert_eq!(fs::metadata(&directory).expect("it is there").mode() & 0o777, 0o700);
+        for entry in fs::read_dir(directory).expect("it is there") {
+            let entry = entry.expect("an entry");
+            match entry.path().is_dir() {
+                true => directories.push(entry.path()),
+                false => {
+                    files += 1;
+                    assert_eq!(entry.metadata().expect("a file").mode() & 0o777, 0o600);
+                }
+            }
+        }
+    }
+    assert_eq!(files, 2 + 4 + 4 * 4, "authority, server, and four identities");
+    let again = Command::new(WEIR).args(["fleet", "init", "--agents", "1"]).arg(&fleet).output();
+    let again = again.expect("weir");
+    assert_eq!(again.status.code(), Some(2), "{again:?}");
+    let key = fleet.join("agent-1/key.pem");
+    fs::set_permissions(&key, PermissionsExt::from_mode(0o640)).expect("a file");
+    let agent = ["agent", "--bus", "tls://127.0.0.1:9", "--identity"];
+    let open = Command::new(WEIR).args(agent).arg(fleet.join("agent-1")).output().expect("weir");
+    let text = String::from_utf8_lossy(&open.stderr).into_owned();
+    assert!(text.contains("chmod 600") && open.status.code() == Some(2), "{text}");
+}
