@@ -1,8 +1,8 @@
 //! The load of an agent: one part of a run, in a thread of its own.
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use anyhow::{Context, Result, anyhow};

@@ -1,7 +1,7 @@
 //! The authority of a fleet: it makes the identities, and the configuration of a nats-server that
 //! takes from each only what its role needs.
 
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
@@ -14,11 +14,10 @@ use rcgen::{
 };
 
 use crate::envelope::{from_agent, progress_of, to_agent};
-use crate::identity::{AUTHORITY, CERTIFICATE, DESCRIPTION, IdentityFile, KEY, Role};
+use crate::identity::{
+    AUTHORITY, CERTIFICATE, DESCRIPTION, IdentityFile, KEY, Role, domain_name, inbox_of,
+};
 use crate::record::{ending_of, intervals_of, result_of};
-
-/// Domain of the names in certificates, by which nats-server knows an identity.
-const DOMAIN: &str = "weir";
 
 /// Time before now from which certificates are valid: clocks differ.
 const BEFORE: Duration = Duration::from_hours(1);
@@ -168,16 +167,6 @@ fn user(IdentityFile { role, name }: &IdentityFile) -> String {
          subscribe: {{ allow: [{}] }} }} }}\n",
         quoted(hears)
     )
-}
-
-/// Returns the name in the certificate of an identity.
-fn domain_name(name: &str) -> String {
-    format!("{name}.{DOMAIN}")
-}
-
-/// Returns the begin of the subjects on which an identity hears answers. No other one hears them.
-pub(crate) fn inbox_of(name: &str) -> String {
-    format!("_INBOX.{name}")
 }
 
 fn make_directory(path: &Path) -> Result<()> {

@@ -20,8 +20,7 @@ use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 use weir_runner::credentials::{decoded, split_userinfo};
 
-use crate::authority::inbox_of;
-use crate::identity::{AUTHORITY, BusAccess, CERTIFICATE, KEY};
+use crate::identity::{AUTHORITY, BusAccess, CERTIFICATE, KEY, inbox_of};
 
 /// Time for the first connection to the bus.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);

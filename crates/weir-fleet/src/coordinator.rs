@@ -498,7 +498,11 @@ impl Coordinator {
             RunPhase::Preparing { .. } if member.progress == MemberProgress::Requested => {
                 let (part, http) = (member.part, self.members[0].http);
                 // The first one looks at the target; what it finds is an input of the others.
-                (part.index() == 1 || http.is_some()).then_some(ToAgent::Prepare { run, part, http })
+                (part.index() == 1 || http.is_some()).then_some(ToAgent::Prepare {
+                    run,
+                    part,
+                    http,
+                })
             }
             RunPhase::Arming { at_ns } if member.progress == MemberProgress::Ready => {
                 member.arm(&run, at_ns)

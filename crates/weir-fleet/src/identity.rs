@@ -15,6 +15,9 @@ pub(crate) const CERTIFICATE: &str = "cert.pem";
 pub(crate) const KEY: &str = "key.pem";
 pub(crate) const DESCRIPTION: &str = "identity.json";
 
+/// Domain of the names in certificates, by which nats-server knows an identity.
+const DOMAIN: &str = "weir";
+
 /// The role of an identity, which decides what the bus takes from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -110,6 +113,16 @@ pub struct BusAccess {
     pub address: String,
     /// The identity; none for a bus that needs no certificate.
     pub identity: Option<Identity>,
+}
+
+/// Returns the name in the certificate of an identity.
+pub(crate) fn domain_name(name: &str) -> String {
+    format!("{name}.{DOMAIN}")
+}
+
+/// Returns the begin of the subjects on which an identity hears answers. No other one hears them.
+pub(crate) fn inbox_of(name: &str) -> String {
+    format!("_INBOX.{name}")
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ use weir_result::Document;
 
 use crate::LEASE_NS;
 use crate::bus::Bus;
-use crate::identity::BusAccess;
 use crate::clock::ClockSpan;
 use crate::delivered::Delivered;
+use crate::identity::BusAccess;
 use crate::member::{MemberEnd, MemberResult};
 use crate::merging::{FleetClock, merged};
 use crate::message::Ending;

@@ -8,6 +8,7 @@ use weir_fleet::{
     Agent, AgentAction, AgentWeights, Coordinator, CoordinatorAction, Ending, FromAgent,
     MemberResult, OnLoss, Sender, Settings, ToAgent,
 };
+use weir_runner::HttpChoice;
 use weir_sim::{Random, Seed};
 
 pub(crate) const MS: u64 = 1_000_000;

@@ -23,8 +23,8 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_name = "T", value_parser = positive_duration, default_value = "15s",
           requires = "agents", help_heading = "Fleet")]
     pub(crate) agents_within: u64,
-    /// Directory of the coordinator's identity, which weir fleet init makes, for a bus that lets
-    /// nobody else in
+    /// Directory of the coordinator's identity, which weir fleet init makes, for a bus on a
+    /// network
     #[arg(long, value_name = "DIR", requires = "bus", help_heading = "Fleet")]
     pub(crate) identity: Option<PathBuf>,
     /// Use a bus on another machine without encryption
@@ -179,7 +179,7 @@ pub(crate) enum FleetCommand {
     /// List the agents on a bus, and the runs that it keeps: those under way, and those whose
     /// coordinator has ended without a report
     Status(BusArgs),
-    /// Make the identities of a fleet, with which a bus on a network lets in nobody else
+    /// Make the identities of a fleet, for a bus on a network
     Init(FleetInitArgs),
     /// Report a run whose coordinator has ended, from what the bus keeps for a week
     Resume(FleetResumeArgs),

@@ -40,13 +40,15 @@ fn init(args: &FleetInitArgs) -> Result<ExitCode> {
     let host = args.host.first().map_or("localhost", String::as_str);
     let (count, first) = (agents.len(), &agents[0]);
     terminal::print(|out| {
-        writeln!(out, "{count} agents, for {} days. Each directory is for one machine:", args.days)?;
-        writeln!(out, "  bus      cd {directory}/server && nats-server -c nats.conf")?;
-        writeln!(out, "  agents   weir agent --bus tls://{host} --identity {directory}/{first}")?;
         writeln!(
             out,
-            "  runs     weir --agents {count} --bus tls://{host} --identity {directory}/coordinator URL"
+            "{count} agents, for {} days. Each directory is for one machine:",
+            args.days
         )?;
+        writeln!(out, "  bus      cd {directory}/server && nats-server -c nats.conf")?;
+        writeln!(out, "  agents   weir agent --bus tls://{host} --identity {directory}/{first}")?;
+        let flags = format!("--bus tls://{host} --identity {directory}/coordinator");
+        writeln!(out, "  runs     weir --agents {count} {flags} URL")?;
         writeln!(out, "{directory}/ca.key makes further identities: keep it from all of them.")
     })?;
     Ok(ExitCode::SUCCESS)

@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use weir_fleet::{AgentProcess, AgentSettings};
+use weir_fleet::{AgentProcess, AgentSettings, BusAccess};
 use weir_result::document::Input;
 use weir_result::{Document, Interval, Note, Part, Plan};
 use weir_runner::{
@@ -111,7 +111,7 @@ impl SimulatedAgents {
             let agent = AgentProcess::start(AgentSettings {
                 clock: name.clone(),
                 name,
-                bus: bus.to_owned(),
+                bus: BusAccess { address: bus.to_owned(), identity: None },
                 version: version.to_owned(),
                 cpus: 1,
                 runner: Arc::new(move |gate| {
