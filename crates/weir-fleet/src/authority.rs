@@ -170,6 +170,7 @@ fn user(IdentityFile { role, name }: &IdentityFile) -> String {
 }
 
 fn make_directory(path: &Path) -> Result<()> {
+    ensure!(!path.exists(), "{} is there already: give a new directory", path.display());
     let made = DirBuilder::new().mode(0o700).create(path);
     made.with_context(|| format!("failed to make the directory {}", path.display()))
 }

@@ -214,6 +214,7 @@ Example:
   weir --agents 8 --bus tls://lab0.example.org --identity ./fleet/coordinator URL")]
 pub(crate) struct FleetInitArgs {
     /// Directory to make
+    #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
     /// Number of agents, which are agent-1, agent-2 and so on, or their names
     #[arg(long, value_name = "N|NAME,…")]
