@@ -1,5 +1,6 @@
 //! Flags of a fleet: the agents of a run, and `weir agent`.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -114,6 +115,15 @@ pub(crate) struct AgentCount {
     pub(crate) all: u32,
     /// True if one of them is started on this machine.
     pub(crate) is_one_local: bool,
+}
+
+impl fmt::Display for AgentCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.is_one_local {
+            true => write!(f, "local+{}", self.all - 1),
+            false => write!(f, "{}", self.all),
+        }
+    }
 }
 
 impl FromStr for AgentCount {
@@ -270,7 +280,11 @@ mod tests {
 
     #[test]
     fn numbers_of_agents_are_read() {
-        let read = |text: &str| text.parse::<AgentCount>().ok().map(|it| (it.all, it.is_one_local));
+        let read = |text: &str| {
+            let count = text.parse::<AgentCount>().ok()?;
+            assert_eq!(count.to_string(), text);
+            Some((count.all, count.is_one_local))
+        };
         for (text, expected) in [
             ("1", Some((1, false))),
             ("local+3", Some((4, true))),

@@ -4,9 +4,15 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
-use weir_result::Document;
+use weir_fleet::{AgentProcess, AgentSettings, BusAccess, clock_name, on_this_machine};
 use weir_result::document::AgentEnd;
+use weir_result::study::{Trial, TrialOutcome};
+use weir_result::{Document, Study};
+use weir_runner::LocalRunner;
 
 use crate::support::directory::Directory;
 use crate::support::nats::{nats_server, start_nats};
@@ -180,6 +186,51 @@ fn an_agent_that_is_ended_hands_its_part_over() {
     assert_eq!(ended.code(), 0, "{ended:?}");
     first.signal(&["TERM"]);
     assert_eq!(first.wait().code(), 0);
+}
+
+#[test]
+fn an_agent_of_another_version_is_refused_by_name() {
+    let (server, directory, place) = (Served::plainly(), Directory::new(), Directory::new());
+    let (_nats, bus) = start_bus(&place);
+    let agent = AgentProcess::start(AgentSettings {
+        name: "gen-1".to_owned(),
+        bus: BusAccess { address: bus.clone(), identity: None },
+        version: "0.0.1".to_owned(),
+        cpus: 1,
+        clock: clock_name(),
+        runner: on_this_machine("gen-1", LocalRunner::default()),
+    });
+    let (agent, is_over) = (agent.expect("the bus is there"), Arc::new(AtomicBool::new(false)));
+    let ends = Arc::clone(&is_over);
+    let serving = thread::spawn(move || {
+        agent.serve(|| ends.load(Ordering::Relaxed).then(|| "SIGTERM".to_owned()));
+    });
+    let words = format!("--agents 1 --bus {bus} --agents-within 3s -n 1");
+    let output = start(&directory, &words, Some(&server.url())).wait();
+    is_over.store(true, Ordering::Relaxed);
+    serving.join().expect("the agent ends");
+    assert_eq!(output.code(), 1, "{output:?}");
+    assert!(output.stderr.contains("agent gen-1 is weir 0.0.1"), "{output:?}");
+    assert_eq!(server.stop().requests, 0);
+}
+
+#[test]
+fn a_study_has_the_load_of_all_agents() {
+    let (server, directory) = (Served::plainly(), Directory::new());
+    let mut command = weir_with_nats(&directory);
+    let words = "repeat -n 2 --no-settle --agents 2 -R 200 -c 4 -d 500ms --warmup 0 --drain 10s";
+    command.args(words.split(' ')).args(["-o", &directory.file("study.json"), &server.url()]);
+    let output = Process::start(&mut command).wait();
+    assert_eq!(output.code(), 0, "{output:?}");
+    let study = Study::load(directory.file("study.json")).expect("it was written");
+    assert!(study.command.contains(&"--agents=2".to_owned()), "{:?}", study.command);
+    let agents = |document: &Document| document.fleet.as_ref().map(|fleet| fleet.agents.len());
+    let measured = |trial: &Trial| match &trial.outcome {
+        TrialOutcome::Measured(document) => (document.accounting.ok, agents(document)),
+        TrialOutcome::Failed { reason, .. } => panic!("{reason}"),
+    };
+    let trials: Vec<_> = study.trials.iter().map(measured).collect();
+    assert_eq!(trials, [(100, Some(2)), (100, Some(2))]);
 }
 
 #[test]

@@ -34,11 +34,15 @@ pub(crate) fn make(
     flags: &StudyFlags,
     design: Design,
     variants: Vec<Variant>,
-    words: Vec<String>,
+    mut words: Vec<String>,
     fail_on: Option<FailOn>,
 ) -> Result<ExitCode> {
     let (before, after) = (flags.before.clone(), flags.after.clone());
     let hooks = Hooks { before, after, timeout_ns: flags.hook_timeout };
+    if let Some(count) = flags.trials.fleet.agents {
+        // After the name of the command: the run's words may end with those of a script.
+        words.insert(words.len().min(1), format!("--agents={count}"));
+    }
     let redacted = |command: &Option<String>| Some(redacted(&variants, command.as_deref()?));
     let study = Study {
         study_version: STUDY_VERSION,
