@@ -379,7 +379,8 @@ fn a_sweep_makes_all_combinations_in_random_order() {
 
 #[test]
 fn a_sweep_divides_two_targets() {
-    let (slow, fast) = (Serve::start(&["--delay", "2ms"]), Serve::start(&["--delay", "1ms"]));
+    // Far apart: a busy machine must not reverse them.
+    let (slow, fast) = (Serve::start(&["--delay", "12ms"]), Serve::start(&["--delay", "1ms"]));
     let directory = Directory::new();
     let file = directory.file("study.json");
     let words = format!(
