@@ -27,6 +27,7 @@ mod faults;
 mod fleet;
 mod foreign;
 mod link;
+mod nats_versions;
 mod occupancy;
 mod overload;
 mod queues;
@@ -72,6 +73,7 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("V36", shapes::connections),
     Case::new("V37", fleet::fleet),
     Case::new("V38", trouble::trouble),
+    Case::new("V39", nats_versions::nats_versions),
     Case::new("V2", delivery::delivery).over("V2-tls", CaseTransport::Tls),
     Case::new("V2", delivery::delivery).over("V2-http2", CaseTransport::Http2 { streams: 10 }),
     Case::new("V5", stall::open_loop).over("V5-tls", CaseTransport::Tls),

@@ -7,8 +7,14 @@ use std::process::Command;
 use super::process::Process;
 use super::wait::until;
 
+/// Variable with the path of another one, of another version.
+const OTHER: &str = "WEIR_TEST_NATS_SERVER";
+
 /// Returns its place, where `cargo xtask setup test` installs it.
 pub(crate) fn nats_server() -> PathBuf {
+    if let Some(other) = std::env::var_os(OTHER) {
+        return other.into();
+    }
     // The build directory is two above this program's, target/debug/deps.
     let program = std::env::current_exe().expect("a path");
     let target = program.ancestors().nth(3).expect("a build directory");
