@@ -4,14 +4,15 @@
 //! rustdoc with clippy's check artefacts. The program's tests, which mostly wait, are built first
 //! and run beside the other steps. So do the instruction counts, which do not depend on the load;
 //! they compute, so they begin after that build. Clippy and rustdoc, which go from one crate to the
-//! next, run beside the other tests. The output of what runs beside others follows when it is done.
+//! next, run beside the other tests. What computes has a lower priority than what waits. The output
+//! of what runs beside others follows when it is done.
 
 mod fuzz_lock;
 mod steps;
 mod suites;
 
 use std::env;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
@@ -45,6 +46,9 @@ const WAITING: [&str; 2] = ["--test", "program"];
 /// Number of them that run at a time: more than two CPUs, since they wait.
 const WAITING_THREADS: &str = "3";
 
+/// Nice value of the steps beside them.
+const NICE: &str = "15";
+
 /// Random worlds of each kind in the simulations of `--quick`.
 const QUICK_SEEDS: &str = "50";
 
@@ -74,6 +78,7 @@ fn all(steps: &mut Steps) {
     };
     let start = |suite: &Suite| steps.start(&suite.name, || Ok(command(suite)));
     let beside: Vec<Beside> = waiting.iter().filter_map(start).collect();
+    give_way();
     let counts = steps.start("instructions", || task("instructions"));
     let suites = steps.take("build tests", || suites::build(&EVERYTHING, &["--tests"]));
     let lints = steps.start("lint", || task("lint"));
@@ -87,6 +92,16 @@ fn all(steps: &mut Steps) {
     let rest = running.into_iter().chain(counts).chain(lints).chain(beside);
     rest.for_each(|beside| steps.finish(beside));
     steps.take("doc tests", || run(cargo(&["test", "--doc", "--quiet"])?.args(EVERYTHING)));
+}
+
+/// Lowers the priority of all steps from here on: those that were started wait more than they
+/// compute, and a compiler that keeps them from a CPU for 100 ms would take the whole window of a
+/// short load.
+fn give_way() {
+    let mut renice = Command::new("renice");
+    renice.args(["-n", NICE, "-p", &std::process::id().to_string()]).stdout(Stdio::null());
+    // Without the program all steps are equal.
+    renice.status().ok();
 }
 
 /// Clippy and rustdoc, whose warnings are errors.
