@@ -497,7 +497,7 @@ impl Coordinator {
         match self.phase {
             RunPhase::Preparing { .. } if member.progress == MemberProgress::Requested => {
                 let (part, http) = (member.part, self.members[0].http);
-                // The first one looks at the target; what it finds is an input of the others.
+                // The first one looks at the target, and its finding is an input of the others.
                 (part.index() == 1 || http.is_some()).then_some(ToAgent::Prepare {
                     run,
                     part,

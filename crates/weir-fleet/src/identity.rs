@@ -92,7 +92,7 @@ impl Identity {
         let needed: Vec<String> = roles.iter().map(Role::to_string).collect();
         ensure!(
             roles.contains(&self.role),
-            "{} has the identity of a role that may not do this: {}; give one of the role {}",
+            "the identity in {} has the role {}, and this needs the role {}",
             self.directory.display(),
             self.role,
             needed.join(" or "),
@@ -135,6 +135,6 @@ mod tests {
             Identity { directory: "d".into(), role: Role::Viewer, name: "viewer".to_owned() };
         identity.must_be(&[Role::Coordinator, Role::Viewer]).expect("it is one");
         let error = identity.must_be(&[Role::Agent]).expect_err("it is none").to_string();
-        assert!(error.contains("viewer; give one of the role agent"), "{error}");
+        assert!(error.contains("the role viewer, and this needs the role agent"), "{error}");
     }
 }

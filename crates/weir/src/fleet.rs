@@ -33,6 +33,10 @@ pub(crate) fn runner(
     local: LocalRunner,
 ) -> Result<Box<dyn Runner>> {
     let given = args.bus.clone().or_else(|| env::var(local_agent::BUS).ok());
+    let identity = identity_of(args.identity.as_deref(), &[Role::Coordinator])?;
+    if identity.is_some() {
+        check_locked(count, given.as_deref())?;
+    }
     let private = match &given {
         None if count.is_one_local => bail!("--agents local+N: the others need --bus URL"),
         None => Some(PrivateBus::start()?),
@@ -46,13 +50,6 @@ pub(crate) fn runner(
         Some(_) => count.all,
         None => count.is_one_local.into(),
     };
-    let identity = identity_of(args.identity.as_deref(), &[Role::Coordinator])?;
-    if identity.is_some() && started > 0 {
-        bail!(
-            "--agents local+N: the agent on this machine needs an identity of its own; start it \
-             with weir agent --identity DIR, and give --agents N"
-        );
-    }
     let agents =
         (1..=started).map(|number| LocalAgent::start(number, &address)).collect::<Result<_>>()?;
     let on_loss = match args.on_loss {
@@ -74,6 +71,23 @@ pub(crate) fn runner(
         local,
     })?;
     Ok(Box::new(Fleet { runner, _agents: agents, _bus: private }))
+}
+
+/// Checks that a bus on a network and agents with identities of their own are meant.
+///
+/// # Errors
+/// When a bus or an agent would have to be started here.
+fn check_locked(count: AgentCount, bus: Option<&str>) -> Result<()> {
+    if bus.is_none() {
+        bail!("--identity is for a bus on a network: give its address, --bus tls://HOST");
+    }
+    if count.is_one_local {
+        bail!(
+            "--agents local+N: the agent on this machine needs an identity of its own; start it \
+             with weir agent --identity DIR, and give --agents N"
+        );
+    }
+    Ok(())
 }
 
 /// Returns the weights of agents.

@@ -349,7 +349,7 @@ impl World {
                     self.send(now, Message::FromAgent(sender, message));
                 }
                 AgentAction::Prepare { part, http, .. } => {
-                    // What the first one finds is an input of the others.
+                    // The first agent's finding is an input of the others.
                     let known = (part.index() > 1).then_some(HttpChoice::Http2);
                     assert_eq!(http, known, "part {part}");
                     node.prepared_at = Some(now + delay);

@@ -26,7 +26,7 @@ pub(crate) struct FleetArgs {
     pub(crate) agents_within: u64,
     /// Directory of the coordinator's identity, which weir fleet init makes, for a bus on a
     /// network
-    #[arg(long, value_name = "DIR", requires = "bus", help_heading = "Fleet")]
+    #[arg(long, value_name = "DIR", requires = "agents", help_heading = "Fleet")]
     pub(crate) identity: Option<PathBuf>,
     /// Use a bus on another machine without encryption
     #[arg(long, requires = "agents", help_heading = "Fleet")]
